@@ -1,0 +1,45 @@
+# Two commands do everything on a machine with python3.11, make, git and gcc:
+#   make certify   sets up, then certifies the shipped example on real data
+#   make test      sets up if needed, then runs the tests
+PYTHON ?= python3.11
+VENV := .venv
+BIN := $(VENV)/bin
+READY := $(VENV)/.ready
+EXAMPLE := examples/plan_finder
+LEDGER := sqlite:///$(EXAMPLE)/plan-finder.db
+
+.PHONY: setup certify test slow nightly lint clean
+
+setup: $(READY)
+
+# The stamp is written last, so that an interrupted set-up is done again.
+$(READY): requirements.lock pyproject.toml
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements.lock
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-build-isolation --no-deps -e .
+	touch $(READY)
+
+# The ledger is opened once; `certify` itself never creates one, since a fresh ledger forgets what was spent.
+$(EXAMPLE)/plan-finder.db: | $(READY)
+	$(BIN)/dpaccount ledger init $(LEDGER) --epsilon 1 --delta 1e-6 --unit slot --relation replace-one --measure approximate
+
+certify: $(READY) $(EXAMPLE)/plan-finder.db
+	$(BIN)/dpaccount certify $(EXAMPLE)/claim.toml
+
+test: $(READY)
+	$(BIN)/python -m pytest -n 2 -m "not slow and not nightly"
+
+slow: $(READY)
+	$(BIN)/python -m pytest -n 2 -m slow
+
+nightly: $(READY)
+	$(BIN)/python -m pytest -n 2 -m nightly
+
+lint: $(READY)
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+clean:
+	rm -rf $(VENV) build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis

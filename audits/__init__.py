@@ -1,0 +1,1 @@
+"""Attacks on what was claimed, and the certificate at the end."""

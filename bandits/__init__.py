@@ -1,0 +1,1 @@
+"""Private kernel bandits that draw their budget from dpaccount."""

@@ -1,0 +1,40 @@
+"""The exceptions that dpaccount raises, and the exit code that each becomes on the command line.
+
+Every message is one sentence in two halves: what is wrong; what would be right.
+"""
+
+
+class DpaccountError(Exception):
+    """Base of all errors that dpaccount raises on purpose."""
+
+    exit_code = 2
+
+
+class InputError(DpaccountError):
+    """The request itself is wrong: a malformed file, a number out of range, an unknown name."""
+
+
+class RuleError(DpaccountError):
+    """A proof rule refused: a premise of the wrong shape or a side condition that does not hold."""
+
+    exit_code = 3
+
+
+class BudgetError(DpaccountError):
+    """A charge would exceed the budget; it was refused and nothing was drawn."""
+
+    exit_code = 1
+
+
+class LedgerError(DpaccountError):
+    """The ledger cannot be used: missing, damaged, of another kind, or opened with another measure."""
+
+
+class ReceiptError(DpaccountError):
+    """Noise was asked for that no receipt pays for."""
+
+
+class NumericsError(DpaccountError):
+    """Two certified computations of one number disagree: a defect of dpaccount, never an answer."""
+
+    exit_code = 70

@@ -1,0 +1,1 @@
+"""Private mechanisms: one file each, with its query, sensitivity, proof and release."""
