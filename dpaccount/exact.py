@@ -59,7 +59,7 @@ class Enclosure:
     def __post_init__(self) -> None:
         """Refuse NaN and crossed ends."""
         ends = [end for end in (self.lower, self.upper) if end is not None]
-        if any(end != end for end in ends) or (self.lower is not None and self.lower > self.upper):
+        if any(math.isnan(end) for end in ends) or (self.lower is not None and self.lower > self.upper):
             raise ValueError(f"not an enclosure: [{self.lower}, {self.upper}]")
 
     def __contains__(self, value: Bound) -> bool:
@@ -89,8 +89,12 @@ def printed(value: Bound, *, up: bool) -> float | str:
     """Return a bound as JSON prints it: a double, a decimal string beyond 1e±300, or ``"inf"``."""
     if value == math.inf:
         return "inf"
-    if value == 0 or Fraction(1, 10**300) <= abs(value) <= 10**300:
-        return rounded(value, up=up)
+    if value == 0 or Fraction(1, 10**300) <= abs(Fraction(value)) <= 10**300:
+        near = rounded(value, up=up)
+        # Readers may take the text or the double; both must lie on the right side.
+        while (Fraction(repr(near)) < value) if up else (Fraction(repr(near)) > value):
+            near = math.nextafter(near, math.inf if up else -math.inf)
+        return near
     context = Context(prec=17, rounding=ROUND_CEILING if up else ROUND_FLOOR, Emin=-999999, Emax=999999)
     exact = Fraction(value)
     return str(context.divide(Decimal(exact.numerator), Decimal(exact.denominator)))
@@ -151,15 +155,16 @@ class Place:
             raise self.wrong(f"found {kind(self.value)}", "a list belongs here")
         return (self.child(index) for index in range(len(self.value)))
 
-    def number(self, least: Fraction | int | None = None, most: Fraction | int | None = None) -> Fraction:
+    def number(self, least: int | None = None, most: int | None = None) -> Fraction:
         """Return an exact number within [least, most]."""
-        value = self.value
-        if isinstance(value, bool) or not isinstance(value, int | Fraction):
-            raise self.wrong(f"found {kind(value)}", "a number belongs here")
-        if (least is not None and value < least) or (most is not None and value > most):
+        if isinstance(self.value, bool) or not isinstance(self.value, int | Fraction):
+            raise self.wrong(f"found {kind(self.value)}", "a number belongs here")
+        value = Fraction(self.value)
+        too_low, too_high = least is not None and value < least, most is not None and value > most
+        if too_low or too_high:
             bounds = f"at least {least}" if most is None else f"in [{least}, {most}]"
-            raise self.wrong(f"{_short(shown(Fraction(value)))} is out of range", f"it must be {bounds}")
-        return Fraction(value)
+            raise self.wrong(f"{_short(shown(value))} is out of range", f"it must be {bounds}")
+        return value
 
     def positive(self) -> Fraction:
         """Return an exact number above zero."""
@@ -231,7 +236,11 @@ def parse_json(raw: bytes | str, file: str) -> Place:
 
     try:
         value = json.loads(
-            text, object_pairs_hook=pairs, parse_float=read_number, parse_int=_read_integer, parse_constant=constant
+            text,
+            object_pairs_hook=pairs,
+            parse_float=read_number,
+            parse_int=_read_integer,
+            parse_constant=constant,
         )
     except InputError as error:
         raise InputError(f"{file}: {error}") from None
@@ -263,7 +272,9 @@ def parse_toml(raw: bytes | str, file: str) -> Place:
 
 def canonical(value: object) -> bytes:
     """Return canonical JSON: sorted keys, no spaces, UTF-8 (the form that digests are taken over)."""
-    return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False).encode()
+    return json.dumps(
+        value, sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False
+    ).encode()
 
 
 def _decoded(raw: bytes | str, file: str) -> str:

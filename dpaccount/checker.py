@@ -1,0 +1,993 @@
+"""Re-check a certificate, or a bare derivation, without trusting the program that wrote it.
+
+usage: python -I -S checker.py FILE [--at YYYY-MM-DD]
+
+Exit 0: valid.  1: not, with the first thing that fails.  2: not a JSON object of this schema.
+
+Standard library only, and nothing of the rest of the package: this file can be copied to another
+machine and read at one sitting.  Every step of the derivation is inferred again from its premises
+and witness; every inequality is decided again with decimals rounded outward and exact integers,
+where the kernel used balls.  What is not decided is refused.
+
+What a valid certificate says: IF the code behaves as the listed hypotheses say, THEN the guarantee
+holds.  The evidence for the hypotheses is recorded in the certificate, and can be run again.
+"""
+
+import hashlib
+import json
+import math
+import re
+import sys
+from collections.abc import Callable, Iterator
+from datetime import date
+from decimal import MAX_EMAX, MIN_EMIN, ROUND_CEILING, ROUND_FLOOR, Context, Decimal
+from decimal import DivisionByZero, Inexact, InvalidOperation, Overflow
+from fractions import Fraction
+from functools import lru_cache
+from itertools import accumulate, pairwise, product
+from typing import Any
+
+MAX_BYTES = 64 * 2**20
+MAX_DEPTH = 64
+MAX_DIGITS = 2000  # working digits before a comparison is given up
+MAX_CELLS = 400_000  # lattice cells before a sum is out of reach
+MAX_TEXT = 1000  # characters of one exact number
+
+
+class Rejected(Exception):  # noqa: N818
+    """What the document says does not follow."""
+
+
+class Unreadable(Exception):  # noqa: N818
+    """The file is not a certificate or derivation at all."""
+
+
+def ensure(holds: bool, why: str) -> None:  # noqa: FBT001
+    """Reject unless `holds` is exactly True."""
+    if holds is not True:
+        raise Rejected(why)
+
+
+# ------------------------------------------------------------------ numbers rounded outward
+
+
+class Interval:
+    """A real number known to lie in [lo, hi]; operations round outward at a fixed number of digits.
+
+    Only methods of explicit contexts are used: operators, unary minus and abs() would round to the
+    default context.  The decimal module rounds exp, ln and sqrt half-even whatever the context says,
+    so those take one step outward.
+    """
+
+    def __init__(self, digits: int) -> None:
+        """Prepare two contexts of `digits` digits, one for each direction."""
+        traps = [InvalidOperation, DivisionByZero, Overflow]
+        self.down = Context(prec=digits, rounding=ROUND_FLOOR, Emax=MAX_EMAX, Emin=MIN_EMIN, traps=traps)
+        self.up = Context(prec=digits, rounding=ROUND_CEILING, Emax=MAX_EMAX, Emin=MIN_EMIN, traps=traps)
+        self.digits = digits
+
+    def of(self, value: Fraction | int) -> "Pair":
+        """Enclose an exact number."""
+        exact = Fraction(value)
+        top, bottom = Decimal(exact.numerator), Decimal(exact.denominator)
+        return self.down.divide(top, bottom), self.up.divide(top, bottom)
+
+    def add(self, a: "Pair", b: "Pair") -> "Pair":
+        """Enclose a + b."""
+        return self.down.add(a[0], b[0]), self.up.add(a[1], b[1])
+
+    def sub(self, a: "Pair", b: "Pair") -> "Pair":
+        """Enclose a − b."""
+        return self.down.subtract(a[0], b[1]), self.up.subtract(a[1], b[0])
+
+    def mul(self, a: "Pair", b: "Pair") -> "Pair":
+        """Enclose a·b."""
+        ends = [(x, y) for x in a for y in b]
+        return min(self.down.multiply(x, y) for x, y in ends), max(self.up.multiply(x, y) for x, y in ends)
+
+    def div(self, a: "Pair", b: "Pair") -> "Pair":
+        """Enclose a/b for b above 0."""
+        ensure(b[0] > 0, "division by what may be zero")
+        ends = [(x, y) for x in a for y in b]
+        return min(self.down.divide(x, y) for x, y in ends), max(self.up.divide(x, y) for x, y in ends)
+
+    def exp(self, a: "Pair") -> "Pair":
+        """Enclose e^a."""
+        return self.down.next_minus(self.down.exp(a[0])), self.up.next_plus(self.up.exp(a[1]))
+
+    def ln(self, a: "Pair") -> "Pair":
+        """Enclose ln a for a above 0."""
+        ensure(a[0] > 0, "the logarithm of what may be zero")
+        return self.down.next_minus(self.down.ln(a[0])), self.up.next_plus(self.up.ln(a[1]))
+
+    def sqrt(self, a: "Pair") -> "Pair":
+        """Enclose √a for a ≥ 0."""
+        ensure(a[0] >= 0, "the root of what may be negative")
+        low = self.down.next_minus(self.down.sqrt(a[0]))
+        return max(low, Decimal(0)), self.up.next_plus(self.up.sqrt(a[1]))
+
+    def neg(self, a: "Pair") -> "Pair":
+        """Enclose −a, exactly."""
+        return a[1].copy_negate(), a[0].copy_negate()
+
+
+Pair = tuple[Decimal, Decimal]
+ZERO: Pair = (Decimal(0), Decimal(0))
+
+
+@lru_cache(maxsize=32)
+def pi(digits: int) -> Fraction:
+    """Return a lower bound on π less than 10^(1−digits) below it (Machin, in integers)."""
+    one = 10 ** (digits + 10)
+
+    def arctan_inverse(x: int) -> tuple[int, int]:
+        total, term, n, errors = 0, one // x, 1, 1
+        while term:
+            total += term // n if n % 4 == 1 else -(term // n)
+            term //= x * x
+            n += 2
+            errors += 2  # one floor for the term, one for its quotient
+        return total, errors + 1  # the rest of the alternating series is below one unit
+
+    (a, wrong_a), (b, wrong_b) = arctan_inverse(5), arctan_inverse(239)
+    return Fraction(16 * a - 4 * b - 16 * wrong_a - 4 * wrong_b, one)
+
+
+def upper_tail(i: Interval, x: Pair) -> Pair:
+    """Enclose P(N(0,1) > x), which falls with x."""
+    return _upper_tail_at(i, x[1])[0], _upper_tail_at(i, x[0])[1]
+
+
+def _upper_tail_at(i: Interval, x: Decimal) -> Pair:
+    if x < 0:
+        return i.sub(i.of(1), _upper_tail_at(i, x.copy_negate()))
+    low_pi = pi(i.digits)
+    pi_pair = (i.of(low_pi)[0], i.of(low_pi + Fraction(1, 10 ** (i.digits - 1)))[1])
+    point = (x, x)
+    square = i.mul(point, point)
+    density = i.div(i.exp(i.neg(i.div(square, i.of(2)))), i.sqrt(i.mul(i.of(2), pi_pair)))
+    if x < 4:
+        return i.sub(i.of(Fraction(1, 2)), i.mul(density, tail_series(i, x, 2 * i.digits + 60)))
+    steps = int(1.1 * (2.3 * i.digits) ** 2 / (8 * float(x) ** 2)) + i.digits // 4 + 4
+    return i.div(density, tail_fraction(i, x, steps))
+
+
+def tail_series(i: Interval, x: Decimal, terms: int) -> Pair:
+    """Enclose Σ x^(2k+1)/(2k+1)!!, k ≥ 0, for x ≥ 0 from its first `terms` terms or fewer.
+
+    What is left is at most last·r/(1−r), r = x²/(2n+3) bounding every later ratio.
+    """
+    square = i.mul((x, x), (x, x))
+    total = term = (x, x)
+    n = 0
+    while n < terms:
+        n += 1
+        term = i.div(i.mul(term, square), i.of(2 * n + 1))
+        total = i.add(total, term)
+        if n > 16 and term[1] < total[1].scaleb(-i.digits - 5, i.up):
+            break
+    ratio = i.div(square, i.of(2 * n + 3))
+    ensure(ratio[1] < 1, "too few terms of the series")
+    rest = i.div(i.mul(term, ratio), i.sub(i.of(1), ratio))
+    return total[0], i.add(total, rest)[1]
+
+
+def tail_fraction(i: Interval, x: Decimal, steps: int) -> Pair:
+    """Enclose t₀ of t_m = x + (m+1)/t_{m+1}, where φ(x)/t₀ is the upper tail, for x > 0.
+
+    Every t_m is at least x, hence t_n lies in [x, x + (n+1)/x].
+    """
+    point = (x, x)
+    value = (x, i.add(point, i.div(i.of(steps + 1), point))[1])
+    for m in range(steps, 0, -1):
+        value = i.add(point, i.div(i.of(m), value))
+    return value
+
+
+def at_most(value_at: Callable[[Interval], Pair], limit: Fraction) -> bool:
+    """Decide value ≤ limit, doubling the digits until the enclosure lies on one side."""
+    digits = 30
+    while digits <= MAX_DIGITS:
+        i = Interval(digits)
+        value, edge = value_at(i), i.of(limit)
+        if value[1] <= edge[0]:
+            return True
+        if value[0] > edge[1]:
+            return False
+        digits *= 2
+    return False
+
+
+def gdp_delta(mu_squared: Fraction, epsilon: Fraction) -> Callable[[Interval], Pair]:
+    """δ(ε) = P(N > ε/μ − μ/2) − e^ε P(N > ε/μ + μ/2)."""
+
+    def value(i: Interval) -> Pair:
+        mu, eps = i.sqrt(i.of(mu_squared)), i.of(epsilon)
+        centre, half = i.div(eps, mu), i.div(mu, i.of(2))
+        hit = upper_tail(i, i.sub(centre, half))
+        return i.sub(hit, i.mul(i.exp(eps), upper_tail(i, i.add(centre, half))))
+
+    return value
+
+
+def pure_delta(bound: Fraction, epsilon: Fraction) -> Callable[[Interval], Pair]:
+    """δ(ε) = (e^b − e^ε)/(1 + e^b), for ε below b."""
+
+    def value(i: Interval) -> Pair:
+        top, eps = i.exp(i.of(bound)), i.exp(i.of(epsilon))
+        return i.div(i.sub(top, eps), i.add(i.of(1), top))
+
+    return value
+
+
+def zcdp_excess(
+    rho: Fraction, order: Fraction, epsilon: Fraction, delta: Fraction
+) -> Callable[[Interval], Pair]:
+    """Return ln of the δ that order α proves, minus ln δ: (α−1)(αρ−ε) + (α−1) ln(1−1/α) − ln α − ln δ."""
+
+    def value(i: Interval) -> Pair:
+        less = i.of(order - 1)
+        main = i.add(i.of((order - 1) * (order * rho - epsilon)), i.mul(less, i.ln(i.of(1 - 1 / order))))
+        return i.sub(i.sub(main, i.ln(i.of(order))), i.ln(i.of(delta)))
+
+    return value
+
+
+# ------------------------------------------------------------------ discrete Gaussians, exactly
+
+Law = tuple[list[int], int, int, int]
+
+
+def lattice_at_most(
+    variance: Fraction, shift: list[int], count: int, epsilon: Fraction, delta: Fraction
+) -> bool:
+    """Decide P(S < h − σ²ε) − e^ε P(S > h + σ²ε) ≤ δ for S = Σ vⱼXᵢⱼ and h = k|v|²/2.
+
+    The privacy loss of k equal shifts v is (k|v|²/2 − S)/σ², and S is symmetric.
+    """
+    steps = tuple(abs(v) for v in shift if v)
+    if not steps:
+        return True
+    half = Fraction(count * sum(v * v for v in steps), 2)
+    below, above = math.ceil(half - variance * epsilon), math.floor(half + variance * epsilon)
+    digits = 24 + 2 * _size(1 / delta) if delta else 0
+    ensure(0 < digits <= MAX_DIGITS, "a lattice of noise at this δ is beyond this checker")
+    cells, reach, least, excess = lattice_law(variance, steps, count, digits)
+    # a mass of the floored law is at most the true one, which exceeds it by less than `excess`
+    hit = sum(cells[: min(max(below + reach, 0), len(cells))]) + excess
+    miss = sum(cells[min(max(above + reach + 1, 0), len(cells)) :])
+    i = Interval(digits + 10)
+    worst = i.sub(
+        i.of(Fraction(hit, least)), i.mul(i.exp(i.of(epsilon)), i.of(Fraction(miss, least + excess)))
+    )
+    return bool(worst[1] <= i.of(delta)[0])
+
+
+@lru_cache(maxsize=32)
+def lattice_law(variance: Fraction, steps: tuple[int, ...], count: int, digits: int) -> Law:
+    """Return (cells, reach, least, excess) of S: integer masses from −reach on, their total's bounds.
+
+    One coordinate has weights ⌊10^D e^{−x²/2σ²}⌋ for |x| ≤ R with sum F; the true sum lies in
+    [F, F+e], e counting one for every floor and the tails beyond R.  The law of n coordinates is
+    the product of theirs: its true total lies in [Fⁿ, (F+e)ⁿ].
+    """
+    radius = math.isqrt(int(2 * variance * digits * 3)) + 2  # e^{−R²/2σ²} is below 10^−D
+    span = radius * sum(steps) * count
+    ensure(2 * span + 1 <= MAX_CELLS, "this lattice is too large for this checker")
+    i, scale = Interval(digits + 10), Decimal(10) ** digits
+    half = []
+    for x in range(radius + 1):
+        low = i.exp(i.of(Fraction(-x * x) / (2 * variance)))[0]
+        half.append(int(i.down.multiply(low, scale)))
+    # Σ_{|x|>R} e^{−x²/2σ²} ≤ 2 e^{−(R+1)²/2σ²}/(1 − e^{−(R+1)/σ²})
+    first = i.exp(i.of(Fraction(-((radius + 1) ** 2)) / (2 * variance)))
+    ratio = i.exp(i.of(Fraction(-(radius + 1)) / variance))
+    rest = i.div(i.mul(i.of(2), first), i.sub(i.of(1), ratio))
+    one = half[:0:-1] + half
+    wrong = len(one) + int(i.up.multiply(rest[1], scale)) + 1
+    total, number = sum(one), len(steps) * count
+    cells = [1]
+    for step in steps:
+        spread = [0] * (2 * radius * step + 1)
+        spread[::step] = one
+        cells = multiply(cells, power(spread, count))
+    least = total**number
+    return cells, span, least, (total + wrong) ** number - least
+
+
+def power(base: list[int], exponent: int) -> list[int]:
+    """Return the `exponent`-th power of a polynomial with coefficients ≥ 0."""
+    result = [1]
+    while exponent:
+        if exponent & 1:
+            result = multiply(result, base)
+        exponent >>= 1
+        if exponent:
+            base = multiply(base, base)
+    return result
+
+
+def multiply(a: list[int], b: list[int]) -> list[int]:
+    """Return the exact product of two polynomials with coefficients ≥ 0, by one product of long decimals.
+
+    Coefficients are set side by side in blocks wide enough that no sum runs over; `decimal` then
+    multiplies exactly (its transform is integer), and an inexact result would raise.
+    """
+    ensure(min(min(a), min(b)) >= 0, "negative mass")
+    width = _size(max(a)) + _size(max(b)) + _size(min(len(a), len(b))) + 1
+    ensure(width * (len(a) + len(b)) < 40_000_000, "this product is too long for this checker")
+    # exact, or an exception: the precision covers every digit
+    exact = Context(
+        prec=width * (len(a) + len(b)) + 9, Emax=MAX_EMAX, Emin=MIN_EMIN, traps=[Inexact, InvalidOperation]
+    )
+    left, right = (exact.create_decimal("".join(_text(v).rjust(width, "0") for v in c)) for c in (a, b))
+    size = len(a) + len(b) - 1
+    digits = format(exact.multiply(left, right), "f").rjust(width * size, "0")
+    return [_whole(digits[k : k + width]) for k in range(0, width * size, width)]
+
+
+def _size(value: int | Fraction) -> int:
+    # decimal digits, at least as many as the value has
+    return int(int(value) + 1).bit_length() * 30103 // 100000 + 1
+
+
+def _text(value: int) -> str:
+    return format(Decimal(value), "f")  # str() refuses integers above 4300 digits
+
+
+def _whole(text: str) -> int:
+    return int(Decimal(text))
+
+
+# ------------------------------------------------------------------ rules
+
+
+def number(text: object) -> Fraction:
+    """Read an exact number as derivations write it: an integer or p/q in lowest terms."""
+    ensure(isinstance(text, str), f"{text!r} should be an exact number in quotes")
+    short = str(text)
+    good = len(short) <= MAX_TEXT and re.fullmatch(r"-?\d+(/\d+)?", short, re.ASCII) is not None
+    ensure(good, f"{short[:40]!r} is not an exact number")
+    top, _, bottom = short.partition("/")
+    ensure(bottom == "" or int(bottom) > 0, f"{short[:40]!r} divides by zero")
+    value = Fraction(int(top), int(bottom or "1"))
+    ensure(str(value) == short, f"{short[:40]!r} is not in lowest terms")
+    return value
+
+
+def integer(value: object, least: int = 1) -> int:
+    """Read a JSON integer of at least `least`."""
+    if type(value) is not int or value < least or value.bit_length() > 256:
+        raise Rejected(f"{str(value)[:40]!r} should be an integer of at least {least}")
+    return value
+
+
+def text(value: object) -> str:
+    """Read a JSON string."""
+    if not isinstance(value, str):
+        raise Rejected(f"{str(value)[:40]!r} should be text")
+    return value
+
+
+def positive(value: object, name: str) -> Fraction:
+    """Read an exact number above zero."""
+    found = number(value)
+    ensure(found > 0, f"the {name} must be above 0, found {found}")
+    return found
+
+
+def relation_of(value: object) -> str:
+    """Read a neighbouring relation."""
+    ensure(value in ("replace-one", "add-remove"), f"unknown relation {value!r}")
+    return text(value)
+
+
+def keys(given: object, *names: str, optional: tuple[str, ...] = ()) -> dict[str, Any]:
+    """Return a witness that has exactly these members."""
+    if not isinstance(given, dict):
+        raise Rejected("a witness should be a table")
+    wrong = (set(given) - set(names) - set(optional)) | (set(names) - set(given))
+    ensure(
+        not wrong,
+        f"the witness should hold {', '.join(names) or 'nothing'}; look at {', '.join(sorted(wrong))}",
+    )
+    return given
+
+
+def premises(found: list[Any], *kinds: str) -> list[Any]:
+    """Return the premises, which must be of these kinds."""
+    have = [fact[0] for fact in found]
+    ensure(have == list(kinds), f"needed premises {list(kinds)}, found {have}")
+    return found
+
+
+def lengths(moves: list[list[int]]) -> list[int]:
+    """Return the squared ℓ2 lengths of integer vectors."""
+    return [sum(v * v for v in move) for move in moves]
+
+
+def moves_of(points: list[list[int]], relation: str) -> list[list[int]]:
+    """Return all differences that a replaced (or added) record can make, up to order and signs."""
+    others = points if relation == "replace-one" else [[0] * len(points[0])]
+    found = {
+        tuple(sorted((abs(x - y) for x, y in zip(a, b, strict=True)), reverse=True))
+        for a, b in product(points, others)
+    }
+    return sorted([v for v in move if v] for move in found)
+
+
+def hypothesis(rule: str, given: dict[str, Any]) -> list[Any]:
+    """Infer what an assumption gives."""
+    match rule:
+        case "assume_points":
+            keys(given, "query", "points", "relation", "because")
+            points = given["points"]
+            ensure(
+                isinstance(points, list) and 0 < len(points) <= 4096,
+                "points should be a list of 1 to 4096 vectors",
+            )
+            for point in points:
+                whole = (
+                    isinstance(point, list)
+                    and point != []
+                    and all(type(v) is int and abs(v) < 2**64 for v in point)
+                )
+                ensure(whole, "a point should be a vector of integers")
+            ensure(len({len(p) for p in points}) == 1, "points should have one dimension")
+            ensure(
+                points == sorted(points) and len({tuple(p) for p in points}) == len(points),
+                "points should be sorted, once each",
+            )
+            set_of = ["points", "0", "0", points]
+        case "assume_clipped":
+            keys(given, "query", "low", "high", "relation", "because")
+            ensure(number(given["low"]) <= number(given["high"]), "low is above high")
+            set_of = ["interval", given["low"], given["high"], []]
+        case "assume_ball":
+            keys(given, "query", "radius", "relation", "because")
+            ensure(number(given["radius"]) >= 0, "the radius is negative")
+            set_of = ["ball", "0", str(number(given["radius"]) ** 2), []]
+        case "assume_rank_one":
+            keys(given, "query", "reward", "relation", "because")
+            ensure(given["relation"] == "replace-one", "the closed form is for replace-one")
+            ensure(number(given["reward"]) >= 0, "the reward bound is negative")
+            set_of = ["rank-one", "0", given["reward"], []]
+        case "assume_covers":
+            keys(given, "query", "covers", "because")
+            return ["Covered", text(given["query"]), *covering(given["covers"])]
+        case "assume_tree":
+            keys(given, "query", "rounds", "because")
+            rounds = integer(given["rounds"])
+            ones = bin(rounds).count("1")
+            return ["Covered", text(given["query"]), 2 * rounds - ones, len(bin(rounds)) - 2, [1, rounds]]
+        case _:
+            raise Rejected(f"unknown rule {rule!r}")
+    return ["Contribution", text(given["query"]), *set_of, relation_of(given["relation"])]
+
+
+def covering(covers: object) -> list[Any]:
+    """Return [releases, most on one unit, hull] of a list of [first, last]."""
+    if not isinstance(covers, list) or not covers:
+        raise Rejected("covers should be a list of [first, last]")
+    change: dict[int, int] = {}
+    for span in covers:
+        ensure(isinstance(span, list) and len(span) == 2, "a cover should be [first, last]")
+        first, last = integer(span[0]), integer(span[1])
+        ensure(first <= last, f"the cover [{first}, {last}] is empty")
+        change[first] = change.get(first, 0) + 1
+        change[last + 1] = change.get(last + 1, 0) - 1
+    most = max(accumulate(change[unit] for unit in sorted(change)))
+    return [len(covers), most, [min(c[0] for c in covers), max(c[1] for c in covers)]]
+
+
+def sensitivity(rule: str, found: list[Any]) -> list[Any]:
+    """Infer how far a sum can move."""
+    [[_, query, kind, low, high, points, relation]] = premises(found, "Contribution")
+    replace = relation == "replace-one"
+    if rule == "differences":
+        ensure(kind == "points", "only a finite set of integer points has a list of differences")
+        return ["Shifts", query, moves_of(points, relation), relation]
+    a, b = number(low), number(high)
+    match kind:
+        case "interval":
+            norm, bound = "l1", b - a if replace else max(abs(a), abs(b))
+        case "ball":
+            norm, bound = "l2-squared", 4 * b if replace else b
+        case "rank-one":
+            # sup over norms ≤ 1 and the angle: (1+B²)²·2 up to B = 1, (2B)²·2 from there on
+            norm, bound = "frobenius-squared", 2 * (2 * b) ** 2 if b >= 1 else 2 * (1 + b * b) ** 2
+        case _:
+            norm, bound = "l2-squared", Fraction(max(lengths(moves_of(points, relation))))
+    return ["Stable", query, norm, str(bound), relation]
+
+
+def noise(rule: str, found: list[Any], given: dict[str, Any]) -> list[Any]:
+    """Infer what one draw of noise gives."""
+    grid = ("grid",) if rule == "discrete_gaussian" else ()
+    free = ("grid",) if rule in ("laplace", "symmetric_gaussian") else ()
+    keys(given, "scale" if rule == "laplace" else "variance", "key", *grid, optional=free)
+    text(given["key"])
+    if "grid" in given:
+        positive(given["grid"], "grid")
+    if rule == "lattice_gaussian":
+        [[_, query, shifts, relation]] = premises(found, "Shifts")
+        curve: list[Any] = ["lattice", str(positive(given["variance"], "variance")), shifts, 1]
+        return ["Private", query, curve, relation, "central", None]
+    [[_, query, norm, bound, relation]] = premises(found, "Stable")
+    wanted = {"laplace": "l1", "symmetric_gaussian": "frobenius-squared"}.get(rule, "l2-squared")
+    ensure(norm == wanted, f"needed a bound in {wanted}, found {norm}")
+    moved = number(bound)
+    if rule == "laplace":
+        curve = ["pure", str(moved / positive(given["scale"], "scale"))]
+    else:
+        square = moved / positive(given["variance"], "variance")
+        if rule == "symmetric_gaussian":
+            square /= 2
+        smooth = rule == "gaussian" or (rule == "symmetric_gaussian" and "grid" not in given)
+        curve = ["gdp", str(square)] if smooth else ["zcdp", str(square / 2)]
+    return ["Private", query, curve, relation, "central", None]
+
+
+def alike(found: list[Any]) -> tuple[str, str, str]:
+    """Return the one measure, relation and observer of privacy premises."""
+    ensure(len(found) >= 1, "needed at least one premise")
+    premises(found, *["Private"] * len(found))
+    kinds = {(fact[2][0], fact[3], fact[4]) for fact in found}
+    ensure(len(kinds) == 1, f"premises differ in measure, relation or observer: {sorted(kinds)}")
+    return kinds.pop()
+
+
+def hull(found: list[Any]) -> list[int] | None:
+    """Return the interval that holds all premises' units, None where one may read any unit."""
+    spans = [fact[5] for fact in found]
+    return None if None in spans else [min(s[0] for s in spans), max(s[1] for s in spans)]
+
+
+def composition(rule: str, found: list[Any]) -> list[Any]:
+    """Infer what several releases give together."""
+    if rule == "nodes":
+        [[_, subject, curve, relation, observer, _], [_, query, _, most, units]] = premises(
+            found, "Private", "Covered"
+        )
+        ensure(query == subject, f"the covers are of {query!r}, the leaf is of {subject!r}")
+        ensure(observer == "central", "the leaf must be centrally private")
+        if curve[0] == "lattice":
+            total = [*curve[:3], curve[3] * most]
+        else:
+            total = [curve[0], *(str(number(v) * most) for v in curve[1:])]
+        return ["Private", subject, total, relation, observer, units]
+    measure, relation, observer = alike(found)
+    ensure(measure != "lattice", "lattice curves are joined only once converted")
+    columns = list(zip(*([number(v) for v in fact[2][1:]] for fact in found), strict=True))
+    if rule == "compose":
+        amounts, sign = [sum(column) for column in columns], " + "
+    else:
+        spans = sorted(fact[5] for fact in found if fact[5] is not None)
+        ensure(len(spans) == len(found), "every part must say which units it reads")
+        for (_, last), (first, _) in pairwise(spans):
+            ensure(last < first, f"units overlap: one part up to {last}, one from {first}")
+        amounts, sign = [max(column) for column in columns], " | "
+    subject = sign.join(fact[1] for fact in found)
+    return ["Private", subject, [measure, *map(str, amounts)], relation, observer, hull(found)]
+
+
+def observer_of(rule: str, found: list[Any], given: dict[str, Any]) -> list[Any]:
+    """Infer who sees what after post-processing, the billboard rule, or a local message."""
+    keys(given, "subject")
+    [[_, _, curve, relation, observer, units]] = premises(found, "Private")
+    if rule != "post_process":
+        ensure(observer == "central", f"needed a central statement, found {observer}")
+    if rule == "local":
+        ensure(relation == "replace-one", "a local message has one record, which is replaced")
+    seen = {"post_process": observer, "billboard": "joint", "local": "local"}[rule]
+    return ["Private", text(given["subject"]), curve, relation, seen, units]
+
+
+def conversion(rule: str, found: list[Any], given: dict[str, Any]) -> list[Any]:
+    """Infer a statement in another measure."""
+    [[_, subject, curve, *rest]] = premises(found, "Private")
+    if rule == "to_zcdp":
+        keys(given)
+        match curve:
+            case ["pure", epsilon]:
+                rho = number(epsilon) ** 2 / 2
+            case ["gdp", square]:
+                rho = number(square) / 2
+            case ["lattice", variance, shifts, count]:
+                rho = count * Fraction(max(lengths(shifts))) / number(variance) / 2
+            case _:
+                raise Rejected(f"{curve[0]} does not imply zCDP")
+        return ["Private", subject, ["zcdp", str(rho)], *rest]
+    if rule == "to_gdp":
+        keys(given, "mu_squared")
+        ensure(curve[0] == "pure", f"only pure DP is converted to GDP, found {curve[0]}")
+        square, epsilon = number(given["mu_squared"]), number(curve[1])
+        ensure(square >= 0, "mu_squared is negative")
+
+        def excess(i: Interval) -> Pair:
+            half = i.div(i.sqrt(i.of(square)), i.of(2))
+            return i.mul(upper_tail(i, half), i.add(i.of(1), i.exp(i.of(epsilon))))
+
+        ensure(epsilon == 0 or at_most(excess, Fraction(1)), "mu_squared is too small")
+        return ["Private", subject, ["gdp", str(square)], *rest]
+    keys(given, "epsilon", "delta", optional=("order",))
+    epsilon, delta = number(given["epsilon"]), number(given["delta"])
+    ensure(epsilon >= 0 and 0 <= delta <= 1, "epsilon must be at least 0 and delta in [0, 1]")
+    ensure(
+        implies(curve, epsilon, delta, given),
+        f"({float(epsilon):.9g}, {float(delta):.6g}) does not follow from {curve[0]}",
+    )
+    return ["Private", subject, ["approximate", str(epsilon), str(delta)], *rest]
+
+
+def implies(curve: list[Any], epsilon: Fraction, delta: Fraction, given: dict[str, Any]) -> bool:
+    """Decide whether a curve's δ at `epsilon` is at most `delta`."""
+    needs_order = curve[0] == "zcdp" and number(curve[1]) > 0
+    ensure(needs_order == ("order" in given), "an order belongs to zCDP, and only there")
+    match curve:
+        case ["pure", bound]:
+            return epsilon >= number(bound) or at_most(pure_delta(number(bound), epsilon), delta)
+        case ["approximate", bound, spent]:
+            return number(bound) <= epsilon and number(spent) <= delta
+        case ["gdp", square]:
+            return number(square) == 0 or at_most(gdp_delta(number(square), epsilon), delta)
+        case ["zcdp", rho]:
+            if not needs_order:
+                return True
+            order = number(given["order"])
+            ensure(order > 1 and delta > 0, "needed order > 1 and delta > 0")
+            return at_most(zcdp_excess(number(rho), order, epsilon, delta), Fraction(0))
+        case ["lattice", variance, shifts, count]:
+            return all(lattice_at_most(number(variance), s, integer(count), epsilon, delta) for s in shifts)
+    raise Rejected(f"unknown curve {curve[0]!r}")
+
+
+def infer(rule: str, found: list[Any], given: dict[str, Any]) -> list[Any]:
+    """Return what `rule` gives from these premises and this witness, or reject."""
+    if rule.startswith("assume_"):
+        premises(found)
+        return hypothesis(rule, given)
+    if rule in ("linear", "differences"):
+        keys(given)
+        return sensitivity(rule, found)
+    if rule in ("laplace", "gaussian", "symmetric_gaussian", "discrete_gaussian", "lattice_gaussian"):
+        return noise(rule, found, given)
+    if rule in ("compose", "nodes", "parallel"):
+        keys(given)
+        return composition(rule, found)
+    if rule in ("post_process", "billboard", "local"):
+        return observer_of(rule, found, given)
+    if rule in ("to_zcdp", "to_gdp", "to_approximate"):
+        return conversion(rule, found, given)
+    raise Rejected(f"unknown rule {rule!r}")
+
+
+# ------------------------------------------------------------------ derivations
+
+
+def canonical(value: object) -> bytes:
+    """Return the canonical JSON that digests are taken over."""
+    form = json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
+    return form.encode("utf-8", "surrogatepass")
+
+
+def digest(value: object) -> str:
+    """Return the digest of a JSON value."""
+    return "sha256:" + hashlib.sha256(canonical(value)).hexdigest()
+
+
+def check_derivation(steps: object) -> list[list[Any]]:
+    """Infer every step again; return the conclusions, or reject naming the first step that fails."""
+    if not isinstance(steps, list) or not steps:
+        raise Rejected("the derivation should be a list of steps")
+    facts: list[list[Any]] = []
+    for index, step in enumerate(steps):
+        name = step.get("rule") if isinstance(step, dict) else None
+        try:
+            keys(step, "rule", "from", "with", "gives", "digest")
+            before = step["from"]
+            ensure(isinstance(before, list), "from should be a list of earlier steps")
+            for k in before:
+                ensure(type(k) is int and 0 <= k < index, f"premise {k!r} is not an earlier step")
+            keys(step["with"], *step["with"])
+            gives = infer(text(step["rule"]), [facts[k] for k in before], step["with"])
+            same = canonical(gives) == canonical(step["gives"])
+            ensure(same, f"claims {_brief(step['gives'])}, but proves {_brief(gives)}")
+            body = {"rule": step["rule"], "with": step["with"], "gives": step["gives"]}
+            chained = {**body, "from": [steps[k]["digest"] for k in before]}
+            ensure(step["digest"] == digest(chained), "its digest does not match")
+        except Rejected as why:
+            raise Rejected(f"step {index} ({name}): {why}") from None
+        except (ArithmeticError, ValueError, TypeError, KeyError, IndexError, RecursionError) as why:
+            raise Rejected(f"step {index} ({name}): {type(why).__name__} while inferring it") from None
+        facts.append(gives)
+    return facts
+
+
+def _brief(value: object) -> str:
+    form = canonical(value).decode("utf-8", "replace")
+    return form if len(form) <= 200 else form[:197] + "..."
+
+
+def reachable(steps: list[dict[str, Any]]) -> Iterator[dict[str, Any]]:
+    """Yield the steps that the last one rests on."""
+    wanted = {len(steps) - 1}
+    for index in range(len(steps) - 1, -1, -1):
+        if index in wanted:
+            wanted.update(steps[index]["from"])
+            yield steps[index]
+
+
+# ------------------------------------------------------------------ certificates
+
+
+def exact_of(value: object, name: str) -> Fraction | None:
+    """Read a number of the certificate: a JSON number as the decimal written, or a decimal string; inf is None."""
+    if value == "inf":
+        return None
+    written = value if isinstance(value, str) else repr(value)
+    number_like = type(value) in (int, float, str) and len(written) <= MAX_TEXT
+    form = r"[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d{1,5})?"
+    ensure(number_like and re.fullmatch(form, written, re.ASCII) is not None, f"{name} should be a number")
+    return Fraction(written)
+
+
+FIELDS = (
+    "schema verdict refutes claim subject guarantee proved sensitivity audit releasable hazards environment created"
+    " digest signature"
+).split()
+
+
+def check_certificate(document: dict[str, Any], at: date | None) -> None:
+    """Verify digest, derivation and verdict of a certificate, or reject."""
+    missing = [name for name in FIELDS if name not in document]
+    ensure(not missing, f"the certificate lacks {', '.join(missing)}")
+    body = {name: value for name, value in document.items() if name not in ("digest", "signature")}
+    ensure(document["digest"] == digest(body), "the certificate's digest does not match its content")
+    claim, proved = document["claim"], document["proved"]
+    ensure(document["guarantee"] == claim["guarantee"], "guarantee differs from the claim's")
+    if at is not None:
+        until = claim.get("governance", {}).get("valid_until")
+        ensure(until is None or at <= date.fromisoformat(text(until)[:10]), f"it was valid until {until}")
+    final = None
+    if proved["derivation"]:
+        final = check_derivation(proved["derivation"])[-1]
+    certified = follows(document, final)
+    refuted = refutation(document, final)
+    ensure(
+        document["verdict"] == ("REFUTED" if refuted else "CERTIFIED" if certified is None else "UNPROVEN"),
+        f"the verdict {document['verdict']!r} does not follow"
+        + (f": {certified}" if certified and document["verdict"] == "CERTIFIED" else ""),
+    )
+    ensure((document["refutes"] is not None) == refuted, "refutes does not go with the verdict")
+
+
+def follows(document: dict[str, Any], final: list[Any] | None) -> str | None:
+    """Return why the claim is not proved by the derivation and its evidence, or None if it is."""
+    promise, proved = document["guarantee"], document["proved"]
+    if final is None or proved["epsilon"] is None:
+        ensure(final is None and proved["epsilon"] is None, "a proved epsilon and a derivation go together")
+        return "there is no derivation"
+    ensure(final[0] == "Private", "the last step is not a statement about privacy")
+    subject, curve, relation, observer = final[1:5]
+    ensure(curve[0] == "approximate", f"the last step should give (epsilon, delta), it gives {curve[0]}")
+    ensure(subject == document["subject"]["name"], f"the derivation is about {subject!r}")
+    epsilon, delta = number(curve[1]), number(curve[2])
+    upper, lower = (
+        exact_of(proved["epsilon"][side], f"proved.epsilon.{side}") for side in ("upper", "lower")
+    )
+    ensure(upper is None or upper >= epsilon, "proved.epsilon.upper is below what the derivation proves")
+    ensure(
+        lower is not None and (upper is None or lower <= upper), "proved.epsilon.lower is above its upper end"
+    )
+    ensure(exact_of(proved["delta"], "proved.delta") == delta, "proved.delta is not the derivation's")
+    if relation != promise["relation"]:
+        return f"the derivation is for {relation}"
+    if observer != promise["model"]:
+        return f"the derivation is for the {observer} model"
+    wanted, allowed = (
+        exact_of(promise["epsilon"], "guarantee.epsilon"),
+        exact_of(promise["delta"], "guarantee.delta"),
+    )
+    if allowed is None or delta > allowed:
+        return "the proved delta exceeds the claim's"
+    if wanted is not None and (upper is None or upper > wanted):
+        return "the proved epsilon exceeds the claim's"
+    return evidence(document)
+
+
+def evidence(document: dict[str, Any]) -> str | None:
+    """Return which hypothesis of the derivation has no passing evidence, or None."""
+    passed = {
+        (entry["rule"], entry["query"])
+        for entry in document["sensitivity"]
+        if entry["status"] in ("tested", "proved")
+    }
+    for step in reachable(document["proved"]["derivation"]):
+        if step["rule"].startswith("assume_") and (step["rule"], step["with"]["query"]) not in passed:
+            return f"the hypothesis {step['rule']} of {step['with']['query']!r} has no passing evidence"
+    return None
+
+
+def refutation(document: dict[str, Any], final: list[Any] | None) -> bool:
+    """Say whether the certificate holds a refutation, re-checking the counts of its audits."""
+    false_hypothesis = any(entry["status"] == "refuted" for entry in document["sensitivity"])
+    audit = document["audit"]
+    beyond_claim = beyond_proof = False
+    if audit is not None:
+        for point in audit["points"]:
+            lower = exact_of(point["epsilon_lower"], "audit.epsilon_lower")
+            ensure(lower is not None and lower >= 0, "audit.epsilon_lower should be at least 0")
+            if lower:
+                confirm_counts(point, lower)
+            bound = exact_of(point["limit"], "audit.limit")
+            over = bound is not None and lower is not None and lower > bound
+            beyond_claim |= over and point["of"] == "claim"
+            beyond_proof |= over and point["of"] == "proof"
+        promise = [p for p in audit["points"] if p["of"] == "claim"]
+        same = all(
+            exact_of(p[name], name) == exact_of(document["guarantee"][other], other)
+            for p in promise
+            for name, other in (("limit", "epsilon"), ("delta", "delta"))
+        )
+        ensure(same, "the audit's claim is not the guarantee")
+    kinds = {
+        "claim": beyond_claim,
+        "proof": beyond_proof and final is not None,
+        "hypothesis": false_hypothesis,
+    }
+    if document["refutes"] is not None:
+        ensure(
+            kinds.get(document["refutes"], False),
+            f"nothing in the certificate refutes the {document['refutes']}",
+        )
+    return any(kinds.values())
+
+
+def confirm_counts(point: dict[str, Any], lower: Fraction) -> None:
+    """Verify ε ≥ `lower` from counts: a of m runs on D and b of n on D′ showed the event (Clopper & Pearson 1934).
+
+    With probability at least 1 − risk, P(event|D) ≥ p₁ and P(event|D′) ≤ p₂, each binomial tail at
+    most risk/2; then e^ε ≥ (p₁ − δ)/p₂.
+    """
+    hits, runs = integer(point["hits"], 0), integer(point["runs"])
+    alarms, others = integer(point["alarms"], 0), integer(point["other_runs"])
+    ensure(hits <= runs and alarms <= others and max(runs, others) <= 10**7, "more hits than runs")
+    risk, delta = exact_of(point["risk"], "risk"), exact_of(point["delta"], "delta")
+    p, q = exact_of(point["power"], "power"), exact_of(point["false_alarm"], "false_alarm")
+    if risk is None or delta is None or p is None or q is None:
+        raise Rejected("the audit's numbers should be finite")
+    ensure(0 < risk < 1 and 0 <= p <= 1 and 0 < q <= 1, "the audit's probabilities are out of range")
+    i = Interval(40)
+    high = binomial_tail(i, runs, p, hits, up=True) if p > 0 else ZERO
+    low = binomial_tail(i, others, q, alarms, up=False) if q < 1 else ZERO
+    half = i.of(risk / 2)
+    ensure(high[1] <= half[0], "the audit's power is not supported by its counts")
+    ensure(low[1] <= half[0], "the audit's false-alarm rate is not supported by its counts")
+    ensure(p - delta > 0, "the audit's power does not exceed delta")
+    ensure(i.exp(i.of(lower))[1] <= i.of((p - delta) / q)[0], "the audit's lower bound does not follow")
+
+
+def binomial_tail(i: Interval, n: int, p: Fraction, k: int, *, up: bool) -> Pair:
+    """Enclose P(Bin(n, p) ≥ k) (`up`) or P(Bin(n, p) ≤ k), 0 < p < 1, on the side away from the mean."""
+    if (k <= n * p) if up else (k >= n * p):
+        return i.of(0)[0], i.of(1)[1]  # not a tail; 1 always bounds it
+    odds = i.of(p / (1 - p) if up else (1 - p) / p)
+    logs = i.add(i.mul(i.of(k), i.ln(i.of(p))), i.mul(i.of(n - k), i.ln(i.of(1 - p))))
+    term = i.mul(i.of(math.comb(n, k)), i.exp(logs))
+    total, steps = term, (range(k, n) if up else range(k, 0, -1))
+    for j in steps:
+        ratio = i.mul(i.of(Fraction(n - j, j + 1) if up else Fraction(j, n - j + 1)), odds)
+        # ratios fall from here on: the rest is at most term·r/(1−r)
+        if ratio[1] < Decimal("0.999") and term[1] < total[1].scaleb(-30, i.up):
+            rest = i.div(i.mul(term, ratio), i.sub(i.of(1), ratio))
+            return total[0], i.add(total, rest)[1]
+        term = i.mul(term, ratio)
+        total = i.add(total, term)
+    return total
+
+
+# ------------------------------------------------------------------ command line
+
+
+def parse(raw: bytes) -> Any:
+    """Return the JSON document, refusing duplicate keys, NaN, excessive depth and oversized numbers."""
+    if len(raw) > MAX_BYTES:
+        raise Unreadable(f"{len(raw)} bytes; at most {MAX_BYTES} are read")
+
+    def pairs(members: list[tuple[str, Any]]) -> dict[str, Any]:
+        table = dict(members)
+        if len(table) != len(members):
+            raise Unreadable("a key stands twice in one table")
+        return table
+
+    def refuse(name: str) -> Any:
+        raise Unreadable(f"{name[:40]} is not a number here")
+
+    def real(written: str) -> float:
+        value = float(written) if len(written) <= 400 else math.inf
+        return value if math.isfinite(value) else refuse(written)
+
+    def whole(written: str) -> int:
+        return int(written) if len(written) <= 400 else refuse(written)
+
+    try:
+        value = json.loads(
+            raw.decode("utf-8"),
+            object_pairs_hook=pairs,
+            parse_constant=refuse,
+            parse_float=real,
+            parse_int=whole,
+        )
+    except UnicodeDecodeError as why:
+        raise Unreadable(f"byte {why.start} is not UTF-8") from None
+    except json.JSONDecodeError as why:
+        raise Unreadable(f"line {why.lineno}, column {why.colno}: {why.msg}") from None
+    except RecursionError:
+        raise Unreadable(f"nested deeper than {MAX_DEPTH} levels") from None
+    level, depth = [value], 0
+    while level:
+        depth += 1
+        if depth > MAX_DEPTH + 1:
+            raise Unreadable(f"nested deeper than {MAX_DEPTH} levels")
+        level = [
+            m for v in level if isinstance(v, dict | list) for m in (v.values() if isinstance(v, dict) else v)
+        ]
+    return value
+
+
+def check(raw: bytes, at: date | None = None) -> str:
+    """Return what was confirmed; raise `Rejected` naming what fails, or `Unreadable`."""
+    document = parse(raw)
+    if isinstance(document, list):
+        return f"derivation of {len(check_derivation(document))} steps: every step follows"
+    if not isinstance(document, dict) or document.get("schema") != "dpaccount/certificate/1":
+        raise Unreadable("not a JSON object of schema dpaccount/certificate/1")
+    try:
+        check_certificate(document, at)
+    except (
+        ArithmeticError,
+        ValueError,
+        TypeError,
+        KeyError,
+        IndexError,
+        AttributeError,
+        RecursionError,
+    ) as why:
+        raise Rejected(f"a field has the wrong shape ({type(why).__name__}: {str(why)[:80]})") from None
+    steps = len(document["proved"]["derivation"])
+    return f"{document['verdict']}: the digest, {steps} steps and the verdict follow"
+
+
+def main(arguments: list[str]) -> int:
+    """Run the command line; return the exit code."""
+    usage = "usage: checker.py FILE [--at YYYY-MM-DD]"
+    at = None
+    if len(arguments) == 3 and arguments[1] == "--at":
+        try:
+            at = date.fromisoformat(arguments[2])
+        except ValueError:
+            sys.stderr.write(f"error: {arguments[2]!r} is not a date; write YYYY-MM-DD\n")
+            return 2
+    elif len(arguments) != 1:
+        sys.stderr.write(f"error: wrong arguments; {usage}\n")
+        return 2
+    name = arguments[0]
+    try:
+        with open(name, "rb") as file:  # noqa: PTH123
+            raw = file.read(MAX_BYTES + 1)
+        sys.stdout.write(f"valid: {check(raw, at)}\n")
+    except OSError as why:
+        sys.stderr.write(f"error: {name}: {why.strerror or 'unreadable'}; give the path of a certificate\n")
+        return 2
+    except Unreadable as why:
+        sys.stderr.write(f"error: {name}: {why}; give a certificate\n")
+        return 2
+    except Rejected as why:
+        sys.stdout.write(f"invalid: {why}\n")
+        return 1
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,148 @@
+"""A theorem written down: a linear list of steps that the stand-alone checker infers again.
+
+A step is ``{"rule", "from", "with", "gives", "digest"}``; `from` holds the indices of earlier steps,
+and the digest is taken over the step's canonical JSON with its premises' digests in their place.
+Nothing here is trusted: a wrong step is caught when it is checked.
+"""
+
+import hashlib
+from collections.abc import Iterator
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+from dpaccount.curves import Approximate, Curve, Gdp, Lattice, Pure, Zcdp
+from dpaccount.exact import canonical
+from dpaccount.kernel import Contribution, Covered, Judgement, Private, Shifts, Stable, Theorem
+
+
+@dataclass(frozen=True)
+class Hypothesis:
+    """Something that the code must do for a theorem to apply, and the evidence it points to."""
+
+    rule: str
+    query: str
+    because: str
+    statement: dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Leaf:
+    """One kind of noise that a theorem pays for: the key, the law, and how many releases it covers."""
+
+    key: str
+    rule: str
+    parameters: dict[str, str]
+    draws: int
+
+
+def write(theorem: Theorem) -> list[dict[str, Any]]:
+    """Return the derivation of `theorem`, premises before conclusions, equal steps once."""
+    steps: list[dict[str, Any]] = []
+    index_of: dict[str, int] = {}
+    index_of_theorem: dict[int, int] = {}
+    for part in walk(theorem):
+        premises = [index_of_theorem[id(premise)] for premise in part.premises]
+        step = {"rule": part.rule, "from": premises, "with": part.witness, "gives": as_json(part.conclusion)}
+        chained = {**step, "from": [steps[index]["digest"] for index in premises]}
+        digest = "sha256:" + hashlib.sha256(canonical(chained)).hexdigest()
+        if digest not in index_of:
+            index_of[digest] = len(steps)
+            steps.append({**step, "digest": digest})
+        index_of_theorem[id(part)] = index_of[digest]
+    return steps
+
+
+def walk(theorem: Theorem) -> Iterator[Theorem]:
+    """Yield every theorem that `theorem` rests on, premises first and itself last, each once."""
+    seen: set[int] = set()
+    stack = [(theorem, False)]
+    while stack:
+        part, ready = stack.pop()
+        if ready:
+            yield part
+        elif id(part) not in seen:
+            seen.add(id(part))
+            stack.append((part, True))
+            stack.extend((premise, False) for premise in reversed(part.premises))
+
+
+def hypotheses(theorem: Theorem) -> list[Hypothesis]:
+    """Return what the code must do for `theorem` to apply, in the order of the derivation."""
+    return [
+        Hypothesis(part.rule, part.witness["query"], part.witness["because"], part.witness)
+        for part in walk(theorem)
+        if part.rule.startswith("assume_")
+    ]
+
+
+def leaves(theorem: Theorem) -> list[Leaf]:
+    """Return the noise that `theorem` pays for; a leaf under `nodes` is drawn once for every cover."""
+    found: list[Leaf] = []
+
+    def visit(part: Theorem, draws: int) -> None:
+        if "key" in part.witness:
+            parameters = {name: value for name, value in part.witness.items() if name != "key"}
+            found.append(Leaf(part.witness["key"], part.rule, parameters, draws))
+            return
+        for premise in part.premises:
+            if isinstance(premise.conclusion, Covered):
+                draws *= premise.conclusion.releases
+        for premise in part.premises:
+            visit(premise, draws)
+
+    visit(theorem, 1)
+    return found
+
+
+def digest_of(theorem: Theorem) -> str:
+    """Return the digest of the last step, which fixes the whole derivation."""
+    return str(write(theorem)[-1]["digest"])
+
+
+def as_json(fact: Judgement) -> list[Any]:
+    """Return a judgement as the list that a step's ``gives`` holds; exact numbers are strings."""
+    match fact:
+        case Contribution(query, kind, low, high, points, relation):
+            listed = [list(point) for point in points]
+            return ["Contribution", query, kind, str(low), str(high), listed, relation]
+        case Covered(query, releases, most, units):
+            return ["Covered", query, releases, most, list(units)]
+        case Stable(query, norm, bound, relation):
+            return ["Stable", query, norm, str(bound), relation]
+        case Shifts(query, shifts, relation):
+            return ["Shifts", query, [list(shift) for shift in shifts], relation]
+        case Private(subject, curve, relation, observer, span):
+            return [
+                "Private",
+                subject,
+                curve_json(curve),
+                relation,
+                observer,
+                None if span is None else list(span),
+            ]
+
+
+def curve_json(curve: Curve) -> list[Any]:
+    """Return a curve as JSON: its measure and its exact parameters."""
+    match curve:
+        case Pure(epsilon):
+            return ["pure", str(epsilon)]
+        case Approximate(epsilon, delta):
+            return ["approximate", str(epsilon), str(delta)]
+        case Zcdp(rho):
+            return ["zcdp", str(rho)]
+        case Gdp(mu_squared):
+            return ["gdp", str(mu_squared)]
+        case Lattice(variance, shifts, count):
+            return ["lattice", str(variance), [list(shift) for shift in shifts], count]
+
+
+def point(theorem: Theorem) -> tuple[Fraction, Fraction]:
+    """Return (ε, δ) of a theorem that ends in one point or in pure DP."""
+    fact = theorem.conclusion
+    if isinstance(fact, Private) and isinstance(fact.curve, Approximate):
+        return fact.curve.epsilon, fact.curve.delta
+    if isinstance(fact, Private) and isinstance(fact.curve, Pure):
+        return fact.curve.epsilon, Fraction(0)
+    raise TypeError(f"not an (epsilon, delta) statement: {fact}")

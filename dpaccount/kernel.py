@@ -1,0 +1,321 @@
+"""The proof kernel: `Theorem` and the only functions that make one.
+
+A theorem is `hypotheses ⊢ conclusion`.  Each rule matches its premises, checks its side conditions
+and either returns a theorem or raises `RuleError` with what was needed and what was found.  Numbers
+are exact fractions; an inequality between real numbers is decided by ball arithmetic (`curves`),
+refusing whatever it cannot decide.  Search happens elsewhere: a rule is handed its witness.
+
+Within one process the guard against made-up theorems stops accidents only.  What is trusted is the
+written derivation (`derivation.write`), which the stand-alone checker infers again by other means.
+
+A new rule costs three places on purpose: here, in `checker.py`, and a test that it refuses.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from itertools import accumulate, product
+from typing import Any, Final, NoReturn
+
+from dpaccount.curves import Curve, Shift
+from dpaccount.errors import RuleError
+
+REPLACE_ONE: Final = "replace-one"
+ADD_REMOVE: Final = "add-remove"
+RELATIONS: Final = (REPLACE_ONE, ADD_REMOVE)
+CENTRAL: Final = "central"
+JOINT: Final = "joint"
+LOCAL: Final = "local"
+
+Cover = tuple[int, int]
+
+
+# ------------------------------------------------------------------ judgements
+
+
+@dataclass(frozen=True)
+class Contribution:
+    """Each unit adds one vector of a known set to `query`.
+
+    `kind` says which set: ``points`` (a finite set of integer vectors, `points`), ``interval``
+    (`low` to `high`), ``ball`` (ℓ2 norm squared at most `high`), ``rank-one`` (the symmetric matrix
+    of (φ, y) without its y² corner, ‖φ‖ ≤ 1, |y| ≤ `high`).  The vector depends on the unit's own
+    data, its own coins, public values and earlier releases only, and it is the same one in every
+    release that covers the unit.
+    """
+
+    query: str
+    kind: str
+    low: Fraction
+    high: Fraction
+    points: tuple[Shift, ...]
+    relation: str
+
+
+@dataclass(frozen=True)
+class Covered:
+    """`query` is released `releases` times; a unit of `units` is read by at most `most`, others by none."""
+
+    query: str
+    releases: int
+    most: int
+    units: Cover
+
+
+@dataclass(frozen=True)
+class Stable:
+    """Between neighbours, `query` moves by at most `bound` in `norm`.
+
+    `norm` is ``l1`` (the bound as it is), ``l2-squared`` or ``frobenius-squared`` (a bound on the
+    square, because the root is rarely rational).
+    """
+
+    query: str
+    norm: str
+    bound: Fraction
+    relation: str
+
+
+@dataclass(frozen=True)
+class Shifts:
+    """Between neighbours, `query` moves by one of these integer vectors, up to order and signs."""
+
+    query: str
+    shifts: tuple[Shift, ...]
+    relation: str
+
+
+@dataclass(frozen=True)
+class Private:
+    """`subject` has this privacy curve for this relation, as seen by this observer.
+
+    It reads the units of the interval `units` only (None: any unit).
+    """
+
+    subject: str
+    curve: Curve
+    relation: str
+    observer: str
+    units: Cover | None = None
+
+
+Judgement = Contribution | Covered | Stable | Shifts | Private
+
+
+# ------------------------------------------------------------------ theorems
+
+_SEAL = object()
+
+
+class Theorem:
+    """A proved judgement with the rule, premises and witness that proved it; made by rules only."""
+
+    __slots__ = ("conclusion", "premises", "rule", "witness")
+
+    conclusion: Judgement
+    rule: str
+    premises: tuple["Theorem", ...]
+    witness: dict[str, Any]
+
+    def __new__(
+        cls,
+        seal: object,
+        conclusion: Judgement,
+        rule: str,
+        premises: tuple["Theorem", ...],
+        witness: dict[str, Any],
+    ) -> "Theorem":
+        """Refuse everyone but the rules of this file."""
+        if seal is not _SEAL:
+            raise RuleError("a Theorem comes from a rule of the kernel; call the rule instead")
+        made = object.__new__(cls)
+        for name, value in (
+            ("conclusion", conclusion),
+            ("rule", rule),
+            ("premises", premises),
+            ("witness", witness),
+        ):
+            object.__setattr__(made, name, value)
+        return made
+
+    def __init_subclass__(cls) -> None:
+        """Refuse subclasses."""
+        raise RuleError("Theorem cannot be subclassed")
+
+    def __setattr__(self, name: str, value: object) -> NoReturn:
+        """Refuse changes."""
+        raise RuleError("a Theorem cannot be changed; apply a rule to it")
+
+    __delattr__ = __setattr__  # type: ignore[assignment]
+
+    def __reduce_ex__(self, protocol: object) -> NoReturn:
+        """Refuse pickling and copying: a theorem travels as a derivation, and is checked on arrival."""
+        raise RuleError("a Theorem cannot be pickled or copied; write its derivation instead")
+
+    def __repr__(self) -> str:
+        """Show the conclusion and the rule."""
+        return f"⊢ {self.conclusion}  [{self.rule}]"
+
+
+def proved(rule: str, conclusion: Judgement, premises: Sequence[Theorem] = (), **witness: Any) -> Theorem:
+    """Make a theorem: for the rules of this file and of `rules` only."""
+    return Theorem(_SEAL, conclusion, rule, tuple(premises), witness)
+
+
+def need(holds: bool, rule: str, needed: str) -> None:  # noqa: FBT001
+    """Refuse unless a side condition is exactly True."""
+    if holds is not True:
+        raise RuleError(f"{rule}: {needed}")
+
+
+def conclusion_of(theorem: Theorem, rule: str) -> Judgement:
+    """Return what a premise says, refusing whatever is not a theorem."""
+    need(type(theorem) is Theorem, rule, f"a premise must be a Theorem, found {type(theorem).__name__}")
+    return theorem.conclusion
+
+
+def number(value: Fraction | int, rule: str, name: str) -> Fraction:
+    """Return an exact number; floats are refused."""
+    need(type(value) in (int, Fraction), rule, f"{name} must be exact, found {type(value).__name__}")
+    return Fraction(value)
+
+
+def _known(relation: str, rule: str) -> None:
+    need(relation in RELATIONS, rule, f"the relation is one of {', '.join(RELATIONS)}, found {relation!r}")
+
+
+# ------------------------------------------------------------------ hypotheses: what the code must do
+
+
+def assume_points(query: str, points: Sequence[Shift], relation: str, because: str) -> Theorem:
+    """Assume that every unit adds one of these integer vectors; `because` names the evidence.
+
+    The hypothesis is attacked by property tests; it becomes part of every theorem built on it.
+    """
+    rule = "assume_points"
+    _known(relation, rule)
+    wide = {len(point) for point in points}
+    need(
+        len(wide) == 1 and 0 not in wide,
+        rule,
+        "points must be vectors of one dimension, at least one of them",
+    )
+    whole = all(type(v) is int for point in points for v in point)
+    need(whole, rule, "points must be integer vectors")
+    listed = tuple(sorted(set(map(tuple, points))))
+    fact = Contribution(query, "points", Fraction(0), Fraction(0), listed, relation)
+    return proved(
+        rule, fact, query=query, points=[list(p) for p in listed], relation=relation, because=because
+    )
+
+
+def assume_clipped(query: str, low: Fraction, high: Fraction, relation: str, because: str) -> Theorem:
+    """Assume that every unit adds one number in [low, high], clipped there with public constants (R1)."""
+    rule = "assume_clipped"
+    low, high = number(low, rule, "low"), number(high, rule, "high")
+    _known(relation, rule)
+    need(low <= high, rule, f"low must be at most high, found {low} > {high}")
+    fact = Contribution(query, "interval", low, high, (), relation)
+    return proved(rule, fact, query=query, low=str(low), high=str(high), relation=relation, because=because)
+
+
+def assume_ball(query: str, radius: Fraction, relation: str, because: str) -> Theorem:
+    """Assume that every unit adds a vector of ℓ2 norm at most `radius`, a public constant (R1)."""
+    rule = "assume_ball"
+    radius = number(radius, rule, "radius")
+    _known(relation, rule)
+    need(radius >= 0, rule, f"the radius must not be negative, found {radius}")
+    fact = Contribution(query, "ball", Fraction(0), radius**2, (), relation)
+    return proved(rule, fact, query=query, radius=str(radius), relation=relation, because=because)
+
+
+def assume_rank_one(query: str, reward: Fraction, relation: str, because: str) -> Theorem:
+    """Assume that every unit adds [φφᵀ, φy; yφᵀ, 0], ‖φ‖ ≤ 1 and |y| ≤ `reward`, public constants (R1)."""
+    rule = "assume_rank_one"
+    reward = number(reward, rule, "reward")
+    need(relation == REPLACE_ONE, rule, f"the closed form is for {REPLACE_ONE}, found {relation!r}")
+    need(reward >= 0, rule, f"the reward bound must not be negative, found {reward}")
+    fact = Contribution(query, "rank-one", Fraction(0), reward, (), relation)
+    return proved(rule, fact, query=query, reward=str(reward), relation=relation, because=because)
+
+
+def assume_covers(query: str, covers: Sequence[Cover], because: str) -> Theorem:
+    """Assume that release i of `query` sums the units of covers[i] = [first, last] and no others."""
+    rule = "assume_covers"
+    spans = [(first, last) for first, last in covers]
+    need(bool(spans), rule, "needed at least one cover")
+    for first, last in spans:
+        fine = type(first) is int and type(last) is int and 1 <= first <= last
+        need(fine, rule, f"a cover is [first, last] with 1 <= first <= last, found [{first}, {last}]")
+    # at one position the end (-1, standing at last + 1) sorts before a start (+1)
+    edges = sorted([(first, 1) for first, _ in spans] + [(last + 1, -1) for _, last in spans])
+    most = max(accumulate(change for _, change in edges))
+    units = (min(first for first, _ in spans), max(last for _, last in spans))
+    fact = Covered(query, len(spans), most, units)
+    return proved(rule, fact, query=query, covers=[list(span) for span in spans], because=because)
+
+
+def assume_tree(query: str, rounds: int, because: str) -> Theorem:
+    """Assume that `query` is released once for every complete node of a binary tree over `rounds` rounds.
+
+    There are 2N − (ones of N) such nodes, and a round lies in at most ⌊log₂ N⌋ + 1 of them, one per
+    level (Chan, Shi & Song 2011; Dwork, Naor, Pitassi & Rothblum 2010).
+    """
+    rule = "assume_tree"
+    need(
+        type(rounds) is int and rounds >= 1, rule, f"rounds must be an integer of at least 1, found {rounds}"
+    )
+    fact = Covered(query, 2 * rounds - rounds.bit_count(), rounds.bit_length(), (1, rounds))
+    return proved(rule, fact, query=query, rounds=rounds, because=because)
+
+
+# ------------------------------------------------------------------ sensitivity
+
+
+def linear(contribution: Theorem) -> Theorem:
+    """Bound the movement of a sum of per-unit contributions (R2).
+
+    Replace-one moves the sum by a difference of two contributions, add-remove by one of them.
+    An interval gives its ℓ1 bound (width, or largest magnitude); a ball gives 4r² or r².
+    Rank one without corner: D² = 2(1+B²)² for B ≤ 1, 8B² for B ≥ 1.  Proof: with norms a, b ≤ 1,
+    cosine c and y = −y′ = B (the square is convex in (y, y′), and opposite signs are worst up to
+    the sign of c), D² = a⁴+b⁴−2a²b²c²+2B²(a²+b²+2abc), concave in c with unconstrained maximum
+    (a²+B²)²+(b²+B²)² ≤ 2(1+B²)², attained at a = b = 1, c = B² if B ≤ 1.  For B ≥ 1 its maximum
+    over c ≤ 1 is at c = 1, (a+b)²((a−b)²+2B²), which is largest at a = b = 1.
+    """
+    rule = "linear"
+    fact = conclusion_of(contribution, rule)
+    if not isinstance(fact, Contribution):
+        raise RuleError(f"{rule}: needed a contribution, found {type(fact).__name__}")
+    replace = fact.relation == REPLACE_ONE
+    norm, bound = "l2-squared", Fraction(0)
+    match fact.kind:
+        case "interval":
+            norm = "l1"
+            bound = fact.high - fact.low if replace else max(abs(fact.low), abs(fact.high))
+        case "ball":
+            bound = 4 * fact.high if replace else fact.high
+        case "rank-one":
+            norm = "frobenius-squared"
+            bound = 8 * fact.high**2 if fact.high >= 1 else 2 * (1 + fact.high**2) ** 2
+        case "points":
+            bound = Fraction(max(sum(v * v for v in s) for s in _moves(fact)))
+        case _:
+            raise RuleError(f"{rule}: no bound is known for contributions of kind {fact.kind!r}")
+    return proved(rule, Stable(fact.query, norm, bound, fact.relation), (contribution,))
+
+
+def differences(contribution: Theorem) -> Theorem:
+    """List every way in which a sum of integer contributions can move, up to order and signs (R2)."""
+    rule = "differences"
+    fact = conclusion_of(contribution, rule)
+    if not isinstance(fact, Contribution) or fact.kind != "points":
+        raise RuleError(f"{rule}: needed a finite set of integer contributions, found {fact}")
+    return proved(rule, Shifts(fact.query, _moves(fact), fact.relation), (contribution,))
+
+
+def _moves(fact: Contribution) -> tuple[Shift, ...]:
+    zero = (0,) * len(fact.points[0])
+    pairs = product(fact.points, fact.points if fact.relation == REPLACE_ONE else (zero,))
+    moves = {tuple(sorted((abs(x - y) for x, y in zip(a, b, strict=True)), reverse=True)) for a, b in pairs}
+    return tuple(sorted(tuple(v for v in move if v) for move in moves))

@@ -1,0 +1,335 @@
+"""The inference rules about privacy: noise, composition, observers, conversion.
+
+With `kernel` (theorems, hypotheses, sensitivity) and `curves` (certified numbers) this is the whole
+trusted base.  Numbers R1, R2, … refer to the table of rules in docs/kernel.md.
+"""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from fractions import Fraction
+from itertools import pairwise
+
+from dpaccount.curves import (
+    Approximate,
+    Curve,
+    Gdp,
+    Lattice,
+    Pure,
+    Zcdp,
+    at_most,
+    ball,
+    delta_ball,
+    normal_cdf,
+    zcdp_log_delta,
+)
+from dpaccount.errors import RuleError
+from dpaccount.kernel import (
+    CENTRAL,
+    JOINT,
+    LOCAL,
+    REPLACE_ONE,
+    Cover,
+    Covered,
+    Private,
+    Shifts,
+    Stable,
+    Theorem,
+    conclusion_of,
+    need,
+    number,
+    proved,
+)
+
+
+def _private(theorem: Theorem, rule: str) -> Private:
+    fact = conclusion_of(theorem, rule)
+    if not isinstance(fact, Private):
+        raise RuleError(f"{rule}: needed a privacy statement, found {type(fact).__name__}")
+    return fact
+
+
+def _stable(theorem: Theorem, rule: str, norm: str) -> Stable:
+    fact = conclusion_of(theorem, rule)
+    if not isinstance(fact, Stable) or fact.norm != norm:
+        raise RuleError(f"{rule}: needed a bound in {norm}, found {fact}")
+    return fact
+
+
+def _positive(value: Fraction | int, rule: str, name: str) -> Fraction:
+    found = number(value, rule, name)
+    need(found > 0, rule, f"the {name} must be above 0, found {found}")
+    return found
+
+
+# ------------------------------------------------------------------ leaves: one draw of noise
+
+
+def _sampler(grid: Fraction | None, rule: str) -> dict[str, str]:
+    # The values of the query lie on the grid by hypothesis; the receipt draws noise on the same grid.
+    return {} if grid is None else {"grid": str(_positive(grid, rule, "grid"))}
+
+
+def laplace(query: Theorem, scale: Fraction, grid: Fraction | None, key: str) -> Theorem:
+    """Laplace noise of `scale` on an ℓ1-stable query is (bound/scale)-DP (Dwork et al. 2006) (R5).
+
+    On a `grid` of values γℤ the noise is γ times the discrete Laplace of scale/γ (Ghosh, Roughgarden
+    & Sundararajan 2012), whose ratios obey the same bound; None means the continuous law.
+    """
+    rule = "laplace"
+    fact, scale = _stable(query, rule, "l1"), _positive(scale, rule, "scale")
+    noise = _sampler(grid, rule)
+    out = Private(fact.query, Pure(fact.bound / scale), fact.relation, CENTRAL)
+    return proved(rule, out, (query,), scale=str(scale), **noise, key=key)
+
+
+def gaussian(query: Theorem, variance: Fraction, key: str) -> Theorem:
+    """Gaussian noise N(0, variance) is μ-GDP, μ² = bound²/variance (Dong, Roth & Su 2022) (R3)."""
+    rule = "gaussian"
+    fact, variance = _stable(query, rule, "l2-squared"), _positive(variance, rule, "variance")
+    out = Private(fact.query, Gdp(fact.bound / variance), fact.relation, CENTRAL)
+    return proved(rule, out, (query,), variance=str(variance), key=key)
+
+
+def symmetric_gaussian(query: Theorem, variance: Fraction, grid: Fraction | None, key: str) -> Theorem:
+    """Symmetric Gaussian noise: `variance` off the diagonal, at least twice that on it (GOE) (R4).
+
+    The Mahalanobis length of a symmetric shift A is ‖A‖_F²/(2·variance).  Continuous noise (no
+    `grid`) is GDP with that μ².  Independent discrete Gaussians on a grid γℤ are zCDP with half of
+    it: the divergence of each is at most the continuous one's (Canonne, Kamath & Steinke 2020).
+    """
+    rule = "symmetric_gaussian"
+    fact, variance = _stable(query, rule, "frobenius-squared"), _positive(variance, rule, "variance")
+    noise = _sampler(grid, rule)
+    square = fact.bound / (2 * variance)
+    curve: Curve = Gdp(square) if grid is None else Zcdp(square / 2)
+    out = Private(fact.query, curve, fact.relation, CENTRAL)
+    return proved(rule, out, (query,), variance=str(variance), **noise, key=key)
+
+
+def discrete_gaussian(query: Theorem, variance: Fraction, grid: Fraction, key: str) -> Theorem:
+    """Discrete Gaussian noise on a grid γℤᵈ is zCDP, ρ = bound²/(2·variance) (Canonne et al. 2020)."""
+    rule = "discrete_gaussian"
+    fact, variance = _stable(query, rule, "l2-squared"), _positive(variance, rule, "variance")
+    noise = _sampler(_positive(grid, rule, "grid"), rule)
+    out = Private(fact.query, Zcdp(fact.bound / (2 * variance)), fact.relation, CENTRAL)
+    return proved(rule, out, (query,), variance=str(variance), **noise, key=key)
+
+
+def lattice_gaussian(shifts: Theorem, variance: Fraction, key: str) -> Theorem:
+    """Discrete Gaussian noise on integer vectors with a known set of shifts: the exact curve.
+
+    For each neighbouring pair and transcript the two output laws are the noise and the noise moved
+    by one of the shifts; δ(ε) is the largest over them (`curves.lattice_delta`).
+    """
+    rule = "lattice_gaussian"
+    fact, variance = conclusion_of(shifts, rule), _positive(variance, rule, "variance")
+    if not isinstance(fact, Shifts):
+        raise RuleError(f"{rule}: needed a set of shifts, found {type(fact).__name__}")
+    out = Private(fact.query, Lattice(variance, fact.shifts, 1), fact.relation, CENTRAL)
+    return proved(rule, out, (shifts,), variance=str(variance), key=key)
+
+
+# ------------------------------------------------------------------ composition
+
+
+def _alike(facts: Sequence[Private], rule: str) -> None:
+    need(len(facts) >= 1, rule, "needed at least one premise")
+    for name in ("relation", "observer"):
+        found = sorted({getattr(fact, name) for fact in facts})
+        need(len(found) == 1, rule, f"premises must share one {name}, found {', '.join(found)}")
+    found = sorted({type(fact.curve).__name__ for fact in facts})
+    need(len(found) == 1, rule, f"premises must share one measure, found {', '.join(found)}; convert first")
+
+
+def _hull(facts: Sequence[Private]) -> Cover | None:
+    spans = [fact.units for fact in facts if fact.units is not None]
+    whole = len(spans) == len(facts)
+    return (min(first for first, _ in spans), max(last for _, last in spans)) if whole else None
+
+
+def compose(*parts: Theorem) -> Theorem:
+    """Release all parts on the same units, adaptively: pure ε, (ε, δ), ρ and μ² add (R7).
+
+    Each part is private for every earlier transcript and its bound is fixed in advance.  Dwork et
+    al. 2006 (pure, approximate), Bun & Steinke 2016 (zCDP), Dong, Roth & Su 2022 (GDP).
+    """
+    rule = "compose"
+    facts = [_private(part, rule) for part in parts]
+    _alike(facts, rule)
+    need(not isinstance(facts[0].curve, Lattice), rule, "lattice curves compose only once converted")
+    totals = [sum(column, Fraction(0)) for column in zip(*(_amounts(f.curve) for f in facts), strict=True)]
+    subject = " + ".join(fact.subject for fact in facts)
+    out = Private(
+        subject, _rebuilt(facts[0].curve, totals), facts[0].relation, facts[0].observer, _hull(facts)
+    )
+    return proved(rule, out, parts)
+
+
+def _amounts(curve: Curve) -> tuple[Fraction, ...]:
+    return tuple(vars(curve).values())
+
+
+def _rebuilt(curve: Curve, amounts: Sequence[Fraction]) -> Curve:
+    made: Curve = type(curve)(*amounts)  # type: ignore[arg-type]  # never a Lattice: callers refuse it
+    return made
+
+
+def nodes(leaf: Theorem, covered: Theorem) -> Theorem:
+    """Release the query of `leaf` over each of its covers with independent noise (R7, R9, R10).
+
+    Given the transcript up to a unit's contribution, the later law depends on that unit only through
+    its one vector, added in the covers that contain it; all else is equal.  So the cost is that of
+    `most` releases moved by the same vector, and covers that miss the unit are free.
+    """
+    rule = "nodes"
+    fact, spread = _private(leaf, rule), conclusion_of(covered, rule)
+    if not isinstance(spread, Covered):
+        raise RuleError(f"{rule}: needed the covers of the releases, found {type(spread).__name__}")
+    need(
+        spread.query == fact.subject,
+        rule,
+        f"the covers are of {spread.query!r}, the leaf is of {fact.subject!r}",
+    )
+    need(fact.observer == CENTRAL, rule, f"the leaf must be centrally private, found {fact.observer}")
+    curve = fact.curve
+    if isinstance(curve, Lattice):
+        total: Curve = replace(curve, count=curve.count * spread.most)
+    else:
+        total = _rebuilt(curve, [spread.most * amount for amount in _amounts(curve)])
+    out = Private(fact.subject, total, fact.relation, CENTRAL, spread.units)
+    return proved(rule, out, (leaf, covered))
+
+
+def parallel(*parts: Theorem) -> Theorem:
+    """Release each part on units of its own; a unit pays for its part alone, so the worst counts (R9).
+
+    The units are disjoint and told apart by public position, never by private value (McSherry 2009).
+    """
+    rule = "parallel"
+    facts = [_private(part, rule) for part in parts]
+    _alike(facts, rule)
+    need(
+        not isinstance(facts[0].curve, Lattice),
+        rule,
+        "lattice curves are not ordered; convert to (ε, δ) first",
+    )
+    spans = sorted(fact.units for fact in facts if fact.units is not None)
+    need(len(spans) == len(facts), rule, "every part must say which units it reads")
+    for (_, last), (first, _) in pairwise(spans):
+        need(last < first, rule, f"units must be disjoint, found one part up to {last} and one from {first}")
+    worst = [max(column) for column in zip(*(_amounts(f.curve) for f in facts), strict=True)]
+    subject = " | ".join(fact.subject for fact in facts)
+    out = Private(
+        subject, _rebuilt(facts[0].curve, worst), facts[0].relation, facts[0].observer, _hull(facts)
+    )
+    return proved(rule, out, parts)
+
+
+# ------------------------------------------------------------------ observers and post-processing
+
+
+def post_process(part: Theorem, subject: str) -> Theorem:
+    """Release only a function of the output, public data and fresh coins, under the name `subject` (R12)."""
+    rule = "post_process"
+    fact = _private(part, rule)
+    return proved(
+        rule, Private(subject, fact.curve, fact.relation, fact.observer, fact.units), (part,), subject=subject
+    )
+
+
+def billboard(part: Theorem, subject: str) -> Theorem:
+    """Give each user a function of their own data and the private transcript: joint DP (R13).
+
+    For unit t the view of all others is a post-processing of the transcript: their outputs read
+    their own data, the transcript and coins apart from the noise (Hsu et al. 2014, billboard lemma).
+    """
+    rule = "billboard"
+    fact = _private(part, rule)
+    need(fact.observer == CENTRAL, rule, f"the transcript must be centrally private, found {fact.observer}")
+    return proved(
+        rule, Private(subject, fact.curve, fact.relation, JOINT, fact.units), (part,), subject=subject
+    )
+
+
+def local(part: Theorem, subject: str) -> Theorem:
+    """Each user randomises their own message, given the public transcript: local DP (R14).
+
+    The premise must be about one user's own message, so its relation is replace-one.
+    """
+    rule = "local"
+    fact = _private(part, rule)
+    need(fact.observer == CENTRAL, rule, f"the message must be private by itself, found {fact.observer}")
+    need(
+        fact.relation == REPLACE_ONE,
+        rule,
+        f"a local message has one record, which is replaced; found {fact.relation}",
+    )
+    return proved(
+        rule, Private(subject, fact.curve, fact.relation, LOCAL, fact.units), (part,), subject=subject
+    )
+
+
+# ------------------------------------------------------------------ conversions (R17)
+
+
+def to_zcdp(part: Theorem) -> Theorem:
+    """Pure ε gives ε²/2 zCDP and μ-GDP gives μ²/2 (Bun & Steinke 2016; Gaussian divergence)."""
+    rule = "to_zcdp"
+    fact = _private(part, rule)
+    match fact.curve:
+        case Pure(epsilon):
+            rho = epsilon**2 / 2
+        case Gdp(mu_squared):
+            rho = mu_squared / 2
+        case Lattice(variance, shifts, count):
+            rho = count * max(Fraction(sum(v * v for v in s)) for s in shifts) / (2 * variance)
+        case _:
+            raise RuleError(f"{rule}: {type(fact.curve).__name__} does not imply zCDP")
+    return proved(rule, replace(fact, curve=Zcdp(rho)), (part,))
+
+
+def to_gdp(part: Theorem, mu_squared: Fraction) -> Theorem:
+    """Pure ε gives μ-GDP for μ ≥ −2Φ⁻¹(1/(1+e^ε)), that is Φ(−μ/2) ≤ 1/(1+e^ε) (Dong et al. 2022)."""
+    rule = "to_gdp"
+    fact, mu_squared = _private(part, rule), number(mu_squared, rule, "mu_squared")
+    curve = fact.curve
+    if not isinstance(curve, Pure):
+        raise RuleError(
+            f"{rule}: a whole profile is needed, and only pure DP is converted; found {type(curve).__name__}"
+        )
+    need(mu_squared >= 0, rule, f"mu_squared must not be negative, found {mu_squared}")
+    enough = curve.epsilon == 0 or at_most(
+        lambda _: normal_cdf(-ball(mu_squared).sqrt() / 2) * (1 + ball(curve.epsilon).exp()), Fraction(1)
+    )
+    need(enough, rule, f"mu_squared {float(mu_squared):.6g} is too small for ε = {float(curve.epsilon):.6g}")
+    return proved(rule, replace(fact, curve=Gdp(mu_squared)), (part,), mu_squared=str(mu_squared))
+
+
+def to_approximate(
+    part: Theorem, epsilon: Fraction, delta: Fraction, order: Fraction | None = None
+) -> Theorem:
+    """Any curve gives (ε, δ) where its exact δ(ε) is at most δ; zCDP at an order α > 1.
+
+    GDP: Balle & Wang 2018.  zCDP: Canonne, Kamath & Steinke 2020.  Pure: its dominating randomised
+    response.  Lattice: the exact finite sum.
+    """
+    rule = "to_approximate"
+    fact = _private(part, rule)
+    epsilon, delta = number(epsilon, rule, "epsilon"), number(delta, rule, "delta")
+    need(epsilon >= 0, rule, f"epsilon must not be negative, found {epsilon}")
+    need(0 <= delta <= 1, rule, f"delta must lie in [0, 1], found {delta}")
+    witness = {"epsilon": str(epsilon), "delta": str(delta)}
+    if isinstance(fact.curve, Zcdp) and fact.curve.rho > 0:
+        if order is None:
+            raise RuleError(f"{rule}: zCDP is converted at an order, and none was given")
+        alpha, rho = number(order, rule, "order"), fact.curve.rho
+        need(alpha > 1 and delta > 0, rule, f"needed order > 1 and delta > 0, found {alpha} and {delta}")
+        witness["order"] = str(alpha)
+        enough = at_most(lambda _: zcdp_log_delta(rho, alpha, epsilon) - ball(delta).log(), Fraction(0))
+    elif isinstance(fact.curve, Approximate):  # one point: compare, no arithmetic
+        enough = fact.curve.epsilon <= epsilon and fact.curve.delta <= delta
+    else:
+        free = isinstance(fact.curve, Zcdp)  # ρ = 0: equal outputs
+        enough = free or at_most(lambda bits: delta_ball(fact.curve, epsilon, bits), delta)
+    need(enough, rule, f"({float(epsilon):.9g}, {float(delta):.6g}) is not implied by {fact.curve}")
+    return proved(rule, replace(fact, curve=Approximate(epsilon, delta)), (part,), **witness)
