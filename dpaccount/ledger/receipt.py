@@ -1,0 +1,154 @@
+"""Receipts: proof that a theorem was paid for, and the only way to noise.
+
+A receipt takes the private value and returns it with noise; the law is read from the theorem's
+leaf, so code cannot draw less than was proved.  Every (key, part) is served once, and no more
+parts than the proof pays for.
+"""
+
+from collections.abc import Callable, Hashable
+from dataclasses import dataclass
+from fractions import Fraction
+
+import numpy as np
+
+from dpaccount.derivation import Leaf, leaves
+from dpaccount.errors import ReceiptError
+from dpaccount.kernel import Theorem
+from dpaccount.noise import Integers, Sampler, exact_root, in_range, root_up
+
+_SEAL = object()
+
+
+@dataclass(frozen=True)
+class Draw:
+    """One release as a tap sees it: which, the private value, and the noise law in grid units."""
+
+    key: str
+    part: Hashable
+    exact: Integers
+    law: str
+    scale: float
+
+
+Tap = Callable[[Draw], Integers | None]
+
+
+class Receipt:
+    """What `charge` returns; `noisy` and `noisy_symmetric` spend it."""
+
+    def __init__(
+        self, seal: object, theorem: Theorem, sampler: Sampler, entry: int, tap: Tap | None = None
+    ) -> None:
+        if seal is not _SEAL:
+            raise ReceiptError("a Receipt comes from charging a ledger; charge the theorem first")
+        if tap is not None and sampler.releasable:
+            raise ReceiptError("a tap sees private values, so it is for rehearsals only")
+        self.theorem = theorem
+        self.entry = entry
+        self.releasable = sampler.releasable
+        self._sampler, self._tap = sampler, tap
+        self._leaves: dict[str, Leaf] = {}
+        for leaf in leaves(theorem):
+            if leaf.key in self._leaves:
+                raise ReceiptError(f"two leaves share the key {leaf.key!r}; give each leaf its own")
+            self._leaves[leaf.key] = leaf
+        self._laws = {key: law_of(leaf) for key, leaf in self._leaves.items()}
+        self._served: dict[str, set[Hashable]] = {key: set() for key in self._leaves}
+
+    def noisy(self, key: str, part: Hashable, values: Integers) -> Integers:
+        """Return integer `values` (grid units, any shape) with the noise that leaf `key` proves.
+
+        Raises `ReceiptError` for a key that the proof has not, a part served before, or one too many.
+        """
+        law, scale = self._serve(key, part)
+        if self._leaves[key].rule == "symmetric_gaussian":
+            raise ReceiptError(f"the leaf {key!r} is symmetric; use noisy_symmetric")
+        return self._released(Draw(key, part, in_range(values), law, scale))
+
+    def noisy_symmetric(self, key: str, part: Hashable, matrix: Integers) -> Integers:
+        """Return a symmetric integer matrix with symmetric noise, on the diagonal of twice the variance."""
+        law, scale = self._serve(key, part)
+        leaf = self._leaves[key]
+        if leaf.rule != "symmetric_gaussian":
+            raise ReceiptError(f"the leaf {key!r} is not symmetric; use noisy")
+        exact = in_range(matrix)
+        if exact.ndim != 2 or not np.array_equal(exact, exact.T):
+            raise ReceiptError("noisy_symmetric takes a symmetric matrix")
+        forced = self._tap(Draw(key, part, exact, law, scale)) if self._tap else None
+        if forced is not None:
+            return forced
+        diagonal = root_up(2 * _grid_variance(leaf))
+        rows, columns = np.triu_indices(len(exact), 1)
+        noise = np.zeros_like(exact)
+        noise[rows, columns] = self._sampler.gaussian(np.zeros(len(rows), dtype=np.int64), scale)
+        noise += noise.T
+        noise[np.diag_indices(len(exact))] = self._sampler.gaussian(
+            np.zeros(len(exact), dtype=np.int64), diagonal
+        )
+        return exact + noise
+
+    def _serve(self, key: str, part: Hashable) -> tuple[str, float]:
+        if key not in self._leaves:
+            raise ReceiptError(f"this proof pays for {', '.join(self._leaves)}; it has no leaf {key!r}")
+        served = self._served[key]
+        if part in served:
+            raise ReceiptError(
+                f"noise for {key!r}, part {part!r}, was already drawn; a second draw is a second release:"
+                " keep the first answer, or charge again"
+            )
+        if len(served) >= self._leaves[key].draws:
+            raise ReceiptError(
+                f"this proof pays for {len(served)} releases of {key!r}; charge again for {part!r}"
+            )
+        served.add(part)  # before the draw: a draw that fails is spent
+        return self._laws[key]
+
+    def _released(self, draw: Draw) -> Integers:
+        forced = self._tap(draw) if self._tap else None
+        if forced is not None:
+            return forced
+        add = self._sampler.laplace if draw.law == "laplace" else self._sampler.gaussian
+        return add(draw.exact.ravel(), draw.scale).reshape(draw.exact.shape)
+
+
+def law_of(leaf: Leaf) -> tuple[str, float]:
+    """Return the sampler and scale in grid units; refuses laws that no exact sampler has.
+
+    A zCDP or pure leaf may be drawn with a scale rounded up, which only lowers its cost; an exact
+    lattice curve is about one scale, which must be a double.
+    """
+    if leaf.rule == "lattice_gaussian":
+        scale = exact_root(Fraction(leaf.parameters["variance"]))
+        if scale is None:
+            raise ReceiptError(
+                f"the standard deviation of {leaf.key!r} must be a double; round it up to one first"
+            )
+        return "gaussian", scale
+    if "grid" not in leaf.parameters:
+        raise ReceiptError(
+            f"the leaf {leaf.key!r} has continuous noise, which cannot be drawn exactly; prove it on a grid"
+        )
+    if leaf.rule == "laplace":
+        return "laplace", _double_up(Fraction(leaf.parameters["scale"]) / Fraction(leaf.parameters["grid"]))
+    return "gaussian", root_up(_grid_variance(leaf))
+
+
+def _grid_variance(leaf: Leaf) -> Fraction:
+    return Fraction(leaf.parameters["variance"]) / Fraction(leaf.parameters["grid"]) ** 2
+
+
+def _double_up(value: Fraction) -> float:
+    near = float(value)
+    return near if Fraction(near) >= value else float(np.nextafter(near, np.inf))
+
+
+def rehearse(theorem: Theorem, sampler: Sampler, tap: Tap | None = None) -> Receipt:
+    """Return a receipt that no budget paid for: made-up data and a rehearsal sampler only."""
+    if sampler.releasable:
+        raise ReceiptError("a rehearsal draws rehearsal noise; charge a ledger for secure noise")
+    return Receipt(_SEAL, theorem, sampler, 0, tap)
+
+
+def issue(theorem: Theorem, sampler: Sampler, entry: int) -> Receipt:
+    """Return the receipt of a committed charge: for `Ledger.charge` only."""
+    return Receipt(_SEAL, theorem, sampler, entry)
