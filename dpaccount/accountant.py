@@ -1,0 +1,126 @@
+"""What a plan costs: ε(δ) and δ(ε) of its worst unit, as proved enclosures.
+
+>>> from dpaccount.accountant import Accountant
+>>> from dpaccount.events import Gaussian, Plan, Relation
+>>> plan = Plan(Relation.REPLACE_ONE, (Gaussian(sigma=4, count=16),))
+>>> bounds = Accountant(plan).epsilon("1e-5")
+>>> bounds.lower <= bounds.upper, round(float(bounds.upper), 9)
+(True, 4.377178096)
+
+Parameters and covers are fixed beforehand; queries may be adaptive. For parameters that are chosen
+from earlier answers there are `dpaccount.filters`.
+"""
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+
+from dpaccount import cost, events
+from dpaccount.classes import UnitClass, classes
+from dpaccount.errors import InputError
+from dpaccount.events import Exact, Plan
+from dpaccount.exact import Bound, Enclosure, read_number
+from dpaccount.totals import Total, total_of
+
+STANDARD_DELTAS = ("1e-5", "1e-6", "1e-8", "1e-10")
+GAP = Fraction(1, 10**6)
+
+
+@dataclass(frozen=True)
+class Worst:
+    """The cost of the worst unit: an enclosure, the unit (None where all pay the same), and the method."""
+
+    bounds: Enclosure
+    unit: int | None
+    method: str
+
+
+class Accountant:
+    """The cost of a plan under groups of `group` units (1: single units)."""
+
+    def __init__(self, plan: Plan, group: int = 1) -> None:
+        self.plan = plan
+        self.group = group
+
+    @cached_property
+    def classes(self) -> list[UnitClass]:
+        """Return the classes of units, by the multiset of events that cover them."""
+        return classes(self.plan.events)
+
+    def epsilon(self, delta: Exact, gap: Exact = GAP) -> Enclosure:
+        """Return the least ε ≥ 0 with δ(ε) ≤ delta, within gap·max(1, ε) where the method can."""
+        return self.worst_epsilon(delta, gap).bounds
+
+    def delta(self, epsilon: Exact, gap: Exact = GAP) -> Enclosure:
+        """Return δ(ε), within gap·δ where the method can."""
+        return self.worst_delta(epsilon, gap).bounds
+
+    def worst_epsilon(self, delta: Exact, gap: Exact = GAP) -> Worst:
+        """Return ε(delta) with the unit that pays it and the method."""
+        target, width = _number(delta), _number(gap)
+        if not 0 <= target <= 1:
+            raise InputError(f"delta {delta} is out of range; it must be in [0, 1]")
+        return self._worst(lambda total: cost.epsilon(total, target, width))
+
+    def worst_delta(self, epsilon: Exact, gap: Exact = GAP) -> Worst:
+        """Return δ(epsilon) with the unit that pays it and the method."""
+        at, width = _number(epsilon), _number(gap)
+        if at < 0:
+            raise InputError(f"epsilon {epsilon} is out of range; it must be at least 0")
+        return self._worst(lambda total: cost.delta(total, at, width))
+
+    def _worst(self, evaluate: Callable[[Total], cost.Answer]) -> Worst:
+        """Return the largest answer over the classes of units."""
+        best: Worst | None = None
+        for found in self.classes:
+            answer = evaluate(total_of(found.items))
+            best = _worse(best, Worst(answer.bounds, found.unit, answer.method))
+        return best if best is not None else Worst(cost.NOTHING, None, "exact")
+
+    def zcdp(self) -> Fraction | None:
+        """Return the largest ρ over units, an upper bound; None where some event has no zCDP bound."""
+        return self._scalar(events.zcdp, self.group**2)
+
+    def gdp(self) -> Fraction | None:
+        """Return an upper bound on the largest μ² over units; None where some event is not GDP."""
+        return self._scalar(events.gdp_mu_squared, self.group**2)
+
+    def pure(self) -> Fraction | None:
+        """Return the largest pure ε over units, an upper bound; None where it is infinite."""
+        return self._scalar(events.pure, self.group)
+
+    def _scalar(self, bound: Callable[[events.Event], Fraction | None], scale: int) -> Fraction | None:
+        worst = Fraction(0)
+        known: dict[events.Event, Fraction | None] = {}
+        for found in self.classes:
+            total = Fraction(0)
+            for event, times in found.items:
+                if event not in known:
+                    known[event] = bound(event)
+                value = known[event]
+                if value is None:
+                    return None
+                total += times * value
+            worst = max(worst, total)
+        return worst * scale
+
+
+def _worse(a: Worst | None, b: Worst) -> Worst:
+    """Return the cost of the worse of two units: the maximum of both ends."""
+    if a is None:
+        return b
+    leader = b if _rank(b.bounds) > _rank(a.bounds) else a
+    lowers = [x.bounds.lower for x in (a, b) if x.bounds.lower is not None]
+    upper: Bound = max(a.bounds.upper, b.bounds.upper)
+    lower = max(lowers) if lowers and leader.bounds.lower is not None else None
+    return Worst(Enclosure(lower, upper), leader.unit, leader.method)
+
+
+def _rank(bounds: Enclosure) -> tuple[Bound, Bound]:
+    return bounds.upper, -math.inf if bounds.lower is None else bounds.lower
+
+
+def _number(value: Exact) -> Fraction:
+    return read_number(value) if isinstance(value, str) else Fraction(value)

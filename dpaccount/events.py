@@ -1,0 +1,602 @@
+"""The vocabulary of privacy events: frozen data that is necessary and sufficient for accounting.
+
+An event says what was released and with how much noise, never how. All numbers are exact
+(`Fraction` or `int`): floats are refused, because ``0.1`` the float is not 1/10.
+
+Meaning never changes under a name: a new meaning gets a new name.
+"""
+
+from collections.abc import Callable, Iterator
+from dataclasses import MISSING, dataclass, field, fields, replace
+from decimal import Decimal
+from enum import StrEnum
+from fractions import Fraction
+from typing import Any, ClassVar
+
+from dpaccount.errors import InputError
+from dpaccount.exact import Place, read_number, shown
+
+Exact = Fraction | int | Decimal | str  #: what the constructors take; a string is a decimal
+
+
+class Relation(StrEnum):
+    """Which datasets are neighbours."""
+
+    REPLACE_ONE = "replace-one"
+    ADD_REMOVE = "add-remove"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Event:
+    """Something released `count` times; `cover` is the [first, last] unit it touches (None: all)."""
+
+    name: ClassVar[str]
+    count: int = 1
+    cover: tuple[int, int] | None = None
+
+    def __post_init__(self) -> None:
+        """Make every number exact and check its range."""
+        for item in fields(self):
+            value = getattr(self, item.name)
+            if item.name in _RANGES:
+                value = _checked(self.name, item.name, value)
+            object.__setattr__(self, item.name, value)
+        if self.cover is not None:
+            first, last = self.cover
+            if not 1 <= first <= last:
+                raise InputError(f"{self.name}: cover {[first, last]} is not a range; use 1 <= first <= last")
+        self._check()
+
+    def _check(self) -> None:
+        """Check what single fields cannot."""
+
+    def bare(self) -> "Event":
+        """Return this event without its cover."""
+        return self if self.cover is None else self.__dict__.get("_bare") or replace(self, cover=None)
+
+    def covering(self, first: int, last: int) -> "Event":
+        """Return this event on units first … last (cheap: a plan may hold a million of them)."""
+        twin = object.__new__(type(self))
+        twin.__dict__.update(self.__dict__, cover=(first, last), _bare=self.bare())
+        return twin
+
+
+@dataclass(frozen=True, kw_only=True)
+class Gaussian(Event):
+    """Gaussian noise of standard deviation `sigma` on a value of ℓ2 sensitivity `sensitivity`."""
+
+    name = "gaussian"
+    sigma: Fraction
+    sensitivity: Fraction = Fraction(1)
+
+
+@dataclass(frozen=True, kw_only=True)
+class DiscreteGaussian(Event):
+    """Discrete Gaussian noise on the integer lattice of `dimension` coordinates."""
+
+    name = "discrete_gaussian"
+    sigma: Fraction
+    sensitivity: Fraction = Fraction(1)
+    dimension: int = 1
+
+    def _check(self) -> None:
+        if self.dimension == 1:
+            _whole(self.name, self.sensitivity)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Laplace(Event):
+    """Laplace noise of scale `scale` on a value of ℓ1 sensitivity `sensitivity`."""
+
+    name = "laplace"
+    scale: Fraction
+    sensitivity: Fraction = Fraction(1)
+
+
+@dataclass(frozen=True, kw_only=True)
+class DiscreteLaplace(Event):
+    """Two-sided geometric noise of ratio exp(−1/scale) on an integer of sensitivity `sensitivity`."""
+
+    name = "discrete_laplace"
+    scale: Fraction
+    sensitivity: Fraction = Fraction(1)
+
+    def _check(self) -> None:
+        _whole(self.name, self.sensitivity)
+
+
+@dataclass(frozen=True, kw_only=True)
+class RandomizedResponse(Event):
+    """k-ary randomised response: the truth with odds e^ε against each other answer."""
+
+    name = "randomized_response"
+    epsilon: Fraction
+    k: int = 2
+
+
+@dataclass(frozen=True, kw_only=True)
+class Exponential(Event):
+    """Exponential mechanism, exp(ε·score/(2Δ)): pure ε, and ε-bounded-range."""
+
+    name = "exponential"
+    epsilon: Fraction
+
+
+@dataclass(frozen=True, kw_only=True)
+class BoundedRange(Event):
+    """Any η-bounded-range mechanism, adaptively chosen."""
+
+    name = "bounded_range"
+    eta: Fraction
+
+
+@dataclass(frozen=True, kw_only=True)
+class PermuteAndFlip(Event):
+    """Permute-and-flip selection: pure ε, not bounded range."""
+
+    name = "permute_and_flip"
+    epsilon: Fraction
+
+
+@dataclass(frozen=True, kw_only=True)
+class Pure(Event):
+    """Any ε-differentially private mechanism."""
+
+    name = "pure"
+    epsilon: Fraction
+
+
+@dataclass(frozen=True, kw_only=True)
+class Approximate(Event):
+    """Any (ε, δ)-differentially private mechanism."""
+
+    name = "approximate"
+    epsilon: Fraction
+    delta: Fraction
+
+
+@dataclass(frozen=True, kw_only=True)
+class Zcdp(Event):
+    """Any ρ-zCDP mechanism."""
+
+    name = "zcdp"
+    rho: Fraction
+
+
+@dataclass(frozen=True, kw_only=True)
+class Gdp(Event):
+    """Any μ-GDP mechanism."""
+
+    name = "gdp"
+    mu: Fraction
+
+
+@dataclass(frozen=True, kw_only=True)
+class Rdp(Event):
+    """Any mechanism whose Rényi divergence of each order is at most the ε beside it."""
+
+    name = "rdp"
+    points: tuple[tuple[Fraction, Fraction], ...]
+
+    def _check(self) -> None:
+        if not self.points:
+            raise InputError("rdp: no points; give at least one [order, epsilon]")
+        exact = tuple((_exact(self.name, a), _exact(self.name, e)) for a, e in self.points)
+        if any(order <= 1 or epsilon < 0 for order, epsilon in exact):
+            raise InputError("rdp: a point is out of range; orders exceed 1, epsilons are at least 0")
+        object.__setattr__(self, "points", exact)
+
+
+@dataclass(frozen=True, kw_only=True)
+class PoissonSubsampled(Event):
+    """`of`, run on a fresh Poisson sample of rate `rate` (add-remove only)."""
+
+    name = "poisson_subsampled"
+    rate: Fraction
+    of: Event
+
+    def _check(self) -> None:
+        _inside(self.name, self.of)
+
+
+@dataclass(frozen=True, kw_only=True)
+class SampledWithoutReplacement(Event):
+    """`of`, run on a fresh sample of `size` out of `population` (replace-one only)."""
+
+    name = "sampled_without_replacement"
+    size: int
+    population: int
+    of: Event
+
+    def _check(self) -> None:
+        if self.size > self.population:
+            raise InputError(f"{self.name}: size exceeds population; use 1 <= size <= population")
+        _inside(self.name, self.of)
+
+
+@dataclass(frozen=True, kw_only=True)
+class MatrixFactorisation(Event):
+    """Continual release of prefix sums by A = B·C with C = √Toeplitz; one participation per unit."""
+
+    name = "matrix_factorisation"
+    rounds: int
+    sigma: Fraction
+    sensitivity: Fraction = Fraction(1)
+    kind: str = "sqrt-toeplitz"
+    start: int = 1
+
+    def _check(self) -> None:
+        _uncovered(self)
+        if self.kind != "sqrt-toeplitz":
+            raise InputError(f"{self.name}: unknown kind {self.kind!r}; known here: sqrt-toeplitz")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Sequence(Event):
+    """All of `of`, on the same units."""
+
+    name = "sequence"
+    of: tuple[Event, ...] = ()
+
+    def _check(self) -> None:
+        object.__setattr__(self, "of", tuple(self.of))
+        for part in self.of:
+            _inside(self.name, part)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Tree(Event):
+    """A binary tree of independent Gaussian node noises over `rounds` rounds from `start` on."""
+
+    name = "tree"
+    rounds: int
+    sigma: Fraction
+    sensitivity: Fraction = Fraction(1)
+    start: int = 1
+
+    def _check(self) -> None:
+        _uncovered(self)
+
+    def classes(self) -> Iterator[tuple[int, tuple[int, int]]]:
+        """Yield (nodes, cover) for each run of rounds under equally many complete nodes.
+
+        The rounds split by the binary digits of their number; a run of 2^j of them lies under
+        the j + 1 complete nodes that it contains or is contained in, because a larger node over
+        it would reach beyond the last round (Chan, Shi & Song 2011).
+        """
+        first = self.start
+        for level in range(self.rounds.bit_length() - 1, -1, -1):
+            if self.rounds >> level & 1:
+                yield level + 1, (first, first + (1 << level) - 1)
+                first += 1 << level
+
+
+VOCABULARY: dict[str, type[Event]] = {
+    kind.name: kind
+    for kind in (
+        Gaussian,
+        DiscreteGaussian,
+        Laplace,
+        DiscreteLaplace,
+        RandomizedResponse,
+        Exponential,
+        BoundedRange,
+        PermuteAndFlip,
+        Pure,
+        Approximate,
+        Zcdp,
+        Gdp,
+        Rdp,
+        PoissonSubsampled,
+        SampledWithoutReplacement,
+        MatrixFactorisation,
+        Sequence,
+        Tree,
+    )
+}
+
+
+@dataclass(frozen=True)
+class Plan:
+    """Events fixed beforehand, and the relation under which all of them are counted."""
+
+    relation: Relation
+    events: tuple[Event, ...] = field(default=())
+
+    def __post_init__(self) -> None:
+        """Refuse events that have no meaning under the relation."""
+        object.__setattr__(self, "relation", Relation(self.relation))
+        object.__setattr__(self, "events", tuple(self.events))
+        for kind in {event.bare() for event in self.events}:
+            refused = next((e.name for e in walk(kind) if not allowed(e.name, self.relation)), None)
+            if refused is not None:
+                raise InputError(f"{refused} has no meaning under {self.relation}; {_ELSEWHERE[refused]}")
+
+
+_ELSEWHERE = {
+    "randomized_response": "it is counted under replace-one",
+    "sampled_without_replacement": "it is counted under replace-one",
+    "poisson_subsampled": "it is counted under add-remove",
+}
+
+
+def allowed(name: str, relation: Relation) -> bool:
+    """Say whether events of this name are counted under `relation`."""
+    return name not in _ELSEWHERE or _ELSEWHERE[name].endswith(relation.value)
+
+
+def walk(event: Event) -> Iterator[Event]:
+    """Yield an event and everything inside it."""
+    yield event
+    of = getattr(event, "of", ())
+    for part in of if isinstance(of, tuple) else (of,):
+        yield from walk(part)
+
+
+def read_plan(place: Place) -> Plan:
+    """Return the plan in a ``dpaccount/events/1`` document; raises `InputError` naming the place."""
+    table = place.table(("schema", "relation", "events"))
+    table["schema"].text("dpaccount/events/1")
+    relation = Relation(table["relation"].text(*Relation))
+    seen: dict[tuple[Any, ...], Event] = {}
+    return Plan(relation, tuple(_read_covered(item, relation, seen) for item in table["events"].items()))
+
+
+def _read_covered(place: Place, relation: Relation, seen: dict[tuple[Any, ...], Event]) -> Event:
+    """Read one top-level event; one already seen with another cover is not checked again."""
+    value = place.value
+    if not isinstance(value, dict) or "of" in value or "points" in value or "cover" not in value:
+        return _read_event(place, relation, top=True)
+    try:
+        key = tuple((name, type(item), item) for name, item in value.items() if name != "cover")
+        proto = seen.get(key)
+    except TypeError:
+        return _read_event(place, relation, top=True)
+    if proto is None:
+        event = _read_event(place, relation, top=True)
+        seen[key] = event.bare()
+        return event
+    cover = value["cover"]
+    if type(cover) is list and len(cover) == 2:
+        first, last = cover
+        if type(first) is int and type(last) is int and 1 <= first <= last:
+            return proto.covering(first, last)
+    return proto.covering(*_read_cover(place.child("cover")))
+
+
+def _read_event(place: Place, relation: Relation, *, top: bool) -> Event:
+    if not isinstance(place.value, dict):
+        place.table()
+    if "event" not in place.value:
+        raise place.wrong("the key 'event' is missing", "name the event, such as gaussian")
+    name = place.child("event").text(*VOCABULARY)
+    if not allowed(name, relation):
+        raise place.wrong(f"{name} has no meaning under {relation}", _ELSEWHERE[name])
+    kind = VOCABULARY[name]
+    spanning = name in ("tree", "matrix_factorisation")
+    if not top and (spanning or "cover" in place.value):
+        what = name if spanning else "cover"
+        raise place.wrong(f"{what} stands inside another event", "it belongs at the top level")
+    named = {item.name: item for item in fields(kind)}
+    if spanning:
+        del named["cover"]
+    required = tuple(n for n, item in named.items() if item.default is MISSING or n == "of")
+    table = place.table(("event", *required), tuple(n for n in named if n not in required))
+    values: dict[str, Any] = {}
+    for key, item in table.items():
+        if key == "of":
+            values[key] = _read_of(item, relation, listed=name == "sequence")
+        elif key != "event":
+            values[key] = _READERS[key](item)
+    _read_checks(table, name, values)
+    return kind(**values)
+
+
+def _read_of(place: Place, relation: Relation, *, listed: bool) -> Event | tuple[Event, ...]:
+    if listed:
+        return tuple(_read_event(item, relation, top=False) for item in place.items())
+    return _read_event(place, relation, top=False)
+
+
+def _read_checks(table: dict[str, Place], name: str, values: dict[str, Any]) -> None:
+    """Check what single keys cannot, where the message can name the key."""
+    if name == "discrete_laplace" or (name == "discrete_gaussian" and values.get("dimension", 1) == 1):
+        if "sensitivity" in table:
+            table["sensitivity"].integer(0)
+    elif name == "sampled_without_replacement" and values["size"] > values["population"]:
+        raise table["size"].wrong("the size exceeds the population", "use 1 <= size <= population")
+
+
+def _read_cover(place: Place) -> tuple[int, int]:
+    ends = [item.integer(1) for item in place.items()]
+    if len(ends) != 2 or ends[0] > ends[1]:
+        raise place.wrong(f"found {ends}", "a cover is [first, last] with first <= last")
+    return ends[0], ends[1]
+
+
+def _read_points(place: Place) -> tuple[tuple[Fraction, Fraction], ...]:
+    points = []
+    for item in place.items():
+        members = list(item.items())
+        if len(members) != 2:
+            raise item.wrong(f"found {len(members)} numbers", "a point is [order, epsilon]")
+        order = members[0].number()
+        if order <= 1:
+            raise members[0].wrong(f"the order {shown(order)} is out of range", "it must be above 1")
+        points.append((order, members[1].number(0)))
+    if not points:
+        raise place.wrong("no points", "give at least one [order, epsilon]")
+    return tuple(points)
+
+
+#: The least value of each key (None: above 0), the largest, and whether it is an integer.
+_RANGES: dict[str, tuple[int | None, int | None, bool]] = {
+    "sigma": (None, None, False),
+    "scale": (None, None, False),
+    "sensitivity": (0, None, False),
+    "epsilon": (0, None, False),
+    "rho": (0, None, False),
+    "mu": (0, None, False),
+    "eta": (0, None, False),
+    "rate": (0, 1, False),
+    "delta": (0, 1, False),
+    "k": (2, None, True),
+    "rounds": (1, None, True),
+    "count": (1, None, True),
+    "dimension": (1, None, True),
+    "start": (1, None, True),
+    "size": (1, None, True),
+    "population": (1, None, True),
+}
+
+
+def _reader(least: int | None, most: int | None, whole: bool) -> Callable[[Place], Any]:  # noqa: FBT001
+    if whole:
+        return lambda place: place.integer(least, most)
+    if least is None:
+        return Place.positive
+    return lambda place: place.number(least, most)
+
+
+_READERS: dict[str, Callable[[Place], Any]] = {
+    **{key: _reader(*bounds) for key, bounds in _RANGES.items()},
+    "cover": _read_cover,
+    "points": _read_points,
+    "kind": lambda place: place.text("sqrt-toeplitz"),
+}
+
+
+def _exact(name: str, value: Exact) -> Fraction:
+    if isinstance(value, bool | float):
+        raise InputError(
+            f"{name}: {value!r} is not exact; give an integer, a Fraction, or a decimal as a string"
+        )
+    return read_number(value) if isinstance(value, str) else Fraction(value)
+
+
+def _checked(name: str, key: str, value: Exact) -> Fraction | int:
+    least, most, whole = _RANGES[key]
+    exact = _exact(name, value)
+    if exact < (least or 0) or (least is None and exact == 0) or (most is not None and exact > most):
+        bounds = (
+            "above 0" if least is None else f"at least {least}" if most is None else f"in [{least}, {most}]"
+        )
+        raise InputError(f"{name}: {key} = {shown(exact)} is out of range; it must be {bounds}")
+    if whole and exact.denominator != 1:
+        raise InputError(f"{name}: {key} = {shown(exact)} is not whole; an integer belongs here")
+    return int(exact) if whole else exact
+
+
+def _whole(name: str, sensitivity: Fraction) -> None:
+    if sensitivity.denominator != 1:
+        raise InputError(
+            f"{name}: sensitivity {shown(sensitivity)} is not whole; the noise lives on integers"
+        )
+
+
+def _uncovered(event: Event) -> None:
+    if event.cover is not None:
+        raise InputError(f"{event.name}: its rounds are its cover; leave cover out")
+
+
+def _inside(name: str, part: Event) -> None:
+    if isinstance(part, Tree | MatrixFactorisation):
+        raise InputError(f"{name}: {part.name} stands inside another event; it belongs at the top level")
+    if part.cover is not None:
+        raise InputError(f"{name}: a cover stands inside another event; it belongs at the top level")
+
+
+def zcdp(event: Event) -> Fraction | None:
+    """Return an upper bound on the zCDP ρ of an event and its count; None where there is none.
+
+    Gaussian noise: Δ²/(2σ²), also the discrete one in any dimension (Bun & Steinke 2016; Canonne, Kamath
+    & Steinke 2020); μ-GDP: μ²/2; pure ε: ε²/2; η-bounded range: η²/8 (Cesar & Rogers 2021).
+    """
+    if isinstance(event, Gaussian | DiscreteGaussian):
+        return event.count * (event.sensitivity / event.sigma) ** 2 / 2
+    if isinstance(event, Zcdp):
+        return event.count * event.rho
+    if isinstance(event, Exponential | BoundedRange):
+        return event.count * _eta(event) ** 2 / 8
+    if isinstance(event, Gdp | Tree | MatrixFactorisation):
+        mu2 = gdp_mu_squared(event)
+        return None if mu2 is None else mu2 / 2
+    if isinstance(event, Sequence):
+        return _added(event, zcdp)
+    loss = pure(replace(event, count=1))
+    return None if loss is None else event.count * loss**2 / 2
+
+
+def gdp_mu_squared(event: Event) -> Fraction | None:
+    """Return an upper bound on μ² of an event and its count under Gaussian DP; None where there is none.
+
+    Pure ε enters by μ = −2Φ⁻¹(1/(1 + e^ε)), rounded up (Dong, Roth & Su 2022).
+    """
+    if isinstance(event, Gaussian):
+        return event.count * (event.sensitivity / event.sigma) ** 2
+    if isinstance(event, Gdp):
+        return event.count * event.mu**2
+    if isinstance(event, Tree):
+        return event.count * event.rounds.bit_length() * (event.sensitivity / event.sigma) ** 2
+    if isinstance(event, MatrixFactorisation):
+        from dpaccount.numerics.toeplitz import squares
+
+        return event.count * squares(event.rounds)[1] * (event.sensitivity / event.sigma) ** 2
+    if isinstance(event, Sequence):
+        return _added(event, gdp_mu_squared)
+    loss = pure(replace(event, count=1))
+    if loss is None:
+        return None
+    from dpaccount.numerics.gdp_of_pure import mu_squared
+
+    return event.count * mu_squared(loss)
+
+
+def pure(event: Event) -> Fraction | None:
+    """Return an upper bound on the pure ε of an event and its count; None where it is infinite.
+
+    Sampling a fraction q takes ε to ln(1 + q(e^ε − 1)), rounded up (Balle, Barthe & Gaboardi 2018).
+    """
+    if isinstance(event, Laplace | DiscreteLaplace):
+        return event.count * event.sensitivity / event.scale
+    if isinstance(event, RandomizedResponse | PermuteAndFlip | Pure):
+        return event.count * event.epsilon
+    if isinstance(event, Exponential | BoundedRange):
+        return event.count * _eta(event)
+    if isinstance(event, Approximate):
+        return event.count * event.epsilon if event.delta == 0 else None
+    if isinstance(event, Sequence):
+        return _added(event, pure)
+    if isinstance(event, PoissonSubsampled | SampledWithoutReplacement):
+        inner = pure(event.of)
+        if isinstance(event, PoissonSubsampled) and event.rate == 0:
+            return Fraction(0)
+        return None if inner is None else event.count * _sampled_loss(inner, _rate(event))
+    free = (
+        isinstance(event, Gaussian | DiscreteGaussian | Tree | MatrixFactorisation) and not event.sensitivity
+    )
+    free = free or (isinstance(event, Zcdp) and not event.rho) or (isinstance(event, Gdp) and not event.mu)
+    return Fraction(0) if free else None
+
+
+def _eta(event: Exponential | BoundedRange) -> Fraction:
+    return event.eta if isinstance(event, BoundedRange) else event.epsilon
+
+
+def _rate(event: PoissonSubsampled | SampledWithoutReplacement) -> Fraction:
+    return event.rate if isinstance(event, PoissonSubsampled) else Fraction(event.size, event.population)
+
+
+def _sampled_loss(loss: Fraction, rate: Fraction) -> Fraction:
+    from dpaccount.numerics.balls import ball, ceil_of, precision
+
+    if rate == 1 or loss == 0:
+        return loss
+    with precision(128 + 2 * rate.denominator.bit_length()):
+        return ceil_of((ball(rate) * ball(loss).expm1()).log1p())
+
+
+def _added(event: Sequence, bound: Callable[[Event], Fraction | None]) -> Fraction | None:
+    parts = [bound(part) for part in event.of]
+    known = [part for part in parts if part is not None]
+    return event.count * sum(known, Fraction(0)) if len(known) == len(parts) else None

@@ -1,0 +1,94 @@
+"""Ball arithmetic: exact numbers in, proved comparisons out.
+
+A ball (python-flint's `arb`) is a midpoint and a radius and contains the number it stands for.
+Comparisons are true only when they hold for every point of both balls, so a NaN ball, or one that
+is too wide, never passes a sign test. The precision must be set before a number becomes a ball.
+"""
+
+import math
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from fractions import Fraction
+
+from flint import arb, ctx, fmpq, fmpz
+
+from dpaccount.errors import NumericsError
+
+MOST_BITS = 1 << 16  #: precision at which an undecided sign is reported as a defect
+
+
+@contextmanager
+def precision(bits: int) -> Iterator[None]:
+    """Compute with `bits` bits inside the block."""
+    before = ctx.prec
+    ctx.prec = bits
+    try:
+        yield
+    finally:
+        ctx.prec = before
+
+
+def ball(value: Fraction | int) -> arb:
+    """Return the smallest ball of the current precision around an exact number."""
+    exact = Fraction(value)
+    if exact.denominator == 1:
+        return arb(fmpz(exact.numerator))
+    return arb(fmpq(exact.numerator, exact.denominator))
+
+
+def between(lower: Fraction | int, upper: Fraction | int) -> arb:
+    """Return a ball that contains [lower, upper]."""
+    return ball(lower) if lower == upper else ball(lower).union(ball(upper))
+
+
+def floor_of(value: arb) -> Fraction:
+    """Return an exact number at most every point of a ball."""
+    return _exact(value.lower())
+
+
+def ceil_of(value: arb) -> Fraction:
+    """Return an exact number at least every point of a ball."""
+    return _exact(value.upper())
+
+
+def mid_of(value: arb) -> Fraction:
+    """Return the midpoint of a ball (an estimate, not a bound)."""
+    return _exact(value.mid())
+
+
+def _exact(point: arb) -> Fraction:
+    if not point.is_finite():
+        raise NumericsError(f"a bound came out as {point}; a finite ball was needed")
+    mantissa, exponent = point.man_exp()
+    power = int(exponent)
+    return Fraction(int(mantissa) << power) if power >= 0 else Fraction(int(mantissa), 1 << -power)
+
+
+def log_float(value: Fraction) -> float:
+    """Return the natural logarithm of an exact positive number as a float (an estimate)."""
+    if value <= 0:
+        return -math.inf
+    shift = value.numerator.bit_length() - value.denominator.bit_length()
+    scaled = value / Fraction(2) ** shift
+    return math.log(float(scaled)) + shift * math.log(2)
+
+
+def least_int(value: arb) -> int:
+    """Return an integer at least every point of a ball."""
+    upper = ceil_of(value)
+    return -((-upper.numerator) // upper.denominator)
+
+
+def accurate(value: Callable[[], arb], bits: int, start: int = 96) -> arb:
+    """Return `value()` at the least doubled precision where it has `bits` correct bits.
+
+    A ball that stays inaccurate (its input is itself an interval, or the value is 0) is returned
+    after four doublings as it is: wide, never wrong.
+    """
+    at = start
+    while True:
+        with precision(at):
+            found = value()
+        if found.rel_accuracy_bits() >= bits or at >= 16 * start:
+            return found
+        at *= 2

@@ -1,0 +1,234 @@
+"""Factors of a privacy-loss transform: one class per kind of dominating pair.
+
+For a pair (P, Q) with loss L = ln dP/dQ, M(s) = E_P e^{sL}; composition multiplies transforms. A factor
+knows M at complex points in balls, and how fast |M(c + it)/M(c)| falls on a vertical line. All pairs here
+are symmetric, M(−1 − s) = M(s), unless said otherwise.
+"""
+
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import lru_cache
+from typing import ClassVar
+
+from flint import acb, arb, ctx
+
+from dpaccount.numerics import discrete
+from dpaccount.numerics.balls import ball, precision
+
+
+@dataclass(frozen=True)
+class Factor:
+    """One dominating pair; the methods below speak of a single copy."""
+
+    symmetric: ClassVar[bool] = True
+
+    def value(self, s: acb) -> acb:
+        """Return M(s) (an `arb` for a real argument)."""
+        raise NotImplementedError
+
+    def log_m(self, s: float, count: int) -> float:
+        """Return an estimate of count·log M(s)."""
+        with precision(64 + 2 * count.bit_length()):
+            return float((count * self.value(arb(s)).log()).mid())
+
+    def nodes(self, c: arb, h: arb, count: int) -> list[acb]:
+        """Return M(c + inh) for n < count."""
+        return [self.value(acb(c, n * h)) for n in range(count)]
+
+    def envelope(self, c: arb, t: arb) -> arb:
+        """Return a bound on |M(c + iτ)/M(c)| for all τ from t to `reach(t)`."""
+        return arb(1)
+
+    def reach(self, t: arb) -> arb | None:
+        """Return the end of the range that `envelope(c, t)` speaks of; None where it has none."""
+        return None
+
+    def largest(self) -> Fraction | None:
+        """Return the largest loss of the pair; None where it has none or it is not rational."""
+        return None
+
+
+@dataclass(frozen=True)
+class LaplaceFactor(Factor):
+    """Laplace noise, `loss` = sensitivity/scale: M = e^{−ε₀/2}[cosh zε₀ + sinh(zε₀)/(2z)], z = s + 1/2."""
+
+    loss: Fraction
+
+    def value(self, s: acb) -> acb:
+        z = s + arb(1) / 2
+        x = z * ball(self.loss)
+        grown = x.exp()
+        shrunk = 1 / grown
+        half = (grown - shrunk) / 2
+        quotient = half / z
+        if not (quotient.is_finite()):  # the removable point z = 0
+            quotient = _sinh_over(z, ball(self.loss))
+        return ((grown + shrunk) / 2 + quotient / 2) * (-ball(self.loss) / 2).exp()
+
+    def envelope(self, c: arb, t: arb) -> arb:
+        """With x = (c + 1/2)ε₀, y = tε₀: see `_laplace_early` up to y = π/2, `_laplace_late` for all y."""
+        loss = ball(self.loss)
+        x, y = (c + arb(1) / 2) * loss, t * loss
+        late = _laplace_late(x, y, loss)
+        if not y <= arb.pi() / 2:
+            return late.min(arb(1))
+        return _laplace_early(x, y, loss).max(_laplace_late(x, arb.pi() / 2, loss)).min(late).min(arb(1))
+
+    def largest(self) -> Fraction | None:
+        return self.loss
+
+
+def _laplace_den(x: arb, loss: arb) -> arb:
+    return x.cosh() + loss / 2 * _sinc_h(x)
+
+
+def _sinc_h(x: arb) -> arb:
+    """Return sinh(x)/x."""
+    return x.sinh() / x if abs(x) > arb(2) ** -20 else _sinh_over(x, arb(1))
+
+
+def _sinh_over(z: acb, loss: arb) -> acb:
+    """Return sinh(z·loss)/z near z = 0: loss·(1 + w/6 + …), w = (z·loss)², the tail within 2|w|² of it."""
+    w = (z * loss) ** 2
+    return loss * _blurred(1 + w / 6, abs(w) ** 2)
+
+
+def _laplace_early(x: arb, y: arb, loss: arb) -> arb:
+    """Return v(y), decreasing for 0 ≤ y ≤ π/2 and a bound up to π − y.
+
+    |cosh(x + iy)|² = cosh²x − sin²y falls; (sinh²x + sin²y)/(x² + y²) falls because x² sin 2y ≤ 2y sinh²x and
+    y cos y ≤ sin y.
+    """
+    sine2 = y.sin() ** 2
+    first = (x.cosh() ** 2 - sine2).sqrt()
+    second = ((x.sinh() ** 2 + sine2) / (x * x + y * y)).sqrt()
+    return (first + loss / 2 * second) / _laplace_den(x, loss)
+
+
+def _laplace_late(x: arb, y: arb, loss: arb) -> arb:
+    """Return [cosh x + (ε₀/2) cosh x/√(x² + y²)]/den, which bounds the ratio for all larger y too."""
+    return x.cosh() * (1 + loss / 2 / (x * x + y * y).sqrt()) / _laplace_den(x, loss)
+
+
+@dataclass(frozen=True)
+class AtomFactor(Factor):
+    """A pair with finitely many rational losses: `kind` names the function of `discrete`, with its arguments."""
+
+    kind: str
+    argument: Fraction
+    number: int = 2
+
+    def points(self) -> discrete.Points:
+        """Return the losses and their masses."""
+        if self.kind == "pure":
+            return discrete.pure(self.argument)
+        make = discrete.response if self.kind == "response" else discrete.laplace
+        return make(self.argument, self.number)
+
+    def step(self) -> Fraction:
+        """Return the spacing of the losses."""
+        if self.kind == "discrete_laplace":
+            return 2 / self.argument if self.number > 1 else 2 * self.number / self.argument
+        return 2 * self.argument if self.kind == "pure" else self.argument
+
+    def size(self) -> int:
+        """Return the number of losses."""
+        return {"pure": 2, "response": 3}.get(self.kind, self.number + 1)
+
+    def value(self, s: acb) -> acb:
+        return sum(
+            (m * (s * t).exp() for t, m in _balls(self, ctx.prec)), acb(0) if isinstance(s, acb) else arb(0)
+        )
+
+    def envelope(self, c: arb, t: arb) -> arb:
+        """Two atoms ±ε: |φ|² = 1 − 4p(1−p) sin²(tε) under the tilted p, falling until tε = π/2; else 1."""
+        if self.kind != "pure":
+            return arb(1)
+        y = t * ball(self.argument)
+        if not y <= arb.pi() / 2:
+            return arb(1)
+        p = 1 / (1 + (-(2 * c + 1) * ball(self.argument)).exp())
+        return (1 - 4 * p * (1 - p) * y.sin() ** 2).sqrt().min(arb(1))
+
+    def reach(self, t: arb) -> arb | None:
+        return arb.pi() / ball(self.argument) - t if self.kind == "pure" else None
+
+    def largest(self) -> Fraction | None:
+        return self.number / self.argument if self.kind == "discrete_laplace" else self.argument
+
+
+@lru_cache(maxsize=256)
+def _balls(factor: "AtomFactor", bits: int) -> list[tuple[arb, arb]]:
+    return [(ball(t), mass()) for t, mass in factor.points()]
+
+
+@dataclass(frozen=True)
+class DiscreteGaussianFactor(Factor):
+    """Discrete Gaussian noise of scale sigma moved by `shift`.
+
+    M(s) = e^{s(s+1)μ²/2}·θ(s·shift)/θ(0) with θ(a) = Σ_x e^{−(x+a)²/(2σ²)} and μ = shift/σ. By Poisson summation
+    θ(a)/θ(0) = [1 + 2Σ_k g_k cos 2πka]/[1 + 2Σ_k g_k], g_k = e^{−2π²σ²k²}.
+    """
+
+    sigma: Fraction
+    shift: int
+
+    def value(self, s: acb) -> acb:
+        if self.sigma < 1:
+            return self._direct(s)
+        mu2 = ball(Fraction(self.shift) ** 2 / self.sigma**2)
+        return (s * (s + 1) * mu2 / 2).exp() * self._wave(s * self.shift) / self._wave(arb(0))
+
+    def _wave(self, a: acb) -> acb:
+        """Return 1 + 2Σ g_k cos 2πka, the tail bounded once terms at least halve."""
+        growth = 2 * arb.pi() * abs(a.imag if isinstance(a, acb) else arb(0))
+        rate = 2 * (arb.pi() * ball(self.sigma)) ** 2
+        total = a * 0 + 1
+        k = 0
+        while True:
+            k += 1
+            size = 2 * (growth * k - rate * k * k).exp()
+            ratio = (growth - rate * (2 * k + 1)).exp()
+            total += 2 * (-rate * k * k).exp() * (2 * arb.pi() * k * a).cos()
+            if size * ratio < arb(2) ** -ctx.prec and ratio < arb(1) / 2:
+                return _blurred(total, 2 * size * ratio)
+
+    def _direct(self, s: acb) -> acb:
+        """Return Σ P(x) e^{sL(x)} over |x + Re(s)·shift| ≤ r; what is left out is bounded by a geometric series."""
+        real = s.real if isinstance(s, acb) else s
+        mu2 = ball(Fraction(self.shift) ** 2 / self.sigma**2)
+        rate, middle = 1 / (2 * ball(self.sigma) ** 2), -round(float(real.mid()) * self.shift)
+        reach = discrete.gaussian_reach(self.sigma, ctx.prec) + 2
+        step = ball(self.shift / self.sigma**2)
+        total = s * 0
+        for x in range(middle - reach, middle + reach + 1):
+            total += (-rate * x * x + s * step * (ball(Fraction(self.shift, 2)) - x)).exp()
+        edge = reach  # every dropped x is at least this far from −Re(s)·shift
+        dropped = 2 * (-rate * edge * edge).exp() / (1 - (-rate * (2 * edge + 1)).exp())
+        peak = (real * (real + 1) * mu2 / 2).exp()
+        return _blurred(total, dropped * peak) / discrete.gaussian_total(self.sigma)
+
+    def envelope(self, c: arb, t: arb) -> arb:
+        """|M(c+iτ)/M(c)| ≤ Σ_k e^{−(τ−kp)²μ²/2}/w over the periods p = 2πσ²/shift, w ≤ 1 + 2Σ g_k cos.
+
+        For τ in [t, p − t] the terms pair off around the two nearest periods.
+        """
+        period = self._period()
+        if self.sigma < 1 or not 2 * t <= period:
+            return arb(1)
+        mu2 = ball(Fraction(self.shift) ** 2 / self.sigma**2)
+        rate = 2 * (arb.pi() * ball(self.sigma)) ** 2
+        least = 1 - 2 * (-rate).exp() / (1 - (-3 * rate).exp())
+        return (2 * (-t * t * mu2 / 2).exp() / (1 - (-rate).exp()) / least).min(arb(1))
+
+    def _period(self) -> arb:
+        return 2 * arb.pi() * ball(self.sigma) ** 2 / self.shift
+
+    def reach(self, t: arb) -> arb | None:
+        return self._period() - t
+
+
+def _blurred(value: acb, radius: arb) -> acb:
+    """Return the ball around `value` that holds everything within `radius` of it."""
+    error = arb(0).union(radius).union(-radius)
+    return value + (acb(error, error) if isinstance(value, acb) else error)

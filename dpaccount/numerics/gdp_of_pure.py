@@ -1,0 +1,40 @@
+"""Pure ε-DP as Gaussian DP: μ = −2Φ⁻¹(1/(1 + e^ε)) (Dong, Roth & Su 2022; optimal)."""
+
+from fractions import Fraction
+from functools import lru_cache
+
+from flint import arb
+
+from dpaccount.numerics.balls import ball, ceil_of, precision
+
+
+@lru_cache(maxsize=4096)
+def mu_squared(epsilon: Fraction) -> Fraction:
+    """Return an upper bound on μ² of the Gaussian pair that dominates every ε-DP mechanism.
+
+    The bound is certified by Φ(−μ/2) ≤ 1/(1 + e^ε), which is what domination at ε = 0 needs.
+    """
+    if epsilon == 0:
+        return Fraction(0)
+    with precision(128 + 2 * max(0, epsilon.denominator.bit_length() - epsilon.numerator.bit_length())):
+        goal = 1 / (1 + ball(epsilon).exp())
+        # z with erfc(z) = 2·goal; μ = 2√2·z. Newton's start is an estimate, the test below decides.
+        z = _erfc_inverse(goal)
+        while True:
+            mu = 2 * arb(2).sqrt() * z
+            if (mu / (2 * arb(2).sqrt())).erfc() <= 2 * goal:
+                return ceil_of(mu * mu)
+            z = z * (1 + arb(2) ** -60)
+
+
+def _erfc_inverse(goal: arb) -> arb:
+    """Return an exact point near the z > 0 with erfc(z) = 2·goal, by Newton steps on ln erfc."""
+    z = (-(2 * goal).log()).sqrt() if goal < arb("0.1") else (1 - 2 * goal) * arb.pi().sqrt() / 2
+    for _ in range(60):
+        value = z.erfc().mid()
+        slope = -2 * (-z * z).exp() / arb.pi().sqrt() / value
+        step = ((value / (2 * goal)).log() / slope).mid()
+        z = (z - step).mid()
+        if not abs(step) > abs(z) * arb(2) ** -64:
+            break
+    return (z * (1 + arb(2) ** -62)).mid()

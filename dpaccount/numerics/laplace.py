@@ -1,0 +1,145 @@
+"""The exact curve of equal Laplace mechanisms, by truncated powers.
+
+For scale b and ℓ1 sensitivity Δ (ε₀ = Δ/b) the loss L has E_P e^{sL} = e^{−ε₀/2}[cosh zε₀ + sinh(zε₀)/(2z)]
+with z = s + 1/2. The k-th power expands into terms z^{−m}e^{zt}, each the transform of a truncated
+power (t − l)₊^{m−1}/(m−1)!, so that δ(ε) is a finite sum of incomplete gamma integrals
+G_m(a, y) = ∫₀^y u^{m−1}/(m−1)! e^{au} du.
+"""
+
+import math
+from fractions import Fraction
+from functools import lru_cache
+
+from flint import arb, fmpz
+
+from dpaccount.numerics.balls import accurate, ball, log_float
+from dpaccount.numerics.solve import Ends, solve
+
+
+def delta_single(epsilon: Fraction, loss: Fraction, bits: int = 80) -> arb:
+    """Return δ(ε) of one Laplace mechanism: 1 − e^{(ε−ε₀)/2} for 0 ≤ ε ≤ ε₀ (Balle, Barthe & Gaboardi 2018)."""
+    if epsilon >= loss:
+        return ball(0)
+    if epsilon <= -loss:
+        return accurate(lambda: 1 - ball(epsilon).exp(), bits)
+    return accurate(lambda: -(ball(epsilon - loss) / 2).expm1(), bits)
+
+
+def delta(epsilon: Fraction, loss: Fraction, count: int, bits: int = 80, small: float = 0.0) -> arb:
+    """Return a ball around δ(ε) of `count` Laplace mechanisms of maximal loss `loss` each.
+
+    `small` estimates −log₂ δ(ε): what the terms must be more accurate by.
+    """
+    if count == 1:
+        return delta_single(epsilon, loss, bits)
+    if epsilon >= count * loss:
+        return ball(0)
+    wanted = bits + int(small)
+    steps = _continuous_steps(count, loss, wanted)
+    # cancellation: the terms reach e^{.75 k ε₀} 16^m times the result
+    start = wanted + int(1.1 * count * float(loss)) + 4 * steps + 40
+    return accurate(lambda: _sum(epsilon, loss, count, steps), bits, start)
+
+
+def epsilon(target: Fraction, loss: Fraction, count: int, width: Fraction, hint: Ends) -> Ends:
+    """Return an enclosure of the least ε ≥ 0 with δ(ε) ≤ target, for 0 < target < 1."""
+    bits = max(40, int(-log_float(width) * 1.45) + 16)
+    small = -log_float(target) * 1.45
+
+    def curve(at: Fraction) -> arb:
+        return delta(at, loss, count, bits, small)
+
+    if curve(Fraction(0)) <= ball(target):
+        return Fraction(0), Fraction(0)
+    return solve(curve, target, Fraction(0), count * loss, width, hint)
+
+
+def _continuous_steps(count: int, loss: Fraction, bits: int) -> int:
+    """Return how many of the steps may fall between the atoms ±ε₀; more has a probability left over.
+
+    The tail is bounded in `_dropped`; this float only chooses where to cut.
+    """
+    q = -math.expm1(-float(loss)) / 2
+    goal = 0.7 * bits
+    for steps in range(int(count * q), count):
+        rate = steps / count
+        if rate <= q:
+            continue
+        kl = rate * math.log(rate / q) + ((1 - rate) * math.log((1 - rate) / (1 - q)) if rate < 1 else 0)
+        if count * kl > goal + 5:
+            return steps
+    return count
+
+
+def _dropped(count: int, loss: Fraction, steps: int) -> arb:
+    """Return a bound on P(Bin(k, (1−e^{−ε₀})/2) > steps), the mass of the dropped terms (Chernoff)."""
+    if steps >= count:
+        return ball(0)
+    q = -ball(-loss).expm1() / 2
+    rate = ball(Fraction(steps + 1, count))
+    if not rate > q:
+        return ball(1)
+    entropy = rate * (rate / q).log()
+    if steps + 1 < count:
+        entropy += (1 - rate) * ((1 - rate) / (1 - q)).log()
+    return (-count * entropy).exp()
+
+
+@lru_cache(maxsize=64)
+def _coefficients(count: int, steps: int) -> list[list[fmpz]]:
+    """Return for each m ≤ steps the coefficients of (1−z)^m (1+z)^{k−m}.
+
+    From one m to the next: c′_n = c_n − c_{n−1} − c′_{n−1}, as c′·(1 + z) = c·(1 − z).
+    """
+    row = [fmpz.bin_uiui(count, n) for n in range(count + 1)]
+    rows = [row]
+    for _ in range(steps):
+        after, last_old, last_new = [], fmpz(0), fmpz(0)
+        for old in row:
+            last_new = old - last_old - last_new
+            last_old = old
+            after.append(last_new)
+        rows.append(after)
+        row = after
+    return rows
+
+
+def _sum(epsilon: Fraction, loss: Fraction, count: int, steps: int) -> arb:
+    """Return the truncated-power sum with m ≤ steps; the rest of the mass widens the ball."""
+    rows = _coefficients(count, steps)
+    weights = [
+        ball(1) * fmpz.bin_uiui(count, m) / (fmpz(1) << (count + m)) * (-count * ball(loss) / 2).exp()
+        for m in range(steps + 1)
+    ]
+    total = ball(0)
+    for n in range(count + 1):
+        t = (count - 2 * n) * loss
+        if t <= epsilon:
+            break
+        ours, theirs = (ball(t) / 2).exp(), (ball(epsilon) - ball(t) / 2).exp()
+        falling = _gammas(-1, t - epsilon, steps)
+        rising = _gammas(1, t - epsilon, steps)
+        for m in range(steps + 1):
+            total += weights[m] * rows[m][n] * (ours * falling[m] - theirs * rising[m])
+    return total + ball(0).union(_dropped(count, loss, steps))
+
+
+def _gammas(sign: int, y: Fraction, most: int) -> list[arb]:
+    """Return G_0 … G_most at a = sign/2, where G_0 = 1 stands for the point mass.
+
+    Backwards by G_m = (y^m/m!) e^{ay} − a G_{m+1}, from 0 ≤ G_M ≤ (y^M/M!) e^{max(ay, 0)}: forwards
+    every step would amplify the error.
+    """
+    at, half = ball(y), ball(Fraction(sign, 2))
+    grown = (half * at).exp()
+    top = most + 8 + int(2 * float(y))
+    powers = [ball(1)]
+    for m in range(1, top + 1):
+        powers.append(powers[-1] * at / m)
+    value = ball(0).union(powers[top] * (grown if sign > 0 else ball(1)))
+    found = [ball(1)] * (most + 1)
+    for m in range(top - 1, 0, -1):
+        value = powers[m] * grown - half * value
+        if m <= most:
+            found[m] = value
+    return found

@@ -1,0 +1,48 @@
+"""Float estimates from a transform: where ε(δ) is about, and which contour suits it. Nothing here is a bound."""
+
+import math
+from collections.abc import Callable
+
+LogM = Callable[[float], float]  #: s ↦ log M(s) for real s
+
+
+def guess(log_m: LogM, log_delta: float) -> tuple[float, float]:
+    """Return (ε, c): the saddle-point estimate of ε(δ) and its saddle c.
+
+    log δ(ε) ≈ K(c) − ½ log 2πK″(c), K(c) = log M(c) − cε − log c(c + 1), K′(c) = 0; solved for c by bisection.
+    """
+    low, high = -30.0, 40.0
+    for _ in range(46):
+        x = (low + high) / 2
+        found = at(log_m, math.exp(x))
+        if found is None or found[1] < log_delta:
+            high = x
+        else:
+            low = x
+    c = math.exp(low)
+    found = at(log_m, c)
+    return (found[0] if found else 0.0), c
+
+
+def at(log_m: LogM, c: float) -> tuple[float, float] | None:
+    """Return (ε, log δ(ε)) for the saddle c; None where the transform overflows."""
+    step = 1e-3 * min(c, 1.0) if c < 1 else 1e-3 * c
+    here, right, left = log_m(c), log_m(c + step), log_m(c - step)
+    if not all(map(math.isfinite, (here, right, left))):
+        return None
+    epsilon = (right - left) / (2 * step) - 1 / c - 1 / (c + 1)
+    bend = max((right - 2 * here + left) / step**2, 0.0) + 1 / c**2 + 1 / (c + 1) ** 2
+    return epsilon, here - c * epsilon - math.log(c) - math.log1p(c) - 0.5 * math.log(2 * math.pi * bend)
+
+
+def saddle(log_m: LogM, epsilon: float) -> float:
+    """Return the c > 0 whose saddle belongs to this ε, by bisection on log c."""
+    low, high = -30.0, 40.0
+    for _ in range(46):
+        x = (low + high) / 2
+        found = at(log_m, math.exp(x))
+        if found is None or found[0] > epsilon:
+            high = x
+        else:
+            low = x
+    return math.exp((low + high) / 2)

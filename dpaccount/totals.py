@@ -1,0 +1,237 @@
+"""From the events that cover one unit to what the numerics compose.
+
+A `Total` is the multiset of dominating pairs: Gaussians merged into one μ², failures (mass at an
+infinite loss) set apart, the other pairs counted by kind, and beside them what has only upper bounds.
+"""
+
+from collections import Counter
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+from dpaccount import events as ev
+from dpaccount.numerics.factors import AtomFactor, DiscreteGaussianFactor, Factor, LaplaceFactor
+from dpaccount.numerics.toeplitz import squares
+
+
+@dataclass(frozen=True)
+class ZcdpBound:
+    """ρ-zCDP: D_α ≤ ρα."""
+
+    rho: Fraction
+
+
+@dataclass(frozen=True)
+class RangeBound:
+    """η-bounded range, adaptively chosen (hence also η-DP and η²/8-zCDP)."""
+
+    eta: Fraction
+
+
+@dataclass(frozen=True)
+class RdpBound:
+    """Rényi bounds at some orders."""
+
+    points: tuple[tuple[Fraction, Fraction], ...]
+
+
+@dataclass(frozen=True)
+class Sampled:
+    """A total on a Poisson sample: the pair ((1−q)Q + qP, Q) when a unit is removed, reversed when added."""
+
+    rate: Fraction
+    inner: "Total"
+
+
+@dataclass(frozen=True)
+class Drawn:
+    """A total on a sample without replacement of the fraction `rate`: only an upper curve is known."""
+
+    rate: Fraction
+    inner: "Total"
+
+
+Kind = Factor | Sampled | ZcdpBound | RangeBound | RdpBound | Drawn
+Counts = tuple[tuple[Kind, int], ...]
+
+
+@dataclass(frozen=True)
+class Total:
+    """What composes into one curve: an enclosure of μ², counted pairs, failures (δ, count), loose bounds."""
+
+    mu2: tuple[Fraction, Fraction] = (Fraction(0), Fraction(0))
+    pairs: Counts = ()
+    failures: tuple[tuple[Fraction, int], ...] = ()
+    loose: Counts = ()
+
+    @property
+    def empty(self) -> bool:
+        """Say whether nothing is released."""
+        return self.mu2[1] == 0 and not (self.pairs or self.failures or self.loose)
+
+    @property
+    def symmetric(self) -> bool:
+        """Say whether both directions of the relation cost the same."""
+        return not any(isinstance(kind, Sampled) or not kind.symmetric for kind, _ in self.pairs)  # type: ignore[union-attr]
+
+
+class _Sum:
+    """Adds events up, each kind in its own place."""
+
+    def __init__(self) -> None:
+        self.low = self.high = Fraction(0)
+        self.pairs: Counter[Kind] = Counter()
+        self.failures: Counter[Fraction] = Counter()
+        self.loose: Counter[Kind] = Counter()
+
+    def add(self, event: ev.Event, count: int) -> None:
+        """Add `count` times `event`, whose own count multiplies it."""
+        _ADD[type(event)](self, event, count * event.count)
+
+    def shift(self, low: Fraction, high: Fraction, count: int) -> None:
+        """Add a Gaussian pair of μ² in [low, high]."""
+        self.low += low * count
+        self.high += high * count
+
+    def pure(self, epsilon: Fraction, count: int) -> None:
+        """Add the pair that dominates every ε-DP mechanism."""
+        if epsilon > 0:
+            self.pairs[AtomFactor("pure", epsilon)] += count
+
+    def total(self) -> Total:
+        """Return the sum."""
+        return Total(
+            (self.low, self.high),
+            tuple(sorted(self.pairs.items(), key=repr)),
+            tuple(sorted(self.failures.items())),
+            tuple(sorted(self.loose.items(), key=repr)),
+        )
+
+
+def total_of(items: Iterable[tuple[ev.Event, int]]) -> Total:
+    """Return the total of events with multiplicities (covers are not looked at)."""
+    found = _Sum()
+    for event, count in items:
+        found.add(event, count)
+    return found.total()
+
+
+def _gaussian(found: _Sum, event: Any, count: int) -> None:
+    mu2 = (event.sensitivity / event.sigma) ** 2
+    found.shift(mu2, mu2, count)
+
+
+def _gdp(found: _Sum, event: Any, count: int) -> None:
+    found.shift(event.mu**2, event.mu**2, count)
+
+
+def _tree(found: _Sum, event: ev.Tree, count: int) -> None:
+    """The worst round lies under the most nodes."""
+    _gaussian(found, event, count * event.rounds.bit_length())
+
+
+def _matrix(found: _Sum, event: ev.MatrixFactorisation, count: int) -> None:
+    low, high = squares(event.rounds)
+    scale = (event.sensitivity / event.sigma) ** 2
+    found.shift(low * scale, high * scale, count)
+
+
+def _laplace(found: _Sum, event: ev.Laplace, count: int) -> None:
+    if event.sensitivity:
+        found.pairs[LaplaceFactor(event.sensitivity / event.scale)] += count
+
+
+def _discrete_laplace(found: _Sum, event: ev.DiscreteLaplace, count: int) -> None:
+    if event.sensitivity:
+        found.pairs[AtomFactor("discrete_laplace", event.scale, int(event.sensitivity))] += count
+
+
+def _discrete_gaussian(found: _Sum, event: ev.DiscreteGaussian, count: int) -> None:
+    if event.sensitivity and event.dimension == 1:
+        found.pairs[DiscreteGaussianFactor(event.sigma, int(event.sensitivity))] += count
+    elif event.sensitivity:
+        found.loose[ZcdpBound((event.sensitivity / event.sigma) ** 2 / 2)] += count
+
+
+def _response(found: _Sum, event: ev.RandomizedResponse, count: int) -> None:
+    if event.k == 2:
+        found.pure(event.epsilon, count)
+    elif event.epsilon:
+        found.pairs[AtomFactor("response", event.epsilon, event.k)] += count
+
+
+def _range(found: _Sum, event: Any, count: int) -> None:
+    eta = event.eta if isinstance(event, ev.BoundedRange) else event.epsilon
+    if eta:
+        found.loose[RangeBound(eta)] += count
+
+
+def _pure(found: _Sum, event: Any, count: int) -> None:
+    found.pure(event.epsilon, count)
+
+
+def _approximate(found: _Sum, event: ev.Approximate, count: int) -> None:
+    """(ε, δ)-DP is dominated by a failure of probability δ and else the ε-DP pair (Kairouz, Oh & Viswanath 2015)."""
+    found.pure(event.epsilon, count)
+    if event.delta:
+        found.failures[event.delta] += count
+
+
+def _zcdp(found: _Sum, event: ev.Zcdp, count: int) -> None:
+    if event.rho:
+        found.loose[ZcdpBound(event.rho)] += count
+
+
+def _rdp(found: _Sum, event: ev.Rdp, count: int) -> None:
+    found.loose[RdpBound(event.points)] += count
+
+
+def _poisson(found: _Sum, event: ev.PoissonSubsampled, count: int) -> None:
+    from dpaccount.numerics.sampled import SampledGaussianFactor
+
+    inner = total_of([(event.of, 1)])
+    if event.rate == 0 or inner.empty:
+        return
+    if event.rate == 1:
+        found.add(event.of, count)
+    elif not (inner.pairs or inner.failures or inner.loose) and inner.mu2[0] == inner.mu2[1]:
+        found.pairs[SampledGaussianFactor(event.rate, inner.mu2[0])] += count
+    else:
+        place = found.loose if inner.loose else found.pairs
+        place[Sampled(event.rate, inner)] += count
+
+
+def _drawn(found: _Sum, event: ev.SampledWithoutReplacement, count: int) -> None:
+    inner = total_of([(event.of, 1)])
+    if event.size == event.population:
+        found.add(event.of, count)
+    elif not inner.empty:
+        found.loose[Drawn(Fraction(event.size, event.population), inner)] += count
+
+
+def _sequence(found: _Sum, event: ev.Sequence, count: int) -> None:
+    for part in event.of:
+        found.add(part, count)
+
+
+_ADD: dict[type[ev.Event], Callable[[_Sum, Any, int], None]] = {
+    ev.Gaussian: _gaussian,
+    ev.Gdp: _gdp,
+    ev.Tree: _tree,
+    ev.MatrixFactorisation: _matrix,
+    ev.Laplace: _laplace,
+    ev.DiscreteLaplace: _discrete_laplace,
+    ev.DiscreteGaussian: _discrete_gaussian,
+    ev.RandomizedResponse: _response,
+    ev.Exponential: _range,
+    ev.BoundedRange: _range,
+    ev.PermuteAndFlip: _pure,
+    ev.Pure: _pure,
+    ev.Approximate: _approximate,
+    ev.Zcdp: _zcdp,
+    ev.Rdp: _rdp,
+    ev.PoissonSubsampled: _poisson,
+    ev.SampledWithoutReplacement: _drawn,
+    ev.Sequence: _sequence,
+}

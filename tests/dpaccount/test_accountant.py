@@ -1,0 +1,29 @@
+"""The accountant against values computed elsewhere with 25 digits (mpmath)."""
+
+from fractions import Fraction
+
+import pytest
+
+from dpaccount.accountant import Accountant
+from dpaccount.events import Gaussian, Laplace, Plan, Pure, Relation
+
+
+def replaced(*events):
+    return Accountant(Plan(Relation.REPLACE_ONE, events))
+
+
+@pytest.mark.parametrize(
+    ("events", "delta", "exact"),
+    [
+        ((Gaussian(sigma=1),), "1e-5", "4.377178095681224627650116"),
+        ((Gaussian(sigma=100, count=10000),), "1e-9", "6.173935046670907951228415"),
+        ((Pure(epsilon="0.1", count=200),), "1e-6", "7.185594457672347693420866"),
+        ((Pure(epsilon=1, count=10),), "1e-3", "9.976799010198891619888652"),
+        ((Laplace(scale=1),), "1e-5", "0.9999799998999993333283333"),
+        ((Laplace(scale=2, count=2),), "1e-2", "0.9599973593195275897211"),
+    ],
+)
+def test_encloses_known_values(events, delta, exact):
+    bounds = replaced(*events).epsilon(delta)
+    assert Fraction(exact) * (1 - Fraction(1, 10**20)) in bounds or Fraction(exact) in bounds
+    assert bounds.upper - bounds.lower <= Fraction(1, 10**9)
