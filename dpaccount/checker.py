@@ -20,8 +20,18 @@ import re
 import sys
 from collections.abc import Callable, Iterator
 from datetime import date
-from decimal import MAX_EMAX, MIN_EMIN, ROUND_CEILING, ROUND_FLOOR, Context, Decimal
-from decimal import DivisionByZero, Inexact, InvalidOperation, Overflow
+from decimal import (
+    MAX_EMAX,
+    MIN_EMIN,
+    ROUND_CEILING,
+    ROUND_FLOOR,
+    Context,
+    Decimal,
+    DivisionByZero,
+    Inexact,
+    InvalidOperation,
+    Overflow,
+)
 from fractions import Fraction
 from functools import lru_cache
 from itertools import accumulate, pairwise, product
@@ -313,7 +323,7 @@ def multiply(a: list[int], b: list[int]) -> list[int]:
     Coefficients are set side by side in blocks wide enough that no sum runs over; `decimal` then
     multiplies exactly (its transform is integer), and an inexact result would raise.
     """
-    ensure(min(min(a), min(b)) >= 0, "negative mass")
+    ensure(min(*a, *b, 0) >= 0, "negative mass")
     width = _size(max(a)) + _size(max(b)) + _size(min(len(a), len(b))) + 1
     ensure(width * (len(a) + len(b)) < 40_000_000, "this product is too long for this checker")
     # exact, or an exception: the precision covers every digit
@@ -460,6 +470,9 @@ def hypothesis(rule: str, given: dict[str, Any]) -> list[Any]:
             rounds = integer(given["rounds"])
             ones = bin(rounds).count("1")
             return ["Covered", text(given["query"]), 2 * rounds - ones, len(bin(rounds)) - 2, [1, rounds]]
+        case "assume_view":
+            keys(given, "query", "because")
+            return ["View", text(given["query"])]
         case _:
             raise Rejected(f"unknown rule {rule!r}")
     return ["Contribution", text(given["query"]), *set_of, relation_of(given["relation"])]
@@ -571,16 +584,14 @@ def composition(rule: str, found: list[Any]) -> list[Any]:
     return ["Private", subject, [measure, *map(str, amounts)], relation, observer, hull(found)]
 
 
-def observer_of(rule: str, found: list[Any], given: dict[str, Any]) -> list[Any]:
+def observer_of(rule: str, found: list[Any]) -> list[Any]:
     """Infer who sees what after post-processing, the billboard rule, or a local message."""
-    keys(given, "subject")
-    [[_, _, curve, relation, observer, units]] = premises(found, "Private")
-    if rule != "post_process":
-        ensure(observer == "central", f"needed a central statement, found {observer}")
+    [[_, _, curve, relation, observer, units], [_, shown]] = premises(found, "Private", "View")
+    ensure(observer == "central", f"needed a central statement, found {observer}")
     if rule == "local":
         ensure(relation == "replace-one", "a local message has one record, which is replaced")
-    seen = {"post_process": observer, "billboard": "joint", "local": "local"}[rule]
-    return ["Private", text(given["subject"]), curve, relation, seen, units]
+    seen = {"post_process": "central", "billboard": "joint", "local": "local"}[rule]
+    return ["Private", shown, curve, relation, seen, units]
 
 
 def conversion(rule: str, found: list[Any], given: dict[str, Any]) -> list[Any]:
@@ -656,7 +667,8 @@ def infer(rule: str, found: list[Any], given: dict[str, Any]) -> list[Any]:
         keys(given)
         return composition(rule, found)
     if rule in ("post_process", "billboard", "local"):
-        return observer_of(rule, found, given)
+        keys(given)
+        return observer_of(rule, found)
     if rule in ("to_zcdp", "to_gdp", "to_approximate"):
         return conversion(rule, found, given)
     raise Rejected(f"unknown rule {rule!r}")
@@ -722,9 +734,11 @@ def reachable(steps: list[dict[str, Any]]) -> Iterator[dict[str, Any]]:
 
 
 def exact_of(value: object, name: str) -> Fraction | None:
-    """Read a number of the certificate: a JSON number as the decimal written, or a decimal string; inf is None."""
+    """Read a JSON number as the decimal written, or a decimal string; ``"inf"`` is None."""
     if value == "inf":
         return None
+    if isinstance(value, str) and "/" in value:
+        return number(value)
     written = value if isinstance(value, str) else repr(value)
     number_like = type(value) in (int, float, str) and len(written) <= MAX_TEXT
     form = r"[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d{1,5})?"
@@ -733,9 +747,9 @@ def exact_of(value: object, name: str) -> Fraction | None:
 
 
 FIELDS = (
-    "schema verdict refutes claim subject guarantee proved sensitivity audit releasable hazards environment created"
-    " digest signature"
-).split()
+    *("schema", "verdict", "refutes", "claim", "subject", "guarantee", "proved", "sensitivity", "audit"),
+    *("releasable", "hazards", "environment", "created", "digest", "signature"),
+)
 
 
 def check_certificate(document: dict[str, Any], at: date | None) -> None:
@@ -745,7 +759,7 @@ def check_certificate(document: dict[str, Any], at: date | None) -> None:
     body = {name: value for name, value in document.items() if name not in ("digest", "signature")}
     ensure(document["digest"] == digest(body), "the certificate's digest does not match its content")
     claim, proved = document["claim"], document["proved"]
-    ensure(document["guarantee"] == claim["guarantee"], "guarantee differs from the claim's")
+    ensure(document["guarantee"] == {"delta": 0, **claim["guarantee"]}, "guarantee differs from the claim's")
     if at is not None:
         until = claim.get("governance", {}).get("valid_until")
         ensure(until is None or at <= date.fromisoformat(text(until)[:10]), f"it was valid until {until}")
@@ -777,9 +791,11 @@ def follows(document: dict[str, Any], final: list[Any] | None) -> str | None:
         exact_of(proved["epsilon"][side], f"proved.epsilon.{side}") for side in ("upper", "lower")
     )
     ensure(upper is None or upper >= epsilon, "proved.epsilon.upper is below what the derivation proves")
-    ensure(
-        lower is not None and (upper is None or lower <= upper), "proved.epsilon.lower is above its upper end"
-    )
+    if proved["epsilon"]["lower"] is not None:
+        lower = exact_of(proved["epsilon"]["lower"], "proved.epsilon.lower")
+        ensure(
+            lower is not None and lower <= epsilon, "proved.epsilon.lower is above what the derivation proves"
+        )
     ensure(exact_of(proved["delta"], "proved.delta") == delta, "proved.delta is not the derivation's")
     if relation != promise["relation"]:
         return f"the derivation is for {relation}"
@@ -845,7 +861,7 @@ def refutation(document: dict[str, Any], final: list[Any] | None) -> bool:
 
 
 def confirm_counts(point: dict[str, Any], lower: Fraction) -> None:
-    """Verify ε ≥ `lower` from counts: a of m runs on D and b of n on D′ showed the event (Clopper & Pearson 1934).
+    """Verify ε ≥ `lower` from the counts of an event in runs on D and on D′ (Clopper & Pearson 1934).
 
     With probability at least 1 − risk, P(event|D) ≥ p₁ and P(event|D′) ≤ p₂, each binomial tail at
     most risk/2; then e^ε ≥ (p₁ − δ)/p₂.

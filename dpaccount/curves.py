@@ -64,11 +64,11 @@ class Lattice:
 Curve = Pure | Approximate | Zcdp | Gdp | Lattice
 
 
-def at_most(ball_at: Callable[[int], arb], limit: Fraction) -> bool:
-    """Decide `value <= limit` for a number given as a ball at any working precision (in bits).
+def compare(ball_at: Callable[[int], arb], limit: Fraction) -> bool | None:
+    """Say whether value ≤ limit, for a number given as a ball at any working precision (in bits).
 
-    Precision doubles until the ball decides; a number that cannot be told from the limit within
-    8192 bits is refused, and so is a NaN.
+    Precision doubles until the ball decides; None where 8192 bits do not tell the two apart, or a
+    NaN appears.
     """
     bits = 64
     while bits <= MAX_BITS:
@@ -79,7 +79,12 @@ def at_most(ball_at: Callable[[int], arb], limit: Fraction) -> bool:
             if value > edge:
                 return False
         bits *= 2
-    return False
+    return None
+
+
+def at_most(ball_at: Callable[[int], arb], limit: Fraction) -> bool:
+    """Decide value ≤ limit, refusing what `compare` cannot tell."""
+    return compare(ball_at, limit) is True
 
 
 def ball(value: Fraction | int) -> arb:

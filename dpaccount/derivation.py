@@ -13,7 +13,7 @@ from typing import Any
 
 from dpaccount.curves import Approximate, Curve, Gdp, Lattice, Pure, Zcdp
 from dpaccount.exact import canonical
-from dpaccount.kernel import Contribution, Covered, Judgement, Private, Shifts, Stable, Theorem
+from dpaccount.kernel import Contribution, Covered, Judgement, Private, Shifts, Stable, Theorem, View
 
 
 @dataclass(frozen=True)
@@ -112,6 +112,8 @@ def as_json(fact: Judgement) -> list[Any]:
             return ["Stable", query, norm, str(bound), relation]
         case Shifts(query, shifts, relation):
             return ["Shifts", query, [list(shift) for shift in shifts], relation]
+        case View(query):
+            return ["View", query]
         case Private(subject, curve, relation, observer, span):
             return [
                 "Private",

@@ -99,7 +99,17 @@ class Private:
     units: Cover | None = None
 
 
-Judgement = Contribution | Covered | Stable | Shifts | Private
+@dataclass(frozen=True)
+class View:
+    """What `query` shows to a person is a function of their data, the releases, public values and coins.
+
+    The coins are independent of the noise.
+    """
+
+    query: str
+
+
+Judgement = Contribution | Covered | Stable | Shifts | Private | View
 
 
 # ------------------------------------------------------------------ theorems
@@ -267,6 +277,11 @@ def assume_tree(query: str, rounds: int, because: str) -> Theorem:
     )
     fact = Covered(query, 2 * rounds - rounds.bit_count(), rounds.bit_length(), (1, rounds))
     return proved(rule, fact, query=query, rounds=rounds, because=because)
+
+
+def assume_view(query: str, because: str) -> Theorem:
+    """Assume that what `query` shows to a person is a function as `View` says (R12, R13)."""
+    return proved("assume_view", View(query), query=query, because=because)
 
 
 # ------------------------------------------------------------------ sensitivity

@@ -34,6 +34,7 @@ from dpaccount.kernel import (
     Shifts,
     Stable,
     Theorem,
+    View,
     conclusion_of,
     need,
     number,
@@ -228,45 +229,43 @@ def parallel(*parts: Theorem) -> Theorem:
 # ------------------------------------------------------------------ observers and post-processing
 
 
-def post_process(part: Theorem, subject: str) -> Theorem:
-    """Release only a function of the output, public data and fresh coins, under the name `subject` (R12)."""
-    rule = "post_process"
-    fact = _private(part, rule)
-    return proved(
-        rule, Private(subject, fact.curve, fact.relation, fact.observer, fact.units), (part,), subject=subject
-    )
+def _observed(part: Theorem, view: Theorem, observer: str, rule: str) -> Theorem:
+    fact, seen = _private(part, rule), conclusion_of(view, rule)
+    if not isinstance(seen, View):
+        raise RuleError(f"{rule}: needed what the subject shows, found {type(seen).__name__}")
+    need(fact.observer == CENTRAL, rule, f"the releases must be centrally private, found {fact.observer}")
+    return proved(rule, replace(fact, subject=seen.query, observer=observer), (part, view))
 
 
-def billboard(part: Theorem, subject: str) -> Theorem:
-    """Give each user a function of their own data and the private transcript: joint DP (R13).
+def post_process(part: Theorem, view: Theorem) -> Theorem:
+    """Show only functions of the releases, public values and fresh coins (R12).
 
-    For unit t the view of all others is a post-processing of the transcript: their outputs read
-    their own data, the transcript and coins apart from the noise (Hsu et al. 2014, billboard lemma).
+    Nobody's own data enters what they are shown: the subject takes no side input.
     """
-    rule = "billboard"
-    fact = _private(part, rule)
-    need(fact.observer == CENTRAL, rule, f"the transcript must be centrally private, found {fact.observer}")
-    return proved(
-        rule, Private(subject, fact.curve, fact.relation, JOINT, fact.units), (part,), subject=subject
-    )
+    return _observed(part, view, CENTRAL, "post_process")
 
 
-def local(part: Theorem, subject: str) -> Theorem:
-    """Each user randomises their own message, given the public transcript: local DP (R14).
+def billboard(part: Theorem, view: Theorem) -> Theorem:
+    """Show each person a function of their own data and the private releases: joint DP (R13).
 
-    The premise must be about one user's own message, so its relation is replace-one.
+    For unit t the view of all others is a post-processing of the releases: their outputs read their
+    own data, the releases, and coins apart from the noise (Hsu et al. 2014, billboard lemma).
     """
-    rule = "local"
-    fact = _private(part, rule)
-    need(fact.observer == CENTRAL, rule, f"the message must be private by itself, found {fact.observer}")
+    return _observed(part, view, JOINT, "billboard")
+
+
+def local(part: Theorem, view: Theorem) -> Theorem:
+    """Each person randomises their own message, given what is public: local DP (R14).
+
+    The premise is about one person's own message, so its relation is replace-one.
+    """
+    fact = _private(part, "local")
     need(
         fact.relation == REPLACE_ONE,
-        rule,
-        f"a local message has one record, which is replaced; found {fact.relation}",
+        "local",
+        f"a message has one record, which is replaced; found {fact.relation}",
     )
-    return proved(
-        rule, Private(subject, fact.curve, fact.relation, LOCAL, fact.units), (part,), subject=subject
-    )
+    return _observed(part, view, LOCAL, "local")
 
 
 # ------------------------------------------------------------------ conversions (R17)

@@ -5,9 +5,9 @@ leaf, so code cannot draw less than was proved.  Every (key, part) is served onc
 parts than the proof pays for.
 """
 
-from collections.abc import Callable, Hashable
-from dataclasses import dataclass
+from collections.abc import Hashable
 from fractions import Fraction
+from typing import Protocol
 
 import numpy as np
 
@@ -19,34 +19,36 @@ from dpaccount.noise import Integers, Sampler, exact_root, in_range, root_up
 _SEAL = object()
 
 
-@dataclass(frozen=True)
-class Draw:
-    """One release as a tap sees it: which, the private value, and the noise law in grid units."""
+class Noise(Protocol):
+    """What code that releases needs: a `Receipt`, or a stand-in for simulations without noise."""
 
-    key: str
-    part: Hashable
-    exact: Integers
-    law: str
-    scale: float
+    def noisy(self, key: str, part: Hashable, values: Integers) -> Integers:
+        """Return integer values (grid units, any shape) with noise."""
+
+    def noisy_symmetric(self, key: str, part: Hashable, matrix: Integers) -> Integers:
+        """Return a symmetric integer matrix with symmetric noise."""
 
 
-Tap = Callable[[Draw], Integers | None]
+class NoNoise:
+    """Returns values as they are: for the non-private line of an experiment, never for a release."""
+
+    def noisy(self, key: str, part: Hashable, values: Integers) -> Integers:
+        """Return the values."""
+        return in_range(values)
+
+    noisy_symmetric = noisy
 
 
 class Receipt:
     """What `charge` returns; `noisy` and `noisy_symmetric` spend it."""
 
-    def __init__(
-        self, seal: object, theorem: Theorem, sampler: Sampler, entry: int, tap: Tap | None = None
-    ) -> None:
+    def __init__(self, seal: object, theorem: Theorem, sampler: Sampler, entry: int) -> None:
         if seal is not _SEAL:
             raise ReceiptError("a Receipt comes from charging a ledger; charge the theorem first")
-        if tap is not None and sampler.releasable:
-            raise ReceiptError("a tap sees private values, so it is for rehearsals only")
         self.theorem = theorem
         self.entry = entry
         self.releasable = sampler.releasable
-        self._sampler, self._tap = sampler, tap
+        self._sampler = sampler
         self._leaves: dict[str, Leaf] = {}
         for leaf in leaves(theorem):
             if leaf.key in self._leaves:
@@ -63,20 +65,19 @@ class Receipt:
         law, scale = self._serve(key, part)
         if self._leaves[key].rule == "symmetric_gaussian":
             raise ReceiptError(f"the leaf {key!r} is symmetric; use noisy_symmetric")
-        return self._released(Draw(key, part, in_range(values), law, scale))
+        exact = in_range(values)
+        add = self._sampler.laplace if law == "laplace" else self._sampler.gaussian
+        return add(exact.ravel(), scale).reshape(exact.shape)
 
     def noisy_symmetric(self, key: str, part: Hashable, matrix: Integers) -> Integers:
         """Return a symmetric integer matrix with symmetric noise, on the diagonal of twice the variance."""
-        law, scale = self._serve(key, part)
+        _, scale = self._serve(key, part)
         leaf = self._leaves[key]
         if leaf.rule != "symmetric_gaussian":
             raise ReceiptError(f"the leaf {key!r} is not symmetric; use noisy")
         exact = in_range(matrix)
         if exact.ndim != 2 or not np.array_equal(exact, exact.T):
             raise ReceiptError("noisy_symmetric takes a symmetric matrix")
-        forced = self._tap(Draw(key, part, exact, law, scale)) if self._tap else None
-        if forced is not None:
-            return forced
         diagonal = root_up(2 * _grid_variance(leaf))
         rows, columns = np.triu_indices(len(exact), 1)
         noise = np.zeros_like(exact)
@@ -102,13 +103,6 @@ class Receipt:
             )
         served.add(part)  # before the draw: a draw that fails is spent
         return self._laws[key]
-
-    def _released(self, draw: Draw) -> Integers:
-        forced = self._tap(draw) if self._tap else None
-        if forced is not None:
-            return forced
-        add = self._sampler.laplace if draw.law == "laplace" else self._sampler.gaussian
-        return add(draw.exact.ravel(), draw.scale).reshape(draw.exact.shape)
 
 
 def law_of(leaf: Leaf) -> tuple[str, float]:
@@ -142,11 +136,11 @@ def _double_up(value: Fraction) -> float:
     return near if Fraction(near) >= value else float(np.nextafter(near, np.inf))
 
 
-def rehearse(theorem: Theorem, sampler: Sampler, tap: Tap | None = None) -> Receipt:
+def rehearse(theorem: Theorem, sampler: Sampler) -> Receipt:
     """Return a receipt that no budget paid for: made-up data and a rehearsal sampler only."""
     if sampler.releasable:
         raise ReceiptError("a rehearsal draws rehearsal noise; charge a ledger for secure noise")
-    return Receipt(_SEAL, theorem, sampler, 0, tap)
+    return Receipt(_SEAL, theorem, sampler, 0)
 
 
 def issue(theorem: Theorem, sampler: Sampler, entry: int) -> Receipt:

@@ -1,0 +1,219 @@
+"""The white-box attack on a conclusion: known noise, the worst pair that the search finds, counted runs.
+
+Each run is one play of the real code in one of two worlds; its score is the exact log-likelihood
+ratio of the releases, from the private values that the code handed to its noise source.  A
+threshold is fixed on training runs; other runs certify it.
+"""
+
+import contextlib
+import itertools
+from dataclasses import dataclass
+from fractions import Fraction
+
+import numpy as np
+from hypothesis import HealthCheck, Phase, find, settings
+from hypothesis.errors import NoSuchExample
+from numpy.typing import NDArray
+
+from audits.channels import Law, ReplayError, laws, log_ratio, record, replay
+from audits.estimate import Bound, choose_threshold, clopper_pearson
+from audits.neighbours import Pair, pairs
+from dpaccount.curves import Approximate, Gdp, Lattice, Pure
+from dpaccount.derivation import walk
+from dpaccount.kernel import Private, Theorem
+from dpaccount.ledger.receipt import rehearse
+from dpaccount.noise import Rehearsal
+from dpaccount.witness import delta_upper
+from mechanisms.subject import Subject
+
+Floats = NDArray[np.float64]
+CHUNK = 250
+CERTAIN = 1e9  #: the score of a run that the other world cannot have made
+
+
+@dataclass(frozen=True)
+class Target:
+    """A point that the audit tests: ε must not exceed `limit` at `delta`; `of` is ``claim`` or ``proof``."""
+
+    of: str
+    limit: Fraction
+    delta: Fraction
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """An audit: the pair, and for every target the bound that was reached."""
+
+    pair: Pair
+    coins: int
+    distance: float
+    trials: int
+    results: tuple[tuple[Target, Bound], ...]
+
+    def refuted(self) -> list[tuple[Target, Bound]]:
+        """Return the targets whose limit the lower bound exceeds."""
+        return [(target, bound) for target, bound in self.results if bound.epsilon_lower > target.limit]
+
+
+def targets(theorem: Theorem | None, epsilon: Fraction, delta: Fraction, unit: int) -> list[Target]:
+    """Return the claimed point, and points of the profile that the proof asserts for the unit.
+
+    The asserted curve is the exact one before it is turned into a point: total variation (ε = 0),
+    and half the claimed ε.
+    """
+    found = [Target("claim", epsilon, delta)]
+    for curve in asserted(theorem, unit):
+        found += [Target("proof", limit, delta_upper(curve, limit)) for limit in (Fraction(0), epsilon / 2)]
+    return found
+
+
+def asserted(theorem: Theorem | None, unit: int) -> list[Lattice | Gdp | Pure]:
+    """Return the exact curves that a proof asserts for what `unit` goes through."""
+    found: list[Lattice | Gdp | Pure] = []
+    for part in walk(theorem) if theorem is not None else ():
+        fact = part.conclusion
+        if (
+            part.rule == "to_approximate"
+            and isinstance(fact, Private)
+            and isinstance(fact.curve, Approximate)
+        ):
+            before = part.premises[0].conclusion
+            within = fact.units is None or fact.units[0] <= unit <= fact.units[1]
+            if within and isinstance(before, Private) and isinstance(before.curve, Lattice | Gdp | Pure):
+                found.append(before.curve)
+    return found
+
+
+def worst_pair(subject: Subject, theorem: Theorem, *, examples: int, seed: int) -> tuple[Pair, int, float]:
+    """Return (pair, coins, squared distance in noise units): the search for the largest total movement.
+
+    The distance is Σ ‖shift‖²/σ² over the releases of one run; a data-dependent search on made-up
+    data, before any run that counts.
+    """
+    noise = laws(theorem)
+    rng = np.random.default_rng(seed)
+    best: tuple[float, int, Pair, int] | None = None
+    drawn = itertools.count()
+
+    def consider(pair: Pair) -> bool:
+        nonlocal best
+        coins = int(rng.integers(2**32))
+        size = distance(subject, theorem, pair, coins, noise)
+        order = next(drawn)
+        if best is None or size > best[0]:
+            best = (size, order, pair, coins)
+        return False
+
+    quiet = settings(
+        max_examples=examples,
+        database=None,
+        deadline=None,
+        derandomize=True,
+        phases=[Phase.generate],
+        suppress_health_check=list(HealthCheck),
+    )
+    with contextlib.suppress(NoSuchExample):
+        find(pairs(subject.domain(), subject.relation), consider, settings=quiet)
+    if best is None:
+        raise ValueError("no neighbouring pair was found")
+    return best[2], best[3], best[0]
+
+
+def distance(subject: Subject, theorem: Theorem, pair: Pair, coins: int, noise: dict[str, Law]) -> float:
+    """Return Σ ‖shift‖²/scale² over the releases of one run; 0 where it fails."""
+    try:
+        run = record(subject, pair.left, rehearse(theorem, Rehearsal(coins)), coins)
+        other = replay(subject, pair.right, run, coins)
+    except Exception:  # failing runs are judged by the property tests
+        return 0.0
+    total = 0.0
+    for part, exact in run.exact.items():
+        moved = (other.exact[part] - exact).astype(np.float64).ravel()
+        total += float(moved @ moved) / noise[part[0]].scale ** 2
+    return total
+
+
+def attack(
+    subject: Subject,
+    theorem: Theorem,
+    points: list[Target],
+    chosen: tuple[Pair, int, float],
+    *,
+    trials: int,
+    risk: Fraction,
+    seed: int,
+    jobs: int = 1,
+) -> Outcome:
+    """Attack `points` with `trials` runs in each world; all bounds hold together with probability 1 − risk.
+
+    The first third chooses thresholds, the rest certifies.  The result depends on the seed, not on
+    the number of jobs: every run's noise is seeded by its own number.
+    """
+    pair, coins, size = chosen
+    left = scores(World(subject, pair, coins, swapped=False), theorem, trials, seed, jobs)
+    right = scores(World(subject, pair, coins, swapped=True), theorem, trials, seed, jobs)
+    train = trials // 3
+    share = risk / (2 * len(points))
+    results = []
+    for target in points:
+        best = []
+        for direction, held, out in (("left", left, right), ("right", -right, -left)):
+            cut = choose_threshold(held[:train], out[:train], target.delta, share)
+            best.append(clopper_pearson(held[train:], out[train:], cut, target.delta, share, direction))
+        results.append((target, max(best, key=lambda bound: bound.epsilon_lower)))
+    return Outcome(pair, coins, size, trials, tuple(results))
+
+
+@dataclass(frozen=True)
+class World:
+    """One side of the comparison: a subject on one dataset of the pair (`swapped`: the right one)."""
+
+    subject: Subject
+    pair: Pair
+    coins: int
+    swapped: bool
+
+    def score(self, theorem: Theorem, noise: dict[str, Law], sampler: Rehearsal) -> float:
+        """Return the log-likelihood ratio, left against right, of one run here."""
+        here, there = (self.pair.right, self.pair.left) if self.swapped else (self.pair.left, self.pair.right)
+        run = record(self.subject, here, rehearse(theorem, sampler), self.coins)
+        try:
+            ratio = log_ratio(run, replay(self.subject, there, run, self.coins), noise)
+        except ReplayError:
+            ratio = CERTAIN
+        return -ratio if self.swapped else ratio
+
+
+def scores(world: World, theorem: Theorem, trials: int, seed: int, jobs: int) -> Floats:
+    """Return the scores of `trials` runs in one world."""
+    starts = range(0, trials, CHUNK)
+    if jobs == 1 or trials < 4 * CHUNK:
+        return np.concatenate([_chunk(world, theorem, seed, start, trials) for start in starts])
+    from joblib import Parallel, delayed
+
+    fact = theorem.conclusion
+    delta = (
+        fact.curve.delta if isinstance(fact, Private) and isinstance(fact.curve, Approximate) else Fraction(0)
+    )
+    work = (delayed(_proved_chunk)(world, delta, seed, start, trials) for start in starts)
+    return np.concatenate(list(Parallel(n_jobs=jobs)(work)))
+
+
+_PROVED: dict[str, Theorem] = {}
+
+
+def _proved_chunk(world: World, delta: Fraction, seed: int, start: int, trials: int) -> Floats:
+    # a theorem does not travel between processes: each worker proves again, once
+    key = f"{world.subject!r} at {delta}"
+    if key not in _PROVED:
+        _PROVED[key] = world.subject.proof(delta)
+    return _chunk(world, _PROVED[key], seed, start, trials)
+
+
+def _chunk(world: World, theorem: Theorem, seed: int, start: int, trials: int) -> Floats:
+    noise = laws(theorem)
+    seeds = (
+        np.random.SeedSequence([seed, int(world.swapped), n])
+        for n in range(start, min(start + CHUNK, trials))
+    )
+    return np.array([world.score(theorem, noise, Rehearsal(each)) for each in seeds])

@@ -1,0 +1,168 @@
+"""Finds subjects: catalogued ones by file name, a user's own as ``package.module:name``."""
+
+import contextlib
+import dataclasses
+import importlib
+import importlib.util
+import inspect
+import pkgutil
+import sys
+import types
+import typing
+from collections.abc import Iterator
+from dataclasses import dataclass
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+from dpaccount.claim import NAME
+from dpaccount.errors import InputError
+from dpaccount.exact import Place
+from mechanisms.subject import Subject
+
+LAYERS = ("mechanisms", "bandits")
+
+
+@dataclass(frozen=True)
+class Entry:
+    """A catalogued subject: its name, layer and class."""
+
+    name: str
+    layer: str
+    made_by: type
+
+    def parameters(self) -> dict[str, dict[str, object]]:
+        """Return each parameter's type and default, as `dpaccount subjects` prints them."""
+        return {
+            field.name: {"type": _type_name(hint), "default": _default(field)}
+            for field, hint in _fields(self.made_by)
+        }
+
+
+def entries() -> Iterator[Entry]:
+    """Yield all catalogued subjects: every module of a layer whose one class is named after the file."""
+    for layer in LAYERS:
+        package = importlib.import_module(layer)
+        for info in sorted(pkgutil.iter_modules(package.__path__), key=lambda module: module.name):
+            found = _entry(layer, info.name)
+            if found is not None:
+                yield found
+
+
+def _entry(layer: str, module_name: str) -> Entry | None:
+    module = importlib.import_module(f"{layer}.{module_name}")
+    made_by = getattr(module, "".join(part.capitalize() for part in module_name.split("_")), None)
+    if made_by is None or not hasattr(made_by, "proof") or not hasattr(made_by, "status"):
+        return None
+    return Entry(module_name.replace("_", "-"), layer, made_by)
+
+
+def find(name: str) -> Entry:
+    """Return a catalogued subject; raises `InputError` with the known names."""
+    if NAME.fullmatch(name) is not None:
+        module_name = name.replace("-", "_")
+        for layer in LAYERS:
+            if importlib.util.find_spec(f"{layer}.{module_name}") is not None:
+                found = _entry(layer, module_name)
+                if found is not None and found.name == name:
+                    return found
+    known = ", ".join(entry.name for entry in entries())
+    raise InputError(f"unknown subject {name[:70]!r}; known: {known}, or package.module:name of your own")
+
+
+def load(use: str, folder: Path, *, allow_code: bool = True) -> type:
+    """Return the class that a claim names; a class of the user's own is imported, which runs its code.
+
+    `folder` and the working directory stand at the end of the path while it is imported.  Raises
+    `InputError` where nothing is found, the import fails, or code is not allowed.
+    """
+    if ":" not in use:
+        return find(use).made_by
+    module_name, _, attribute = use.partition(":")
+    if not all(part.isidentifier() for part in [*module_name.split("."), attribute]):
+        raise InputError(f"{use[:70]!r} is not package.module:name; write such as clinic:noisy_mean")
+    if not allow_code:
+        raise InputError(f"{use} runs code, and --no-code forbids it; name a catalogued subject")
+    with at_end_of_path(folder):
+        try:
+            sys.stderr.write(f"runs code from {module_name}\n")
+            module = importlib.import_module(module_name)
+        except InputError:
+            raise
+        except BaseException as error:  # a module may raise anything, SystemExit too
+            if isinstance(error, KeyboardInterrupt):
+                raise
+            raise InputError(
+                f"importing {module_name} failed ({type(error).__name__}: {error}); mend it"
+            ) from None
+    made_by = getattr(module, attribute, None)
+    if not isinstance(made_by, type) or not hasattr(made_by, "proof") or not hasattr(made_by, "play"):
+        raise InputError(
+            f"{use} is not a class with domain, proof and play; write one in the style of mechanisms/"
+        )
+    return made_by
+
+
+@contextlib.contextmanager
+def at_end_of_path(folder: Path) -> Iterator[None]:
+    """Append `folder` and the working directory to the import path for a while."""
+    added = [str(folder.resolve()), str(Path.cwd())]
+    sys.path.extend(added)
+    try:
+        yield
+    finally:
+        for entry in added:
+            sys.path.remove(entry)
+
+
+def make(made_by: type, parameters: Place | None) -> Subject:
+    """Return the subject with parameters read exactly; unknown ones and wrong types are `InputError`."""
+    fields = {field.name: hint for field, hint in _fields(made_by)}
+    given = {} if parameters is None else parameters.table((), tuple(fields))
+    values = {name: _read(place, fields[name]) for name, place in given.items()}
+    try:
+        subject: Subject = made_by(**values)
+    except InputError as error:
+        where = f"{parameters.file}: {parameters.at}: " if parameters is not None else ""
+        raise InputError(f"{where}{error}") from None
+    return subject
+
+
+def _read(place: Place, hint: Any) -> object:
+    kinds = typing.get_args(hint) if isinstance(hint, types.UnionType) else (hint,)
+    if Fraction in kinds:
+        return place.number()
+    if bool in kinds:
+        return place.flag()
+    if int in kinds:
+        return place.integer()
+    return place.text()
+
+
+def _fields(made_by: type) -> list[tuple[dataclasses.Field[Any], Any]]:
+    if not dataclasses.is_dataclass(made_by):
+        return []
+    hints = typing.get_type_hints(made_by)
+    return [(field, hints[field.name]) for field in dataclasses.fields(made_by) if field.init]
+
+
+def _type_name(hint: Any) -> str:
+    kinds = typing.get_args(hint) if isinstance(hint, types.UnionType) else (hint,)
+    names = {Fraction: "number", int: "integer", str: "text", bool: "flag"}
+    return next((names[kind] for kind in kinds if kind in names), "text")
+
+
+def _default(field: dataclasses.Field[Any]) -> object:
+    if field.default is dataclasses.MISSING:
+        return None
+    return str(field.default) if isinstance(field.default, Fraction) else field.default
+
+
+def name_of(made_by: type) -> str:
+    """Return the name of the file that a subject's class stands in, with hyphens."""
+    return made_by.__module__.rpartition(".")[2].replace("_", "-")
+
+
+def source_file(made_by: type) -> Path:
+    """Return the file that a subject's class stands in."""
+    return Path(inspect.getfile(made_by))

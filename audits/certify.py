@@ -1,0 +1,256 @@
+"""Claim → proof → evidence → audit → verdict → certificate."""
+
+import hashlib
+import platform
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from fractions import Fraction
+from importlib import metadata
+from pathlib import Path
+from typing import Any
+
+import dpaccount
+from audits import catalogue
+from audits.attack import Outcome, attack, targets, worst_pair
+from audits.evidence import Evidence, describe, digest_of_files, gather
+from dpaccount.claim import Claim
+from dpaccount.derivation import point, write
+from dpaccount.errors import InputError, RuleError
+from dpaccount.exact import Enclosure, canonical, shown
+from dpaccount.kernel import Theorem
+from dpaccount.witness import lower_end
+from mechanisms.subject import Subject
+
+EXAMPLES = 200  #: Hypothesis examples for every hypothesis of a proof
+
+HAZARDS = (
+    "Proved under the listed hypotheses; their tests search for counterexamples and do not prove them.",
+    "Not covered: a malicious author in the same process, timing, power loss beyond fsync's promise,"
+    " and data that leaves by another way than the mechanism.",
+)
+
+Progress = Callable[[str], None]
+
+
+@dataclass(frozen=True)
+class Effort:
+    """How much work goes into the attack; `quick` cuts the runs tenfold."""
+
+    quick: bool = False
+    jobs: int = 1
+
+
+def silent(_: str) -> None:
+    """Report no progress."""
+
+
+def subject_of(claim: Claim, *, allow_code: bool) -> Subject:
+    """Return the subject that a claim names, with its parameters."""
+    made_by = catalogue.load(claim.use, claim.path.parent, allow_code=allow_code)
+    subject = catalogue.make(made_by, claim.parameters)
+    if claim.data_shape is not None:
+        raise claim.data_shape.wrong(
+            "a subject with a domain of its own takes no data shape", "leave this table out"
+        )
+    return subject
+
+
+def certify(
+    claim: Claim, subject: Subject, effort: Effort, progress: Progress = silent
+) -> tuple[dict[str, Any], Theorem | None]:
+    """Return the certificate, without any real data, and the theorem it rests on (None: no proof).
+
+    The same claim, code and seed give the same verdict and numbers.
+    """
+    progress("proof")
+    theorem, reason = _proof(claim, subject)
+    evidence: list[Evidence] = []
+    outcome: Outcome | None = None
+    if theorem is not None:
+        progress("property tests of the hypotheses")
+        files = [catalogue.source_file(type(subject))]
+        evidence = gather(subject, theorem, examples=EXAMPLES, seed=claim.audit.seed, files=files)
+        progress("audit")
+        false = any(entry.status == "refuted" for entry in evidence)
+        outcome = _audit(claim, subject, theorem, effort, short=false)
+    return _certificate(claim, subject, theorem, reason, evidence, outcome, effort), theorem
+
+
+def _proof(claim: Claim, subject: Subject) -> tuple[Theorem | None, str | None]:
+    try:
+        return subject.proof(claim.guarantee.delta), None
+    except RuleError as error:
+        return None, str(error)
+
+
+def trials_of(claim: Claim, effort: Effort, *, short: bool) -> int:
+    """Return the runs in each world: half the claim's trials, less with --quick or once a hypothesis fell."""
+    trials = claim.audit.trials // 2
+    return max(trials // (10 if effort.quick else 1) // (5 if short else 1), 30)
+
+
+def _audit(claim: Claim, subject: Subject, theorem: Theorem, effort: Effort, *, short: bool) -> Outcome:
+    chosen = worst_pair(subject, theorem, examples=EXAMPLES, seed=claim.audit.seed)
+    promise = claim.guarantee
+    return attack(
+        subject,
+        theorem,
+        targets(theorem, promise.epsilon, promise.delta, chosen[0].unit),
+        chosen,
+        trials=trials_of(claim, effort, short=short),
+        risk=1 - claim.audit.confidence,
+        seed=claim.audit.seed,
+        jobs=effort.jobs,
+    )
+
+
+def verdict_of(
+    claim: Claim, theorem: Theorem | None, evidence: list[Evidence], outcome: Outcome | None
+) -> tuple[str, str | None]:
+    """Return (verdict, what is refuted): the rules of a certificate, as the checker applies them."""
+    beaten = {target.of for target, _ in outcome.refuted()} if outcome is not None else set()
+    if any(entry.status == "refuted" for entry in evidence):
+        beaten.add("hypothesis")
+    for kind in ("claim", "proof", "hypothesis"):
+        if kind in beaten:
+            return "REFUTED", kind
+    if theorem is None:
+        return "UNPROVEN", None
+    fact, promise = theorem.conclusion, claim.guarantee
+    epsilon, delta = point(theorem)
+    holds = epsilon <= promise.epsilon and delta <= promise.delta
+    same = (
+        getattr(fact, "relation", None) == promise.relation
+        and getattr(fact, "observer", None) == promise.model
+    )
+    return ("CERTIFIED" if holds and same else "UNPROVEN"), None
+
+
+def _certificate(
+    claim: Claim,
+    subject: Subject,
+    theorem: Theorem | None,
+    reason: str | None,
+    evidence: list[Evidence],
+    outcome: Outcome | None,
+    effort: Effort,
+) -> dict[str, Any]:
+    verdict, refutes = verdict_of(claim, theorem, evidence, outcome)
+    written = claim.written
+    return {
+        "schema": "dpaccount/certificate/1",
+        "verdict": verdict,
+        "refutes": refutes,
+        "claim": written,
+        "subject": describe_subject(claim, subject),
+        "guarantee": {"delta": 0, **written["guarantee"]},
+        "proved": _proved(theorem, reason),
+        "sensitivity": [entry.as_json() for entry in evidence],
+        "audit": None if outcome is None else _audit_json(claim, outcome, effort),
+        "release": None,
+        "releasable": verdict == "CERTIFIED",
+        "hazards": hazards(claim, subject),
+        "environment": environment(),
+        "created": datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ"),
+    }
+
+
+def seal(certificate: dict[str, Any]) -> dict[str, Any]:
+    """Return the certificate with its digest, unsigned."""
+    body = {name: value for name, value in certificate.items() if name not in ("digest", "signature")}
+    digest = "sha256:" + hashlib.sha256(canonical(body)).hexdigest()
+    return {**body, "digest": digest, "signature": None}
+
+
+def describe_subject(claim: Claim, subject: Subject) -> dict[str, Any]:
+    """Return what a certificate says of the subject: name, source, status and every parameter in force."""
+    made_by = type(subject)
+    fields = catalogue.Entry("", "", made_by).parameters()
+    values = {name: getattr(subject, name) for name in fields}
+    return {
+        "name": catalogue.name_of(made_by),
+        "use": claim.use,
+        "source": made_by.source,
+        "status": made_by.status,
+        "parameters": {name: shown(v) if isinstance(v, Fraction) else v for name, v in values.items()},
+        "code": digest_of_files([catalogue.source_file(made_by)]),
+    }
+
+
+def _proved(theorem: Theorem | None, reason: str | None) -> dict[str, Any]:
+    if theorem is None:
+        return {"epsilon": None, "delta": None, "tight": None, "derivation": [], "reason": reason}
+    epsilon, delta = point(theorem)
+    enclosure = Enclosure(lower_end(theorem), epsilon).as_json()
+    near = float(delta)
+    exact_delta = near if Fraction(repr(near)) == delta else shown(delta)
+    return {
+        "epsilon": enclosure,
+        "delta": exact_delta,
+        "tight": None,
+        "derivation": write(theorem),
+        "reason": None,
+    }
+
+
+def _audit_json(claim: Claim, outcome: Outcome, effort: Effort) -> dict[str, Any]:
+    points = [
+        {
+            "of": target.of,
+            "limit": shown(target.limit),
+            "delta": shown(target.delta),
+            "epsilon_lower": bound.epsilon_lower,
+            "hits": bound.hits,
+            "runs": bound.runs,
+            "alarms": bound.alarms,
+            "other_runs": bound.other_runs,
+            "risk": shown(bound.risk),
+            "power": bound.power,
+            "false_alarm": bound.false_alarm,
+            "event": f"log-likelihood ratio >= {bound.threshold!r}, {bound.direction} against the other",
+        }
+        for target, bound in outcome.results
+    ]
+    return {
+        "attack": "white-box log-likelihood ratio of the releases of the running code, Clopper-Pearson",
+        "trials": 2 * outcome.trials,
+        "quick": effort.quick,
+        "confidence": shown(claim.audit.confidence),
+        "epsilon_lower": points[0]["epsilon_lower"],
+        "distance": outcome.distance,
+        "points": points,
+        "witness": describe(outcome.pair, outcome.coins, "the neighbouring pair under attack"),
+    }
+
+
+def hazards(claim: Claim, subject: Subject) -> list[str]:
+    """Return what a reader must know beside the verdict."""
+    found = list(HAZARDS)
+    if claim.guarantee.delta > Fraction(1, 100_000):
+        found.append(
+            f"delta = {shown(claim.guarantee.delta)} is large: publishing each record in the clear with that"
+            " probability would satisfy it; values up to 1e-5 are usual."
+        )
+    if type(subject).status != "sound":
+        found.append(f"The subject's status is {type(subject).status!r}.")
+    return found
+
+
+def environment() -> dict[str, str]:
+    """Return versions of what computed; no user, host or path."""
+    packages = ("numpy", "scipy", "opendp", "python-flint", "hypothesis")
+    versions = {name: metadata.version(name) for name in packages}
+    return {"dpaccount": dpaccount.__version__, "python": platform.python_version(), **versions}
+
+
+def digest_of_code(subject: Subject) -> str:
+    """Return one digest over every source file that a run rests on: the four packages, the subject's file."""
+    files: list[Path] = []
+    for name in ("dpaccount", "mechanisms", "bandits", "audits"):
+        folder = Path(str(sys.modules[name].__file__)).parent if name in sys.modules else None
+        if folder is None:
+            raise InputError(f"the package {name} is not loaded; install dpaccount whole")
+        files += sorted(folder.rglob("*.py"))
+    return digest_of_files([*files, catalogue.source_file(type(subject))])

@@ -1,0 +1,147 @@
+"""Watching a subject from inside: record a run, then replay its releases on a neighbouring dataset.
+
+Given the same public coins and the same releases, a run on a neighbour must show everyone else the
+same thing, and the private values that go into each release move by the sensitivity that was
+declared.  Both are read off the running code, through the noise source that it is handed.
+"""
+
+import math
+from collections.abc import Hashable
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from dpaccount.derivation import leaves
+from dpaccount.kernel import Theorem
+from dpaccount.ledger.receipt import Noise, law_of
+from dpaccount.noise import Integers, in_range
+from mechanisms.subject import Rows, Subject, View
+
+Part = tuple[str, Hashable]
+
+
+class ReplayError(Exception):
+    """The neighbour's run asked for a release that the recorded run did not make."""
+
+
+@dataclass
+class Recorder:
+    """A noise source that passes requests on and keeps what went in and what came out."""
+
+    inner: Noise
+    exact: dict[Part, Integers] = field(default_factory=dict)
+    released: dict[Part, Integers] = field(default_factory=dict)
+
+    def noisy(self, key: str, part: Hashable, values: Integers) -> Integers:
+        """Release through the inner source and remember it."""
+        self.exact[key, part] = in_range(values)
+        self.released[key, part] = self.inner.noisy(key, part, values)
+        return self.released[key, part].copy()
+
+    def noisy_symmetric(self, key: str, part: Hashable, matrix: Integers) -> Integers:
+        """Release a symmetric matrix through the inner source and remember it."""
+        self.exact[key, part] = in_range(matrix)
+        self.released[key, part] = self.inner.noisy_symmetric(key, part, matrix)
+        return self.released[key, part].copy()
+
+
+@dataclass
+class Replayer:
+    """A noise source that answers with the releases of an earlier run, and keeps what went in."""
+
+    released: dict[Part, Integers]
+    exact: dict[Part, Integers] = field(default_factory=dict)
+
+    def noisy(self, key: str, part: Hashable, values: Integers) -> Integers:
+        """Return the recorded release; raises `ReplayError` where there is none of this shape."""
+        exact = in_range(values)
+        recorded = self.released.get((key, part))
+        if recorded is None or recorded.shape != exact.shape:
+            raise ReplayError(f"the neighbour's run releases {key!r}, part {part!r}, shape {exact.shape}")
+        self.exact[key, part] = exact
+        return recorded.copy()
+
+    noisy_symmetric = noisy
+
+
+@dataclass(frozen=True)
+class Run:
+    """One run: the private values, the releases, and what was shown."""
+
+    exact: dict[Part, Integers]
+    released: dict[Part, Integers]
+    view: View
+
+
+def record(subject: Subject, data: Rows, noise: Noise, coins: int) -> Run:
+    """Run a subject and return what it did."""
+    recorder = Recorder(noise)
+    view = subject.play(data, recorder, coins)
+    return Run(recorder.exact, recorder.released, view)
+
+
+def replay(subject: Subject, data: Rows, run: Run, coins: int) -> Run:
+    """Run a subject on other data with the releases of `run`; raises `ReplayError` if it asks for others."""
+    replayer = Replayer(run.released)
+    view = subject.play(data, replayer, coins)
+    if replayer.exact.keys() != run.exact.keys():
+        missing = next(iter(run.exact.keys() - replayer.exact.keys()))
+        raise ReplayError(f"the neighbour's run never releases {missing[0]!r}, part {missing[1]!r}")
+    return Run(replayer.exact, run.released, view)
+
+
+def differing(run: Run, other: Run, unit: int) -> str | None:
+    """Return what others than `unit` (1-based) can tell two views apart by, or None."""
+    if run.view.own.keys() != other.view.own.keys() or run.view.public.keys() != other.view.public.keys():
+        return "the views have different parts"
+    for name, shown in run.view.public.items():
+        if not np.array_equal(shown, other.view.public[name], equal_nan=shown.dtype.kind == "f"):
+            return f"the public {name} differs"
+    for name, whole in run.view.own.items():
+        against = other.view.own[name]
+        removed = len(whole) == len(against) + 1  # add-remove: the unit has no row on the right
+        shown = np.delete(whole, unit - 1, axis=0) if removed else whole
+        if shown.shape != against.shape:
+            return f"{name} has another shape"
+        changed = [i + 1 for i in np.flatnonzero((shown != against).reshape(len(shown), -1).any(axis=1))]
+        if removed and changed:
+            return f"{name} of another unit differs, although only unit {unit} was removed"
+        if any(person != unit for person in changed):
+            first = next(person for person in changed if person != unit)
+            return f"{name} of unit {first} differs, although only unit {unit} changed"
+    return None
+
+
+@dataclass(frozen=True)
+class Law:
+    """The noise of one leaf in grid units: ``gaussian``, ``laplace`` or ``symmetric``."""
+
+    kind: str
+    scale: float
+
+
+def laws(theorem: Theorem) -> dict[str, Law]:
+    """Return the noise law of every leaf of a proof, by key."""
+    found = {}
+    for leaf in leaves(theorem):
+        kind, scale = law_of(leaf)
+        found[leaf.key] = Law("symmetric" if leaf.rule == "symmetric_gaussian" else kind, scale)
+    return found
+
+
+def log_ratio(run: Run, other: Run, noise: dict[str, Law]) -> float:
+    """Return ln P(releases | `run`'s values) − ln P(releases | `other`'s): known noise, nothing fitted."""
+    return math.fsum(
+        _log_ratio(noise[part[0]], run.released[part], run.exact[part], other.exact[part])
+        for part in run.exact
+    )
+
+
+def _log_ratio(law: Law, released: Integers, here: Integers, there: Integers) -> float:
+    a, b = (released - here).astype(np.float64), (released - there).astype(np.float64)
+    if law.kind == "laplace":
+        return float((np.abs(b) - np.abs(a)).sum() / law.scale)
+    terms = (b * b - a * a) / (2 * law.scale**2)
+    if law.kind == "symmetric":  # off-diagonal entries stand twice; the diagonal has twice the variance
+        return float(terms.sum() / 2)
+    return float(terms.sum())

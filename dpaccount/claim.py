@@ -1,0 +1,162 @@
+"""Claims: what is promised about a subject, read from TOML."""
+
+import re
+from dataclasses import dataclass
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+from dpaccount.errors import InputError
+from dpaccount.exact import Place, parse_toml, read_bytes
+
+NAME = re.compile(r"[a-z0-9][a-z0-9._-]{0,63}", re.ASCII)
+MODELS = ("central", "joint", "local")
+RELATIONS = ("replace-one", "add-remove", "bounded-row")
+
+
+@dataclass(frozen=True)
+class Guarantee:
+    """The promise: (ε, δ) for neighbours under `relation`, as seen under `model`."""
+
+    model: str
+    unit: str
+    relation: str
+    epsilon: Fraction
+    delta: Fraction
+    radius: Fraction | None
+
+
+@dataclass(frozen=True)
+class AuditPlan:
+    """How hard to attack: runs in each world, family-wise confidence, seconds for code of others, seed."""
+
+    trials: int = 20_000
+    confidence: Fraction = Fraction(19, 20)
+    seconds: Fraction = Fraction(60)
+    seed: int = 1
+
+
+@dataclass(frozen=True)
+class Claim:
+    """A claim as read; `written` is the document with its numbers as JSON holds them."""
+
+    path: Path
+    name: str
+    guarantee: Guarantee
+    use: str
+    parameters: Place | None
+    data_shape: Place | None
+    data_file: Path | None
+    ledger: str | None
+    audit: AuditPlan
+    written: dict[str, Any]
+
+
+def read_claim(path: Path) -> Claim:
+    """Return the claim in a TOML file; raises `InputError` naming what is unknown or out of range."""
+    return claim_at(parse_toml(read_bytes(path), str(path)), path)
+
+
+def claim_at(place: Place, path: Path) -> Claim:
+    """Return the claim in a parsed document."""
+    top = place.table(("schema", "name", "guarantee", "subject"), ("data", "audit", "governance"))
+    top["schema"].text("dpaccount/claim/1")
+    name = top["name"].text()
+    if NAME.fullmatch(name) is None:
+        raise top["name"].wrong(f"the name {name[:70]!r} is not allowed", f"names match {NAME.pattern}")
+    subject = top["subject"].table(("use",), ("parameters", "data"))
+    file, ledger = _data(top["data"], path) if "data" in top else (None, None)
+    if "governance" in top:
+        _governance(top["governance"])
+    return Claim(
+        path=path,
+        name=name,
+        guarantee=_guarantee(top["guarantee"]),
+        use=subject["use"].text(),
+        parameters=subject.get("parameters"),
+        data_shape=subject.get("data"),
+        data_file=file,
+        ledger=ledger,
+        audit=_audit(top["audit"]) if "audit" in top else AuditPlan(),
+        written=as_written(place.value),
+    )
+
+
+def _guarantee(place: Place) -> Guarantee:
+    table = place.table(("model", "unit", "relation", "epsilon"), ("delta", "radius"))
+    relation = table["relation"].text(*RELATIONS)
+    if (relation == "bounded-row") != ("radius" in table):
+        raise place.wrong("a radius goes with the relation bounded-row", "give both or neither")
+    return Guarantee(
+        model=table["model"].text(*MODELS),
+        unit=table["unit"].text(),
+        relation=relation,
+        epsilon=table["epsilon"].number(least=0),
+        delta=table["delta"].number(least=0, most=1) if "delta" in table else Fraction(0),
+        radius=table["radius"].positive() if "radius" in table else None,
+    )
+
+
+def _audit(place: Place) -> AuditPlan:
+    table = place.table((), ("trials", "confidence", "seconds", "seed"))
+    plan = AuditPlan()
+    confidence = table["confidence"].number(0, 1) if "confidence" in table else plan.confidence
+    if not 0 < confidence < 1:
+        raise table["confidence"].wrong("the confidence must lie strictly between 0 and 1", "0.95 is usual")
+    return AuditPlan(
+        trials=table["trials"].integer(10, 10**7) if "trials" in table else plan.trials,
+        confidence=confidence,
+        seconds=table["seconds"].positive() if "seconds" in table else plan.seconds,
+        seed=table["seed"].integer(0, 2**63 - 1) if "seed" in table else plan.seed,
+    )
+
+
+def _data(place: Place, claim: Path) -> tuple[Path, str]:
+    table = place.table(("file", "ledger"))
+    file = inside(claim.parent, table["file"])
+    url = table["ledger"].text()
+    if url.startswith("sqlite:///"):
+        written = Place(url.removeprefix("sqlite:///"), place.file, table["ledger"].at, toml=True)
+        return file, f"sqlite:///{inside(claim.parent, written)}"
+    return file, url
+
+
+def inside(folder: Path, place: Place) -> Path:
+    """Return the path written at `place`, relative to `folder`; refuses paths that leave it."""
+    text = place.text()
+    if not text or "\0" in text:
+        raise place.wrong("an empty path", f"name a file inside {folder}")
+    path = (folder / text).resolve()
+    if not path.is_relative_to(folder.resolve()):
+        raise place.wrong(f"{text[:60]!r} leaves the claim's directory", "name a file inside it")
+    return folder / text
+
+
+def _governance(place: Place) -> None:
+    if not isinstance(place.value, dict):
+        raise place.wrong("governance is not a table", 'give keys with text, such as owner = "…"')
+    for key in place.value:
+        place.child(key).text()
+
+
+def as_written(value: Any) -> Any:
+    """Return a parsed document for JSON: numbers as doubles where that is exact, else decimal strings."""
+    from dpaccount.exact import shown
+
+    if isinstance(value, dict):
+        return {key: as_written(member) for key, member in value.items()}
+    if isinstance(value, list):
+        return [as_written(member) for member in value]
+    if isinstance(value, Fraction):
+        near = float(value) if abs(value) < 10**300 else None
+        return near if near is not None and Fraction(repr(near)) == value else shown(value)
+    if isinstance(value, int) and not isinstance(value, bool) and abs(value) >= 2**63:
+        return str(value)
+    return value
+
+
+def valid_name(name: str, what: str) -> str:
+    """Return `name`, refusing what is not a name of a claim, subject, reproduction or schema."""
+    if NAME.fullmatch(name) is None:
+        raise InputError(f"{name[:70]!r} is not a {what}'s name; names match {NAME.pattern}")
+    return name
