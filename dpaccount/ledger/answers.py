@@ -1,0 +1,65 @@
+"""The answers of `dpaccount ledger`, exactly as its commands print them.
+
+`exit_code` says how a command ends on its answer: 1 for a refused charge and for a ledger that is not
+valid, 0 otherwise.  A wrong request raises (exit 2) and has no answer.
+"""
+
+from collections.abc import Callable
+from fractions import Fraction
+from typing import Any
+
+from dpaccount.events import read_plan
+from dpaccount.exact import Place
+from dpaccount.ledger import ledger as durable
+from dpaccount.ledger.ledger import Ledger, RefusedError
+
+Answer = dict[str, Any]
+
+
+def init(
+    url: str, *, epsilon: Fraction, delta: Fraction, unit: str, relation: str, measure: str = "gdp"
+) -> Answer:
+    """Return what `show` says of the ledger that was made."""
+    return durable.init(url, epsilon=epsilon, delta=delta, unit=unit, relation=relation, measure=measure)
+
+
+def charge(
+    url: str,
+    place: Place,
+    *,
+    key: str | None = None,
+    dry_run: bool = False,
+    purpose: str = "plan",
+    say: Callable[[str], object] = lambda _: None,
+) -> Answer:
+    """Return ``{"accepted", "entry", "head", "epsilon"}`` for the plan in `place`.
+
+    `entry` is the number of the charge or of the recorded refusal, null for a dry run; `epsilon` is
+    what this charge alone costs at the ledger's δ, in the ledger's measure.  `say` is told why a
+    charge is refused, one sentence for standard error.
+    """
+    plan = read_plan(place)
+    with Ledger.open(url) as ledger:
+        try:
+            done, accepted = ledger.charge_plan(plan, purpose, key, dry_run=dry_run), True
+        except RefusedError as refused:
+            done, accepted = refused.charge, False
+            say(str(refused))
+    epsilon = done.epsilon.as_json()
+    return {"accepted": accepted, "entry": done.entry, "head": done.head, "epsilon": epsilon}
+
+
+def show(url: str) -> Answer:
+    """Return ``{"budget", "spent", "remaining", "worst_unit", "entries", "refused", "head"}``."""
+    with Ledger.open(url) as ledger:
+        return ledger.show()
+
+
+def verify(url: str) -> Answer:
+    """Return ``{"valid", "first_bad"}``."""
+    return durable.verify(url)
+
+
+def exit_code(answer: Answer) -> int:
+    """Return the exit code of a command that gave this answer."""
+    return 0 if answer.get("accepted", True) and answer.get("valid", True) else 1

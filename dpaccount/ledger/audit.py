@@ -1,0 +1,63 @@
+"""Recomputing a ledger: every digest, the order of the entries, and every total."""
+
+import json
+from dataclasses import dataclass
+
+from dpaccount.errors import InputError
+from dpaccount.ledger import profile
+from dpaccount.ledger.budget import Budget, read_budget
+from dpaccount.ledger.chain import BUDGET, CHARGE, ORIGIN, Entry
+from dpaccount.ledger.profile import Step
+from dpaccount.ledger.store import Rows
+
+Bad = int | str  #: the number of an entry, or ``head``, ``profile``, ``file``
+
+
+@dataclass
+class _Chain:
+    """The entries read so far."""
+
+    next: int
+    digest: str
+    budget: Budget
+    charges: list[list[Step]]
+
+
+def first_bad(rows: Rows) -> Bad | None:
+    """Return what is wrong first, or None: the entry that is changed or missing, the head, or the totals."""
+    last, head = rows.head()
+    chain: _Chain | None = None
+    for entry in rows.entries():
+        try:
+            chain = _begun(entry) if chain is None else _continued(chain, entry)
+        except (InputError, ValueError, TypeError, LookupError, ArithmeticError):
+            return 0 if chain is None else chain.next
+    if chain is None:
+        return 0
+    if last != chain.next - 1 or head != chain.digest:
+        return chain.next if isinstance(last, int) and last >= chain.next else "head"
+    steps = profile.total(chain.charges, chain.budget.width)
+    written = [(first, profile.written(amounts)) for first, amounts in steps]
+    if rows.steps() != written or not chain.budget.fits(profile.most(steps, chain.budget.width)):
+        return "profile"
+    return None if rows.sound() else "file"
+
+
+def _begun(entry: Entry) -> _Chain:
+    if entry.number != 0 or entry.kind != BUDGET or not entry.follows(ORIGIN):
+        raise ValueError
+    return _Chain(1, entry.digest, read_budget(entry.body), [])
+
+
+def _continued(chain: _Chain, entry: Entry) -> _Chain:
+    if entry.number != chain.next or not entry.follows(chain.digest):
+        raise ValueError
+    if entry.kind == CHARGE:
+        chain.charges.append(steps_of(entry, chain.budget.width))
+    chain.next, chain.digest = chain.next + 1, entry.digest
+    return chain
+
+
+def steps_of(entry: Entry, width: int) -> list[Step]:
+    """Return the amounts over units that an accepted charge added; raises `ValueError` for other bodies."""
+    return [(first, profile.read(text, width)) for first, text in json.loads(entry.body)["steps"]]

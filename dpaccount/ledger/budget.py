@@ -1,0 +1,99 @@
+"""The budget of a ledger, and the text of its entry 0."""
+
+import json
+from dataclasses import dataclass
+from fractions import Fraction
+
+from dpaccount.errors import InputError
+from dpaccount.exact import read_number, shown
+from dpaccount.kernel import RELATIONS
+from dpaccount.ledger.measures import Measure, measure
+from dpaccount.ledger.profile import Amounts, zero
+
+MAX_TEXT = 1000
+MAX_EPSILON = 10**300
+
+
+@dataclass(frozen=True)
+class Budget:
+    """What each unit may spend: (ε, δ) in the additive amounts of one measure, under one relation."""
+
+    epsilon: Fraction
+    delta: Fraction
+    unit: str
+    relation: str
+    measure: Measure
+
+    @property
+    def width(self) -> int:
+        """Return how many amounts the measure adds up."""
+        return len(self.measure.amounts)
+
+    def fits(self, total: Amounts) -> bool:
+        """Say whether a unit may have spent `total`."""
+        return self.measure.fits(total, self.epsilon, self.delta)
+
+    def room(self, total: Amounts) -> Amounts:
+        """Return what a unit that has spent `total` may still spend (of each amount; nothing if too much)."""
+        if not self.fits(total):
+            return zero(self.width)
+        return self.measure.room(total, self.epsilon, self.delta)
+
+    def as_json(self) -> dict[str, str]:
+        """Return the budget as `show` prints it; its canonical JSON is entry 0."""
+        return {
+            "epsilon": shown(self.epsilon),
+            "delta": shown(self.delta),
+            "unit": self.unit,
+            "relation": self.relation,
+            "measure": self.measure.name,
+        }
+
+
+def budget(epsilon: Fraction | int, delta: Fraction | int, unit: str, relation: str, name: str) -> Budget:
+    """Return a budget in the measure `name`; raises `InputError` where it makes no sense."""
+    for what, value in (("epsilon", epsilon), ("delta", delta)):
+        if type(value) not in (int, Fraction):
+            raise InputError(f"{what} is a {type(value).__name__}; give an exact Fraction or int")
+    made = Budget(Fraction(epsilon), Fraction(delta), one_line("unit", unit), relation, measure(name))
+    if not 0 <= made.epsilon <= MAX_EPSILON:
+        raise InputError("epsilon is out of range; give a budget in [0, 1e300]")
+    if not 0 <= made.delta < 1:
+        raise InputError("delta is out of range; give a budget in [0, 1)")
+    if relation not in RELATIONS:
+        raise InputError(f"unknown relation {relation!r}; known: {', '.join(RELATIONS)}")
+    if made.delta == 0 and name in ("gdp", "zcdp"):
+        raise InputError(f"no {name} charge is within delta 0; give delta above 0, or the measure pure")
+    if not all(_reads(value) for value in (made.epsilon, made.delta)):
+        raise InputError("a number of the budget is too long; give one of at most 400 characters")
+    return made
+
+
+def read_budget(body: str) -> Budget:
+    """Return the budget that entry 0 holds; raises `ValueError` or `InputError` where it is damaged."""
+    facts = json.loads(body)
+    if not isinstance(facts, dict) or not all(isinstance(value, str) for value in facts.values()):
+        raise ValueError("not a budget")
+    try:
+        epsilon, delta = _number(facts.pop("epsilon")), _number(facts.pop("delta"))
+        return budget(epsilon, delta, facts.pop("unit"), facts.pop("relation"), facts.pop("measure"))
+    except (KeyError, ZeroDivisionError):
+        raise ValueError("not a budget") from None
+
+
+def one_line(what: str, text: str) -> str:
+    """Return a short printable text; raises `InputError` for any other."""
+    if not isinstance(text, str) or not text or len(text) > MAX_TEXT or not text.isprintable():
+        raise InputError(f"the {what} is not a line of text; give 1 to {MAX_TEXT} printable characters")
+    return text
+
+
+def _number(text: str) -> Fraction:
+    return Fraction(text) if "/" in text else read_number(text)
+
+
+def _reads(value: Fraction) -> bool:
+    try:
+        return _number(shown(value)) == value
+    except (InputError, ValueError):
+        return False

@@ -1,0 +1,52 @@
+"""The hash chain: every entry's digest is taken over all of it and over the digest before.
+
+A ledger is a list of entries, numbered from 0.  Entry 0 is the budget; the others are charges and
+refusals, and for a charge the marks that drawing began and that its release is kept.  Whoever notes
+the head (the last digest) elsewhere can tell any later change; without such a note, one who rewrites
+every entry, all totals and the head leaves no trace.
+"""
+
+import hashlib
+from dataclasses import dataclass
+from typing import Final
+
+from dpaccount.exact import canonical
+
+BUDGET: Final = "budget"
+CHARGE: Final = "charge"
+REFUSAL: Final = "refusal"
+DRAWING: Final = "drawing"
+RELEASE: Final = "release"
+KINDS: Final = (BUDGET, CHARGE, REFUSAL, DRAWING, RELEASE)
+
+ORIGIN: Final = "dpaccount/ledger/1"  #: what stands for the digest before entry 0, and names the format
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One line of a ledger: `key` names a charge, `about` is the charge that a mark belongs to."""
+
+    number: int
+    kind: str
+    key: str | None
+    about: int | None
+    body: str
+    digest: str
+
+    def follows(self, before: str) -> bool:
+        """Say whether this entry is unchanged and stands after the digest `before`."""
+        try:
+            made = seal(before, self.number, self.kind, self.key, self.about, self.body)
+        except (TypeError, ValueError):  # a column holds bytes, NaN, or text that is not UTF-8
+            return False
+        return self.digest == made
+
+
+def seal(before: str, number: int, kind: str, key: str | None, about: int | None, body: str) -> str:
+    """Return the digest of an entry that stands after the digest `before`."""
+    return digest([before, number, kind, key, about, body])
+
+
+def digest(value: object) -> str:
+    """Return ``sha256:`` and the hexadecimal digest of a value's canonical JSON."""
+    return "sha256:" + hashlib.sha256(canonical(value)).hexdigest()

@@ -1,0 +1,377 @@
+"""The durable ledger: what is charged is on the disk before anything is drawn.
+
+>>> from tempfile import TemporaryDirectory
+>>> from fractions import Fraction
+>>> from dpaccount.events import Gaussian, Plan, Relation
+>>> with TemporaryDirectory() as folder:
+...     url = f"sqlite:///{folder}/budget.db"
+...     _ = init(url, epsilon=1, delta=Fraction("1e-6"), unit="person", relation="replace-one")
+...     with Ledger.open(url) as ledger:
+...         plan = Plan(Relation.REPLACE_ONE, (Gaussian(sigma=10),))
+...         charge = ledger.charge_plan(plan, "mean age")
+...         charge.entry, ledger.show()["entries"], ledger.verify()
+(1, 1, {'valid': True, 'first_bad': None})
+"""
+
+import json
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from fractions import Fraction
+from typing import Any
+from weakref import WeakValueDictionary
+
+from dpaccount.errors import BudgetError, InputError, LedgerError, ReceiptError
+from dpaccount.events import Plan
+from dpaccount.exact import Enclosure, canonical, printed, shown
+from dpaccount.kernel import Theorem
+from dpaccount.ledger import profile, requests
+from dpaccount.ledger.audit import first_bad
+from dpaccount.ledger.budget import Budget, budget, one_line, read_budget
+from dpaccount.ledger.chain import BUDGET, CHARGE, DRAWING, REFUSAL, RELEASE, Entry
+from dpaccount.ledger.profile import Amounts, Cover, Step
+from dpaccount.ledger.receipt import Receipt, issue, rehearse
+from dpaccount.ledger.requests import Request
+from dpaccount.ledger.store import Rows, Store
+from dpaccount.noise import Integers, Rehearsal, Secure
+
+
+@dataclass(frozen=True)
+class Charge:
+    """A decided charge: its entry (None: a dry run), the head after it, its own ε at the budget's δ."""
+
+    entry: int | None
+    head: str
+    epsilon: Enclosure
+
+
+class RefusedError(BudgetError):
+    """A charge was refused; `charge` holds the refusal's entry and what was asked for."""
+
+    def __init__(self, message: str, charge: Charge) -> None:
+        super().__init__(message)
+        self.charge = charge
+
+
+def init(
+    url: str,
+    *,
+    epsilon: Fraction | int,
+    delta: Fraction | int,
+    unit: str,
+    relation: str,
+    measure: str = "gdp",
+) -> dict[str, Any]:
+    """Make a new ledger and return what `Ledger.show` says of it.
+
+    Raises `LedgerError` where the file exists, `InputError` for a budget that makes no sense.
+    """
+    Store.create(url, _written(budget(epsilon, delta, unit, relation, measure).as_json()))
+    with Ledger.open(url) as ledger:
+        return ledger.show()
+
+
+def verify(url: str) -> dict[str, Any]:
+    """Recompute a ledger's hash chain and totals: ``{"valid", "first_bad"}``.
+
+    `first_bad` is the number of the first entry that is changed or missing, or ``head``, ``profile``
+    (the totals) or ``file`` (the database's own structure).
+    """
+    store = Store.open(url)
+    try:
+        return _verified(store)
+    finally:
+        store.close()
+
+
+class Ledger:
+    """An open ledger; close it, or use it in a ``with`` block."""
+
+    def __init__(self, store: Store, budget: Budget) -> None:
+        self.budget = budget
+        self._store = store
+        self._receipts: WeakValueDictionary[int, Receipt] = WeakValueDictionary()
+        self._drawing: set[int] = set()
+
+    @classmethod
+    def open(cls, url: str) -> "Ledger":
+        """Open an existing ledger; raises `LedgerError` for a missing, foreign or damaged file."""
+        store = Store.open(url)
+        try:
+            with store.reading() as rows:
+                return cls(store, _budget_of(rows))
+        except LedgerError:
+            store.close()
+            raise
+
+    def __enter__(self) -> "Ledger":
+        """Return the ledger."""
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Close the ledger."""
+        self.close()
+
+    def close(self) -> None:
+        """Let go of the file."""
+        self._store.close()
+
+    # -------------------------------------------------------------- charges
+
+    def charge(
+        self, theorem: Theorem, purpose: str, cover: Cover | None = None, key: str | None = None
+    ) -> Receipt:
+        """Charge what `theorem` proves to the units of `cover`, durably; return the receipt for its noise.
+
+        The cover is [first, last]; without one it is what the theorem reads, or else all units.  With
+        a `key` the charge happens once: charging the same theorem under the same key again returns the
+        same entry, and only one run can draw.  Raises `RefusedError` (nothing was charged), `InputError`
+        for another relation or a wrong cover, `LedgerError` for a key in use, `ReceiptError` for noise
+        that cannot be drawn, or was.
+        """
+        request = requests.of_theorem(self.budget, theorem, purpose, cover)
+        rehearse(theorem, Rehearsal(0))  # what cannot be drawn must not be charged
+        charge = self._decide(request, key, dry_run=False)
+        return self._receipt(theorem, charge.entry or 0, key)
+
+    def charge_plan(
+        self, plan: Plan, purpose: str, key: str | None = None, *, dry_run: bool = False
+    ) -> Charge:
+        """Charge a plan fixed beforehand as one charge, durably; a dry run decides and writes nothing.
+
+        Raises as `charge` does.
+        """
+        return self._decide(requests.of_plan(self.budget, plan, purpose), key, dry_run=dry_run)
+
+    def _decide(self, request: Request, key: str | None, *, dry_run: bool) -> Charge:
+        """Accept or refuse under the write lock."""
+        if key is not None:
+            one_line("key", key)
+        epsilon = self._epsilon(request.steps)
+        with self._store.reading() if dry_run else self._store.writing() as rows:
+            self._unbroken(rows)
+            known = None if key is None else rows.keyed(key)
+            if known is not None:
+                return Charge(_the_same(known, request).number, rows.head()[1], epsilon)
+            after = rows.after(request.steps, self.budget.width) if request.steps else []
+            reason = self._reason(request, after)
+            if dry_run:
+                charge = Charge(None, rows.head()[1], epsilon)
+            else:
+                made = _record(rows, request, key, after, reason)
+                charge = Charge(made.number, made.digest, epsilon)
+        if reason is not None:
+            raise RefusedError(f"{reason}; nothing was charged and no noise was drawn", charge)
+        return charge
+
+    def _reason(self, request: Request, after: list[Step]) -> str | None:
+        """Return why a charge is refused, or None."""
+        if request.steps is None:
+            able = " or ".join(request.takers)
+            right = f"a ledger in {able} takes it" if able else "prove it at one (ε, δ) and use approximate"
+            return f"the charge has no bound in this ledger's measure, {self.budget.measure.name} ({right})"
+        if self.budget.fits(profile.most(after, self.budget.width)):
+            return None
+        unit, total = next(step for step in after if not self.budget.fits(step[1]))
+        names = zip(self.budget.measure.amounts, total, strict=True)
+        sums = ", ".join(f"{name} {printed(amount, up=True)}" for name, amount in names)
+        budget = f"(ε {shown(self.budget.epsilon)}, δ {shown(self.budget.delta)})"
+        return f"the charge would bring unit {unit} to {sums}, beyond the budget {budget}"
+
+    def _receipt(self, theorem: Theorem, entry: int, key: str | None) -> Receipt:
+        """Return the receipt of a committed charge: one per entry, however often its key is charged."""
+        if key is None:
+            return issue(theorem, Secure(), entry)
+        receipt = self._receipts.get(entry)
+        if receipt is None:
+            with self._store.reading() as rows:
+                _undrawn(rows, entry)
+            receipt = issue(theorem, _MarkedNoise(lambda: self.begin_release(entry)), entry)
+            self._receipts[entry] = receipt
+        return receipt
+
+    def _epsilon(self, steps: list[Step] | None) -> Enclosure:
+        """Return the ε of what `steps` spend at the worst unit, at the budget's δ."""
+        if steps is None:
+            return Enclosure(None, math.inf)
+        return self.budget.measure.epsilon(profile.most(steps, self.budget.width), self.budget.delta)
+
+    def _unbroken(self, rows: Rows) -> None:
+        """Refuse to build on a chain whose end or budget was changed; `verify` looks at all of it."""
+        last, head = rows.head()
+        end = rows.entry(last)
+        if end is None or end.digest != head or _budget_of(rows) != self.budget:
+            raise LedgerError("the ledger's chain is broken; restore a backup that `ledger verify` accepts")
+
+    # -------------------------------------------------------------- releases
+
+    def release(self, key: str) -> dict[str, Any] | None:
+        """Return the release kept for the charge of this key, to print it again; None where there is none."""
+        with self._store.reading() as rows:
+            charge = rows.keyed(key)
+            kept = None if charge is None else rows.about(charge.number, RELEASE)
+        return None if kept is None else _facts(kept)
+
+    def begin_release(self, entry: int) -> None:
+        """Mark durably that the noise of charge `entry` is being drawn; a keyed receipt does so by itself.
+
+        Raises `ReceiptError` where another run marked it: what that run drew, and perhaps showed, is
+        not known, so drawing again would be a second release.
+        """
+        if entry in self._drawing:
+            return
+        with self._store.writing() as rows:
+            self._unbroken(rows)
+            _charged(rows, entry)
+            _undrawn(rows, entry)
+            rows.append(DRAWING, _written({"time": _now()}), about=entry)
+        self._drawing.add(entry)
+
+    def keep_release(self, charge: int | str, body: dict[str, Any]) -> None:
+        """Keep what a charge (its entry or key) paid for, durably, before anyone is shown it; once only."""
+        text = _written(body)
+        with self._store.writing() as rows:
+            self._unbroken(rows)
+            entry = _charged(rows, charge)
+            if rows.about(entry, RELEASE) is not None:
+                raise LedgerError(f"entry {entry} has its release already; make a new charge for another")
+            rows.append(RELEASE, text, about=entry)
+
+    # -------------------------------------------------------------- answers
+
+    def show(self) -> dict[str, Any]:
+        """Return the budget, what the worst unit has spent, and what every unit can still spend.
+
+        ``spent`` and ``remaining`` hold ε at the budget's δ and the measure's amounts, rounded up in
+        what is spent and down in what remains.
+        """
+        with self._store.reading() as rows:
+            steps = rows.totals(self.budget.width)
+            entries, refused, head = rows.count(CHARGE), rows.count(REFUSAL), rows.head()[1]
+        spent = profile.most(steps, self.budget.width)
+        return {
+            "budget": self.budget.as_json(),
+            "spent": self._shown(spent, up=True),
+            "remaining": self._shown(self.budget.room(spent), up=False),
+            "worst_unit": self._worst_unit(steps),
+            "entries": entries,
+            "refused": refused,
+            "head": head,
+        }
+
+    def verify(self) -> dict[str, Any]:
+        """Recompute the hash chain and the totals, as the function `verify` does."""
+        return _verified(self._store)
+
+    def _shown(self, amounts: Amounts, *, up: bool) -> dict[str, Any]:
+        kind = self.budget.measure
+        named = zip(kind.amounts, amounts, strict=True)
+        sums = {name: printed(amount, up=up) for name, amount in named}
+        return {**sums, "epsilon": kind.epsilon(amounts, self.budget.delta).as_json()}
+
+    def _worst_unit(self, steps: list[Step]) -> int | None:
+        """Return the first unit with the largest share of the budget spent; None where all pay the same."""
+        if not steps or (len(steps) == 1 and steps[0][0] == 1):
+            return None
+        limits = (self.budget.epsilon, self.budget.delta)
+
+        def share(step: Step) -> Fraction:
+            return max(amount / (limit or 1) for amount, limit in zip(step[1], limits, strict=False))
+
+        return max(steps, key=share)[0]
+
+
+class _MarkedNoise:
+    """Secure noise that marks its charge before the first draw, so that no other run draws for it too."""
+
+    releasable = True
+
+    def __init__(self, begin: Callable[[], None]) -> None:
+        self._begin, self._secure = begin, Secure()
+
+    def gaussian(self, values: Integers, scale: float) -> Integers:
+        self._begin()
+        return self._secure.gaussian(values, scale)
+
+    def laplace(self, values: Integers, scale: float) -> Integers:
+        self._begin()
+        return self._secure.laplace(values, scale)
+
+
+def _record(rows: Rows, request: Request, key: str | None, after: list[Step], reason: str | None) -> Entry:
+    """Write an accepted charge, or a refused one with its reason."""
+    facts = {**request.facts, "digest": request.digest, "time": _now()}
+    if reason is not None:
+        return rows.append(REFUSAL, _written({**facts, "key": key, "reason": reason}))
+    steps = request.steps or []
+    if steps:
+        rows.put(steps, after)
+    written = [[first, profile.written(amounts)] for first, amounts in steps]
+    return rows.append(CHARGE, _written({**facts, "steps": written}), key=key)
+
+
+def _the_same(known: Entry, request: Request) -> Entry:
+    """Return the charge that has this key already, if it is the one that is asked for."""
+    if _facts(known).get("digest") != request.digest:
+        raise LedgerError(
+            f"the key {known.key!r} belongs to entry {known.number}, a different charge; use a new key"
+        )
+    return known
+
+
+def _charged(rows: Rows, charge: int | str) -> int:
+    """Return the entry of a charge, given by its number or its key."""
+    found = rows.entry(charge) if isinstance(charge, int) else rows.keyed(charge)
+    if found is None or found.kind != CHARGE:
+        raise LedgerError(f"{charge!r} is not a charge of this ledger; give a charge's entry or key")
+    return found.number
+
+
+def _undrawn(rows: Rows, entry: int) -> None:
+    if rows.about(entry, RELEASE) is not None:
+        raise ReceiptError(
+            f"entry {entry} was drawn and its release is kept; print that, or make a new charge"
+        )
+    if rows.about(entry, DRAWING) is not None:
+        raise ReceiptError(
+            f"drawing for entry {entry} began and its release was never kept, so drawing again would be a"
+            " second release; make a new charge under another key"
+        )
+
+
+def _facts(entry: Entry) -> dict[str, Any]:
+    try:
+        found = json.loads(entry.body)
+    except ValueError:
+        found = None
+    if not isinstance(found, dict):
+        raise LedgerError(f"entry {entry.number} is damaged; restore the ledger from a backup")
+    return found
+
+
+def _budget_of(rows: Rows) -> Budget:
+    first = rows.entry(0)
+    try:
+        if first is not None and first.kind == BUDGET:
+            return read_budget(first.body)
+    except (InputError, ValueError):
+        pass
+    raise LedgerError("the ledger's budget is damaged; restore the ledger from a backup")
+
+
+def _verified(store: Store) -> dict[str, Any]:
+    with store.reading() as rows:
+        bad = first_bad(rows)
+    return {"valid": bad is None, "first_bad": bad}
+
+
+def _written(body: dict[str, Any]) -> str:
+    try:
+        return canonical(body).decode()
+    except (TypeError, ValueError):
+        raise InputError("a release is kept as JSON; give text, finite numbers, lists and tables") from None
+
+
+def _now() -> str:
+    return datetime.now(UTC).isoformat(timespec="seconds")

@@ -1,0 +1,90 @@
+"""Amounts spent per unit, as step functions over the units 1, 2, 3 and so on.
+
+A step (first, amounts) holds from unit `first` to the one before the next step, the last one without
+end; before the first step nothing is spent.  Neighbouring steps differ, so equal functions have equal
+steps.  Amounts are exact, and units are never enumerated: a cover of 10¹⁸ units is two steps.
+"""
+
+from collections.abc import Iterable
+from fractions import Fraction
+
+Amounts = tuple[Fraction, ...]
+Step = tuple[int, Amounts]
+Cover = tuple[int, int]
+
+LAST_UNIT = 2**63 - 2  #: the largest unit that a store's 64-bit integers can end a cover at
+
+
+def spent_on(cover: Cover | None, amounts: Amounts) -> list[Step]:
+    """Return the function that is `amounts` on the cover [first, last] (None: all units) and zero elsewhere.
+
+    >>> spent_on((3, 5), (Fraction(1, 2),))
+    [(3, (Fraction(1, 2),)), (6, (Fraction(0, 1),))]
+    """
+    first, last = cover or (1, None)
+    steps = [(first, amounts)]
+    if last is not None:
+        steps.append((last + 1, zero(len(amounts))))
+    return total([steps], len(amounts))
+
+
+def total(functions: Iterable[list[Step]], width: int) -> list[Step]:
+    """Return the sum of step functions of `width` amounts each; O(n log n) in all their steps.
+
+    >>> half, whole = (Fraction(1, 2),), (Fraction(1),)
+    >>> total([spent_on((1, 4), half), spent_on((5, 9), half)], 1) == spent_on((1, 9), half)
+    True
+    """
+    changes: dict[int, Amounts] = {}
+    nothing = zero(width)
+    for steps in functions:
+        before = nothing
+        for first, amounts in steps:
+            change = tuple(map(Fraction.__sub__, amounts, before))
+            known = changes.get(first)
+            changes[first] = change if known is None else plus(known, change)
+            before = amounts
+    found: list[Step] = []
+    level = nothing
+    for first in sorted(changes):
+        if any(changes[first]):
+            level = plus(level, changes[first])
+            found.append((first, level))
+    return found
+
+
+def touched(steps: list[Step]) -> tuple[int, int | None]:
+    """Return (first, end): `steps`, not empty, are zero before `first`, and from `end` on (None: no end)."""
+    end, level = steps[-1]
+    return steps[0][0], None if any(level) else end
+
+
+def most(steps: Iterable[Step], width: int) -> Amounts:
+    """Return the largest of each amount over all units."""
+    peak = zero(width)
+    for _, amounts in steps:
+        peak = tuple(map(max, peak, amounts))
+    return peak
+
+
+def plus(left: Amounts, right: Amounts) -> Amounts:
+    """Return the sum of two amounts."""
+    return tuple(map(Fraction.__add__, left, right))
+
+
+def zero(width: int) -> Amounts:
+    """Return nothing spent."""
+    return (Fraction(0),) * width
+
+
+def written(amounts: Amounts) -> str:
+    """Return amounts as text: ``p/q`` each, or ``p`` where q is 1."""
+    return " ".join(map(str, amounts))
+
+
+def read(text: str, width: int) -> Amounts:
+    """Return the amounts that `written` wrote; raises `ValueError` for anything else."""
+    amounts = tuple(Fraction(word) for word in text.split(" "))
+    if len(amounts) != width or written(amounts) != text or min(amounts) < 0:
+        raise ValueError(f"not {width} amounts: {text!r}")
+    return amounts
