@@ -10,6 +10,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 
+import numpy as np
+
 from dpaccount import curves, events
 from dpaccount.curves import Curve, at_most, ball, gdp_delta, zcdp_log_delta
 from dpaccount.errors import InputError
@@ -17,10 +19,13 @@ from dpaccount.events import Event
 from dpaccount.exact import Enclosure
 from dpaccount.ledger.profile import Amounts
 from dpaccount.numerics import gaussian, renyi
+from dpaccount.numerics.balls import log_float
 from dpaccount.numerics.gdp_of_pure import mu_squared
 
 BITS = 128  #: significant bits of an amount that is rounded up
+LOG2 = math.log(2)
 MOST_BITS = 2048  #: of a denominator; with it every sum stays below the 4300 digits that Python reads
+HUGE = Fraction(10) ** 300
 LARGE = 10**6  #: beyond this ε or μ² a coarse bound does: no sensible budget is near
 
 
@@ -122,7 +127,7 @@ def _each_within(total: Amounts, epsilon: Fraction, delta: Fraction) -> bool:
 
 def _plain_epsilon(total: Amounts, delta: Fraction) -> Enclosure:
     fits = len(total) == 1 or total[1] <= delta
-    return Enclosure(total[0], total[0]) if fits else Enclosure(math.inf, math.inf)
+    return _enclosed(total[0], total[0]) if fits else Enclosure(math.inf, math.inf)
 
 
 # ------------------------------------------------------------------ Gaussian: μ² adds
@@ -163,8 +168,8 @@ def _gdp_epsilon(total: Amounts, delta: Fraction) -> Enclosure:
     if delta == 0:
         return Enclosure(math.inf, math.inf)
     if mu2 > LARGE:
-        return Enclosure(Fraction(0), gaussian.epsilon_bound(delta, mu2))
-    return Enclosure(*gaussian.epsilon(delta, (mu2, mu2), Fraction(1, 10**12)))
+        return _enclosed(Fraction(0), gaussian.epsilon_bound(delta, mu2))
+    return _enclosed(*gaussian.epsilon(delta, (mu2, mu2), Fraction(1, 10**12)))
 
 
 # ------------------------------------------------------------------ zCDP: ρ adds
@@ -198,22 +203,17 @@ def _zcdp_fits(total: Amounts, epsilon: Fraction, delta: Fraction) -> bool:
 def _order(rho: Fraction, epsilon: Fraction) -> Fraction:
     """Return nearly the best Rényi order of `zcdp_log_delta` (any order is sound).
 
-    That bound is convex in α; its derivative (2α−1)ρ − ε + ln(1 − 1/α) grows from −∞ to ∞.
+    That bound is convex in α = 1 + e^m; its derivative (2α−1)ρ − ε + ln(1 − 1/α) grows from −∞ to ∞.
     """
-    r, e = _within_doubles(rho), _within_doubles(epsilon)
-    low, high = -700.0, 700.0  # of ln(α − 1)
+    log_rho, log_epsilon = log_float(rho), log_float(epsilon)
+    low, high = -700.0, 20000.0  # of m; logarithms, since ρ may be far below doubles
     for _ in range(80):
-        middle = (low + high) / 2
-        x = math.exp(middle)
-        if (2 * x + 1) * r - e - math.log1p(1 / x) < 0:
-            low = middle
-        else:
-            high = middle
-    return 1 + Fraction(math.exp(high))
-
-
-def _within_doubles(value: Fraction) -> float:
-    return float(min(value, Fraction(10) ** 290)) or 1e-300
+        m = (low + high) / 2
+        rise = log_rho + (m + LOG2 if m > 40 else math.log1p(2 * math.exp(m)))
+        fall = np.logaddexp(log_epsilon, -m if m > 40 else math.log(math.log1p(math.exp(-m))))
+        low, high = (m, high) if rise < fall else (low, m)
+    whole = math.floor(high / LOG2)
+    return 1 + Fraction(2) ** whole * Fraction(math.exp(high - whole * LOG2))
 
 
 def _zcdp_epsilon(total: Amounts, delta: Fraction) -> Enclosure:
@@ -221,7 +221,7 @@ def _zcdp_epsilon(total: Amounts, delta: Fraction) -> Enclosure:
     if rho == 0:
         return Enclosure(Fraction(0), Fraction(0))
     found = renyi.epsilon(lambda order: ball(order * rho), delta) if delta else None
-    return Enclosure(None, math.inf if found is None else found)
+    return Enclosure(None, math.inf) if found is None else _enclosed(None, found)
 
 
 # ------------------------------------------------------------------ all of them
@@ -229,6 +229,13 @@ def _zcdp_epsilon(total: Amounts, delta: Fraction) -> Enclosure:
 
 def _one(amount: Fraction | None) -> Amounts | None:
     return None if amount is None else (amount,)
+
+
+def _enclosed(lower: Fraction | None, upper: Fraction) -> Enclosure:
+    """Return an enclosure; beyond 1e300 its upper end is infinite."""
+    if upper <= HUGE:
+        return Enclosure(lower, upper)
+    return Enclosure(None if lower is None else min(lower, HUGE), math.inf)
 
 
 def _largest(fits: Callable[[Fraction], bool]) -> Fraction:

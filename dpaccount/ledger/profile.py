@@ -21,11 +21,12 @@ def spent_on(cover: Cover | None, amounts: Amounts) -> list[Step]:
     >>> spent_on((3, 5), (Fraction(1, 2),))
     [(3, (Fraction(1, 2),)), (6, (Fraction(0, 1),))]
     """
-    first, last = cover or (1, None)
-    steps = [(first, amounts)]
-    if last is not None:
-        steps.append((last + 1, zero(len(amounts))))
-    return total([steps], len(amounts))
+    if not any(amounts):
+        return []
+    if cover is None:
+        return [(1, amounts)]
+    first, last = cover
+    return [(first, amounts), (last + 1, zero(len(amounts)))]
 
 
 def total(functions: Iterable[list[Step]], width: int) -> list[Step]:
@@ -40,7 +41,7 @@ def total(functions: Iterable[list[Step]], width: int) -> list[Step]:
     for steps in functions:
         before = nothing
         for first, amounts in steps:
-            change = tuple(map(Fraction.__sub__, amounts, before))
+            change = amounts if before is nothing else tuple(map(Fraction.__sub__, amounts, before))
             known = changes.get(first)
             changes[first] = change if known is None else plus(known, change)
             before = amounts

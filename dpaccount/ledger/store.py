@@ -5,10 +5,11 @@ commit, and the commit is on the disk (write-ahead log, ``synchronous=FULL``) be
 statements are SQLAlchemy Core with bound values; another database needs another `_engine` and lock.
 """
 
+import fcntl
 import os
 import sqlite3
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from secrets import token_hex
 from typing import Any, Final
@@ -218,7 +219,7 @@ class Store:
     @contextmanager
     def writing(self) -> Iterator[Rows]:
         """Hold the write lock and commit durably at the end; an exception undoes everything."""
-        with self._transaction("BEGIN IMMEDIATE") as rows:
+        with _turn(self._path.parent), self._transaction("BEGIN IMMEDIATE") as rows:
             yield rows
 
     @contextmanager
@@ -297,6 +298,26 @@ def _fill(draft: Path, budget: str) -> None:
             connection.execute(insert(_HEAD).values(format=ORIGIN, last=0, head=first.digest))
     finally:
         store.close()  # the last connection moves the log into the file
+
+
+@contextmanager
+def _turn(folder: Path) -> Iterator[None]:
+    """Wait in line with the other writers of this folder.
+
+    SQLite's own lock keeps writers apart but serves whoever asks at the right moment; the kernel's
+    file lock is first come, first served, and ends with its process.  It is for fairness only.
+    """
+    try:
+        descriptor = os.open(folder, os.O_RDONLY)
+    except OSError:
+        yield
+        return
+    try:
+        with suppress(OSError):  # some network file systems lock no folders
+            fcntl.flock(descriptor, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(descriptor)
 
 
 def _sync(folder: Path) -> None:

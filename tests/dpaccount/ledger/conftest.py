@@ -1,0 +1,61 @@
+"""Ledgers in fresh folders, and theorems to charge them with."""
+
+from collections.abc import Callable, Iterator
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from dpaccount import kernel, rules
+from dpaccount.kernel import REPLACE_ONE, Theorem
+from dpaccount.ledger.ledger import Ledger, init
+
+
+def a_sum(relation: str = REPLACE_ONE) -> Theorem:
+    """A sum of numbers in [0, 1] moves by at most 1."""
+    return kernel.linear(kernel.assume_clipped("sum", Fraction(0), Fraction(1), relation, "made up"))
+
+
+def pure(epsilon: Fraction | int | str, relation: str = REPLACE_ONE, key: str = "noise") -> Theorem:
+    """A Laplace release of pure ε; its noise can be drawn."""
+    return rules.laplace(a_sum(relation), 1 / Fraction(epsilon), Fraction(1, 1024), key)
+
+
+def approximate(epsilon: Fraction | int | str, delta: Fraction | int | str) -> Theorem:
+    """An (ε, δ) statement about a Laplace release."""
+    return rules.to_approximate(pure(epsilon), Fraction(epsilon), Fraction(delta))
+
+
+def discrete_gaussian(variance: Fraction | int) -> Theorem:
+    """A discrete Gaussian release of ρ = 2/variance."""
+    ball = kernel.linear(kernel.assume_ball("mean", Fraction(1), REPLACE_ONE, "made up"))
+    return rules.discrete_gaussian(ball, Fraction(variance), Fraction(1, 1024), "noise")
+
+
+@pytest.fixture
+def url(tmp_path: Path) -> str:
+    """Where a test's ledger goes."""
+    return f"sqlite:///{tmp_path}/budget.db"
+
+
+@pytest.fixture
+def make(url: str) -> Iterator[Callable[..., Ledger]]:
+    """Return a function that makes and opens the ledger at `url`; it is closed after the test."""
+    opened: list[Ledger] = []
+
+    def made(epsilon: Any = 1, delta: Any = 0, measure: str = "pure", relation: str = REPLACE_ONE) -> Ledger:
+        init(
+            url,
+            epsilon=Fraction(epsilon),
+            delta=Fraction(delta),
+            unit="person",
+            relation=relation,
+            measure=measure,
+        )
+        opened.append(Ledger.open(url))
+        return opened[-1]
+
+    yield made
+    for ledger in opened:
+        ledger.close()

@@ -1,0 +1,76 @@
+"""Step functions over units against one number per unit."""
+
+from fractions import Fraction
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from dpaccount.ledger.profile import most, plus, read, spent_on, total, touched, written, zero
+
+UNITS = 12
+amounts = st.tuples(
+    st.fractions(0, 2, max_denominator=6), st.fractions(0, 1, max_denominator=4)
+)
+covers = st.one_of(
+    st.none(),
+    st.tuples(st.integers(1, UNITS), st.integers(1, UNITS)).map(lambda ends: (min(ends), max(ends))),
+)
+charges = st.lists(st.tuples(covers, amounts), max_size=12)
+
+
+def at(steps, unit):
+    """Return what a function is at one unit."""
+    return next((level for first, level in reversed(steps) if first <= unit), zero(2))
+
+
+@given(charges)
+def test_totals_agree_with_a_number_per_unit(parts):
+    steps = total([spent_on(cover, spent) for cover, spent in parts], 2)
+    for unit in range(1, UNITS + 3):
+        expected = zero(2)
+        for cover, spent in parts:
+            if cover is None or cover[0] <= unit <= cover[1]:
+                expected = plus(expected, spent)
+        assert at(steps, unit) == expected
+
+
+@given(charges)
+def test_neighbouring_steps_differ_and_are_in_order(parts):
+    steps = total([spent_on(cover, spent) for cover, spent in parts], 2)
+    levels = [zero(2), *(level for _, level in steps)]
+    assert all(a != b for a, b in zip(levels, levels[1:], strict=False))
+    assert [first for first, _ in steps] == sorted({first for first, _ in steps})
+
+
+@given(charges, charges)
+def test_equal_functions_have_equal_steps(left, right):
+    functions = [spent_on(cover, spent) for cover, spent in left + right]
+    assert total(functions, 2) == total(reversed(functions), 2)
+    halves = [total(functions[: len(left)], 2), total(functions[len(left) :], 2)]
+    assert total(halves, 2) == total(functions, 2)
+
+
+def test_a_cover_of_many_units_is_two_steps():
+    steps = spent_on((1, 10**18), (Fraction(1),))
+    assert steps == [(1, (Fraction(1),)), (10**18 + 1, (Fraction(0),))]
+    assert touched(steps) == (1, 10**18 + 1)
+    assert touched(spent_on(None, (Fraction(1),))) == (1, None)
+
+
+def test_nothing_spent_is_no_step():
+    assert spent_on((3, 4), zero(1)) == []
+    assert most([], 2) == zero(2)
+
+
+@given(amounts)
+def test_text_is_read_back(spent):
+    assert read(written(spent), 2) == spent
+
+
+def test_text_has_one_spelling():
+    for text in ("1/2 0 0", "1/2", "2/4 0", "0.5 0", "-1 0", "1/2  0", "+1 0", " 1 0", "1/0 0", "x 0"):
+        try:
+            read(text, 2)
+        except (ValueError, ZeroDivisionError):
+            continue
+        raise AssertionError(text)
