@@ -29,7 +29,7 @@ class Entry:
 
     name: str
     layer: str
-    made_by: type
+    made_by: type[Any]
 
     def parameters(self) -> dict[str, dict[str, object]]:
         """Return each parameter's type and default, as `dpaccount subjects` prints them."""

@@ -14,7 +14,6 @@ from pathlib import Path
 from typing import Any
 
 import hypothesis
-import numpy as np
 from hypothesis import HealthCheck, Phase, given, settings, target
 from hypothesis import strategies as st
 
@@ -136,18 +135,15 @@ def examine(subject: Subject, theorem: Theorem, pair: Pair, coins: int, check: C
 
 
 def describe(pair: Pair, coins: int, wrong: str) -> dict[str, object]:
-    """Return a counterexample that can be replayed: the changed record, the rest in short, and what differs."""
+    """Return a pair that can be made again: the changed record, how the others are made, what differs."""
     here = pair.unit - 1
-    others = np.delete(pair.left, here, axis=0)
-    same = len(others) > 0 and bool((others == others[0]).all())
-    short = {"all": others[0].tolist()} if same else {"sha256": hashlib.sha256(others.tobytes()).hexdigest()}
-    right = None if len(pair.right) < len(pair.left) else pair.right[here].tolist()
+    removed = len(pair.right) < len(pair.left)
     return {
         "unit": pair.unit,
         "left": pair.left[here].tolist(),
-        "right": right,
+        "right": None if removed else pair.right[here].tolist(),
         "rows": len(pair.left),
-        "other_rows": short,
+        "other_rows": {"base": pair.base, "seed": pair.seed},
         "coins": coins,
         "wrong": wrong,
     }

@@ -18,11 +18,16 @@ BASES = ("low", "high", "middle", "corners", "uniform", "spread")
 
 @dataclass(frozen=True)
 class Pair:
-    """Two neighbouring datasets: `unit` (1-based) is replaced, or is missing on the right."""
+    """Two neighbouring datasets: `unit` (1-based) is replaced, or is missing on the right.
+
+    The other rows are ``dataset(domain, base, seed)``, so that a witness can name them.
+    """
 
     left: Rows
     right: Rows
     unit: int
+    base: str
+    seed: int
 
 
 def pairs(domain: Domain, relation: str) -> st.SearchStrategy[Pair]:
@@ -37,9 +42,9 @@ def pairs(domain: Domain, relation: str) -> st.SearchStrategy[Pair]:
         left[unit - 1] = draw(records(domain))
         right = left.copy()
         if relation == ADD_REMOVE:
-            return Pair(left, np.delete(right, unit - 1, axis=0), unit)
+            return Pair(left, np.delete(right, unit - 1, axis=0), unit, base, seed)
         right[unit - 1] = draw(records(domain))
-        return Pair(left, right, unit)
+        return Pair(left, right, unit, base, seed)
 
     return draw_pair()
 

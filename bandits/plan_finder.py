@@ -213,13 +213,21 @@ class PlanFinder:
             "people_measured_noisy": int(kept),
         }
 
-    def evaluation(self, data: Rows, view: View, coins: int) -> dict[str, float]:
-        """Return regret and reward of a run beside the uniform and the best policy.
+    def evaluate(self, data: Rows, view: View, coins: int) -> dict[str, object]:
+        """Return reward and regret of a run beside the uniform, the non-private and the best policy.
 
-        This reads the data without noise: an evaluation on public data, outside the guarantee.
+        This reads the data without noise: for public data only, outside the guarantee.
         """
-        slots = Slots(data, self.reward, coins)
-        return slots.evaluate(np.asarray(view.own["recommended"]))
+        own = regret(data, self.reward, view, coins)
+        quiet = replace(self, sigma=Fraction(1, 2**20))  # its posterior trusts the exact sums
+        other = regret(data, self.reward, quiet.play(data, NoNoise(), coins), coins)
+        beside = {f"{name}_non_private": other[name] for name in ("mean_reward", "regret_fraction_of_uniform")}
+        return {**own, **beside}
+
+
+def regret(data: Rows, reward: str, view: View, coins: int) -> dict[str, float]:
+    """Return what a run's recommendations earn, from the plans' means in this very data."""
+    return Slots(data, reward, coins).evaluate(np.asarray(view.own["recommended"]))
 
 
 @dataclass(frozen=True)
@@ -299,9 +307,3 @@ def expected_kept(order: Floats) -> Floats:
     prefers = np.where(gap == 0, 0.5, gap > 0)
     kept: Floats = insurance.ON_PLANS / 2 * (insurance.PAIR_MATRIX * prefers).sum(axis=1)
     return kept
-
-
-def non_private(subject: PlanFinder, data: Rows, coins: int) -> dict[str, float]:
-    """Return the evaluation of the same algorithm without noise, for comparison only."""
-    quiet = replace(subject, sigma=Fraction(1, 2**20))
-    return quiet.evaluation(data, quiet.play(data, NoNoise(), coins), coins)

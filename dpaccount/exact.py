@@ -102,7 +102,7 @@ def printed(value: Bound, *, up: bool) -> float | str:
 
 def shown(value: Fraction) -> str:
     """Return an exact number as text: the shortest decimal where one is exact, else ``p/q``."""
-    near = rounded(value, up=True)
+    near = float(value) if abs(value) < 10**300 else math.inf
     if math.isfinite(near) and Fraction(repr(near)) == value:
         return str(int(value)) if value.denominator == 1 and abs(value) < 10**15 else repr(near)
     denominator = value.denominator

@@ -53,7 +53,10 @@ class Subject(Protocol):
 
     source: ClassVar[str]  #: paper and theorem
     status: ClassVar[str]  #: sound, published or broken
-    relation: ClassVar[str]
+
+    @property
+    def relation(self) -> str:
+        """Return which datasets are neighbours: ``replace-one`` or ``add-remove``."""
 
     def domain(self) -> Domain:
         """Return what data may be."""

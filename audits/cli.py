@@ -1,0 +1,419 @@
+"""The command line.  Every command imports what it needs when it runs, so that starting is quick.
+
+Exit codes: 0 done and it holds, 1 it does not hold, 2 the request is wrong, 3 not proved.
+"""
+
+import json
+import sys
+from collections.abc import Callable
+from fractions import Fraction
+from pathlib import Path
+from typing import Annotated, Any
+
+from cyclopts import App, CycloptsError, Parameter
+
+import dpaccount
+from dpaccount.errors import DpaccountError, InputError
+from dpaccount.exact import parse_json, read_bytes, read_number
+
+VERDICTS = {"CERTIFIED": 0, "REFUTED": 1, "UNPROVEN": 3}
+
+app = App(
+    name="dpaccount",
+    help="Privacy accounting with proofs, audits and certificates that anyone can re-check.",
+    version=dpaccount.__version__,
+)
+ledger_app = App(name="ledger", help="The durable budget ledger: charges before noise.")
+app.command(ledger_app)
+
+Json = Annotated[
+    bool, Parameter(name="--json", negative="", help="Print one JSON document and nothing else.")
+]
+Number = Annotated[str | None, Parameter(allow_leading_hyphen=True)]
+
+
+def main(arguments: list[str] | None = None) -> None:
+    """Run a command and exit with its code; errors are one line on standard error."""
+    words = sys.argv[1:] if arguments is None else arguments
+    sys.exit(run(words))
+
+
+def run(words: list[str]) -> int:
+    """Run a command; return its exit code."""
+    try:
+        result = app(words, exit_on_error=False, print_error=False, result_action="return_value")
+    except CycloptsError as error:
+        return _failed(f"{' '.join(str(error).split())}; see dpaccount --help", 2)
+    except DpaccountError as error:
+        return _failed(str(error), error.exit_code)
+    except BrokenPipeError:
+        return 1
+    except KeyboardInterrupt:
+        return _failed("interrupted; nothing half-written was left", 130)
+    except RecursionError:
+        return _failed("the input is nested too deeply; at most 64 levels are read", 2)
+    return result if isinstance(result, int) else 0
+
+
+def _failed(message: str, code: int) -> int:
+    plain = "".join(c if c.isprintable() else " " for c in message)
+    sys.stderr.write(f"error: {plain}\n")
+    return code
+
+
+def _number(text: str | None, option: str) -> Fraction | None:
+    if text is None:
+        return None
+    try:
+        return read_number(text.strip())
+    except InputError as error:
+        raise InputError(f"{option}: {error}") from None
+
+
+def _required(text: str | None, option: str) -> Fraction:
+    value = _number(text, option)
+    if value is None:
+        raise InputError(f"{option} is missing; give a number")
+    return value
+
+
+def _whole(text: str | None, option: str, least: int = 1) -> int | None:
+    value = _number(text, option)
+    if value is None:
+        return None
+    if value.denominator != 1 or value < least:
+        raise InputError(f"{option} is {text}; a whole number of at least {least} belongs here")
+    return int(value)
+
+
+def _print(answer: Any, as_json: bool, person: Callable[[Any], str]) -> None:  # noqa: FBT001
+    text = json.dumps(answer, ensure_ascii=False, allow_nan=False) if as_json else person(answer)
+    sys.stdout.write(text + "\n")
+
+
+def _say(message: str) -> None:
+    sys.stderr.write(message + "\n")
+
+
+def _source(name: str) -> bytes:
+    return sys.stdin.buffer.read() if name == "-" else read_bytes(Path(name))
+
+
+def _lines(answer: Any) -> str:
+    """Return a flat answer as aligned lines."""
+    shown = {key: value for key, value in answer.items() if key != "schema" and value is not None}
+    width = max((len(key) for key in shown), default=0)
+    return "\n".join(f"{key:<{width}}  {_short(value)}" for key, value in shown.items())
+
+
+def _short(value: Any) -> str:
+    if isinstance(value, dict) and value.keys() == {"lower", "upper"}:
+        return f"[{value['lower'] if value['lower'] is not None else '-'}, {value['upper']}]"
+    if isinstance(value, dict):
+        return ", ".join(f"{key} {_short(member)}" for key, member in value.items())
+    if isinstance(value, list):
+        return "; ".join(_short(member) for member in value)
+    return str(value)
+
+
+# ------------------------------------------------------------------ accounting
+
+
+@app.command
+def account(
+    events: str,
+    *,
+    delta: Number = None,
+    epsilon: Number = None,
+    gap: Number = None,
+    group: Number = None,
+    json_: Json = False,
+) -> int:
+    """Say what a sequence of events costs: an enclosure of epsilon at DELTA, or of delta at EPSILON.
+
+    EVENTS is a JSON file of schema dpaccount/events/1, or - for standard input.
+    """
+    from dpaccount.answers import account_answer
+
+    answer = account_answer(
+        parse_json(_source(events), events),
+        delta=_number(delta, "--delta"),
+        epsilon=_number(epsilon, "--epsilon"),
+        gap=_number(gap, "--gap"),
+        group=_whole(group, "--group"),
+    )
+    _print(answer, json_, _lines)
+    return 0
+
+
+@ledger_app.command(name="init")
+def ledger_init(
+    url: str,
+    *,
+    epsilon: Number,
+    delta: Number,
+    unit: str,
+    relation: str,
+    measure: str = "gdp",
+    json_: Json = False,
+) -> int:
+    """Make a new ledger with a budget; never replaces one that exists."""
+    from dpaccount.ledger import answers
+
+    budget = {"epsilon": _required(epsilon, "--epsilon"), "delta": _required(delta, "--delta")}
+    _print(answers.init(url, **budget, unit=unit, relation=relation, measure=measure), json_, _lines)
+    return 0
+
+
+@ledger_app.command(name="charge")
+def ledger_charge(
+    url: str,
+    events: str,
+    *,
+    key: str | None = None,
+    dry_run: Annotated[bool, Parameter(negative="")] = False,
+    json_: Json = False,
+) -> int:
+    """Charge a plan of events as one entry: durable, or refused with exit 1 and nothing charged."""
+    from dpaccount.ledger import answers
+
+    answer = answers.charge(url, parse_json(_source(events), events), key=key, dry_run=dry_run, say=_say)
+    _print(answer, json_, _lines)
+    return answers.exit_code(answer)
+
+
+@ledger_app.command(name="show")
+def ledger_show(url: str, *, json_: Json = False) -> int:
+    """Print the budget, what the worst unit has spent, and what remains."""
+    from dpaccount.ledger import answers
+
+    _print(answers.show(url), json_, _lines)
+    return 0
+
+
+@ledger_app.command(name="verify")
+def ledger_verify(url: str, *, json_: Json = False) -> int:
+    """Recompute the hash chain and the totals."""
+    from dpaccount.ledger import answers
+
+    answer = answers.verify(url)
+    _print(answer, json_, _lines)
+    return answers.exit_code(answer)
+
+
+# ------------------------------------------------------------------ claims and certificates
+
+
+@app.command
+def certify(
+    claim: Path,
+    *,
+    out: Path | None = None,
+    quick: Annotated[bool, Parameter(negative="")] = False,
+    again: Annotated[bool, Parameter(negative="")] = False,
+    require: Path | None = None,
+    no_code: Annotated[bool, Parameter(name="--no-code", negative="")] = False,
+    jobs: Number = None,
+    json_: Json = False,
+) -> int:
+    """Prove, test and attack a claim; print CERTIFIED, REFUTED or UNPROVEN and write the certificate.
+
+    A claim with real data is then run on it once, charging its ledger; the same command again prints
+    that release and charges nothing.
+
+    Parameters
+    ----------
+    claim
+        A TOML file of schema dpaccount/claim/1.
+    out
+        Folder for certificate.json, report.html and junit.xml (default certificates/NAME).
+    quick
+        Cut the audit's runs tenfold; the certificate says so.
+    again
+        Make a new, charged release.
+    require
+        A policy file; exit 1 where it is not met.
+    no_code
+        Refuse subjects that are not catalogued.
+    jobs
+        Processes for the audit (default: the number of cores); the result does not depend on it.
+    """
+    from audits import release
+    from audits.certify import Effort, seal, subject_of
+    from audits.certify import certify as certified
+    from audits.files import write_all
+    from audits.policy import read_policy, violations
+    from audits.summary import summary
+    from dpaccount.claim import read_claim
+
+    read = read_claim(claim)
+    policy = None if require is None else read_policy(require)
+    subject = subject_of(read, allow_code=not no_code)
+    due = release.prepare(read, subject)
+    certificate = None if due is None or again else release.kept(due)
+    reprinted = certificate is not None
+    if certificate is None:
+        if due is not None:
+            release.kept(due)  # a ledger that cannot be used is said before the work, not after
+        with _progress() as report:
+            effort = Effort(quick=quick, jobs=_whole(jobs, "--jobs") or _cores())
+            draft, theorem = certified(read, subject, effort, report)
+        certificate = seal(draft)
+        broken = [] if policy is None else violations(policy, read.guarantee, certificate["verdict"])
+        if due is not None and theorem is not None and certificate["verdict"] == "CERTIFIED" and not broken:
+            certificate = release.make(due, theorem, draft)
+    path = write_all(certificate, out or Path("certificates") / read.name)
+    if reprinted:
+        _say("run on this data before: printed again, nothing drawn or charged (--again: a new release)")
+    broken = [] if policy is None else violations(policy, read.guarantee, certificate["verdict"])
+    for sentence in broken:
+        _say(f"policy: {sentence}")
+    _print(certificate, json_, lambda found: summary(found, path))
+    return 1 if broken else VERDICTS[certificate["verdict"]]
+
+
+def _cores() -> int:
+    import os
+
+    return min(len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else (os.cpu_count() or 1), 8)
+
+
+class _Progress:
+    """Says on standard error what is being done: a spinner on a terminal, plain lines elsewhere."""
+
+    def __enter__(self) -> Callable[[str], None]:
+        self._status: Any = None
+        if sys.stderr.isatty():
+            from rich.console import Console
+
+            self._status = Console(stderr=True).status("starting")
+            self._status.start()
+        return self._report
+
+    def _report(self, what: str) -> None:
+        if self._status is not None:
+            self._status.update(what)
+        else:
+            _say(f"{what} ...")
+
+    def __exit__(self, *_: object) -> None:
+        if self._status is not None:
+            self._status.stop()
+
+
+def _progress() -> _Progress:
+    return _Progress()
+
+
+@app.command
+def check(certificate: Path, *, at: str | None = None, json_: Json = False) -> int:
+    """Re-verify a certificate with the independent checker: every step, digest and the verdict.
+
+    Parameters
+    ----------
+    certificate
+        A certificate.json.
+    at
+        A date, YYYY-MM-DD, on which it must still be valid.
+    """
+    from datetime import date
+
+    from dpaccount import checker
+
+    try:
+        day = None if at is None else date.fromisoformat(at)
+    except ValueError:
+        raise InputError(f"--at is {at}; write a date as YYYY-MM-DD") from None
+    try:
+        said, valid = checker.check(read_bytes(certificate), day), True
+    except checker.Unreadable as why:
+        raise InputError(f"{certificate}: {why}; give a certificate") from None
+    except checker.Rejected as why:
+        said, valid = str(why), False
+    answer = {"schema": "dpaccount/check/1", "valid": valid, "said": said}
+    _print(answer, json_, lambda found: f"{'valid' if found['valid'] else 'invalid'}: {found['said']}")
+    return 0 if valid else 1
+
+
+@app.command
+def audit(
+    subject: str | None = None,
+    *,
+    claim: Path | None = None,
+    epsilon: Number = None,
+    delta: Number = None,
+    trials: Number = None,
+    confidence: Number = None,
+    seed: Number = None,
+    jobs: Number = None,
+    no_code: Annotated[bool, Parameter(name="--no-code", negative="")] = False,
+    json_: Json = False,
+) -> int:
+    """Attack a subject: a lower bound on its epsilon at DELTA; exit 1 where it exceeds the claimed one.
+
+    Give --claim CLAIM.toml, or a subject's name with --epsilon and --delta.
+    """
+    from audits.alone import audit_answer, claim_of
+
+    chosen = claim_of(
+        subject,
+        claim,
+        epsilon=_number(epsilon, "--epsilon"),
+        delta=_number(delta, "--delta"),
+        trials=_whole(trials, "--trials", 10),
+        confidence=_number(confidence, "--confidence"),
+        seed=_whole(seed, "--seed", 0),
+    )
+    with _progress() as report:
+        answer = audit_answer(
+            chosen, jobs=_whole(jobs, "--jobs") or _cores(), allow_code=not no_code, progress=report
+        )
+    _print(answer, json_, _lines)
+    return 1 if answer["refuted"] else 0
+
+
+@app.command
+def subjects(name: str | None = None, *, json_: Json = False) -> int:
+    """List what can be proved, run and attacked; with NAME, that subject's parameters."""
+    from audits.catalogue import entries, find
+
+    chosen = list(entries()) if name is None else [find(name)]
+    listed = [
+        {
+            "name": entry.name,
+            "layer": entry.layer,
+            "parameters": entry.parameters(),
+            "source": entry.made_by.source,
+            "status": entry.made_by.status,
+        }
+        for entry in chosen
+    ]
+
+    def person(found: list[dict[str, Any]]) -> str:
+        if name is None:
+            return "\n".join(
+                f"{e['name']:<16} {e['layer']:<11} {e['status']:<10} {e['source']}" for e in found
+            )
+        rows = found[0]["parameters"].items()
+        details = [f"  {key} ({value['type']}, default {value['default']})" for key, value in rows]
+        return "\n".join([f"{found[0]['name']}: {found[0]['source']}", *details])
+
+    _print(listed if name is None else listed[0], json_, person)
+    return 0
+
+
+@app.command
+def schema(name: str, *, json_: Json = False) -> int:
+    """Print the JSON schema of a file: certificate."""
+    from importlib.resources import files
+
+    from dpaccount.claim import valid_name
+
+    folder = files("dpaccount") / "schemas"
+    known = sorted(
+        entry.name.removesuffix(".json") for entry in folder.iterdir() if entry.name.endswith(".json")
+    )
+    if valid_name(name, "schema") not in known:
+        raise InputError(f"unknown schema {name!r}; known: {', '.join(known)}")
+    sys.stdout.write((folder / f"{name}.json").read_text(encoding="utf-8"))
+    return 0

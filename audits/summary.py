@@ -1,0 +1,64 @@
+"""A certificate in a few lines, for the terminal."""
+
+from typing import Any
+
+
+def summary(certificate: dict[str, Any], path: object) -> str:
+    """Return the verdict, what is promised, proved, tested, attacked and released, and the file's path."""
+    refuted = f" (the {certificate['refutes']})" if certificate["refutes"] else ""
+    lines = [f"{certificate['verdict']}{refuted}  {certificate['claim']['name']}"]
+    lines += [f"  {word:<9} {said}" for word, said in _parts(certificate)]
+    return "\n".join([*lines, str(path)])
+
+
+def _parts(certificate: dict[str, Any]) -> list[tuple[str, str]]:
+    promise, proved = certificate["guarantee"], certificate["proved"]
+    terms = f"{promise['model']} DP, ε = {promise['epsilon']}, δ = {promise['delta']}, {promise['relation']}"
+    parts = [("promised", f"{terms}, of {promise['unit']}")]
+    if proved["epsilon"] is not None:
+        upper, steps = proved["epsilon"]["upper"], len(proved["derivation"])
+        parts.append(("proved", f"ε ≤ {upper} at δ = {proved['delta']}, in {steps} steps"))
+    else:
+        parts.append(("proved", f"nothing: {proved['reason']}"))
+    parts += _evidence(certificate["sensitivity"])
+    if certificate["audit"] is not None:
+        parts += _audit(certificate["audit"])
+    if certificate["release"] is not None:
+        report = certificate["release"]["report"].items()
+        parts.append(("released", ", ".join(f"{_words(key)} {_value(value)}" for key, value in report)))
+        evaluation = dict(certificate["release"]["evaluation"])
+        note = evaluation.pop("note")
+        figures = ", ".join(f"{_words(key)} {_value(value)}" for key, value in evaluation.items())
+        parts.append(("beside", f"{figures} ({note})"))
+    return parts
+
+
+def _evidence(entries: list[dict[str, Any]]) -> list[tuple[str, str]]:
+    failed = [entry for entry in entries if entry["status"] == "refuted"]
+    if failed:
+        return [("false", f"{e['rule']} of {e['query']}: {e['counterexample']['wrong']}") for e in failed]
+    if not entries:
+        return []
+    examples = sum(entry["examples"] for entry in entries)
+    return [("tested", f"{len(entries)} assumptions on the running code, {examples} examples: none fails")]
+
+
+def _audit(audit: dict[str, Any]) -> list[tuple[str, str]]:
+    effort = f"{audit['trials']} runs of the code, confidence {audit['confidence']}"
+    found = [("attacked", f"ε ≥ {audit['epsilon_lower']:.4g} shown by {effort}")]
+    for point in audit["points"]:
+        top, _, bottom = str(point["limit"]).partition("/")
+        if point["epsilon_lower"] > float(top) / float(bottom or 1):
+            said = f"ε ≥ {point['epsilon_lower']:.4g} at δ = {point['delta']}, where the {point['of']} says"
+            found.append(("beaten", f"{said} {point['limit']}"))
+    return found
+
+
+def _words(key: str) -> str:
+    return key.replace("_", " ")
+
+
+def _value(value: object) -> str:
+    if isinstance(value, float):
+        return f"{value:.4g}"
+    return " > ".join(map(str, value)) if isinstance(value, list) else str(value)

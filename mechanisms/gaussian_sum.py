@@ -1,0 +1,62 @@
+"""Sum of vectors clipped to a public ball, with discrete Gaussian noise on a grid."""
+
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import ClassVar
+
+import numpy as np
+
+from dpaccount.errors import InputError
+from dpaccount.kernel import RELATIONS, REPLACE_ONE, Theorem, assume_ball, assume_view, linear
+from dpaccount.ledger.receipt import Noise
+from dpaccount.noise import Integers
+from dpaccount.rules import discrete_gaussian, post_process
+from dpaccount.witness import approximate
+from mechanisms import grid
+from mechanisms.subject import Domain, Rows, View
+
+
+@dataclass(frozen=True)
+class GaussianSum:
+    """Release the sum of `rows` vectors of `columns` numbers, each clipped to ℓ2 norm `radius`.
+
+    Noise of standard deviation `sigma` in every coordinate, in steps of 2^−`bits`.
+    """
+
+    source: ClassVar[str] = "Canonne, Kamath & Steinke 2020 (the discrete Gaussian)"
+    status: ClassVar[str] = "sound"
+
+    sigma: Fraction = Fraction(8)
+    radius: Fraction = Fraction(1)
+    rows: int = 100
+    columns: int = 3
+    relation: str = REPLACE_ONE
+    bits: int = 20
+
+    def __post_init__(self) -> None:
+        """Refuse parameters that make no sense."""
+        if self.relation not in RELATIONS:
+            raise InputError(f"relation is {self.relation!r}; known: {', '.join(RELATIONS)}")
+        if min(self.sigma, self.radius) <= 0 or min(self.rows, self.columns) < 1 or not 0 <= self.bits <= 40:
+            raise InputError("needed sigma > 0, radius > 0, rows >= 1, columns >= 1 and bits in 0 ... 40")
+
+    def domain(self) -> Domain:
+        """Return rows well beyond the ball, so that clipping is exercised."""
+        wide = 4 * float(self.radius)
+        return Domain(self.rows, (-wide,) * self.columns, (wide,) * self.columns, (False,) * self.columns)
+
+    def query(self, data: Rows) -> Integers:
+        """Return the exact sum in grid units."""
+        total: Integers = grid.in_ball(data, self.radius, self.bits).sum(axis=0)
+        return total
+
+    def proof(self, delta: Fraction) -> Theorem:
+        """Contributions in a ball, ℓ2 sensitivity, discrete Gaussian: zCDP."""
+        inside = assume_ball("gaussian-sum", self.radius, self.relation, "movement")
+        zcdp = discrete_gaussian(linear(inside), self.sigma**2, grid.step(self.bits), "sum")
+        return post_process(approximate(zcdp, delta), assume_view("gaussian-sum", "replay"))
+
+    def play(self, data: Rows, noise: Noise, coins: int) -> View:
+        """Release the noisy sum, in the data's own units."""
+        released = noise.noisy("sum", 0, self.query(data))
+        return View(public={"sum": released * np.float64(grid.step(self.bits))})

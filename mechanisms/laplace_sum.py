@@ -1,0 +1,59 @@
+"""Sum of numbers clipped to a public interval, with discrete Laplace noise on a grid."""
+
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import ClassVar
+
+import numpy as np
+
+from dpaccount.errors import InputError
+from dpaccount.kernel import RELATIONS, REPLACE_ONE, Theorem, assume_clipped, assume_view, linear
+from dpaccount.ledger.receipt import Noise
+from dpaccount.noise import Integers
+from dpaccount.rules import laplace, post_process
+from dpaccount.witness import approximate
+from mechanisms import grid
+from mechanisms.subject import Domain, Rows, View
+
+
+@dataclass(frozen=True)
+class LaplaceSum:
+    """Release Σ clip(x, low, high) over `rows` numbers; noise of `scale`, steps of 2^−`bits`."""
+
+    source: ClassVar[str] = "Dwork, McSherry, Nissim & Smith 2006; Ghosh, Roughgarden & Sundararajan 2012"
+    status: ClassVar[str] = "sound"
+
+    scale: Fraction = Fraction(2)
+    low: Fraction = Fraction(0)
+    high: Fraction = Fraction(1)
+    rows: int = 100
+    relation: str = REPLACE_ONE
+    bits: int = 20
+
+    def __post_init__(self) -> None:
+        """Refuse parameters that make no sense."""
+        if self.relation not in RELATIONS:
+            raise InputError(f"relation is {self.relation!r}; known: {', '.join(RELATIONS)}")
+        if self.low > self.high or self.scale <= 0 or self.rows < 1 or not 0 <= self.bits <= 40:
+            raise InputError("needed low <= high, scale > 0, rows >= 1 and bits in 0 ... 40")
+
+    def domain(self) -> Domain:
+        """Return one column; values beyond the interval are clipped, so the domain reaches beyond it."""
+        margin = float(self.high - self.low) + 1
+        return Domain(self.rows, (float(self.low) - margin,), (float(self.high) + margin,), (False,))
+
+    def query(self, data: Rows) -> Integers:
+        """Return the exact sum in grid units."""
+        total: Integers = grid.clipped(data[:, :1], self.low, self.high, self.bits).sum(axis=0)
+        return total
+
+    def proof(self, delta: Fraction) -> Theorem:
+        """Clipped contributions, ℓ1 sensitivity, Laplace."""
+        clipped = assume_clipped("laplace-sum", self.low, self.high, self.relation, "movement")
+        pure = laplace(linear(clipped), self.scale, grid.step(self.bits), "sum")
+        return post_process(approximate(pure, delta), assume_view("laplace-sum", "replay"))
+
+    def play(self, data: Rows, noise: Noise, coins: int) -> View:
+        """Release the noisy sum, in the data's own units."""
+        released = noise.noisy("sum", 0, self.query(data))
+        return View(public={"sum": released * np.float64(grid.step(self.bits))})
