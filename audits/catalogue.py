@@ -83,18 +83,16 @@ def load(use: str, folder: Path, *, allow_code: bool = True) -> type:
         raise InputError(f"{use[:70]!r} is not package.module:name; write such as clinic:noisy_mean")
     if not allow_code:
         raise InputError(f"{use} runs code, and --no-code forbids it; name a catalogued subject")
-    with at_end_of_path(folder):
+    CODE_FOLDERS[:] = [str(folder.resolve()), str(Path.cwd())]
+    with code_on_path(CODE_FOLDERS):
         try:
             sys.stderr.write(f"runs code from {module_name}\n")
             module = importlib.import_module(module_name)
-        except InputError:
+        except KeyboardInterrupt:
             raise
         except BaseException as error:  # a module may raise anything, SystemExit too
-            if isinstance(error, KeyboardInterrupt):
-                raise
-            raise InputError(
-                f"importing {module_name} failed ({type(error).__name__}: {error}); mend it"
-            ) from None
+            why = f"{type(error).__name__}: {error}"
+            raise InputError(f"importing {module_name} failed ({why}); mend it") from None
     made_by = getattr(module, attribute, None)
     if not isinstance(made_by, type) or not hasattr(made_by, "proof") or not hasattr(made_by, "play"):
         raise InputError(
@@ -103,16 +101,19 @@ def load(use: str, folder: Path, *, allow_code: bool = True) -> type:
     return made_by
 
 
+#: where the latest subject of a user's own was found, for worker processes to find it again
+CODE_FOLDERS: list[str] = []
+
+
 @contextlib.contextmanager
-def at_end_of_path(folder: Path) -> Iterator[None]:
-    """Append `folder` and the working directory to the import path for a while."""
-    added = [str(folder.resolve()), str(Path.cwd())]
-    sys.path.extend(added)
+def code_on_path(folders: list[str]) -> Iterator[None]:
+    """Append folders to the end of the import path for a while."""
+    sys.path.extend(folders)
     try:
         yield
     finally:
-        for entry in added:
-            sys.path.remove(entry)
+        for folder in folders:
+            sys.path.remove(folder)
 
 
 def make(made_by: type, parameters: Place | None) -> Subject:

@@ -336,7 +336,7 @@ def check(certificate: Path, *, at: str | None = None, json_: Json = False) -> i
 
 
 @app.command
-def audit(
+def audit(  # noqa: PLR0913
     subject: str | None = None,
     *,
     claim: Path | None = None,

@@ -1,0 +1,32 @@
+"""Planted: the plan finder whose mean is computed from the raw sums, not from the noisy ones."""
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from bandits.plan_finder import PlanFinder
+from dpaccount.kernel import assume_view
+from dpaccount.rules import billboard
+
+
+@dataclass(frozen=True)
+class RawReward(PlanFinder):
+    """Releases what it should, and learns from what it should not."""
+
+    status: ClassVar[str] = "broken"
+
+    def proof(self, delta):
+        return billboard(super().proof(delta).premises[0], assume_view("raw-reward", "replay"))
+
+    def play(self, data, noise, coins):
+        return super().play(data, _Leak(noise), coins)
+
+
+class _Leak:
+    """Draws the noise that is paid for and hands back the value without it."""
+
+    def __init__(self, noise):
+        self._noise = noise
+
+    def noisy(self, key, part, values):
+        released = self._noise.noisy(key, part, values)
+        return values if key == "arm-sums" else released
