@@ -13,22 +13,22 @@ from dpaccount.ledger.ledger import Ledger, init
 
 
 def a_sum(relation: str = REPLACE_ONE) -> Theorem:
-    """A sum of numbers in [0, 1] moves by at most 1."""
+    """Return that a sum of numbers in [0, 1] moves by at most 1."""
     return kernel.linear(kernel.assume_clipped("sum", Fraction(0), Fraction(1), relation, "made up"))
 
 
 def pure(epsilon: Fraction | int | str, relation: str = REPLACE_ONE, key: str = "noise") -> Theorem:
-    """A Laplace release of pure ε; its noise can be drawn."""
+    """Return a Laplace release of pure ε; its noise can be drawn."""
     return rules.laplace(a_sum(relation), 1 / Fraction(epsilon), Fraction(1, 1024), key)
 
 
 def approximate(epsilon: Fraction | int | str, delta: Fraction | int | str) -> Theorem:
-    """An (ε, δ) statement about a Laplace release."""
+    """Return an (ε, δ) statement about a Laplace release."""
     return rules.to_approximate(pure(epsilon), Fraction(epsilon), Fraction(delta))
 
 
 def discrete_gaussian(variance: Fraction | int) -> Theorem:
-    """A discrete Gaussian release of ρ = 2/variance."""
+    """Return a discrete Gaussian release of ρ = 2/variance."""
     ball = kernel.linear(kernel.assume_ball("mean", Fraction(1), REPLACE_ONE, "made up"))
     return rules.discrete_gaussian(ball, Fraction(variance), Fraction(1, 1024), "noise")
 

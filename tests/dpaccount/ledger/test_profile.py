@@ -1,6 +1,7 @@
 """Step functions over units against one number per unit."""
 
 from fractions import Fraction
+from itertools import pairwise
 
 from hypothesis import given
 from hypothesis import strategies as st
@@ -8,9 +9,7 @@ from hypothesis import strategies as st
 from dpaccount.ledger.profile import most, plus, read, spent_on, total, touched, written, zero
 
 UNITS = 12
-amounts = st.tuples(
-    st.fractions(0, 2, max_denominator=6), st.fractions(0, 1, max_denominator=4)
-)
+amounts = st.tuples(st.fractions(0, 2, max_denominator=6), st.fractions(0, 1, max_denominator=4))
 covers = st.one_of(
     st.none(),
     st.tuples(st.integers(1, UNITS), st.integers(1, UNITS)).map(lambda ends: (min(ends), max(ends))),
@@ -38,7 +37,7 @@ def test_totals_agree_with_a_number_per_unit(parts):
 def test_neighbouring_steps_differ_and_are_in_order(parts):
     steps = total([spent_on(cover, spent) for cover, spent in parts], 2)
     levels = [zero(2), *(level for _, level in steps)]
-    assert all(a != b for a, b in zip(levels, levels[1:], strict=False))
+    assert all(a != b for a, b in pairwise(levels))
     assert [first for first, _ in steps] == sorted({first for first, _ in steps})
 
 

@@ -1,0 +1,180 @@
+"""Several processes, killed processes, threads, forks: never overspent, nothing acknowledged lost."""
+
+import subprocess
+import sys
+import threading
+from fractions import Fraction
+
+import pytest
+
+from dpaccount.errors import BudgetError
+from dpaccount.ledger.ledger import Ledger, init, verify
+
+from .conftest import pure
+
+VALID = {"valid": True, "first_bad": None}
+
+CHARGER = """
+import sys
+from fractions import Fraction
+from dpaccount.errors import BudgetError
+from dpaccount.events import Plan, Pure, Relation
+from dpaccount.ledger.ledger import Ledger
+
+url, epsilon, times = sys.argv[1], Fraction(sys.argv[2]), int(sys.argv[3])
+plan = Plan(Relation.REPLACE_ONE, (Pure(epsilon=epsilon),))
+with Ledger.open(url) as ledger:
+    print("ready", flush=True)
+    sys.stdin.readline()
+    for turn in range(times):
+        try:
+            print(ledger.charge_plan(plan, "concurrent").entry, flush=True)
+        except BudgetError:
+            print("refused", flush=True)
+"""
+
+FORKER = """
+import os, sys
+from fractions import Fraction
+from dpaccount.events import Plan, Pure, Relation
+from dpaccount.ledger.ledger import Ledger
+
+plan = Plan(Relation.REPLACE_ONE, (Pure(epsilon=Fraction(1, 100)),))
+with Ledger.open(sys.argv[1]) as ledger:
+    ledger.charge_plan(plan, "before")
+    child = os.fork()
+    for turn in range(10):
+        ledger.charge_plan(plan, "after")
+    if child == 0:
+        os._exit(0)
+    assert os.waitpid(child, 0)[1] == 0
+"""
+
+
+def charger(url: str, epsilon: str, times: int) -> subprocess.Popen:
+    """Start a process that charges `times` times once it is sent a line."""
+    return subprocess.Popen(
+        [sys.executable, "-W", "error", "-c", CHARGER, url, epsilon, str(times)],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+
+
+def begin(*chargers: subprocess.Popen) -> None:
+    for one in chargers:
+        assert one.stdout.readline() == "ready\n"
+    for one in chargers:
+        one.stdin.write("go\n")
+        one.stdin.flush()
+
+
+def new(url: str) -> None:
+    init(url, epsilon=1, delta=0, unit="person", relation="replace-one", measure="pure")
+
+
+def test_processes_never_overspend(url):
+    new(url)
+    chargers = [charger(url, "1/50", 30) for _ in range(4)]
+    begin(*chargers)
+    lines = [line for one in chargers for line in one.communicate()[0].split()]
+    entries = [line for line in lines if line != "refused"]
+    assert (len(lines), len(entries), len(set(entries))) == (120, 50, 50)
+    with Ledger.open(url) as ledger:
+        shown = ledger.show()
+        assert (shown["entries"], shown["refused"]) == (50, 70)
+        assert shown["spent"]["epsilon"] == {"lower": 1.0, "upper": 1.0}
+        assert ledger.verify() == VALID
+
+
+def test_a_killed_process_loses_no_acknowledged_charge(url):
+    new(url)
+    acknowledged: set[str] = set()
+    for turn in range(3):
+        one = charger(url, "1/1000000", 100_000)
+        begin(one)
+        acknowledged |= {one.stdout.readline().strip() for _ in range(20 + 7 * turn)}
+        one.kill()
+        acknowledged |= {line for line in one.communicate()[0].split("\n")[:-1] if line}
+        with Ledger.open(url) as ledger:
+            assert ledger.verify() == VALID
+            committed = ledger.show()["entries"]
+        # at most one more per kill: committed, and killed before it was said
+        assert len(acknowledged) <= committed <= len(acknowledged) + turn + 1
+    with Ledger.open(url) as ledger, ledger._store.reading() as rows:
+        assert acknowledged <= {str(entry.number) for entry in rows.entries()}
+
+
+def test_a_killed_writer_leaves_the_others_their_turn(url):
+    new(url)
+    chargers = [charger(url, "1/1000000", 100_000) for _ in range(2)]
+    begin(*chargers)
+    for one in chargers:
+        one.stdout.readline()
+        one.kill()
+        one.communicate()
+    with Ledger.open(url) as ledger:
+        ledger.charge(pure("1/2"), "after")
+    assert verify(url) == VALID
+
+
+def test_threads_share_a_ledger(url):
+    new(url)
+    refused = []
+
+    def charge() -> None:
+        for _ in range(10):
+            try:
+                ledger.charge(pure("1/25"), "thread")
+            except BudgetError:
+                refused.append(1)
+
+    with Ledger.open(url) as ledger:
+        threads = [threading.Thread(target=charge) for _ in range(4)]
+        for one in threads:
+            one.start()
+        for one in threads:
+            one.join()
+        assert (ledger.show()["entries"], len(refused)) == (25, 15)
+    assert verify(url) == VALID
+
+
+def test_a_key_charged_by_many_threads_is_charged_once(url):
+    new(url)
+    found = []
+    with Ledger.open(url) as ledger:
+        threads = [
+            threading.Thread(target=lambda: found.append(ledger.charge(pure("3/4"), "try", key="a")))
+            for _ in range(4)
+        ]
+        for one in threads:
+            one.start()
+        for one in threads:
+            one.join()
+        assert {receipt.entry for receipt in found} == {1}
+        assert len({id(receipt) for receipt in found}) == 1
+        assert ledger.show()["spent"]["epsilon"]["upper"] == 0.75
+
+
+def test_a_fork_opens_its_own_connection(url):
+    new(url)
+    subprocess.run([sys.executable, "-W", "error", "-c", FORKER, url], check=True)
+    with Ledger.open(url) as ledger:
+        assert ledger.show()["entries"] == 21
+        assert ledger.verify() == VALID
+
+
+@pytest.mark.slow
+def test_many_processes_share_fairly(url):
+    new(url)
+    chargers = [charger(url, "1/1000000", 200) for _ in range(8)]
+    begin(*chargers)
+    finished = [one.communicate()[0].split() for one in chargers]
+    assert all(len(lines) == 200 for lines in finished)
+    # each takes its turns: no process is done before another has done a tenth
+    last = [int(lines[-1]) for lines in finished]
+    early = [int(lines[20]) for lines in finished]
+    assert max(early) < min(last)
+    with Ledger.open(url) as ledger:
+        assert ledger.show()["spent"]["epsilon"]["upper"] == float(Fraction(1600, 1_000_000))
+        assert ledger.verify() == VALID

@@ -1,0 +1,488 @@
+"""One process and one ledger: budgets, charges, keys, receipts, releases, refusals."""
+
+import os
+import sqlite3
+from fractions import Fraction
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from dpaccount import kernel, rules
+from dpaccount.errors import BudgetError, InputError, LedgerError, ReceiptError
+from dpaccount.events import Gaussian, Laplace, Plan, Pure, Relation, Tree
+from dpaccount.ledger.ledger import Ledger, RefusedError, init, verify
+from dpaccount.ledger.profile import LAST_UNIT
+
+from .conftest import a_sum, approximate, discrete_gaussian, pure
+
+MILLIONTH = Fraction(1, 10**6)
+BUDGET = {"epsilon": 1, "delta": 0, "unit": "person", "relation": "replace-one", "measure": "pure"}
+VALID = {"valid": True, "first_bad": None}
+
+
+def spent(ledger: Ledger) -> float:
+    return ledger.show()["spent"]["epsilon"]["upper"]
+
+
+def plan(*events, relation=Relation.REPLACE_ONE) -> Plan:
+    return Plan(relation, events)
+
+
+# ------------------------------------------------------------------ making and opening
+
+
+def test_a_new_ledger_has_spent_nothing(url):
+    shown = init(url, **{**BUDGET, "epsilon": Fraction("0.1")})
+    assert shown["budget"] == {**BUDGET, "epsilon": "0.1", "delta": "0"}
+    assert shown["spent"] == {"epsilon": {"lower": 0.0, "upper": 0.0}}
+    assert shown["remaining"]["epsilon"]["upper"] == 0.1
+    assert (shown["worst_unit"], shown["entries"], shown["refused"]) == (None, 0, 0)
+    assert verify(url) == VALID
+
+
+def test_a_ledger_is_never_overwritten(url, tmp_path):
+    head = init(url, **BUDGET)["head"]
+    with pytest.raises(LedgerError, match="exists already"):
+        init(url, **BUDGET)
+    with Ledger.open(url) as ledger:
+        assert ledger.show()["head"] == head
+    assert [path.name for path in tmp_path.iterdir()] == ["budget.db"]
+
+
+@pytest.mark.parametrize("left", ["budget.db", "budget.db-wal", "budget.db-journal"])
+def test_leftovers_are_not_mixed_with_a_new_ledger(url, tmp_path, left):
+    (tmp_path / left).write_bytes(b"")
+    with pytest.raises(LedgerError, match="exists already"):
+        init(url, **BUDGET)
+    assert [path.name for path in tmp_path.iterdir()] == [left]
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"epsilon": -1},
+        {"epsilon": 0.5},
+        {"epsilon": True},
+        {"epsilon": 10**301},
+        {"delta": 1},
+        {"delta": -1},
+        {"unit": ""},
+        {"unit": "two\nlines"},
+        {"unit": "\ud800"},
+        {"relation": "bounded-row"},
+        {"measure": "rdp"},
+        {"measure": "gdp"},  # with delta 0 no charge would fit
+        {"measure": "zcdp"},
+    ],
+)
+def test_budgets_that_make_no_sense_are_refused(url, tmp_path, wrong):
+    with pytest.raises(InputError, match="; "):
+        init(url, **{**BUDGET, **wrong})
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("name", ["missing.db", "folder", "text.db", "empty.db", "other.db"])
+def test_what_is_no_ledger_is_refused_and_left_alone(tmp_path, name):
+    (tmp_path / "folder").mkdir()
+    (tmp_path / "text.db").write_text("not a database, and long enough to be read as one" * 100)
+    (tmp_path / "empty.db").touch()
+    with sqlite3.connect(tmp_path / "other.db") as other:
+        other.execute("CREATE TABLE entries (number)")
+    other.close()
+    before = {path: path.read_bytes() for path in tmp_path.iterdir() if path.is_file()}
+    with pytest.raises(LedgerError, match=rf"{name}.*; ") as caught:
+        Ledger.open(f"sqlite:///{tmp_path}/{name}")
+    assert "\n" not in str(caught.value)
+    assert {path: path.read_bytes() for path in tmp_path.iterdir() if path.is_file()} == before
+
+
+@pytest.mark.parametrize("share", [0.0, 0.1, 0.5, 0.9])
+def test_a_truncated_ledger_is_refused(make, url, tmp_path, share):
+    ledger = make()
+    for _ in range(20):
+        ledger.charge(pure("1/100"), "try")
+    ledger.close()
+    file = tmp_path / "budget.db"
+    os.truncate(file, int(file.stat().st_size * share))
+    with pytest.raises(LedgerError, match="budget.db is "):
+        Ledger.open(url)
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        "postgresql://alice:secret@host/db",
+        "postgresql+psycopg://alice:secret@host/db",
+        "mysql://alice:secret@host/db",
+        "sqlite://alice:secret@host/db",
+        "sqlite://",
+        "sqlite:///:memory:",
+        "sqlite:///a.db?mode=memory&password=secret",
+        "secret",
+        "",
+        "sqlite:///a\0secret",
+    ],
+)
+def test_urls_are_never_repeated(wrong):
+    for use in (Ledger.open, verify, lambda url: init(url, **BUDGET)):
+        with pytest.raises((InputError, LedgerError), match="; ") as caught:
+            use(wrong)
+        assert "secret" not in str(caught.value)
+        assert "alice" not in str(caught.value)
+
+
+def test_a_relative_url_is_a_file_of_the_working_directory(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    init("sqlite:///here #1.db", **BUDGET)
+    assert Path("here #1.db").is_file()
+    assert verify("sqlite:///here #1.db") == VALID
+
+
+# ------------------------------------------------------------------ charges
+
+
+def test_ten_charges_of_a_tenth_fill_a_budget_of_one(make):
+    ledger = make()
+    for _ in range(10):
+        ledger.charge(pure("1/10"), "try")
+    with pytest.raises(BudgetError, match="nothing was charged and no noise was drawn"):
+        ledger.charge(pure("1/1000000"), "one more")
+    shown = ledger.show()
+    assert (shown["entries"], shown["refused"]) == (10, 1)
+    assert shown["spent"]["epsilon"] == {"lower": 1.0, "upper": 1.0}
+    assert shown["remaining"]["epsilon"] == {"lower": 0.0, "upper": 0.0}
+    assert ledger.verify() == VALID
+
+
+def test_a_charge_says_what_it_was_for(make, tmp_path):
+    make().charge(pure("1/4"), "mean age", cover=(3, 9))
+    with sqlite3.connect(tmp_path / "budget.db") as database:
+        [(body,)] = database.execute("SELECT body FROM entries WHERE kind = 'charge'")
+    database.close()
+    for part in (
+        '"purpose":"mean age"',
+        '"observer":"central"',
+        '"theorem":"sha256:',
+        '[3,"1/4"]',
+        '[10,"0"]',
+    ):
+        assert part in body
+
+
+def test_a_refusal_changes_no_total(make):
+    ledger = make()
+    ledger.charge(pure("1/2"), "try", cover=(1, 5))
+    before = ledger.show()
+    with pytest.raises(RefusedError, match=r"unit 4 to epsilon 1\.25") as caught:
+        ledger.charge(pure("3/4"), "too much", cover=(4, 8))
+    after = ledger.show()
+    assert caught.value.exit_code == 1
+    assert caught.value.charge.entry == 2
+    assert caught.value.charge.head == after["head"]
+    for same in ("budget", "spent", "remaining", "worst_unit", "entries"):
+        assert before[same] == after[same]
+    assert after["refused"] == 1
+
+
+def test_disjoint_covers_share_a_budget(make):
+    ledger = make()
+    for first in range(1, 50, 10):
+        ledger.charge(pure(1), "slice", cover=(first, first + 9))
+    shown = ledger.show()
+    assert spent(ledger) == 1
+    assert shown["worst_unit"] == 1
+    with pytest.raises(BudgetError):
+        ledger.charge(pure("1/100"), "all units")
+    ledger.charge(pure("1/100"), "new units", cover=(51, LAST_UNIT))
+
+
+def test_the_theorem_says_which_units_pay(make):
+    ledger = make(measure="approximate", delta=MILLIONTH)
+    covers = kernel.assume_covers("sum", [(1, 4), (3, 8)], "made up")
+    theorem = rules.nodes(pure("1/4"), covers)
+    ledger.charge(theorem, "tree")
+    assert spent(ledger) == 0.5
+    with pytest.raises(InputError, match=r"leaves out units.*cover \[1, 8\]"):
+        ledger.charge(theorem, "tree", cover=(1, 7))
+    ledger.charge(theorem, "tree", cover=(1, 9))
+    ledger.charge(pure(1), "beyond", cover=(10, 10))
+    assert ledger.show()["worst_unit"] == 1
+
+
+@pytest.mark.parametrize("cover", [(0, 3), (3, 2), (1, LAST_UNIT + 1), (1, 10**30), (1.0, 2), (True, 2)])
+def test_wrong_covers_are_refused(make, cover):
+    ledger = make()
+    with pytest.raises(InputError, match="; "):
+        ledger.charge(pure("1/2"), "try", cover=cover)
+    assert ledger.show()["refused"] == 0
+
+
+def test_another_relation_is_a_wrong_request(make):
+    ledger = make(relation="add-remove")
+    with pytest.raises(InputError, match="replace-one"):
+        ledger.charge(pure("1/2"), "try")
+    with pytest.raises(InputError, match="replace-one"):
+        ledger.charge_plan(plan(Pure(epsilon=1)), "try")
+    ledger.charge(pure("1/2", "add-remove"), "try")
+    assert ledger.show()["refused"] == 0
+
+
+@pytest.mark.parametrize(
+    ("measure", "theorem", "able"),
+    [
+        ("gdp", discrete_gaussian(400), "zcdp"),
+        ("gdp", approximate(1, MILLIONTH), "approximate"),
+        ("pure", approximate(1, MILLIONTH), "approximate"),
+        ("zcdp", approximate(1, MILLIONTH), "approximate"),
+        ("approximate", discrete_gaussian(400), "zcdp"),
+    ],
+)
+def test_a_charge_without_a_bound_names_the_measure_that_takes_it(make, measure, theorem, able):
+    ledger = make(delta=MILLIONTH, measure=measure)
+    with pytest.raises(BudgetError, match=f"a ledger in {able} takes it"):
+        ledger.charge(theorem, "try")
+    shown = ledger.show()
+    assert (shown["entries"], shown["refused"]) == (0, 1)
+    assert ledger.verify() == VALID
+
+
+def test_statements_without_a_cost_are_refused(make):
+    with pytest.raises(InputError, match="Stable"):
+        make().charge(a_sum(), "try")
+
+
+def test_noise_that_cannot_be_drawn_is_not_charged(make):
+    ledger = make()
+    with pytest.raises(ReceiptError, match="continuous"):
+        ledger.charge(rules.laplace(a_sum(), Fraction(2), None, "noise"), "try")
+    assert ledger.show()["entries"] == 0
+
+
+@pytest.mark.parametrize("text", ["", "two\nlines", "x" * 1001, "\ud800", "\x00"])
+def test_purposes_and_keys_are_lines_of_text(make, text):
+    ledger = make()
+    with pytest.raises(InputError, match="purpose"):
+        ledger.charge(pure("1/2"), text)
+    with pytest.raises(InputError, match="key"):
+        ledger.charge(pure("1/2"), "try", key=text)
+    assert ledger.show()["entries"] == 0
+
+
+# ------------------------------------------------------------------ plans
+
+
+def test_a_plan_is_one_charge(make):
+    ledger = make(delta=MILLIONTH, measure="gdp")
+    charge = ledger.charge_plan(plan(Gaussian(sigma=40, count=20), Laplace(scale=100)), "two queries")
+    assert charge.entry == 1
+    assert ledger.show()["entries"] == 1
+    [laplace] = ledger.budget.measure.of_event(Laplace(scale=100))
+    assert charge.epsilon == ledger.budget.measure.epsilon((Fraction(20, 1600) + laplace,), MILLIONTH)
+
+
+def test_units_of_a_plan_pay_for_what_covers_them(make):
+    ledger = make()
+    ledger.charge_plan(
+        plan(
+            Pure(epsilon="0.5", cover=(1, 6)),
+            Pure(epsilon="0.5", cover=(5, 9)),
+            Pure(epsilon=1, cover=(20, 21)),
+        ),
+        "overlap",
+    )
+    assert spent(ledger) == 1
+    assert ledger.show()["worst_unit"] == 5
+    ledger.charge_plan(plan(Pure(epsilon="0.5", cover=(1, 4))), "the rest")
+    with pytest.raises(BudgetError, match="unit 20 "):
+        ledger.charge_plan(plan(Pure(epsilon="0.1", cover=(10, 30))), "too much")
+
+
+def test_a_tree_charges_each_round_for_its_nodes(make):
+    ledger = make(delta=MILLIONTH, measure="gdp")
+    ledger.charge_plan(plan(Tree(rounds=6, sigma=100, start=11)), "tree")
+    # six rounds: four under 3 nodes, two under 2
+    assert ledger.show()["spent"]["mu_squared"] == pytest.approx(3e-4)
+    assert ledger.show()["worst_unit"] == 11
+
+
+def test_an_empty_plan_costs_nothing(make):
+    ledger = make(epsilon=0)
+    charge = ledger.charge_plan(plan(), "nothing")
+    assert charge.epsilon.upper == 0
+    assert ledger.show()["entries"] == 1
+    assert ledger.verify() == VALID
+
+
+def test_a_dry_run_decides_and_writes_nothing(make, tmp_path):
+    ledger = make()
+    head = ledger.show()["head"]
+    charge = ledger.charge_plan(plan(Pure(epsilon=1)), "would fit", dry_run=True)
+    assert (charge.entry, charge.head, charge.epsilon.upper) == (None, head, 1)
+    with pytest.raises(RefusedError) as caught:
+        ledger.charge_plan(plan(Pure(epsilon=2)), "would not", dry_run=True)
+    assert caught.value.charge.entry is None
+    shown = ledger.show()
+    assert (shown["head"], shown["entries"], shown["refused"]) == (head, 0, 0)
+
+
+def test_unbounded_units_are_refused_beyond_the_store(make):
+    with pytest.raises(InputError, match="2\\^63"):
+        make().charge_plan(plan(Pure(epsilon=1, cover=(1, 10**300))), "far")
+
+
+# ------------------------------------------------------------------ keys
+
+
+def test_a_key_charges_once(make, url):
+    ledger = make()
+    first = ledger.charge(pure("3/4"), "try", key="a")
+    with Ledger.open(url) as other:
+        second = other.charge(pure("3/4"), "try", key="a")
+    assert first.entry == second.entry == 1
+    assert spent(ledger) == 0.75
+    assert ledger.show()["entries"] == 1
+
+
+def test_a_key_belongs_to_one_charge(make):
+    ledger = make()
+    ledger.charge(pure("1/4"), "try", key="a", cover=(1, 9))
+    for other, cover in ((pure("1/5"), (1, 9)), (pure("1/4"), (1, 8)), (pure("1/4"), None)):
+        with pytest.raises(LedgerError, match="'a' belongs to entry 1"):
+            ledger.charge(other, "try", key="a", cover=cover)
+    assert ledger.show()["refused"] == 0
+
+
+def test_a_key_of_a_plan(make):
+    ledger = make()
+    one, other = plan(Pure(epsilon="0.5")), plan(Pure(epsilon="0.50", cover=(1, 2)))
+    assert ledger.charge_plan(one, "try", "a").entry == ledger.charge_plan(one, "again", "a").entry == 1
+    assert ledger.charge_plan(one, "again", "a", dry_run=True).entry == 1
+    with pytest.raises(LedgerError, match="different charge"):
+        ledger.charge_plan(other, "try", "a")
+    assert spent(ledger) == 0.5
+
+
+def test_a_refused_key_is_free(make):
+    ledger = make()
+    with pytest.raises(BudgetError):
+        ledger.charge(pure(2), "too much", key="a")
+    assert ledger.charge(pure(1), "less", key="a").entry == 2
+
+
+# ------------------------------------------------------------------ receipts and releases
+
+
+def draw(receipt, part=0):
+    return receipt.noisy("noise", part, np.array([5]))
+
+
+def test_a_receipt_draws_secure_noise_once(make):
+    receipt = make().charge(pure("1/2"), "try")
+    assert receipt.releasable
+    assert draw(receipt).shape == (1,)
+    with pytest.raises(ReceiptError):
+        draw(receipt)
+
+
+def test_one_process_gets_one_receipt_per_key(make):
+    ledger = make()
+    receipt = ledger.charge(pure("1/2"), "try", key="a")
+    draw(receipt)
+    assert ledger.charge(pure("1/2"), "try", key="a") is receipt
+
+
+def test_two_processes_cannot_both_draw_for_a_key(make, url):
+    ledger = make()
+    receipt = ledger.charge(pure("1/2"), "try", key="a")
+    with Ledger.open(url) as other:
+        twin = other.charge(pure("1/2"), "try", key="a")
+        draw(receipt)
+        with pytest.raises(ReceiptError, match="would be a second release; make a new charge"):
+            draw(twin)
+
+
+def test_a_crash_before_the_draw_loses_nothing(make, url):
+    make().charge(pure("1/2"), "try", key="a")
+    with Ledger.open(url) as later:
+        draw(later.charge(pure("1/2"), "try", key="a"))
+        assert spent(later) == 0.5
+
+
+@pytest.mark.parametrize("explicit", [True, False])
+def test_a_draw_whose_release_was_lost_is_not_drawn_again(make, url, explicit):
+    ledger = make()
+    receipt = ledger.charge(pure("1/2"), "try", key="a")
+    if explicit:
+        ledger.begin_release(receipt.entry)
+    draw(receipt)
+    with Ledger.open(url) as later:
+        with pytest.raises(ReceiptError, match="; make a new charge under another key"):
+            later.charge(pure("1/2"), "try", key="a")
+        with pytest.raises(ReceiptError, match="second release"):
+            later.begin_release(receipt.entry)
+        assert later.release("a") is None
+        draw(later.charge(pure("1/2"), "try", key="b"))
+        assert spent(later) == 1
+
+
+def test_a_kept_release_is_printed_again(make, url):
+    ledger = make()
+    receipt = ledger.charge(pure("1/2"), "try", key="a")
+    ledger.begin_release(receipt.entry)
+    body = {"value": draw(receipt).tolist(), "ε": 0.1, "nested": [None, True, {"a": 1e-300}]}
+    assert ledger.release("a") is None
+    ledger.keep_release(receipt.entry, body)
+    del receipt
+    for one in (ledger, Ledger.open(url)):
+        assert one.release("a") == body
+        with pytest.raises(ReceiptError, match="is kept; print that"):
+            one.charge(pure("1/2"), "try", key="a")
+        with pytest.raises(LedgerError, match="has its release already"):
+            one.keep_release("a", body)
+    one.close()
+    assert ledger.verify() == VALID
+    assert ledger.release("b") is None
+
+
+def test_only_charges_have_releases(make):
+    ledger = make()
+    with pytest.raises(BudgetError):
+        ledger.charge(pure(2), "refused", key="a")
+    for wrong in (0, 1, 7, "a"):
+        with pytest.raises(LedgerError, match="is not a charge"):
+            ledger.keep_release(wrong, {})
+    for wrong in (0, 1, 7):
+        with pytest.raises(LedgerError, match="is not a charge"):
+            ledger.begin_release(wrong)
+
+
+@pytest.mark.parametrize("body", [{"x": float("nan")}, {"x": object()}, {"x": "\ud800"}, {"x": {1, 2}}])
+def test_a_release_is_json(make, body):
+    ledger = make()
+    ledger.charge(pure("1/2"), "try", key="a")
+    with pytest.raises(InputError, match="JSON"):
+        ledger.keep_release("a", body)
+    assert ledger.release("a") is None
+
+
+# ------------------------------------------------------------------ a changed ledger
+
+
+def test_nothing_is_charged_to_a_changed_budget_or_a_cut_chain(make, url, tmp_path):
+    ledger = make()
+    ledger.charge(pure("1/2"), "try")
+    for change in (
+        'UPDATE entries SET body = replace(body, \'"epsilon":"1"\', \'"epsilon":"9"\') WHERE number = 0',
+        "DELETE FROM entries WHERE number = 1",
+        "UPDATE ledger SET head = 'sha256:0'",
+        "UPDATE profile SET amounts = 'none'",
+        "DELETE FROM ledger",
+    ):
+        with sqlite3.connect(tmp_path / "budget.db", isolation_level=None) as database:
+            database.execute("BEGIN")
+            database.execute(change)
+            database.execute("COMMIT")
+            with pytest.raises(LedgerError, match="; "):
+                ledger.charge(pure("1/2"), "try")
+        database.close()

@@ -1,0 +1,218 @@
+"""Whoever edits a ledger's file is found out by `verify` (unless they rewrite all of it)."""
+
+import json
+import shutil
+import sqlite3
+from contextlib import suppress
+from fractions import Fraction
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from dpaccount.errors import BudgetError, LedgerError
+from dpaccount.events import Gaussian, Plan, Relation
+from dpaccount.ledger.chain import ORIGIN, seal
+from dpaccount.ledger.ledger import Ledger, init, verify
+
+from .conftest import pure
+
+COLUMNS = {
+    "ledger": ("format", "last", "head"),
+    "entries": ("number", "kind", "key", "about", "body", "digest"),
+    "profile": ("first", "amounts"),
+}
+
+
+@pytest.fixture(scope="module")
+def original(tmp_path_factory) -> Path:
+    """Return a ledger with every kind of entry, keys, and a profile of several steps."""
+    file = tmp_path_factory.mktemp("original") / "budget.db"
+    url = f"sqlite:///{file}"
+    init(url, epsilon=1, delta=Fraction(1, 10**6), unit="person", relation="replace-one")
+    with Ledger.open(url) as ledger:
+        ledger.charge(pure("1/10"), "one", cover=(1, 10), key="a")
+        receipt = ledger.charge(pure("1/10"), "two", cover=(5, 20), key="b")
+        ledger.begin_release(receipt.entry)
+        ledger.keep_release("b", {"value": 12.5})
+        with pytest.raises(BudgetError):
+            ledger.charge(pure(5), "too much")
+        ledger.charge_plan(Plan(Relation.REPLACE_ONE, (Gaussian(sigma=50, cover=(2, 7)),)), "plan")
+    assert verify(url) == {"valid": True, "first_bad": None}
+    return file
+
+
+def rows_of(file: Path, table: str) -> list[tuple]:
+    with sqlite3.connect(file) as database:
+        rows = database.execute(f"SELECT rowid, * FROM {table} ORDER BY rowid").fetchall()  # noqa: S608
+    database.close()
+    return rows
+
+
+def edited(original: Path, *statements: tuple) -> bool | None:
+    """Apply statements to a copy of the ledger; say whether that was found out (None: not applied)."""
+    copy = original.with_name("copy.db")
+    shutil.copy(original, copy)
+    database = sqlite3.connect(copy)
+    try:
+        changed = [database.execute(*statement).rowcount for statement in statements]
+        database.commit()
+        if not any(changed):
+            return None
+    except sqlite3.IntegrityError:
+        return None
+    finally:
+        database.close()
+    try:
+        return not verify(f"sqlite:///{copy}")["valid"]
+    except LedgerError:
+        return True
+
+
+def variants(value: object) -> list[object]:
+    """Return other values to put in a column's place."""
+    if isinstance(value, int):
+        return [value + 1, value - 1, -value, 10**6, str(value) + " ", "x", b"1", value + 0.5]
+    if value is None:
+        return ["", "a", 0, 2, b""]
+    half = len(value) // 2
+    return [
+        "",
+        value + " ",
+        value[1:],
+        value[:-1],
+        value[:half] + "~" + value[half + 1 :],
+        value.encode(),
+        value + "\x00",
+        None,
+        0,
+    ]
+
+
+def test_every_column_of_every_row(original):
+    tried = 0
+    for table, columns in COLUMNS.items():
+        for rowid, *values in rows_of(original, table):
+            for column, value in zip(columns, values, strict=True):
+                for other in variants(value):
+                    change = f"UPDATE {table} SET {column} = ? WHERE rowid = ? AND {column} IS NOT ?"  # noqa: S608
+                    found = edited(original, (change, (other, rowid, other)))
+                    assert found is not False, (table, rowid, column, value, other)
+                    tried += found is True
+    assert tried > 200
+
+
+@settings(max_examples=100, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(data=st.data())
+def test_every_byte_of_every_text(original, data):
+    table = data.draw(st.sampled_from(sorted(COLUMNS)))
+    rowid, *values = data.draw(st.sampled_from(rows_of(original, table)))
+    texts = [
+        (name, value) for name, value in zip(COLUMNS[table], values, strict=True) if isinstance(value, str)
+    ]
+    column, value = data.draw(st.sampled_from(texts))
+    raw = bytearray(value.encode())
+    place = data.draw(st.integers(0, len(raw) - 1))
+    raw[place] ^= data.draw(st.integers(1, 255))
+    change = f"UPDATE {table} SET {column} = CAST(? AS TEXT) WHERE rowid = ?"  # noqa: S608
+    assert edited(original, (change, (bytes(raw), rowid))) is not False
+
+
+def test_every_deleted_row(original):
+    for table in COLUMNS:
+        for rowid, *_ in rows_of(original, table):
+            assert edited(original, (f"DELETE FROM {table} WHERE rowid = ?", (rowid,)))  # noqa: S608
+
+
+def test_the_first_bad_entry_is_named(original):
+    for number, *_ in rows_of(original, "entries"):
+        for change in (
+            "DELETE FROM entries WHERE number = ?",
+            "UPDATE entries SET body = body || ' ' WHERE number = ?",
+        ):
+            assert edited(original, (change, (number,)))
+            assert verify(f"sqlite:///{original.with_name('copy.db')}")["first_bad"] == number
+
+
+def test_reordered_entries(original):
+    numbers = [number for number, *_ in rows_of(original, "entries")]
+    for low in numbers:
+        for high in numbers[low + 1 :]:
+            assert edited(
+                original,
+                ("UPDATE entries SET number = -1 WHERE number = ?", (low,)),
+                ("UPDATE entries SET number = ? WHERE number = ?", (low, high)),
+                ("UPDATE entries SET number = ? WHERE number = -1", (high,)),
+            )
+
+
+def test_added_rows(original):
+    last = len(rows_of(original, "entries"))
+    for statement in (
+        ("INSERT INTO entries VALUES (?, 'charge', NULL, NULL, '{\"steps\":[]}', 'sha256:0')", (last,)),
+        ("INSERT INTO profile VALUES (30, '1/2')", ()),
+        ("INSERT INTO profile VALUES (3, (SELECT amounts FROM profile WHERE first = 2))", ()),
+        ("INSERT INTO ledger VALUES ('other', 0, '')", ()),
+    ):
+        assert edited(original, statement)
+
+
+def test_a_profile_emptied_to_spend_again(original):
+    assert edited(original, ("DELETE FROM profile", ()))
+    assert verify(f"sqlite:///{original.with_name('copy.db')}")["first_bad"] == "profile"
+
+
+def test_a_cut_tail_with_a_matching_head_leaves_wrong_totals(original):
+    rows = rows_of(original, "entries")
+    _, before = rows[-2][1], rows[-2][-1]
+    assert edited(
+        original,
+        ("DELETE FROM entries WHERE number = ?", (len(rows) - 1,)),
+        ("UPDATE ledger SET last = ?, head = ?", (len(rows) - 2, before)),
+    )
+    assert verify(f"sqlite:///{original.with_name('copy.db')}")["first_bad"] == "profile"
+
+
+def test_a_raised_budget_with_rewritten_digests_changes_the_head(original):
+    """One who rewrites the whole chain passes `verify`; only a head noted elsewhere tells."""
+    with sqlite3.connect(original) as database:
+        [(noted,)] = database.execute("SELECT head FROM ledger")
+        entries = database.execute("SELECT * FROM entries ORDER BY number").fetchall()
+    database.close()
+    before, changes = ORIGIN, []
+    for number, kind, key, about, old, _ in entries:
+        body = old.replace('"epsilon":"1"', '"epsilon":"9"') if number == 0 else old
+        before = seal(before, number, kind, key, about, body)
+        changes.append(("UPDATE entries SET body = ?, digest = ? WHERE number = ?", (body, before, number)))
+    assert edited(original, *changes, ("UPDATE ledger SET head = ?", (before,))) is False
+    assert before != noted
+
+
+def test_a_consistent_chain_may_not_say_what_no_ledger_would(original):
+    """A chain whose digests fit but whose last charge takes more than the budget."""
+    with sqlite3.connect(original) as database:
+        entries = database.execute("SELECT * FROM entries ORDER BY number").fetchall()
+    database.close()
+    number, kind, key, about, body, _ = entries[-1]
+    facts = json.loads(body)
+    facts["steps"] = [[1, "7"]]
+    body = json.dumps(facts, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+    digest = seal(entries[-2][-1], number, kind, key, about, body)
+    assert edited(
+        original,
+        ("UPDATE entries SET body = ?, digest = ? WHERE number = ?", (body, digest, number)),
+        ("UPDATE ledger SET head = ?", (digest,)),
+    )
+
+
+def test_flipped_bytes_of_the_file(original):
+    """Bytes that a hex editor changes: found out, or in a place that holds nothing."""
+    raw = original.read_bytes()
+    copy = original.with_name("copy.db")
+    facts = [text for _, *values in rows_of(original, "entries") for text in values if isinstance(text, str)]
+    for text in {text for text in facts if len(text) > 20}:
+        place = raw.index(text.encode()) + len(text.encode()) // 2
+        copy.write_bytes(raw[:place] + bytes([raw[place] ^ 1]) + raw[place + 1 :])
+        with suppress(LedgerError):
+            assert not verify(f"sqlite:///{copy}")["valid"]
