@@ -13,7 +13,7 @@ from flint import arb
 
 from dpaccount.errors import NumericsError
 from dpaccount.exact import Enclosure
-from dpaccount.numerics import gaussian, grids, laplace, renyi, saddle
+from dpaccount.numerics import fourier, gaussian, grids, laplace, renyi, saddle
 from dpaccount.numerics.balls import ball, ceil_of, floor_of, log_float, precision
 from dpaccount.numerics.factors import AtomFactor, Factor, LaplaceFactor
 from dpaccount.numerics.solve import Ends
@@ -82,30 +82,78 @@ def _epsilon(total: Total, target: Fraction, gap: Fraction) -> Answer:
         return largest_loss(total)
     if total.loose:
         return _loose_epsilon(total, target, gap)
-    answer = _tight_epsilon(total, target, gap)
-    above = renyi.epsilon(renyi_bound(total), target)
-    if above is not None and answer.bounds.lower is not None and above < answer.bounds.lower:
+    return _checked(_tight_epsilon(total, target, gap), _renyi_epsilon(total, target))
+
+
+def _renyi_epsilon(total: Total, target: Fraction) -> Fraction | None:
+    """Return a Rényi bound on ε(target) at the order that the saddle points to, for a cross-check."""
+    ways = [fourier.Product(way.mu2, way.pairs) for way in directions(total)]
+    orders = [1 + Fraction(saddle.guess(way.log_m, log_float(target))[1]) for way in ways]
+    found = [
+        renyi.epsilon(renyi_bound(way), target, [order])
+        for way, order in zip(directions(total), orders, strict=True)
+    ]
+    known = [bound for bound in found if bound is not None]
+    return max(known) if len(known) == len(found) else None
+
+
+def _checked(answer: Answer, above: Fraction | None) -> Answer:
+    """Return the answer, intersected with an upper bound found another way; both must be able to hold."""
+    bounds = answer.bounds
+    if above is None or above >= bounds.upper:
+        return answer
+    if bounds.lower is not None and above < bounds.lower:
         raise NumericsError(
-            f"Rényi bound {float(above)} lies below the enclosure from {answer.method}; a defect"
+            f"a Rényi bound of {float(above)} lies below the enclosure {bounds.as_json()} by {answer.method};"
+            " they must intersect"
         )
-    return answer
+    return Answer(Enclosure(bounds.lower, above), answer.method)
 
 
 def _tight_epsilon(total: Total, target: Fraction, gap: Fraction) -> Answer:
+    """Return the worse direction's ε by the first method that reaches it."""
     if not total.pairs:
         return Answer(Enclosure(*gaussian.epsilon(target, total.mu2, Fraction(1, 10**17))), "gaussian curve")
-    guess, _ = saddle.guess(log_m(total), log_float(target))
-    width = min(gap, Fraction(1, 10**12)) * max(1, int(guess))
+    return _worse([_directed_epsilon(way, target, gap) for way in directions(total)])
+
+
+def directions(total: Total) -> list[Total]:
+    """Return the total of each direction of the relation: one where they cost the same."""
+    if total.symmetric:
+        return [total]
+    return [total, replace(total, pairs=tuple((kind.reversed(), count) for kind, count in total.pairs))]
+
+
+def _worse(answers: list[Answer]) -> Answer:
+    worst = max(answers, key=lambda answer: answer.bounds.upper)
+    lowers = [answer.bounds.lower for answer in answers if answer.bounds.lower is not None]
+    return Answer(Enclosure(max(lowers), worst.bounds.upper), worst.method)
+
+
+def _directed_epsilon(total: Total, target: Fraction, gap: Fraction) -> Answer:
+    pairs = total.pairs
+    product = fourier.Product(total.mu2, pairs)
+    log_target = log_float(target)
     if _is_laplace(total):
-        [(factor, count)] = total.pairs
+        guess, _ = saddle.guess(product.log_m, log_target)
+        loss, count = pairs[0][0].largest(), pairs[0][1]
         hint = (Fraction(guess * 0.99), Fraction(guess * 1.01))
-        loss = factor.loss  # type: ignore[union-attr]
+        width = min(gap, Fraction(1, 10**12)) * max(1, int(guess))
         return Answer(Enclosure(*laplace.epsilon(target, loss, count, width, hint)), "truncated powers")
-    pairs = [(f, n) for f, n in total.pairs if isinstance(f, Factor)]
-    if total.mu2[1] == 0 and grids.suits(pairs, spread(total, -log_float(target))):
-        low, high = grids.epsilon(pairs, target, log_float(target) / LOG2)
+    if total.mu2[1] == 0 and grids.suits(pairs, spread(product, -log_target)):
+        low, high = grids.epsilon(pairs, target, log_target / LOG2)
         return Answer(Enclosure(low, math.inf if high is None else high), "exact lattice")
+    for digits in _digits(gap):
+        found = fourier.epsilon(product, target, log_target, gap / 4, digits)
+        if found is not None:
+            return Answer(Enclosure(*found), "Fourier inversion")
     raise NotImplementedError
+
+
+def _digits(gap: Fraction) -> tuple[float, ...]:
+    """Return the accuracies to try: many digits where they cost little, else what the gap needs."""
+    needed = max(4.0, -log_float(gap) / math.log(10) + 2)
+    return (max(17.0, needed), needed)
 
 
 def _delta(total: Total, epsilon: Fraction, gap: Fraction) -> Answer:
@@ -120,25 +168,34 @@ def _delta(total: Total, epsilon: Fraction, gap: Fraction) -> Answer:
     largest = largest_loss(total).bounds
     if epsilon >= largest.upper:
         return Answer(NOTHING, "exact")
-    answer = _tight_delta(total, epsilon, gap)
-    above = renyi.delta(renyi_bound(total), epsilon)
-    if above is not None and answer.bounds.lower is not None and above < answer.bounds.lower:
-        raise NumericsError(
-            f"Rényi bound {float(above)} lies below the enclosure from {answer.method}; a defect"
-        )
-    return answer
+    ways = [fourier.Product(way.mu2, way.pairs) for way in directions(total)]
+    orders = [1 + Fraction(saddle.saddle(way.log_m, float(epsilon))) for way in ways]
+    found = [
+        renyi.delta(renyi_bound(way), epsilon, [order])
+        for way, order in zip(directions(total), orders, strict=True)
+    ]
+    known = [bound for bound in found if bound is not None]
+    return _checked(_tight_delta(total, epsilon, gap), max(known) if len(known) == len(found) else None)
 
 
 def _tight_delta(total: Total, epsilon: Fraction, gap: Fraction) -> Answer:
-    found = saddle.at(log_m(total), saddle.saddle(log_m(total), float(epsilon)))
-    small = min(found[1] if found else -1000.0, -0.01)
+    return _worse([_directed_delta(way, epsilon, gap) for way in directions(total)])
+
+
+def _directed_delta(total: Total, epsilon: Fraction, gap: Fraction) -> Answer:
+    pairs = total.pairs
+    product = fourier.Product(total.mu2, pairs)
+    small = fourier.estimate_delta(product, float(epsilon)).log_delta - 0.01
     if _is_laplace(total):
-        [(factor, count)] = total.pairs
-        value = laplace.delta(epsilon, factor.loss, count, 60, -small / LOG2)  # type: ignore[union-attr]
+        loss, count = pairs[0][0].largest(), pairs[0][1]
+        value = laplace.delta(epsilon, loss, count, 60, -small / LOG2)
         return Answer(_unit(floor_of(value), ceil_of(value)), "truncated powers")
-    pairs = [(f, n) for f, n in total.pairs if isinstance(f, Factor)]
-    if total.mu2[1] == 0 and grids.suits(pairs, spread(total, -small)):
+    if total.mu2[1] == 0 and grids.suits(pairs, spread(product, -small)):
         return Answer(_unit(*grids.delta(pairs, epsilon, small / LOG2)), "exact lattice")
+    for digits in _digits(gap):
+        found = fourier.delta(product, epsilon, gap / 4, digits)
+        if found is not None:
+            return Answer(_unit(*found), "Fourier inversion")
     raise NotImplementedError
 
 
@@ -154,20 +211,9 @@ def _is_laplace(total: Total) -> bool:
     return isinstance(factor, LaplaceFactor) and (count == 1 or (count <= 3000 and count * factor.loss <= 60))
 
 
-def log_m(total: Total) -> saddle.LogM:
-    """Return the float estimate of log M(s) of the whole total."""
-    half = float(total.mu2[1]) / 2
-
-    def value(s: float) -> float:
-        return s * (s + 1) * half + sum(f.log_m(s, n) for f, n in total.pairs)  # type: ignore[union-attr]
-
-    return value
-
-
-def spread(total: Total, depth: float) -> float:
+def spread(product: fourier.Product, depth: float) -> float:
     """Return about how wide the range of losses is that matters down to probabilities e^−depth."""
-    m = log_m(total)
-    variance = max((m(1e-2) - 2 * m(0.0) + m(-1e-2)) / 1e-4, 0.0)
+    variance = max((product.log_m(1e-2) - 2 * product.log_m(0.0) + product.log_m(-1e-2)) / 1e-4, 0.0)
     return 2 * (math.sqrt(2 * variance * (depth + 45)) + variance)
 
 
@@ -222,7 +268,10 @@ def _renyi(kind: object, order: Fraction) -> arb | None:
 
 def _loose_epsilon(total: Total, target: Fraction, gap: Fraction) -> Answer:
     """Return the least upper bound found; the exact cost of the part that has one is no lower bound here."""
-    found = [(renyi.epsilon(renyi_bound(total), target, _kinks(total)), "Rényi bound")]
+    bound = renyi_bound(total)
+    found = [(renyi.epsilon(bound, target), "Rényi bound")]
+    if _kinks(total):
+        found.append((renyi.epsilon(bound, target, _kinks(total)), "Rényi bound"))
     if all(isinstance(kind, RangeBound) for kind, _ in total.loose):
         pure = _as_pure(total)
         found.append((pure and _upper(_epsilon(pure, target, gap)), "dominating pairs"))
@@ -232,7 +281,10 @@ def _loose_epsilon(total: Total, target: Fraction, gap: Fraction) -> Answer:
 
 
 def _loose_delta(total: Total, epsilon: Fraction, gap: Fraction) -> Answer:
-    found = [(renyi.delta(renyi_bound(total), epsilon, _kinks(total)), "Rényi bound")]
+    bound = renyi_bound(total)
+    found = [(renyi.delta(bound, epsilon), "Rényi bound")]
+    if _kinks(total):
+        found.append((renyi.delta(bound, epsilon, _kinks(total)), "Rényi bound"))
     if all(isinstance(kind, RangeBound) for kind, _ in total.loose):
         found.append((_upper(_delta(_as_pure(total), epsilon, gap)), "dominating pairs"))
     known = [(bound, label) for bound, label in found if bound is not None]
@@ -241,7 +293,7 @@ def _loose_delta(total: Total, epsilon: Fraction, gap: Fraction) -> Answer:
 
 
 def _kinks(total: Total) -> list[Fraction]:
-    """Return the orders at which Rényi bounds were given."""
+    """Return the orders to try for bounds given at points: theirs, and the best one otherwise."""
     return [order for kind, _ in total.loose if isinstance(kind, RdpBound) for order, _ in kind.points]
 
 

@@ -52,8 +52,8 @@ class Drawn:
     inner: "Total"
 
 
-Kind = Factor | Sampled | ZcdpBound | RangeBound | RdpBound | Drawn
-Counts = tuple[tuple[Kind, int], ...]
+Loose = ZcdpBound | RangeBound | RdpBound | Drawn
+Pairs = tuple[tuple[Factor, int], ...]
 
 
 @dataclass(frozen=True)
@@ -61,9 +61,9 @@ class Total:
     """What composes into one curve: an enclosure of μ², counted pairs, failures (δ, count), loose bounds."""
 
     mu2: tuple[Fraction, Fraction] = (Fraction(0), Fraction(0))
-    pairs: Counts = ()
+    pairs: Pairs = ()
     failures: tuple[tuple[Fraction, int], ...] = ()
-    loose: Counts = ()
+    loose: tuple[tuple[Loose, int], ...] = ()
 
     @property
     def empty(self) -> bool:
@@ -73,7 +73,7 @@ class Total:
     @property
     def symmetric(self) -> bool:
         """Say whether both directions of the relation cost the same."""
-        return not any(isinstance(kind, Sampled) or not kind.symmetric for kind, _ in self.pairs)  # type: ignore[union-attr]
+        return all(kind.symmetric for kind, _ in self.pairs)
 
 
 class _Sum:
@@ -81,9 +81,9 @@ class _Sum:
 
     def __init__(self) -> None:
         self.low = self.high = Fraction(0)
-        self.pairs: Counter[Kind] = Counter()
+        self.pairs: Counter[Factor] = Counter()
         self.failures: Counter[Fraction] = Counter()
-        self.loose: Counter[Kind] = Counter()
+        self.loose: Counter[Loose] = Counter()
 
     def add(self, event: ev.Event, count: int) -> None:
         """Add `count` times `event`, whose own count multiplies it."""

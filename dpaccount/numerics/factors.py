@@ -16,6 +16,22 @@ from dpaccount.numerics import discrete
 from dpaccount.numerics.balls import ball, precision
 
 
+class Decay:
+    """Bounds on |M(c + it)/M(c)| along a vertical line; 1 where nothing better is known."""
+
+    def near(self, t: arb) -> arb:
+        """Return a bound for all τ from t to `reach(t)`."""
+        return self.far(t)
+
+    def reach(self, t: arb) -> arb | None:  # noqa: ARG002
+        """Return where the range of `near(t)` ends; None where it has no end."""
+        return None
+
+    def far(self, t: arb) -> arb:  # noqa: ARG002
+        """Return a bound for all τ ≥ t."""
+        return arb(1)
+
+
 @dataclass(frozen=True)
 class Factor:
     """One dominating pair; the methods below speak of a single copy."""
@@ -35,13 +51,17 @@ class Factor:
         """Return M(c + inh) for n < count."""
         return [self.value(acb(c, n * h)) for n in range(count)]
 
-    def envelope(self, c: arb, t: arb) -> arb:
-        """Return a bound on |M(c + iτ)/M(c)| for all τ from t to `reach(t)`."""
-        return arb(1)
+    def reversed(self) -> "Factor":
+        """Return the pair of the other direction, (Q, P)."""
+        return self
 
-    def reach(self, t: arb) -> arb | None:
-        """Return the end of the range that `envelope(c, t)` speaks of; None where it has none."""
-        return None
+    def decay(self, c: arb, depth: float) -> Decay:  # noqa: ARG002
+        """Return how |M(c + it)/M(c)| falls; `depth` is the −log of it that is worth resolving."""
+        return Decay()
+
+    def work(self) -> float:
+        """Return roughly how long one node takes, in units of 10 µs."""
+        return 1.0
 
     def largest(self) -> Fraction | None:
         """Return the largest loss of the pair; None where it has none or it is not rational."""
@@ -65,49 +85,56 @@ class LaplaceFactor(Factor):
             quotient = _sinh_over(z, ball(self.loss))
         return ((grown + shrunk) / 2 + quotient / 2) * (-ball(self.loss) / 2).exp()
 
-    def envelope(self, c: arb, t: arb) -> arb:
-        """With x = (c + 1/2)ε₀, y = tε₀: see `_laplace_early` up to y = π/2, `_laplace_late` for all y."""
-        loss = ball(self.loss)
-        x, y = (c + arb(1) / 2) * loss, t * loss
-        late = _laplace_late(x, y, loss)
-        if not y <= arb.pi() / 2:
-            return late.min(arb(1))
-        return _laplace_early(x, y, loss).max(_laplace_late(x, arb.pi() / 2, loss)).min(late).min(arb(1))
+    def decay(self, c: arb, depth: float) -> Decay:  # noqa: ARG002
+        return LaplaceDecay((c + arb(1) / 2) * ball(self.loss), ball(self.loss))
 
     def largest(self) -> Fraction | None:
         return self.loss
 
 
-def _laplace_den(x: arb, loss: arb) -> arb:
-    return x.cosh() + loss / 2 * _sinc_h(x)
-
-
-def _sinc_h(x: arb) -> arb:
-    """Return sinh(x)/x."""
-    return x.sinh() / x if abs(x) > arb(2) ** -20 else _sinh_over(x, arb(1))
-
-
 def _sinh_over(z: acb, loss: arb) -> acb:
-    """Return sinh(z·loss)/z near z = 0: loss·(1 + w/6 + …), w = (z·loss)², the tail within 2|w|² of it."""
+    """Return sinh(z·loss)/z near z = 0: loss·(1 + w/6 + …), w = (z·loss)², the tail within |w|² of it."""
     w = (z * loss) ** 2
-    return loss * _blurred(1 + w / 6, abs(w) ** 2)
+    return loss * blurred(1 + w / 6, abs(w) ** 2)
 
 
-def _laplace_early(x: arb, y: arb, loss: arb) -> arb:
-    """Return v(y), decreasing for 0 ≤ y ≤ π/2 and a bound up to π − y.
+@dataclass(frozen=True)
+class LaplaceDecay(Decay):
+    """The decay at x = (c + 1/2)ε₀ in the variable y = tε₀, relative to cosh x + (ε₀/2) sinh(x)/x."""
 
-    |cosh(x + iy)|² = cosh²x − sin²y falls; (sinh²x + sin²y)/(x² + y²) falls because x² sin 2y ≤ 2y sinh²x and
-    y cos y ≤ sin y.
-    """
-    sine2 = y.sin() ** 2
-    first = (x.cosh() ** 2 - sine2).sqrt()
-    second = ((x.sinh() ** 2 + sine2) / (x * x + y * y)).sqrt()
-    return (first + loss / 2 * second) / _laplace_den(x, loss)
+    x: arb
+    loss: arb
 
+    def near(self, t: arb) -> arb:
+        y = t * self.loss
+        return (self._early(y) if y <= arb.pi() / 2 else arb(1)).min(self._late(y)).min(arb(1))
 
-def _laplace_late(x: arb, y: arb, loss: arb) -> arb:
-    """Return [cosh x + (ε₀/2) cosh x/√(x² + y²)]/den, which bounds the ratio for all larger y too."""
-    return x.cosh() * (1 + loss / 2 / (x * x + y * y).sqrt()) / _laplace_den(x, loss)
+    def reach(self, t: arb) -> arb | None:
+        y = t * self.loss
+        return arb.pi() / self.loss - t if y <= arb.pi() / 2 else None
+
+    def far(self, t: arb) -> arb:
+        y = t * self.loss
+        late = self._late(y).min(arb(1))
+        return self._early(y).max(self._late(arb.pi() / 2)).min(late) if y <= arb.pi() / 2 else late
+
+    def _early(self, y: arb) -> arb:
+        """Return v(y), which decreases for 0 ≤ y ≤ π/2 and is a bound up to π − y.
+
+        |cosh(x + iy)|² = cosh²x − sin²y falls; (sinh²x + sin²y)/(x² + y²) falls because
+        x² sin 2y ≤ 2y sinh²x and y cos y ≤ sin y.
+        """
+        sine2 = y.sin() ** 2
+        first = (self.x.cosh() ** 2 - sine2).sqrt()
+        second = ((self.x.sinh() ** 2 + sine2) / (self.x**2 + y * y)).sqrt()
+        return (first + self.loss / 2 * second) / self._peak()
+
+    def _late(self, y: arb) -> arb:
+        """Return [cosh x + (ε₀/2) cosh x/√(x² + y²)]/peak, which bounds all larger y too."""
+        return self.x.cosh() * (1 + self.loss / 2 / (self.x**2 + y * y).sqrt()) / self._peak()
+
+    def _peak(self) -> arb:
+        return self.x.cosh() + self.loss / 2 * self.x.sinh() / self.x
 
 
 @dataclass(frozen=True)
@@ -140,21 +167,31 @@ class AtomFactor(Factor):
             (m * (s * t).exp() for t, m in _balls(self, ctx.prec)), acb(0) if isinstance(s, acb) else arb(0)
         )
 
-    def envelope(self, c: arb, t: arb) -> arb:
-        """Two atoms ±ε: |φ|² = 1 − 4p(1−p) sin²(tε) under the tilted p, falling until tε = π/2; else 1."""
+    def decay(self, c: arb, depth: float) -> Decay:  # noqa: ARG002
         if self.kind != "pure":
-            return arb(1)
-        y = t * ball(self.argument)
-        if not y <= arb.pi() / 2:
-            return arb(1)
-        p = 1 / (1 + (-(2 * c + 1) * ball(self.argument)).exp())
-        return (1 - 4 * p * (1 - p) * y.sin() ** 2).sqrt().min(arb(1))
-
-    def reach(self, t: arb) -> arb | None:
-        return arb.pi() / ball(self.argument) - t if self.kind == "pure" else None
+            return Decay()
+        odds = (-(2 * c + 1) * ball(self.argument)).exp()
+        return PairDecay(odds / (1 + odds) ** 2, ball(self.argument))
 
     def largest(self) -> Fraction | None:
         return self.number / self.argument if self.kind == "discrete_laplace" else self.argument
+
+
+@dataclass(frozen=True)
+class PairDecay(Decay):
+    """Two atoms ±ε of tilted masses p, 1 − p: |φ(t)|² = 1 − 4p(1−p) sin²(tε), of period π/ε."""
+
+    product: arb  #: p(1 − p)
+    loss: arb
+
+    def near(self, t: arb) -> arb:
+        y = t * self.loss
+        if not y <= arb.pi() / 2:
+            return arb(1)
+        return (1 - 4 * self.product * y.sin() ** 2).max(arb(0)).sqrt()
+
+    def reach(self, t: arb) -> arb | None:
+        return arb.pi() / self.loss - t
 
 
 @lru_cache(maxsize=256)
@@ -191,7 +228,7 @@ class DiscreteGaussianFactor(Factor):
             ratio = (growth - rate * (2 * k + 1)).exp()
             total += 2 * (-rate * k * k).exp() * (2 * arb.pi() * k * a).cos()
             if size * ratio < arb(2) ** -ctx.prec and ratio < arb(1) / 2:
-                return _blurred(total, 2 * size * ratio)
+                return blurred(total, 2 * size * ratio)
 
     def _direct(self, s: acb) -> acb:
         """Return Σ P(x) e^{sL(x)} over |x + Re(s)·shift| ≤ r; what is left out is bounded by a geometric series."""
@@ -206,29 +243,40 @@ class DiscreteGaussianFactor(Factor):
         edge = reach  # every dropped x is at least this far from −Re(s)·shift
         dropped = 2 * (-rate * edge * edge).exp() / (1 - (-rate * (2 * edge + 1)).exp())
         peak = (real * (real + 1) * mu2 / 2).exp()
-        return _blurred(total, dropped * peak) / discrete.gaussian_total(self.sigma)
+        return blurred(total, dropped * peak) / discrete.gaussian_total(self.sigma)
 
-    def envelope(self, c: arb, t: arb) -> arb:
-        """|M(c+iτ)/M(c)| ≤ Σ_k e^{−(τ−kp)²μ²/2}/w over the periods p = 2πσ²/shift, w ≤ 1 + 2Σ g_k cos.
+    def decay(self, c: arb, depth: float) -> Decay:  # noqa: ARG002
+        if self.sigma < 1:
+            return Decay()
+        return ThetaDecay(ball(self.sigma), self.shift)
 
-        For τ in [t, p − t] the terms pair off around the two nearest periods.
-        """
-        period = self._period()
-        if self.sigma < 1 or not 2 * t <= period:
+
+@dataclass(frozen=True)
+class ThetaDecay(Decay):
+    """|M(c+iτ)/M(c)| ≤ Σ_k e^{−(τ−kp)²μ²/2}/w with the period p = 2πσ²/shift and w ≤ 1 + 2Σ g_k cos.
+
+    For τ in [t, p − t] the terms pair off around the two nearest periods; p²μ²/2 = 2π²σ².
+    """
+
+    sigma: arb
+    shift: int
+
+    def near(self, t: arb) -> arb:
+        if not 2 * t <= self._period():
             return arb(1)
-        mu2 = ball(Fraction(self.shift) ** 2 / self.sigma**2)
-        rate = 2 * (arb.pi() * ball(self.sigma)) ** 2
+        mu2 = (self.shift / self.sigma) ** 2
+        rate = 2 * (arb.pi() * self.sigma) ** 2
         least = 1 - 2 * (-rate).exp() / (1 - (-3 * rate).exp())
         return (2 * (-t * t * mu2 / 2).exp() / (1 - (-rate).exp()) / least).min(arb(1))
-
-    def _period(self) -> arb:
-        return 2 * arb.pi() * ball(self.sigma) ** 2 / self.shift
 
     def reach(self, t: arb) -> arb | None:
         return self._period() - t
 
+    def _period(self) -> arb:
+        return 2 * arb.pi() * self.sigma**2 / self.shift
 
-def _blurred(value: acb, radius: arb) -> acb:
+
+def blurred(value: acb, radius: arb) -> acb:
     """Return the ball around `value` that holds everything within `radius` of it."""
     error = arb(0).union(radius).union(-radius)
     return value + (acb(error, error) if isinstance(value, acb) else error)

@@ -19,19 +19,20 @@ Bound = Callable[[Fraction], arb | None]  #: α ↦ a ball whose upper end bound
 def epsilon(bound: Bound, target: Fraction, orders: Iterable[Fraction] = ()) -> Fraction | None:
     """Return an ε ≥ 0 with δ(ε) ≤ target, proved at the best order found; None where no order has a bound.
 
-    `orders` are tried besides those of the search (the kinks of bounds given at some orders).
+    Without `orders` the best of all is sought; with them only they are tried.
     """
-
-    def at(order: Fraction) -> arb | None:
-        tau = bound(order)
-        if tau is None:
-            return None
-        a = ball(order)
-        return tau + (1 - 1 / a).log() - (ball(target).log() + a.log()) / (a - 1)
-
     with precision(160):
-        found = _least(at, orders)
+        found = _least(lambda order: epsilon_at(bound, target, order), orders)
         return None if found is None else max(Fraction(0), ceil_of(found))
+
+
+def epsilon_at(bound: Bound, target: Fraction, order: Fraction) -> arb | None:
+    """Return ε(target) as one order bounds it."""
+    tau = bound(order)
+    if tau is None:
+        return None
+    a = ball(order)
+    return tau + (1 - 1 / a).log() - (ball(target).log() + a.log()) / (a - 1)
 
 
 def delta(bound: Bound, epsilon: Fraction, orders: Iterable[Fraction] = ()) -> Fraction | None:
@@ -50,7 +51,13 @@ def delta(bound: Bound, epsilon: Fraction, orders: Iterable[Fraction] = ()) -> F
 
 
 def _least(value: Callable[[Fraction], arb | None], orders: Iterable[Fraction]) -> arb | None:
-    """Return the least value found over `orders` and over α = 1 + e^x, by a scan and golden sections in x."""
+    """Return the least value at the given orders, or at the best order where none are given."""
+    tried = [value(order) for order in (tuple(orders) or _best(value))]
+    return min((found for found in tried if found is not None), key=lambda found: float(found.mid()), default=None)
+
+
+def _best(value: Callable[[Fraction], arb | None]) -> tuple[Fraction, ...]:
+    """Return the order α = 1 + e^x of the least value, by a scan and golden sections in x."""
     cache: dict[float, float] = {}
 
     def height(x: float) -> float:
@@ -59,10 +66,7 @@ def _least(value: Callable[[Fraction], arb | None], orders: Iterable[Fraction]) 
             cache[x] = math.inf if found is None or not found.is_finite() else float(found.mid())
         return cache[x]
 
-    grid = [step / 2 for step in range(-60, 121)]
-    best = min(grid, key=height)
-    if height(best) == math.inf:
-        return None
+    best = min((step / 2 for step in range(-60, 121)), key=height)
     low, high, golden = best - 0.5, best + 0.5, (math.sqrt(5) - 1) / 2
     for _ in range(44):
         a, b = high - golden * (high - low), low + golden * (high - low)
@@ -70,8 +74,7 @@ def _least(value: Callable[[Fraction], arb | None], orders: Iterable[Fraction]) 
             high = b
         else:
             low = a
-    tried = [value(order) for order in (_order(min(cache, key=height)), *orders)]
-    return min((found for found in tried if found is not None), key=lambda found: float(found.mid()))
+    return (_order(min(cache, key=height)),)
 
 
 def _order(x: float) -> Fraction:

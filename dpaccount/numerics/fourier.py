@@ -1,0 +1,389 @@
+"""Certified tilted Fourier inversion of a privacy-loss transform.
+
+With M(s) = E_P e^{sL} and any c > 0, δ(ε) = (1/2πi) ∫_{Re s = c} M(s) e^{−sε}/(s(s+1)) ds. The trapezoid rule of
+step h = 2π/D on that line is exact up to aliasing (Poisson summation of e^{cε}δ(ε)):
+
+    S = e^{−cε}(h/π)[F₀/2 + Σ_{n≥1} Re(F_n e^{−inhε})] = δ(ε) + Σ_{m≥1} e^{cmD}δ(ε+mD) + Σ_{m≥1} e^{−cmD}δ(ε−mD)
+
+with F_n = M(c+inh)/((c+inh)(c+inh+1)). All terms are nonnegative and bounded by the Chernoff bound
+δ(y) ≤ M(s)e^{−sy}κ(s), κ(s) = s^s/(s+1)^{s+1} (the maximum of (1 − e^{−x})e^{−sx}), and by the complement
+δ(y) = 1 − e^y + e^y δ_rev(−y), M_rev(s) = M(−1 − s):
+
+    right sum ∈ [0, 𝓡],  𝓡 = M(s)κ(s)e^{−sε} w/(1−w), w = e^{−(s−c)D}, s > c;
+    left sum − Λ ∈ [0, 𝓛],  Λ = r/(1−r) − e^ε r′/(1−r′), r = e^{−cD}, r′ = e^{−(c+1)D},
+    𝓛 = M(−1−v)κ(v)e^{(1+v)ε} w/(1−w), w = e^{−(c+1+v)D}, v > 0.
+
+What the sum leaves out beyond T is at most τ = e^{−cε}M(c)/π · ∫_T^∞ E(t)/t² dt for a proved decay E of |M(c+it)/M(c)|.
+The contour, the step and T are chosen in floats; a bad choice widens the enclosure, never breaks it.
+(Fourier accounting: Koskela, Jälkö & Honkela 2020; Gopi, Lee & Wutschitz 2021; Zhu, Dong & Wang 2022.)
+
+Where the decay is too slow, an extra Gaussian pair of small μ = m is composed in. That only raises δ, and by
+at most δ_m(0)·E e^{−(L−ε)/2 − (L−ε)²/(2m²)}, whose transform is M itself times a Gaussian (`_excess`).
+"""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+
+from flint import acb, acb_mat, arb
+
+from dpaccount.numerics import saddle
+from dpaccount.numerics.balls import ball, between, ceil_of, floor_of, precision
+from dpaccount.numerics.factors import Decay, Factor
+from dpaccount.numerics.solve import Ends, solve
+
+Counted = Sequence[tuple[Factor, int]]
+
+
+@dataclass(frozen=True)
+class Product:
+    """A product of transforms: μ² of all Gaussians together, and counted factors."""
+
+    mu2: Ends
+    pairs: tuple[tuple[Factor, int], ...]
+
+    def log_m(self, s: float) -> float:
+        """Return an estimate of log M(s)."""
+        half = float(self.mu2[1]) / 2
+        return s * (s + 1) * half + sum(factor.log_m(s, count) for factor, count in self.pairs)
+
+    def value(self, s: arb) -> arb:
+        """Return M(s) for real s."""
+        found = (s * (s + 1) * between(*self.mu2) / 2).exp()
+        for factor, count in self.pairs:
+            found *= factor.value(s) ** count
+        return found
+
+
+@dataclass(frozen=True)
+class Contour:
+    """The free parameters: the line Re s = c, the period D, Chernoff orders s and v, the smoothing m², the cut T."""
+
+    c: float
+    period: float
+    right: float
+    left: float
+    smooth: Fraction
+    cut: float
+    bits: int
+
+    @property
+    def nodes(self) -> int:
+        """Return how many nodes the sum has, n = 0 included."""
+        return math.ceil(self.cut * self.period / (2 * math.pi)) + 1
+
+
+EASY_SECONDS = 1.5  #: of node evaluations (a rough estimate) up to which no smoothing is considered
+MOST_SECONDS = 6.0  #: and up to which a contour is considered at all
+
+
+def kappa(s: float) -> float:
+    """Return log κ(s) = s log s − (s+1) log(s+1), an estimate."""
+    return s * math.log(s) - (s + 1) * math.log(s + 1)
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """Float estimates at the wanted point: ε, log δ(ε), and the saddle."""
+
+    epsilon: float
+    log_delta: float
+    c: float
+
+
+def estimate_epsilon(product: Product, log_delta: float) -> Estimate:
+    """Return the estimate for ε(δ), at least 0."""
+    epsilon, c = saddle.guess(product.log_m, log_delta)
+    if epsilon > 0:
+        return Estimate(epsilon, log_delta, c)
+    return estimate_delta(product, 0.0)
+
+
+def estimate_delta(product: Product, epsilon: float) -> Estimate:
+    """Return the estimate for δ(ε)."""
+    c = saddle.saddle(product.log_m, epsilon)
+    found = saddle.at(product.log_m, c)
+    return Estimate(epsilon, min(found[1] if found else -1e4, 0.0), c)
+
+
+def contour(product: Product, at: Estimate, digits: float, gap: float) -> Contour | None:
+    """Return a good contour for about `digits` digits of δ near `at`; None where every one costs too much.
+
+    `gap` is the width in ε that smoothing may cost where the decay is too slow without.
+    """
+    tolerance = at.log_delta - digits * math.log(10)
+    best = min(
+        (found for scale in (1.0, 0.8, 0.65, 0.5, 0.4, 0.3) if (found := _line(product, at, at.c * scale, tolerance))),
+        default=None,
+    )
+    if best is None:
+        return None
+    _, c, period, right, left = best
+    reach = _reach(product, c, at, tolerance)
+    lost = max(reach - tolerance, 0.0)
+    loss = -math.log(-math.expm1(-c * period)) - c * period if c * period < 700 else -1e300
+    count = max((n for _, n in product.pairs), default=1)
+    bits = int((max(lost, loss - tolerance) + 12) / math.log(2)) + count.bit_length() + 32
+    plain, smooth = Fraction(0), _smoothing(c, gap)
+    for extra, patience in ((plain, EASY_SECONDS), (smooth, MOST_SECONDS), (plain, MOST_SECONDS)):
+        cut = _cut(product, c, extra, reach - tolerance, period, patience)
+        if cut is not None:
+            return Contour(c, period, right, left, extra, cut, bits)
+    return None
+
+
+def _reach(product: Product, c: float, at: Estimate, tolerance: float) -> float:
+    """Return log of e^{−cε}M(c), the size of the terms without their decay."""
+    return max(product.log_m(c) - c * at.epsilon, tolerance + 1)
+
+
+def _line(
+    product: Product, at: Estimate, c: float, tolerance: float
+) -> tuple[float, float, float, float, float] | None:
+    """Return (cost, c, D, s, v) with the least D that brings the aliasing below the tolerance."""
+    low, high = at.epsilon * 0.95 - 1e-3, at.epsilon * 1.05 + 1e-3
+    rights = []
+    for step in range(16):
+        s = c * (1.1 + 0.25 * 1.5**step)
+        bound = product.log_m(s) + kappa(s) - s * low
+        rights.append(((bound - tolerance) / (s - c), s))
+    lefts = []
+    for step in range(16):
+        v = at.c * 0.1 * 1.7**step
+        bound = product.log_m(-1 - v) + kappa(v) + (1 + v) * high
+        lefts.append(((bound - tolerance) / (c + 1 + v), v))
+    finite = [[x for x in side if math.isfinite(x[0])] for side in (rights, lefts)]
+    if not all(finite):
+        return None
+    (d_right, s), (d_left, v) = min(finite[0]), min(finite[1])
+    period = max(d_right, d_left, 1e-12) * 1.01
+    step = 1e-3 * c
+    bend = (product.log_m(c + step) - 2 * product.log_m(c) + product.log_m(c - step)) / step**2
+    depth = max(product.log_m(c) - c * at.epsilon - tolerance, 1.0)
+    return period * math.sqrt(depth) / math.sqrt(max(bend, 1e-300)), c, period, s, v
+
+
+def _smoothing(c: float, gap: float) -> Fraction:
+    """Return m² so that the excess moves ε by about a third of `gap`: the density of L at ε is about (c+1)|δ′|."""
+    return Fraction(gap / (2 * (c + 1)))
+
+
+def _seconds(product: Product, nodes: int) -> float:
+    """Return roughly what evaluating the factors at so many nodes costs."""
+    return nodes * 1e-5 * (1 + sum(_weight(factor) for factor, _ in product.pairs))
+
+
+def _weight(factor: Factor) -> float:
+    return float(factor.work())
+
+
+def _cut(
+    product: Product, c: float, smooth: Fraction, depth: float, period: float, patience: float
+) -> float | None:
+    """Return the least T (in floats) that leaves less than e^−depth of the sum; None if it costs too much."""
+    most = patience / _seconds(product, 1) * 2 * math.pi / period
+    decays = Decays(product, arb(c), smooth, depth)
+    with precision(64):
+        if decays.log_tail(most) > -depth:
+            return None
+        low, high = 0.0, most
+        start = 2 * math.pi / period
+        while start < most and decays.log_tail(start) > -depth:
+            low = start
+            start *= 2
+        high = min(start, most)
+        for _ in range(12):
+            middle = (low + high) / 2
+            if middle > 0 and decays.log_tail(middle) <= -depth:
+                high = middle
+            else:
+                low = middle
+    return high
+
+
+class Decays:
+    """The decay of a whole product along Re s = c, and the integral of it over t² that truncation costs."""
+
+    def __init__(self, product: Product, c: arb, smooth: Fraction, depth: float) -> None:
+        self.mu2 = product.mu2[0] + smooth
+        share = depth + 5
+        self.parts: list[tuple[Decay, int]] = [
+            (factor.decay(c, share / count), count) for factor, count in product.pairs
+        ]
+
+    def tail(self, t: arb, step: arb) -> arb:
+        """Return a bound on h·Σ_{nh>t} E(nh)/(nh)²: E(t)/t up to where `near` ends, the far bound from there on."""
+        ends = [end for decay, _ in self.parts if (end := decay.reach(t)) is not None]
+        end = min(ends, key=lambda x: float(x.mid())) if ends else None
+        if end is None or not end > 2 * t + step:
+            return self._product(t, near=False) / t
+        return self._product(t, near=True) / t + self._product(end, near=False) / (end - step)
+
+    def gaussian(self, t: arb) -> arb:
+        """Return the part of the decay that the Gaussians alone prove."""
+        return (-t * t * ball(self.mu2) / 2).exp()
+
+    def _product(self, t: arb, *, near: bool) -> arb:
+        found = self.gaussian(t)
+        for decay, count in self.parts:
+            found *= (decay.near(t) if near else decay.far(t)) ** count
+        return found
+
+    def log_tail(self, t: float) -> float:
+        """Return an estimate of log(tail/π)."""
+        value = self.tail(arb(t), arb(0))
+        return float((value / arb.pi()).log().mid()) if value > 0 else -1e300
+
+
+class Inversion:
+    """A stored sum for one product and contour; `curve(ε)` returns a ball around δ(ε)."""
+
+    def __init__(self, product: Product, chosen: Contour, depth: float) -> None:
+        self.chosen = chosen
+        with precision(chosen.bits):
+            self.c, self.period = arb(chosen.c), arb(chosen.period)
+            self.h = 2 * arb.pi() / self.period
+            s, v = arb(chosen.right), arb(chosen.left)
+            count = chosen.nodes
+            mu2 = between(*product.mu2) + ball(chosen.smooth)
+            values = _transform(product, mu2, self.c, self.h, count)
+            self.at_c = values[0].real
+            points = [acb(self.c, n * self.h) for n in range(count)]
+            self.sum = Trigonometric([value / (p * (p + 1)) for value, p in zip(values, points, strict=True)])
+            self.bump = Trigonometric(values) if chosen.smooth else None
+            extra = ball(chosen.smooth)
+            self.right = product.value(s) * (s * (s + 1) * extra / 2).exp() * _kappa(s)
+            self.left = product.value(-1 - v) * (v * (v + 1) * extra / 2).exp() * _kappa(v)
+            self.cut = self.h * (count - 1)
+            decays = Decays(product, self.c, chosen.smooth, depth)
+            self.tail = decays.tail(self.cut, self.h).upper()
+            self.bump_tail = _gaussian_tail(ball(chosen.smooth), self.cut) if chosen.smooth else arb(0)
+
+    def curve(self, epsilon: Fraction) -> arb:
+        """Return a ball around δ(ε)."""
+        with precision(self.chosen.bits):
+            at = ball(epsilon)
+            tilt = (-self.c * at).exp()
+            total = tilt * self.h / arb.pi() * self.sum.at(self.h * at)
+            alias, right, left = self._aliases(at)
+            missing = (tilt * self.at_c * self.tail / arb.pi()).upper()
+            low = total - alias - right - left - missing
+            high = total - alias + missing
+            if self.bump is not None:
+                low -= self._excess(at, tilt)
+            return _within_unit(low, high)
+
+    def chernoff(self, target: Fraction) -> Fraction:
+        """Return an ε with δ(ε) ≤ target, by δ(ε) ≤ M(c)κ(c)e^{−cε}."""
+        with precision(self.chosen.bits):
+            return ceil_of(((self.at_c * _kappa(self.c)).log() - ball(target).log()) / self.c)
+
+    def _aliases(self, at: arb) -> tuple[arb, arb, arb]:
+        """Return Λ and the upper ends 𝓡, 𝓛."""
+        s, v = arb(self.chosen.right), arb(self.chosen.left)
+        r, r1 = (-self.c * self.period).exp(), (-(self.c + 1) * self.period).exp()
+        alias = r / (1 - r) - at.exp() * r1 / (1 - r1)
+        w = (-(s - self.c) * self.period).exp()
+        right = self.right * (-s * at).exp() * w / (1 - w)
+        w = (-(self.c + 1 + v) * self.period).exp()
+        left = self.left * ((1 + v) * at).exp() * w / (1 - w)
+        return alias, right.upper(), left.upper()
+
+    def _excess(self, at: arb, tilt: arb) -> arb:
+        """Return a bound on what the smoothing adds: δ_m(0)·E e^{−x/2 − x²/(2m²)}, x = L − ε.
+
+        For the Gaussian loss W of μ = m, E(1 − e^{−x−W})₊ − (1 − e^{−x})₊ ≤ δ_m(0)·e^{−x/2}·e^{−x²/(2m²)}: by
+        e^{−u/2}δ_m(u) = e^{−m²/8} ∫₀^∞ 2 sinh(y/2) φ((u+y)/m)/m dy for u = |x|, and φ((u+y)/m) ≤ √(2π) φ(u/m) φ(y/m).
+        Its transform is (m e^{m²/8}/√2π) ∫ M_m(c+it) e^{−(c+it)ε} dt; aliases of a nonnegative function only add.
+        """
+        smooth = ball(self.chosen.smooth)
+        m = smooth.sqrt()
+        peak = (m / (2 * arb(2).sqrt())).erf()  # δ_m(0) = 2Φ(m/2) − 1
+        whole = 2 * self.h * self.bump.at(self.h * at) if self.bump is not None else arb(0)
+        missing = 2 * self.at_c * self.bump_tail
+        return (peak * m * (smooth / 8).exp() / (2 * arb.pi()).sqrt() * tilt * (whole + missing)).upper()
+
+
+def _within_unit(low: arb, high: arb) -> arb:
+    """Return the ball of [low, high] cut to [0, 1]; an end that is not finite says nothing."""
+    bottom = low.max(arb(0)).min(arb(1)) if low.is_finite() else arb(0)
+    top = high.min(arb(1)).max(arb(0)) if high.is_finite() else arb(1)
+    return bottom.union(top)
+
+
+def _gaussian_tail(smooth: arb, cut: arb) -> arb:
+    """Return a bound on ∫_T^∞ e^{−m²t²/2} dt ≤ e^{−m²T²/2}/(m²T), which also bounds the sum beyond T."""
+    return (-smooth * cut * cut / 2).exp() / (smooth * cut)
+
+
+def _kappa(s: arb) -> arb:
+    return (s * s.log() - (s + 1) * (s + 1).log()).exp()
+
+
+def _transform(product: Product, mu2: arb, c: arb, h: arb, count: int) -> list[acb]:
+    """Return the whole transform at c + inh, n < count."""
+    found = []
+    for n in range(count):
+        s = acb(c, n * h)
+        found.append((s * (s + 1) * mu2 / 2).exp())
+    for factor, times in product.pairs:
+        values = factor.nodes(c, h, count)
+        found = [a * b**times for a, b in zip(found, values, strict=True)]
+    return found
+
+
+class Trigonometric:
+    """½F₀ + Σ_{n≥1} Re(F_n e^{−inx}), the exponentials computed directly for two scales of n.
+
+    Powers of a ball on the unit circle by repeated multiplication would lose half a bit each.
+    """
+
+    def __init__(self, terms: list[acb]) -> None:
+        self.block = max(1, math.isqrt(len(terms)))
+        padded = [terms[0] / 2, *terms[1:]]
+        padded += [acb(0)] * (-len(padded) % self.block)
+        self.rows = len(padded) // self.block
+        self.matrix = acb_mat(self.rows, self.block, padded)
+
+    def at(self, x: arb) -> arb:
+        """Return the sum at x."""
+        inner = acb_mat(self.block, 1, [acb(0, -n * x).exp() for n in range(self.block)])
+        parts = (self.matrix * inner).entries()
+        outer = acb_mat(1, self.rows, [acb(0, -m * self.block * x).exp() for m in range(self.rows)])
+        return (outer * acb_mat(self.rows, 1, parts)).entries()[0].real
+
+
+def epsilon(product: Product, target: Fraction, log_target: float, gap: Fraction, digits: float) -> Ends | None:
+    """Return an enclosure of ε(target), 0 < target < 1; None where no contour is affordable."""
+    at = estimate_epsilon(product, log_target)
+    for _ in range(3):
+        width = Fraction(max(at.epsilon, 1.0)) * gap
+        chosen = contour(product, at, digits, float(width))
+        if chosen is None:
+            return None
+        stored = Inversion(product, chosen, -at.log_delta + digits * math.log(10) + 30)
+        curve = stored.curve
+        if ceil_of(curve(Fraction(0))) <= target:
+            return Fraction(0), Fraction(0)
+        fine = Fraction(max(at.epsilon, 1e-3)) / Fraction(10) ** int(digits - 2)
+        hint = (Fraction(at.epsilon), Fraction(at.epsilon * 1.01))
+        low, high = solve(curve, target, Fraction(0), stored.chernoff(target), fine, hint)
+        middle = float(low + high) / 2
+        if high - low <= width or abs(middle - at.epsilon) <= 0.02 * middle:
+            return low, high
+        at = Estimate(middle, log_target, saddle.saddle(product.log_m, middle))
+    return low, high
+
+
+def delta(product: Product, at: Fraction, gap: Fraction, digits: float) -> Ends | None:
+    """Return an enclosure of δ(ε); None where no contour is affordable."""
+    near = estimate_delta(product, float(at))
+    chosen = contour(product, near, digits, float(gap) / (near.c + 1))
+    if chosen is None:
+        return None
+    value = Inversion(product, chosen, -near.log_delta + digits * math.log(10) + 30).curve(at)
+    return floor_of(value), ceil_of(value)
+
+
+__all__ = ["Contour", "Inversion", "Product", "contour", "delta", "epsilon"]
