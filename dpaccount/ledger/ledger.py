@@ -176,8 +176,11 @@ class Ledger:
         unit, total = next(step for step in after if not self.budget.fits(step[1]))
         names = zip(self.budget.measure.amounts, total, strict=True)
         sums = ", ".join(f"{name} {printed(amount, up=True)}" for name, amount in names)
-        budget = f"(ε {shown(self.budget.epsilon)}, δ {shown(self.budget.delta)})"
-        return f"the charge would bring unit {unit} to {sums}, beyond the budget {budget}"
+        epsilon = printed(self.budget.measure.epsilon(total, self.budget.delta).upper, up=True)
+        at = f"ε {epsilon} at δ {shown(self.budget.delta)} ({sums})"
+        return (
+            f"the charge would bring unit {unit} to {at}, beyond the budget's ε {shown(self.budget.epsilon)}"
+        )
 
     def _receipt(self, theorem: Theorem, entry: int, key: str | None) -> Receipt:
         """Return the receipt of a committed charge: one per entry, however often its key is charged."""
@@ -212,6 +215,14 @@ class Ledger:
             charge = rows.keyed(key)
             kept = None if charge is None else rows.about(charge.number, RELEASE)
         return None if kept is None else _facts(kept)
+
+    def lost(self, key: str) -> bool:
+        """Say whether drawing began for this key and its release was never kept: it needs a new key."""
+        with self._store.reading() as rows:
+            charge = rows.keyed(key)
+            if charge is None or rows.about(charge.number, RELEASE) is not None:
+                return False
+            return rows.about(charge.number, DRAWING) is not None
 
     def begin_release(self, entry: int) -> None:
         """Mark durably that the noise of charge `entry` is being drawn; a keyed receipt does so by itself.

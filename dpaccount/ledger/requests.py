@@ -92,7 +92,7 @@ def _reach(fact: Private, cover: Cover | None) -> Cover | None:
 
 def _within_range(cover: Cover) -> Cover:
     if cover[1] > LAST_UNIT:
-        raise InputError(f"a cover ends at unit {cover[1]:.3e}; units go up to 2^63 - 2".replace("e+", "e"))
+        raise InputError("a cover ends beyond the units of a ledger; they go up to 2^63 - 2")
     return cover
 
 

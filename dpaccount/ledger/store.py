@@ -80,6 +80,13 @@ class Rows:
         self._connection = connection
         self._name = name
 
+    def check(self) -> None:
+        """Refuse a database that is no ledger, or that holds code (triggers, views) beside one."""
+        code = "SELECT count(*) FROM sqlite_master WHERE type IN ('trigger', 'view')"
+        if self._connection.exec_driver_sql(code).scalar():
+            raise LedgerError(f"{self._name} holds triggers or views; a ledger has none")
+        self.head()
+
     def head(self) -> tuple[int, str]:
         """Return the number and digest that the last entry should have."""
         rows = self._connection.execute(select(_HEAD)).all()
@@ -175,8 +182,9 @@ class Store:
     """One ledger's file, open; threads may share it, and a forked process opens its own connection."""
 
     def __init__(self, path: Path) -> None:
-        self._path = path
-        self._engine = _engine(path)
+        self._name = str(path)
+        self._path = path.absolute()  # the working directory may change
+        self._engine = _engine(self._path)
         self._process = os.getpid()
 
     @classmethod
@@ -210,7 +218,7 @@ class Store:
         store = cls(path)
         try:
             with store.reading() as rows:
-                rows.head()
+                rows.check()
         except LedgerError:
             store.close()
             raise
@@ -239,9 +247,9 @@ class Store:
             self._engine, self._process = _engine(self._path), os.getpid()
         try:
             with self._engine.connect().execution_options(begin=begin) as connection, connection.begin():
-                yield Rows(connection, str(self._path))
+                yield Rows(connection, self._name)
         except DBAPIError as error:
-            raise LedgerError(f"{self._path} {_trouble(error)}") from None
+            raise LedgerError(f"{self._name} {_trouble(error)}") from None
 
 
 _TROUBLE: Final = {
@@ -329,7 +337,7 @@ def _sync(folder: Path) -> None:
 
 
 def _engine(path: Path) -> Engine:
-    name = f"file:{quote(str(path.absolute()))}?mode=rw"  # rw: never makes a file
+    name = f"file:{quote(str(path))}?mode=rw"  # rw: never makes a file
 
     def connect() -> sqlite3.Connection:
         connection = sqlite3.connect(
@@ -338,6 +346,7 @@ def _engine(path: Path) -> Engine:
         # what is not UTF-8 is for `verify` to find, not for the driver to stumble over
         connection.text_factory = lambda raw: raw.decode("utf-8", "surrogateescape")
         connection.execute("PRAGMA synchronous=FULL")
+        connection.execute("PRAGMA fullfsync=ON")  # macOS: flush the disk's own cache too
         return connection
 
     engine = create_engine("sqlite+pysqlite://", creator=connect, poolclass=QueuePool)
