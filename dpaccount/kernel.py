@@ -156,7 +156,9 @@ class Theorem:
         """Refuse changes."""
         raise RuleError("a Theorem cannot be changed; apply a rule to it")
 
-    __delattr__ = __setattr__  # type: ignore[assignment]
+    def __delattr__(self, name: str) -> NoReturn:
+        """Refuse changes."""
+        raise RuleError("a Theorem cannot be changed; apply a rule to it")
 
     def __reduce_ex__(self, protocol: object) -> NoReturn:
         """Refuse pickling and copying: a theorem travels as a derivation, and is checked on arrival."""

@@ -1,0 +1,109 @@
+from decimal import Decimal
+from fractions import Fraction
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from dpaccount.errors import InputError
+from dpaccount.exact import Enclosure, canonical, parse_json, parse_toml, printed, read_number, shown
+
+fractions = st.fractions(min_value=Fraction(-(10**9)), max_value=Fraction(10**9))
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        ("0.1", Fraction(1, 10)),
+        ("1e-300", Fraction(1, 10**300)),
+        ("1e18", Fraction(10**18)),
+        ("-2.50", Fraction(-5, 2)),
+    ],
+)
+def test_decimals_are_read_exactly(text, value):
+    assert read_number(text) == value
+
+
+@pytest.mark.parametrize(
+    "text", ["nan", "inf", "-Infinity", "0x1", "", "1_000", "1e5001", "1e-99999999", "1" * 401, "1/2", "١"]
+)
+def test_other_numbers_are_refused(text):
+    with pytest.raises(InputError):
+        read_number(text)
+
+
+@given(fractions)
+def test_printed_bounds_lie_outside_as_double_and_as_text(value):
+    lower, upper = printed(value, up=False), printed(value, up=True)
+    assert Fraction(lower) <= value <= Fraction(upper)
+    assert Fraction(repr(lower)) <= value <= Fraction(repr(upper))
+    assert upper - lower <= 1e-15 * max(1, abs(float(value)))
+
+
+def test_beyond_the_doubles_bounds_are_decimal_strings():
+    tiny = Fraction(1, 3 * 10**320)
+    lower, upper = printed(tiny, up=False), printed(tiny, up=True)
+    assert isinstance(lower, str)
+    assert Fraction(Decimal(lower)) < tiny < Fraction(Decimal(upper))
+    assert printed(float("inf"), up=True) == "inf"
+
+
+@given(fractions)
+def test_shown_is_exact(value):
+    text = shown(value)
+    assert Fraction(text) == value
+
+
+def test_enclosures_refuse_nan_and_crossed_ends():
+    with pytest.raises(ValueError, match="enclosure"):
+        Enclosure(Fraction(0), float("nan"))
+    with pytest.raises(ValueError, match="enclosure"):
+        Enclosure(Fraction(2), Fraction(1))
+    assert Fraction(1) in Enclosure(Fraction(1), Fraction(1))
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        '{"a": 1, "a": 2}', '{"a": NaN}', '{"a": Infinity}', "{} {}", "[" * 100 + "]" * 100, '{"a": 1e9999}',
+        '"\\ud800"', b"\xff", "", "[1,]", "[" * 5000 + "]" * 5000, "[1" + "0" * 5000 + "]",
+    ],
+)  # fmt: skip
+def test_malformed_json_is_one_sentence_with_the_file(text):
+    with pytest.raises(InputError, match=r"events\.json: ") as caught:
+        parse_json(text, "events.json")
+    assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    "text", ["a = nan", "a = inf", "a = 1\na = 2", "a = ", "a = 1e9999", b"\xff", "a = " + "[" * 2000]
+)
+def test_malformed_toml_is_one_sentence_with_the_file(text):
+    with pytest.raises(InputError, match=r"claim\.toml: "):
+        parse_toml(text, "claim.toml")
+
+
+def test_places_name_where_a_value_stands():
+    place = parse_json('{"events": [{"sigma": -1}]}', "e.json")
+    sigma = place.table(("events",))["events"].child(0).child("sigma")
+    with pytest.raises(InputError, match=r"e\.json: /events/0/sigma: .*above 0"):
+        sigma.positive()
+    with pytest.raises(InputError, match="unknown key 'events'; known here: delta"):
+        place.table(("delta",))
+
+
+@pytest.mark.parametrize(("text", "whole"), [("1e18", 10**18), ("100.0", 100), ("7", 7)])
+def test_integer_valued_spellings_count_as_integers(text, whole):
+    assert parse_json(text, "n").integer() == whole
+
+
+@pytest.mark.parametrize("text", ["true", "1.5", '"3"', "null"])
+def test_other_values_are_not_integers(text):
+    with pytest.raises(InputError):
+        parse_json(text, "n").integer()
+
+
+def test_canonical_json_is_sorted_and_tight():
+    assert canonical({"b": 1, "a": "é"}) == '{"a":"é","b":1}'.encode()
+    with pytest.raises(ValueError, match="JSON"):
+        canonical(float("nan"))

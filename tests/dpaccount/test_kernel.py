@@ -1,0 +1,391 @@
+"""Every rule: what it gives, and that it refuses when a side condition is false."""
+
+import copy
+import pickle
+from fractions import Fraction
+
+import mpmath
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from dpaccount import checker
+from dpaccount.curves import Approximate, Gdp, Lattice, Pure, Zcdp
+from dpaccount.derivation import hypotheses, leaves, write
+from dpaccount.errors import RuleError
+from dpaccount.kernel import (
+    ADD_REMOVE,
+    REPLACE_ONE,
+    Covered,
+    Private,
+    Shifts,
+    Stable,
+    Theorem,
+    assume_ball,
+    assume_clipped,
+    assume_covers,
+    assume_points,
+    assume_rank_one,
+    assume_tree,
+    assume_view,
+    differences,
+    linear,
+)
+from dpaccount.rules import (
+    billboard,
+    compose,
+    discrete_gaussian,
+    gaussian,
+    laplace,
+    lattice_gaussian,
+    local,
+    nodes,
+    parallel,
+    post_process,
+    symmetric_gaussian,
+    to_approximate,
+    to_gdp,
+    to_zcdp,
+)
+
+F = Fraction
+ZERO, HALF, ONE, NINE = F(0), F(1, 2), F(1), F(9)
+
+
+def clipped(relation=REPLACE_ONE, low=ZERO, high=ONE, query="q"):
+    return assume_clipped(query, low, high, relation, "test")
+
+
+def pure(epsilon=ONE, query="q", relation=REPLACE_ONE):
+    return laplace(linear(clipped(relation, query=query)), 1 / epsilon, None, f"key-{query}")
+
+
+def gdp(mu_squared=ONE, query="q"):
+    return gaussian(linear(assume_ball(query, F(1, 2), REPLACE_ONE, "test")), 1 / mu_squared, f"key-{query}")
+
+
+def zcdp(rho=HALF, query="q"):
+    return discrete_gaussian(
+        linear(assume_ball(query, F(1, 2), REPLACE_ONE, "t")), 1 / (2 * rho), F(1, 8), "k"
+    )
+
+
+def lattice(variance=NINE, query="q"):
+    points = assume_points(query, [(0, 0), (1, 0), (0, 1)], REPLACE_ONE, "test")
+    return lattice_gaussian(differences(points), variance, f"key-{query}")
+
+
+def refuses(rule, *arguments, match=None):
+    with pytest.raises(RuleError, match=match):
+        rule(*arguments)
+
+
+def accepted_by_checker(theorem):
+    facts = checker.check_derivation(write(theorem))
+    return facts[-1]
+
+
+# ------------------------------------------------------------------ hypotheses and sensitivity
+
+
+def test_replace_one_moves_by_the_width_and_add_remove_by_the_magnitude():
+    assert linear(clipped(low=F(-1), high=F(3))).conclusion == Stable("q", "l1", F(4), REPLACE_ONE)
+    assert linear(clipped(ADD_REMOVE, F(-1), F(3))).conclusion == Stable("q", "l1", F(3), ADD_REMOVE)
+
+
+def test_a_ball_moves_by_its_diameter_or_its_radius():
+    assert linear(assume_ball("q", F(3), REPLACE_ONE, "t")).conclusion.bound == 36
+    assert linear(assume_ball("q", F(3), ADD_REMOVE, "t")).conclusion.bound == 9
+
+
+def rank_one_without_corner(v, y):
+    whole = np.append(v, y)
+    matrix = np.outer(whole, whole)
+    matrix[-1, -1] = 0
+    return matrix
+
+
+@pytest.mark.parametrize("reward", [F(0), F(1, 2), F(9, 10), ONE, F(3, 2), F(5)])
+def test_rank_one_bound_holds_and_is_attained(reward):
+    """Independent search: random vectors of norms up to 1, at and off the boundary."""
+    bound = float(linear(assume_rank_one("q", reward, REPLACE_ONE, "t")).conclusion.bound)
+    rng = np.random.default_rng(5)
+    b = float(reward)
+    best = 0.0
+    for _ in range(4000):
+        v, w = rng.normal(size=(2, 2))
+        v, w = v / np.linalg.norm(v), w / np.linalg.norm(w)
+        if rng.random() < 0.3:
+            v, w = v * rng.random(), w * rng.random()
+        y, z = rng.choice([-b, b, b * rng.uniform(-1, 1)], 2)
+        best = max(
+            best, float(np.linalg.norm(rank_one_without_corner(v, y) - rank_one_without_corner(w, z)) ** 2)
+        )
+    cosine = min(b * b, 1.0)
+    v, w = np.array([1.0, 0.0]), np.array([cosine, np.sqrt(1 - cosine**2)])
+    attained = np.linalg.norm(rank_one_without_corner(v, b) - rank_one_without_corner(w, -b)) ** 2
+    assert best <= bound * (1 + 1e-12)
+    assert attained == pytest.approx(bound, rel=1e-12)
+
+
+def test_points_move_by_all_their_differences():
+    basis = [(1, 0), (-1, 0), (0, 1), (0, -1), (0, 0)]
+    fact = differences(assume_points("q", basis, REPLACE_ONE, "t")).conclusion
+    assert fact == Shifts("q", ((), (1,), (1, 1), (2,)), REPLACE_ONE)
+    single = differences(assume_points("q", basis, ADD_REMOVE, "t")).conclusion
+    assert single.shifts == ((), (1,))
+    assert linear(assume_points("q", basis, REPLACE_ONE, "t")).conclusion.bound == 4
+
+
+def test_covers_count_what_one_unit_meets():
+    fact = assume_covers("q", [(1, 4), (5, 8), (1, 8), (8, 9)], "t").conclusion
+    assert fact == Covered("q", 4, 3, (1, 9))
+
+
+@given(st.integers(1, 3000))
+def test_a_tree_is_the_sum_of_its_nodes(rounds):
+    fact = assume_tree("q", rounds, "t").conclusion
+    every = [
+        (k * 2**j + 1, (k + 1) * 2**j) for j in range(rounds.bit_length()) for k in range(rounds // 2**j)
+    ]
+    assert fact == assume_covers("q", every, "t").conclusion
+
+
+@pytest.mark.parametrize(
+    ("rule", "arguments"),
+    [
+        (assume_points, ("q", [], REPLACE_ONE, "t")),
+        (assume_points, ("q", [(1,), (1, 2)], REPLACE_ONE, "t")),
+        (assume_points, ("q", [(0.5,)], REPLACE_ONE, "t")),
+        (assume_points, ("q", [(True,)], REPLACE_ONE, "t")),
+        (assume_points, ("q", [()], REPLACE_ONE, "t")),
+        (assume_points, ("q", [(1,)], "swap", "t")),
+        (assume_clipped, ("q", F(1), F(0), REPLACE_ONE, "t")),
+        (assume_clipped, ("q", 0.0, F(1), REPLACE_ONE, "t")),
+        (assume_clipped, ("q", F(0), F(1), "swap", "t")),
+        (assume_ball, ("q", F(-1), REPLACE_ONE, "t")),
+        (assume_ball, ("q", 1.0, REPLACE_ONE, "t")),
+        (assume_ball, ("q", F(1), "swap", "t")),
+        (assume_rank_one, ("q", F(-1), REPLACE_ONE, "t")),
+        (assume_rank_one, ("q", F(1), ADD_REMOVE, "t")),
+        (assume_rank_one, ("q", 1.0, REPLACE_ONE, "t")),
+        (assume_covers, ("q", [], "t")),
+        (assume_covers, ("q", [(0, 3)], "t")),
+        (assume_covers, ("q", [(4, 3)], "t")),
+        (assume_covers, ("q", [(1.0, 3)], "t")),
+        (assume_tree, ("q", 0, "t")),
+        (assume_tree, ("q", 2.0, "t")),
+        (assume_tree, ("q", True, "t")),
+    ],
+)
+def test_false_hypotheses_are_refused(rule, arguments):
+    refuses(rule, *arguments)
+
+
+def test_sensitivity_rules_want_contributions():
+    refuses(linear, pure(), match="contribution")
+    refuses(linear, "not a theorem", match="Theorem")
+    refuses(differences, clipped(), match="finite set")
+
+
+# ------------------------------------------------------------------ noise
+
+
+def test_leaves_give_their_curves():
+    assert pure(F(2)).conclusion == Private("q", Pure(F(2)), REPLACE_ONE, "central")
+    assert gdp(F(3)).conclusion.curve == Gdp(F(3))
+    assert zcdp(F(1, 7)).conclusion.curve == Zcdp(F(1, 7))
+    assert lattice().conclusion.curve == Lattice(F(9), ((), (1,), (1, 1)), 1)
+    person = linear(assume_rank_one("q", F(1, 2), REPLACE_ONE, "t"))
+    assert symmetric_gaussian(person, F(1), None, "k").conclusion.curve == Gdp(F(25, 16))
+    assert symmetric_gaussian(person, F(1), F(1, 4), "k").conclusion.curve == Zcdp(F(25, 32))
+
+
+@pytest.mark.parametrize("bad", [F(0), F(-1), 1.0, None])
+def test_noise_needs_an_exact_positive_scale(bad):
+    ball = linear(assume_ball("q", ONE, REPLACE_ONE, "t"))
+    refuses(laplace, linear(clipped()), bad, None, "k")
+    refuses(gaussian, ball, bad, "k")
+    refuses(discrete_gaussian, ball, bad, ONE, "k")
+    refuses(discrete_gaussian, ball, ONE, bad, "k")
+    refuses(symmetric_gaussian, linear(assume_rank_one("q", ONE, REPLACE_ONE, "t")), bad, None, "k")
+    refuses(lattice_gaussian, differences(assume_points("q", [(0,), (1,)], REPLACE_ONE, "t")), bad, "k")
+    if bad is not None:
+        refuses(laplace, linear(clipped()), ONE, bad, "k")
+
+
+def test_noise_needs_its_own_norm():
+    l1, l2 = linear(clipped()), linear(assume_ball("q", ONE, REPLACE_ONE, "t"))
+    symmetric = linear(assume_rank_one("q", ONE, REPLACE_ONE, "t"))
+    refuses(laplace, l2, ONE, None, "k", match="l1")
+    refuses(gaussian, l1, ONE, "k", match="l2")
+    refuses(gaussian, symmetric, ONE, "k", match="l2")
+    refuses(discrete_gaussian, l1, ONE, ONE, "k", match="l2")
+    refuses(symmetric_gaussian, l2, ONE, None, "k", match="frobenius")
+    refuses(lattice_gaussian, l2, ONE, "k", match="shifts")
+
+
+# ------------------------------------------------------------------ composition
+
+
+def test_composition_adds_per_measure():
+    assert compose(pure(ONE), pure(F(2), "r")).conclusion.curve == Pure(F(3))
+    assert compose(gdp(ONE), gdp(F(2), "r")).conclusion.curve == Gdp(F(3))
+    assert compose(zcdp(F(1, 3)), zcdp(F(1, 6))).conclusion.curve == Zcdp(F(1, 2))
+    points = [to_approximate(pure(ONE), ONE, F(0)), to_approximate(pure(ONE), F(2), F(1, 10))]
+    assert compose(*points).conclusion.curve == Approximate(F(3), F(1, 10))
+
+
+def test_composition_refuses_mixtures():
+    refuses(compose, match="at least one")
+    refuses(compose, pure(), gdp(), match="measure")
+    refuses(compose, pure(), pure(relation=ADD_REMOVE), match="relation")
+    refuses(compose, pure(), billboard(pure(), assume_view("v", "t")), match="observer")
+    refuses(compose, lattice(), lattice(), match="lattice")
+    refuses(compose, linear(clipped()), match="privacy statement")
+
+
+def test_nodes_multiply_by_what_one_unit_meets():
+    covers = assume_covers("q", [(1, 2), (3, 4), (1, 4)], "t")
+    assert nodes(pure(ONE), covers).conclusion == Private("q", Pure(F(2)), REPLACE_ONE, "central", (1, 4))
+    assert nodes(gdp(ONE), covers).conclusion.curve == Gdp(F(2))
+    assert nodes(lattice(), covers).conclusion.curve.count == 2
+    assert nodes(zcdp(), assume_tree("q", 1024, "t")).conclusion.curve == Zcdp(F(11, 2))
+
+
+def test_nodes_refuse_covers_of_another_query_and_other_observers():
+    refuses(nodes, pure(), assume_covers("r", [(1, 2)], "t"), match="covers are of 'r'")
+    refuses(nodes, pure(), clipped(), match="covers")
+    seen = billboard(pure(), assume_view("q", "t"))
+    refuses(nodes, seen, assume_covers("q", [(1, 2)], "t"), match="centrally")
+
+
+def test_parallel_takes_the_worst_of_disjoint_units():
+    left = nodes(pure(ONE), assume_covers("q", [(1, 4)], "t"))
+    right = nodes(pure(F(3), "r"), assume_covers("r", [(5, 9)], "t"))
+    assert parallel(left, right).conclusion == Private("q | r", Pure(F(3)), REPLACE_ONE, "central", (1, 9))
+    refuses(parallel, left, nodes(pure(ONE, "r"), assume_covers("r", [(4, 9)], "t")), match="disjoint")
+    refuses(parallel, left, pure(ONE, "r"), match="which units")
+    refuses(parallel, nodes(lattice(), assume_covers("q", [(1, 4)], "t")), match="not ordered")
+
+
+# ------------------------------------------------------------------ observers
+
+
+def test_observers():
+    view = assume_view("subject", "t")
+    assert post_process(pure(), view).conclusion == Private("subject", Pure(ONE), REPLACE_ONE, "central")
+    assert billboard(pure(), view).conclusion.observer == "joint"
+    assert local(pure(), view).conclusion.observer == "local"
+
+
+def test_observers_need_central_releases_and_a_view():
+    view = assume_view("subject", "t")
+    joint = billboard(pure(), view)
+    for rule in (post_process, billboard, local):
+        refuses(rule, joint, view, match="centrally")
+        refuses(rule, pure(), clipped(), match="shows")
+    refuses(local, pure(relation=ADD_REMOVE), view, match="replaced")
+
+
+# ------------------------------------------------------------------ conversions
+
+
+def test_conversions_to_other_measures():
+    assert to_zcdp(pure(F(2))).conclusion.curve == Zcdp(F(2))
+    assert to_zcdp(gdp(F(3))).conclusion.curve == Zcdp(F(3, 2))
+    assert to_zcdp(lattice(F(2))).conclusion.curve == Zcdp(F(1, 2))
+    refuses(to_zcdp, zcdp(), match="imply")
+    refuses(to_zcdp, to_approximate(pure(), ONE, F(0)), match="imply")
+
+
+def test_pure_to_gdp_is_tight():
+    with mpmath.workdps(30):
+        exact = F(str(-2 * mpmath.sqrt(2) * mpmath.erfinv(2 / (1 + mpmath.e) - 1)))
+    above, below = (exact + F(1, 10**12)) ** 2, (exact - F(1, 10**12)) ** 2
+    assert to_gdp(pure(ONE), above).conclusion.curve == Gdp(above)
+    refuses(to_gdp, pure(ONE), below, match="too small")
+    refuses(to_gdp, pure(ONE), F(-1), match="negative")
+    refuses(to_gdp, zcdp(), F(100), match="profile")
+    refuses(to_gdp, to_approximate(pure(), ONE, F(1, 10)), F(100), match="profile")
+
+
+def test_points_are_accepted_just_above_the_truth_and_refused_just_below():
+    delta = F("1e-5")
+    assert to_approximate(gdp(), F("4.3771780957"), delta).conclusion.curve.epsilon == F("4.3771780957")
+    refuses(to_approximate, gdp(), F("4.3771780956"), delta)
+    refuses(to_approximate, pure(), F("0.99997"), delta)
+    assert to_approximate(pure(), F("0.99999"), delta)
+    best, order = F("4.72839"), F("5.43")  # ρ = ½: the exact optimum is 4.72838698…
+    assert to_approximate(zcdp(), best, delta, order)
+    refuses(to_approximate, zcdp(), F("4.728"), delta, order)
+
+
+def test_points_refuse_bad_parameters():
+    refuses(to_approximate, pure(), F(-1), F(0), match="negative")
+    refuses(to_approximate, pure(), ONE, F(2), match="delta")
+    refuses(to_approximate, pure(), 1.0, F(0), match="exact")
+    refuses(to_approximate, zcdp(), F(9), F("1e-5"), match="order")
+    refuses(to_approximate, zcdp(), F(9), F("1e-5"), ONE, match="order > 1")
+    refuses(to_approximate, zcdp(), F(9), F(0), F(2), match="delta > 0")
+    refuses(to_approximate, to_approximate(pure(), ONE, F(1, 10)), ONE, F(1, 20))
+
+
+# ------------------------------------------------------------------ forgery
+
+
+def test_theorems_cannot_be_made_changed_copied_or_sent():
+    theorem = pure()
+    with pytest.raises(RuleError):
+        Theorem(object(), theorem.conclusion, "rule", (), {})
+    with pytest.raises(RuleError):
+        theorem.rule = "other"
+    with pytest.raises(RuleError):
+        del theorem.rule
+    with pytest.raises(RuleError):
+        copy.copy(theorem)
+    with pytest.raises(RuleError):
+        pickle.dumps(theorem)
+    with pytest.raises(RuleError):
+        type("Fake", (Theorem,), {})
+
+
+def test_a_forced_theorem_is_caught_by_the_checker():
+    forged = object.__new__(Theorem)
+    fields = {"conclusion": Private("q", Pure(F(0)), REPLACE_ONE, "central"), "rule": "laplace"}
+    witness = {"scale": "1", "key": "k"}
+    for name, value in {**fields, "premises": (linear(clipped()),), "witness": witness}.items():
+        object.__setattr__(forged, name, value)
+    with pytest.raises(checker.Rejected, match="step 2"):
+        checker.check_derivation(write(forged))
+
+
+# ------------------------------------------------------------------ written derivations
+
+
+def everything():
+    """One theorem through every rule that ends in (ε, δ)."""
+    tree = to_approximate(nodes(lattice(F(25)), assume_covers("q", [(1, 2), (1, 4)], "t")), ONE, F(1, 100))
+    other = to_approximate(nodes(pure(F(1, 2), "r"), assume_tree("r", 1, "t")), ONE, F(0))
+    third = to_approximate(compose(gdp(F(1, 100)), to_gdp(pure(F(1, 100), "s"), F(1, 100))), ONE, F(1, 50))
+    person = linear(assume_rank_one("m", F(2), REPLACE_ONE, "t"))
+    fourth = to_zcdp(symmetric_gaussian(person, F(10**6), None, "m"))
+    fifth = symmetric_gaussian(person, F(10**6), F(1, 2), "n")
+    point = to_approximate(compose(fourth, fifth, zcdp(F(1, 10**4))), ONE, F(1, 10), F(20))
+    whole = compose(third, point)
+    return [tree, other, whole, billboard(tree, assume_view("b", "t")), local(other, assume_view("l", "t"))]
+
+
+@pytest.mark.parametrize("number", range(5))
+def test_the_checker_infers_what_the_kernel_proved(number):
+    theorem = everything()[number]
+    steps = write(theorem)
+    assert accepted_by_checker(theorem) == steps[-1]["gives"]
+
+
+def test_leaves_and_hypotheses_are_read_off_the_proof():
+    theorem = nodes(lattice(), assume_covers("q", [(1, 2), (3, 4), (1, 4)], "t"))
+    (leaf,) = leaves(theorem)
+    assert (leaf.key, leaf.rule, leaf.draws) == ("key-q", "lattice_gaussian", 3)
+    assert [h.rule for h in hypotheses(theorem)] == ["assume_points", "assume_covers"]
