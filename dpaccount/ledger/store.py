@@ -163,7 +163,7 @@ class Rows:
     def _amounts(self, text: Any, width: int) -> profile.Amounts:
         try:
             return profile.read(text, width)
-        except (ValueError, ZeroDivisionError, AttributeError):
+        except (ValueError, TypeError, ZeroDivisionError, AttributeError):
             raise LedgerError(f"{self._name} has damaged totals; restore it from a backup") from None
 
 
@@ -199,6 +199,8 @@ class Store:
             _fill(draft, budget)
             os.link(draft, path)  # unlike a rename, never replaces a file that appeared meanwhile
             _sync(path.parent)
+        except DBAPIError as error:
+            raise LedgerError(f"{path} {_trouble(error)}") from None
         except FileExistsError:
             raise LedgerError(f"{path} exists already; give the ledger a new file") from None
         except OSError as error:
@@ -248,7 +250,7 @@ class Store:
         try:
             with self._engine.connect().execution_options(begin=begin) as connection, connection.begin():
                 yield Rows(connection, self._name)
-        except DBAPIError as error:
+        except (DBAPIError, UnicodeDecodeError) as error:  # the driver decodes SQLite's own messages
             raise LedgerError(f"{self._name} {_trouble(error)}") from None
 
 
@@ -264,8 +266,9 @@ _TROUBLE: Final = {
 }
 
 
-def _trouble(error: DBAPIError) -> str:
-    name = getattr(error.orig, "sqlite_errorname", None) or "SQLITE_CORRUPT"
+def _trouble(error: DBAPIError | UnicodeDecodeError) -> str:
+    cause = getattr(error, "orig", None)
+    name = getattr(cause, "sqlite_errorname", None) or "SQLITE_CORRUPT"
     return _TROUBLE.get(name.split("_")[1], "is damaged; restore it from a backup")
 
 
@@ -349,7 +352,7 @@ def _engine(path: Path) -> Engine:
         connection.execute("PRAGMA fullfsync=ON")  # macOS: flush the disk's own cache too
         return connection
 
-    engine = create_engine("sqlite+pysqlite://", creator=connect, poolclass=QueuePool)
+    engine = create_engine("sqlite+pysqlite://", creator=connect, poolclass=QueuePool, max_overflow=-1)
 
     @event.listens_for(engine, "begin")
     def begin(connection: Connection) -> None:

@@ -178,3 +178,13 @@ def test_many_processes_share_fairly(url):
     with Ledger.open(url) as ledger:
         assert ledger.show()["spent"]["epsilon"]["upper"] == float(Fraction(1600, 1_000_000))
         assert ledger.verify() == VALID
+
+
+def test_commits_reach_the_disk_before_they_return(url):
+    new(url)
+    with Ledger.open(url) as ledger, ledger._store.reading() as rows:
+        settings = [
+            rows._connection.exec_driver_sql(f"PRAGMA {name}").scalar()
+            for name in ("journal_mode", "synchronous")
+        ]
+    assert settings == ["wal", 2]  # 2: FULL

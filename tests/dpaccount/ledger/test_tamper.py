@@ -1,6 +1,7 @@
 """Whoever edits a ledger's file is found out by `verify` (unless they rewrite all of it)."""
 
 import json
+import random
 import shutil
 import sqlite3
 from contextlib import suppress
@@ -216,3 +217,22 @@ def test_flipped_bytes_of_the_file(original):
         copy.write_bytes(raw[:place] + bytes([raw[place] ^ 1]) + raw[place + 1 :])
         with suppress(LedgerError):
             assert not verify(f"sqlite:///{copy}")["valid"]
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_a_damaged_file_ends_in_one_sentence(original, seed):
+    """Random damage ends in an answer or an error of ours, never in a traceback from below."""
+    dice = random.Random(seed)  # noqa: S311
+    raw = bytearray(original.read_bytes())
+    start = dice.randrange(len(raw))
+    length = dice.choice([1, 1, 8, 2000])
+    raw[start : start + length] = dice.randbytes(len(raw[start : start + length]))
+    for old in original.parent.glob("copy.db*"):
+        old.unlink()
+    copy = original.with_name("copy.db")
+    copy.write_bytes(raw)
+    with suppress(LedgerError):
+        verify(f"sqlite:///{copy}")
+    with suppress(LedgerError, BudgetError), Ledger.open(f"sqlite:///{copy}") as ledger:
+        ledger.show()
+        ledger.charge(pure("1/100"), "try")
