@@ -955,9 +955,10 @@ def parse(raw: bytes) -> Any:
 def check(raw: bytes, at: date | None = None) -> str:
     """Return what was confirmed; raise `Rejected` naming what fails, or `Unreadable`."""
     document = parse(raw)
-    if isinstance(document, list):
-        return f"derivation of {len(check_derivation(document))} steps: every step follows"
-    if not isinstance(document, dict) or document.get("schema") != "dpaccount/certificate/1":
+    schema = document.get("schema") if isinstance(document, dict) else None
+    if schema == "dpaccount/derivation/1":
+        return f"derivation of {len(check_derivation(document.get('steps')))} steps: every step follows"
+    if schema != "dpaccount/certificate/1":
         raise Unreadable("not a JSON object of schema dpaccount/certificate/1")
     try:
         check_certificate(document, at)

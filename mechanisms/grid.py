@@ -42,10 +42,10 @@ def in_ball(rows: Floats, radius: Fraction, bits: int) -> Integers:
     The squared length is at most (radius·2^bits)² exactly: the projection leaves a margin of 2^−40
     for its own rounding, and truncation toward zero does not lengthen.
     """
-    safe = np.nan_to_num(rows, nan=0.0, posinf=1e150, neginf=-1e150)
+    safe = np.nan_to_num(rows, nan=0.0)  # infinities become the largest doubles
     largest = np.maximum(np.abs(safe).max(axis=-1, keepdims=True), 1e-300)
     unit = safe / largest  # so that squares neither overflow nor vanish
-    length = np.linalg.norm(unit, axis=-1, keepdims=True)
+    length = np.maximum(np.linalg.norm(unit, axis=-1, keepdims=True), 1e-300)
     limit = float(radius) * (1 - 2.0**-40)
     shrunk = unit * np.minimum(largest, limit / length)
     return np.trunc(shrunk * 2.0**bits).astype(np.int64)

@@ -314,7 +314,7 @@ def test_huge_numbers_are_refused_quickly():
 
 def test_it_runs_alone_and_isolated(tmp_path, root: Path):
     file = tmp_path / "derivation.json"
-    file.write_text(json.dumps(derivation()))
+    file.write_text(json.dumps({"schema": "dpaccount/derivation/1", "steps": derivation()}))
     script = root / "dpaccount" / "checker.py"
     done = subprocess.run(
         [sys.executable, "-I", "-S", str(script), str(file)], capture_output=True, text=True, check=False
@@ -325,8 +325,17 @@ def test_it_runs_alone_and_isolated(tmp_path, root: Path):
 
 @pytest.mark.parametrize(
     ("content", "code"),
-    [("{}", 2), ("[]", 1), ("{", 2), ('{"a":1,"a":2}', 2), ("[" * 10000, 2), ('{"a": NaN}', 2), ("1", 2), (b"\xff", 2), ("", 2), ('[{"rule": 1}]', 1)],
-)  # fmt: skip
+    [
+        *(("{}", 2), ("[]", 2), ("{", 2), ('{"a":1,"a":2}', 2), ("[" * 10000, 2), ('{"a": NaN}', 2)),
+        *(
+            ("1", 2),
+            (b"\xff", 2),
+            ("", 2),
+            ('{"schema": "dpaccount/derivation/1", "steps": [{"rule": 1}]}', 1),
+        ),
+        *(('{"schema": "dpaccount/certificate/1"}', 1), ('{"schema": "dpaccount/derivation/1"}', 1)),
+    ],
+)
 def test_other_files_have_the_right_exit_code(tmp_path, capsys, content, code):
     file = tmp_path / "c.json"
     file.write_bytes(content if isinstance(content, bytes) else content.encode())

@@ -1,0 +1,84 @@
+"""What every catalogued mechanism and bandit must do, without being registered here."""
+
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+from audits.catalogue import entries
+from audits.channels import record, replay
+from audits.evidence import gather
+from audits.neighbours import dataset
+from dpaccount import checker
+from dpaccount.derivation import leaves, write
+from dpaccount.errors import ReceiptError
+from dpaccount.kernel import Private
+from dpaccount.ledger.receipt import rehearse
+from dpaccount.noise import Rehearsal
+
+DELTA = Fraction(1, 10**6)
+SMALL = {"plan-finder": {"slots": 60, "batch": 8, "batches": 6}, "jdp-gp-ucb": {"rounds": 9, "candidates": 3}}
+SUBJECTS = [
+    pytest.param(entry.made_by(**SMALL.get(entry.name, {})), entry, id=entry.name) for entry in entries()
+]
+
+
+@pytest.mark.parametrize(("subject", "entry"), SUBJECTS)
+def test_its_proof_is_inferred_again_by_the_checker(subject, entry):
+    theorem = subject.proof(DELTA)
+    fact = theorem.conclusion
+    assert isinstance(fact, Private)
+    assert fact.subject == entry.name
+    assert fact.relation == subject.relation
+    assert checker.check_derivation(write(theorem))[-1] == write(theorem)[-1]["gives"]
+
+
+@pytest.mark.parametrize(("subject", "entry"), SUBJECTS)
+def test_its_hypotheses_survive_a_search(subject, entry):
+    found = gather(subject, subject.proof(DELTA), examples=60, seed=3, files=[])
+    assert [e.counterexample for e in found] == [None] * len(found)
+    assert any(Fraction(e.worst) > 0 for e in found)
+
+
+@pytest.mark.parametrize(("subject", "entry"), SUBJECTS)
+def test_it_draws_what_it_pays_for_and_no_more(subject, entry):
+    theorem = subject.proof(DELTA)
+    data = dataset(subject.domain(), "uniform", 1)
+    receipt = rehearse(theorem, Rehearsal(1))
+    run = record(subject, data, receipt, 0)
+    for leaf in leaves(theorem):
+        assert 1 <= sum(key == leaf.key for key, _ in run.released) <= leaf.draws
+    with pytest.raises(ReceiptError):
+        subject.play(data, receipt, 0)
+
+
+@pytest.mark.parametrize(("subject", "entry"), SUBJECTS)
+def test_the_same_releases_show_the_same_view(subject, entry):
+    data = dataset(subject.domain(), "corners", 2)
+    run = record(subject, data, rehearse(subject.proof(DELTA), Rehearsal(1)), 0)
+    again = replay(subject, data, run, 0)
+    assert all((again.exact[part] == run.exact[part]).all() for part in run.exact)
+
+
+@pytest.mark.parametrize(("subject", "entry"), SUBJECTS)
+def test_it_takes_nan_infinities_and_huge_values_without_moving_further(subject, entry):
+    data = dataset(subject.domain(), "uniform", 1)
+    if entry.layer == "bandits":
+        pytest.skip("bandits read validated files or simulated people")
+    theorem = subject.proof(DELTA)
+    run = record(subject, data, rehearse(theorem, Rehearsal(1)), 0)
+    for bad in (np.nan, np.inf, -np.inf, 1e300, -1e300, 5e-324):
+        other = data.copy()
+        other[0] = bad
+        moved = replay(subject, other, run, 0)
+        sizes = [np.abs(moved.exact[part] - run.exact[part]).max() for part in run.exact]
+        assert max(sizes) <= 2 * 2**20
+
+
+@pytest.mark.parametrize(("subject", "entry"), SUBJECTS)
+def test_its_parameters_are_documented_with_defaults(subject, entry):
+    assert entry.made_by.__doc__
+    assert entry.made_by.source
+    assert entry.made_by.status in ("sound", "published", "broken")
+    for name, value in entry.parameters().items():
+        assert value["type"] in ("number", "integer", "text", "flag"), name
