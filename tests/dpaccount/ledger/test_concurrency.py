@@ -8,6 +8,7 @@ from fractions import Fraction
 import pytest
 
 from dpaccount.errors import BudgetError
+from dpaccount.events import Plan, Pure, Relation
 from dpaccount.ledger.ledger import Ledger, init, verify
 
 from .conftest import pure
@@ -16,12 +17,16 @@ VALID = {"valid": True, "first_bad": None}
 
 CHARGER = """
 import sys
+from contextlib import nullcontext
 from fractions import Fraction
 from dpaccount.errors import BudgetError
 from dpaccount.events import Plan, Pure, Relation
+from dpaccount.ledger import store
 from dpaccount.ledger.ledger import Ledger
 
 url, epsilon, times = sys.argv[1], Fraction(sys.argv[2]), int(sys.argv[3])
+if sys.argv[4] == "unfair":
+    store._turn = nullcontext
 plan = Plan(Relation.REPLACE_ONE, (Pure(epsilon=epsilon),))
 with Ledger.open(url) as ledger:
     print("ready", flush=True)
@@ -42,19 +47,21 @@ from dpaccount.ledger.ledger import Ledger
 plan = Plan(Relation.REPLACE_ONE, (Pure(epsilon=Fraction(1, 100)),))
 with Ledger.open(sys.argv[1]) as ledger:
     ledger.charge_plan(plan, "before")
+    engine = ledger._store._engine
     child = os.fork()
     for turn in range(10):
         ledger.charge_plan(plan, "after")
+    assert (ledger._store._engine is engine) == (child != 0)
     if child == 0:
         os._exit(0)
     assert os.waitpid(child, 0)[1] == 0
 """
 
 
-def charger(url: str, epsilon: str, times: int) -> subprocess.Popen:
+def charger(url: str, epsilon: str, times: int, turns: str = "fair") -> subprocess.Popen:
     """Start a process that charges `times` times once it is sent a line."""
     return subprocess.Popen(
-        [sys.executable, "-W", "error", "-c", CHARGER, url, epsilon, str(times)],
+        [sys.executable, "-W", "error", "-c", CHARGER, url, epsilon, str(times), turns],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         text=True,
@@ -73,9 +80,11 @@ def new(url: str) -> None:
     init(url, epsilon=1, delta=0, unit="person", relation="replace-one", measure="pure")
 
 
-def test_processes_never_overspend(url):
+@pytest.mark.parametrize("turns", ["fair", "unfair"])
+def test_processes_never_overspend(url, turns):
+    """With the line of writers, and with the database's own lock alone."""
     new(url)
-    chargers = [charger(url, "1/50", 30) for _ in range(4)]
+    chargers = [charger(url, "1/50", 30, turns) for _ in range(4)]
     begin(*chargers)
     lines = [line for one in chargers for line in one.communicate()[0].split()]
     entries = [line for line in lines if line != "refused"]
@@ -154,6 +163,13 @@ def test_a_key_charged_by_many_threads_is_charged_once(url):
         assert {receipt.entry for receipt in found} == {1}
         assert len({id(receipt) for receipt in found}) == 1
         assert ledger.show()["spent"]["epsilon"]["upper"] == 0.75
+
+
+def test_a_dry_run_waits_for_no_writer(url):
+    new(url)
+    plan = Plan(Relation.REPLACE_ONE, (Pure(epsilon=1),))
+    with Ledger.open(url) as ledger, Ledger.open(url) as other, other._store.writing():
+        assert ledger.charge_plan(plan, "try", dry_run=True).epsilon.upper == 1
 
 
 def test_a_fork_opens_its_own_connection(url):

@@ -12,6 +12,7 @@ import pytest
 from dpaccount import kernel, rules
 from dpaccount.errors import BudgetError, InputError, LedgerError, ReceiptError
 from dpaccount.events import Gaussian, Laplace, Plan, Pure, Relation, Tree
+from dpaccount.ledger import store
 from dpaccount.ledger.ledger import Ledger, RefusedError, init, verify
 from dpaccount.ledger.profile import LAST_UNIT
 
@@ -49,6 +50,19 @@ def test_a_ledger_is_never_overwritten(url, tmp_path):
     with Ledger.open(url) as ledger:
         assert ledger.show()["head"] == head
     assert [path.name for path in tmp_path.iterdir()] == ["budget.db"]
+
+
+def test_a_file_that_appears_meanwhile_is_not_replaced(url, tmp_path, monkeypatch):
+    fill = store._fill
+
+    def slow(draft, body):
+        fill(draft, body)
+        (tmp_path / "budget.db").write_text("someone else's")
+
+    monkeypatch.setattr(store, "_fill", slow)
+    with pytest.raises(LedgerError, match="exists already"):
+        init(url, **BUDGET)
+    assert [path.read_text() for path in tmp_path.iterdir()] == ["someone else's"]
 
 
 @pytest.mark.parametrize("left", ["budget.db", "budget.db-wal", "budget.db-journal"])
@@ -309,6 +323,12 @@ def test_a_tree_charges_each_round_for_its_nodes(make):
     # six rounds: four under 3 nodes, two under 2
     assert ledger.show()["spent"]["mu_squared"] == pytest.approx(3e-4)
     assert ledger.show()["worst_unit"] == 11
+
+
+def test_whole_trees_are_counted(make):
+    ledger = make(delta=MILLIONTH, measure="gdp")
+    ledger.charge_plan(plan(Tree(rounds=4, sigma=100, count=5)), "trees")
+    assert ledger.show()["spent"]["mu_squared"] == pytest.approx(15e-4)
 
 
 def test_an_empty_plan_costs_nothing(make):
