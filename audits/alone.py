@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import Any
 
 from audits import catalogue
-from audits.attack import Target, attack, worst_pair
+from audits.attack import Target, attack
 from audits.certify import EXAMPLES, Progress, subject_of
-from audits.evidence import describe
+from audits.evidence import describe, search
 from dpaccount.claim import AuditPlan, Claim, Guarantee, read_claim
 from dpaccount.errors import InputError, RuleError
 from dpaccount.exact import shown
@@ -71,13 +71,13 @@ def audit_answer(claim: Claim, *, jobs: int, allow_code: bool, progress: Progres
             f"{claim.use} has no proof to draw noise from at this δ: {error}; try another δ"
         ) from None
     progress("search for the worst neighbouring pair")
-    chosen = worst_pair(subject, theorem, examples=EXAMPLES, seed=plan.seed)
+    suspect = search(subject, theorem, [], examples=EXAMPLES, seed=plan.seed).suspect()
     progress("attack")
     outcome = attack(
         subject,
         theorem,
         [Target("claim", promise.epsilon, promise.delta)],
-        chosen,
+        suspect,
         trials=max(plan.trials // 2, 30),
         risk=1 - plan.confidence,
         seed=plan.seed,
@@ -95,7 +95,7 @@ def audit_answer(claim: Claim, *, jobs: int, allow_code: bool, progress: Progres
         "attack": "white-box log-likelihood ratio, Clopper-Pearson",
         "refuted": bound.epsilon_lower > promise.epsilon,
         "witness": {
-            **describe(outcome.pair, outcome.coins, "the neighbouring pair under attack"),
+            **describe(suspect.pair, suspect.coins, "the neighbouring pair under attack"),
             "event": f"score >= {bound.threshold!r}, seen {bound.hits} of {bound.runs} against"
             f" {bound.alarms} of {bound.other_runs}",
         },

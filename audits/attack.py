@@ -5,21 +5,18 @@ ratio of the releases, from the private values that the code handed to its noise
 threshold is fixed on training runs; other runs certify it.
 """
 
-import contextlib
-import itertools
 import pickle
 from dataclasses import dataclass
 from fractions import Fraction
 
 import numpy as np
-from hypothesis import HealthCheck, Phase, find, settings
-from hypothesis.errors import NoSuchExample
 from numpy.typing import NDArray
 
 from audits.catalogue import CODE_FOLDERS, code_on_path
 from audits.channels import Law, ReplayError, laws, log_ratio, record, replay
 from audits.estimate import Bound, choose_threshold, clopper_pearson
-from audits.neighbours import Pair, pairs
+from audits.evidence import Suspect
+from audits.neighbours import Pair
 from dpaccount.curves import Approximate, Gdp, Lattice, Pure
 from dpaccount.derivation import walk
 from dpaccount.kernel import Private, Theorem
@@ -46,9 +43,7 @@ class Target:
 class Outcome:
     """An audit: the pair, and for every target the bound that was reached."""
 
-    pair: Pair
-    coins: int
-    distance: float
+    suspect: Suspect
     trials: int
     results: tuple[tuple[Target, Bound], ...]
 
@@ -86,74 +81,26 @@ def asserted(theorem: Theorem | None, unit: int) -> list[Lattice | Gdp | Pure]:
     return found
 
 
-def worst_pair(subject: Subject, theorem: Theorem, *, examples: int, seed: int) -> tuple[Pair, int, float]:
-    """Return (pair, coins, squared distance in noise units): the search for the largest total movement.
-
-    The distance is Σ ‖shift‖²/σ² over the releases of one run; a data-dependent search on made-up
-    data, before any run that counts.
-    """
-    noise = laws(theorem)
-    rng = np.random.default_rng(seed)
-    best: tuple[float, int, Pair, int] | None = None
-    drawn = itertools.count()
-
-    def consider(pair: Pair) -> bool:
-        nonlocal best
-        coins = int(rng.integers(2**32))
-        size = distance(subject, theorem, pair, coins, noise)
-        order = next(drawn)
-        if best is None or size > best[0]:
-            best = (size, order, pair, coins)
-        return False
-
-    quiet = settings(
-        max_examples=examples,
-        database=None,
-        deadline=None,
-        derandomize=True,
-        phases=[Phase.generate],
-        suppress_health_check=list(HealthCheck),
-    )
-    with contextlib.suppress(NoSuchExample):
-        find(pairs(subject.domain(), subject.relation), consider, settings=quiet)
-    if best is None:
-        raise ValueError("no neighbouring pair was found")
-    return best[2], best[3], best[0]
-
-
-def distance(subject: Subject, theorem: Theorem, pair: Pair, coins: int, noise: dict[str, Law]) -> float:
-    """Return Σ ‖shift‖²/scale² over the releases of one run; 0 where it fails."""
-    try:
-        run = record(subject, pair.left, rehearse(theorem, Rehearsal(coins)), coins)
-        other = replay(subject, pair.right, run, coins)
-    except Exception:  # failing runs are judged by the property tests
-        return 0.0
-    total = 0.0
-    for part, exact in run.exact.items():
-        moved = (other.exact[part] - exact).astype(np.float64).ravel()
-        total += float(moved @ moved) / noise[part[0]].scale ** 2
-    return total
-
-
 def attack(
     subject: Subject,
     theorem: Theorem,
     points: list[Target],
-    chosen: tuple[Pair, int, float],
+    suspect: Suspect,
     *,
     trials: int,
     risk: Fraction,
     seed: int,
     jobs: int = 1,
 ) -> Outcome:
-    """Attack `points` with `trials` runs in each world; all bounds hold together with probability 1 − risk.
+    """Attack `points` on one pair with `trials` runs in each world; all bounds hold at 1 − risk.
 
     The first third chooses thresholds, the rest certifies.  The result depends on the seed, not on
     the number of jobs: every run's noise is seeded by its own number.
     """
-    pair, coins, size = chosen
-    left = scores(World(subject, pair, coins, swapped=False), theorem, trials, seed, jobs)
-    right = scores(World(subject, pair, coins, swapped=True), theorem, trials, seed, jobs)
+    left, right = (
+        scores(World(subject, suspect.pair, suspect.coins, swapped), theorem, trials, seed, jobs)
+        for swapped in (False, True)
+    )
     train = trials // 3
     share = risk / (2 * len(points))
     results = []
@@ -163,7 +110,7 @@ def attack(
             cut = choose_threshold(held[:train], out[:train], target.delta, share)
             best.append(clopper_pearson(held[train:], out[train:], cut, target.delta, share, direction))
         results.append((target, max(best, key=lambda bound: bound.epsilon_lower)))
-    return Outcome(pair, coins, size, trials, tuple(results))
+    return Outcome(suspect, trials, tuple(results))
 
 
 @dataclass(frozen=True)

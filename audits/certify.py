@@ -13,8 +13,8 @@ from typing import Any
 
 import dpaccount
 from audits import catalogue
-from audits.attack import Outcome, attack, targets, worst_pair
-from audits.evidence import Evidence, describe, digest_of_files, gather
+from audits.attack import Outcome, attack, targets
+from audits.evidence import Evidence, Suspect, describe, digest_of_files, gather
 from dpaccount.claim import Claim
 from dpaccount.derivation import point, write
 from dpaccount.errors import InputError, RuleError
@@ -71,10 +71,10 @@ def certify(
     if theorem is not None:
         progress("property tests of the hypotheses")
         files = [catalogue.source_file(type(subject))]
-        evidence = gather(subject, theorem, examples=EXAMPLES, seed=claim.audit.seed, files=files)
+        evidence, suspect = gather(subject, theorem, examples=EXAMPLES, seed=claim.audit.seed, files=files)
         progress("audit")
         false = any(entry.status == "refuted" for entry in evidence)
-        outcome = _audit(claim, subject, theorem, effort, short=false)
+        outcome = _audit(claim, subject, theorem, suspect, effort, short=false)
     return _certificate(claim, subject, theorem, reason, evidence, outcome, effort), theorem
 
 
@@ -91,14 +91,15 @@ def trials_of(claim: Claim, effort: Effort, *, short: bool) -> int:
     return max(trials // (10 if effort.quick else 1) // (5 if short else 1), 30)
 
 
-def _audit(claim: Claim, subject: Subject, theorem: Theorem, effort: Effort, *, short: bool) -> Outcome:
-    chosen = worst_pair(subject, theorem, examples=EXAMPLES, seed=claim.audit.seed)
+def _audit(
+    claim: Claim, subject: Subject, theorem: Theorem, suspect: Suspect, effort: Effort, *, short: bool
+) -> Outcome:
     promise = claim.guarantee
     return attack(
         subject,
         theorem,
-        targets(theorem, promise.epsilon, promise.delta, chosen[0].unit),
-        chosen,
+        targets(theorem, promise.epsilon, promise.delta, suspect.pair.unit),
+        suspect,
         trials=trials_of(claim, effort, short=short),
         risk=1 - claim.audit.confidence,
         seed=claim.audit.seed,
@@ -219,9 +220,11 @@ def _audit_json(claim: Claim, outcome: Outcome, effort: Effort) -> dict[str, Any
         "quick": effort.quick,
         "confidence": shown(claim.audit.confidence),
         "epsilon_lower": points[0]["epsilon_lower"],
-        "distance": outcome.distance,
+        "distance": outcome.suspect.distance,
         "points": points,
-        "witness": describe(outcome.pair, outcome.coins, "the neighbouring pair under attack"),
+        "witness": describe(
+            outcome.suspect.pair, outcome.suspect.coins, "the neighbouring pair under attack"
+        ),
     }
 
 

@@ -145,3 +145,12 @@ def _log_ratio(law: Law, released: Integers, here: Integers, there: Integers) ->
     if law.kind == "symmetric":  # off-diagonal entries stand twice; the diagonal has twice the variance
         return float(terms.sum() / 2)
     return float(terms.sum())
+
+
+def distance(run: Run, other: Run, noise: dict[str, Law]) -> float:
+    """Return Σ ‖shift‖²/scale² over the releases: how far apart the two runs are in noise units."""
+    total = 0.0
+    for part, exact in run.exact.items():
+        moved = (other.exact[part] - exact).astype(np.float64).ravel()
+        total += float(moved @ moved) / noise[part[0]].scale ** 2
+    return total

@@ -17,7 +17,7 @@ import hypothesis
 from hypothesis import HealthCheck, Phase, given, settings, target
 from hypothesis import strategies as st
 
-from audits.channels import ReplayError, Run, differing, record, replay
+from audits.channels import Law, ReplayError, Run, differing, distance, laws, record, replay
 from audits.neighbours import Pair, pairs
 from dpaccount.derivation import Hypothesis, hypotheses, leaves, walk
 from dpaccount.kernel import Cover, Shifts, Stable, Theorem
@@ -63,6 +63,15 @@ class Finding:
     wrong: str | None
 
 
+@dataclass(frozen=True)
+class Suspect:
+    """A pair and public coins, and Σ ‖shift‖²/scale² over the releases of a run on it."""
+
+    pair: Pair
+    coins: int
+    distance: float
+
+
 class Counterexample(Exception):  # noqa: N818
     """Raised inside a property test, for Hypothesis to shrink."""
 
@@ -72,12 +81,26 @@ Check = Callable[[Run, Run, int], Finding]
 
 def gather(
     subject: Subject, theorem: Theorem, *, examples: int, seed: int, files: list[Path]
-) -> list[Evidence]:
-    """Return the evidence on every hypothesis of `theorem`, in its order."""
+) -> tuple[list[Evidence], Suspect]:
+    """Return the evidence on every hypothesis of `theorem`, in its order, and the worst pair seen.
+
+    All hypotheses are judged on the same examples; one that fails is searched once more by itself,
+    so that its counterexample shrinks.
+    """
+    tested = hypotheses(theorem)
+    checks = [check_of(theorem, each) for each in tested]
+    seen = search(subject, theorem, [check for check, _ in checks], examples=examples, seed=seed)
     source = digest_of_files(files)
-    return [
-        _attack(subject, theorem, hypothesis_, examples, seed, source) for hypothesis_ in hypotheses(theorem)
-    ]
+    found = []
+    for index, (each, (check, bound)) in enumerate(zip(tested, checks, strict=True)):
+        failing = seen.failing[index]
+        if failing is not None:
+            alone = search(subject, theorem, [check], examples=examples, seed=seed, shrink=True)
+            failing = alone.failing[0] or failing
+        status = "tested" if failing is None else "refuted"
+        worst = str(seen.worst[index])
+        found.append(Evidence(each, bound, subject.relation, status, seen.count, worst, failing, source))
+    return found, seen.suspect()
 
 
 def digest_of_files(files: list[Path]) -> str:
@@ -88,12 +111,37 @@ def digest_of_files(files: list[Path]) -> str:
     return "sha256:" + total.hexdigest()
 
 
-def _attack(
-    subject: Subject, theorem: Theorem, tested: Hypothesis, examples: int, seed: int, source: str
-) -> Evidence:
-    check, bound = check_of(theorem, tested)
-    worst, count = Fraction(0), 0
-    failing: dict[str, object] | None = None
+@dataclass
+class Search:
+    """What a search saw: per check the largest movement and a failing example; the most distant pair."""
+
+    count: int
+    worst: list[Fraction]
+    failing: list[dict[str, object] | None]
+    best: Suspect | None = None
+
+    def suspect(self) -> Suspect:
+        """Return the most distant pair."""
+        if self.best is None:
+            raise ValueError("no neighbouring pair was tried")
+        return self.best
+
+
+def search(
+    subject: Subject,
+    theorem: Theorem,
+    checks: list[Check],
+    *,
+    examples: int,
+    seed: int,
+    shrink: bool = False,
+) -> Search:
+    """Try neighbouring pairs, coins and noise, drawn towards large movement; judge each by all `checks`.
+
+    With `shrink` it stops at the first failure and reduces it to a plain one.
+    """
+    noise = laws(theorem)
+    seen = Search(0, [Fraction(0)] * len(checks), [None] * len(checks))
 
     @hypothesis.seed(seed)
     @settings(
@@ -107,31 +155,39 @@ def _attack(
     )
     @given(pair=pairs(subject.domain(), subject.relation), coins=st.integers(0, 2**32 - 1))
     def property_test(pair: Pair, coins: int) -> None:
-        nonlocal worst, count, failing
-        count += 1
-        found = examine(subject, theorem, pair, coins, check)
-        worst = max(worst, found.moved)
-        target(float(found.moved))
-        if found.wrong is not None:
-            failing = describe(pair, coins, found.wrong)
+        seen.count += 1
+        found, size = examine(subject, theorem, pair, coins, checks, noise)
+        target(size)
+        if seen.best is None or size > seen.best.distance:
+            seen.best = Suspect(pair, coins, size)
+        for index, finding in enumerate(found):
+            seen.worst[index] = max(seen.worst[index], finding.moved)
+            if finding.wrong is not None:
+                seen.failing[index] = describe(pair, coins, finding.wrong)
+        if shrink and any(finding.wrong is not None for finding in found):
             raise Counterexample
 
     with contextlib.suppress(Counterexample):
         property_test()
-    status = "tested" if failing is None else "refuted"
-    return Evidence(tested, bound, subject.relation, status, count, str(worst), failing, source)
+    return seen
 
 
-def examine(subject: Subject, theorem: Theorem, pair: Pair, coins: int, check: Check) -> Finding:
-    """Run on the left, replay on the right, and judge; code that raises is itself a finding."""
+def examine(
+    subject: Subject, theorem: Theorem, pair: Pair, coins: int, checks: list[Check], noise: dict[str, Law]
+) -> tuple[list[Finding], float]:
+    """Run on the left, replay on the right, judge; return the findings and the distance in noise units.
+
+    Code that raises is itself a finding, on every hypothesis.
+    """
     try:
         run = record(subject, pair.left, rehearse(theorem, Rehearsal(coins)), coins)
         other = replay(subject, pair.right, run, coins)
-        return check(run, other, pair.unit)
+        return [check(run, other, pair.unit) for check in checks], distance(run, other, noise)
     except ReplayError as error:
-        return Finding(Fraction(0), str(error))
+        wrong = str(error)
     except Exception as error:  # whatever the subject raises, a person would see it
-        return Finding(Fraction(0), f"{type(error).__name__}: {error}")
+        wrong = f"{type(error).__name__}: {error}"
+    return [Finding(Fraction(0), wrong) for _ in checks], 0.0
 
 
 def describe(pair: Pair, coins: int, wrong: str) -> dict[str, object]:

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from dpaccount.kernel import ADD_REMOVE
 from mechanisms.subject import Domain, Rows
 
+OTHERS = ("mirrored", "negated", "one column", "any")
 BASES = ("low", "high", "middle", "corners", "uniform", "spread")
 
 
@@ -39,14 +40,31 @@ def pairs(domain: Domain, relation: str) -> st.SearchStrategy[Pair]:
         seed = draw(st.integers(0, 2**32 - 1)) if base in ("corners", "uniform", "spread") else 0
         left = dataset(domain, base, seed)
         unit = draw(st.one_of(st.sampled_from([1, domain.rows]), st.integers(1, domain.rows)))
-        left[unit - 1] = draw(records(domain))
+        here = np.array(draw(records(domain)))
+        left[unit - 1] = here
         right = left.copy()
         if relation == ADD_REMOVE:
             return Pair(left, np.delete(right, unit - 1, axis=0), unit, base, seed)
-        right[unit - 1] = draw(records(domain))
+        right[unit - 1] = _other(domain, here, draw(st.sampled_from(OTHERS)), draw(records(domain)))
         return Pair(left, right, unit, base, seed)
 
     return draw_pair()
+
+
+def _other(domain: Domain, here: Rows, kind: str, drawn: list[float]) -> Rows:
+    """Return the record that takes the place of `here`: its opposite in a way that often matters, or any."""
+    low, high = np.array(domain.low), np.array(domain.high)
+    match kind:
+        case "mirrored":
+            other = low + high - here
+        case "negated":
+            other = np.clip(-here, low, high)
+        case "one column":
+            other = here.copy()
+            other[-1] = drawn[-1]
+        case _:
+            other = np.array(drawn)
+    return other
 
 
 def records(domain: Domain) -> st.SearchStrategy[list[float]]:

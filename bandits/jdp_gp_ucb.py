@@ -56,7 +56,7 @@ class JdpGpUcb:
     dimension: int = 2
     nodes_per_axis: int = 4
     lengthscale: Fraction = Fraction(1)
-    sigma: Fraction = Fraction(12)
+    sigma: Fraction = Fraction(18)
     shift: Fraction = Fraction(2)
     width: Fraction = Fraction(1, 10)
     refresh: int = 1

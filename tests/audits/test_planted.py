@@ -1,0 +1,152 @@
+"""Every audit must catch its broken twin, and leave the correct subject alone."""
+
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from audits.attack import attack, targets
+from audits.certify import Effort, certify, subject_of
+from audits.evidence import gather
+from bandits.jdp_gp_ucb import JdpGpUcb
+from bandits.plan_finder import PlanFinder
+from dpaccount.claim import read_claim
+from mechanisms.gaussian_sum import GaussianSum
+from mechanisms.laplace_sum import LaplaceSum
+from mechanisms.subject import View
+
+DELTA = Fraction(1, 10**6)
+PLANTED = Path(__file__).parent.parent / "planted"
+
+
+@pytest.mark.parametrize("name", ["leaf-calibrated", "kept-clock", "raw-reward"])
+def test_planted_twins_of_the_plan_finder_are_refuted(name):
+    """False alarms do not enter: each twin has an exact counterexample."""
+    claim = read_claim(PLANTED / f"{name}.toml")
+    subject = subject_of(claim, allow_code=True)
+    certificate, _ = certify(claim, subject, Effort(quick=True))
+    assert certificate["verdict"] == "REFUTED"
+    false = [entry for entry in certificate["sensitivity"] if entry["status"] == "refuted"]
+    assert false
+    assert all(entry["counterexample"]["wrong"] for entry in false)
+
+
+def broken(subject):
+    found, _ = gather(subject, subject.proof(DELTA), examples=80, seed=1, files=[])
+    return {entry.hypothesis.rule for entry in found if entry.status == "refuted"}
+
+
+@dataclass(frozen=True)
+class Unclipped(LaplaceSum):
+    """Planted: forgets to clip."""
+
+    def query(self, data):
+        return np.trunc(data[:, :1] * 2.0**self.bits).astype(np.int64).sum(axis=0)
+
+
+@dataclass(frozen=True)
+class HalfNoise(LaplaceSum):
+    """Planted: releases twice the value and halves the answer, noise included."""
+
+    def play(self, data, noise, coins):
+        return View(public={"sum": noise.noisy("sum", 0, 2 * self.query(data)) / 2})
+
+
+@dataclass(frozen=True)
+class Counter(GaussianSum):
+    """Planted: shows how many rows are large."""
+
+    def play(self, data, noise, coins):
+        shown = super().play(data, noise, coins)
+        return View(public={**shown.public, "large": np.array((np.abs(data) > 1).sum())})
+
+
+@dataclass(frozen=True)
+class Raises(GaussianSum):
+    """Planted: fails on some data."""
+
+    def play(self, data, noise, coins):
+        if data.max() > 3:
+            raise ValueError("too large")
+        return super().play(data, noise, coins)
+
+
+@dataclass(frozen=True)
+class RawFeatures(JdpGpUcb):
+    """Planted: the reward enters the next action without noise."""
+
+    def play(self, data, noise, coins):
+        shown = super().play(data, noise, coins)
+        best = data[:, -self.candidates :].mean(axis=1) > 0.5
+        return View(own={"action": shown.own["action"] + np.roll(best, 1)})
+
+
+@pytest.mark.parametrize(
+    ("subject", "rules"),
+    [
+        (Unclipped(rows=5), {"assume_clipped"}),
+        (HalfNoise(rows=5), {"assume_clipped"}),
+        (Counter(rows=5), {"assume_view"}),
+        (RawFeatures(rounds=6, candidates=2, nodes_per_axis=2), {"assume_view"}),
+    ],
+    ids=lambda value: type(value).__name__,
+)
+def test_planted_mechanisms_lose_the_right_hypothesis(subject, rules):
+    assert broken(subject) == rules
+
+
+def test_code_that_raises_on_some_data_is_a_finding():
+    assert broken(Raises(rows=5)) == {"assume_ball", "assume_view"}
+
+
+@pytest.mark.parametrize(
+    "subject", [LaplaceSum(rows=5), GaussianSum(rows=5), PlanFinder(slots=60, batch=8, batches=6)]
+)
+def test_correct_ones_lose_none(subject):
+    assert broken(subject) == set()
+
+
+# ------------------------------------------------------------------ the attack on conclusions
+
+
+@pytest.mark.statistical  # seeded; false alarm of the second half at most 1e-3
+def test_the_attack_refutes_a_false_claim_and_not_a_true_one():
+    subject = LaplaceSum(rows=3, scale=Fraction(1))  # ε = 1 exactly
+    theorem = subject.proof(Fraction(0))
+    _, suspect = gather(subject, theorem, examples=60, seed=1, files=[])
+
+    def refuted(epsilon):
+        points = targets(None, epsilon, Fraction(0), 1)
+        outcome = attack(subject, theorem, points, suspect, trials=3000, risk=Fraction(1, 1000), seed=2)
+        return bool(outcome.refuted())
+
+    assert refuted(Fraction(1, 2))
+    assert not refuted(Fraction(1))
+
+
+@pytest.mark.statistical  # seeded
+def test_the_result_does_not_depend_on_the_number_of_jobs():
+    subject = LaplaceSum(rows=3)
+    theorem = subject.proof(DELTA)
+    _, suspect = gather(subject, theorem, examples=20, seed=1, files=[])
+    points = targets(theorem, Fraction(1), DELTA, 1)
+    one, two = (
+        attack(subject, theorem, points, suspect, trials=1100, risk=Fraction(1, 20), seed=2, jobs=jobs)
+        for jobs in (1, 2)
+    )
+    assert one.results == two.results
+
+
+@pytest.mark.statistical  # seeded; under a correct proof each run errs with probability at most .05
+def test_a_profile_point_refutes_a_proof_with_half_the_noise():
+    """The claim (ε, δ) survives 2,000 runs; total variation does not."""
+    honest = LaplaceSum(rows=3, scale=Fraction(1))
+    theorem = replace(honest, scale=Fraction(2)).proof(Fraction(0))  # asserts ε = ½
+    _, suspect = gather(honest, honest.proof(Fraction(0)), examples=40, seed=1, files=[])
+    points = targets(theorem, Fraction(5), Fraction(0), 1)
+    outcome = attack(
+        honest, honest.proof(Fraction(0)), points, suspect, trials=2000, risk=Fraction(1, 20), seed=3
+    )
+    assert {target.of for target, _ in outcome.refuted()} == {"proof"}
