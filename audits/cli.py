@@ -254,7 +254,7 @@ def certify(
     reprinted = certificate is not None
     if certificate is None:
         if due is not None:
-            release.kept(due)  # a ledger that cannot be used is said before the work, not after
+            release.ready(due)
         with _progress() as report:
             effort = Effort(quick=quick, jobs=_whole(jobs, "--jobs") or _cores())
             draft, theorem = certified(read, subject, effort, report)

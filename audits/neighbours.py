@@ -56,7 +56,7 @@ def _other(domain: Domain, here: Rows, kind: str, drawn: list[float]) -> Rows:
     low, high = np.array(domain.low), np.array(domain.high)
     match kind:
         case "mirrored":
-            other = low + high - here
+            other: Rows = low + high - here
         case "negated":
             other = np.clip(-here, low, high)
         case "one column":

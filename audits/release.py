@@ -1,13 +1,14 @@
 """The real run: charged durably, drawn once, kept in the ledger, and printed again for nothing."""
 
 import hashlib
+import itertools
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol, runtime_checkable
 
 from audits.certify import digest_of_code, seal
 from dpaccount.claim import Claim
-from dpaccount.errors import InputError
+from dpaccount.errors import InputError, LedgerError
 from dpaccount.exact import canonical
 from dpaccount.kernel import Private, Theorem
 from dpaccount.ledger.ledger import Ledger
@@ -60,10 +61,27 @@ def prepare(claim: Claim, subject: Subject) -> Release | None:
 
 
 def kept(due: Release) -> dict[str, Any] | None:
-    """Return the certificate of the latest run with this claim, data and code, or None."""
+    """Return the certificate of the latest run with this claim, data and code, or None.
+
+    Raises `LedgerError` where the latest run drew its noise and was lost: it may have been seen, so
+    it is not made again by itself.
+    """
+    latest, lost = None, False
     with _ledger(due) as ledger:
-        found, _ = _latest(ledger, due.key)
-    return found
+        for number in itertools.count(1):
+            body, unkept = ledger.release(_key(due, number)), ledger.lost(_key(due, number))
+            if body is None and not unkept:
+                break
+            latest, lost = body, unkept
+    if lost:
+        name = due.claim.name
+        raise LedgerError(f"a run of {name} drew its noise and was lost; --again makes a new, charged one")
+    return latest
+
+
+def ready(due: Release) -> None:
+    """Open and close the ledger, so that one that cannot be used is said before the work."""
+    _ledger(due).close()
 
 
 def make(due: Release, theorem: Theorem, certificate: dict[str, Any]) -> dict[str, Any]:
@@ -73,7 +91,8 @@ def make(due: Release, theorem: Theorem, certificate: dict[str, Any]) -> dict[st
     """
     claim = due.claim
     with _ledger(due) as ledger:
-        _, key = _latest(ledger, due.key)
+        keys = (_key(due, number) for number in itertools.count(1))
+        key = next(key for key in keys if ledger.release(key) is None and not ledger.lost(key))
         fact = theorem.conclusion
         cover = fact.units if isinstance(fact, Private) else None
         receipt = ledger.charge(theorem, claim.name, cover, key)
@@ -86,6 +105,10 @@ def make(due: Release, theorem: Theorem, certificate: dict[str, Any]) -> dict[st
         sealed = seal(body)
         ledger.keep_release(receipt.entry, sealed)
     return sealed
+
+
+def _key(due: Release, number: int) -> str:
+    return f"{due.key}.{number}"
 
 
 def _release(due: Release, view: View, entry: int) -> dict[str, object]:
@@ -105,11 +128,3 @@ def _release(due: Release, view: View, entry: int) -> dict[str, object]:
 
 def _ledger(due: Release) -> Ledger:
     return Ledger.open(str(due.claim.ledger))
-
-
-def _latest(ledger: Ledger, key: str) -> tuple[dict[str, Any] | None, str]:
-    """Return the latest kept run and the key of the next one; runs are numbered key.1, key.2 and so on."""
-    number, found = 1, None
-    while (body := ledger.release(f"{key}.{number}")) is not None:
-        number, found = number + 1, body
-    return found, f"{key}.{number}"

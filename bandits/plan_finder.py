@@ -221,7 +221,9 @@ class PlanFinder:
         own = regret(data, self.reward, view, coins)
         quiet = replace(self, sigma=Fraction(1, 2**20))  # its posterior trusts the exact sums
         other = regret(data, self.reward, quiet.play(data, NoNoise(), coins), coins)
-        beside = {f"{name}_non_private": other[name] for name in ("mean_reward", "regret_fraction_of_uniform")}
+        beside = {
+            f"{name}_non_private": other[name] for name in ("mean_reward", "regret_fraction_of_uniform")
+        }
         return {**own, **beside}
 
 
@@ -282,17 +284,19 @@ class Slots:
 
     def evaluate(self, recommended: NDArray[np.int64]) -> dict[str, float]:
         """Return rewards and regret against the plans' means in this very data, pair by pair."""
-        means = np.array([self.reward[self.logged == arm].mean() for arm in range(ARMS)])
+        people = np.bincount(self.logged, minlength=ARMS)[:ARMS]
+        good = np.bincount(self.logged, self.reward, minlength=ARMS)[:ARMS]
+        means = good / np.maximum(people, 1)  # a plan that nobody was logged on counts 0
         offered = self.pairs[:, 0] >= 0
         low, high = means[self.pairs[offered]].T
         best, played = np.maximum(low, high), means[recommended[offered]]
+        uniform = float(np.abs(high - low).sum() / 2)
         kept = recommended == self.logged
-        kept &= self.logged < ARMS
         return {
             "mean_reward": float(played.mean()),
             "mean_reward_uniform": float(((low + high) / 2).mean()),
             "mean_reward_best": float(best.mean()),
-            "regret_fraction_of_uniform": float((best - played).sum() / (np.abs(high - low) / 2).sum()),
+            "regret_fraction_of_uniform": float((best - played).sum() / max(uniform, 1e-12)),
             "kept": float(kept.sum()),
             "mean_kept_reward": float(self.reward[kept].mean()) if kept.any() else 0.0,
         }

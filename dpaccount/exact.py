@@ -59,7 +59,9 @@ class Enclosure:
     def __post_init__(self) -> None:
         """Refuse NaN and crossed ends."""
         ends = [end for end in (self.lower, self.upper) if end is not None]
-        if any(math.isnan(end) for end in ends) or (self.lower is not None and self.lower > self.upper):
+        if any(isinstance(end, float) and math.isnan(end) for end in ends) or (
+            self.lower is not None and self.lower > self.upper
+        ):
             raise ValueError(f"not an enclosure: [{self.lower}, {self.upper}]")
 
     def __contains__(self, value: Bound) -> bool:

@@ -28,6 +28,7 @@ JOINT: Final = "joint"
 LOCAL: Final = "local"
 
 Cover = tuple[int, int]
+MAX_NUMBER_BITS = 3000  #: so that every number of a derivation can be written and read
 
 
 # ------------------------------------------------------------------ judgements
@@ -189,7 +190,10 @@ def conclusion_of(theorem: Theorem, rule: str) -> Judgement:
 def number(value: Fraction | int, rule: str, name: str) -> Fraction:
     """Return an exact number; floats are refused."""
     need(type(value) in (int, Fraction), rule, f"{name} must be exact, found {type(value).__name__}")
-    return Fraction(value)
+    exact = Fraction(value)
+    size = exact.numerator.bit_length() + exact.denominator.bit_length()
+    need(size <= MAX_NUMBER_BITS, rule, f"{name} has {size} bits, more than derivations hold")
+    return exact
 
 
 def _known(relation: str, rule: str) -> None:
