@@ -45,4 +45,6 @@ class KeptClock(PlanFinder):
             orders.append(order)
         recommended[at:] = slots.recommend(slice(at, self.slots), order)
         card = noise.noisy("report-card", 0, slots.report(slice(at, self.slots), recommended))
-        return View(own={"recommended": recommended}, public={"orders": np.array(orders), "report-card": card})
+        return View(
+            own={"recommended": recommended}, public={"orders": np.array(orders), "report-card": card}
+        )
