@@ -787,9 +787,7 @@ def follows(document: dict[str, Any], final: list[Any] | None) -> str | None:
     ensure(curve[0] == "approximate", f"the last step should give (epsilon, delta), it gives {curve[0]}")
     ensure(subject == document["subject"]["name"], f"the derivation is about {subject!r}")
     epsilon, delta = number(curve[1]), number(curve[2])
-    upper, lower = (
-        exact_of(proved["epsilon"][side], f"proved.epsilon.{side}") for side in ("upper", "lower")
-    )
+    upper = exact_of(proved["epsilon"]["upper"], "proved.epsilon.upper")
     ensure(upper is None or upper >= epsilon, "proved.epsilon.upper is below what the derivation proves")
     if proved["epsilon"]["lower"] is not None:
         lower = exact_of(proved["epsilon"]["lower"], "proved.epsilon.lower")
