@@ -6,17 +6,19 @@ bound exists beside a tight enclosure the two must intersect.
 """
 
 import math
+import time
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
-from flint import arb
+from flint import arb, ctx
 
 from dpaccount.errors import NumericsError
 from dpaccount.exact import Enclosure
 from dpaccount.numerics import fourier, gaussian, grids, laplace, renyi, saddle
-from dpaccount.numerics.balls import ball, ceil_of, floor_of, log_float, precision
-from dpaccount.numerics.factors import AtomFactor, Factor, LaplaceFactor
-from dpaccount.numerics.solve import Ends
+from dpaccount.numerics.balls import accurate, ball, ceil_of, floor_of, log_float, precision
+from dpaccount.numerics.factors import Factor, LaplaceFactor
+from dpaccount.numerics.solve import Ends, solve
 from dpaccount.totals import Drawn, RangeBound, RdpBound, Total, ZcdpBound
 
 INFINITE = Enclosure(math.inf, math.inf)
@@ -87,14 +89,33 @@ def _epsilon(total: Total, target: Fraction, gap: Fraction) -> Answer:
 
 def _renyi_epsilon(total: Total, target: Fraction) -> Fraction | None:
     """Return a Rényi bound on ε(target) at the order that the saddle points to, for a cross-check."""
-    ways = [fourier.Product(way.mu2, way.pairs) for way in directions(total)]
-    orders = [1 + Fraction(saddle.guess(way.log_m, log_float(target))[1]) for way in ways]
-    found = [
-        renyi.epsilon(renyi_bound(way), target, [order])
-        for way, order in zip(directions(total), orders, strict=True)
-    ]
+    found = []
+    for way in directions(total):
+        order = _order(way, lambda m: saddle.guess(m, log_float(target))[1])
+        found.append(order and renyi.epsilon(renyi_bound(way), target, [order]))
     known = [bound for bound in found if bound is not None]
     return max(known) if len(known) == len(found) else None
+
+
+def _renyi_delta(total: Total, epsilon: Fraction) -> Fraction | None:
+    """Return a Rényi bound on δ(ε), likewise."""
+    found = []
+    for way in directions(total):
+        order = _order(way, lambda m: saddle.saddle(m, float(epsilon)))
+        found.append(order and renyi.delta(renyi_bound(way), epsilon, [order]))
+    known = [bound for bound in found if bound is not None]
+    return max(known) if len(known) == len(found) else None
+
+
+def _order(total: Total, saddle_of: Callable[[saddle.LogM], float]) -> Fraction | None:
+    """Return the order to cross-check at; None where a transform is missing or the order out of reach."""
+    if not _transforms(total):
+        return None
+    c = saddle_of(fourier.Product(total.mu2, total.pairs).log_m)
+    return 1 + Fraction(c) if 1e-6 < c < MOST_ORDER else None
+
+
+MOST_ORDER = 3000.0  #: of Rényi cross-checks; a sampled pair's moments cost more the higher they are
 
 
 def _checked(answer: Answer, above: Fraction | None) -> Answer:
@@ -114,7 +135,15 @@ def _tight_epsilon(total: Total, target: Fraction, gap: Fraction) -> Answer:
     """Return the worse direction's ε by the first method that reaches it."""
     if not total.pairs:
         return Answer(Enclosure(*gaussian.epsilon(target, total.mu2, Fraction(1, 10**17))), "gaussian curve")
-    return _worse([_directed_epsilon(way, target, gap) for way in directions(total)])
+    return _worse([_capped(way, _directed_epsilon(way, target, gap)) for way in directions(total)])
+
+
+def _capped(total: Total, answer: Answer) -> Answer:
+    """Return the answer, its upper end at most the largest loss there is."""
+    most = total.ceiling()
+    if most is None or ceil_of(most) >= answer.bounds.upper:
+        return answer
+    return Answer(Enclosure(answer.bounds.lower, ceil_of(most)), answer.method)
 
 
 def directions(total: Total) -> list[Total]:
@@ -131,23 +160,88 @@ def _worse(answers: list[Answer]) -> Answer:
 
 
 def _directed_epsilon(total: Total, target: Fraction, gap: Fraction) -> Answer:
-    pairs = total.pairs
+    pairs, log_target = total.pairs, log_float(target)
+    if len(pairs) == 1 and pairs[0][1] == 1 and total.mu2[1] == 0:
+        return Answer(Enclosure(*_single_epsilon(pairs[0][0], target)), "one step")
+    if not _transforms(total):
+        return _lattice_epsilon(total, target, gap)
     product = fourier.Product(total.mu2, pairs)
-    log_target = log_float(target)
     if _is_laplace(total):
         guess, _ = saddle.guess(product.log_m, log_target)
         loss, count = pairs[0][0].largest(), pairs[0][1]
         hint = (Fraction(guess * 0.99), Fraction(guess * 1.01))
         width = min(gap, Fraction(1, 10**12)) * max(1, int(guess))
         return Answer(Enclosure(*laplace.epsilon(target, loss, count, width, hint)), "truncated powers")
-    if total.mu2[1] == 0 and grids.suits(pairs, spread(product, -log_target)):
+    if _on_grid(total, product, -log_target):
         low, high = grids.epsilon(pairs, target, log_target / LOG2)
         return Answer(Enclosure(low, math.inf if high is None else high), "exact lattice")
     for digits in _digits(gap):
         found = fourier.epsilon(product, target, log_target, gap / 4, digits)
-        if found is not None:
+        if found is not None and found[1] - found[0] <= gap * max(1, found[0]):
             return Answer(Enclosure(*found), "Fourier inversion")
-    raise NotImplementedError
+    return _lattice_epsilon(total, target, gap)
+
+
+def _on_grid(total: Total, product: fourier.Product, depth: float) -> bool:
+    return total.mu2[1] == 0 and grids.suits(total.pairs, lambda: spread(product, depth))
+
+
+def _transforms(total: Total) -> bool:
+    return all(kind.transform for kind, _ in total.pairs)
+
+
+def _single_epsilon(kind: Factor, target: Fraction) -> Ends:
+    """Return ε(target) of one pair by its own curve."""
+    from dpaccount import pairs
+
+    curve = pairs.curve(kind, 100)
+    if ceil_of(curve(Fraction(0))) <= target:
+        return Fraction(0), Fraction(0)
+    high = Fraction(1, 1 << 20)
+    while not ceil_of(curve(high)) <= target:
+        high *= 2
+    return solve(curve, target, Fraction(0), high, high / 10**17)
+
+
+def _single_delta(kind: Factor, epsilon: Fraction) -> Ends:
+    from dpaccount import pairs
+
+    value = accurate(lambda: pairs.curve(kind, ctx.prec)(epsilon), 80)
+    return floor_of(value), ceil_of(value)
+
+
+NODES = (300, 1500, 6000)  #: of the lattices tried in turn
+PATIENCE = 1.5  #: seconds after which no finer lattice is begun
+
+
+def _lattice_epsilon(total: Total, target: Fraction, gap: Fraction) -> Answer:
+    """Return ε(target) between two lattices, refined until they are close enough or it takes too long."""
+    from dpaccount import pairs
+
+    low, high, begun = Fraction(0), math.inf, time.monotonic()
+    for nodes in NODES:
+        below, above = pairs.epsilon(total, target, log_float(target) / LOG2, nodes)
+        low, high = max(low, below or Fraction(0)), min(high, math.inf if above is None else above)
+        if high - low <= gap * max(1, low) or time.monotonic() - begun > PATIENCE:
+            break
+    return Answer(Enclosure(None if total.loose else low, high), "lattice pair")
+
+
+def _lattice_delta(total: Total, epsilon: Fraction, gap: Fraction) -> Answer:
+    """Return δ(ε) between two lattices; the first one tells how small it is."""
+    from dpaccount import pairs
+
+    _, rough = pairs.delta(total, epsilon, -40.0, NODES[0])
+    if rough == 0:
+        return Answer(Enclosure(None if total.loose else Fraction(0), Fraction(0)), "lattice pair")
+    small = log_float(rough) / LOG2
+    low, high, begun = Fraction(0), rough, time.monotonic()
+    for nodes in NODES:
+        below, above = pairs.delta(total, epsilon, small, nodes)
+        low, high = max(low, below or Fraction(0)), min(high, above)
+        if high - low <= gap * high or time.monotonic() - begun > PATIENCE:
+            break
+    return Answer(Enclosure(None if total.loose else low, high), "lattice pair")
 
 
 def _digits(gap: Fraction) -> tuple[float, ...]:
@@ -168,35 +262,42 @@ def _delta(total: Total, epsilon: Fraction, gap: Fraction) -> Answer:
     largest = largest_loss(total).bounds
     if epsilon >= largest.upper:
         return Answer(NOTHING, "exact")
-    ways = [fourier.Product(way.mu2, way.pairs) for way in directions(total)]
-    orders = [1 + Fraction(saddle.saddle(way.log_m, float(epsilon))) for way in ways]
-    found = [
-        renyi.delta(renyi_bound(way), epsilon, [order])
-        for way, order in zip(directions(total), orders, strict=True)
-    ]
-    known = [bound for bound in found if bound is not None]
-    return _checked(_tight_delta(total, epsilon, gap), max(known) if len(known) == len(found) else None)
+    return _checked(_tight_delta(total, epsilon, gap), _renyi_delta(total, epsilon))
 
 
 def _tight_delta(total: Total, epsilon: Fraction, gap: Fraction) -> Answer:
-    return _worse([_directed_delta(way, epsilon, gap) for way in directions(total)])
+    return _worse(
+        [
+            Answer(NOTHING, "exact") if _beyond(way, epsilon) else _directed_delta(way, epsilon, gap)
+            for way in directions(total)
+        ]
+    )
+
+
+def _beyond(total: Total, epsilon: Fraction) -> bool:
+    """Say whether no loss exceeds ε."""
+    most = total.ceiling()
+    return most is not None and ceil_of(most) <= epsilon
 
 
 def _directed_delta(total: Total, epsilon: Fraction, gap: Fraction) -> Answer:
     pairs = total.pairs
+    if len(pairs) == 1 and pairs[0][1] == 1 and total.mu2[1] == 0:
+        return Answer(_unit(*_single_delta(pairs[0][0], epsilon)), "one step")
+    if not _transforms(total):
+        return _lattice_delta(total, epsilon, gap)
     product = fourier.Product(total.mu2, pairs)
     small = fourier.estimate_delta(product, float(epsilon)).log_delta - 0.01
     if _is_laplace(total):
-        loss, count = pairs[0][0].largest(), pairs[0][1]
-        value = laplace.delta(epsilon, loss, count, 60, -small / LOG2)
+        value = laplace.delta(epsilon, pairs[0][0].largest(), pairs[0][1], 60, -small / LOG2)
         return Answer(_unit(floor_of(value), ceil_of(value)), "truncated powers")
-    if total.mu2[1] == 0 and grids.suits(pairs, spread(product, -small)):
+    if _on_grid(total, product, -small):
         return Answer(_unit(*grids.delta(pairs, epsilon, small / LOG2)), "exact lattice")
     for digits in _digits(gap):
         found = fourier.delta(product, epsilon, gap / 4, digits)
-        if found is not None:
+        if found is not None and found[1] - found[0] <= gap * found[1]:
             return Answer(_unit(*found), "Fourier inversion")
-    raise NotImplementedError
+    return _lattice_delta(total, epsilon, gap)
 
 
 def _unit(low: Fraction, high: Fraction) -> Enclosure:
@@ -272,9 +373,8 @@ def _loose_epsilon(total: Total, target: Fraction, gap: Fraction) -> Answer:
     found = [(renyi.epsilon(bound, target), "Rényi bound")]
     if _kinks(total):
         found.append((renyi.epsilon(bound, target, _kinks(total)), "Rényi bound"))
-    if all(isinstance(kind, RangeBound) for kind, _ in total.loose):
-        pure = _as_pure(total)
-        found.append((pure and _upper(_epsilon(pure, target, gap)), "dominating pairs"))
+    if _by_pairs(total):
+        found.append((_upper(_lattice_epsilon(total, target, gap)), "dominating pairs"))
     known = [(bound, label) for bound, label in found if bound is not None]
     best, label = min(known, default=(math.inf, "no bound"))
     return Answer(Enclosure(None, best), label)
@@ -285,8 +385,8 @@ def _loose_delta(total: Total, epsilon: Fraction, gap: Fraction) -> Answer:
     found = [(renyi.delta(bound, epsilon), "Rényi bound")]
     if _kinks(total):
         found.append((renyi.delta(bound, epsilon, _kinks(total)), "Rényi bound"))
-    if all(isinstance(kind, RangeBound) for kind, _ in total.loose):
-        found.append((_upper(_delta(_as_pure(total), epsilon, gap)), "dominating pairs"))
+    if _by_pairs(total):
+        found.append((_upper(_lattice_delta(total, epsilon, gap)), "dominating pairs"))
     known = [(bound, label) for bound, label in found if bound is not None]
     best, label = min(known, default=(Fraction(1), "no bound"))
     return Answer(Enclosure(None, best), label)
@@ -302,11 +402,6 @@ def _upper(answer: Answer) -> Fraction | None:
     return upper if isinstance(upper, Fraction) else None
 
 
-def _as_pure(total: Total) -> Total:
-    """Return the total with every η-bounded-range event taken as η-DP."""
-    counts: dict[object, int] = dict(total.pairs)
-    for kind, count in total.loose:
-        if isinstance(kind, RangeBound):
-            pure = AtomFactor("pure", kind.eta)
-            counts[pure] = counts.get(pure, 0) + count
-    return replace(total, pairs=tuple(sorted(counts.items(), key=repr)), loose=())  # type: ignore[arg-type]
+def _by_pairs(total: Total) -> bool:
+    """Say whether dominating pairs may beat Rényi bounds: not where zCDP or Rényi is all that is known."""
+    return any(isinstance(kind, RangeBound | Drawn) for kind, _ in total.loose)

@@ -6,11 +6,14 @@ infinite loss) set apart, the other pairs counted by kind, and beside them what 
 
 from collections import Counter
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
 
+from flint import arb
+
 from dpaccount import events as ev
+from dpaccount.numerics.balls import ball
 from dpaccount.numerics.factors import AtomFactor, DiscreteGaussianFactor, Factor, LaplaceFactor
 from dpaccount.numerics.toeplitz import squares
 
@@ -37,23 +40,41 @@ class RdpBound:
 
 
 @dataclass(frozen=True)
-class Sampled:
-    """A total on a Poisson sample: the pair ((1−q)Q + qP, Q) when a unit is removed, reversed when added."""
-
-    rate: Fraction
-    inner: "Total"
-
-
-@dataclass(frozen=True)
 class Drawn:
-    """A total on a sample without replacement of the fraction `rate`: only an upper curve is known."""
+    """A total on a sample of the fraction `rate` of which only an upper curve is known.
+
+    Without replacement, or a Poisson sample of what has only upper bounds itself.
+    """
 
     rate: Fraction
     inner: "Total"
+    poisson: bool = False
 
 
 Loose = ZcdpBound | RangeBound | RdpBound | Drawn
 Pairs = tuple[tuple[Factor, int], ...]
+
+
+@dataclass(frozen=True)
+class Sampled(Factor):
+    """A total on a Poisson sample: the pair ((1−q)Q + qP, Q) when a unit is removed, reversed when added."""
+
+    rate: Fraction
+    inner: "Total"
+    added: bool = False
+    symmetric = False
+    transform = False
+
+    def reversed(self) -> "Sampled":
+        """Return the pair of the other direction."""
+        return replace(self, added=not self.added)
+
+    def ceiling(self) -> arb | None:
+        """Return −ln(1 − q) when a unit is added, else ln(1 + q(e^most − 1)) where the inner loss is bounded."""
+        if self.added:
+            return -(-ball(self.rate)).log1p()
+        inner = self.inner.ceiling()
+        return None if inner is None else (ball(self.rate) * inner.expm1()).log1p()
 
 
 @dataclass(frozen=True)
@@ -69,6 +90,13 @@ class Total:
     def empty(self) -> bool:
         """Say whether nothing is released."""
         return self.mu2[1] == 0 and not (self.pairs or self.failures or self.loose)
+
+    def ceiling(self) -> arb | None:
+        """Return a ball around a bound on the whole loss; None where it is unbounded or only loosely known."""
+        found = [(count, kind.ceiling()) for kind, count in self.pairs]
+        if self.mu2[1] or self.failures or self.loose or any(most is None for _, most in found):
+            return None
+        return sum((count * most for count, most in found), arb(0))
 
     @property
     def symmetric(self) -> bool:
@@ -197,9 +225,10 @@ def _poisson(found: _Sum, event: ev.PoissonSubsampled, count: int) -> None:
         found.add(event.of, count)
     elif not (inner.pairs or inner.failures or inner.loose) and inner.mu2[0] == inner.mu2[1]:
         found.pairs[SampledGaussianFactor(event.rate, inner.mu2[0])] += count
+    elif inner.loose:
+        found.loose[Drawn(event.rate, inner, poisson=True)] += count
     else:
-        place = found.loose if inner.loose else found.pairs
-        place[Sampled(event.rate, inner)] += count
+        found.pairs[Sampled(event.rate, inner)] += count
 
 
 def _drawn(found: _Sum, event: ev.SampledWithoutReplacement, count: int) -> None:

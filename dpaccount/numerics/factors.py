@@ -37,6 +37,7 @@ class Factor:
     """One dominating pair; the methods below speak of a single copy."""
 
     symmetric: ClassVar[bool] = True
+    transform: ClassVar[bool] = True  #: whether M is known in closed form, or by quadrature
 
     def value(self, s: acb) -> acb:
         """Return M(s) (an `arb` for a real argument)."""
@@ -66,6 +67,11 @@ class Factor:
     def largest(self) -> Fraction | None:
         """Return the largest loss of the pair; None where it has none or it is not rational."""
         return None
+
+    def ceiling(self) -> arb | None:
+        """Return a ball around a bound on the loss; None where it is unbounded."""
+        most = self.largest()
+        return None if most is None else ball(most)
 
 
 @dataclass(frozen=True)

@@ -75,6 +75,7 @@ class Contour:
 
 
 EASY_SECONDS = 1.5  #: of node evaluations (a rough estimate) up to which no smoothing is considered
+MOST_TILT = 3000.0  #: of contours for pairs whose transform is itself a quadrature
 MOST_SECONDS = 6.0  #: and up to which a contour is considered at all
 
 
@@ -112,6 +113,8 @@ def contour(product: Product, at: Estimate, digits: float, gap: float) -> Contou
 
     `gap` is the width in ε that smoothing may cost where the decay is too slow without.
     """
+    if not 1e-9 < at.c < 1e12 or any(f.work() > 2 and at.c > MOST_TILT for f, _ in product.pairs):
+        return None
     tolerance = at.log_delta - digits * math.log(10)
     best = min(
         (found for scale in (1.0, 0.8, 0.65, 0.5, 0.4, 0.3) if (found := _line(product, at, at.c * scale, tolerance))),

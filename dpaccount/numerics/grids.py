@@ -4,7 +4,7 @@ This is the optimal composition theorem of Kairouz, Oh & Viswanath 2015 (equal Î
 2016 (unequal Îµ, where it is #P-hard in general and polynomial on a grid), for any losses on a grid.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from fractions import Fraction
 from functools import reduce
 from math import gcd
@@ -21,16 +21,16 @@ Counted = Sequence[tuple[Factor, int]]
 MOST_NODES = 150_000  #: of a composed lattice, and of one factor
 
 
-def suits(pairs: Counted, spread: float) -> bool:
+def suits(pairs: Counted, spread: Callable[[], float]) -> bool:
     """Say whether these pairs compose on a common grid of bearable size.
 
-    `spread` estimates the range of losses that matters (the rest is trimmed).
+    `spread()` estimates the range of losses that matters (the rest is trimmed).
     """
     if not pairs or not all(isinstance(f, AtomFactor | DiscreteGaussianFactor) for f, _ in pairs):
         return False
     if max(_points(f) for f, _ in pairs) > MOST_NODES // 4:
         return False
-    return spread / float(common_step(pairs)) < MOST_NODES
+    return spread() / float(common_step(pairs)) < MOST_NODES
 
 
 def _points(factor: Factor) -> int:

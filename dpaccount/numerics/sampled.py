@@ -30,6 +30,10 @@ class SampledGaussianFactor(Factor):
         """Return the pair of the other direction."""
         return replace(self, added=not self.added)
 
+    def ceiling(self) -> arb | None:
+        """Return −ln(1 − q), the largest loss when a unit is added; removing one has no bound."""
+        return -(-ball(self.rate)).log1p() if self.added else None
+
     def value(self, s: acb) -> acb:
         """Return M(s) for real s."""
         return _Line.real(self, self._power(s)).total()
