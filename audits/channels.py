@@ -91,7 +91,7 @@ def replay(subject: Subject, data: Rows, run: Run, coins: int) -> Run:
 
 
 def differing(run: Run, other: Run, unit: int) -> str | None:
-    """Return what others than `unit` (1-based) can tell two views apart by, or None."""
+    """Return what others than `unit` (1-based; 0: everyone looks) can tell two views apart by, or None."""
     if run.view.own.keys() != other.view.own.keys() or run.view.public.keys() != other.view.public.keys():
         return "the views have different parts"
     for name, shown in run.view.public.items():
@@ -99,7 +99,7 @@ def differing(run: Run, other: Run, unit: int) -> str | None:
             return f"the public {name} differs"
     for name, whole in run.view.own.items():
         against = other.view.own[name]
-        removed = len(whole) == len(against) + 1  # add-remove: the unit has no row on the right
+        removed = unit > 0 and len(whole) == len(against) + 1  # add-remove: no row on the right
         shown = np.delete(whole, unit - 1, axis=0) if removed else whole
         if shown.shape != against.shape:
             return f"{name} has another shape"

@@ -20,7 +20,7 @@ from hypothesis import strategies as st
 from audits.channels import Law, ReplayError, Run, differing, distance, laws, record, replay
 from audits.neighbours import Pair, pairs
 from dpaccount.derivation import Hypothesis, hypotheses, leaves, walk
-from dpaccount.kernel import Cover, Shifts, Stable, Theorem
+from dpaccount.kernel import Cover, Shifts, Stable, Theorem, View
 from dpaccount.ledger.receipt import rehearse
 from dpaccount.noise import Rehearsal
 from mechanisms.subject import Subject
@@ -213,15 +213,22 @@ def check_of(theorem: Theorem, tested: Hypothesis) -> tuple[Check, str]:
     keys, grid = _leaf_of(theorem, tested.query)
     match tested.rule:
         case "assume_view":
-            return _same_view, "others' view is unchanged"
+            return _view_check(theorem, tested.query)
         case "assume_covers" | "assume_tree":
             return _covers_check(tested, keys), "only covering releases move"
         case _:
             return _movement_check(theorem, tested.query, keys, grid)
 
 
-def _same_view(run: Run, other: Run, unit: int) -> Finding:
-    return Finding(Fraction(0), differing(run, other, unit))
+def _view_check(theorem: Theorem, query: str) -> tuple[Check, str]:
+    """Return the check of what is shown: in the central model the world sees each person's part too."""
+    rules = {part.rule for part in walk(theorem) if View(query) in [p.conclusion for p in part.premises]}
+    everyone = "post_process" in rules
+
+    def check(run: Run, other: Run, unit: int) -> Finding:
+        return Finding(Fraction(0), differing(run, other, 0 if everyone else unit))
+
+    return check, "everyone's view is unchanged" if everyone else "others' view is unchanged"
 
 
 def _leaf_of(theorem: Theorem, query: str) -> tuple[set[str], Fraction]:

@@ -83,9 +83,18 @@ class RawFeatures(JdpGpUcb):
         return View(own={"action": shown.own["action"] + np.roll(best, 1)})
 
 
+@dataclass(frozen=True)
+class ShowsOwn(GaussianSum):
+    """Planted: a central mechanism that shows each row its own rounding; the world sees that too."""
+
+    def play(self, data, noise, coins):
+        return View(own={"rounded": np.rint(data)}, public=super().play(data, noise, coins).public)
+
+
 @pytest.mark.parametrize(
     ("subject", "rules"),
     [
+        (ShowsOwn(rows=5), {"assume_view"}),
         (Unclipped(rows=5), {"assume_clipped"}),
         (HalfNoise(rows=5), {"assume_clipped"}),
         (Counter(rows=5), {"assume_view"}),
