@@ -13,11 +13,11 @@ from earlier answers there are `dpaccount.filters`.
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
 
-from dpaccount import cost, events
+from dpaccount import cost, events, groups
 from dpaccount.classes import UnitClass, classes
 from dpaccount.errors import InputError
 from dpaccount.events import Exact, Plan
@@ -62,19 +62,62 @@ class Accountant:
         target, width = _number(delta), _number(gap)
         if not 0 <= target <= 1:
             raise InputError(f"delta {delta} is out of range; it must be in [0, 1]")
-        return self._worst(lambda total: cost.epsilon(total, target, width))
+
+        def evaluate(total: Total) -> cost.Answer:
+            return cost.epsilon(total, target, width)
+
+        def chained(delta_of: Callable[[Fraction], Fraction]) -> Bound:
+            found = groups.chain_epsilon(delta_of, target, self.group) if target < 1 else Fraction(0)
+            return math.inf if found is None else found
+
+        return self._grouped(evaluate, chained, width)
 
     def worst_delta(self, epsilon: Exact, gap: Exact = GAP) -> Worst:
         """Return δ(epsilon) with the unit that pays it and the method."""
         at, width = _number(epsilon), _number(gap)
         if at < 0:
             raise InputError(f"epsilon {epsilon} is out of range; it must be at least 0")
-        return self._worst(lambda total: cost.delta(total, at, width))
 
-    def _worst(self, evaluate: Callable[[Total], cost.Answer]) -> Worst:
+        def evaluate(total: Total) -> cost.Answer:
+            return cost.delta(total, at, width)
+
+        def chained(delta_of: Callable[[Fraction], Fraction]) -> Bound:
+            return groups.chain_delta(delta_of, at, self.group)
+
+        return self._grouped(evaluate, chained, width)
+
+    def _grouped(
+        self,
+        evaluate: Callable[[Total], cost.Answer],
+        chained: Callable[[Callable[[Fraction], Fraction]], Bound],
+        gap: Fraction,
+    ) -> Worst:
+        """Return the worst answer for single units, or for groups as tightly as the events allow."""
+        single = self._worst(self.plan, evaluate)
+        if self.group == 1:
+            return single
+        scaled = [groups.scaled(event, self.group) for event in self.plan.events]
+        known = tuple(event for event in scaled if event is not None)
+        shared = len(self.classes) == 1 and self.classes[0].unit is None
+        if len(known) == len(scaled) and (shared or all(map(groups.gaussian, self.plan.events))):
+            found = self._worst(replace(self.plan, events=known), evaluate)
+            wide = all(unit.size is None or unit.size >= self.group for unit in self.classes)
+            if wide and all(map(groups.exact, self.plan.events)):
+                return found
+            return replace(found, bounds=Enclosure(_floor(single, found), found.bounds.upper))
+
+        def delta_of(at: Fraction) -> Fraction:
+            upper = self._worst(self.plan, lambda total: cost.delta(total, at, gap)).bounds.upper
+            return min(Fraction(1), Fraction(upper))
+
+        upper = chained(delta_of)
+        lower = single.bounds.lower
+        return replace(single, bounds=Enclosure(lower, upper), method=f"group chain over {single.method}")
+
+    def _worst(self, plan: Plan, evaluate: Callable[[Total], cost.Answer]) -> Worst:
         """Return the largest answer over the classes of units."""
         best: Worst | None = None
-        for found in self.classes:
+        for found in self.classes if plan is self.plan else classes(plan.events):
             answer = evaluate(total_of(found.items))
             best = _worse(best, Worst(answer.bounds, found.unit, answer.method))
         return best if best is not None else Worst(cost.NOTHING, None, "exact")
@@ -105,6 +148,12 @@ class Accountant:
                 total += times * value
             worst = max(worst, total)
         return worst * scale
+
+
+def _floor(single: Worst, found: Worst) -> Bound | None:
+    """Return what one unit pays at least, where the group's own cost is only bounded above."""
+    lower = single.bounds.lower
+    return None if lower is None or found.bounds.lower is None else min(lower, found.bounds.upper)
 
 
 def _worse(a: Worst | None, b: Worst) -> Worst:

@@ -6,11 +6,13 @@ from fractions import Fraction
 from typing import Any
 
 from dpaccount.accountant import GAP, STANDARD_DELTAS, Accountant, Worst
+from dpaccount.calibrate import calibrate
 from dpaccount.errors import InputError
-from dpaccount.events import Plan, read_plan
+from dpaccount.events import read_plan
 from dpaccount.exact import Bound, Place, printed, shown
 
 ACCOUNT = "dpaccount/account/1"
+CALIBRATION = "dpaccount/calibration/1"
 
 
 def account_answer(
@@ -63,6 +65,31 @@ def scalars(accountant: Accountant) -> dict[str, Any]:
     return {"zcdp": _upper(accountant.zcdp()), "gdp": None if mu2 is None else _root(mu2)}
 
 
+def calibrate_answer(
+    name: str,
+    *,
+    epsilon: Fraction,
+    delta: Fraction,
+    sensitivity: Fraction = Fraction(1),
+    count: int = 1,
+    rounds: int | None = None,
+) -> dict[str, Any]:
+    """Return the least noise (or largest parameter) that is proved to meet (epsilon, delta).
+
+    Raises `InputError` where the event has no such parameter, or a number is out of range.
+    """
+    begun = time.perf_counter()
+    found = calibrate(name, epsilon, delta, sensitivity=sensitivity, count=count, rounds=rounds)
+    return {
+        "schema": CALIBRATION,
+        "event": name,
+        "parameter": found.parameter,
+        "value": found.text,
+        "proved": {"epsilon": found.bounds.as_json(), "delta": shown(delta)},
+        "seconds": round(time.perf_counter() - begun, 6),
+    }
+
+
 def _whose(worst: Worst) -> dict[str, Any]:
     return {"worst_unit": worst.unit, "method": worst.method}
 
@@ -106,6 +133,3 @@ def _group(group: int | None) -> int:
     if group < 1:
         raise InputError(f"--group {group} is out of range; it must be at least 1")
     return group
-
-
-__all__ = ["ACCOUNT", "Plan", "account_answer", "scalars", "summary"]

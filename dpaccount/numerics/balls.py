@@ -41,27 +41,34 @@ def between(lower: Fraction | int, upper: Fraction | int) -> arb:
     return ball(lower) if lower == upper else ball(lower).union(ball(upper))
 
 
+TINY = 1 << 17  #: exponent below which a number is rounded away from (or to) 0, to stay writable
+
+
 def floor_of(value: arb) -> Fraction:
     """Return an exact number at most every point of a ball."""
-    return _exact(value.lower())
+    return _exact(value.lower(), up=False)
 
 
 def ceil_of(value: arb) -> Fraction:
     """Return an exact number at least every point of a ball."""
-    return _exact(value.upper())
+    return _exact(value.upper(), up=True)
 
 
 def mid_of(value: arb) -> Fraction:
     """Return the midpoint of a ball (an estimate, not a bound)."""
-    return _exact(value.mid())
+    return _exact(value.mid(), up=True)
 
 
-def _exact(point: arb) -> Fraction:
+def _exact(point: arb, *, up: bool) -> Fraction:
     if not point.is_finite():
         raise NumericsError(f"a bound came out as {point}; a finite ball was needed")
-    mantissa, exponent = point.man_exp()
-    power = int(exponent)
-    return Fraction(int(mantissa) << power) if power >= 0 else Fraction(int(mantissa), 1 << -power)
+    mantissa, exponent = (int(part) for part in point.man_exp())
+    if exponent >= 0:
+        return Fraction(mantissa << exponent)
+    if mantissa.bit_length() + exponent < -TINY:
+        smallest = Fraction(1, 1 << TINY)
+        return smallest if up and mantissa > 0 else -smallest if not up and mantissa < 0 else Fraction(0)
+    return Fraction(mantissa, 1 << -exponent)
 
 
 def log_float(value: Fraction) -> float:

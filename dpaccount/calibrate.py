@@ -1,0 +1,162 @@
+"""The least noise, or the largest privacy parameter, that is proved to meet (ε, δ)."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
+from fractions import Fraction
+
+from flint import arb
+
+from dpaccount import cost
+from dpaccount import events as ev
+from dpaccount.classes import classes
+from dpaccount.errors import InputError
+from dpaccount.exact import Enclosure
+from dpaccount.numerics.balls import between
+from dpaccount.numerics.solve import solve
+from dpaccount.totals import Total, total_of
+
+DIGITS = 13  #: significant digits of the value
+FINE = Fraction(1, 10**9)
+
+#: The parameter of each event that can be calibrated, and whether more of it costs less.
+PARAMETERS: dict[str, tuple[str, bool]] = {
+    "gaussian": ("sigma", True),
+    "discrete_gaussian": ("sigma", True),
+    "tree": ("sigma", True),
+    "matrix_factorisation": ("sigma", True),
+    "laplace": ("scale", True),
+    "discrete_laplace": ("scale", True),
+    "pure": ("epsilon", False),
+    "randomized_response": ("epsilon", False),
+    "exponential": ("epsilon", False),
+    "permute_and_flip": ("epsilon", False),
+    "bounded_range": ("eta", False),
+    "zcdp": ("rho", False),
+    "gdp": ("mu", False),
+}
+
+
+@dataclass(frozen=True)
+class Calibration:
+    """A value that is proved to meet the target, and the ε that it costs at the target's δ."""
+
+    parameter: str
+    value: Fraction
+    text: str
+    bounds: Enclosure
+
+
+def calibrate(
+    name: str,
+    epsilon: Fraction,
+    delta: Fraction,
+    *,
+    sensitivity: Fraction = Fraction(1),
+    count: int = 1,
+    rounds: int | None = None,
+) -> Calibration:
+    """Return the least noise (or largest parameter) of `count` such events that meets (epsilon, delta).
+
+    Raises `InputError` where the event has no such parameter or no noise is enough.
+    """
+    if name not in PARAMETERS:
+        raise InputError(f"{name!r} cannot be calibrated; known here: {', '.join(PARAMETERS)}")
+    parameter, falls = PARAMETERS[name]
+    if not 0 <= delta < 1:
+        raise InputError("the target delta is out of range; it must be at least 0 and below 1")
+    if epsilon < 0:
+        raise InputError("the target epsilon is out of range; it must be at least 0")
+    build = _builder(name, parameter, sensitivity, count, rounds)
+
+    def bounds_at(value: Fraction) -> Enclosure:
+        return _worst(build(value), lambda total: cost.epsilon(total, delta, FINE))
+
+    def noise_of(value: Fraction) -> Fraction:
+        return value if falls else 1 / value
+
+    least = _least(build, noise_of, epsilon, delta)
+    text = _decimal(noise_of(least), up=falls)
+    while True:
+        value = Fraction(text)
+        bounds = bounds_at(value)
+        if bounds.upper <= epsilon:
+            return Calibration(parameter, value, text, bounds)
+        step = Fraction(10) ** (Decimal(text).adjusted() - DIGITS + 1)
+        text = _decimal(value + step if falls else value - step, up=falls)
+
+
+def _builder(
+    name: str, parameter: str, sensitivity: Fraction, count: int, rounds: int | None
+) -> Callable[[Fraction], ev.Event]:
+    """Return value ↦ the event with its parameter set to it."""
+    kind = ev.VOCABULARY[name]
+    fixed: dict[str, object] = {"count": count}
+    if "sensitivity" in kind.__dataclass_fields__:
+        if sensitivity == 0:
+            raise InputError("a sensitivity of 0 costs nothing; calibrate for one above 0")
+        fixed["sensitivity"] = sensitivity
+    elif sensitivity != 1:
+        raise InputError(f"{name} has no sensitivity; leave it out")
+    if "rounds" in kind.__dataclass_fields__:
+        if rounds is None:
+            raise InputError(f"{name} needs its number of rounds; give --rounds")
+        fixed["rounds"] = rounds
+    elif rounds is not None:
+        raise InputError(f"{name} has no rounds; leave --rounds out")
+    return lambda value: kind(**{parameter: value, **fixed})  # type: ignore[arg-type]
+
+
+def _worst(event: ev.Event, evaluate: Callable[[Total], cost.Answer]) -> Enclosure:
+    """Return the largest answer over the classes of units of one event."""
+    answers = [evaluate(total_of(found.items)).bounds for found in classes([event])]
+    return max(answers, key=lambda bounds: bounds.upper)
+
+
+def _least(
+    build: Callable[[Fraction], ev.Event],
+    noise_of: Callable[[Fraction], Fraction],
+    epsilon: Fraction,
+    delta: Fraction,
+) -> Fraction:
+    """Return the least noise x, within 1e-14, whose event (with the value noise_of(x)) is proved to meet the target."""
+
+    def curve(noise: Fraction) -> arb:
+        bounds = _worst(build(noise_of(noise)), lambda total: cost.delta(total, epsilon, FINE))
+        return between(Fraction(bounds.lower or bounds.upper), Fraction(bounds.upper))
+
+    def enough(noise: Fraction) -> bool:
+        event = build(noise_of(noise))
+        if delta == 0:
+            return _worst(event, lambda total: cost.epsilon(total, delta, FINE)).upper <= epsilon
+        return _worst(event, lambda total: cost.delta(total, epsilon, FINE)).upper <= delta
+
+    low, high = _bracket(enough)
+    if delta == 0:
+        while high - low > high / 10**14:
+            middle = (low + high) / 2
+            low, high = (low, middle) if enough(middle) else (middle, high)
+        return high
+    return solve(curve, delta, low, high, high / 10**14)[1]
+
+
+def _bracket(enough: Callable[[Fraction], bool]) -> tuple[Fraction, Fraction]:
+    """Return a noise that is not enough and one that is, a factor of two apart."""
+    high = Fraction(1)
+    if enough(high):
+        while enough(high / 2):
+            high /= 2
+            if high < Fraction(1, 1 << 200):
+                raise InputError("any noise meets this target; ask for a smaller epsilon or delta")
+        return high / 2, high
+    while not enough(high * 2):
+        high *= 2
+        if high > 1 << 200:
+            raise InputError("no noise meets this target; ask for a larger epsilon or a delta above 0")
+    return high, high * 2
+
+
+def _decimal(value: Fraction, *, up: bool) -> str:
+    """Return a decimal of 13 digits at least (at most) an exact value."""
+    context = Context(prec=DIGITS, rounding=ROUND_CEILING if up else ROUND_FLOOR, Emin=-999999, Emax=999999)
+    return str(context.divide(Decimal(value.numerator), Decimal(value.denominator)))
