@@ -23,7 +23,7 @@ def account_answer(
     gap: Fraction | None = None,
     group: int | None = None,
 ) -> dict[str, Any]:
-    """Return what the events in `place` cost: ε at `delta`, δ at `epsilon`, or a summary where neither is given.
+    """Return what the events in `place` cost: ε at `delta`, δ at `epsilon`, or a summary of both.
 
     Raises `InputError` naming the place in the document, or the option that is out of range.
     """

@@ -119,7 +119,7 @@ def _least(
     epsilon: Fraction,
     delta: Fraction,
 ) -> Fraction:
-    """Return the least noise x, within 1e-14, whose event (with the value noise_of(x)) is proved to meet the target."""
+    """Return the least noise x, within 1e-14, whose event is proved to meet the target."""
 
     def curve(noise: Fraction) -> arb:
         bounds = _worst(build(noise_of(noise)), lambda total: cost.delta(total, epsilon, FINE))

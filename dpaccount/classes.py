@@ -56,31 +56,29 @@ def _sweep(shared: dict[Event, int], pieces: list[tuple[int, int, int, Event]]) 
     """
     kinds, ids = _numbered(pieces)
     weights = [secrets.randbits(128) for _ in kinds]
-    starts: dict[int, list[int]] = {}
-    ends: dict[int, list[int]] = {}
-    for index, (first, last, _, _) in enumerate(pieces):
-        starts.setdefault(first, []).append(index)
-        ends.setdefault(last + 1, []).append(index)
+    changes = sorted(
+        [(first, 1, times, kind) for (first, _, times, _), kind in zip(pieces, ids, strict=True)]
+        + [(last + 1, 0, times, kind) for (_, last, times, _), kind in zip(pieces, ids, strict=True)]
+    )
     active: dict[int, int] = {}
-    key, seen, found = 0, set(), []
-    points = sorted(starts.keys() | ends.keys())
-    for here, following in zip(points, [*points[1:], None], strict=True):
-        for index in ends.get(here, ()):
-            times, kind = pieces[index][2], ids[index]
-            key -= times * weights[kind]
-            active[kind] -= times
-            if not active[kind]:
-                del active[kind]
-        for index in starts.get(here, ()):
-            times, kind = pieces[index][2], ids[index]
+    key, begun, seen, found = 0, None, set(), []
+    for at, start, times, kind in changes:
+        if start:
             key += times * weights[kind]
             active[kind] = active.get(kind, 0) + times
-        if here in starts and following in ends and following is not None and key not in seen:
+            begun = at
+            continue
+        if begun is not None and key not in seen:  # a segment between a start and an end
             seen.add(key)
             items = dict(shared)
-            for kind, times in active.items():
-                items[kinds[kind]] = items.get(kinds[kind], 0) + times
-            found.append(UnitClass(here, tuple(items.items()), following - here))
+            for number, many in active.items():
+                items[kinds[number]] = items.get(kinds[number], 0) + many
+            found.append(UnitClass(begun, tuple(items.items()), at - begun))
+        begun = None
+        key -= times * weights[kind]
+        active[kind] -= times
+        if not active[kind]:
+            del active[kind]
     return found
 
 

@@ -14,7 +14,7 @@ from fractions import Fraction
 from flint import arb, ctx
 
 from dpaccount.errors import NumericsError
-from dpaccount.exact import Enclosure
+from dpaccount.exact import Bound, Enclosure
 from dpaccount.numerics import fourier, gaussian, grids, laplace, renyi, saddle
 from dpaccount.numerics.balls import accurate, ball, ceil_of, floor_of, log_float, precision
 from dpaccount.numerics.factors import Factor, LaplaceFactor
@@ -168,7 +168,7 @@ def _directed_epsilon(total: Total, target: Fraction, gap: Fraction) -> Answer:
     product = fourier.Product(total.mu2, pairs)
     if _is_laplace(total):
         guess, _ = saddle.guess(product.log_m, log_target)
-        loss, count = pairs[0][0].largest(), pairs[0][1]
+        loss, count = _equal_laplaces(total)
         hint = (Fraction(guess * 0.99), Fraction(guess * 1.01))
         width = min(gap, Fraction(1, 10**12)) * max(1, int(guess))
         return Answer(Enclosure(*laplace.epsilon(target, loss, count, width, hint)), "truncated powers")
@@ -177,13 +177,21 @@ def _directed_epsilon(total: Total, target: Fraction, gap: Fraction) -> Answer:
         return Answer(Enclosure(low, math.inf if high is None else high), "exact lattice")
     for digits in _digits(gap):
         found = fourier.epsilon(product, target, log_target, gap / 4, digits)
-        if found is not None and found[1] - found[0] <= gap * max(1, found[0]):
+        if found is not None and found[1] - found[0] <= gap * max(Fraction(1), found[0]):
             return Answer(Enclosure(*found), "Fourier inversion")
     return _lattice_epsilon(total, target, gap)
 
 
 def _on_grid(total: Total, product: fourier.Product, depth: float) -> bool:
     return total.mu2[1] == 0 and grids.suits(total.pairs, lambda: spread(product, depth))
+
+
+def _equal_laplaces(total: Total) -> tuple[Fraction, int]:
+    """Return the loss and the count of a total of equal Laplace pairs."""
+    factor, count = total.pairs[0]
+    if not isinstance(factor, LaplaceFactor):
+        raise TypeError(f"{factor} is not a Laplace pair")
+    return factor.loss, count
 
 
 def _transforms(total: Total) -> bool:
@@ -218,11 +226,13 @@ def _lattice_epsilon(total: Total, target: Fraction, gap: Fraction) -> Answer:
     """Return ε(target) between two lattices, refined until they are close enough or it takes too long."""
     from dpaccount import pairs
 
-    low, high, begun = Fraction(0), math.inf, time.monotonic()
+    low = Fraction(0)
+    high: Bound = math.inf
+    begun = time.monotonic()
     for nodes in NODES:
         below, above = pairs.epsilon(total, target, log_float(target) / LOG2, nodes)
         low, high = max(low, below or Fraction(0)), min(high, math.inf if above is None else above)
-        if high - low <= gap * max(1, low) or time.monotonic() - begun > PATIENCE:
+        if high <= low + gap * max(Fraction(1), low) or time.monotonic() - begun > PATIENCE:
             break
     return Answer(Enclosure(None if total.loose else low, high), "lattice pair")
 
@@ -289,7 +299,8 @@ def _directed_delta(total: Total, epsilon: Fraction, gap: Fraction) -> Answer:
     product = fourier.Product(total.mu2, pairs)
     small = fourier.estimate_delta(product, float(epsilon)).log_delta - 0.01
     if _is_laplace(total):
-        value = laplace.delta(epsilon, pairs[0][0].largest(), pairs[0][1], 60, -small / LOG2)
+        loss, count = _equal_laplaces(total)
+        value = laplace.delta(epsilon, loss, count, 60, -small / LOG2)
         return Answer(_unit(floor_of(value), ceil_of(value)), "truncated powers")
     if _on_grid(total, product, -small):
         return Answer(_unit(*grids.delta(pairs, epsilon, small / LOG2)), "exact lattice")
@@ -323,15 +334,13 @@ def largest_loss(total: Total) -> Answer:
     if total.mu2[1] or any(isinstance(kind, ZcdpBound | RdpBound | Drawn) for kind, _ in total.loose):
         lower = math.inf if total.mu2[0] else None
         return Answer(Enclosure(lower, math.inf), "exact")
-    exact, bound = Fraction(0), Fraction(0)
+    exact = Fraction(0)
     for kind, count in total.pairs:
-        loss = kind.largest()  # type: ignore[union-attr]
+        loss = kind.largest()
         if loss is None:
             return Answer(INFINITE, "exact")
         exact += count * loss
-    for kind, count in total.loose:
-        if isinstance(kind, RangeBound):
-            bound += count * kind.eta
+    bound = sum((n * loose.eta for loose, n in total.loose if isinstance(loose, RangeBound)), Fraction(0))
     lower = None if total.loose else exact
     return Answer(Enclosure(lower, exact + bound), "exact")
 

@@ -307,7 +307,7 @@ class Plan:
         """Refuse events that have no meaning under the relation."""
         object.__setattr__(self, "relation", Relation(self.relation))
         object.__setattr__(self, "events", tuple(self.events))
-        for kind in {event.bare() for event in self.events}:
+        for kind in {id(bare): bare for bare in map(Event.bare, self.events)}.values():
             refused = next((e.name for e in walk(kind) if not allowed(e.name, self.relation)), None)
             if refused is not None:
                 raise InputError(f"{refused} has no meaning under {self.relation}; {_ELSEWHERE[refused]}")
@@ -338,30 +338,51 @@ def read_plan(place: Place) -> Plan:
     table = place.table(("schema", "relation", "events"))
     table["schema"].text("dpaccount/events/1")
     relation = Relation(table["relation"].text(*Relation))
+    listed = table["events"]
+    listed.items()
     seen: dict[tuple[Any, ...], Event] = {}
-    return Plan(relation, tuple(_read_covered(item, relation, seen) for item in table["events"].items()))
+    events = (
+        _seen_before(value, seen) or _read_top(listed.child(index), relation, seen)
+        for index, value in enumerate(listed.value)
+    )
+    return Plan(relation, tuple(events))
 
 
-def _read_covered(place: Place, relation: Relation, seen: dict[tuple[Any, ...], Event]) -> Event:
-    """Read one top-level event; one already seen with another cover is not checked again."""
-    value = place.value
-    if not isinstance(value, dict) or "of" in value or "points" in value or "cover" not in value:
-        return _read_event(place, relation, top=True)
-    try:
-        key = tuple((name, type(item), item) for name, item in value.items() if name != "cover")
-        proto = seen.get(key)
-    except TypeError:
-        return _read_event(place, relation, top=True)
+def _seen_before(value: Any, seen: dict[tuple[Any, ...], Event]) -> Event | None:
+    """Return the event of a table like one read before but for its cover; None to read it with all checks."""
+    cover = value.get("cover") if type(value) is dict else None
+    if type(cover) is not list or len(cover) != 2:
+        return None
+    proto = seen.get(_key(value))
     if proto is None:
-        event = _read_event(place, relation, top=True)
+        return None
+    first, last = cover
+    if type(first) is int and type(last) is int and 1 <= first <= last:
+        return proto.covering(first, last)
+    return None
+
+
+def _key(value: dict[str, Any]) -> tuple[Any, ...]:
+    """Return what two tables share that differ in their covers only; () where they hold more tables.
+
+    Strings and integers stand for themselves, anything else for its object: hashing a fraction is slow,
+    and the document keeps every object alive.
+    """
+    if "of" in value or "points" in value:
+        return ()
+    return tuple(
+        (name, item if type(item) is int or type(item) is str else (id(item),))
+        for name, item in value.items()
+        if name != "cover"
+    )
+
+
+def _read_top(place: Place, relation: Relation, seen: dict[tuple[Any, ...], Event]) -> Event:
+    """Read one top-level event with all checks, and remember it if it has a cover."""
+    event = _read_event(place, relation, top=True)
+    if event.cover is not None and (key := _key(place.value)):
         seen[key] = event.bare()
-        return event
-    cover = value["cover"]
-    if type(cover) is list and len(cover) == 2:
-        first, last = cover
-        if type(first) is int and type(last) is int and 1 <= first <= last:
-            return proto.covering(first, last)
-    return proto.covering(*_read_cover(place.child("cover")))
+    return event
 
 
 def _read_event(place: Place, relation: Relation, *, top: bool) -> Event:

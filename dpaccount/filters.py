@@ -35,7 +35,9 @@ class Measure:
         if self.name not in MEASURES:
             raise InputError(f"unknown measure {self.name!r}; known here: {', '.join(MEASURES)}")
         if (self.name == "rdp") != (self.order is not None) or (self.order is not None and self.order <= 1):
-            raise InputError(f"measure {self.name!r} with order {self.order}; rdp needs one order above 1, others none")
+            raise InputError(
+                f"measure {self.name!r} with order {self.order}; rdp needs one order above 1, others none"
+            )
 
     def cost(self, event: ev.Event) -> Fraction | None:
         """Return an upper bound on the event's cost in this measure; None where it has none."""
@@ -80,7 +82,7 @@ class Odometer:
     spent: Fraction = field(default=Fraction(0))
 
     def charge(self, event: ev.Event) -> Fraction:
-        """Add an event and return the new total; raises `BudgetError` where it has no bound in the measure."""
+        """Add an event and return the new total; raises `BudgetError` where the measure cannot take it."""
         self.spent += self.price(event)
         return self.spent
 
@@ -90,7 +92,9 @@ class Odometer:
         value = self.measure.cost(event)
         if value is None:
             takers = [name for name in ("gdp", "zcdp", "pure") if Measure(name).cost(event) is not None]
-            way = f"a measure that takes it: {', '.join(takers)}" if takers else "no adaptive measure takes it"
+            way = (
+                f"a measure that takes it: {', '.join(takers)}" if takers else "no adaptive measure takes it"
+            )
             raise BudgetError(f"{event.name} has no bound in {self.measure.name}; {way}")
         return value
 
@@ -114,8 +118,8 @@ class Filter(Odometer):
         if self.spent + value > self.budget:
             left = self.budget - self.spent
             raise BudgetError(
-                f"{event.name} costs {shown(value)} in {self.measure.name}; {shown(left)} of {shown(self.budget)}"
-                " is left, and nothing was charged"
+                f"{event.name} costs {shown(value)} in {self.measure.name}; {shown(left)} of"
+                f" {shown(self.budget)} is left, and nothing was charged"
             )
         self.spent += value
         return self.spent
@@ -124,6 +128,6 @@ class Filter(Odometer):
 def refuse_adaptive(total: Total) -> None:
     """Raise for parameters chosen adaptively: fixed-parameter composition does not cover them."""
     raise BudgetError(
-        f"{len(total.pairs) + len(total.loose)} kinds of adaptively chosen events cannot be composed as a fixed"
-        " plan; charge them one by one to a Filter in one measure"
+        f"{len(total.pairs) + len(total.loose)} kinds of adaptively chosen events cannot be composed as a"
+        " fixed plan; charge them one by one to a Filter in one measure"
     )

@@ -32,7 +32,7 @@ def scaled(event: ev.Event, k: int) -> ev.Event | None:
     """Return an event that bounds `event` for k units; None where only the general chain is known."""
     key = _EXACT.get(type(event))
     if key is not None:
-        return replace(event, **{key: k * getattr(event, key)})  # type: ignore[arg-type]
+        return replace(event, **{key: k * getattr(event, key)})
     if isinstance(event, ev.RandomizedResponse):
         return ev.Pure(epsilon=k * event.epsilon, count=event.count, cover=event.cover)
     if isinstance(event, ev.Exponential):
@@ -78,14 +78,14 @@ def chain_delta(delta_of: Callable[[Fraction], Fraction], epsilon: Fraction, k: 
 
 
 def chain_epsilon(delta_of: Callable[[Fraction], Fraction], target: Fraction, k: int) -> Fraction | None:
-    """Return an ε with δ(ε) ≤ target for k units, within 1e-9 of the least; None where none up to 2^40 does."""
+    """Return an ε with δ(ε) ≤ target for k units, within 1e-9 of the least; None above 2^40."""
     high = Fraction(1, 1024)
     while chain_delta(delta_of, high, k) > target:
         high *= 2
         if high > 1 << 40:
             return None
     low = high / 2
-    while high - low > Fraction(1, 10**9) * max(1, high):
+    while high - low > Fraction(1, 10**9) * max(Fraction(1), high):
         middle = (low + high) / 2
         if chain_delta(delta_of, middle, k) <= target:
             high = middle

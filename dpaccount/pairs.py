@@ -68,6 +68,8 @@ def _curve(kind: Kind, bits: int) -> Curve:
         return _on_sample(kind.rate, inner, inner, bits, added=kind.added)
     if isinstance(kind, Sampled):
         return _sampled_total(kind, bits)
+    if isinstance(kind, Factor):
+        raise TypeError(f"{kind} has no curve of its own")
     return _loose_curve(kind, bits)
 
 
@@ -76,7 +78,9 @@ def _sampled_total(kind: Sampled, bits: int) -> Curve:
     inner = kind.inner
     back = there if inner.symmetric else _total_curve(_turned(inner), bits)
     low, high = _failure(kind.inner)
-    return _on_sample(kind.rate, _failing(there, low, high), _failing(back, low, high), bits, added=kind.added)
+    return _on_sample(
+        kind.rate, _failing(there, low, high), _failing(back, low, high), bits, added=kind.added
+    )
 
 
 def _turned(total: Total) -> Total:
@@ -116,9 +120,9 @@ def _total_curve(total: Total, bits: int) -> Curve:
 def _on_sample(rate: Fraction, there: Curve, back: Curve, bits: int, *, added: bool) -> Curve:
     """Return the curve of a pair on a Poisson sample, from the inner curve and its reverse.
 
-    Removing: δ(x) = q δ_in((x − 1 + q)/q) for x = e^t > 1 − q, else 1 − x. Adding, by the complement: for t ≥ 0
-    δ = (1 − (1−q)e^t)·δ_in,rev at q e^t/(1 − (1−q)e^t), and 0 where 1 ≤ (1−q)e^t; for t < 0 by the complement
-    δ(t) = 1 − e^t + e^t δ_remove(−t) again (Zhu, Dong & Wang 2022).
+    Removing: δ(x) = q δ_in((x − 1 + q)/q) for x = e^t > 1 − q, else 1 − x. Adding, by the complement: for
+    t ≥ 0 δ = (1 − (1−q)e^t)·δ_in,rev at q e^t/(1 − (1−q)e^t), and 0 where 1 ≤ (1−q)e^t; for t < 0 by the
+    complement     δ(t) = 1 − e^t + e^t δ_remove(−t) again (Zhu, Dong & Wang 2022).
     """
 
     def remove(t: Fraction) -> arb:
@@ -213,9 +217,7 @@ def _range_curve(eta: Fraction, bits: int) -> Curve:
             return ball(0)
         if t <= -eta:
             return accurate(lambda: 1 - ball(t).exp(), bits)
-        return accurate(
-            lambda: ((ball(eta) / 2).exp() - (ball(t) / 2).exp()) ** 2 / ball(eta).expm1(), bits
-        )
+        return accurate(lambda: ((ball(eta) / 2).exp() - (ball(t) / 2).exp()) ** 2 / ball(eta).expm1(), bits)
 
     return value
 
@@ -297,7 +299,7 @@ def _base(kind: Kind, grid: Grid, depth: int) -> Lattice:
 
 @lru_cache(maxsize=256)
 def _span(kind: Kind, depth: int) -> tuple[Fraction, Fraction]:
-    """Return [low, high]: about 2^−depth of the mass lies above, 2^−40 below; exact where the loss is bounded.
+    """Return [low, high]: about 2^−depth of the mass lies above, 2^−40 below; exact for a bounded loss.
 
     What lies far below matters little: it is dropped, or moved up to the first node.
     """
@@ -352,8 +354,10 @@ def _limit(kind: Kind) -> Fraction:
     return Fraction(0)
 
 
-def epsilon(total: Total, target: Fraction, log2_delta: float, nodes: int) -> tuple[Fraction | None, Fraction | None]:
-    """Return bounds on ε(target) from lattices of about `nodes` nodes; None below for loose totals, above for ∞."""
+def epsilon(
+    total: Total, target: Fraction, log2_delta: float, nodes: int
+) -> tuple[Fraction | None, Fraction | None]:
+    """Return bounds on ε(target) from lattices of `nodes` nodes; None: no lower bound, or above ∞."""
     step = _step(total, nodes, int(-log2_delta) + 40)
     above = lattice.epsilon(compose(total, step, log2_delta, up=True), target)
     high = None if above is None else ceil_of(above)

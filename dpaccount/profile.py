@@ -25,7 +25,9 @@ class Point:
     delta: Enclosure
 
 
-def profile_points(accountant: Accountant, points: int = POINTS, smallest: Fraction = SMALLEST) -> list[Point]:
+def profile_points(
+    accountant: Accountant, points: int = POINTS, smallest: Fraction = SMALLEST
+) -> list[Point]:
     """Return δ at evenly spaced ε from 0 to where δ falls to `smallest`."""
     top = accountant.epsilon(smallest).upper
     end = Fraction(round(float(top) * 1000) + 1, 1000) if math.isfinite(top) else Fraction(10)

@@ -70,7 +70,7 @@ class Sampled(Factor):
         return replace(self, added=not self.added)
 
     def ceiling(self) -> arb | None:
-        """Return −ln(1 − q) when a unit is added, else ln(1 + q(e^most − 1)) where the inner loss is bounded."""
+        """Return −ln(1 − q) when a unit is added, else ln(1 + q(e^most − 1)) of the inner bound."""
         if self.added:
             return -(-ball(self.rate)).log1p()
         inner = self.inner.ceiling()
@@ -92,11 +92,16 @@ class Total:
         return self.mu2[1] == 0 and not (self.pairs or self.failures or self.loose)
 
     def ceiling(self) -> arb | None:
-        """Return a ball around a bound on the whole loss; None where it is unbounded or only loosely known."""
-        found = [(count, kind.ceiling()) for kind, count in self.pairs]
-        if self.mu2[1] or self.failures or self.loose or any(most is None for _, most in found):
+        """Return a ball around a bound on the whole loss; None where it is unbounded or loose."""
+        if self.mu2[1] or self.failures or self.loose:
             return None
-        return sum((count * most for count, most in found), arb(0))
+        found = arb(0)
+        for kind, count in self.pairs:
+            most = kind.ceiling()
+            if most is None:
+                return None
+            found += count * most
+        return found
 
     @property
     def symmetric(self) -> bool:
@@ -155,7 +160,7 @@ def _gdp(found: _Sum, event: Any, count: int) -> None:
 
 
 def _tree(found: _Sum, event: ev.Tree, count: int) -> None:
-    """The worst round lies under the most nodes."""
+    """Add the nodes over the worst round, which lies under the most."""
     _gaussian(found, event, count * event.rounds.bit_length())
 
 
@@ -200,7 +205,10 @@ def _pure(found: _Sum, event: Any, count: int) -> None:
 
 
 def _approximate(found: _Sum, event: ev.Approximate, count: int) -> None:
-    """(ε, δ)-DP is dominated by a failure of probability δ and else the ε-DP pair (Kairouz, Oh & Viswanath 2015)."""
+    """Add what dominates (ε, δ)-DP: a failure of probability δ, else the ε-DP pair.
+
+    Kairouz, Oh & Viswanath 2015.
+    """
     found.pure(event.epsilon, count)
     if event.delta:
         found.failures[event.delta] += count

@@ -17,7 +17,10 @@ Points = list[tuple[Fraction, Callable[[], arb]]]
 
 
 def pure(epsilon: Fraction) -> Points:
-    """Return the pair that dominates every ε-DP mechanism: ±ε with odds e^ε : 1 (Kairouz, Oh & Viswanath 2015)."""
+    """Return the pair that dominates every ε-DP mechanism: ±ε with odds e^ε : 1.
+
+    Kairouz, Oh & Viswanath 2015.
+    """
     return [
         (epsilon, lambda: 1 / (1 + (-ball(epsilon)).exp())),
         (-epsilon, lambda: 1 / (1 + ball(epsilon).exp())),
@@ -25,7 +28,10 @@ def pure(epsilon: Fraction) -> Points:
 
 
 def response(epsilon: Fraction, k: int) -> Points:
-    """Return the losses of k-ary randomised response: e^ε, 1, …, 1 over e^ε + k − 1 (Kairouz, Oh & Viswanath 2016)."""
+    """Return the losses of k-ary randomised response: e^ε, 1, …, 1 over e^ε + k − 1.
+
+    Kairouz, Oh & Viswanath 2016.
+    """
 
     def part(weight: Callable[[], arb]) -> Callable[[], arb]:
         return lambda: weight() / (ball(epsilon).exp() + k - 1)
@@ -67,7 +73,7 @@ def gaussian(sigma: Fraction, shift: int, reach: int) -> Points:
 
 
 def gaussian_total(sigma: Fraction) -> arb:
-    """Return Σ_x e^{−x²/(2σ²)} over the integers: θ₃(0, e^{−1/(2σ²)}), its tail bounded by a geometric one."""
+    """Return Σ_x e^{−x²/(2σ²)} over the integers, the tail bounded by a geometric series."""
     return _total(sigma, ctx.prec)
 
 

@@ -5,6 +5,7 @@ in x with kinks at the nodes, so it lies above δ once it does at the nodes (a c
 curve), and below once, on each cell, it lies under one line that is below δ everywhere.
 """
 
+import itertools
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from fractions import Fraction
@@ -37,7 +38,9 @@ def measure(curve: Curve, grid: Grid, first: Fraction, count: int, known: Known 
 
 
 def _above(curve: Curve, grid: Grid, first: Fraction, count: int) -> Lattice:
-    """Connect the dots d_i = δ(t_i): m_i = a(d_{i+1} − d_i) + (1 + a)(d_{i−1} − d_i), a = 1/(e^h − 1), m_∞ = d_N.
+    """Connect the dots d_i = δ(t_i): m_i = a(d_{i+1} − d_i) + (1 + a)(d_{i−1} − d_i), m_∞ = d_N.
+
+    Here a = 1/(e^h − 1).
 
     Masses that rounding would make negative are dropped to 0, which only raises the curve, as rounding
     up does. The total is at least 1, so the curve also lies above δ left of the first node.
@@ -67,7 +70,7 @@ def _convex(dots: list[arb], first: Fraction, grid: Grid) -> list[arb]:
             kept.pop()
         kept.append(i)
     found = list(dots)
-    for a, b in zip(kept, kept[1:], strict=False):
+    for a, b in itertools.pairwise(kept):
         slope = _slope(points, a, b)
         for i in range(a + 1, b):
             found[i] = (dots[a] + slope * (x[i] - x[a])).upper()
@@ -126,7 +129,7 @@ def _hull(grid: Grid, first: Fraction, x: list[arb], heights: list[arb], total: 
         while len(kept) >= 2 and not _turns_up(points, kept[-2], kept[-1], i):
             kept.pop()
         kept.append(i)
-    slopes = [_slope(points, a, b) for a, b in zip(kept, kept[1:], strict=False)]
+    slopes = [_slope(points, a, b) for a, b in itertools.pairwise(kept)]
     slopes.append(arb(0))
     masses = {kept[j] - 1: points[kept[j]][0] * (slopes[j] - slopes[j - 1]) for j in range(1, len(kept))}
     shrink = arb(1)

@@ -23,11 +23,11 @@ class Decay:
         """Return a bound for all τ from t to `reach(t)`."""
         return self.far(t)
 
-    def reach(self, t: arb) -> arb | None:  # noqa: ARG002
+    def reach(self, t: arb) -> arb | None:
         """Return where the range of `near(t)` ends; None where it has no end."""
         return None
 
-    def far(self, t: arb) -> arb:  # noqa: ARG002
+    def far(self, t: arb) -> arb:
         """Return a bound for all τ ≥ t."""
         return arb(1)
 
@@ -56,7 +56,7 @@ class Factor:
         """Return the pair of the other direction, (Q, P)."""
         return self
 
-    def decay(self, c: arb, depth: float) -> Decay:  # noqa: ARG002
+    def decay(self, c: arb, depth: float) -> Decay:
         """Return how |M(c + it)/M(c)| falls; `depth` is the −log of it that is worth resolving."""
         return Decay()
 
@@ -81,6 +81,7 @@ class LaplaceFactor(Factor):
     loss: Fraction
 
     def value(self, s: acb) -> acb:
+        """Return M(s)."""
         z = s + arb(1) / 2
         x = z * ball(self.loss)
         grown = x.exp()
@@ -91,10 +92,12 @@ class LaplaceFactor(Factor):
             quotient = _sinh_over(z, ball(self.loss))
         return ((grown + shrunk) / 2 + quotient / 2) * (-ball(self.loss) / 2).exp()
 
-    def decay(self, c: arb, depth: float) -> Decay:  # noqa: ARG002
+    def decay(self, c: arb, depth: float) -> Decay:
+        """Return the proved decay along Re s = c."""
         return LaplaceDecay((c + arb(1) / 2) * ball(self.loss), ball(self.loss))
 
     def largest(self) -> Fraction | None:
+        """Return the largest loss."""
         return self.loss
 
 
@@ -112,14 +115,17 @@ class LaplaceDecay(Decay):
     loss: arb
 
     def near(self, t: arb) -> arb:
+        """Return a bound for all τ from t to `reach(t)`."""
         y = t * self.loss
         return (self._early(y) if y <= arb.pi() / 2 else arb(1)).min(self._late(y)).min(arb(1))
 
     def reach(self, t: arb) -> arb | None:
+        """Return where the range of `near(t)` ends."""
         y = t * self.loss
         return arb.pi() / self.loss - t if y <= arb.pi() / 2 else None
 
     def far(self, t: arb) -> arb:
+        """Return a bound for all τ ≥ t."""
         y = t * self.loss
         late = self._late(y).min(arb(1))
         return self._early(y).max(self._late(arb.pi() / 2)).min(late) if y <= arb.pi() / 2 else late
@@ -145,7 +151,7 @@ class LaplaceDecay(Decay):
 
 @dataclass(frozen=True)
 class AtomFactor(Factor):
-    """A pair with finitely many rational losses: `kind` names the function of `discrete`, with its arguments."""
+    """A pair with finitely many rational losses; `kind` names it, as `discrete` does."""
 
     kind: str
     argument: Fraction
@@ -169,17 +175,20 @@ class AtomFactor(Factor):
         return {"pure": 2, "response": 3}.get(self.kind, self.number + 1)
 
     def value(self, s: acb) -> acb:
+        """Return M(s)."""
         return sum(
             (m * (s * t).exp() for t, m in _balls(self, ctx.prec)), acb(0) if isinstance(s, acb) else arb(0)
         )
 
-    def decay(self, c: arb, depth: float) -> Decay:  # noqa: ARG002
+    def decay(self, c: arb, depth: float) -> Decay:
+        """Return the proved decay along Re s = c."""
         if self.kind != "pure":
             return Decay()
         odds = (-(2 * c + 1) * ball(self.argument)).exp()
         return PairDecay(odds / (1 + odds) ** 2, ball(self.argument))
 
     def largest(self) -> Fraction | None:
+        """Return the largest loss."""
         return self.number / self.argument if self.kind == "discrete_laplace" else self.argument
 
 
@@ -191,12 +200,14 @@ class PairDecay(Decay):
     loss: arb
 
     def near(self, t: arb) -> arb:
+        """Return a bound for all τ from t to `reach(t)`."""
         y = t * self.loss
         if not y <= arb.pi() / 2:
             return arb(1)
         return (1 - 4 * self.product * y.sin() ** 2).max(arb(0)).sqrt()
 
     def reach(self, t: arb) -> arb | None:
+        """Return where the range of `near(t)` ends."""
         return arb.pi() / self.loss - t
 
 
@@ -209,14 +220,15 @@ def _balls(factor: "AtomFactor", bits: int) -> list[tuple[arb, arb]]:
 class DiscreteGaussianFactor(Factor):
     """Discrete Gaussian noise of scale sigma moved by `shift`.
 
-    M(s) = e^{s(s+1)μ²/2}·θ(s·shift)/θ(0) with θ(a) = Σ_x e^{−(x+a)²/(2σ²)} and μ = shift/σ. By Poisson summation
-    θ(a)/θ(0) = [1 + 2Σ_k g_k cos 2πka]/[1 + 2Σ_k g_k], g_k = e^{−2π²σ²k²}.
+    With μ = shift/σ, M(s) = e^{s(s+1)μ²/2}·θ(s·shift)/θ(0), θ(a) = Σ_x e^{−(x+a)²/(2σ²)}. By Poisson
+    summation θ(a)/θ(0) = [1 + 2Σ_k g_k cos 2πka]/[1 + 2Σ_k g_k], g_k = e^{−2π²σ²k²}.
     """
 
     sigma: Fraction
     shift: int
 
     def value(self, s: acb) -> acb:
+        """Return M(s)."""
         if self.sigma < 1:
             return self._direct(s)
         mu2 = ball(Fraction(self.shift) ** 2 / self.sigma**2)
@@ -237,7 +249,7 @@ class DiscreteGaussianFactor(Factor):
                 return blurred(total, 2 * size * ratio)
 
     def _direct(self, s: acb) -> acb:
-        """Return Σ P(x) e^{sL(x)} over |x + Re(s)·shift| ≤ r; what is left out is bounded by a geometric series."""
+        """Return Σ P(x) e^{sL(x)} over |x + Re(s)·shift| ≤ r, the rest bounded by a geometric series."""
         real = s.real if isinstance(s, acb) else s
         mu2 = ball(Fraction(self.shift) ** 2 / self.sigma**2)
         rate, middle = 1 / (2 * ball(self.sigma) ** 2), -round(float(real.mid()) * self.shift)
@@ -251,7 +263,8 @@ class DiscreteGaussianFactor(Factor):
         peak = (real * (real + 1) * mu2 / 2).exp()
         return blurred(total, dropped * peak) / discrete.gaussian_total(self.sigma)
 
-    def decay(self, c: arb, depth: float) -> Decay:  # noqa: ARG002
+    def decay(self, c: arb, depth: float) -> Decay:
+        """Return the proved decay along Re s = c."""
         if self.sigma < 1:
             return Decay()
         return ThetaDecay(ball(self.sigma), self.shift)
@@ -268,6 +281,7 @@ class ThetaDecay(Decay):
     shift: int
 
     def near(self, t: arb) -> arb:
+        """Return a bound for all τ from t to `reach(t)`."""
         if not 2 * t <= self._period():
             return arb(1)
         mu2 = (self.shift / self.sigma) ** 2
@@ -276,6 +290,7 @@ class ThetaDecay(Decay):
         return (2 * (-t * t * mu2 / 2).exp() / (1 - (-rate).exp()) / least).min(arb(1))
 
     def reach(self, t: arb) -> arb | None:
+        """Return where the range of `near(t)` ends."""
         return self._period() - t
 
     def _period(self) -> arb:

@@ -1,9 +1,10 @@
 """Certified tilted Fourier inversion of a privacy-loss transform.
 
-With M(s) = E_P e^{sL} and any c > 0, δ(ε) = (1/2πi) ∫_{Re s = c} M(s) e^{−sε}/(s(s+1)) ds. The trapezoid rule of
-step h = 2π/D on that line is exact up to aliasing (Poisson summation of e^{cε}δ(ε)):
+With M(s) = E_P e^{sL} and any c > 0, δ(ε) = (1/2πi) ∫_{Re s = c} M(s) e^{−sε}/(s(s+1)) ds. The trapezoid
+rule of step h = 2π/D on that line is exact up to aliasing (Poisson summation of e^{cε}δ(ε)):
 
-    S = e^{−cε}(h/π)[F₀/2 + Σ_{n≥1} Re(F_n e^{−inhε})] = δ(ε) + Σ_{m≥1} e^{cmD}δ(ε+mD) + Σ_{m≥1} e^{−cmD}δ(ε−mD)
+    S = e^{−cε}(h/π)[F₀/2 + Σ_{n≥1} Re(F_n e^{−inhε})]
+      = δ(ε) + Σ_{m≥1} e^{cmD}δ(ε+mD) + Σ_{m≥1} e^{−cmD}δ(ε−mD)
 
 with F_n = M(c+inh)/((c+inh)(c+inh+1)). All terms are nonnegative and bounded by the Chernoff bound
 δ(y) ≤ M(s)e^{−sy}κ(s), κ(s) = s^s/(s+1)^{s+1} (the maximum of (1 − e^{−x})e^{−sx}), and by the complement
@@ -13,8 +14,9 @@ with F_n = M(c+inh)/((c+inh)(c+inh+1)). All terms are nonnegative and bounded by
     left sum − Λ ∈ [0, 𝓛],  Λ = r/(1−r) − e^ε r′/(1−r′), r = e^{−cD}, r′ = e^{−(c+1)D},
     𝓛 = M(−1−v)κ(v)e^{(1+v)ε} w/(1−w), w = e^{−(c+1+v)D}, v > 0.
 
-What the sum leaves out beyond T is at most τ = e^{−cε}M(c)/π · ∫_T^∞ E(t)/t² dt for a proved decay E of |M(c+it)/M(c)|.
-The contour, the step and T are chosen in floats; a bad choice widens the enclosure, never breaks it.
+What the sum leaves out beyond T is at most τ = e^{−cε}M(c)/π · ∫_T^∞ E(t)/t² dt for a proved decay E of
+|M(c+it)/M(c)|. The contour, the step and T are chosen in floats; a bad choice widens
+the enclosure, never breaks it.
 (Fourier accounting: Koskela, Jälkö & Honkela 2020; Gopi, Lee & Wutschitz 2021; Zhu, Dong & Wang 2022.)
 
 Where the decay is too slow, an extra Gaussian pair of small μ = m is composed in. That only raises δ, and by
@@ -58,7 +60,7 @@ class Product:
 
 @dataclass(frozen=True)
 class Contour:
-    """The free parameters: the line Re s = c, the period D, Chernoff orders s and v, the smoothing m², the cut T."""
+    """The free parameters: the line c, the period D, Chernoff orders s and v, smoothing m², the cut T."""
 
     c: float
     period: float
@@ -117,7 +119,11 @@ def contour(product: Product, at: Estimate, digits: float, gap: float) -> Contou
         return None
     tolerance = at.log_delta - digits * math.log(10)
     best = min(
-        (found for scale in (1.0, 0.8, 0.65, 0.5, 0.4, 0.3) if (found := _line(product, at, at.c * scale, tolerance))),
+        (
+            found
+            for scale in (1.0, 0.8, 0.65, 0.5, 0.4, 0.3)
+            if (found := _line(product, at, at.c * scale, tolerance))
+        ),
         default=None,
     )
     if best is None:
@@ -168,7 +174,7 @@ def _line(
 
 
 def _smoothing(c: float, gap: float) -> Fraction:
-    """Return m² so that the excess moves ε by about a third of `gap`: the density of L at ε is about (c+1)|δ′|."""
+    """Return m² whose excess moves ε by about half of `gap`: the density of L at ε is about (c+1)|δ′|."""
     return Fraction(gap / (2 * (c + 1)))
 
 
@@ -216,7 +222,7 @@ class Decays:
         ]
 
     def tail(self, t: arb, step: arb) -> arb:
-        """Return a bound on h·Σ_{nh>t} E(nh)/(nh)²: E(t)/t up to where `near` ends, the far bound from there on."""
+        """Return a bound on h·Σ_{nh>t} E(nh)/(nh)²: E(t)/t while `near` holds, then the far bound."""
         ends = [end for decay, _ in self.parts if (end := decay.reach(t)) is not None]
         end = min(ends, key=lambda x: float(x.mid())) if ends else None
         if end is None or not end > 2 * t + step:
@@ -297,8 +303,9 @@ class Inversion:
         """Return a bound on what the smoothing adds: δ_m(0)·E e^{−x/2 − x²/(2m²)}, x = L − ε.
 
         For the Gaussian loss W of μ = m, E(1 − e^{−x−W})₊ − (1 − e^{−x})₊ ≤ δ_m(0)·e^{−x/2}·e^{−x²/(2m²)}: by
-        e^{−u/2}δ_m(u) = e^{−m²/8} ∫₀^∞ 2 sinh(y/2) φ((u+y)/m)/m dy for u = |x|, and φ((u+y)/m) ≤ √(2π) φ(u/m) φ(y/m).
-        Its transform is (m e^{m²/8}/√2π) ∫ M_m(c+it) e^{−(c+it)ε} dt; aliases of a nonnegative function only add.
+        e^{−u/2}δ_m(u) = e^{−m²/8} ∫₀^∞ 2 sinh(y/2) φ((u+y)/m)/m dy for u = |x|, and
+        φ((u+y)/m) ≤ √(2π) φ(u/m) φ(y/m). Its transform is (m e^{m²/8}/√2π) ∫ M_m(c+it) e^{−(c+it)ε} dt; the
+        aliases of a nonnegative function only add.
         """
         smooth = ball(self.chosen.smooth)
         m = smooth.sqrt()
@@ -357,7 +364,9 @@ class Trigonometric:
         return (outer * acb_mat(self.rows, 1, parts)).entries()[0].real
 
 
-def epsilon(product: Product, target: Fraction, log_target: float, gap: Fraction, digits: float) -> Ends | None:
+def epsilon(
+    product: Product, target: Fraction, log_target: float, gap: Fraction, digits: float
+) -> Ends | None:
     """Return an enclosure of ε(target), 0 < target < 1; None where no contour is affordable."""
     at = estimate_epsilon(product, log_target)
     for _ in range(3):

@@ -17,7 +17,7 @@ from dpaccount.numerics.solve import Ends, solve
 
 
 def delta_single(epsilon: Fraction, loss: Fraction, bits: int = 80) -> arb:
-    """Return δ(ε) of one Laplace mechanism: 1 − e^{(ε−ε₀)/2} for 0 ≤ ε ≤ ε₀ (Balle, Barthe & Gaboardi 2018)."""
+    """Return δ(ε) of one Laplace mechanism: 1 − e^{(ε−ε₀)/2} for |ε| ≤ ε₀ (Balle & others 2018)."""
     if epsilon >= loss:
         return ball(0)
     if epsilon <= -loss:

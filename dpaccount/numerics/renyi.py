@@ -53,7 +53,9 @@ def delta(bound: Bound, epsilon: Fraction, orders: Iterable[Fraction] = ()) -> F
 def _least(value: Callable[[Fraction], arb | None], orders: Iterable[Fraction]) -> arb | None:
     """Return the least value at the given orders, or at the best order where none are given."""
     tried = [value(order) for order in (tuple(orders) or _best(value))]
-    return min((found for found in tried if found is not None), key=lambda found: float(found.mid()), default=None)
+    return min(
+        (found for found in tried if found is not None), key=lambda found: float(found.mid()), default=None
+    )
 
 
 def _best(value: Callable[[Fraction], arb | None]) -> tuple[Fraction, ...]:

@@ -1,4 +1,4 @@
-"""Float estimates from a transform: where ε(δ) is about, and which contour suits it. Nothing here is a bound."""
+"""Float estimates from a transform: where ε(δ) is about, and which contour suits it; no bounds."""
 
 import math
 from collections.abc import Callable
@@ -9,7 +9,7 @@ LogM = Callable[[float], float]  #: s ↦ log M(s) for real s
 def guess(log_m: LogM, log_delta: float) -> tuple[float, float]:
     """Return (ε, c): the saddle-point estimate of ε(δ) and its saddle c.
 
-    log δ(ε) ≈ K(c) − ½ log 2πK″(c), K(c) = log M(c) − cε − log c(c + 1), K′(c) = 0; solved for c by bisection.
+    log δ(ε) ≈ K(c) − ½ log 2πK″(c) with K(c) = log M(c) − cε − log c(c + 1) and K′(c) = 0; by bisection in c.
     """
     low, high = -30.0, 40.0
     for _ in range(46):

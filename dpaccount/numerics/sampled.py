@@ -5,6 +5,7 @@ unit has M(s) = H(1 + s), adding one M(s) = H(−s) (Abadi et al. 2016; Mironov,
 the pair dominates: Zhu, Dong & Wang 2022).
 """
 
+import itertools
 import math
 from dataclasses import dataclass, replace
 from fractions import Fraction
@@ -73,7 +74,7 @@ def _float_log_h(rate: Fraction, mu2: Fraction, a: float) -> float:
 
 
 def _float_grid(rate: Fraction, mu2: Fraction, low: float, high: float) -> Any:
-    """Return cached float quadrature points, their weights, log z and z − 1, wide enough for powers in [low, high]."""
+    """Return float quadrature points, their weights, log z and z − 1, for powers in [low, high]."""
     reach = math.sqrt(float(mu2))
     left = 2 ** math.ceil(math.log2(1 + abs(low) * reach))
     right = 2 ** math.ceil(math.log2(1 + high * reach))
@@ -168,7 +169,9 @@ class _Line:
         points = self._points()
         block = max(1, math.isqrt(count))
         turns = [acb(0, 1) * h * log_z for _, log_z in points]
-        inner = acb_mat([[w * (n * turn).exp() for n in range(block)] for (w, _), turn in zip(points, turns, strict=True)])
+        inner = acb_mat(
+            [[w * (n * turn).exp() for n in range(block)] for (w, _), turn in zip(points, turns, strict=True)]
+        )
         outer = acb_mat([[(m * block * turn).exp() for turn in turns] for m in range(-(-count // block))])
         flat = (outer * inner).entries()[:count]
         error = self._error()
@@ -192,7 +195,7 @@ class _Line:
     def _tails(self) -> arb:
         """Return a bound on the sum over the nodes left out on a real line, both sides.
 
-        Left, φ rises and (a ≥ 0) z^a ≤ z(u₀)^a; right of u₁ > a/σ the slope of log(φ z^a) is at most a/σ − u₁.
+        Left, φ rises and (a ≥ 0) z^a ≤ z(u₀)^a; right of u₁ > a/σ, log(φ z^a) has slope at most a/σ − u₁.
         For a < 0: z^a ≤ (1 − q)^a.
         """
         mu, q = ball(self.factor.mu2).sqrt(), ball(self.factor.rate)
@@ -285,7 +288,7 @@ class SampledDecay(Decay):
         values = self.factor.nodes(self.c, h, count)
         real = values[0].real
         squares = [(abs(value) / real) ** 2 for value in values]
-        cells = [(a.max(b) + slack).min(arb(1)) for a, b in zip(squares, squares[1:], strict=False)]
+        cells = [(a.max(b) + slack).min(arb(1)) for a, b in itertools.pairwise(squares)]
         self.cells = [_float_up(cell) for cell in cells]
         last = self._bound((count - 1) * step) ** 2
         self.suffix = [last]
@@ -296,7 +299,9 @@ class SampledDecay(Decay):
     def far(self, t: arb) -> arb:
         """Return the least of the three bounds."""
         at = float(t.lower())
-        square = min(self._bound(at) ** 2, self.suffix[min(int(at / self.step * (1 - 1e-12)), len(self.suffix) - 1)])
+        square = min(
+            self._bound(at) ** 2, self.suffix[min(int(at / self.step * (1 - 1e-12)), len(self.suffix) - 1)]
+        )
         best = arb(square).min(arb(1))
         for j in self._windows(at):
             # n·t ≥ A for n = ⌈A/t⌉, and n·t < A + t ≤ 2A
@@ -310,8 +315,9 @@ class SampledDecay(Decay):
         return best.sqrt()
 
     def _windows(self, at: float) -> list[int]:
-        """Return grid indices A/step with A just below a multiple of t, the multiples in geometric progression."""
-        found, times = [], 1
+        """Return grid indices A/step with A just below a multiple of t, in geometric progression."""
+        found: list[int] = []
+        times = 1
         while True:
             j = int(times * at / self.step * (1 - 1e-12))
             if j >= len(self.cells):
