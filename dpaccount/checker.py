@@ -230,14 +230,14 @@ def pure_delta(bound: Fraction, epsilon: Fraction) -> Callable[[Interval], Pair]
     return value
 
 
-def zcdp_excess(
-    rho: Fraction, order: Fraction, epsilon: Fraction, delta: Fraction
+def renyi_excess(
+    order: Fraction, divergence: Fraction, epsilon: Fraction, delta: Fraction
 ) -> Callable[[Interval], Pair]:
-    """Return ln of the δ that order α proves, minus ln δ: (α−1)(αρ−ε) + (α−1) ln(1−1/α) − ln α − ln δ."""
+    """Return ln of the δ that order α proves, minus ln δ: (α−1)(D−ε) + (α−1) ln(1−1/α) − ln α − ln δ."""
 
     def value(i: Interval) -> Pair:
         less = i.of(order - 1)
-        main = i.add(i.of((order - 1) * (order * rho - epsilon)), i.mul(less, i.ln(i.of(1 - 1 / order))))
+        main = i.add(i.of((order - 1) * (divergence - epsilon)), i.mul(less, i.ln(i.of(1 - 1 / order))))
         return i.sub(i.sub(main, i.ln(i.of(order))), i.ln(i.of(delta)))
 
     return value
@@ -473,6 +473,22 @@ def hypothesis(rule: str, given: dict[str, Any]) -> list[Any]:
         case "assume_view":
             keys(given, "query", "because")
             return ["View", text(given["query"])]
+        case "assume_rare":
+            keys(given, "query", "kind", "probability", "because")
+            ensure(given["kind"] in ("event", "distance"), "the kind is event or distance")
+            ensure(0 <= number(given["probability"]) <= 1, "the probability must lie in [0, 1]")
+            return ["Rare", text(given["query"]), given["kind"], given["probability"]]
+        case "assume_range":
+            keys(given, "query", "width", "relation", "because")
+            ensure(number(given["width"]) >= 0, "the width is negative")
+            return ["Stable", text(given["query"]), "range", given["width"], relation_of(given["relation"])]
+        case "assume_filter":
+            keys(given, "query", "measure", "budget", "relation", "because")
+            amounts = {"pure": 1, "approximate": 2, "zcdp": 1, "gdp": 1}.get(given["measure"])
+            ensure(isinstance(given["budget"], list) and len(given["budget"]) == amounts, "wrong budget")
+            ensure(min(map(number, given["budget"])) >= 0, "a budget is negative")
+            curve = [given["measure"], *given["budget"]]
+            return ["Private", text(given["query"]), curve, relation_of(given["relation"]), "central", None]
         case _:
             raise Rejected(f"unknown rule {rule!r}")
     return ["Contribution", text(given["query"]), *set_of, relation_of(given["relation"])]
@@ -516,6 +532,13 @@ def sensitivity(rule: str, found: list[Any]) -> list[Any]:
 
 def noise(rule: str, found: list[Any], given: dict[str, Any]) -> list[Any]:
     """Infer what one draw of noise gives."""
+    if rule in ("exponential", "permute_and_flip"):
+        keys(given, "rate", "key")
+        [[_, query, norm, width, relation]] = premises(found, "Stable")
+        ensure(norm == "range", f"needed a bound on the range, found {norm}")
+        spread = str(positive(given["rate"], "rate") * number(width))
+        measure = "bounded-range" if rule == "exponential" else "pure"
+        return ["Private", query, [measure, spread], relation, "central", None]
     grid = ("grid",) if rule == "discrete_gaussian" else ()
     free = ("grid",) if rule in ("laplace", "symmetric_gaussian") else ()
     keys(given, "scale" if rule == "laplace" else "variance", "key", *grid, optional=free)
@@ -547,6 +570,8 @@ def alike(found: list[Any]) -> tuple[str, str, str]:
     premises(found, *["Private"] * len(found))
     kinds = {(fact[2][0], fact[3], fact[4]) for fact in found}
     ensure(len(kinds) == 1, f"premises differ in measure, relation or observer: {sorted(kinds)}")
+    orders = {tuple(point[0] for point in fact[2][1:]) for fact in found if fact[2][0] == "renyi"}
+    ensure(len(orders) <= 1, "Rényi bounds are at different orders")
     return kinds.pop()
 
 
@@ -554,6 +579,21 @@ def hull(found: list[Any]) -> list[int] | None:
     """Return the interval that holds all premises' units, None where one may read any unit."""
     spans = [fact[5] for fact in found]
     return None if None in spans else [min(s[0] for s in spans), max(s[1] for s in spans)]
+
+
+def amounts_of(curve: list[Any]) -> list[Fraction]:
+    """Return the numbers of a curve that grow with its cost."""
+    ensure(curve[0] != "lattice", "lattice curves are neither added nor ordered")
+    return (
+        [number(point[1]) for point in curve[1:]] if curve[0] == "renyi" else [number(v) for v in curve[1:]]
+    )
+
+
+def rebuilt(curve: list[Any], amounts: list[Fraction]) -> list[Any]:
+    """Return a curve of the same measure with other amounts."""
+    if curve[0] == "renyi":
+        return ["renyi", *([point[0], str(new)] for point, new in zip(curve[1:], amounts, strict=True))]
+    return [curve[0], *map(str, amounts)]
 
 
 def composition(rule: str, found: list[Any]) -> list[Any]:
@@ -564,24 +604,71 @@ def composition(rule: str, found: list[Any]) -> list[Any]:
         )
         ensure(query == subject, f"the covers are of {query!r}, the leaf is of {subject!r}")
         ensure(observer == "central", "the leaf must be centrally private")
+        ensure(most == 1 or curve[0] != "bounded-range", "bounded range composes only once converted")
         if curve[0] == "lattice":
             total = [*curve[:3], curve[3] * most]
         else:
-            total = [curve[0], *(str(number(v) * most) for v in curve[1:])]
+            total = rebuilt(curve, [most * amount for amount in amounts_of(curve)])
         return ["Private", subject, total, relation, observer, units]
     measure, relation, observer = alike(found)
-    ensure(measure != "lattice", "lattice curves are joined only once converted")
-    columns = list(zip(*([number(v) for v in fact[2][1:]] for fact in found), strict=True))
+    columns = list(zip(*(amounts_of(fact[2]) for fact in found), strict=True))
     if rule == "compose":
-        amounts, sign = [sum(column) for column in columns], " + "
+        ensure(measure != "bounded-range", "bounded range composes only once converted")
+        amounts, sign = [sum(column, Fraction(0)) for column in columns], " + "
     else:
-        spans = sorted(fact[5] for fact in found if fact[5] is not None)
+        amounts, sign = [max(column) for column in columns], " or "
+    if rule == "parallel":
+        spans, sign = sorted(fact[5] for fact in found if fact[5] is not None), " | "
         ensure(len(spans) == len(found), "every part must say which units it reads")
         for (_, last), (first, _) in pairwise(spans):
             ensure(last < first, f"units overlap: one part up to {last}, one from {first}")
-        amounts, sign = [max(column) for column in columns], " | "
     subject = sign.join(fact[1] for fact in found)
-    return ["Private", subject, [measure, *map(str, amounts)], relation, observer, hull(found)]
+    return ["Private", subject, rebuilt(found[0][2], amounts), relation, observer, hull(found)]
+
+
+def group(found: list[Any], given: dict[str, Any]) -> list[Any]:
+    """Infer what protects several units at once."""
+    keys(given, "size", optional=("delta",))
+    [[_, subject, curve, relation, *rest]] = premises(found, "Private")
+    size = integer(given["size"], 2)
+    ensure(size <= 10**6, "the group is too large for this checker")
+    ensure(
+        (curve[0] == "approximate") == ("delta" in given),
+        "a delta belongs to (epsilon, delta), and only there",
+    )
+    if curve[0] == "approximate":
+        epsilon, spent, delta = number(curve[1]), number(curve[2]), number(given["delta"])
+
+        def grown(i: Interval) -> Pair:
+            total, term, ratio = ZERO, i.of(spent), i.exp(i.of(epsilon))
+            for _ in range(size):
+                total, term = i.add(total, term), i.mul(term, ratio)
+            return total
+
+        ensure(at_most(grown, delta), "delta does not cover the group")
+        curve = ["approximate", str(size * epsilon), str(delta)]
+    else:
+        factor = {"pure": size, "gdp": size**2, "zcdp": size**2}.get(curve[0])
+        ensure(factor is not None, f"no group rule for {curve[0]}")
+        curve = rebuilt(curve, [Fraction(factor or 1) * amount for amount in amounts_of(curve)])
+    return ["Private", subject, curve, f"{relation}, groups of {size}", *rest]
+
+
+def despite(found: list[Any], given: dict[str, Any]) -> list[Any]:
+    """Infer what is left of a point after a rare departure."""
+    keys(given, "delta")
+    [[_, subject, curve, *rest], [_, query, kind, probability]] = premises(found, "Private", "Rare")
+    ensure(curve[0] == "approximate", "only (epsilon, delta) takes a departure")
+    ensure(query == subject, f"the departure is of {query!r}, not of {subject!r}")
+    epsilon, spent, delta = number(curve[1]), number(curve[2]), number(given["delta"])
+    ensure(delta <= 1, "delta is above 1")
+
+    def distant(i: Interval) -> Pair:
+        return i.add(i.of(spent), i.mul(i.of(number(probability)), i.add(i.of(1), i.exp(i.of(epsilon)))))
+
+    enough = spent + number(probability) <= delta if kind == "event" else at_most(distant, delta)
+    ensure(enough, "delta does not cover the departure")
+    return ["Private", subject, ["approximate", curve[1], str(delta)], *rest]
 
 
 def observer_of(rule: str, found: list[Any]) -> list[Any]:
@@ -604,11 +691,24 @@ def conversion(rule: str, found: list[Any], given: dict[str, Any]) -> list[Any]:
                 rho = number(epsilon) ** 2 / 2
             case ["gdp", square]:
                 rho = number(square) / 2
+            case ["bounded-range", eta]:
+                rho = number(eta) ** 2 / 8
             case ["lattice", variance, shifts, count]:
                 rho = count * Fraction(max(lengths(shifts))) / number(variance) / 2
             case _:
                 raise Rejected(f"{curve[0]} does not imply zCDP")
         return ["Private", subject, ["zcdp", str(rho)], *rest]
+    if rule == "to_pure":
+        keys(given)
+        ensure(curve[0] == "bounded-range", f"needed bounded range, found {curve[0]}")
+        return ["Private", subject, ["pure", curve[1]], *rest]
+    if rule == "to_renyi":
+        keys(given, "orders")
+        ensure(curve[0] == "zcdp", f"needed zCDP, found {curve[0]}")
+        orders = [Fraction(1), *map(number, given["orders"])]
+        ensure(len(orders) > 1 and all(a < b for a, b in pairwise(orders)), "orders should rise from above 1")
+        points = [[str(order), str(order * number(curve[1]))] for order in orders[1:]]
+        return ["Private", subject, ["renyi", *points], *rest]
     if rule == "to_gdp":
         keys(given, "mu_squared")
         ensure(curve[0] == "pure", f"only pure DP is converted to GDP, found {curve[0]}")
@@ -633,8 +733,9 @@ def conversion(rule: str, found: list[Any], given: dict[str, Any]) -> list[Any]:
 
 def implies(curve: list[Any], epsilon: Fraction, delta: Fraction, given: dict[str, Any]) -> bool:
     """Decide whether a curve's δ at `epsilon` is at most `delta`."""
-    needs_order = curve[0] == "zcdp" and number(curve[1]) > 0
-    ensure(needs_order == ("order" in given), "an order belongs to zCDP, and only there")
+    divergence = divergence_of(curve, given)
+    needs_order = divergence is not None and curve != ["zcdp", "0"]
+    ensure(needs_order == ("order" in given), "an order belongs to zCDP and Rényi bounds, and only there")
     match curve:
         case ["pure", bound]:
             return epsilon >= number(bound) or at_most(pure_delta(number(bound), epsilon), delta)
@@ -642,18 +743,36 @@ def implies(curve: list[Any], epsilon: Fraction, delta: Fraction, given: dict[st
             return number(bound) <= epsilon and number(spent) <= delta
         case ["gdp", square]:
             return number(square) == 0 or at_most(gdp_delta(number(square), epsilon), delta)
-        case ["zcdp", rho]:
-            if not needs_order:
+        case ["zcdp" | "renyi", *_]:
+            if divergence is None or not needs_order:
                 return True
             order = number(given["order"])
             ensure(order > 1 and delta > 0, "needed order > 1 and delta > 0")
-            return at_most(zcdp_excess(number(rho), order, epsilon, delta), Fraction(0))
+            return at_most(renyi_excess(order, divergence, epsilon, delta), Fraction(0))
         case ["lattice", variance, shifts, count]:
             return all(lattice_at_most(number(variance), s, integer(count), epsilon, delta) for s in shifts)
     raise Rejected(f"unknown curve {curve[0]!r}")
 
 
-def infer(rule: str, found: list[Any], given: dict[str, Any]) -> list[Any]:
+def divergence_of(curve: list[Any], given: dict[str, Any]) -> Fraction | None:
+    """Return the bound on the Rényi divergence at the witness order, None for other curves."""
+    if curve[0] == "zcdp":
+        rho = number(curve[1])
+        return rho * number(given["order"]) if rho > 0 and "order" in given else rho
+    if curve[0] == "renyi":
+        found = [number(point[1]) for point in curve[1:] if point[0] == given.get("order")]
+        ensure(len(found) == 1, "needed one of the listed orders")
+        return found[0]
+    return None
+
+
+NOISE = (
+    *("laplace", "gaussian", "symmetric_gaussian", "discrete_gaussian", "lattice_gaussian"),
+    *("exponential", "permute_and_flip"),
+)
+
+
+def infer(rule: str, found: list[Any], given: dict[str, Any]) -> list[Any]:  # noqa: PLR0911
     """Return what `rule` gives from these premises and this witness, or reject."""
     if rule.startswith("assume_"):
         premises(found)
@@ -661,15 +780,24 @@ def infer(rule: str, found: list[Any], given: dict[str, Any]) -> list[Any]:
     if rule in ("linear", "differences"):
         keys(given)
         return sensitivity(rule, found)
-    if rule in ("laplace", "gaussian", "symmetric_gaussian", "discrete_gaussian", "lattice_gaussian"):
+    if rule in NOISE:
         return noise(rule, found, given)
-    if rule in ("compose", "nodes", "parallel"):
+    if rule == "group":
+        return group(found, given)
+    if rule == "despite":
+        return despite(found, given)
+    if rule == "replace_one":
+        keys(given)
+        [[_, subject, curve, relation, *rest]] = premises(found, "Private")
+        ensure(relation == "add-remove, groups of 2", f"needed add-remove for groups of 2, found {relation}")
+        return ["Private", subject, curve, "replace-one", *rest]
+    if rule in ("compose", "nodes", "parallel", "mixture"):
         keys(given)
         return composition(rule, found)
     if rule in ("post_process", "billboard", "local"):
         keys(given)
         return observer_of(rule, found)
-    if rule in ("to_zcdp", "to_gdp", "to_approximate"):
+    if rule in ("to_pure", "to_renyi", "to_zcdp", "to_gdp", "to_approximate"):
         return conversion(rule, found, given)
     raise Rejected(f"unknown rule {rule!r}")
 

@@ -61,7 +61,21 @@ class Lattice:
     count: int
 
 
-Curve = Pure | Approximate | Zcdp | Gdp | Lattice
+@dataclass(frozen=True)
+class BoundedRange:
+    """η-bounded range: the privacy loss of a pair varies by at most η over outputs (Durfee & Rogers 2019)."""
+
+    eta: Fraction
+
+
+@dataclass(frozen=True)
+class Renyi:
+    """Rényi divergence of order α at most the paired number, for each listed α > 1 (Mironov 2017)."""
+
+    points: tuple[tuple[Fraction, Fraction], ...]
+
+
+Curve = Pure | Approximate | Zcdp | Gdp | Lattice | BoundedRange | Renyi
 
 
 def compare(ball_at: Callable[[int], arb], limit: Fraction) -> bool | None:
@@ -114,14 +128,13 @@ def pure_delta(bound: Fraction, epsilon: Fraction) -> arb:
     return (top - eps) / (1 + top)
 
 
-def zcdp_log_delta(rho: Fraction, alpha: Fraction, epsilon: Fraction) -> arb:
-    """Return an upper bound on ln δ(ε) under ρ-zCDP, at any order α > 1.
+def renyi_log_delta(alpha: Fraction, divergence: Fraction, epsilon: Fraction) -> arb:
+    """Return an upper bound on ln δ(ε) where the Rényi divergence of order α > 1 is at most `divergence`.
 
-    (α−1)(αρ − ε) + (α−1) ln(1 − 1/α) − ln α: Canonne, Kamath & Steinke 2020, the Rényi
-    divergence of order α being at most αρ.
+    (α−1)(D − ε) + (α−1) ln(1 − 1/α) − ln α (Canonne, Kamath & Steinke 2020); under ρ-zCDP, D = αρ.
     """
     a = ball(alpha)
-    return (a - 1) * (a * ball(rho) - ball(epsilon)) + (a - 1) * (1 - 1 / a).log() - a.log()
+    return (a - 1) * (ball(divergence) - ball(epsilon)) + (a - 1) * (1 - 1 / a).log() - a.log()
 
 
 def lattice_delta(variance: Fraction, shift: Shift, count: int, epsilon: Fraction, bits: int) -> arb:
@@ -192,7 +205,7 @@ def _tail(masses: fmpz_poly, reach: int, edge: int, *, lower: bool) -> arb:
 def delta_ball(curve: Curve, epsilon: Fraction, bits: int) -> arb:
     """Return the least δ that `curve` guarantees at ε ≥ 0, as a ball at the working precision.
 
-    zCDP has no exact curve; its rule takes an order and uses `zcdp_log_delta`.
+    zCDP and Rényi bounds have no exact curve; their rule takes an order and uses `renyi_log_delta`.
     """
     match curve:
         case Pure(bound):

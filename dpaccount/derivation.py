@@ -11,9 +11,9 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
-from dpaccount.curves import Approximate, Curve, Gdp, Lattice, Pure, Zcdp
+from dpaccount.curves import Approximate, BoundedRange, Curve, Gdp, Lattice, Pure, Renyi, Zcdp
 from dpaccount.exact import canonical
-from dpaccount.kernel import Contribution, Covered, Judgement, Private, Shifts, Stable, Theorem, View
+from dpaccount.kernel import Contribution, Covered, Judgement, Private, Rare, Shifts, Stable, Theorem, View
 
 
 @dataclass(frozen=True)
@@ -114,6 +114,8 @@ def as_json(fact: Judgement) -> list[Any]:
             return ["Shifts", query, [list(shift) for shift in shifts], relation]
         case View(query):
             return ["View", query]
+        case Rare(query, kind, probability):
+            return ["Rare", query, kind, str(probability)]
         case Private(subject, curve, relation, observer, span):
             return [
                 "Private",
@@ -138,6 +140,10 @@ def curve_json(curve: Curve) -> list[Any]:
             return ["gdp", str(mu_squared)]
         case Lattice(variance, shifts, count):
             return ["lattice", str(variance), [list(shift) for shift in shifts], count]
+        case BoundedRange(eta):
+            return ["bounded-range", str(eta)]
+        case Renyi(points):
+            return ["renyi", *([str(order), str(divergence)] for order, divergence in points)]
 
 
 def point(theorem: Theorem) -> tuple[Fraction, Fraction]:

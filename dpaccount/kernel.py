@@ -17,7 +17,7 @@ from fractions import Fraction
 from itertools import accumulate, product
 from typing import Any, Final, NoReturn
 
-from dpaccount.curves import Curve, Shift
+from dpaccount.curves import Approximate, Curve, Gdp, Pure, Shift, Zcdp
 from dpaccount.errors import RuleError
 
 REPLACE_ONE: Final = "replace-one"
@@ -110,7 +110,20 @@ class View:
     query: str
 
 
-Judgement = Contribution | Covered | Stable | Shifts | Private | View
+@dataclass(frozen=True)
+class Rare:
+    """`query` departs with probability at most `probability` from what is proved of it.
+
+    `kind` says how: ``event`` (except in an event over the mechanism's own coins, not over the
+    data) or ``distance`` (its output law is within this total variation, on every input).
+    """
+
+    query: str
+    kind: str
+    probability: Fraction
+
+
+Judgement = Contribution | Covered | Stable | Shifts | Private | View | Rare
 
 
 # ------------------------------------------------------------------ theorems
@@ -288,6 +301,46 @@ def assume_tree(query: str, rounds: int, because: str) -> Theorem:
 def assume_view(query: str, because: str) -> Theorem:
     """Assume that what `query` shows to a person is a function as `View` says (R12, R13)."""
     return proved("assume_view", View(query), query=query, because=because)
+
+
+def assume_rare(query: str, kind: str, probability: Fraction, because: str) -> Theorem:
+    """Assume that `query` departs from what is proved of it with small probability, as `Rare` says (R18)."""
+    rule = "assume_rare"
+    probability = number(probability, rule, "probability")
+    need(kind in ("event", "distance"), rule, f"the kind is event or distance, found {kind!r}")
+    need(0 <= probability <= 1, rule, f"the probability must lie in [0, 1], found {probability}")
+    fact = Rare(query, kind, probability)
+    return proved(rule, fact, query=query, kind=kind, probability=str(probability), because=because)
+
+
+def assume_range(query: str, width: Fraction, relation: str, because: str) -> Theorem:
+    """Assume that neighbours' scores differ by d(o) with max d − min d ≤ `width` over all outputs o (R6)."""
+    rule = "assume_range"
+    width = number(width, rule, "width")
+    _known(relation, rule)
+    need(width >= 0, rule, f"the width must not be negative, found {width}")
+    fact = Stable(query, "range", width, relation)
+    return proved(rule, fact, query=query, width=str(width), relation=relation, because=because)
+
+
+def assume_filter(
+    query: str, measure: str, budget: Sequence[Fraction], relation: str, because: str
+) -> Theorem:
+    """Assume that charges may depend on the past, and none is admitted that would bring the sum over budget.
+
+    The sum is then private as if it had been fixed (R8): pure and (ε, δ) by sums, zCDP and GDP by
+    Σρ and Σμ² (Rogers, Roth, Ullman & Vadhan 2016; Feldman & Zrnic 2021; Smith & Thakurta 2022).
+    """
+    rule = "assume_filter"
+    _known(relation, rule)
+    makers = {"pure": Pure, "approximate": Approximate, "zcdp": Zcdp, "gdp": Gdp}
+    need(measure in makers, rule, f"the measure is one of {', '.join(makers)}, found {measure!r}")
+    amounts = [number(amount, rule, "budget") for amount in budget]
+    wanted = 2 if measure == "approximate" else 1
+    need(len(amounts) == wanted and min(amounts) >= 0, rule, f"needed {wanted} amounts of at least 0")
+    out = Private(query, makers[measure](*amounts), relation, CENTRAL)
+    budget = [str(amount) for amount in amounts]
+    return proved(rule, out, query=query, measure=measure, budget=budget, relation=relation, because=because)
 
 
 # ------------------------------------------------------------------ sensitivity

@@ -9,21 +9,26 @@ from dataclasses import replace
 from fractions import Fraction
 from itertools import pairwise
 
+from flint import arb
+
 from dpaccount.curves import (
     Approximate,
+    BoundedRange,
     Curve,
     Gdp,
     Lattice,
     Pure,
+    Renyi,
     Zcdp,
     at_most,
     ball,
     delta_ball,
     normal_cdf,
-    zcdp_log_delta,
+    renyi_log_delta,
 )
 from dpaccount.errors import RuleError
 from dpaccount.kernel import (
+    ADD_REMOVE,
     CENTRAL,
     JOINT,
     LOCAL,
@@ -31,6 +36,7 @@ from dpaccount.kernel import (
     Cover,
     Covered,
     Private,
+    Rare,
     Shifts,
     Stable,
     Theorem,
@@ -130,6 +136,25 @@ def lattice_gaussian(shifts: Theorem, variance: Fraction, key: str) -> Theorem:
     return proved(rule, out, (shifts,), variance=str(variance), key=key)
 
 
+def exponential(scores: Theorem, rate: Fraction, key: str) -> Theorem:
+    """Draw o with weight ∝ exp(rate·score(o)): bounded range rate·width (Durfee & Rogers 2019) (R6)."""
+    rule = "exponential"
+    fact, rate = _stable(scores, rule, "range"), _positive(rate, rule, "rate")
+    out = Private(fact.query, BoundedRange(rate * fact.bound), fact.relation, CENTRAL)
+    return proved(rule, out, (scores,), rate=str(rate), key=key)
+
+
+def permute_and_flip(scores: Theorem, rate: Fraction, key: str) -> Theorem:
+    """Take the largest score after adding exponential noise of this rate: pure, not bounded range (R6).
+
+    McKenna & Sheldon 2020; Ding et al. 2021.
+    """
+    rule = "permute_and_flip"
+    fact, rate = _stable(scores, rule, "range"), _positive(rate, rule, "rate")
+    out = Private(fact.query, Pure(rate * fact.bound), fact.relation, CENTRAL)
+    return proved(rule, out, (scores,), rate=str(rate), key=key)
+
+
 # ------------------------------------------------------------------ composition
 
 
@@ -140,6 +165,8 @@ def _alike(facts: Sequence[Private], rule: str) -> None:
         need(len(found) == 1, rule, f"premises must share one {name}, found {', '.join(found)}")
     found = sorted({type(fact.curve).__name__ for fact in facts})
     need(len(found) == 1, rule, f"premises must share one measure, found {', '.join(found)}; convert first")
+    orders = {tuple(order for order, _ in f.curve.points) for f in facts if isinstance(f.curve, Renyi)}
+    need(len(orders) <= 1, rule, "Rényi bounds must be at the same orders")
 
 
 def _hull(facts: Sequence[Private]) -> Cover | None:
@@ -157,8 +184,9 @@ def compose(*parts: Theorem) -> Theorem:
     rule = "compose"
     facts = [_private(part, rule) for part in parts]
     _alike(facts, rule)
-    need(not isinstance(facts[0].curve, Lattice), rule, "lattice curves compose only once converted")
-    totals = [sum(column, Fraction(0)) for column in zip(*(_amounts(f.curve) for f in facts), strict=True)]
+    need(not isinstance(facts[0].curve, BoundedRange), rule, "bounded range composes only once converted")
+    columns = zip(*(_amounts(f.curve, rule) for f in facts), strict=True)
+    totals = [sum(column, Fraction(0)) for column in columns]
     subject = " + ".join(fact.subject for fact in facts)
     out = Private(
         subject, _rebuilt(facts[0].curve, totals), facts[0].relation, facts[0].observer, _hull(facts)
@@ -166,12 +194,21 @@ def compose(*parts: Theorem) -> Theorem:
     return proved(rule, out, parts)
 
 
-def _amounts(curve: Curve) -> tuple[Fraction, ...]:
-    return tuple(vars(curve).values())
+def _amounts(curve: Curve, rule: str) -> tuple[Fraction, ...]:
+    """Return the numbers of a curve that grow with its cost and, but for bounded range, add."""
+    match curve:
+        case Renyi(points):
+            return tuple(divergence for _, divergence in points)
+        case Lattice():
+            raise RuleError(f"{rule}: lattice curves are neither added nor ordered; convert to (ε, δ) first")
+        case _:
+            return tuple(vars(curve).values())
 
 
 def _rebuilt(curve: Curve, amounts: Sequence[Fraction]) -> Curve:
-    made: Curve = type(curve)(*amounts)  # type: ignore[arg-type]  # never a Lattice: callers refuse it
+    if isinstance(curve, Renyi):
+        return Renyi(tuple((order, new) for (order, _), new in zip(curve.points, amounts, strict=True)))
+    made: Curve = type(curve)(*amounts)  # type: ignore[arg-type]  # never a Lattice: `_amounts` refuses it
     return made
 
 
@@ -196,7 +233,9 @@ def nodes(leaf: Theorem, covered: Theorem) -> Theorem:
     if isinstance(curve, Lattice):
         total: Curve = replace(curve, count=curve.count * spread.most)
     else:
-        total = _rebuilt(curve, [spread.most * amount for amount in _amounts(curve)])
+        many = spread.most == 1 or not isinstance(curve, BoundedRange)
+        need(many, rule, "bounded range composes only once converted")
+        total = _rebuilt(curve, [spread.most * amount for amount in _amounts(curve, rule)])
     out = Private(fact.subject, total, fact.relation, CENTRAL, spread.units)
     return proved(rule, out, (leaf, covered))
 
@@ -209,21 +248,100 @@ def parallel(*parts: Theorem) -> Theorem:
     rule = "parallel"
     facts = [_private(part, rule) for part in parts]
     _alike(facts, rule)
-    need(
-        not isinstance(facts[0].curve, Lattice),
-        rule,
-        "lattice curves are not ordered; convert to (ε, δ) first",
-    )
     spans = sorted(fact.units for fact in facts if fact.units is not None)
     need(len(spans) == len(facts), rule, "every part must say which units it reads")
     for (_, last), (first, _) in pairwise(spans):
         need(last < first, rule, f"units must be disjoint, found one part up to {last} and one from {first}")
-    worst = [max(column) for column in zip(*(_amounts(f.curve) for f in facts), strict=True)]
+    worst = _worst(facts, rule)
     subject = " | ".join(fact.subject for fact in facts)
-    out = Private(
-        subject, _rebuilt(facts[0].curve, worst), facts[0].relation, facts[0].observer, _hull(facts)
-    )
+    out = Private(subject, worst, facts[0].relation, facts[0].observer, _hull(facts))
     return proved(rule, out, parts)
+
+
+def _worst(facts: Sequence[Private], rule: str) -> Curve:
+    columns = zip(*(_amounts(fact.curve, rule) for fact in facts), strict=True)
+    return _rebuilt(facts[0].curve, [max(column) for column in columns])
+
+
+def mixture(*parts: Theorem) -> Theorem:
+    """Let a public coin choose among parts that run on the same units: the worst of them (R16).
+
+    δ would average at a common ε only; the worst is right for every measure.
+    """
+    rule = "mixture"
+    facts = [_private(part, rule) for part in parts]
+    _alike(facts, rule)
+    subject = " or ".join(fact.subject for fact in facts)
+    return proved(
+        rule, replace(facts[0], subject=subject, curve=_worst(facts, rule), units=_hull(facts)), parts
+    )
+
+
+def group(part: Theorem, size: int, delta: Fraction | None = None) -> Theorem:
+    """Protect `size` units at once: kε, k²μ², k²ρ; (kε, δ(e^{kε} − 1)/(e^ε − 1)) with a witness δ (R15).
+
+    The k-step path between the two datasets must stay in the domain.  Dwork & Roth 2014 (pure,
+    approximate), Bun & Steinke 2016 (zCDP), Dong, Roth & Su 2022 (GDP).
+    """
+    rule = "group"
+    fact = _private(part, rule)
+    need(type(size) is int and size >= 2, rule, f"the size must be an integer of at least 2, found {size}")
+    witness: dict[str, object] = {"size": size}
+    match fact.curve:
+        case Pure(epsilon):
+            curve: Curve = Pure(size * epsilon)
+        case Gdp(mu_squared):
+            curve = Gdp(size**2 * mu_squared)
+        case Zcdp(rho):
+            curve = Zcdp(size**2 * rho)
+        case Approximate(epsilon, spent):
+            delta = number(delta if delta is not None else 1, rule, "delta")
+            # δ Σ_{i<k} e^{iε}, which is δ(e^{kε} − 1)/(e^ε − 1) and holds at ε = 0 too
+            enough = at_most(lambda _: ball(spent) * _geometric(ball(epsilon).exp(), size), delta)
+            need(enough, rule, f"delta {float(delta):.6g} is below δ(e^kε − 1)/(e^ε − 1)")
+            curve, witness = Approximate(size * epsilon, delta), {"size": size, "delta": str(delta)}
+        case _:
+            raise RuleError(f"{rule}: no group rule for {type(fact.curve).__name__}; convert it first")
+    return proved(
+        rule, replace(fact, curve=curve, relation=f"{fact.relation}, groups of {size}"), (part,), **witness
+    )
+
+
+def _geometric(ratio: arb, terms: int) -> arb:
+    return sum((ratio**i for i in range(terms)), start=arb(0))
+
+
+def replace_one(part: Theorem) -> Theorem:
+    """Replace a record by removing and adding one: add-remove for groups of 2 covers replace-one (R0)."""
+    rule = "replace_one"
+    fact = _private(part, rule)
+    wanted = f"{ADD_REMOVE}, groups of 2"
+    need(fact.relation == wanted, rule, f"needed the relation {wanted!r}, found {fact.relation!r}")
+    return proved(rule, replace(fact, relation=REPLACE_ONE), (part,))
+
+
+def despite(part: Theorem, rare: Theorem, delta: Fraction) -> Theorem:
+    """Add what a rare departure costs to a point (ε, δ₀) (R18).
+
+    A bad event of probability p: δ ≥ δ₀ + p.  Total variation p on every input: δ ≥ δ₀ + (1 + e^ε)p.
+    """
+    rule = "despite"
+    fact, depart, delta = _private(part, rule), conclusion_of(rare, rule), number(delta, rule, "delta")
+    curve = fact.curve
+    if not isinstance(curve, Approximate) or not isinstance(depart, Rare):
+        raise RuleError(
+            f"{rule}: needed (ε, δ) and a rare departure, found {curve} and {type(depart).__name__}"
+        )
+    need(depart.query == fact.subject, rule, f"the departure is of {depart.query!r}, not of {fact.subject!r}")
+    need(delta <= 1, rule, f"delta must be at most 1, found {delta}")
+    if depart.kind == "event":
+        enough = curve.delta + depart.probability <= delta
+    else:
+        enough = at_most(
+            lambda _: ball(curve.delta) + ball(depart.probability) * (1 + ball(curve.epsilon).exp()), delta
+        )
+    need(enough, rule, f"delta {float(delta):.6g} does not cover the departure")
+    return proved(rule, replace(fact, curve=replace(curve, delta=delta)), (part, rare), delta=str(delta))
 
 
 # ------------------------------------------------------------------ observers and post-processing
@@ -282,9 +400,33 @@ def to_zcdp(part: Theorem) -> Theorem:
             rho = mu_squared / 2
         case Lattice(variance, shifts, count):
             rho = count * max(Fraction(sum(v * v for v in s)) for s in shifts) / (2 * variance)
+        case BoundedRange(eta):
+            rho = eta**2 / 8  # Cesar & Rogers 2021
         case _:
             raise RuleError(f"{rule}: {type(fact.curve).__name__} does not imply zCDP")
     return proved(rule, replace(fact, curve=Zcdp(rho)), (part,))
+
+
+def to_pure(part: Theorem) -> Theorem:
+    """η-bounded range is η-DP (Durfee & Rogers 2019)."""
+    rule = "to_pure"
+    fact = _private(part, rule)
+    if not isinstance(fact.curve, BoundedRange):
+        raise RuleError(f"{rule}: needed bounded range, found {type(fact.curve).__name__}")
+    return proved(rule, replace(fact, curve=Pure(fact.curve.eta)), (part,))
+
+
+def to_renyi(part: Theorem, orders: Sequence[Fraction]) -> Theorem:
+    """ρ-zCDP bounds the Rényi divergence of every order α > 1 by αρ (Bun & Steinke 2016)."""
+    rule = "to_renyi"
+    fact = _private(part, rule)
+    if not isinstance(fact.curve, Zcdp):
+        raise RuleError(f"{rule}: needed zCDP, found {type(fact.curve).__name__}; convert to zCDP first")
+    exact = [number(order, rule, "order") for order in orders]
+    rising = all(a < b for a, b in pairwise([Fraction(1), *exact]))
+    need(bool(exact) and rising, rule, "needed orders above 1, each once, in rising order")
+    curve = Renyi(tuple((order, order * fact.curve.rho) for order in exact))
+    return proved(rule, replace(fact, curve=curve), (part,), orders=[str(order) for order in exact])
 
 
 def to_gdp(part: Theorem, mu_squared: Fraction) -> Theorem:
@@ -318,17 +460,32 @@ def to_approximate(
     need(epsilon >= 0, rule, f"epsilon must not be negative, found {epsilon}")
     need(0 <= delta <= 1, rule, f"delta must lie in [0, 1], found {delta}")
     witness = {"epsilon": str(epsilon), "delta": str(delta)}
-    if isinstance(fact.curve, Zcdp) and fact.curve.rho > 0:
-        if order is None:
-            raise RuleError(f"{rule}: zCDP is converted at an order, and none was given")
-        alpha, rho = number(order, rule, "order"), fact.curve.rho
+    divergence = _divergence(fact.curve, order, rule)
+    if divergence is not None and fact.curve != Zcdp(Fraction(0)):
+        alpha = number(order or 0, rule, "order")
         need(alpha > 1 and delta > 0, rule, f"needed order > 1 and delta > 0, found {alpha} and {delta}")
         witness["order"] = str(alpha)
-        enough = at_most(lambda _: zcdp_log_delta(rho, alpha, epsilon) - ball(delta).log(), Fraction(0))
+        enough = at_most(
+            lambda _: renyi_log_delta(alpha, divergence, epsilon) - ball(delta).log(), Fraction(0)
+        )
     elif isinstance(fact.curve, Approximate):  # one point: compare, no arithmetic
         enough = fact.curve.epsilon <= epsilon and fact.curve.delta <= delta
     else:
-        free = isinstance(fact.curve, Zcdp)  # ρ = 0: equal outputs
+        free = divergence == 0  # equal outputs
         enough = free or at_most(lambda bits: delta_ball(fact.curve, epsilon, bits), delta)
     need(enough, rule, f"({float(epsilon):.9g}, {float(delta):.6g}) is not implied by {fact.curve}")
     return proved(rule, replace(fact, curve=Approximate(epsilon, delta)), (part,), **witness)
+
+
+def _divergence(curve: Curve, order: Fraction | None, rule: str) -> Fraction | None:
+    """Return the bound on the Rényi divergence at `order`, None for curves that need none."""
+    match curve:
+        case Zcdp(rho):
+            need(rho == 0 or order is not None, rule, "zCDP is converted at an order, and none was given")
+            return (order or Fraction(1)) * rho
+        case Renyi(points):
+            found = [divergence for listed, divergence in points if listed == order]
+            need(len(found) == 1, rule, f"needed one of the listed orders, found {order}")
+            return found[0]
+        case _:
+            return None

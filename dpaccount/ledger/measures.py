@@ -13,7 +13,7 @@ from fractions import Fraction
 import numpy as np
 
 from dpaccount import curves, events
-from dpaccount.curves import Curve, at_most, ball, gdp_delta, zcdp_log_delta
+from dpaccount.curves import Curve, at_most, ball, gdp_delta, renyi_log_delta
 from dpaccount.errors import InputError
 from dpaccount.events import Event
 from dpaccount.exact import Enclosure
@@ -197,11 +197,11 @@ def _zcdp_fits(total: Amounts, epsilon: Fraction, delta: Fraction) -> bool:
     if rho == 0 or delta == 0:
         return rho == 0
     order = _order(rho, epsilon)
-    return at_most(lambda _: zcdp_log_delta(rho, order, epsilon) - ball(delta).log(), Fraction(0))
+    return at_most(lambda _: renyi_log_delta(order, order * rho, epsilon) - ball(delta).log(), Fraction(0))
 
 
 def _order(rho: Fraction, epsilon: Fraction) -> Fraction:
-    """Return nearly the best Rényi order of `zcdp_log_delta` (any order is sound).
+    """Return nearly the best Rényi order of `renyi_log_delta` (any order is sound).
 
     That bound is convex in α = 1 + e^m; its derivative (2α−1)ρ − ε + ln(1 − 1/α) grows from −∞ to ∞.
     """

@@ -21,7 +21,7 @@ from dpaccount.curves import (
     lattice_delta,
     normal_cdf,
     pure_delta,
-    zcdp_log_delta,
+    renyi_log_delta,
 )
 
 
@@ -70,7 +70,7 @@ def test_zcdp_conversion_is_never_below_the_gaussian_truth(tenths, order):
     rho, epsilon = Fraction(tenths, 10), Fraction(tenths, 10) * 3
     with ctx.workprec(100):
         exact = gdp_delta(2 * rho, epsilon)  # a Gaussian with this ρ
-        bound = zcdp_log_delta(rho, Fraction(order, 2) + 1, epsilon).exp()
+        bound = renyi_log_delta(Fraction(order, 2) + 1, (Fraction(order, 2) + 1) * rho, epsilon).exp()
         assert bool(exact <= bound)
 
 

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dpaccount import checker
-from dpaccount.curves import Approximate, Gdp, Lattice, Pure, Zcdp
+from dpaccount.curves import Approximate, BoundedRange, Gdp, Lattice, Pure, Renyi, Zcdp
 from dpaccount.derivation import hypotheses, leaves, write
 from dpaccount.errors import RuleError
 from dpaccount.kernel import (
@@ -25,8 +25,11 @@ from dpaccount.kernel import (
     assume_ball,
     assume_clipped,
     assume_covers,
+    assume_filter,
     assume_points,
+    assume_range,
     assume_rank_one,
+    assume_rare,
     assume_tree,
     assume_view,
     differences,
@@ -35,17 +38,25 @@ from dpaccount.kernel import (
 from dpaccount.rules import (
     billboard,
     compose,
+    despite,
     discrete_gaussian,
+    exponential,
     gaussian,
+    group,
     laplace,
     lattice_gaussian,
     local,
+    mixture,
     nodes,
     parallel,
+    permute_and_flip,
     post_process,
+    replace_one,
     symmetric_gaussian,
     to_approximate,
     to_gdp,
+    to_pure,
+    to_renyi,
     to_zcdp,
 )
 
@@ -74,6 +85,14 @@ def zcdp(rho=HALF, query="q"):
 def lattice(variance=NINE, query="q"):
     points = assume_points(query, [(0, 0), (1, 0), (0, 1)], REPLACE_ONE, "test")
     return lattice_gaussian(differences(points), variance, f"key-{query}")
+
+
+def ranged(eta=ONE, query="q"):
+    return exponential(assume_range(query, eta, REPLACE_ONE, "t"), ONE, f"key-{query}")
+
+
+def point(epsilon=ONE, delta=ZERO, query="q"):
+    return to_approximate(pure(epsilon, query), epsilon, delta)
 
 
 def refuses(rule, *arguments, match=None):
@@ -243,6 +262,8 @@ def test_composition_refuses_mixtures():
     refuses(compose, pure(), pure(relation=ADD_REMOVE), match="relation")
     refuses(compose, pure(), billboard(pure(), assume_view("v", "t")), match="observer")
     refuses(compose, lattice(), lattice(), match="lattice")
+    refuses(compose, ranged(), ranged(), match="bounded range")
+    refuses(compose, to_renyi(zcdp(), [F(2)]), to_renyi(zcdp(), [F(3)]), match="same orders")
     refuses(compose, linear(clipped()), match="privacy statement")
 
 
@@ -267,7 +288,7 @@ def test_parallel_takes_the_worst_of_disjoint_units():
     assert parallel(left, right).conclusion == Private("q | r", Pure(F(3)), REPLACE_ONE, "central", (1, 9))
     refuses(parallel, left, nodes(pure(ONE, "r"), assume_covers("r", [(4, 9)], "t")), match="disjoint")
     refuses(parallel, left, pure(ONE, "r"), match="which units")
-    refuses(parallel, nodes(lattice(), assume_covers("q", [(1, 4)], "t")), match="not ordered")
+    refuses(parallel, nodes(lattice(), assume_covers("q", [(1, 4)], "t")), match="nor ordered")
 
 
 # ------------------------------------------------------------------ observers
@@ -332,6 +353,96 @@ def test_points_refuse_bad_parameters():
     refuses(to_approximate, to_approximate(pure(), ONE, F(1, 10)), ONE, F(1, 20))
 
 
+def test_bounded_range_and_renyi():
+    assert ranged(F(2)).conclusion.curve == BoundedRange(F(2))
+    assert to_pure(ranged(F(2))).conclusion.curve == Pure(F(2))
+    assert to_zcdp(ranged(F(2))).conclusion.curve == Zcdp(HALF)
+    flip = permute_and_flip(assume_range("q", F(2), REPLACE_ONE, "t"), F(3), "k")
+    assert flip.conclusion.curve == Pure(F(6))
+    both = compose(to_renyi(zcdp(F(1, 3)), [F(2), F(5)]), to_renyi(zcdp(F(1, 6)), [F(2), F(5)]))
+    assert both.conclusion.curve == Renyi(((F(2), ONE), (F(5), F(5, 2))))
+    refuses(to_pure, pure(), match="bounded range")
+    refuses(to_renyi, pure(), [F(2)], match="zCDP")
+    for orders in ([], [ONE], [F(3), F(2)], [F(2), F(2)], [2.0]):
+        refuses(to_renyi, zcdp(), orders)
+    for bad in (ZERO, -ONE, 1.0):
+        refuses(exponential, assume_range("q", ONE, REPLACE_ONE, "t"), bad, "k")
+        refuses(permute_and_flip, assume_range("q", ONE, REPLACE_ONE, "t"), bad, "k")
+    refuses(exponential, linear(clipped()), ONE, "k", match="range")
+    refuses(permute_and_flip, linear(clipped()), ONE, "k", match="range")
+    refuses(assume_range, "q", -ONE, REPLACE_ONE, "t")
+    refuses(assume_range, "q", ONE, "swap", "t")
+    refuses(nodes, ranged(), assume_covers("q", [(1, 2), (2, 3)], "t"), match="bounded range")
+    refuses(to_approximate, ranged(), ONE, ZERO, match="convert")
+
+
+def test_renyi_points_are_converted_at_a_listed_order():
+    renyi = to_renyi(zcdp(), [F(2), F("5.43")])
+    assert to_approximate(renyi, F("4.72839"), F("1e-5"), F("5.43"))
+    refuses(to_approximate, renyi, F("4.728"), F("1e-5"), F("5.43"))
+    refuses(to_approximate, renyi, F(9), F("1e-5"), F(3), match="listed orders")
+    refuses(to_approximate, renyi, F(9), F("1e-5"), match="listed orders")
+
+
+def test_filters_give_their_budget():
+    fact = assume_filter("q", "approximate", [ONE, F("1e-6")], REPLACE_ONE, "t").conclusion
+    assert fact == Private("q", Approximate(ONE, F("1e-6")), REPLACE_ONE, "central")
+    assert assume_filter("q", "gdp", [F(2)], ADD_REMOVE, "t").conclusion.curve == Gdp(F(2))
+    for measure, budget, relation in (
+        ("renyi", [ONE], REPLACE_ONE), ("pure", [], REPLACE_ONE), ("pure", [ONE, ONE], REPLACE_ONE),
+        ("pure", [-ONE], REPLACE_ONE), ("pure", [1.0], REPLACE_ONE), ("pure", [ONE], "swap"),
+    ):  # fmt: skip
+        refuses(assume_filter, "q", measure, budget, relation, "t")
+
+
+def test_groups():
+    assert group(pure(F(2)), 3).conclusion.curve == Pure(F(6))
+    assert group(gdp(F(2)), 3).conclusion.curve == Gdp(F(18))
+    assert group(zcdp(F(2)), 3).conclusion == Private("q", Zcdp(F(18)), "replace-one, groups of 3", "central")
+    some = point(ONE, F(1, 100))
+    exact = F(1, 100) * (1 + F(str(mpmath.e)) + F(str(mpmath.e**2)))
+    assert group(some, 3, exact + F(1, 10**12)).conclusion.curve.epsilon == 3
+    refuses(group, some, 3, exact - F(1, 10**12), match="below")
+    assert group(point(ZERO + F(1, 10**9), F(1, 10)), 2, F(21, 100))
+    refuses(group, lattice(), 2, match="convert")
+    for size in (1, 0, 2.0, True):
+        refuses(group, pure(), size, match="size")
+
+
+def test_add_remove_twice_is_replace_one():
+    removed = pure(relation=ADD_REMOVE)
+    assert replace_one(group(removed, 2)).conclusion == Private("q", Pure(F(2)), REPLACE_ONE, "central")
+    refuses(replace_one, group(removed, 3), match="groups of 2")
+    refuses(replace_one, removed, match="groups of 2")
+    refuses(replace_one, group(pure(), 2), match="groups of 2")
+
+
+def test_mixtures_take_the_worst():
+    assert mixture(pure(ONE), pure(F(2), "r")).conclusion.curve == Pure(F(2))
+    assert mixture(point(ONE), point(F(2), F(1, 10))).conclusion.curve == Approximate(F(2), F(1, 10))
+    refuses(mixture, pure(), gdp(), match="measure")
+    refuses(mixture, lattice(), match="nor ordered")
+
+
+def test_rare_departures_cost_their_probability():
+    bad = assume_rare("q", "event", F(1, 10), "t")
+    assert despite(point(), bad, F(1, 10)).conclusion.curve == Approximate(ONE, F(1, 10))
+    refuses(despite, point(), bad, F(9, 100), match="cover")
+    near = assume_rare("q", "distance", F(1, 10), "t")
+    assert despite(point(), near, F("0.3719")).conclusion.curve.delta == F("0.3719")
+    refuses(despite, point(), near, F("0.3718"), match="cover")
+    refuses(despite, pure(), bad, ONE, match="needed")
+    refuses(despite, point(), clipped(), ONE, match="needed")
+    refuses(despite, point(query="r"), bad, ONE, match="not of 'r'")
+    refuses(despite, point(), bad, F(2), match="at most 1")
+    for kind, probability in (("luck", F(1, 10)), ("event", F(-1)), ("event", F(2)), ("event", 0.1)):
+        refuses(assume_rare, "q", kind, probability, "t")
+
+
+def test_numbers_too_long_to_write_are_refused():
+    refuses(assume_clipped, "q", ZERO, F(10**1000), REPLACE_ONE, "t", match="bits")
+
+
 # ------------------------------------------------------------------ forgery
 
 
@@ -374,10 +485,20 @@ def everything():
     fifth = symmetric_gaussian(person, F(10**6), F(1, 2), "n")
     point = to_approximate(compose(fourth, fifth, zcdp(F(1, 10**4))), ONE, F(1, 10), F(20))
     whole = compose(third, point)
-    return [tree, other, whole, billboard(tree, assume_view("b", "t")), local(other, assume_view("l", "t"))]
+    pair = group(despite(other, assume_rare("r", "distance", F(1, 1000), "t"), F(1, 100)), 2, F(1, 10))
+    spent = assume_filter("s", "zcdp", [F(1, 50)], ADD_REMOVE, "t")
+    chosen = to_zcdp(exponential(assume_range("u", F(1, 2), ADD_REMOVE, "t"), F(1, 4), "u"))
+    renyi = to_renyi(replace_one(group(compose(spent, chosen), 2)), [F(3), F(20)])
+    flip = permute_and_flip(assume_range("w", F(1, 2), REPLACE_ONE, "t"), F(1, 4), "w")
+    worst = to_pure(exponential(assume_range("v", F(1, 2), REPLACE_ONE, "t"), F(1, 4), "v"))
+    return [
+        *(pair, to_approximate(renyi, F(4), F(1, 10), F(3)), mixture(flip, worst)),
+        *(to_approximate(renyi, F(9), F(1, 10), F(20)), to_renyi(spent, [F(2)]), tree, other, whole),
+        *(billboard(tree, assume_view("b", "t")), local(other, assume_view("l", "t"))),
+    ]
 
 
-@pytest.mark.parametrize("number", range(5))
+@pytest.mark.parametrize("number", range(10))
 def test_the_checker_infers_what_the_kernel_proved(number):
     theorem = everything()[number]
     steps = write(theorem)

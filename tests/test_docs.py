@@ -1,0 +1,72 @@
+"""The documents are true: their examples run, their links exist, their tables are complete."""
+
+import inspect
+import json
+import re
+
+import pytest
+
+from audits import cli
+from dpaccount import kernel, rules
+
+WORDS = re.compile(r"\b(issue tracker|Claude|/work/|shared/|helper session)\b")
+
+
+def documents(root):
+    return [root / "README.md", root / "CHANGELOG.md", *sorted((root / "docs").glob("*.md"))]
+
+
+def test_links_lead_somewhere(root):
+    for document in documents(root):
+        for target in re.findall(r"\]\(([^)#]+)\)", document.read_text()):
+            if not target.startswith("http"):
+                assert (document.parent / target).exists(), f"{document.name}: {target}"
+
+
+def test_events_of_the_readme_are_accounted(root, tmp_path, capsys):
+    blocks = re.findall(
+        r"```json\n(\{\"schema\": \"dpaccount/events/1\".*?)```", (root / "README.md").read_text(), re.DOTALL
+    )
+    assert blocks
+    for block in blocks:
+        file = tmp_path / "events.json"
+        file.write_text(block)
+        assert cli.run(["account", str(file), "--delta", "1e-5", "--json"]) == 0
+        bounds = json.loads(capsys.readouterr().out)["epsilon"]
+        assert 0 < bounds["lower"] <= bounds["upper"]
+
+
+def test_every_rule_is_in_the_table(root):
+    text = (root / "docs" / "kernel.md").read_text()
+    for module in (kernel, rules):
+        for name, function in inspect.getmembers(module, inspect.isfunction):
+            makes_theorems = inspect.signature(function).return_annotation in (kernel.Theorem, "Theorem")
+            if (
+                function.__module__ == module.__name__
+                and makes_theorems
+                and name != "proved"
+                and not name.startswith("_")
+            ):
+                assert f"`{name}`" in text, name
+
+
+def test_readme_shows_what_the_command_prints(root):
+    """The block on the first screen has the lines that `certify` prints today."""
+    text = (root / "README.md").read_text()
+    for word in ("CERTIFIED  plan-finder", "promised", "proved", "tested", "attacked", "released", "beside"):
+        assert word in text[:2600], word
+
+
+def test_commands_of_the_readme_exist(root):
+    for command in re.findall(r"\.venv/bin/dpaccount (\w+)(?: (\w+))?", (root / "README.md").read_text()):
+        words = [command[0], command[1], "--help"] if command[0] == "ledger" else [command[0], "--help"]
+        assert cli.run(words) == 0
+
+
+@pytest.mark.parametrize(
+    "folder", ["dpaccount", "mechanisms", "bandits", "audits", "docs", "examples", "tests"]
+)
+def test_nothing_speaks_of_how_it_was_made(root, folder):
+    for file in sorted((root / folder).rglob("*")):
+        if file.suffix in (".py", ".md", ".toml", ".html") and file.name != "test_docs.py":
+            assert WORDS.search(file.read_text()) is None, file
