@@ -122,6 +122,7 @@ def verdict_of(
     fact, promise = theorem.conclusion, claim.guarantee
     epsilon, delta = point(theorem)
     holds = epsilon <= promise.epsilon and delta <= promise.delta
+    holds = holds and all(entry.status == "tested" for entry in evidence)
     same = (
         getattr(fact, "relation", None) == promise.relation
         and getattr(fact, "observer", None) == promise.model

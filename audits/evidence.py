@@ -97,7 +97,7 @@ def gather(
         if failing is not None:
             alone = search(subject, theorem, [check], examples=examples, seed=seed, shrink=True)
             failing = alone.failing[0] or failing
-        status = "tested" if failing is None else "refuted"
+        status = "refuted" if failing is not None else "tested" if check is not untested else "untested"
         worst = str(seen.worst[index])
         found.append(Evidence(each, bound, subject.relation, status, seen.count, worst, failing, source))
     return found, seen.suspect()
@@ -209,15 +209,25 @@ def describe(pair: Pair, coins: int, wrong: str) -> dict[str, object]:
 
 
 def check_of(theorem: Theorem, tested: Hypothesis) -> tuple[Check, str]:
-    """Return the check of one hypothesis, and its bound in words."""
+    """Return the check of one hypothesis, and its bound in words; `untested` where no test is known.
+
+    A hypothesis that is not tested leaves a claim UNPROVEN.
+    """
     keys, grid = _leaf_of(theorem, tested.query)
     match tested.rule:
         case "assume_view":
             return _view_check(theorem, tested.query)
-        case "assume_covers" | "assume_tree":
+        case "assume_covers" | "assume_tree" if keys:
             return _covers_check(tested, keys), "only covering releases move"
-        case _:
+        case "assume_points" | "assume_clipped" | "assume_ball" | "assume_rank_one" if keys:
             return _movement_check(theorem, tested.query, keys, grid)
+        case _:
+            return untested, f"no test of {tested.rule} is known"
+
+
+def untested(run: Run, other: Run, unit: int) -> Finding:
+    """Judge nothing."""
+    return Finding(Fraction(0), None)
 
 
 def _view_check(theorem: Theorem, query: str) -> tuple[Check, str]:

@@ -13,6 +13,8 @@ from audits.evidence import gather
 from bandits.jdp_gp_ucb import JdpGpUcb
 from bandits.plan_finder import PlanFinder
 from dpaccount.claim import read_claim
+from dpaccount.kernel import assume_rare
+from dpaccount.rules import despite
 from mechanisms.gaussian_sum import GaussianSum
 from mechanisms.laplace_sum import LaplaceSum
 from mechanisms.subject import View
@@ -115,6 +117,29 @@ def test_code_that_raises_on_some_data_is_a_finding():
 )
 def test_correct_ones_lose_none(subject):
     assert broken(subject) == set()
+
+
+@dataclass(frozen=True)
+class Lucky(LaplaceSum):
+    """Claims to fail only in a rare event, which no test looks for."""
+
+    def proof(self, delta):
+        inner = super().proof(Fraction(0))
+        near = assume_rare("laplace-sum", "event", delta, "hope")
+        return despite(inner, near, delta)
+
+
+def test_a_hypothesis_without_a_test_is_not_evidence():
+    subject = Lucky(rows=5)
+    found, _ = gather(subject, subject.proof(DELTA), examples=10, seed=1, files=[])
+    assert {entry.hypothesis.rule: entry.status for entry in found}["assume_rare"] == "untested"
+    claim = read_claim(PLANTED / "raw-reward.toml")
+    promise = replace(claim.guarantee, model="central", epsilon=Fraction(1), delta=DELTA)
+    claim = replace(claim, guarantee=promise, audit=replace(claim.audit, trials=100))
+    certificate, _ = certify(claim, subject, Effort())
+    assert certificate["verdict"] == "UNPROVEN"
+    honest = LaplaceSum(rows=5)
+    assert certify(claim, honest, Effort())[0]["verdict"] == "CERTIFIED"
 
 
 # ------------------------------------------------------------------ the attack on conclusions
