@@ -30,12 +30,12 @@ from dpaccount.ledger.receipt import Noise
 from dpaccount.noise import Integers
 from dpaccount.rules import billboard, nodes, symmetric_gaussian
 from dpaccount.witness import approximate
-from mechanisms import grid
 from mechanisms.subject import Domain, Rows, View
+from mechanisms.symmetric_gaussian import BITS, STEP, contribution
 from mechanisms.tree import TreeSums
 
 Floats = NDArray[np.float64]
-BITS = 15  #: features and rewards lie on multiples of 2^−15, their products on 2^−30
+HALF = Fraction(1, 2)  #: rewards in [0, 1] are centred
 
 
 @dataclass(frozen=True)
@@ -87,8 +87,8 @@ class JdpGpUcb:
 
     def proof(self, delta: Fraction) -> Theorem:
         """Rank-one sensitivity, symmetric noise per node, the tree over rounds 1 … T−1, billboard."""
-        person = assume_rank_one("statistics", Fraction(1, 2), REPLACE_ONE, "movement")
-        node = symmetric_gaussian(linear(person), self.sigma**2, Fraction(1, 2 ** (2 * BITS)), "node")
+        person = assume_rank_one("statistics", HALF, REPLACE_ONE, "movement")
+        node = symmetric_gaussian(linear(person), self.sigma**2, STEP, "node")
         whole = nodes(node, assume_tree("statistics", self.rounds - 1, "movement"))
         return billboard(approximate(whole, delta), assume_view("jdp-gp-ucb", "replay"))
 
@@ -127,7 +127,7 @@ class Learner:
 
     def tell(self, features: Floats, reward: float) -> None:
         """Add one person's statistics to the tree; rewards outside [0, 1] are clipped."""
-        total = self._tree.add(contribution(features, reward))
+        total = self._tree.add(contribution(features, reward - 0.5, HALF))
         if self._tree.rounds % self.subject.refresh == 0:
             self._posterior = self.posterior(total)
 
@@ -137,22 +137,9 @@ class Learner:
         The spectral edge of a symmetric Gaussian matrix of size m is 2σ√m; the shift reads public
         numbers and releases only, and eigenvalues below 1 are raised to 1.
         """
-        matrix = total / 4.0**BITS
+        matrix = total / 2.0 ** (2 * BITS)
         size = len(matrix) - 1
         edge = 2 * float(self.subject.sigma) * np.sqrt(size * self._tree.terms())
         gram = matrix[:size, :size] + (1 + float(self.subject.shift) * edge) * np.eye(size)
         values, vectors = np.linalg.eigh(gram)
         return (vectors * np.maximum(values, 1.0)) @ vectors.T, matrix[:size, size]
-
-
-def contribution(features: Floats, reward: float) -> Integers:
-    """Return the integer matrix [φφᵀ, φy; yφᵀ, 0] in units of 4^−15, ‖φ‖ ≤ 1 and |y| ≤ ½ exactly.
-
-    φ and y are truncated to multiples of 2^−15 first, so their products are exact.
-    """
-    phi = grid.in_ball(features[None, :], Fraction(1), BITS)[0]
-    centred = grid.clipped(np.array([reward - 0.5]), Fraction(-1, 2), Fraction(1, 2), BITS)[0]
-    whole = np.append(phi, centred)
-    matrix: Integers = np.outer(whole, whole)
-    matrix[-1, -1] = 0
-    return matrix

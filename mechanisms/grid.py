@@ -48,4 +48,5 @@ def in_ball(rows: Floats, radius: Fraction, bits: int) -> Integers:
     length = np.maximum(np.linalg.norm(unit, axis=-1, keepdims=True), 1e-300)
     limit = float(radius) * (1 - 2.0**-40)
     shrunk = unit * np.minimum(largest, limit / length)
-    return np.trunc(shrunk * 2.0**bits).astype(np.int64)
+    units: Integers = np.trunc(shrunk * 2.0**bits).astype(np.int64)
+    return units

@@ -11,10 +11,11 @@ from hypothesis.extra.numpy import arrays
 from bandits.environments import simulated_people
 from bandits.features import quadrature_features, squared_exponential
 from bandits.gp_ucb import GpUcb
-from bandits.jdp_gp_ucb import BITS, JdpGpUcb, contribution
+from bandits.jdp_gp_ucb import HALF, JdpGpUcb
 from dpaccount.errors import InputError
 from dpaccount.ledger.receipt import NoNoise, rehearse
 from dpaccount.noise import Rehearsal
+from mechanisms.symmetric_gaussian import BITS, contribution
 
 DELTA = Fraction(1, 10**6)
 
@@ -50,7 +51,7 @@ def test_quadrature_integrates_the_gaussian_moments():
 
 @given(arrays(np.float64, 4, elements=st.floats(-1e3, 1e3)), st.floats(-10, 10))
 def test_contributions_lie_in_the_declared_set_exactly(vector, reward):
-    matrix = contribution(vector, reward)
+    matrix = contribution(vector, reward, HALF)
     assert matrix[-1, -1] == 0
     assert (matrix == matrix.T).all()
     unit = 2**BITS

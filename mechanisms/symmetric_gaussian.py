@@ -1,0 +1,84 @@
+"""Second moments of feature vectors and their rewards, released as one noisy symmetric matrix."""
+
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpaccount.errors import InputError
+from dpaccount.kernel import REPLACE_ONE, Theorem, assume_rank_one, assume_view, linear
+from dpaccount.ledger.receipt import Noise
+from dpaccount.noise import Integers
+from dpaccount.rules import post_process, symmetric_gaussian
+from dpaccount.witness import approximate
+from mechanisms import grid
+from mechanisms.subject import Domain, Rows, View
+
+BITS = 15  #: features and rewards lie on multiples of 2^−15, their products on 2^−30
+STEP = Fraction(1, 2 ** (2 * BITS))
+
+
+def contribution(features: NDArray[np.float64], reward: float, bound: Fraction) -> Integers:
+    """Return the integer matrix [φφᵀ, φy; yφᵀ, 0] in units of `STEP`; ‖φ‖ ≤ 1 and |y| ≤ `bound` exactly.
+
+    φ is projected onto the unit ball and y clipped; both are truncated to multiples of 2^−15 first,
+    so that their products are exact.
+    """
+    phi = grid.in_ball(features[None, :], Fraction(1), BITS)[0]
+    clipped = grid.clipped(np.array([reward]), -bound, bound, BITS)[0]
+    whole = np.append(phi, clipped)
+    matrix: Integers = np.outer(whole, whole)
+    matrix[-1, -1] = 0
+    return matrix
+
+
+@dataclass(frozen=True)
+class SymmetricGaussian:
+    """Release Σφφᵀ and Σφy over `rows` records of `columns` features φ and a reward y, |y| ≤ `reward`.
+
+    The noise is a symmetric matrix of standard deviation `sigma` off the diagonal, √2 times that on
+    it; the corner Σy² is neither released nor noised (it would cost more and serve nothing here).
+    """
+
+    source: ClassVar[str] = (
+        "Shariff & Sheffet 2018 and Dubey 2021 (the noise); sensitivity without corner is ours"
+    )
+    status: ClassVar[str] = "sound"
+    relation: ClassVar[str] = REPLACE_ONE
+
+    sigma: Fraction = Fraction(8)
+    reward: Fraction = Fraction(1)
+    rows: int = 100
+    columns: int = 3
+
+    def __post_init__(self) -> None:
+        """Refuse parameters that make no sense."""
+        if self.sigma <= 0 or self.reward < 0 or min(self.rows, self.columns) < 1:
+            raise InputError("needed sigma > 0, reward >= 0, rows >= 1 and columns >= 1")
+        if self.rows * (1 + self.reward) ** 2 >= 2**30:
+            raise InputError("the sums would outgrow 64 bits; use fewer rows or a smaller reward bound")
+
+    def domain(self) -> Domain:
+        """Return features well beyond the ball and rewards beyond their bound, so that both are cut."""
+        high = (2.0,) * self.columns + (2 * float(self.reward) + 1,)
+        return Domain(self.rows, tuple(-value for value in high), high, (False,) * len(high))
+
+    def query(self, data: Rows) -> Integers:
+        """Return the exact sum of all contributions in grid units."""
+        total = np.zeros((self.columns + 1, self.columns + 1), dtype=np.int64)
+        for row in data:
+            total += contribution(row[:-1], float(row[-1]), self.reward)
+        return total
+
+    def proof(self, delta: Fraction) -> Theorem:
+        """Rank-one sensitivity without corner, symmetric discrete Gaussian: zCDP."""
+        person = assume_rank_one("symmetric-gaussian", self.reward, REPLACE_ONE, "movement")
+        zcdp = symmetric_gaussian(linear(person), self.sigma**2, STEP, "moments")
+        return post_process(approximate(zcdp, delta), assume_view("symmetric-gaussian", "replay"))
+
+    def play(self, data: Rows, noise: Noise, coins: int) -> View:
+        """Release the noisy matrix, in the data's own units."""
+        released = noise.noisy_symmetric("moments", 0, self.query(data))
+        return View(public={"moments": released * np.float64(STEP)})
