@@ -1,0 +1,290 @@
+"""Dubey 2021, joint differential privacy: the noisy tree of Lemma 2 and its repairs.
+
+Every node of a binary tree over rounds 1 … N publishes its sum of vvᵀ, v = (φ, y), with the symmetric
+Gaussian noise (ν + νᵀ)/√2, ν iid N(0, σ²).  Its density falls as exp(−‖N‖_F²/(4σ²)), so a shift A costs
+μ = ‖A‖_F/(√2σ).  Prefix sums use nodes of even position only; a round lies in at most ⌊log₂N⌋ + 1
+of them, conditional on the transcript the same A moves each, and squares of μ add.  All costs are exact
+(Balle & Wang 2018).  The server reads the prefixes of rounds 1 … T−1; Remark 1 releases that of T too.
+
+The observer is whoever reads the released statistics.  What other users' actions show is less: they never
+read the y² corner (`dubey-lemma2-actions`).
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+from audits.claims import rank_one
+from audits.claims.certified import (
+    enclose,
+    exactly,
+    gaussian_delta,
+    gaussian_epsilon,
+    log,
+    of,
+    permitted_mu2,
+    ratio,
+    root,
+)
+from audits.claims.claim_check import (
+    Choice,
+    Claim,
+    Finding,
+    Noise,
+    Number,
+    Parameter,
+    at_least,
+    count,
+    positive,
+    probability,
+)
+from audits.claims.rank_one import Movement
+from dpaccount.errors import InputError
+from dpaccount.exact import Enclosure
+from dpaccount.kernel import REPLACE_ONE, Theorem, assume_rank_one, assume_tree, assume_view, linear
+from dpaccount.numerics.balls import ball
+from dpaccount.rules import billboard, nodes, symmetric_gaussian, to_approximate
+from dpaccount.witness import approximate
+
+STATISTIC = "sum over the record's nodes of <node, vv' - ww'>: Gaussian, mean apart by mu, variance 1"
+
+
+@dataclass(frozen=True)
+class Lemma:
+    """The numbers of Lemma 2: n nodes as published, L² = 1 + C² and the square of σ as the proof reads."""
+
+    levels: int
+    square: Enclosure
+    variance: Enclosure
+
+    @property
+    def clip2(self) -> Enclosure:
+        """Return C², where rewards are clipped."""
+        return enclose(lambda: of(self.square) - 1)
+
+
+def lemma(p: dict[str, Any]) -> Lemma:
+    """Return σ² = 16 n L² ln²(10/β)/α² with n = 1 + ⌈log₂T⌉, L² = 1 + B² + 2ρ² ln(8T/β)."""
+    alpha, beta, rounds, reward = p["alpha"], p["beta"], int(p["T"]), p["B"]
+    rho = p.get("rho", Fraction(0))
+    levels = 1 + (rounds - 1).bit_length()
+    square = (
+        enclose(lambda: ball(1 + reward**2) + 2 * ball(rho**2) * log(8 * rounds / beta))
+        if rho
+        else exactly(1 + reward**2)
+    )
+    variance = enclose(lambda: 16 * levels * of(square) * log(10 / beta) ** 2 / ball(alpha**2))
+    return Lemma(levels, square, variance)
+
+
+def met(rounds: int) -> int:
+    """Return how many released nodes a round may lie in: ⌊log₂N⌋ + 1 of a tree over N rounds, 0 for none."""
+    return rounds.bit_length()
+
+
+def gaussian_finding(
+    p: dict[str, Any],
+    movement: Movement,
+    times: int,
+    variance: Enclosure | None,
+    proof: Callable[[Enclosure], Theorem] | None = None,
+    **said: Any,
+) -> Finding:
+    """Return the exact cost of `times` nodes that all move by the given shift, against (α, β).
+
+    Without a published `variance` the least that meets the claim is used.
+    """
+    alpha, beta = p["alpha"], p["beta"]
+    moved = enclose(lambda: times * of(movement.square) / 2)  # μ²σ²
+    allowed = permitted_mu2(alpha, beta)
+    least = enclose(lambda: of(moved) / of(allowed))
+    used = variance or exactly(Fraction(least.upper))
+    mu2 = enclose(lambda: of(moved) / of(used))
+    cost, loss = gaussian_epsilon(mu2, beta), gaussian_delta(mu2, alpha)
+    if variance is None:  # δ(α) ≤ β is proved for μ² at the lower end of `allowed`, and μ² is at most that
+        cost, loss = _at_most(cost, alpha), _at_most(loss, beta)
+    needed = root(least)
+    published = None if variance is None else root(variance)
+    return Finding(
+        claimed=(alpha, beta),
+        delta=beta,
+        epsilon=cost,
+        loss_delta=loss,
+        mu=root(mu2),
+        noise=Noise(published, needed),
+        factor=None if published is None else ratio(published, needed),
+        proof=None if proof is None else (lambda: proof(used)),
+        witness={
+            "neighbours": "one record: unit features with this inner product, rewards y and y_prime",
+            **movement.pair(),
+            "nodes_met": times,
+            "movement_squared": float(movement.square.upper),
+            "statistic": STATISTIC,
+            **said,
+        },
+    )
+
+
+def _at_most(value: Enclosure, limit: Fraction) -> Enclosure:
+    return Enclosure(min(value.lower or 0, limit), min(value.upper, limit))
+
+
+# ------------------------------------------------------------------ the checks
+
+
+def lemma2(p: dict[str, Any]) -> Finding:
+    """Lemma 2 as its proof reads, full matrix, rewards clipped, rounds 1 … T−1."""
+    numbers = lemma(p)
+    movement = rank_one.with_corner(numbers.clip2)
+    return gaussian_finding(p, movement, met(int(p["T"]) - 1), numbers.variance, observer="released statistics")
+
+
+def lemma2_literal(p: dict[str, Any]) -> Finding:
+    """Lemma 2 with the printed number taken as the standard deviation."""
+    numbers = lemma(p)
+    variance = enclose(lambda: of(numbers.variance) ** 2)
+    return gaussian_finding(p, rank_one.with_corner(numbers.clip2), met(int(p["T"]) - 1), variance)
+
+
+def lemma2_unclipped(p: dict[str, Any]) -> Finding:
+    """Lemma 2 without clipping, at a reward y against −B and equal features: the cost of this pair."""
+    square = rank_one.at_pair(p["y"], -p["B"])
+    if square.upper == 0:
+        raise InputError("y equals -B, the same record; another reward belongs here")
+    movement = Movement(square, 1, (float(p["y"]), -float(p["B"])))
+    said = "at these two rewards only: the cost grows without bound in y, so no noise is enough for all"
+    return gaussian_finding(p, movement, met(int(p["T"]) - 1), lemma(p).variance, scope=said)
+
+
+def remark1(p: dict[str, Any]) -> Finding:
+    """Remark 1: the final sums are released too, so the tree has N = T rounds."""
+    numbers = lemma(p)
+    return gaussian_finding(p, rank_one.with_corner(numbers.clip2), met(int(p["T"])), numbers.variance)
+
+
+def remark5(p: dict[str, Any]) -> Finding:
+    """Remark 5: doubling epochs 1, 1, 2, …, T/2, with the noise of Lemma 2 for this T throughout.
+
+    Restart: a record lies in one epoch's tree, at worst the last of T/2 rounds.  Carry: the tree of
+    epoch k is built anew over the first 2^k records, and record 1 meets k + 1 nodes of each.
+    """
+    rounds = int(p["T"])
+    if rounds & (rounds - 1):
+        raise InputError(f"T is {rounds}; a power of two belongs here, as the epochs are 1, 1, 2, ..., T/2")
+    last = rounds.bit_length() - 1
+    times = met(rounds // 2) if p["mode"] == "restart" else sum(met(2**k) for k in range(last + 1))
+    numbers = lemma(p)
+    return gaussian_finding(p, rank_one.with_corner(numbers.clip2), times, numbers.variance, mode=p["mode"])
+
+
+def repair(p: dict[str, Any]) -> Finding:
+    """Release Σ and u only, with the least noise that is proved to meet (α, β)."""
+    movement = rank_one.without_corner(exactly(p["B"] ** 2))
+    published = float(root(lemma(p).variance).upper)
+    return gaussian_finding(
+        p,
+        movement,
+        met(int(p["T"]) - 1),
+        None,
+        lambda variance: to_approximate(
+            _releases(p, p["B"], _up(Fraction(variance.upper))), p["alpha"], p["beta"]
+        ),
+        lemma2_publishes=published,
+    )
+
+
+def lemma2_actions(p: dict[str, Any]) -> Finding:
+    """What the actions of the others can show of Lemma 2: Σ and u only, never the corner.
+
+    Actions and confidence widths read Σ̃ and ũ; the y² corner of the noisy matrix is never used.  Its
+    other entries are a release of their own, with the same noise, and by the billboard rule (Hsu et al.
+    2014) joint privacy costs at most theirs.  This is an upper bound on what actions show, so it may
+    prove the claim, not refute it.
+    """
+    numbers = lemma(p)
+    movement = rank_one.without_corner(numbers.clip2)
+    found = gaussian_finding(
+        p,
+        movement,
+        met(int(p["T"]) - 1),
+        numbers.variance,
+        lambda variance: _actions_proof(p, Fraction(root(numbers.clip2).upper), variance),
+        observer="the actions of all other users (joint)",
+    )
+    upper = found.epsilon.upper if found.epsilon else Fraction(0)
+    top = found.loss_delta.upper if found.loss_delta else Fraction(1)
+    return Finding(**{**vars(found), "epsilon": Enclosure(None, upper), "loss_delta": Enclosure(None, top)})
+
+
+def _actions_proof(p: dict[str, Any], reward: Fraction, variance: Enclosure) -> Theorem:
+    """Return the billboard theorem; the variance is rounded down to a short fraction, the clip up."""
+    releases = _releases(p, _up(reward), _down(Fraction(variance.lower or 0)))
+    view = assume_view("actions", "an action reads the released sums and its user's own decision set")
+    return billboard(approximate(releases, p["beta"]), view)
+
+
+def _releases(p: dict[str, Any], reward: Fraction, variance: Fraction) -> Theorem:
+    """Rank-one sensitivity without the corner, symmetric noise per node, the tree over rounds 1 … T−1."""
+    person = assume_rank_one("statistics", reward, REPLACE_ONE, "clipped rewards, features of norm at most 1")
+    node = symmetric_gaussian(linear(person), variance, None, "node")
+    return nodes(node, assume_tree("statistics", int(p["T"]) - 1, "fresh noise for every node"))
+
+
+def _down(value: Fraction) -> Fraction:
+    """Return a fraction of 64 bits just below a positive one."""
+    shift = value.denominator.bit_length() - value.numerator.bit_length() + 64
+    scale = Fraction(2) ** shift
+    return Fraction(int(value * scale)) / scale
+
+
+def _up(value: Fraction) -> Fraction:
+    """Return a number that is short already, else a fraction of 64 bits just above a positive one."""
+    return value if value.denominator.bit_length() <= 64 else 1 / _down(1 / value)
+
+
+# ------------------------------------------------------------------ the entries
+
+ALPHA, BETA, ROUNDS, REWARD = positive("1"), probability("0.1"), count(1024, least=2), at_least(0, "1")
+LEMMA2: dict[str, Parameter] = {"alpha": ALPHA, "beta": BETA, "T": ROUNDS, "B": REWARD}
+WITH_RHO: dict[str, Parameter] = {**LEMMA2, "rho": at_least(0, "0")}
+
+CLAIMS = (
+    Claim(
+        "dubey-lemma2",
+        "Dubey 2021, Lemma 2",
+        "tree of noisy [phi, y][phi, y]', variance 16 n L^2 ln^2(10/beta)/alpha^2, is (alpha, beta)-private",
+        WITH_RHO,
+        lemma2,
+    ),
+    Claim(
+        "dubey-lemma2-literal",
+        "Dubey 2021, Lemma 2",
+        "the same with that number as the standard deviation, as the statement prints it",
+        WITH_RHO,
+        lemma2_literal,
+    ),
+    Claim(
+        "dubey-lemma2-unclipped",
+        "Dubey 2021, Lemma 2",
+        "the same without clipping, at a reward y against -B",
+        {**LEMMA2, "y": Number(Fraction(100))},
+        lemma2_unclipped,
+    ),
+    Claim(
+        "dubey-lemma2-actions",
+        "Dubey 2021, Lemma 2 and Definition 6",
+        "the actions of all other users are (alpha, beta)-private, rewards clipped",
+        WITH_RHO,
+        lemma2_actions,
+    ),
+    Claim("dubey-remark1", "Dubey 2021, Remark 1", "the final sums may be released too", WITH_RHO, remark1),
+    Claim(
+        "dubey-remark5",
+        "Dubey 2021, Remark 5",
+        "doubling epochs keep (alpha, beta)",
+        {**LEMMA2, "mode": Choice(("restart", "carry"))},
+        remark5,
+    ),
+    Claim("dubey-repair", "ours", "Lemma 2 with the unused y^2 corner left out and exact calibration", LEMMA2, repair),
+)
