@@ -1,0 +1,75 @@
+"""The privacy claims of four papers: what each says, what it really costs, and who is right.
+
+>>> from audits import claims
+>>> found = claims.claim("dubey-lemma2", {"alpha": 10, "B": 20})
+>>> found["verdict"], round(found["mu"], 6)
+('REFUTED', 7.329199)
+"""
+
+from collections.abc import Mapping
+from fractions import Fraction
+from functools import lru_cache
+from typing import Any
+
+from audits.claims.claim_check import EXIT_CODES, Claim, ClaimCheck, Value
+from dpaccount.errors import InputError
+
+
+@lru_cache(maxsize=1)
+def _entries() -> dict[str, Claim]:
+    from audits.claims import dubey, dubey_local, dubey_steps, kharkovskii, pavlovic, zhou
+
+    papers = (dubey, dubey_local, dubey_steps, zhou, kharkovskii, pavlovic)
+    return {entry.name: entry for paper in papers for entry in paper.CLAIMS}
+
+
+def names() -> tuple[str, ...]:
+    """Return the names of all claims, by paper."""
+    return tuple(_entries())
+
+
+def parameters(name: str) -> dict[str, Fraction | str]:
+    """Return a claim's parameters with their defaults."""
+    return {key: kind.default for key, kind in _find(name).parameters.items()}
+
+
+def claims() -> list[dict[str, Any]]:
+    """Return every claim checked at its defaults."""
+    return [claim(name, {}) for name in names()]
+
+
+def claim(name: str, settings: Mapping[str, Value]) -> dict[str, Any]:
+    """Check a claim at these parameters (exact numbers or words; defaults for the rest).
+
+    Raises `InputError` for an unknown name, an unknown parameter or a value out of range.
+    """
+    return _checked(name, settings).as_json()
+
+
+def certify_claim(name: str, settings: Mapping[str, Value], seed: int = 1) -> dict[str, Any]:
+    """Check a claim, and run its refutation or audit: the code of the paper, seeded; see `certified`.
+
+    `certified` is None where nothing is run: the claim is settled by arithmetic alone.
+    """
+    found = _checked(name, settings)
+    run = found.claim.run
+    shown = None if run is None else run(found.parameters, seed)
+    return ClaimCheck(found.claim, found.parameters, found.finding, shown).as_json()
+
+
+def exit_code(answer: Mapping[str, Any]) -> int:
+    """Return the exit code of one answer: 0 SOUND and LOOSE, 1 REFUTED, 3 UNPROVEN."""
+    return EXIT_CODES[answer["verdict"]]
+
+
+def _checked(name: str, settings: Mapping[str, Value]) -> ClaimCheck:
+    entry = _find(name)
+    values = entry.read(settings)
+    return ClaimCheck(entry, values, entry.check(values))
+
+
+def _find(name: str) -> Claim:
+    entries = _entries()
+    if name not in entries:
+        raise InputError(f"unknown claim {name[:60]!r}; known: {', '.join(entries)}")
+    return entries[name]

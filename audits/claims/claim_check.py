@@ -188,9 +188,7 @@ class Claim:
         if unknown:
             known = ", ".join(self.parameters) or "none"
             raise InputError(f"{self.name} has no parameter {_short(unknown[0])}; known: {known}")
-        return {
-            key: kind.read(key, settings.get(key, kind.default)) for key, kind in self.parameters.items()
-        }
+        return {key: kind.read(key, settings.get(key, kind.default)) for key, kind in self.parameters.items()}
 
 
 @dataclass(frozen=True)

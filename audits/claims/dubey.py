@@ -137,7 +137,9 @@ def lemma2(p: dict[str, Any]) -> Finding:
     """Lemma 2 as its proof reads, full matrix, rewards clipped, rounds 1 … T−1."""
     numbers = lemma(p)
     movement = rank_one.with_corner(numbers.clip2)
-    return gaussian_finding(p, movement, met(int(p["T"]) - 1), numbers.variance, observer="released statistics")
+    return gaussian_finding(
+        p, movement, met(int(p["T"]) - 1), numbers.variance, observer="released statistics"
+    )
 
 
 def lemma2_literal(p: dict[str, Any]) -> Finding:
@@ -286,5 +288,11 @@ CLAIMS = (
         {**LEMMA2, "mode": Choice(("restart", "carry"))},
         remark5,
     ),
-    Claim("dubey-repair", "ours", "Lemma 2 with the unused y^2 corner left out and exact calibration", LEMMA2, repair),
+    Claim(
+        "dubey-repair",
+        "ours",
+        "Lemma 2 with the unused y^2 corner left out and exact calibration",
+        LEMMA2,
+        repair,
+    ),
 )

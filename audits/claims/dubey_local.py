@@ -16,7 +16,17 @@ from typing import Any
 
 from flint import arb
 
-from audits.claims.certified import enclose, exactly, gaussian_delta, gaussian_epsilon, log, of, permitted_mu2, ratio, root
+from audits.claims.certified import (
+    enclose,
+    exactly,
+    gaussian_delta,
+    gaussian_epsilon,
+    log,
+    of,
+    permitted_mu2,
+    ratio,
+    root,
+)
 from audits.claims.claim_check import Claim, Finding, Noise, Parameter, at_least, positive, probability
 from dpaccount.exact import Enclosure
 from dpaccount.numerics.balls import ball
@@ -72,7 +82,9 @@ def reward_part(p: dict[str, Any], share: Fraction = Fraction(2)) -> Finding:
     """yφ + n alone against (α/2, β/2): the sensitivity is 2B, at φ = φ′ and y = −y′ (published: B)."""
     sent = message(p)
     moved = exactly(4 * p["B"] ** 2)
-    return _finding(p, enclose(lambda: 4 * ball(p["B"] ** 2) / of(sent.u)), (moved, sent.u), share, similarity=1.0)
+    return _finding(
+        p, enclose(lambda: 4 * ball(p["B"] ** 2) / of(sent.u)), (moved, sent.u), share, similarity=1.0
+    )
 
 
 def _finding(
@@ -112,7 +124,9 @@ MESSAGE: dict[str, Parameter] = {"alpha": positive("1"), "beta": probability("0.
 PARTS: dict[str, Parameter] = {**MESSAGE, "B": positive("1")}
 
 CLAIMS = (
-    Claim("dubey-lemma5", "Dubey 2021, Lemma 5", "one message is (alpha, beta)-locally private", MESSAGE, lemma5),
+    Claim(
+        "dubey-lemma5", "Dubey 2021, Lemma 5", "one message is (alpha, beta)-locally private", MESSAGE, lemma5
+    ),
     Claim(
         "dubey-lemma5-same",
         "Dubey 2021, Lemma 5",

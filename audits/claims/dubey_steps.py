@@ -43,7 +43,10 @@ def chain(p: dict[str, Any]) -> Finding:
     """Compose n nodes of δ = β/2 each, as the proof writes: nβ/2 leaves nothing of β for the slack term."""
     levels = 1 + (int(p["T"]) - 1).bit_length()
     spent = exactly(levels * p["beta"] / 2)
-    said = {"nodes": levels, "statistic": "n beta/2 of the nodes alone, against beta; advanced composition adds more"}
+    said = {
+        "nodes": levels,
+        "statistic": "n beta/2 of the nodes alone, against beta; advanced composition adds more",
+    }
     return Finding((None, p["beta"]), None, None, spent, said, holds=False)
 
 
@@ -70,7 +73,9 @@ def chernoff(p: dict[str, Any]) -> Finding:
         "with_cross_term": float(right.upper),
     }
     limit = p["beta"] / 4
-    holds = True if found.upper <= limit else False if found.lower is not None and found.lower > limit else None
+    holds = (
+        True if found.upper <= limit else False if found.lower is not None and found.lower > limit else None
+    )
     return Finding((None, limit), None, None, found, said, holds=holds)
 
 
@@ -172,4 +177,3 @@ CLAIMS = (
         marginals,
     ),
 )
-

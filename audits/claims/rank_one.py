@@ -120,4 +120,3 @@ def _larger(a: Enclosure, b: Enclosure | None) -> Enclosure:
     if b is None or a.lower is None or b.lower is None:
         return a
     return Enclosure(max(a.lower, b.lower), max(a.upper, b.upper))
-

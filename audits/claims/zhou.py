@@ -9,7 +9,17 @@ from fractions import Fraction
 from typing import Any
 
 from audits.claims.certified import ONE, ZERO, ceiling, enclose, exactly, falling, log, of
-from audits.claims.claim_check import Choice, Claim, Finding, Noise, Number, at_least, count, positive, probability
+from audits.claims.claim_check import (
+    Choice,
+    Claim,
+    Finding,
+    Noise,
+    Number,
+    at_least,
+    count,
+    positive,
+    probability,
+)
 from dpaccount.accountant import Accountant
 from dpaccount.errors import InputError
 from dpaccount.events import Laplace, Plan, Relation
@@ -169,7 +179,9 @@ EPSILON = positive("1")
 BOUNDS = {"B": at_least(0, "1"), "R": at_least(0, "1")}
 
 CLAIMS = (
-    Claim("zhou-ctl", "Zhou & Tan, Lemma 1", "CTL(epsilon) is epsilon-LDP", {"epsilon": EPSILON, **BOUNDS}, ctl),
+    Claim(
+        "zhou-ctl", "Zhou & Tan, Lemma 1", "CTL(epsilon) is epsilon-LDP", {"epsilon": EPSILON, **BOUNDS}, ctl
+    ),
     Claim(
         "zhou-moma",
         "Zhou & Tan, Algorithm 3 with CTL",

@@ -1,0 +1,256 @@
+"""Kharkovskii, Dai & Low 2020 (PO-GP-UCB): a dataset released through a Gaussian projection.
+
+The curator centres X (n × d), and releases Z = r^{−1/2}XM, M with d × r standard Gaussian entries, if the
+least singular value is at least ω; else every singular value is first lifted to √(σ² + ω²).  Neighbours
+differ in one row by at most 1.
+
+*n ≥ d + 2.*  The columns of Z lie in col(X_c), in either branch, and with probability 1 in no smaller
+subspace than their number spans.  X_c′ − X_c = (e_i − 1/n)vᵀ; the vectors e_i − 1/n span n − 1 > d dimensions, so
+for data of full rank some i has e_i − 1/n outside col(X_c), and a small v gives another column space of
+the same dimension.  Then P(Z ∈ col(X_c)) is 1 on one side and 0 on the other: δ = 1 at every ε.
+
+*n = d + 1.*  Centred data of rank d share one column space, and only the branch tells them apart: with
+all singular values at ω on one side, just below on the other, each of the r·d samples doubles its
+variance in the limit.  Data of lower rank leave the lifted directions to the SVD's choice.
+
+*n ≤ d.*  Centring makes the least singular value 0, so the data are always lifted, and as X_cX_cᵀ + ω²I is
+the covariance, Z has the law of r^{−1/2}(X_cM + ωG).  One row's v moves X_cM by (e_i − 1/n)(vᵀM), of squared length
+at most q ~ χ²_r, so δ ≤ E δ_G(ε; √q/ω) even if M were public: an upper bound, M is secret.
+
+*ω.*  The reading 16√(r ln(2/δ)) ln(16r/δ)/ε is the one that meets the thresholds on r that the paper reports.
+"""
+
+from fractions import Fraction
+from typing import Any
+
+from audits.claims.certified import (
+    INFINITE,
+    ONE,
+    ZERO,
+    enclose,
+    exactly,
+    falling,
+    gaussian_delta,
+    gaussian_epsilon,
+    log,
+    of,
+    permitted_mu2,
+    ratio,
+    root,
+)
+from audits.claims.chi_square import doubled_variance, mixed_shift
+from audits.claims.claim_check import Claim, Finding, Noise, Number, Parameter, count, positive, probability
+from dpaccount.exact import Enclosure
+from dpaccount.numerics.balls import ball, ceil_of, floor_of
+
+
+def published_omega(epsilon: Fraction, delta: Fraction, columns: int) -> Enclosure:
+    """Return ω = 16√(r ln(2/δ)) ln(16r/δ)/ε."""
+    return enclose(lambda: 16 * (columns * log(2 / delta)).sqrt() * log(16 * columns / delta) / ball(epsilon))
+
+
+def printed_omega(epsilon: Fraction, delta: Fraction, columns: int) -> Enclosure:
+    """Return ω = 16√r ln(2/δ) ln(16r/δ)/ε, as the text prints it."""
+    return enclose(
+        lambda: 16 * ball(columns).sqrt() * log(2 / delta) * log(16 * columns / delta) / ball(epsilon)
+    )
+
+
+def theorem1(p: dict[str, Any]) -> Finding:
+    """Theorem 1, in the three cases of n against d."""
+    rows, features = int(p["n"]), int(p["d"])
+    omega = published_omega(p["epsilon"], p["delta"], int(p["r"]))
+    if rows >= features + 2:
+        return _separated(p, omega)
+    if rows == features + 1:
+        return _branch(
+            p, int(p["r"]) * features, "one row moved so that all singular values fall below omega"
+        )
+    return _always_lifted(p, omega)
+
+
+def _separated(p: dict[str, Any], omega: Enclosure) -> Finding:
+    return Finding(
+        claimed=(p["epsilon"], p["delta"]),
+        delta=p["delta"],
+        epsilon=INFINITE,
+        loss_delta=ONE,
+        noise=Noise(omega, None),
+        witness={
+            "neighbours": "centred data of full rank; one row i moved by v, with e_i - 1/n outside their columns",
+            "statistic": "whether the columns of Z lie in the column space of the first data",
+            "probability": 1,
+            "probability_prime": 0,
+            "printed_omega": float(printed_omega(p["epsilon"], p["delta"], int(p["r"])).upper),
+        },
+    )
+
+
+def _always_lifted(p: dict[str, Any], omega: Enclosure) -> Finding:
+    epsilon, delta, columns = p["epsilon"], p["delta"], int(p["r"])
+    least = least_sketch_noise(epsilon, delta, columns)
+    short = _rounded(omega)
+    loss = mixed_shift(epsilon, short**2, columns)
+    return Finding(
+        claimed=(epsilon, delta),
+        delta=delta,
+        epsilon=Enclosure(None, sketch_epsilon(delta, short, columns).upper),
+        loss_delta=Enclosure(None, ceil_of(loss)),
+        noise=Noise(omega, least),
+        factor=ratio(omega, least),
+        witness={
+            "neighbours": "any two; one row of the centred data moves by at most 1",
+            "statistic": "upper bound: shift of squared length chi^2_r against noise omega, M seen",
+        },
+    )
+
+
+def _branch(p: dict[str, Any], samples: int, neighbours: str) -> Finding:
+    epsilon, delta = p["epsilon"], p["delta"]
+    loss = doubled_variance(epsilon, samples)
+    tiny = ceil_of(doubled_variance(Fraction(0), samples)) <= delta
+    cost = ZERO if tiny else falling(lambda x: doubled_variance(x, samples), delta)
+    return Finding(
+        claimed=(epsilon, delta),
+        delta=delta,
+        epsilon=cost,
+        loss_delta=Enclosure(max(Fraction(0), floor_of(loss)), ceil_of(loss)),
+        witness={
+            "neighbours": neighbours,
+            "statistic": "sum of squares of the samples: omega^2 chi^2 against 2 omega^2 chi^2",
+            "samples": samples,
+        },
+        covers_all=False,
+    )
+
+
+def branch(p: dict[str, Any]) -> Finding:
+    """The data-dependent branch alone: neighbours on either side of σ_min = ω, r samples along that direction.
+
+    The cost is that of the limiting pair, N(0, ω²) against N(0, 2ω²); lifting always would avoid it.
+    """
+    return _branch(p, int(p["r"]), "one row moved so that the least singular value falls just below omega")
+
+
+def gaussian(p: dict[str, Any]) -> Finding:
+    """X + σG, then any function of it: μ = 1/σ for rows that move by at most 1, the least σ."""
+    return _least_gaussian(p, Fraction(1), "one row moved by 1")
+
+
+def centred(p: dict[str, Any]) -> Finding:
+    """The same where X is centred first: every row moves, by √(1 − 1/n) in all."""
+    return _least_gaussian(p, 1 - Fraction(1, int(p["n"])), "one row moved by 1, all rows centred")
+
+
+def fixed_map(p: dict[str, Any]) -> Finding:
+    """XM + ωG with public M of largest singular value s: rows move by at most s (Kenthapadi et al. 2013)."""
+    return _least_gaussian(p, p["s"] ** 2, "one row moved by 1 along the top singular direction of M")
+
+
+def _least_gaussian(p: dict[str, Any], square: Fraction, neighbours: str) -> Finding:
+    """Return the finding for Gaussian noise that just meets the claim, rows moving by √square."""
+    epsilon, delta = p["epsilon"], p["delta"]
+    allowed = permitted_mu2(epsilon, delta)
+    used = exactly(Fraction(allowed.lower or 0))
+    cost, loss = gaussian_epsilon(used, delta), gaussian_delta(used, epsilon)
+    return Finding(
+        claimed=(epsilon, delta),
+        delta=delta,
+        epsilon=Enclosure(cost.lower, min(cost.upper, epsilon)),
+        loss_delta=Enclosure(loss.lower, min(loss.upper, delta)),
+        mu=root(used),
+        noise=Noise(None, root(enclose(lambda: ball(square) / of(allowed)))),
+        witness={
+            "neighbours": neighbours,
+            "statistic": "the noisy data along the move: Gaussian, mean apart by mu",
+        },
+    )
+
+
+def sketch(p: dict[str, Any]) -> Finding:
+    """XM + ωG with Gaussian M of r columns, public or secret: E over χ²_r of the Gaussian curve, the least ω."""
+    epsilon, delta, columns = p["epsilon"], p["delta"], int(p["r"])
+    least = least_sketch_noise(epsilon, delta, columns)
+    top = Fraction(least.upper)
+    cost, loss = sketch_epsilon(delta, top, columns), mixed_shift(epsilon, top**2, columns)
+    return Finding(
+        claimed=(epsilon, delta),
+        delta=delta,
+        epsilon=Enclosure(min(cost.lower or 0, epsilon), min(cost.upper, epsilon)),
+        loss_delta=Enclosure(floor_of(loss), min(ceil_of(loss), delta)),
+        noise=Noise(None, least),
+        witness={
+            "neighbours": "one row moved by a unit v",
+            "statistic": "the noisy sketch along v'M, whose squared length is chi^2_r; M is seen",
+            "lemma_omega": float(published_omega(epsilon, delta, columns).upper),
+        },
+    )
+
+
+def least_sketch_noise(epsilon: Fraction, delta: Fraction, columns: int) -> Enclosure:
+    """Return the least ω with E δ_G(ε; √q/ω) ≤ δ, q ~ χ²_columns."""
+    return falling(lambda omega: mixed_shift(epsilon, omega**2, columns), delta)
+
+
+def sketch_epsilon(delta: Fraction, omega: Fraction, columns: int) -> Enclosure:
+    """Return the least ε with E δ_G(ε; √q/ω) ≤ δ."""
+    if ceil_of(mixed_shift(Fraction(0), omega**2, columns)) <= delta:
+        return ZERO
+    return falling(lambda epsilon: mixed_shift(epsilon, omega**2, columns), delta)
+
+
+def _rounded(value: Enclosure) -> Fraction:
+    """Return a short fraction just below: less noise than published, so what it costs is an upper bound."""
+    low = Fraction(value.lower or 0)
+    return Fraction(int(low * 2**60), 2**60) if low > 1 else low
+
+
+EPSILON, DELTA = positive("3"), probability("1e-5")
+COLUMNS = count(10, most=10_000)
+POINT: dict[str, Parameter] = {"epsilon": EPSILON, "delta": DELTA}
+ROWS = Number(Fraction(10_000), least=Fraction(1), whole=True)
+
+CLAIMS = (
+    Claim(
+        "kharkovskii-theorem1",
+        "Kharkovskii et al. 2020, Theorem 1",
+        "the projected dataset is (epsilon, delta)-private",
+        {"n": ROWS, "d": count(2), "r": COLUMNS, **POINT},
+        theorem1,
+    ),
+    Claim(
+        "kharkovskii-branch",
+        "Kharkovskii et al. 2020, Algorithm 1",
+        "lifting the singular values only where the least is below omega is (epsilon, delta)-private",
+        {"r": COLUMNS, **POINT},
+        branch,
+    ),
+    Claim(
+        "kharkovskii-gaussian",
+        "ours",
+        "Gaussian noise on X, then any projection",
+        {"n": ROWS, **POINT},
+        gaussian,
+    ),
+    Claim(
+        "kharkovskii-gaussian-centred",
+        "ours",
+        "Gaussian noise on the centred data",
+        {"n": Number(Fraction(10_000), least=Fraction(2), whole=True), **POINT},
+        centred,
+    ),
+    Claim(
+        "kharkovskii-fixed-map",
+        "Kenthapadi et al. 2013",
+        "Gaussian noise on XM, M public with largest singular value s",
+        {"s": positive("1"), **POINT},
+        fixed_map,
+    ),
+    Claim(
+        "kharkovskii-sketch",
+        "ours",
+        "Gaussian sketch of r columns with noise omega on every row",
+        {"r": COLUMNS, **POINT},
+        sketch,
+    ),
+)
