@@ -17,7 +17,7 @@ from dpaccount.errors import NumericsError
 from dpaccount.exact import Bound, Enclosure
 from dpaccount.numerics import fourier, gaussian, grids, laplace, renyi, saddle
 from dpaccount.numerics.balls import accurate, ball, ceil_of, floor_of, log_float, precision
-from dpaccount.numerics.factors import Factor, LaplaceFactor
+from dpaccount.numerics.factors import AtomFactor, DiscreteGaussianFactor, Factor, LaplaceFactor
 from dpaccount.numerics.solve import Ends, solve
 from dpaccount.totals import Drawn, RangeBound, RdpBound, Total, ZcdpBound
 
@@ -161,7 +161,7 @@ def _worse(answers: list[Answer]) -> Answer:
 
 def _directed_epsilon(total: Total, target: Fraction, gap: Fraction) -> Answer:
     pairs, log_target = total.pairs, log_float(target)
-    if len(pairs) == 1 and pairs[0][1] == 1 and total.mu2[1] == 0:
+    if _is_single(total):
         return Answer(Enclosure(*_single_epsilon(pairs[0][0], target)), "one step")
     if not _transforms(total):
         return _lattice_epsilon(total, target, gap)
@@ -198,11 +198,18 @@ def _transforms(total: Total) -> bool:
     return all(kind.transform for kind, _ in total.pairs)
 
 
+def _is_single(total: Total) -> bool:
+    """Say whether the total is one step of a pair whose own curve is known."""
+    if total.mu2[1] or len(total.pairs) != 1 or total.pairs[0][1] != 1:
+        return False
+    return not isinstance(total.pairs[0][0], AtomFactor | DiscreteGaussianFactor)
+
+
 def _single_epsilon(kind: Factor, target: Fraction) -> Ends:
     """Return ε(target) of one pair by its own curve."""
     from dpaccount import pairs
 
-    curve = pairs.curve(kind, 100)
+    curve = pairs.curve(kind, 100 + int(-log_float(target) / LOG2))
     if ceil_of(curve(Fraction(0))) <= target:
         return Fraction(0), Fraction(0)
     high = Fraction(1, 1 << 20)
@@ -292,7 +299,7 @@ def _beyond(total: Total, epsilon: Fraction) -> bool:
 
 def _directed_delta(total: Total, epsilon: Fraction, gap: Fraction) -> Answer:
     pairs = total.pairs
-    if len(pairs) == 1 and pairs[0][1] == 1 and total.mu2[1] == 0:
+    if _is_single(total):
         return Answer(_unit(*_single_delta(pairs[0][0], epsilon)), "one step")
     if not _transforms(total):
         return _lattice_delta(total, epsilon, gap)
@@ -332,8 +339,8 @@ def spread(product: fourier.Product, depth: float) -> float:
 def largest_loss(total: Total) -> Answer:
     """Return the least ε with δ(ε) = 0: the sum of the largest losses, infinite for Gaussian-like tails."""
     if total.mu2[1] or any(isinstance(kind, ZcdpBound | RdpBound | Drawn) for kind, _ in total.loose):
-        lower = math.inf if total.mu2[0] else None
-        return Answer(Enclosure(lower, math.inf), "exact")
+        least: Bound | None = math.inf if total.mu2[0] else None
+        return Answer(Enclosure(least, math.inf), "exact")
     exact = Fraction(0)
     for kind, count in total.pairs:
         loss = kind.largest()

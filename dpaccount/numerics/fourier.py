@@ -14,6 +14,9 @@ with F_n = M(c+inh)/((c+inh)(c+inh+1)). All terms are nonnegative and bounded by
     left sum − Λ ∈ [0, 𝓛],  Λ = r/(1−r) − e^ε r′/(1−r′), r = e^{−cD}, r′ = e^{−(c+1)D},
     𝓛 = M(−1−v)κ(v)e^{(1+v)ε} w/(1−w), w = e^{−(c+1+v)D}, v > 0.
 
+Where ε is so large that δ(ε − D) is still near 1, the left sum is bounded by 1 − δ(y) = E min(1, e^{y−L}) ≤
+e^{θy}M(−θ), 0 < θ ≤ 1, instead: it lies in [r/(1−r) − 𝓛, r/(1−r)], 𝓛 = M(−θ)e^{θε} w/(1−w), w = e^{−(c+θ)D}.
+
 What the sum leaves out beyond T is at most τ = e^{−cε}M(c)/π · ∫_T^∞ E(t)/t² dt for a proved decay E of
 |M(c+it)/M(c)|. The contour, the step and T are chosen in floats; a bad choice widens
 the enclosure, never breaks it.
@@ -60,7 +63,10 @@ class Product:
 
 @dataclass(frozen=True)
 class Contour:
-    """The free parameters: the line c, the period D, Chernoff orders s and v, smoothing m², the cut T."""
+    """The free parameters: the line c, the period D, Chernoff orders s and v, smoothing m², the cut T.
+
+    `left` is v where it is positive, and −θ where it is negative.
+    """
 
     c: float
     period: float
@@ -94,6 +100,10 @@ class Estimate:
     log_delta: float
     c: float
 
+    def slack(self) -> float:
+        """Return how far off ε may be: some per cent, or of the distance |log δ|/c that the tail spans."""
+        return min(0.05 * self.epsilon + 1e-3, (0.5 - 0.1 * self.log_delta) / self.c)
+
 
 def estimate_epsilon(product: Product, log_delta: float) -> Estimate:
     """Return the estimate for ε(δ), at least 0."""
@@ -115,7 +125,7 @@ def contour(product: Product, at: Estimate, digits: float, gap: float) -> Contou
 
     `gap` is the width in ε that smoothing may cost where the decay is too slow without.
     """
-    if not 1e-9 < at.c < 1e12 or any(f.work() > 2 and at.c > MOST_TILT for f, _ in product.pairs):
+    if not 1e-30 < at.c < 1e12 or any(f.work() > 2 and at.c > MOST_TILT for f, _ in product.pairs):
         return None
     tolerance = at.log_delta - digits * math.log(10)
     best = min(
@@ -133,7 +143,9 @@ def contour(product: Product, at: Estimate, digits: float, gap: float) -> Contou
     lost = max(reach - tolerance, 0.0)
     loss = -math.log(-math.expm1(-c * period)) - c * period if c * period < 700 else -1e300
     count = max((n for _, n in product.pairs), default=1)
-    bits = int((max(lost, loss - tolerance) + 12) / math.log(2)) + count.bit_length() + 32
+    turns = max(at.epsilon / period, 1.0) * 1e6  # the phases nhε reach this many radians
+    bits = int((max(lost, loss - tolerance) + 12) / math.log(2)) + count.bit_length() + 12
+    bits += int(math.log2(turns))
     plain, smooth = Fraction(0), _smoothing(c, gap)
     for extra, patience in ((plain, EASY_SECONDS), (smooth, MOST_SECONDS), (plain, MOST_SECONDS)):
         cut = _cut(product, c, extra, reach - tolerance, period, patience)
@@ -151,7 +163,7 @@ def _line(
     product: Product, at: Estimate, c: float, tolerance: float
 ) -> tuple[float, float, float, float, float] | None:
     """Return (cost, c, D, s, v) with the least D that brings the aliasing below the tolerance."""
-    low, high = at.epsilon * 0.95 - 1e-3, at.epsilon * 1.05 + 1e-3
+    low, high = at.epsilon - at.slack(), at.epsilon + at.slack()
     rights = []
     for step in range(16):
         s = c * (1.1 + 0.25 * 1.5**step)
@@ -162,13 +174,17 @@ def _line(
         v = at.c * 0.1 * 1.7**step
         bound = product.log_m(-1 - v) + kappa(v) + (1 + v) * high
         lefts.append(((bound - tolerance) / (c + 1 + v), v))
+    for step in range(24):
+        theta = min(1.0, at.c * 0.05 * 1.7**step)
+        bound = product.log_m(-theta) + theta * high
+        lefts.append(((bound - tolerance) / (c + theta), -theta))
     finite = [[x for x in side if math.isfinite(x[0])] for side in (rights, lefts)]
     if not all(finite):
         return None
     (d_right, s), (d_left, v) = min(finite[0]), min(finite[1])
     period = max(d_right, d_left, 1e-12) * 1.01
-    step = 1e-3 * c
-    bend = (product.log_m(c + step) - 2 * product.log_m(c) + product.log_m(c - step)) / step**2
+    nudge = 1e-3 * c
+    bend = (product.log_m(c + nudge) - 2 * product.log_m(c) + product.log_m(c - nudge)) / nudge**2
     depth = max(product.log_m(c) - c * at.epsilon - tolerance, 1.0)
     return period * math.sqrt(depth) / math.sqrt(max(bend, 1e-300)), c, period, s, v
 
@@ -263,7 +279,10 @@ class Inversion:
             self.bump = Trigonometric(values) if chosen.smooth else None
             extra = ball(chosen.smooth)
             self.right = product.value(s) * (s * (s + 1) * extra / 2).exp() * _kappa(s)
-            self.left = product.value(-1 - v) * (v * (v + 1) * extra / 2).exp() * _kappa(v)
+            if chosen.left > 0:
+                self.left = product.value(-1 - v) * (v * (v + 1) * extra / 2).exp() * _kappa(v)
+            else:
+                self.left = product.value(v) * (v * (v + 1) * extra / 2).exp()
             self.cut = self.h * (count - 1)
             decays = Decays(product, self.c, chosen.smooth, depth)
             self.tail = decays.tail(self.cut, self.h).upper()
@@ -275,10 +294,10 @@ class Inversion:
             at = ball(epsilon)
             tilt = (-self.c * at).exp()
             total = tilt * self.h / arb.pi() * self.sum.at(self.h * at)
-            alias, right, left = self._aliases(at)
+            alias, right, above, below = self._aliases(at)
             missing = (tilt * self.at_c * self.tail / arb.pi()).upper()
-            low = total - alias - right - left - missing
-            high = total - alias + missing
+            low = total - alias - right - above - missing
+            high = total - alias + below + missing
             if self.bump is not None:
                 low -= self._excess(at, tilt)
             return _within_unit(low, high)
@@ -288,16 +307,19 @@ class Inversion:
         with precision(self.chosen.bits):
             return ceil_of(((self.at_c * _kappa(self.c)).log() - ball(target).log()) / self.c)
 
-    def _aliases(self, at: arb) -> tuple[arb, arb, arb]:
-        """Return Λ and the upper ends 𝓡, 𝓛."""
+    def _aliases(self, at: arb) -> tuple[arb, arb, arb, arb]:
+        """Return Λ, 𝓡, and what the left sum may exceed Λ by, or stay below it by."""
         s, v = arb(self.chosen.right), arb(self.chosen.left)
         r, r1 = (-self.c * self.period).exp(), (-(self.c + 1) * self.period).exp()
-        alias = r / (1 - r) - at.exp() * r1 / (1 - r1)
         w = (-(s - self.c) * self.period).exp()
         right = self.right * (-s * at).exp() * w / (1 - w)
-        w = (-(self.c + 1 + v) * self.period).exp()
-        left = self.left * ((1 + v) * at).exp() * w / (1 - w)
-        return alias, right.upper(), left.upper()
+        if self.chosen.left > 0:
+            w = (-(self.c + 1 + v) * self.period).exp()
+            left = self.left * ((1 + v) * at).exp() * w / (1 - w)
+            return r / (1 - r) - at.exp() * r1 / (1 - r1), right.upper(), left.upper(), arb(0)
+        w = (-(self.c - v) * self.period).exp()
+        left = self.left * (-v * at).exp() * w / (1 - w)
+        return r / (1 - r), right.upper(), arb(0), left.upper()
 
     def _excess(self, at: arb, tilt: arb) -> arb:
         """Return a bound on what the smoothing adds: δ_m(0)·E e^{−x/2 − x²/(2m²)}, x = L − ε.
@@ -379,10 +401,10 @@ def epsilon(
         if ceil_of(curve(Fraction(0))) <= target:
             return Fraction(0), Fraction(0)
         fine = Fraction(max(at.epsilon, 1e-3)) / Fraction(10) ** int(digits - 2)
-        hint = (Fraction(at.epsilon), Fraction(at.epsilon * 1.01))
+        hint = (Fraction(at.epsilon), Fraction(at.epsilon + at.slack() / 5))
         low, high = solve(curve, target, Fraction(0), stored.chernoff(target), fine, hint)
         middle = float(low + high) / 2
-        if high - low <= width or abs(middle - at.epsilon) <= 0.02 * middle:
+        if high - low <= width or abs(middle - at.epsilon) <= 0.4 * at.slack():
             return low, high
         at = Estimate(middle, log_target, saddle.saddle(product.log_m, middle))
     return low, high

@@ -11,8 +11,8 @@ def guess(log_m: LogM, log_delta: float) -> tuple[float, float]:
 
     log δ(ε) ≈ K(c) − ½ log 2πK″(c) with K(c) = log M(c) − cε − log c(c + 1) and K′(c) = 0; by bisection in c.
     """
-    low, high = -30.0, 40.0
-    for _ in range(46):
+    low, high = -60.0, 40.0
+    for _ in range(48):
         x = (low + high) / 2
         found = at(log_m, math.exp(x))
         if found is None or found[1] < log_delta:
@@ -37,8 +37,8 @@ def at(log_m: LogM, c: float) -> tuple[float, float] | None:
 
 def saddle(log_m: LogM, epsilon: float) -> float:
     """Return the c > 0 whose saddle belongs to this ε, by bisection on log c."""
-    low, high = -30.0, 40.0
-    for _ in range(46):
+    low, high = -60.0, 40.0
+    for _ in range(48):
         x = (low + high) / 2
         found = at(log_m, math.exp(x))
         if found is None or found[0] > epsilon:
