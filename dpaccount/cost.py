@@ -225,6 +225,12 @@ def _single_delta(kind: Factor, epsilon: Fraction) -> Ends:
     return floor_of(value), ceil_of(value)
 
 
+def _few(total: Total) -> bool:
+    """Say whether lattices may be composed in reasonable time."""
+    return all(count <= MOST_STEPS for _, count in (*total.pairs, *total.loose))
+
+
+MOST_STEPS = 10**6  #: of one kind in a lattice composition
 NODES = (300, 1500, 6000)  #: of the lattices tried in turn
 PATIENCE = 1.5  #: seconds after which no finer lattice is begun
 
@@ -236,7 +242,7 @@ def _lattice_epsilon(total: Total, target: Fraction, gap: Fraction) -> Answer:
     low = Fraction(0)
     high: Bound = math.inf
     begun = time.monotonic()
-    for nodes in NODES:
+    for nodes in NODES if _few(total) else ():
         below, above = pairs.epsilon(total, target, log_float(target) / LOG2, nodes)
         low, high = max(low, below or Fraction(0)), min(high, math.inf if above is None else above)
         if high <= low + gap * max(Fraction(1), low) or time.monotonic() - begun > PATIENCE:
@@ -248,6 +254,8 @@ def _lattice_delta(total: Total, epsilon: Fraction, gap: Fraction) -> Answer:
     """Return δ(ε) between two lattices; the first one tells how small it is."""
     from dpaccount import pairs
 
+    if not _few(total):
+        return Answer(Enclosure(None if total.loose else Fraction(0), Fraction(1)), "no method in time")
     _, rough = pairs.delta(total, epsilon, -40.0, NODES[0])
     if rough == 0:
         return Answer(Enclosure(None if total.loose else Fraction(0), Fraction(0)), "lattice pair")

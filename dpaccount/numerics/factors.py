@@ -8,6 +8,7 @@ are symmetric, M(−1 − s) = M(s), unless said otherwise.
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
+from itertools import pairwise
 from typing import ClassVar
 
 from flint import acb, arb, ctx
@@ -149,6 +150,9 @@ class LaplaceDecay(Decay):
         return self.x.cosh() + self.loss / 2 * self.x.sinh() / self.x
 
 
+MOST_ATOMS = 2000  #: beyond which no decay is sought
+
+
 @dataclass(frozen=True)
 class AtomFactor(Factor):
     """A pair with finitely many rational losses; `kind` names it, as `discrete` does."""
@@ -164,6 +168,16 @@ class AtomFactor(Factor):
         make = discrete.response if self.kind == "response" else discrete.laplace
         return make(self.argument, self.number)
 
+    def _geometric(self, s: acb) -> acb:
+        """Return M(s) of two-sided geometric noise: its inner losses form a geometric series."""
+        scale, n = 1 / ball(self.argument), self.number
+        r = (-scale).exp()
+        g = (-(1 + 2 * s) * scale).exp()
+        inner = (g - g**n) / (1 - g) * (1 - r)
+        if not inner.is_finite() and n <= MOST_ATOMS:  # near s = −1/2
+            inner = sum((g**x for x in range(1, n)), s * 0) * (1 - r)
+        return (s * n * scale).exp() * (1 + inner + g**n) / (1 + r)
+
     def step(self) -> Fraction:
         """Return the spacing of the losses."""
         if self.kind == "discrete_laplace":
@@ -176,16 +190,26 @@ class AtomFactor(Factor):
 
     def value(self, s: acb) -> acb:
         """Return M(s)."""
+        if self.kind == "discrete_laplace" and self.number > 8:
+            return self._geometric(s)
         return sum(
             (m * (s * t).exp() for t, m in _balls(self, ctx.prec)), acb(0) if isinstance(s, acb) else arb(0)
         )
 
     def decay(self, c: arb, depth: float) -> Decay:
         """Return the proved decay along Re s = c."""
-        if self.kind != "pure":
-            return Decay()
-        odds = (-(2 * c + 1) * ball(self.argument)).exp()
-        return PairDecay(odds / (1 + odds) ** 2, ball(self.argument))
+        if self.size() > MOST_ATOMS:  # the two ends, each of mass up to a half, are enough
+            odds = (-(2 * c + 1) * ball(self.number / self.argument)).exp()
+            ends = 1 / (1 + (-1 / ball(self.argument)).exp()) / self._geometric(c)
+            first = (c * ball(self.number / self.argument)).exp() * ends
+            return PairDecay(first * first * odds, ball(self.number / self.argument))
+        weights = [
+            mass * (c * at).exp()
+            for at, mass in sorted(_balls(self, ctx.prec), key=lambda x: float(x[0].mid()))
+        ]
+        total = sum(weights, arb(0))
+        products = [a * b / total**2 for a, b in pairwise(weights)]
+        return PairDecay(max(products, key=lambda x: float(x.mid())), ball(self.step() / 2))
 
     def largest(self) -> Fraction | None:
         """Return the largest loss."""
@@ -194,9 +218,12 @@ class AtomFactor(Factor):
 
 @dataclass(frozen=True)
 class PairDecay(Decay):
-    """Two atoms ±ε of tilted masses p, 1 − p: |φ(t)|² = 1 − 4p(1−p) sin²(tε), of period π/ε."""
+    """Two neighbouring atoms, 2·`loss` apart, of tilted masses p and p′: |φ(t)|² ≤ 1 − 4pp′ sin²(t·loss).
 
-    product: arb  #: p(1 − p)
+    1 − |φ|² = Σ p_i p_j (1 − cos t(l_i − l_j)) over all pairs, of which one is kept twice; period π/loss.
+    """
+
+    product: arb  #: p·p′
     loss: arb
 
     def near(self, t: arb) -> arb:
@@ -272,9 +299,11 @@ class DiscreteGaussianFactor(Factor):
 
 @dataclass(frozen=True)
 class ThetaDecay(Decay):
-    """|M(c+iτ)/M(c)| ≤ Σ_k e^{−(τ−kp)²μ²/2}/w with the period p = 2πσ²/shift and w ≤ 1 + 2Σ g_k cos.
+    """|M(c+iτ)/M(c)| ≤ Σ_k g(τ − kp)/w, g(x) = e^{−x²μ²/2}, p = 2πσ²/shift, w ≤ 1 + 2Σ g_k cos.
 
-    For τ in [t, p − t] the terms pair off around the two nearest periods; p²μ²/2 = 2π²σ².
+    For τ in [t, p − t] the terms k = 0, 1 are at most g(t) + g(p − t) where t/(p − t) ≥ e^{−(p−2t)pμ²/2} (then
+    x g(x) at t is at least that at p − t, and so at every τ between t and p/2: the logarithm of the ratio is
+    first increasing, then decreasing in p − 2τ, from 0); all others are at most g(p + t), g(2p + t), …
     """
 
     sigma: arb
@@ -282,12 +311,16 @@ class ThetaDecay(Decay):
 
     def near(self, t: arb) -> arb:
         """Return a bound for all τ from t to `reach(t)`."""
-        if not 2 * t <= self._period():
+        p, mu2 = self._period(), (self.shift / self.sigma) ** 2
+        if not (2 * t <= p and t / (p - t) >= (-(p - 2 * t) * p * mu2 / 2).exp()):
             return arb(1)
-        mu2 = (self.shift / self.sigma) ** 2
+
+        def g(x: arb) -> arb:
+            return (-x * x * mu2 / 2).exp()
+
         rate = 2 * (arb.pi() * self.sigma) ** 2
         least = 1 - 2 * (-rate).exp() / (1 - (-3 * rate).exp())
-        return (2 * (-t * t * mu2 / 2).exp() / (1 - (-rate).exp()) / least).min(arb(1))
+        return ((g(t) + g(p - t) + 2 * g(p + t) / (1 - (-rate).exp())) / least).min(arb(1))
 
     def reach(self, t: arb) -> arb | None:
         """Return where the range of `near(t)` ends."""

@@ -190,8 +190,11 @@ def _line(
 
 
 def _smoothing(c: float, gap: float) -> Fraction:
-    """Return m² whose excess moves ε by about half of `gap`: the density of L at ε is about (c+1)|δ′|."""
-    return Fraction(gap / (2 * (c + 1)))
+    """Return m² whose excess moves ε by about half of `gap`: the density of L at ε is about (c+1)|δ′|.
+
+    The bound on the excess grows by e^{m²/8} beside that, so m² stays below 8.
+    """
+    return Fraction(min(gap / (2 * (c + 1)), 8.0))
 
 
 def _seconds(product: Product, nodes: int) -> float:
@@ -209,7 +212,7 @@ def _cut(
     """Return the least T (in floats) that leaves less than e^−depth of the sum; None if it costs too much."""
     most = patience / _seconds(product, 1) * 2 * math.pi / period
     decays = Decays(product, arb(c), smooth, depth)
-    with precision(64):
+    with precision(64 + 2 * max((count for _, count in product.pairs), default=1).bit_length()):
         if decays.log_tail(most) > -depth:
             return None
         low, high = 0.0, most
@@ -239,11 +242,26 @@ class Decays:
 
     def tail(self, t: arb, step: arb) -> arb:
         """Return a bound on h·Σ_{nh>t} E(nh)/(nh)²: E(t)/t while `near` holds, then the far bound."""
-        ends = [end for decay, _ in self.parts if (end := decay.reach(t)) is not None]
+        ends = self._ends(t)
         end = min(ends, key=lambda x: float(x.mid())) if ends else None
         if end is None or not end > 2 * t + step:
             return self._product(t, near=False) / t
         return self._product(t, near=True) / t + self._product(end, near=False) / (end - step)
+
+    def area(self, t: arb) -> arb:
+        """Return a bound on ∫_t^∞ E, which is ∫_t^∞ e^{−μ²τ²/2} dτ ≤ e^{−μ²t²/2}/(μ²t) without the other factors."""
+
+        def gauss(cut: arb) -> arb:
+            return self._product(cut, near=False) / (ball(self.mu2) * cut)
+
+        ends = self._ends(t)
+        if not ends:
+            return gauss(t)
+        end = min(ends, key=lambda x: float(x.mid()))
+        return self._product(t, near=True) * (end - t) + gauss(end) if end > 2 * t else gauss(t)
+
+    def _ends(self, t: arb) -> list[arb]:
+        return [end for decay, _ in self.parts if (end := decay.reach(t)) is not None]
 
     def gaussian(self, t: arb) -> arb:
         """Return the part of the decay that the Gaussians alone prove."""
@@ -257,7 +275,9 @@ class Decays:
 
     def log_tail(self, t: float) -> float:
         """Return an estimate of log(tail/π)."""
-        value = self.tail(arb(t), arb(0))
+        value = self.tail(arb(t), arb(0)).upper()
+        if not value.is_finite():
+            return 1e300
         return float((value / arb.pi()).log().mid()) if value > 0 else -1e300
 
 
@@ -286,7 +306,7 @@ class Inversion:
             self.cut = self.h * (count - 1)
             decays = Decays(product, self.c, chosen.smooth, depth)
             self.tail = decays.tail(self.cut, self.h).upper()
-            self.bump_tail = _gaussian_tail(ball(chosen.smooth), self.cut) if chosen.smooth else arb(0)
+            self.bump_tail = decays.area(self.cut).upper() if chosen.smooth else arb(0)
 
     def curve(self, epsilon: Fraction) -> arb:
         """Return a ball around δ(ε)."""
@@ -342,11 +362,6 @@ def _within_unit(low: arb, high: arb) -> arb:
     bottom = low.max(arb(0)).min(arb(1)) if low.is_finite() else arb(0)
     top = high.min(arb(1)).max(arb(0)) if high.is_finite() else arb(1)
     return bottom.union(top)
-
-
-def _gaussian_tail(smooth: arb, cut: arb) -> arb:
-    """Return a bound on ∫_T^∞ e^{−m²t²/2} dt ≤ e^{−m²T²/2}/(m²T), which also bounds the sum beyond T."""
-    return (-smooth * cut * cut / 2).exp() / (smooth * cut)
 
 
 def _kappa(s: arb) -> arb:
