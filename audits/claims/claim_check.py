@@ -164,15 +164,13 @@ class Finding:
 
 
 Check = Callable[[dict[str, Any]], Finding]
-Run = Callable[[dict[str, Any], int], dict[str, Any]]
 
 
 @dataclass(frozen=True)
 class Claim:
-    """A named claim: its source, what it says, its parameters, how it is checked and attacked.
+    """A named claim: its source, what it says, its parameters and how it is checked.
 
-    `check` takes the parameters (exact numbers and words); `run`, where there is one, takes also a
-    seed and returns what a run of the code showed.
+    `check` takes the parameters (exact numbers and words) and returns the finding.
     """
 
     name: str
@@ -180,7 +178,6 @@ class Claim:
     says: str
     parameters: dict[str, Parameter]
     check: Check
-    run: Run | None = None
 
     def read(self, settings: Settings) -> dict[str, Any]:
         """Return all parameters, defaults filled in; `InputError` for unknown or impossible ones."""

@@ -197,7 +197,7 @@ def repair(p: dict[str, Any]) -> Finding:
 
 
 def lemma2_actions(p: dict[str, Any]) -> Finding:
-    """What the actions of the others can show of Lemma 2: Σ and u only, never the corner.
+    """Bound what the actions of the others show of Lemma 2: Σ and u only, never the corner.
 
     Actions and confidence widths read Σ̃ and ũ; the y² corner of the noisy matrix is never used.  Its
     other entries are a release of their own, with the same noise, and by the billboard rule (Hsu et al.
@@ -222,7 +222,9 @@ def lemma2_actions(p: dict[str, Any]) -> Finding:
 def _actions_proof(p: dict[str, Any], reward: Fraction, variance: Enclosure) -> Theorem:
     """Return the billboard theorem; the variance is rounded down to a short fraction, the clip up."""
     releases = _releases(p, _up(reward), _down(Fraction(variance.lower or 0)))
-    view = assume_view("actions", "an action reads the released sums and its user's own decision set")
+    view = assume_view(
+        "actions", "others", "an action reads the released sums and its user's own decision set"
+    )
     return billboard(approximate(releases, p["beta"]), view)
 
 

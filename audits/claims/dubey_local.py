@@ -66,7 +66,7 @@ def lemma5(p: dict[str, Any]) -> Finding:
 
 
 def same_features(p: dict[str, Any]) -> Finding:
-    """The message at φ = φ′, any feature map: y against −y at B; a lower bound on the claim's cost."""
+    """Compare the message at φ = φ′, B against −B: a lower bound on the claim's cost for any features."""
     found = reward_part(p, Fraction(1))
     return Finding(**{**vars(found), "covers_all": False})
 

@@ -10,7 +10,7 @@ from typing import Any
 from flint import arb, fmpz, fmpz_poly
 
 from audits.claims import rank_one
-from audits.claims.certified import ONE, enclose, exactly, log, of, ratio, root
+from audits.claims.certified import ONE, enclose, exactly, log, ratio, root
 from audits.claims.claim_check import Claim, Finding, Noise, at_least, count, positive, probability
 from audits.claims.dubey import met
 from dpaccount.exact import Enclosure
@@ -18,7 +18,7 @@ from dpaccount.numerics.balls import ball
 
 
 def sensitivity(p: dict[str, Any]) -> Finding:
-    """Compare √2(1 + B²), the ball's sensitivity (whitened: 1 + B²), with the supremum over the actual set."""
+    """Compare √2(1 + B²), the ball's sensitivity (whitened: 1 + B²), with the exact supremum."""
     b2 = exactly(p["B"] ** 2)
     movement = rank_one.with_corner(b2)
     published, exact = root(rank_one.ball_bound(b2)), root(movement.square)
@@ -111,7 +111,7 @@ def _at(polynomial: fmpz_poly, point: arb) -> arb:
 
 
 def marginals(_: dict[str, Any]) -> Finding:
-    """Lemma 4's sketch bounds every output by itself; the pair a₁ = r, a₂ = r ⊕ b shows that this is not enough.
+    """Lemma 4's sketch bounds outputs one by one; a₁ = r, a₂ = r ⊕ b shows that this is not enough.
 
     Each action is a fair coin whatever the private bit b is, and a₁ ⊕ a₂ = b.  The lemma itself holds if
     Definition 7 means that the user's one message is locally private: all else post-processes it.

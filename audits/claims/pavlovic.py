@@ -18,8 +18,12 @@ from audits.claims import bounded_range
 from audits.claims.certified import ONE, ZERO, enclose, exactly, falling, log, of
 from audits.claims.claim_check import Claim, Finding, Noise, Number, at_least, count, positive, probability
 from dpaccount.exact import Enclosure
+from dpaccount.kernel import REPLACE_ONE, Theorem, assume_covers, assume_range
 from dpaccount.numerics.balls import ball
+from dpaccount.rules import exponential, nodes, to_pure, to_zcdp
+from dpaccount.witness import approximate
 
+WRITTEN = 1000  #: predictions that a written derivation lists
 LINEAR = "linear kernel, actions +1 and -1, one reward B against -B, all others -B"
 
 
@@ -32,6 +36,7 @@ def theorem73(p: dict[str, Any]) -> Finding:
         epsilon=exactly(epsilon),
         loss_delta=ZERO,
         factor=ONE,
+        proof=lambda: to_pure(_prediction(epsilon)),
         witness={
             "neighbours": LINEAR,
             "log_odds": -30,
@@ -47,7 +52,7 @@ def _log_ratio(epsilon: Fraction, odds: Fraction) -> Enclosure:
 
 
 def multi(p: dict[str, Any]) -> Finding:
-    """The predictor used at J contexts: J predictions, each ε-bounded-range, adaptively.
+    """Use the predictor at J contexts: J predictions, each ε-bounded-range, adaptively.
 
     The linear kernel ignores the context, so the J predictions are J draws of one two-action choice.
     """
@@ -58,12 +63,25 @@ def multi(p: dict[str, Any]) -> Finding:
         epsilon=bounded_range.epsilon(epsilon, uses, delta),
         loss_delta=bounded_range.delta(epsilon, uses, epsilon),
         factor=_permitted(epsilon, delta, uses),
+        proof=(lambda: _predictions_proof(epsilon, uses, delta)) if delta > 0 and uses <= WRITTEN else None,
         witness={
             "neighbours": LINEAR,
             "statistic": "how many of the J predictions are +1",
             "pure": float(uses * epsilon),
         },
     )
+
+
+def _prediction(epsilon: Fraction) -> Theorem:
+    """One exponential mechanism: scores in units of m move within [−1, 1], the exponent is ε/2 of them."""
+    scores = assume_range("prediction", Fraction(2), REPLACE_ONE, "m bounds every movement of the scores")
+    return exponential(scores, epsilon / 2, "prediction")
+
+
+def _predictions_proof(epsilon: Fraction, uses: int, delta: Fraction) -> Theorem:
+    """Sum the zCDP of every prediction, all of them on the same records."""
+    spread = assume_covers("prediction", [(1, 1)] * uses, "each prediction reads every record")
+    return approximate(nodes(to_zcdp(_prediction(epsilon)), spread), delta)
 
 
 def _permitted(epsilon: Fraction, delta: Fraction, uses: int) -> Enclosure:
@@ -113,7 +131,7 @@ def clip(p: dict[str, Any]) -> Finding:
 
 
 def grid(p: dict[str, Any]) -> Finding:
-    """The supremum taken on a grid that holds the nodes of Z, for a kernel of vanishing lengthscale.
+    """Take the supremum on a grid that holds the nodes of Z, for a kernel of vanishing lengthscale.
 
     With `copies` of each node, σ̄² is K/(copies + Kτ) on the grid and 1/τ off it: the ratio is
     1 + copies/(Kτ).  Records off the grid move the score there by 2Bσ̄² and nowhere else, so the range
@@ -201,7 +219,7 @@ def _difference(left: Fraction, right: Fraction) -> Enclosure:
 
 
 def scale(p: dict[str, Any]) -> Finding:
-    """The printed bound 81F²γ_T/(13T) on sup σ̄² in its place: it fails with probability δ over the coins.
+    """Put the printed bound 81F²γ_T/(13T) for sup σ̄²: it fails with probability δ over the coins.
 
     Given that it holds, ε; in all (ε, δ), not ε (a bad event of the coins adds its probability to δ).
     """

@@ -24,10 +24,10 @@ from dpaccount.accountant import Accountant
 from dpaccount.errors import InputError
 from dpaccount.events import Laplace, Plan, Relation
 from dpaccount.exact import Enclosure
-from dpaccount.kernel import REPLACE_ONE, Theorem, assume_clipped, assume_covers, assume_view, linear
+from dpaccount.kernel import REPLACE_ONE, Theorem, assume_clipped, assume_covers, linear
 from dpaccount.numerics import laplace as curve
 from dpaccount.numerics.balls import ball
-from dpaccount.rules import laplace, local, nodes
+from dpaccount.rules import laplace, local
 
 GAP = Fraction(1, 10**10)
 
@@ -140,8 +140,7 @@ def _cost(epsilon: Fraction, times: int, delta: Fraction) -> Enclosure:
         return exactly(times * epsilon)
     if times == 1:
         return enclose(lambda: (ball(epsilon) + 2 * (-ball(delta)).log1p()).max(ball(0)))
-    found = Accountant(_plan(1 / epsilon, times)).epsilon(delta, GAP)
-    return found
+    return Accountant(_plan(1 / epsilon, times)).epsilon(delta, GAP)
 
 
 def _loss(scale: Fraction, times: int, epsilon: Fraction) -> Enclosure:
@@ -167,12 +166,10 @@ def _plan(scale: Fraction, times: int) -> Plan:
 
 
 def _messages_proof(reach: Fraction, scale: Fraction, times: int) -> Theorem:
-    """Clip, Laplace noise, as many messages as the user sends, local: pure DP."""
+    """Clip, Laplace noise, as many messages as one user sends, local: pure DP."""
     reward = assume_clipped("message", -reach, reach, REPLACE_ONE, "rewards are clipped to public constants")
-    sent = laplace(linear(reward), scale, None, "message")
-    if times > 1:
-        sent = nodes(sent, assume_covers("message", [(1, 1)] * times, "the user answers this often"))
-    return local(sent, assume_view("user", "what the learner reads of the user"))
+    sent = assume_covers("message", [(1, 1)] * times, "how often the user answers")
+    return local(laplace(linear(reward), scale, None, "message"), sent)
 
 
 EPSILON = positive("1")
