@@ -109,6 +109,8 @@ def _shifted(product: fmpz_poly, grid: Grid) -> list[fmpz]:
 def _trimmed(lattice: Lattice, row: list[fmpz]) -> Lattice:
     """Move the tails, each of mass at most `grid.tail`, to where the grid's side allows."""
     grid = lattice.grid
+    if not row:  # every mass was rounded away
+        return lattice
     right, high = 0, len(row)
     while high > 1 and right + row[high - 1] <= grid.tail:
         right += row[high - 1]
