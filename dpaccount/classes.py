@@ -9,7 +9,7 @@ import secrets
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from dpaccount.events import Event, Gaussian, MatrixFactorisation, Tree
+from dpaccount.events import Event, Gaussian, MatrixFactorisation, Tree, collector_paused
 
 Items = tuple[tuple[Event, int], ...]  #: bare events with multiplicities
 
@@ -25,10 +25,11 @@ class UnitClass:
 
 def classes(events: Sequence[Event]) -> list[UnitClass]:
     """Return every class of units that no other class contains, each once."""
-    shared, pieces = _pieces(events)
-    if not pieces:
-        return [UnitClass(None, tuple(shared.items()))]
-    return _sweep(shared, pieces)
+    with collector_paused():
+        shared, pieces = _pieces(events)
+        if not pieces:
+            return [UnitClass(None, tuple(shared.items()))]
+        return _sweep(shared, pieces)
 
 
 def _pieces(events: Sequence[Event]) -> tuple[dict[Event, int], list[tuple[int, int, int, Event]]]:

@@ -6,7 +6,9 @@ An event says what was released and with how much noise, never how. All numbers 
 Meaning never changes under a name: a new meaning gets a new name.
 """
 
+import gc
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import MISSING, dataclass, field, fields, replace
 from decimal import Decimal
 from enum import StrEnum
@@ -341,11 +343,24 @@ def read_plan(place: Place) -> Plan:
     listed = table["events"]
     listed.items()
     seen: dict[tuple[Any, ...], Event] = {}
-    events = (
-        _seen_before(value, seen) or _read_top(listed.child(index), relation, seen)
-        for index, value in enumerate(listed.value)
-    )
-    return Plan(relation, tuple(events))
+    with collector_paused():
+        events = tuple(
+            _seen_before(value, seen) or _read_top(listed.child(index), relation, seen)
+            for index, value in enumerate(listed.value)
+        )
+    return Plan(relation, events)
+
+
+@contextmanager
+def collector_paused() -> Iterator[None]:
+    """Pause the cyclic garbage collector: it would walk a million new objects again and again."""
+    running = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if running:
+            gc.enable()
 
 
 def _seen_before(value: Any, seen: dict[tuple[Any, ...], Event]) -> Event | None:

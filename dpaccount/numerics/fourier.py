@@ -249,7 +249,7 @@ class Decays:
         return self._product(t, near=True) / t + self._product(end, near=False) / (end - step)
 
     def area(self, t: arb) -> arb:
-        """Return a bound on ∫_t^∞ E, which is ∫_t^∞ e^{−μ²τ²/2} dτ ≤ e^{−μ²t²/2}/(μ²t) without the other factors."""
+        """Return a bound on ∫_t^∞ E, by ∫_t^∞ e^{−μ²τ²/2} dτ ≤ e^{−μ²t²/2}/(μ²t) for the Gaussians in it."""
 
         def gauss(cut: arb) -> arb:
             return self._product(cut, near=False) / (ball(self.mu2) * cut)

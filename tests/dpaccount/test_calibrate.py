@@ -21,7 +21,9 @@ def test_least_noise_is_proved_and_least(name):
 
 
 def test_known_values():
-    assert calibrate_answer("gaussian", epsilon=Fraction(1), delta=Fraction(1, 10**5))["value"].startswith("3.7306316")
+    assert calibrate_answer("gaussian", epsilon=Fraction(1), delta=Fraction(1, 10**5))["value"].startswith(
+        "3.7306316"
+    )
     assert calibrate("laplace", Fraction(1), Fraction(0), count=3).value == 3
     many = calibrate("gaussian", Fraction(1), Fraction(1, 10**5), count=10**9, sensitivity=Fraction(2))
     assert abs(float(many.value) / (2 * 10**4.5 * 3.730631634816) - 1) < 1e-9

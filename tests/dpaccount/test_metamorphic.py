@@ -29,7 +29,9 @@ SAMPLES = {
     "gdp": ev.Gdp(mu="0.3"),
     "rdp": ev.Rdp(points=((Fraction(4), Fraction(1, 10)), (Fraction(16), Fraction(1, 2)))),
     "poisson_subsampled": ev.PoissonSubsampled(rate="0.25", of=ev.Gaussian(sigma=2)),
-    "sampled_without_replacement": ev.SampledWithoutReplacement(size=1, population=8, of=ev.Gaussian(sigma=2)),
+    "sampled_without_replacement": ev.SampledWithoutReplacement(
+        size=1, population=8, of=ev.Gaussian(sigma=2)
+    ),
     "matrix_factorisation": ev.MatrixFactorisation(rounds=9, sigma=5),
     "sequence": ev.Sequence(of=(ev.Gaussian(sigma=4), ev.Pure(epsilon="0.125"))),
     "tree": ev.Tree(rounds=6, sigma=5),
@@ -132,7 +134,9 @@ def test_extremes_are_exact(name):
 
 @settings(max_examples=12, deadline=None)
 @given(
-    st.lists(st.sampled_from(["gaussian", "laplace", "pure", "gdp", "approximate", "tree"]), min_size=1, max_size=4),
+    st.lists(
+        st.sampled_from(["gaussian", "laplace", "pure", "gdp", "approximate", "tree"]), min_size=1, max_size=4
+    ),
     st.integers(1, 5),
     st.sampled_from(["1e-12", "1e-5", "0.01"]),
 )
@@ -155,7 +159,8 @@ def test_mixtures_are_monotone_and_consistent(names, count, delta):
         (
             (ev.PoissonSubsampled(rate="0.25", of=ev.Gaussian(sigma=1), count=3),),
             lambda rng, n: sum(
-                np.log1p(0.25 * np.expm1(x - 0.5)) for x in rng.normal(0, 1, (3, n)) + (rng.random((3, n)) < 0.25)
+                np.log1p(0.25 * np.expm1(x - 0.5))
+                for x in rng.normal(0, 1, (3, n)) + (rng.random((3, n)) < 0.25)
             ),
         ),
     ],

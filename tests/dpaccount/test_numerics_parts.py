@@ -6,7 +6,7 @@ from fractions import Fraction
 import pytest
 from flint import arb, fmpz
 
-from dpaccount.numerics import dots, gaussian, lattice, laplace, renyi
+from dpaccount.numerics import dots, gaussian, laplace, lattice, renyi
 from dpaccount.numerics.balls import ball, ceil_of, floor_of, precision
 from dpaccount.numerics.factors import AtomFactor, DiscreteGaussianFactor, LaplaceFactor
 from dpaccount.numerics.fourier import Contour, Inversion, Product
@@ -25,9 +25,7 @@ def exact_product(a, b):
 
 
 def curve_of(first, masses, infinite, x_of):
-    return lambda x: infinite + sum(
-        m * max(0, 1 - x / x_of(first + j)) for j, m in enumerate(masses)
-    )
+    return lambda x: infinite + sum(m * max(0, 1 - x / x_of(first + j)) for j, m in enumerate(masses))
 
 
 def ninth(index):
@@ -50,7 +48,10 @@ def test_products_keep_their_side_at_few_digits_and_with_large_tails(up, bits, t
         whole = sum(masses) + inf
         true = curve_of(-6, exact_product(masses, masses), inf * whole + sum(masses) * inf, ninth)
         made = curve_of(
-            found.first, [Fraction(int(m), unit) for m in found.masses.coeffs()], Fraction(found.infinite, unit), ninth
+            found.first,
+            [Fraction(int(m), unit) for m in found.masses.coeffs()],
+            Fraction(found.infinite, unit),
+            ninth,
         )
         for k in range(-8, 9):
             x = ninth(k) * Fraction(11, 10)
@@ -92,14 +93,27 @@ def test_dots_and_tangents_enclose_a_curve_between_their_nodes(name, step):
 
 def test_a_mass_at_infinity_stays_below():
     def curve(t):
-        return ball(Fraction(1, 100)) + Fraction(99, 100).numerator * laplace.delta_single(t, Fraction(1), 160) / 100
+        return (
+            ball(Fraction(1, 100))
+            + Fraction(99, 100).numerator * laplace.delta_single(t, Fraction(1), 160) / 100
+        )
 
-    made = dots.measure(curve, Grid(Fraction(1, 9), 60, False, 0), Fraction(-1), 20, dots.Known(Fraction(1, 100)))
+    made = dots.measure(
+        curve, Grid(Fraction(1, 9), 60, False, 0), Fraction(-1), 20, dots.Known(Fraction(1, 100))
+    )
     assert all(not lattice.delta(made, Fraction(k, 7)) > curve(Fraction(k, 7)) for k in range(-20, 30))
 
 
 def gaussian_inversion(**changes):
-    chosen = {"c": 3.4, "period": 10.0, "right": 8.0, "left": 3.0, "smooth": Fraction(0), "cut": 12.0, "bits": 100}
+    chosen = {
+        "c": 3.4,
+        "period": 10.0,
+        "right": 8.0,
+        "left": 3.0,
+        "smooth": Fraction(0),
+        "cut": 12.0,
+        "bits": 100,
+    }
     return Inversion(Product((Fraction(1), Fraction(1)), ()), Contour(**{**chosen, **changes}), 60.0)
 
 

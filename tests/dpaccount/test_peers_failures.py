@@ -41,7 +41,9 @@ def test_2_pessimistic_means_pessimistic():
 
 @pytest.mark.parametrize("sigma", ["NaN", "Infinity", "-Infinity"])
 def test_3_nan_is_an_error(sigma):
-    text = '{"schema":"dpaccount/events/1","relation":"replace-one","events":[{"event":"gaussian","sigma":%s}]}'
+    text = (
+        '{"schema":"dpaccount/events/1","relation":"replace-one","events":[{"event":"gaussian","sigma":%s}]}'
+    )
     with pytest.raises(InputError):
         account_answer(parse_json(text % sigma, "plan.json"), delta=Fraction(1, 10))
 
@@ -84,11 +86,15 @@ def test_8_one_sample_is_amplified_once():
     rate, inner = "0.1", Gaussian(sigma=2)
     shared = PoissonSubsampled(rate=rate, of=Sequence(of=(inner,) * 4))
     fresh = PoissonSubsampled(rate=rate, of=inner, count=4)
-    assert epsilon(shared, "1e-6", Relation.ADD_REMOVE).lower > epsilon(fresh, "1e-6", Relation.ADD_REMOVE).upper
+    assert (
+        epsilon(shared, "1e-6", Relation.ADD_REMOVE).lower > epsilon(fresh, "1e-6", Relation.ADD_REMOVE).upper
+    )
 
 
 def test_answers_are_json():
-    text = '{"schema":"dpaccount/events/1","relation":"replace-one","events":[{"event":"gaussian","sigma":1}]}'
+    text = (
+        '{"schema":"dpaccount/events/1","relation":"replace-one","events":[{"event":"gaussian","sigma":1}]}'
+    )
     place = parse_json(text, "plan.json")
     answer = json.loads(json.dumps(account_answer(place, delta=Fraction(0)), allow_nan=False))
     assert answer["epsilon"] == {"lower": "inf", "upper": "inf"}
