@@ -13,6 +13,7 @@ from flint import acb, arb
 
 from dpaccount.numerics.balls import accurate, ball, ceil_of, floor_of, precision
 
+DEEP = 1000  #: below 2^−DEEP an upper bound is enough
 BITS = 64  #: of accuracy that integrals are computed to
 
 
@@ -47,7 +48,9 @@ def mixed_shift(epsilon: Fraction, variance: Fraction, columns: int) -> arb:
     With x = √q the integrand is analytic on x > 0.  Below a cut, where δ_G is tiny, it is bounded by its
     value there (δ_G grows with the shift) times the probability; above another by the tail of χ².
     """
-    estimate = _estimate(epsilon, variance, columns)
+    estimate, bound = _estimate(epsilon, variance, columns)
+    if estimate < -DEEP:
+        return arb(0).union(bound)
     bits = BITS + max(0, -int(estimate))
     with precision(2 * bits + 64):
         small = arb(2) ** (int(estimate) - BITS - 8)
@@ -73,16 +76,17 @@ def _gaussian(eps: arb, mu: arb) -> arb:
     return ((eps / mu - mu / 2) / arb(2).sqrt()).erfc() / 2
 
 
-def _estimate(epsilon: Fraction, variance: Fraction, columns: int) -> float:
-    """Return about log₂ δ, from the best of a few shifts (an estimate, not a bound)."""
+def _estimate(epsilon: Fraction, variance: Fraction, columns: int) -> tuple[float, arb]:
+    """Return about log₂ δ (an estimate, not a bound), and a bound: δ_G at a cut plus the χ² tail beyond."""
     with precision(128):
-        best = -1e6
+        best, bound = -1e6, arb(1)
         for step in range(1, 400):
             x = arb(step) / 10 * (arb(columns).sqrt() / 4 if columns > 16 else 1)
-            value = _gaussian(ball(epsilon), x / ball(variance).sqrt()).min(_upper(columns, x * x))
-            if value > 0:
-                best = max(best, float(value.log().mid()) * 1.4427)
-        return best
+            value, tail = _gaussian(ball(epsilon), x / ball(variance).sqrt()), _upper(columns, x * x)
+            bound = bound.min((value + tail).upper())
+            if value * tail > 0:
+                best = max(best, float((value * tail).log().mid()) * 1.4427)
+        return best, bound
 
 
 def _cuts(epsilon: Fraction, variance: Fraction, columns: int, small: arb) -> tuple[Fraction, Fraction]:

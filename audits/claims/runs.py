@@ -229,8 +229,7 @@ def branch(p: dict[str, Any], seed: int, *, always: bool = False) -> dict[str, A
 
 def _energy(released: Floats, direction: Floats, omega: float) -> float:
     along = direction @ released
-    energy: float = float(np.square(along).sum())
-    return energy * released.shape[1] / omega**2
+    return float(np.square(along).sum()) * float(released.shape[1]) / float(omega) ** 2
 
 
 # ------------------------------------------------------------------ Pavlovic et al.: supremum on a grid
