@@ -302,8 +302,8 @@ class ThetaDecay(Decay):
     """|M(c+iτ)/M(c)| ≤ Σ_k g(τ − kp)/w, g(x) = e^{−x²μ²/2}, p = 2πσ²/shift, w ≤ 1 + 2Σ g_k cos.
 
     For τ in [t, p − t] the terms k = 0, 1 are at most g(t) + g(p − t) where t/(p − t) ≥ e^{−(p−2t)pμ²/2}
-    (then x g(x) at t is at least that at p − t, and so at every τ between t and p/2: the logarithm of the ratio is
-    first increasing, then decreasing in p − 2τ, from 0); all others are at most g(p + t), g(2p + t), …
+    (then x g(x) at t is at least that at p − t, and so at every τ between t and p/2: the log of the ratio
+    is first increasing, then decreasing in p − 2τ, from 0); all others are at most g(p + t), g(2p + t), …
     """
 
     sigma: arb

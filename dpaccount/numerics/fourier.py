@@ -30,12 +30,14 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cached_property
+from typing import Any
 
 from flint import acb, acb_mat, arb
 
 from dpaccount.numerics import saddle
 from dpaccount.numerics.balls import ball, between, ceil_of, floor_of, precision
-from dpaccount.numerics.factors import Decay, Factor
+from dpaccount.numerics.factors import Decay, Factor, LaplaceFactor
 from dpaccount.numerics.solve import Ends, solve
 
 Counted = Sequence[tuple[Factor, int]]
@@ -51,7 +53,21 @@ class Product:
     def log_m(self, s: float) -> float:
         """Return an estimate of log M(s)."""
         half = float(self.mu2[1]) / 2
-        return s * (s + 1) * half + sum(factor.log_m(s, count) for factor, count in self.pairs)
+        many, others = self._search
+        found = s * (s + 1) * half + sum(factor.log_m(s, count) for factor, count in others)
+        return found if many is None else found + _log_laplaces(*many, s + 0.5)
+
+    @cached_property
+    def _search(self) -> tuple[Any, tuple[tuple[Factor, int], ...]]:
+        """Return the Laplaces as arrays of losses and counts where they are many, and the other factors."""
+        laplaces = [(f.loss, n) for f, n in self.pairs if isinstance(f, LaplaceFactor) and n < 1 << 20]
+        if len(laplaces) < 8:
+            return None, self.pairs
+        import numpy as np
+
+        arrays = np.array([float(loss) for loss, _ in laplaces]), np.array([float(n) for _, n in laplaces])
+        rest = tuple((f, n) for f, n in self.pairs if not (isinstance(f, LaplaceFactor) and n < 1 << 20))
+        return arrays, rest
 
     def value(self, s: arb) -> arb:
         """Return M(s) for real s."""
@@ -59,6 +75,16 @@ class Product:
         for factor, count in self.pairs:
             found *= factor.value(s) ** count
         return found
+
+
+def _log_laplaces(losses: Any, counts: Any, z: float) -> float:
+    """Return an estimate of Σ n·log{e^{−ε₀/2}[cosh zε₀ + sinh(zε₀)/(2z)]}."""
+    import numpy as np
+
+    x = np.abs(z) * losses
+    ratio = -np.expm1(-2 * x) / 2  # sinh(x) e^{−x}
+    over = np.where(x > 1e-8, ratio / max(abs(z), 1e-300), losses)
+    return float(counts @ (x - losses / 2 + np.log((1 + np.exp(-2 * x)) / 2 + over / 2)))
 
 
 @dataclass(frozen=True)
