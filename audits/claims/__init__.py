@@ -17,9 +17,9 @@ from dpaccount.errors import InputError
 
 @lru_cache(maxsize=1)
 def _entries() -> dict[str, Claim]:
-    from audits.claims import dubey, dubey_local, dubey_steps, kharkovskii, pavlovic, zhou
+    from audits.claims import actions, dubey, dubey_local, dubey_steps, kharkovskii, pavlovic, zhou
 
-    papers = (dubey, dubey_local, dubey_steps, zhou, kharkovskii, pavlovic)
+    papers = (dubey, actions, dubey_local, dubey_steps, zhou, kharkovskii, pavlovic)
     return {entry.name: entry for paper in papers for entry in paper.CLAIMS}
 
 

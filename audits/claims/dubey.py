@@ -42,10 +42,9 @@ from audits.claims.claim_check import (
 from audits.claims.rank_one import Movement
 from dpaccount.errors import InputError
 from dpaccount.exact import Enclosure
-from dpaccount.kernel import REPLACE_ONE, Theorem, assume_rank_one, assume_tree, assume_view, linear
+from dpaccount.kernel import REPLACE_ONE, Theorem, assume_rank_one, assume_tree, linear
 from dpaccount.numerics.balls import ball
-from dpaccount.rules import billboard, nodes, symmetric_gaussian, to_approximate
-from dpaccount.witness import approximate
+from dpaccount.rules import nodes, symmetric_gaussian, to_approximate
 
 STATISTIC = "sum over the record's nodes of <node, vv' - ww'>: Gaussian, mean apart by mu, variance 1"
 
@@ -190,61 +189,29 @@ def repair(p: dict[str, Any]) -> Finding:
         met(int(p["T"]) - 1),
         None,
         lambda variance: to_approximate(
-            _releases(p, p["B"], _up(Fraction(variance.upper))), p["alpha"], p["beta"]
+            releases(p, p["B"], short_above(Fraction(variance.upper))), p["alpha"], p["beta"]
         ),
         lemma2_publishes=published,
     )
 
 
-def lemma2_actions(p: dict[str, Any]) -> Finding:
-    """Bound what the actions of the others show of Lemma 2: Σ and u only, never the corner.
-
-    Actions and confidence widths read Σ̃ and ũ; the y² corner of the noisy matrix is never used.  Its
-    other entries are a release of their own, with the same noise, and by the billboard rule (Hsu et al.
-    2014) joint privacy costs at most theirs.  This is an upper bound on what actions show, so it may
-    prove the claim, not refute it.
-    """
-    numbers = lemma(p)
-    movement = rank_one.without_corner(numbers.clip2)
-    found = gaussian_finding(
-        p,
-        movement,
-        met(int(p["T"]) - 1),
-        numbers.variance,
-        lambda variance: _actions_proof(p, Fraction(root(numbers.clip2).upper), variance),
-        observer="the actions of all other users (joint)",
-    )
-    upper = found.epsilon.upper if found.epsilon else Fraction(0)
-    top = found.loss_delta.upper if found.loss_delta else Fraction(1)
-    return Finding(**{**vars(found), "epsilon": Enclosure(None, upper), "loss_delta": Enclosure(None, top)})
-
-
-def _actions_proof(p: dict[str, Any], reward: Fraction, variance: Enclosure) -> Theorem:
-    """Return the billboard theorem; the variance is rounded down to a short fraction, the clip up."""
-    releases = _releases(p, _up(reward), _down(Fraction(variance.lower or 0)))
-    view = assume_view(
-        "actions", "others", "an action reads the released sums and its user's own decision set"
-    )
-    return billboard(approximate(releases, p["beta"]), view)
-
-
-def _releases(p: dict[str, Any], reward: Fraction, variance: Fraction) -> Theorem:
+def releases(p: dict[str, Any], reward: Fraction, variance: Fraction) -> Theorem:
     """Rank-one sensitivity without the corner, symmetric noise per node, the tree over rounds 1 … T−1."""
     person = assume_rank_one("statistics", reward, REPLACE_ONE, "clipped rewards, features of norm at most 1")
     node = symmetric_gaussian(linear(person), variance, None, "node")
     return nodes(node, assume_tree("statistics", int(p["T"]) - 1, "fresh noise for every node"))
 
 
-def _down(value: Fraction) -> Fraction:
+def short_below(value: Fraction) -> Fraction:
     """Return a fraction of 64 bits just below a positive one."""
     shift = value.denominator.bit_length() - value.numerator.bit_length() + 64
     scale = Fraction(2) ** shift
     return Fraction(int(value * scale)) / scale
 
 
-def _up(value: Fraction) -> Fraction:
+def short_above(value: Fraction) -> Fraction:
     """Return a number that is short already, else a fraction of 64 bits just above a positive one."""
-    return value if value.denominator.bit_length() <= 64 else 1 / _down(1 / value)
+    return value if value.denominator.bit_length() <= 64 else 1 / short_below(1 / value)
 
 
 # ------------------------------------------------------------------ the entries
@@ -274,13 +241,6 @@ CLAIMS = (
         "the same without clipping, at a reward y against -B",
         {**LEMMA2, "y": Number(Fraction(100))},
         lemma2_unclipped,
-    ),
-    Claim(
-        "dubey-lemma2-actions",
-        "Dubey 2021, Lemma 2 and Definition 6",
-        "the actions of all other users are (alpha, beta)-private, rewards clipped",
-        WITH_RHO,
-        lemma2_actions,
     ),
     Claim("dubey-remark1", "Dubey 2021, Remark 1", "the final sums may be released too", WITH_RHO, remark1),
     Claim(

@@ -14,32 +14,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from audits.claims import rank_one
+from audits.claims.actions import action_attack
 from audits.claims.certified import exactly
 from audits.claims.dubey import lemma, met, repair
 from audits.claims.kharkovskii import published_omega
 from audits.claims.rank_one import Movement
-from audits.estimate import choose_threshold, clopper_pearson
+from audits.claims.sampling import attack
 
 Floats = NDArray[np.float64]
-RISK = Fraction(1, 100)
 TRIALS = 20_000
 MOST = 1_000_000  #: runs per world where a large ε has to be seen
-
-
-def attack(held: Floats, out: Floats, epsilon: Fraction, delta: Fraction) -> dict[str, Any]:
-    """Return the lower bound on ε at δ from scores of both worlds, threshold chosen on their first halves."""
-    half = len(held) // 2
-    cut = choose_threshold(held[:half], out[:half], delta, RISK)
-    found = clopper_pearson(held[half:], out[half:], cut, delta, RISK, "forward")
-    return {
-        "trials": 2 * half,
-        "confidence": float(1 - RISK),
-        "hits": found.hits,
-        "alarms": found.alarms,
-        "epsilon_lower": found.epsilon_lower,
-        "delta": float(delta),
-        "refuted": found.epsilon_lower > epsilon,
-    }
 
 
 def _trials(epsilon: Fraction) -> int:
@@ -284,6 +268,7 @@ Run = Callable[[dict[str, Any], int], dict[str, Any]]
 
 RUNS: dict[str, Run] = {
     "dubey-lemma2": lemma2,
+    "dubey-lemma2-actions": action_attack,
     "dubey-lemma2-unclipped": unclipped,
     "dubey-repair": repaired,
     "zhou-moma": replayed,
