@@ -55,7 +55,7 @@ class Product:
         half = float(self.mu2[1]) / 2
         many, others = self._search
         found = s * (s + 1) * half + sum(factor.log_m(s, count) for factor, count in others)
-        return found if many is None else found + _log_laplaces(*many, s + 0.5)
+        return found if many is None else found + _log_laplaces(many[0], many[1], s + 0.5)
 
     @cached_property
     def _search(self) -> tuple[Any, tuple[tuple[Factor, int], ...]]:
