@@ -8,7 +8,7 @@ from typing import Any
 
 from audits import catalogue
 from audits.attack import Target, attack
-from audits.certify import EXAMPLES, Progress, subject_of
+from audits.certify import EXAMPLES, Progress, roomy, subject_of
 from audits.evidence import describe, search
 from dpaccount.claim import AuditPlan, Claim, Guarantee, read_claim
 from dpaccount.errors import InputError, RuleError
@@ -33,8 +33,19 @@ def claim_of(
     else:
         if epsilon is None:
             raise InputError("--epsilon is missing; give the claimed ε of the subject")
-        made = Guarantee("central", "one record", "replace-one", epsilon, delta or Fraction(0), None)
-        claim = Claim(Path("audit"), "audit", made, str(subject), None, None, None, None, AuditPlan(), {})
+        claim = Claim(
+            path=Path("audit"),
+            name="audit",
+            guarantee=Guarantee("central", "one record", "replace-one", epsilon, delta or Fraction(0), None),
+            use=str(subject),
+            parameters=None,
+            data_shape=None,
+            data_file=None,
+            ledger=None,
+            public_data=False,
+            audit=AuditPlan(),
+            written={},
+        )
     promise, plan = claim.guarantee, claim.audit
     if confidence is not None and not 0 < confidence < 1:
         raise InputError(f"--confidence is {shown(confidence)}; it lies strictly between 0 and 1")
@@ -63,6 +74,7 @@ def audit_answer(claim: Claim, *, jobs: int, allow_code: bool, progress: Progres
     """Return the answer of `dpaccount audit` (schema dpaccount/audit/1)."""
     begun = time.perf_counter()
     subject = subject_of(claim, allow_code=allow_code)
+    roomy(subject)
     promise, plan = claim.guarantee, claim.audit
     try:
         theorem = subject.proof(promise.delta)

@@ -5,7 +5,9 @@ ratio of the releases, from the private values that the code handed to its noise
 threshold is fixed on training runs; other runs certify it.
 """
 
+import contextlib
 import pickle
+import sys
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -130,7 +132,10 @@ class World:
             ratio = log_ratio(run, replay(self.subject, there, run, self.coins), noise)
         except ReplayError:
             ratio = CERTAIN
-        except Exception:  # code that raises is judged by the property tests; it tells nothing here
+        except (
+            Exception,
+            SystemExit,
+        ):  # code that raises is judged by the property tests; it tells nothing here
             ratio = 0.0
         return -ratio if self.swapped else ratio
 
@@ -164,7 +169,8 @@ def _proved_chunk(
             world: World = pickle.loads(blob)  # noqa: S301  # made by this program a moment ago
         _PROVED[blob] = world, world.subject.proof(delta)
     world, theorem = _PROVED[blob]
-    return _chunk(world, theorem, seed, start, trials)
+    with contextlib.redirect_stdout(sys.stderr):
+        return _chunk(world, theorem, seed, start, trials)
 
 
 def _chunk(world: World, theorem: Theorem, seed: int, start: int, trials: int) -> Floats:

@@ -126,18 +126,30 @@ def make(made_by: type, parameters: Place | None) -> Subject:
     except InputError as error:
         where = f"{parameters.file}: {parameters.at}: " if parameters is not None else ""
         raise InputError(f"{where}{error}") from None
+    except (Exception, SystemExit) as error:
+        raise InputError(
+            f"making {made_by.__name__} raises {type(error).__name__}: {error}; mend it"
+        ) from None
     return subject
 
 
 def _read(place: Place, hint: Any) -> object:
     kinds = typing.get_args(hint) if isinstance(hint, types.UnionType) else (hint,)
     if Fraction in kinds:
-        return place.number()
+        return _moderate(place)
     if bool in kinds:
         return place.flag()
     if int in kinds:
-        return place.integer()
+        return place.integer(-(10**6), 10**6)
     return place.text()
+
+
+def _moderate(place: Place) -> Fraction:
+    """Return a number that floating point can work with on the simulation's side."""
+    value = place.number()
+    if value and not Fraction(1, 10**15) <= abs(value) <= 10**15:
+        raise place.wrong("a parameter this large or small", "use magnitudes from 1e-15 to 1e15")
+    return value
 
 
 def _fields(made_by: type) -> list[tuple[dataclasses.Field[Any], Any]]:

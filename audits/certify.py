@@ -1,6 +1,7 @@
 """Claim → proof → evidence → audit → verdict → certificate."""
 
 import hashlib
+import json
 import platform
 import sys
 from collections.abc import Callable
@@ -15,6 +16,7 @@ import dpaccount
 from audits import catalogue
 from audits.attack import Outcome, attack, targets
 from audits.evidence import Evidence, Suspect, describe, digest_of_files, gather
+from dpaccount import checker
 from dpaccount.claim import Claim
 from dpaccount.derivation import point, write
 from dpaccount.errors import InputError, RuleError
@@ -23,6 +25,7 @@ from dpaccount.kernel import Theorem
 from dpaccount.witness import lower_end
 from mechanisms.subject import Subject
 
+MAX_NUMBERS = 5_000_000  #: of one made-up dataset
 EXAMPLES = 200  #: Hypothesis examples for every hypothesis of a proof
 
 HAZARDS = (
@@ -70,19 +73,52 @@ def certify(
     outcome: Outcome | None = None
     if theorem is not None:
         progress("property tests of the hypotheses")
+        roomy(subject)
         files = [catalogue.source_file(type(subject))]
         evidence, suspect = gather(subject, theorem, examples=EXAMPLES, seed=claim.audit.seed, files=files)
         progress("audit")
         false = any(entry.status == "refuted" for entry in evidence)
         outcome = _audit(claim, subject, theorem, suspect, effort, short=false)
-    return _certificate(claim, subject, theorem, reason, evidence, outcome, effort), theorem
+    certificate = _certificate(claim, subject, theorem, reason, evidence, outcome, effort)
+    refusal = None if theorem is None else refused_by_checker(certificate)
+    if refusal is None:
+        return certificate, theorem
+    # what the checker cannot confirm is not proved, whatever the kernel says
+    reason = f"the independent checker does not confirm it ({refusal})"
+    return _certificate(claim, subject, None, reason, [], None, effort), None
+
+
+def roomy(subject: Subject) -> None:
+    """Refuse domains that made-up data would not fit into memory for."""
+    try:
+        domain = subject.domain()
+    except (Exception, SystemExit) as error:
+        raise InputError(f"the subject's domain raises {type(error).__name__}: {error}; mend it") from None
+    if domain.rows * len(domain.low) > MAX_NUMBERS:
+        raise InputError(f"{domain.rows} rows of {len(domain.low)} numbers are too many to test; use fewer")
+
+
+def refused_by_checker(certificate: dict[str, Any]) -> str | None:
+    """Return why the stand-alone checker would reject this certificate, or None."""
+    try:
+        checker.check(json.dumps(seal(certificate)).encode())
+    except (checker.Rejected, checker.Unreadable) as why:
+        return str(why)
+    return None
 
 
 def _proof(claim: Claim, subject: Subject) -> tuple[Theorem | None, str | None]:
     try:
-        return subject.proof(claim.guarantee.delta), None
+        theorem = subject.proof(claim.guarantee.delta)
     except RuleError as error:
         return None, str(error)
+    except InputError:
+        raise
+    except (Exception, SystemExit) as error:  # a subject of the user's own may raise anything
+        return None, f"its proof raises {type(error).__name__}: {error}"
+    if not isinstance(theorem, Theorem):
+        return None, f"its proof gives {type(theorem).__name__}, not a Theorem"
+    return theorem, None
 
 
 def trials_of(claim: Claim, effort: Effort, *, short: bool) -> int:
@@ -232,6 +268,12 @@ def _audit_json(claim: Claim, outcome: Outcome, effort: Effort) -> dict[str, Any
 def hazards(claim: Claim, subject: Subject) -> list[str]:
     """Return what a reader must know beside the verdict."""
     found = list(HAZARDS)
+    if claim.data_file is not None:
+        found.append("The reader of the data file is trusted to take every row by itself.")
+    if claim.public_data:
+        found.append(
+            "The claim says that its data are public; figures in `evaluation` read them without noise."
+        )
     if claim.guarantee.delta > Fraction(1, 100_000):
         found.append(
             f"delta = {shown(claim.guarantee.delta)} is large: publishing each record in the clear with that"

@@ -10,6 +10,7 @@ from collections.abc import Hashable
 from dataclasses import dataclass, field
 
 import numpy as np
+from numpy.typing import NDArray
 
 from dpaccount.derivation import leaves
 from dpaccount.kernel import Theorem
@@ -91,25 +92,32 @@ def replay(subject: Subject, data: Rows, run: Run, coins: int) -> Run:
 
 
 def differing(run: Run, other: Run, unit: int) -> str | None:
-    """Return what others than `unit` (1-based; 0: everyone looks) can tell two views apart by, or None."""
+    """Return what others than `unit` (1-based; 0: everyone looks) can tell two views apart by, or None.
+
+    Arrays are compared bit for bit, with type and shape: a sign of zero is seen too.
+    """
     if run.view.own.keys() != other.view.own.keys() or run.view.public.keys() != other.view.public.keys():
         return "the views have different parts"
     for name, shown in run.view.public.items():
-        if not np.array_equal(shown, other.view.public[name], equal_nan=shown.dtype.kind == "f"):
+        if not _identical(shown, other.view.public[name]):
             return f"the public {name} differs"
     for name, whole in run.view.own.items():
         against = other.view.own[name]
         removed = unit > 0 and len(whole) == len(against) + 1  # add-remove: no row on the right
         shown = np.delete(whole, unit - 1, axis=0) if removed else whole
-        if shown.shape != against.shape:
-            return f"{name} has another shape"
-        changed = [i + 1 for i in np.flatnonzero((shown != against).reshape(len(shown), -1).any(axis=1))]
+        if (shown.shape, shown.dtype) != (against.shape, against.dtype):
+            return f"{name} has another shape or type"
+        changed = [i + 1 for i in range(len(shown)) if not _identical(shown[i], against[i])]
         if removed and changed:
             return f"{name} of another unit differs, although only unit {unit} was removed"
-        if any(person != unit for person in changed):
-            first = next(person for person in changed if person != unit)
-            return f"{name} of unit {first} differs, although only unit {unit} changed"
+        strangers = [person for person in changed if person != unit]
+        if strangers:
+            return f"{name} of unit {strangers[0]} differs, although only unit {unit or 'one'} changed"
     return None
+
+
+def _identical(a: NDArray[np.generic] | np.generic, b: NDArray[np.generic] | np.generic) -> bool:
+    return (a.shape, a.dtype) == (b.shape, b.dtype) and a.tobytes() == b.tobytes()
 
 
 @dataclass(frozen=True)

@@ -4,8 +4,10 @@ Exit codes: 0 done and it holds, 1 it does not hold, 2 the request is wrong, 3 n
 """
 
 import json
+import os
 import sys
 from collections.abc import Callable
+from contextlib import redirect_stdout
 from fractions import Fraction
 from pathlib import Path
 from typing import Annotated, Any
@@ -14,7 +16,7 @@ from cyclopts import App, CycloptsError, Parameter
 
 import dpaccount
 from dpaccount.errors import DpaccountError, InputError
-from dpaccount.exact import parse_json, read_bytes, read_number
+from dpaccount.exact import MAX_BYTES, parse_json, read_bytes, read_number
 
 VERDICTS = {"CERTIFIED": 0, "REFUTED": 1, "UNPROVEN": 3}
 
@@ -29,6 +31,7 @@ app.command(ledger_app)
 Json = Annotated[
     bool, Parameter(name="--json", negative="", help="Print one JSON document and nothing else.")
 ]
+Source = Annotated[str, Parameter(allow_leading_hyphen=True)]
 Number = Annotated[str | None, Parameter(allow_leading_hyphen=True)]
 
 
@@ -38,7 +41,7 @@ def main(arguments: list[str] | None = None) -> None:
     sys.exit(run(words))
 
 
-def run(words: list[str]) -> int:
+def run(words: list[str]) -> int:  # noqa: PLR0911
     """Run a command; return its exit code."""
     try:
         result = app(words, exit_on_error=False, print_error=False, result_action="return_value")
@@ -48,6 +51,14 @@ def run(words: list[str]) -> int:
         return _failed(str(error), error.exit_code)
     except BrokenPipeError:
         return 1
+    except OSError as error:
+        return _failed(f"{error.strerror or 'the system refused'}; nothing half-written was left", 2)
+    except (OverflowError, MemoryError):
+        return _failed("a number or a size is beyond what can be computed; use a more moderate one", 2)
+    except Exception as error:
+        if "DPACCOUNT_DEBUG" in os.environ:
+            raise
+        return _failed(f"internal error, {type(error).__name__}: {error}; please report it as a defect", 70)
     except KeyboardInterrupt:
         return _failed("interrupted; nothing half-written was left", 130)
     except RecursionError:
@@ -77,12 +88,13 @@ def _required(text: str | None, option: str) -> Fraction:
     return value
 
 
-def _whole(text: str | None, option: str, least: int = 1) -> int | None:
+def _whole(text: str | None, option: str, least: int = 1, most: int | None = None) -> int | None:
     value = _number(text, option)
     if value is None:
         return None
-    if value.denominator != 1 or value < least:
-        raise InputError(f"{option} is {text}; a whole number of at least {least} belongs here")
+    if value.denominator != 1 or value < least or (most is not None and value > most):
+        limits = f"of at least {least}" if most is None else f"from {least} to {most}"
+        raise InputError(f"{option} is {text}; a whole number {limits} belongs here")
     return int(value)
 
 
@@ -96,7 +108,12 @@ def _say(message: str) -> None:
 
 
 def _source(name: str) -> bytes:
-    return sys.stdin.buffer.read() if name == "-" else read_bytes(Path(name))
+    if name != "-":
+        return read_bytes(Path(name))
+    raw = sys.stdin.buffer.read(MAX_BYTES + 1)
+    if len(raw) > MAX_BYTES:
+        raise InputError(f"standard input: more than {MAX_BYTES} bytes; inputs are at most that long")
+    return raw
 
 
 def _lines(answer: Any) -> str:
@@ -121,7 +138,7 @@ def _short(value: Any) -> str:
 
 @app.command
 def account(
-    events: str,
+    events: Source,
     *,
     delta: Number = None,
     epsilon: Number = None,
@@ -168,7 +185,7 @@ def ledger_init(
 @ledger_app.command(name="charge")
 def ledger_charge(
     url: str,
-    events: str,
+    events: Source,
     *,
     key: str | None = None,
     dry_run: Annotated[bool, Parameter(negative="")] = False,
@@ -255,13 +272,14 @@ def certify(
     if certificate is None:
         if due is not None:
             release.ready(due)
-        with _progress() as report:
+        with _progress() as report, redirect_stdout(sys.stderr):  # a subject may print
             effort = Effort(quick=quick, jobs=_whole(jobs, "--jobs") or _cores())
             draft, theorem = certified(read, subject, effort, report)
         certificate = seal(draft)
         broken = [] if policy is None else violations(policy, read.guarantee, certificate["verdict"])
         if due is not None and theorem is not None and certificate["verdict"] == "CERTIFIED" and not broken:
-            certificate = release.make(due, theorem, draft)
+            with redirect_stdout(sys.stderr):
+                certificate = release.make(due, theorem, draft)
     path = write_all(certificate, out or Path("certificates") / read.name)
     if reprinted:
         _say("run on this data before: printed again, nothing drawn or charged (--again: a new release)")
@@ -273,8 +291,6 @@ def certify(
 
 
 def _cores() -> int:
-    import os
-
     return min(len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else (os.cpu_count() or 1), 8)
 
 
@@ -360,11 +376,11 @@ def audit(  # noqa: PLR0913
         claim,
         epsilon=_number(epsilon, "--epsilon"),
         delta=_number(delta, "--delta"),
-        trials=_whole(trials, "--trials", 10),
+        trials=_whole(trials, "--trials", 10, 10**7),
         confidence=_number(confidence, "--confidence"),
         seed=_whole(seed, "--seed", 0),
     )
-    with _progress() as report:
+    with _progress() as report, redirect_stdout(sys.stderr):
         answer = audit_answer(
             chosen, jobs=_whole(jobs, "--jobs") or _cores(), allow_code=not no_code, progress=report
         )

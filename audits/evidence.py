@@ -19,8 +19,9 @@ from hypothesis import strategies as st
 
 from audits.channels import Law, ReplayError, Run, differing, distance, laws, record, replay
 from audits.neighbours import Pair, pairs
-from dpaccount.derivation import Hypothesis, hypotheses, leaves, walk
-from dpaccount.kernel import Cover, Shifts, Stable, Theorem, View
+from dpaccount.derivation import Hypothesis, hypotheses, leaves, walk, write
+from dpaccount.errors import InputError
+from dpaccount.kernel import Cover, Covered, Private, Shifts, Stable, Theorem, View
 from dpaccount.ledger.receipt import rehearse
 from dpaccount.noise import Rehearsal
 from mechanisms.subject import Subject
@@ -28,9 +29,14 @@ from mechanisms.subject import Subject
 
 @dataclass(frozen=True)
 class Evidence:
-    """What was found about one hypothesis; `status` is ``tested`` or ``refuted``."""
+    """What was found about one hypothesis; `status` is ``tested``, ``refuted`` or ``untested``.
+
+    `step` is the digest of the hypothesis in the written derivation.  A hypothesis is untested where
+    no test is known, or where nothing ever moved although something may: that tested nothing.
+    """
 
     hypothesis: Hypothesis
+    step: str
     bound: str
     relation: str
     status: str
@@ -44,6 +50,7 @@ class Evidence:
         return {
             "rule": self.hypothesis.rule,
             "query": self.hypothesis.query,
+            "step": self.step,
             "value": self.bound,
             "relation": self.relation,
             "status": self.status,
@@ -88,19 +95,39 @@ def gather(
     so that its counterexample shrinks.
     """
     tested = hypotheses(theorem)
+    relation = relation_of(subject, theorem)
     checks = [check_of(theorem, each) for each in tested]
     seen = search(subject, theorem, [check for check, _ in checks], examples=examples, seed=seed)
     source = digest_of_files(files)
+    steps = [step["digest"] for step in write(theorem) if step["rule"].startswith("assume_")]
     found = []
     for index, (each, (check, bound)) in enumerate(zip(tested, checks, strict=True)):
-        failing = seen.failing[index]
+        failing, worst = seen.failing[index], seen.worst[index]
         if failing is not None:
             alone = search(subject, theorem, [check], examples=examples, seed=seed, shrink=True)
             failing = alone.failing[0] or failing
-        status = "refuted" if failing is not None else "tested" if check is not untested else "untested"
-        worst = str(seen.worst[index])
-        found.append(Evidence(each, bound, subject.relation, status, seen.count, worst, failing, source))
+        idle = check is untested or (worst == 0 and each.rule != "assume_view" and _may_move(theorem, each))
+        status = "refuted" if failing is not None else "untested" if idle else "tested"
+        found.append(
+            Evidence(each, steps[index], bound, relation, status, seen.count, str(worst), failing, source)
+        )
     return found, seen.suspect()
+
+
+def relation_of(subject: Subject, theorem: Theorem) -> str:
+    """Return the relation that a theorem is about; the subject must say the same."""
+    fact = theorem.conclusion
+    if not isinstance(fact, Private) or fact.relation != subject.relation:
+        raise InputError(f"the proof is about {fact}, the subject says {subject.relation}; make them agree")
+    return fact.relation
+
+
+def _may_move(theorem: Theorem, tested: Hypothesis) -> bool:
+    """Say whether the declared bound of a query is above 0."""
+    facts = [part.conclusion for part in walk(theorem)]
+    bounds = [f.bound > 0 for f in facts if isinstance(f, Stable) and f.query == tested.query]
+    shifts = [any(f.shifts) for f in facts if isinstance(f, Shifts) and f.query == tested.query]
+    return any(bounds + shifts)
 
 
 def digest_of_files(files: list[Path]) -> str:
@@ -185,7 +212,7 @@ def examine(
         return [check(run, other, pair.unit) for check in checks], distance(run, other, noise)
     except ReplayError as error:
         wrong = str(error)
-    except Exception as error:  # whatever the subject raises, a person would see it
+    except (Exception, SystemExit) as error:  # whatever the subject raises, a person would see it
         wrong = f"{type(error).__name__}: {error}"
     return [Finding(Fraction(0), wrong) for _ in checks], 0.0
 
@@ -218,7 +245,7 @@ def check_of(theorem: Theorem, tested: Hypothesis) -> tuple[Check, str]:
         case "assume_view":
             return _view_check(theorem, tested.query)
         case "assume_covers" | "assume_tree" if keys:
-            return _covers_check(tested, keys), "only covering releases move"
+            return _covers_check(tested, theorem, keys), "only covering releases move"
         case "assume_points" | "assume_clipped" | "assume_ball" | "assume_rank_one" if keys:
             return _movement_check(theorem, tested.query, keys, grid)
         case _:
@@ -232,8 +259,7 @@ def untested(run: Run, other: Run, unit: int) -> Finding:
 
 def _view_check(theorem: Theorem, query: str) -> tuple[Check, str]:
     """Return the check of what is shown: in the central model the world sees each person's part too."""
-    rules = {part.rule for part in walk(theorem) if View(query) in [p.conclusion for p in part.premises]}
-    everyone = "post_process" in rules
+    everyone = View(query, "everyone") in [part.conclusion for part in walk(theorem)]
 
     def check(run: Run, other: Run, unit: int) -> Finding:
         return Finding(Fraction(0), differing(run, other, 0 if everyone else unit))
@@ -260,32 +286,38 @@ def _moves(run: Run, other: Run, keys: set[str]) -> dict[tuple[str, object], lis
     }
 
 
-def _covers_check(tested: Hypothesis, keys: set[str]) -> Check:
+def _covers_check(tested: Hypothesis, theorem: Theorem, keys: set[str]) -> Check:
     statement = tested.statement
+    declared = next(part.conclusion for part in walk(theorem) if part.witness is statement)
+    if not isinstance(declared, Covered):
+        raise InputError(f"{tested.rule} declares no covers")
 
-    def cover_of(part: Any) -> Cover:
+    def cover_of(part: Any) -> Cover | None:
         if tested.rule == "assume_covers":
-            first, last = statement["covers"][part]
-        else:  # nodes are named (level, index)
-            first, last = part[1] * 2 ** part[0] + 1, (part[1] + 1) * 2 ** part[0]
-        return first, last
-
-    releases = len(statement["covers"]) if tested.rule == "assume_covers" else None
+            known = type(part) is int and 0 <= part < declared.releases
+            return tuple(statement["covers"][part]) if known else None
+        level, index = part if isinstance(part, tuple) and len(part) == 2 else (None, None)  # (level, index)
+        if type(level) is not int or type(index) is not int or level < 0 or index < 0:
+            return None
+        first, last = index * 2**level + 1, (index + 1) * 2**level
+        return (first, last) if last <= statement["rounds"] else None
 
     def check(run: Run, other: Run, unit: int) -> Finding:
-        moves = _moves(run, other, keys)
         most = Fraction(0)
-        if releases is not None and len(moves) > releases:
-            return Finding(most, f"{tested.query} is released {len(moves)} times, declared {releases}")
-        for (key, part), move in moves.items():
-            size = Fraction(sum(v * v for v in move))
-            most = max(most, size)
-            first, last = cover_of(part)
-            if size and not first <= unit <= last:
-                return Finding(
-                    size,
-                    f"{key}, part {part}, covers [{first}, {last}] but moves by {move[:8]} with unit {unit}",
-                )
+        for key in keys:
+            moves = _moves(run, other, {key})
+            moving = 0
+            for (_, part), move in moves.items():
+                size = Fraction(sum(v * v for v in move))
+                most, moving = max(most, size), moving + (size > 0)
+                cover = cover_of(part)
+                if cover is None:
+                    return Finding(size, f"{key} has a release {part!r} that was not declared")
+                if size and not cover[0] <= unit <= cover[1]:
+                    what = f"{key}, part {part}, covers {list(cover)} but moves by {move[:8]}"
+                    return Finding(size, f"{what} with unit {unit}")
+            if moving > declared.most:
+                return Finding(most, f"{key}: unit {unit} is in {moving} releases, declared {declared.most}")
         return Finding(most, None)
 
     return check

@@ -119,11 +119,15 @@ def _release(due: Release, view: View, entry: int) -> dict[str, object]:
         "report": subject.report(view),
         "ledger_entry": entry,
         "noise": "secure",
-        "evaluation": {
-            "note": EVALUATION,
-            **subject.evaluate(due.data, view, due.claim.audit.seed),
-        },
+        "evaluation": _evaluation(due, subject, view),
     }
+
+
+def _evaluation(due: Release, subject: OnFiles, view: View) -> dict[str, object] | None:
+    """Read the data without noise only where the claim says that they are public."""
+    if not due.claim.public_data:
+        return None
+    return {"note": EVALUATION, **subject.evaluate(due.data, view, due.claim.audit.seed)}
 
 
 def _ledger(due: Release) -> Ledger:

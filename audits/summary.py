@@ -26,10 +26,10 @@ def _parts(certificate: dict[str, Any]) -> list[tuple[str, str]]:
     if certificate["release"] is not None:
         report = certificate["release"]["report"].items()
         parts.append(("released", ", ".join(f"{_words(key)} {_value(value)}" for key, value in report)))
-        evaluation = dict(certificate["release"]["evaluation"])
-        note = evaluation.pop("note")
+        evaluation = dict(certificate["release"]["evaluation"] or {})
+        note = evaluation.pop("note", None)
         figures = ", ".join(f"{_words(key)} {_value(value)}" for key, value in evaluation.items())
-        parts.append(("beside", f"{figures} ({note})"))
+        parts += [("beside", f"{figures} ({note})")] if note else []
     return parts
 
 
@@ -37,6 +37,9 @@ def _evidence(entries: list[dict[str, Any]]) -> list[tuple[str, str]]:
     failed = [entry for entry in entries if entry["status"] == "refuted"]
     if failed:
         return [("false", f"{e['rule']} of {e['query']}: {e['counterexample']['wrong']}") for e in failed]
+    idle = [entry for entry in entries if entry["status"] == "untested"]
+    if idle:
+        return [("untested", f"{e['rule']} of {e['query']} ({e['value']})") for e in idle]
     if not entries:
         return []
     examples = sum(entry["examples"] for entry in entries)

@@ -90,7 +90,7 @@ class JdpGpUcb:
         person = assume_rank_one("statistics", HALF, REPLACE_ONE, "movement")
         node = symmetric_gaussian(linear(person), self.sigma**2, STEP, "node")
         whole = nodes(node, assume_tree("statistics", self.rounds - 1, "movement"))
-        return billboard(approximate(whole, delta), assume_view("jdp-gp-ucb", "replay"))
+        return billboard(approximate(whole, delta), assume_view("jdp-gp-ucb", "others", "replay"))
 
     def play(self, data: Rows, noise: Noise, coins: int) -> View:
         """Serve every person once, in order; a person sees their own action only."""

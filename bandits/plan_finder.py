@@ -42,6 +42,7 @@ _DISTANCE = insurance.SHARES[:, None] - insurance.SHARES[None, :]
 _PRIOR = 0.15**2 + 0.1**2 * np.exp(-(_DISTANCE**2) / (2 * 0.35**2))
 PRIOR_PRECISION = np.linalg.inv(_PRIOR)
 
+MAX_SLOTS, MAX_BATCHES = 200_000, 512
 SCHEDULES = ("tree", "phases")
 SIGMA = {"tree": Fraction(541, 32), "phases": Fraction(271, 32)}
 WIDTH = {"tree": Fraction(3, 10), "phases": Fraction(1)}
@@ -82,6 +83,8 @@ class PlanFinder:
             raise InputError(f"reward is {self.reward!r}; known: {', '.join(insurance.REWARDS)}")
         if min(self.noise, self.report_sigma) <= 0:
             raise InputError("sigma and report_sigma must be above 0")
+        if self.slots > MAX_SLOTS or self.plan[1] > MAX_BATCHES:
+            raise InputError(f"at most {MAX_SLOTS} slots and {MAX_BATCHES} batches")
         if self.plan[0] < 1 or self.plan[1] < 1 or self.plan[0] * self.plan[1] >= self.slots:
             size, number = self.plan
             raise InputError(
@@ -146,7 +149,7 @@ class PlanFinder:
             assume_covers("report-card", [self.last()], "movement"),
         )
         both = parallel(approximate(learning, delta), approximate(measuring, delta))
-        return billboard(both, assume_view("plan-finder", "replay"))
+        return billboard(both, assume_view("plan-finder", "others", "replay"))
 
     # -------------------------------------------------------------- the run
 

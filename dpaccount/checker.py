@@ -39,8 +39,12 @@ from typing import Any
 
 MAX_BYTES = 64 * 2**20
 MAX_DEPTH = 64
-MAX_DIGITS = 2000  # working digits before a comparison is given up
-MAX_CELLS = 400_000  # lattice cells before a sum is out of reach
+MAX_DIGITS = 480  # working digits before a comparison is given up
+MAX_CELLS = 120_000  # lattice cells before a sum is out of reach
+SURROGATE = re.compile("[\ud800-\udfff]")
+MAX_STEPS = 300
+MAX_RUNS = 10**7
+MAX_WORK = 40_000  # enclosures of functions in one document: about ten seconds
 MAX_TEXT = 1000  # characters of one exact number
 
 
@@ -101,12 +105,20 @@ class Interval:
         ends = [(x, y) for x in a for y in b]
         return min(self.down.divide(x, y) for x, y in ends), max(self.up.divide(x, y) for x, y in ends)
 
+    work = 0  # of the document at hand
+
+    def _charge(self) -> None:
+        Interval.work += 1 + self.digits // 100
+        ensure(Interval.work <= MAX_WORK, "the document asks for more arithmetic than this checker does")
+
     def exp(self, a: "Pair") -> "Pair":
         """Enclose e^a."""
+        self._charge()
         return self.down.next_minus(self.down.exp(a[0])), self.up.next_plus(self.up.exp(a[1]))
 
     def ln(self, a: "Pair") -> "Pair":
         """Enclose ln a for a above 0."""
+        self._charge()
         ensure(a[0] > 0, "the logarithm of what may be zero")
         return self.down.next_minus(self.down.ln(a[0])), self.up.next_plus(self.up.ln(a[1]))
 
@@ -145,6 +157,7 @@ def pi(digits: int) -> Fraction:
 
 def upper_tail(i: Interval, x: Pair) -> Pair:
     """Enclose P(N(0,1) > x), which falls with x."""
+    Interval.work += i.digits
     return _upper_tail_at(i, x[1])[0], _upper_tail_at(i, x[0])[1]
 
 
@@ -432,10 +445,7 @@ def hypothesis(rule: str, given: dict[str, Any]) -> list[Any]:
         case "assume_points":
             keys(given, "query", "points", "relation", "because")
             points = given["points"]
-            ensure(
-                isinstance(points, list) and 0 < len(points) <= 4096,
-                "points should be a list of 1 to 4096 vectors",
-            )
+            ensure(isinstance(points, list) and 0 < len(points) <= 256, "points: 1 to 256 vectors are read")
             for point in points:
                 whole = (
                     isinstance(point, list)
@@ -443,7 +453,7 @@ def hypothesis(rule: str, given: dict[str, Any]) -> list[Any]:
                     and all(type(v) is int and abs(v) < 2**64 for v in point)
                 )
                 ensure(whole, "a point should be a vector of integers")
-            ensure(len({len(p) for p in points}) == 1, "points should have one dimension")
+            ensure({len(p) for p in points} <= {min(len(points[0]), 64)}, "points: one dimension, at most 64")
             ensure(
                 points == sorted(points) and len({tuple(p) for p in points}) == len(points),
                 "points should be sorted, once each",
@@ -469,10 +479,19 @@ def hypothesis(rule: str, given: dict[str, Any]) -> list[Any]:
             keys(given, "query", "rounds", "because")
             rounds = integer(given["rounds"])
             ones = bin(rounds).count("1")
-            return ["Covered", text(given["query"]), 2 * rounds - ones, len(bin(rounds)) - 2, [1, rounds]]
+            levels = len(bin(rounds)) - 2
+            return [
+                "Covered",
+                text(given["query"]),
+                2 * rounds - ones,
+                levels,
+                2 ** (levels - 1),
+                [1, rounds],
+            ]
         case "assume_view":
-            keys(given, "query", "because")
-            return ["View", text(given["query"])]
+            keys(given, "query", "audience", "because")
+            ensure(given["audience"] in ("everyone", "others"), "the audience is everyone or others")
+            return ["View", text(given["query"]), given["audience"]]
         case "assume_rare":
             keys(given, "query", "kind", "probability", "because")
             ensure(given["kind"] in ("event", "distance"), "the kind is event or distance")
@@ -490,12 +509,12 @@ def hypothesis(rule: str, given: dict[str, Any]) -> list[Any]:
             curve = [given["measure"], *given["budget"]]
             return ["Private", text(given["query"]), curve, relation_of(given["relation"]), "central", None]
         case _:
-            raise Rejected(f"unknown rule {rule!r}")
+            raise Rejected(f"unknown rule {_brief(rule)}")
     return ["Contribution", text(given["query"]), *set_of, relation_of(given["relation"])]
 
 
 def covering(covers: object) -> list[Any]:
-    """Return [releases, most on one unit, hull] of a list of [first, last]."""
+    """Return [releases, most on one unit, widest, hull] of a list of [first, last]."""
     if not isinstance(covers, list) or not covers:
         raise Rejected("covers should be a list of [first, last]")
     change: dict[int, int] = {}
@@ -506,7 +525,8 @@ def covering(covers: object) -> list[Any]:
         change[first] = change.get(first, 0) + 1
         change[last + 1] = change.get(last + 1, 0) - 1
     most = max(accumulate(change[unit] for unit in sorted(change)))
-    return [len(covers), most, [min(c[0] for c in covers), max(c[1] for c in covers)]]
+    widest = max(last - first + 1 for first, last in covers)
+    return [len(covers), most, widest, [min(c[0] for c in covers), max(c[1] for c in covers)]]
 
 
 def sensitivity(rule: str, found: list[Any]) -> list[Any]:
@@ -599,7 +619,7 @@ def rebuilt(curve: list[Any], amounts: list[Fraction]) -> list[Any]:
 def composition(rule: str, found: list[Any]) -> list[Any]:
     """Infer what several releases give together."""
     if rule == "nodes":
-        [[_, subject, curve, relation, observer, _], [_, query, _, most, units]] = premises(
+        [[_, subject, curve, relation, observer, _], [_, query, _, most, _, units]] = premises(
             found, "Private", "Covered"
         )
         ensure(query == subject, f"the covers are of {query!r}, the leaf is of {subject!r}")
@@ -672,12 +692,18 @@ def despite(found: list[Any], given: dict[str, Any]) -> list[Any]:
 
 
 def observer_of(rule: str, found: list[Any]) -> list[Any]:
-    """Infer who sees what after post-processing, the billboard rule, or a local message."""
-    [[_, _, curve, relation, observer, units], [_, shown]] = premises(found, "Private", "View")
-    ensure(observer == "central", f"needed a central statement, found {observer}")
+    """Infer who sees what after post-processing, the billboard rule, or local messages."""
     if rule == "local":
-        ensure(relation == "replace-one", "a local message has one record, which is replaced")
-    seen = {"post_process": "central", "billboard": "joint", "local": "local"}[rule]
+        whole = composition("nodes", found)
+        ensure(found[1][4] == 1, "a message reads one unit only")
+        ensure(whole[3] == "replace-one", "a message has one record, which is replaced")
+        return [*whole[:4], "local", whole[5]]
+    [[_, _, curve, relation, observer, units], [_, shown, audience]] = premises(found, "Private", "View")
+    needed = "local" if rule == "local_view" else "central"
+    ensure(observer == needed, f"needed a {needed} statement, found {observer}")
+    wanted = {"post_process": "everyone", "billboard": "others"}.get(rule, audience)
+    ensure(audience == wanted, f"needed what is shown to {wanted}, found {audience}")
+    seen = {"post_process": "central", "billboard": "joint", "local_view": "local"}[rule]
     return ["Private", shown, curve, relation, seen, units]
 
 
@@ -794,12 +820,12 @@ def infer(rule: str, found: list[Any], given: dict[str, Any]) -> list[Any]:  # n
     if rule in ("compose", "nodes", "parallel", "mixture"):
         keys(given)
         return composition(rule, found)
-    if rule in ("post_process", "billboard", "local"):
+    if rule in ("post_process", "billboard", "local", "local_view"):
         keys(given)
         return observer_of(rule, found)
     if rule in ("to_pure", "to_renyi", "to_zcdp", "to_gdp", "to_approximate"):
         return conversion(rule, found, given)
-    raise Rejected(f"unknown rule {rule!r}")
+    raise Rejected(f"unknown rule {_brief(rule)}")
 
 
 # ------------------------------------------------------------------ derivations
@@ -818,8 +844,9 @@ def digest(value: object) -> str:
 
 def check_derivation(steps: object) -> list[list[Any]]:
     """Infer every step again; return the conclusions, or reject naming the first step that fails."""
-    if not isinstance(steps, list) or not steps:
-        raise Rejected("the derivation should be a list of steps")
+    if not isinstance(steps, list) or not 0 < len(steps) <= MAX_STEPS:
+        raise Rejected(f"the derivation should be a list of 1 to {MAX_STEPS} steps")
+    Interval.work = 0
     facts: list[list[Any]] = []
     for index, step in enumerate(steps):
         name = step.get("rule") if isinstance(step, dict) else None
@@ -837,15 +864,18 @@ def check_derivation(steps: object) -> list[list[Any]]:
             chained = {**body, "from": [steps[k]["digest"] for k in before]}
             ensure(step["digest"] == digest(chained), "its digest does not match")
         except Rejected as why:
-            raise Rejected(f"step {index} ({name}): {why}") from None
+            raise Rejected(f"step {index} ({_brief(name)}): {why}") from None
         except (ArithmeticError, ValueError, TypeError, KeyError, IndexError, RecursionError) as why:
-            raise Rejected(f"step {index} ({name}): {type(why).__name__} while inferring it") from None
+            raise Rejected(
+                f"step {index} ({_brief(name)}): {type(why).__name__} while inferring it"
+            ) from None
         facts.append(gives)
     return facts
 
 
 def _brief(value: object) -> str:
-    form = canonical(value).decode("utf-8", "replace")
+    form = json.dumps(value, sort_keys=True, separators=(",", ":"))  # ASCII: nothing reaches a terminal raw
+    form = form[1:-1] if isinstance(value, str) else form
     return form if len(form) <= 200 else form[:197] + "..."
 
 
@@ -874,20 +904,34 @@ def exact_of(value: object, name: str) -> Fraction | None:
     return Fraction(written)
 
 
-FIELDS = (
-    *("schema", "verdict", "refutes", "claim", "subject", "guarantee", "proved", "sensitivity", "audit"),
-    *("releasable", "hazards", "environment", "created", "digest", "signature"),
-)
+FIELDS: dict[str, tuple[type, ...]] = {
+    **dict.fromkeys(("schema", "verdict", "created", "digest"), (str,)),
+    **dict.fromkeys(("claim", "subject", "guarantee", "proved", "environment"), (dict,)),
+    **dict.fromkeys(("sensitivity", "hazards"), (list,)),
+    **dict.fromkeys(("audit", "release"), (dict, type(None))),
+    **{"refutes": (str, type(None)), "signature": (str, dict, type(None)), "releasable": (bool,)},
+}
 
 
 def check_certificate(document: dict[str, Any], at: date | None) -> None:
     """Verify digest, derivation and verdict of a certificate, or reject."""
-    missing = [name for name in FIELDS if name not in document]
-    ensure(not missing, f"the certificate lacks {', '.join(missing)}")
+    keys(document, *FIELDS)
+    for name, kinds in FIELDS.items():
+        ensure(isinstance(document[name], kinds), f"{name} has the wrong shape")
     body = {name: value for name, value in document.items() if name not in ("digest", "signature")}
     ensure(document["digest"] == digest(body), "the certificate's digest does not match its content")
     claim, proved = document["claim"], document["proved"]
     ensure(document["guarantee"] == {"delta": 0, **claim["guarantee"]}, "guarantee differs from the claim's")
+    check_subject(document)
+    release = document["release"]
+    ensure(
+        release is None or (document["verdict"] == "CERTIFIED" and release["noise"] == "secure"),
+        "a release goes with secure noise and a certified claim",
+    )
+    ensure(
+        document["verdict"] == "CERTIFIED" or not document["releasable"],
+        "only a certified claim is releasable",
+    )
     if at is not None:
         until = claim.get("governance", {}).get("valid_until")
         ensure(until is None or at <= date.fromisoformat(text(until)[:10]), f"it was valid until {until}")
@@ -904,6 +948,21 @@ def check_certificate(document: dict[str, Any], at: date | None) -> None:
     ensure((document["refutes"] is not None) == refuted, "refutes does not go with the verdict")
 
 
+def check_subject(document: dict[str, Any]) -> None:
+    """Verify that claim, subject and parameters speak of the same thing."""
+    subject, asked = document["subject"], document["claim"]["subject"]
+    use = text(asked["use"])
+    ensure(subject["use"] == use, "the subject is not the claim's")
+    module, colon, _ = use.partition(":")
+    name = module.rpartition(".")[2].replace("_", "-") if colon else use
+    ensure(subject["name"] == name, f"the subject's name should be {name!r}")
+    for key, value in asked.get("parameters", {}).items():
+        held = subject["parameters"].get(key)
+        exact = type(value) in (int, float)
+        same = exact_of(held, key) == exact_of(value, key) if exact else str(held) == str(value)
+        ensure(same, f"the parameter {_brief(key)} is not the claim's")
+
+
 def follows(document: dict[str, Any], final: list[Any] | None) -> str | None:
     """Return why the claim is not proved by the derivation and its evidence, or None if it is."""
     promise, proved = document["guarantee"], document["proved"]
@@ -913,77 +972,114 @@ def follows(document: dict[str, Any], final: list[Any] | None) -> str | None:
     ensure(final[0] == "Private", "the last step is not a statement about privacy")
     subject, curve, relation, observer = final[1:5]
     ensure(curve[0] == "approximate", f"the last step should give (epsilon, delta), it gives {curve[0]}")
-    ensure(subject == document["subject"]["name"], f"the derivation is about {subject!r}")
+    ensure(subject == document["subject"]["name"], f"the derivation is about {_brief(subject)}")
     epsilon, delta = number(curve[1]), number(curve[2])
     upper = exact_of(proved["epsilon"]["upper"], "proved.epsilon.upper")
     ensure(upper is None or upper >= epsilon, "proved.epsilon.upper is below what the derivation proves")
     if proved["epsilon"]["lower"] is not None:
         lower = exact_of(proved["epsilon"]["lower"], "proved.epsilon.lower")
-        ensure(
-            lower is not None and lower <= epsilon, "proved.epsilon.lower is above what the derivation proves"
-        )
+        ensure(lower is not None and lower <= epsilon, "proved.epsilon.lower is above the proved one")
     ensure(exact_of(proved["delta"], "proved.delta") == delta, "proved.delta is not the derivation's")
     if relation != promise["relation"]:
         return f"the derivation is for {relation}"
     if observer != promise["model"]:
         return f"the derivation is for the {observer} model"
-    wanted, allowed = (
-        exact_of(promise["epsilon"], "guarantee.epsilon"),
-        exact_of(promise["delta"], "guarantee.delta"),
-    )
+    wanted = exact_of(promise["epsilon"], "guarantee.epsilon")
+    allowed = exact_of(promise["delta"], "guarantee.delta")
     if allowed is None or delta > allowed:
         return "the proved delta exceeds the claim's"
     if wanted is not None and (upper is None or upper > wanted):
         return "the proved epsilon exceeds the claim's"
-    return evidence(document)
+    if document["audit"] is None:
+        return "there is no audit"
+    return evidence(document, relation)
 
 
-def evidence(document: dict[str, Any]) -> str | None:
-    """Return which hypothesis of the derivation has no passing evidence, or None."""
-    passed = {
-        (entry["rule"], entry["query"])
-        for entry in document["sensitivity"]
-        if entry["status"] in ("tested", "proved")
-    }
-    for step in reachable(document["proved"]["derivation"]):
-        if step["rule"].startswith("assume_") and (step["rule"], step["with"]["query"]) not in passed:
-            return f"the hypothesis {step['rule']} of {step['with']['query']!r} has no passing evidence"
+def hypotheses_of(document: dict[str, Any]) -> dict[str, dict[str, Any]]:
+    """Return the evidence on every hypothesis of the derivation, by the hypothesis's digest."""
+    steps = document["proved"]["derivation"]
+    assumed = {s["digest"] for s in reachable(steps) if s["rule"].startswith("assume_")} if steps else set()
+    entries = {text(entry["step"]): entry for entry in document["sensitivity"]}
+    ensure(len(entries) == len(document["sensitivity"]), "a hypothesis has evidence twice")
+    ensure(entries.keys() <= assumed, "evidence on a hypothesis that the derivation does not use")
+    for entry in entries.values():
+        failed = entry["counterexample"] is not None
+        ensure(entry["status"] in ("tested", "refuted", "untested"), "an unknown status of evidence")
+        ensure(
+            failed == (entry["status"] == "refuted"),
+            "a counterexample goes with status refuted, and only there",
+        )
+        integer(entry["examples"], 0)
+    return {digest: entries.get(digest, {"status": "missing"}) for digest in assumed}
+
+
+def evidence(document: dict[str, Any], relation: str) -> str | None:
+    """Return why the evidence on the hypotheses is not enough, or None."""
+    for digest, entry in hypotheses_of(document).items():
+        if entry["status"] != "tested" or entry["examples"] < 1:
+            return f"the hypothesis {digest[:15]}… has no passing evidence"
+        if entry["relation"] != relation:
+            return f"the hypothesis {digest[:15]}… was tested for {entry['relation']}"
     return None
 
 
 def refutation(document: dict[str, Any], final: list[Any] | None) -> bool:
     """Say whether the certificate holds a refutation, re-checking the counts of its audits."""
-    false_hypothesis = any(entry["status"] == "refuted" for entry in document["sensitivity"])
-    audit = document["audit"]
-    beyond_claim = beyond_proof = False
-    if audit is not None:
-        for point in audit["points"]:
-            lower = exact_of(point["epsilon_lower"], "audit.epsilon_lower")
-            ensure(lower is not None and lower >= 0, "audit.epsilon_lower should be at least 0")
-            if lower:
-                confirm_counts(point, lower)
-            bound = exact_of(point["limit"], "audit.limit")
-            over = bound is not None and lower is not None and lower > bound
-            beyond_claim |= over and point["of"] == "claim"
-            beyond_proof |= over and point["of"] == "proof"
-        promise = [p for p in audit["points"] if p["of"] == "claim"]
-        same = all(
-            exact_of(p[name], name) == exact_of(document["guarantee"][other], other)
-            for p in promise
-            for name, other in (("limit", "epsilon"), ("delta", "delta"))
-        )
-        ensure(same, "the audit's claim is not the guarantee")
-    kinds = {
-        "claim": beyond_claim,
-        "proof": beyond_proof and final is not None,
-        "hypothesis": false_hypothesis,
-    }
+    false = any(entry["status"] == "refuted" for entry in hypotheses_of(document).values())
+    beaten = audited(document, final) if document["audit"] is not None else set()
+    kinds = {"claim": "claim" in beaten, "proof": "proof" in beaten, "hypothesis": false}
     if document["refutes"] is not None:
-        ensure(
-            kinds.get(document["refutes"], False),
-            f"nothing in the certificate refutes the {document['refutes']}",
-        )
+        ensure(kinds.get(document["refutes"], False), f"nothing refutes the {_brief(document['refutes'])}")
     return any(kinds.values())
+
+
+def audited(document: dict[str, Any], final: list[Any] | None) -> set[str]:
+    """Return which of claim and proof the audit beats, from its counts and within its confidence."""
+    audit, beaten, risk = document["audit"], set(), Fraction(0)
+    ensure([p["of"] for p in audit["points"]].count("claim") == 1, "an audit attacks the claim at one point")
+    for point in audit["points"]:
+        lower, bound = (
+            exact_of(point["epsilon_lower"], "audit.epsilon_lower"),
+            exact_of(point["limit"], "limit"),
+        )
+        ensure(lower is not None and lower >= 0, "audit.epsilon_lower should be at least 0")
+        risk += exact_of(point["risk"], "risk") or 1
+        runs = integer(point["runs"]) + integer(point["other_runs"])
+        ensure(integer(audit["trials"]) >= runs, "the audit counts more runs than it made")
+        if lower:
+            confirm_counts(point, lower)
+        if point["of"] == "claim":
+            promise = document["guarantee"]
+            same = bound == exact_of(promise["epsilon"], "epsilon") and exact_of(
+                point["delta"], "delta"
+            ) == exact_of(promise["delta"], "delta")
+            ensure(same, "the audit's claim is not the guarantee")
+            ensure(
+                lower == exact_of(audit["epsilon_lower"], "epsilon_lower"),
+                "the audit's headline is not its point",
+            )
+        else:
+            ensure(point["of"] == "proof" and final is not None, "a point is of the claim or of the proof")
+            ensure(asserts(document, point), "the proof does not assert the point that is attacked")
+        if bound is not None and lower is not None and lower > bound:
+            beaten.add(point["of"])
+    confidence = exact_of(audit["confidence"], "confidence")
+    ensure(confidence is not None and risk <= 1 - confidence, "the audit's risks exceed its confidence")
+    return beaten
+
+
+def asserts(document: dict[str, Any], point: dict[str, Any]) -> bool:
+    """Say whether a curve that the derivation turns into a point gives this one too."""
+    steps = document["proved"]["derivation"]
+    limit, delta = exact_of(point["limit"], "limit"), exact_of(point["delta"], "delta")
+    if limit is None or delta is None:
+        return False
+    for step in steps:
+        if step["rule"] == "to_approximate":
+            curve = steps[step["from"][0]]["gives"][2]
+            if curve[0] in ("pure", "gdp", "lattice") and implies(curve, limit, delta, {}):
+                return True
+    return False
 
 
 def confirm_counts(point: dict[str, Any], lower: Fraction) -> None:
@@ -994,7 +1090,7 @@ def confirm_counts(point: dict[str, Any], lower: Fraction) -> None:
     """
     hits, runs = integer(point["hits"], 0), integer(point["runs"])
     alarms, others = integer(point["alarms"], 0), integer(point["other_runs"])
-    ensure(hits <= runs and alarms <= others and max(runs, others) <= 10**7, "more hits than runs")
+    ensure(hits <= runs and alarms <= others and max(runs, others) <= MAX_RUNS, "more hits than runs")
     risk, delta = exact_of(point["risk"], "risk"), exact_of(point["delta"], "delta")
     p, q = exact_of(point["power"], "power"), exact_of(point["false_alarm"], "false_alarm")
     if risk is None or delta is None or p is None or q is None:
@@ -1010,13 +1106,29 @@ def confirm_counts(point: dict[str, Any], lower: Fraction) -> None:
     ensure(i.exp(i.of(lower))[1] <= i.of((p - delta) / q)[0], "the audit's lower bound does not follow")
 
 
+def log_factorial(i: Interval, n: int) -> Pair:
+    """Enclose ln n!: exactly multiplied up to 30, then by Stirling's series.
+
+    ln n! = n ln n − n + ½ ln 2πn + 1/(12n) − θ/(360n³) with 0 < θ < 1 (Robbins 1955 for the sign; the
+    terms of the series alternate and enclose).
+    """
+    if n <= 30:
+        return i.ln(i.of(math.factorial(n)))
+    two_pi = (i.of(2 * pi(i.digits))[0], i.of(2 * pi(i.digits) + Fraction(2, 10 ** (i.digits - 1)))[1])
+    main = i.sub(i.mul(i.of(n), i.ln(i.of(n))), i.of(n))
+    main = i.add(main, i.div(i.ln(i.mul(two_pi, i.of(n))), i.of(2)))
+    low, high = Fraction(1, 12 * n) - Fraction(1, 360 * n**3), Fraction(1, 12 * n)
+    return i.add(main, (i.of(low)[0], i.of(high)[1]))
+
+
 def binomial_tail(i: Interval, n: int, p: Fraction, k: int, *, up: bool) -> Pair:
     """Enclose P(Bin(n, p) ≥ k) (`up`) or P(Bin(n, p) ≤ k), 0 < p < 1, on the side away from the mean."""
     if (k <= n * p) if up else (k >= n * p):
         return i.of(0)[0], i.of(1)[1]  # not a tail; 1 always bounds it
     odds = i.of(p / (1 - p) if up else (1 - p) / p)
     logs = i.add(i.mul(i.of(k), i.ln(i.of(p))), i.mul(i.of(n - k), i.ln(i.of(1 - p))))
-    term = i.mul(i.of(math.comb(n, k)), i.exp(logs))
+    choose = i.sub(log_factorial(i, n), i.add(log_factorial(i, k), log_factorial(i, n - k)))
+    term = i.exp(i.add(choose, logs))
     total, steps = term, (range(k, n) if up else range(k, 0, -1))
     for j in steps:
         ratio = i.mul(i.of(Fraction(n - j, j + 1) if up else Fraction(j, n - j + 1)), odds)
@@ -1067,15 +1179,21 @@ def parse(raw: bytes) -> Any:
         raise Unreadable(f"line {why.lineno}, column {why.colno}: {why.msg}") from None
     except RecursionError:
         raise Unreadable(f"nested deeper than {MAX_DEPTH} levels") from None
+    _refuse_deep(value)
+    return value
+
+
+def _refuse_deep(value: object) -> None:
     level, depth = [value], 0
     while level:
         depth += 1
         if depth > MAX_DEPTH + 1:
             raise Unreadable(f"nested deeper than {MAX_DEPTH} levels")
-        level = [
-            m for v in level if isinstance(v, dict | list) for m in (v.values() if isinstance(v, dict) else v)
-        ]
-    return value
+        if any(isinstance(v, str) and not v.isascii() and SURROGATE.search(v) for v in level):
+            raise Unreadable("a string holds an unpaired surrogate")
+        tables = [v for v in level if isinstance(v, dict)]
+        level = [m for v in level if isinstance(v, list) for m in v]
+        level += [m for table in tables for pair in table.items() for m in pair]
 
 
 def check(raw: bytes, at: date | None = None) -> str:

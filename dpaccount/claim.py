@@ -48,6 +48,7 @@ class Claim:
     data_shape: Place | None
     data_file: Path | None
     ledger: str | None
+    public_data: bool  #: the claim says that its data file is public, so that runs on it may be evaluated
     audit: AuditPlan
     written: dict[str, Any]
 
@@ -65,7 +66,7 @@ def claim_at(place: Place, path: Path) -> Claim:
     if NAME.fullmatch(name) is None:
         raise top["name"].wrong(f"the name {name[:70]!r} is not allowed", f"names match {NAME.pattern}")
     subject = top["subject"].table(("use",), ("parameters", "data"))
-    file, ledger = _data(top["data"], path) if "data" in top else (None, None)
+    file, ledger, public = _data(top["data"], path) if "data" in top else (None, None, False)
     if "governance" in top:
         _governance(top["governance"])
     return Claim(
@@ -77,8 +78,9 @@ def claim_at(place: Place, path: Path) -> Claim:
         data_shape=subject.get("data"),
         data_file=file,
         ledger=ledger,
+        public_data=public,
         audit=_audit(top["audit"]) if "audit" in top else AuditPlan(),
-        written=as_written(place.value),
+        written=_without_password(as_written(place.value)),
     )
 
 
@@ -111,14 +113,24 @@ def _audit(place: Place) -> AuditPlan:
     )
 
 
-def _data(place: Place, claim: Path) -> tuple[Path, str]:
-    table = place.table(("file", "ledger"))
+def _data(place: Place, claim: Path) -> tuple[Path, str, bool]:
+    table = place.table(("file", "ledger"), ("public",))
+    public = "public" in table and table["public"].flag()
     file = inside(claim.parent, table["file"])
     url = table["ledger"].text()
     if url.startswith("sqlite:///"):
         written = Place(url.removeprefix("sqlite:///"), place.file, table["ledger"].at, toml=True)
-        return file, f"sqlite:///{inside(claim.parent, written)}"
-    return file, url
+        return file, f"sqlite:///{inside(claim.parent, written)}", public
+    return file, url, public
+
+
+def _without_password(written: dict[str, Any]) -> dict[str, Any]:
+    """Return the claim for a certificate: a password in the ledger's URL is not repeated."""
+    data = written.get("data")
+    if isinstance(data, dict):
+        hidden = re.sub(r"://([^:/@]*):[^@]*@", r"://\1:***@", str(data["ledger"]))
+        return {**written, "data": {**data, "ledger": hidden}}
+    return written
 
 
 def inside(folder: Path, place: Place) -> Path:

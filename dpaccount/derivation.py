@@ -106,14 +106,14 @@ def as_json(fact: Judgement) -> list[Any]:
         case Contribution(query, kind, low, high, points, relation):
             listed = [list(point) for point in points]
             return ["Contribution", query, kind, str(low), str(high), listed, relation]
-        case Covered(query, releases, most, units):
-            return ["Covered", query, releases, most, list(units)]
+        case Covered(query, releases, most, widest, units):
+            return ["Covered", query, releases, most, widest, list(units)]
         case Stable(query, norm, bound, relation):
             return ["Stable", query, norm, str(bound), relation]
         case Shifts(query, shifts, relation):
             return ["Shifts", query, [list(shift) for shift in shifts], relation]
-        case View(query):
-            return ["View", query]
+        case View(query, audience):
+            return ["View", query, audience]
         case Rare(query, kind, probability):
             return ["Rare", query, kind, str(probability)]
         case Private(subject, curve, relation, observer, span):

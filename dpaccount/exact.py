@@ -111,8 +111,8 @@ def shown(value: Fraction) -> str:
     for prime in (2, 5):
         while denominator % prime == 0:
             denominator //= prime
-    if denominator == 1 and len(str(value.numerator)) < MAX_CHARACTERS:
-        digits = value.denominator.bit_length() + len(str(abs(value.numerator)))
+    if denominator == 1:
+        digits = value.denominator.bit_length() + abs(value.numerator).bit_length()
         context = Context(prec=max(digits, 28), Emin=-999999, Emax=999999)
         return str(context.divide(Decimal(value.numerator), Decimal(value.denominator)))
     return str(value)
@@ -210,15 +210,16 @@ def _short(text: str) -> str:
 def read_bytes(path: Path) -> bytes:
     """Return a file's bytes; refuses what is missing, a directory, unreadable or above 64 MB."""
     try:
-        size = path.stat().st_size
-        if size > MAX_BYTES:
-            raise InputError(f"{path}: {size} bytes; input files are at most {MAX_BYTES} bytes")
-        return path.read_bytes()
+        with path.open("rb") as file:
+            raw = file.read(MAX_BYTES + 1)
     except OSError as error:
         reason = error.strerror or "unreadable"
         raise InputError(f"{path}: {reason}; give the path of a readable file") from None
     except ValueError:
         raise InputError(f"{str(path)!r} is not a path; give the path of a readable file") from None
+    if len(raw) > MAX_BYTES:
+        raise InputError(f"{path}: more than {MAX_BYTES} bytes; input files are at most that long")
+    return raw
 
 
 def parse_json(raw: bytes | str, file: str) -> Place:

@@ -55,11 +55,15 @@ class Contribution:
 
 @dataclass(frozen=True)
 class Covered:
-    """`query` is released `releases` times; a unit of `units` is read by at most `most`, others by none."""
+    """`query` is released `releases` times, each reading at most `widest` units.
+
+    A unit of the interval `units` is read by at most `most` releases, others by none.
+    """
 
     query: str
     releases: int
     most: int
+    widest: int
     units: Cover
 
 
@@ -102,12 +106,14 @@ class Private:
 
 @dataclass(frozen=True)
 class View:
-    """What `query` shows to a person is a function of their data, the releases, public values and coins.
+    """What `query` shows to a person is a function of the releases, public values and coins.
 
-    The coins are independent of the noise.
+    For the audience ``others`` it may read the person's own data too: nobody else sees it then.
+    For ``everyone`` it may not.  The coins are independent of the noise.
     """
 
     query: str
+    audience: str
 
 
 @dataclass(frozen=True)
@@ -280,7 +286,8 @@ def assume_covers(query: str, covers: Sequence[Cover], because: str) -> Theorem:
     edges = sorted([(first, 1) for first, _ in spans] + [(last + 1, -1) for _, last in spans])
     most = max(accumulate(change for _, change in edges))
     units = (min(first for first, _ in spans), max(last for _, last in spans))
-    fact = Covered(query, len(spans), most, units)
+    widest = max(last - first + 1 for first, last in spans)
+    fact = Covered(query, len(spans), most, widest, units)
     return proved(rule, fact, query=query, covers=[list(span) for span in spans], because=because)
 
 
@@ -294,13 +301,16 @@ def assume_tree(query: str, rounds: int, because: str) -> Theorem:
     need(
         type(rounds) is int and rounds >= 1, rule, f"rounds must be an integer of at least 1, found {rounds}"
     )
-    fact = Covered(query, 2 * rounds - rounds.bit_count(), rounds.bit_length(), (1, rounds))
+    levels = rounds.bit_length()
+    fact = Covered(query, 2 * rounds - rounds.bit_count(), levels, 2 ** (levels - 1), (1, rounds))
     return proved(rule, fact, query=query, rounds=rounds, because=because)
 
 
-def assume_view(query: str, because: str) -> Theorem:
-    """Assume that what `query` shows to a person is a function as `View` says (R12, R13)."""
-    return proved("assume_view", View(query), query=query, because=because)
+def assume_view(query: str, audience: str, because: str) -> Theorem:
+    """Assume that what `query` shows to a person is a function as `View` says (R12, R13, R21)."""
+    rule = "assume_view"
+    need(audience in ("everyone", "others"), rule, f"the audience is everyone or others, found {audience!r}")
+    return proved(rule, View(query, audience), query=query, audience=audience, because=because)
 
 
 def assume_rare(query: str, kind: str, probability: Fraction, because: str) -> Theorem:

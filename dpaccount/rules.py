@@ -347,20 +347,17 @@ def despite(part: Theorem, rare: Theorem, delta: Fraction) -> Theorem:
 # ------------------------------------------------------------------ observers and post-processing
 
 
-def _observed(part: Theorem, view: Theorem, observer: str, rule: str) -> Theorem:
+def _observed(part: Theorem, view: Theorem, audience: str, observer: str, rule: str) -> Theorem:
     fact, seen = _private(part, rule), conclusion_of(view, rule)
-    if not isinstance(seen, View):
-        raise RuleError(f"{rule}: needed what the subject shows, found {type(seen).__name__}")
+    if not isinstance(seen, View) or seen.audience != audience:
+        raise RuleError(f"{rule}: needed what the subject shows to {audience}, found {seen}")
     need(fact.observer == CENTRAL, rule, f"the releases must be centrally private, found {fact.observer}")
     return proved(rule, replace(fact, subject=seen.query, observer=observer), (part, view))
 
 
 def post_process(part: Theorem, view: Theorem) -> Theorem:
-    """Show only functions of the releases, public values and fresh coins (R12).
-
-    Nobody's own data enters what they are shown: the subject takes no side input.
-    """
-    return _observed(part, view, CENTRAL, "post_process")
+    """Show everyone functions of the releases, public values and fresh coins (R12)."""
+    return _observed(part, view, "everyone", CENTRAL, "post_process")
 
 
 def billboard(part: Theorem, view: Theorem) -> Theorem:
@@ -369,21 +366,34 @@ def billboard(part: Theorem, view: Theorem) -> Theorem:
     For unit t the view of all others is a post-processing of the releases: their outputs read their
     own data, the releases, and coins apart from the noise (Hsu et al. 2014, billboard lemma).
     """
-    return _observed(part, view, JOINT, "billboard")
+    return _observed(part, view, "others", JOINT, "billboard")
 
 
-def local(part: Theorem, view: Theorem) -> Theorem:
-    """Each person randomises their own message, given what is public: local DP (R14).
+def local(message: Theorem, covered: Theorem) -> Theorem:
+    """Each person randomises their own messages, given what is public: local DP (R14).
 
-    The premise is about one person's own message, so its relation is replace-one.
+    Every release reads one unit only, so it is that person's message; the messages of one person
+    compose as in `nodes`.
     """
-    fact = _private(part, "local")
+    rule = "local"
+    fact, spread = _private(nodes(message, covered), rule), conclusion_of(covered, rule)
+    need(isinstance(spread, Covered) and spread.widest == 1, rule, "a message reads one unit only")
     need(
         fact.relation == REPLACE_ONE,
-        "local",
+        rule,
         f"a message has one record, which is replaced; found {fact.relation}",
     )
-    return _observed(part, view, LOCAL, "local")
+    return proved(rule, replace(fact, observer=LOCAL), (message, covered))
+
+
+def local_view(part: Theorem, view: Theorem) -> Theorem:
+    """Show functions of the private messages, and to each person of their own data too (R12, R14)."""
+    rule = "local_view"
+    fact, seen = _private(part, rule), conclusion_of(view, rule)
+    if not isinstance(seen, View):
+        raise RuleError(f"{rule}: needed what the subject shows, found {type(seen).__name__}")
+    need(fact.observer == LOCAL, rule, f"the messages must be locally private, found {fact.observer}")
+    return proved(rule, replace(fact, subject=seen.query), (part, view))
 
 
 # ------------------------------------------------------------------ conversions (R17)

@@ -8,8 +8,9 @@ from flint import ctx
 from dpaccount.curves import Approximate, Curve, Gdp, Lattice, Pure, Zcdp, compare, delta_ball
 from dpaccount.errors import RuleError
 from dpaccount.kernel import Private, Theorem
-from dpaccount.rules import to_approximate
+from dpaccount.rules import to_approximate, to_zcdp
 
+MAX_CELLS = 40_000
 GRID = 10**9  #: ε is proposed in steps of 1e-9
 
 
@@ -24,10 +25,26 @@ def private(theorem: Theorem) -> Private:
 def approximate(theorem: Theorem, delta: Fraction) -> Theorem:
     """Return the theorem at (ε, δ) with the least ε on the grid that the kernel accepts."""
     curve = private(theorem).curve
+    if isinstance(curve, Lattice) and _cells(curve, delta) > MAX_CELLS:
+        return approximate(to_zcdp(theorem), delta)  # the exact sum is out of the checker's reach
     if isinstance(curve, Zcdp) and curve.rho > 0:
         epsilon, order = zcdp_epsilon(curve.rho, delta)
         return to_approximate(theorem, epsilon, delta, order)
     return to_approximate(theorem, least_epsilon(curve, delta)[1], delta)
+
+
+def _cells(curve: Lattice, delta: Fraction) -> float:
+    """Return about how many lattice cells the exact curve needs at this δ."""
+    if delta <= 0:
+        return math.inf
+    digits = 24 + 2 * max(1.0, -_log(delta) / math.log(10))
+    steps = max((sum(shift) for shift in curve.shifts), default=0)
+    return 2 * curve.count * steps * math.sqrt(6 * float(curve.variance) * digits)
+
+
+def _log(value: Fraction) -> float:
+    """Return ln of a positive fraction of any size."""
+    return math.log(value.numerator) - math.log(value.denominator)
 
 
 def least_epsilon(curve: Curve, delta: Fraction, most: int = 10**6) -> tuple[Fraction, Fraction]:
@@ -91,7 +108,7 @@ def zcdp_epsilon(rho: Fraction, delta: Fraction) -> tuple[Fraction, Fraction]:
     """Return (ε, order): the conversion of Canonne, Kamath & Steinke 2020 at a nearly best order."""
     if delta <= 0:
         raise RuleError("zCDP implies no finite ε at δ = 0")
-    r, log_delta = float(rho), math.log(delta)
+    r, log_delta = float(rho), _log(delta)
 
     def cost(alpha: float) -> float:
         return alpha * r + math.log1p(-1 / alpha) - (log_delta + math.log(alpha)) / (alpha - 1)

@@ -53,7 +53,7 @@ class BinaryTree:
         inside = assume_ball("prefix-sums", self.radius, REPLACE_ONE, "movement")
         node = discrete_gaussian(linear(inside), self.sigma**2, grid.step(self.bits), "node")
         whole = nodes(node, assume_tree("prefix-sums", self.rounds, "movement"))
-        return post_process(approximate(whole, delta), assume_view("binary-tree", "replay"))
+        return post_process(approximate(whole, delta), assume_view("binary-tree", "everyone", "replay"))
 
     def play(self, data: Rows, noise: Noise, coins: int) -> View:
         """Release all prefix sums, in the data's own units."""

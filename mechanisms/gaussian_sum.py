@@ -54,7 +54,7 @@ class GaussianSum:
         """Contributions in a ball, ℓ2 sensitivity, discrete Gaussian: zCDP."""
         inside = assume_ball("gaussian-sum", self.radius, self.relation, "movement")
         zcdp = discrete_gaussian(linear(inside), self.sigma**2, grid.step(self.bits), "sum")
-        return post_process(approximate(zcdp, delta), assume_view("gaussian-sum", "replay"))
+        return post_process(approximate(zcdp, delta), assume_view("gaussian-sum", "everyone", "replay"))
 
     def play(self, data: Rows, noise: Noise, coins: int) -> View:
         """Release the noisy sum, in the data's own units."""

@@ -51,7 +51,7 @@ class LaplaceSum:
         """Clipped contributions, ℓ1 sensitivity, Laplace."""
         clipped = assume_clipped("laplace-sum", self.low, self.high, self.relation, "movement")
         pure = laplace(linear(clipped), self.scale, grid.step(self.bits), "sum")
-        return post_process(approximate(pure, delta), assume_view("laplace-sum", "replay"))
+        return post_process(approximate(pure, delta), assume_view("laplace-sum", "everyone", "replay"))
 
     def play(self, data: Rows, noise: Noise, coins: int) -> View:
         """Release the noisy sum, in the data's own units."""

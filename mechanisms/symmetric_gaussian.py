@@ -76,7 +76,7 @@ class SymmetricGaussian:
         """Rank-one sensitivity without corner, symmetric discrete Gaussian: zCDP."""
         person = assume_rank_one("symmetric-gaussian", self.reward, REPLACE_ONE, "movement")
         zcdp = symmetric_gaussian(linear(person), self.sigma**2, STEP, "moments")
-        return post_process(approximate(zcdp, delta), assume_view("symmetric-gaussian", "replay"))
+        return post_process(approximate(zcdp, delta), assume_view("symmetric-gaussian", "everyone", "replay"))
 
     def play(self, data: Rows, noise: Noise, coins: int) -> View:
         """Release the noisy matrix, in the data's own units."""

@@ -14,6 +14,7 @@ import mpmath
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy import stats
 
 from dpaccount import checker
 from dpaccount.checker import Interval, Rejected, check_derivation
@@ -161,6 +162,23 @@ def test_binomial_tails_enclose(n, p, k):
         assert holds(checker.binomial_tail(i, n, 1 - F(p), low, up=False), mpmath.fsum(terms[k:]))
 
 
+@pytest.mark.parametrize("n", [0, 1, 5, 30, 31, 32, 50, 1000, 10**7])
+def test_log_factorials_enclose_closely(n):
+    i = Interval(60)
+    with mpmath.workdps(80):
+        pair, exact = checker.log_factorial(i, n), mpmath.loggamma(n + 1)
+        assert holds(pair, exact)
+        assert real(pair[1]) - real(pair[0]) < mpmath.mpf("1e-7")
+
+
+def test_tails_of_many_runs_are_enclosed_closely():
+    i = Interval(40)
+    low, high = checker.binomial_tail(i, 10**6, F(3, 10), 301_500, up=True)
+    exact = stats.binom.sf(301_499, 10**6, 0.3)
+    assert float(low) <= exact * (1 + 1e-9)
+    assert exact * (1 - 1e-9) <= float(high) <= float(low) * (1 + 1e-12)
+
+
 # ------------------------------------------------------------------ derivations
 
 
@@ -170,7 +188,7 @@ def derivation():
         differences(assume_points("sums", basis, "replace-one", "movement")), F(400), "sums"
     )
     tree = nodes(leaf, assume_covers("sums", [(1, 4), (5, 8), (1, 8)], "movement"))
-    return write(billboard(to_approximate(tree, F(1), F("1e-6")), assume_view("subject", "replay")))
+    return write(billboard(to_approximate(tree, F(1), F("1e-6")), assume_view("subject", "others", "replay")))
 
 
 def recomputed(steps):

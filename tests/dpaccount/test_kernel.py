@@ -46,6 +46,7 @@ from dpaccount.rules import (
     laplace,
     lattice_gaussian,
     local,
+    local_view,
     mixture,
     nodes,
     parallel,
@@ -159,7 +160,7 @@ def test_points_move_by_all_their_differences():
 
 def test_covers_count_what_one_unit_meets():
     fact = assume_covers("q", [(1, 4), (5, 8), (1, 8), (8, 9)], "t").conclusion
-    assert fact == Covered("q", 4, 3, (1, 9))
+    assert fact == Covered("q", 4, 3, 8, (1, 9))
 
 
 @given(st.integers(1, 3000))
@@ -260,7 +261,7 @@ def test_composition_refuses_mixtures():
     refuses(compose, match="at least one")
     refuses(compose, pure(), gdp(), match="measure")
     refuses(compose, pure(), pure(relation=ADD_REMOVE), match="relation")
-    refuses(compose, pure(), billboard(pure(), assume_view("v", "t")), match="observer")
+    refuses(compose, pure(), billboard(pure(), assume_view("v", "others", "t")), match="observer")
     refuses(compose, lattice(), lattice(), match="lattice")
     refuses(compose, ranged(), ranged(), match="bounded range")
     refuses(compose, to_renyi(zcdp(), [F(2)]), to_renyi(zcdp(), [F(3)]), match="same orders")
@@ -278,7 +279,7 @@ def test_nodes_multiply_by_what_one_unit_meets():
 def test_nodes_refuse_covers_of_another_query_and_other_observers():
     refuses(nodes, pure(), assume_covers("r", [(1, 2)], "t"), match="covers are of 'r'")
     refuses(nodes, pure(), clipped(), match="covers")
-    seen = billboard(pure(), assume_view("q", "t"))
+    seen = billboard(pure(), assume_view("q", "others", "t"))
     refuses(nodes, seen, assume_covers("q", [(1, 2)], "t"), match="centrally")
 
 
@@ -294,20 +295,39 @@ def test_parallel_takes_the_worst_of_disjoint_units():
 # ------------------------------------------------------------------ observers
 
 
+def singles(query="q"):
+    return assume_covers(query, [(1, 1), (2, 2), (3, 3), (2, 2)], "t")
+
+
 def test_observers():
-    view = assume_view("subject", "t")
-    assert post_process(pure(), view).conclusion == Private("subject", Pure(ONE), REPLACE_ONE, "central")
-    assert billboard(pure(), view).conclusion.observer == "joint"
-    assert local(pure(), view).conclusion.observer == "local"
+    everyone, others = (assume_view("subject", audience, "t") for audience in ("everyone", "others"))
+    assert post_process(pure(), everyone).conclusion == Private("subject", Pure(ONE), REPLACE_ONE, "central")
+    assert billboard(pure(), others).conclusion.observer == "joint"
+    sent = local(pure(), singles())
+    assert sent.conclusion == Private("q", Pure(F(2)), REPLACE_ONE, "local", (1, 3))
+    assert local_view(sent, others).conclusion == Private("subject", Pure(F(2)), REPLACE_ONE, "local", (1, 3))
 
 
-def test_observers_need_central_releases_and_a_view():
-    view = assume_view("subject", "t")
-    joint = billboard(pure(), view)
-    for rule in (post_process, billboard, local):
-        refuses(rule, joint, view, match="centrally")
+def test_observers_need_central_releases_and_the_right_audience():
+    everyone, others = (assume_view("subject", audience, "t") for audience in ("everyone", "others"))
+    joint = billboard(pure(), others)
+    refuses(post_process, joint, everyone, match="centrally")
+    refuses(billboard, joint, others, match="centrally")
+    refuses(post_process, pure(), others, match="everyone")
+    refuses(billboard, pure(), everyone, match="others")
+    for rule in (post_process, billboard):
         refuses(rule, pure(), clipped(), match="shows")
-    refuses(local, pure(relation=ADD_REMOVE), view, match="replaced")
+    refuses(assume_view, "q", "nobody", "t", match="audience")
+
+
+def test_local_messages_read_one_person():
+    refuses(local, pure(), assume_covers("q", [(1, 1), (2, 3)], "t"), match="one unit only")
+    refuses(local, pure(), assume_tree("q", 4, "t"), match="one unit only")
+    refuses(local, pure(query="r"), singles(), match="covers are of")
+    refuses(local, pure(relation=ADD_REMOVE), singles(), match="replaced")
+    refuses(local, pure(), assume_view("q", "others", "t"), match="covers")
+    refuses(local_view, pure(), assume_view("q", "others", "t"), match="locally")
+    refuses(local_view, local(pure(), singles()), clipped(), match="shows")
 
 
 # ------------------------------------------------------------------ conversions
@@ -494,7 +514,10 @@ def everything():
     return [
         *(pair, to_approximate(renyi, F(4), F(1, 10), F(3)), mixture(flip, worst)),
         *(to_approximate(renyi, F(9), F(1, 10), F(20)), to_renyi(spent, [F(2)]), tree, other, whole),
-        *(billboard(tree, assume_view("b", "t")), local(other, assume_view("l", "t"))),
+        *(
+            billboard(tree, assume_view("b", "others", "t")),
+            local_view(local(pure(), singles()), assume_view("l", "others", "t")),
+        ),
     ]
 
 

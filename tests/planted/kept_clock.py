@@ -23,7 +23,7 @@ class KeptClock(PlanFinder):
     status: ClassVar[str] = "broken"
 
     def proof(self, delta):
-        return billboard(super().proof(delta).premises[0], assume_view("kept-clock", "replay"))
+        return billboard(super().proof(delta).premises[0], assume_view("kept-clock", "others", "replay"))
 
     def play(self, data, noise, coins):
         slots = Slots(data, self.reward, coins)

@@ -32,4 +32,4 @@ class LeafCalibrated(PlanFinder):
             assume_covers("report-card", [self.last()], "movement"),
         )
         both = parallel(approximate(learning, delta), approximate(measuring, delta))
-        return billboard(both, assume_view("leaf-calibrated", "replay"))
+        return billboard(both, assume_view("leaf-calibrated", "others", "replay"))

@@ -12,4 +12,4 @@ class OwnSum(LaplaceSum):
     """The Laplace sum under another name."""
 
     def proof(self, delta):
-        return post_process(super().proof(delta).premises[0], assume_view("own-sum", "replay"))
+        return post_process(super().proof(delta).premises[0], assume_view("own-sum", "everyone", "replay"))

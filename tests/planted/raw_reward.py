@@ -15,7 +15,7 @@ class RawReward(PlanFinder):
     status: ClassVar[str] = "broken"
 
     def proof(self, delta):
-        return billboard(super().proof(delta).premises[0], assume_view("raw-reward", "replay"))
+        return billboard(super().proof(delta).premises[0], assume_view("raw-reward", "others", "replay"))
 
     def play(self, data, noise, coins):
         return super().play(data, _Leak(noise), coins)

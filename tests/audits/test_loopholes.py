@@ -1,0 +1,304 @@
+"""Ways to a false certificate that were found by attack, each closed: none may come out CERTIFIED."""
+
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from pathlib import Path
+from typing import ClassVar
+from unittest.mock import patch
+
+import numpy as np
+import pytest
+
+from audits.certify import Effort, certify, seal
+from audits.evidence import gather
+from dpaccount import checker
+from dpaccount.claim import read_claim
+from dpaccount.errors import InputError
+from dpaccount.kernel import (
+    ADD_REMOVE,
+    REPLACE_ONE,
+    assume_ball,
+    assume_covers,
+    assume_view,
+    linear,
+)
+from dpaccount.rules import compose, discrete_gaussian, local, local_view, nodes, post_process, to_approximate
+from dpaccount.witness import approximate
+from mechanisms import grid
+from mechanisms.binary_tree import BinaryTree
+from mechanisms.gaussian_sum import GaussianSum
+from mechanisms.laplace_sum import LaplaceSum
+from mechanisms.subject import View
+
+DELTA = Fraction(1, 10**6)
+PLANTED = Path(__file__).parent.parent / "planted"
+
+
+def verdict(subject, model="central", epsilon=100, relation=REPLACE_ONE, name="gaussian-sum"):
+    """Certify as if the subject were catalogued under `name`."""
+    claim = read_claim(PLANTED / "raw-reward.toml")
+    promise = replace(claim.guarantee, model=model, relation=relation, epsilon=Fraction(epsilon), delta=DELTA)
+    terms = {"model": model, "relation": relation, "epsilon": epsilon}
+    written = {
+        **claim.written,
+        "guarantee": {**claim.written["guarantee"], **terms},
+        "subject": {"use": name},
+    }
+    claim = replace(claim, guarantee=promise, use=name, written=written)
+    claim = replace(claim, audit=replace(claim.audit, trials=60))
+    with patch("audits.catalogue.name_of", return_value=name):
+        return certify(claim, subject, Effort())[0]
+
+
+@dataclass(frozen=True)
+class CentralAsLocal(GaussianSum):
+    """Sums all rows, and calls the sum one person's message."""
+
+    def proof(self, delta):
+        inside = assume_ball("gaussian-sum", self.radius, self.relation, "movement")
+        sum_of_all = discrete_gaussian(linear(inside), self.sigma**2, grid.step(self.bits), "sum")
+        sent = local(sum_of_all, assume_covers("gaussian-sum", [(1, 1)], "movement"))
+        return local_view(approximate(sent, delta), assume_view("gaussian-sum", "others", "replay"))
+
+
+@dataclass(frozen=True)
+class ManyPrefixes(BinaryTree):
+    """Releases every prefix under made-up node names."""
+
+    def play(self, data, noise, coins):
+        values = grid.in_ball(data, self.radius, self.bits)
+        shown = [noise.noisy("node", (40 + t, 0), values[: t + 1].sum(axis=0)) for t in range(self.rounds)]
+        return View(public={"prefix-sums": np.array(shown)})
+
+
+@dataclass(frozen=True)
+class WrongRelation(GaussianSum):
+    """Proved for replaced rows, tested on removed ones."""
+
+    relation: str = ADD_REMOVE
+
+    def proof(self, delta):
+        return GaussianSum(rows=self.rows, relation=REPLACE_ONE).proof(delta)
+
+
+@dataclass(frozen=True)
+class Cached(GaussianSum):
+    """Answers the replay from memory, so that nothing ever moves."""
+
+    seen: ClassVar[dict[int, object]] = {}
+
+    def play(self, data, noise, coins):
+        return super().play(self.seen.setdefault(coins, data), noise, coins)
+
+
+@dataclass(frozen=True)
+class SignOfZero(GaussianSum):
+    """Publishes a bit in the sign of a zero."""
+
+    def play(self, data, noise, coins):
+        shown = super().play(data, noise, coins)
+        return View(public={**shown.public, "zero": np.copysign(0.0, data[0, 0])})
+
+
+@dataclass(frozen=True)
+class NanForAll(GaussianSum):
+    """Shows everyone the same NaN: nothing is wrong with it."""
+
+    def play(self, data, noise, coins):
+        return View(
+            own={"advice": np.full(len(data), np.nan)}, public=super().play(data, noise, coins).public
+        )
+
+
+@dataclass(frozen=True)
+class TwoSums(GaussianSum):
+    """Releases one query twice under two keys and pays for both: nothing is wrong with it."""
+
+    def proof(self, delta):
+        inside = linear(assume_ball("gaussian-sum", self.radius, REPLACE_ONE, "movement"))
+        once = assume_covers("gaussian-sum", [(1, self.rows)], "movement")
+        leaves = [discrete_gaussian(inside, self.sigma**2, grid.step(self.bits), key) for key in ("a", "b")]
+        both = compose(*(nodes(leaf, once) for leaf in leaves))
+        return post_process(approximate(both, delta), assume_view("gaussian-sum", "everyone", "replay"))
+
+    def play(self, data, noise, coins):
+        return View(public={key: noise.noisy(key, 0, self.query(data)) for key in ("a", "b")})
+
+
+def refuted(subject):
+    found, _ = gather(subject, subject.proof(DELTA), examples=60, seed=1, files=[])
+    return {entry.hypothesis.rule for entry in found if entry.status == "refuted"}
+
+
+def test_a_central_sum_is_no_message():
+    assert "assume_covers" in refuted(CentralAsLocal(rows=4))
+    assert verdict(CentralAsLocal(rows=4), "local")["verdict"] == "REFUTED"
+
+
+def test_a_tree_has_its_own_nodes_only():
+    assert "assume_tree" in refuted(ManyPrefixes(rounds=8))
+
+
+def test_the_proof_and_the_subject_speak_of_one_relation():
+    with pytest.raises(InputError, match="make them agree"):
+        verdict(WrongRelation(rows=4))
+
+
+def test_honest_subjects_are_certified_by_the_same_path():
+    assert verdict(GaussianSum(rows=4))["verdict"] == "CERTIFIED"
+    assert verdict(LaplaceSum(rows=4), name="laplace-sum")["verdict"] == "CERTIFIED"
+
+
+def test_evidence_in_which_nothing_moves_is_none():
+    certificate = verdict(Cached(rows=4))
+    assert certificate["verdict"] == "UNPROVEN"
+    assert {entry["status"] for entry in certificate["sensitivity"]} == {"untested", "tested"}
+
+
+def test_a_sign_of_zero_is_seen():
+    assert refuted(SignOfZero(rows=4)) == {"assume_view"}
+
+
+@pytest.mark.parametrize("subject", [NanForAll(rows=4), TwoSums(rows=4)], ids=lambda s: type(s).__name__)
+def test_correct_subjects_are_not_accused(subject):
+    assert refuted(subject) == set()
+
+
+def test_what_the_checker_cannot_confirm_is_unproven():
+    """A derivation with more steps than the checker reads: the kernel's word is not enough."""
+
+    @dataclass(frozen=True)
+    class Long(LaplaceSum):
+        def proof(self, delta):
+            theorem = super().proof(delta)
+            for i in range(400):
+                theorem = to_approximate(theorem, Fraction(1 + i), delta)
+            return theorem
+
+    certificate = verdict(Long(rows=4), name="laplace-sum")
+    assert certificate["verdict"] == "UNPROVEN"
+    assert "checker" in certificate["proved"]["reason"]
+
+
+# ------------------------------------------------------------------ forged certificates, digests recomputed
+
+
+@pytest.fixture(scope="module")
+def honest():
+    claim = read_claim(PLANTED / "raw-reward.toml")
+    promise = replace(claim.guarantee, model="central", epsilon=Fraction(1, 2), delta=Fraction(0))
+    written = {
+        **claim.written,
+        "guarantee": {**claim.written["guarantee"], "model": "central", "epsilon": 0.5, "delta": 0},
+        "subject": {"use": "laplace-sum", "parameters": {"scale": 2, "rows": 4}},
+    }
+    claim = replace(claim, guarantee=promise, use="laplace-sum", written=written)
+    claim = replace(claim, audit=replace(claim.audit, trials=200))
+    return seal(certify(claim, LaplaceSum(rows=4), Effort())[0])
+
+
+def accepted(document):
+    import json
+
+    body = {name: value for name, value in document.items() if name not in ("digest", "signature")}
+    forged = {**body, "digest": checker.digest(body), "signature": None}
+    try:
+        checker.check(json.dumps(forged).encode())
+    except (checker.Rejected, checker.Unreadable):
+        return False
+    return True
+
+
+def test_the_honest_one_is_accepted(honest):
+    assert accepted(honest)
+
+
+def edited(document, path, value):
+    import copy
+
+    new = copy.deepcopy(document)
+    place = new
+    for key in path[:-1]:
+        place = place[key]
+    if value is DROP:
+        del place[path[-1]]
+    else:
+        place[path[-1]] = value
+    return new
+
+
+DROP = object()
+
+
+@pytest.mark.parametrize(
+    ("path", "value"),
+    [
+        (("subject", "use"), "plan-finder"),
+        (("claim", "subject", "use"), "plan-finder"),
+        (("claim", "subject", "parameters", "scale"), 0.001),
+        (("subject", "parameters", "scale"), "0.001"),
+        (("sensitivity", 0, "examples"), 0),
+        (("sensitivity", 0, "counterexample"), {"unit": 1}),
+        (("sensitivity", 0, "relation"), "add-remove"),
+        (("sensitivity", 0, "status"), "proved"),
+        (("sensitivity", 0, "step"), "sha256:" + "0" * 64),
+        (("sensitivity", 1), DROP),
+        (("audit",), None),
+        (("audit", "points"), []),
+        (("audit", "points", 0, "of"), "claimed"),
+        (("audit", "epsilon_lower"), 0.3),
+        (("audit", "trials"), 3),
+        (("audit", "confidence"), "0.9999"),
+        (("audit", "points", 0, "risk"), "999/1000"),
+        (("audit", "points", 1, "delta"), "1/1000"),
+        (("release",), DROP),
+        (("release",), {"noise": "none"}),
+        (("releasable",), "yes"),
+        (("hazards",), 0),
+        (("environment",), None),
+        (("extra",), 1),
+    ],
+)
+def test_forgeries_are_rejected(honest, path, value):
+    assert not accepted(edited(honest, path, value))
+
+
+def test_a_smaller_radius_than_was_tested_is_rejected(honest):
+    """The evidence is about the hypothesis as it stands in the derivation, numbers included."""
+    forged = edited(honest, ("proved", "derivation", 0, "with", "high"), "1/1000")
+    forged["proved"]["derivation"][0]["gives"][4] = "1/1000"
+    for step in forged["proved"]["derivation"]:
+        if step["gives"][0] == "Stable":
+            step["gives"][3] = "1/1000"
+        if step["rule"] == "laplace":
+            step["gives"][2][1] = "1/2000"
+        before = [forged["proved"]["derivation"][k]["digest"] for k in step["from"]]
+        body = {"rule": step["rule"], "with": step["with"], "gives": step["gives"]}
+        step["digest"] = checker.digest({**body, "from": before})
+    assert not accepted(forged)
+
+
+def test_rule_names_do_not_reach_the_terminal_raw(tmp_path, capsys):
+    file = tmp_path / "c.json"
+    file.write_text(
+        '{"schema": "dpaccount/derivation/1", "steps": [{"rule": "x\\n\\u001b[1mvalid: yes", "from": []}]}'
+    )
+    assert checker.main([str(file)]) == 1
+    out = capsys.readouterr().out
+    assert len(out.splitlines()) == 1
+    assert "\x1b" not in out
+    file.write_text('{"schema": "dpaccount/derivation/1", "steps": [{"rule": "\\ud800"}]}')
+    assert checker.main([str(file)]) == 2
+
+
+@pytest.mark.parametrize(
+    "step",
+    [
+        {"rule": "assume_points", "points": [[i] for i in range(4096)]},
+        {"rule": "assume_points", "points": [[0] * 100, [1] * 100]},
+    ],
+)
+def test_large_sets_of_points_are_refused_at_once(step):
+    given = {"query": "q", "points": step["points"], "relation": "replace-one", "because": "t"}
+    with pytest.raises(checker.Rejected, match="points"):
+        checker.infer("assume_points", [], given)
