@@ -154,9 +154,8 @@ def main() -> None:
             line += f"   {peer}: {error:.1e}, {spent:.3f}, {spent / seconds:.2g}×"
         print(line)
     wins = sum(ours[n][2] <= theirs[n]["dp-accounting"][2] for n in ours)
-    print(
-        f"within dp-accounting's time on {wins} of {len(ours)} rows; widest {max(v[3] for v in ours.values()):.1e}"
-    )
+    widest = max(found[3] for found in ours.values())
+    print(f"within dp-accounting's time on {wins} of {len(ours)} rows; widest {widest:.1e}")
     draw(ours, theirs, out)
     print(f"drawn: {out}", file=sys.stderr)
 

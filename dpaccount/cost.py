@@ -19,7 +19,7 @@ from dpaccount.numerics import fourier, gaussian, grids, laplace, renyi, saddle
 from dpaccount.numerics.balls import accurate, ball, ceil_of, floor_of, log_float, precision
 from dpaccount.numerics.factors import AtomFactor, DiscreteGaussianFactor, Factor, LaplaceFactor
 from dpaccount.numerics.solve import Ends, solve
-from dpaccount.totals import Drawn, RangeBound, RdpBound, Total, ZcdpBound
+from dpaccount.totals import Drawn, RangeBound, RdpBound, Sampled, Total, ZcdpBound
 
 INFINITE = Enclosure(math.inf, math.inf)
 NOTHING = Enclosure(Fraction(0), Fraction(0))
@@ -161,6 +161,8 @@ def _worse(answers: list[Answer]) -> Answer:
 
 def _directed_epsilon(total: Total, target: Fraction, gap: Fraction) -> Answer:
     pairs, log_target = total.pairs, log_float(target)
+    if _fails_more_often(total, target):
+        return Answer(INFINITE, "failure mass")
     if _is_single(total):
         return Answer(Enclosure(*_single_epsilon(pairs[0][0], target)), "one step")
     if not _transforms(total):
@@ -196,6 +198,16 @@ def _equal_laplaces(total: Total) -> tuple[Fraction, int]:
 
 def _transforms(total: Total) -> bool:
     return all(kind.transform for kind, _ in total.pairs)
+
+
+def _fails_more_often(total: Total, target: Fraction) -> bool:
+    """Say whether removed units on samples reach an infinite loss with more than the target's probability."""
+    with precision(128):
+        kept = arb(1)
+        for kind, count in total.pairs:
+            if isinstance(kind, Sampled) and not kind.added:
+                kept *= (1 - ball(kind.rate) * ball(failure(kind.inner)[0])) ** count
+        return bool(1 - kept > ball(target))
 
 
 def _is_single(total: Total) -> bool:
