@@ -144,20 +144,76 @@ def account(
     epsilon: Number = None,
     gap: Number = None,
     group: Number = None,
+    profile: Path | None = None,
     json_: Json = False,
 ) -> int:
     """Say what a sequence of events costs: an enclosure of epsilon at DELTA, or of delta at EPSILON.
 
-    EVENTS is a JSON file of schema dpaccount/events/1, or - for standard input.
+    Parameters
+    ----------
+    events
+        A JSON file of schema dpaccount/events/1, or - for standard input.
+    gap
+        Tighten until upper - lower is at most this (relative above epsilon 1; relative for delta).
+    group
+        Protect so many units at once.
+    profile
+        Also write delta(epsilon) to this .csv or .svg file.
     """
     from dpaccount.answers import account_answer
 
+    place = parse_json(_source(events), events)
     answer = account_answer(
-        parse_json(_source(events), events),
+        place,
         delta=_number(delta, "--delta"),
         epsilon=_number(epsilon, "--epsilon"),
         gap=_number(gap, "--gap"),
         group=_whole(group, "--group"),
+    )
+    if profile is not None:
+        from dpaccount.accountant import Accountant
+        from dpaccount.events import read_plan
+        from dpaccount.profile import write_profile
+
+        write_profile(Accountant(read_plan(place), _whole(group, "--group") or 1), profile)
+    _print(answer, json_, _lines)
+    return 0
+
+
+@app.command
+def calibrate(
+    event: str,
+    *,
+    epsilon: Number,
+    delta: Number,
+    sensitivity: Number = None,
+    count: Number = None,
+    rounds: Number = None,
+    json_: Json = False,
+) -> int:
+    """Find the least noise of an EVENT that is proved to meet (EPSILON, DELTA).
+
+    Parameters
+    ----------
+    event
+        An event of `account` that has a scale: gaussian, laplace, tree, matrix_factorisation, ...
+    sensitivity
+        How far neighbours move the value (default 1).
+    count
+        How many releases share the budget (default 1).
+    rounds
+        For tree and matrix_factorisation: the rounds of the stream.
+    """
+    from dpaccount.answers import calibrate_answer
+
+    moved = _number(sensitivity, "--sensitivity")
+    answer = calibrate_answer(
+        event,
+        epsilon=_required(epsilon, "--epsilon"),
+        delta=_required(delta, "--delta"),
+        sensitivity=Fraction(1) if moved is None else moved,
+        count=_whole(count, "--count") or 1,
+        rounds=_whole(rounds, "--rounds"),
     )
     _print(answer, json_, _lines)
     return 0
@@ -386,6 +442,67 @@ def audit(  # noqa: PLR0913
         )
     _print(answer, json_, _lines)
     return 1 if answer["refuted"] else 0
+
+
+@app.command
+def claims(
+    name: str | None = None,
+    *,
+    set_: Annotated[list[str] | None, Parameter(name="--set", allow_leading_hyphen=True)] = None,
+    certify_: Annotated[bool, Parameter(name="--certify", negative="")] = False,
+    seed: Number = None,
+    json_: Json = False,
+) -> int:
+    """List the papers' privacy claims, or check one of them at its own or other parameters.
+
+    Parameters
+    ----------
+    name
+        One claim; without it, all of them at the papers' parameters.
+    set_
+        KEY=VALUE, as often as needed.
+    certify_
+        Also run the refutation or the audit.
+    """
+    from audits import claims as papers
+
+    if name is None:
+        if set_ or certify_:
+            raise InputError("--set and --certify go with the name of one claim; name one")
+        _print(papers.claims(), json_, _claims_table)
+        return 0
+    settings = dict(_setting(word) for word in set_ or ())
+    if len(settings) != len(set_ or ()):
+        raise InputError("--set names a parameter twice; keep one of them")
+    made = _whole(seed, "--seed", 0)
+    answer = (
+        papers.certify_claim(name, settings, 1 if made is None else made)
+        if certify_
+        else papers.claim(name, settings)
+    )
+    _print(answer, json_, _lines)
+    return papers.exit_code(answer)
+
+
+def _setting(word: str) -> tuple[str, Fraction | str]:
+    key, equals, text = word.partition("=")
+    if not equals:
+        raise InputError(f"--set {word[:40]!r} is not KEY=VALUE; write such as --set alpha=1")
+    try:
+        return key, read_number(text)
+    except InputError:
+        if text[:1].isalpha() and text.lower() not in ("nan", "inf", "infinity"):
+            return key, text
+        raise
+
+
+def _claims_table(found: list[dict[str, Any]]) -> str:
+    rows = []
+    for entry in found:
+        claimed, proved = entry["claimed"] or {}, (entry["proved"] or {}).get("epsilon")
+        asked = f"({claimed.get('epsilon')}, {claimed.get('delta')})"
+        rows.append(f"{entry['name']:<26} {entry['verdict']:<9} claimed {asked:<18} costs {_short(proved)}")
+    return "\n".join(rows)
 
 
 @app.command
