@@ -349,8 +349,8 @@ def assume_filter(
     wanted = 2 if measure == "approximate" else 1
     need(len(amounts) == wanted and min(amounts) >= 0, rule, f"needed {wanted} amounts of at least 0")
     out = Private(query, makers[measure](*amounts), relation, CENTRAL)
-    budget = [str(amount) for amount in amounts]
-    return proved(rule, out, query=query, measure=measure, budget=budget, relation=relation, because=because)
+    written = [str(amount) for amount in amounts]
+    return proved(rule, out, query=query, measure=measure, budget=written, relation=relation, because=because)
 
 
 # ------------------------------------------------------------------ sensitivity

@@ -1,5 +1,6 @@
 """The command line as contracts state it: exit codes, one line of error, one document of JSON."""
 
+import io
 import json
 import shutil
 import subprocess
@@ -431,3 +432,62 @@ def test_module_and_script_are_the_same(tmp_path):
     for start in ([sys.executable, "-m", "dpaccount"], [str(Path(sys.executable).parent / "dpaccount")]):
         done = subprocess.run([*start, "--version"], capture_output=True, text=True, check=True)
         assert done.stdout.strip() == "0.1.0"
+
+
+def test_calibrate_then_account_meets_the_target(dpaccount, tmp_path):
+    code, out, _ = dpaccount(
+        "calibrate", "gaussian", "--epsilon", "1", "--delta", "1e-6", "--count", "4", "--json"
+    )
+    found = json.loads(out)
+    assert (code, found["schema"], found["parameter"]) == (0, "dpaccount/calibration/1", "sigma")
+    events = tmp_path / "events.json"
+
+    def cost(sigma):
+        one = {"event": "gaussian", "sigma": 0, "count": 4}
+        text = json.dumps({"schema": "dpaccount/events/1", "relation": "replace-one", "events": [one]})
+        events.write_text(text.replace('"sigma": 0', f'"sigma": {sigma}'))
+        return json.loads(dpaccount("account", events, "--delta", "1e-6", "--json")[1])["epsilon"]
+
+    assert cost(found["value"])["upper"] <= 1
+    assert cost(float(found["value"]) * (1 - 1e-6))["lower"] > 1
+    is_error(dpaccount("calibrate", "gaussian", "--epsilon", "-1", "--delta", "1e-6"))
+    is_error(dpaccount("calibrate", "zcdp", "--epsilon", "1", "--delta", "2"))
+    is_error(dpaccount("calibrate", "unknown", "--epsilon", "1", "--delta", "1e-6"))
+
+
+def test_account_reads_standard_input_and_writes_profiles(dpaccount, tmp_path, monkeypatch):
+    text = b'{"schema": "dpaccount/events/1", "relation": "replace-one", "events": [{"event": "pure", "epsilon": 1}]}'
+    monkeypatch.setattr("sys.stdin", type("In", (), {"buffer": io.BytesIO(text)})())
+    code, _, _ = dpaccount("account", "-", "--delta", "0", "--profile", "p.csv")
+    assert code == 0
+    rows = (tmp_path / "p.csv").read_text().splitlines()
+    assert rows[0].startswith("epsilon")
+    assert len(rows) > 10
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "verdict"),
+    [
+        (("dubey-lemma2", "--set", "alpha=10", "--set", "beta=0.1", "--set", "B=20"), 1, "REFUTED"),
+        (("dubey-repair",), 0, "SOUND"),
+        (("dubey-lemma5", "--set", "alpha=10"), 1, "REFUTED"),
+        (("zhou-moma", "--set", "users=same"), 1, "REFUTED"),
+        (("pavlovic-scale",), 3, "UNPROVEN"),
+    ],
+)
+def test_claims_have_verdicts_and_exit_codes(dpaccount, words, code, verdict):
+    got, out, _ = dpaccount("claims", *words, "--json")
+    answer = json.loads(out)
+    assert (got, answer["verdict"], answer["schema"]) == (code, verdict, "dpaccount/claim-check/1")
+
+
+def test_all_claims_are_listed_and_bad_requests_refused(dpaccount):
+    code, out, _ = dpaccount("claims", "--json")
+    assert code == 0
+    assert len(json.loads(out)) >= 16
+    for words in (
+        ("nope",), ("dubey-lemma2", "--set", "alpha"), ("dubey-lemma2", "--set", "gamma=1"),
+        ("dubey-lemma2", "--set", "alpha=nan"), ("dubey-lemma2", "--set", "T=1"), ("--certify",),
+        ("dubey-lemma2", "--set", "alpha=1", "--set", "alpha=2"), ("zhou-moma", "--set", "users=both"),
+    ):  # fmt: skip
+        is_error(dpaccount("claims", *words))
