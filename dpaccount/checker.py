@@ -918,9 +918,10 @@ def check_certificate(document: dict[str, Any], at: date | None) -> None:
     keys(document, *FIELDS)
     for name, kinds in FIELDS.items():
         ensure(isinstance(document[name], kinds), f"{name} has the wrong shape")
+    claim, proved = document["claim"], document["proved"]
+    final = check_derivation(proved["derivation"])[-1] if proved["derivation"] else None
     body = {name: value for name, value in document.items() if name not in ("digest", "signature")}
     ensure(document["digest"] == digest(body), "the certificate's digest does not match its content")
-    claim, proved = document["claim"], document["proved"]
     ensure(document["guarantee"] == {"delta": 0, **claim["guarantee"]}, "guarantee differs from the claim's")
     check_subject(document)
     release = document["release"]
@@ -935,9 +936,6 @@ def check_certificate(document: dict[str, Any], at: date | None) -> None:
     if at is not None:
         until = claim.get("governance", {}).get("valid_until")
         ensure(until is None or at <= date.fromisoformat(text(until)[:10]), f"it was valid until {until}")
-    final = None
-    if proved["derivation"]:
-        final = check_derivation(proved["derivation"])[-1]
     certified = follows(document, final)
     refuted = refutation(document, final)
     ensure(

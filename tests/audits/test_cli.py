@@ -86,6 +86,7 @@ def test_certified_then_checked_then_tampered(dpaccount, tmp_path):
                 (tmp_path / "bad.json").write_text(json.dumps(damaged))
                 code, out, _ = dpaccount("check", tmp_path / "bad.json", "--json")
                 assert (code, json.loads(out)["valid"]) == (1, False)
+                assert json.loads(out)["said"].startswith("step ")
 
 
 def test_a_forged_certificate_with_honest_digests_is_rejected(dpaccount, tmp_path):
