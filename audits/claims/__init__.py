@@ -6,13 +6,14 @@
 ('REFUTED', 7.329199)
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from fractions import Fraction
 from functools import lru_cache
 from typing import Any
 
 from audits.claims.claim_check import EXIT_CODES, Claim, ClaimCheck, Value
-from dpaccount.errors import InputError
+from dpaccount.errors import InputError, NumericsError
 
 
 @lru_cache(maxsize=1)
@@ -55,12 +56,8 @@ def certify_claim(name: str, settings: Mapping[str, Value], seed: int = 1) -> di
 
     found = _checked(name, settings)
     run = RUNS.get(name)
-    try:
+    with _within_reach(name):
         shown = None if run is None else run(found.parameters, seed)
-    except (OverflowError, MemoryError):
-        raise InputError(
-            f"{name}: these parameters are too extreme to run; check it without running"
-        ) from None
     return ClaimCheck(found.claim, found.parameters, found.finding, shown).as_json()
 
 
@@ -72,7 +69,17 @@ def exit_code(answer: Mapping[str, Any]) -> int:
 def _checked(name: str, settings: Mapping[str, Value]) -> ClaimCheck:
     entry = _find(name)
     values = entry.read(settings)
-    return ClaimCheck(entry, values, entry.check(values))
+    with _within_reach(name):
+        return ClaimCheck(entry, values, entry.check(values))
+
+
+@contextmanager
+def _within_reach(name: str) -> Iterator[None]:
+    """Turn what overflows, or stays undecided at the highest precision, into an error about the input."""
+    try:
+        yield
+    except (OverflowError, MemoryError, NumericsError):
+        raise InputError(f"{name}: these parameters are too extreme; less extreme ones belong here") from None
 
 
 def _find(name: str) -> Claim:

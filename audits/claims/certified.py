@@ -18,6 +18,7 @@ from dpaccount.numerics.solve import solve
 
 BITS = 100  #: accuracy of closed forms
 WIDTH = Fraction(1, 10**12)  #: relative width of what is solved for
+HUGE = 10**30  #: μ² beyond which ε is μ²/2 to 14 digits
 ONE = Enclosure(Fraction(1), Fraction(1))
 ZERO = Enclosure(Fraction(0), Fraction(0))
 INFINITE = Enclosure(math.inf, math.inf)
@@ -55,6 +56,8 @@ def gaussian_epsilon(mu2: Enclosure, delta: Fraction) -> Enclosure:
     """Return the exact ε of μ-GDP at 0 < δ < 1: the least ε ≥ 0 with δ(ε) ≤ delta."""
     if mu2.upper == 0:
         return ZERO
+    if mu2.lower is not None and mu2.lower > HUGE:
+        return _huge_epsilon(mu2, delta)
     top = gaussian.epsilon_bound(delta, Fraction(mu2.upper))
     width = WIDTH * min(Fraction(1), top) if top < 1 else WIDTH * top
     return Enclosure(*gaussian.epsilon(delta, _ends(mu2), width))
@@ -62,8 +65,24 @@ def gaussian_epsilon(mu2: Enclosure, delta: Fraction) -> Enclosure:
 
 def gaussian_delta(mu2: Enclosure, epsilon: Fraction) -> Enclosure:
     """Return the exact δ of μ-GDP at ε ≥ 0 (Balle & Wang 2018)."""
+    if mu2.lower is not None and mu2.lower > HUGE and 4 * epsilon < mu2.lower:
+        return Enclosure(1 - Fraction(1, 2**1000), Fraction(1))  # `_huge_epsilon` at t = μ/2 − ε/μ > 10^14
     found = gaussian.delta(epsilon, _ends(mu2))
     return Enclosure(max(Fraction(0), floor_of(found)), min(Fraction(1), ceil_of(found)))
+
+
+def _huge_epsilon(mu2: Enclosure, delta: Fraction) -> Enclosure:
+    """Return μ²/2 ± μt, sure enough and narrow where μ is huge.
+
+    At ε = μ²/2 − μt both P(L ≤ ε) and e^ε Q(L > ε) are at most e^{−t²/2}, so δ(ε) ≥ 1 − 2e^{−t²/2}; at
+    ε = μ²/2 + μt it is at most e^{−t²/2}.
+    """
+
+    def end(side: int, exponent: Callable[[], arb]) -> Enclosure:
+        return enclose(lambda: of(mu2) / 2 + side * of(mu2).sqrt() * (2 * exponent()).sqrt())
+
+    low = end(-1, lambda: log(2 / (1 - delta)))
+    return Enclosure(low.lower, end(1, lambda: -log(delta)).upper)
 
 
 def permitted_mu2(epsilon: Fraction, delta: Fraction) -> Enclosure:

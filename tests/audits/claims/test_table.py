@@ -10,7 +10,9 @@ E11, E28, E29 = "3.004166023946433", "16.444646771097049", "18.174145369443060"
 
 
 def check(name, **settings):
-    return claims.claim(name, {k: v if k in ("mode", "users", "laws") else Fraction(v) for k, v in settings.items()})
+    return claims.claim(
+        name, {k: v if k in ("mode", "users", "laws") else Fraction(v) for k, v in settings.items()}
+    )
 
 
 def epsilon(answer):
@@ -118,8 +120,16 @@ def test_sensitivity():
 
 
 def test_nodes():
-    assert check("dubey-nodes", T=1024)["witness"] == {"published": 11, "server_reads": 10, "with_final_sum": 11}
-    assert check("dubey-nodes", T=10_000)["witness"] == {"published": 15, "server_reads": 14, "with_final_sum": 14}
+    assert check("dubey-nodes", T=1024)["witness"] == {
+        "published": 11,
+        "server_reads": 10,
+        "with_final_sum": 11,
+    }
+    assert check("dubey-nodes", T=10_000)["witness"] == {
+        "published": 15,
+        "server_reads": 14,
+        "with_final_sum": 14,
+    }
     assert check("dubey-nodes", T=1024)["factor"] < 1.049
 
 
