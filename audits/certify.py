@@ -124,7 +124,7 @@ def _proof(claim: Claim, subject: Subject) -> tuple[Theorem | None, str | None]:
 def trials_of(claim: Claim, effort: Effort, *, short: bool) -> int:
     """Return the runs in each world: half the claim's trials, less with --quick or once a hypothesis fell."""
     trials = claim.audit.trials // 2
-    return max(trials // (10 if effort.quick else 1) // (5 if short else 1), 30)
+    return max(trials // (10 if effort.quick else 1) // (10 if short else 1), 30)
 
 
 def _audit(
