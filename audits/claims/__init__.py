@@ -78,7 +78,7 @@ def _within_reach(name: str) -> Iterator[None]:
     """Turn what overflows, or stays undecided at the highest precision, into an error about the input."""
     try:
         yield
-    except (OverflowError, MemoryError, NumericsError):
+    except (OverflowError, ZeroDivisionError, MemoryError, NumericsError):
         raise InputError(f"{name}: these parameters are too extreme; less extreme ones belong here") from None
 
 

@@ -40,6 +40,7 @@ from audits.claims.certified import (
 )
 from audits.claims.chi_square import doubled_variance, mixed_shift
 from audits.claims.claim_check import Claim, Finding, Noise, Number, Parameter, count, positive, probability
+from dpaccount.errors import InputError
 from dpaccount.exact import Enclosure
 from dpaccount.numerics.balls import ball, ceil_of, floor_of
 
@@ -188,7 +189,11 @@ def sketch(p: dict[str, Any]) -> Finding:
 
 
 def least_sketch_noise(epsilon: Fraction, delta: Fraction, columns: int) -> Enclosure:
-    """Return the least ω with E δ_G(ε; √q/ω) ≤ δ, q ~ χ²_columns."""
+    """Return the least ω with E δ_G(ε; √q/ω) ≤ δ, q ~ χ²_columns; integrals further out take too long."""
+    if epsilon > 1000 or delta < Fraction(1, 10**60):
+        raise InputError(
+            "sketches are integrated for epsilon up to 1000 and delta from 1e-60 on; use such ones"
+        )
     return falling(lambda omega: mixed_shift(epsilon, omega**2, columns), delta)
 
 

@@ -89,6 +89,8 @@ def _inner(b2: Enclosure) -> tuple[Enclosure, Fraction] | None:
     has no sure sign change (for B near 2 the other candidate is larger anyway: h is then within the
     balls of its values, all below 8B²; they cross at B = 2.3548).
     """
+    if b2.upper < 4:
+        return None
     bits = SEARCH + 4 * math.ceil(b2.upper).bit_length()
     with precision(bits):
         square = of(b2)

@@ -16,7 +16,9 @@ mp.mp.dps = 30
 
 
 def check(name, **settings):
-    return claims.claim(name, {k: v if k in ("mode", "users", "laws") else Fraction(v) for k, v in settings.items()})
+    return claims.claim(
+        name, {k: v if k in ("mode", "users", "laws") else Fraction(v) for k, v in settings.items()}
+    )
 
 
 def gaussian_delta(epsilon, mu):
@@ -57,7 +59,9 @@ def test_sensitivity_by_optimisation(reward):
             return -np.sum((matrix(x[:4], corner) - matrix(x[4:], corner)) ** 2)
 
         starts = [rng.normal(size=8) * rng.choice([0.3, 1, 3]) for _ in range(8)]
-        best = max(-minimize(minus_square, x, method="Nelder-Mead", options={"maxiter": 1500}).fun for x in starts)
+        best = max(
+            -minimize(minus_square, x, method="Nelder-Mead", options={"maxiter": 1500}).fun for x in starts
+        )
         exact = float(supremum(exactly(Fraction(reward) ** 2)).square.upper)
         assert best <= exact * (1 + 1e-9)
         assert best == pytest.approx(exact, rel=2e-3)
@@ -68,12 +72,19 @@ def test_sensitivity_witness_reaches_the_supremum(reward):
     movement = rank_one.with_corner(exactly(Fraction(reward) ** 2))
     c, (y, other) = float(movement.cosine), movement.rewards
     v, w = np.array([1, 0, y]), np.array([c, math.sqrt(max(0, 1 - c * c)), other])
-    assert np.sum((np.outer(v, v) - np.outer(w, w)) ** 2) == pytest.approx(float(movement.square.upper), rel=1e-12)
+    assert np.sum((np.outer(v, v) - np.outer(w, w)) ** 2) == pytest.approx(
+        float(movement.square.upper), rel=1e-12
+    )
 
 
 @pytest.mark.parametrize(
     ("alpha", "beta", "rounds", "reward", "rho"),
-    [("3", "0.05", 300, "2.5", 0), ("0.7", "1e-6", 2, "0.3", 0), ("12", "0.2", 4096, "30", 0), ("2", "0.01", 1000, "1", "0.5")],
+    [
+        ("3", "0.05", 300, "2.5", 0),
+        ("0.7", "1e-6", 2, "0.3", 0),
+        ("12", "0.2", 4096, "30", 0),
+        ("2", "0.01", 1000, "1", "0.5"),
+    ],
 )
 def test_lemma2(alpha, beta, rounds, reward, rho):
     found = check("dubey-lemma2", alpha=alpha, beta=beta, T=rounds, B=reward, rho=rho)
@@ -95,7 +106,9 @@ def test_lemma2(alpha, beta, rounds, reward, rho):
     assert found["verdict"] == ("REFUTED" if exact > a else "LOOSE")
 
 
-@pytest.mark.parametrize(("alpha", "beta", "reward"), [("9", "0.05", "2"), ("2", "1e-4", "0.5"), ("15", "0.5", "7")])
+@pytest.mark.parametrize(
+    ("alpha", "beta", "reward"), [("9", "0.05", "2"), ("2", "1e-4", "0.5"), ("15", "0.5", "7")]
+)
 def test_lemma5_by_search_over_angles(alpha, beta, reward):
     """A scan over unit vectors in the plane and both rewards, noise iid on and above the diagonal."""
     a, b, y = float(alpha), float(beta), float(reward)
@@ -138,7 +151,9 @@ def test_two_laplace_messages_by_quadrature(epsilon, delta, regret):
     )
 
 
-@pytest.mark.parametrize(("columns", "epsilon", "delta"), [(3, "1", "1e-3"), (20, "5", "1e-6"), (1, "0.5", "0.01")])
+@pytest.mark.parametrize(
+    ("columns", "epsilon", "delta"), [(3, "1", "1e-3"), (20, "5", "1e-6"), (1, "0.5", "0.01")]
+)
 def test_sketch_by_quadrature_over_the_square(columns, epsilon, delta):
     found = check("kharkovskii-sketch", r=columns, epsilon=epsilon, delta=delta)
     omega, k = mp.mpf(found["noise"]["needed"]), mp.mpf(columns)
@@ -157,20 +172,27 @@ def test_branch_by_integrating_densities(columns, epsilon):
     k, e = mp.mpf(columns), mp.mpf(epsilon)
 
     def density(s, scale):
-        return (s / scale) ** (k / 2 - 1) * mp.exp(-s / (2 * scale)) / (2 ** (k / 2) * mp.gamma(k / 2) * scale)
+        return (
+            (s / scale) ** (k / 2 - 1) * mp.exp(-s / (2 * scale)) / (2 ** (k / 2) * mp.gamma(k / 2) * scale)
+        )
 
     edge = 4 * (e + k / 2 * mp.log(2))
     wider = mp.quad(
-        lambda s: density(s, 2) - mp.exp(e) * density(s, 1), [edge, edge + 20, edge + 80, edge + 300, edge + 2000]
+        lambda s: density(s, 2) - mp.exp(e) * density(s, 1),
+        [edge, edge + 20, edge + 80, edge + 300, edge + 2000],
     )
     other = 4 * (k / 2 * mp.log(2) - e)
     narrower = (
-        mp.quad(lambda s: density(s, 1) - mp.exp(e) * density(s, 2), [0, other / 2, other]) if other > 0 else mp.mpf(0)
+        mp.quad(lambda s: density(s, 1) - mp.exp(e) * density(s, 2), [0, other / 2, other])
+        if other > 0
+        else mp.mpf(0)
     )
     inside(found["delta_at_claimed_epsilon"], float(max(wider, narrower)), 1e-9)
 
 
-@pytest.mark.parametrize(("uses", "epsilon", "delta"), [(2, "0.5", "1e-3"), (7, "1.5", "1e-4"), (30, "0.3", "1e-6")])
+@pytest.mark.parametrize(
+    ("uses", "epsilon", "delta"), [(2, "0.5", "1e-3"), (7, "1.5", "1e-4"), (30, "0.3", "1e-6")]
+)
 def test_multi_lower_end_by_enumeration(uses, epsilon, delta):
     """At the lower end some two-outcome mechanism still exceeds δ; zCDP holds at the upper end."""
     found = check("pavlovic-multi", epsilon=epsilon, J=uses, delta=delta)["proved"]["epsilon"]
@@ -188,7 +210,9 @@ def test_multi_lower_end_by_enumeration(uses, epsilon, delta):
     assert max(delta_at(near + t / 50_000) for t in range(-1000, 1001, 5)) >= float(delta) * (1 - 1e-6)
     rho = uses * eta**2 / 8
     orders = [1 + x / 100 for x in range(1, 20000)]
-    best = min(a * rho + math.log1p(-1 / a) - (math.log(float(delta)) + math.log(a)) / (a - 1) for a in orders)
+    best = min(
+        a * rho + math.log1p(-1 / a) - (math.log(float(delta)) + math.log(a)) / (a - 1) for a in orders
+    )
     assert found["upper"] == pytest.approx(min(best, uses * eta), rel=1e-5)
     assert found["upper"] <= min(best, uses * eta) * (1 + 1e-12)
 

@@ -12,7 +12,17 @@ from dpaccount.errors import InputError
 from dpaccount.exact import Enclosure
 
 KEYS = {
-    *("schema", "name", "parameters", "claimed", "proved", "delta_at_claimed_epsilon", "mu", "noise", "verdict"),
+    *(
+        "schema",
+        "name",
+        "parameters",
+        "claimed",
+        "proved",
+        "delta_at_claimed_epsilon",
+        "mu",
+        "noise",
+        "verdict",
+    ),
     *("factor", "derivation", "witness"),
 }
 CONTRACT = {
@@ -50,7 +60,9 @@ def test_every_claim_at_its_defaults():
         assert found["schema"] == "dpaccount/claim-check/1"
         assert set(found["proved"]) == {"epsilon", "delta"}
         assert found["witness"]
-        assert claims.exit_code(found) == {"SOUND": 0, "LOOSE": 0, "REFUTED": 1, "UNPROVEN": 3}[found["verdict"]]
+        assert (
+            claims.exit_code(found) == {"SOUND": 0, "LOOSE": 0, "REFUTED": 1, "UNPROVEN": 3}[found["verdict"]]
+        )
         json.dumps(found, allow_nan=False)
 
 
@@ -157,7 +169,15 @@ def test_extreme_parameters_are_answered(name, settings):
 
 
 def test_scopes():
-    assert claims.claim("kharkovskii-branch", {"r": Fraction(1), "epsilon": Fraction(10)})["verdict"] == "UNPROVEN"
-    assert claims.claim("dubey-lemma2-actions", {"alpha": Fraction(10), "B": Fraction(20)})["verdict"] == "LOOSE"
-    assert claims.claim("dubey-lemma2-actions", {"alpha": Fraction(169), "B": Fraction(20)})["verdict"] == "UNPROVEN"
+    assert (
+        claims.claim("kharkovskii-branch", {"r": Fraction(1), "epsilon": Fraction(10)})["verdict"]
+        == "UNPROVEN"
+    )
+    assert (
+        claims.claim("dubey-lemma2-actions", {"alpha": Fraction(10), "B": Fraction(20)})["verdict"] == "LOOSE"
+    )
+    assert (
+        claims.claim("dubey-lemma2-actions", {"alpha": Fraction(169), "B": Fraction(20)})["verdict"]
+        == "UNPROVEN"
+    )
     assert claims.claim("pavlovic-clip", {"R": Fraction(0)})["verdict"] == "SOUND"

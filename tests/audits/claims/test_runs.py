@@ -50,7 +50,9 @@ def test_column_space_tells_nothing_after_noise():
     rows = rng.normal(size=(200, 2))
     other = rows.copy()
     other[0, 0] += 1
-    residual = [runs.outside(x + 1.4 * rng.normal(size=x.shape), rows) for x in (rows, other) for _ in range(5)]
+    residual = [
+        runs.outside(x + 1.4 * rng.normal(size=x.shape), rows) for x in (rows, other) for _ in range(5)
+    ]
     assert min(residual) > 0.1
     assert certify("kharkovskii-theorem1", n=3, d=2)["certified"]["refuted"] is False
 
@@ -91,7 +93,12 @@ def test_same_user_and_distinct_users():
     assert (same["replays"], same["refuted"]) == (389, True)
     distinct = certify("zhou-moma", users="distinct")["certified"]
     assert (distinct["replays"], distinct["refuted"]) == (1, False)
-    settings = {"epsilon": Fraction(1), "T": Fraction(1000), "regret_delta": Fraction(1), "delta": Fraction(0)}
+    settings = {
+        "epsilon": Fraction(1),
+        "T": Fraction(1000),
+        "regret_delta": Fraction(1),
+        "delta": Fraction(0),
+    }
     enough = runs.replayed({**settings, "users": "same"}, 1, scale=224.0)  # k = 224 messages of ε/k each
     assert enough["replays"] == 224
     assert not enough["refuted"]
@@ -115,7 +122,13 @@ def test_too_extreme_to_run():
         certify("dubey-lemma2", B=10**200)
 
 
-SMALL = {"alpha": Fraction(10), "beta": Fraction(1, 10), "T": Fraction(2), "B": Fraction(20), "rho": Fraction(0)}
+SMALL = {
+    "alpha": Fraction(10),
+    "beta": Fraction(1, 10),
+    "T": Fraction(2),
+    "B": Fraction(20),
+    "rho": Fraction(0),
+}
 
 
 def test_actions_reach_most_of_what_is_proved_and_no_more():
