@@ -34,6 +34,12 @@ def parameters(name: str) -> dict[str, Fraction | str]:
     return {key: kind.default for key, kind in _find(name).parameters.items()}
 
 
+def about(name: str) -> dict[str, str]:
+    """Return where a claim is made and what it says."""
+    entry = _find(name)
+    return {"source": entry.source, "says": entry.says}
+
+
 def claims() -> list[dict[str, Any]]:
     """Return every claim checked at its defaults."""
     return [claim(name, {}) for name in names()]
@@ -48,9 +54,9 @@ def claim(name: str, settings: Mapping[str, Value]) -> dict[str, Any]:
 
 
 def certify_claim(name: str, settings: Mapping[str, Value], seed: int = 1) -> dict[str, Any]:
-    """Check a claim, and run its refutation or audit: the code of the paper, seeded; see `certified`.
+    """Check a claim and run its refutation or audit, seeded; the answer has one more key, `certified`.
 
-    `certified` is None where nothing is run: the claim is settled by arithmetic alone.
+    It holds what the run showed, or None where nothing is run: arithmetic alone settles such a claim.
     """
     from audits.claims.runs import RUNS
 
@@ -58,7 +64,7 @@ def certify_claim(name: str, settings: Mapping[str, Value], seed: int = 1) -> di
     run = RUNS.get(name)
     with _within_reach(name):
         shown = None if run is None else run(found.parameters, seed)
-    return ClaimCheck(found.claim, found.parameters, found.finding, shown).as_json()
+    return {**found.as_json(), "certified": shown}
 
 
 def exit_code(answer: Mapping[str, Any]) -> int:

@@ -6,7 +6,7 @@ enclosure of what the published mechanism really costs; the verdict is a compari
 
 import math
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
@@ -195,7 +195,6 @@ class ClaimCheck:
     claim: Claim
     parameters: dict[str, Any]
     finding: Finding
-    run: dict[str, Any] | None = field(default=None)
 
     def as_json(self) -> dict[str, Any]:
         """Return the document of schema dpaccount/claim-check/1; keys that do not apply are null."""
@@ -204,8 +203,6 @@ class ClaimCheck:
         return {
             "schema": SCHEMA,
             "name": self.claim.name,
-            "source": self.claim.source,
-            "says": self.claim.says,
             "parameters": {key: _plain(value) for key, value in self.parameters.items()},
             "claimed": {"epsilon": _plain(found.claimed[0]), "delta": _plain(found.claimed[1])},
             "proved": {
@@ -221,7 +218,6 @@ class ClaimCheck:
             "factor": _near(found.factor),
             "derivation": [] if found.proof is None else write(found.proof()),
             "witness": found.witness,
-            "certified": self.run,
         }
 
 
