@@ -10,8 +10,10 @@ a threshold test on ũ: it is c iff (1 + c)ũ/V > (1 − c)β/√V, and at c = 1
 prefix is a single node, so these actions are independent; in between the same node shows with more noise.
 
 For c = 1 the first action of every block is a bit, P(+) = Φ(B/σ) against Φ(−B/σ), whatever Σ̃ is as long as
-V > 0 (the algorithm asks for a positive definite V, and is run with the shift that provides it).  That all of
-k bits are + bounds ε from below, exactly: `sure_epsilon`.
+V > 0 (the algorithm asks for a positive definite V, and is run with the shift that provides it).  The person
+of round 2, if φ = 1 is their only choice, moves every later ũ by their own reward −τ, which makes the test
+one against τ: P(+) = Φ((B − τ)/σ) against Φ(−(B + τ)/σ), |τ| ≤ B.  That all of k bits are + bounds ε from
+below, exactly: `sure_epsilon`.
 """
 
 import math
@@ -22,6 +24,7 @@ from typing import Any
 import numpy as np
 from flint import arb
 from numpy.typing import NDArray
+from scipy.special import log_ndtr
 
 from audits.claims import rank_one
 from audits.claims.certified import enclose, of, root
@@ -66,12 +69,13 @@ def lemma2_actions(p: dict[str, Any]) -> Finding:
         numbers.variance,
         lambda variance: _proof(p, Fraction(root(numbers.clip2).upper), variance),
         observer="the actions of all other users (joint)",
-        attack="others have reward 0 and choose from {1, -1}: their choices after 1, 2, 4, ... rounds",
+        attack="one scalar feature; others have reward 0 and choose from {1, -1}, after 1, 2, 4, ... rounds;"
+        " or round 2 has the choice {1} only and reward -tau, and the others choose after 2, 4, ... rounds",
     )
     upper = found.epsilon.upper if found.epsilon else Fraction(0)
     top = found.loss_delta.upper if found.loss_delta else Fraction(1)
-    lower = Enclosure(min(sure_epsilon(p), Fraction(upper)), upper)
-    return replace(found, epsilon=lower, loss_delta=Enclosure(None, top))
+    shown = Enclosure(sure_epsilon(p), upper)
+    return replace(found, epsilon=shown, loss_delta=Enclosure(None, top))
 
 
 def _proof(p: dict[str, Any], reward: Fraction, variance: Enclosure) -> Theorem:
@@ -84,24 +88,37 @@ def _proof(p: dict[str, Any], reward: Fraction, variance: Enclosure) -> Theorem:
 
 
 def sure_epsilon(p: dict[str, Any]) -> Fraction:
-    """Return ε that the signs of ũ after 1, 2, 4, … rounds show at δ = β.
+    """Return an ε that threshold tests after 1, 2, 4, … rounds surely show at δ = β.
 
-    It is the largest of ln((p^k − β)/(1 − p)^k), p = Φ(C/σ), over the first k bits.
+    It is ln((p^k − β)/q^k), p = Φ(m − τ), q = Φ(−m − τ), m = C/σ, at the best number k of bits and the best
+    τ ∈ [0, m] (in units of σ; τ > 0 leaves out the bit of round 2).  The search is in floats, the value is
+    exact.
     """
     numbers, beta = lemma(p), p["beta"]
     margin = root(enclose(lambda: of(numbers.clip2) / of(numbers.variance)))
-    best = Fraction(0)
-    for bits in range(1, min(met(int(p["T"]) - 1), SEEN) + 1):
-        found = accurate(lambda bits=bits: _all_positive(of(margin), bits, beta), 60)  # type: ignore[misc]
-        best = max(best, floor_of(found)) if found.is_finite() else best
-    return best
+    bits = min(met(int(p["T"]) - 1), SEEN)
+    m, best = float(margin.upper), (0.0, 0, Fraction(0))
+    for share in range(201):
+        tau = Fraction(share, 200)
+        for k in range(1, bits + (share == 0)):
+            best = max(best, (_float_gain(m, m * share / 200, k, float(beta)), k, tau))
+    if best[1] == 0:
+        return Fraction(0)
+    found = accurate(lambda: _all_positive(of(margin), best[2], best[1], beta), 60)
+    return max(Fraction(0), floor_of(found))
 
 
-def _all_positive(margin: arb, bits: int, beta: Fraction) -> arb:
+def _float_gain(m: float, tau: float, bits: int, beta: float) -> float:
+    power = math.exp(bits * float(log_ndtr(m - tau))) - beta
+    return math.log(power) - bits * float(log_ndtr(-m - tau)) if power > 0 else 0.0
+
+
+def _all_positive(m: arb, share: Fraction, bits: int, beta: Fraction) -> arb:
+    """Return ln((p^k − β)/q^k) at τ = share·m, 0 where the power is not surely above β."""
     root2 = arb(2).sqrt()
-    power = ((-margin / root2).erfc() / 2) ** bits
+    power = ((m * ball(share - 1) / root2).erfc() / 2) ** bits
     gain = power - ball(beta)
-    return gain.log() - bits * ((margin / root2).erfc() / 2).log() if gain > 0 else arb(0)
+    return gain.log() - bits * ((m * ball(1 + share) / root2).erfc() / 2).log() if gain > 0 else arb(0)
 
 
 def shift(numbers: Lemma, rounds: int) -> float:

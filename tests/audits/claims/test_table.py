@@ -317,3 +317,12 @@ def test_pavlovic_multi(uses, expected):
     assert found["verdict"] == "REFUTED"
     pure = check("pavlovic-multi", epsilon=1, J=uses, delta=0)["proved"]["epsilon"]
     assert pure == {"lower": uses, "upper": uses}
+
+
+@pytest.mark.parametrize(
+    ("alpha", "verdict"), [("10", "LOOSE"), ("163.4", "SOUND"), ("163.5", "UNPROVEN"), ("234.3", "REFUTED")]
+)
+def test_actions_of_others(alpha, verdict):
+    found = check("dubey-lemma2-actions", alpha=alpha, beta="0.1", T=1024, B=20)
+    assert found["verdict"] == verdict
+    assert found["proved"]["epsilon"]["lower"] <= found["proved"]["epsilon"]["upper"]
