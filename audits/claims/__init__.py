@@ -6,7 +6,7 @@
 ('REFUTED', 7.329199)
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from fractions import Fraction
 from functools import lru_cache
@@ -14,6 +14,7 @@ from typing import Any
 
 from audits.claims.claim_check import EXIT_CODES, Claim, ClaimCheck, Value
 from dpaccount.errors import InputError, NumericsError
+from dpaccount.exact import read_number
 
 
 @lru_cache(maxsize=1)
@@ -38,6 +39,19 @@ def about(name: str) -> dict[str, str]:
     """Return where a claim is made and what it says."""
     entry = _find(name)
     return {"source": entry.source, "says": entry.says}
+
+
+def read_settings(words: Iterable[str]) -> dict[str, Value]:
+    """Return ``KEY=VALUE`` words as settings: exact numbers where a number is spelled, else words."""
+    found: dict[str, Value] = {}
+    for word in words:
+        key, sign, text = word.partition("=")
+        if not sign or not key:
+            raise InputError(f"{word[:60]!r} is not a setting; write KEY=VALUE, such as alpha=10")
+        if key in found:
+            raise InputError(f"{key[:60]!r} is set twice; set it once")
+        found[key] = text if text.isalpha() else read_number(text)
+    return found
 
 
 def claims() -> list[dict[str, Any]]:

@@ -124,6 +124,16 @@ def test_bad_parameters(name, settings, says):
     assert len(str(caught.value)) < 800
 
 
+def test_settings_as_they_are_typed():
+    read = claims.read_settings(["alpha=10", "beta=0.1", "mode=carry", "T=1e3"])
+    assert read == {"alpha": 10, "beta": Fraction(1, 10), "mode": "carry", "T": 1000}
+    for wrong in (["alpha"], ["=1"], ["a=1", "a=2"], ["alpha=1/3"], ["alpha="], ["alpha=0x10"]):
+        with pytest.raises(InputError):
+            claims.read_settings(wrong)
+    with pytest.raises(InputError, match="alpha"):
+        claims.claim("dubey-lemma2", claims.read_settings(["alpha=nan"]))
+
+
 def finding(low, high, *, factor=None, covers_all=True, holds=None):
     cost = None if high is None else Enclosure(low, high)
     ratio = None if factor is None else Enclosure(Fraction(factor), Fraction(factor))
