@@ -15,6 +15,7 @@
 
 import json
 import math
+import threading
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -93,6 +94,7 @@ class Ledger:
         self._store = store
         self._receipts: WeakValueDictionary[int, Receipt] = WeakValueDictionary()
         self._drawing: set[int] = set()
+        self._gate = threading.Lock()  # threads of one process share receipts, one for every entry
 
     @classmethod
     def open(cls, url: str) -> "Ledger":
@@ -186,13 +188,14 @@ class Ledger:
         """Return the receipt of a committed charge: one per entry, however often its key is charged."""
         if key is None:
             return issue(theorem, Secure(), entry)
-        receipt = self._receipts.get(entry)
-        if receipt is None:
-            with self._store.reading() as rows:
-                _undrawn(rows, entry)
-            receipt = issue(theorem, _MarkedNoise(lambda: self.begin_release(entry)), entry)
-            self._receipts[entry] = receipt
-        return receipt
+        with self._gate:
+            receipt = self._receipts.get(entry)
+            if receipt is None:
+                with self._store.reading() as rows:
+                    _undrawn(rows, entry)
+                receipt = issue(theorem, _MarkedNoise(lambda: self.begin_release(entry)), entry)
+                self._receipts[entry] = receipt
+            return receipt
 
     def _epsilon(self, steps: list[Step] | None) -> Enclosure:
         """Return the ε of what `steps` spend at the worst unit, at the budget's δ."""

@@ -5,6 +5,7 @@ leaf, so code cannot draw less than was proved.  Every (key, part) is served onc
 parts than the proof pays for.
 """
 
+import threading
 from collections.abc import Hashable
 from fractions import Fraction
 from typing import Protocol
@@ -55,6 +56,7 @@ class Receipt:
                 raise ReceiptError(f"two leaves share the key {leaf.key!r}; give each leaf its own")
             self._leaves[leaf.key] = leaf
         self._laws = {key: law_of(leaf) for key, leaf in self._leaves.items()}
+        self._gate = threading.Lock()  # two threads never get one part twice
         self._served: dict[str, set[Hashable]] = {key: set() for key in self._leaves}
 
     def noisy(self, key: str, part: Hashable, values: Integers) -> Integers:
@@ -91,6 +93,10 @@ class Receipt:
     def _serve(self, key: str, part: Hashable) -> tuple[str, float]:
         if key not in self._leaves:
             raise ReceiptError(f"this proof pays for {', '.join(self._leaves)}; it has no leaf {key!r}")
+        with self._gate:
+            return self._serve_once(key, part)
+
+    def _serve_once(self, key: str, part: Hashable) -> tuple[str, float]:
         served = self._served[key]
         if part in served:
             raise ReceiptError(

@@ -1,5 +1,7 @@
 """Samplers and receipts.  Statistical tests compare with exact laws at fixed seeds, or at 1e-9 error."""
 
+import contextlib
+import threading
 from fractions import Fraction
 
 import numpy as np
@@ -169,3 +171,21 @@ def test_symmetric_noise_is_symmetric_with_a_doubled_diagonal():
     assert draws[:, 1, 1].std() == pytest.approx(5 * 2**0.5, rel=0.05)
     with pytest.raises(ReceiptError, match="symmetric matrix"):
         rehearse(whole, Rehearsal(3)).noisy_symmetric("k", 0, np.array([[0, 1], [2, 0]]))
+
+
+def test_threads_never_get_one_part_twice():
+    receipt = rehearse(theorem(draws=50), Rehearsal(0))
+    got = []
+
+    def draw():
+        for part in range(50):
+            with contextlib.suppress(ReceiptError):
+                receipt.noisy("sums", part, zeros(2))
+                got.append(part)
+
+    threads = [threading.Thread(target=draw) for _ in range(8)]
+    for one in threads:
+        one.start()
+    for one in threads:
+        one.join()
+    assert sorted(got) == list(range(50))
