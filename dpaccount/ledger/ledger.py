@@ -233,14 +233,15 @@ class Ledger:
         Raises `ReceiptError` where another run marked it: what that run drew, and perhaps showed, is
         not known, so drawing again would be a second release.
         """
-        if entry in self._drawing:
-            return
-        with self._store.writing() as rows:
-            self._unbroken(rows)
-            _charged(rows, entry)
-            _undrawn(rows, entry)
-            rows.append(DRAWING, _written({"time": _now()}), about=entry)
-        self._drawing.add(entry)
+        with self._gate:
+            if entry in self._drawing:
+                return
+            with self._store.writing() as rows:
+                self._unbroken(rows)
+                _charged(rows, entry)
+                _undrawn(rows, entry)
+                rows.append(DRAWING, _written({"time": _now()}), about=entry)
+            self._drawing.add(entry)
 
     def keep_release(self, charge: int | str, body: dict[str, Any]) -> None:
         """Keep what a charge (its entry or key) paid for, durably, before anyone is shown it; once only."""
