@@ -10,9 +10,11 @@ from dpaccount.calibrate import calibrate
 from dpaccount.errors import InputError
 from dpaccount.events import read_plan
 from dpaccount.exact import Bound, Place, printed, shown
+from dpaccount.numerics.balls import allowance
 
 ACCOUNT = "dpaccount/account/1"
 CALIBRATION = "dpaccount/calibration/1"
+SECONDS = 9.0  #: of processor time for exact methods in one answer; bounds in closed form stand in after
 
 
 def account_answer(
@@ -27,6 +29,18 @@ def account_answer(
 
     Raises `InputError` naming the place in the document, or the option that is out of range.
     """
+    with allowance(SECONDS):
+        return _account(place, delta=delta, epsilon=epsilon, gap=gap, group=group)
+
+
+def _account(
+    place: Place,
+    *,
+    delta: Fraction | None,
+    epsilon: Fraction | None,
+    gap: Fraction | None,
+    group: int | None,
+) -> dict[str, Any]:
     begun = time.perf_counter()
     accountant = Accountant(read_plan(place), _group(group))
     width = _gap(gap)
@@ -131,5 +145,5 @@ def _group(group: int | None) -> int:
     if group is None:
         return 1
     if group < 1:
-        raise InputError(f"--group {group} is out of range; it must be at least 1")
+        raise InputError(f"--group {shown(Fraction(group))} is out of range; it must be at least 1")
     return group

@@ -13,10 +13,20 @@ from fractions import Fraction
 
 from flint import arb, ctx
 
+from dpaccount import magnitudes
 from dpaccount.errors import NumericsError
-from dpaccount.exact import Bound, Enclosure
+from dpaccount.exact import Bound, Enclosure, printed
 from dpaccount.numerics import fourier, gaussian, grids, laplace, renyi, saddle
-from dpaccount.numerics.balls import accurate, ball, ceil_of, floor_of, log_float, precision
+from dpaccount.numerics.balls import (
+    NotFinite,
+    accurate,
+    ball,
+    ceil_of,
+    floor_of,
+    log_float,
+    patience,
+    precision,
+)
 from dpaccount.numerics.factors import AtomFactor, DiscreteGaussianFactor, Factor, LaplaceFactor
 from dpaccount.numerics.solve import Ends, solve
 from dpaccount.totals import Drawn, RangeBound, RdpBound, Sampled, Total, ZcdpBound
@@ -82,9 +92,52 @@ def _epsilon(total: Total, target: Fraction, gap: Fraction) -> Answer:
         return Answer(NOTHING, "exact")
     if target == 0:
         return largest_loss(total)
+    return _guarded(magnitudes.epsilon(total, target), lambda: _fine_epsilon(total, target, gap))
+
+
+def _fine_epsilon(total: Total, target: Fraction, gap: Fraction) -> Answer:
+    """Return ε(target) by the methods for ordinary magnitudes."""
     if total.loose:
         return _loose_epsilon(total, target, gap)
     return _checked(_tight_epsilon(total, target, gap), _renyi_epsilon(total, target))
+
+
+SECONDS = 8.0  #: of processor time that an exact method may take
+CLOSE = Fraction(1, 10**16)  #: relative width at which bounds in closed form are the answer
+
+#: What methods for ordinary magnitudes raise on others; a disagreement between two of them is not among it.
+_UNREACHED = (ArithmeticError, MemoryError, ValueError, IndexError, RecursionError, NotFinite)
+
+
+def _guarded(rough: Enclosure, fine: Callable[[], Answer]) -> Answer:
+    """Return the finer answer within the rough one, or the rough one where it is close or none is finer."""
+    if _close(rough):
+        return Answer(rough, "mean and deviation")
+    try:
+        with patience(SECONDS):
+            answer = fine()
+    except _UNREACHED:
+        return Answer(rough, "mean and deviation; closer methods are out of reach at these magnitudes")
+    return _checked(_raised(answer, rough.lower), rough.upper)
+
+
+def _close(bounds: Enclosure) -> bool:
+    if bounds.lower is None or bounds.upper == math.inf:
+        return False
+    return Fraction(bounds.upper) - Fraction(bounds.lower) <= CLOSE * Fraction(bounds.upper)
+
+
+def _raised(answer: Answer, least: Bound | None) -> Answer:
+    """Return the answer, its lower end at least a bound found another way; both must be able to hold."""
+    bounds = answer.bounds
+    if least is None or bounds.lower is None or least <= bounds.lower:
+        return answer
+    if least > bounds.upper:
+        raise NumericsError(
+            f"a lower bound of {printed(least, up=False)} lies above the enclosure {bounds.as_json()} by"
+            f" {answer.method}; they must intersect"
+        )
+    return Answer(Enclosure(least, bounds.upper), answer.method)
 
 
 def _renyi_epsilon(total: Total, target: Fraction) -> Fraction | None:
@@ -118,15 +171,15 @@ def _order(total: Total, saddle_of: Callable[[saddle.LogM], float]) -> Fraction 
 MOST_ORDER = 3000.0  #: of Rényi cross-checks; a sampled pair's moments cost more the higher they are
 
 
-def _checked(answer: Answer, above: Fraction | None) -> Answer:
+def _checked(answer: Answer, above: Bound | None) -> Answer:
     """Return the answer, intersected with an upper bound found another way; both must be able to hold."""
     bounds = answer.bounds
     if above is None or above >= bounds.upper:
         return answer
     if bounds.lower is not None and above < bounds.lower:
         raise NumericsError(
-            f"a Rényi bound of {float(above)} lies below the enclosure {bounds.as_json()} by {answer.method};"
-            " they must intersect"
+            f"an upper bound of {printed(above, up=True)} lies below the enclosure {bounds.as_json()} by"
+            f" {answer.method}; they must intersect"
         )
     return Answer(Enclosure(bounds.lower, above), answer.method)
 
@@ -291,6 +344,11 @@ def _delta(total: Total, epsilon: Fraction, gap: Fraction) -> Answer:
     """Return δ(ε) of a total without failures."""
     if total.empty:
         return Answer(NOTHING, "exact")
+    return _guarded(magnitudes.delta(total, epsilon), lambda: _fine_delta(total, epsilon, gap))
+
+
+def _fine_delta(total: Total, epsilon: Fraction, gap: Fraction) -> Answer:
+    """Return δ(ε) by the methods for ordinary magnitudes."""
     if total.loose:
         return _loose_delta(total, epsilon, gap)
     if not total.pairs:

@@ -624,12 +624,15 @@ def _rate(event: PoissonSubsampled | SampledWithoutReplacement) -> Fraction:
 
 
 def _sampled_loss(loss: Fraction, rate: Fraction) -> Fraction:
+    from dpaccount.numerics.amplified import shrunk
     from dpaccount.numerics.balls import ball, ceil_of, precision
 
     if rate == 1 or loss == 0:
         return loss
+    if rate == 0:
+        return Fraction(0)
     with precision(128 + 2 * rate.denominator.bit_length()):
-        return ceil_of((ball(rate) * ball(loss).expm1()).log1p())
+        return ceil_of(shrunk(ball(loss), ball(rate)))
 
 
 def _added(event: Sequence, bound: Callable[[Event], Fraction | None]) -> Fraction | None:

@@ -64,12 +64,15 @@ def gaussian(event: ev.Event) -> bool:
 def _chained(epsilon: Fraction, delta: Fraction, k: int) -> Fraction:
     """Return δ(e^{kε} − 1)/(e^ε − 1), rounded up, at most 1."""
     with precision(192):
-        return min(Fraction(1), ceil_of(ball(delta) * _growth(epsilon, k)))
+        found = ball(delta) * _growth(epsilon, k)
+        return ceil_of(found) if found < 1 else Fraction(1)
 
 
 def _growth(epsilon: Fraction, k: int) -> arb:
     """Return (e^{kε} − 1)/(e^ε − 1), which is k at ε = 0."""
-    return ball(k) if epsilon == 0 else ball(k * epsilon).expm1() / ball(epsilon).expm1()
+    if epsilon == 0:
+        return ball(k)
+    return (ball((k - 1) * epsilon)).exp() * (-ball(k * epsilon)).expm1() / (-ball(epsilon)).expm1()
 
 
 def chain_delta(delta_of: Callable[[Fraction], Fraction], epsilon: Fraction, k: int) -> Fraction:
@@ -78,11 +81,14 @@ def chain_delta(delta_of: Callable[[Fraction], Fraction], epsilon: Fraction, k: 
 
 
 def chain_epsilon(delta_of: Callable[[Fraction], Fraction], target: Fraction, k: int) -> Fraction | None:
-    """Return an ε with δ(ε) ≤ target for k units, within 1e-9 of the least; None above 2^40."""
-    high = Fraction(1, 1024)
+    """Return an ε with δ(ε) ≤ target for k units, within 1e-9 of the least; None above k·2^40.
+
+    The search starts near k/2^20, and at 1/1024 for small groups: below that nothing is gained.
+    """
+    high = Fraction(max(1, k >> 10), 1024)
     while chain_delta(delta_of, high, k) > target:
         high *= 2
-        if high > 1 << 40:
+        if high > k << 40:
             return None
     low = high / 2
     while high - low > Fraction(1, 10**9) * max(Fraction(1), high):

@@ -6,13 +6,14 @@ infinite loss) set apart, the other pairs counted by kind, and beside them what 
 
 from collections import Counter
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, is_dataclass, replace
 from fractions import Fraction
 from typing import Any
 
 from flint import arb
 
 from dpaccount import events as ev
+from dpaccount.numerics.amplified import shrunk
 from dpaccount.numerics.balls import ball
 from dpaccount.numerics.factors import AtomFactor, DiscreteGaussianFactor, Factor, LaplaceFactor
 from dpaccount.numerics.toeplitz import squares
@@ -74,7 +75,7 @@ class Sampled(Factor):
         if self.added:
             return -(-ball(self.rate)).log1p()
         inner = self.inner.ceiling()
-        return None if inner is None else (ball(self.rate) * inner.expm1()).log1p()
+        return None if inner is None else shrunk(inner, ball(self.rate))
 
 
 @dataclass(frozen=True)
@@ -136,10 +137,23 @@ class _Sum:
         """Return the sum."""
         return Total(
             (self.low, self.high),
-            tuple(sorted(self.pairs.items(), key=repr)),
+            tuple(sorted(self.pairs.items(), key=_rank)),
             tuple(sorted(self.failures.items())),
-            tuple(sorted(self.loose.items(), key=repr)),
+            tuple(sorted(self.loose.items(), key=_rank)),
         )
+
+
+def _rank(value: Any) -> str:
+    """Return a text to sort kinds by (a number as hexadecimal digits: decimal ones may be too many)."""
+    if isinstance(value, Fraction):
+        return f"{value.numerator:x}/{value.denominator:x}"
+    if isinstance(value, int):
+        return f"{value:x}"
+    if isinstance(value, tuple):
+        return f"({','.join(map(_rank, value))})"
+    if is_dataclass(value):
+        return type(value).__name__ + _rank(tuple(getattr(value, item.name) for item in fields(value)))
+    return str(value)
 
 
 def total_of(items: Iterable[tuple[ev.Event, int]]) -> Total:

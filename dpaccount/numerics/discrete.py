@@ -11,8 +11,9 @@ from math import isqrt
 
 from flint import arb, ctx
 
-from dpaccount.numerics.balls import ball
+from dpaccount.numerics.balls import ball, bearable, tick
 
+MOST_POINTS = 2_000_000  #: of one pair
 Points = list[tuple[Fraction, Callable[[], arb]]]
 
 
@@ -54,6 +55,7 @@ def laplace(scale: Fraction, shift: int) -> Points:
     def inner(x: int) -> Callable[[], arb]:
         return lambda: (ball(-x / scale)).exp() * (-(ball(-1 / scale)).expm1()) / (1 + ball(-1 / scale).exp())
 
+    bearable(shift, MOST_POINTS)
     inside = [((shift - 2 * x) / scale, inner(x)) for x in range(1, shift)]
     return [(shift / scale, tail(0)), *inside, (-shift / scale, tail(shift))]
 
@@ -68,6 +70,7 @@ def gaussian(sigma: Fraction, shift: int, reach: int) -> Points:
     def mass(x: int) -> Callable[[], arb]:
         return lambda: (ball(-x * x / (2 * sigma * sigma))).exp() / gaussian_total(sigma)
 
+    bearable(reach, MOST_POINTS)
     step = shift / sigma**2
     return [(step * (Fraction(shift, 2) - x), mass(x)) for x in range(-reach, reach + 1)]
 
@@ -91,6 +94,7 @@ def _plain_sum(rate: arb, bits: int) -> arb:
     """Return Σ_x e^{−rate·x²}; beyond r the terms fall at least by e^{−rate(2r+1)} each."""
     total, x = ball(1), 0
     while True:
+        tick()
         x += 1
         term = 2 * (-rate * x * x).exp()
         total += term

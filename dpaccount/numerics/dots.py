@@ -12,9 +12,10 @@ from fractions import Fraction
 
 from flint import arb, fmpz, fmpz_poly
 
-from dpaccount.numerics.balls import ball, ceil_of, floor_of, precision
+from dpaccount.numerics.balls import ball, bearable, ceil_of, floor_of, precision
 from dpaccount.numerics.lattice import Grid, Lattice
 
+MOST_NODES = 1_000_000
 Curve = Callable[[Fraction], arb]  #: loss t (any real) ↦ a ball that contains δ(t)
 
 
@@ -31,6 +32,7 @@ def measure(curve: Curve, grid: Grid, first: Fraction, count: int, known: Known 
 
     `known` holds lower bounds; only the measure below the curve uses them.
     """
+    bearable(count, MOST_NODES)
     with precision(grid.bits + 64):
         if grid.up:
             return _above(curve, grid, first, count)

@@ -7,6 +7,8 @@ from flint import arb
 
 from dpaccount.numerics.balls import ball, ceil_of, precision
 
+LARGE = 2000  #: ε beyond which tails of the normal law are bounded in logarithms
+
 
 @lru_cache(maxsize=4096)
 def mu_squared(epsilon: Fraction) -> Fraction:
@@ -16,6 +18,8 @@ def mu_squared(epsilon: Fraction) -> Fraction:
     """
     if epsilon == 0:
         return Fraction(0)
+    if epsilon > LARGE:
+        return _of_large(epsilon)
     with precision(128 + 2 * max(0, epsilon.denominator.bit_length() - epsilon.numerator.bit_length())):
         goal = 1 / (1 + ball(epsilon).exp())
         # z with erfc(z) = 2·goal; μ = 2√2·z. Newton's start is an estimate, the test below decides.
@@ -38,3 +42,16 @@ def _erfc_inverse(goal: arb) -> arb:
         if not abs(step) > abs(z) * arb(2) ** -64:
             break
     return (z * (1 + arb(2) ** -62)).mid()
+
+
+def _of_large(epsilon: Fraction) -> Fraction:
+    """Return 4x² for an x with x²/2 + ln(x√2π) ≥ ε + e^{−ε}.
+
+    Then Φ(−x) ≤ φ(x)/x ≤ 1/(1 + e^ε), as ln(1 + e^ε) ≤ ε + e^{−ε}; e^{−ε} is below 2^−1000.
+    """
+    with precision(192 + epsilon.numerator.bit_length()):
+        goal = ball(epsilon) + arb(2) ** -1000
+        square = 2 * goal - (4 * arb.pi() * goal).log()
+        while not square / 2 + (2 * arb.pi() * square).log() / 2 >= goal:
+            square += arb(2) ** -40 * goal
+        return ceil_of(4 * square)

@@ -20,7 +20,10 @@ from fractions import Fraction
 
 from flint import arb, fmpz, fmpz_poly
 
-from dpaccount.numerics.balls import ball, ceil_of, floor_of, precision
+from dpaccount.numerics.balls import ball, bearable, ceil_of, floor_of, precision, tick
+
+MOST_NODES = 10_000_000  #: of a single pair
+MOST_BITS = 1 << 30  #: of the coefficients of a product
 
 
 @dataclass(frozen=True)
@@ -60,6 +63,7 @@ def atoms(
     found = sorted(((at, mass) for at, mass in points), key=lambda point: point[0])
     origin = found[0][0]
     length = int((found[-1][0] - origin) / grid.step) + 1
+    bearable(length, MOST_NODES)
     row = [fmpz(0)] * length
     with precision(grid.bits + 32):
         for at, mass in found:
@@ -85,7 +89,9 @@ def identity(grid: Grid) -> Lattice:
 
 def compose(a: Lattice, b: Lattice) -> Lattice:
     """Return the convolution, rounded and trimmed to the grid's side."""
+    tick()
     grid = a.grid
+    bearable(float(a.size + b.size) * grid.bits, MOST_BITS)
     row = _shifted(a.masses * b.masses, grid)
     total_a, total_b = _total(a.masses), _total(b.masses)
     lost = a.infinite * (total_b + b.infinite) + total_a * b.infinite

@@ -37,4 +37,10 @@ def squares(rounds: int) -> tuple[Fraction, Fraction]:
 
 def _harmonic(first: int, end: int, shift: Fraction) -> arb:
     """Return Σ_{first ≤ k < end} 1/(k + shift) = ψ(end + shift) − ψ(first + shift)."""
-    return ball(end + shift).digamma() - ball(first + shift).digamma()
+    return _digamma(end + shift) - _digamma(first + shift)
+
+
+def _digamma(x: Fraction) -> arb:
+    """Return ψ(x), x > 0; far out by ln x − 1/x < ψ(x) < ln x − 1/(2x) (Alzer 1997)."""
+    at = ball(x)
+    return at.digamma() if x < 1 << 200 else at.log() - (1 / (2 * at)).union(1 / at)

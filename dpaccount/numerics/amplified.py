@@ -1,0 +1,17 @@
+"""Losses on a sample of the fraction q: ε becomes ln(1 + q(e^ε − 1)) (Balle, Barthe & Gaboardi 2018)."""
+
+from flint import arb
+
+
+def shrunk(loss: arb, rate: arb) -> arb:
+    """Return ln(1 + q(e^ε − 1)) for q > 0, without forming e^ε where ε is large."""
+    if loss > 1:
+        return loss + rate.log() + ((1 - rate) / rate * (-loss).exp()).log1p()
+    return (rate * loss.expm1()).log1p()
+
+
+def grown(loss: arb, rate: arb) -> arb:
+    """Return the ε whose loss on a sample is `loss` ≥ 0: ln(1 + (e^loss − 1)/q)."""
+    if loss > 1:
+        return loss - rate.log() + (-(1 - rate) * (-loss).exp()).log1p()
+    return (loss.expm1() / rate).log1p()
