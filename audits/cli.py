@@ -378,7 +378,7 @@ def _progress() -> _Progress:
 
 
 @app.command
-def check(certificate: Path, *, at: str | None = None, json_: Json = False) -> int:
+def check(certificate: Path, *, at: str | None = None, key: Path | None = None, json_: Json = False) -> int:
     """Re-verify a certificate with the independent checker: every step, digest and the verdict.
 
     Parameters
@@ -387,6 +387,8 @@ def check(certificate: Path, *, at: str | None = None, json_: Json = False) -> i
         A certificate.json.
     at
         A date, YYYY-MM-DD, on which it must still be valid.
+    key
+        An Ed25519 public key (PEM) that it must be signed with.
     """
     from datetime import date
 
@@ -402,9 +404,27 @@ def check(certificate: Path, *, at: str | None = None, json_: Json = False) -> i
         raise InputError(f"{certificate}: {why}; give a certificate") from None
     except checker.Rejected as why:
         said, valid = str(why), False
+    if key is not None:
+        from audits.sign import problem
+
+        wrong = problem(certificate, key)
+        said, valid = (said, valid) if wrong is None or not valid else (wrong, False)
     answer = {"schema": "dpaccount/check/1", "valid": valid, "said": said}
     _print(answer, json_, lambda found: f"{'valid' if found['valid'] else 'invalid'}: {found['said']}")
     return 0 if valid else 1
+
+
+@app.command
+def sign(certificate: Path, *, key: Path, json_: Json = False) -> int:
+    """Sign a certificate in place with an Ed25519 private key (PEM, unencrypted).
+
+    `openssl genpkey -algorithm ed25519 -out private.pem` makes one, and
+    `openssl pkey -in private.pem -pubout -out public.pem` its public half.
+    """
+    from audits.sign import sign as signed
+
+    _print(signed(certificate, key), json_, lambda found: f"signed ({found['algorithm']}): {certificate}")
+    return 0
 
 
 @app.command
