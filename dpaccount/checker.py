@@ -468,10 +468,11 @@ def hypothesis(rule: str, given: dict[str, Any]) -> list[Any]:
             ensure(number(given["radius"]) >= 0, "the radius is negative")
             set_of = ["ball", "0", str(number(given["radius"]) ** 2), []]
         case "assume_rank_one":
-            keys(given, "query", "reward", "relation", "because")
+            keys(given, "query", "reward", "kind", "relation", "because")
             ensure(given["relation"] == "replace-one", "the closed form is for replace-one")
             ensure(number(given["reward"]) >= 0, "the reward bound is negative")
-            set_of = ["rank-one", "0", given["reward"], []]
+            ensure(given["kind"] in ("rank-one", "outer"), "the kind is rank-one or outer")
+            set_of = [given["kind"], "0", given["reward"], []]
         case "assume_covers":
             keys(given, "query", "covers", "because")
             return ["Covered", text(given["query"]), *covering(given["covers"])]
@@ -529,8 +530,32 @@ def covering(covers: object) -> list[Any]:
     return [len(covers), most, widest, [min(c[0] for c in covers), max(c[1] for c in covers)]]
 
 
-def sensitivity(rule: str, found: list[Any]) -> list[Any]:
+def outer_supremum(b: Fraction) -> Fraction:
+    """Return an upper bound, close to it, on the largest (1+B²)²+(1+t²)²−2(Bt−1)² over [1/B, B], B > 1.
+
+    Its derivative is 4p, p(t) = t³+(1−B²)t+B, convex for t > 0 with p(1/B) > 0 and p(B) > 0.  Either
+    p ≥ 0 throughout and the maximum is 8B² at t = B, or the first root t₁ gives another one; with
+    p(l) ≥ 0 > p(u) it lies in [l, u], and p ≤ p(l) there, as p falls up to its minimum beyond u.
+    """
+
+    def p(t: Fraction) -> Fraction:
+        return t**3 + (1 - b * b) * t + b
+
+    least = Fraction(math.isqrt(int((b * b - 1) / 3 * 10**40)), 10**20)  # near the minimum of p
+    if p(least) >= 0:
+        ensure(p(least) >= abs(3 * least**2 + 1 - b * b) * b, "too close to a double root for this checker")
+        return 8 * b * b
+    low, high = 1 / b, least
+    for _ in range(80):
+        middle = Fraction(int((low + high) * 2**99), 2**100)
+        low, high = (middle, high) if p(middle) >= 0 else (low, middle)
+    top = (1 + b * b) ** 2 + (1 + low**2) ** 2 - 2 * (b * low - 1) ** 2
+    return max(8 * b * b, top + 4 * p(low) * (high - low))
+
+
+def sensitivity(rule: str, found: list[Any], given: dict[str, Any]) -> list[Any]:
     """Infer how far a sum can move."""
+    keys(given, optional=("bound_squared",) if rule == "linear" else ())
     [[_, query, kind, low, high, points, relation]] = premises(found, "Contribution")
     replace = relation == "replace-one"
     if rule == "differences":
@@ -545,13 +570,21 @@ def sensitivity(rule: str, found: list[Any]) -> list[Any]:
         case "rank-one":
             # sup over norms ≤ 1 and the angle: (1+B²)²·2 up to B = 1, (2B)²·2 from there on
             norm, bound = "frobenius-squared", 2 * (2 * b) ** 2 if b >= 1 else 2 * (1 + b * b) ** 2
+        case "outer":
+            norm, bound = "frobenius-squared", 2 * (1 + b * b) ** 2
         case _:
             norm, bound = "l2-squared", Fraction(max(lengths(moves_of(points, relation))))
+    stated = kind == "outer" and b > 1
+    ensure(stated == ("bound_squared" in given), "a bound is stated for outer products with rewards above 1")
+    if stated:
+        bound = number(given["bound_squared"])
+        ensure(bound >= outer_supremum(b), "the stated bound is too small")
     return ["Stable", query, norm, str(bound), relation]
 
 
 def noise(rule: str, found: list[Any], given: dict[str, Any]) -> list[Any]:
     """Infer what one draw of noise gives."""
+    curve: list[Any]
     if rule in ("exponential", "permute_and_flip"):
         keys(given, "rate", "key")
         [[_, query, norm, width, relation]] = premises(found, "Stable")
@@ -559,6 +592,14 @@ def noise(rule: str, found: list[Any], given: dict[str, Any]) -> list[Any]:
         spread = str(positive(given["rate"], "rate") * number(width))
         measure = "bounded-range" if rule == "exponential" else "pure"
         return ["Private", query, [measure, spread], relation, "central", None]
+    if rule == "joint_gaussian":
+        keys(given, "matrix", "vector", "key")
+        [[_, query, kind, _, high, _, relation]] = premises(found, "Contribution")
+        ensure(kind == "rank-one", f"needed a person's statistics without corner, found {kind}")
+        x, u, b = positive(given["matrix"], "matrix"), positive(given["vector"], "vector"), number(high)
+        c = min(Fraction(1), b * b * x / (2 * u))  # the worst cosine
+        curve = ["gdp", str((2 - 2 * c * c) / x + 2 * b * b * (1 + c) / u)]
+        return ["Private", query, curve, relation, "central", None]
     grid = ("grid",) if rule == "discrete_gaussian" else ()
     free = ("grid",) if rule in ("laplace", "symmetric_gaussian") else ()
     keys(given, "scale" if rule == "laplace" else "variance", "key", *grid, optional=free)
@@ -567,7 +608,7 @@ def noise(rule: str, found: list[Any], given: dict[str, Any]) -> list[Any]:
         positive(given["grid"], "grid")
     if rule == "lattice_gaussian":
         [[_, query, shifts, relation]] = premises(found, "Shifts")
-        curve: list[Any] = ["lattice", str(positive(given["variance"], "variance")), shifts, 1]
+        curve = ["lattice", str(positive(given["variance"], "variance")), shifts, 1]
         return ["Private", query, curve, relation, "central", None]
     [[_, query, norm, bound, relation]] = premises(found, "Stable")
     wanted = {"laplace": "l1", "symmetric_gaussian": "frobenius-squared"}.get(rule, "l2-squared")
@@ -794,7 +835,7 @@ def divergence_of(curve: list[Any], given: dict[str, Any]) -> Fraction | None:
 
 NOISE = (
     *("laplace", "gaussian", "symmetric_gaussian", "discrete_gaussian", "lattice_gaussian"),
-    *("exponential", "permute_and_flip"),
+    *("exponential", "permute_and_flip", "joint_gaussian"),
 )
 
 
@@ -804,8 +845,7 @@ def infer(rule: str, found: list[Any], given: dict[str, Any]) -> list[Any]:  # n
         premises(found)
         return hypothesis(rule, given)
     if rule in ("linear", "differences"):
-        keys(given)
-        return sensitivity(rule, found)
+        return sensitivity(rule, found, given)
     if rule in NOISE:
         return noise(rule, found, given)
     if rule == "group":

@@ -40,9 +40,9 @@ class Contribution:
 
     `kind` says which set: ``points`` (a finite set of integer vectors, `points`), ``interval``
     (`low` to `high`), ``ball`` (ℓ2 norm squared at most `high`), ``rank-one`` (the symmetric matrix
-    of (φ, y) without its y² corner, ‖φ‖ ≤ 1, |y| ≤ `high`).  The vector depends on the unit's own
-    data, its own coins, public values and earlier releases only, and it is the same one in every
-    release that covers the unit.
+    of (φ, y) without its y² corner, ‖φ‖ ≤ 1, |y| ≤ `high`) or ``outer`` (the same with it).  The
+    vector depends on the unit's own data, its own coins, public values and earlier releases only, and
+    it is the same one in every release that covers the unit.
     """
 
     query: str
@@ -264,14 +264,20 @@ def assume_ball(query: str, radius: Fraction, relation: str, because: str) -> Th
     return proved(rule, fact, query=query, radius=str(radius), relation=relation, because=because)
 
 
-def assume_rank_one(query: str, reward: Fraction, relation: str, because: str) -> Theorem:
-    """Assume that every unit adds [φφᵀ, φy; yφᵀ, 0], ‖φ‖ ≤ 1 and |y| ≤ `reward`, public constants (R1)."""
+def assume_rank_one(
+    query: str, reward: Fraction, relation: str, because: str, kind: str = "rank-one"
+) -> Theorem:
+    """Assume that every unit adds [φφᵀ, φy; yφᵀ, 0], ‖φ‖ ≤ 1 and |y| ≤ `reward`, public constants (R1).
+
+    With the kind ``outer`` the corner is y² instead of 0.
+    """
     rule = "assume_rank_one"
     reward = number(reward, rule, "reward")
     need(relation == REPLACE_ONE, rule, f"the closed form is for {REPLACE_ONE}, found {relation!r}")
     need(reward >= 0, rule, f"the reward bound must not be negative, found {reward}")
-    fact = Contribution(query, "rank-one", Fraction(0), reward, (), relation)
-    return proved(rule, fact, query=query, reward=str(reward), relation=relation, because=because)
+    need(kind in ("rank-one", "outer"), rule, f"the kind is rank-one or outer, found {kind!r}")
+    fact = Contribution(query, kind, Fraction(0), reward, (), relation)
+    return proved(rule, fact, query=query, reward=str(reward), kind=kind, relation=relation, because=because)
 
 
 def assume_covers(query: str, covers: Sequence[Cover], because: str) -> Theorem:
@@ -356,7 +362,7 @@ def assume_filter(
 # ------------------------------------------------------------------ sensitivity
 
 
-def linear(contribution: Theorem) -> Theorem:
+def linear(contribution: Theorem, bound_squared: Fraction | None = None) -> Theorem:
     """Bound the movement of a sum of per-unit contributions (R2).
 
     Replace-one moves the sum by a difference of two contributions, add-remove by one of them.
@@ -366,6 +372,9 @@ def linear(contribution: Theorem) -> Theorem:
     the sign of c), D² = a⁴+b⁴−2a²b²c²+2B²(a²+b²+2abc), concave in c with unconstrained maximum
     (a²+B²)²+(b²+B²)² ≤ 2(1+B²)², attained at a = b = 1, c = B² if B ≤ 1.  For B ≥ 1 its maximum
     over c ≤ 1 is at c = 1, (a+b)²((a−b)²+2B²), which is largest at a = b = 1.
+    With corner (``outer``): |v|⁴+|w|⁴−2(v·w)² grows with both norms and with the larger reward, so
+    D² = (1+B²)²+(1+t²)²−2((Bt−1)₊)² at its worst t ∈ [0, B]: 2(1+B²)² for B ≤ 1; beyond, a
+    `bound_squared` is verified on [1/B, B] piece by piece, below 1/B the value is smaller.
     """
     rule = "linear"
     fact = conclusion_of(contribution, rule)
@@ -373,6 +382,7 @@ def linear(contribution: Theorem) -> Theorem:
         raise RuleError(f"{rule}: needed a contribution, found {type(fact).__name__}")
     replace = fact.relation == REPLACE_ONE
     norm, bound = "l2-squared", Fraction(0)
+    witness: dict[str, str] = {}
     match fact.kind:
         case "interval":
             norm = "l1"
@@ -382,11 +392,35 @@ def linear(contribution: Theorem) -> Theorem:
         case "rank-one":
             norm = "frobenius-squared"
             bound = 8 * fact.high**2 if fact.high >= 1 else 2 * (1 + fact.high**2) ** 2
+        case "outer" if fact.high <= 1:
+            norm, bound = "frobenius-squared", 2 * (1 + fact.high**2) ** 2
+        case "outer":
+            norm, bound = "frobenius-squared", number(bound_squared or 0, rule, "bound_squared")
+            need(_bounds_outer(fact.high, bound), rule, f"{float(bound):.9g} is not shown to be a bound")
+            witness["bound_squared"] = str(bound)
         case "points":
             bound = Fraction(max(sum(v * v for v in s) for s in _moves(fact)))
         case _:
             raise RuleError(f"{rule}: no bound is known for contributions of kind {fact.kind!r}")
-    return proved(rule, Stable(fact.query, norm, bound, fact.relation), (contribution,))
+    return proved(rule, Stable(fact.query, norm, bound, fact.relation), (contribution,), **witness)
+
+
+def _bounds_outer(b: Fraction, bound: Fraction) -> bool:
+    """Decide h(t) = (1+B²)²+(1+t²)²−2(Bt−1)² ≤ bound on [1/B, B], B > 1, by the mean value on pieces.
+
+    h′ = 4p, p(t) = t³+(1−B²)t+B, and |p′| ≤ 4B²+1.  What takes too many pieces is refused.
+    """
+    pieces, budget = [(1 / b, b)], 4000
+    while pieces and budget:
+        low, high = pieces.pop()
+        middle, half = (low + high) / 2, (high - low) / 2
+        room = bound - (1 + b * b) ** 2 - (1 + middle**2) ** 2 + 2 * (b * middle - 1) ** 2
+        if room < 0:
+            return False
+        if room < 4 * half * (abs(middle**3 + (1 - b * b) * middle + b) + (4 * b * b + 1) * half):
+            pieces += [(low, middle), (middle, high)]
+        budget -= 1
+    return not pieces
 
 
 def differences(contribution: Theorem) -> Theorem:

@@ -33,6 +33,7 @@ from dpaccount.kernel import (
     JOINT,
     LOCAL,
     REPLACE_ONE,
+    Contribution,
     Cover,
     Covered,
     Private,
@@ -111,6 +112,26 @@ def symmetric_gaussian(query: Theorem, variance: Fraction, grid: Fraction | None
     curve: Curve = Gdp(square) if grid is None else Zcdp(square / 2)
     out = Private(fact.query, curve, fact.relation, CENTRAL)
     return proved(rule, out, (query,), variance=str(variance), **noise, key=key)
+
+
+def joint_gaussian(person: Theorem, matrix: Fraction, vector: Fraction, key: str) -> Theorem:
+    """Independent noise on φφᵀ (variance `matrix`, upper triangle) and on φy (variance `vector`): GDP (R4).
+
+    A shift A of the matrix has Mahalanobis length (‖A‖_F² + ‖diag A‖²)/(2X) ≤ ‖A‖_F²/X, so with norms
+    a, b ≤ 1 and cosine c, μ² ≤ (a⁴+b⁴−2a²b²c²)/X + B²(a²+b²+2abc)/U: the supremum of the sum.  It is
+    concave in c; its free maximum grows with a and b: 2/X + 2B²/U + B⁴X/(2U²), at c = B²X/(2U) if that
+    is at most 1.  Otherwise c = 1: (a²−b²)²/X + B²(a+b)²/U, largest at a = b = 1, since B²X > 2U.
+    """
+    rule = "joint_gaussian"
+    fact = conclusion_of(person, rule)
+    if not isinstance(fact, Contribution) or fact.kind != "rank-one":
+        raise RuleError(f"{rule}: needed a person's statistics without corner, found {fact}")
+    x, u = _positive(matrix, rule, "matrix variance"), _positive(vector, rule, "vector variance")
+    square = fact.high**2
+    free = 2 / x + 2 * square / u + square**2 * x / (2 * u**2)
+    curve = Gdp(free if square * x <= 2 * u else 4 * square / u)
+    out = Private(fact.query, curve, fact.relation, CENTRAL)
+    return proved(rule, out, (person,), matrix=str(x), vector=str(u), key=key)
 
 
 def discrete_gaussian(query: Theorem, variance: Fraction, grid: Fraction, key: str) -> Theorem:

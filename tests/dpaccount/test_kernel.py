@@ -43,6 +43,7 @@ from dpaccount.rules import (
     exponential,
     gaussian,
     group,
+    joint_gaussian,
     laplace,
     lattice_gaussian,
     local,
@@ -149,6 +150,32 @@ def test_rank_one_bound_holds_and_is_attained(reward):
     assert attained == pytest.approx(bound, rel=1e-12)
 
 
+@pytest.mark.parametrize("reward", [F(1, 2), ONE, F(3, 2), F(2), F("2.3548"), F(3), F(5), F(40)])
+def test_outer_products_with_corner(reward):
+    """The supremum by a dense independent search, then one part in 1e6 above and below it."""
+    b = float(reward)
+    t = np.linspace(0, b, 2_000_001)
+    best = ((1 + b * b) ** 2 + (1 + t * t) ** 2 - 2 * np.maximum(b * t - 1, 0) ** 2).max()
+    outer = assume_rank_one("q", reward, REPLACE_ONE, "t", "outer")
+    if reward <= 1:
+        assert float(linear(outer).conclusion.bound) == pytest.approx(best)
+        return
+    above, below = F(best) * (1 + F(1, 10**6)), F(best) * (1 - F(1, 10**6))
+    theorem = linear(outer, above)
+    assert theorem.conclusion == Stable("q", "frobenius-squared", above, REPLACE_ONE)
+    assert accepted_by_checker(theorem) == write(theorem)[-1]["gives"]
+    refuses(linear, outer, below, match="not shown")
+    refuses(linear, outer, match="not shown")
+    assert float(checker.outer_supremum(reward)) == pytest.approx(best, rel=1e-9)
+
+
+def test_known_outer_sensitivity():
+    outer = assume_rank_one("q", F(5), REPLACE_ONE, "t", "outer")
+    assert linear(outer, F("26.0208614") ** 2)
+    refuses(linear, outer, F("26.0208612") ** 2, match="not shown")
+    refuses(assume_rank_one, "q", F(5), REPLACE_ONE, "t", "inner", match="kind")
+
+
 def test_points_move_by_all_their_differences():
     basis = [(1, 0), (-1, 0), (0, 1), (0, -1), (0, 0)]
     fact = differences(assume_points("q", basis, REPLACE_ONE, "t")).conclusion
@@ -220,6 +247,44 @@ def test_leaves_give_their_curves():
     person = linear(assume_rank_one("q", F(1, 2), REPLACE_ONE, "t"))
     assert symmetric_gaussian(person, F(1), None, "k").conclusion.curve == Gdp(F(25, 16))
     assert symmetric_gaussian(person, F(1), F(1, 4), "k").conclusion.curve == Zcdp(F(25, 32))
+
+
+@pytest.mark.parametrize(
+    ("b", "x", "u"), [("1", "1", "1"), ("1/2", "3", "1/2"), ("3", "1", "2"), ("2", "1/5", "7")]
+)
+def test_joint_noise_bounds_the_sum_and_is_attained(b, x, u):
+    """Random pairs of vectors, norms and rewards never exceed it; the worst cosine attains it."""
+    b, x, u = F(b), F(x), F(u)
+    theorem = joint_gaussian(assume_rank_one("q", b, REPLACE_ONE, "t"), x, u, "k")
+    bound = float(theorem.conclusion.curve.mu_squared)
+
+    def length(v, y, w, z):
+        a = np.outer(v, v) - np.outer(w, w)
+        matrix = (np.linalg.norm(a) ** 2 + (np.diag(a) ** 2).sum()) / (2 * float(x))
+        return matrix + np.linalg.norm(v * y - w * z) ** 2 / float(u)
+
+    rng = np.random.default_rng(1)
+    for _ in range(3000):
+        v, w = rng.normal(size=(2, 2))
+        v, w = (s / np.linalg.norm(s) * rng.random() ** rng.choice([0, 1]) for s in (v, w))
+        assert length(v, rng.uniform(-1, 1) * float(b), w, rng.choice([-1, 1]) * float(b)) <= bound * (
+            1 + 1e-12
+        )
+    half = np.arccos(min(1.0, float(b * b * x / (2 * u)))) / 2  # A is diagonal for vectors mirrored at 45°
+    v, w = (np.array([np.cos(np.pi / 4 + s * half), np.sin(np.pi / 4 + s * half)]) for s in (1, -1))
+    assert length(v, float(b), w, -float(b)) == pytest.approx(bound, rel=1e-12)
+    assert accepted_by_checker(theorem) == write(theorem)[-1]["gives"]
+
+
+def test_joint_noise_refuses():
+    person = assume_rank_one("q", ONE, REPLACE_ONE, "t")
+    for bad in (ZERO, -ONE, 1.0):
+        refuses(joint_gaussian, person, bad, ONE, "k")
+        refuses(joint_gaussian, person, ONE, bad, "k")
+    refuses(
+        joint_gaussian, assume_rank_one("q", ONE, REPLACE_ONE, "t", "outer"), ONE, ONE, "k", match="corner"
+    )
+    refuses(joint_gaussian, linear(person), ONE, ONE, "k", match="corner")
 
 
 @pytest.mark.parametrize("bad", [F(0), F(-1), 1.0, None])
