@@ -582,6 +582,31 @@ def sensitivity(rule: str, found: list[Any], given: dict[str, Any]) -> list[Any]
     return ["Stable", query, norm, str(bound), relation]
 
 
+def transformed(rule: str, found: list[Any], given: dict[str, Any]) -> list[Any]:
+    """Infer how far a centred or factorised query can move."""
+    [[_, query, norm, bound, relation]] = premises(found, "Stable")
+    ensure(norm == "l2-squared", f"needed a bound in l2-squared, found {norm}")
+    if rule == "centred":
+        keys(given, "rows")
+        ensure(relation == "replace-one", "the number of rows must stay")
+        return [
+            "Stable",
+            query,
+            norm,
+            str(number(bound) * (1 - Fraction(1, integer(given["rows"])))),
+            relation,
+        ]
+    keys(given, "rounds", "norm_squared")
+    rounds, longest, one = integer(given["rounds"]), positive(given["norm_squared"], "norm"), 10**40
+    ensure(rounds <= 2**20, "too many rounds for this checker")
+    total, term = 0, one
+    for k in range(1, rounds + 1):
+        total += -(-term * term // one)  # rounded up, as the terms are
+        term = -(-term * (2 * k - 1) // (2 * k))
+    ensure(Fraction(total, one) <= longest, "the norm is below the squared column norm")
+    return ["Stable", query, norm, str(number(bound) * longest), relation]
+
+
 def noise(rule: str, found: list[Any], given: dict[str, Any]) -> list[Any]:
     """Infer what one draw of noise gives."""
     curve: list[Any]
@@ -846,6 +871,8 @@ def infer(rule: str, found: list[Any], given: dict[str, Any]) -> list[Any]:  # n
         return hypothesis(rule, given)
     if rule in ("linear", "differences"):
         return sensitivity(rule, found, given)
+    if rule in ("centred", "sqrt_toeplitz"):
+        return transformed(rule, found, given)
     if rule in NOISE:
         return noise(rule, found, given)
     if rule == "group":

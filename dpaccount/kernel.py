@@ -12,12 +12,14 @@ A new rule costs three places on purpose: here, in `checker.py`, and a test that
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from itertools import accumulate, product
 from typing import Any, Final, NoReturn
 
-from dpaccount.curves import Approximate, Curve, Gdp, Pure, Shift, Zcdp
+from flint import arb
+
+from dpaccount.curves import Approximate, Curve, Gdp, Pure, Shift, Zcdp, at_most
 from dpaccount.errors import RuleError
 
 REPLACE_ONE: Final = "replace-one"
@@ -215,6 +217,21 @@ def number(value: Fraction | int, rule: str, name: str) -> Fraction:
     return exact
 
 
+def stable(theorem: Theorem, rule: str, norm: str) -> Stable:
+    """Return a sensitivity in this norm, refusing any other premise."""
+    fact = conclusion_of(theorem, rule)
+    if not isinstance(fact, Stable) or fact.norm != norm:
+        raise RuleError(f"{rule}: needed a bound in {norm}, found {fact}")
+    return fact
+
+
+def positive(value: Fraction | int, rule: str, name: str) -> Fraction:
+    """Return an exact number above 0."""
+    found = number(value, rule, name)
+    need(found > 0, rule, f"the {name} must be above 0, found {found}")
+    return found
+
+
 def _known(relation: str, rule: str) -> None:
     need(relation in RELATIONS, rule, f"the relation is one of {', '.join(RELATIONS)}, found {relation!r}")
 
@@ -380,15 +397,15 @@ def linear(contribution: Theorem, bound_squared: Fraction | None = None) -> Theo
     fact = conclusion_of(contribution, rule)
     if not isinstance(fact, Contribution):
         raise RuleError(f"{rule}: needed a contribution, found {type(fact).__name__}")
-    replace = fact.relation == REPLACE_ONE
+    swap = fact.relation == REPLACE_ONE
     norm, bound = "l2-squared", Fraction(0)
     witness: dict[str, str] = {}
     match fact.kind:
         case "interval":
             norm = "l1"
-            bound = fact.high - fact.low if replace else max(abs(fact.low), abs(fact.high))
+            bound = fact.high - fact.low if swap else max(abs(fact.low), abs(fact.high))
         case "ball":
-            bound = 4 * fact.high if replace else fact.high
+            bound = 4 * fact.high if swap else fact.high
         case "rank-one":
             norm = "frobenius-squared"
             bound = 8 * fact.high**2 if fact.high >= 1 else 2 * (1 + fact.high**2) ** 2
@@ -437,3 +454,40 @@ def _moves(fact: Contribution) -> tuple[Shift, ...]:
     pairs = product(fact.points, fact.points if fact.relation == REPLACE_ONE else (zero,))
     moves = {tuple(sorted((abs(x - y) for x, y in zip(a, b, strict=True)), reverse=True)) for a, b in pairs}
     return tuple(sorted(tuple(v for v in move if v) for move in moves))
+
+
+def centred(query: Theorem, rows: int) -> Theorem:
+    """Subtract the mean of `rows` rows, a public number: a replaced row moves the whole by √(1 − 1/n) (R2).
+
+    The rows stand in one vector; row i moves by v − v/n and every other row by −v/n.
+    """
+    rule = "centred"
+    fact = stable(query, rule, "l2-squared")
+    need(type(rows) is int and rows >= 1, rule, f"rows must be an integer of at least 1, found {rows}")
+    need(fact.relation == REPLACE_ONE, rule, f"the number of rows must stay, found {fact.relation}")
+    out = replace(fact, bound=fact.bound * (1 - Fraction(1, rows)))
+    return proved(rule, out, (query,), rows=rows)
+
+
+def sqrt_toeplitz(query: Theorem, rounds: int, norm_squared: Fraction) -> Theorem:
+    """Apply the lower-triangular √Toeplitz factor, c_k = C(2k, k)/4^k, to a stream; one round a unit (R11).
+
+    A unit enters one round, so the whole moves by at most the longest column, the first: Σ_{k<T} c_k²
+    ≤ `norm_squared`.  Rows are released in order with independent noise, so queries may be adaptive
+    (Fichtenberger, Henzinger & Upadhyay 2023; Denisov et al. 2022).
+    """
+    rule = "sqrt_toeplitz"
+    fact, norm_squared = stable(query, rule, "l2-squared"), positive(norm_squared, rule, "norm")
+    fine = type(rounds) is int and 1 <= rounds <= 2**20
+    need(fine, rule, f"rounds must be an integer from 1 to 2^20, found {rounds}")
+
+    def column(_: int) -> arb:
+        total, term = arb(0), arb(1)
+        for k in range(1, rounds + 1):
+            total += term * term
+            term *= arb(2 * k - 1) / (2 * k)
+        return total
+
+    need(at_most(column, norm_squared), rule, f"{float(norm_squared):.9g} is below the squared column norm")
+    out = replace(fact, bound=fact.bound * norm_squared)
+    return proved(rule, out, (query,), rounds=rounds, norm_squared=str(norm_squared))

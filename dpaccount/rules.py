@@ -39,13 +39,14 @@ from dpaccount.kernel import (
     Private,
     Rare,
     Shifts,
-    Stable,
     Theorem,
     View,
     conclusion_of,
     need,
     number,
+    positive,
     proved,
+    stable,
 )
 
 
@@ -56,25 +57,12 @@ def _private(theorem: Theorem, rule: str) -> Private:
     return fact
 
 
-def _stable(theorem: Theorem, rule: str, norm: str) -> Stable:
-    fact = conclusion_of(theorem, rule)
-    if not isinstance(fact, Stable) or fact.norm != norm:
-        raise RuleError(f"{rule}: needed a bound in {norm}, found {fact}")
-    return fact
-
-
-def _positive(value: Fraction | int, rule: str, name: str) -> Fraction:
-    found = number(value, rule, name)
-    need(found > 0, rule, f"the {name} must be above 0, found {found}")
-    return found
-
-
 # ------------------------------------------------------------------ leaves: one draw of noise
 
 
 def _sampler(grid: Fraction | None, rule: str) -> dict[str, str]:
     # The values of the query lie on the grid by hypothesis; the receipt draws noise on the same grid.
-    return {} if grid is None else {"grid": str(_positive(grid, rule, "grid"))}
+    return {} if grid is None else {"grid": str(positive(grid, rule, "grid"))}
 
 
 def laplace(query: Theorem, scale: Fraction, grid: Fraction | None, key: str) -> Theorem:
@@ -84,7 +72,7 @@ def laplace(query: Theorem, scale: Fraction, grid: Fraction | None, key: str) ->
     & Sundararajan 2012), whose ratios obey the same bound; None means the continuous law.
     """
     rule = "laplace"
-    fact, scale = _stable(query, rule, "l1"), _positive(scale, rule, "scale")
+    fact, scale = stable(query, rule, "l1"), positive(scale, rule, "scale")
     noise = _sampler(grid, rule)
     out = Private(fact.query, Pure(fact.bound / scale), fact.relation, CENTRAL)
     return proved(rule, out, (query,), scale=str(scale), **noise, key=key)
@@ -93,7 +81,7 @@ def laplace(query: Theorem, scale: Fraction, grid: Fraction | None, key: str) ->
 def gaussian(query: Theorem, variance: Fraction, key: str) -> Theorem:
     """Gaussian noise N(0, variance) is μ-GDP, μ² = bound²/variance (Dong, Roth & Su 2022) (R3)."""
     rule = "gaussian"
-    fact, variance = _stable(query, rule, "l2-squared"), _positive(variance, rule, "variance")
+    fact, variance = stable(query, rule, "l2-squared"), positive(variance, rule, "variance")
     out = Private(fact.query, Gdp(fact.bound / variance), fact.relation, CENTRAL)
     return proved(rule, out, (query,), variance=str(variance), key=key)
 
@@ -106,7 +94,7 @@ def symmetric_gaussian(query: Theorem, variance: Fraction, grid: Fraction | None
     it: the divergence of each is at most the continuous one's (Canonne, Kamath & Steinke 2020).
     """
     rule = "symmetric_gaussian"
-    fact, variance = _stable(query, rule, "frobenius-squared"), _positive(variance, rule, "variance")
+    fact, variance = stable(query, rule, "frobenius-squared"), positive(variance, rule, "variance")
     noise = _sampler(grid, rule)
     square = fact.bound / (2 * variance)
     curve: Curve = Gdp(square) if grid is None else Zcdp(square / 2)
@@ -126,7 +114,7 @@ def joint_gaussian(person: Theorem, matrix: Fraction, vector: Fraction, key: str
     fact = conclusion_of(person, rule)
     if not isinstance(fact, Contribution) or fact.kind != "rank-one":
         raise RuleError(f"{rule}: needed a person's statistics without corner, found {fact}")
-    x, u = _positive(matrix, rule, "matrix variance"), _positive(vector, rule, "vector variance")
+    x, u = positive(matrix, rule, "matrix variance"), positive(vector, rule, "vector variance")
     square = fact.high**2
     free = 2 / x + 2 * square / u + square**2 * x / (2 * u**2)
     curve = Gdp(free if square * x <= 2 * u else 4 * square / u)
@@ -137,8 +125,8 @@ def joint_gaussian(person: Theorem, matrix: Fraction, vector: Fraction, key: str
 def discrete_gaussian(query: Theorem, variance: Fraction, grid: Fraction, key: str) -> Theorem:
     """Discrete Gaussian noise on a grid γℤᵈ is zCDP, ρ = bound²/(2·variance) (Canonne et al. 2020)."""
     rule = "discrete_gaussian"
-    fact, variance = _stable(query, rule, "l2-squared"), _positive(variance, rule, "variance")
-    noise = _sampler(_positive(grid, rule, "grid"), rule)
+    fact, variance = stable(query, rule, "l2-squared"), positive(variance, rule, "variance")
+    noise = _sampler(positive(grid, rule, "grid"), rule)
     out = Private(fact.query, Zcdp(fact.bound / (2 * variance)), fact.relation, CENTRAL)
     return proved(rule, out, (query,), variance=str(variance), **noise, key=key)
 
@@ -150,7 +138,7 @@ def lattice_gaussian(shifts: Theorem, variance: Fraction, key: str) -> Theorem:
     by one of the shifts; δ(ε) is the largest over them (`curves.lattice_delta`).
     """
     rule = "lattice_gaussian"
-    fact, variance = conclusion_of(shifts, rule), _positive(variance, rule, "variance")
+    fact, variance = conclusion_of(shifts, rule), positive(variance, rule, "variance")
     if not isinstance(fact, Shifts):
         raise RuleError(f"{rule}: needed a set of shifts, found {type(fact).__name__}")
     out = Private(fact.query, Lattice(variance, fact.shifts, 1), fact.relation, CENTRAL)
@@ -160,7 +148,7 @@ def lattice_gaussian(shifts: Theorem, variance: Fraction, key: str) -> Theorem:
 def exponential(scores: Theorem, rate: Fraction, key: str) -> Theorem:
     """Draw o with weight ∝ exp(rate·score(o)): bounded range rate·width (Durfee & Rogers 2019) (R6)."""
     rule = "exponential"
-    fact, rate = _stable(scores, rule, "range"), _positive(rate, rule, "rate")
+    fact, rate = stable(scores, rule, "range"), positive(rate, rule, "rate")
     out = Private(fact.query, BoundedRange(rate * fact.bound), fact.relation, CENTRAL)
     return proved(rule, out, (scores,), rate=str(rate), key=key)
 
@@ -171,7 +159,7 @@ def permute_and_flip(scores: Theorem, rate: Fraction, key: str) -> Theorem:
     McKenna & Sheldon 2020; Ding et al. 2021.
     """
     rule = "permute_and_flip"
-    fact, rate = _stable(scores, rule, "range"), _positive(rate, rule, "rate")
+    fact, rate = stable(scores, rule, "range"), positive(rate, rule, "rate")
     out = Private(fact.query, Pure(rate * fact.bound), fact.relation, CENTRAL)
     return proved(rule, out, (scores,), rate=str(rate), key=key)
 

@@ -1,6 +1,7 @@
 """Every rule: what it gives, and that it refuses when a side condition is false."""
 
 import copy
+import math
 import pickle
 from fractions import Fraction
 
@@ -32,8 +33,10 @@ from dpaccount.kernel import (
     assume_rare,
     assume_tree,
     assume_view,
+    centred,
     differences,
     linear,
+    sqrt_toeplitz,
 )
 from dpaccount.rules import (
     billboard,
@@ -234,6 +237,42 @@ def test_sensitivity_rules_want_contributions():
     refuses(linear, pure(), match="contribution")
     refuses(linear, "not a theorem", match="Theorem")
     refuses(differences, clipped(), match="finite set")
+
+
+def test_centring_shortens_a_replaced_row():
+    ball = linear(assume_ball("q", ONE, REPLACE_ONE, "t"))
+    theorem = centred(ball, 4)
+    assert theorem.conclusion.bound == 3
+    assert accepted_by_checker(theorem) == write(theorem)[-1]["gives"]
+    x = np.random.default_rng(0).normal(size=(4, 3))
+    y = x.copy()
+    y[1] = 7
+    moved = np.linalg.norm((x - x.mean(axis=0)) - (y - y.mean(axis=0))) ** 2
+    assert moved == pytest.approx(np.linalg.norm(x - y) ** 2 * 3 / 4)
+    refuses(centred, linear(assume_ball("q", ONE, ADD_REMOVE, "t")), 4, match="must stay")
+    refuses(centred, linear(clipped()), 4, match="l2")
+    for rows in (0, 2.0, True):
+        refuses(centred, ball, rows, match="rows")
+
+
+@pytest.mark.parametrize("rounds", [1, 2, 3, 64, 1024])
+def test_toeplitz_columns(rounds):
+    ball = linear(assume_ball("q", HALF, REPLACE_ONE, "t"))
+    exact = sum((F(math.comb(2 * k, k), 4**k) ** 2 for k in range(rounds)), ZERO)
+    above = F(math.ceil(exact * 10**15) + 1, 10**15)
+    theorem = sqrt_toeplitz(ball, rounds, above)
+    assert theorem.conclusion.bound == above
+    assert accepted_by_checker(theorem) == write(theorem)[-1]["gives"]
+    refuses(sqrt_toeplitz, ball, rounds, above - F(3, 10**15), match="below")
+
+
+def test_toeplitz_refuses():
+    ball = linear(assume_ball("q", HALF, REPLACE_ONE, "t"))
+    refuses(sqrt_toeplitz, linear(clipped()), 4, F(9), match="l2")
+    for rounds in (0, 2.0, True, 2**21):
+        refuses(sqrt_toeplitz, ball, rounds, F(99), match="rounds")
+    for norm in (ZERO, -ONE, 1.0):
+        refuses(sqrt_toeplitz, ball, 4, norm)
 
 
 # ------------------------------------------------------------------ noise
