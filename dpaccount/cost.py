@@ -14,9 +14,10 @@ from fractions import Fraction
 from flint import arb, ctx
 
 from dpaccount import magnitudes
+from dpaccount import pairs as pairs_of
 from dpaccount.errors import NumericsError
 from dpaccount.exact import Bound, Enclosure, printed
-from dpaccount.numerics import fourier, gaussian, grids, laplace, renyi, saddle
+from dpaccount.numerics import finite, fourier, gaussian, grids, laplace, renyi, saddle
 from dpaccount.numerics.balls import (
     NotFinite,
     accurate,
@@ -219,6 +220,10 @@ def _directed_epsilon(total: Total, target: Fraction, gap: Fraction) -> Answer:
     if _is_single(total):
         return Answer(Enclosure(*_single_epsilon(pairs[0][0], target)), "one step")
     if not _transforms(total):
+        few = pairs_of.finite_losses(total, -log_target)
+        if few is not None:
+            low, high = finite.epsilon(few, target)
+            return Answer(Enclosure(low, math.inf if high is None else high), "counted losses")
         return _lattice_epsilon(total, target, gap)
     product = fourier.Product(total.mu2, pairs)
     if _is_laplace(total):
@@ -272,9 +277,7 @@ def _is_single(total: Total) -> bool:
 
 def _single_epsilon(kind: Factor, target: Fraction) -> Ends:
     """Return ε(target) of one pair by its own curve."""
-    from dpaccount import pairs
-
-    curve = pairs.curve(kind, 100 + int(-log_float(target) / LOG2))
+    curve = pairs_of.curve(kind, 100 + int(-log_float(target) / LOG2))
     if ceil_of(curve(Fraction(0))) <= target:
         return Fraction(0), Fraction(0)
     high = Fraction(1, 1 << 20)
@@ -284,9 +287,7 @@ def _single_epsilon(kind: Factor, target: Fraction) -> Ends:
 
 
 def _single_delta(kind: Factor, epsilon: Fraction) -> Ends:
-    from dpaccount import pairs
-
-    value = accurate(lambda: pairs.curve(kind, ctx.prec)(epsilon), 80)
+    value = accurate(lambda: pairs_of.curve(kind, ctx.prec)(epsilon), 80)
     return floor_of(value), ceil_of(value)
 
 
@@ -302,13 +303,11 @@ PATIENCE = 1.5  #: seconds after which no finer lattice is begun
 
 def _lattice_epsilon(total: Total, target: Fraction, gap: Fraction) -> Answer:
     """Return ε(target) between two lattices, refined until they are close enough or it takes too long."""
-    from dpaccount import pairs
-
     low = Fraction(0)
     high: Bound = math.inf
     begun = time.monotonic()
     for nodes in NODES if _few(total) else ():
-        below, above = pairs.epsilon(total, target, log_float(target) / LOG2, nodes)
+        below, above = pairs_of.epsilon(total, target, log_float(target) / LOG2, nodes)
         low, high = max(low, below or Fraction(0)), min(high, math.inf if above is None else above)
         if high <= low + gap * max(Fraction(1), low) or time.monotonic() - begun > PATIENCE:
             break
@@ -317,17 +316,15 @@ def _lattice_epsilon(total: Total, target: Fraction, gap: Fraction) -> Answer:
 
 def _lattice_delta(total: Total, epsilon: Fraction, gap: Fraction) -> Answer:
     """Return δ(ε) between two lattices; the first one tells how small it is."""
-    from dpaccount import pairs
-
     if not _few(total):
         return Answer(Enclosure(None if total.loose else Fraction(0), Fraction(1)), "no method in time")
-    _, rough = pairs.delta(total, epsilon, -40.0, NODES[0])
+    _, rough = pairs_of.delta(total, epsilon, -40.0, NODES[0])
     if rough == 0:
         return Answer(Enclosure(None if total.loose else Fraction(0), Fraction(0)), "lattice pair")
     small = log_float(rough) / LOG2
     low, high, begun = Fraction(0), rough, time.monotonic()
     for nodes in NODES:
-        below, above = pairs.delta(total, epsilon, small, nodes)
+        below, above = pairs_of.delta(total, epsilon, small, nodes)
         low, high = max(low, below or Fraction(0)), min(high, above)
         if high - low <= gap * high or time.monotonic() - begun > PATIENCE:
             break
@@ -380,6 +377,13 @@ def _directed_delta(total: Total, epsilon: Fraction, gap: Fraction) -> Answer:
     if _is_single(total):
         return Answer(_unit(*_single_delta(pairs[0][0], epsilon)), "one step")
     if not _transforms(total):
+        for depth in (60.0, 250.0, 900.0):  # what is left out must be small beside δ
+            few = pairs_of.finite_losses(total, depth)
+            if few is None:
+                break
+            low, high = finite.delta(few, epsilon)
+            if high - low <= gap * high or depth > 500:
+                return Answer(_unit(low, high), "counted losses")
         return _lattice_delta(total, epsilon, gap)
     product = fourier.Product(total.mu2, pairs)
     small = fourier.estimate_delta(product, float(epsilon)).log_delta - 0.01

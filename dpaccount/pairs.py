@@ -12,8 +12,9 @@ from functools import lru_cache
 
 from flint import arb, fmpz
 
-from dpaccount.numerics import dots, gaussian, laplace, lattice, renyi
-from dpaccount.numerics.balls import accurate, ball, ceil_of, floor_of, precision
+from dpaccount.numerics import dots, finite, gaussian, laplace, lattice, renyi
+from dpaccount.numerics.amplified import shrunk
+from dpaccount.numerics.balls import OutOfReach, accurate, ball, ceil_of, floor_of, precision
 from dpaccount.numerics.factors import AtomFactor, DiscreteGaussianFactor, Factor, LaplaceFactor
 from dpaccount.numerics.lattice import Grid, Lattice
 from dpaccount.numerics.sampled import SampledGaussianFactor
@@ -265,6 +266,46 @@ def _renyi_curve(total: Total, bits: int) -> Curve:
     return _two_sided(value)
 
 
+FEW = 64  #: losses of a pair that are counted one by one
+
+
+def finite_losses(total: Total, depth: float) -> finite.Composed | None:
+    """Return the composition of pairs with few losses, down to about e^−depth; None where others are in it."""
+    bits = 160 + int(3 * depth) + 4 * sum(n for _, n in total.pairs).bit_length()
+    with precision(bits):
+        kinds = [(_atoms(kind), count) for kind, count in total.pairs]
+        known = [(found[0], found[1], count) for found, count in kinds if found is not None]
+        if total.mu2[1] or total.loose or len(known) < len(kinds):
+            return None
+        try:
+            return finite.compose(known, int(depth * 1.45) + 64, bits)
+        except OutOfReach:
+            return None
+
+
+def _atoms(kind: Factor) -> tuple[finite.Atoms, arb] | None:
+    """Return the losses of a pair with their masses, the rarest first, and its mass at +∞."""
+    if isinstance(kind, AtomFactor) and kind.size() <= FEW:
+        found = [(ball(t), mass()) for t, mass in kind.points()]
+        return tuple(sorted(found, key=lambda atom: float(atom[1].mid()))), arb(0)
+    if not isinstance(kind, Sampled):
+        return None
+    inner = kind.inner
+    lost = ball(_failure(inner)[0]).union(ball(_failure(inner)[1]))
+    whole: finite.Atoms = ((arb(0), arb(1)),)
+    for part, count in inner.pairs:
+        if not isinstance(part, AtomFactor) or part.size() ** count > FEW:
+            return None
+        own = _atoms(part)
+        for _ in range(count):
+            whole = tuple((s + t, p * m) for s, p in whole for t, m in (own[0] if own else ()))
+    if inner.mu2[1] or inner.loose or len(whole) > FEW:
+        return None
+    return finite.sampled(
+        tuple((t, m * (1 - lost)) for t, m in whole), lost, ball(kind.rate), added=kind.added
+    )
+
+
 def compose(total: Total, step: Fraction, log2_delta: float, *, up: bool) -> Lattice:
     """Return a lattice measure above or below the composition, for curves down to about 2^log2_delta."""
     found = parts(total)
@@ -292,8 +333,9 @@ def _base(kind: Kind, grid: Grid, depth: int) -> Lattice:
     value = curve(kind, depth + 40)
     low, high = _span(kind, depth)
     cells = (high - low) / grid.step
-    if isinstance(kind, LaplaceFactor) and cells.denominator == 1 and cells >= 2:
-        return dots.measure(value, grid, low, int(cells) + 1, dots.Known(top=Fraction(1, 2)))
+    top = _top(kind)
+    if top is not None and cells.denominator == 1 and cells >= 2:
+        return dots.measure(value, grid, low, int(cells) + 1, dots.Known(top=top))
     return dots.measure(value, grid, low, max(3, math.ceil(cells) + 2), dots.Known(_limit(kind)))
 
 
@@ -306,6 +348,8 @@ def _span(kind: Kind, depth: int) -> tuple[Fraction, Fraction]:
     most = kind.eta if isinstance(kind, RangeBound) else kind.largest() if isinstance(kind, Factor) else None
     if most is not None:
         return -most, most
+    if isinstance(kind, Sampled) and (ends := _sampled_ends(kind, depth)) is not None:
+        return ends
     value, tiny, limit = curve(kind, depth + 40), arb(2) ** -depth, ball(_limit(kind))
 
     def gone(t: Fraction) -> bool:
@@ -317,6 +361,50 @@ def _span(kind: Kind, depth: int) -> tuple[Fraction, Fraction]:
             return bool((value(-t) + ball(-t).expm1()).mid() < arb(2) ** -40)
 
     return -_first(gone_below), _first(gone)
+
+
+def _sampled_ends(kind: Sampled, depth: int) -> tuple[Fraction, Fraction] | None:
+    """Return the least and the largest loss of a sample of one Laplace pair, both rounded down.
+
+    Its atoms lie there, so that they fall on nodes (but for the rounding, which only widens the bounds).
+    """
+    loss = _sampled_laplace(kind)
+    if loss is None:
+        return None
+    with precision(depth + 128):
+        low, high = (_shrunk(ball(sign * loss), ball(kind.rate)) for sign in (-1, 1))
+        return (floor_of(-high), floor_of(-low)) if kind.added else (floor_of(low), floor_of(high))
+
+
+def _shrunk(loss: arb, rate: arb) -> arb:
+    """Return ln(1 + q(e^t − 1)) for a loss of either sign."""
+    return shrunk(loss, rate) if loss > 0 else (rate * loss.expm1()).log1p()
+
+
+def _sampled_laplace(kind: Kind) -> Fraction | None:
+    """Return ε₀ where a kind is a Poisson sample of one Laplace pair."""
+    if not isinstance(kind, Sampled) or kind.inner.failures or kind.inner.loose or kind.inner.mu2[1]:
+        return None
+    if len(kind.inner.pairs) != 1 or kind.inner.pairs[0][1] != 1:
+        return None
+    factor = kind.inner.pairs[0][0]
+    return factor.loss if isinstance(factor, LaplaceFactor) else None
+
+
+def _top(kind: Kind) -> Fraction | None:
+    """Return a lower bound on the mass of the largest loss of a Laplace pair, or of a sample of one.
+
+    P has ½ at ε₀ and ½e^{−ε₀} at −ε₀; a sample has (1 − q)Q + qP there when a unit is removed, Q when added.
+    """
+    if isinstance(kind, LaplaceFactor):
+        return Fraction(1, 2)
+    loss = _sampled_laplace(kind)
+    if loss is None or not isinstance(kind, Sampled):
+        return None
+    if kind.added:
+        return Fraction(1, 2)
+    with precision(128):
+        return floor_of((ball(kind.rate) + (1 - ball(kind.rate)) * (-ball(loss)).exp()) / 2)
 
 
 def _first(gone: Callable[[Fraction], bool]) -> Fraction:
@@ -340,7 +428,7 @@ def _step(total: Total, nodes: int, depth: int) -> Fraction:
     wide = max(width for width, _ in spans)
     narrow = min(width for width, _ in spans)
     step = max(narrow / nodes, wide / (10 * nodes))
-    exact = [width for width, kind in spans if isinstance(kind, LaplaceFactor | AtomFactor)]
+    exact = [width for width, kind in spans if isinstance(kind, AtomFactor) or _top(kind)]
     if exact:
         first = max(exact)
         return first / max(1, math.ceil(first / step))

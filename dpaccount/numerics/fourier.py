@@ -36,7 +36,7 @@ from typing import Any
 from flint import acb, acb_mat, arb
 
 from dpaccount.numerics import saddle
-from dpaccount.numerics.balls import ball, between, ceil_of, floor_of, precision
+from dpaccount.numerics.balls import ball, between, ceil_of, floor_of, precision, tick
 from dpaccount.numerics.factors import Decay, Factor, LaplaceFactor
 from dpaccount.numerics.solve import Ends, solve
 
@@ -398,6 +398,7 @@ def _transform(product: Product, mu2: arb, c: arb, h: arb, count: int) -> list[a
     """Return the whole transform at c + inh, n < count."""
     found = []
     for n in range(count):
+        tick()
         s = acb(c, n * h)
         found.append((s * (s + 1) * mu2 / 2).exp())
     for factor, times in product.pairs:

@@ -14,8 +14,11 @@ from typing import Any
 
 from flint import acb, acb_mat, arb, ctx
 
-from dpaccount.numerics.balls import ball, ceil_of, precision
+from dpaccount.numerics.balls import ball, bearable, ceil_of, precision, tick
 from dpaccount.numerics.factors import Decay, Factor, blurred
+
+MOST_POINTS = 200_000  #: of a quadrature
+MOST_EXPONENTIALS = 200_000_000  #: points times nodes of a product of matrices
 
 
 @dataclass(frozen=True)
@@ -141,6 +144,7 @@ class _Line:
         wide = math.sqrt(2 * (depth + shift * shift / 2 + penalty + 8)) + 1
         left = min(-wide, -1.0)
         size = math.ceil((middle + wide + 1 - left) / step) + 1
+        bearable(size, MOST_POINTS)
         return _Line(factor, a, arb(step), arb(left), size, arb(shift), arb(top))
 
     def _points(self) -> list[tuple[acb, acb]]:
@@ -150,6 +154,7 @@ class _Line:
         scale = self.step / (2 * arb.pi()).sqrt()
         found = []
         for j in range(self.size):
+            tick()
             real = self.first + j * self.step
             u = acb(real, self.shift) if self.shift > 0 else real
             log_z = (q * (u * mu - mu * mu / 2).expm1()).log1p()
@@ -167,6 +172,7 @@ class _Line:
     def along(self, h: arb, count: int) -> list[acb]:
         """Return H(a + inh) for n < count, as one product of matrices of exponentials."""
         points = self._points()
+        bearable(count * len(points), MOST_EXPONENTIALS)
         block = max(1, math.isqrt(count))
         turns = [acb(0, 1) * h * log_z for _, log_z in points]
         inner = acb_mat(
