@@ -12,12 +12,13 @@ from dpaccount import events as ev
 from dpaccount.classes import classes
 from dpaccount.errors import InputError
 from dpaccount.exact import Enclosure
-from dpaccount.numerics.balls import between
+from dpaccount.numerics.balls import allowance, between, spent
 from dpaccount.numerics.solve import solve
 from dpaccount.totals import Total, total_of
 
 DIGITS = 13  #: significant digits of the value
 FINE = Fraction(1, 10**9)
+SECONDS = 10.0  #: of processor time
 
 #: The parameter of each event that can be calibrated, and whether more of it costs less.
 PARAMETERS: dict[str, tuple[str, bool]] = {
@@ -62,12 +63,21 @@ def calibrate(
     """
     if name not in PARAMETERS:
         raise InputError(f"{name!r} cannot be calibrated; known here: {', '.join(PARAMETERS)}")
-    parameter, falls = PARAMETERS[name]
+    parameter = PARAMETERS[name][0]
     if not 0 <= delta < 1:
         raise InputError("the target delta is out of range; it must be at least 0 and below 1")
     if epsilon < 0:
         raise InputError("the target epsilon is out of range; it must be at least 0")
     build = _builder(name, parameter, sensitivity, count, rounds)
+    with allowance(SECONDS):
+        return _calibrated(name, build, epsilon, delta)
+
+
+def _calibrated(
+    name: str, build: Callable[[Fraction], ev.Event], epsilon: Fraction, delta: Fraction
+) -> Calibration:
+    """Return the least noise, as a decimal that is proved to meet the target."""
+    parameter, falls = PARAMETERS[name]
 
     def bounds_at(value: Fraction) -> Enclosure:
         return _worst(build(value), lambda total: cost.epsilon(total, delta, FINE))
@@ -108,7 +118,12 @@ def _builder(
 
 
 def _worst(event: ev.Event, evaluate: Callable[[Total], cost.Answer]) -> Enclosure:
-    """Return the largest answer over the classes of units of one event."""
+    """Return the largest answer over the classes of units of one event; refuses when the time is over."""
+    if spent():
+        raise InputError(
+            f"{event.name} could not be calibrated within {SECONDS:g} seconds; ask for a smaller count or a"
+            " larger delta"
+        )
     answers = [evaluate(total_of(found.items)).bounds for found in classes([event])]
     return max(answers, key=lambda bounds: bounds.upper)
 
@@ -140,20 +155,29 @@ def _least(
     return solve(curve, delta, low, high, high / 10**14)[1]
 
 
+FARTHEST = 1 << 16  #: powers of two within which noise is sought (numbers in files end at 10^±5000)
+
+
 def _bracket(enough: Callable[[Fraction], bool]) -> tuple[Fraction, Fraction]:
-    """Return a noise that is not enough and one that is, a factor of two apart."""
-    high = Fraction(1)
-    if enough(high):
-        while enough(high / 2):
-            high /= 2
-            if high < Fraction(1, 1 << 200):
+    """Return a noise that is not enough and one that is, a factor of two apart: by galloping exponents."""
+    sign, step = (-1, 1) if enough(Fraction(1)) else (1, 1)
+
+    def is_past(exponent: int) -> bool:
+        return enough(Fraction(2) ** (sign * exponent)) == (sign > 0)
+
+    while not is_past(step):
+        step *= 2
+        if step > FARTHEST:
+            if sign < 0:
                 raise InputError("any noise meets this target; ask for a smaller epsilon or delta")
-        return high / 2, high
-    while not enough(high * 2):
-        high *= 2
-        if high > 1 << 200:
             raise InputError("no noise meets this target; ask for a larger epsilon or a delta above 0")
-    return high, high * 2
+    low = step // 2
+    while step - low > 1:
+        middle = (low + step) // 2
+        low, step = (low, middle) if is_past(middle) else (middle, step)
+    low = step - 1
+    ends = Fraction(2) ** (sign * low), Fraction(2) ** (sign * step)
+    return min(ends), max(ends)
 
 
 def _decimal(value: Fraction, *, up: bool) -> str:

@@ -270,7 +270,7 @@ FEW = 64  #: losses of a pair that are counted one by one
 
 
 def finite_losses(total: Total, depth: float) -> finite.Composed | None:
-    """Return the composition of pairs with few losses, down to about e^−depth; None where others are in it."""
+    """Return the composition of pairs with few losses, down to about e^−depth; None if others join."""
     bits = 160 + int(3 * depth) + 4 * sum(n for _, n in total.pairs).bit_length()
     with precision(bits):
         kinds = [(_atoms(kind), count) for kind, count in total.pairs]

@@ -7,7 +7,7 @@ from flint import arb
 
 from dpaccount.numerics.balls import ball, ceil_of, precision
 
-LARGE = 2000  #: ε beyond which tails of the normal law are bounded in logarithms
+LARGE = 500  #: ε beyond which tails of the normal law are bounded in logarithms
 
 
 @lru_cache(maxsize=4096)
@@ -45,13 +45,20 @@ def _erfc_inverse(goal: arb) -> arb:
 
 
 def _of_large(epsilon: Fraction) -> Fraction:
-    """Return 4x² for an x with x²/2 + ln(x√2π) ≥ ε + e^{−ε}.
+    """Return 4x² for an x with x²/2 + ln(x√2π) − ln(1 − x⁻² + 3x⁻⁴) ≥ ε + e^{−ε}.
 
-    Then Φ(−x) ≤ φ(x)/x ≤ 1/(1 + e^ε), as ln(1 + e^ε) ≤ ε + e^{−ε}; e^{−ε} is below 2^−1000.
+    Then Φ(−x) ≤ φ(x)/x·(1 − x⁻² + 3x⁻⁴) ≤ 1/(1 + e^ε), as ln(1 + e^ε) ≤ ε + e^{−ε} (NIST DLMF 7.12.1).
     """
     with precision(192 + epsilon.numerator.bit_length()):
-        goal = ball(epsilon) + arb(2) ** -1000
-        square = 2 * goal - (4 * arb.pi() * goal).log()
-        while not square / 2 + (2 * arb.pi() * square).log() / 2 >= goal:
-            square += arb(2) ** -40 * goal
+        goal = ball(epsilon) + arb(2) ** -700  # e^{−ε} is below it
+
+        def reached(square: arb) -> arb:
+            beyond = (1 - 1 / square + 3 / square**2).log()
+            return square / 2 + (2 * arb.pi() * square).log() / 2 - beyond
+
+        square = 2 * goal
+        for _ in range(6):
+            square = (square - 2 * (reached(square) - goal)).mid()
+        while not reached(square) >= goal:
+            square += arb(2) ** -90 * square
         return ceil_of(4 * square)
