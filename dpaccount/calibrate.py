@@ -18,7 +18,7 @@ from dpaccount.totals import Total, total_of
 
 DIGITS = 13  #: significant digits of the value
 FINE = Fraction(1, 10**9)
-SECONDS = 10.0  #: of processor time
+SECONDS = 15.0  #: of processor time
 
 #: The parameter of each event that can be calibrated, and whether more of it costs less.
 PARAMETERS: dict[str, tuple[str, bool]] = {
@@ -91,9 +91,18 @@ def _calibrated(
         value = Fraction(text)
         bounds = bounds_at(value)
         if bounds.upper <= epsilon:
+            _refuse_wide(name, bounds)
             return Calibration(parameter, value, text, bounds)
         step = Fraction(10) ** (Decimal(text).adjusted() - DIGITS + 1)
         text = _decimal(value + step if falls else value - step, up=falls)
+
+
+def _refuse_wide(name: str, bounds: Enclosure) -> None:
+    """Raise where the cost is known so roughly that much less noise may do."""
+    if bounds.lower is not None and bounds.upper - bounds.lower > bounds.upper / 1000 + FINE:
+        raise InputError(
+            f"{name} cannot be calibrated closely at these magnitudes; ask for less extreme numbers"
+        )
 
 
 def _builder(

@@ -14,7 +14,7 @@ from typing import ClassVar
 from flint import acb, arb, ctx
 
 from dpaccount.numerics import discrete
-from dpaccount.numerics.balls import ball, precision
+from dpaccount.numerics.balls import ball, precision, tick
 
 
 class Decay:
@@ -261,13 +261,23 @@ class DiscreteGaussianFactor(Factor):
         mu2 = ball(Fraction(self.shift) ** 2 / self.sigma**2)
         return (s * (s + 1) * mu2 / 2).exp() * self._wave(s * self.shift) / self._wave(arb(0))
 
+    def log_m(self, s: float, count: int) -> float:
+        """Return an estimate of count·log M(s): the Gaussian one where sigma hides the lattice."""
+        if self.sigma < 4:
+            return super().log_m(s, count)
+        return s * (s + 1) * float(count * Fraction(self.shift) ** 2 / self.sigma**2) / 2
+
     def _wave(self, a: acb) -> acb:
         """Return 1 + 2Σ g_k cos 2πka, the tail bounded once terms at least halve."""
         growth = 2 * arb.pi() * abs(a.imag if isinstance(a, acb) else arb(0))
         rate = 2 * (arb.pi() * ball(self.sigma)) ** 2
         total = a * 0 + 1
+        first = 2 * (growth - rate).exp()
+        if first < arb(2) ** -ctx.prec and (growth - 3 * rate).exp() < arb(1) / 2:
+            return blurred(total, 2 * first)  # all terms together, as they at least halve
         k = 0
         while True:
+            tick()
             k += 1
             size = 2 * (growth * k - rate * k * k).exp()
             ratio = (growth - rate * (2 * k + 1)).exp()
