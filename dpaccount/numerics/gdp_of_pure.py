@@ -48,6 +48,7 @@ def _of_large(epsilon: Fraction) -> Fraction:
     """Return 4x² for an x with x²/2 + ln(x√2π) − ln(1 − x⁻² + 3x⁻⁴) ≥ ε + e^{−ε}.
 
     Then Φ(−x) ≤ φ(x)/x·(1 − x⁻² + 3x⁻⁴) ≤ 1/(1 + e^ε), as ln(1 + e^ε) ≤ ε + e^{−ε} (NIST DLMF 7.12.1).
+    Never more than 8ε, as Φ(−x) ≤ e^{−x²/2}/2.
     """
     with precision(192 + epsilon.numerator.bit_length()):
         goal = ball(epsilon) + arb(2) ** -700  # e^{−ε} is below it
@@ -61,4 +62,4 @@ def _of_large(epsilon: Fraction) -> Fraction:
             square = (square - 2 * (reached(square) - goal)).mid()
         while not reached(square) >= goal:
             square += arb(2) ** -90 * square
-        return ceil_of(4 * square)
+        return min(ceil_of(4 * square), 8 * epsilon)
