@@ -20,7 +20,7 @@ from audits.estimate import Bound, choose_threshold, clopper_pearson
 from audits.evidence import Suspect
 from audits.neighbours import Pair
 from dpaccount.curves import Approximate, Gdp, Lattice, Pure
-from dpaccount.derivation import walk
+from dpaccount.derivation import point, walk
 from dpaccount.kernel import Private, Theorem
 from dpaccount.ledger.receipt import rehearse
 from dpaccount.noise import Rehearsal
@@ -132,11 +132,8 @@ class World:
             ratio = log_ratio(run, replay(self.subject, there, run, self.coins), noise)
         except ReplayError:
             ratio = CERTAIN
-        except (
-            Exception,
-            SystemExit,
-        ):  # code that raises is judged by the property tests; it tells nothing here
-            ratio = 0.0
+        except (Exception, SystemExit):
+            ratio = 0.0  # code that raises is judged by the property tests; it tells nothing here
         return -ratio if self.swapped else ratio
 
 
@@ -147,10 +144,7 @@ def scores(world: World, theorem: Theorem, trials: int, seed: int, jobs: int) ->
         return np.concatenate([_chunk(world, theorem, seed, start, trials) for start in starts])
     from joblib import Parallel, delayed
 
-    fact = theorem.conclusion
-    delta = (
-        fact.curve.delta if isinstance(fact, Private) and isinstance(fact.curve, Approximate) else Fraction(0)
-    )
+    _, delta = point(theorem)
     # a class of the user's own is found again in the worker by the same path
     blob = pickle.dumps(world)
     work = (delayed(_proved_chunk)(CODE_FOLDERS, blob, delta, seed, start, trials) for start in starts)

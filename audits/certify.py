@@ -118,6 +118,10 @@ def _proof(claim: Claim, subject: Subject) -> tuple[Theorem | None, str | None]:
         return None, f"its proof raises {type(error).__name__}: {error}"
     if not isinstance(theorem, Theorem):
         return None, f"its proof gives {type(theorem).__name__}, not a Theorem"
+    try:
+        point(theorem)
+    except RuleError as error:
+        return None, str(error)
     return theorem, None
 
 

@@ -324,22 +324,22 @@ def certify(
     subject = subject_of(read, allow_code=not no_code)
     due = release.prepare(read, subject)
     certificate = None if due is None or again else release.kept(due)
-    reprinted = certificate is not None
-    if certificate is None:
-        if due is not None:
-            release.ready(due)
+    if due is not None and again:
+        release.ready(due)
+    reprinted, draft, theorem = certificate is not None, certificate, None
+    if draft is None:
         with _progress() as report, redirect_stdout(sys.stderr):  # a subject may print
             effort = Effort(quick=quick, jobs=_whole(jobs, "--jobs") or _cores())
             draft, theorem = certified(read, subject, effort, report)
-        certificate = seal(draft)
-        broken = [] if policy is None else violations(policy, read.guarantee, certificate["verdict"])
-        if due is not None and theorem is not None and certificate["verdict"] == "CERTIFIED" and not broken:
-            with redirect_stdout(sys.stderr):
-                certificate = release.make(due, theorem, draft)
+    broken = [] if policy is None else violations(policy, read.guarantee, draft["verdict"])
+    cleared = draft["verdict"] == "CERTIFIED" and not broken
+    if due is not None and theorem is not None and cleared:  # a theorem: this run is new
+        with redirect_stdout(sys.stderr):
+            certificate = release.make(due, theorem, draft)
+    certificate = certificate or seal(draft)
     path = write_all(certificate, out or Path("certificates") / read.name)
     if reprinted:
         _say("run on this data before: printed again, nothing drawn or charged (--again: a new release)")
-    broken = [] if policy is None else violations(policy, read.guarantee, certificate["verdict"])
     for sentence in broken:
         _say(f"policy: {sentence}")
     _print(certificate, json_, lambda found: summary(found, path))
@@ -491,9 +491,7 @@ def claims(
             raise InputError("--set and --certify go with the name of one claim; name one")
         _print(papers.claims(), json_, _claims_table)
         return 0
-    settings = dict(_setting(word) for word in set_ or ())
-    if len(settings) != len(set_ or ()):
-        raise InputError("--set names a parameter twice; keep one of them")
+    settings = papers.read_settings(set_ or ())
     made = _whole(seed, "--seed", 0)
     answer = (
         papers.certify_claim(name, settings, 1 if made is None else made)
@@ -502,18 +500,6 @@ def claims(
     )
     _print(answer, json_, _lines)
     return papers.exit_code(answer)
-
-
-def _setting(word: str) -> tuple[str, Fraction | str]:
-    key, equals, text = word.partition("=")
-    if not equals:
-        raise InputError(f"--set {word[:40]!r} is not KEY=VALUE; write such as --set alpha=1")
-    try:
-        return key, read_number(text)
-    except InputError:
-        if text[:1].isalpha() and text.lower() not in ("nan", "inf", "infinity"):
-            return key, text
-        raise
 
 
 def _claims_table(found: list[dict[str, Any]]) -> str:

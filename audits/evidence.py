@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 
 from audits.channels import Law, ReplayError, Run, differing, distance, laws, record, replay
 from audits.neighbours import Pair, pairs
-from dpaccount.derivation import Hypothesis, hypotheses, leaves, walk, write
+from dpaccount.derivation import Hypothesis, hypotheses, leaves, walk
 from dpaccount.errors import InputError
 from dpaccount.kernel import Cover, Covered, Private, Shifts, Stable, Theorem, View
 from dpaccount.ledger.receipt import rehearse
@@ -31,12 +31,11 @@ from mechanisms.subject import Subject
 class Evidence:
     """What was found about one hypothesis; `status` is ``tested``, ``refuted`` or ``untested``.
 
-    `step` is the digest of the hypothesis in the written derivation.  A hypothesis is untested where
+    A hypothesis is untested where
     no test is known, or where nothing ever moved although something may: that tested nothing.
     """
 
     hypothesis: Hypothesis
-    step: str
     bound: str
     relation: str
     status: str
@@ -50,7 +49,7 @@ class Evidence:
         return {
             "rule": self.hypothesis.rule,
             "query": self.hypothesis.query,
-            "step": self.step,
+            "step": self.hypothesis.digest,
             "value": self.bound,
             "relation": self.relation,
             "status": self.status,
@@ -99,7 +98,6 @@ def gather(
     checks = [check_of(theorem, each) for each in tested]
     seen = search(subject, theorem, [check for check, _ in checks], examples=examples, seed=seed)
     source = digest_of_files(files)
-    steps = [step["digest"] for step in write(theorem) if step["rule"].startswith("assume_")]
     found = []
     for index, (each, (check, bound)) in enumerate(zip(tested, checks, strict=True)):
         failing, worst = seen.failing[index], seen.worst[index]
@@ -108,9 +106,7 @@ def gather(
             failing = alone.failing[0] or failing
         idle = check is untested or (worst == 0 and each.rule != "assume_view" and _may_move(theorem, each))
         status = "refuted" if failing is not None else "untested" if idle else "tested"
-        found.append(
-            Evidence(each, steps[index], bound, relation, status, seen.count, str(worst), failing, source)
-        )
+        found.append(Evidence(each, bound, relation, status, seen.count, str(worst), failing, source))
     return found, seen.suspect()
 
 

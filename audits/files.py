@@ -1,14 +1,14 @@
 """Writing a certificate's files: the JSON, a report for people, and JUnit for CI."""
 
 import json
-import os
-import tempfile
 from pathlib import Path
 from typing import Any
 from xml.sax.saxutils import quoteattr
 
 from audits.report import html
+from audits.summary import beaten
 from dpaccount.errors import InputError
+from dpaccount.files import atomically
 
 
 def write_all(certificate: dict[str, Any], folder: Path) -> Path:
@@ -26,21 +26,6 @@ def write_all(certificate: dict[str, Any], folder: Path) -> Path:
     return path
 
 
-def atomically(path: Path, text: str) -> None:
-    """Write a file under another name, then rename it, so that nobody ever sees half of it."""
-    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
-    try:
-        with os.fdopen(handle, "w", encoding="utf-8") as file:
-            file.write(text)
-            file.flush()
-            os.fsync(file.fileno())
-        Path(name).chmod(0o644)
-        Path(name).replace(path)
-    except BaseException:
-        Path(name).unlink(missing_ok=True)
-        raise
-
-
 def junit(certificate: dict[str, Any]) -> str:
     """Return the certificate as JUnit XML: one case for the proof, each hypothesis and each audited point."""
     cases: list[tuple[str, str | None]] = []
@@ -50,8 +35,11 @@ def junit(certificate: dict[str, Any]) -> str:
         wrong = None if entry["counterexample"] is None else str(entry["counterexample"]["wrong"])
         cases.append((f"hypothesis {entry['rule']} of {entry['query']}", wrong))
     for point in certificate["audit"]["points"] if certificate["audit"] else ():
-        over = point["epsilon_lower"] > _number(point["limit"])
-        what = f"epsilon is at least {point['epsilon_lower']} at delta {point['delta']}" if over else None
+        what = (
+            f"epsilon is at least {point['epsilon_lower']} at delta {point['delta']}"
+            if beaten(point)
+            else None
+        )
         cases.append((f"audit of the {point['of']} at epsilon {point['limit']}", what))
     failures = sum(wrong is not None for _, wrong in cases)
     name = quoteattr(_plain(certificate["claim"]["name"]))
@@ -61,11 +49,6 @@ def junit(certificate: dict[str, Any]) -> str:
         failure = "" if wrong is None else f"<failure message={quoteattr(_plain(wrong))}/>"
         lines.append(f"  <testcase name={quoteattr(_plain(case))}>{failure}</testcase>")
     return "\n".join([*lines, "</testsuite>", ""])
-
-
-def _number(text: str) -> float:
-    top, _, bottom = text.partition("/")
-    return float(top) / float(bottom or 1)
 
 
 def _plain(text: str) -> str:

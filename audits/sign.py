@@ -9,9 +9,9 @@ from cryptography.exceptions import InvalidSignature
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey
 from cryptography.hazmat.primitives.serialization import load_pem_private_key, load_pem_public_key
 
-from audits.files import atomically
 from dpaccount.errors import InputError
 from dpaccount.exact import read_bytes
+from dpaccount.files import atomically
 
 ALGORITHM = "ed25519"
 

@@ -1,5 +1,6 @@
 """A certificate in a few lines, for the terminal."""
 
+from fractions import Fraction
 from typing import Any
 
 
@@ -50,11 +51,15 @@ def _audit(audit: dict[str, Any]) -> list[tuple[str, str]]:
     effort = f"{audit['trials']} runs of the code, confidence {audit['confidence']}"
     found = [("attacked", f"ε ≥ {audit['epsilon_lower']:.4g} shown by {effort}")]
     for point in audit["points"]:
-        top, _, bottom = str(point["limit"]).partition("/")
-        if point["epsilon_lower"] > float(top) / float(bottom or 1):
+        if beaten(point):
             said = f"ε ≥ {point['epsilon_lower']:.4g} at δ = {point['delta']}, where the {point['of']} says"
             found.append(("beaten", f"{said} {point['limit']}"))
     return found
+
+
+def beaten(point: dict[str, Any]) -> bool:
+    """Say whether an audited point's lower bound exceeds what is allowed there."""
+    return bool(point["epsilon_lower"] > Fraction(point["limit"]))
 
 
 def _words(key: str) -> str:

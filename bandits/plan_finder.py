@@ -166,7 +166,7 @@ class PlanFinder:
             recommended[now] = slots.recommend(now, order)
             exact = slots.arm_sums(slice(first - 1, last), recommended)
             sums.append(noise.noisy("arm-sums", b - 1, exact))
-            history.append(Observation(expected_kept(order) * size, sums[-1], b))
+            history.append(Observation(expected_kept(order) * size, sums[-1]))
             mean, spread = self.posterior(history)
             wide = float(WIDTH[self.schedule] if self.width is None else self.width)
             order = mean + (wide * spread if b < number else 0.0)
@@ -237,11 +237,10 @@ def regret(data: Rows, reward: str, view: View, coins: int) -> dict[str, float]:
 
 @dataclass(frozen=True)
 class Observation:
-    """One release: expected kept counts of its own batch, the noisy sum over its cover, the batch number."""
+    """One release: expected kept counts of its own batch, the noisy sum over its cover."""
 
     kept: Floats
     noisy: Integers
-    batch: int
 
 
 class Slots:

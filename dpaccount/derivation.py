@@ -12,6 +12,7 @@ from fractions import Fraction
 from typing import Any
 
 from dpaccount.curves import Approximate, BoundedRange, Curve, Gdp, Lattice, Pure, Renyi, Zcdp
+from dpaccount.errors import RuleError
 from dpaccount.exact import canonical
 from dpaccount.kernel import Contribution, Covered, Judgement, Private, Rare, Shifts, Stable, Theorem, View
 
@@ -24,6 +25,7 @@ class Hypothesis:
     query: str
     because: str
     statement: dict[str, Any]
+    digest: str  #: of its step in the written derivation
 
 
 @dataclass(frozen=True)
@@ -68,11 +70,11 @@ def walk(theorem: Theorem) -> Iterator[Theorem]:
 
 
 def hypotheses(theorem: Theorem) -> list[Hypothesis]:
-    """Return what the code must do for `theorem` to apply, in the order of the derivation."""
+    """Return what the code must do for `theorem` to apply, each once, in the order of the derivation."""
     return [
-        Hypothesis(part.rule, part.witness["query"], part.witness["because"], part.witness)
-        for part in walk(theorem)
-        if part.rule.startswith("assume_")
+        Hypothesis(step["rule"], step["with"]["query"], step["with"]["because"], step["with"], step["digest"])
+        for step in write(theorem)
+        if step["rule"].startswith("assume_")
     ]
 
 
@@ -147,10 +149,10 @@ def curve_json(curve: Curve) -> list[Any]:
 
 
 def point(theorem: Theorem) -> tuple[Fraction, Fraction]:
-    """Return (ε, δ) of a theorem that ends in one point or in pure DP."""
+    """Return (ε, δ) of a theorem that ends in one point or in pure DP; raises `RuleError` for others."""
     fact = theorem.conclusion
     if isinstance(fact, Private) and isinstance(fact.curve, Approximate):
         return fact.curve.epsilon, fact.curve.delta
     if isinstance(fact, Private) and isinstance(fact.curve, Pure):
         return fact.curve.epsilon, Fraction(0)
-    raise TypeError(f"not an (epsilon, delta) statement: {fact}")
+    raise RuleError(f"needed a statement at (ε, δ), found {fact}")

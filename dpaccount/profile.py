@@ -3,7 +3,6 @@
 import csv
 import io
 import math
-import tempfile
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -12,6 +11,7 @@ from pathlib import Path
 from dpaccount.accountant import Accountant
 from dpaccount.errors import InputError
 from dpaccount.exact import Enclosure, printed
+from dpaccount.files import atomically
 
 POINTS = 33
 SMALLEST = Fraction(1, 10**10)  #: δ at the right end of a profile
@@ -59,10 +59,7 @@ def write_profile(accountant: Accountant, path: Path) -> None:
         raise InputError(f"--profile {path}: unknown kind {path.suffix!r}; use a name ending in .csv or .svg")
     text = writers[path.suffix.lower()](profile_points(accountant))
     try:
-        with tempfile.NamedTemporaryFile("w", dir=path.parent, delete=False, encoding="utf-8") as file:
-            file.write(text)
-        Path(file.name).chmod(0o644)
-        Path(file.name).replace(path)
+        atomically(path, text)
     except OSError as error:
         raise InputError(f"--profile {path}: {error.strerror}; give a path in a writable directory") from None
 

@@ -148,12 +148,6 @@ def log_float(value: Fraction) -> float:
     return math.log(float(scaled)) + shift * math.log(2)
 
 
-def least_int(value: arb) -> int:
-    """Return an integer at least every point of a ball."""
-    upper = ceil_of(value)
-    return -((-upper.numerator) // upper.denominator)
-
-
 def accurate(value: Callable[[], arb], bits: int, start: int = 96) -> arb:
     """Return `value()` at the least doubled precision where it has `bits` correct bits.
 

@@ -125,6 +125,29 @@ class TwoSums(GaussianSum):
         return View(public={key: noise.noisy(key, 0, self.query(data)) for key in ("a", "b")})
 
 
+@dataclass(frozen=True)
+class SaidTwice(TwoSums):
+    """States one hypothesis in two steps of its proof: it is one all the same."""
+
+    def proof(self, delta):
+        def leaf(key):
+            inside = linear(assume_ball("gaussian-sum", self.radius, REPLACE_ONE, "movement"))
+            once = assume_covers("gaussian-sum", [(1, self.rows)], "movement")
+            return nodes(discrete_gaussian(inside, self.sigma**2, grid.step(self.bits), key), once)
+
+        whole = approximate(compose(leaf("a"), leaf("b")), delta)
+        return post_process(whole, assume_view("gaussian-sum", "everyone", "replay"))
+
+
+@dataclass(frozen=True)
+class NoPoint(GaussianSum):
+    """Ends its proof in zCDP."""
+
+    def proof(self, delta):
+        inside = linear(assume_ball("gaussian-sum", self.radius, REPLACE_ONE, "movement"))
+        return discrete_gaussian(inside, self.sigma**2, grid.step(self.bits), "sum")
+
+
 def refuted(subject):
     found, _ = gather(subject, subject.proof(DELTA), examples=60, seed=1, files=[])
     return {entry.hypothesis.rule for entry in found if entry.status == "refuted"}
@@ -147,6 +170,18 @@ def test_the_proof_and_the_subject_speak_of_one_relation():
 def test_honest_subjects_are_certified_by_the_same_path():
     assert verdict(GaussianSum(rows=4))["verdict"] == "CERTIFIED"
     assert verdict(LaplaceSum(rows=4), name="laplace-sum")["verdict"] == "CERTIFIED"
+
+
+def test_a_hypothesis_said_twice_is_tested_once():
+    certificate = verdict(SaidTwice(rows=4))
+    assert certificate["verdict"] == "CERTIFIED"
+    assert len(certificate["sensitivity"]) == 3
+
+
+def test_a_proof_without_a_point_is_unproven():
+    certificate = verdict(NoPoint(rows=4))
+    assert certificate["verdict"] == "UNPROVEN"
+    assert "(ε, δ)" in certificate["proved"]["reason"]
 
 
 def test_evidence_in_which_nothing_moves_is_none():

@@ -39,7 +39,7 @@ class KeptClock(PlanFinder):
             ends.append(at)
             first = ends[b - (b & -b)]
             released = noise.noisy("arm-sums", b - 1, slots.arm_sums(slice(first, at), recommended))
-            history.append(Observation(expected_kept(order) * self.plan[0], released, b))
+            history.append(Observation(expected_kept(order) * self.plan[0], released))
             mean, spread = self.posterior(history)
             order = mean + spread / 3
             orders.append(order)
