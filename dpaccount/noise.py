@@ -1,4 +1,4 @@
-"""Integer noise samplers: OpenDP's secure ones, and a labelled rehearsal for made-up data.
+"""Integer samplers: OpenDP's secure ones, and a labelled rehearsal for made-up data.
 
 Values are integers in grid units; the scale is a double, taken exactly.  Code reaches these only
 through a `Receipt`, which reads the scale from a proved theorem.  A secure draw costs about 10 µs.
@@ -19,7 +19,7 @@ LIMIT = 2**62  #: values beyond this are refused, so that no sum of value and no
 
 
 class Sampler(Protocol):
-    """Adds independent integer noise of one scale to every coordinate."""
+    """Adds independent integer noise of one scale to every coordinate, or chooses a candidate."""
 
     releasable: bool
 
@@ -28,6 +28,9 @@ class Sampler(Protocol):
 
     def laplace(self, values: Integers, scale: float) -> Integers:
         """Return values plus discrete Laplace noise, mass ∝ exp(−|x|/scale)."""
+
+    def choose(self, scores: Integers, scale: float, kind: str) -> int:
+        """Return the index of a candidate: weight ∝ exp(score/scale), or by permute-and-flip."""
 
 
 class Secure:
@@ -42,6 +45,10 @@ class Secure:
     def laplace(self, values: Integers, scale: float) -> Integers:
         """Return values plus discrete Laplace noise (by OpenDP)."""
         return np.array(_opendp("laplace", scale)(values.tolist()), dtype=np.int64)
+
+    def choose(self, scores: Integers, scale: float, kind: str) -> int:
+        """Return the largest of scores plus Gumbel or exponential noise, compared exactly (by OpenDP)."""
+        return int(_opendp(kind, scale)(scores.tolist()))
 
 
 class Rehearsal:
@@ -69,6 +76,11 @@ class Rehearsal:
         noise: Integers = (first - second).astype(np.int64)
         return values + noise
 
+    def choose(self, scores: Integers, scale: float, kind: str) -> int:
+        """Return the largest of scores plus Gumbel or exponential noise."""
+        draw = self._rng.gumbel if kind == "exponential" else self._rng.exponential
+        return int(np.argmax((scores - scores.max()) / scale + draw(size=scores.shape)))
+
 
 @lru_cache(maxsize=16)
 def _table(scale: float) -> tuple[Integers, NDArray[np.float64]]:
@@ -88,7 +100,11 @@ def _opendp(law: str, scale: float) -> Any:
     domain = dp.vector_domain(dp.atom_domain(T="i64"))
     if law == "gaussian":
         return dp.m.make_gaussian(domain, dp.l2_distance(T="f64"), scale=scale)
-    return dp.m.make_laplace(domain, dp.l1_distance(T="i64"), scale=scale)
+    if law == "laplace":
+        return dp.m.make_laplace(domain, dp.l1_distance(T="i64"), scale=scale)
+    # the Gumbel maximum is the exponential mechanism, the exponential maximum is permute-and-flip
+    measure = dp.zero_concentrated_divergence() if law == "exponential" else dp.max_divergence()
+    return dp.m.make_noisy_max(domain, dp.linf_distance(T="i64"), measure, scale=scale)
 
 
 def in_range(values: Integers) -> Integers:

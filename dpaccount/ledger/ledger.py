@@ -16,7 +16,6 @@
 import json
 import math
 import threading
-from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from fractions import Fraction
@@ -35,7 +34,7 @@ from dpaccount.ledger.profile import Amounts, Cover, Step
 from dpaccount.ledger.receipt import Receipt, issue, rehearse
 from dpaccount.ledger.requests import Request
 from dpaccount.ledger.store import Rows, Store
-from dpaccount.noise import Integers, Rehearsal, Secure
+from dpaccount.noise import Rehearsal, Secure
 
 
 @dataclass(frozen=True)
@@ -193,7 +192,7 @@ class Ledger:
             if receipt is None:
                 with self._store.reading() as rows:
                     _undrawn(rows, entry)
-                receipt = issue(theorem, _MarkedNoise(lambda: self.begin_release(entry)), entry)
+                receipt = issue(theorem, Secure(), entry, lambda: self.begin_release(entry))
                 self._receipts[entry] = receipt
             return receipt
 
@@ -295,23 +294,6 @@ class Ledger:
             return max(amount / (limit or 1) for amount, limit in zip(step[1], limits, strict=False))
 
         return max(steps, key=share)[0]
-
-
-class _MarkedNoise:
-    """Secure noise that marks its charge before the first draw, so that no other run draws for it too."""
-
-    releasable = True
-
-    def __init__(self, begin: Callable[[], None]) -> None:
-        self._begin, self._secure = begin, Secure()
-
-    def gaussian(self, values: Integers, scale: float) -> Integers:
-        self._begin()
-        return self._secure.gaussian(values, scale)
-
-    def laplace(self, values: Integers, scale: float) -> Integers:
-        self._begin()
-        return self._secure.laplace(values, scale)
 
 
 def _record(rows: Rows, request: Request, key: str | None, after: list[Step], reason: str | None) -> Entry:

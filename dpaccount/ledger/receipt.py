@@ -6,8 +6,7 @@ parts than the proof pays for.
 """
 
 import threading
-from collections.abc import Hashable
-from fractions import Fraction
+from collections.abc import Callable, Hashable
 from typing import Protocol
 
 import numpy as np
@@ -15,16 +14,21 @@ import numpy as np
 from dpaccount.derivation import Leaf, leaves
 from dpaccount.errors import ReceiptError
 from dpaccount.kernel import Theorem
-from dpaccount.noise import Integers, Sampler, exact_root, in_range, root_up
+from dpaccount.laws import Law, grid_variance, law
+from dpaccount.noise import Integers, Sampler, in_range, root_up
 
 _SEAL = object()
+
+
+def _nothing() -> None:
+    """Mark nothing: for receipts whose charge no other run can share."""
 
 
 class Noise(Protocol):
     """What code that releases needs: a `Receipt`, or a stand-in for simulations without noise."""
 
     def noisy(self, key: str, part: Hashable, values: Integers) -> Integers:
-        """Return integer values (grid units, any shape) with noise."""
+        """Return what the leaf `key` proves private of integer values (grid units), in the same shape."""
 
     def noisy_symmetric(self, key: str, part: Hashable, matrix: Integers) -> Integers:
         """Return a symmetric integer matrix with symmetric noise."""
@@ -43,60 +47,82 @@ class NoNoise:
 class Receipt:
     """What `charge` returns; `noisy` and `noisy_symmetric` spend it."""
 
-    def __init__(self, seal: object, theorem: Theorem, sampler: Sampler, entry: int) -> None:
+    def __init__(
+        self,
+        seal: object,
+        theorem: Theorem,
+        sampler: Sampler,
+        entry: int,
+        begin: Callable[[], None] = _nothing,
+    ) -> None:
         if seal is not _SEAL:
             raise ReceiptError("a Receipt comes from charging a ledger; charge the theorem first")
         self.theorem = theorem
         self.entry = entry
         self.releasable = sampler.releasable
-        self._sampler = sampler
+        self._sampler, self._begin = sampler, begin
         self._leaves: dict[str, Leaf] = {}
         for leaf in leaves(theorem):
             if leaf.key in self._leaves:
                 raise ReceiptError(f"two leaves share the key {leaf.key!r}; give each leaf its own")
             self._leaves[leaf.key] = leaf
-        self._laws = {key: law_of(leaf) for key, leaf in self._leaves.items()}
+        self._laws = {key: law(leaf) for key, leaf in self._leaves.items()}
         self._gate = threading.Lock()  # two threads never get one part twice
         self._served: dict[str, set[Hashable]] = {key: set() for key in self._leaves}
 
     def noisy(self, key: str, part: Hashable, values: Integers) -> Integers:
-        """Return integer `values` (grid units, any shape) with the noise that leaf `key` proves.
+        """Return what leaf `key` proves private of integer `values` (grid units), in the same shape.
 
-        Raises `ReceiptError` for a key that the proof has not, a part served before, or one too many.
+        Sums come back with noise.  A vector of candidates' scores comes back as the indicator of the
+        chosen one.  Raises `ReceiptError` for a key that the proof has not, a part served before, or
+        one too many.
         """
-        law, scale = self._serve(key, part)
-        if self._leaves[key].rule == "symmetric_gaussian":
-            raise ReceiptError(f"the leaf {key!r} is symmetric; use noisy_symmetric")
+        noise = self._serve(key, part)
         exact = in_range(values)
-        add = self._sampler.laplace if law == "laplace" else self._sampler.gaussian
-        return add(exact.ravel(), scale).reshape(exact.shape)
+        match noise.kind:
+            case "symmetric":
+                raise ReceiptError(f"the leaf {key!r} is symmetric; use noisy_symmetric")
+            case "exponential" | "permute-and-flip":
+                return self._chosen(noise, exact)
+            case "laplace":
+                return self._sampler.laplace(exact.ravel(), noise.scale).reshape(exact.shape)
+            case _:
+                return self._sampler.gaussian(exact.ravel(), noise.scale).reshape(exact.shape)
+
+    def _chosen(self, noise: Law, scores: Integers) -> Integers:
+        if scores.ndim != 1 or not scores.size:
+            raise ReceiptError(f"a choice takes one score per candidate; found the shape {scores.shape}")
+        chosen = np.zeros_like(scores)
+        chosen[self._sampler.choose(scores, noise.scale, noise.kind)] = 1
+        return chosen
 
     def noisy_symmetric(self, key: str, part: Hashable, matrix: Integers) -> Integers:
         """Return a symmetric integer matrix with symmetric noise, on the diagonal of twice the variance."""
-        _, scale = self._serve(key, part)
-        leaf = self._leaves[key]
-        if leaf.rule != "symmetric_gaussian":
+        noise = self._serve(key, part)
+        if noise.kind != "symmetric":
             raise ReceiptError(f"the leaf {key!r} is not symmetric; use noisy")
         exact = in_range(matrix)
         if exact.ndim != 2 or not np.array_equal(exact, exact.T):
             raise ReceiptError("noisy_symmetric takes a symmetric matrix")
-        diagonal = root_up(2 * _grid_variance(leaf))
+        diagonal = root_up(2 * grid_variance(self._leaves[key]))
         rows, columns = np.triu_indices(len(exact), 1)
-        noise = np.zeros_like(exact)
-        noise[rows, columns] = self._sampler.gaussian(np.zeros(len(rows), dtype=np.int64), scale)
-        noise += noise.T
-        noise[np.diag_indices(len(exact))] = self._sampler.gaussian(
+        added = np.zeros_like(exact)
+        added[rows, columns] = self._sampler.gaussian(np.zeros(len(rows), dtype=np.int64), noise.scale)
+        added += added.T
+        added[np.diag_indices(len(exact))] = self._sampler.gaussian(
             np.zeros(len(exact), dtype=np.int64), diagonal
         )
-        return exact + noise
+        return exact + added
 
-    def _serve(self, key: str, part: Hashable) -> tuple[str, float]:
+    def _serve(self, key: str, part: Hashable) -> Law:
         if key not in self._leaves:
             raise ReceiptError(f"this proof pays for {', '.join(self._leaves)}; it has no leaf {key!r}")
         with self._gate:
-            return self._serve_once(key, part)
+            noise = self._serve_once(key, part)
+        self._begin()
+        return noise
 
-    def _serve_once(self, key: str, part: Hashable) -> tuple[str, float]:
+    def _serve_once(self, key: str, part: Hashable) -> Law:
         served = self._served[key]
         if part in served:
             raise ReceiptError(
@@ -112,34 +138,9 @@ class Receipt:
 
 
 def law_of(leaf: Leaf) -> tuple[str, float]:
-    """Return the sampler and scale in grid units; refuses laws that no exact sampler has.
-
-    A zCDP or pure leaf may be drawn with a scale rounded up, which only lowers its cost; an exact
-    lattice curve is about one scale, which must be a double.
-    """
-    if leaf.rule == "lattice_gaussian":
-        scale = exact_root(Fraction(leaf.parameters["variance"]))
-        if scale is None:
-            raise ReceiptError(
-                f"the standard deviation of {leaf.key!r} must be a double; round it up to one first"
-            )
-        return "gaussian", scale
-    if "grid" not in leaf.parameters:
-        raise ReceiptError(
-            f"the leaf {leaf.key!r} has continuous noise, which cannot be drawn exactly; prove it on a grid"
-        )
-    if leaf.rule == "laplace":
-        return "laplace", _double_up(Fraction(leaf.parameters["scale"]) / Fraction(leaf.parameters["grid"]))
-    return "gaussian", root_up(_grid_variance(leaf))
-
-
-def _grid_variance(leaf: Leaf) -> Fraction:
-    return Fraction(leaf.parameters["variance"]) / Fraction(leaf.parameters["grid"]) ** 2
-
-
-def _double_up(value: Fraction) -> float:
-    near = float(value)
-    return near if Fraction(near) >= value else float(np.nextafter(near, np.inf))
+    """Return (sampler, scale in grid units) of a leaf, as `dpaccount.laws.law` reads it."""
+    found = law(leaf)
+    return ("gaussian" if found.kind == "symmetric" else found.kind), found.scale
 
 
 def rehearse(theorem: Theorem, sampler: Sampler) -> Receipt:
@@ -149,6 +150,11 @@ def rehearse(theorem: Theorem, sampler: Sampler) -> Receipt:
     return Receipt(_SEAL, theorem, sampler, 0)
 
 
-def issue(theorem: Theorem, sampler: Sampler, entry: int) -> Receipt:
-    """Return the receipt of a committed charge: for `Ledger.charge` only."""
-    return Receipt(_SEAL, theorem, sampler, entry)
+def issue(
+    theorem: Theorem, sampler: Sampler, entry: int, begin: Callable[[], None] = lambda: None
+) -> Receipt:
+    """Return the receipt of a committed charge: for `Ledger.charge` only.
+
+    `begin` is called before every draw, so that the ledger can mark durably that drawing began.
+    """
+    return Receipt(_SEAL, theorem, sampler, entry, begin)
