@@ -7,12 +7,11 @@ from typing import ClassVar
 import numpy as np
 
 from dpaccount.errors import InputError
-from dpaccount.kernel import REPLACE_ONE, Theorem, assume_ball, assume_tree, assume_view, linear
+from dpaccount.kernel import REPLACE_ONE, Theorem, assume_ball, assume_tree, linear
 from dpaccount.ledger.receipt import Noise
-from dpaccount.rules import discrete_gaussian, nodes, post_process
-from dpaccount.witness import approximate
+from dpaccount.rules import discrete_gaussian, nodes
 from mechanisms import grid
-from mechanisms.subject import Domain, Rows, View
+from mechanisms.subject import Domain, Rows, View, shown_to_all, wide
 from mechanisms.tree import TreeSums
 
 
@@ -36,24 +35,20 @@ class BinaryTree:
 
     def __post_init__(self) -> None:
         """Refuse parameters that make no sense."""
-        if (
-            min(self.sigma, self.radius) <= 0
-            or min(self.rounds, self.columns) < 1
-            or not 0 <= self.bits <= 40
-        ):
-            raise InputError("needed sigma > 0, radius > 0, rounds >= 1, columns >= 1 and bits in 0 ... 40")
+        if min(self.sigma, self.radius) <= 0 or min(self.rounds, self.columns) < 1:
+            raise InputError("needed sigma > 0, radius > 0, rounds >= 1 and columns >= 1")
+        grid.room(self.rounds * self.radius + 400 * self.sigma, self.bits)
 
     def domain(self) -> Domain:
         """Return rows well beyond the ball, so that clipping is exercised."""
-        wide = 4 * float(self.radius)
-        return Domain(self.rounds, (-wide,) * self.columns, (wide,) * self.columns, (False,) * self.columns)
+        return wide(self.rounds, self.columns, 4 * float(self.radius))
 
     def proof(self, delta: Fraction) -> Theorem:
         """Every node is a discrete Gaussian sum; a round lies in at most ⌊log₂ rounds⌋ + 1 of them."""
         inside = assume_ball("prefix-sums", self.radius, REPLACE_ONE, "movement")
         node = discrete_gaussian(linear(inside), self.sigma**2, grid.step(self.bits), "node")
         whole = nodes(node, assume_tree("prefix-sums", self.rounds, "movement"))
-        return post_process(approximate(whole, delta), assume_view("binary-tree", "everyone", "replay"))
+        return shown_to_all(whole, "binary-tree", delta)
 
     def play(self, data: Rows, noise: Noise, coins: int) -> View:
         """Release all prefix sums, in the data's own units."""

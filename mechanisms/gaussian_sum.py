@@ -7,13 +7,12 @@ from typing import ClassVar
 import numpy as np
 
 from dpaccount.errors import InputError
-from dpaccount.kernel import RELATIONS, REPLACE_ONE, Theorem, assume_ball, assume_view, linear
+from dpaccount.kernel import RELATIONS, REPLACE_ONE, Theorem, assume_ball, linear
 from dpaccount.ledger.receipt import Noise
 from dpaccount.noise import Integers
-from dpaccount.rules import discrete_gaussian, post_process
-from dpaccount.witness import approximate
+from dpaccount.rules import discrete_gaussian
 from mechanisms import grid
-from mechanisms.subject import Domain, Rows, View
+from mechanisms.subject import Domain, Rows, View, shown_to_all, wide
 
 
 @dataclass(frozen=True)
@@ -37,13 +36,13 @@ class GaussianSum:
         """Refuse parameters that make no sense."""
         if self.relation not in RELATIONS:
             raise InputError(f"relation is {self.relation!r}; known: {', '.join(RELATIONS)}")
-        if min(self.sigma, self.radius) <= 0 or min(self.rows, self.columns) < 1 or not 0 <= self.bits <= 40:
-            raise InputError("needed sigma > 0, radius > 0, rows >= 1, columns >= 1 and bits in 0 ... 40")
+        if min(self.sigma, self.radius) <= 0 or min(self.rows, self.columns) < 1:
+            raise InputError("needed sigma > 0, radius > 0, rows >= 1 and columns >= 1")
+        grid.room(self.rows * self.radius + 16 * self.sigma, self.bits)
 
     def domain(self) -> Domain:
         """Return rows well beyond the ball, so that clipping is exercised."""
-        wide = 4 * float(self.radius)
-        return Domain(self.rows, (-wide,) * self.columns, (wide,) * self.columns, (False,) * self.columns)
+        return wide(self.rows, self.columns, 4 * float(self.radius))
 
     def query(self, data: Rows) -> Integers:
         """Return the exact sum in grid units."""
@@ -54,7 +53,7 @@ class GaussianSum:
         """Contributions in a ball, ℓ2 sensitivity, discrete Gaussian: zCDP."""
         inside = assume_ball("gaussian-sum", self.radius, self.relation, "movement")
         zcdp = discrete_gaussian(linear(inside), self.sigma**2, grid.step(self.bits), "sum")
-        return post_process(approximate(zcdp, delta), assume_view("gaussian-sum", "everyone", "replay"))
+        return shown_to_all(zcdp, "gaussian-sum", delta)
 
     def play(self, data: Rows, noise: Noise, coins: int) -> View:
         """Release the noisy sum, in the data's own units."""

@@ -20,6 +20,19 @@ def step(bits: int) -> Fraction:
     return Fraction(1, 2**bits)
 
 
+def room(total: Fraction, bits: int) -> None:
+    """Refuse settings whose largest sum, `total` in the data's units, outgrows 64-bit grid units.
+
+    Also checks that `bits` lies in 0 … 40.  Half of the room is left for noise.
+    """
+    if not 0 <= bits <= 40:
+        raise InputError(f"bits is {bits}; it lies in 0 ... 40")
+    if total * 2**bits >= 2**61:
+        raise InputError(
+            f"sums may reach {float(total):.3g}, too large for a grid of 2^-{bits}; use fewer bits"
+        )
+
+
 def clipped(values: Floats, low: Fraction, high: Fraction, bits: int) -> Integers:
     """Return every value clipped to [low, high] and truncated to the grid, in grid units.
 

@@ -7,13 +7,12 @@ from typing import ClassVar
 import numpy as np
 
 from dpaccount.errors import InputError
-from dpaccount.kernel import RELATIONS, REPLACE_ONE, Theorem, assume_clipped, assume_view, linear
+from dpaccount.kernel import RELATIONS, REPLACE_ONE, Theorem, assume_clipped, linear
 from dpaccount.ledger.receipt import Noise
 from dpaccount.noise import Integers
-from dpaccount.rules import laplace, post_process
-from dpaccount.witness import approximate
+from dpaccount.rules import laplace
 from mechanisms import grid
-from mechanisms.subject import Domain, Rows, View
+from mechanisms.subject import Domain, Rows, View, shown_to_all
 
 
 @dataclass(frozen=True)
@@ -34,8 +33,9 @@ class LaplaceSum:
         """Refuse parameters that make no sense."""
         if self.relation not in RELATIONS:
             raise InputError(f"relation is {self.relation!r}; known: {', '.join(RELATIONS)}")
-        if self.low > self.high or self.scale <= 0 or self.rows < 1 or not 0 <= self.bits <= 40:
-            raise InputError("needed low <= high, scale > 0, rows >= 1 and bits in 0 ... 40")
+        if self.low > self.high or self.scale <= 0 or self.rows < 1:
+            raise InputError("needed low <= high, scale > 0 and rows >= 1")
+        grid.room(self.rows * max(abs(self.low), abs(self.high)) + 100 * self.scale, self.bits)
 
     def domain(self) -> Domain:
         """Return one column; values beyond the interval are clipped, so the domain reaches beyond it."""
@@ -51,7 +51,7 @@ class LaplaceSum:
         """Clipped contributions, ℓ1 sensitivity, Laplace."""
         clipped = assume_clipped("laplace-sum", self.low, self.high, self.relation, "movement")
         pure = laplace(linear(clipped), self.scale, grid.step(self.bits), "sum")
-        return post_process(approximate(pure, delta), assume_view("laplace-sum", "everyone", "replay"))
+        return shown_to_all(pure, "laplace-sum", delta)
 
     def play(self, data: Rows, noise: Noise, coins: int) -> View:
         """Release the noisy sum, in the data's own units."""

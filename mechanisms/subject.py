@@ -12,8 +12,13 @@ from typing import ClassVar, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from dpaccount.kernel import Theorem
+from dpaccount.curves import BoundedRange
+from dpaccount.derivation import point
+from dpaccount.errors import InputError
+from dpaccount.kernel import REPLACE_ONE, Theorem, assume_view
 from dpaccount.ledger.receipt import Noise
+from dpaccount.rules import post_process, to_pure, to_zcdp
+from dpaccount.witness import approximate, private
 
 Rows = NDArray[np.float64]
 
@@ -38,6 +43,41 @@ class Domain:
         whole = data[:, np.array(self.integer, dtype=bool)]
         within = (data >= self.low).all() and (data <= self.high).all()
         return bool(within and (whole == np.floor(whole)).all())
+
+    def admit(self, data: Rows, relation: str) -> None:
+        """Refuse data of a wrong shape, before anything is charged; values are clipped later, not judged.
+
+        Under replace-one the number of rows is public and must be `rows`; under add-remove it is
+        private and may be anything from 0 to `rows`.  Raises `InputError`.
+        """
+        if data.ndim != 2 or data.shape[1] != len(self.low):
+            found = " × ".join(map(str, data.shape[1:])) or "no"
+            raise InputError(f"data has {found} columns; needed rows of {len(self.low)} numbers")
+        if relation == REPLACE_ONE and len(data) != self.rows:
+            raise InputError(f"data has {len(data)} rows; this mechanism is set up for {self.rows}")
+        if len(data) > self.rows:
+            raise InputError(f"data has more than {self.rows} rows, the public limit; raise the limit")
+
+
+def wide(rows: int, columns: int, reach: float) -> Domain:
+    """Return a domain of real numbers in [−reach, reach], in every column."""
+    return Domain(rows, (-reach,) * columns, (reach,) * columns, (False,) * columns)
+
+
+def shown_to_all(theorem: Theorem, name: str, delta: Fraction) -> Theorem:
+    """Return the theorem at (ε, `delta`) about a subject whose view everyone may see."""
+    return post_process(at_point(theorem, delta), assume_view(name, "everyone", "replay"))
+
+
+def at_point(theorem: Theorem, delta: Fraction) -> Theorem:
+    """Return the theorem at (ε, `delta`), with the least ε that is proved.
+
+    Bounded range goes through pure DP or zCDP, whichever costs less.
+    """
+    if not isinstance(private(theorem).curve, BoundedRange):
+        return approximate(theorem, delta)
+    ways = [to_pure, to_zcdp] if delta > 0 else [to_pure]
+    return min((approximate(way(theorem), delta) for way in ways), key=point)
 
 
 @dataclass(frozen=True)

@@ -8,13 +8,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpaccount.errors import InputError
-from dpaccount.kernel import REPLACE_ONE, Theorem, assume_rank_one, assume_view, linear
+from dpaccount.kernel import REPLACE_ONE, Theorem, assume_rank_one, linear
 from dpaccount.ledger.receipt import Noise
 from dpaccount.noise import Integers
-from dpaccount.rules import post_process, symmetric_gaussian
-from dpaccount.witness import approximate
+from dpaccount.rules import symmetric_gaussian
 from mechanisms import grid
-from mechanisms.subject import Domain, Rows, View
+from mechanisms.subject import Domain, Rows, View, shown_to_all
 
 BITS = 15  #: features and rewards lie on multiples of 2^−15, their products on 2^−30
 STEP = Fraction(1, 2 ** (2 * BITS))
@@ -76,7 +75,7 @@ class SymmetricGaussian:
         """Rank-one sensitivity without corner, symmetric discrete Gaussian: zCDP."""
         person = assume_rank_one("symmetric-gaussian", self.reward, REPLACE_ONE, "movement")
         zcdp = symmetric_gaussian(linear(person), self.sigma**2, STEP, "moments")
-        return post_process(approximate(zcdp, delta), assume_view("symmetric-gaussian", "everyone", "replay"))
+        return shown_to_all(zcdp, "symmetric-gaussian", delta)
 
     def play(self, data: Rows, noise: Noise, coins: int) -> View:
         """Release the noisy matrix, in the data's own units."""

@@ -1,0 +1,80 @@
+"""Mean of clipped numbers: a noisy sum over the public number of rows, or over a noisy count."""
+
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import ClassVar
+
+import numpy as np
+
+from dpaccount.errors import InputError
+from dpaccount.kernel import ADD_REMOVE, RELATIONS, REPLACE_ONE, Theorem, assume_clipped, linear
+from dpaccount.ledger.receipt import Noise
+from dpaccount.noise import Integers
+from dpaccount.rules import compose, laplace
+from mechanisms import grid
+from mechanisms.subject import Domain, Rows, View, shown_to_all
+
+COUNT_BITS = 0  #: a count is an integer
+
+
+@dataclass(frozen=True)
+class ClippedMean:
+    """Release the mean of clip(x, low, high) with Laplace noise, in steps of 2^−`bits`.
+
+    Values are centred at the middle of the interval first, which halves what one record can add
+    under add-remove.  Under replace-one the number of rows is public and only the sum gets noise, of
+    `scale`.  Under add-remove the count is private: it gets noise of `count_scale`, and the mean is
+    the quotient, clipped to the interval.
+    """
+
+    source: ClassVar[str] = "Dwork, McSherry, Nissim & Smith 2006; quotient by post-processing"
+    status: ClassVar[str] = "sound"
+
+    scale: Fraction = Fraction(2)
+    count_scale: Fraction = Fraction(2)
+    low: Fraction = Fraction(0)
+    high: Fraction = Fraction(1)
+    rows: int = 100
+    relation: str = REPLACE_ONE
+    bits: int = 20
+
+    def __post_init__(self) -> None:
+        """Refuse parameters that make no sense."""
+        if self.relation not in RELATIONS:
+            raise InputError(f"relation is {self.relation!r}; known: {', '.join(RELATIONS)}")
+        if self.low >= self.high or min(self.scale, self.count_scale) <= 0 or self.rows < 1:
+            raise InputError("needed low < high, scale > 0, count_scale > 0 and rows >= 1")
+        grid.room(self.rows * self._half + 100 * self.scale, self.bits)
+
+    @property
+    def _half(self) -> Fraction:
+        return (self.high - self.low) / 2
+
+    def domain(self) -> Domain:
+        """Return one column; values beyond the interval are clipped, so the domain reaches beyond it."""
+        margin = float(self.high - self.low) + 1
+        return Domain(self.rows, (float(self.low) - margin,), (float(self.high) + margin,), (False,))
+
+    def query(self, data: Rows) -> Integers:
+        """Return the exact sum of centred values in grid units; NaN counts as the middle."""
+        middle = float(self.low + self._half)
+        total: Integers = grid.clipped(data - middle, -self._half, self._half, self.bits).sum(axis=0)
+        return total
+
+    def proof(self, delta: Fraction) -> Theorem:
+        """Clipped contributions and Laplace noise; under add-remove composed with a noisy count."""
+        centred = assume_clipped("centred-sum", -self._half, self._half, self.relation, "movement")
+        total = laplace(linear(centred), self.scale, grid.step(self.bits), "sum")
+        if self.relation == ADD_REMOVE:
+            one = assume_clipped("count", Fraction(1), Fraction(1), self.relation, "movement")
+            total = compose(total, laplace(linear(one), self.count_scale, grid.step(COUNT_BITS), "count"))
+        return shown_to_all(total, "clipped-mean", delta)
+
+    def play(self, data: Rows, noise: Noise, coins: int) -> View:
+        """Release the mean, in the data's own units; within the interval always."""
+        total = noise.noisy("sum", 0, self.query(data)) * float(grid.step(self.bits))
+        count = np.array([self.rows])
+        if self.relation == ADD_REMOVE:
+            count = noise.noisy("count", 0, np.array([len(data)]))
+        mean = float(self.low + self._half) + total / np.maximum(count, 1)
+        return View(public={"mean": np.clip(mean, float(self.low), float(self.high)), "count": count})

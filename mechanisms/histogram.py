@@ -1,0 +1,68 @@
+"""Counts over public cells with discrete Gaussian noise, and the same cut at a public threshold."""
+
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import ClassVar
+
+import numpy as np
+
+from dpaccount.errors import InputError
+from dpaccount.kernel import RELATIONS, REPLACE_ONE, Theorem, assume_points, differences
+from dpaccount.ledger.receipt import Noise
+from dpaccount.noise import Integers, exact_root
+from dpaccount.rules import lattice_gaussian
+from mechanisms.subject import Domain, Rows, View, shown_to_all
+
+
+@dataclass(frozen=True)
+class Histogram:
+    """Release how many rows fall into each of `cells` public cells, numbered from 0.
+
+    A number is rounded down; outside the cells (NaN and infinities too) it counts nowhere.  Noise is
+    discrete Gaussian on the integers, of standard deviation `sigma`, a double exactly; the privacy
+    curve is exact.  With `threshold` above 0, counts below it are shown as 0: the noise in cells that
+    nobody is in does not show up as people.  The cells must be public; which of them are in use is
+    private.
+    """
+
+    source: ClassVar[str] = "Canonne, Kamath & Steinke 2020; threshold by post-processing"
+    status: ClassVar[str] = "sound"
+
+    sigma: Fraction = Fraction(4)
+    cells: int = 5
+    rows: int = 100
+    threshold: int = 0
+    relation: str = REPLACE_ONE
+
+    def __post_init__(self) -> None:
+        """Refuse parameters that make no sense."""
+        if self.relation not in RELATIONS:
+            raise InputError(f"relation is {self.relation!r}; known: {', '.join(RELATIONS)}")
+        if self.sigma <= 0 or min(self.cells, self.rows) < 1 or self.threshold < 0:
+            raise InputError("needed sigma > 0, cells >= 1, rows >= 1 and threshold >= 0")
+        if exact_root(self.sigma**2) is None:
+            raise InputError(f"sigma {self.sigma} is no double; round it up, to a multiple of 1/32 say")
+
+    def domain(self) -> Domain:
+        """Return one column of integers, one beyond the cells on either side."""
+        return Domain(self.rows, (-1.0,), (float(self.cells),), (True,))
+
+    def query(self, data: Rows) -> Integers:
+        """Return the exact counts."""
+        cell = np.floor(np.nan_to_num(data[:, 0], nan=-1.0))
+        inside = cell[(cell >= 0) & (cell < self.cells)].astype(np.int64)
+        return np.bincount(inside, minlength=self.cells).astype(np.int64)
+
+    def proof(self, delta: Fraction) -> Theorem:
+        """Let a row add 1 to one cell or to none: the exact lattice curve of its shifts."""
+        points = [(0,) * self.cells]
+        points += [tuple(int(i == j) for j in range(self.cells)) for i in range(self.cells)]
+        row = assume_points("counts", points, self.relation, "movement")
+        return shown_to_all(lattice_gaussian(differences(row), self.sigma**2, "counts"), "histogram", delta)
+
+    def play(self, data: Rows, noise: Noise, coins: int) -> View:
+        """Release the noisy counts, those below the threshold as 0."""
+        counts = noise.noisy("counts", 0, self.query(data))
+        if self.threshold:
+            counts = np.where(counts < self.threshold, 0, counts)
+        return View(public={"counts": counts})

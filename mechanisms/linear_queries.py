@@ -1,0 +1,83 @@
+"""Linear queries W·x on the counts x of public cells: Gaussian noise on every answer, exact curve."""
+
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import ClassVar
+
+import numpy as np
+
+from dpaccount.errors import InputError
+from dpaccount.kernel import RELATIONS, REPLACE_ONE, Theorem, assume_points, linear
+from dpaccount.ledger.receipt import Noise
+from dpaccount.noise import Integers
+from dpaccount.rules import discrete_gaussian
+from mechanisms.histogram import Histogram
+from mechanisms.subject import Domain, Rows, View, shown_to_all
+
+WORKLOADS = ("prefix", "ranges", "dyadic")
+
+
+def matrix(workload: str, cells: int) -> Integers:
+    """Return the public matrix: one row per query, one column per cell.
+
+    ``prefix``: cells 0 … i for every i; ``ranges``: every interval of cells; ``dyadic``: every
+    interval of 2^j cells that starts at a multiple of 2^j.
+    """
+    spans = [(i, j) for i in range(cells) for j in range(i + 1, cells + 1)]
+    if workload == "prefix":
+        spans = [(0, j) for j in range(1, cells + 1)]
+    if workload == "dyadic":
+        spans = [(i, j) for i, j in spans if (j - i) & (j - i - 1) == 0 and i % (j - i) == 0]
+    return np.array([[int(i <= cell < j) for cell in range(cells)] for i, j in spans], dtype=np.int64)
+
+
+@dataclass(frozen=True)
+class LinearQueries:
+    """Release W·x for the counts x of `cells` public cells; W is one of the workloads of `matrix`.
+
+    A row adds the column of its cell; outside the cells (NaN and infinities too) it adds nothing.
+    The noise has standard deviation `sigma` on every answer, and the cost depends on how far two
+    columns of W are apart, not on how many queries there are.
+    """
+
+    source: ClassVar[str] = "Li, Hay, Rastogi, Miklau & McGregor 2010 (the matrix); Canonne et al. 2020"
+    status: ClassVar[str] = "sound"
+
+    sigma: Fraction = Fraction(12)
+    workload: str = "dyadic"
+    cells: int = 4
+    rows: int = 100
+    relation: str = REPLACE_ONE
+
+    def __post_init__(self) -> None:
+        """Refuse parameters that make no sense."""
+        if self.relation not in RELATIONS:
+            raise InputError(f"relation is {self.relation!r}; known: {', '.join(RELATIONS)}")
+        if self.workload not in WORKLOADS:
+            raise InputError(f"workload is {self.workload!r}; known: {', '.join(WORKLOADS)}")
+        if self.sigma <= 0 or not 1 <= self.cells <= 64 or self.rows < 1:
+            raise InputError("needed sigma > 0, cells in 1 ... 64 and rows >= 1")
+
+    def domain(self) -> Domain:
+        """Return one column of integers, one beyond the cells on either side."""
+        return Domain(self.rows, (-1.0,), (float(self.cells),), (True,))
+
+    def query(self, data: Rows) -> Integers:
+        """Return the exact answers."""
+        counts = Histogram(cells=self.cells).query(data)
+        answers: Integers = matrix(self.workload, self.cells) @ counts
+        return answers
+
+    def proof(self, delta: Fraction) -> Theorem:
+        """Let a row add one column of W or nothing: ℓ2 sensitivity, discrete Gaussian, zCDP."""
+        whole = matrix(self.workload, self.cells)
+        columns = [tuple(int(v) for v in column) for column in whole.T]
+        row = assume_points("answers", [(0,) * len(whole), *columns], self.relation, "movement")
+        zcdp = discrete_gaussian(linear(row), self.sigma**2, Fraction(1), "answers")
+        return shown_to_all(zcdp, "linear-queries", delta)
+
+    def play(self, data: Rows, noise: Noise, coins: int) -> View:
+        """Release the noisy answers, and the counts that fit them best (post-processing)."""
+        answers = noise.noisy("answers", 0, self.query(data))
+        fitted, *_ = np.linalg.lstsq(matrix(self.workload, self.cells).astype(float), answers, rcond=None)
+        return View(public={"answers": answers, "counts": fitted})

@@ -1,0 +1,69 @@
+"""Private rows released for outsourcing: noise on the rows first, then any projection.
+
+Projecting alone is no protection: with more rows than columns a random projection lies in the
+column space of the data, which a neighbour moves (so δ = 1 for every ε).
+"""
+
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import ClassVar
+
+import numpy as np
+
+from dpaccount.errors import InputError
+from dpaccount.kernel import REPLACE_ONE, Theorem, assume_ball, linear
+from dpaccount.ledger.receipt import Noise
+from dpaccount.noise import Integers
+from dpaccount.rules import discrete_gaussian
+from mechanisms import grid
+from mechanisms.subject import Domain, Rows, View, shown_to_all, wide
+
+
+@dataclass(frozen=True)
+class Projection:
+    """Release every row with Gaussian noise, and its random projection to `dimension` numbers.
+
+    Rows are clipped to ℓ2 norm `radius` and keep their places; noise of standard deviation `sigma`
+    per number, in steps of 2^−`bits`.  Centring and projecting (a public matrix from the public
+    coins) happen to the noisy rows, as post-processing.
+    """
+
+    source: ClassVar[str] = (
+        "repair of Kharkovskii, Dai & Low 2020: noise before the projection; Canonne et al. 2020"
+    )
+    status: ClassVar[str] = "sound"
+    relation: ClassVar[str] = REPLACE_ONE
+
+    sigma: Fraction = Fraction(10)
+    radius: Fraction = Fraction(1)
+    rows: int = 20
+    columns: int = 3
+    dimension: int = 2
+    bits: int = 20
+
+    def __post_init__(self) -> None:
+        """Refuse parameters that make no sense."""
+        if min(self.sigma, self.radius) <= 0 or min(self.rows, self.columns, self.dimension) < 1:
+            raise InputError("needed sigma > 0, radius > 0, rows >= 1, columns >= 1 and dimension >= 1")
+        grid.room(self.radius + 16 * self.sigma, self.bits)
+
+    def domain(self) -> Domain:
+        """Return rows well beyond the ball, so that clipping is exercised."""
+        return wide(self.rows, self.columns, 4 * float(self.radius))
+
+    def query(self, data: Rows) -> Integers:
+        """Return the clipped rows in grid units."""
+        return grid.in_ball(data, self.radius, self.bits)
+
+    def proof(self, delta: Fraction) -> Theorem:
+        """Move the whole matrix with a replaced row: by at most twice the radius, in its own place."""
+        inside = assume_ball("rows", self.radius, self.relation, "movement")
+        zcdp = discrete_gaussian(linear(inside), self.sigma**2, grid.step(self.bits), "rows")
+        return shown_to_all(zcdp, "projection", delta)
+
+    def play(self, data: Rows, noise: Noise, coins: int) -> View:
+        """Release noisy rows; show them centred and projected, in the data's own units."""
+        noisy = noise.noisy("rows", 0, self.query(data)) * float(grid.step(self.bits))
+        shape = (self.columns, self.dimension)
+        public = np.random.default_rng(coins).standard_normal(shape) / np.sqrt(self.dimension)
+        return View(public={"rows": noisy, "projected": (noisy - noisy.mean(axis=0)) @ public})

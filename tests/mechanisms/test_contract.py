@@ -1,0 +1,262 @@
+"""What every catalogued mechanism must keep to, found by file name and not registered here."""
+
+import importlib.util
+import inspect
+from fractions import Fraction
+from pathlib import Path
+
+import hypothesis
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from audits.catalogue import entries
+from audits.channels import ReplayError, record, replay
+from audits.evidence import gather
+from audits.neighbours import dataset, pairs
+from dpaccount import checker
+from dpaccount.derivation import leaves, point, walk, write
+from dpaccount.errors import InputError, ReceiptError
+from dpaccount.kernel import ADD_REMOVE, Covered, Shifts, Stable
+from dpaccount.ledger.ledger import Ledger, init
+from dpaccount.ledger.receipt import rehearse
+from dpaccount.noise import Rehearsal
+from dpaccount.rules import compose
+from mechanisms.private import Private, release
+
+DELTA = Fraction(1, 10**6)
+
+
+def small(entry, **more):
+    """Return a catalogued mechanism with few rows."""
+    sizes = {"rows": 4, "rounds": 6}
+    chosen = {name: value for name, value in sizes.items() if name in entry.parameters()}
+    return entry.made_by(**{**chosen, **more})
+
+
+def variants():
+    """Yield every mechanism, under both relations and on a coarse grid where it has them."""
+    for entry in entries():
+        if entry.layer != "mechanisms":
+            continue
+        yield pytest.param(small(entry), id=entry.name)
+        for name, value in (("relation", ADD_REMOVE), ("bits", 2)):
+            if name in entry.parameters():
+                yield pytest.param(small(entry, **{name: value}), id=f"{entry.name}-{name}-{value}")
+
+
+MECHANISMS = list(variants())
+every = pytest.mark.parametrize("subject", MECHANISMS)
+
+
+def size_of(norm, move, grid):
+    """Return how far an integer vector moves in a norm of the kernel, exactly."""
+    match norm:
+        case "l1":
+            return sum(abs(v) for v in move) * grid
+        case "range":
+            return Fraction(max(move) - min(move))
+        case _:
+            return sum(v * v for v in move) * grid**2
+
+
+def excess(theorem, run, other):
+    """Return the first private value that moves further than a leaf allows, or None; nothing is rounded."""
+    each_by_itself = any(isinstance(part.conclusion, Covered) for part in walk(theorem))
+    grids = {leaf.key: Fraction(leaf.parameters.get("grid", "1")) for leaf in leaves(theorem)}
+    for part in walk(theorem):
+        if "key" not in part.witness:
+            continue
+        key, fact = part.witness["key"], part.premises[0].conclusion
+        moves = [
+            [int(v) for v in (other.exact[name] - run.exact[name]).ravel()]
+            for name in sorted(run.exact, key=str)
+            if name[0] == key
+        ]
+        for move in moves if each_by_itself else [[v for move in moves for v in move]]:
+            if isinstance(fact, Stable) and size_of(fact.norm, move, grids[key]) > fact.bound:
+                return f"{key} moves by {move} in {fact.norm}, declared {fact.bound}"
+            if isinstance(fact, Shifts):
+                shift = tuple(sorted((abs(v) for v in move if v), reverse=True))
+                if shift not in fact.shifts:
+                    return f"{key} moves by {move}, not among the declared shifts"
+    return None
+
+
+def counterexample(subject, examples):
+    """Search neighbouring pairs for one whose private values move too far; return what moved, or None."""
+    theorem = subject.proof(DELTA)
+    found = []
+
+    @hypothesis.seed(5)
+    @settings(max_examples=examples, database=None)
+    @given(pair=pairs(subject.domain(), subject.relation), coins=st.integers(0, 2**32 - 1))
+    def search(pair, coins):
+        if not found:
+            run = record(subject, pair.left, rehearse(theorem, Rehearsal(coins)), coins)
+            try:
+                wrong = excess(theorem, run, replay(subject, pair.right, run, coins))
+            except ReplayError as error:
+                wrong = str(error)
+            found.extend([wrong] if wrong else [])
+
+    search()
+    return found[0] if found else None
+
+
+@every
+def test_neighbours_move_at_most_the_declared_bound_bit_for_bit(subject):
+    assert counterexample(subject, 60) is None
+
+
+@every
+def test_kernel_and_checker_both_accept_the_proof_at_several_deltas(subject):
+    costs = []
+    for delta in (Fraction(1, 10**9), DELTA, Fraction(1, 100)):
+        theorem = subject.proof(delta)
+        assert checker.check_derivation(write(theorem))[-1] == write(theorem)[-1]["gives"]
+        assert point(theorem)[1] == delta
+        costs.append(point(theorem)[0])
+    assert costs == sorted(costs, reverse=True)  # a larger δ never costs more ε
+
+
+@every
+def test_two_runs_compose_and_cost_no_more_than_twice_one(subject):
+    once = subject.proof(DELTA)
+    twice = compose(once, once)
+    assert point(twice) == (2 * point(once)[0], 2 * DELTA)
+    assert checker.check_derivation(write(twice))[-1] == write(twice)[-1]["gives"]
+
+
+@every
+def test_nothing_is_shown_before_a_release_and_refused_noise_shows_nothing(subject):
+    class Refuses:
+        def noisy(self, key, part, values):
+            raise ReceiptError("no receipt")
+
+        noisy_symmetric = noisy
+
+    with pytest.raises(ReceiptError, match="no receipt"):
+        subject.play(dataset(subject.domain(), "uniform", 1), Refuses(), 0)
+
+
+@every
+def test_an_exhausted_receipt_refuses(subject):
+    data = dataset(subject.domain(), "uniform", 1)
+    receipt = rehearse(subject.proof(DELTA), Rehearsal(1))
+    subject.play(data, receipt, 0)
+    with pytest.raises(ReceiptError, match=r"already drawn|pays for"):
+        subject.play(data, receipt, 0)
+
+
+@pytest.fixture
+def budget(tmp_path):
+    """Return a function that makes a ledger file for a relation and returns its address."""
+
+    def made(relation):
+        url = f"sqlite:///{tmp_path}/budget.db"
+        init(url, epsilon=100, delta=Fraction(1, 100), unit="row", relation=relation, measure="approximate")
+        return url
+
+    return made
+
+
+class PowerCutError(Exception):
+    """What a test raises where a process would die."""
+
+
+@every
+@pytest.mark.parametrize("drawn", [False, True], ids=["before-the-draw", "after-the-draw"])
+def test_a_crash_after_the_charge_never_draws_twice(subject, drawn, budget):
+    url, theorem = budget(subject.relation), subject.proof(DELTA)
+    data = dataset(subject.domain(), "uniform", 1)
+
+    class Dies:
+        def __init__(self, inner):
+            self.inner = inner
+
+        def noisy(self, key, part, values):
+            if drawn:
+                self.inner.noisy(key, part, values)
+            raise PowerCutError
+
+        def noisy_symmetric(self, key, part, matrix):
+            if drawn:
+                self.inner.noisy_symmetric(key, part, matrix)
+            raise PowerCutError
+
+    with Ledger.open(url) as ledger, pytest.raises(PowerCutError):
+        subject.play(data, Dies(ledger.charge(theorem, "first", key="monday")), 0)
+    with Ledger.open(url) as ledger:
+        if drawn:
+            with pytest.raises(ReceiptError):
+                ledger.charge(theorem, "first", key="monday")
+        else:
+            assert subject.play(data, ledger.charge(theorem, "first", key="monday"), 0)
+        assert ledger.show()["entries"] == 1
+
+
+@every
+def test_data_of_a_wrong_shape_are_refused_before_any_charge(subject, budget):
+    domain = subject.domain()
+    good = dataset(domain, "uniform", 1)
+    wrong = [good[:, :-1], np.hstack([good, good]), np.vstack([good, good])]
+    wrong += [] if subject.relation == ADD_REMOVE else [good[:0], good[:-1]]
+    with Ledger.open(budget(subject.relation)) as ledger:
+        for data in wrong:
+            with pytest.raises(InputError, match=r"needed|rows"):
+                release(subject, Private(data), ledger, "test", DELTA)
+        assert ledger.show()["entries"] == 0
+        release(subject, Private(good), ledger, "test", DELTA)
+        assert ledger.show()["entries"] == 1
+
+
+@every
+def test_under_add_remove_no_data_at_all_is_data_too(subject):
+    if subject.relation == ADD_REMOVE:
+        empty = dataset(subject.domain(), "uniform", 1)[:0]
+        view = subject.play(empty, rehearse(subject.proof(DELTA), Rehearsal(1)), 0)
+        assert all(np.isfinite(np.asarray(shown, dtype=float)).all() for shown in view.public.values())
+
+
+@every
+def test_nan_infinities_and_huge_values_stay_within_the_declared_movement(subject):
+    theorem = subject.proof(DELTA)
+    data = dataset(subject.domain(), "uniform", 1)
+    for bad in (np.nan, np.inf, -np.inf, 1e300, -1e300, 5e-324):
+        other = data.copy()
+        other[0] = bad
+        pair = (data, np.delete(other, 0, axis=0)) if subject.relation == ADD_REMOVE else (data, other)
+        pair = (other, pair[1]) if subject.relation == ADD_REMOVE else pair
+        run = record(subject, pair[0], rehearse(theorem, Rehearsal(1)), 0)
+        assert excess(theorem, run, replay(subject, pair[1], run, 0)) is None
+        assert all(np.isfinite(np.asarray(shown, dtype=float)).all() for shown in run.view.public.values())
+
+
+# ------------------------------------------------------------------ planted twins
+
+
+def twins():
+    """Return the classes of tests/planted/mechanism_twins.py."""
+    file = Path(__file__).parent.parent / "planted" / "mechanism_twins.py"
+    spec = importlib.util.spec_from_file_location("mechanism_twins", file)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return [made for _, made in inspect.getmembers(module, inspect.isclass) if made.__module__ == spec.name]
+
+
+def refuted(subject):
+    """Say whether the property tests of hypotheses, or exact movement, catch a subject."""
+    found, _ = gather(subject, subject.proof(DELTA), examples=60, seed=1, files=[])
+    return any(each.status == "refuted" for each in found) or counterexample(subject, 150) is not None
+
+
+@pytest.mark.parametrize("entry", [e for e in entries() if e.layer == "mechanisms"], ids=lambda e: e.name)
+def test_every_mechanism_has_a_broken_twin_that_is_caught(entry):
+    planted = [twin for twin in twins() if entry.made_by in twin.__mro__[1:]]
+    assert planted, f"plant a broken {entry.name} in tests/planted/mechanism_twins.py"
+    for twin in planted:
+        sizes = {"rows": 4, "rounds": 6}
+        chosen = {name: value for name, value in sizes.items() if name in entry.parameters()}
+        assert refuted(twin(**chosen)), twin.__name__

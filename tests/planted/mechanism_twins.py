@@ -1,0 +1,137 @@
+"""Planted: every mechanism once more with a mistake that people make; each must be caught.
+
+A twin is named after its mechanism with the mistake behind it, and inherits all else.
+"""
+
+from dataclasses import dataclass
+from fractions import Fraction
+
+import numpy as np
+
+from dpaccount.kernel import assume_points, assume_range, linear
+from dpaccount.rules import discrete_gaussian, exponential
+from mechanisms import grid
+from mechanisms.binary_tree import BinaryTree
+from mechanisms.clipped_mean import ClippedMean
+from mechanisms.exponential import Exponential
+from mechanisms.gaussian_sum import GaussianSum
+from mechanisms.histogram import Histogram
+from mechanisms.laplace_sum import LaplaceSum
+from mechanisms.laplace_vector import LaplaceVector
+from mechanisms.linear_queries import LinearQueries
+from mechanisms.permute_and_flip import PermuteAndFlip
+from mechanisms.projection import Projection
+from mechanisms.quantile import Quantile
+from mechanisms.subject import shown_to_all
+from mechanisms.symmetric_gaussian import BITS, SymmetricGaussian
+
+
+@dataclass(frozen=True)
+class LaplaceSumClipsTheTotal(LaplaceSum):
+    """Clips the sum to what it may be, not every row."""
+
+    def query(self, data):
+        total = np.nan_to_num(data[:, :1], posinf=0, neginf=0).sum(axis=0)
+        return grid.clipped(total, self.low * self.rows, self.high * self.rows, self.bits)
+
+
+@dataclass(frozen=True)
+class LaplaceVectorForgetsAColumn(LaplaceVector):
+    """Clips all columns but the last."""
+
+    def query(self, data):
+        total = super().query(data)
+        total[-1] = np.trunc(np.clip(np.nan_to_num(data[:, -1]), -100, 100).sum() * 2.0**self.bits)
+        return total
+
+
+@dataclass(frozen=True)
+class ClippedMeanScalesByTheData(ClippedMean):
+    """Normalises by the largest value that it sees."""
+
+    def query(self, data):
+        largest = np.abs(np.nan_to_num(data, posinf=1, neginf=1)).max(initial=1e-9)
+        return super().query(data / largest)
+
+
+@dataclass(frozen=True)
+class ExponentialHalvesTheRange(Exponential):
+    """Takes a replaced row for one that only adds votes."""
+
+    def proof(self, delta):
+        totals = assume_range("totals", Fraction(self.limit), self.relation, "movement")
+        return shown_to_all(exponential(totals, self.rate, "choice"), "exponential", delta)
+
+
+@dataclass(frozen=True)
+class PermuteAndFlipForgetsTheLimit(PermuteAndFlip):
+    """Counts votes as they come."""
+
+    def query(self, data):
+        return np.nan_to_num(data, posinf=0, neginf=0).astype(np.int64).sum(axis=0)
+
+
+@dataclass(frozen=True)
+class QuantileHalvesTheRange(Quantile):
+    """Takes the sensitivity of a score for the range of the difference."""
+
+    def proof(self, delta):
+        unit = (self.rank * self.rows).denominator
+        scores = assume_range("scores", Fraction(unit), self.relation, "movement")
+        return shown_to_all(exponential(scores, self.rate / unit, "quantile"), "quantile", delta)
+
+
+@dataclass(frozen=True)
+class HistogramCountsNeighboursToo(Histogram):
+    """Counts a row in its cell and in the next one, with the noise of one."""
+
+    def query(self, data):
+        counts = super().query(data)
+        return counts + np.roll(counts, 1)
+
+
+@dataclass(frozen=True)
+class LinearQueriesForgetsTheMatrix(LinearQueries):
+    """Calibrates to the counts, not to the columns of the matrix."""
+
+    def proof(self, delta):
+        unit = [tuple(int(i == j) for j in range(self.cells)) for i in range(self.cells)]
+        row = assume_points("answers", [(0,) * self.cells, *unit], self.relation, "movement")
+        zcdp = discrete_gaussian(linear(row), self.sigma**2, Fraction(1), "answers")
+        return shown_to_all(zcdp, "linear-queries", delta)
+
+
+@dataclass(frozen=True)
+class ProjectionBeforeTheNoise(Projection):
+    """Projects first, as if a random projection never lengthened a row."""
+
+    def query(self, data):
+        mix = np.random.default_rng(1).standard_normal((self.columns, self.columns))
+        return np.trunc(super().query(data) @ mix).astype(np.int64)
+
+
+@dataclass(frozen=True)
+class GaussianSumClipsCoordinates(GaussianSum):
+    """Clips every coordinate to the radius, so that a row is √d times too long."""
+
+    def query(self, data):
+        return grid.clipped(data, -self.radius, self.radius, self.bits).sum(axis=0)
+
+
+@dataclass(frozen=True)
+class SymmetricGaussianClipsCoordinates(SymmetricGaussian):
+    """Clips every feature to [−1, 1] and takes their vector for one of length 1."""
+
+    def query(self, data):
+        whole = grid.clipped(data, -max(self.reward, 1), max(self.reward, 1), BITS)
+        total = whole.T @ whole
+        total[-1, -1] = 0
+        return total
+
+
+@dataclass(frozen=True)
+class BinaryTreeCountsTwice(BinaryTree):
+    """Adds the last round to the first one's leaf too."""
+
+    def play(self, data, noise, coins):
+        return super().play(data + np.roll(data, 1, axis=0), noise, coins)
