@@ -13,7 +13,7 @@ from earlier answers there are `dpaccount.filters`.
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from fractions import Fraction
 from functools import cached_property
 
@@ -22,19 +22,11 @@ from dpaccount.classes import UnitClass, classes
 from dpaccount.errors import InputError
 from dpaccount.events import Exact, Plan
 from dpaccount.exact import Bound, Enclosure, read_number
-from dpaccount.totals import Total, total_of
+from dpaccount.totals import Total
+from dpaccount.worst import Scalar, Worst, delta_scalar, epsilon_scalar, worst
 
 STANDARD_DELTAS = ("1e-5", "1e-6", "1e-8", "1e-10")
 GAP = Fraction(1, 10**6)
-
-
-@dataclass(frozen=True)
-class Worst:
-    """The cost of the worst unit: an enclosure, the unit (None where all pay the same), and the method."""
-
-    bounds: Enclosure
-    unit: int | None
-    method: str
 
 
 class Accountant:
@@ -70,7 +62,7 @@ class Accountant:
             found = groups.chain_epsilon(delta_of, target, self.group) if target < 1 else Fraction(0)
             return math.inf if found is None else found
 
-        return self._grouped(evaluate, chained, width)
+        return self._grouped(evaluate, chained, epsilon_scalar(target), width)
 
     def worst_delta(self, epsilon: Exact, gap: Exact = GAP) -> Worst:
         """Return δ(epsilon) with the unit that pays it and the method."""
@@ -84,43 +76,36 @@ class Accountant:
         def chained(delta_of: Callable[[Fraction], Fraction]) -> Bound:
             return groups.chain_delta(delta_of, at, self.group)
 
-        return self._grouped(evaluate, chained, width)
+        return self._grouped(evaluate, chained, delta_scalar(at), width)
 
     def _grouped(
         self,
         evaluate: Callable[[Total], cost.Answer],
         chained: Callable[[Callable[[Fraction], Fraction]], Bound],
+        scalar: Scalar | None,
         gap: Fraction,
     ) -> Worst:
         """Return the worst answer for single units, or for groups as tightly as the events allow."""
-        single = self._worst(self.plan, evaluate)
+        single = worst(self.classes, evaluate, scalar)
         if self.group == 1:
             return single
         scaled = [groups.scaled(event, self.group) for event in self.plan.events]
         known = tuple(event for event in scaled if event is not None)
         shared = len(self.classes) == 1 and self.classes[0].unit is None
         if len(known) == len(scaled) and (shared or all(map(groups.gaussian, self.plan.events))):
-            found = self._worst(replace(self.plan, events=known), evaluate)
+            found = worst(classes(known), evaluate, scalar)
             wide = all(unit.size is None or unit.size >= self.group for unit in self.classes)
             if wide and all(map(groups.exact, self.plan.events)):
                 return found
             return replace(found, bounds=Enclosure(_floor(single, found), found.bounds.upper))
 
         def delta_of(at: Fraction) -> Fraction:
-            upper = self._worst(self.plan, lambda total: cost.delta(total, at, gap)).bounds.upper
-            return min(Fraction(1), Fraction(upper))
+            found = worst(self.classes, lambda total: cost.delta(total, at, gap), delta_scalar(at))
+            return min(Fraction(1), Fraction(found.bounds.upper))
 
         upper = chained(delta_of)
         lower = single.bounds.lower
         return replace(single, bounds=Enclosure(lower, upper), method=f"group chain over {single.method}")
-
-    def _worst(self, plan: Plan, evaluate: Callable[[Total], cost.Answer]) -> Worst:
-        """Return the largest answer over the classes of units."""
-        best: Worst | None = None
-        for found in self.classes if plan is self.plan else classes(plan.events):
-            answer = evaluate(total_of(found.items))
-            best = _worse(best, Worst(answer.bounds, found.unit, answer.method))
-        return best if best is not None else Worst(cost.NOTHING, None, "exact")
 
     def zcdp(self) -> Fraction | None:
         """Return the largest ρ over units, an upper bound; None where some event has no zCDP bound."""
@@ -154,21 +139,6 @@ def _floor(single: Worst, found: Worst) -> Bound | None:
     """Return what one unit pays at least, where the group's own cost is only bounded above."""
     lower = single.bounds.lower
     return None if lower is None or found.bounds.lower is None else min(lower, found.bounds.upper)
-
-
-def _worse(a: Worst | None, b: Worst) -> Worst:
-    """Return the cost of the worse of two units: the maximum of both ends."""
-    if a is None:
-        return b
-    leader = b if _rank(b.bounds) > _rank(a.bounds) else a
-    lowers = [x.bounds.lower for x in (a, b) if x.bounds.lower is not None]
-    upper: Bound = max(a.bounds.upper, b.bounds.upper)
-    lower = max(lowers) if lowers and leader.bounds.lower is not None else None
-    return Worst(Enclosure(lower, upper), leader.unit, leader.method)
-
-
-def _rank(bounds: Enclosure) -> tuple[Bound, Bound]:
-    return bounds.upper, -math.inf if bounds.lower is None else bounds.lower
 
 
 def _number(value: Exact) -> Fraction:
