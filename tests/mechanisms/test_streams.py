@@ -1,0 +1,173 @@
+"""Factors and continual sums: exact without noise, with the error and the columns that are stated."""
+
+import math
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from dpaccount.errors import InputError
+from mechanisms import factors, tree
+from mechanisms.streams import Bins, FactorSums, Restarting, Rows, Window
+
+T = 1024
+
+
+def histories(rounds):
+    """Return every kind of memory for a horizon, by name."""
+    weights = factors.sqrt_toeplitz(rounds)
+    return {
+        "sqrt-toeplitz": lambda width, kind: Window(weights, width, kind),
+        "banded": lambda width, kind: Window(weights[: max(rounds // 3, 1)], width, kind),
+        "binned": lambda width, kind: Bins(rounds, 4, width, kind),
+        "optimal": lambda width, kind: Rows(factors.optimal(rounds), width, kind),
+    }
+
+
+def factor_of(history, rounds):
+    """Return the factor whose rows a memory forms, as an integer matrix."""
+    memory, whole = history(rounds, np.int64), np.zeros((rounds, rounds), dtype=np.int64)
+    for t, unit in enumerate(np.eye(rounds, dtype=np.int64)):
+        whole[t] = memory.past() + memory.own() * unit
+        memory.push(unit)
+    return whole
+
+
+@given(st.integers(1, 40), st.integers(0, 2**32 - 1))
+@settings(max_examples=25)
+def test_without_noise_rows_and_prefix_sums_are_exact(rounds, seed):
+    values = np.random.default_rng(seed).integers(-1000, 1000, (rounds, 2))
+    for history in histories(rounds).values():
+        rows = []
+        sums = FactorSums(history, 2, lambda t, row, rows=rows: rows.append(row) or row)
+        for t, value in enumerate(values):
+            assert np.abs(sums.add(value) - values[: t + 1].sum(axis=0)).max() < 1e-6
+            assert np.array_equal(sums.release(), sums.release())
+        assert (np.array(rows) == factor_of(history, rounds) @ values).all()
+
+
+def test_toeplitz_weights_are_the_real_ones_rounded_down():
+    for k, weight in enumerate(factors.sqrt_toeplitz(400).tolist()):
+        real = Fraction(math.comb(2 * k, k), 4**k) * 2**factors.BITS
+        assert real - 2 <= weight <= real
+    assert factors.sqrt_toeplitz(400)[0] == 2**factors.BITS
+
+
+@pytest.mark.parametrize("size", [1, 2, 5, 8])
+def test_binned_rows_never_exceed_the_toeplitz_factor_and_few_bins_are_kept(size):
+    binned = factor_of(lambda width, kind: Bins(200, size, width, kind), 200)
+    whole = factors.explicit(factors.sqrt_toeplitz(200), 200)
+    assert (binned <= whole).all()
+    assert (binned[np.tril_indices(200)] > 0).all()
+    assert factors.longest_column_squared(binned) <= factors.column_squared(factors.sqrt_toeplitz(200))
+    memory = Bins(5000, size, 1, np.int64)
+    for _ in range(5000):
+        memory.push(np.ones(1, dtype=np.int64))
+    assert (memory._start >= 0).sum() <= (size + 1) * 13
+    assert memory._sums.sum() == 5000
+
+
+def test_exact_column_norms_agree_with_fractions():
+    weights = factors.sqrt_toeplitz(30)
+    assert factors.column_squared(weights) == factors.longest_column_squared(factors.explicit(weights, 30))
+    squares = sum(Fraction(int(w), 2**factors.BITS) ** 2 for w in weights)
+    assert factors.column_squared(weights) == squares
+    exact = sum(Fraction(math.comb(2 * k, k), 4**k) ** 2 for k in range(30))
+    assert exact * (1 - Fraction(1, 10**5)) <= squares <= exact
+
+
+def product(error, squared):
+    """Return root mean square error times sensitivity, for noise of deviation 1."""
+    return error * math.sqrt(squared)
+
+
+def test_error_times_sensitivity_at_1024_rounds():
+    """The published figures: 3.1 for √Toeplitz, 5.65 for Honaker's estimate, 7.42 for the plain tree."""
+    weights = factors.sqrt_toeplitz(T)
+    assert product(factors.toeplitz_error(weights, T), factors.column_squared(weights)) <= 3.2
+    binned = factor_of(lambda width, kind: Bins(T, 8, width, kind), T)
+    assert product(factors.error(binned), factors.longest_column_squared(binned)) <= 3.2
+    banded = weights[:256]
+    assert product(factors.toeplitz_error(banded, T), factors.column_squared(banded)) <= 3.3
+    levels = T.bit_length()  # a round lies in one node of every level
+    assert product(tree.error(T, refined=True), levels) <= 5.7
+    assert product(tree.error(T, refined=False), levels) == pytest.approx(7.41692, abs=1e-5)
+    assert product(tree.error(T - 1, refined=False), levels - 1) <= 7.1  # without the last round's root
+
+
+@pytest.mark.parametrize("rounds", [1, 2, 16, 64])
+def test_the_optimal_factor_is_better_than_the_toeplitz_one(rounds):
+    best, weights = factors.optimal(rounds), factors.sqrt_toeplitz(rounds)
+    assert (np.triu(best, 1) == 0).all()
+    lower = product(factors.error(best), factors.longest_column_squared(best))
+    assert lower <= product(factors.toeplitz_error(weights, rounds), factors.column_squared(weights)) * 1.0001
+
+
+def test_the_optimal_factor_meets_its_lower_bound():
+    """Weak duality: ‖A·D‖_* ≤ ‖A·C⁻¹‖_F·‖C·D‖_F bounds every factor from below, for any D = diag(v)^½ ≥ 0."""
+    best, prefix = factors.optimal(64), np.tril(np.ones((64, 64)))
+    dual = np.ones(64)  # any v ≥ 0 gives a bound
+    for _ in range(100):
+        half = np.sqrt(dual)
+        values, vectors = np.linalg.eigh(half[:, None] * (prefix.T @ prefix) * half)
+        dual = np.diag((vectors * np.sqrt(values)) @ vectors.T).copy()
+    half = np.sqrt(dual)
+    nuclear = np.sqrt(np.linalg.eigvalsh(half[:, None] * (prefix.T @ prefix) * half)).sum()
+    bound = nuclear / math.sqrt(dual.sum() * 64)
+    reached = product(factors.error(best), factors.longest_column_squared(best))
+    assert bound <= reached <= bound * 1.0005
+
+
+def test_too_long_optimal_factors_are_refused():
+    with pytest.raises(InputError, match="256"):
+        factors.optimal(257)
+
+
+@pytest.mark.statistical  # seeded
+@pytest.mark.parametrize("name", ["sqrt-toeplitz", "banded", "binned", "optimal", "honaker", "tree"])
+def test_measured_errors_are_the_stated_ones(name):
+    rounds, width = 48, 2000
+    rng = np.random.default_rng(1)
+    scale = 2.0**factors.BITS * 1000
+
+    def release(part, row):
+        return row + np.rint(scale * rng.standard_normal(width)).astype(np.int64)
+
+    if name in ("tree", "honaker"):
+        sums = {"tree": tree.TreeSums, "honaker": tree.HonakerSums}[name](release)
+        stated = tree.error(rounds, refined=name == "honaker") * scale
+    else:
+        history = histories(rounds)[name]
+        sums = FactorSums(history, width, release)
+        stated = factors.error(factor_of(history, rounds)) * 1000
+    zero = np.zeros(width, dtype=np.int64)
+    squares = [np.mean(sums.add(zero) ** 2.0) for _ in range(rounds)]
+    assert math.sqrt(np.mean(squares)) == pytest.approx(stated, rel=0.02)
+
+
+@given(st.lists(st.integers(-100, 100), min_size=1, max_size=40))
+def test_restarts_and_honaker_are_exact_without_noise(values):
+    seen = []
+
+    def make(epoch, rounds):
+        return tree.TreeSums(lambda node, exact: seen.append((epoch, rounds, node)) or exact)
+
+    restarting, honaker = Restarting(make), tree.HonakerSums(lambda node, exact: exact)
+    for t, value in enumerate(values, start=1):
+        total = sum(values[:t])
+        assert int(restarting.add(np.array([value]))[0]) == int(restarting.release()[0]) == total
+        assert honaker.add(np.array([value]))[0] == pytest.approx(total)
+        assert honaker.rounds == restarting.rounds == t
+    assert all(rounds == 2**epoch and (k + 1) * 2**level <= rounds for epoch, rounds, (level, k) in seen)
+    assert len(seen) == len(set(seen))
+
+
+@given(st.integers(1, 130))
+def test_honaker_releases_every_complete_node_once(rounds):
+    seen = []
+    sums = tree.HonakerSums(lambda node, exact: seen.append(node) or exact)
+    for _ in range(rounds):
+        sums.add(np.array([1]))
+    assert sorted(seen) == sorted((j, k) for j in range(8) for k in range(rounds >> j))
