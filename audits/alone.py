@@ -1,59 +1,57 @@
 """The attack alone, on a claim or on a subject named with an ε and a δ."""
 
-import time
 from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
-from audits import catalogue
+import msgspec
+
 from audits.attack import Target, attack
-from audits.certify import EXAMPLES, Progress, roomy, subject_of
+from audits.certify import EXAMPLES, Progress, roomy
+from audits.coin import plan_guess
+from audits.estimate import plan_threshold
 from audits.evidence import describe, search
-from dpaccount.claim import AuditPlan, Claim, Guarantee, read_claim
+from audits.shape import Described, option_shape
+from dpaccount.claim import RELATIONS, AuditPlan, Claim, Guarantee, read_claim
 from dpaccount.errors import InputError, RuleError
-from dpaccount.exact import shown
+from dpaccount.exact import read_number, shown
+from mechanisms.subject import Subject
 
 
-def claim_of(
-    subject: str | None,
-    file: Path | None,
-    *,
-    epsilon: Fraction | None,
-    delta: Fraction | None,
-    trials: int | None,
-    confidence: Fraction | None,
-    seed: int | None,
-) -> Claim:
+class Asked(msgspec.Struct):
+    """What the command line of `audit` says; numbers as they were written, None where it says nothing."""
+
+    subject: str | None = None
+    file: str | None = None
+    epsilon: str | None = None
+    delta: str | None = None
+    trials: int | None = None
+    confidence: str | None = None
+    seed: int | None = None
+    relation: str | None = None
+    radius: str | None = None
+    shape: str | None = None
+    low: str | None = None
+    high: str | None = None
+    dtype: str | None = None
+
+
+def claim_of(asked: Asked) -> Claim:
     """Return the claim to attack: a file's, or one made of a subject's name, ε and δ; options win."""
-    if (subject is None) == (file is None):
+    if (asked.subject is None) == (asked.file is None):
         raise InputError("give either a subject's name or --claim CLAIM.toml")
-    if file is not None:
-        claim = read_claim(file)
-    else:
-        if epsilon is None:
-            raise InputError("--epsilon is missing; give the claimed ε of the subject")
-        claim = Claim(
-            path=Path("audit"),
-            name="audit",
-            guarantee=Guarantee("central", "one record", "replace-one", epsilon, delta or Fraction(0), None),
-            use=str(subject),
-            parameters=None,
-            data_shape=None,
-            data_file=None,
-            ledger=None,
-            public_data=False,
-            audit=AuditPlan(),
-            written={},
-        )
-    promise, plan = claim.guarantee, claim.audit
-    if confidence is not None and not 0 < confidence < 1:
-        raise InputError(f"--confidence is {shown(confidence)}; it lies strictly between 0 and 1")
+    epsilon, delta = _number(asked.epsilon, "--epsilon"), _number(asked.delta, "--delta")
+    confidence = _number(asked.confidence, "--confidence")
     for name, value, most in (("--epsilon", epsilon, None), ("--delta", delta, 1)):
         if value is not None and (value < 0 or (most is not None and value > most)):
             raise InputError(
                 f"{name} is {shown(value)}; it must be at least 0{'' if most is None else ' and at most 1'}"
             )
+    if confidence is not None and not 0 < confidence < 1:
+        raise InputError(f"--confidence is {shown(confidence)}; it lies strictly between 0 and 1")
+    claim = _of_file(asked) if asked.file is not None else _of_options(asked, epsilon)
+    promise, plan = claim.guarantee, claim.audit
     return replace(
         claim,
         guarantee=replace(
@@ -63,17 +61,70 @@ def claim_of(
         ),
         audit=replace(
             plan,
-            trials=trials or plan.trials,
+            trials=asked.trials or plan.trials,
             confidence=confidence or plan.confidence,
-            seed=plan.seed if seed is None else seed,
+            seed=plan.seed if asked.seed is None else asked.seed,
         ),
     )
 
 
-def audit_answer(claim: Claim, *, jobs: int, allow_code: bool, progress: Progress) -> dict[str, Any]:
-    """Return the answer of `dpaccount audit` (schema dpaccount/audit/1)."""
-    begun = time.perf_counter()
-    subject = subject_of(claim, allow_code=allow_code)
+def _of_file(asked: Asked) -> Claim:
+    described = (asked.relation, asked.radius, asked.shape, asked.low, asked.high, asked.dtype)
+    if any(option is not None for option in described):
+        raise InputError("--relation, --radius, --shape, --low, --high, --dtype go with a subject's name")
+    return read_claim(Path(str(asked.file)))
+
+
+def _of_options(asked: Asked, epsilon: Fraction | None) -> Claim:
+    if epsilon is None:
+        raise InputError("--epsilon is missing; give the claimed ε of the subject")
+    relation = asked.relation or "replace-one"
+    if relation not in RELATIONS:
+        raise InputError(f"--relation is {relation[:70]!r}; known: {', '.join(RELATIONS)}")
+    radius = _number(asked.radius, "--radius")
+    promise = Guarantee("central", "one record", relation, epsilon, Fraction(0), radius)
+    return Claim(
+        path=Path("audit"),
+        name="audit",
+        guarantee=promise,
+        use=str(asked.subject),
+        parameters=None,
+        data_shape=None,
+        data_file=None,
+        ledger=None,
+        public_data=False,
+        audit=AuditPlan(),
+        written={},
+    )
+
+
+def option_described(asked: Asked) -> Described:
+    """Return the shape that the options describe; raises `InputError` where one is missing."""
+    if asked.shape is None or asked.low is None or asked.high is None:
+        raise InputError(f"{asked.subject} is a plain function; describe its data by --shape, --low, --high")
+    return Described(
+        option_shape(
+            asked.shape,
+            asked.low,
+            asked.high,
+            asked.dtype or "float",
+            asked.relation or "replace-one",
+            _number(asked.radius, "--radius"),
+        )
+    )
+
+
+def _number(text: str | None, option: str) -> Fraction | None:
+    try:
+        return None if text is None else read_number(text.strip())
+    except InputError as error:
+        raise InputError(f"{option}: {error}") from None
+
+
+def audit_subject(
+    claim: Claim, subject: Subject, jobs: int, seconds: float | None, progress: Progress
+) -> dict[str, Any]:
+    """Return the answer of `dpaccount audit` on a mechanism class, without its seconds."""
     roomy(subject)
     promise, plan = claim.guarantee, claim.audit
     try:
@@ -94,22 +145,20 @@ def audit_answer(claim: Claim, *, jobs: int, allow_code: bool, progress: Progres
         risk=1 - plan.confidence,
         seed=plan.seed,
         jobs=jobs,
+        seconds=seconds,
+        planners=(plan_threshold, plan_guess),
     )
     bound = outcome.results[0][1]
     return {
         "schema": "dpaccount/audit/1",
-        "subject": catalogue.name_of(type(subject)),
         "epsilon_lower": bound.epsilon_lower,
         "delta": shown(promise.delta),
-        "claimed": shown(promise.epsilon),
         "confidence": shown(plan.confidence),
         "trials": 2 * outcome.trials,
-        "attack": "white-box log-likelihood ratio, Clopper-Pearson",
+        "attack": "white box: log-likelihood ratio of the releases",
         "refuted": bound.epsilon_lower > promise.epsilon,
         "witness": {
             **describe(suspect.pair, suspect.coins, "the neighbouring pair under attack"),
-            "event": f"score >= {bound.threshold!r}, seen {bound.hits} of {bound.runs} against"
-            f" {bound.alarms} of {bound.other_runs}",
+            "event": bound.said(),
         },
-        "seconds": round(time.perf_counter() - begun, 3),
     }

@@ -8,6 +8,7 @@ threshold is fixed on training runs; other runs certify it.
 import contextlib
 import pickle
 import sys
+import time
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -16,12 +17,11 @@ from numpy.typing import NDArray
 
 from audits.catalogue import CODE_FOLDERS, code_on_path
 from audits.channels import Law, ReplayError, laws, log_ratio, record, replay
-from audits.estimate import Bound, choose_threshold, clopper_pearson
+from audits.estimate import Planner, Reached, plan_threshold
 from audits.evidence import Suspect
 from audits.neighbours import Pair
-from dpaccount.curves import Approximate, Gdp, Lattice, Pure
 from dpaccount.derivation import point, walk
-from dpaccount.kernel import Private, Theorem
+from dpaccount.kernel import Approximate, Gdp, Lattice, Private, Pure, Theorem
 from dpaccount.ledger.receipt import rehearse
 from dpaccount.noise import Rehearsal
 from dpaccount.witness import delta_upper
@@ -29,6 +29,8 @@ from mechanisms.subject import Subject
 
 Floats = NDArray[np.float64]
 CHUNK = 250
+PROBES = 20  #: runs that measure how long one takes
+SHARE = 0.5  #: of the wall limit that the runs may be expected to take
 CERTAIN = 1e9  #: the score of a run that the other world cannot have made
 
 
@@ -47,9 +49,9 @@ class Outcome:
 
     suspect: Suspect
     trials: int
-    results: tuple[tuple[Target, Bound], ...]
+    results: tuple[tuple[Target, Reached], ...]
 
-    def refuted(self) -> list[tuple[Target, Bound]]:
+    def refuted(self) -> list[tuple[Target, Reached]]:
         """Return the targets whose limit the lower bound exceeds."""
         return [(target, bound) for target, bound in self.results if bound.epsilon_lower > target.limit]
 
@@ -83,7 +85,7 @@ def asserted(theorem: Theorem | None, unit: int) -> list[Lattice | Gdp | Pure]:
     return found
 
 
-def attack(
+def attack(  # noqa: PLR0913
     subject: Subject,
     theorem: Theorem,
     points: list[Target],
@@ -93,25 +95,40 @@ def attack(
     risk: Fraction,
     seed: int,
     jobs: int = 1,
+    seconds: float | None = None,
+    planners: tuple[Planner, ...] = (plan_threshold,),
 ) -> Outcome:
-    """Attack `points` on one pair with `trials` runs in each world; all bounds hold at 1 − risk.
+    """Attack `points` on one pair with 2·`trials` runs, each on a side that a fair coin chose.
 
-    The first third chooses thresholds, the rest certifies.  The result depends on the seed, not on
-    the number of jobs: every run's noise is seeded by its own number.
+    All bounds together hold at 1 − risk.  The first fifth of the runs chooses every point's rule, the
+    more promising of those that `planners` make; the rest certifies.  With `seconds`, slow runs are
+    fewer.  The result depends on the seed, not on the number of jobs: every run's noise is seeded
+    by its own number.
     """
+    worlds = [World(subject, suspect.pair, suspect.coins, swapped) for swapped in (False, True)]
+    if seconds is not None:
+        begun = time.perf_counter()
+        for world in worlds:
+            _chunk(world, theorem, seed, 0, PROBES)
+        pace = (time.perf_counter() - begun) / (2 * PROBES)
+        trials = max(min(trials, int(SHARE * seconds * jobs / (2 * pace))), 30)
+    swapped = np.random.default_rng([seed, 11]).integers(0, 2, 2 * trials) == 1
+    train, made = 2 * trials // 5, int(swapped.sum())
+    trained = train - int(swapped[:train].sum()), int(swapped[:train].sum())
     left, right = (
-        scores(World(subject, suspect.pair, suspect.coins, swapped), theorem, trials, seed, jobs)
-        for swapped in (False, True)
+        np.round(scores(world, theorem, runs, seed, jobs), 9)  # equal ratios stay equal
+        for world, runs in zip(worlds, (2 * trials - made, made), strict=True)
     )
-    train = trials // 3
-    share = risk / (2 * len(points))
+    share = risk / len(points)
     results = []
     for target in points:
-        best = []
-        for direction, held, out in (("left", left, right), ("right", -right, -left)):
-            cut = choose_threshold(held[:train], out[:train], target.delta, share)
-            best.append(clopper_pearson(held[train:], out[train:], cut, target.delta, share, direction))
-        results.append((target, max(best, key=lambda bound: bound.epsilon_lower)))
+        plans = [
+            planner(left[: trained[0]], right[: trained[1]], target.delta, share, trials - train // 2)
+            for planner in planners
+        ]
+        rule = max(plans, key=lambda plan: plan[1])[0]
+        reached = rule.measure(left[trained[0] :], right[trained[1] :], target.delta, share)
+        results.append((target, reached))
     return Outcome(suspect, trials, tuple(results))
 
 

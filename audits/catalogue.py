@@ -70,37 +70,6 @@ def find(name: str) -> Entry:
     raise InputError(f"unknown subject {name[:70]!r}; known: {known}, or package.module:name of your own")
 
 
-def load(use: str, folder: Path, *, allow_code: bool = True) -> type:
-    """Return the class that a claim names; a class of the user's own is imported, which runs its code.
-
-    `folder` and the working directory stand at the end of the path while it is imported.  Raises
-    `InputError` where nothing is found, the import fails, or code is not allowed.
-    """
-    if ":" not in use:
-        return find(use).made_by
-    module_name, _, attribute = use.partition(":")
-    if not all(part.isidentifier() for part in [*module_name.split("."), attribute]):
-        raise InputError(f"{use[:70]!r} is not package.module:name; write such as clinic:noisy_mean")
-    if not allow_code:
-        raise InputError(f"{use} runs code, and --no-code forbids it; name a catalogued subject")
-    CODE_FOLDERS[:] = [str(folder.resolve()), str(Path.cwd())]
-    with code_on_path(CODE_FOLDERS):
-        try:
-            sys.stderr.write(f"runs code from {module_name}\n")
-            module = importlib.import_module(module_name)
-        except KeyboardInterrupt:
-            raise
-        except BaseException as error:  # a module may raise anything, SystemExit too
-            why = f"{type(error).__name__}: {error}"
-            raise InputError(f"importing {module_name} failed ({why}); mend it") from None
-    made_by = getattr(module, attribute, None)
-    if not isinstance(made_by, type) or not hasattr(made_by, "proof") or not hasattr(made_by, "play"):
-        raise InputError(
-            f"{use} is not a class with domain, proof and play; write one in the style of mechanisms/"
-        )
-    return made_by
-
-
 #: where the latest subject of a user's own was found, for worker processes to find it again
 CODE_FOLDERS: list[str] = []
 

@@ -15,6 +15,7 @@ from typing import Any
 import dpaccount
 from audits import catalogue
 from audits.attack import Outcome, attack, targets
+from audits.estimate import Bound, Reached
 from audits.evidence import Evidence, Suspect, describe, digest_of_files, gather
 from dpaccount import checker
 from dpaccount.claim import Claim
@@ -39,19 +40,27 @@ Progress = Callable[[str], None]
 
 @dataclass(frozen=True)
 class Effort:
-    """How much work goes into the attack; `quick` cuts the runs tenfold."""
+    """How much work goes into the attack; `quick` cuts the runs tenfold.
+
+    `seconds` limits the time that the attack may take, by fewer runs where they are slow; None: no limit.
+    """
 
     quick: bool = False
     jobs: int = 1
+    seconds: float | None = None
 
 
 def silent(_: str) -> None:
     """Report no progress."""
 
 
-def subject_of(claim: Claim, *, allow_code: bool) -> Subject:
-    """Return the subject that a claim names, with its parameters."""
-    made_by = catalogue.load(claim.use, claim.path.parent, allow_code=allow_code)
+def subject_of(claim: Claim) -> Subject:
+    """Return the catalogued subject that a claim names, with its parameters."""
+    return subject_made(claim, catalogue.find(claim.use).made_by)
+
+
+def subject_made(claim: Claim, made_by: type) -> Subject:
+    """Return an instance of the class with the claim's parameters."""
     subject = catalogue.make(made_by, claim.parameters)
     if claim.data_shape is not None:
         raise claim.data_shape.wrong(
@@ -144,6 +153,7 @@ def _audit(
         risk=1 - claim.audit.confidence,
         seed=claim.audit.seed,
         jobs=effort.jobs,
+        seconds=effort.seconds,
     )
 
 
@@ -239,20 +249,7 @@ def _proved(theorem: Theorem | None, reason: str | None) -> dict[str, Any]:
 
 def _audit_json(claim: Claim, outcome: Outcome, effort: Effort) -> dict[str, Any]:
     points = [
-        {
-            "of": target.of,
-            "limit": shown(target.limit),
-            "delta": shown(target.delta),
-            "epsilon_lower": bound.epsilon_lower,
-            "hits": bound.hits,
-            "runs": bound.runs,
-            "alarms": bound.alarms,
-            "other_runs": bound.other_runs,
-            "risk": shown(bound.risk),
-            "power": bound.power,
-            "false_alarm": bound.false_alarm,
-            "event": f"log-likelihood ratio >= {bound.threshold!r}, {bound.direction} against the other",
-        }
+        point_json(target.of, target.limit, bound, "log-likelihood ratio")
         for target, bound in outcome.results
     ]
     return {
@@ -266,6 +263,26 @@ def _audit_json(claim: Claim, outcome: Outcome, effort: Effort) -> dict[str, Any
         "witness": describe(
             outcome.suspect.pair, outcome.suspect.coins, "the neighbouring pair under attack"
         ),
+    }
+
+
+def point_json(of: str, limit: Fraction, bound: Reached, score: str) -> dict[str, Any]:
+    """Return an audited point as certificates hold it, for the checker to count again."""
+    if not isinstance(bound, Bound):
+        raise TypeError("a certificate holds counts of one event")
+    return {
+        "of": of,
+        "limit": shown(limit),
+        "delta": shown(bound.delta),
+        "epsilon_lower": bound.epsilon_lower,
+        "hits": bound.hits,
+        "runs": bound.runs,
+        "alarms": bound.alarms,
+        "other_runs": bound.other_runs,
+        "risk": shown(bound.risk),
+        "power": bound.power,
+        "false_alarm": bound.false_alarm,
+        "event": f"{score}: {bound.said()}",
     }
 
 

@@ -6,6 +6,7 @@ Exit codes: 0 done and it holds, 1 it does not hold, 2 the request is wrong, 3 n
 import json
 import os
 import sys
+import time
 from collections.abc import Callable
 from contextlib import redirect_stdout
 from fractions import Fraction
@@ -311,39 +312,29 @@ def certify(
     jobs
         Processes for the audit (default: the number of cores); the result does not depend on it.
     """
-    from audits import release
-    from audits.certify import Effort, seal, subject_of
-    from audits.certify import certify as certified
+    from audits.certify import Effort, subject_of
     from audits.files import write_all
-    from audits.policy import read_policy, violations
+    from audits.requests import Options, certified
     from audits.summary import summary
     from dpaccount.claim import read_claim
 
     read = read_claim(claim)
-    policy = None if require is None else read_policy(require)
-    subject = subject_of(read, allow_code=not no_code)
-    due = release.prepare(read, subject)
-    certificate = None if due is None or again else release.kept(due)
-    if due is not None and again:
-        release.ready(due)
-    reprinted, draft, theorem = certificate is not None, certificate, None
-    if draft is None:
-        with _progress() as report, redirect_stdout(sys.stderr):  # a subject may print
-            effort = Effort(quick=quick, jobs=_whole(jobs, "--jobs") or _cores())
-            draft, theorem = certified(read, subject, effort, report)
-    broken = [] if policy is None else violations(policy, read.guarantee, draft["verdict"])
-    cleared = draft["verdict"] == "CERTIFIED" and not broken
-    if due is not None and theorem is not None and cleared:  # a theorem: this run is new
-        with redirect_stdout(sys.stderr):
-            certificate = release.make(due, theorem, draft)
-    certificate = certificate or seal(draft)
+    options = Options(Effort(quick=quick, jobs=_whole(jobs, "--jobs") or _cores()), again, require)
+    with _progress() as report, redirect_stdout(sys.stderr):  # a subject may print
+        if ":" in read.use:
+            from audits.own import certify_own
+
+            done = certify_own(read, options, report, allow_code=not no_code)
+        else:
+            done = certified(read, subject_of(read), options, report)
+    certificate = done.certificate
     path = write_all(certificate, out or Path("certificates") / read.name)
-    if reprinted:
+    if done.reprinted:
         _say("run on this data before: printed again, nothing drawn or charged (--again: a new release)")
-    for sentence in broken:
+    for sentence in done.broken:
         _say(f"policy: {sentence}")
     _print(certificate, json_, lambda found: summary(found, path))
-    return 1 if broken else VERDICTS[certificate["verdict"]]
+    return 1 if done.broken else VERDICTS[certificate["verdict"]]
 
 
 def _cores() -> int:
@@ -438,28 +429,74 @@ def audit(  # noqa: PLR0913
     confidence: Number = None,
     seed: Number = None,
     jobs: Number = None,
+    relation: str | None = None,
+    radius: Number = None,
+    shape: str | None = None,
+    low: Number = None,
+    high: Number = None,
+    dtype: str | None = None,
+    early: Annotated[bool, Parameter(negative="")] = False,
     no_code: Annotated[bool, Parameter(name="--no-code", negative="")] = False,
     json_: Json = False,
 ) -> int:
     """Attack a subject: a lower bound on its epsilon at DELTA; exit 1 where it exceeds the claimed one.
 
-    Give --claim CLAIM.toml, or a subject's name with --epsilon and --delta.
-    """
-    from audits.alone import audit_answer, claim_of
+    Give --claim CLAIM.toml, or a subject's name with --epsilon and --delta; a function of your own,
+    package.module:name, also with --shape, --low and --high.
 
-    chosen = claim_of(
+    Parameters
+    ----------
+    subject
+        A name from `dpaccount subjects`, or package.module:name.
+    claim
+        A TOML file of schema dpaccount/claim/1.
+    trials
+        Runs on the pair under attack (default 20000).
+    confidence
+        Of the lower bound (default 0.95).
+    jobs
+        Processes (default: the number of cores); the result does not depend on it.
+    relation
+        Of your own function: replace-one (default), add-remove, or bounded-row with --radius.
+    shape
+        Of your own function's data: ROWS or ROWS,COLUMNS.
+    low, high
+        Bounds of every entry: a number, or one for each column.
+    dtype
+        float (default) or int.
+    early
+        Stop a function's audit at the first refutation; the lower bound is then just above the claim.
+    """
+    from audits.alone import Asked, audit_subject, claim_of
+    from audits.certify import subject_of
+
+    asked = Asked(
         subject,
-        claim,
-        epsilon=_number(epsilon, "--epsilon"),
-        delta=_number(delta, "--delta"),
-        trials=_whole(trials, "--trials", 10, 10**7),
-        confidence=_number(confidence, "--confidence"),
-        seed=_whole(seed, "--seed", 0),
+        None if claim is None else str(claim),
+        epsilon,
+        delta,
+        _whole(trials, "--trials", 10, 10**7),
+        confidence,
+        _whole(seed, "--seed", 0),
+        relation,
+        radius,
+        shape,
+        low,
+        high,
+        dtype,
     )
+    chosen, workers = claim_of(asked), _whole(jobs, "--jobs") or _cores()
+    begun = time.perf_counter()
     with _progress() as report, redirect_stdout(sys.stderr):
-        answer = audit_answer(
-            chosen, jobs=_whole(jobs, "--jobs") or _cores(), allow_code=not no_code, progress=report
-        )
+        if ":" in chosen.use:
+            from audits.own import audit_own
+
+            answer = audit_own(
+                asked, chosen, jobs=workers, allow_code=not no_code, early=early, progress=report
+            )
+        else:
+            answer = audit_subject(chosen, subject_of(chosen), workers, None, report)
+    answer["seconds"] = round(time.perf_counter() - begun, 3)
     _print(answer, json_, _lines)
     return 1 if answer["refuted"] else 0
 

@@ -1,18 +1,55 @@
-"""From counts to a lower bound on ε that holds with stated confidence."""
+"""From runs to a lower bound on ε that holds with stated confidence: what estimators share, and counts.
+
+An estimator is a `Rule`: fixed on training runs, then measured on others.  `Threshold` counts one
+event on either side (Clopper & Pearson 1934); `audits.coin` guesses which side a run came from.
+"""
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 Floats = NDArray[np.float64]
+CUTS = 400  #: thresholds tried on training runs
+
+
+class Reached(Protocol):
+    """ε at `delta` is at least `epsilon_lower`, wrong with probability at most `risk`."""
+
+    @property
+    def delta(self) -> Fraction:
+        """Return the δ of the bound."""
+
+    @property
+    def epsilon_lower(self) -> float:
+        """Return the lower bound."""
+
+    @property
+    def risk(self) -> Fraction:
+        """Return the probability that it is wrong."""
+
+    def said(self) -> str:
+        """Return the evidence in words: the event and its counts."""
+
+
+class Rule(Protocol):
+    """What an estimator has fixed before it sees the runs that count."""
+
+    def measure(self, held: Floats, out: Floats, delta: Fraction, risk: Fraction) -> Reached:
+        """Return the bound from the scores of runs on the left (`held`) and on the right (`out`)."""
+
+
+#: from training scores (left, right), δ, risk and the runs a side to come: a rule and the bound expected
+Planner = Callable[[Floats, Floats, Fraction, Fraction, int], tuple[Rule, float]]
 
 
 @dataclass(frozen=True)
 class Bound:
-    """ε at `delta` is at least `epsilon_lower`, wrong with probability at most `risk`.
+    """A bound from counts.
 
     The event, chosen beforehand, was seen in `hits` of `runs` on one dataset and in `alarms` of
     `other_runs` on its neighbour; `power` and `false_alarm` are one-sided Clopper–Pearson ends, at
@@ -31,6 +68,27 @@ class Bound:
     threshold: float
     direction: str
 
+    def said(self) -> str:
+        """Return the evidence in words."""
+        return (
+            f"score >= {self.threshold!r} on the {self.direction}, seen {self.hits} of {self.runs}"
+            f" against {self.alarms} of {self.other_runs}"
+        )
+
+
+@dataclass(frozen=True)
+class Threshold:
+    """The event {score ≥ cut} on the left, or {−score ≥ cut} on the right."""
+
+    cut: float
+    direction: str = "left"
+
+    def measure(self, held: Floats, out: Floats, delta: Fraction, risk: Fraction) -> Bound:
+        """Return the bound of Clopper and Pearson from the event's counts."""
+        if self.direction == "right":
+            held, out = -out, -held
+        return clopper_pearson(held, out, self.cut, delta, risk, self.direction)
+
 
 def clopper_pearson(
     held: Floats, out: Floats, threshold: float, delta: Fraction, risk: Fraction, direction: str
@@ -41,54 +99,94 @@ def clopper_pearson(
     e^ε ≥ (p₁ − δ)/p₂.  The threshold must have been fixed before these scores were seen.
     """
     hits, alarms = int((held >= threshold).sum()), int((out >= threshold).sum())
-    power = _lower_end(hits, len(held), float(risk) / 2)
-    false_alarm = _upper_end(alarms, len(out), float(risk) / 2)
-    lower = _epsilon(power, false_alarm, delta)
+    power = float(lower_end(hits, len(held), float(risk) / 2))
+    false_alarm = float(upper_end(alarms, len(out), float(risk) / 2))
+    lower = log_below((Fraction(power) - delta) / Fraction(false_alarm))
     return Bound(
         delta, lower, risk, hits, len(held), alarms, len(out), power, false_alarm, threshold, direction
     )
 
 
-def _epsilon(power: float, false_alarm: float, delta: Fraction) -> float:
-    ratio = (Fraction(power) - delta) / Fraction(false_alarm)
+def log_below(ratio: Fraction) -> float:
+    """Return a number at most ln(ratio), and 0 where that is negative."""
     if ratio <= 1:
         return 0.0
     return max(math.log(ratio) * (1 - 1e-12) - 1e-12, 0.0)  # below the exact logarithm: a ulp is 1e-16
 
 
-def _lower_end(hits: int, runs: int, risk: float) -> float:
-    if hits == 0:
-        return 0.0
+def lower_end(hits: Floats | float, runs: float, risk: float) -> Floats:
+    """Return the p at which `hits` or more have probability `risk`, rounded down; 0 where there are none.
+
+    One part in 1e9 outward covers the error of scipy's quantile; the checker sums the tail exactly.
+    """
     from scipy.stats import beta
 
-    # one part in 1e9 outward covers the error of scipy's quantile; the checker sums the tail exactly
-    return float(beta.ppf(risk, hits, runs - hits + 1)) * (1 - 1e-9)
+    some = np.maximum(hits, 1e-9)
+    found: Floats = np.where(np.asarray(hits) > 0, beta.ppf(risk, some, runs - some + 1), 0.0) * (1 - 1e-9)
+    return found
 
 
-def _upper_end(hits: int, runs: int, risk: float) -> float:
-    if hits == runs:
-        return 1.0
+def upper_end(hits: Floats | float, runs: float, risk: float) -> Floats:
+    """Return the p at which `hits` or fewer have probability `risk`, rounded up; 1 where all are."""
     from scipy.stats import beta
 
-    return min(float(beta.ppf(1 - risk, hits + 1, runs - hits)) * (1 + 1e-9), 1.0)
+    few = np.minimum(hits, runs - 1e-9)
+    found: Floats = np.where(
+        np.asarray(hits) < runs, np.minimum(beta.ppf(1 - risk, few + 1, runs - few) * (1 + 1e-9), 1.0), 1.0
+    )
+    return found
+
+
+def cuts_of(held: Floats, out: Floats, most: int = CUTS) -> Floats:
+    """Return thresholds worth trying: all scores, or quantiles that are denser towards both ends."""
+    pooled = np.unique(np.concatenate([held, out]))
+    if len(pooled) > most:
+        tail = np.geomspace(1 / len(pooled), 0.1, most // 4)
+        ranks = np.concatenate([np.linspace(0, 1, most // 2), tail, 1 - tail])
+        pooled = np.unique(np.quantile(pooled, ranks, method="nearest"))
+    return pooled
+
+
+def reaching(scores: Floats, cuts: Floats) -> NDArray[np.int64]:
+    """Return how many scores are at or above each cut."""
+    return len(scores) - np.searchsorted(np.sort(scores), cuts, side="left")
 
 
 def choose_threshold(held: Floats, out: Floats, delta: Fraction, risk: Fraction) -> float:
     """Return the threshold with the best Clopper–Pearson bound on training scores.
 
-    Candidates are quantiles of both samples; the choice may be poor without harm, since other
-    scores certify it.
+    The choice may be poor without harm, since other scores certify it.
     """
-    pooled = np.unique(np.concatenate([held, out]))
-    if len(pooled) > 400:
-        pooled = np.unique(
-            np.quantile(pooled, np.concatenate([np.linspace(0, 1, 300), 1 - np.geomspace(1e-5, 0.1, 100)]))
-        )
-    scored = [
-        (clopper_pearson(held, out, float(cut), delta, risk, "").epsilon_lower, float(cut)) for cut in pooled
-    ]
-    best = max(scored)
-    if best[0] > 0:
-        return best[1]
-    gaps = [((held >= cut).mean() - (out >= cut).mean(), float(cut)) for cut in pooled]
-    return max(gaps)[1]
+    return promising(held, out, delta, risk, len(held))[0]
+
+
+def promising(held: Floats, out: Floats, delta: Fraction, risk: Fraction, runs: int) -> tuple[float, float]:
+    """Return the threshold with the best bound expected of `runs` further runs a side, and that bound.
+
+    Half a false alarm is added, so that an empty count promises no certainty; and the bound is that
+    of fewer runs, since training counts err as much as those to come.
+    """
+    cuts = cuts_of(held, out)
+    trained = min(len(held), len(out))
+    runs = max(runs * trained // (runs + trained), 1)
+    hits = reaching(held, cuts) / (len(held) + 1)
+    alarms = (reaching(out, cuts) + 0.5) / (len(out) + 1)
+    half = float(risk) / 2
+    power, false_alarm = lower_end(runs * hits, runs, half), upper_end(runs * alarms, runs, half)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        expected = np.log(np.maximum((power - float(delta)) / false_alarm, 1.0))
+    best = int(np.argmax(expected))
+    if expected[best] <= 0:
+        best = int(np.argmax(hits - alarms))
+    return float(cuts[best]), float(expected[best])
+
+
+def plan_threshold(
+    held: Floats, out: Floats, delta: Fraction, risk: Fraction, runs: int
+) -> tuple[Threshold, float]:
+    """Return the more promising direction's threshold, and the bound expected of it."""
+    left, of_left = promising(held, out, delta, risk, runs)
+    right, of_right = promising(-out, -held, delta, risk, runs)
+    if of_left >= of_right:
+        return Threshold(left, "left"), of_left
+    return Threshold(right, "right"), of_right

@@ -234,7 +234,7 @@ def test_a_policy_gates_the_exit_code(dpaccount, tmp_path):
         ("rows = 5", "low = 3", "low <= high"),
         ('use = "laplace-sum"', 'use = "unknown-sum"', "unknown subject 'unknown-sum'"),
         ('use = "laplace-sum"', 'use = "no.such.module:thing"', "No module named"),
-        ('use = "laplace-sum"', 'use = "os:system"', "not a class"),
+        ('use = "laplace-sum"', 'use = "os:path"', "not a class"),
         ('use = "laplace-sum"', 'use = "a b:c"', "package.module:name"),
         ("trials = 200", "trials = 1", "audit.trials"),
         ("trials = 200", "confidence = 1", "audit.confidence"),

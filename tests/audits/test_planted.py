@@ -8,13 +8,14 @@ import numpy as np
 import pytest
 
 from audits.attack import attack, targets
-from audits.certify import Effort, certify, subject_of
+from audits.certify import Effort, certify, subject_made
 from audits.evidence import gather
+from audits.worker import import_subject
 from bandits.jdp_gp_ucb import JdpGpUcb
 from bandits.plan_finder import PlanFinder
 from dpaccount.claim import read_claim
+from dpaccount.curves import despite
 from dpaccount.kernel import assume_rare
-from dpaccount.rules import despite
 from mechanisms.gaussian_sum import GaussianSum
 from mechanisms.laplace_sum import LaplaceSum
 from mechanisms.subject import View
@@ -27,7 +28,7 @@ PLANTED = Path(__file__).parent.parent / "planted"
 def test_planted_twins_of_the_plan_finder_are_refuted(name):
     """False alarms do not enter: each twin has an exact counterexample."""
     claim = read_claim(PLANTED / f"{name}.toml")
-    subject = subject_of(claim, allow_code=True)
+    subject = subject_made(claim, import_subject(claim.use, [str(PLANTED)]))
     certificate, _ = certify(claim, subject, Effort(quick=True))
     assert certificate["verdict"] == "REFUTED"
     false = [entry for entry in certificate["sensitivity"] if entry["status"] == "refuted"]

@@ -1,0 +1,145 @@
+"""Neighbouring pairs worth trying on a function that nothing is known about.
+
+Named, not drawn: corners, equal rows, one outlier, the middle of a sorted column, ties, sign flips,
+empty and nearly empty datasets.  Where sensitivities and branches go wrong, one of these shows it.
+"""
+
+import itertools
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from audits.shape import Data, Shape
+
+Rows = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """A neighbouring pair; `base` says how the unchanged records were made."""
+
+    left: Data
+    right: Data
+    base: str
+
+    def as_json(self) -> dict[str, object]:
+        """Return the pair as a certificate's witness holds it."""
+        return {"left": self.left.tolist(), "right": self.right.tolist(), "base": self.base}
+
+
+def candidates(shape: Shape, seed: int, most: int = 600) -> list[Candidate]:
+    """Return up to `most` different pairs, every base before the second pair of any."""
+    made = [list(pairs) for pairs in _by_base(shape, seed)]
+    found: dict[tuple[bytes, bytes, int], Candidate] = {}
+    for layer in itertools.zip_longest(*made):
+        for candidate in layer:
+            if candidate is not None and len(found) < most:
+                a, b = candidate.left.tobytes(), candidate.right.tobytes()
+                found.setdefault((min(a, b), max(a, b), len(candidate.left)), candidate)
+    return list(found.values())
+
+
+def _by_base(shape: Shape, seed: int) -> list[list[Candidate]]:
+    rng = np.random.default_rng([seed, 7])
+    if shape.relation != "add-remove":
+        return [_replaced(shape, rows, name) for name, rows in bases(shape, shape.rows, rng)]
+    sizes = dict.fromkeys((shape.rows, 0, 1, shape.rows - 1))  # the smaller side of a pair
+    return [_added(shape, rows, name) for size in sizes for name, rows in bases(shape, size, rng)]
+
+
+def bases(shape: Shape, rows: int, rng: np.random.Generator) -> list[tuple[str, Rows]]:
+    """Return named datasets of `rows` records: what the changed record stands among."""
+    domain = shape.domain(max(rows, 1))
+    low, high = np.array(domain.low), np.array(domain.high)
+    place = np.arange(rows)[:, None]
+    zero = np.clip(0.0, low, high)
+    alternating = np.where(np.arange(shape.width) % 2 == 0, low, high)
+    made = {
+        "all low": np.broadcast_to(low, (rows, shape.width)),
+        "all high": np.broadcast_to(high, (rows, shape.width)),
+        "all zero": np.broadcast_to(zero, (rows, shape.width)),
+        "half high": np.where(place < rows // 2, low, high),
+        "all in the middle": np.broadcast_to((low + high) / 2, (rows, shape.width)),
+        "one high": np.where(place == rows - 1, high, low),
+        "one low": np.where(place == rows - 1, low, high),
+        "alternating columns": np.broadcast_to(alternating, (rows, shape.width)),
+        "more than half high": np.where(place < (rows - 1) // 2, low, high),
+        "random corners": np.where(rng.random((rows, shape.width)) < 0.5, low, high),
+        "uniform": low + (high - low) * rng.random((rows, shape.width)),
+        "a quarter high": np.where(place < rows - rows // 4, low, high),
+        "a quarter low": np.where(place < rows // 4, low, high),
+        "near low": low + (high - low) * 10.0 ** (-8 * rng.random((rows, shape.width))),
+        "even steps": low + (high - low) * (place + 1) / (rows + 1),
+    }
+    unequal: dict[bytes, tuple[str, Rows]] = {}
+    for name, rows_ in made.items():
+        whole = np.floor(rows_) if shape.integer else rows_
+        unequal.setdefault(whole.tobytes(), (name, np.array(whole, dtype=np.float64)))
+    return list(unequal.values())
+
+
+def records(shape: Shape) -> list[Rows]:
+    """Return records at which things happen: corners, zero, the middle, one column alone, mixed signs."""
+    domain = shape.domain()
+    low, high = np.array(domain.low), np.array(domain.high)
+    zero, middle = np.clip(0.0, low, high), (low + high) / 2
+    found = [low, high, zero, middle]
+    if shape.width > 1:
+        even = np.arange(shape.width) % 2 == 0
+        found += [np.where(even, low, high), np.where(even, high, low)]
+        for j in dict.fromkeys((0, shape.width - 1)):
+            for base in (low, zero):
+                one = base.copy()
+                one[j] = high[j]
+                found.append(one)
+    found.append(np.clip(low + 1, low, high))
+    whole = [np.floor(record) if shape.integer else record for record in found]
+    return list({record.tobytes(): record for record in whole}.values())
+
+
+def _units(rows: Rows) -> list[int]:
+    """Return the places of records to change: first, last, and where a sorted column steps."""
+    if not len(rows):
+        return []
+    steps = np.flatnonzero((np.diff(rows, axis=0) != 0).any(axis=1))
+    middle = [int(steps[0]), int(steps[0]) + 1] if len(steps) else []
+    return list(dict.fromkeys([0, len(rows) - 1, *middle]))
+
+
+def _replaced(shape: Shape, rows: Rows, name: str) -> list[Candidate]:
+    known = records(shape)
+    swaps = sorted(itertools.combinations(range(len(known)), 2), key=sum)
+    made = [(unit, rows[unit], other) for unit in _units(rows) for other in known]
+    made += [(0, known[a], known[b]) for a, b in swaps]
+    found = (_pair(shape, rows, unit, here, _within(shape, here, other), name) for unit, here, other in made)
+    return [candidate for candidate in found if candidate is not None]
+
+
+def _within(shape: Shape, here: Rows, other: Rows) -> Rows:
+    """Return `other`, pulled towards `here` until bounded-row allows it."""
+    if shape.radius is None:
+        return other
+    far = float(np.linalg.norm(other - here))
+    pulled = other if far <= shape.radius else here + (other - here) * (shape.radius / far) * (1 - 1e-12)
+    return np.floor(pulled) if shape.integer else pulled
+
+
+def _pair(shape: Shape, rows: Rows, unit: int, here: Rows, there: Rows, name: str) -> Candidate | None:
+    left, right = rows.copy(), rows.copy()
+    left[unit], right[unit] = here, there
+    if np.array_equal(left, right):
+        return None
+    one, two = shape.data(left), shape.data(right)
+    if shape.radius is not None and not shape.neighbours(one, two):
+        return None
+    return Candidate(one, two, name)
+
+
+def _added(shape: Shape, rows: Rows, name: str) -> list[Candidate]:
+    found = []
+    for record in records(shape):
+        for unit in dict.fromkeys((len(rows), 0)):
+            longer = np.insert(rows, unit, record, axis=0)
+            found.append(Candidate(shape.data(longer), shape.data(rows), f"{name}, {len(rows)} rows"))
+    return found

@@ -1,0 +1,136 @@
+"""The adaptive coin: each run is made on a side chosen by a fair coin, and the score guesses the coin.
+
+Under (ε, δ)-differential privacy guesses cannot be right too often.  N runs, of which r are guessed
+(the score is in a set fixed beforehand) and v rightly; the claim is rejected where
+
+    P[Bin(r, s) + Bin(N, δ′) ≥ v] ≤ α,   s = e^ε/(1+e^ε),
+
+with δ′ = δ where both sides are guessed and δ/2 where only one is.  The least ε that is not rejected
+is a lower bound at confidence 1 − α.
+
+Validity (one-run form of Steinke, Nasr & Jagielski 2023 for independent runs, with δ > 0).  Let a run
+be guessed rightly with probability c, wrongly with w.  For the guess "left" on the event A and "right"
+on B: c = (P(A) + P′(B))/2, w = (P′(A) + P(B))/2, so privacy gives c ≤ e^ε w + δ (with one event only,
+δ/2).  Put a = max(0, c − e^ε w) ≤ δ′.  Draw independent R ~ Bern(a) and G ~ Bern((c+w−a)/(1−a)); guess
+where R or G; be right on R, and on G without R right with probability (c−a)/(c+w−a) ≤ s by a
+further coin.  Then a run is guessed with probability c + w and guessed rightly with a + (c − a) = c: this has
+the law of the run.  Let M count the G.  M, the R and the further coins are independent, r ≥ M, and
+v ≤ #R + Bin(M, s).  The critical value k(r) = min{k : P[Bin(r, s) + Bin(N, δ′) ≥ k] ≤ α} does not
+decrease in r.  Hence P(v ≥ k(r)) ≤ P(#R + Bin(M, s) ≥ k(M)) = E_M P(Bin(M, s) + Bin(N, a) ≥ k(M) | M) ≤ α.
+The bound holds over all runs, not conditionally on r.
+"""
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+
+import numpy as np
+
+from audits.estimate import Floats, cuts_of, reaching
+
+LARGEST = 60.0  #: no count can show more
+SLACK = 1e-6  #: relative; far above the error of scipy's binomial tails
+
+
+@dataclass(frozen=True)
+class Guessed:
+    """A bound from `right` of `guessed` guesses in `runs` runs."""
+
+    delta: Fraction
+    epsilon_lower: float
+    risk: Fraction
+    right: int
+    guessed: int
+    runs: int
+    rule: "Guess"
+
+    def said(self) -> str:
+        """Return the evidence in words."""
+        return f"{self.rule.said()}: {self.right} of {self.guessed} guesses right in {self.runs} runs"
+
+
+@dataclass(frozen=True)
+class Guess:
+    """Guess left where the score is at least `upper`, right where it is at most `lower`, else nothing."""
+
+    upper: float
+    lower: float
+
+    def __post_init__(self) -> None:
+        """Refuse guesses that contradict each other."""
+        if not self.lower < self.upper:
+            raise ValueError(f"lower {self.lower} must be below upper {self.upper}")
+
+    def said(self) -> str:
+        """Return the rule in words."""
+        sides = [f"left where the score >= {self.upper!r}"] if math.isfinite(self.upper) else []
+        sides += [f"right where it is <= {self.lower!r}"] if math.isfinite(self.lower) else []
+        return "guess " + ", ".join(sides)
+
+    def measure(self, held: Floats, out: Floats, delta: Fraction, risk: Fraction) -> Guessed:
+        """Return the bound; a fair coin must have decided for every run which side it is on."""
+        right = int((held >= self.upper).sum() + (out <= self.lower).sum())
+        wrong = int((held <= self.lower).sum() + (out >= self.upper).sum())
+        runs = len(held) + len(out)
+        both = math.isfinite(self.upper) and math.isfinite(self.lower)
+        bad = float(delta) if both else float(delta) / 2
+        lower = epsilon_below(right, right + wrong, runs, bad, float(risk))
+        return Guessed(delta, lower, risk, right, right + wrong, runs, self)
+
+
+def tail(v: int, r: int, n: int, s: float, bad: float) -> float:
+    """Return an upper bound on P[Bin(r, s) + Bin(n, bad) ≥ v]."""
+    from scipy.stats import binom
+
+    if v <= 0:
+        return 1.0
+    if bad <= 0:
+        return float(min(binom.sf(v - 1, r, s) * (1 + SLACK), 1.0))
+    most = min(int(binom.isf(1e-30, n, bad)) + 1, n)
+    ways = np.arange(most + 1)
+    total = float(binom.pmf(ways, n, bad) @ binom.sf(v - 1 - ways, r, s)) + float(binom.sf(most, n, bad))
+    return min(total * (1 + SLACK), 1.0)
+
+
+def epsilon_below(v: int, r: int, n: int, bad: float, risk: float) -> float:
+    """Return the largest ε (rounded down) at which v right guesses of r are too many."""
+    if r == 0 or tail(v, r, n, 0.5, bad) > risk:
+        return 0.0
+    low, high = 0.0, LARGEST
+    while high - low > 1e-7:
+        middle = (low + high) / 2
+        s = 1 / (1 + math.exp(-middle))
+        low, high = (middle, high) if tail(v, r, n, s, bad) <= risk else (low, middle)
+    return low
+
+
+def plan_guess(held: Floats, out: Floats, delta: Fraction, risk: Fraction, runs: int) -> tuple[Guess, float]:
+    """Return the thresholds with the best bound expected of `runs` further runs a side, and that bound."""
+    from scipy.stats import beta, norm
+
+    cuts = cuts_of(held, out, 120)
+    n, m = len(held) + 1, len(out) + 1
+    runs = max(runs * min(n, m) // (runs + min(n, m)), 1)  # training counts err too
+    # rates of guessing left and right, rightly and wrongly; the last one: never
+    left = np.append(reaching(held, cuts) / n, 0.0)
+    not_left = np.append((reaching(out, cuts) + 0.5) / m, 0.0)
+    right = np.append(reaching(-out, -cuts) / m, 0.0)
+    not_right = np.append((reaching(-held, -cuts) + 0.5) / n, 0.0)
+    good = runs * (left[:, None] + right[None, :])
+    bad = runs * (not_left[:, None] + not_right[None, :])
+    one = (np.arange(len(left)) == len(cuts))[:, None] | (np.arange(len(left)) == len(cuts))[None, :]
+    mean = 2 * runs * np.where(one, float(delta) / 2, float(delta))
+    lost = np.where(mean > 0, np.ceil(mean + norm.isf(float(risk) / 2) * np.sqrt(mean)), 0.0)
+    certain = np.maximum(good - lost, 0)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        share = np.where(certain > 0, beta.ppf(float(risk), np.maximum(certain, 1e-9), bad + lost + 1), 0.0)
+        expected = np.log(np.maximum(share, 1e-12) / np.maximum(1 - share, 1e-12))
+    order = np.arange(len(cuts))
+    contradict = np.zeros_like(expected, dtype=bool)
+    contradict[: len(cuts), : len(cuts)] = order[:, None] <= order[None, :]  # upper must exceed lower
+    contradict[-1, -1] = True
+    expected[contradict] = -np.inf
+    i, j = np.unravel_index(int(np.argmax(expected)), expected.shape)
+    upper = float(cuts[i]) if i < len(cuts) else math.inf
+    lower = float(cuts[j]) if j < len(cuts) else -math.inf
+    return Guess(upper, lower), float(max(expected[i, j], 0.0))

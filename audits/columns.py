@@ -1,0 +1,168 @@
+"""Outcomes as a table of numbers that a score can be learned from.
+
+Beside the values themselves: which structure and text an outcome has, the lowest set bit of every
+double (where floating-point noise leaks), order statistics, repeated values, differences between
+entries (where noise is reused), and one learned direction.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from audits.outcomes import Outcome
+
+Floats = NDArray[np.float64]
+MAX_ENTRIES = 48  #: entries of an outcome that get columns of their own
+PAIRWISE = 6  #: up to so many entries, all differences are columns
+RARE = -1.0
+
+
+@dataclass
+class Columns:
+    """How outcomes become columns; learned once on training outcomes, then only applied."""
+
+    structures: dict[object, float] = field(default_factory=dict)
+    texts: dict[object, float] = field(default_factory=dict)
+    wholes: dict[object, float] = field(default_factory=dict)
+    entries: NDArray[np.int64] = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
+    width: int = 0
+    direction: Floats = field(default_factory=lambda: np.zeros(0))
+    names: list[str] = field(default_factory=list)
+
+    def table(self, outcomes: Sequence[Outcome]) -> Floats:
+        """Return one row an outcome; what an outcome lacks is NaN."""
+        numbers = padded(outcomes, self.width)
+        columns: dict[str, Floats] = {
+            "the kind of result": np.array([self.structures.get(o.structure, RARE) for o in outcomes]),
+            "the text": np.array([self.texts.get(o.labels, RARE) for o in outcomes]),
+            "the length of the text": np.array([float(sum(map(len, o.labels))) for o in outcomes]),
+            "the whole result": np.array([self.wholes.get(o.key(), RARE) for o in outcomes]),
+            "the number of entries": np.array([float(len(o.numbers)) for o in outcomes]),
+        }
+        for at, letter in enumerate("abc"):
+            columns[f"text {letter}"] = np.array(
+                [self.texts.get((at, o.labels[at]), RARE) if at < len(o.labels) else np.nan for o in outcomes]
+            )
+        if self.width:
+            columns |= _entry_columns(numbers[:, self.entries], self.entries)
+        if self.width > 1:
+            columns |= _shared_columns(numbers)
+            if len(self.direction):
+                with np.errstate(invalid="ignore", over="ignore"):
+                    columns["a weighted sum of the entries"] = numbers[:, self.entries] @ self.direction
+        self.names = list(columns)
+        return np.column_stack(list(columns.values()))
+
+
+def learn(left: Sequence[Outcome], right: Sequence[Outcome]) -> Columns:
+    """Return the columns for outcomes like these two samples."""
+    both = [*left, *right]
+    columns = Columns(width=max((len(o.numbers) for o in both), default=0))
+    columns.structures = _codes([o.structure for o in both])
+    columns.texts = {
+        **_codes([o.labels for o in both]),
+        **_codes([(at, o.labels[at]) for o in both for at in range(min(3, len(o.labels)))]),
+    }
+    columns.wholes = _codes([o.key() for o in both])
+    if not columns.width:
+        return columns
+    a, b = padded(left, columns.width), padded(right, columns.width)
+    columns.entries = _telling(a, b)
+    if columns.width > 1:
+        columns.direction = _direction(a[:, columns.entries], b[:, columns.entries])
+    return columns
+
+
+def _codes(keys: Sequence[object]) -> dict[object, float]:
+    """Return numbers for the keys that repeat, the most frequent first."""
+    counts: dict[object, int] = {}
+    for key in keys:
+        counts[key] = counts.get(key, 0) + 1
+    often = sorted((key for key, n in counts.items() if n > 2), key=lambda key: -counts[key])
+    return {key: float(i) for i, key in enumerate(often[:256])}
+
+
+def padded(outcomes: Sequence[Outcome], width: int) -> Floats:
+    """Return the numbers as rows of equal length; absent entries are NaN."""
+    table = np.full((len(outcomes), width), np.nan)
+    for row, outcome in zip(table, outcomes, strict=True):
+        part = outcome.numbers[:width]
+        row[: len(part)] = part
+    return table
+
+
+def _telling(a: Floats, b: Floats) -> NDArray[np.int64]:
+    """Return the entries (at most `MAX_ENTRIES`) whose ranks differ most between the samples."""
+    if a.shape[1] <= MAX_ENTRIES:
+        return np.arange(a.shape[1])
+    both = np.nan_to_num(np.concatenate([a, b]), nan=0.0, posinf=1e300, neginf=-1e300)
+    ranks = both.argsort(axis=0).argsort(axis=0).astype(np.float64)
+    apart = np.abs(ranks[: len(a)].mean(axis=0) - ranks[len(a) :].mean(axis=0))
+    spread = np.abs(np.abs(ranks[: len(a)] - len(both) / 2).mean(axis=0) - len(both) / 4)
+    return np.sort(np.argsort(-(apart + spread))[:MAX_ENTRIES])
+
+
+def _direction(a: Floats, b: Floats) -> Floats:
+    """Return Fisher's discriminant: the pooled covariance's inverse on the difference of means."""
+    a, b = a[np.isfinite(a).all(axis=1)], b[np.isfinite(b).all(axis=1)]
+    if min(len(a), len(b)) < 2 * a.shape[1] + 10 or max(np.abs(a).max(), np.abs(b).max()) > 1e100:
+        return np.zeros(0)
+    moved = a.mean(axis=0) - b.mean(axis=0)
+    pooled = np.atleast_2d((np.cov(a.T) + np.cov(b.T)) / 2)
+    weights: Floats = np.linalg.pinv(pooled, rcond=1e-10) @ moved
+    return weights if np.isfinite(weights).all() and weights.any() else np.zeros(0)
+
+
+def _entry_columns(entries: Floats, places: NDArray[np.int64]) -> dict[str, Floats]:
+    found = {}
+    for column, place in zip(entries.T, places, strict=True):
+        found[f"entry {place}"] = column
+        if (column != np.floor(column)).any():  # whole numbers have no bits below the point
+            found[f"the lowest set bit of entry {place}"] = lowest_bit(column)
+    return found
+
+
+def _shared_columns(numbers: Floats) -> dict[str, Floats]:
+    """Return columns about all entries together."""
+    known = np.where(np.isnan(numbers), 0.0, numbers)
+    with np.errstate(invalid="ignore", over="ignore"):
+        inside = np.sort(np.clip(known, -1e300, 1e300), axis=1)
+        found = {
+            "the sum": known.sum(axis=1),
+            "the sum of squares": (known * known).sum(axis=1),
+            "the largest entry": inside[:, -1],
+            "the smallest entry": inside[:, 0],
+            "the lead of the largest": inside[:, -1] - inside[:, -2],
+            "where the largest is": known.argmax(axis=1).astype(np.float64),
+            "where the smallest is": known.argmin(axis=1).astype(np.float64),
+            "the number of zeros": (numbers == 0).sum(axis=1).astype(np.float64),
+            "the number of different values": 1.0 + (np.diff(inside, axis=1) != 0).sum(axis=1),
+            "the first entry that is not zero": (known != 0).argmax(axis=1).astype(np.float64),
+            "the number of turns": (np.diff(np.sign(np.diff(known, axis=1)), axis=1) != 0)
+            .sum(axis=1)
+            .astype(np.float64),
+        }
+        width = numbers.shape[1]
+        pairs = (
+            [(i, j) for i in range(width) for j in range(i)]
+            if width <= PAIRWISE
+            else [(i + 1, i) for i in range(min(width - 1, MAX_ENTRIES))]
+        )
+        for i, j in pairs:
+            found[f"entry {i} less entry {j}"] = numbers[:, i] - numbers[:, j]
+    return found
+
+
+def lowest_bit(values: Floats) -> Floats:
+    """Return the exponent of every double's lowest set bit; 0 and what is not finite have own marks.
+
+    A sum of a value and floating-point noise has no bits below those of its largest term (Mironov 2012).
+    """
+    finite = np.isfinite(values) & (values != 0)
+    mantissa, exponent = np.frexp(np.where(finite, values, 1.0))
+    whole = np.abs(np.ldexp(mantissa, 53)).astype(np.int64)
+    zeros = np.log2((whole & -whole).astype(np.float64))
+    bit = exponent - 53.0 + zeros
+    return np.where(finite, bit, np.where(values == 0, 5000.0, 6000.0))

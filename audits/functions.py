@@ -1,0 +1,149 @@
+"""Plain functions ``f(data, rng)`` of a user's own: no proof, so the verdict is REFUTED or UNPROVEN."""
+
+from datetime import UTC, datetime
+from typing import Any
+
+from audits.blackbox import Attack, Plan, Progress, Stuck, attack
+from audits.candidates import Candidate, candidates
+from audits.certify import environment, point_json
+from audits.evidence import digest_of_files
+from audits.isolation import Code, Crew
+from audits.shape import Described, read_shape
+from dpaccount.claim import Claim
+from dpaccount.errors import InputError
+from dpaccount.exact import shown
+
+NO_PROOF = "a plain function has no proof"
+HAZARDS = (
+    "An attack that fails proves nothing.",
+    "Not covered: a malicious author, timing, and data that leaves by another way than the result.",
+)
+
+
+def shape_of(claim: Claim) -> Described:
+    """Return what a dataset of the claim's function looks like; raises `InputError` where it is not said."""
+    if claim.parameters is not None:
+        raise claim.parameters.wrong("a plain function takes no parameters", "leave this table out")
+    if claim.data_file is not None:
+        raise InputError(f"{claim.path}: {claim.use} reads no data file; leave [data] out")
+    if claim.data_shape is None:
+        raise InputError(
+            f"{claim.path}: {claim.use} is a plain function; describe its data in [subject.data]"
+        )
+    return read_shape(claim.data_shape, claim.guarantee.relation, claim.guarantee.radius)
+
+
+def attack_function(
+    crew: Crew, claim: Claim, data: Described, progress: Progress, *, counts_only: bool, early: bool = False
+) -> Attack:
+    """Attack a function's claim on the pair that is given, or on the worst one that is found."""
+    promise, plan = claim.guarantee, claim.audit
+    pairs = (
+        candidates(data.shape, plan.seed)
+        if data.pair is None
+        else [Candidate(*data.pair, "the pair in the claim")]
+    )
+    asked = Plan(
+        promise.epsilon,
+        promise.delta,
+        plan.trials,
+        1 - plan.confidence,
+        plan.seed,
+        counts_only=counts_only,
+        early=early,
+    )
+    return attack(crew, pairs, asked, progress)
+
+
+def witness(found: Attack) -> dict[str, object]:
+    """Return what one needs to see the violation: two datasets, the event, its counts."""
+    return {
+        **found.candidate.as_json(),
+        "event": found.reached.said(),
+        "score": found.score,
+        "pairs_tried": found.searched,
+        "findings": list(found.findings),
+    }
+
+
+def audit_function(
+    crew: Crew, claim: Claim, data: Described, progress: Progress, *, early: bool
+) -> dict[str, Any]:
+    """Return the answer of `dpaccount audit` on a function, without its seconds."""
+    try:
+        found = attack_function(crew, claim, data, progress, counts_only=False, early=early)
+    except Stuck as stuck:
+        return nothing_found(claim, str(stuck))
+    return {
+        **nothing_found(claim, ""),
+        "epsilon_lower": found.reached.epsilon_lower,
+        "trials": found.runs,
+        "attack": f"black box: {found.score}",
+        "refuted": found.refuted(claim.guarantee.epsilon),
+        "witness": witness(found),
+    }
+
+
+def nothing_found(claim: Claim, why: str) -> dict[str, Any]:
+    """Return the answer of an audit that could not attack, with the reason as a finding."""
+    return {
+        "schema": "dpaccount/audit/1",
+        "epsilon_lower": 0.0,
+        "delta": shown(claim.guarantee.delta),
+        "confidence": shown(claim.audit.confidence),
+        "trials": 0,
+        "attack": f"none: {why}",
+        "refuted": False,
+        "witness": {"findings": [why]},
+    }
+
+
+def certificate_of(
+    claim: Claim, code: Code, found: Attack | None, reason: str, *, quick: bool
+) -> dict[str, Any]:
+    """Return the certificate of code without a proof: what was attacked and found, `reason` why no more.
+
+    It is not sealed yet.
+    """
+    lower = 0.0 if found is None else found.reached.epsilon_lower
+    refuted = lower > claim.guarantee.epsilon
+    findings = () if found is None else found.findings
+    written, file = claim.written, code.file()
+    return {
+        "schema": "dpaccount/certificate/1",
+        "verdict": "REFUTED" if refuted else "UNPROVEN",
+        "refutes": "claim" if refuted else None,
+        "claim": written,
+        "subject": {
+            "name": code.name,
+            "use": claim.use,
+            "source": "code of the claim's author",
+            "status": "unproved",
+            "parameters": {
+                name: str(value) if isinstance(value, float) else value
+                for name, value in written["subject"].get("parameters", {}).items()
+            },
+            "code": None if file is None else digest_of_files([file]),
+        },
+        "guarantee": {"delta": 0, **written["guarantee"]},
+        "proved": {"epsilon": None, "delta": None, "tight": None, "derivation": [], "reason": reason},
+        "sensitivity": [],
+        "audit": None if found is None else _audit_json(claim, found, quick=quick),
+        "release": None,
+        "releasable": False,
+        "hazards": [*HAZARDS, *(f"Finding: {said}." for said in findings)],
+        "environment": environment(),
+        "created": datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ"),
+    }
+
+
+def _audit_json(claim: Claim, found: Attack, *, quick: bool) -> dict[str, Any]:
+    return {
+        "attack": "black box: a learned score of the results, Clopper-Pearson",
+        "trials": found.runs,
+        "quick": quick,
+        "confidence": shown(claim.audit.confidence),
+        "epsilon_lower": found.reached.epsilon_lower,
+        "points": [point_json("claim", claim.guarantee.epsilon, found.reached, found.score)],
+        "witness": witness(found),
+    }

@@ -1,0 +1,129 @@
+"""`certify` and `audit` on code of a user's own, which this process never imports."""
+
+from contextlib import ExitStack
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from audits.alone import Asked, option_described
+from audits.blackbox import Progress, Stuck
+from audits.certify import refused_by_checker, seal
+from audits.functions import (
+    NO_PROOF,
+    attack_function,
+    audit_function,
+    certificate_of,
+    nothing_found,
+    shape_of,
+)
+from audits.isolation import Code, Crew, Gone, Worker, code_of
+from audits.own_class import Task
+from audits.policy import read_policy, violations
+from audits.requests import Certified, Options
+from dpaccount.claim import Claim
+from dpaccount.errors import BudgetError, DpaccountError, InputError, LedgerError, RuleError
+
+
+class Ended(Exception):  # noqa: N818
+    """A class's process died or was killed; the text says how."""
+
+
+def certify_own(claim: Claim, options: Options, progress: Progress, *, allow_code: bool) -> Certified:
+    """Certify a claim about code of a user's own."""
+    code = code_of(claim.use, claim.path.parent, allow_code=allow_code)
+    seconds, effort = float(claim.audit.seconds), options.effort
+    policy = None if options.policy is None else read_policy(options.policy)
+    with Crew(code, seconds=seconds, jobs=effort.jobs) as crew:
+        if _kind(crew) == "class":
+            task = Task(
+                "certify",
+                list(code.folders),
+                effort.jobs,
+                seconds,
+                claim=str(claim.path),
+                quick=effort.quick,
+                again=options.again,
+                policy=None if options.policy is None else str(options.policy),
+            )
+            try:
+                certificate, reprinted, broken = _done(crew.first, task, progress)
+                return Certified(certificate, reprinted, tuple(broken))
+            except Ended as ended:
+                draft = certificate_of(claim, code, None, str(ended), quick=effort.quick)
+        else:
+            draft = _attacked(crew, claim, code, effort.quick, progress)
+    broken = () if policy is None else tuple(violations(policy, claim.guarantee, draft["verdict"]))
+    return Certified(seal(draft), broken=broken)
+
+
+def _attacked(crew: Crew, claim: Claim, code: Code, quick: bool, progress: Progress) -> dict[str, Any]:  # noqa: FBT001
+    data = shape_of(claim)
+    trials = max(claim.audit.trials // 10, 10) if quick else claim.audit.trials
+    shorter = replace(claim, audit=replace(claim.audit, trials=trials))
+    try:
+        found = attack_function(crew, shorter, data, progress, counts_only=True)
+    except Stuck as stuck:
+        return certificate_of(claim, code, None, f"{NO_PROOF}, and {stuck}", quick=quick)
+    draft = certificate_of(claim, code, found, NO_PROOF, quick=quick)
+    refusal = refused_by_checker(draft)
+    if refusal is not None:  # counts that the checker does not confirm are no refutation
+        reason = f"{NO_PROOF}, and the independent checker does not confirm the attack ({refusal})"
+        return certificate_of(claim, code, None, reason, quick=quick)
+    return draft
+
+
+def audit_own(
+    asked: Asked, claim: Claim, *, jobs: int, allow_code: bool, early: bool, progress: Progress
+) -> dict[str, Any]:
+    """Return the answer of `dpaccount audit` on code of a user's own, without its seconds."""
+    folder = Path.cwd() if asked.file is None else claim.path.parent
+    code = code_of(claim.use, folder, allow_code=allow_code)
+    seconds = float(claim.audit.seconds)
+    with Crew(code, seconds=seconds, jobs=jobs) as crew:
+        if _kind(crew) == "class":
+            task = Task("audit", list(code.folders), jobs, seconds, asked=msgspec.to_builtins(asked))
+            try:
+                answer: dict[str, Any] = _done(crew.first, task, progress)
+            except Ended as ended:
+                return nothing_found(claim, str(ended))
+            return answer
+        data = shape_of(claim) if asked.file is not None else option_described(asked)
+        return audit_function(crew, claim, data, progress, early=early)
+
+
+def _kind(crew: Crew) -> str:
+    if crew.kind not in ("class", "function"):
+        raise InputError(
+            f"{crew.code.use} is not a class with domain, proof and play, nor a function f(data, rng);"
+            " name one of these"
+        )
+    return crew.kind
+
+
+def _done(worker: Worker, task: Task, progress: Progress) -> Any:
+    """Return the result of a task; each of its phases may take the wall limit.
+
+    Raises what the task raised, and `Ended` where the process died or had to be killed.
+    """
+    with ExitStack() as stack:
+        stack.callback(worker.kill)
+        worker.send(["task", msgspec.json.encode(task)])
+        phase = "its start"
+        while True:
+            try:
+                kind, *said = worker.receive(task.seconds)
+            except Gone as gone:
+                raise Ended(f"{phase}: the code {gone}") from None
+            if kind == "done":
+                return msgspec.json.decode(said[0])
+            if kind == "error":
+                raise _error(*said)
+            phase = said[0]
+            progress(phase)
+
+
+def _error(code: int, message: str) -> DpaccountError:
+    kinds: dict[int, type[DpaccountError]] = {1: BudgetError, 2: LedgerError, 3: RuleError}
+    return kinds.get(code, LedgerError)(message)

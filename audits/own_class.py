@@ -1,0 +1,56 @@
+"""Whole tasks on a mechanism class of a user's own, done inside the process that runs its code."""
+
+import contextlib
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from audits import catalogue
+from audits.alone import Asked, audit_subject, claim_of
+from audits.certify import Effort, subject_made
+from audits.requests import Options, certified
+from dpaccount.claim import read_claim
+from dpaccount.errors import DpaccountError
+
+
+class Task(msgspec.Struct):
+    """A task as it travels between processes."""
+
+    name: str
+    folders: list[str]
+    jobs: int
+    seconds: float
+    claim: str | None = None
+    quick: bool = False
+    again: bool = False
+    policy: str | None = None
+    asked: dict[str, Any] | None = None
+
+
+def perform(made_by: type, document: bytes, answer: Callable[[list[object]], None]) -> None:
+    """Certify or audit the class; answer with progress, then the result or one error."""
+    task = msgspec.json.decode(document, type=Task)
+    catalogue.CODE_FOLDERS[:] = task.folders
+
+    def progress(what: str) -> None:
+        answer(["progress", what])
+
+    try:
+        with contextlib.redirect_stdout(sys.stderr):
+            if task.name == "certify":
+                claim = read_claim(Path(str(task.claim)))
+                effort = Effort(quick=task.quick, jobs=task.jobs, seconds=task.seconds)
+                options = Options(effort, task.again, None if task.policy is None else Path(task.policy))
+                done = certified(claim, subject_made(claim, made_by), options, progress)
+                result: Any = [done.certificate, done.reprinted, list(done.broken)]
+            else:
+                claim = claim_of(Asked(**(task.asked or {})))
+                subject = subject_made(claim, made_by)
+                result = audit_subject(claim, subject, task.jobs, task.seconds, progress)
+    except DpaccountError as error:
+        answer(["error", error.exit_code, str(error)])
+    else:
+        answer(["done", msgspec.json.encode(result)])
