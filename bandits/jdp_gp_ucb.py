@@ -17,18 +17,12 @@ from numpy.typing import NDArray
 
 from bandits.features import QuadratureFeatures, quadrature_features
 from bandits.gp_ucb import choose
+from dpaccount.curves import billboard
 from dpaccount.errors import InputError
-from dpaccount.kernel import (
-    REPLACE_ONE,
-    Theorem,
-    assume_rank_one,
-    assume_tree,
-    assume_view,
-    linear,
-)
+from dpaccount.kernel import REPLACE_ONE, Theorem, assume_rank_one, assume_tree, assume_view
 from dpaccount.ledger.receipt import Noise
 from dpaccount.noise import Integers
-from dpaccount.rules import billboard, nodes, symmetric_gaussian
+from dpaccount.rules import linear, nodes, symmetric_gaussian
 from dpaccount.witness import approximate
 from mechanisms.subject import Domain, Rows, View
 from mechanisms.symmetric_gaussian import BITS, STEP, contribution

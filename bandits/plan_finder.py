@@ -20,19 +20,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bandits import insurance
+from dpaccount.curves import billboard
 from dpaccount.errors import InputError
-from dpaccount.kernel import (
-    REPLACE_ONE,
-    Cover,
-    Theorem,
-    assume_covers,
-    assume_points,
-    assume_view,
-    differences,
-)
+from dpaccount.kernel import REPLACE_ONE, Cover, Theorem, assume_covers, assume_points, assume_view
 from dpaccount.ledger.receipt import Noise, NoNoise
 from dpaccount.noise import Integers
-from dpaccount.rules import billboard, lattice_gaussian, nodes, parallel
+from dpaccount.rules import differences, lattice_gaussian, nodes, parallel
 from dpaccount.witness import approximate
 from mechanisms.subject import Domain, Rows, View
 

@@ -243,6 +243,26 @@ def pure_delta(bound: Fraction, epsilon: Fraction) -> Callable[[Interval], Pair]
     return value
 
 
+def range_delta(eta: Fraction, epsilon: Fraction) -> Callable[[Interval], Pair]:
+    """δ(ε) = (e^((η−ε)/2) − 1)²/(e^(η−ε) − e^(−ε)), for ε below η."""
+
+    def value(i: Interval) -> Pair:
+        rise = i.sub(i.exp(i.of((eta - epsilon) / 2)), i.of(1))
+        return i.div(i.mul(rise, rise), i.sub(i.exp(i.of(eta - epsilon)), i.exp(i.of(-epsilon))))
+
+    return value
+
+
+def near_delta(mu_squared: Fraction, distance: Fraction, epsilon: Fraction) -> Callable[[Interval], Pair]:
+    """δ(ε) of a pair that is GDP but for `distance` in total variation on each side: δ + (1 + e^ε)p."""
+
+    def value(i: Interval) -> Pair:
+        more = i.mul(i.of(distance), i.add(i.of(1), i.exp(i.of(epsilon))))
+        return i.add(gdp_delta(mu_squared, epsilon)(i), more) if mu_squared else more
+
+    return value
+
+
 def renyi_excess(
     order: Fraction, divergence: Fraction, epsilon: Fraction, delta: Fraction
 ) -> Callable[[Interval], Pair]:
@@ -439,56 +459,66 @@ def moves_of(points: list[list[int]], relation: str) -> list[list[int]]:
     return sorted([v for v in move if v] for move in found)
 
 
-def hypothesis(rule: str, given: dict[str, Any]) -> list[Any]:
-    """Infer what an assumption gives."""
+def contribution(rule: str, given: dict[str, Any]) -> list[Any]:
+    """Infer what each unit is assumed to add."""
+    wanted = {
+        "assume_points": ("points",),
+        "assume_clipped": ("low", "high"),
+        "assume_ball": ("radius",),
+        "assume_rank_one": ("reward", "kind"),
+    }.get(rule, ())
+    keys(given, "query", *wanted, "relation", "because", optional=("source",) if wanted else ())
+    relation, source = relation_of(given["relation"]), given.get("source", "public")
+    ensure(source != "public" or "source" not in given, "a public source goes without saying")
+    ensure(source in ("public", "coin", "dp-output"), f"numbers from {_brief(source)} void a proof")
     match rule:
         case "assume_points":
-            keys(given, "query", "points", "relation", "because")
-            points = given["points"]
-            ensure(isinstance(points, list) and 0 < len(points) <= 256, "points: 1 to 256 vectors are read")
-            for point in points:
-                whole = (
-                    isinstance(point, list)
-                    and point != []
-                    and all(type(v) is int and abs(v) < 2**64 for v in point)
-                )
-                ensure(whole, "a point should be a vector of integers")
-            ensure({len(p) for p in points} <= {min(len(points[0]), 64)}, "points: one dimension, at most 64")
-            ensure(
-                points == sorted(points) and len({tuple(p) for p in points}) == len(points),
-                "points should be sorted, once each",
-            )
+            points = integer_points(given["points"])
             set_of = ["points", "0", "0", points]
         case "assume_clipped":
-            keys(given, "query", "low", "high", "relation", "because")
             ensure(number(given["low"]) <= number(given["high"]), "low is above high")
             set_of = ["interval", given["low"], given["high"], []]
         case "assume_ball":
-            keys(given, "query", "radius", "relation", "because")
             ensure(number(given["radius"]) >= 0, "the radius is negative")
             set_of = ["ball", "0", str(number(given["radius"]) ** 2), []]
         case "assume_rank_one":
-            keys(given, "query", "reward", "kind", "relation", "because")
-            ensure(given["relation"] == "replace-one", "the closed form is for replace-one")
+            ensure(relation == "replace-one", "the closed form is for replace-one")
             ensure(number(given["reward"]) >= 0, "the reward bound is negative")
             ensure(given["kind"] in ("rank-one", "outer"), "the kind is rank-one or outer")
             set_of = [given["kind"], "0", given["reward"], []]
+        case _:
+            set_of = ["cell", "0", "1", []]
+    return ["Contribution", text(given["query"]), *set_of, relation, source]
+
+
+def integer_points(points: object) -> list[list[int]]:
+    """Read a sorted list of integer vectors of one dimension."""
+    if not isinstance(points, list) or not 0 < len(points) <= 256:
+        raise Rejected("points: 1 to 256 vectors are read")
+    for point in points:
+        whole = isinstance(point, list) and all(type(v) is int and abs(v) < 2**64 for v in point)
+        ensure(whole and point != [], "a point should be a vector of integers")
+    ensure({len(p) for p in points} <= {min(len(points[0]), 64)}, "points: one dimension, at most 64")
+    fresh = points == sorted(points) and len({tuple(p) for p in points}) == len(points)
+    ensure(fresh, "points should be sorted, once each")
+    return points
+
+
+def hypothesis(rule: str, given: dict[str, Any]) -> list[Any]:
+    """Infer what an assumption gives."""
+    match rule:
+        case "assume_split":
+            keys(given, "query", "because")
+            return ["Split", text(given["query"])]
         case "assume_covers":
             keys(given, "query", "covers", "because")
             return ["Covered", text(given["query"]), *covering(given["covers"])]
         case "assume_tree":
             keys(given, "query", "rounds", "because")
             rounds = integer(given["rounds"])
-            ones = bin(rounds).count("1")
-            levels = len(bin(rounds)) - 2
-            return [
-                "Covered",
-                text(given["query"]),
-                2 * rounds - ones,
-                levels,
-                2 ** (levels - 1),
-                [1, rounds],
-            ]
+            ones, levels = bin(rounds).count("1"), len(bin(rounds)) - 2
+            span = [2 * rounds - ones, levels, 2 ** (levels - 1), [1, rounds]]
+            return ["Covered", text(given["query"]), *span]
         case "assume_view":
             keys(given, "query", "audience", "because")
             ensure(given["audience"] in ("everyone", "others"), "the audience is everyone or others")
@@ -498,10 +528,11 @@ def hypothesis(rule: str, given: dict[str, Any]) -> list[Any]:
             ensure(given["kind"] in ("event", "distance"), "the kind is event or distance")
             ensure(0 <= number(given["probability"]) <= 1, "the probability must lie in [0, 1]")
             return ["Rare", text(given["query"]), given["kind"], given["probability"]]
-        case "assume_range":
+        case "assume_range" | "assume_each":
             keys(given, "query", "width", "relation", "because")
             ensure(number(given["width"]) >= 0, "the width is negative")
-            return ["Stable", text(given["query"]), "range", given["width"], relation_of(given["relation"])]
+            norm, relation = rule.removeprefix("assume_"), relation_of(given["relation"])
+            return ["Stable", text(given["query"]), norm, given["width"], relation]
         case "assume_filter":
             keys(given, "query", "measure", "budget", "relation", "because")
             amounts = {"pure": 1, "approximate": 2, "zcdp": 1, "gdp": 1}.get(given["measure"])
@@ -509,9 +540,35 @@ def hypothesis(rule: str, given: dict[str, Any]) -> list[Any]:
             ensure(min(map(number, given["budget"])) >= 0, "a budget is negative")
             curve = [given["measure"], *given["budget"]]
             return ["Private", text(given["query"]), curve, relation_of(given["relation"]), "central", None]
-        case _:
-            raise Rejected(f"unknown rule {_brief(rule)}")
-    return ["Contribution", text(given["query"]), *set_of, relation_of(given["relation"])]
+    raise Rejected(f"unknown rule {_brief(rule)}")
+
+
+def neighbours(rule: str, given: dict[str, Any]) -> list[Any]:
+    """Infer how far two stated neighbours are apart."""
+    relation, observer = relation_of(given.get("relation")), given.get("observer")
+    ensure(observer in ("central", "joint", "local"), "unknown observer")
+    if rule == "assume_event":
+        keys(given, "query", "likely", "rarely", "relation", "observer", "because")
+        numbers = [given["likely"], given["rarely"]]
+        ensure(all(0 <= number(p) <= 1 for p in numbers), "a probability lies in [0, 1]")
+        return ["Apart", text(given["query"]), "event", numbers, relation, observer]
+    keys(given, "query", "kind", "left", "right", "relation", "observer", "because")
+    left, right = [list(map(number, given[side])) for side in ("left", "right")]
+    ensure(0 < len(left) == len(right) <= 4096, "two vectors of one length are needed")
+    ensure(relation == "replace-one" or not any(right), "the record that is absent contributes 0")
+    law = "vector" if len(left) > 1 else "number"
+    if given["kind"] == "vector":
+        moves = [a - b for a, b in zip(left, right, strict=True)]
+        size = sum((x * x for x in moves), Fraction(0)) if len(left) > 1 else abs(moves[0])
+    else:
+        ensure(given["kind"] in ("rank-one", "outer"), "the kind is vector, rank-one or outer")
+        ensure(len(left) > 1 and relation == "replace-one", "features and a reward are replaced")
+        # entry by entry: the matrices v vᵀ and w wᵀ, with the corner or without
+        size, last, law = Fraction(0), len(left) - 1, "symmetric"
+        for j in range(last + 1):
+            for k in range(last + 1 if given["kind"] == "outer" or j < last else last):
+                size += (left[j] * left[k] - right[j] * right[k]) ** 2
+    return ["Apart", text(given["query"]), law, [str(size)], relation, observer]
 
 
 def covering(covers: object) -> list[Any]:
@@ -556,7 +613,7 @@ def outer_supremum(b: Fraction) -> Fraction:
 def sensitivity(rule: str, found: list[Any], given: dict[str, Any]) -> list[Any]:
     """Infer how far a sum can move."""
     keys(given, optional=("bound_squared",) if rule == "linear" else ())
-    [[_, query, kind, low, high, points, relation]] = premises(found, "Contribution")
+    [[_, query, kind, low, high, points, relation, _]] = premises(found, "Contribution")
     replace = relation == "replace-one"
     if rule == "differences":
         ensure(kind == "points", "only a finite set of integer points has a list of differences")
@@ -572,8 +629,10 @@ def sensitivity(rule: str, found: list[Any], given: dict[str, Any]) -> list[Any]
             norm, bound = "frobenius-squared", 2 * (2 * b) ** 2 if b >= 1 else 2 * (1 + b * b) ** 2
         case "outer":
             norm, bound = "frobenius-squared", 2 * (1 + b * b) ** 2
-        case _:
+        case "points":
             norm, bound = "l2-squared", Fraction(max(lengths(moves_of(points, relation))))
+        case _:
+            raise Rejected(f"no bound is known for contributions of kind {kind}")
     stated = kind == "outer" and b > 1
     ensure(stated == ("bound_squared" in given), "a bound is stated for outer products with rewards above 1")
     if stated:
@@ -596,58 +655,151 @@ def transformed(rule: str, found: list[Any], given: dict[str, Any]) -> list[Any]
             str(number(bound) * (1 - Fraction(1, integer(given["rows"])))),
             relation,
         ]
-    keys(given, "rounds", "norm_squared")
-    rounds, longest, one = integer(given["rounds"]), positive(given["norm_squared"], "norm"), 10**40
-    ensure(rounds <= 2**20, "too many rounds for this checker")
-    total, term = 0, one
-    for k in range(1, rounds + 1):
-        total += -(-term * term // one)  # rounded up, as the terms are
-        term = -(-term * (2 * k - 1) // (2 * k))
-    ensure(Fraction(total, one) <= longest, "the norm is below the squared column norm")
-    return ["Stable", query, norm, str(number(bound) * longest), relation]
+    keys(given, "rounds", "matrix", "bits", optional=("participations", "separation"))
+    rounds, rows, bits = integer(given["rounds"]), given["matrix"], integer(given["bits"], 0)
+    many, apart = integer(given.get("participations", 1)), integer(given.get("separation", 1))
+    ensure(("participations" in given) == ("separation" in given) == (many > 1), "one participation is plain")
+    times = min(many, (rounds - 1) // apart + 1)
+    whole = isinstance(rows, list) and all(isinstance(row, list) for row in rows) and bits <= 4096
+    ensure(whole and all(type(c) is int for row in rows for c in row), "a matrix of integers is needed")
+    if len(rows) == 1:
+        ensure(0 < len(rows[0]) <= (2048 if times > 1 else 2**20), "too few or too many coefficients")
+        square = toeplitz([abs(c) for c in rows[0]][:rounds], times, apart)
+    else:
+        ensure([len(row) for row in rows] == list(range(1, rounds + 1)), "a row ends at its diagonal")
+        sums = [0] * rounds
+        for row in rows:
+            for column, c in enumerate(row):
+                sums[column] += c * c
+        square = times * times * max(sums)
+    relation = relation if times == 1 else f"{relation}, {times} rounds"
+    return ["Stable", query, norm, str(number(bound) * Fraction(square, 4**bits)), relation]
+
+
+def toeplitz(c: list[int], times: int, apart: int) -> int:
+    """Return Σ over all ordered pairs of `times` rounds, `apart` or more from one another, of overlaps."""
+
+    def overlap(lag: int) -> int:
+        return sum(c[i] * c[i + lag] for i in range(len(c) - lag))
+
+    total = times * overlap(0)
+    if times > 1:
+        overlaps, best = [overlap(lag) for lag in range(len(c))], 0
+        worst = [0] * len(c)  # of this lag or a longer one
+        for lag in range(len(c) - 1, -1, -1):
+            worst[lag] = best = max(best, overlaps[lag])
+        for steps in range(1, times):
+            if steps * apart >= len(c):
+                break
+            total += 2 * (times - steps) * worst[steps * apart]
+    return total
+
+
+NOISE = {  # the members of each witness beside its key
+    **{"laplace": ("scale",), "k_norm": ("rate", "bound", "grid"), "gaussian": ("variance",)},
+    **{"symmetric_gaussian": ("variance",), "discrete_gaussian": ("variance", "grid")},
+    **{"fine_gaussian": ("variance", "grid", "coordinates", "distance"), "lattice_gaussian": ("variance",)},
+    **{"exponential": ("rate",), "permute_and_flip": ("rate",), "joint_gaussian": ("matrix", "vector")},
+    **{"sparse_vector": ("threshold", "scale", "limit", "grid"), "finite": ("table", "epsilon")},
+    "stable_histogram": ("scale", "threshold", "delta"),
+}
 
 
 def noise(rule: str, found: list[Any], given: dict[str, Any]) -> list[Any]:
     """Infer what one draw of noise gives."""
-    curve: list[Any]
-    if rule in ("exponential", "permute_and_flip"):
-        keys(given, "rate", "key")
-        [[_, query, norm, width, relation]] = premises(found, "Stable")
-        ensure(norm == "range", f"needed a bound on the range, found {norm}")
-        spread = str(positive(given["rate"], "rate") * number(width))
-        measure = "bounded-range" if rule == "exponential" else "pure"
-        return ["Private", query, [measure, spread], relation, "central", None]
-    if rule == "joint_gaussian":
-        keys(given, "matrix", "vector", "key")
-        [[_, query, kind, _, high, _, relation]] = premises(found, "Contribution")
-        ensure(kind == "rank-one", f"needed a person's statistics without corner, found {kind}")
-        x, u, b = positive(given["matrix"], "matrix"), positive(given["vector"], "vector"), number(high)
-        c = min(Fraction(1), b * b * x / (2 * u))  # the worst cosine
-        curve = ["gdp", str((2 - 2 * c * c) / x + 2 * b * b * (1 + c) / u)]
-        return ["Private", query, curve, relation, "central", None]
-    grid = ("grid",) if rule == "discrete_gaussian" else ()
     free = ("grid",) if rule in ("laplace", "symmetric_gaussian") else ()
-    keys(given, "scale" if rule == "laplace" else "variance", "key", *grid, optional=free)
+    keys(given, *NOISE[rule], "key", optional=free)
     text(given["key"])
-    if "grid" in given:
-        positive(given["grid"], "grid")
-    if rule == "lattice_gaussian":
-        [[_, query, shifts, relation]] = premises(found, "Shifts")
-        curve = ["lattice", str(positive(given["variance"], "variance")), shifts, 1]
-        return ["Private", query, curve, relation, "central", None]
-    [[_, query, norm, bound, relation]] = premises(found, "Stable")
-    wanted = {"laplace": "l1", "symmetric_gaussian": "frobenius-squared"}.get(rule, "l2-squared")
-    ensure(norm == wanted, f"needed a bound in {wanted}, found {norm}")
-    moved = number(bound)
-    if rule == "laplace":
-        curve = ["pure", str(moved / positive(given["scale"], "scale"))]
+    for name in {"grid", "scale", "variance", "rate", "matrix", "vector"} & set(given):
+        positive(given[name], name)
+    ensure(len(found) == 1, "noise is drawn on one query")
+    query, relation = found[0][1], found[0][-2 if found[0][0] == "Contribution" else -1]
+    if rule in ("joint_gaussian", "finite", "stable_histogram"):
+        curve = on_contribution(rule, found, given)
+    elif rule == "lattice_gaussian":
+        curve = ["lattice", given["variance"], premises(found, "Shifts")[0][2], 1]
     else:
-        square = moved / positive(given["variance"], "variance")
-        if rule == "symmetric_gaussian":
-            square /= 2
-        smooth = rule == "gaussian" or (rule == "symmetric_gaussian" and "grid" not in given)
-        curve = ["gdp", str(square)] if smooth else ["zcdp", str(square / 2)]
+        curve = on_bound(rule, found, given)
     return ["Private", query, curve, relation, "central", None]
+
+
+def on_bound(rule: str, found: list[Any], given: dict[str, Any]) -> list[Any]:
+    """Infer the curve of noise on a query with a known bound."""
+    [[_, _, norm, bound, _]] = premises(found, "Stable")
+    wanted = {"laplace": "l1", "symmetric_gaussian": "frobenius-squared", "sparse_vector": "each"}
+    wanted |= dict.fromkeys(("exponential", "permute_and_flip"), "range")
+    matrix = rule == "fine_gaussian" and norm == "frobenius-squared"
+    needed = wanted.get(rule, "l2-squared")
+    ensure(matrix or norm == needed, f"needed a bound in {needed}, found {norm}")
+    moved = number(bound)
+    match rule:
+        case "laplace":
+            return ["pure", str(moved / number(given["scale"]))]
+        case "exponential" | "permute_and_flip":
+            measure = "bounded-range" if rule == "exponential" else "pure"
+            return [measure, str(number(given["rate"]) * moved)]
+        case "sparse_vector":
+            once, each = positive(given["threshold"], "threshold"), number(given["scale"])
+            return ["pure", str(moved * (1 / once + 2 * integer(given["limit"]) / each))]
+        case "k_norm":
+            reach = number(given["bound"])
+            ensure(reach >= 0 and reach * reach >= moved, "the bound is below the query's movement")
+            return ["pure", str(number(given["rate"]) * reach)]
+    variance = number(given["variance"])
+    square = moved / variance / (2 if matrix or rule == "symmetric_gaussian" else 1)
+    if rule == "fine_gaussian":
+        distance = number(given["distance"])
+        rounding_at_most(variance / number(given["grid"]) ** 2, integer(given["coordinates"]), distance)
+        return ["near-gdp", str(square), str(distance)]
+    smooth = rule == "gaussian" or (rule == "symmetric_gaussian" and "grid" not in given)
+    return ["gdp", str(square)] if smooth else ["zcdp", str(square / 2)]
+
+
+def rounding_at_most(square: Fraction, coordinates: int, distance: Fraction) -> None:
+    """Verify coordinates · (.0201643/s² + .01573/s³) ≤ distance, s² = `square` ≥ 1, in total variation.
+
+    Half of Σ|q − f| + Σ|f − p|, q the rounded, p the discrete Gaussian and f the density at integers.
+    The first is at most (1/24)(∫|f″| + V(f″)/2) = (4φ(1)/s² + (1 + 4e^(−3/2))/(√(2π)s³))/24, the
+    second 2Σ_m e^(−2π²s²m²) < 6e-9/s³ (Poisson's formula).
+    """
+    ensure(square >= 1, "the grid is coarser than the noise")
+    # d ≥ a/s² + b/s³ with s unknown but for its square: (d s² − a) s ≥ b
+    rest = distance / coordinates * square - Fraction("0.0201643")
+    ensure(rest > 0 and rest * rest * square >= Fraction("0.01573") ** 2, "the distance is too small")
+
+
+def on_contribution(rule: str, found: list[Any], given: dict[str, Any]) -> list[Any]:
+    """Infer the curve of noise on what a person adds, of drawing from a table, of showing full cells."""
+    [[_, _, kind, _, high, points, relation, _]] = premises(found, "Contribution")
+    if rule == "joint_gaussian":
+        ensure(kind == "rank-one", f"needed a person's statistics without corner, found {kind}")
+        x, u, b = number(given["matrix"]), number(given["vector"]), number(high)
+        c = min(Fraction(1), b * b * x / (2 * u))  # the worst cosine
+        return ["gdp", str((2 - 2 * c * c) / x + 2 * b * b * (1 + c) / u)]
+    if rule == "finite":
+        table, epsilon = [list(map(number, row)) for row in given["table"]], number(given["epsilon"])
+        symbols = kind == "points" and points == [[k] for k in range(len(table))]
+        ensure(symbols and relation == "replace-one", "a row for each symbol, which is replaced")
+        ensure(len({len(row) for row in table}) == 1, "rows of one length are needed")
+        for row in table:
+            ensure(min(row) >= 0 and sum(row, Fraction(0)) == 1, "a row of probabilities adds up to 1")
+        worst = Fraction(1)
+        for outcome in zip(*table, strict=True):
+            ensure(min(outcome) > 0 or max(outcome) == 0, "an outcome is possible for some symbols only")
+            worst = max(worst, max(outcome) / min(outcome)) if max(outcome) else worst
+        ensure(
+            at_most(lambda i: i.div(i.of(worst), i.exp(i.of(epsilon))), Fraction(1)), "epsilon is too small"
+        )
+        return ["pure", str(epsilon)]
+    scale, delta = number(given["scale"]), number(given["delta"])
+    ensure(kind == "cell" and relation == "add-remove", "needed single cells, a record added or removed")
+    far = integer(given["threshold"], 2) - 1
+
+    def shown(i: Interval) -> Pair:
+        return i.div(i.exp(i.of(-far / scale)), i.add(i.of(1), i.exp(i.of(-1 / scale))))
+
+    ensure(delta <= 1 and at_most(shown, delta), "delta does not cover the threshold")
+    return ["approximate", str(1 / scale), str(delta)]
 
 
 def alike(found: list[Any]) -> tuple[str, str, str]:
@@ -682,8 +834,9 @@ def rebuilt(curve: list[Any], amounts: list[Fraction]) -> list[Any]:
     return [curve[0], *map(str, amounts)]
 
 
-def composition(rule: str, found: list[Any]) -> list[Any]:
+def composition(rule: str, found: list[Any], given: dict[str, Any]) -> list[Any]:
     """Infer what several releases give together."""
+    keys(given)
     if rule == "nodes":
         [[_, subject, curve, relation, observer, _], [_, query, _, most, _, units]] = premises(
             found, "Private", "Covered"
@@ -696,6 +849,8 @@ def composition(rule: str, found: list[Any]) -> list[Any]:
         else:
             total = rebuilt(curve, [most * amount for amount in amounts_of(curve)])
         return ["Private", subject, total, relation, observer, units]
+    if rule == "partition":
+        return partition(found)
     measure, relation, observer = alike(found)
     columns = list(zip(*(amounts_of(fact[2]) for fact in found), strict=True))
     if rule == "compose":
@@ -712,7 +867,64 @@ def composition(rule: str, found: list[Any]) -> list[Any]:
     return ["Private", subject, rebuilt(found[0][2], amounts), relation, observer, hull(found)]
 
 
-def group(found: list[Any], given: dict[str, Any]) -> list[Any]:
+def partition(found: list[Any]) -> list[Any]:
+    """Infer what releasing the cells of a partition by value gives."""
+    [[_, query], *cells] = premises(found, "Split", *["Private"] * (len(found) - 1))
+    entering = [fact for fact in cells if fact[3] == "add-remove"]
+    inside = [fact for fact in cells if fact[3] == "replace-one"]
+    ensure(cells == inside + entering, "replace-one statements come first, then add-remove ones")
+    measure, _, observer = alike(entering)
+    ensure(observer == "central" and measure != "bounded-range", "needed central statements that add up")
+    columns = list(zip(*(amounts_of(fact[2]) for fact in entering), strict=True))
+    worst = [max(column) for column in columns]
+    if inside:
+        ensure(alike(inside)[::2] == (measure, "central"), "the two relations differ in measure or observer")
+        alike([[*fact[:3], "any", *fact[4:]] for fact in cells])
+        ensure([f[1] for f in inside] == [f[1] for f in entering], "a cell is missing for one relation")
+        # leave one cell and enter another, or stay in one
+        changed = [sum(sorted(column, reverse=True)[:2], Fraction(0)) for column in columns]
+        stayed = zip(*(amounts_of(fact[2]) for fact in inside), strict=True)
+        worst = [max(a, *b) for a, b in zip(changed, stayed, strict=True)]
+    relation = "replace-one" if inside else "add-remove"
+    return ["Private", query, rebuilt(entering[0][2], worst), relation, "central", None]
+
+
+def refuted(rule: str, found: list[Any], given: dict[str, Any]) -> list[Any]:
+    """Infer how well two neighbours are told apart, or that a point does not hold."""
+    if rule == "apart":
+        keys(given, "law", "scale")
+        [[_, query, law, numbers, *rest], [_, covered, _, most, _, _]] = premises(found, "Apart", "Covered")
+        ensure(query == covered, f"the covers are of {covered!r}, not of {query!r}")
+        scale, size = positive(given["scale"], "scale"), number(numbers[0])
+        if given["law"] == "laplace":
+            ensure(law == "number" and most == 1, "Laplace noise is told apart on one release of a number")
+            return ["Apart", query, "laplace", [str(size / scale)], *rest]
+        square = {"number": size * size, "vector": size, "symmetric": size / 2}.get(law)
+        if given["law"] != "gaussian" or square is None:
+            raise Rejected(f"no law of noise {given['law']!r} on {law!r}")
+        return ["Apart", query, "gaussian", [str(most * square / scale)], *rest]
+    keys(given, "epsilon", "delta")
+    [[_, query, law, numbers, relation, observer]] = premises(found, "Apart")
+    epsilon, delta = number(given["epsilon"]), number(given["delta"])
+    ensure(epsilon >= 0 and 0 <= delta <= 1, "epsilon must be at least 0 and delta in [0, 1]")
+    values = list(map(number, numbers))
+
+    def short(i: Interval) -> Pair:
+        """Enclose −δ(ε)."""
+        if law == "event":
+            return i.sub(i.mul(i.exp(i.of(epsilon)), i.of(values[1])), i.of(values[0]))
+        if law == "laplace":
+            return i.sub(i.exp(i.of(min(epsilon - values[0], Fraction(0)) / 2)), i.of(1))
+        return i.neg(gdp_delta(values[0], epsilon)(i)) if values[0] else ZERO
+
+    ensure(law in ("event", "laplace", "gaussian"), f"{law!r} is not a pair of laws")
+    # −δ(ε) ≤ −δ is decided strictly: equality is not a refutation
+    least = delta + Fraction(1, 10**400)
+    ensure(at_most(short, -least), f"δ({float(epsilon):.9g}) is not shown to exceed {float(delta):.6g}")
+    return ["Refuted", query, str(epsilon), str(delta), relation, observer]
+
+
+def group(rule: str, found: list[Any], given: dict[str, Any]) -> list[Any]:
     """Infer what protects several units at once."""
     keys(given, "size", optional=("delta",))
     [[_, subject, curve, relation, *rest]] = premises(found, "Private")
@@ -734,13 +946,16 @@ def group(found: list[Any], given: dict[str, Any]) -> list[Any]:
         ensure(at_most(grown, delta), "delta does not cover the group")
         curve = ["approximate", str(size * epsilon), str(delta)]
     else:
-        factor = {"pure": size, "gdp": size**2, "zcdp": size**2}.get(curve[0])
-        ensure(factor is not None, f"no group rule for {curve[0]}")
-        curve = rebuilt(curve, [Fraction(factor or 1) * amount for amount in amounts_of(curve)])
+        factors = {"pure": [size], "gdp": [size**2], "zcdp": [size**2], "near-gdp": [size**2, size]}.get(
+            curve[0]
+        )
+        if factors is None:
+            raise Rejected(f"no group rule for {curve[0]}")
+        curve = rebuilt(curve, [k * amount for k, amount in zip(factors, amounts_of(curve), strict=True)])
     return ["Private", subject, curve, f"{relation}, groups of {size}", *rest]
 
 
-def despite(found: list[Any], given: dict[str, Any]) -> list[Any]:
+def despite(rule: str, found: list[Any], given: dict[str, Any]) -> list[Any]:
     """Infer what is left of a point after a rare departure."""
     keys(given, "delta")
     [[_, subject, curve, *rest], [_, query, kind, probability]] = premises(found, "Private", "Rare")
@@ -757,10 +972,19 @@ def despite(found: list[Any], given: dict[str, Any]) -> list[Any]:
     return ["Private", subject, ["approximate", curve[1], str(delta)], *rest]
 
 
-def observer_of(rule: str, found: list[Any]) -> list[Any]:
+def replaced(rule: str, found: list[Any], given: dict[str, Any]) -> list[Any]:
+    """Infer replace-one from groups of two under add-remove."""
+    keys(given)
+    [[_, subject, curve, relation, *rest]] = premises(found, "Private")
+    ensure(relation == "add-remove, groups of 2", f"needed add-remove for groups of 2, found {relation}")
+    return ["Private", subject, curve, "replace-one", *rest]
+
+
+def observer_of(rule: str, found: list[Any], given: dict[str, Any]) -> list[Any]:
     """Infer who sees what after post-processing, the billboard rule, or local messages."""
+    keys(given)
     if rule == "local":
-        whole = composition("nodes", found)
+        whole = composition("nodes", found, {})
         ensure(found[1][4] == 1, "a message reads one unit only")
         ensure(whole[3] == "replace-one", "a message has one record, which is replaced")
         return [*whole[:4], "local", whole[5]]
@@ -833,8 +1057,12 @@ def implies(curve: list[Any], epsilon: Fraction, delta: Fraction, given: dict[st
             return epsilon >= number(bound) or at_most(pure_delta(number(bound), epsilon), delta)
         case ["approximate", bound, spent]:
             return number(bound) <= epsilon and number(spent) <= delta
+        case ["bounded-range", eta]:
+            return epsilon >= number(eta) or at_most(range_delta(number(eta), epsilon), delta)
         case ["gdp", square]:
             return number(square) == 0 or at_most(gdp_delta(number(square), epsilon), delta)
+        case ["near-gdp", square, distance]:
+            return at_most(near_delta(number(square), number(distance), epsilon), delta)
         case ["zcdp" | "renyi", *_]:
             if divergence is None or not needs_order:
                 return True
@@ -858,41 +1086,30 @@ def divergence_of(curve: list[Any], given: dict[str, Any]) -> Fraction | None:
     return None
 
 
-NOISE = (
-    *("laplace", "gaussian", "symmetric_gaussian", "discrete_gaussian", "lattice_gaussian"),
-    *("exponential", "permute_and_flip", "joint_gaussian"),
-)
+ASSUMED = {
+    **dict.fromkeys(("assume_points", "assume_clipped", "assume_ball", "assume_rank_one"), contribution),
+    **{"assume_cell": contribution, "assume_neighbours": neighbours, "assume_event": neighbours},
+}
+INFERRED = {
+    **dict.fromkeys(("linear", "differences"), sensitivity),
+    **dict.fromkeys(("centred", "factorised"), transformed),
+    **dict.fromkeys(NOISE, noise),
+    **dict.fromkeys(("compose", "nodes", "parallel", "mixture", "partition"), composition),
+    **{"group": group, "despite": despite, "replace_one": replaced},
+    **dict.fromkeys(("post_process", "billboard", "local", "local_view"), observer_of),
+    **dict.fromkeys(("to_pure", "to_renyi", "to_zcdp", "to_gdp", "to_approximate"), conversion),
+    **dict.fromkeys(("apart", "refute"), refuted),
+}
 
 
-def infer(rule: str, found: list[Any], given: dict[str, Any]) -> list[Any]:  # noqa: PLR0911
+def infer(rule: str, found: list[Any], given: dict[str, Any]) -> list[Any]:
     """Return what `rule` gives from these premises and this witness, or reject."""
     if rule.startswith("assume_"):
         premises(found)
-        return hypothesis(rule, given)
-    if rule in ("linear", "differences"):
-        return sensitivity(rule, found, given)
-    if rule in ("centred", "sqrt_toeplitz"):
-        return transformed(rule, found, given)
-    if rule in NOISE:
-        return noise(rule, found, given)
-    if rule == "group":
-        return group(found, given)
-    if rule == "despite":
-        return despite(found, given)
-    if rule == "replace_one":
-        keys(given)
-        [[_, subject, curve, relation, *rest]] = premises(found, "Private")
-        ensure(relation == "add-remove, groups of 2", f"needed add-remove for groups of 2, found {relation}")
-        return ["Private", subject, curve, "replace-one", *rest]
-    if rule in ("compose", "nodes", "parallel", "mixture"):
-        keys(given)
-        return composition(rule, found)
-    if rule in ("post_process", "billboard", "local", "local_view"):
-        keys(given)
-        return observer_of(rule, found)
-    if rule in ("to_pure", "to_renyi", "to_zcdp", "to_gdp", "to_approximate"):
-        return conversion(rule, found, given)
-    raise Rejected(f"unknown rule {_brief(rule)}")
+        return ASSUMED.get(rule, hypothesis)(rule, given)
+    if rule not in INFERRED:
+        raise Rejected(f"unknown rule {_brief(rule)}")
+    return INFERRED[rule](rule, found, given)
 
 
 # ------------------------------------------------------------------ derivations

@@ -11,10 +11,31 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
-from dpaccount.curves import Approximate, BoundedRange, Curve, Gdp, Lattice, Pure, Renyi, Zcdp
 from dpaccount.errors import RuleError
 from dpaccount.exact import canonical
-from dpaccount.kernel import Contribution, Covered, Judgement, Private, Rare, Shifts, Stable, Theorem, View
+from dpaccount.kernel import (
+    Apart,
+    Approximate,
+    BoundedRange,
+    Contribution,
+    Covered,
+    Curve,
+    Gdp,
+    Judgement,
+    Lattice,
+    NearGdp,
+    Private,
+    Pure,
+    Rare,
+    Refuted,
+    Renyi,
+    Shifts,
+    Split,
+    Stable,
+    Theorem,
+    View,
+    Zcdp,
+)
 
 
 @dataclass(frozen=True)
@@ -34,7 +55,7 @@ class Leaf:
 
     key: str
     rule: str
-    parameters: dict[str, str]
+    parameters: dict[str, Any]
     draws: int
 
 
@@ -79,13 +100,16 @@ def hypotheses(theorem: Theorem) -> list[Hypothesis]:
 
 
 def leaves(theorem: Theorem) -> list[Leaf]:
-    """Return the noise that `theorem` pays for; a leaf under `nodes` is drawn once for every cover."""
+    """Return the noise that `theorem` pays for.
+
+    A leaf under `nodes` is drawn once for every cover, one on a factorised stream once for every round.
+    """
     found: list[Leaf] = []
 
     def visit(part: Theorem, draws: int) -> None:
         if "key" in part.witness:
             parameters = {name: value for name, value in part.witness.items() if name != "key"}
-            found.append(Leaf(part.witness["key"], part.rule, parameters, draws))
+            found.append(Leaf(part.witness["key"], part.rule, parameters, draws * rows(part)))
             return
         for premise in part.premises:
             if isinstance(premise.conclusion, Covered):
@@ -97,25 +121,37 @@ def leaves(theorem: Theorem) -> list[Leaf]:
     return found
 
 
+def rows(leaf: Theorem) -> int:
+    """Return how many releases share the bound of a leaf: the rounds of a factorised stream, or 1."""
+    factors = [part.witness["rounds"] for part in walk(leaf) if part.rule == "factorised"]
+    return max(factors, default=1)
+
+
 def digest_of(theorem: Theorem) -> str:
     """Return the digest of the last step, which fixes the whole derivation."""
     return str(write(theorem)[-1]["digest"])
 
 
-def as_json(fact: Judgement) -> list[Any]:
+def as_json(fact: Judgement) -> list[Any]:  # noqa: PLR0911
     """Return a judgement as the list that a step's ``gives`` holds; exact numbers are strings."""
     match fact:
-        case Contribution(query, kind, low, high, points, relation):
+        case Contribution(query, kind, low, high, points, relation, source):
             listed = [list(point) for point in points]
-            return ["Contribution", query, kind, str(low), str(high), listed, relation]
+            return ["Contribution", query, kind, str(low), str(high), listed, relation, source]
         case Covered(query, releases, most, widest, units):
             return ["Covered", query, releases, most, widest, list(units)]
         case Stable(query, norm, bound, relation):
             return ["Stable", query, norm, str(bound), relation]
         case Shifts(query, shifts, relation):
             return ["Shifts", query, [list(shift) for shift in shifts], relation]
+        case Apart(query, law, numbers, relation, observer):
+            return ["Apart", query, law, [str(value) for value in numbers], relation, observer]
+        case Refuted(subject, epsilon, delta, relation, observer):
+            return ["Refuted", subject, str(epsilon), str(delta), relation, observer]
         case View(query, audience):
             return ["View", query, audience]
+        case Split(query):
+            return ["Split", query]
         case Rare(query, kind, probability):
             return ["Rare", query, kind, str(probability)]
         case Private(subject, curve, relation, observer, span):
@@ -140,6 +176,8 @@ def curve_json(curve: Curve) -> list[Any]:
             return ["zcdp", str(rho)]
         case Gdp(mu_squared):
             return ["gdp", str(mu_squared)]
+        case NearGdp(mu_squared, distance):
+            return ["near-gdp", str(mu_squared), str(distance)]
         case Lattice(variance, shifts, count):
             return ["lattice", str(variance), [list(shift) for shift in shifts], count]
         case BoundedRange(eta):

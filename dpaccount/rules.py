@@ -1,167 +1,355 @@
-"""The inference rules about privacy: noise, composition, observers, conversion.
+"""The rules that make privacy statements: sensitivity, one draw of noise, composition.
 
-With `kernel` (theorems, hypotheses, sensitivity) and `curves` (certified numbers) this is the whole
-trusted base.  Numbers R1, R2, … refer to the table of rules in docs/kernel.md.
+With `kernel` and `curves` this is the whole trusted base; long proofs are in docs/kernel.md.
 """
 
+import math
 from collections.abc import Sequence
 from dataclasses import replace
 from fractions import Fraction
-from itertools import pairwise
+from itertools import pairwise, product
+from typing import Any
 
 from flint import arb
 
-from dpaccount.curves import (
-    Approximate,
-    BoundedRange,
-    Curve,
-    Gdp,
-    Lattice,
-    Pure,
-    Renyi,
-    Zcdp,
-    at_most,
-    ball,
-    delta_ball,
-    normal_cdf,
-    renyi_log_delta,
-)
+from dpaccount.curves import at_most, ball
 from dpaccount.errors import RuleError
 from dpaccount.kernel import (
     ADD_REMOVE,
     CENTRAL,
-    JOINT,
     LOCAL,
+    RELATIONS,
     REPLACE_ONE,
+    Approximate,
+    BoundedRange,
     Contribution,
     Cover,
     Covered,
+    Curve,
+    Gdp,
+    Lattice,
+    NearGdp,
     Private,
-    Rare,
+    Pure,
+    Renyi,
+    Shift,
     Shifts,
+    Split,
+    Stable,
     Theorem,
-    View,
+    Zcdp,
     conclusion_of,
     need,
     number,
     positive,
+    private,
     proved,
     stable,
+    whole,
 )
 
+# ------------------------------------------------------------------ sensitivity
 
-def _private(theorem: Theorem, rule: str) -> Private:
+
+def linear(contribution: Theorem, bound_squared: Fraction | None = None) -> Theorem:
+    """Bound the movement of a sum of per-unit contributions: two (replace-one) or one (add-remove) (R2).
+
+    An interval gives its ℓ1 bound (width, or largest magnitude); a ball gives 4r² or r².  Rank one: D² =
+    2(1+B²)² for B ≤ 1, then 8B² without corner, a verified `bound_squared` with it (docs/kernel.md).
+    """
+    rule = "linear"
+    fact = _contribution(contribution, rule)
+    swap, high = fact.relation == REPLACE_ONE, fact.high
+    norm, bound = "frobenius-squared", 2 * (1 + high**2) ** 2
+    witness: dict[str, str] = {}
+    match fact.kind:
+        case "interval":
+            norm, bound = "l1", high - fact.low if swap else max(abs(fact.low), abs(high))
+        case "ball":
+            norm, bound = "l2-squared", 4 * high if swap else high
+        case "points":
+            norm, bound = "l2-squared", Fraction(max(sum(v * v for v in s) for s in _moves(fact)))
+        case "rank-one" if high >= 1:
+            bound = 8 * high**2
+        case "outer" if high > 1:
+            bound = number(bound_squared or 0, rule, "bound_squared")
+            need(_bounds_outer(high, bound), rule, f"{float(bound):.9g} is not shown to be a bound")
+            witness["bound_squared"] = str(bound)
+        case "rank-one" | "outer":
+            pass
+        case _:
+            raise RuleError(f"{rule}: no bound is known for contributions of kind {fact.kind!r}")
+    return proved(rule, Stable(fact.query, norm, bound, fact.relation), (contribution,), **witness)
+
+
+def _contribution(theorem: Theorem, rule: str, *kinds: str) -> Contribution:
     fact = conclusion_of(theorem, rule)
-    if not isinstance(fact, Private):
-        raise RuleError(f"{rule}: needed a privacy statement, found {type(fact).__name__}")
+    if not isinstance(fact, Contribution) or (kinds and fact.kind not in kinds):
+        raise RuleError(f"{rule}: needed a contribution {' or '.join(kinds)}, found {fact}")
     return fact
 
 
-# ------------------------------------------------------------------ leaves: one draw of noise
+def _bounds_outer(b: Fraction, bound: Fraction) -> bool:
+    """Decide h(t) = (1+B²)²+(1+t²)²−2(Bt−1)² ≤ bound on [1/B, B], B > 1, by the mean value on pieces.
+
+    h′ = 4p, p(t) = t³+(1−B²)t+B, and |p′| ≤ 4B²+1.  What takes too many pieces is refused.
+    """
+    pieces, budget = [(1 / b, b)], 4000
+    while pieces and budget:
+        low, high = pieces.pop()
+        middle, half = (low + high) / 2, (high - low) / 2
+        room = bound - (1 + b * b) ** 2 - (1 + middle**2) ** 2 + 2 * (b * middle - 1) ** 2
+        if room < 0:
+            return False
+        if room < 4 * half * (abs(middle**3 + (1 - b * b) * middle + b) + (4 * b * b + 1) * half):
+            pieces += [(low, middle), (middle, high)]
+        budget -= 1
+    return not pieces
 
 
-def _sampler(grid: Fraction | None, rule: str) -> dict[str, str]:
-    # The values of the query lie on the grid by hypothesis; the receipt draws noise on the same grid.
-    return {} if grid is None else {"grid": str(positive(grid, rule, "grid"))}
+def differences(contribution: Theorem) -> Theorem:
+    """List every way in which a sum of integer contributions can move, up to order and signs (R2)."""
+    rule = "differences"
+    fact = _contribution(contribution, rule, "points")
+    return proved(rule, Shifts(fact.query, _moves(fact), fact.relation), (contribution,))
+
+
+def _moves(fact: Contribution) -> tuple[Shift, ...]:
+    zero = (0,) * len(fact.points[0])
+    pairs = product(fact.points, fact.points if fact.relation == REPLACE_ONE else (zero,))
+    moves = {tuple(sorted((abs(x - y) for x, y in zip(a, b, strict=True)), reverse=True)) for a, b in pairs}
+    return tuple(sorted(tuple(v for v in move if v) for move in moves))
+
+
+def centred(query: Theorem, rows: int) -> Theorem:
+    """Subtract the mean of `rows` rows, a public number: a replaced row moves the whole by √(1 − 1/n) (R2).
+
+    The rows stand in one vector; row i moves by v − v/n and every other row by −v/n.
+    """
+    rule = "centred"
+    fact = stable(query, rule, "l2-squared")
+    need(fact.relation == REPLACE_ONE, rule, f"the number of rows must stay, found {fact.relation}")
+    out = replace(fact, bound=fact.bound * (1 - Fraction(1, whole(rows, rule, "rows"))))
+    return proved(rule, out, (query,), rows=rows)
+
+
+def factorised(
+    query: Theorem,
+    rounds: int,
+    matrix: Sequence[Sequence[int]],
+    bits: int = 0,
+    participations: int = 1,
+    separation: int = 1,
+) -> Theorem:
+    """Apply a public lower-triangular matrix C of integers over 2^bits to a stream (R11).
+
+    `matrix` holds C's rows up to the diagonal, or one row: the coefficients of a Toeplitz C.  Rows are
+    released in order with independent noise, so queries may be adaptive (Denisov et al. 2022).  A unit
+    enters one round: the whole moves by at most the longest column; or up to k rounds at least b apart, as
+    the relation then says: ‖Σ C e_i u_i‖² ≤ Σ_ij |⟨C_i, C_j⟩|, at most k² longest columns; Toeplitz:
+    k g₀ + 2Σ_{m<k}(k−m) g_m, g_m = max_{d ≥ mb} Σ_i |c_i c_{i+d}|.
+    """
+    rule = "factorised"
+    fact, rows = stable(query, rule, "l2-squared"), [list(row) for row in matrix]
+    apart, scale = whole(separation, rule, "separation"), 4 ** whole(bits, rule, "bits", 0)
+    times = min(whole(participations, rule, "participations"), -(-whole(rounds, rule, "rounds") // apart))
+    need(all(type(c) is int for row in rows for c in row), rule, "coefficients must be integers")
+    if len(rows) == 1:
+        c = [abs(v) for v in rows[0][:rounds]]
+        need(len(c) >= 1 and (times == 1 or len(c) <= 2048), rule, "needed 1 to 2048 coefficients")
+        lags = range(len(c) if times > 1 else 1)
+        gram = [sum(x * y for x, y in zip(c, c[d:], strict=False)) for d in lags]
+        far = [max(gram[m * apart :], default=0) for m in range(min(times, len(c)))]
+        square = 2 * sum((times - m) * g for m, g in enumerate(far)) - times * far[0]
+    else:
+        shape = len(rows) == rounds and all(len(row) == i + 1 for i, row in enumerate(rows))
+        need(shape, rule, f"row i of a matrix for {rounds} rounds holds i + 1 integers, up to its diagonal")
+        square = times**2 * max(sum(row[j] ** 2 for row in rows[j:]) for j in range(rounds))
+    relation = fact.relation if times == 1 else f"{fact.relation}, {times} rounds"
+    out = replace(fact, bound=fact.bound * Fraction(square, scale), relation=relation)
+    spread = {"participations": participations, "separation": separation} if participations > 1 else {}
+    return proved(rule, out, (query,), rounds=rounds, matrix=rows, bits=bits, **spread)
+
+
+# ------------------------------------------------------------------ one draw of noise
+#
+# `key` names the draw, for receipts.  Values lie on the `grid`, where noise is drawn; None: continuous.
+
+
+def _drawn(rule: str, query: Theorem, curve: Curve, key: str, **witness: Any) -> Theorem:
+    fact = conclusion_of(query, rule)
+    if not isinstance(fact, Stable | Shifts | Contribution):
+        raise RuleError(f"{rule}: needed a query, found {fact}")
+    out = Private(fact.query, curve, fact.relation, CENTRAL)
+    if witness.get("grid") is not None:
+        positive(witness["grid"], rule, "grid")
+    written = {n: v if isinstance(v, int | list) else str(v) for n, v in witness.items() if v is not None}
+    return proved(rule, out, (query,), **written, key=key)
 
 
 def laplace(query: Theorem, scale: Fraction, grid: Fraction | None, key: str) -> Theorem:
     """Laplace noise of `scale` on an ℓ1-stable query is (bound/scale)-DP (Dwork et al. 2006) (R5).
 
-    On a `grid` of values γℤ the noise is γ times the discrete Laplace of scale/γ (Ghosh, Roughgarden
-    & Sundararajan 2012), whose ratios obey the same bound; None means the continuous law.
+    On a grid it is discrete, with the same ratios (Ghosh, Roughgarden & Sundararajan 2012).
     """
     rule = "laplace"
     fact, scale = stable(query, rule, "l1"), positive(scale, rule, "scale")
-    noise = _sampler(grid, rule)
-    out = Private(fact.query, Pure(fact.bound / scale), fact.relation, CENTRAL)
-    return proved(rule, out, (query,), scale=str(scale), **noise, key=key)
+    return _drawn(rule, query, Pure(fact.bound / scale), key, scale=scale, grid=grid)
+
+
+def k_norm(query: Theorem, rate: Fraction, bound: Fraction, grid: Fraction, key: str) -> Theorem:
+    """Noise v with mass ∝ exp(−rate·‖v‖₂) on a grid γℤᵈ is (rate·bound)-DP, bound² ≥ the ℓ2 bound (R5).
+
+    Log ratios are at most rate·‖shift‖₂, and the sum of weights does not change (Hardt & Talwar 2010).
+    """
+    rule = "k_norm"
+    fact, rate = stable(query, rule, "l2-squared"), positive(rate, rule, "rate")
+    bound = number(bound, rule, "bound")
+    need(bound >= 0 and bound**2 >= fact.bound, rule, f"{bound}² is below the squared bound {fact.bound}")
+    return _drawn(rule, query, Pure(rate * bound), key, rate=rate, bound=bound, grid=grid)
 
 
 def gaussian(query: Theorem, variance: Fraction, key: str) -> Theorem:
     """Gaussian noise N(0, variance) is μ-GDP, μ² = bound²/variance (Dong, Roth & Su 2022) (R3)."""
     rule = "gaussian"
     fact, variance = stable(query, rule, "l2-squared"), positive(variance, rule, "variance")
-    out = Private(fact.query, Gdp(fact.bound / variance), fact.relation, CENTRAL)
-    return proved(rule, out, (query,), variance=str(variance), key=key)
+    return _drawn(rule, query, Gdp(fact.bound / variance), key, variance=variance)
 
 
 def symmetric_gaussian(query: Theorem, variance: Fraction, grid: Fraction | None, key: str) -> Theorem:
     """Symmetric Gaussian noise: `variance` off the diagonal, at least twice that on it (GOE) (R4).
 
-    The Mahalanobis length of a symmetric shift A is ‖A‖_F²/(2·variance).  Continuous noise (no
-    `grid`) is GDP with that μ².  Independent discrete Gaussians on a grid γℤ are zCDP with half of
-    it: the divergence of each is at most the continuous one's (Canonne, Kamath & Steinke 2020).
+    A symmetric shift A has Mahalanobis length ‖A‖_F²/(2·variance), the μ² of continuous noise; discrete
+    Gaussians on a grid γℤ are zCDP with half of it (Canonne, Kamath & Steinke 2020).
     """
     rule = "symmetric_gaussian"
     fact, variance = stable(query, rule, "frobenius-squared"), positive(variance, rule, "variance")
-    noise = _sampler(grid, rule)
     square = fact.bound / (2 * variance)
-    curve: Curve = Gdp(square) if grid is None else Zcdp(square / 2)
-    out = Private(fact.query, curve, fact.relation, CENTRAL)
-    return proved(rule, out, (query,), variance=str(variance), **noise, key=key)
+    curve = Gdp(square) if grid is None else Zcdp(square / 2)
+    return _drawn(rule, query, curve, key, variance=variance, grid=grid)
 
 
 def joint_gaussian(person: Theorem, matrix: Fraction, vector: Fraction, key: str) -> Theorem:
     """Independent noise on φφᵀ (variance `matrix`, upper triangle) and on φy (variance `vector`): GDP (R4).
 
-    A shift A of the matrix has Mahalanobis length (‖A‖_F² + ‖diag A‖²)/(2X) ≤ ‖A‖_F²/X, so with norms
-    a, b ≤ 1 and cosine c, μ² ≤ (a⁴+b⁴−2a²b²c²)/X + B²(a²+b²+2abc)/U: the supremum of the sum.  It is
-    concave in c; its free maximum grows with a and b: 2/X + 2B²/U + B⁴X/(2U²), at c = B²X/(2U) if that
-    is at most 1.  Otherwise c = 1: (a²−b²)²/X + B²(a+b)²/U, largest at a = b = 1, since B²X > 2U.
+    μ² is the supremum of the sum (docs/kernel.md): 2/X + 2B²/U + B⁴X/(2U²) if B²X ≤ 2U, else 4B²/U.
     """
     rule = "joint_gaussian"
-    fact = conclusion_of(person, rule)
-    if not isinstance(fact, Contribution) or fact.kind != "rank-one":
-        raise RuleError(f"{rule}: needed a person's statistics without corner, found {fact}")
+    fact = _contribution(person, rule, "rank-one")
     x, u = positive(matrix, rule, "matrix variance"), positive(vector, rule, "vector variance")
     square = fact.high**2
     free = 2 / x + 2 * square / u + square**2 * x / (2 * u**2)
     curve = Gdp(free if square * x <= 2 * u else 4 * square / u)
-    out = Private(fact.query, curve, fact.relation, CENTRAL)
-    return proved(rule, out, (person,), matrix=str(x), vector=str(u), key=key)
+    return _drawn(rule, person, curve, key, matrix=x, vector=u)
 
 
 def discrete_gaussian(query: Theorem, variance: Fraction, grid: Fraction, key: str) -> Theorem:
     """Discrete Gaussian noise on a grid γℤᵈ is zCDP, ρ = bound²/(2·variance) (Canonne et al. 2020)."""
     rule = "discrete_gaussian"
     fact, variance = stable(query, rule, "l2-squared"), positive(variance, rule, "variance")
-    noise = _sampler(positive(grid, rule, "grid"), rule)
-    out = Private(fact.query, Zcdp(fact.bound / (2 * variance)), fact.relation, CENTRAL)
-    return proved(rule, out, (query,), variance=str(variance), **noise, key=key)
+    curve = Zcdp(fact.bound / (2 * variance))
+    return _drawn(rule, query, curve, key, variance=variance, grid=positive(grid, rule, "grid"))
+
+
+def fine_gaussian(
+    query: Theorem, variance: Fraction, grid: Fraction, coordinates: int, distance: Fraction, key: str
+) -> Theorem:
+    """Discrete Gaussian noise on a fine grid is GDP up to a total variation: it nearly is rounded noise.
+
+    With s = σ/γ ≥ 1 the two laws of a coordinate differ by at most φ(1)/(12s²) + (1+4e^(−3/2))/(48√(2π)s³)
+    + Σ_m e^(−2π²s²m²) < .0201643/s² + .01573/s³ in total variation (docs/kernel.md) (R18).
+    """
+    rule = "fine_gaussian"
+    norm = getattr(conclusion_of(query, rule), "norm", "")
+    fact = stable(query, rule, "frobenius-squared" if norm == "frobenius-squared" else "l2-squared")
+    variance, grid = positive(variance, rule, "variance"), positive(grid, rule, "grid")
+    distance, square = number(distance, rule, "distance"), variance / grid**2
+    need(square >= 1, rule, f"the grid {grid} is coarser than the noise")
+    low = Fraction(math.isqrt(math.floor(square * 10**18)), 10**9)  # at most s
+    each = (Fraction(201643, 10**7) + Fraction(1573, 10**5) / low) / square
+    need(distance >= whole(coordinates, rule, "coordinates") * each, rule, f"{float(distance)} is too small")
+    curve = NearGdp(fact.bound / variance / (1 if fact.norm == "l2-squared" else 2), distance)
+    given = {"variance": variance, "coordinates": coordinates, "distance": distance}
+    return _drawn(rule, query, curve, key, **given, grid=grid)
 
 
 def lattice_gaussian(shifts: Theorem, variance: Fraction, key: str) -> Theorem:
-    """Discrete Gaussian noise on integer vectors with a known set of shifts: the exact curve.
-
-    For each neighbouring pair and transcript the two output laws are the noise and the noise moved
-    by one of the shifts; δ(ε) is the largest over them (`curves.lattice_delta`).
-    """
+    """Discrete Gaussian noise on integers moved by one of known shifts: the exact curve, of the worst."""
     rule = "lattice_gaussian"
     fact, variance = conclusion_of(shifts, rule), positive(variance, rule, "variance")
     if not isinstance(fact, Shifts):
-        raise RuleError(f"{rule}: needed a set of shifts, found {type(fact).__name__}")
-    out = Private(fact.query, Lattice(variance, fact.shifts, 1), fact.relation, CENTRAL)
-    return proved(rule, out, (shifts,), variance=str(variance), key=key)
+        raise RuleError(f"{rule}: needed a set of shifts, found {fact}")
+    return _drawn(rule, shifts, Lattice(variance, fact.shifts, 1), key, variance=variance)
 
 
 def exponential(scores: Theorem, rate: Fraction, key: str) -> Theorem:
     """Draw o with weight ∝ exp(rate·score(o)): bounded range rate·width (Durfee & Rogers 2019) (R6)."""
     rule = "exponential"
     fact, rate = stable(scores, rule, "range"), positive(rate, rule, "rate")
-    out = Private(fact.query, BoundedRange(rate * fact.bound), fact.relation, CENTRAL)
-    return proved(rule, out, (scores,), rate=str(rate), key=key)
+    return _drawn(rule, scores, BoundedRange(rate * fact.bound), key, rate=rate)
 
 
 def permute_and_flip(scores: Theorem, rate: Fraction, key: str) -> Theorem:
-    """Take the largest score after adding exponential noise of this rate: pure, not bounded range (R6).
-
-    McKenna & Sheldon 2020; Ding et al. 2021.
-    """
+    """Take the largest score plus exponential noise: pure (McKenna & Sheldon 2020; Ding et al. 2021) (R6)."""
     rule = "permute_and_flip"
     fact, rate = stable(scores, rule, "range"), positive(rate, rule, "rate")
-    out = Private(fact.query, Pure(rate * fact.bound), fact.relation, CENTRAL)
-    return proved(rule, out, (scores,), rate=str(rate), key=key)
+    return _drawn(rule, scores, Pure(rate * fact.bound), key, rate=rate)
+
+
+def finite(answer: Theorem, table: Sequence[Sequence[Fraction]], epsilon: Fraction, key: str) -> Theorem:
+    """Answer the symbol i, one of 0 … k−1, by an outcome drawn from row i of a public table: pure.
+
+    e^ε is at least every ratio within a column (Warner 1965; Kairouz, Oh & Viswanath 2016).
+    """
+    rule = "finite"
+    fact = _contribution(answer, rule, "points")
+    rows = [[number(p, rule, "a probability") for p in row] for row in table]
+    symbols = fact.points == tuple((i,) for i in range(len(rows))) and fact.relation == REPLACE_ONE
+    need(symbols, rule, f"a row for each symbol 0 … k−1, which is replaced; found {fact}")
+    fair = all(len(row) == len(rows[0]) and min(row) >= 0 and sum(row) == 1 for row in rows)
+    need(fair, rule, "every row holds as many probabilities, and they add up to 1")
+    columns = [column for column in zip(*rows, strict=True) if any(column)]
+    need(all(map(all, columns)), rule, "an outcome of some symbols must be possible for all")
+    ratio = max((max(column) / min(column) for column in columns), default=Fraction(1))
+    epsilon = number(epsilon, rule, "epsilon")
+    need(at_most(lambda _: ball(ratio) / ball(epsilon).exp(), Fraction(1)), rule, f"e^{epsilon} < {ratio}")
+    written = [[str(p) for p in row] for row in rows]
+    return _drawn(rule, answer, Pure(epsilon), key, table=written, epsilon=epsilon)
+
+
+def sparse_vector(
+    query: Theorem, threshold: Fraction, scale: Fraction, limit: int, grid: Fraction, key: str
+) -> Theorem:
+    """Say which numbers of a stream pass a noisy threshold, up to `limit` times: pure.
+
+    Laplace noise of scale `threshold` on the threshold, once, and of `scale` on each number.  The threshold
+    moves by Δ; a number above makes up for 2Δ, one below for nothing (Lyu, Su & Li 2017, Algorithm 1).
+    """
+    rule = "sparse_vector"
+    fact = stable(query, rule, "each")
+    t, s = positive(threshold, rule, "threshold"), positive(scale, rule, "scale")
+    curve = Pure(fact.bound / t + 2 * whole(limit, rule, "limit") * fact.bound / s)
+    return _drawn(rule, query, curve, key, threshold=t, scale=s, limit=limit, grid=grid)
+
+
+def stable_histogram(cells: Theorem, scale: Fraction, threshold: int, delta: Fraction, key: str) -> Theorem:
+    """Show noisy counts, of cells that are not empty and then reach `threshold`: (1/scale, δ), add-remove.
+
+    X is discrete Laplace.  A record among others costs 1/scale; one alone in its cell shows it with
+    probability P(1 + X ≥ τ) = e^(−(τ−1)/b)/(1 + e^(−1/b)) ≤ δ (Korolova et al. 2009).
+    """
+    rule = "stable_histogram"
+    fact, scale = _contribution(cells, rule, "cell"), positive(scale, rule, "scale")
+    need(fact.relation == ADD_REMOVE, rule, f"a record is added or removed, found {fact.relation}")
+    far, delta = whole(threshold, rule, "threshold", 2) - 1, number(delta, rule, "delta")
+
+    def shown(_: int) -> arb:
+        ratio = (-1 / ball(scale)).exp()
+        return ratio**far / (1 + ratio)
+
+    need(delta <= 1 and at_most(shown, delta), rule, f"δ = {float(delta)} does not cover the threshold")
+    curve = Approximate(1 / scale, delta)
+    return _drawn(rule, cells, curve, key, scale=scale, threshold=threshold, delta=delta)
 
 
 # ------------------------------------------------------------------ composition
@@ -172,38 +360,19 @@ def _alike(facts: Sequence[Private], rule: str) -> None:
     for name in ("relation", "observer"):
         found = sorted({getattr(fact, name) for fact in facts})
         need(len(found) == 1, rule, f"premises must share one {name}, found {', '.join(found)}")
-    found = sorted({type(fact.curve).__name__ for fact in facts})
-    need(len(found) == 1, rule, f"premises must share one measure, found {', '.join(found)}; convert first")
+    kinds = sorted({type(fact.curve).__name__ for fact in facts})
+    need(len(kinds) == 1, rule, f"premises must share one measure, found {', '.join(kinds)}; convert first")
     orders = {tuple(order for order, _ in f.curve.points) for f in facts if isinstance(f.curve, Renyi)}
     need(len(orders) <= 1, rule, "Rényi bounds must be at the same orders")
 
 
 def _hull(facts: Sequence[Private]) -> Cover | None:
     spans = [fact.units for fact in facts if fact.units is not None]
-    whole = len(spans) == len(facts)
-    return (min(first for first, _ in spans), max(last for _, last in spans)) if whole else None
+    every = len(spans) == len(facts)
+    return (min(first for first, _ in spans), max(last for _, last in spans)) if every else None
 
 
-def compose(*parts: Theorem) -> Theorem:
-    """Release all parts on the same units, adaptively: pure ε, (ε, δ), ρ and μ² add (R7).
-
-    Each part is private for every earlier transcript and its bound is fixed in advance.  Dwork et
-    al. 2006 (pure, approximate), Bun & Steinke 2016 (zCDP), Dong, Roth & Su 2022 (GDP).
-    """
-    rule = "compose"
-    facts = [_private(part, rule) for part in parts]
-    _alike(facts, rule)
-    need(not isinstance(facts[0].curve, BoundedRange), rule, "bounded range composes only once converted")
-    columns = zip(*(_amounts(f.curve, rule) for f in facts), strict=True)
-    totals = [sum(column, Fraction(0)) for column in columns]
-    subject = " + ".join(fact.subject for fact in facts)
-    out = Private(
-        subject, _rebuilt(facts[0].curve, totals), facts[0].relation, facts[0].observer, _hull(facts)
-    )
-    return proved(rule, out, parts)
-
-
-def _amounts(curve: Curve, rule: str) -> tuple[Fraction, ...]:
+def amounts(curve: Curve, rule: str) -> tuple[Fraction, ...]:
     """Return the numbers of a curve that grow with its cost and, but for bounded range, add."""
     match curve:
         case Renyi(points):
@@ -214,29 +383,47 @@ def _amounts(curve: Curve, rule: str) -> tuple[Fraction, ...]:
             return tuple(vars(curve).values())
 
 
-def _rebuilt(curve: Curve, amounts: Sequence[Fraction]) -> Curve:
+def rebuilt(curve: Curve, new: Sequence[Fraction]) -> Curve:
+    """Return a curve of the same kind with other numbers."""
     if isinstance(curve, Renyi):
-        return Renyi(tuple((order, new) for (order, _), new in zip(curve.points, amounts, strict=True)))
-    made: Curve = type(curve)(*amounts)  # type: ignore[arg-type]  # never a Lattice: `_amounts` refuses it
+        return Renyi(tuple((order, value) for (order, _), value in zip(curve.points, new, strict=True)))
+    made: Curve = type(curve)(*new)  # type: ignore[arg-type]  # never a Lattice: `amounts` refuses it
     return made
+
+
+def _columns(facts: Sequence[Private], rule: str) -> list[tuple[Fraction, ...]]:
+    return list(zip(*(amounts(fact.curve, rule) for fact in facts), strict=True))
+
+
+def _worst(facts: Sequence[Private], rule: str) -> Curve:
+    return rebuilt(facts[0].curve, [max(column) for column in _columns(facts, rule)])
+
+
+def compose(*parts: Theorem) -> Theorem:
+    """Release all parts on the same units, adaptively: pure ε, (ε, δ), ρ, μ² and distances add (R7).
+
+    Bounds are fixed in advance (Dwork et al. 2006; Bun & Steinke 2016; Dong, Roth & Su 2022).
+    """
+    rule = "compose"
+    facts = [private(part, rule) for part in parts]
+    _alike(facts, rule)
+    need(not isinstance(facts[0].curve, BoundedRange), rule, "bounded range composes only once converted")
+    total = rebuilt(facts[0].curve, [sum(column, Fraction(0)) for column in _columns(facts, rule)])
+    subject = " + ".join(fact.subject for fact in facts)
+    return proved(rule, replace(facts[0], subject=subject, curve=total, units=_hull(facts)), parts)
 
 
 def nodes(leaf: Theorem, covered: Theorem) -> Theorem:
     """Release the query of `leaf` over each of its covers with independent noise (R7, R9, R10).
 
-    Given the transcript up to a unit's contribution, the later law depends on that unit only through
-    its one vector, added in the covers that contain it; all else is equal.  So the cost is that of
-    `most` releases moved by the same vector, and covers that miss the unit are free.
+    Given the transcript, what follows depends on a unit only through its one vector, added in the covers
+    that contain it: the cost is that of `most` releases moved by it, and other covers are free.
     """
     rule = "nodes"
-    fact, spread = _private(leaf, rule), conclusion_of(covered, rule)
+    fact, spread = private(leaf, rule), conclusion_of(covered, rule)
     if not isinstance(spread, Covered):
         raise RuleError(f"{rule}: needed the covers of the releases, found {type(spread).__name__}")
-    need(
-        spread.query == fact.subject,
-        rule,
-        f"the covers are of {spread.query!r}, the leaf is of {fact.subject!r}",
-    )
+    need(spread.query == fact.subject, rule, f"covers of {spread.query!r}, a leaf of {fact.subject!r}")
     need(fact.observer == CENTRAL, rule, f"the leaf must be centrally private, found {fact.observer}")
     curve = fact.curve
     if isinstance(curve, Lattice):
@@ -244,9 +431,8 @@ def nodes(leaf: Theorem, covered: Theorem) -> Theorem:
     else:
         many = spread.most == 1 or not isinstance(curve, BoundedRange)
         need(many, rule, "bounded range composes only once converted")
-        total = _rebuilt(curve, [spread.most * amount for amount in _amounts(curve, rule)])
-    out = Private(fact.subject, total, fact.relation, CENTRAL, spread.units)
-    return proved(rule, out, (leaf, covered))
+        total = rebuilt(curve, [spread.most * amount for amount in amounts(curve, rule)])
+    return proved(rule, replace(fact, curve=total, units=spread.units), (leaf, covered))
 
 
 def parallel(*parts: Theorem) -> Theorem:
@@ -255,256 +441,59 @@ def parallel(*parts: Theorem) -> Theorem:
     The units are disjoint and told apart by public position, never by private value (McSherry 2009).
     """
     rule = "parallel"
-    facts = [_private(part, rule) for part in parts]
+    facts = [private(part, rule) for part in parts]
     _alike(facts, rule)
     spans = sorted(fact.units for fact in facts if fact.units is not None)
     need(len(spans) == len(facts), rule, "every part must say which units it reads")
     for (_, last), (first, _) in pairwise(spans):
         need(last < first, rule, f"units must be disjoint, found one part up to {last} and one from {first}")
-    worst = _worst(facts, rule)
     subject = " | ".join(fact.subject for fact in facts)
-    out = Private(subject, worst, facts[0].relation, facts[0].observer, _hull(facts))
+    out = replace(facts[0], subject=subject, curve=_worst(facts, rule), units=_hull(facts))
     return proved(rule, out, parts)
 
 
-def _worst(facts: Sequence[Private], rule: str) -> Curve:
-    columns = zip(*(_amounts(fact.curve, rule) for fact in facts), strict=True)
-    return _rebuilt(facts[0].curve, [max(column) for column in columns])
+def partition(split: Theorem, *cells: Theorem) -> Theorem:
+    """Release each cell of a partition by value; under add-remove a record pays for one cell (R9).
+
+    Under replace-one it may move: `cells` are then the replace-one statements about all cells followed by
+    their add-remove ones, and it pays for a change in its cell, or for leaving one and entering another.
+    """
+    rule = "partition"
+    facts, kind = [private(cell, rule) for cell in cells], conclusion_of(split, rule)
+    if not isinstance(kind, Split):
+        raise RuleError(f"{rule}: needed a partition by value, found {type(kind).__name__}")
+    swaps = [fact for fact in facts if fact.relation == REPLACE_ONE]
+    steps = [fact for fact in facts if fact.relation == ADD_REMOVE]
+    _alike(steps, rule)
+    need(not isinstance(steps[0].curve, BoundedRange), rule, "bounded range composes only once converted")
+    need(steps[0].observer == CENTRAL, rule, f"cells are released centrally, found {steps[0].observer}")
+    curve = _worst(steps, rule)
+    if swaps:
+        _alike([replace(fact, relation=ADD_REMOVE) for fact in facts], rule)
+        same = [fact.subject for fact in swaps] == [fact.subject for fact in steps]
+        need(same, rule, "every cell must be there for both relations, in one order")
+        moving = [sum(sorted(column)[-2:], Fraction(0)) for column in _columns(steps, rule)]
+        inside = [max(column) for column in _columns(swaps, rule)]
+        curve = rebuilt(curve, [max(pair) for pair in zip(moving, inside, strict=True)])
+    need(len(swaps) + len(steps) == len(facts), rule, f"the relation is one of {', '.join(RELATIONS)}")
+    out = Private(kind.query, curve, REPLACE_ONE if swaps else ADD_REMOVE, CENTRAL)
+    return proved(rule, out, (split, *cells))
 
 
 def mixture(*parts: Theorem) -> Theorem:
-    """Let a public coin choose among parts that run on the same units: the worst of them (R16).
-
-    δ would average at a common ε only; the worst is right for every measure.
-    """
+    """Let a public coin choose among parts that run on the same units: the worst, in any measure (R16)."""
     rule = "mixture"
-    facts = [_private(part, rule) for part in parts]
+    facts = [private(part, rule) for part in parts]
     _alike(facts, rule)
     subject = " or ".join(fact.subject for fact in facts)
-    return proved(
-        rule, replace(facts[0], subject=subject, curve=_worst(facts, rule), units=_hull(facts)), parts
-    )
-
-
-def group(part: Theorem, size: int, delta: Fraction | None = None) -> Theorem:
-    """Protect `size` units at once: kε, k²μ², k²ρ; (kε, δ(e^{kε} − 1)/(e^ε − 1)) with a witness δ (R15).
-
-    The k-step path between the two datasets must stay in the domain.  Dwork & Roth 2014 (pure,
-    approximate), Bun & Steinke 2016 (zCDP), Dong, Roth & Su 2022 (GDP).
-    """
-    rule = "group"
-    fact = _private(part, rule)
-    need(type(size) is int and size >= 2, rule, f"the size must be an integer of at least 2, found {size}")
-    witness: dict[str, object] = {"size": size}
-    match fact.curve:
-        case Pure(epsilon):
-            curve: Curve = Pure(size * epsilon)
-        case Gdp(mu_squared):
-            curve = Gdp(size**2 * mu_squared)
-        case Zcdp(rho):
-            curve = Zcdp(size**2 * rho)
-        case Approximate(epsilon, spent):
-            delta = number(delta if delta is not None else 1, rule, "delta")
-            # δ Σ_{i<k} e^{iε}, which is δ(e^{kε} − 1)/(e^ε − 1) and holds at ε = 0 too
-            enough = at_most(lambda _: ball(spent) * _geometric(ball(epsilon).exp(), size), delta)
-            need(enough, rule, f"delta {float(delta):.6g} is below δ(e^kε − 1)/(e^ε − 1)")
-            curve, witness = Approximate(size * epsilon, delta), {"size": size, "delta": str(delta)}
-        case _:
-            raise RuleError(f"{rule}: no group rule for {type(fact.curve).__name__}; convert it first")
-    return proved(
-        rule, replace(fact, curve=curve, relation=f"{fact.relation}, groups of {size}"), (part,), **witness
-    )
-
-
-def _geometric(ratio: arb, terms: int) -> arb:
-    return sum((ratio**i for i in range(terms)), start=arb(0))
-
-
-def replace_one(part: Theorem) -> Theorem:
-    """Replace a record by removing and adding one: add-remove for groups of 2 covers replace-one (R0)."""
-    rule = "replace_one"
-    fact = _private(part, rule)
-    wanted = f"{ADD_REMOVE}, groups of 2"
-    need(fact.relation == wanted, rule, f"needed the relation {wanted!r}, found {fact.relation!r}")
-    return proved(rule, replace(fact, relation=REPLACE_ONE), (part,))
-
-
-def despite(part: Theorem, rare: Theorem, delta: Fraction) -> Theorem:
-    """Add what a rare departure costs to a point (ε, δ₀) (R18).
-
-    A bad event of probability p: δ ≥ δ₀ + p.  Total variation p on every input: δ ≥ δ₀ + (1 + e^ε)p.
-    """
-    rule = "despite"
-    fact, depart, delta = _private(part, rule), conclusion_of(rare, rule), number(delta, rule, "delta")
-    curve = fact.curve
-    if not isinstance(curve, Approximate) or not isinstance(depart, Rare):
-        raise RuleError(
-            f"{rule}: needed (ε, δ) and a rare departure, found {curve} and {type(depart).__name__}"
-        )
-    need(depart.query == fact.subject, rule, f"the departure is of {depart.query!r}, not of {fact.subject!r}")
-    need(delta <= 1, rule, f"delta must be at most 1, found {delta}")
-    if depart.kind == "event":
-        enough = curve.delta + depart.probability <= delta
-    else:
-        enough = at_most(
-            lambda _: ball(curve.delta) + ball(depart.probability) * (1 + ball(curve.epsilon).exp()), delta
-        )
-    need(enough, rule, f"delta {float(delta):.6g} does not cover the departure")
-    return proved(rule, replace(fact, curve=replace(curve, delta=delta)), (part, rare), delta=str(delta))
-
-
-# ------------------------------------------------------------------ observers and post-processing
-
-
-def _observed(part: Theorem, view: Theorem, audience: str, observer: str, rule: str) -> Theorem:
-    fact, seen = _private(part, rule), conclusion_of(view, rule)
-    if not isinstance(seen, View) or seen.audience != audience:
-        raise RuleError(f"{rule}: needed what the subject shows to {audience}, found {seen}")
-    need(fact.observer == CENTRAL, rule, f"the releases must be centrally private, found {fact.observer}")
-    return proved(rule, replace(fact, subject=seen.query, observer=observer), (part, view))
-
-
-def post_process(part: Theorem, view: Theorem) -> Theorem:
-    """Show everyone functions of the releases, public values and fresh coins (R12)."""
-    return _observed(part, view, "everyone", CENTRAL, "post_process")
-
-
-def billboard(part: Theorem, view: Theorem) -> Theorem:
-    """Show each person a function of their own data and the private releases: joint DP (R13).
-
-    For unit t the view of all others is a post-processing of the releases: their outputs read their
-    own data, the releases, and coins apart from the noise (Hsu et al. 2014, billboard lemma).
-    """
-    return _observed(part, view, "others", JOINT, "billboard")
+    out = replace(facts[0], subject=subject, curve=_worst(facts, rule), units=_hull(facts))
+    return proved(rule, out, parts)
 
 
 def local(message: Theorem, covered: Theorem) -> Theorem:
-    """Each person randomises their own messages, given what is public: local DP (R14).
-
-    Every release reads one unit only, so it is that person's message; the messages of one person
-    compose as in `nodes`.
-    """
+    """Each person randomises messages that read one unit, given what is public: local DP (R14)."""
     rule = "local"
-    fact, spread = _private(nodes(message, covered), rule), conclusion_of(covered, rule)
+    fact, spread = private(nodes(message, covered), rule), conclusion_of(covered, rule)
     need(isinstance(spread, Covered) and spread.widest == 1, rule, "a message reads one unit only")
-    need(
-        fact.relation == REPLACE_ONE,
-        rule,
-        f"a message has one record, which is replaced; found {fact.relation}",
-    )
+    need(fact.relation == REPLACE_ONE, rule, f"a message's one record is replaced, found {fact.relation}")
     return proved(rule, replace(fact, observer=LOCAL), (message, covered))
-
-
-def local_view(part: Theorem, view: Theorem) -> Theorem:
-    """Show functions of the private messages, and to each person of their own data too (R12, R14)."""
-    rule = "local_view"
-    fact, seen = _private(part, rule), conclusion_of(view, rule)
-    if not isinstance(seen, View):
-        raise RuleError(f"{rule}: needed what the subject shows, found {type(seen).__name__}")
-    need(fact.observer == LOCAL, rule, f"the messages must be locally private, found {fact.observer}")
-    return proved(rule, replace(fact, subject=seen.query), (part, view))
-
-
-# ------------------------------------------------------------------ conversions (R17)
-
-
-def to_zcdp(part: Theorem) -> Theorem:
-    """Pure ε gives ε²/2 zCDP and μ-GDP gives μ²/2 (Bun & Steinke 2016; Gaussian divergence)."""
-    rule = "to_zcdp"
-    fact = _private(part, rule)
-    match fact.curve:
-        case Pure(epsilon):
-            rho = epsilon**2 / 2
-        case Gdp(mu_squared):
-            rho = mu_squared / 2
-        case Lattice(variance, shifts, count):
-            rho = count * max(Fraction(sum(v * v for v in s)) for s in shifts) / (2 * variance)
-        case BoundedRange(eta):
-            rho = eta**2 / 8  # Cesar & Rogers 2021
-        case _:
-            raise RuleError(f"{rule}: {type(fact.curve).__name__} does not imply zCDP")
-    return proved(rule, replace(fact, curve=Zcdp(rho)), (part,))
-
-
-def to_pure(part: Theorem) -> Theorem:
-    """η-bounded range is η-DP (Durfee & Rogers 2019)."""
-    rule = "to_pure"
-    fact = _private(part, rule)
-    if not isinstance(fact.curve, BoundedRange):
-        raise RuleError(f"{rule}: needed bounded range, found {type(fact.curve).__name__}")
-    return proved(rule, replace(fact, curve=Pure(fact.curve.eta)), (part,))
-
-
-def to_renyi(part: Theorem, orders: Sequence[Fraction]) -> Theorem:
-    """ρ-zCDP bounds the Rényi divergence of every order α > 1 by αρ (Bun & Steinke 2016)."""
-    rule = "to_renyi"
-    fact = _private(part, rule)
-    if not isinstance(fact.curve, Zcdp):
-        raise RuleError(f"{rule}: needed zCDP, found {type(fact.curve).__name__}; convert to zCDP first")
-    exact = [number(order, rule, "order") for order in orders]
-    rising = all(a < b for a, b in pairwise([Fraction(1), *exact]))
-    need(bool(exact) and rising, rule, "needed orders above 1, each once, in rising order")
-    curve = Renyi(tuple((order, order * fact.curve.rho) for order in exact))
-    return proved(rule, replace(fact, curve=curve), (part,), orders=[str(order) for order in exact])
-
-
-def to_gdp(part: Theorem, mu_squared: Fraction) -> Theorem:
-    """Pure ε gives μ-GDP for μ ≥ −2Φ⁻¹(1/(1+e^ε)), that is Φ(−μ/2) ≤ 1/(1+e^ε) (Dong et al. 2022)."""
-    rule = "to_gdp"
-    fact, mu_squared = _private(part, rule), number(mu_squared, rule, "mu_squared")
-    curve = fact.curve
-    if not isinstance(curve, Pure):
-        raise RuleError(
-            f"{rule}: a whole profile is needed, and only pure DP is converted; found {type(curve).__name__}"
-        )
-    need(mu_squared >= 0, rule, f"mu_squared must not be negative, found {mu_squared}")
-    enough = curve.epsilon == 0 or at_most(
-        lambda _: normal_cdf(-ball(mu_squared).sqrt() / 2) * (1 + ball(curve.epsilon).exp()), Fraction(1)
-    )
-    need(enough, rule, f"mu_squared {float(mu_squared):.6g} is too small for ε = {float(curve.epsilon):.6g}")
-    return proved(rule, replace(fact, curve=Gdp(mu_squared)), (part,), mu_squared=str(mu_squared))
-
-
-def to_approximate(
-    part: Theorem, epsilon: Fraction, delta: Fraction, order: Fraction | None = None
-) -> Theorem:
-    """Any curve gives (ε, δ) where its exact δ(ε) is at most δ; zCDP at an order α > 1.
-
-    GDP: Balle & Wang 2018.  zCDP: Canonne, Kamath & Steinke 2020.  Pure: its dominating randomised
-    response.  Lattice: the exact finite sum.
-    """
-    rule = "to_approximate"
-    fact = _private(part, rule)
-    epsilon, delta = number(epsilon, rule, "epsilon"), number(delta, rule, "delta")
-    need(epsilon >= 0, rule, f"epsilon must not be negative, found {epsilon}")
-    need(0 <= delta <= 1, rule, f"delta must lie in [0, 1], found {delta}")
-    witness = {"epsilon": str(epsilon), "delta": str(delta)}
-    divergence = _divergence(fact.curve, order, rule)
-    if divergence is not None and fact.curve != Zcdp(Fraction(0)):
-        alpha = number(order or 0, rule, "order")
-        need(alpha > 1 and delta > 0, rule, f"needed order > 1 and delta > 0, found {alpha} and {delta}")
-        witness["order"] = str(alpha)
-        enough = at_most(
-            lambda _: renyi_log_delta(alpha, divergence, epsilon) - ball(delta).log(), Fraction(0)
-        )
-    elif isinstance(fact.curve, Approximate):  # one point: compare, no arithmetic
-        enough = fact.curve.epsilon <= epsilon and fact.curve.delta <= delta
-    else:
-        free = divergence == 0  # equal outputs
-        enough = free or at_most(lambda bits: delta_ball(fact.curve, epsilon, bits), delta)
-    need(enough, rule, f"({float(epsilon):.9g}, {float(delta):.6g}) is not implied by {fact.curve}")
-    return proved(rule, replace(fact, curve=Approximate(epsilon, delta)), (part,), **witness)
-
-
-def _divergence(curve: Curve, order: Fraction | None, rule: str) -> Fraction | None:
-    """Return the bound on the Rényi divergence at `order`, None for curves that need none."""
-    match curve:
-        case Zcdp(rho):
-            need(rho == 0 or order is not None, rule, "zCDP is converted at an order, and none was given")
-            return (order or Fraction(1)) * rho
-        case Renyi(points):
-            found = [divergence for listed, divergence in points if listed == order]
-            need(len(found) == 1, rule, f"needed one of the listed orders, found {order}")
-            return found[0]
-        case _:
-            return None

@@ -5,10 +5,9 @@ from fractions import Fraction
 
 from flint import ctx
 
-from dpaccount.curves import Approximate, Curve, Gdp, Lattice, Pure, Zcdp, compare, delta_ball
+from dpaccount.curves import compare, delta_ball, to_approximate, to_zcdp
 from dpaccount.errors import RuleError
-from dpaccount.kernel import Private, Theorem
-from dpaccount.rules import to_approximate, to_zcdp
+from dpaccount.kernel import Approximate, Curve, Gdp, Lattice, Private, Pure, Theorem, Zcdp
 
 MAX_CELLS = 40_000
 GRID = 10**9  #: ε is proposed in steps of 1e-9

@@ -7,9 +7,9 @@ from typing import ClassVar
 import numpy as np
 
 from dpaccount.errors import InputError
-from dpaccount.kernel import REPLACE_ONE, Theorem, assume_ball, assume_tree, linear
+from dpaccount.kernel import REPLACE_ONE, Theorem, assume_ball, assume_tree
 from dpaccount.ledger.receipt import Noise
-from dpaccount.rules import discrete_gaussian, nodes
+from dpaccount.rules import discrete_gaussian, linear, nodes
 from mechanisms import grid
 from mechanisms.subject import Domain, Rows, View, shown_to_all, wide
 from mechanisms.tree import TreeSums

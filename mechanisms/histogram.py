@@ -7,10 +7,10 @@ from typing import ClassVar
 import numpy as np
 
 from dpaccount.errors import InputError
-from dpaccount.kernel import RELATIONS, REPLACE_ONE, Theorem, assume_points, differences
+from dpaccount.kernel import RELATIONS, REPLACE_ONE, Theorem, assume_points
 from dpaccount.ledger.receipt import Noise
 from dpaccount.noise import Integers, exact_root
-from dpaccount.rules import lattice_gaussian
+from dpaccount.rules import differences, lattice_gaussian
 from mechanisms.subject import Domain, Rows, View, shown_to_all
 
 

@@ -7,10 +7,10 @@ from typing import ClassVar
 import numpy as np
 
 from dpaccount.errors import InputError
-from dpaccount.kernel import RELATIONS, REPLACE_ONE, Theorem, assume_clipped, linear
+from dpaccount.kernel import RELATIONS, REPLACE_ONE, Theorem, assume_clipped
 from dpaccount.ledger.receipt import Noise
 from dpaccount.noise import Integers
-from dpaccount.rules import compose, laplace
+from dpaccount.rules import compose, laplace, linear
 from mechanisms import grid
 from mechanisms.subject import Domain, Rows, View, shown_to_all
 

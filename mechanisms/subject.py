@@ -12,12 +12,11 @@ from typing import ClassVar, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from dpaccount.curves import BoundedRange
+from dpaccount.curves import post_process, to_pure, to_zcdp
 from dpaccount.derivation import point
 from dpaccount.errors import InputError
-from dpaccount.kernel import REPLACE_ONE, Theorem, assume_view
+from dpaccount.kernel import REPLACE_ONE, BoundedRange, Theorem, assume_view
 from dpaccount.ledger.receipt import Noise
-from dpaccount.rules import post_process, to_pure, to_zcdp
 from dpaccount.witness import approximate, private
 
 Rows = NDArray[np.float64]

@@ -8,10 +8,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpaccount.errors import InputError
-from dpaccount.kernel import REPLACE_ONE, Theorem, assume_rank_one, linear
+from dpaccount.kernel import REPLACE_ONE, Theorem, assume_rank_one
 from dpaccount.ledger.receipt import Noise
 from dpaccount.noise import Integers
-from dpaccount.rules import symmetric_gaussian
+from dpaccount.rules import linear, symmetric_gaussian
 from mechanisms import grid
 from mechanisms.subject import Domain, Rows, View, shown_to_all
 

@@ -40,10 +40,10 @@ from audits.claims.dubey import (
     short_below,
 )
 from audits.claims.sampling import attack
+from dpaccount.curves import billboard
 from dpaccount.exact import Enclosure
 from dpaccount.kernel import Theorem, assume_view
 from dpaccount.numerics.balls import accurate, ball, floor_of
-from dpaccount.rules import billboard
 from dpaccount.witness import approximate
 
 Floats = NDArray[np.float64]

@@ -40,11 +40,12 @@ from audits.claims.claim_check import (
     probability,
 )
 from audits.claims.rank_one import Movement
+from dpaccount.curves import to_approximate
 from dpaccount.errors import InputError
 from dpaccount.exact import Enclosure
-from dpaccount.kernel import REPLACE_ONE, Theorem, assume_rank_one, assume_tree, linear
+from dpaccount.kernel import REPLACE_ONE, Theorem, assume_rank_one, assume_tree
 from dpaccount.numerics.balls import ball
-from dpaccount.rules import nodes, symmetric_gaussian, to_approximate
+from dpaccount.rules import linear, nodes, symmetric_gaussian
 
 STATISTIC = "sum over the record's nodes of <node, vv' - ww'>: Gaussian, mean apart by mu, variance 1"
 

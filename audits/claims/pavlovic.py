@@ -17,10 +17,11 @@ from flint import arb
 from audits.claims import bounded_range
 from audits.claims.certified import ONE, ZERO, enclose, exactly, falling, log, of
 from audits.claims.claim_check import Claim, Finding, Noise, Number, at_least, count, positive, probability
+from dpaccount.curves import to_pure, to_zcdp
 from dpaccount.exact import Enclosure
 from dpaccount.kernel import REPLACE_ONE, Theorem, assume_covers, assume_range
 from dpaccount.numerics.balls import ball
-from dpaccount.rules import exponential, nodes, to_pure, to_zcdp
+from dpaccount.rules import exponential, nodes
 from dpaccount.witness import approximate
 
 WRITTEN = 1000  #: predictions that a written derivation lists

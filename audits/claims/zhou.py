@@ -24,10 +24,10 @@ from dpaccount.accountant import Accountant
 from dpaccount.errors import InputError
 from dpaccount.events import Laplace, Plan, Relation
 from dpaccount.exact import Enclosure
-from dpaccount.kernel import REPLACE_ONE, Theorem, assume_clipped, assume_covers, linear
+from dpaccount.kernel import REPLACE_ONE, Theorem, assume_clipped, assume_covers
 from dpaccount.numerics import laplace as curve
 from dpaccount.numerics.balls import ball
-from dpaccount.rules import laplace, local
+from dpaccount.rules import laplace, linear, local
 
 GAP = Fraction(1, 10**10)
 

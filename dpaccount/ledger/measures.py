@@ -12,11 +12,12 @@ from fractions import Fraction
 
 import numpy as np
 
-from dpaccount import curves, events
-from dpaccount.curves import Curve, at_most, ball, gdp_delta, renyi_log_delta
+from dpaccount import events, kernel
+from dpaccount.curves import at_most, ball, gdp_delta, renyi_log_delta
 from dpaccount.errors import InputError
 from dpaccount.events import Event
 from dpaccount.exact import Enclosure
+from dpaccount.kernel import Curve
 from dpaccount.ledger.profile import Amounts
 from dpaccount.numerics import gaussian, renyi
 from dpaccount.numerics.balls import log_float
@@ -89,7 +90,7 @@ def short(amount: Fraction) -> Fraction:
 
 def _pure_curve(curve: Curve) -> Amounts | None:
     match curve:
-        case curves.Pure(epsilon) | curves.Approximate(epsilon, Fraction(numerator=0)):
+        case kernel.Pure(epsilon) | kernel.Approximate(epsilon, Fraction(numerator=0)):
             return (epsilon,)
     return None
 
@@ -100,9 +101,9 @@ def _pure_event(event: Event) -> Amounts | None:
 
 def _approximate_curve(curve: Curve) -> Amounts | None:
     match curve:
-        case curves.Pure(epsilon):
+        case kernel.Pure(epsilon):
             return epsilon, Fraction(0)
-        case curves.Approximate(epsilon, delta):
+        case kernel.Approximate(epsilon, delta):
             return epsilon, delta
     return None
 
@@ -135,9 +136,9 @@ def _plain_epsilon(total: Amounts, delta: Fraction) -> Enclosure:
 
 def _gdp_curve(curve: Curve) -> Amounts | None:
     match curve:
-        case curves.Gdp(mu2):
+        case kernel.Gdp(mu2):
             return (mu2,)
-        case curves.Pure(epsilon) | curves.Approximate(epsilon, Fraction(numerator=0)):
+        case kernel.Pure(epsilon) | kernel.Approximate(epsilon, Fraction(numerator=0)):
             return (_mu2_of_pure(epsilon),)
     return None
 
@@ -177,13 +178,13 @@ def _gdp_epsilon(total: Amounts, delta: Fraction) -> Enclosure:
 
 def _zcdp_curve(curve: Curve) -> Amounts | None:
     match curve:
-        case curves.Zcdp(rho):
+        case kernel.Zcdp(rho):
             return (rho,)
-        case curves.Gdp(mu2):
+        case kernel.Gdp(mu2):
             return (mu2 / 2,)
-        case curves.Pure(epsilon) | curves.Approximate(epsilon, Fraction(numerator=0)):
+        case kernel.Pure(epsilon) | kernel.Approximate(epsilon, Fraction(numerator=0)):
             return (epsilon**2 / 2,)
-        case curves.Lattice(variance, shifts, count):
+        case kernel.Lattice(variance, shifts, count):
             return (count * max(Fraction(sum(v * v for v in shift)) for shift in shifts) / (2 * variance),)
     return None
 

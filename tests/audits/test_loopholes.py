@@ -13,16 +13,10 @@ from audits.certify import Effort, certify, seal
 from audits.evidence import gather
 from dpaccount import checker
 from dpaccount.claim import read_claim
+from dpaccount.curves import local_view, post_process, to_approximate
 from dpaccount.errors import InputError
-from dpaccount.kernel import (
-    ADD_REMOVE,
-    REPLACE_ONE,
-    assume_ball,
-    assume_covers,
-    assume_view,
-    linear,
-)
-from dpaccount.rules import compose, discrete_gaussian, local, local_view, nodes, post_process, to_approximate
+from dpaccount.kernel import ADD_REMOVE, REPLACE_ONE, assume_ball, assume_covers, assume_view
+from dpaccount.rules import compose, discrete_gaussian, linear, local, nodes
 from dpaccount.witness import approximate
 from mechanisms import grid
 from mechanisms.binary_tree import BinaryTree

@@ -18,10 +18,10 @@ from scipy import stats
 
 from dpaccount import checker
 from dpaccount.checker import Interval, Rejected, check_derivation
-from dpaccount.curves import Lattice, Pure, at_most, delta_ball
+from dpaccount.curves import at_most, billboard, delta_ball, to_approximate
 from dpaccount.derivation import write
-from dpaccount.kernel import assume_covers, assume_points, assume_view, differences
-from dpaccount.rules import billboard, lattice_gaussian, nodes, to_approximate
+from dpaccount.kernel import Lattice, Pure, assume_covers, assume_points, assume_view
+from dpaccount.rules import differences, lattice_gaussian, nodes
 
 F = Fraction
 

@@ -10,9 +10,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dpaccount.curves import (
-    Gdp,
-    Lattice,
-    Pure,
     at_most,
     ball,
     compare,
@@ -23,6 +20,7 @@ from dpaccount.curves import (
     pure_delta,
     renyi_log_delta,
 )
+from dpaccount.kernel import Gdp, Lattice, Pure
 
 
 def contains(value: arb, number: mpmath.mpf) -> bool:

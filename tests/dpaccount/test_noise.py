@@ -12,23 +12,17 @@ from scipy import stats
 
 from dpaccount.derivation import leaves
 from dpaccount.errors import ReceiptError
-from dpaccount.kernel import (
-    assume_ball,
-    assume_clipped,
-    assume_covers,
-    assume_points,
-    assume_rank_one,
-    differences,
-    linear,
-)
+from dpaccount.kernel import assume_ball, assume_clipped, assume_covers, assume_points, assume_rank_one
 from dpaccount.ledger.receipt import Receipt, law_of, rehearse
 from dpaccount.noise import LIMIT, Rehearsal, Secure, dyadic_up, exact_root, in_range, root_up
 from dpaccount.rules import (
     compose,
+    differences,
     discrete_gaussian,
     gaussian,
     laplace,
     lattice_gaussian,
+    linear,
     nodes,
     symmetric_gaussian,
 )

@@ -5,8 +5,9 @@ from fractions import Fraction
 from typing import ClassVar
 
 from bandits.plan_finder import ARMS, PlanFinder
-from dpaccount.kernel import REPLACE_ONE, assume_covers, assume_points, assume_view, differences
-from dpaccount.rules import billboard, lattice_gaussian, nodes, parallel
+from dpaccount.curves import billboard
+from dpaccount.kernel import REPLACE_ONE, assume_covers, assume_points, assume_view
+from dpaccount.rules import differences, lattice_gaussian, nodes, parallel
 from dpaccount.witness import approximate
 
 

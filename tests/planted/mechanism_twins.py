@@ -8,8 +8,8 @@ from fractions import Fraction
 
 import numpy as np
 
-from dpaccount.kernel import assume_points, assume_range, linear
-from dpaccount.rules import discrete_gaussian, exponential
+from dpaccount.kernel import assume_points, assume_range
+from dpaccount.rules import discrete_gaussian, exponential, linear
 from mechanisms import grid
 from mechanisms.binary_tree import BinaryTree
 from mechanisms.clipped_mean import ClippedMean

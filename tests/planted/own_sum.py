@@ -2,8 +2,8 @@
 
 from dataclasses import dataclass
 
+from dpaccount.curves import post_process
 from dpaccount.kernel import assume_view
-from dpaccount.rules import post_process
 from mechanisms.laplace_sum import LaplaceSum
 
 

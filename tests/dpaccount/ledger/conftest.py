@@ -7,14 +7,14 @@ from typing import Any
 
 import pytest
 
-from dpaccount import kernel, rules
+from dpaccount import curves, kernel, rules
 from dpaccount.kernel import REPLACE_ONE, Theorem
 from dpaccount.ledger.ledger import Ledger, init
 
 
 def a_sum(relation: str = REPLACE_ONE) -> Theorem:
     """Return that a sum of numbers in [0, 1] moves by at most 1."""
-    return kernel.linear(kernel.assume_clipped("sum", Fraction(0), Fraction(1), relation, "made up"))
+    return rules.linear(kernel.assume_clipped("sum", Fraction(0), Fraction(1), relation, "made up"))
 
 
 def pure(epsilon: Fraction | int | str, relation: str = REPLACE_ONE, key: str = "noise") -> Theorem:
@@ -24,12 +24,12 @@ def pure(epsilon: Fraction | int | str, relation: str = REPLACE_ONE, key: str = 
 
 def approximate(epsilon: Fraction | int | str, delta: Fraction | int | str) -> Theorem:
     """Return an (ε, δ) statement about a Laplace release."""
-    return rules.to_approximate(pure(epsilon), Fraction(epsilon), Fraction(delta))
+    return curves.to_approximate(pure(epsilon), Fraction(epsilon), Fraction(delta))
 
 
 def discrete_gaussian(variance: Fraction | int) -> Theorem:
     """Return a discrete Gaussian release of ρ = 2/variance."""
-    ball = kernel.linear(kernel.assume_ball("mean", Fraction(1), REPLACE_ONE, "made up"))
+    ball = rules.linear(kernel.assume_ball("mean", Fraction(1), REPLACE_ONE, "made up"))
     return rules.discrete_gaussian(ball, Fraction(variance), Fraction(1, 1024), "noise")
 
 
