@@ -17,7 +17,7 @@ from dataclasses import replace
 from fractions import Fraction
 from functools import cached_property
 
-from dpaccount import cost, events, groups
+from dpaccount import cost, events, groups, sharper
 from dpaccount.classes import UnitClass, classes
 from dpaccount.errors import InputError
 from dpaccount.events import Exact, Plan
@@ -56,7 +56,7 @@ class Accountant:
             raise InputError(f"delta {delta} is out of range; it must be in [0, 1]")
 
         def evaluate(total: Total) -> cost.Answer:
-            return cost.epsilon(total, target, width)
+            return sharper.epsilon(total, target, width)
 
         def chained(delta_of: Callable[[Fraction], Fraction]) -> Bound:
             found = groups.chain_epsilon(delta_of, target, self.group) if target < 1 else Fraction(0)
@@ -71,7 +71,7 @@ class Accountant:
             raise InputError(f"epsilon {epsilon} is out of range; it must be at least 0")
 
         def evaluate(total: Total) -> cost.Answer:
-            return cost.delta(total, at, width)
+            return sharper.delta(total, at, width)
 
         def chained(delta_of: Callable[[Fraction], Fraction]) -> Bound:
             return groups.chain_delta(delta_of, at, self.group)
@@ -100,7 +100,7 @@ class Accountant:
             return replace(found, bounds=Enclosure(_floor(single, found), found.bounds.upper))
 
         def delta_of(at: Fraction) -> Fraction:
-            found = worst(self.classes, lambda total: cost.delta(total, at, gap), delta_scalar(at))
+            found = worst(self.classes, lambda total: sharper.delta(total, at, gap), delta_scalar(at))
             return min(Fraction(1), Fraction(found.bounds.upper))
 
         upper = chained(delta_of)

@@ -5,12 +5,13 @@ import time
 from fractions import Fraction
 from typing import Any
 
-from dpaccount.accountant import GAP, STANDARD_DELTAS, Accountant, Worst
+from dpaccount.accountant import GAP, STANDARD_DELTAS, Accountant
 from dpaccount.calibrate import calibrate
 from dpaccount.errors import InputError
 from dpaccount.events import read_plan
 from dpaccount.exact import Bound, Place, printed, shown
 from dpaccount.numerics.balls import allowance
+from dpaccount.worst import Worst
 
 ACCOUNT = "dpaccount/account/1"
 CALIBRATION = "dpaccount/calibration/1"

@@ -7,12 +7,12 @@ from fractions import Fraction
 
 from flint import arb
 
-from dpaccount import cost
+from dpaccount import cost, sharper
 from dpaccount import events as ev
 from dpaccount.classes import classes
 from dpaccount.errors import InputError
-from dpaccount.exact import Enclosure
-from dpaccount.numerics.balls import allowance, between, spent
+from dpaccount.exact import Bound, Enclosure
+from dpaccount.numerics.balls import allowance, ball, between, spent
 from dpaccount.numerics.solve import solve
 from dpaccount.totals import Total, total_of
 
@@ -36,6 +36,8 @@ PARAMETERS: dict[str, tuple[str, bool]] = {
     "zcdp": ("rho", False),
     "gdp": ("mu", False),
 }
+
+BY_EPSILON = ("exponential", "bounded_range")  #: whose ε(δ) is computed directly, in one table
 
 
 @dataclass(frozen=True)
@@ -80,12 +82,12 @@ def _calibrated(
     parameter, falls = PARAMETERS[name]
 
     def bounds_at(value: Fraction) -> Enclosure:
-        return _worst(build(value), lambda total: cost.epsilon(total, delta, FINE))
+        return _worst(build(value), lambda total: sharper.epsilon(total, delta, FINE))
 
     def noise_of(value: Fraction) -> Fraction:
         return value if falls else 1 / value
 
-    least = _least(build, noise_of, epsilon, delta)
+    least = _least(name, build, noise_of, epsilon, delta)
     text = _decimal(noise_of(least), up=falls)
     while True:
         value = Fraction(text)
@@ -138,30 +140,34 @@ def _worst(event: ev.Event, evaluate: Callable[[Total], cost.Answer]) -> Enclosu
 
 
 def _least(
+    name: str,
     build: Callable[[Fraction], ev.Event],
     noise_of: Callable[[Fraction], Fraction],
     epsilon: Fraction,
     delta: Fraction,
 ) -> Fraction:
-    """Return the least noise x, within 1e-14, whose event is proved to meet the target."""
+    """Return the least noise x, within 1e-14 (1e-10 for bounded range), proved to meet the target."""
+
+    def loss(noise: Fraction) -> Bound:
+        return _worst(build(noise_of(noise)), lambda total: sharper.epsilon(total, delta, FINE)).upper
+
+    def failure(noise: Fraction) -> Enclosure:
+        return _worst(build(noise_of(noise)), lambda total: cost.delta(total, epsilon, FINE))
 
     def curve(noise: Fraction) -> arb:
-        bounds = _worst(build(noise_of(noise)), lambda total: cost.delta(total, epsilon, FINE))
+        bounds = failure(noise)
         return between(Fraction(bounds.lower or bounds.upper), Fraction(bounds.upper))
 
-    def enough(noise: Fraction) -> bool:
-        event = build(noise_of(noise))
-        if delta == 0:
-            return _worst(event, lambda total: cost.epsilon(total, delta, FINE)).upper <= epsilon
-        return _worst(event, lambda total: cost.delta(total, epsilon, FINE)).upper <= delta
-
-    low, high = _bracket(enough)
-    if delta == 0:
-        while high - low > high / 10**14:
-            middle = (low + high) / 2
-            low, high = (low, middle) if enough(middle) else (middle, high)
-        return high
-    return solve(curve, delta, low, high, high / 10**14)[1]
+    if delta > 0 and name not in BY_EPSILON:
+        low, high = _bracket(lambda noise: failure(noise).upper <= delta)
+        return solve(curve, delta, low, high, high / 10**14)[1]
+    low, high = _bracket(lambda noise: loss(noise) <= epsilon)
+    if delta > 0 and epsilon > 0:
+        return solve(lambda noise: ball(Fraction(loss(noise))), epsilon, low, high, high / 10**10)[1]
+    while high - low > high / 10**14:
+        middle = (low + high) / 2
+        low, high = (low, middle) if loss(middle) <= epsilon else (middle, high)
+    return high
 
 
 FARTHEST = 1 << 16  #: powers of two within which noise is sought (numbers in files end at 10^±5000)
