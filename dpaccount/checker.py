@@ -787,9 +787,8 @@ def on_contribution(rule: str, found: list[Any], given: dict[str, Any]) -> list[
         for outcome in zip(*table, strict=True):
             ensure(min(outcome) > 0 or max(outcome) == 0, "an outcome is possible for some symbols only")
             worst = max(worst, max(outcome) / min(outcome)) if max(outcome) else worst
-        ensure(
-            at_most(lambda i: i.div(i.of(worst), i.exp(i.of(epsilon))), Fraction(1)), "epsilon is too small"
-        )
+        enough = worst == 1 or at_most(lambda i: i.div(i.of(worst), i.exp(i.of(epsilon))), Fraction(1))
+        ensure(enough and epsilon >= 0, "epsilon is too small")
         return ["pure", str(epsilon)]
     scale, delta = number(given["scale"]), number(given["delta"])
     ensure(kind == "cell" and relation == "add-remove", "needed single cells, a record added or removed")

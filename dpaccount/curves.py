@@ -378,7 +378,7 @@ def assume_neighbours(
     because: str,
     observer: str = CENTRAL,
 ) -> Theorem:
-    """Assume that the claim allows two neighbours whose contributions to `query` are these.
+    """Assume that the claim allows two neighbours whose contributions to `query` are at least this far apart.
 
     A ``vector`` moves it by `left` − `right` (add-remove: `right` is 0); for ``rank-one`` and ``outer``,
     v = (φ, y) and w, ‖vvᵀ − wwᵀ‖²_F = |v|⁴ + |w|⁴ − 2(v·w)², less the corner (y² − y′²)² where it is 0.

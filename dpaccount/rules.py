@@ -312,7 +312,8 @@ def finite(answer: Theorem, table: Sequence[Sequence[Fraction]], epsilon: Fracti
     need(all(map(all, columns)), rule, "an outcome of some symbols must be possible for all")
     ratio = max((max(column) / min(column) for column in columns), default=Fraction(1))
     epsilon = number(epsilon, rule, "epsilon")
-    need(at_most(lambda _: ball(ratio) / ball(epsilon).exp(), Fraction(1)), rule, f"e^{epsilon} < {ratio}")
+    enough = at_most(lambda _: ball(ratio) / ball(epsilon).exp(), Fraction(1)) and epsilon >= 0
+    need(enough, rule, f"e^{epsilon} < {ratio}")
     written = [[str(p) for p in row] for row in rows]
     return _drawn(rule, answer, Pure(epsilon), key, table=written, epsilon=epsilon)
 
