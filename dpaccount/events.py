@@ -559,6 +559,8 @@ def zcdp(event: Event) -> Fraction | None:
         return None if mu2 is None else mu2 / 2
     if isinstance(event, Sequence):
         return _added(event, zcdp)
+    if (whole := _unsampled(event)) is not None:
+        return zcdp(whole)
     loss = pure(replace(event, count=1))
     return None if loss is None else event.count * loss**2 / 2
 
@@ -566,7 +568,7 @@ def zcdp(event: Event) -> Fraction | None:
 def gdp_mu_squared(event: Event) -> Fraction | None:
     """Return an upper bound on μ² of an event and its count under Gaussian DP; None where there is none.
 
-    Pure ε enters by μ = −2Φ⁻¹(1/(1 + e^ε)), rounded up (Dong, Roth & Su 2022).
+    Pure ε enters by μ = −2Φ⁻¹(1/(1 + e^ε)), rounded up (Liu, Sun, Jiang & Kong 2022).
     """
     if isinstance(event, Gaussian):
         return event.count * (event.sensitivity / event.sigma) ** 2
@@ -580,6 +582,8 @@ def gdp_mu_squared(event: Event) -> Fraction | None:
         return event.count * squares(event.rounds)[1] * (event.sensitivity / event.sigma) ** 2
     if isinstance(event, Sequence):
         return _added(event, gdp_mu_squared)
+    if (whole := _unsampled(event)) is not None:
+        return gdp_mu_squared(whole)
     loss = pure(replace(event, count=1))
     if loss is None:
         return None
@@ -613,6 +617,13 @@ def pure(event: Event) -> Fraction | None:
     )
     free = free or (isinstance(event, Zcdp) and not event.rho) or (isinstance(event, Gdp) and not event.mu)
     return Fraction(0) if free else None
+
+
+def _unsampled(event: Event) -> Event | None:
+    """Return what runs on the whole population where the sample is all of it."""
+    if isinstance(event, PoissonSubsampled | SampledWithoutReplacement) and _rate(event) == 1:
+        return Sequence(of=(event.of,), count=event.count)
+    return None
 
 
 def _eta(event: Exponential | BoundedRange) -> Fraction:
