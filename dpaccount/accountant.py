@@ -16,10 +16,11 @@ from collections.abc import Callable
 from dataclasses import replace
 from fractions import Fraction
 from functools import cached_property
+from typing import Never
 
 from dpaccount import cost, events, groups, sharper
 from dpaccount.classes import UnitClass, classes
-from dpaccount.errors import InputError
+from dpaccount.errors import BudgetError, InputError
 from dpaccount.events import Exact, Plan
 from dpaccount.exact import Bound, Enclosure, read_number
 from dpaccount.totals import Total
@@ -106,6 +107,13 @@ class Accountant:
         upper = chained(delta_of)
         lower = single.bounds.lower
         return replace(single, bounds=Enclosure(lower, upper), method=f"group chain over {single.method}")
+
+    def charge(self, event: events.Event) -> Never:
+        """Refuse, always: a plan is fixed beforehand, and what is chosen from answers needs a filter."""
+        raise BudgetError(
+            f"{event.name} cannot be charged to a plan, whose parameters are fixed beforehand; charge a"
+            " dpaccount.filters.Filter, or make a plan of everything before anything is released"
+        )
 
     def zcdp(self) -> Fraction | None:
         """Return the largest ρ over units, an upper bound; None where some event has no zCDP bound."""

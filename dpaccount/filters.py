@@ -1,11 +1,27 @@
 """Filters and odometers: budgets for parameters that are chosen from earlier answers.
 
-Composition by dominating pairs holds for parameters fixed beforehand. When the next parameter depends
-on what was released, only a bound that adds up in one measure, fixed at the start, stays valid:
-zCDP and Rényi at one order (Feldman & Zrnic 2021; Lécuyer 2021) and Gaussian DP (Smith & Thakurta 2022).
-A filter stops before its budget is exceeded; an odometer reports what has been spent so far.
+Composition by dominating pairs holds for parameters fixed beforehand. When the next parameter depends on what
+was released, only a bound that adds up in one measure, fixed at the start, stays valid:
+
+- pure ε (Rogers, Roth, Ullman & Vadhan 2016),
+- zCDP, and Rényi at one order (Feldman & Zrnic 2021; Lécuyer 2021; Whitehouse, Ramdas, Rogers & Wu 2023),
+- Gaussian DP (Smith & Thakurta 2022).
+
+A `Filter` has a budget and refuses what would exceed it: everything it admits has the guarantee of the whole
+budget, however the choices were made and whenever they end. An `Odometer` has none: it bounds the loss of
+what was released so far, at all times at once, and pays for that.
+
+>>> from fractions import Fraction
+>>> from dpaccount.events import Gaussian
+>>> from dpaccount.filters import Filter, Measure
+>>> budget = Filter(Measure("gdp"), budget=Fraction(1))  # μ² = 1
+>>> budget.charge(Gaussian(sigma=2))
+Fraction(1, 4)
+>>> round(float(budget.epsilon(Fraction(1, 10**5))), 6)  # of the budget: stopping early does not lower it
+4.377178
 """
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from fractions import Fraction
@@ -17,10 +33,11 @@ from dpaccount import events as ev
 from dpaccount.errors import BudgetError, InputError
 from dpaccount.exact import shown
 from dpaccount.numerics import gaussian, renyi
-from dpaccount.numerics.balls import ball, ceil_of
-from dpaccount.totals import Total, total_of
+from dpaccount.numerics.balls import ball, ceil_of, precision
+from dpaccount.totals import total_of
 
 MEASURES = ("zcdp", "gdp", "rdp", "pure")
+NOTHING = Fraction(0)
 
 
 @dataclass(frozen=True)
@@ -51,22 +68,42 @@ class Measure:
         total = total_of([(event, 1)])
         if total.failures:
             return None
-        found = [cost.renyi_bound(way)(self.order) for way in cost.directions(total)]
-        known = [ceil_of(tau) for tau in found if tau is not None and tau.is_finite()]
+        with precision(192):
+            found = [cost.renyi_bound(way)(self.order) for way in cost.directions(total)]
+            known = [ceil_of(tau) for tau in found if tau is not None and tau.is_finite()]
         return max(known) if len(known) == len(found) else None
 
-    def epsilon(self, spent: Fraction, delta: Fraction) -> Fraction | None:
-        """Return an ε with (ε, delta) for a total of `spent`; None where it is infinite."""
-        if self.name == "pure" or spent == 0:
-            return spent
+    def epsilon(self, total: Fraction, delta: Fraction) -> Fraction | None:
+        """Return an ε with (ε, delta) for whatever has this `total`; None where it is infinite.
+
+        GDP by its exact curve, ρ and Rényi by their conversions (`numerics.renyi`).
+        """
+        if self.name == "pure" or total == 0:
+            return total
         if delta == 0:
             return None
+        if delta == 1:
+            return NOTHING
         if self.name == "gdp":
-            return gaussian.epsilon(delta, (spent, spent), Fraction(1, 10**15))[1]
+            return gaussian.epsilon(delta, (total, total), Fraction(1, 10**15))[1]
         if self.name == "zcdp":
-            return renyi.epsilon(lambda order: ball(order * spent), delta)
+            return renyi.epsilon(lambda order: ball(order * total), delta)
         order = self.order or Fraction(2)
-        return renyi.epsilon(lambda at: _at_order(at, order, spent), delta, [order])
+        return renyi.epsilon(lambda at: _at_order(at, order, total), delta, [order])
+
+    def tail(self, total: Fraction, delta: Fraction) -> Fraction:
+        """Return what the loss of a total exceeds with probability at most delta > 0, at any time so far.
+
+        By Ville's inequality: ρ + 2√(ρ ln(1/δ)), with ρ = μ²/2 for GDP; at one order τ + ln(1/δ)/(α − 1).
+        """
+        if self.name == "pure" or total == 0:
+            return total
+        with precision(128):
+            log = -ball(delta).log()
+            if self.order is not None:
+                return ceil_of(ball(total) + log / (ball(self.order) - 1))
+            rho = ball(total / 2 if self.name == "gdp" else total)
+            return ceil_of(rho + 2 * (rho * log).sqrt())
 
 
 def _at_order(at: Fraction, order: Fraction, spent: Fraction) -> arb | None:
@@ -75,11 +112,20 @@ def _at_order(at: Fraction, order: Fraction, spent: Fraction) -> arb | None:
 
 @dataclass
 class Odometer:
-    """A running total of adaptively chosen events; each `charge` adds one."""
+    """A running total of adaptively chosen events; each `charge` adds one.
+
+    `first` is the smallest total worth telling apart, in the measure; fixed before anything is released.
+    """
 
     measure: Measure
     relation: ev.Relation = ev.Relation.REPLACE_ONE
-    spent: Fraction = field(default=Fraction(0))
+    first: Fraction = field(default=Fraction(1, 1000), kw_only=True)
+    spent: Fraction = field(default=NOTHING, init=False)
+
+    def __post_init__(self) -> None:
+        """Refuse a first step that is none."""
+        if not self.first > 0:
+            raise InputError(f"the first total {shown(self.first)} is out of range; it must be above 0")
 
     def charge(self, event: ev.Event) -> Fraction:
         """Add an event and return the new total; raises `BudgetError` where the measure cannot take it."""
@@ -99,18 +145,26 @@ class Odometer:
         return value
 
     def epsilon(self, delta: Fraction) -> Fraction | None:
-        """Return an ε with (ε, delta) for all that was charged; None where it is infinite.
+        """Return what the loss of all that was charged exceeds with probability at most delta, at no time.
 
-        Valid at the end of the interaction; at a stopping time chosen from the answers, use a `Filter`.
+        The total itself depends on the answers, so that converting it is not enough (Rogers, Roth, Ullman &
+        Vadhan 2016). Filters of the budgets first·2^j, fixed beforehand, share delta as δ/((j+1)(j+2)): the
+        first of them that holds the total has not stopped (Feldman & Zrnic 2021; Lécuyer 2021). None where
+        it is infinite.
         """
-        return self.measure.epsilon(self.spent, delta)
+        if self.measure.name == "pure" or self.spent == 0:
+            return self.spent
+        if delta <= 0:
+            return None
+        step = max(0, math.ceil(self.spent / self.first) - 1).bit_length()
+        return self.measure.tail(self.first * 2**step, delta / ((step + 1) * (step + 2)))
 
 
 @dataclass
 class Filter(Odometer):
-    """An odometer with a budget: a charge that would exceed it is refused and changes nothing."""
+    """A budget, fixed beforehand, in one measure: a charge that would exceed it is refused."""
 
-    budget: Fraction = field(default=Fraction(0))
+    budget: Fraction = field(kw_only=True)
 
     def charge(self, event: ev.Event) -> Fraction:
         """Add an event and return the new total; raises `BudgetError` where it does not fit."""
@@ -124,10 +178,9 @@ class Filter(Odometer):
         self.spent += value
         return self.spent
 
+    def epsilon(self, delta: Fraction) -> Fraction | None:
+        """Return an ε with (ε, delta) for everything that this filter ever admits; None where it is infinite.
 
-def refuse_adaptive(total: Total) -> None:
-    """Raise for parameters chosen adaptively: fixed-parameter composition does not cover them."""
-    raise BudgetError(
-        f"{len(total.pairs) + len(total.loose)} kinds of adaptively chosen events cannot be composed as a"
-        " fixed plan; charge them one by one to a Filter in one measure"
-    )
+        That is the ε of the budget: when choices depend on answers, so does the moment at which they stop.
+        """
+        return self.measure.epsilon(self.budget, delta)
