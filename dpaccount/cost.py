@@ -20,11 +20,13 @@ from dpaccount.exact import Bound, Enclosure, printed
 from dpaccount.numerics import finite, fourier, gaussian, grids, laplace, renyi, saddle
 from dpaccount.numerics.balls import (
     NotFinite,
+    OutOfReach,
     accurate,
     ball,
     ceil_of,
     floor_of,
     log_float,
+    out_of_time,
     patience,
     precision,
 )
@@ -224,7 +226,7 @@ def _directed_epsilon(total: Total, target: Fraction, gap: Fraction) -> Answer:
         if few is not None:
             low, high = finite.epsilon(few, target)
             return Answer(Enclosure(low, math.inf if high is None else high), "counted losses")
-        return _lattice_epsilon(total, target, gap)
+        return _sampled_epsilon(total, target, gap)
     product = fourier.Product(total.mu2, pairs)
     if _is_laplace(total):
         guess, _ = saddle.guess(product.log_m, log_target)
@@ -235,11 +237,34 @@ def _directed_epsilon(total: Total, target: Fraction, gap: Fraction) -> Answer:
     if _on_grid(total, product, -log_target):
         low, high = grids.epsilon(pairs, target, log_target / LOG2)
         return Answer(Enclosure(low, math.inf if high is None else high), "exact lattice")
-    for digits in _digits(gap):
-        found = fourier.epsilon(product, target, log_target, gap / 4, digits)
+    return _inverted_epsilon(total, target, gap, _digits(gap)) or _lattice_epsilon(total, target, gap)
+
+
+def _sampled_epsilon(total: Total, target: Fraction, gap: Fraction) -> Answer:
+    """Return ε(target) where samples take part that may have a transform, but are dear beyond the gap."""
+    known = pairs_of.transformed(total)
+    if _transforms(known):
+        found = _inverted_epsilon(known, target, gap, _digits(gap)[1:])
+        if found is not None:
+            return found
+    return _lattice_epsilon(total, target, gap)
+
+
+def _inverted_epsilon(
+    total: Total, target: Fraction, gap: Fraction, digits: tuple[float, ...]
+) -> Answer | None:
+    """Return ε(target) by Fourier inversion; None where that does not come close enough."""
+    product = fourier.Product(total.mu2, total.pairs)
+    for wanted in digits:
+        try:
+            found = fourier.epsilon(product, target, log_float(target), gap * 4 / 5, wanted)
+        except OutOfReach:
+            if out_of_time():
+                raise
+            continue
         if found is not None and found[1] - found[0] <= gap * max(Fraction(1), found[0]):
             return Answer(Enclosure(*found), "Fourier inversion")
-    return _lattice_epsilon(total, target, gap)
+    return None
 
 
 def _on_grid(total: Total, product: fourier.Product, depth: float) -> bool:
@@ -384,7 +409,9 @@ def _directed_delta(total: Total, epsilon: Fraction, gap: Fraction) -> Answer:
             low, high = finite.delta(few, epsilon)
             if high - low <= gap * high or depth > 500:
                 return Answer(_unit(low, high), "counted losses")
-        return _lattice_delta(total, epsilon, gap)
+        known = pairs_of.transformed(total)
+        found = _inverted_delta(known, epsilon, gap, _digits(gap)[1:]) if _transforms(known) else None
+        return found or _lattice_delta(total, epsilon, gap)
     product = fourier.Product(total.mu2, pairs)
     small = fourier.estimate_delta(product, float(epsilon)).log_delta - 0.01
     if _is_laplace(total):
@@ -393,11 +420,24 @@ def _directed_delta(total: Total, epsilon: Fraction, gap: Fraction) -> Answer:
         return Answer(_unit(floor_of(value), ceil_of(value)), "truncated powers")
     if _on_grid(total, product, -small):
         return Answer(_unit(*grids.delta(pairs, epsilon, small / LOG2)), "exact lattice")
-    for digits in _digits(gap):
-        found = fourier.delta(product, epsilon, gap / 4, digits)
+    return _inverted_delta(total, epsilon, gap, _digits(gap)) or _lattice_delta(total, epsilon, gap)
+
+
+def _inverted_delta(
+    total: Total, epsilon: Fraction, gap: Fraction, digits: tuple[float, ...]
+) -> Answer | None:
+    """Return δ(ε) by Fourier inversion; None where that does not come close enough."""
+    product = fourier.Product(total.mu2, total.pairs)
+    for wanted in digits:
+        try:
+            found = fourier.delta(product, epsilon, gap * 4 / 5, wanted)
+        except OutOfReach:
+            if out_of_time():
+                raise
+            continue
         if found is not None and found[1] - found[0] <= gap * found[1]:
             return Answer(_unit(*found), "Fourier inversion")
-    return _lattice_delta(total, epsilon, gap)
+    return None
 
 
 def _unit(low: Fraction, high: Fraction) -> Enclosure:

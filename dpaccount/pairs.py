@@ -18,6 +18,8 @@ from dpaccount.numerics.balls import OutOfReach, accurate, ball, ceil_of, floor_
 from dpaccount.numerics.factors import AtomFactor, DiscreteGaussianFactor, Factor, LaplaceFactor
 from dpaccount.numerics.lattice import Grid, Lattice
 from dpaccount.numerics.sampled import SampledGaussianFactor
+from dpaccount.numerics.sampled_atoms import sampled_atoms
+from dpaccount.numerics.sampled_laplace import SampledLaplaceFactor
 from dpaccount.totals import Drawn, Loose, RangeBound, RdpBound, Sampled, Total, ZcdpBound
 
 Curve = Callable[[Fraction], arb]
@@ -264,6 +266,25 @@ def _renyi_curve(total: Total, bits: int) -> Curve:
         return ball(1 if found is None else found)
 
     return _two_sided(value)
+
+
+def transformed(total: Total) -> Total:
+    """Return the total with samples as pairs of known transform, where they have one; the same law."""
+    return replace(total, pairs=tuple((_transformed(kind), count) for kind, count in total.pairs))
+
+
+def _transformed(kind: Factor) -> Factor:
+    if not isinstance(kind, Sampled):
+        return kind
+    loss, inner = _sampled_laplace(kind), kind.inner
+    found: Factor | None = None
+    if loss is not None:
+        found = SampledLaplaceFactor(kind.rate, loss)
+    elif not (inner.failures or inner.loose or inner.mu2[1]):
+        found = sampled_atoms(kind.rate, inner.pairs)
+    if found is None:
+        return kind
+    return found.reversed() if kind.added else found
 
 
 FEW = 64  #: losses of a pair that are counted one by one

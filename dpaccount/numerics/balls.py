@@ -70,9 +70,20 @@ def unhurried() -> Iterator[None]:
         _deadline.reset(token)
 
 
+def out_of_time() -> bool:
+    """Say whether the time of the innermost `patience` is over."""
+    return time.process_time() > _deadline.get()
+
+
+def affordable(seconds: float) -> None:
+    """Raise `OutOfReach` before something that would outlast the time (an estimate)."""
+    if time.process_time() + seconds > _deadline.get():
+        raise OutOfReach("the time for an exact method would not suffice")
+
+
 def tick() -> None:
     """Raise `OutOfReach` where the time is over; looks at the clock now and then."""
-    if next(_ticks) % 32 == 0 and time.process_time() > _deadline.get():
+    if next(_ticks) % 32 == 0 and out_of_time():
         raise OutOfReach("the time for an exact method is over")
 
 

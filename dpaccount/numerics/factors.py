@@ -61,8 +61,8 @@ class Factor:
         """Return how |M(c + it)/M(c)| falls; `depth` is the −log of it that is worth resolving."""
         return Decay()
 
-    def work(self) -> float:
-        """Return roughly how long one node takes, in units of 10 µs."""
+    def work(self, c: float, bits: int) -> float:
+        """Return roughly how long one node on Re s = c takes at so many bits, in units of 10 µs."""
         return 1.0
 
     def largest(self) -> Fraction | None:
@@ -211,7 +211,7 @@ class AtomFactor(Factor):
         products = [a * b / total**2 for a, b in pairwise(weights)]
         return PairDecay(max(products, key=lambda x: float(x.mid())), ball(self.step() / 2))
 
-    def largest(self) -> Fraction | None:
+    def largest(self) -> Fraction:
         """Return the largest loss."""
         return self.number / self.argument if self.kind == "discrete_laplace" else self.argument
 

@@ -27,7 +27,7 @@ at most δ_m(0)·E e^{−(L−ε)/2 − (L−ε)²/(2m²)}, whose transform is M
 """
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
@@ -36,7 +36,7 @@ from typing import Any
 from flint import acb, acb_mat, arb
 
 from dpaccount.numerics import saddle
-from dpaccount.numerics.balls import ball, between, ceil_of, floor_of, precision, tick
+from dpaccount.numerics.balls import ball, between, ceil_of, floor_of, log_float, precision, tick
 from dpaccount.numerics.factors import Decay, Factor, LaplaceFactor
 from dpaccount.numerics.solve import Ends, solve
 
@@ -108,9 +108,9 @@ class Contour:
         return math.ceil(self.cut * self.period / (2 * math.pi)) + 1
 
 
-EASY_SECONDS = 1.5  #: of node evaluations (a rough estimate) up to which no smoothing is considered
+EASY_SECONDS = 0.4  #: of node evaluations (a rough estimate) up to which no smoothing is considered
 MOST_TILT = 3000.0  #: of contours for pairs whose transform is itself a quadrature
-MOST_SECONDS = 6.0  #: and up to which a contour is considered at all
+MOST_SECONDS = 3.0  #: and up to which a contour is considered at all
 
 
 def kappa(s: float) -> float:
@@ -151,93 +151,99 @@ def contour(product: Product, at: Estimate, digits: float, gap: float) -> Contou
 
     `gap` is the width in ε that smoothing may cost where the decay is too slow without.
     """
-    if not 1e-30 < at.c < 1e12 or any(f.work() > 2 and at.c > MOST_TILT for f, _ in product.pairs):
+    if not 1e-30 < at.c < 1e12 or (at.c > MOST_TILT and any(not f.symmetric for f, _ in product.pairs)):
         return None
     tolerance = at.log_delta - digits * math.log(10)
-    best = min(
-        (
-            found
-            for scale in (1.0, 0.8, 0.65, 0.5, 0.4, 0.3)
-            if (found := _line(product, at, at.c * scale, tolerance))
-        ),
-        default=None,
-    )
-    if best is None:
-        return None
-    _, c, period, right, left = best
-    reach = _reach(product, c, at, tolerance)
-    lost = max(reach - tolerance, 0.0)
-    loss = -math.log(-math.expm1(-c * period)) - c * period if c * period < 700 else -1e300
-    count = max((n for _, n in product.pairs), default=1)
-    turns = max(at.epsilon / period, 1.0) * 1e6  # the phases nhε reach this many radians
-    bits = int((max(lost, loss - tolerance) + 12) / math.log(2)) + count.bit_length() + 12
-    bits += int(math.log2(turns))
-    plain, smooth = Fraction(0), _smoothing(c, gap)
-    for extra, patience in ((plain, EASY_SECONDS), (smooth, MOST_SECONDS), (plain, MOST_SECONDS)):
-        cut = _cut(product, c, extra, reach - tolerance, period, patience)
-        if cut is not None:
-            return Contour(c, period, right, left, extra, cut, bits)
+    lines = _lines(product, at, tolerance)
+    # the law at c decides how fast the terms fall; where they do not fall by themselves, only D and the depth
+    tried = {min(lines, key=cost) for cost in (_Line.cost, _Line.unaided)} if lines else set()
+    smooth = _smoothing(at.c, gap)
+    costs = {line: _node_seconds(product, line.c, _bits(product, at, line, tolerance)) for line in tried}
+    for extra, patience in ((Fraction(0), EASY_SECONDS), (smooth, MOST_SECONDS), (Fraction(0), MOST_SECONDS)):
+        cuts = [(line, _cut(product, line, extra, patience / costs[line])) for line in tried]
+        known = [(cut * line.period * costs[line], line, cut) for line, cut in cuts if cut is not None]
+        if known:
+            _, line, cut = min(known, key=lambda found: found[0])
+            bits = _bits(product, at, line, tolerance)
+            return Contour(line.c, line.period, line.right, line.left, extra, cut, bits)
     return None
 
 
-def _reach(product: Product, c: float, at: Estimate, tolerance: float) -> float:
-    """Return log of e^{−cε}M(c), the size of the terms without their decay."""
-    return max(product.log_m(c) - c * at.epsilon, tolerance + 1)
+@dataclass(frozen=True)
+class _Line:
+    """A line Re s = c with the least period D that brings the aliasing below the tolerance (by s and v)."""
+
+    c: float
+    period: float
+    right: float
+    left: float
+    depth: float  #: log of e^{−cε}M(c) over the tolerance
+    bend: float  #: of log M at c
+
+    def cost(self) -> float:
+        """Return about the number of nodes where the terms fall like a Gaussian."""
+        return self.period * math.sqrt(self.depth / max(self.bend, 1e-300))
+
+    def unaided(self) -> float:
+        """Return the same up to a factor where smoothing alone makes them fall."""
+        return self.period * math.sqrt(self.depth)
 
 
-def _line(
-    product: Product, at: Estimate, c: float, tolerance: float
-) -> tuple[float, float, float, float, float] | None:
-    """Return (cost, c, D, s, v) with the least D that brings the aliasing below the tolerance."""
+def _lines(product: Product, at: Estimate, tolerance: float) -> list[_Line]:
+    """Return lines around the saddle's and far left of it, with their periods."""
     low, high = at.epsilon - at.slack(), at.epsilon + at.slack()
-    rights = []
-    for step in range(16):
-        s = c * (1.1 + 0.25 * 1.5**step)
-        bound = product.log_m(s) + kappa(s) - s * low
-        rights.append(((bound - tolerance) / (s - c), s))
+    found = []
+    known = [(s, product.log_m(s)) for step in range(-20, 26) if (s := at.c * 1.2**step)]
+    rights = [(s, m + kappa(s) - s * low - tolerance) for s, m in known if math.isfinite(m)]
     lefts = []
     for step in range(16):
         v = at.c * 0.1 * 1.7**step
-        bound = product.log_m(-1 - v) + kappa(v) + (1 + v) * high
-        lefts.append(((bound - tolerance) / (c + 1 + v), v))
-    for step in range(24):
+        lefts.append((1 + v, v, product.log_m(-1 - v) + kappa(v) + (1 + v) * high - tolerance))
         theta = min(1.0, at.c * 0.05 * 1.7**step)
-        bound = product.log_m(-theta) + theta * high
-        lefts.append(((bound - tolerance) / (c + theta), -theta))
-    finite = [[x for x in side if math.isfinite(x[0])] for side in (rights, lefts)]
-    if not all(finite):
-        return None
-    (d_right, s), (d_left, v) = min(finite[0]), min(finite[1])
-    period = max(d_right, d_left, 1e-12) * 1.01
-    nudge = 1e-3 * c
-    bend = (product.log_m(c + nudge) - 2 * product.log_m(c) + product.log_m(c - nudge)) / nudge**2
-    depth = max(product.log_m(c) - c * at.epsilon - tolerance, 1.0)
-    return period * math.sqrt(depth) / math.sqrt(max(bend, 1e-300)), c, period, s, v
+        lefts.append((theta, -theta, product.log_m(-theta) + theta * high - tolerance))
+    lefts = [side for side in lefts if math.isfinite(side[2])]
+    for step, (c, _) in enumerate(rights):
+        if c > 1.01 * at.c or not rights[step + 1 :] or not lefts:
+            break
+        d_right, s = min((bound / (s - c), s) for s, bound in rights[step + 1 :])
+        d_left, v = min((bound / (c + move), v) for move, v, bound in lefts)
+        nudge = 1e-3 * c
+        here = product.log_m(c)
+        bend = (product.log_m(c + nudge) - 2 * here + product.log_m(c - nudge)) / nudge**2
+        depth = max(here - c * at.epsilon - tolerance, 1.0)
+        if math.isfinite(bend):
+            found.append(_Line(c, max(d_right, d_left, 1e-12) * 1.01, s, v, depth, bend))
+    return found
 
 
-def _smoothing(c: float, gap: float) -> Fraction:
-    """Return m² whose excess moves ε by about half of `gap`: the density of L at ε is about (c+1)|δ′|.
+def _bits(product: Product, at: Estimate, line: _Line, tolerance: float) -> int:
+    """Return a precision at which rounding stays below the tolerance."""
+    span = line.c * line.period
+    loss = -math.log(-math.expm1(-span)) - span if span < 700 else -1e300
+    count = max((n for _, n in product.pairs), default=1)
+    turns = max(at.epsilon / line.period, 1.0) * 1e6  # the phases nhε reach this many radians
+    bits = int((max(line.depth, loss - tolerance) + 12) / math.log(2)) + count.bit_length() + 12
+    return bits + int(math.log2(turns))
+
+
+def _smoothing(slope: float, gap: float) -> Fraction:
+    """Return m² whose excess moves ε by about 3/4 of `gap`: the density of L at ε is about (c+1)|δ′|.
 
     The bound on the excess grows by e^{m²/8} beside that, so m² stays below 8.
     """
-    return Fraction(min(gap / (2 * (c + 1)), 8.0))
+    return Fraction(min(0.75 * gap / (slope + 1), 8.0))
 
 
-def _seconds(product: Product, nodes: int) -> float:
-    """Return roughly what evaluating the factors at so many nodes costs."""
-    return nodes * 1e-5 * (1 + sum(_weight(factor) for factor, _ in product.pairs))
+def _node_seconds(product: Product, c: float, bits: int) -> float:
+    """Return roughly what evaluating the factors at one node costs."""
+    return 1e-5 * (1 + sum(factor.work(c, bits) for factor, _ in product.pairs))
 
 
-def _weight(factor: Factor) -> float:
-    return float(factor.work())
-
-
-def _cut(
-    product: Product, c: float, smooth: Fraction, depth: float, period: float, patience: float
-) -> float | None:
-    """Return the least T (in floats) that leaves less than e^−depth of the sum; None if it costs too much."""
-    most = patience / _seconds(product, 1) * 2 * math.pi / period
-    decays = Decays(product, arb(c), smooth, depth)
+def _cut(product: Product, line: _Line, smooth: Fraction, most_nodes: float) -> float | None:
+    """Return the least T (in floats) that leaves the tolerance; None where it takes too many nodes."""
+    period, depth = line.period, line.depth
+    most = most_nodes * 2 * math.pi / period
+    decays = Decays(product, arb(line.c), smooth, depth)
     with precision(64 + 2 * max((count for _, count in product.pairs), default=1).bit_length()):
         if decays.log_tail(most) > -depth:
             return None
@@ -432,10 +438,10 @@ def epsilon(
     product: Product, target: Fraction, log_target: float, gap: Fraction, digits: float
 ) -> Ends | None:
     """Return an enclosure of ε(target), 0 < target < 1; None where no contour is affordable."""
-    at = estimate_epsilon(product, log_target)
+    at, share = estimate_epsilon(product, log_target), 1.0
     for _ in range(3):
         width = Fraction(max(at.epsilon, 1.0)) * gap
-        chosen = contour(product, at, digits, float(width))
+        chosen = contour(product, at, digits, share * float(width))
         if chosen is None:
             return None
         stored = Inversion(product, chosen, -at.log_delta + digits * math.log(10) + 30)
@@ -445,21 +451,43 @@ def epsilon(
         fine = Fraction(max(at.epsilon, 1e-3)) / Fraction(10) ** int(digits - 2)
         hint = (Fraction(at.epsilon), Fraction(at.epsilon + at.slack() / 5))
         low, high = solve(curve, target, Fraction(0), stored.chernoff(target), fine, hint)
+        if high - low <= width:
+            break
         middle = float(low + high) / 2
-        if high - low <= width or abs(middle - at.epsilon) <= 0.4 * at.slack():
-            return low, high
-        at = Estimate(middle, log_target, saddle.saddle(product.log_m, middle))
+        if chosen.smooth and abs(middle - at.epsilon) <= 0.4 * at.slack():
+            share *= max(0.6 * float(width / (high - low)), 1e-3)  # the law is denser there than was thought
+        elif abs(middle - at.epsilon) <= 0.4 * at.slack():
+            break
+        at = Estimate(middle, log_target, _slope(curve, middle) or at.c)
     return low, high
 
 
-def delta(product: Product, at: Fraction, gap: Fraction, digits: float) -> Ends | None:
-    """Return an enclosure of δ(ε); None where no contour is affordable."""
-    near = estimate_delta(product, float(at))
-    chosen = contour(product, near, digits, float(gap) / (near.c + 1))
-    if chosen is None:
+def _slope(curve: Callable[[Fraction], arb], at: float) -> float | None:
+    """Return an estimate of −d log δ/dε."""
+    here, there = (curve(Fraction(x)).mid() for x in (at, at * 1.001 + 1e-9))
+    if not (here > 0 and there > 0 and here > there):
         return None
-    value = Inversion(product, chosen, -near.log_delta + digits * math.log(10) + 30).curve(at)
-    return floor_of(value), ceil_of(value)
+    return float((here / there).log()) / (at * 0.001 + 1e-9)
+
+
+def delta(product: Product, at: Fraction, gap: Fraction, digits: float) -> Ends | None:
+    """Return an enclosure of δ(ε), within gap·δ where it can; None where no contour is affordable."""
+    near, share = estimate_delta(product, float(at)), 1.0
+    for _ in range(3):
+        chosen = contour(product, near, digits, share * float(gap) / (near.c + 1))
+        if chosen is None:
+            return None
+        curve = Inversion(product, chosen, -near.log_delta + digits * math.log(10) + 30).curve
+        value = curve(at)
+        low, high = floor_of(value), ceil_of(value)
+        if high - low <= gap * high:
+            break
+        if low > 0 and chosen.smooth:
+            share *= max(0.6 * float(gap * high / (high - low)), 1e-3)
+        near = Estimate(
+            near.epsilon, min(near.log_delta, log_float(high)), _slope(curve, float(at)) or near.c
+        )
+    return low, high
 
 
 __all__ = ["Contour", "Inversion", "Product", "contour", "delta", "epsilon"]

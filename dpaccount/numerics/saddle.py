@@ -23,7 +23,19 @@ def guess(log_m: LogM, log_delta: float) -> tuple[float, float]:
             low = x
     c = math.exp(low)
     found = at(log_m, c)
-    return (found[0] if found else 0.0), c
+    if found and abs(found[1] - log_delta) < 1 - 0.01 * log_delta:
+        return found[0], c
+    return _chernoff(log_m, log_delta)
+
+
+def _chernoff(log_m: LogM, log_delta: float) -> tuple[float, float]:
+    """Return (ε, c) by Chernoff's bound, for laws of several modes, where saddles jump.
+
+    ε = min_c (log M(c) − log δ)/c, less what the bound usually wastes.
+    """
+    known = [((log_m(c) - log_delta) / c, c) for step in range(-40, 80) if (c := 1.25**step)]
+    epsilon, c = min((x for x in known if math.isfinite(x[0])), default=(0.0, 1.0))
+    return max(epsilon - 3 / c, 0.0), c
 
 
 def at(log_m: LogM, c: float) -> tuple[float, float] | None:

@@ -12,13 +12,13 @@ from fractions import Fraction
 from functools import lru_cache
 from typing import Any
 
-from flint import acb, acb_mat, arb, ctx
+from flint import acb, arb, ctx
 
+from dpaccount.numerics import sums
 from dpaccount.numerics.balls import ball, bearable, ceil_of, precision, tick
 from dpaccount.numerics.factors import Decay, Factor, blurred
 
 MOST_POINTS = 200_000  #: of a quadrature
-MOST_EXPONENTIALS = 200_000_000  #: points times nodes of a product of matrices
 
 
 @dataclass(frozen=True)
@@ -49,9 +49,10 @@ class SampledGaussianFactor(Factor):
         """Return an estimate of count·log M(s), by the trapezoid rule in floats."""
         return count * _float_log_h(self.rate, self.mu2, -s if self.added else 1 + s)
 
-    def work(self) -> float:
-        """Return roughly how long one node takes, in units of 10 µs."""
-        return 6.0
+    def work(self, c: float, bits: int) -> float:
+        """Return roughly how long one node on Re s = c takes, in units of 10 µs."""
+        with precision(bits):
+            return sums.work(_Line.shifted(self, self._power(arb(c))).size, bits)
 
     def nodes(self, c: arb, h: arb, count: int) -> list[acb]:
         """Return M(c + inh) for n < count; adding a unit mirrors the line, so it is conjugated."""
@@ -171,15 +172,7 @@ class _Line:
 
     def along(self, h: arb, count: int) -> list[acb]:
         """Return H(a + inh) for n < count, as one product of matrices of exponentials."""
-        points = self._points()
-        bearable(count * len(points), MOST_EXPONENTIALS)
-        block = max(1, math.isqrt(count))
-        turns = [acb(0, 1) * h * log_z for _, log_z in points]
-        inner = acb_mat(
-            [[w * (n * turn).exp() for n in range(block)] for (w, _), turn in zip(points, turns, strict=True)]
-        )
-        outer = acb_mat([[(m * block * turn).exp() for turn in turns] for m in range(-(-count // block))])
-        flat = (outer * inner).entries()[:count]
+        flat = sums.along(self._points(), h, count)
         error = self._error()
         return [blurred(value, error) for value in flat]
 

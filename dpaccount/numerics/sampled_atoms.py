@@ -1,0 +1,203 @@
+"""Poisson samples of pairs with discrete losses: their transform is a sum over the losses.
+
+With z(t) = 1 − q + q e^t and H(a) = E_Q z^a over the inner pair (P, Q), removing a unit has M(s) = H(1 + s)
+and adding one M(s) = H(−s). All inner pairs here are symmetric: t has under Q the law of −t under P.
+"""
+
+import math
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from functools import lru_cache
+from typing import Any
+
+from flint import acb, arb, ctx
+
+from dpaccount.numerics import discrete, sums
+from dpaccount.numerics.amplified import shrunk
+from dpaccount.numerics.balls import OutOfReach, ball, bearable, precision, tick
+from dpaccount.numerics.factors import AtomFactor, DiscreteGaussianFactor, Factor, blurred
+
+MOST_LOSSES = 4000  #: of what is sampled
+Inner = tuple[tuple[AtomFactor | DiscreteGaussianFactor, int], ...]
+
+
+@dataclass(frozen=True)
+class SampledAtomsFactor(Factor):
+    """Pairs with discrete losses, composed, on a Poisson sample of rate `rate`; `added`: the direction."""
+
+    rate: Fraction
+    inner: Inner
+    added: bool = False
+    symmetric = False
+
+    def reversed(self) -> "SampledAtomsFactor":
+        """Return the pair of the other direction."""
+        return replace(self, added=not self.added)
+
+    def ceiling(self) -> arb | None:
+        """Return −ln(1 − q) when a unit is added, else ln(1 + q(e^most − 1)) of the inner bound."""
+        if self.added:
+            return -(-ball(self.rate)).log1p()
+        found = arb(0)
+        for factor, count in self.inner:
+            most = factor.ceiling()
+            if most is None:
+                return None
+            found += count * most
+        return shrunk(found, ball(self.rate))
+
+    def power(self, s: arb) -> arb:
+        """Return the a of H(a) that stands for M(s)."""
+        return -s if self.added else 1 + s
+
+    def value(self, s: acb) -> acb:
+        """Return M(s) for real s."""
+        a = self.power(s)
+        found = sum((mass * (a * at).exp() for mass, at in self._points(a)), arb(0))
+        return blurred(found, self._dropped(a))
+
+    def nodes(self, c: arb, h: arb, count: int) -> list[acb]:
+        """Return M(c + inh) for n < count; adding a unit mirrors the line, so it is conjugated."""
+        a = self.power(c)
+        points = [(mass * (a * at).exp(), at) for mass, at in self._points(a)]
+        error = self._dropped(a)
+        found = [blurred(value, error) for value in sums.along(points, h, count)]
+        return [value.conjugate() for value in found] if self.added else found
+
+    def log_m(self, s: float, count: int) -> float:
+        """Return an estimate of count·log M(s)."""
+        import numpy as np
+
+        a = -s if self.added else 1 + s
+        try:
+            grid = _float_points(self.rate, self.inner, 2 ** math.ceil(math.log2(1 + max(a, 0.0))))
+        except OutOfReach:  # so far out that too many losses would matter
+            return math.inf
+        mass, logz, excess = grid
+        power = a * logz
+        if power.max() < 30:  # small deviations from 1 keep their digits, as E_Q (z − 1) = 0
+            return count * float(np.log1p(mass @ (np.expm1(power) - a * excess)))
+        top = power.max()
+        return count * float(top + np.log(mass @ np.exp(power - top) + 1e-300))
+
+    def work(self, c: float, bits: int) -> float:
+        """Return roughly how long one node on Re s = c takes, in units of 10 µs."""
+        with precision(bits):
+            right = _right(self, self.power(arb(c)))
+        return sums.work(right + math.prod(_size(factor) ** count for factor, count in self.inner), bits)
+
+    def _points(self, a: arb) -> list[tuple[arb, arb]]:
+        """Return (mass under Q, ln z) for all losses but those in `_dropped`."""
+        return _points(self.rate, self.inner, _right(self, a), ctx.prec)
+
+    def _dropped(self, a: arb) -> arb:
+        """Return a bound on what the noise left out, x < −r and x > R, adds to |H(a + iτ)|.
+
+        Under Q the noise x has t₁ = (s/σ²)(x − s/2), and t₂ ≤ b is the sum of the other losses. For a ≥ 0:
+        on the left z^a ≤ 1 + e^{at₂}; on the right z ≤ q′e^{t₁+t₂} with q′ = q + (1 − q)e^{b−t₁(R)}, and e^{at₁}
+        moves the centre of x to as. For a < 0: z^a ≤ (1 − q)^a.
+        """
+        noise = _noise(self.inner)
+        if noise is None:
+            return arb(0)
+        left, right = discrete.gaussian_reach(noise.sigma, ctx.prec), _right(self, a)
+        if a < 0:
+            return discrete.gaussian_tail(noise.sigma, left) * (a * (-ball(self.rate)).log1p()).exp()
+        others, most = arb(1), arb(0)
+        for factor, count in self.inner:
+            if isinstance(factor, AtomFactor):
+                others *= factor.value(a - 1) ** count
+                most += count * ball(factor.largest())
+        edge = ball(_loss(noise, right))
+        rate = ball(self.rate) + (1 - ball(self.rate)) * (most - edge).exp()
+        growth = (a * (a - 1) * ball(Fraction(noise.shift) ** 2 / noise.sigma**2) / 2).exp()
+        beyond = right - int(a.upper().ceil().unique_fmpz()) * noise.shift
+        tail = discrete.gaussian_tail(noise.sigma, beyond) if beyond > 0 else 2 * arb(1)
+        return discrete.gaussian_tail(noise.sigma, left) * (1 + others) + tail * rate**a * growth * others
+
+
+def sampled_atoms(rate: Fraction, pairs: tuple[tuple[Factor, int], ...]) -> SampledAtomsFactor | None:
+    """Return the factor of a sample of these pairs; None where some are not discrete or they are many."""
+    inner = tuple((kind, n) for kind, n in pairs if isinstance(kind, AtomFactor | DiscreteGaussianFactor))
+    noises = [n for factor, n in inner if isinstance(factor, DiscreteGaussianFactor)]
+    if len(inner) < len(pairs) or not inner or sum(noises) > 1 or sum(n for _, n in inner) > 64:
+        return None
+    size = math.prod(_size(factor) ** n for factor, n in inner)
+    return SampledAtomsFactor(rate, inner) if size <= MOST_LOSSES else None
+
+
+def _size(factor: AtomFactor | DiscreteGaussianFactor) -> int:
+    """Return about how many losses matter."""
+    if isinstance(factor, AtomFactor):
+        return factor.size()
+    return 2 * discrete.gaussian_reach(factor.sigma, 100) + 1
+
+
+def _noise(inner: Inner) -> DiscreteGaussianFactor | None:
+    return next((factor for factor, _ in inner if isinstance(factor, DiscreteGaussianFactor)), None)
+
+
+def _loss(noise: DiscreteGaussianFactor, x: int) -> Fraction:
+    return noise.shift / noise.sigma**2 * (x - Fraction(noise.shift, 2))
+
+
+def _right(factor: SampledAtomsFactor, a: arb) -> int:
+    """Return the noise R beyond which the bound of `_dropped` is about 2^−bits of H(a) ≥ 1 (an estimate)."""
+    noise = _noise(factor.inner)
+    if noise is None:
+        return 0
+    power = max(float(a.upper()), 0.0)
+    sigma, shift, rate = float(noise.sigma), noise.shift, float(factor.rate)
+    growth = power * (power - 1) * (shift / sigma) ** 2 / 2
+    goal = max(0.0, power * math.log(rate) + growth) - (ctx.prec + 8) * math.log(2)
+    right = discrete.gaussian_reach(noise.sigma, ctx.prec)
+    while True:
+        bearable(right, MOST_LOSSES)
+        away = max(0.0, right - power * shift) / sigma
+        edge = shift / sigma**2 * (right - shift / 2)
+        if power * math.log(rate + (1 - rate) * math.exp(-max(edge, -600))) + growth - away * away / 2 < goal:
+            return right
+        right += math.ceil(sigma)
+
+
+@lru_cache(maxsize=64)
+def _points(rate: Fraction, inner: Inner, right: int, bits: int) -> list[tuple[arb, arb]]:
+    """Return (mass under Q, ln z(t)) of the composed losses, the noise at most `right`; equal ones merged."""
+    whole = {Fraction(0): ball(1)}
+    for factor, count in inner:
+        own = _losses(factor, right, bits)
+        for _ in range(count):
+            bearable(len(whole) * len(own), 40 * MOST_LOSSES)
+            merged: dict[Fraction, arb] = {}
+            for s, p in whole.items():
+                tick()
+                for t, m in own:
+                    merged[s + t] = merged.get(s + t, arb(0)) + p * m
+            whole = merged
+    return [(mass, _log_z(ball(t), ball(rate))) for t, mass in whole.items()]
+
+
+def _losses(factor: AtomFactor | DiscreteGaussianFactor, right: int, bits: int) -> list[tuple[Fraction, arb]]:
+    """Return the losses t with their masses under Q."""
+    if isinstance(factor, AtomFactor):
+        return [(-t, mass()) for t, mass in factor.points()]
+    left = discrete.gaussian_reach(factor.sigma, bits)
+    total = discrete.gaussian_total(factor.sigma)
+    rate = 1 / (2 * factor.sigma**2)
+    return [(_loss(factor, x), ball(-rate * x * x).exp() / total) for x in range(-left, right + 1)]
+
+
+def _log_z(t: arb, rate: arb) -> arb:
+    return shrunk(t, rate) if t > 0 else (rate * t.expm1()).log1p()
+
+
+@lru_cache(maxsize=64)
+def _float_points(rate: Fraction, inner: Inner, power: int) -> Any:
+    """Return masses, ln z and z − 1 as floats, for powers up to `power`."""
+    import numpy as np
+
+    with precision(64):
+        found = SampledAtomsFactor(rate, inner)._points(arb(power))
+    mass = np.array([float(m.mid()) for m, _ in found])
+    logz = np.array([float(at.mid()) for _, at in found])
+    return mass, logz, np.expm1(np.minimum(logz, 600))
