@@ -5,7 +5,7 @@ import json
 import platform
 import sys
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from fractions import Fraction
 from importlib import metadata
@@ -85,6 +85,7 @@ def certify(
         roomy(subject)
         files = [catalogue.source_file(type(subject))]
         evidence, suspect = gather(subject, theorem, examples=EXAMPLES, seed=claim.audit.seed, files=files)
+        evidence = [accepted(entry, claim) for entry in evidence]
         progress("audit")
         false = any(entry.status == "refuted" for entry in evidence)
         outcome = _audit(claim, subject, theorem, suspect, effort, short=false)
@@ -95,6 +96,12 @@ def certify(
     # what the checker cannot confirm is not proved, whatever the kernel says
     reason = f"the independent checker does not confirm it ({refusal})"
     return _certificate(claim, subject, None, reason, [], None, effort), None
+
+
+def accepted(entry: Evidence, claim: Claim) -> Evidence:
+    """Return the entry, as accepted where it has no test and the claim takes it on trust."""
+    trusted = entry.status == "untested" and entry.name in claim.accepted
+    return replace(entry, status="accepted") if trusted else entry
 
 
 def roomy(subject: Subject) -> None:
@@ -172,7 +179,7 @@ def verdict_of(
     fact, promise = theorem.conclusion, claim.guarantee
     epsilon, delta = point(theorem)
     holds = epsilon <= promise.epsilon and delta <= promise.delta
-    holds = holds and all(entry.status == "tested" for entry in evidence)
+    holds = holds and all(entry.status in ("tested", "accepted") for entry in evidence)
     same = (
         getattr(fact, "relation", None) == promise.relation
         and getattr(fact, "observer", None) == promise.model
@@ -203,7 +210,7 @@ def _certificate(
         "audit": None if outcome is None else _audit_json(claim, outcome, effort),
         "release": None,
         "releasable": verdict == "CERTIFIED",
-        "hazards": hazards(claim, subject),
+        "hazards": hazards(claim, subject, evidence),
         "environment": environment(),
         "created": datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ"),
     }
@@ -286,9 +293,12 @@ def point_json(of: str, limit: Fraction, bound: Reached, score: str) -> dict[str
     }
 
 
-def hazards(claim: Claim, subject: Subject) -> list[str]:
+def hazards(claim: Claim, subject: Subject, evidence: list[Evidence]) -> list[str]:
     """Return what a reader must know beside the verdict."""
-    found = list(HAZARDS)
+    reasons = claim.written.get("assume", {})
+    trusted = [entry.name for entry in evidence if entry.status == "accepted"]
+    found = [f"Accepted without a test: {name}, because: {reasons[name]}" for name in trusted]
+    found += HAZARDS
     if claim.data_file is not None:
         found.append("The reader of the data file is trusted to take every row by itself.")
     if claim.public_data:

@@ -29,10 +29,10 @@ from mechanisms.subject import Subject
 
 @dataclass(frozen=True)
 class Evidence:
-    """What was found about one hypothesis; `status` is ``tested``, ``refuted`` or ``untested``.
+    """What was found about one hypothesis; `status` is ``tested``, ``refuted``, ``untested`` or ``accepted``.
 
-    A hypothesis is untested where
-    no test is known, or where nothing ever moved although something may: that tested nothing.
+    A hypothesis is untested where no test is known, or where nothing ever moved although something may:
+    that tested nothing.  It is accepted where it is untested and the claim takes it on trust.
     """
 
     hypothesis: Hypothesis
@@ -43,6 +43,11 @@ class Evidence:
     worst: str
     counterexample: dict[str, object] | None
     source: str
+
+    @property
+    def name(self) -> str:
+        """Return what a claim calls the hypothesis when it accepts it."""
+        return f"{self.hypothesis.rule} {self.hypothesis.query}"
 
     def as_json(self) -> dict[str, object]:
         """Return the entry of a certificate's `sensitivity`."""

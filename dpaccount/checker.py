@@ -1285,7 +1285,8 @@ def hypotheses_of(document: dict[str, Any]) -> dict[str, dict[str, Any]]:
     ensure(entries.keys() <= assumed, "evidence on a hypothesis that the derivation does not use")
     for entry in entries.values():
         failed = entry["counterexample"] is not None
-        ensure(entry["status"] in ("tested", "refuted", "untested"), "an unknown status of evidence")
+        known = ("tested", "refuted", "untested", "accepted")
+        ensure(entry["status"] in known, "an unknown status of evidence")
         ensure(
             failed == (entry["status"] == "refuted"),
             "a counterexample goes with status refuted, and only there",
@@ -1295,9 +1296,14 @@ def hypotheses_of(document: dict[str, Any]) -> dict[str, dict[str, Any]]:
 
 
 def evidence(document: dict[str, Any], relation: str) -> str | None:
-    """Return why the evidence on the hypotheses is not enough, or None."""
+    """Return why the evidence on the hypotheses is not enough, or None; a claim may accept some untested."""
+    steps = {step["digest"]: step for step in document["proved"]["derivation"]}
     for digest, entry in hypotheses_of(document).items():
-        if entry["status"] != "tested" or entry["examples"] < 1:
+        if entry["status"] == "accepted":
+            name = f"{steps[digest]['rule']} {steps[digest]['with']['query']}"
+            ensure(name in document["claim"].get("assume", {}), f"the claim does not accept {_brief(name)}")
+            ensure(any(name in line for line in document["hazards"]), "an accepted assumption is not listed")
+        elif entry["status"] != "tested" or entry["examples"] < 1:
             return f"the hypothesis {digest[:15]}… has no passing evidence"
         if entry["relation"] != relation:
             return f"the hypothesis {digest[:15]}… was tested for {entry['relation']}"

@@ -50,6 +50,7 @@ class Claim:
     ledger: str | None
     public_data: bool  #: the claim says that its data file is public, so that runs on it may be evaluated
     audit: AuditPlan
+    accepted: frozenset[str]  #: assumptions without a test that the claim accepts, as "rule query"
     written: dict[str, Any]
 
 
@@ -60,15 +61,16 @@ def read_claim(path: Path) -> Claim:
 
 def claim_at(place: Place, path: Path) -> Claim:
     """Return the claim in a parsed document."""
-    top = place.table(("schema", "name", "guarantee", "subject"), ("data", "audit", "governance"))
+    top = place.table(("schema", "name", "guarantee", "subject"), ("data", "audit", "assume", "governance"))
     top["schema"].text("dpaccount/claim/1")
     name = top["name"].text()
     if NAME.fullmatch(name) is None:
         raise top["name"].wrong(f"the name {name[:70]!r} is not allowed", f"names match {NAME.pattern}")
     subject = top["subject"].table(("use",), ("parameters", "data"))
     file, ledger, public = _data(top["data"], path) if "data" in top else (None, None, False)
-    if "governance" in top:
-        _governance(top["governance"])
+    for texts in ("governance", "assume"):
+        if texts in top:
+            _texts(top[texts])
     return Claim(
         path=path,
         name=name,
@@ -80,6 +82,7 @@ def claim_at(place: Place, path: Path) -> Claim:
         ledger=ledger,
         public_data=public,
         audit=_audit(top["audit"]) if "audit" in top else AuditPlan(),
+        accepted=frozenset(top["assume"].value if "assume" in top else ()),
         written=_without_password(as_written(place.value)),
     )
 
@@ -144,9 +147,9 @@ def inside(folder: Path, place: Place) -> Path:
     return folder / text
 
 
-def _governance(place: Place) -> None:
+def _texts(place: Place) -> None:
     if not isinstance(place.value, dict):
-        raise place.wrong("governance is not a table", 'give keys with text, such as owner = "…"')
+        raise place.wrong("this is not a table of texts", 'give keys with text, such as owner = "…"')
     for key in place.value:
         place.child(key).text()
 

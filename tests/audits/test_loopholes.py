@@ -9,13 +9,15 @@ from unittest.mock import patch
 import numpy as np
 import pytest
 
-from audits.certify import Effort, certify, seal
+from audits.certify import Effort, certify, refused_by_checker, seal
 from audits.evidence import gather
+from audits.report import html
+from audits.summary import summary
 from dpaccount import checker
 from dpaccount.claim import read_claim
-from dpaccount.curves import local_view, post_process, to_approximate
+from dpaccount.curves import despite, local_view, post_process, to_approximate
 from dpaccount.errors import InputError
-from dpaccount.kernel import ADD_REMOVE, REPLACE_ONE, assume_ball, assume_covers, assume_view
+from dpaccount.kernel import ADD_REMOVE, REPLACE_ONE, assume_ball, assume_covers, assume_rare, assume_view
 from dpaccount.rules import compose, discrete_gaussian, linear, local, nodes
 from dpaccount.witness import approximate
 from mechanisms import grid
@@ -28,7 +30,7 @@ DELTA = Fraction(1, 10**6)
 PLANTED = Path(__file__).parent.parent / "planted"
 
 
-def verdict(subject, model="central", epsilon=100, relation=REPLACE_ONE, name="gaussian-sum"):
+def verdict(subject, model="central", epsilon=100, relation=REPLACE_ONE, name="gaussian-sum", assume=None):
     """Certify as if the subject were catalogued under `name`."""
     claim = read_claim(PLANTED / "raw-reward.toml")
     promise = replace(claim.guarantee, model=model, relation=relation, epsilon=Fraction(epsilon), delta=DELTA)
@@ -37,7 +39,9 @@ def verdict(subject, model="central", epsilon=100, relation=REPLACE_ONE, name="g
         **claim.written,
         "guarantee": {**claim.written["guarantee"], **terms},
         "subject": {"use": name},
+        **({"assume": assume} if assume else {}),
     }
+    claim = replace(claim, accepted=frozenset(assume or {}))
     claim = replace(claim, guarantee=promise, use=name, written=written)
     claim = replace(claim, audit=replace(claim.audit, trials=60))
     with patch("audits.catalogue.name_of", return_value=name):
@@ -182,6 +186,33 @@ def test_evidence_in_which_nothing_moves_is_none():
     certificate = verdict(Cached(rows=4))
     assert certificate["verdict"] == "UNPROVEN"
     assert {entry["status"] for entry in certificate["sensitivity"]} == {"untested", "tested"}
+
+
+@dataclass(frozen=True)
+class Lucky(LaplaceSum):
+    """Leaves a rare event aside, which no test looks for."""
+
+    def proof(self, delta):
+        inner = super().proof(Fraction(0))
+        return despite(inner, assume_rare("laplace-sum", "event", delta, "measured"), delta)
+
+
+def test_an_assumption_that_a_claim_accepts_stands_on_its_first_page():
+    assert verdict(Lucky(rows=5), name="laplace-sum")["verdict"] == "UNPROVEN"
+    reasons = {"assume_rare laplace-sum": "measured elsewhere", "assume_view laplace-sum": "not needed"}
+    certificate = verdict(Lucky(rows=5), name="laplace-sum", assume=reasons)
+    assert certificate["verdict"] == "CERTIFIED"
+    told = "Accepted without a test: assume_rare laplace-sum, because: measured elsewhere"
+    assert certificate["hazards"][0] == told
+    assert sum("Accepted" in line for line in certificate["hazards"]) == 1  # the view has its test
+    page = html(seal(certificate))
+    assert page.index("assume_rare of laplace-sum, because: measured elsewhere") < page.index("is promised")
+    assert "accepted  assume_rare of laplace-sum" in summary(seal(certificate), "path")
+    assert refused_by_checker(certificate) is None
+    silent = {**certificate, "hazards": certificate["hazards"][1:]}
+    assert "not listed" in refused_by_checker(silent)
+    unasked = {**certificate, "claim": {**certificate["claim"], "assume": {}}}
+    assert "does not accept" in refused_by_checker(unasked)
 
 
 def test_a_sign_of_zero_is_seen():
