@@ -1,66 +1,89 @@
-"""The law of every kind of noise that a proof can name, read from its leaf.
+"""The law of every kind of noise that a proof can name: read from its leaf, and drawn.
 
 A law maps private integers to released integers of the same shape: sums get noise added, scores of
-candidates become the indicator of the chosen one.  Code never states a scale; it is read here.
+candidates become the indicator of the chosen one, symbols become randomised answers, numbers become
+above (1), below (0) or unanswered (−1), counts become shown or 0.  Code never states a scale.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
+from math import lcm
 
 import numpy as np
-from numpy.typing import NDArray
 
-from dpaccount.derivation import Leaf
+from dpaccount.derivation import Leaf, leaves, walk
 from dpaccount.errors import ReceiptError
-from dpaccount.noise import Integers, exact_root, root_up
-
-ADDITIVE = ("gaussian", "laplace", "symmetric")
-SELECTION = ("exponential", "permute-and-flip")
+from dpaccount.kernel import Theorem
+from dpaccount.noise import Integers, Sampler, exact_root, in_range, root_up
 
 
 @dataclass(frozen=True)
 class Law:
-    """One kind of noise: ``gaussian``, ``laplace`` and ``symmetric`` add, the others choose.
+    """One kind of noise.
 
-    `scale` is in grid units: standard deviation, Laplace scale, or the scores that make a factor e.
+    `kind` is ``gaussian``, ``symmetric``, ``laplace``, ``k-norm``, ``exponential``,
+    ``permute-and-flip``, ``table``, ``sparse-vector`` or ``stable-histogram``.  `scale` is in grid
+    units: a standard deviation, a Laplace scale, the length or score that makes a factor e.
+    `threshold` is the scale of a sparse vector's threshold, or the count below which none is shown;
+    `limit` the positive answers of a sparse vector; `table` the outcomes' probabilities, by symbol (its
+    scale is 1).
     """
 
     kind: str
-    scale: float
+    scale: float = 1.0
+    threshold: float = 0.0
+    limit: int = 0
+    table: tuple[tuple[Fraction, ...], ...] = ()
+
+
+def laws(theorem: Theorem) -> dict[str, Law]:
+    """Return the law of every leaf of a proof, by key; refuses laws that no exact sampler has."""
+    found = {leaf.key: law(leaf) for leaf in leaves(theorem)}
+    for part in walk(theorem):
+        key = part.witness.get("key")
+        if key in found and getattr(part.premises[0].conclusion, "norm", "") == "frobenius-squared":
+            found[key] = replace(found[key], kind="symmetric")
+    return found
 
 
 def law(leaf: Leaf) -> Law:
     """Return the law of a leaf; refuses laws that no exact sampler has.
 
-    A zCDP or pure leaf may be drawn with a scale rounded up, which only lowers its cost; an exact
-    lattice curve is about one scale, which must be a double.
+    A scale may be rounded up to a double, which only lowers the cost; an exact lattice curve is about
+    one scale, which must be a double.
     """
+    given = leaf.parameters
     match leaf.rule:
-        case "exponential":
-            return Law("exponential", double_up(1 / Fraction(leaf.parameters["rate"])))
-        case "permute_and_flip":
-            return Law("permute-and-flip", double_up(1 / Fraction(leaf.parameters["rate"])))
+        case "exponential" | "permute_and_flip":
+            return Law(leaf.rule.replace("_", "-"), double_up(1 / Fraction(given["rate"])))
         case "lattice_gaussian":
-            scale = exact_root(Fraction(leaf.parameters["variance"]))
+            scale = exact_root(Fraction(given["variance"]))
             if scale is None:
                 raise ReceiptError(
                     f"the standard deviation of {leaf.key!r} must be a double; round it up to one first"
                 )
             return Law("gaussian", scale)
-    if "grid" not in leaf.parameters:
+        case "finite":
+            return Law("table", table=tuple(tuple(Fraction(p) for p in row) for row in given["table"]))
+        case "stable_histogram":
+            return Law("stable-histogram", double_up(Fraction(given["scale"])), float(given["threshold"]))
+    if "grid" not in given:
         raise ReceiptError(
             f"the leaf {leaf.key!r} has continuous noise, which cannot be drawn exactly; prove it on a grid"
         )
-    if leaf.rule == "laplace":
-        grid = Fraction(leaf.parameters["grid"])
-        return Law("laplace", double_up(Fraction(leaf.parameters["scale"]) / grid))
-    kind = "symmetric" if leaf.rule == "symmetric_gaussian" else "gaussian"
-    return Law(kind, root_up(grid_variance(leaf)))
-
-
-def grid_variance(leaf: Leaf) -> Fraction:
-    """Return the variance of a Gaussian leaf in squared grid units."""
-    return Fraction(leaf.parameters["variance"]) / Fraction(leaf.parameters["grid"]) ** 2
+    grid = Fraction(given["grid"])
+    match leaf.rule:
+        case "laplace":
+            return Law("laplace", double_up(Fraction(given["scale"]) / grid))
+        case "k_norm":
+            return Law("k-norm", double_up(1 / (Fraction(given["rate"]) * grid)))
+        case "sparse_vector":
+            scale, threshold = (double_up(Fraction(given[name]) / grid) for name in ("scale", "threshold"))
+            return Law("sparse-vector", scale, threshold, int(given["limit"]))
+        case "discrete_gaussian" | "fine_gaussian" | "symmetric_gaussian":
+            kind = "symmetric" if leaf.rule == "symmetric_gaussian" else "gaussian"
+            return Law(kind, root_up(Fraction(given["variance"]) / grid**2))
+    raise ReceiptError(f"no sampler is known for the rule {leaf.rule!r} of {leaf.key!r}")
 
 
 def double_up(value: Fraction) -> float:
@@ -69,40 +92,78 @@ def double_up(value: Fraction) -> float:
     return near if Fraction(near) >= value else float(np.nextafter(near, np.inf))
 
 
-def log_ratio(noise: Law, released: Integers, here: Integers, there: Integers) -> float:
-    """Return ln P(released | here) − ln P(released | there), in floating point: a score for attacks."""
+# ------------------------------------------------------------------ drawing
+
+
+def draw(noise: Law, values: Integers, sampler: Sampler) -> Integers:
+    """Return what the law makes of private `values`, in their shape; raises `ReceiptError` for wrong ones."""
+    exact = in_range(values)
     match noise.kind:
         case "laplace":
-            return float((np.abs(released - there) - np.abs(released - here)).sum() / noise.scale)
-        case "exponential":
-            return _log_softmax(noise, released, here) - _log_softmax(noise, released, there)
-        case "permute-and-flip":
-            return float(
-                np.log(_flip_masses(noise, here)[released.argmax()])
-                - np.log(_flip_masses(noise, there)[released.argmax()])
-            )
-    a, b = (released - here).astype(np.float64), (released - there).astype(np.float64)
-    total = float((b * b - a * a).sum() / (2 * noise.scale**2))
-    # of a symmetric matrix, off-diagonal entries stand twice; the diagonal has twice the variance
-    return total / 2 if noise.kind == "symmetric" else total
+            return sampler.laplace(exact.ravel(), noise.scale).reshape(exact.shape)
+        case "gaussian":
+            return sampler.gaussian(exact.ravel(), noise.scale).reshape(exact.shape)
+        case "symmetric":
+            return _symmetric(noise, exact, sampler)
+        case "k-norm":
+            return sampler.k_norm(exact.ravel(), noise.scale).reshape(exact.shape)
+        case "table":
+            return _answers(noise, exact, sampler)
+        case "sparse-vector":
+            return _above(noise, exact, sampler)
+        case "stable-histogram":
+            return _shown(noise, exact, sampler)
+    if exact.ndim != 1 or not exact.size:
+        raise ReceiptError(f"a choice takes one score per candidate; found the shape {exact.shape}")
+    chosen = np.zeros_like(exact)
+    chosen[sampler.choose(exact, noise.scale, noise.kind)] = 1
+    return chosen
 
 
-def _log_softmax(noise: Law, released: Integers, scores: Integers) -> float:
-    scaled = (scores - scores.max()) / noise.scale
-    return float(scaled[released.argmax()] - np.log(np.exp(scaled).sum()))
+def _symmetric(noise: Law, matrix: Integers, sampler: Sampler) -> Integers:
+    """Add `scale` off the diagonal, once for both halves, and twice its variance on the diagonal."""
+    if matrix.ndim != 2 or not np.array_equal(matrix, matrix.T):
+        raise ReceiptError("symmetric noise takes a symmetric matrix")
+    rows, columns = np.triu_indices(len(matrix), 1)
+    added = np.zeros_like(matrix)
+    added[rows, columns] = sampler.gaussian(np.zeros(len(rows), dtype=np.int64), noise.scale)
+    added += added.T
+    diagonal = root_up(2 * Fraction(noise.scale) ** 2)
+    added[np.diag_indices(len(matrix))] = sampler.gaussian(np.zeros(len(matrix), dtype=np.int64), diagonal)
+    return matrix + added
 
 
-def _flip_masses(noise: Law, scores: Integers) -> NDArray[np.float64]:
-    """Return the masses of permute-and-flip: with a = e^{(s − max)/scale}, a ∫₀¹ Π_{j≠i}(1 − a_j x) dx.
+def _answers(noise: Law, symbols: Integers, sampler: Sampler) -> Integers:
+    """Draw every symbol's outcome from its row of the table, by an integer below a common denominator."""
+    if symbols.size and not 0 <= symbols.min() <= symbols.max() < len(noise.table):
+        raise ReceiptError(
+            f"a symbol is one of 0 ... {len(noise.table) - 1}; map the values to symbols first"
+        )
+    denominator = lcm(*(p.denominator for row in noise.table for p in row))
+    steps = [np.cumsum([int(p * denominator) for p in row], dtype=object) for row in noise.table]
+    drawn = [sampler.below(denominator) for _ in range(symbols.size)]
+    found = [
+        int(np.searchsorted(steps[symbol], at, "right"))
+        for symbol, at in zip(symbols.ravel().tolist(), drawn, strict=True)
+    ]
+    return np.array(found, dtype=np.int64).reshape(symbols.shape)
 
-    The maximum of scores plus exponential noise is at i with noise level x = e^{−level}: the others
-    stay below with probability 1 − a_j x (Ding et al. 2021).  The integrand is a polynomial.
-    """
-    chance = np.exp((scores - scores.max()) / noise.scale)
-    nodes, weights = np.polynomial.legendre.leggauss(64)
-    at = (nodes + 1) / 2
-    factors = 1 - np.outer(at, chance)
-    # the factor of i itself is divided out in logarithms; at < 1 keeps every factor above 0
-    others = np.exp(np.log(factors).sum(axis=1)[:, None] - np.log(factors))
-    masses: NDArray[np.float64] = chance * (weights[:, None] / 2 * others).sum(axis=0)
-    return masses
+
+def _above(noise: Law, numbers: Integers, sampler: Sampler) -> Integers:
+    """Say which numbers pass the noisy threshold at 0, until `limit` of them did (Lyu, Su & Li 2017)."""
+    if numbers.ndim != 1:
+        raise ReceiptError(f"a sparse vector takes one stream of numbers; found the shape {numbers.shape}")
+    threshold = sampler.laplace(np.zeros(1, dtype=np.int64), noise.threshold)[0]
+    passes = sampler.laplace(numbers, noise.scale) >= threshold
+    answered = np.cumsum(passes) - passes < noise.limit
+    return np.where(answered, passes.astype(np.int64), -1)
+
+
+def _shown(noise: Law, counts: Integers, sampler: Sampler) -> Integers:
+    """Show noisy counts of cells that are not empty and then reach the threshold; the others are 0."""
+    if counts.size and counts.min() < 0:
+        raise ReceiptError("a histogram's counts are at least 0; found a negative one")
+    inside = counts > 0
+    shown = np.zeros_like(counts)
+    shown[inside] = sampler.laplace(counts[inside], noise.scale)
+    return np.where(shown >= noise.threshold, shown, 0)

@@ -5,11 +5,14 @@ through a `Receipt`, which reads the scale from a proved theorem.  A secure draw
 """
 
 import math
+import secrets
+from collections.abc import Callable
 from fractions import Fraction
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Any, Protocol
 
 import numpy as np
+from flint import arb, ctx
 from numpy.typing import NDArray
 
 from dpaccount.errors import ReceiptError
@@ -32,6 +35,12 @@ class Sampler(Protocol):
     def choose(self, scores: Integers, scale: float, kind: str) -> int:
         """Return the index of a candidate: weight ∝ exp(score/scale), or by permute-and-flip."""
 
+    def k_norm(self, values: Integers, scale: float) -> Integers:
+        """Return a vector plus noise v on ℤᵈ, mass ∝ exp(−‖v‖₂/scale)."""
+
+    def below(self, bound: int) -> int:
+        """Return a uniform integer of 0 … bound − 1."""
+
 
 class Secure:
     """OpenDP's exact samplers over the operating system's randomness; cannot be seeded."""
@@ -49,6 +58,22 @@ class Secure:
     def choose(self, scores: Integers, scale: float, kind: str) -> int:
         """Return the largest of scores plus Gumbel or exponential noise, compared exactly (by OpenDP)."""
         return int(_opendp(kind, scale)(scores.tolist()))
+
+    def k_norm(self, values: Integers, scale: float) -> Integers:
+        """Return a vector plus noise, by rejection from independent discrete Laplace noise.
+
+        ‖v‖₁ ≤ √d·‖v‖₂, so with a Laplace scale L ≥ √d·scale the ratio exp(‖v‖₁/L − ‖v‖₂/scale) is at
+        most 1: the chance to keep v.  How many trials it takes does not depend on the values.
+        """
+        wide = root_up(len(values) * Fraction(scale) ** 2)
+        while True:
+            noise = self.laplace(np.zeros_like(values), wide)
+            if happens(partial(_kept, noise.tolist(), scale, wide)):
+                return values + noise
+
+    def below(self, bound: int) -> int:
+        """Return a uniform integer of 0 … bound − 1 (by the standard library's `secrets`)."""
+        return secrets.randbelow(bound)
 
 
 class Rehearsal:
@@ -80,6 +105,43 @@ class Rehearsal:
         """Return the largest of scores plus Gumbel or exponential noise."""
         draw = self._rng.gumbel if kind == "exponential" else self._rng.exponential
         return int(np.argmax((scores - scores.max()) / scale + draw(size=scores.shape)))
+
+    def k_norm(self, values: Integers, scale: float) -> Integers:
+        """Return a vector plus noise, by the same rejection in floating point."""
+        wide = math.sqrt(len(values)) * scale
+        while True:
+            noise = self.laplace(np.zeros_like(values), wide)
+            excess = np.abs(noise).sum() / wide - np.linalg.norm(noise) / scale
+            if self._rng.random() < math.exp(excess):
+                return values + noise
+
+    def below(self, bound: int) -> int:
+        """Return a uniform integer of 0 … bound − 1; large bounds in floating point."""
+        return int(self._rng.integers(bound)) if bound < 2**62 else int(self._rng.random() * bound)
+
+
+def _kept(noise: list[int], scale: float, wide: float, bits: int) -> arb:
+    """Return the chance to keep a proposal, exp(‖v‖₁/wide − ‖v‖₂/scale), as a ball."""
+    with ctx.workprec(bits):
+        length = arb(sum(v * v for v in noise)).sqrt()
+        return (sum(map(abs, noise)) / arb(wide) - length / arb(scale)).exp()
+
+
+def happens(chance: Callable[[int], arb]) -> bool:
+    """Return True with exactly the probability that `chance` encloses at any precision (in bits).
+
+    A uniform number is drawn bit by bit until it lies surely on one side.
+    """
+    drawn, bits = 0, 0
+    while True:
+        drawn, bits = (drawn << 64) | secrets.randbits(64), bits + 64
+        ball = chance(bits + 64)
+        with ctx.workprec(bits + 64):
+            low, high = arb(drawn) / arb(2) ** bits, arb(drawn + 1) / arb(2) ** bits
+            if bool(high <= ball):
+                return True
+            if bool(low >= ball):
+                return False
 
 
 @lru_cache(maxsize=16)

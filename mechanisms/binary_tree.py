@@ -9,9 +9,10 @@ import numpy as np
 from dpaccount.errors import InputError
 from dpaccount.kernel import REPLACE_ONE, Theorem, assume_ball, assume_tree
 from dpaccount.ledger.receipt import Noise
-from dpaccount.rules import discrete_gaussian, linear, nodes
+from dpaccount.rules import linear, nodes
 from mechanisms import grid
-from mechanisms.subject import Domain, Rows, View, shown_to_all, wide
+from mechanisms.fine import gaussian
+from mechanisms.subject import Domain, Rows, View, shown, wide
 from mechanisms.tree import TreeSums
 
 
@@ -46,9 +47,12 @@ class BinaryTree:
     def proof(self, delta: Fraction) -> Theorem:
         """Every node is a discrete Gaussian sum; a round lies in at most ⌊log₂ rounds⌋ + 1 of them."""
         inside = assume_ball("prefix-sums", self.radius, REPLACE_ONE, "movement")
-        node = discrete_gaussian(linear(inside), self.sigma**2, grid.step(self.bits), "node")
-        whole = nodes(node, assume_tree("prefix-sums", self.rounds, "movement"))
-        return shown_to_all(whole, "binary-tree", delta)
+        tree = assume_tree("prefix-sums", self.rounds, "movement")
+        step = grid.step(self.bits)
+        whole = gaussian(
+            linear(inside), self.sigma, step, self.columns, "node", delta, lambda node: nodes(node, tree)
+        )
+        return shown(whole, "binary-tree")
 
     def play(self, data: Rows, noise: Noise, coins: int) -> View:
         """Release all prefix sums, in the data's own units."""

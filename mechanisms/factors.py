@@ -66,6 +66,11 @@ def error(factor: Integers) -> float:
     return float(np.linalg.norm(spread) / math.sqrt(len(real)))
 
 
+def lower(factor: Integers) -> list[list[int]]:
+    """Return an explicit factor as rows up to the diagonal: what a proof holds."""
+    return [row[: i + 1] for i, row in enumerate(factor.tolist())]
+
+
 def explicit(weights: Integers, rounds: int) -> Integers:
     """Return a Toeplitz factor as a matrix of `rounds` rows."""
     column = np.zeros(rounds, dtype=np.int64)

@@ -10,9 +10,10 @@ from dpaccount.errors import InputError
 from dpaccount.kernel import RELATIONS, REPLACE_ONE, Theorem, assume_ball
 from dpaccount.ledger.receipt import Noise
 from dpaccount.noise import Integers
-from dpaccount.rules import discrete_gaussian, linear
+from dpaccount.rules import linear
 from mechanisms import grid
-from mechanisms.subject import Domain, Rows, View, shown_to_all, wide
+from mechanisms.fine import gaussian, unchanged
+from mechanisms.subject import Domain, Rows, View, shown, wide
 
 
 @dataclass(frozen=True)
@@ -50,10 +51,11 @@ class GaussianSum:
         return total
 
     def proof(self, delta: Fraction) -> Theorem:
-        """Contributions in a ball, ℓ2 sensitivity, discrete Gaussian: zCDP."""
+        """Contributions in a ball, ℓ2 sensitivity, the better of two Gaussian rules."""
         inside = assume_ball("gaussian-sum", self.radius, self.relation, "movement")
-        zcdp = discrete_gaussian(linear(inside), self.sigma**2, grid.step(self.bits), "sum")
-        return shown_to_all(zcdp, "gaussian-sum", delta)
+        step = grid.step(self.bits)
+        noisy = gaussian(linear(inside), self.sigma, step, self.columns, "sum", delta, unchanged)
+        return shown(noisy, "gaussian-sum")
 
     def play(self, data: Rows, noise: Noise, coins: int) -> View:
         """Release the noisy sum, in the data's own units."""

@@ -14,9 +14,10 @@ from dpaccount.errors import InputError
 from dpaccount.kernel import REPLACE_ONE, Theorem, assume_ball
 from dpaccount.ledger.receipt import Noise
 from dpaccount.noise import Integers
-from dpaccount.rules import discrete_gaussian, linear
+from dpaccount.rules import linear
 from mechanisms import grid
-from mechanisms.subject import Domain, Rows, View, shown_to_all, wide
+from mechanisms.fine import gaussian, unchanged
+from mechanisms.subject import Domain, Rows, View, shown, wide
 
 
 @dataclass(frozen=True)
@@ -58,8 +59,9 @@ class Projection:
     def proof(self, delta: Fraction) -> Theorem:
         """Move the whole matrix with a replaced row: by at most twice the radius, in its own place."""
         inside = assume_ball("rows", self.radius, self.relation, "movement")
-        zcdp = discrete_gaussian(linear(inside), self.sigma**2, grid.step(self.bits), "rows")
-        return shown_to_all(zcdp, "projection", delta)
+        step, numbers = grid.step(self.bits), self.rows * self.columns
+        noisy = gaussian(linear(inside), self.sigma, step, numbers, "rows", delta, unchanged)
+        return shown(noisy, "projection")
 
     def play(self, data: Rows, noise: Noise, coins: int) -> View:
         """Release noisy rows; show them centred and projected, in the data's own units."""

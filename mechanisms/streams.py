@@ -156,7 +156,7 @@ class Bins:
         return int(self._weights[0])
 
 
-class Rows:
+class AllRows:
     """The memory of an explicit factor: all past values."""
 
     def __init__(self, factor: Integers, width: int, kind: type) -> None:
@@ -177,6 +177,15 @@ class Rows:
     def own(self) -> int:
         """Return the next diagonal entry."""
         return int(self._factor[self._rounds, self._rounds])
+
+
+def formed(history: Callable[[int, type], History], rounds: int) -> Integers:
+    """Return the factor whose rows a memory forms, as an integer matrix."""
+    memory, factor = history(rounds, np.int64), np.zeros((rounds, rounds), dtype=np.int64)
+    for t, unit in enumerate(np.eye(rounds, dtype=np.int64)):
+        factor[t] = memory.past() + memory.own() * unit
+        memory.push(unit)
+    return factor
 
 
 class Restarting:

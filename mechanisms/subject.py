@@ -12,12 +12,11 @@ from typing import ClassVar, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from dpaccount.curves import post_process, to_pure, to_zcdp
-from dpaccount.derivation import point
+from dpaccount.curves import post_process
 from dpaccount.errors import InputError
-from dpaccount.kernel import REPLACE_ONE, BoundedRange, Theorem, assume_view
+from dpaccount.kernel import REPLACE_ONE, Theorem, assume_view
 from dpaccount.ledger.receipt import Noise
-from dpaccount.witness import approximate, private
+from dpaccount.witness import approximate
 
 Rows = NDArray[np.float64]
 
@@ -64,19 +63,13 @@ def wide(rows: int, columns: int, reach: float) -> Domain:
 
 
 def shown_to_all(theorem: Theorem, name: str, delta: Fraction) -> Theorem:
-    """Return the theorem at (ε, `delta`) about a subject whose view everyone may see."""
-    return post_process(at_point(theorem, delta), assume_view(name, "everyone", "replay"))
+    """Return the theorem at (ε, `delta`), the least ε that is proved, about a view that everyone sees."""
+    return shown(approximate(theorem, delta), name)
 
 
-def at_point(theorem: Theorem, delta: Fraction) -> Theorem:
-    """Return the theorem at (ε, `delta`), with the least ε that is proved.
-
-    Bounded range goes through pure DP or zCDP, whichever costs less.
-    """
-    if not isinstance(private(theorem).curve, BoundedRange):
-        return approximate(theorem, delta)
-    ways = [to_pure, to_zcdp] if delta > 0 else [to_pure]
-    return min((approximate(way(theorem), delta) for way in ways), key=point)
+def shown(theorem: Theorem, name: str) -> Theorem:
+    """Return a theorem at (ε, δ) about a view that everyone sees."""
+    return post_process(theorem, assume_view(name, "everyone", "replay"))
 
 
 @dataclass(frozen=True)

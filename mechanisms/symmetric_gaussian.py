@@ -11,9 +11,10 @@ from dpaccount.errors import InputError
 from dpaccount.kernel import REPLACE_ONE, Theorem, assume_rank_one
 from dpaccount.ledger.receipt import Noise
 from dpaccount.noise import Integers
-from dpaccount.rules import linear, symmetric_gaussian
+from dpaccount.rules import fine_gaussian, linear, symmetric_gaussian
 from mechanisms import grid
-from mechanisms.subject import Domain, Rows, View, shown_to_all
+from mechanisms.fine import distance, least
+from mechanisms.subject import Domain, Rows, View, shown
 
 BITS = 15  #: features and rewards lie on multiples of 2^−15, their products on 2^−30
 STEP = Fraction(1, 2 ** (2 * BITS))
@@ -72,10 +73,16 @@ class SymmetricGaussian:
         return total
 
     def proof(self, delta: Fraction) -> Theorem:
-        """Rank-one sensitivity without corner, symmetric discrete Gaussian: zCDP."""
+        """Rank-one sensitivity without corner, symmetric Gaussian noise by the better of two rules."""
         person = assume_rank_one("symmetric-gaussian", self.reward, REPLACE_ONE, "movement")
-        zcdp = symmetric_gaussian(linear(person), self.sigma**2, STEP, "moments")
-        return shown_to_all(zcdp, "symmetric-gaussian", delta)
+        bound, size = linear(person), self.columns + 1
+        far = distance(self.sigma, STEP, size * (size + 1) // 2)
+        ways = [lambda: symmetric_gaussian(bound, self.sigma**2, STEP, "moments")]
+        if delta > 0:
+            ways.append(
+                lambda: fine_gaussian(bound, self.sigma**2, STEP, size * (size + 1) // 2, far, "moments")
+            )
+        return shown(least(ways, delta), "symmetric-gaussian")
 
     def play(self, data: Rows, noise: Noise, coins: int) -> View:
         """Release the noisy matrix, in the data's own units."""

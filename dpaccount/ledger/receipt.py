@@ -9,13 +9,11 @@ import threading
 from collections.abc import Callable, Hashable
 from typing import Protocol
 
-import numpy as np
-
 from dpaccount.derivation import Leaf, leaves
 from dpaccount.errors import ReceiptError
 from dpaccount.kernel import Theorem
-from dpaccount.laws import Law, grid_variance, law
-from dpaccount.noise import Integers, Sampler, in_range, root_up
+from dpaccount.laws import Law, draw, law, laws
+from dpaccount.noise import Integers, Sampler, in_range
 
 _SEAL = object()
 
@@ -66,53 +64,27 @@ class Receipt:
             if leaf.key in self._leaves:
                 raise ReceiptError(f"two leaves share the key {leaf.key!r}; give each leaf its own")
             self._leaves[leaf.key] = leaf
-        self._laws = {key: law(leaf) for key, leaf in self._leaves.items()}
+        self._laws = laws(theorem)
         self._gate = threading.Lock()  # two threads never get one part twice
         self._served: dict[str, set[Hashable]] = {key: set() for key in self._leaves}
 
     def noisy(self, key: str, part: Hashable, values: Integers) -> Integers:
         """Return what leaf `key` proves private of integer `values` (grid units), in the same shape.
 
-        Sums come back with noise.  A vector of candidates' scores comes back as the indicator of the
-        chosen one.  Raises `ReceiptError` for a key that the proof has not, a part served before, or
-        one too many.
+        What comes back for sums, scores, symbols and counts is said in `dpaccount.laws`.  Raises
+        `ReceiptError` for a key that the proof has not, a part served before, or one too many.
         """
         noise = self._serve(key, part)
-        exact = in_range(values)
-        match noise.kind:
-            case "symmetric":
-                raise ReceiptError(f"the leaf {key!r} is symmetric; use noisy_symmetric")
-            case "exponential" | "permute-and-flip":
-                return self._chosen(noise, exact)
-            case "laplace":
-                return self._sampler.laplace(exact.ravel(), noise.scale).reshape(exact.shape)
-            case _:
-                return self._sampler.gaussian(exact.ravel(), noise.scale).reshape(exact.shape)
-
-    def _chosen(self, noise: Law, scores: Integers) -> Integers:
-        if scores.ndim != 1 or not scores.size:
-            raise ReceiptError(f"a choice takes one score per candidate; found the shape {scores.shape}")
-        chosen = np.zeros_like(scores)
-        chosen[self._sampler.choose(scores, noise.scale, noise.kind)] = 1
-        return chosen
+        if noise.kind == "symmetric":
+            raise ReceiptError(f"the leaf {key!r} is symmetric; use noisy_symmetric")
+        return draw(noise, values, self._sampler)
 
     def noisy_symmetric(self, key: str, part: Hashable, matrix: Integers) -> Integers:
         """Return a symmetric integer matrix with symmetric noise, on the diagonal of twice the variance."""
         noise = self._serve(key, part)
         if noise.kind != "symmetric":
             raise ReceiptError(f"the leaf {key!r} is not symmetric; use noisy")
-        exact = in_range(matrix)
-        if exact.ndim != 2 or not np.array_equal(exact, exact.T):
-            raise ReceiptError("noisy_symmetric takes a symmetric matrix")
-        diagonal = root_up(2 * grid_variance(self._leaves[key]))
-        rows, columns = np.triu_indices(len(exact), 1)
-        added = np.zeros_like(exact)
-        added[rows, columns] = self._sampler.gaussian(np.zeros(len(rows), dtype=np.int64), noise.scale)
-        added += added.T
-        added[np.diag_indices(len(exact))] = self._sampler.gaussian(
-            np.zeros(len(exact), dtype=np.int64), diagonal
-        )
-        return exact + added
+        return draw(noise, matrix, self._sampler)
 
     def _serve(self, key: str, part: Hashable) -> Law:
         if key not in self._leaves:

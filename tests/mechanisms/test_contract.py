@@ -18,7 +18,7 @@ from audits.neighbours import dataset, pairs
 from dpaccount import checker
 from dpaccount.derivation import leaves, point, walk, write
 from dpaccount.errors import InputError, ReceiptError
-from dpaccount.kernel import ADD_REMOVE, Covered, Shifts, Stable
+from dpaccount.kernel import ADD_REMOVE, Contribution, Covered, Shifts, Stable
 from dpaccount.ledger.ledger import Ledger, init
 from dpaccount.ledger.receipt import rehearse
 from dpaccount.noise import Rehearsal
@@ -57,6 +57,8 @@ def size_of(norm, move, grid):
             return sum(abs(v) for v in move) * grid
         case "range":
             return Fraction(max(move) - min(move))
+        case "each":
+            return max(abs(v) for v in move) * grid
         case _:
             return sum(v * v for v in move) * grid**2
 
@@ -69,18 +71,23 @@ def excess(theorem, run, other):
         if "key" not in part.witness:
             continue
         key, fact = part.witness["key"], part.premises[0].conclusion
-        moves = [
-            [int(v) for v in (other.exact[name] - run.exact[name]).ravel()]
-            for name in sorted(run.exact, key=str)
-            if name[0] == key
-        ]
-        for move in moves if each_by_itself else [[v for move in moves for v in move]]:
+        parts = [name for name in sorted(run.exact, key=str) if name[0] == key]
+        moves = [[int(v) for v in (other.exact[name] - run.exact[name]).ravel()] for name in parts]
+        joined = [[v for each in moves for v in each]]
+        for move in moves if each_by_itself else joined:
             if isinstance(fact, Stable) and size_of(fact.norm, move, grids[key]) > fact.bound:
                 return f"{key} moves by {move} in {fact.norm}, declared {fact.bound}"
-            if isinstance(fact, Shifts):
-                shift = tuple(sorted((abs(v) for v in move if v), reverse=True))
-                if shift not in fact.shifts:
-                    return f"{key} moves by {move}, not among the declared shifts"
+            shift = tuple(sorted((abs(v) for v in move if v), reverse=True))
+            if isinstance(fact, Shifts) and shift not in fact.shifts:
+                return f"{key} moves by {move}, not among the declared shifts"
+            if isinstance(fact, Contribution) and fact.kind == "cell" and shift not in ((), (1,)):
+                return f"{key} moves by {move}, not one cell by one"
+        symbols = {int(v) for name in parts for v in run.exact[name].ravel()}
+        if isinstance(fact, Contribution) and fact.kind == "points":
+            if not {(symbol,) for symbol in symbols} <= set(fact.points):
+                return f"{key} has the symbols {symbols}"
+            if sum(any(move) for move in moves) > 1:
+                return f"{key} moves in several people's messages"
     return None
 
 

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from dpaccount.errors import InputError
 from mechanisms import factors, tree
-from mechanisms.streams import Bins, FactorSums, Restarting, Rows, Window
+from mechanisms.streams import AllRows, Bins, FactorSums, Restarting, Window, formed
 
 T = 1024
 
@@ -22,17 +22,8 @@ def histories(rounds):
         "sqrt-toeplitz": lambda width, kind: Window(weights, width, kind),
         "banded": lambda width, kind: Window(weights[: max(rounds // 3, 1)], width, kind),
         "binned": lambda width, kind: Bins(rounds, 4, width, kind),
-        "optimal": lambda width, kind: Rows(factors.optimal(rounds), width, kind),
+        "optimal": lambda width, kind: AllRows(factors.optimal(rounds), width, kind),
     }
-
-
-def factor_of(history, rounds):
-    """Return the factor whose rows a memory forms, as an integer matrix."""
-    memory, whole = history(rounds, np.int64), np.zeros((rounds, rounds), dtype=np.int64)
-    for t, unit in enumerate(np.eye(rounds, dtype=np.int64)):
-        whole[t] = memory.past() + memory.own() * unit
-        memory.push(unit)
-    return whole
 
 
 @given(st.integers(1, 40), st.integers(0, 2**32 - 1))
@@ -45,7 +36,7 @@ def test_without_noise_rows_and_prefix_sums_are_exact(rounds, seed):
         for t, value in enumerate(values):
             assert np.abs(sums.add(value) - values[: t + 1].sum(axis=0)).max() < 1e-6
             assert np.array_equal(sums.release(), sums.release())
-        assert (np.array(rows) == factor_of(history, rounds) @ values).all()
+        assert (np.array(rows) == formed(history, rounds) @ values).all()
 
 
 def test_toeplitz_weights_are_the_real_ones_rounded_down():
@@ -57,7 +48,7 @@ def test_toeplitz_weights_are_the_real_ones_rounded_down():
 
 @pytest.mark.parametrize("size", [1, 2, 5, 8])
 def test_binned_rows_never_exceed_the_toeplitz_factor_and_few_bins_are_kept(size):
-    binned = factor_of(lambda width, kind: Bins(200, size, width, kind), 200)
+    binned = formed(lambda width, kind: Bins(200, size, width, kind), 200)
     whole = factors.explicit(factors.sqrt_toeplitz(200), 200)
     assert (binned <= whole).all()
     assert (binned[np.tril_indices(200)] > 0).all()
@@ -87,7 +78,7 @@ def test_error_times_sensitivity_at_1024_rounds():
     """The published figures: 3.1 for √Toeplitz, 5.65 for Honaker's estimate, 7.42 for the plain tree."""
     weights = factors.sqrt_toeplitz(T)
     assert product(factors.toeplitz_error(weights, T), factors.column_squared(weights)) <= 3.2
-    binned = factor_of(lambda width, kind: Bins(T, 8, width, kind), T)
+    binned = formed(lambda width, kind: Bins(T, 8, width, kind), T)
     assert product(factors.error(binned), factors.longest_column_squared(binned)) <= 3.2
     banded = weights[:256]
     assert product(factors.toeplitz_error(banded, T), factors.column_squared(banded)) <= 3.3
@@ -141,7 +132,7 @@ def test_measured_errors_are_the_stated_ones(name):
     else:
         history = histories(rounds)[name]
         sums = FactorSums(history, width, release)
-        stated = factors.error(factor_of(history, rounds)) * 1000
+        stated = factors.error(formed(history, rounds)) * 1000
     zero = np.zeros(width, dtype=np.int64)
     squares = [np.mean(sums.add(zero) ** 2.0) for _ in range(rounds)]
     assert math.sqrt(np.mean(squares)) == pytest.approx(stated, rel=0.02)

@@ -3,25 +3,35 @@
 A twin is named after its mechanism with the mistake behind it, and inherits all else.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 
 import numpy as np
 
 from dpaccount.kernel import assume_points, assume_range
 from dpaccount.rules import discrete_gaussian, exponential, linear
-from mechanisms import grid
+from mechanisms import continual, factors, grid
+from mechanisms.banded_toeplitz import BandedToeplitz
 from mechanisms.binary_tree import BinaryTree
+from mechanisms.binned_toeplitz import BinnedToeplitz
 from mechanisms.clipped_mean import ClippedMean
 from mechanisms.exponential import Exponential
 from mechanisms.gaussian_sum import GaussianSum
 from mechanisms.histogram import Histogram
+from mechanisms.honaker_tree import HonakerTree
+from mechanisms.k_norm import KNorm
 from mechanisms.laplace_sum import LaplaceSum
 from mechanisms.laplace_vector import LaplaceVector
 from mechanisms.linear_queries import LinearQueries
+from mechanisms.local_mean import LocalMean
+from mechanisms.optimal_factor import OptimalFactor
 from mechanisms.permute_and_flip import PermuteAndFlip
 from mechanisms.projection import Projection
 from mechanisms.quantile import Quantile
+from mechanisms.randomised_response import RandomisedResponse
+from mechanisms.sparse_vector import SparseVector
+from mechanisms.sqrt_toeplitz import SqrtToeplitz
+from mechanisms.stable_histogram import StableHistogram
 from mechanisms.subject import shown_to_all
 from mechanisms.symmetric_gaussian import BITS, SymmetricGaussian
 
@@ -135,3 +145,89 @@ class BinaryTreeCountsTwice(BinaryTree):
 
     def play(self, data, noise, coins):
         return super().play(data + np.roll(data, 1, axis=0), noise, coins)
+
+
+@dataclass(frozen=True)
+class HonakerTreeForgetsToClip(HonakerTree):
+    """Clips to twice the radius that the noise is made for."""
+
+    def play(self, data, noise, coins):
+        return HonakerTree.play(replace(self, radius=2 * self.radius), data, noise, coins)
+
+
+@dataclass(frozen=True)
+class SqrtToeplitzCountsOneRound(SqrtToeplitz):
+    """Calibrates to a round's own weight and forgets the column below it."""
+
+    def proof(self, delta):
+        return continual.proof("sqrt-toeplitz", [self._weights()[:1].tolist()], self, delta)
+
+
+@dataclass(frozen=True)
+class BandedToeplitzDeclaresTheInverse(BandedToeplitz):
+    """Declares a shorter band than it releases."""
+
+    def proof(self, delta):
+        return continual.proof("banded-toeplitz", [self._weights()[: self.band // 2].tolist()], self, delta)
+
+
+@dataclass(frozen=True)
+class BinnedToeplitzRaisesEveryWeight(BinnedToeplitz):
+    """Declares the weights rounded down by half."""
+
+    def proof(self, delta):
+        halved = factors.sqrt_toeplitz(self.rounds) // 2
+        return continual.proof("binned-toeplitz", [halved.tolist()], self, delta)
+
+
+@dataclass(frozen=True)
+class OptimalFactorMeasuresRows(OptimalFactor):
+    """Measures the last row of the factor instead of its longest column."""
+
+    def proof(self, delta):
+        last = self._factor()[-1, ::-1]
+        return continual.proof("optimal-factor", [(last // 4).tolist()], self, delta)
+
+
+@dataclass(frozen=True)
+class RandomisedResponseAsksTwo(RandomisedResponse):
+    """Mixes the previous person's answer into the next one's."""
+
+    def query(self, data):
+        symbols = super().query(data)
+        return (symbols + np.roll(symbols, 1)) % self.categories
+
+
+@dataclass(frozen=True)
+class LocalMeanScalesByTheData(LocalMean):
+    """Normalises everyone by the largest number that anyone has."""
+
+    def query(self, data):
+        largest = np.abs(np.nan_to_num(data, posinf=1, neginf=1)).max(initial=1e-9)
+        return super().query(data / largest)
+
+
+@dataclass(frozen=True)
+class SparseVectorForgetsToClip(SparseVector):
+    """Adds votes as they come."""
+
+    def query(self, data):
+        clean = np.nan_to_num(data, posinf=0, neginf=0).astype(np.int64)
+        return clean.sum(axis=0) - self.threshold
+
+
+@dataclass(frozen=True)
+class StableHistogramCountsNeighboursToo(StableHistogram):
+    """Counts a row in its cell and in the next one."""
+
+    def query(self, data):
+        counts = super().query(data)
+        return counts + np.roll(counts, 1)
+
+
+@dataclass(frozen=True)
+class KNormClipsCoordinates(KNorm):
+    """Clips every coordinate to the radius, so that a row is √d times too long."""
+
+    def query(self, data):
+        return grid.clipped(data, -self.radius, self.radius, self.bits)

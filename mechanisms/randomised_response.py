@@ -1,0 +1,66 @@
+"""k-ary randomised response: everyone tells the truth, or any other category, with public chances."""
+
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from typing import ClassVar
+
+import numpy as np
+
+from dpaccount.errors import InputError
+from dpaccount.kernel import REPLACE_ONE, Theorem
+from dpaccount.ledger.receipt import Noise
+from dpaccount.noise import Integers
+from mechanisms import local
+from mechanisms.subject import Domain, Rows, View
+
+
+@dataclass(frozen=True)
+class RandomisedResponse:
+    """Ask each of `rows` people for one of `categories`, numbered from 0; local model, `epsilon` per answer.
+
+    The truth is told with probability e^ε/(e^ε + k − 1), every other category with 1/(e^ε + k − 1).
+    A number is rounded down; outside the categories (NaN too) it counts as category 0.  Shows all
+    answers and unbiased estimates of the categories' counts.
+    """
+
+    source: ClassVar[str] = "Warner 1965; Kairouz, Oh & Viswanath 2016 (k-ary)"
+    status: ClassVar[str] = "sound"
+    relation: ClassVar[str] = REPLACE_ONE
+
+    epsilon: Fraction = Fraction(1)
+    categories: int = 2
+    rows: int = 100
+
+    def __post_init__(self) -> None:
+        """Refuse parameters that make no sense."""
+        if not 0 < self.epsilon <= 30 or self.categories < 2 or self.rows < 1:
+            raise InputError("needed epsilon in (0, 30], categories >= 2 and rows >= 1")
+
+    @cached_property
+    def table(self) -> local.Table:
+        """Return everyone's chances, by category."""
+        size, truth = self.categories, local.ratio(self.epsilon)
+        weights = [[truth if i == j else Fraction(1) for j in range(size)] for i in range(size)]
+        return local.weighted(weights)
+
+    def domain(self) -> Domain:
+        """Return one column of integers, one beyond the categories on either side."""
+        return Domain(self.rows, (-1.0,), (float(self.categories),), (True,))
+
+    def query(self, data: Rows) -> Integers:
+        """Return everyone's category."""
+        category = np.floor(np.nan_to_num(data[:, 0], nan=0.0))
+        inside = (category >= 0) & (category < self.categories)
+        return np.where(inside, category, 0).astype(np.int64)
+
+    def proof(self, delta: Fraction) -> Theorem:
+        """Every answer is private by itself, and reads one person only: local DP."""
+        return local.proof("randomised-response", self.table, self.epsilon, self.rows, delta)
+
+    def play(self, data: Rows, noise: Noise, coins: int) -> View:
+        """Collect everyone's answer; estimate the counts from them."""
+        answers = local.answers(self.query(data), noise)
+        truth, lie = float(self.table[0][0]), float(self.table[0][1])
+        counts = np.bincount(answers, minlength=self.categories)
+        return View(public={"answers": answers, "counts": (counts - self.rows * lie) / (truth - lie)})

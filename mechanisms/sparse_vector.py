@@ -1,0 +1,60 @@
+"""Which of a stream of counts pass a public threshold, told for the first few that do (sparse vector)."""
+
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import ClassVar
+
+from dpaccount.errors import InputError
+from dpaccount.kernel import RELATIONS, REPLACE_ONE, Theorem, assume_each
+from dpaccount.ledger.receipt import Noise
+from dpaccount.noise import Integers
+from dpaccount.rules import sparse_vector
+from mechanisms.subject import Domain, Rows, View, shown_to_all
+from mechanisms.votes import votes
+
+
+@dataclass(frozen=True)
+class SparseVector:
+    """Say for each of `questions` counts whether it reaches `threshold`; stop after `limit` that do.
+
+    Every row adds 0 or 1 to each count (clipped and rounded down; NaN is 0).  The threshold gets
+    Laplace noise once, of scale `threshold_scale`, and every count fresh noise of `scale`; noisy
+    values are never shown.  Answers: 1 above, 0 below, −1 not answered any more.
+    """
+
+    source: ClassVar[str] = "Dwork, Naor et al. 2009; Lyu, Su & Li 2017, Algorithm 1"
+    status: ClassVar[str] = "sound"
+
+    threshold: int = 50
+    threshold_scale: Fraction = Fraction(4)
+    scale: Fraction = Fraction(16)
+    limit: int = 2
+    questions: int = 8
+    rows: int = 100
+    relation: str = REPLACE_ONE
+
+    def __post_init__(self) -> None:
+        """Refuse parameters that make no sense."""
+        if self.relation not in RELATIONS:
+            raise InputError(f"relation is {self.relation!r}; known: {', '.join(RELATIONS)}")
+        if min(self.threshold_scale, self.scale) <= 0 or min(self.limit, self.questions, self.rows) < 1:
+            raise InputError("needed threshold_scale > 0, scale > 0, limit, questions and rows >= 1")
+
+    def domain(self) -> Domain:
+        """Return one column per question, beyond 0 and 1 on either side, so that rows are clipped."""
+        size = self.questions
+        return Domain(self.rows, (-1.0,) * size, (2.0,) * size, (True,) * size)
+
+    def query(self, data: Rows) -> Integers:
+        """Return how far every count is above the threshold."""
+        return votes(data, 1) - self.threshold
+
+    def proof(self, delta: Fraction) -> Theorem:
+        """Every count moves by at most 1 between neighbours: pure ε for the whole stream."""
+        counts = assume_each("counts", Fraction(1), self.relation, "movement")
+        pure = sparse_vector(counts, self.threshold_scale, self.scale, self.limit, Fraction(1), "answers")
+        return shown_to_all(pure, "sparse-vector", delta)
+
+    def play(self, data: Rows, noise: Noise, coins: int) -> View:
+        """Release the answers."""
+        return View(public={"answers": noise.noisy("answers", 0, self.query(data))})
