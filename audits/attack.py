@@ -16,12 +16,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from audits.catalogue import CODE_FOLDERS, code_on_path
-from audits.channels import Law, ReplayError, laws, log_ratio, record, replay
+from audits.channels import ReplayError, log_ratio, record, replay
 from audits.estimate import Planner, Reached, plan_threshold
 from audits.evidence import Suspect
 from audits.neighbours import Pair
 from dpaccount.derivation import point, walk
 from dpaccount.kernel import Approximate, Gdp, Lattice, Private, Pure, Theorem
+from dpaccount.laws import Law, laws
 from dpaccount.ledger.receipt import rehearse
 from dpaccount.noise import Rehearsal
 from dpaccount.witness import delta_upper
@@ -116,7 +117,9 @@ def attack(  # noqa: PLR0913
     train, made = 2 * trials // 5, int(swapped.sum())
     trained = train - int(swapped[:train].sum()), int(swapped[:train].sum())
     left, right = (
-        np.round(scores(world, theorem, runs, seed, jobs), 9)  # equal ratios stay equal
+        np.round(
+            np.clip(scores(world, theorem, runs, seed, jobs), -CERTAIN, CERTAIN), 9
+        )  # equal ones stay so
         for world, runs in zip(worlds, (2 * trials - made, made), strict=True)
     )
     share = risk / len(points)

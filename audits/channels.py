@@ -12,9 +12,9 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from dpaccount.derivation import leaves
-from dpaccount.kernel import Theorem
-from dpaccount.ledger.receipt import Noise, law_of
+from dpaccount import likelihood
+from dpaccount.laws import Law
+from dpaccount.ledger.receipt import Noise
 from dpaccount.noise import Integers, in_range
 from mechanisms.subject import Rows, Subject, View
 
@@ -120,39 +120,17 @@ def _identical(a: NDArray[np.generic] | np.generic, b: NDArray[np.generic] | np.
     return (a.shape, a.dtype) == (b.shape, b.dtype) and a.tobytes() == b.tobytes()
 
 
-@dataclass(frozen=True)
-class Law:
-    """The noise of one leaf in grid units: ``gaussian``, ``laplace`` or ``symmetric``."""
-
-    kind: str
-    scale: float
-
-
-def laws(theorem: Theorem) -> dict[str, Law]:
-    """Return the noise law of every leaf of a proof, by key."""
-    found = {}
-    for leaf in leaves(theorem):
-        kind, scale = law_of(leaf)
-        found[leaf.key] = Law("symmetric" if leaf.rule == "symmetric_gaussian" else kind, scale)
-    return found
-
-
 def log_ratio(run: Run, other: Run, noise: dict[str, Law]) -> float:
-    """Return ln P(releases | `run`'s values) − ln P(releases | `other`'s): known noise, nothing fitted."""
-    return math.fsum(
-        _log_ratio(noise[part[0]], run.released[part], run.exact[part], other.exact[part])
+    """Return ln P(releases | `run`'s values) − ln P(releases | `other`'s): known noise, nothing fitted.
+
+    It is infinite where a release is impossible under one of them, and 0 where each forbids another.
+    """
+    found = [
+        likelihood.log_ratio(noise[part[0]], run.released[part], run.exact[part], other.exact[part])
         for part in run.exact
-    )
-
-
-def _log_ratio(law: Law, released: Integers, here: Integers, there: Integers) -> float:
-    a, b = (released - here).astype(np.float64), (released - there).astype(np.float64)
-    if law.kind == "laplace":
-        return float((np.abs(b) - np.abs(a)).sum() / law.scale)
-    terms = (b * b - a * a) / (2 * law.scale**2)
-    if law.kind == "symmetric":  # off-diagonal entries stand twice; the diagonal has twice the variance
-        return float(terms.sum() / 2)
-    return float(terms.sum())
+    ]
+    forbidden = {value for value in found if math.isinf(value)}
+    return forbidden.pop() if len(forbidden) == 1 else 0.0 if forbidden else math.fsum(found)
 
 
 def distance(run: Run, other: Run, noise: dict[str, Law]) -> float:
@@ -160,5 +138,5 @@ def distance(run: Run, other: Run, noise: dict[str, Law]) -> float:
     total = 0.0
     for part, exact in run.exact.items():
         moved = (other.exact[part] - exact).astype(np.float64).ravel()
-        total += float(moved @ moved) / noise[part[0]].scale ** 2
+        total += float(moved @ moved) / (noise[part[0]].scale or 1.0) ** 2  # a table has no scale
     return total

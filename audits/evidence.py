@@ -17,11 +17,12 @@ import hypothesis
 from hypothesis import HealthCheck, Phase, given, settings, target
 from hypothesis import strategies as st
 
-from audits.channels import Law, ReplayError, Run, differing, distance, laws, record, replay
+from audits.channels import ReplayError, Run, differing, distance, record, replay
 from audits.neighbours import Pair, pairs
-from dpaccount.derivation import Hypothesis, hypotheses, leaves, walk
+from dpaccount.derivation import Hypothesis, hypotheses, leaves, rows, walk
 from dpaccount.errors import InputError
-from dpaccount.kernel import Cover, Covered, Private, Shifts, Stable, Theorem, View
+from dpaccount.kernel import Contribution, Cover, Covered, Private, Shifts, Stable, Theorem, View
+from dpaccount.laws import Law, laws
 from dpaccount.ledger.receipt import rehearse
 from dpaccount.noise import Rehearsal
 from mechanisms.subject import Subject
@@ -124,11 +125,19 @@ def relation_of(subject: Subject, theorem: Theorem) -> str:
 
 
 def _may_move(theorem: Theorem, tested: Hypothesis) -> bool:
-    """Say whether the declared bound of a query is above 0."""
-    facts = [part.conclusion for part in walk(theorem)]
-    bounds = [f.bound > 0 for f in facts if isinstance(f, Stable) and f.query == tested.query]
-    shifts = [any(f.shifts) for f in facts if isinstance(f, Shifts) and f.query == tested.query]
-    return any(bounds + shifts)
+    """Say whether the proof allows a query to move at all."""
+    return any(_room(fact) for _, fact in _drawn(theorem, tested.query))
+
+
+def _room(fact: object) -> bool:
+    match fact:
+        case Stable(bound=bound):
+            return bound > 0
+        case Shifts(shifts=shifts):
+            return any(shifts)
+        case Contribution(kind="points", points=points):
+            return len(points) > 1
+    return True
 
 
 def digest_of_files(files: list[Path]) -> str:
@@ -241,16 +250,19 @@ def check_of(theorem: Theorem, tested: Hypothesis) -> tuple[Check, str]:
 
     A hypothesis that is not tested leaves a claim UNPROVEN.
     """
-    keys, grid = _leaf_of(theorem, tested.query)
+    drawn = _drawn(theorem, tested.query)
     match tested.rule:
         case "assume_view":
             return _view_check(theorem, tested.query)
-        case "assume_covers" | "assume_tree" if keys:
+        case "assume_covers" | "assume_tree" if drawn:
+            keys = {str(leaf.witness["key"]) for leaf, _ in drawn}
             return _covers_check(tested, theorem, keys), "only covering releases move"
-        case "assume_points" | "assume_clipped" | "assume_ball" | "assume_rank_one" if keys:
-            return _movement_check(theorem, tested.query, keys, grid)
-        case _:
+        case "assume_rare" | "assume_filter" | "assume_split":
             return untested, f"no test of {tested.rule} is known"
+        case _ if drawn and all(_testable(fact) for _, fact in drawn):
+            return _movement_check(theorem, drawn), "; ".join(_words(fact) for _, fact in drawn)
+        case _:
+            return untested, f"no release of {tested.query} is tested"
 
 
 def untested(run: Run, other: Run, unit: int) -> Finding:
@@ -268,15 +280,17 @@ def _view_check(theorem: Theorem, query: str) -> tuple[Check, str]:
     return check, "everyone's view is unchanged" if everyone else "others' view is unchanged"
 
 
-def _leaf_of(theorem: Theorem, query: str) -> tuple[set[str], Fraction]:
-    """Return the keys under which a query is released, and its grid step."""
-    keys = {
-        part.witness["key"]
-        for part in walk(theorem)
-        if "key" in part.witness and getattr(part.premises[0].conclusion, "query", None) == query
-    }
-    grids = [Fraction(leaf.parameters.get("grid", "1")) for leaf in leaves(theorem) if leaf.key in keys]
-    return keys, grids[0] if grids else Fraction(1)
+Fact = Stable | Shifts | Contribution
+
+
+def _drawn(theorem: Theorem, query: str) -> list[tuple[Theorem, Fact]]:
+    """Return the leaves that draw noise on a query, each with what the proof says of its movement."""
+    found = []
+    for part in walk(theorem):
+        fact = part.premises[0].conclusion if "key" in part.witness else None
+        if isinstance(fact, Stable | Shifts | Contribution) and fact.query == query:
+            found.append((part, fact))
+    return found
 
 
 def _moves(run: Run, other: Run, keys: set[str]) -> dict[tuple[str, object], list[int]]:
@@ -324,34 +338,78 @@ def _covers_check(tested: Hypothesis, theorem: Theorem, keys: set[str]) -> Check
     return check
 
 
-def _movement_check(theorem: Theorem, query: str, keys: set[str], grid: Fraction) -> tuple[Check, str]:
-    shifts: set[tuple[int, ...]] | None = None
-    bounds: list[Stable] = []
-    for part in walk(theorem):
-        fact = part.conclusion
-        if isinstance(fact, Shifts) and fact.query == query:
-            shifts = set(fact.shifts)
-        if isinstance(fact, Stable) and fact.query == query:
-            bounds.append(fact)
+def _movement_check(theorem: Theorem, drawn: list[tuple[Theorem, Fact]]) -> Check:
+    """Return the check that every release moves as its leaf allows; those of a factorised stream together."""
+    grids = {leaf.key: Fraction(leaf.parameters.get("grid", "1")) for leaf in leaves(theorem)}
 
     def check(run: Run, other: Run, unit: int) -> Finding:
-        moves = _moves(run, other, keys)
         most = Fraction(0)
-        seen = {tuple(move) for move in moves.values() if any(move)}
-        for (key, part), move in moves.items():
-            where = f"{key}, part {part}, moves by {move[:8]} with unit {unit}"
-            squared = Fraction(sum(v * v for v in move)) * grid**2
-            most = max(most, squared)
-            if shifts is not None and tuple(sorted((abs(v) for v in move if v), reverse=True)) not in shifts:
-                return Finding(squared, f"{where}: not one of the declared shifts")
-            for bound in bounds:
-                size = sum(abs(v) for v in move) * grid if bound.norm == "l1" else squared
-                if size > bound.bound:
-                    return Finding(squared, f"{where}: {bound.norm} {size} above the declared {bound.bound}")
-        if len(seen) > 1:
-            return Finding(most, f"{query}: unit {unit} adds different vectors to different releases")
+        for leaf, fact in drawn:
+            key, grid = str(leaf.witness["key"]), grids[str(leaf.witness["key"])]
+            moves = _moves(run, other, {key})
+            if rows(leaf) > 1:
+                moves = {(key, "all rounds"): [v for move in moves.values() for v in move]}
+            elif len({tuple(move) for move in moves.values() if any(move)}) > 1:
+                return Finding(most, f"{key}: unit {unit} adds different vectors to different releases")
+            for (_, part), move in moves.items():
+                most = max(most, Fraction(sum(v * v for v in move)) * grid**2)
+                wrong = _too_far(fact, move, grid)
+                if wrong is not None:
+                    return Finding(most, f"{key}, part {part}, moves by {move[:8]} with unit {unit}: {wrong}")
+            wrong = _strange(fact, run, key)
+            if wrong is not None:
+                return Finding(most, wrong)
         return Finding(most, None)
 
-    words = [f"{bound.norm} {bound.bound}" for bound in bounds]
-    words += [f"shifts {sorted(shifts)}"] if shifts is not None else []
-    return check, "; ".join(words)
+    return check
+
+
+def _testable(fact: Fact) -> bool:
+    return not isinstance(fact, Contribution) or fact.kind in ("cell", "points")
+
+
+def _too_far(fact: Fact, move: list[int], grid: Fraction) -> str | None:
+    """Return how an integer movement breaks what is declared, or None; nothing is rounded."""
+    shift = tuple(sorted((abs(v) for v in move if v), reverse=True))
+    match fact:
+        case Stable(norm=norm, bound=bound):
+            size = size_of(norm, move) * grid ** (2 if norm.endswith("squared") else 1)
+            return f"{norm} {size} above the declared {bound}" if size > bound else None
+        case Shifts(shifts=shifts):
+            return None if shift in shifts else "not one of the declared shifts"
+        case Contribution(kind="cell"):
+            return None if shift in ((), (1,)) else "not one cell by one"
+        case _:  # a table's answer
+            return None if len(move) == 1 else "more than one answer"
+
+
+def size_of(norm: str, move: list[int]) -> int:
+    """Return the size of an integer vector in a norm of the kernel, squared where the norm is."""
+    match norm:
+        case "l1":
+            return sum(map(abs, move))
+        case "range":
+            return max(move, default=0) - min(move, default=0)
+        case "each":
+            return max(map(abs, move), default=0)
+        case _:
+            return sum(v * v for v in move)
+
+
+def _strange(fact: Fact, run: Run, key: str) -> str | None:
+    """Return which private symbol is none of the declared ones, or None."""
+    if not isinstance(fact, Contribution) or fact.kind != "points":
+        return None
+    symbols = {int(v) for part, values in run.exact.items() if part[0] == key for v in values.ravel()}
+    unknown = sorted(symbols - {point[0] for point in fact.points})
+    return f"{key} answers {unknown[0]}, which is not a declared symbol" if unknown else None
+
+
+def _words(fact: Fact) -> str:
+    match fact:
+        case Stable(norm=norm, bound=bound):
+            return f"{norm} {bound}"
+        case Shifts(shifts=shifts):
+            return f"shifts {sorted(shifts)}"
+        case _:
+            return f"contributions: {fact.kind}"

@@ -7,9 +7,10 @@ import numpy as np
 import pytest
 from hypothesis import given
 
-from audits.channels import Law, ReplayError, Run, differing, log_ratio, record, replay
+from audits.channels import ReplayError, Run, differing, log_ratio, record, replay
 from audits.evidence import gather
 from audits.neighbours import Pair, dataset, pairs
+from dpaccount.laws import Law
 from dpaccount.ledger.receipt import rehearse
 from dpaccount.noise import Rehearsal
 from mechanisms.binary_tree import BinaryTree
