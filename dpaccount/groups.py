@@ -2,7 +2,7 @@
 
 Noise that was calibrated to one unit meets a k-fold sensitivity: μ becomes kμ, a pure ε becomes kε, ρ
 becomes k²ρ, η becomes kη. In general a chain of k neighbours gives (kε, δ(e^{kε} − 1)/(e^ε − 1)) from (ε, δ)
-(Dwork & Roth 2014; Dong, Roth & Su 2022 for μ-GDP).
+(Vadhan 2017, Lemma 2.2; Bun & Steinke 2016, Proposition 1.9, for zCDP; Dong, Roth & Su 2022 for μ-GDP).
 """
 
 from collections.abc import Callable
@@ -13,6 +13,9 @@ from flint import arb
 
 from dpaccount import events as ev
 from dpaccount.numerics.balls import ball, ceil_of, precision
+from dpaccount.numerics.solve import solve
+
+NEAR = Fraction(1, 10**9)  #: how close to the least ε a chain is searched
 
 #: Events whose group curve is that of the same event with a scaled parameter, attained by some k units.
 _EXACT: dict[type[ev.Event], str] = {
@@ -81,7 +84,7 @@ def chain_delta(delta_of: Callable[[Fraction], Fraction], epsilon: Fraction, k: 
 
 
 def chain_epsilon(delta_of: Callable[[Fraction], Fraction], target: Fraction, k: int) -> Fraction | None:
-    """Return an ε with δ(ε) ≤ target for k units, within 1e-9 of the least; None above k·2^40.
+    """Return an ε with δ(ε) ≤ target for k units, near the least; None where none is found below k·2^40.
 
     The search starts near k/2^20, and at 1/1024 for small groups: below that nothing is gained.
     """
@@ -90,11 +93,10 @@ def chain_epsilon(delta_of: Callable[[Fraction], Fraction], target: Fraction, k:
         high *= 2
         if high > k << 40:
             return None
-    low = high / 2
-    while high - low > Fraction(1, 10**9) * max(Fraction(1), high):
-        middle = (low + high) / 2
-        if chain_delta(delta_of, middle, k) <= target:
-            high = middle
-        else:
-            low = middle
-    return high
+    if target == 0:
+        return high
+
+    def curve(at: Fraction) -> arb:
+        return ball(chain_delta(delta_of, at, k))
+
+    return solve(curve, target, high / 2, high, NEAR * max(Fraction(1), high))[1]

@@ -12,9 +12,12 @@ from dpaccount.accountant import Accountant
 from dpaccount.errors import InputError
 from dpaccount.exact import Enclosure, printed
 from dpaccount.files import atomically
+from dpaccount.numerics.balls import allowance, ball, floor_of, precision
 
 POINTS = 33
 SMALLEST = Fraction(1, 10**10)  #: δ at the right end of a profile
+SECONDS = 30.0  #: of processor time for exact methods in one file; bounds in closed form stand in after
+DRAWN = 1e300  #: the largest ε of a drawing
 
 
 @dataclass(frozen=True)
@@ -28,27 +31,32 @@ class Point:
 def profile_points(
     accountant: Accountant, points: int = POINTS, smallest: Fraction = SMALLEST
 ) -> list[Point]:
-    """Return δ at evenly spaced ε from 0 to where δ falls to `smallest`."""
+    """Return δ at evenly spaced ε from 0 to where δ falls to `smallest` (to 10 where it never does)."""
+    if points < 2:
+        raise InputError(f"{points} points are no profile; ask for at least 2")
     top = accountant.epsilon(smallest).upper
-    end = Fraction(round(float(top) * 1000) + 1, 1000) if math.isfinite(top) else Fraction(10)
+    end = Fraction(10) if top == math.inf else Fraction(math.floor(top * 1000) + 1, 1000)
     steps = [end * j / (points - 1) for j in range(points)]
     return [Point(at, accountant.delta(at)) for at in steps]
 
 
 def trade_off(points: Sequence[Point], false_alarm: Fraction) -> Fraction:
-    """Return a lower bound on the miss rate of any attack with this false-alarm rate.
+    """Return a lower bound on the miss rate of any attack with this false-alarm rate α in [0, 1].
 
-    f(α) ≥ max over ε of 1 − δ(ε) − e^ε α and e^{−ε}(1 − δ(ε) − α) (Dong, Roth & Su 2022).
+    Whatever tells two neighbours apart obeys α + e^ε β ≥ 1 − δ(ε) and e^ε α + β ≥ 1 − δ(ε) at every ε, so
+    that β ≥ max over ε of 1 − δ(ε) − e^ε α and e^{−ε}(1 − δ(ε) − α), at least 0 (Wasserman & Zhou 2010; Dong,
+    Roth & Su 2022, Proposition 6). Every point of a profile gives two lines; more points give more of the
+    curve.
     """
-    from dpaccount.numerics.balls import ball, floor_of, precision
-
+    if not 0 <= false_alarm <= 1:
+        raise InputError(f"the false-alarm rate {float(false_alarm):g} is out of range; it must be in [0, 1]")
     best = Fraction(0)
     with precision(96):
         for point in points:
-            grown = ball(point.epsilon).exp()
-            left = 1 - ball(Fraction(point.delta.upper)) - grown * ball(false_alarm)
-            right = (1 - ball(Fraction(point.delta.upper)) - ball(false_alarm)) / grown
-            best = max(best, floor_of(left), floor_of(right))
+            grown, kept = ball(point.epsilon).exp(), 1 - ball(Fraction(point.delta.upper))
+            for line in (kept - grown * ball(false_alarm), (kept - ball(false_alarm)) / grown):
+                if line > 0:
+                    best = max(best, floor_of(line))
     return best
 
 
@@ -57,7 +65,8 @@ def write_profile(accountant: Accountant, path: Path) -> None:
     writers = {".csv": _csv, ".svg": _svg}
     if path.suffix.lower() not in writers:
         raise InputError(f"--profile {path}: unknown kind {path.suffix!r}; use a name ending in .csv or .svg")
-    text = writers[path.suffix.lower()](profile_points(accountant))
+    with allowance(SECONDS):
+        text = writers[path.suffix.lower()](profile_points(accountant))
     try:
         atomically(path, text)
     except OSError as error:
@@ -82,6 +91,8 @@ def _svg(points: Sequence[Point]) -> str:
     mpl.rcParams["svg.hashsalt"] = "dpaccount"  # the same input draws the same file
     from matplotlib import pyplot as plt
 
+    if points[-1].epsilon > DRAWN:
+        raise InputError(f"an ε beyond {DRAWN:.0e} cannot be drawn; ask for a .csv file")
     figure, axes = plt.subplots(figsize=(6, 4))
     x = [float(point.epsilon) for point in points]
     upper = [max(float(point.delta.upper), 1e-300) for point in points]

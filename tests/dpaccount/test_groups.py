@@ -1,0 +1,115 @@
+"""Groups: scaled events where they are exact, a chain of neighbours otherwise; never below what k units can lose."""
+
+import math
+from fractions import Fraction
+
+import pytest
+
+from dpaccount import events as ev
+from dpaccount import groups
+from dpaccount.accountant import Accountant
+from dpaccount.events import Plan, Relation
+
+DELTA = "1e-6"
+
+
+def of(*events, group=1, relation=Relation.REPLACE_ONE):
+    return Accountant(Plan(relation, events), group)
+
+
+@pytest.mark.parametrize(
+    ("event", "scaled"),
+    [
+        (ev.Gaussian(sigma=5), ev.Gaussian(sigma=5, sensitivity=3)),
+        (ev.Laplace(scale=5), ev.Laplace(scale=5, sensitivity=3)),
+        (ev.DiscreteLaplace(scale=5), ev.DiscreteLaplace(scale=5, sensitivity=3)),
+        (ev.DiscreteGaussian(sigma=5), ev.DiscreteGaussian(sigma=5, sensitivity=3)),
+        (ev.Gdp(mu="0.2"), ev.Gdp(mu="0.6")),
+        (ev.Pure(epsilon="0.2"), ev.Pure(epsilon="0.6")),
+        (ev.PermuteAndFlip(epsilon="0.2"), ev.Pure(epsilon="0.6")),
+        (ev.RandomizedResponse(epsilon="0.2", k=3), ev.Pure(epsilon="0.6")),
+        (ev.Zcdp(rho="0.01"), ev.Zcdp(rho="0.09")),
+        (ev.BoundedRange(eta="0.2"), ev.BoundedRange(eta="0.6")),
+        (ev.Exponential(epsilon="0.2"), ev.Exponential(epsilon="0.6")),
+    ],
+)
+def test_three_units_pay_for_three_times_the_movement(event, scaled):
+    found = of(event, group=3).epsilon(DELTA)
+    whole = of(scaled).epsilon(DELTA)
+    assert found.upper == whole.upper
+    assert (found.lower is None) == (whole.lower is None)
+    assert of(event, group=1).epsilon(DELTA) == of(event).epsilon(DELTA)
+
+
+def test_a_chain_where_nothing_better_is_known():
+    """Three times (ε, δ): (3ε, δ(e^{3ε} − 1)/(e^ε − 1)); the chain may not fall below one unit's cost."""
+    event = ev.PoissonSubsampled(rate="0.01", of=ev.Gaussian(sigma=1), count=1000)
+    single = of(event, relation=Relation.ADD_REMOVE)
+    both = of(event, group=3, relation=Relation.ADD_REMOVE)
+    found = both.worst_epsilon(DELTA)
+    assert found.method.startswith("group chain")
+    assert found.bounds.lower == single.epsilon(DELTA).lower
+    third = found.bounds.upper / 3
+    chained = single.delta(third).upper * sum(Fraction(math.exp(j * float(third))) for j in range(3))
+    assert float(chained) <= 1e-6 * (1 + 1e-9)
+    assert found.bounds.upper < 3 * single.epsilon(Fraction(1, 10**9)).upper
+    assert both.epsilon(1).upper == 0
+    assert both.delta(1).upper <= 1
+
+
+def test_the_chain_holds_for_a_gaussian_group():
+    """Where the truth is known (μ becomes 3μ), the chain lies above it."""
+    event = ev.Gaussian(sigma=6)
+    exact = of(event, group=3).epsilon(DELTA)
+    chain = groups.chain_epsilon(lambda at: of(event).delta(at).upper, Fraction(DELTA), 3)
+    assert chain > exact.upper
+    assert groups.chain_delta(lambda at: of(event).delta(at).upper, exact.upper, 3) > Fraction(DELTA)
+
+
+def test_approximate_pairs_chain():
+    """The scaled δ of (ε, δ) by the formula, and at most 1."""
+    found = groups.scaled(ev.Approximate(epsilon="0.5", delta="1e-6"), 3)
+    assert found.epsilon == Fraction(3, 2)
+    assert math.isclose(float(found.delta), 1e-6 * math.expm1(1.5) / math.expm1(0.5), rel_tol=1e-12)
+    assert float(found.delta) >= 1e-6 * math.expm1(1.5) / math.expm1(0.5) * (1 - 1e-15)
+    assert groups.scaled(ev.Approximate(epsilon=9, delta="0.1"), 3).delta == 1
+    assert abs(groups.scaled(ev.Approximate(epsilon=0, delta="0.1"), 3).delta - Fraction(3, 10)) < Fraction(
+        1, 10**50
+    )
+
+
+def test_units_of_a_group_may_lie_apart():
+    """Two units under disjoint Gaussians: together they lose √2 μ at most by adding, 2μ where they share one."""
+    apart = of(ev.Gaussian(sigma=5, cover=(1, 1)), ev.Gaussian(sigma=5, cover=(2, 2)), group=2).epsilon(DELTA)
+    together = of(ev.Gaussian(sigma=5, cover=(1, 2)), group=2).epsilon(DELTA)
+    two = of(ev.Gaussian(sigma=5, count=2)).epsilon(DELTA)
+    assert apart.upper >= two.upper
+    assert together.upper == of(ev.Gaussian(sigma=5, sensitivity=2)).epsilon(DELTA).upper
+    assert together.lower is not None
+
+
+def test_scalars_of_groups():
+    both = of(ev.Gaussian(sigma=2), group=3)
+    assert both.zcdp() == 9 * Fraction(1, 8)
+    assert both.gdp() == 9 * Fraction(1, 4)
+    assert of(ev.Laplace(scale=4), group=3).pure() == Fraction(3, 4)
+
+
+@pytest.mark.parametrize("event", [ev.Tree(rounds=12, sigma=9), ev.MatrixFactorisation(rounds=12, sigma=9)])
+def test_streams(event):
+    one, two = (of(event, group=k).epsilon(DELTA) for k in (1, 2))
+    assert two.lower >= one.lower
+    assert two.upper > one.upper
+
+
+def test_bigger_groups_cost_more():
+    event = ev.Rdp(points=((Fraction(8), Fraction(1, 50)),))
+    costs = [of(event, group=k).epsilon("0.01").upper for k in (1, 2, 3)]
+    assert costs[0] < costs[1] < costs[2]
+
+
+def test_no_chain_below_an_infinite_cost():
+    event = ev.Sequence(
+        of=(ev.Approximate(epsilon=1, delta="0.1"), ev.Rdp(points=((Fraction(4), Fraction(1)),)))
+    )
+    assert of(event, group=2).epsilon("0.01").upper == math.inf
