@@ -35,19 +35,21 @@ def small(entry, **more):
     return entry.made_by(**{**chosen, **more})
 
 
-def variants():
-    """Yield every mechanism, under both relations and on a coarse grid where it has them."""
+def variants(*settings):
+    """Yield every mechanism, and once more with each of the settings that it has."""
     for entry in entries():
         if entry.layer != "mechanisms":
             continue
         yield pytest.param(small(entry), id=entry.name)
-        for name, value in (("relation", ADD_REMOVE), ("bits", 2)):
+        for name, value in settings:
             if name in entry.parameters():
                 yield pytest.param(small(entry, **{name: value}), id=f"{entry.name}-{name}-{value}")
 
 
-MECHANISMS = list(variants())
-every = pytest.mark.parametrize("subject", MECHANISMS)
+every = pytest.mark.parametrize("subject", list(variants(("relation", ADD_REMOVE))))
+every_grid = pytest.mark.parametrize(
+    "subject", list(variants(("relation", ADD_REMOVE), ("bits", 2), ("channel", "hybrid")))
+)
 
 
 def size_of(norm, move, grid):
@@ -112,7 +114,7 @@ def counterexample(subject, examples):
     return found[0] if found else None
 
 
-@every
+@every_grid
 def test_neighbours_move_at_most_the_declared_bound_bit_for_bit(subject):
     assert counterexample(subject, 60) is None
 
