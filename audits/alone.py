@@ -93,6 +93,7 @@ def _of_options(asked: Asked, epsilon: Fraction | None) -> Claim:
         data_file=None,
         ledger=None,
         public_data=False,
+        accepted=frozenset(),
         audit=AuditPlan(),
         written={},
     )

@@ -117,9 +117,8 @@ def attack(  # noqa: PLR0913
     train, made = 2 * trials // 5, int(swapped.sum())
     trained = train - int(swapped[:train].sum()), int(swapped[:train].sum())
     left, right = (
-        np.round(
-            np.clip(scores(world, theorem, runs, seed, jobs), -CERTAIN, CERTAIN), 9
-        )  # equal ones stay so
+        # finite, and rounded so that equal ratios stay equal
+        np.round(np.clip(scores(world, theorem, runs, seed, jobs), -CERTAIN, CERTAIN), 9)
         for world, runs in zip(worlds, (2 * trials - made, made), strict=True)
     )
     share = risk / len(points)

@@ -24,6 +24,7 @@ ROUNDS = ((24, 150), (8, 450), (3, 1200))  #: pairs kept in a round of the searc
 AT_ONCE = 2_000_000  #: numbers handed to a worker at a time
 BLOCK = 5000  #: certifying runs between two reports of progress
 LEAST = 60  #: certifying runs
+FIRST = 12  #: runs a side before the pace on a pair is known
 HANGS = 3  #: runs without an answer after which the search gives up
 
 Progress = Callable[[str], None]
@@ -74,6 +75,7 @@ class Suspect:
     left: list[Outcome] = field(default_factory=list)
     right: list[Outcome] = field(default_factory=list)
     promise: float = 0.0
+    pace: float = 1e-6  #: seconds that a run on it takes
 
 
 def attack(crew: Crew, pairs: Sequence[Candidate], plan: Plan, progress: Progress) -> Attack:
@@ -87,10 +89,12 @@ def attack(crew: Crew, pairs: Sequence[Candidate], plan: Plan, progress: Progres
         progress("search for the most suspicious pair")
         suspect, searched = _search(crew, pairs, plan, budget, found, progress)
         progress(f"learning from {budget.train} runs a side")
-        _more(crew, suspect, budget.train - len(suspect.left), plan.seed)
-        score, rule = _learn(suspect, plan, budget.certify // 2)
-        progress(f"certifying on {budget.certify} fresh runs")
-        reached, made = _certify(crew, suspect, score, rule, plan, budget.certify, progress)
+        share = crew.left() / 2
+        _more(crew, suspect, budget.train - len(suspect.left), plan.seed, share / 3)
+        certify = max(min(budget.certify, int(share / suspect.pace)), 20)
+        score, rule = _learn(suspect, plan, certify // 2)
+        progress(f"certifying on {certify} fresh runs")
+        reached, made = _certify(crew, suspect, score, rule, plan, certify, progress)
     except TimeUp:
         limit = f"{crew.seconds:.3g}"
         raise Stuck(f"its runs did not end within {limit} seconds; give [audit] seconds more") from None
@@ -182,8 +186,9 @@ def _search(
     judge = _judge(plan, max(budget.certify // 2, 1000))
     for kept, runs in ROUNDS:
         suspects = suspects[:kept]
+        share = crew.seconds / 8 / len(suspects)  # a pair on which the function crashes is slow
         for suspect in suspects:
-            _more(crew, suspect, max(int(runs * budget.scale), 20), plan.seed)
+            _more(crew, suspect, max(int(runs * budget.scale), 20), plan.seed, share)
             _note(found, suspect.left)
             suspect.promise = best_score(suspect.left, suspect.right, judge)[1]
         suspects.sort(key=lambda suspect: -suspect.promise)
@@ -264,14 +269,21 @@ def _shortlist(pairs: Sequence[Candidate], moved: Floats, most: int) -> list[int
     return list(dict.fromkeys([*spread, *order]))[:most]
 
 
-def _more(crew: Crew, suspect: Suspect, runs: int, seed: int) -> None:
-    """Make further runs on both sides of a pair, each with randomness of its own."""
-    if runs <= 0:
-        return
+def _more(crew: Crew, suspect: Suspect, runs: int, seed: int, seconds: float) -> None:
+    """Make up to `runs` further runs on both sides of a pair, in about `seconds` at most."""
     crew.keep([suspect.candidate.left, suspect.candidate.right])
-    start = len(suspect.left)
-    for side, made in ((0, suspect.left), (1, suspect.right)):
-        made.extend(crew.run([(side, seed, 2 + side, n) for n in range(start, start + runs)]))
+    first = min(runs, FIRST)
+    begun = crew.left()
+    while runs > 0:
+        start = len(suspect.left)
+        for side, made in ((0, suspect.left), (1, suspect.right)):
+            made.extend(crew.run([(side, seed, 2 + side, n) for n in range(start, start + first)]))
+        if first > 0:
+            suspect.pace = max((begun - crew.left()) / (2 * first), 1e-7)
+        runs, seconds, begun = runs - first, seconds - (begun - crew.left()), crew.left()
+        first = min(runs, int(seconds / (2 * suspect.pace)))
+        if first <= 0:
+            return
 
 
 # ------------------------------------------------------------------ learning and certifying

@@ -40,6 +40,38 @@ def candidates(shape: Shape, seed: int, most: int = 600) -> list[Candidate]:
     return list(found.values())
 
 
+def random_pairs(shape: Shape, seed: int, count: int) -> list[Candidate]:
+    """Return pairs drawn at random: every entry at a corner, on a decimal grid, anywhere, or repeated."""
+    rng = np.random.default_rng([seed, 13])
+    domain = shape.domain()
+    low, high = np.array(domain.low), np.array(domain.high)
+
+    def drawn(rows: int) -> Rows:
+        size = (rows, shape.width)
+        kind = rng.integers(0, 4, size) if rng.random() < 0.5 else np.full(size, rng.integers(0, 4))
+        place = np.where(kind == 0, rng.integers(0, 2, size), rng.random(size))
+        place = np.where(kind == 1, np.round(place, 1), place)
+        if rows:
+            place = np.where(kind == 3, place[0], place)
+        made = low + (high - low) * place
+        clipped: Rows = np.clip(np.round(made) if shape.integer else made, low, high)
+        return clipped
+
+    found = []
+    for _ in range(count):
+        if shape.relation == "add-remove":
+            sizes = (1, 2, shape.rows, shape.rows + 1, int(rng.integers(1, shape.rows + 2)))
+            size = min(sizes[rng.integers(len(sizes))], shape.rows + 1)
+            rows, unit = drawn(size), int(rng.integers(size))
+            shorter = np.delete(rows, unit, axis=0)
+            found.append(Candidate(shape.data(rows), shape.data(shorter), "random"))
+            continue
+        rows, unit = drawn(shape.rows), int(rng.integers(shape.rows))
+        pair = _pair(shape, rows, unit, rows[unit], _within(shape, rows[unit], drawn(1)[0]), "random")
+        found += [pair] if pair is not None else []
+    return found
+
+
 def _by_base(shape: Shape, seed: int) -> list[list[Candidate]]:
     rng = np.random.default_rng([seed, 7])
     if shape.relation != "add-remove":

@@ -502,6 +502,71 @@ def audit(  # noqa: PLR0913
 
 
 @app.command
+def sensitivity(  # noqa: PLR0913
+    target: str,
+    *,
+    norm: str,
+    bound: Number,
+    shape: str,
+    low: Number,
+    high: Number,
+    relation: str = "replace-one",
+    radius: Number = None,
+    dtype: str = "float",
+    seed: Number = None,
+    jobs: Number = None,
+    no_code: Annotated[bool, Parameter(name="--no-code", negative="")] = False,
+    json_: Json = False,
+) -> int:
+    """Search for two neighbouring datasets between which a query moves by more than BOUND; exit 1 if found.
+
+    Parameters
+    ----------
+    target
+        package.module:name of a function of the data alone.
+    norm
+        l1, l2 or linf.
+    bound
+        The declared sensitivity.
+    shape
+        ROWS or ROWS,COLUMNS.
+    low, high
+        Bounds of every entry: a number, or one for each column.
+    relation
+        replace-one (default), add-remove, or bounded-row with --radius.
+    dtype
+        float (default) or int.
+    """
+    from audits.own import sensitivity_own
+    from audits.sensitivity import NORMS, Declared, answer, runnable
+    from audits.shape import option_shape
+
+    if norm not in NORMS:
+        raise InputError(f"--norm is {norm[:70]!r}; known: {', '.join(NORMS)}")
+    declared = _required(bound, "--bound")
+    if declared < 0:
+        raise InputError(f"--bound is {bound}; a sensitivity is at least 0")
+    described = option_shape(shape, str(low), str(high), dtype, relation, _number(radius, "--radius"))
+    begun = _whole(seed, "--seed", 0)
+    found = sensitivity_own(
+        target,
+        Declared(norm, declared, described),
+        seed=1 if begun is None else begun,
+        jobs=_whole(jobs, "--jobs") or 1,
+        allow_code=not no_code,
+    )
+    for said in found.odd:
+        _say(said)
+
+    def person(shown: dict[str, Any]) -> str:
+        lines = _lines({**shown, "left": None, "right": None})
+        return f"{lines}\n\n{runnable(found, target)}" if found.refuted else lines
+
+    _print(answer(found), json_, person)
+    return 1 if found.refuted else 0
+
+
+@app.command
 def claims(
     name: str | None = None,
     *,

@@ -27,6 +27,7 @@ class Columns:
     texts: dict[object, float] = field(default_factory=dict)
     wholes: dict[object, float] = field(default_factory=dict)
     entries: NDArray[np.int64] = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
+    broken: set[int] = field(default_factory=set)  #: entries that have been no whole numbers
     width: int = 0
     direction: Floats = field(default_factory=lambda: np.zeros(0))
     names: list[str] = field(default_factory=list)
@@ -46,7 +47,10 @@ class Columns:
                 [self.texts.get((at, o.labels[at]), RARE) if at < len(o.labels) else np.nan for o in outcomes]
             )
         if self.width:
-            columns |= _entry_columns(numbers[:, self.entries], self.entries)
+            for place in self.entries.tolist():
+                columns[f"entry {place}"] = numbers[:, place]
+                if place in self.broken:  # whole numbers have no bits below the point
+                    columns[f"the lowest set bit of entry {place}"] = lowest_bit(numbers[:, place])
         if self.width > 1:
             columns |= _shared_columns(numbers)
             if len(self.direction):
@@ -70,6 +74,8 @@ def learn(left: Sequence[Outcome], right: Sequence[Outcome]) -> Columns:
         return columns
     a, b = padded(left, columns.width), padded(right, columns.width)
     columns.entries = _telling(a, b)
+    known = np.nan_to_num(np.concatenate([a, b]), posinf=0.0, neginf=0.0)
+    columns.broken = set(np.flatnonzero((known != np.floor(known)).any(axis=0)).tolist())
     if columns.width > 1:
         columns.direction = _direction(a[:, columns.entries], b[:, columns.entries])
     return columns
@@ -113,15 +119,6 @@ def _direction(a: Floats, b: Floats) -> Floats:
     pooled = np.atleast_2d((np.cov(a.T) + np.cov(b.T)) / 2)
     weights: Floats = np.linalg.pinv(pooled, rcond=1e-10) @ moved
     return weights if np.isfinite(weights).all() and weights.any() else np.zeros(0)
-
-
-def _entry_columns(entries: Floats, places: NDArray[np.int64]) -> dict[str, Floats]:
-    found = {}
-    for column, place in zip(entries.T, places, strict=True):
-        found[f"entry {place}"] = column
-        if (column != np.floor(column)).any():  # whole numbers have no bits below the point
-            found[f"the lowest set bit of entry {place}"] = lowest_bit(column)
-    return found
 
 
 def _shared_columns(numbers: Floats) -> dict[str, Floats]:

@@ -22,7 +22,8 @@ from audits.isolation import Code, Crew, Gone, Worker, code_of
 from audits.own_class import Task
 from audits.policy import read_policy, violations
 from audits.requests import Certified, Options
-from dpaccount.claim import Claim
+from audits.sensitivity import Declared, Search, test_sensitivity
+from dpaccount.claim import AuditPlan, Claim
 from dpaccount.errors import BudgetError, DpaccountError, InputError, LedgerError, RuleError
 
 
@@ -91,6 +92,17 @@ def audit_own(
             return answer
         data = shape_of(claim) if asked.file is not None else option_described(asked)
         return audit_function(crew, claim, data, progress, early=early)
+
+
+def sensitivity_own(target: str, declared: Declared, *, seed: int, jobs: int, allow_code: bool) -> Search:
+    """Test the declared sensitivity of a query of a user's own."""
+    if ":" not in target:
+        raise InputError(f"{target[:70]!r} is not package.module:name; name a function of the data")
+    code = code_of(target, Path.cwd(), allow_code=allow_code)
+    with Crew(code, seconds=float(AuditPlan().seconds), jobs=jobs) as crew:
+        if crew.kind != "function":
+            raise InputError(f"{target} is a {crew.kind}; name a function of the data that returns numbers")
+        return test_sensitivity(crew, declared, seed)
 
 
 def _kind(crew: Crew) -> str:

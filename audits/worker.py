@@ -137,6 +137,7 @@ class Worker:
         """Do a whole task on a class of the user's own; see `audits.own_class`."""
         from audits.own_class import perform
 
+        silence()
         perform(self.subject, document, lambda answer: write_frame(self.answers, answer))
 
 

@@ -9,7 +9,6 @@ from pathlib import Path
 
 import pytest
 
-from audits import cli
 from dpaccount import checker
 
 EXAMPLES = Path(__file__).parent.parent.parent / "examples"
@@ -30,19 +29,6 @@ rows = 5
 [audit]
 trials = 200
 """
-
-
-@pytest.fixture
-def dpaccount(capsys, tmp_path, monkeypatch):
-    """Run a command in a temporary folder; return (exit code, standard output, standard error)."""
-    monkeypatch.chdir(tmp_path)
-
-    def run(*words):
-        code = cli.run([str(word) for word in words])
-        out, err = capsys.readouterr()
-        return code, out, err
-
-    return run
 
 
 def claim(tmp_path, text=None, *, use="laplace-sum", epsilon="0.5", delta="0", **more):
