@@ -99,10 +99,7 @@ def pure_delta(bound: Fraction, epsilon: Fraction) -> arb:
 
 
 def renyi_log_delta(alpha: Fraction, divergence: Fraction, epsilon: Fraction) -> arb:
-    """Return a bound on ln δ(ε) from the Rényi divergence D of order α > 1 (Canonne, Kamath & Steinke 2020).
-
-    (α−1)(D − ε) + (α−1) ln(1 − 1/α) − ln α; under ρ-zCDP, D = αρ.
-    """
+    """Return (α−1)(D − ε) + (α−1) ln(1 − 1/α) − ln α, at least ln δ(ε) (Canonne, Kamath & Steinke 2020)."""
     a = ball(alpha)
     return (a - 1) * (ball(divergence) - ball(epsilon)) + (a - 1) * (1 - 1 / a).log() - a.log()
 
@@ -227,7 +224,7 @@ def to_pure(part: Theorem) -> Theorem:
     rule = "to_pure"
     fact = private(part, rule)
     if not isinstance(fact.curve, BoundedRange):
-        raise RuleError(f"{rule}: needed bounded range, found {type(fact.curve).__name__}")
+        raise RuleError(f"{rule}: needed bounded range, found {fact.curve}")
     return proved(rule, replace(fact, curve=Pure(fact.curve.eta)), (part,))
 
 
@@ -323,7 +320,6 @@ def group(part: Theorem, size: int, delta: Fraction | None = None) -> Theorem:
             curve = Zcdp(size**2 * rho)
         case Approximate(epsilon, spent):
             delta = number(delta if delta is not None else 1, rule, "delta")
-            # δ Σ_{i<k} e^{iε}, which is δ(e^{kε} − 1)/(e^ε − 1) and holds at ε = 0 too
             enough = at_most(
                 lambda _: ball(spent) * sum(((i * ball(epsilon)).exp() for i in range(size)), arb(0)), delta
             )
@@ -336,10 +332,7 @@ def group(part: Theorem, size: int, delta: Fraction | None = None) -> Theorem:
 
 
 def despite(part: Theorem, rare: Theorem, delta: Fraction) -> Theorem:
-    """Add what a rare departure costs to a point (ε, δ₀) (R18).
-
-    A bad event of probability p: δ ≥ δ₀ + p.  Total variation p on every input: δ ≥ δ₀ + (1 + e^ε)p.
-    """
+    """Add what a rare departure costs to (ε, δ): p for an event, (1 + e^ε)p for total variation p (R18)."""
     rule = "despite"
     fact, depart, delta = private(part, rule), conclusion_of(rare, rule), number(delta, rule, "delta")
     curve = fact.curve

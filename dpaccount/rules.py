@@ -109,8 +109,7 @@ def _bounds_outer(b: Fraction, bound: Fraction) -> bool:
 
 def differences(contribution: Theorem) -> Theorem:
     """List every way in which a sum of integer contributions can move, up to order and signs (R2)."""
-    rule = "differences"
-    fact = _contribution(contribution, rule, "points")
+    fact = _contribution(contribution, rule := "differences", "points")
     return proved(rule, Shifts(fact.query, _moves(fact), fact.relation), (contribution,))
 
 
