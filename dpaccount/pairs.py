@@ -369,7 +369,7 @@ def _span(kind: Kind, depth: int) -> tuple[Fraction, Fraction]:
     most = kind.eta if isinstance(kind, RangeBound) else kind.largest() if isinstance(kind, Factor) else None
     if most is not None:
         return -most, most
-    if isinstance(kind, Sampled) and (ends := _sampled_ends(kind, depth)) is not None:
+    if isinstance(kind, Sampled) and (ends := _sampled_ends(kind)) is not None:
         return ends
     value, tiny, limit = curve(kind, depth + 40), arb(2) ** -depth, ball(_limit(kind))
 
@@ -384,15 +384,16 @@ def _span(kind: Kind, depth: int) -> tuple[Fraction, Fraction]:
     return -_first(gone_below), _first(gone)
 
 
-def _sampled_ends(kind: Sampled, depth: int) -> tuple[Fraction, Fraction] | None:
+def _sampled_ends(kind: Sampled) -> tuple[Fraction, Fraction] | None:
     """Return the least and the largest loss of a sample of one Laplace pair, both rounded down.
 
-    Its atoms lie there, so that they fall on nodes (but for the rounding, which only widens the bounds).
+    Its atoms lie there, so that they fall on nodes (but for the rounding, which only widens the bounds); the
+    precision is fixed, so that every grid has them at the same place.
     """
     loss = _sampled_laplace(kind)
     if loss is None:
         return None
-    with precision(depth + 128):
+    with precision(1280):
         low, high = (_shrunk(ball(sign * loss), ball(kind.rate)) for sign in (-1, 1))
         return (floor_of(-high), floor_of(-low)) if kind.added else (floor_of(low), floor_of(high))
 

@@ -448,7 +448,7 @@ def epsilon(
         curve = stored.curve
         if ceil_of(curve(Fraction(0))) <= target:
             return Fraction(0), Fraction(0)
-        fine = Fraction(max(at.epsilon, 1e-3)) / Fraction(10) ** int(digits - 2)
+        fine = min(Fraction(max(at.epsilon, 1e-3)) / Fraction(10) ** round(digits - 2), width / 8)
         hint = (Fraction(at.epsilon), Fraction(at.epsilon + at.slack() / 5))
         low, high = solve(curve, target, Fraction(0), stored.chernoff(target), fine, hint)
         if high - low <= width:
