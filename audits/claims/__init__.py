@@ -70,15 +70,18 @@ def claim(name: str, settings: Mapping[str, Value]) -> dict[str, Any]:
 def certify_claim(name: str, settings: Mapping[str, Value], seed: int = 1) -> dict[str, Any]:
     """Check a claim and run its refutation or audit, seeded; the answer has one more key, `certified`.
 
-    It holds what the run showed, or None where nothing is run: arithmetic alone settles such a claim.
+    It holds what the run showed and, for a refuted claim, the replay of its written refutation; None
+    where nothing is run: the derivation settles such a claim.
     """
+    from audits.claims.replay import can_replay, replay
     from audits.claims.runs import RUNS
 
     found = _checked(name, settings)
-    run = RUNS.get(name)
+    run, answer = RUNS.get(name), found.as_json()
     with _within_reach(name):
-        shown = None if run is None else run(found.parameters, seed)
-    return {**found.as_json(), "certified": shown}
+        shown = {} if run is None else run(found.parameters, seed)
+        again = {"replay": replay(answer)} if can_replay(answer) else {}
+    return {**answer, "certified": {**shown, **again} or None}
 
 
 def exit_code(answer: Mapping[str, Any]) -> int:

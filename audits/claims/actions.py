@@ -17,7 +17,7 @@ below, exactly: `sure_epsilon`.
 """
 
 import math
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
 
@@ -29,22 +29,13 @@ from scipy.special import log_ndtr
 from audits.claims import rank_one
 from audits.claims.certified import enclose, of, root
 from audits.claims.claim_check import Claim, Finding
-from audits.claims.dubey import (
-    WITH_RHO,
-    Lemma,
-    gaussian_finding,
-    lemma,
-    met,
-    releases,
-    short_above,
-    short_below,
-)
+from audits.claims.derived import Event, lower, settled, telling_event, upper
+from audits.claims.dubey import WITH_RHO, Lemma, gaussian_finding, lemma, met, releases, tree
 from audits.claims.sampling import attack
 from dpaccount.curves import billboard
 from dpaccount.exact import Enclosure
-from dpaccount.kernel import Theorem, assume_view
+from dpaccount.kernel import JOINT, Theorem, assume_view
 from dpaccount.numerics.balls import accurate, ball, floor_of
-from dpaccount.witness import approximate
 
 Floats = NDArray[np.float64]
 Bits = NDArray[np.bool_]
@@ -65,34 +56,64 @@ def lemma2_actions(p: dict[str, Any]) -> Finding:
     found = gaussian_finding(
         p,
         rank_one.without_corner(numbers.clip2),
-        met(int(p["T"]) - 1),
+        tree(int(p["T"]) - 1),
         numbers.variance,
-        lambda variance: _proof(p, Fraction(root(numbers.clip2).upper), variance),
         observer="the actions of all other users (joint)",
         attack="one scalar feature; others have reward 0 and choose from {1, -1}, after 1, 2, 4, ... rounds;"
         " or round 2 has the choice {1} only and reward -tau, and the others choose after 2, 4, ... rounds",
     )
-    upper = found.epsilon.upper if found.epsilon else Fraction(0)
-    top = found.loss_delta.upper if found.loss_delta else Fraction(1)
-    shown = Enclosure(sure_epsilon(p), upper)
-    return replace(found, epsilon=shown, loss_delta=Enclosure(None, top))
+    tests = best_tests(p)
+    top = found.epsilon.upper if found.epsilon else Fraction(0)
+    loss = found.loss_delta.upper if found.loss_delta else Fraction(1)
+    return replace(
+        found,
+        epsilon=Enclosure(sure_epsilon(p), top),
+        loss_delta=Enclosure(None, loss),
+        witness={**found.witness, "tau_over_C": str(tests.share), "event": tests.event().as_json()},
+        proof=lambda: _proof(p, numbers),
+        refutation=lambda: _refutation(p, tests),
+    )
 
 
-def _proof(p: dict[str, Any], reward: Fraction, variance: Enclosure) -> Theorem:
+def _proof(p: dict[str, Any], numbers: Lemma) -> Theorem:
     """Return the billboard theorem; the variance is rounded down to a short fraction, the clip up."""
-    noisy = releases(p, short_above(reward), short_below(Fraction(variance.lower or 0)))
+    reward = upper(root(numbers.clip2)) if numbers.clip2.upper else Fraction(0)
+    noisy = releases(p, reward, lower(numbers.variance))
     view = assume_view(
         "actions", "others", "an action reads the released sums and its user's own decision set"
     )
-    return billboard(approximate(noisy, p["beta"]), view)
+    return billboard(settled(noisy, p["alpha"], p["beta"]), view)
 
 
-def sure_epsilon(p: dict[str, Any]) -> Fraction:
-    """Return an ε that threshold tests after 1, 2, 4, … rounds surely show at δ = β.
+def _refutation(p: dict[str, Any], tests: "Tests") -> Theorem:
+    """Return the theorem that these actions refute joint privacy."""
+    said = "all of these tests say +, one for each independent node"
+    return telling_event("actions", tests.event(), (p["alpha"], p["beta"]), said, JOINT)
 
-    It is ln((p^k − β)/q^k), p = Φ(m − τ), q = Φ(−m − τ), m = C/σ, at the best number k of bits and the best
-    τ ∈ [0, m] (in units of σ; τ > 0 leaves out the bit of round 2).  The search is in floats, the value is
-    exact.
+
+@dataclass(frozen=True)
+class Tests:
+    """Threshold tests on independent nodes: how many, at τ = share·m, m = C/σ."""
+
+    bits: int
+    share: Fraction
+    margin: Enclosure  #: m
+
+    def probability(self, side: int) -> arb:
+        """Return the probability that all say +, in the world of reward C (side 1) or −C (side −1)."""
+        at = of(self.margin) * ball(self.share - side)
+        return ((at / arb(2).sqrt()).erfc() / 2) ** self.bits
+
+    def event(self) -> Event:
+        """Return the same with short numbers: Φ((1 − share)m) rounded down, Φ(−(1 + share)m) up."""
+        near = (1 - self.share) * lower(self.margin) if self.share < 1 else Fraction(0)
+        return Event("normal", (near, -(1 + self.share) * lower(self.margin)), self.bits, self.bits)
+
+
+def best_tests(p: dict[str, Any]) -> Tests:
+    """Return the number of bits and the τ ∈ [0, m] that show most (τ > 0 leaves out the bit of round 2).
+
+    The search is in floats; what is shown is computed in balls.
     """
     numbers, beta = lemma(p), p["beta"]
     margin = root(enclose(lambda: of(numbers.clip2) / of(numbers.variance)))
@@ -102,23 +123,26 @@ def sure_epsilon(p: dict[str, Any]) -> Fraction:
         tau = Fraction(share, 200)
         for k in range(1, bits + (share == 0)):
             best = max(best, (_float_gain(m, m * share / 200, k, float(beta)), k, tau))
-    if best[1] == 0:
-        return Fraction(0)
-    found = accurate(lambda: _all_positive(of(margin), best[2], best[1], beta), 60)
-    return max(Fraction(0), floor_of(found))
+    return Tests(best[1], best[2], margin)
+
+
+def sure_epsilon(p: dict[str, Any]) -> Fraction:
+    """Return an ε that threshold tests after 1, 2, 4, … rounds surely show at δ = β.
+
+    It is ln((p^k − β)/q^k), p = Φ(m − τ), q = Φ(−m − τ), at the best tests; 0 where none shows anything.
+    """
+    tests, beta = best_tests(p), p["beta"]
+
+    def shown() -> arb:
+        gain = tests.probability(1) - ball(beta)
+        return (gain / tests.probability(-1)).log() if gain > 0 else arb(0)
+
+    return max(Fraction(0), floor_of(accurate(shown, 60))) if tests.bits else Fraction(0)
 
 
 def _float_gain(m: float, tau: float, bits: int, beta: float) -> float:
     power = math.exp(bits * float(log_ndtr(m - tau))) - beta
     return math.log(power) - bits * float(log_ndtr(-m - tau)) if power > 0 else 0.0
-
-
-def _all_positive(m: arb, share: Fraction, bits: int, beta: Fraction) -> arb:
-    """Return ln((p^k − β)/q^k) at τ = share·m, 0 where the power is not surely above β."""
-    root2 = arb(2).sqrt()
-    power = ((m * ball(share - 1) / root2).erfc() / 2) ** bits
-    gain = power - ball(beta)
-    return gain.log() - bits * ((m * ball(1 + share) / root2).erfc() / 2).log() if gain > 0 else arb(0)
 
 
 def shift(numbers: Lemma, rounds: int) -> float:

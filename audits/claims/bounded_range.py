@@ -7,6 +7,7 @@ Below: two outputs with log-odds t and t − η, drawn J times, are such a mecha
 their exact binomial curve is a lower bound.
 """
 
+import math
 from collections.abc import Callable
 from fractions import Fraction
 from functools import lru_cache
@@ -15,6 +16,7 @@ import numpy as np
 from flint import arb
 from numpy.typing import NDArray
 from scipy.special import gammaln
+from scipy.stats import binom
 
 from audits.claims.certified import ZERO, enclose, exactly
 from dpaccount.exact import Enclosure
@@ -94,6 +96,14 @@ def _binomial(odds: Fraction, eta: Fraction, count: int, at: Fraction) -> arb:
         ours = ours * k / (count - k + 1) * (1 - p) / p
         theirs = theirs * k / (count - k + 1) * (1 - q) / q
     return total
+
+
+def best_event(eta: Fraction, count: int, delta: Fraction) -> tuple[Fraction, int]:
+    """Return log-odds t, and from which number of +1 on the draws tell t from t − η best at (η, `delta`)."""
+    odds = _best_odds(float(eta), count, lambda losses, p: _float_delta(losses, p, float(eta)))
+    ours, theirs = (1 / (1 + math.exp(-float(t))) for t in (odds, odds - eta))
+    k, weight = np.arange(count), math.exp(min(float(eta), 700))
+    return odds, 1 + int(np.argmax(binom.sf(k, count, ours) - weight * binom.sf(k, count, theirs)))
 
 
 # ------------------------------------------------------------------ float search for the best odds

@@ -7,6 +7,7 @@ S ~ 2χ²_k under P and χ²_k under Q, so both directions of δ(ε) are differe
 independent of the data and seen by all: δ(ε) = E δ_G(ε; √q/ω), δ_G the Gaussian curve.
 """
 
+import math
 from fractions import Fraction
 
 from flint import acb, arb
@@ -31,6 +32,11 @@ def doubled_variance(epsilon: Fraction, samples: int) -> arb:
         return _lower(samples, 4 * edge) - ball(epsilon).exp() * _lower(samples, 2 * edge)
 
     return accurate(wider, 80).max(accurate(narrower, 80))
+
+
+def telling_edge(epsilon: Fraction, samples: int) -> Fraction:
+    """Return x near 4(ε + (k/2) ln 2): the edge that tells variance 2 from 1 best at ε; any is right."""
+    return Fraction(4 * (float(epsilon) + samples / 2 * math.log(2))).limit_denominator(10**9)
 
 
 def _upper(k: int, x: arb) -> arb:

@@ -10,8 +10,9 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
+from dpaccount import checker
 from dpaccount.derivation import write
-from dpaccount.errors import InputError
+from dpaccount.errors import InputError, RuleError
 from dpaccount.exact import Bound, Enclosure, printed, shown
 from dpaccount.kernel import Theorem
 
@@ -124,6 +125,7 @@ class Finding:
     at `delta`, `loss_delta` encloses δ at the claimed ε.  `covers_all` says that the cost is the
     supremum over all neighbours, not the cost of one pair: only then can a claim hold.  `holds`
     decides where the claim is about another number than ε or δ (a sensitivity, a step of a proof).
+    `proof` derives what is proved, `refutation` that the claimed (ε, δ) does not hold.
     """
 
     claimed: tuple[Bound | None, Fraction | None]
@@ -135,6 +137,7 @@ class Finding:
     noise: Noise | None = None
     factor: Enclosure | None = None
     proof: Callable[[], Theorem] | None = None
+    refutation: Callable[[], Theorem] | None = None
     covers_all: bool = True
     holds: bool | None = None
 
@@ -161,6 +164,18 @@ class Finding:
     @property
     def _fit(self) -> str:
         return SOUND if self.factor is None or self.factor.upper < TIGHT else LOOSE
+
+    def derivation(self) -> list[dict[str, Any]]:
+        """Return the steps behind the verdict; none where kernel or checker do not reach these numbers."""
+        build = self.refutation if self.verdict == REFUTED else self.proof
+        if build is None:
+            return []
+        try:
+            steps = write(build())
+            checker.check_derivation(steps)
+        except (RuleError, checker.Rejected):
+            return []
+        return steps
 
 
 Check = Callable[[dict[str, Any]], Finding]
@@ -216,7 +231,7 @@ class ClaimCheck:
             else {"published": _near(noise.published), "needed": _upper(noise.needed)},
             "verdict": found.verdict,
             "factor": _near(found.factor),
-            "derivation": [] if found.proof is None else write(found.proof()),
+            "derivation": found.derivation(),
             "witness": found.witness,
         }
 

@@ -11,7 +11,7 @@ read the y² corner (`dubey-lemma2-actions`).
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
 
@@ -39,14 +39,24 @@ from audits.claims.claim_check import (
     positive,
     probability,
 )
+from audits.claims.derived import (
+    full_statistics,
+    lower,
+    noisy_pair,
+    rational_pair,
+    settled,
+    short_above,
+    upper,
+)
 from audits.claims.rank_one import Movement
 from dpaccount.curves import to_approximate
 from dpaccount.errors import InputError
 from dpaccount.exact import Enclosure
-from dpaccount.kernel import REPLACE_ONE, Theorem, assume_rank_one, assume_tree
+from dpaccount.kernel import REPLACE_ONE, Theorem, assume_covers, assume_rank_one, assume_tree
 from dpaccount.numerics.balls import ball
-from dpaccount.rules import linear, nodes, symmetric_gaussian
+from dpaccount.rules import compose, linear, nodes, symmetric_gaussian
 
+QUERY = "statistics"
 STATISTIC = "sum over the record's nodes of <node, vv' - ww'>: Gaussian, mean apart by mu, variance 1"
 
 
@@ -83,20 +93,37 @@ def met(rounds: int) -> int:
     return rounds.bit_length()
 
 
+@dataclass(frozen=True)
+class Spread:
+    """The nodes that are released, as derivations state them.
+
+    `times` is how many of them one record meets; `covers` lists at least those, and `release` makes a
+    theorem about all of them from one about a node.
+    """
+
+    times: int
+    covers: Callable[[], Theorem]
+    release: Callable[[Theorem], Theorem]
+
+
+def tree(rounds: int) -> Spread:
+    """Return the nodes of one binary tree."""
+
+    def covers() -> Theorem:
+        return assume_tree(QUERY, rounds, "fresh noise for every node")
+
+    return Spread(met(rounds), covers, lambda node: nodes(node, covers()))
+
+
 def gaussian_finding(
-    p: dict[str, Any],
-    movement: Movement,
-    times: int,
-    variance: Enclosure | None,
-    proof: Callable[[Enclosure], Theorem] | None = None,
-    **said: Any,
+    p: dict[str, Any], movement: Movement, spread: Spread, variance: Enclosure | None, **said: Any
 ) -> Finding:
-    """Return the exact cost of `times` nodes that all move by the given shift, against (α, β).
+    """Return the exact cost of the nodes that one record meets, all moved alike, against (α, β).
 
     Without a published `variance` the least that meets the claim is used.
     """
     alpha, beta = p["alpha"], p["beta"]
-    moved = enclose(lambda: times * of(movement.square) / 2)  # μ²σ²
+    moved = enclose(lambda: spread.times * of(movement.square) / 2)  # μ²σ²
     allowed = permitted_mu2(alpha, beta)
     least = enclose(lambda: of(moved) / of(allowed))
     used = variance or exactly(Fraction(least.upper))
@@ -114,16 +141,36 @@ def gaussian_finding(
         mu=root(mu2),
         noise=Noise(published, needed),
         factor=None if published is None else ratio(published, needed),
-        proof=None if proof is None else (lambda: proof(used)),
         witness={
             "neighbours": "one record: unit features with this inner product, rewards y and y_prime",
             **movement.pair(),
-            "nodes_met": times,
+            "nodes_met": spread.times,
             "movement_squared": float(movement.square.upper),
             "statistic": STATISTIC,
             **said,
         },
     )
+
+
+def full_finding(
+    p: dict[str, Any], spread: Spread, variance: Enclosure, clip2: Enclosure, **said: Any
+) -> Finding:
+    """Return the cost of the full matrix, rewards within C (`clip2` is C²), with its derivations."""
+    movement = rank_one.with_corner(clip2)
+    point = p["alpha"], p["beta"]
+
+    def proof() -> Theorem:
+        reward = upper(root(clip2)) if clip2.upper else Fraction(0)
+        node = symmetric_gaussian(full_statistics(QUERY, reward), lower(variance), None, "node")
+        return settled(spread.release(node), *point)
+
+    def refutation() -> Theorem:
+        pair = rational_pair(movement, clip2)
+        law = "gaussian", upper(variance)
+        return noisy_pair("outer", pair, spread.covers(), law, point, "both lie within the clipped domain")
+
+    found = gaussian_finding(p, movement, spread, variance, **said)
+    return replace(found, proof=proof, refutation=refutation)
 
 
 def _at_most(value: Enclosure, limit: Fraction) -> Enclosure:
@@ -136,9 +183,16 @@ def _at_most(value: Enclosure, limit: Fraction) -> Enclosure:
 def lemma2(p: dict[str, Any]) -> Finding:
     """Lemma 2 as its proof reads, full matrix, rewards clipped, rounds 1 … T−1."""
     numbers = lemma(p)
-    movement = rank_one.with_corner(numbers.clip2)
-    return gaussian_finding(
-        p, movement, met(int(p["T"]) - 1), numbers.variance, observer="released statistics"
+    spread = tree(int(p["T"]) - 1)
+    # over the whole ball |v|² ≤ L², and with the n nodes that the paper counts
+    ball_mu = enclose(lambda: ball(p["alpha"]) * of(numbers.square).sqrt() / (4 * log(10 / p["beta"])))
+    return full_finding(
+        p,
+        spread,
+        numbers.variance,
+        numbers.clip2,
+        observer="released statistics",
+        mu_if_variance_had_one_L2=float(ball_mu.upper),
     )
 
 
@@ -146,7 +200,7 @@ def lemma2_literal(p: dict[str, Any]) -> Finding:
     """Lemma 2 with the printed number taken as the standard deviation."""
     numbers = lemma(p)
     variance = enclose(lambda: of(numbers.variance) ** 2)
-    return gaussian_finding(p, rank_one.with_corner(numbers.clip2), met(int(p["T"]) - 1), variance)
+    return full_finding(p, tree(int(p["T"]) - 1), variance, numbers.clip2)
 
 
 def lemma2_unclipped(p: dict[str, Any]) -> Finding:
@@ -155,64 +209,100 @@ def lemma2_unclipped(p: dict[str, Any]) -> Finding:
     if square.upper == 0:
         raise InputError("y equals -B, the same record; another reward belongs here")
     movement = Movement(square, 1, (float(p["y"]), -float(p["B"])))
+    spread, variance, point = tree(int(p["T"]) - 1), lemma(p).variance, (p["alpha"], p["beta"])
+
+    def refutation() -> Theorem:
+        pair = [Fraction(1), p["y"]], [Fraction(1), -p["B"]]
+        return noisy_pair(
+            "outer", pair, spread.covers(), ("gaussian", upper(variance)), point, "no reward is clipped"
+        )
+
+    def proof() -> Theorem:
+        both = full_statistics(QUERY, max(abs(p["y"]), p["B"]))
+        return settled(spread.release(symmetric_gaussian(both, lower(variance), None, "node")), *point)
+
     said = "at these two rewards only: the cost grows without bound in y, so no noise is enough for all"
-    return gaussian_finding(p, movement, met(int(p["T"]) - 1), lemma(p).variance, scope=said)
+    found = gaussian_finding(p, movement, spread, variance, scope=said)
+    return replace(found, proof=proof, refutation=refutation)
 
 
 def remark1(p: dict[str, Any]) -> Finding:
     """Remark 1: the final sums are released too, so the tree has N = T rounds."""
     numbers = lemma(p)
-    return gaussian_finding(p, rank_one.with_corner(numbers.clip2), met(int(p["T"])), numbers.variance)
+    return full_finding(p, tree(int(p["T"])), numbers.variance, numbers.clip2)
 
 
 def remark5(p: dict[str, Any]) -> Finding:
     """Remark 5: doubling epochs 1, 1, 2, …, T/2, with the noise of Lemma 2 for this T throughout.
 
     Restart: a record lies in one epoch's tree, at worst the last of T/2 rounds.  Carry: the tree of
-    epoch k is built anew over the first 2^k records, and record 1 meets k + 1 nodes of each.
+    epoch k is built anew over the first 2^k records, and record 1 meets k + 1 nodes of each.  Fewer are
+    met where fewer prefixes are released: `met_by_rounds` by those that rounds read, `with_last_sums`
+    with each epoch's last one too.
     """
     rounds = int(p["T"])
     if rounds & (rounds - 1):
         raise InputError(f"T is {rounds}; a power of two belongs here, as the epochs are 1, 1, 2, ..., T/2")
     last = rounds.bit_length() - 1
-    times = met(rounds // 2) if p["mode"] == "restart" else sum(met(2**k) for k in range(last + 1))
+    restart = p["mode"] == "restart"
     numbers = lemma(p)
-    return gaussian_finding(p, rank_one.with_corner(numbers.clip2), times, numbers.variance, mode=p["mode"])
+    return full_finding(
+        p,
+        _restarted(rounds) if restart else _carried(last),
+        numbers.variance,
+        numbers.clip2,
+        mode=p["mode"],
+        met_by_rounds=met(rounds // 2 - 1) if restart else last,
+        with_last_sums=met(rounds // 2) if restart else 2 * last + 1,
+    )
+
+
+def _restarted(rounds: int) -> Spread:
+    """Return the trees of epochs 1, 1, 2, …, T/2: the nodes of the tree over T rounds that cross no epoch.
+
+    Beyond 1024 rounds the list is too long to write; the whole tree, one node more, is stated instead.
+    """
+    if rounds > 1024:
+        whole, largest = tree(rounds), tree(rounds // 2)
+        return Spread(largest.times, largest.covers, whole.release)
+    spans = [(1, 1)]
+    for size in (1 << k for k in range(rounds.bit_length() - 1)):
+        widths = [1 << k for k in range(size.bit_length())]
+        spans += [(size + at, size + at + w - 1) for w in widths for at in range(1, size + 1, w)]
+
+    def covers() -> Theorem:
+        return assume_covers(QUERY, spans, "the nodes of every epoch's tree")
+
+    return Spread(met(rounds // 2), covers, lambda node: nodes(node, covers()))
+
+
+def _carried(last: int) -> Spread:
+    """Return the trees over the first 1, 2, 4, …, 2^last records, and those of their nodes with record 1."""
+    mine = [(1, 1 << level) for k in range(last + 1) for level in range(k + 1)]
+
+    def release(node: Theorem) -> Theorem:
+        return compose(*(tree(1 << k).release(node) for k in range(last + 1)))
+
+    return Spread(len(mine), lambda: assume_covers(QUERY, mine, "the nodes that record 1 meets"), release)
 
 
 def repair(p: dict[str, Any]) -> Finding:
     """Release Σ and u only, with the least noise that is proved to meet (α, β)."""
     movement = rank_one.without_corner(exactly(p["B"] ** 2))
     published = float(root(lemma(p).variance).upper)
-    return gaussian_finding(
-        p,
-        movement,
-        met(int(p["T"]) - 1),
-        None,
-        lambda variance: to_approximate(
-            releases(p, p["B"], short_above(Fraction(variance.upper))), p["alpha"], p["beta"]
-        ),
-        lemma2_publishes=published,
-    )
+    found = gaussian_finding(p, movement, tree(int(p["T"]) - 1), None, lemma2_publishes=published)
+    least = found.noise.needed.upper if found.noise and found.noise.needed else 0
+
+    def proof() -> Theorem:
+        return to_approximate(releases(p, p["B"], short_above(Fraction(least) ** 2)), p["alpha"], p["beta"])
+
+    return replace(found, proof=proof)
 
 
 def releases(p: dict[str, Any], reward: Fraction, variance: Fraction) -> Theorem:
     """Rank-one sensitivity without the corner, symmetric noise per node, the tree over rounds 1 … T−1."""
-    person = assume_rank_one("statistics", reward, REPLACE_ONE, "clipped rewards, features of norm at most 1")
-    node = symmetric_gaussian(linear(person), variance, None, "node")
-    return nodes(node, assume_tree("statistics", int(p["T"]) - 1, "fresh noise for every node"))
-
-
-def short_below(value: Fraction) -> Fraction:
-    """Return a fraction of 64 bits just below a positive one."""
-    shift = value.denominator.bit_length() - value.numerator.bit_length() + 64
-    scale = Fraction(2) ** shift
-    return Fraction(int(value * scale)) / scale
-
-
-def short_above(value: Fraction) -> Fraction:
-    """Return a number that is short already, else a fraction of 64 bits just above a positive one."""
-    return value if value.denominator.bit_length() <= 64 else 1 / short_below(1 / value)
+    person = assume_rank_one(QUERY, reward, REPLACE_ONE, "clipped rewards, features of norm at most 1")
+    return tree(int(p["T"]) - 1).release(symmetric_gaussian(linear(person), variance, None, "node"))
 
 
 # ------------------------------------------------------------------ the entries

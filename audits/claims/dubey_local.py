@@ -10,7 +10,8 @@ s = a/(2b) < 1/2.  φ = (cos θ, sin θ), φ′ = (sin θ, cos θ), sin 2θ = s,
 then.  One feature alone (or φ = φ′) leaves the reward's part, 4B²/σ_u².
 """
 
-from dataclasses import dataclass
+import math
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
 
@@ -28,8 +29,13 @@ from audits.claims.certified import (
     root,
 )
 from audits.claims.claim_check import Claim, Finding, Noise, Parameter, at_least, positive, probability
+from audits.claims.derived import lower, noisy_pair, settled, unit, upper
 from dpaccount.exact import Enclosure
+from dpaccount.kernel import LOCAL, REPLACE_ONE, Theorem, assume_ball, assume_covers, assume_rank_one
 from dpaccount.numerics.balls import ball
+from dpaccount.rules import gaussian, joint_gaussian, linear, local
+
+QUERY = "message"
 
 
 @dataclass(frozen=True)
@@ -53,49 +59,101 @@ def message(p: dict[str, Any]) -> Message:
 
 def lemma5(p: dict[str, Any]) -> Finding:
     """Both parts of one message together: the supremum of the sum of squares."""
-    sent = message(p)
-    if not p["B"]:
-        return _finding(p, enclose(lambda: 2 / of(sent.x)), None, 1, similarity=0.0)
+    sent, reward = message(p), p["B"]
+    if not reward:
+        return matrix_part(p, Fraction(1))
     s = enclose(lambda: of(sent.a) / (2 * of(sent.b)))
 
     def square() -> arb:
         at = of(s)
         return ball(p["alpha"] ** 2) / 4 * ((1 - at**2) / of(sent.a) + (1 + at) / of(sent.b))
 
-    return _finding(p, enclose(square), None, 1, similarity=float(s.upper))
+    def proof() -> Theorem:
+        both = joint_gaussian(_person(reward), lower(sent.x), lower(sent.u), "message")
+        return _sent(both, p["alpha"], p["beta"])
+
+    found = _finding(p, enclose(square), None, (p["alpha"], p["beta"]), similarity=float(s.upper))
+    return replace(found, proof=proof, refutation=lambda: _joint_refutation(p, sent, float(s.upper)))
 
 
 def same_features(p: dict[str, Any]) -> Finding:
     """Compare the message at φ = φ′, B against −B: a lower bound on the claim's cost for any features."""
-    found = reward_part(p, Fraction(1))
-    return Finding(**{**vars(found), "covers_all": False})
+    return replace(reward_part(p, Fraction(1)), covers_all=False)
 
 
-def matrix_part(p: dict[str, Any]) -> Finding:
-    """φφᵀ + N alone against (α/2, β/2): the sensitivity in this metric is √2, at e₁ and e₂ (published: 1)."""
-    sent = message(p)
-    moved = exactly(2)
-    return _finding(p, enclose(lambda: 2 / of(sent.x)), (moved, sent.x), 2, similarity=0.0)
+def matrix_part(p: dict[str, Any], share: Fraction = Fraction(2)) -> Finding:
+    """φφᵀ + N alone against (α, β)/share: the sensitivity in this metric is √2, at e₁, e₂ (published: 1)."""
+    sent, point = message(p), (p["alpha"] / share, p["beta"] / share)
+    found = _finding(p, enclose(lambda: 2 / of(sent.x)), (exactly(2), sent.x), point, similarity=0.0)
+
+    def proof() -> Theorem:  # with a reward of 0 its part moves nothing, whatever its noise is
+        return _sent(joint_gaussian(_person(Fraction(0)), lower(sent.x), Fraction(1), "message"), *point)
+
+    def refutation() -> Theorem:
+        pair = [Fraction(v) for v in (1, 0, 0)], [Fraction(v) for v in (0, 0, 1)]
+        return _noisy(pair, upper(sent.x), point, "upper triangles of phi phi' at e1 and e2")
+
+    return replace(found, proof=proof, refutation=refutation)
 
 
 def reward_part(p: dict[str, Any], share: Fraction = Fraction(2)) -> Finding:
-    """yφ + n alone against (α/2, β/2): the sensitivity is 2B, at φ = φ′ and y = −y′ (published: B)."""
-    sent = message(p)
-    moved = exactly(4 * p["B"] ** 2)
-    return _finding(
-        p, enclose(lambda: 4 * ball(p["B"] ** 2) / of(sent.u)), (moved, sent.u), share, similarity=1.0
-    )
+    """yφ + n alone against (α, β)/share: the sensitivity is 2B, at φ = φ′, y = −y′ (published: B)."""
+    sent, point, reward = message(p), (p["alpha"] / share, p["beta"] / share), p["B"]
+    mu2 = enclose(lambda: 4 * ball(reward**2) / of(sent.u))
+    found = _finding(p, mu2, (exactly(4 * reward**2), sent.u), point, similarity=1.0)
+
+    def proof() -> Theorem:
+        inside = assume_ball(QUERY, reward, REPLACE_ONE, "clipped rewards, features of norm at most 1")
+        return _sent(gaussian(linear(inside), lower(sent.u), "message"), *point)
+
+    def refutation() -> Theorem:
+        return _noisy(([reward], [-reward]), upper(sent.u), point, "y phi at one unit feature, B and -B")
+
+    return replace(found, proof=proof, refutation=refutation)
+
+
+def _person(reward: Fraction) -> Theorem:
+    return assume_rank_one(QUERY, reward, REPLACE_ONE, "clipped rewards, features of norm at most 1")
+
+
+def _sent(noisy: Theorem, alpha: Fraction, beta: Fraction) -> Theorem:
+    """One message of one user."""
+    return settled(local(noisy, assume_covers(QUERY, [(1, 1)], "one message a user")), alpha, beta)
+
+
+def _noisy(
+    pair: tuple[list[Fraction], list[Fraction]],
+    variance: Fraction,
+    point: tuple[Fraction, Fraction],
+    because: str,
+) -> Theorem:
+    return noisy_pair("vector", pair, None, ("gaussian", variance), point, because, LOCAL)
+
+
+def _joint_refutation(p: dict[str, Any], sent: Message, s: float) -> Theorem:
+    """Refute the joint claim by both parts in units of their noise, next to the worst angle.
+
+    φ = (c, d), φ′ = (d, c), c² + d² just below 1 and 2cd near s: the upper triangles differ by (c² − d², 0,
+    d² − c²), and yφ − y′φ′ is B(c + d)(1, 1).  Noise that is rounded up only hides more.
+    """
+    angle = math.asin(s) / 2
+    c, d = unit(Fraction(math.cos(angle)))
+    x, u = (upper(root(part)) for part in (sent.x, sent.u))
+    left = [c * c / x, c * d / x, d * d / x, p["B"] * c / u, p["B"] * d / u]
+    right = [d * d / x, c * d / x, c * c / x, -p["B"] * d / u, -p["B"] * c / u]
+    said = "upper triangle of phi phi' and y phi in units of their noise, phi = (c, d) or (d, c), y = B or -B"
+    return _noisy((left, right), Fraction(1), (p["alpha"], p["beta"]), said)
 
 
 def _finding(
     p: dict[str, Any],
     mu2: Enclosure,
     part: tuple[Enclosure, Enclosure] | None,
-    share: Fraction | int,
+    point: tuple[Fraction, Fraction],
     similarity: float,
 ) -> Finding:
-    """Compare μ² with (α/share, β/share); `part` holds one noise's squared shift and variance."""
-    alpha, beta = p["alpha"] / share, p["beta"] / share
+    """Compare μ² with (ε, δ) = `point`; `part` holds one noise's squared shift and variance."""
+    alpha, beta = point
     allowed = permitted_mu2(alpha, beta)
     noise = None
     if part is not None:

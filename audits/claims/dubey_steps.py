@@ -4,6 +4,7 @@ They say whether a step holds, not whether the claim built on it does.
 """
 
 import math
+from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
@@ -12,9 +13,11 @@ from flint import arb, fmpz, fmpz_poly
 from audits.claims import rank_one
 from audits.claims.certified import ONE, enclose, exactly, log, ratio, root
 from audits.claims.claim_check import Claim, Finding, Noise, at_least, count, positive, probability
-from audits.claims.dubey import met
+from audits.claims.derived import Event, full_statistics, telling_event
+from audits.claims.dubey import QUERY, met
 from dpaccount.exact import Enclosure
-from dpaccount.numerics.balls import ball
+from dpaccount.kernel import Theorem, assume_tree
+from dpaccount.numerics.balls import ball, floor_of
 
 
 def sensitivity(p: dict[str, Any]) -> Finding:
@@ -23,7 +26,8 @@ def sensitivity(p: dict[str, Any]) -> Finding:
     movement = rank_one.with_corner(b2)
     published, exact = root(rank_one.ball_bound(b2)), root(movement.square)
     said = {**movement.pair(), "statistic": "Frobenius norm of vv' - ww'", "without_corner": _without(b2)}
-    return _step(Noise(published, exact), ratio(published, exact), said)
+    found = _step(Noise(published, exact), ratio(published, exact), said)
+    return replace(found, proof=lambda: full_statistics(QUERY, p["B"]))
 
 
 def _without(b2: Enclosure) -> float:
@@ -36,7 +40,8 @@ def touched(p: dict[str, Any]) -> Finding:
     published, exact = 1 + (rounds - 1).bit_length(), met(rounds - 1)
     pair = root(exactly(published)), root(exactly(exact))
     said = {"published": published, "server_reads": exact, "with_final_sum": met(rounds)}
-    return _step(Noise(*pair), ratio(*pair), said)
+    found = _step(Noise(*pair), ratio(*pair), said)
+    return replace(found, proof=lambda: assume_tree(QUERY, rounds - 1, "fresh noise for every node"))
 
 
 def chain(p: dict[str, Any]) -> Finding:
@@ -46,6 +51,7 @@ def chain(p: dict[str, Any]) -> Finding:
     said = {
         "nodes": levels,
         "statistic": "n beta/2 of the nodes alone, against beta; advanced composition adds more",
+        "step": {"of": "chain", "nodes": levels, "delta_of_each": str(p["beta"] / 2), "beta": str(p["beta"])},
     }
     return Finding((None, p["beta"]), None, None, spent, said, holds=False)
 
@@ -71,6 +77,7 @@ def chernoff(p: dict[str, Any]) -> Finding:
     said = {
         "statistic": "probability that some reward leaves the interval, rewards N(B, rho^2)",
         "with_cross_term": float(right.upper),
+        "step": {"of": "chernoff", **{key: str(p[key]) for key in ("B", "rho", "T", "beta")}},
     }
     limit = p["beta"] / 4
     holds = (
@@ -93,14 +100,21 @@ def weights(p: dict[str, Any]) -> Finding:
     size = arb(fmpz(math.factorial(m))) * arb.pi().sqrt() / m**2
     printed = [arb(2) ** m / arb(2).sqrt() * size / _at(below, zero) for zero in roots]
     right = [arb(2) ** (m - 1) * size / _at(below, zero) ** 2 / arb.pi().sqrt() for zero in roots]
-    said = {
+    said: dict[str, Any] = {
         "least_printed_weight": min(float(w.mid()) for w in printed),
         "sum_of_printed_weights": round(float(sum(printed, arb(0)).mid()), 9),
         "sum_of_right_weights": float(sum(right, arb(0)).mid()),
         "statistic": "a negative weight has no square root, so the printed feature does not exist",
     }
+    near = floor_of(roots[printed.index(min(printed, key=lambda w: float(w.mid())))])
+    ends = near - Fraction(1, 2**40), near + Fraction(1, 2**40)
+    said["step"] = {"of": "weights", "nodes": m, "node_between": [str(end) for end in map(_short, ends)]}
     negative = any(bool(w < 0) for w in printed)
     return Finding((None, None), None, None, None, said, holds=not negative)
+
+
+def _short(value: Fraction) -> Fraction:
+    return Fraction(round(value * 2**50), 2**50)
 
 
 def _at(polynomial: fmpz_poly, point: arb) -> arb:
@@ -120,8 +134,16 @@ def marginals(_: dict[str, Any]) -> Finding:
         "neighbours": "a private bit b = 0 or 1",
         "statistic": "a1 xor a2, which is b; each action alone is a fair coin",
         "scope": "the sketch, not the lemma",
+        "event": Event("certain").as_json(),
     }
-    return Finding((Fraction(0), Fraction(0)), Fraction(0), Enclosure(math.inf, math.inf), ONE, said)
+
+    def refutation() -> Theorem:
+        return telling_event(
+            "actions", Event("certain"), (Fraction(0), Fraction(0)), "a1 xor a2 is the private bit"
+        )
+
+    found = Finding((Fraction(0), Fraction(0)), Fraction(0), Enclosure(math.inf, math.inf), ONE, said)
+    return replace(found, refutation=refutation)
 
 
 def _step(noise: Noise, factor: Enclosure | None, said: dict[str, Any]) -> Finding:

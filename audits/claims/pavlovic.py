@@ -17,14 +17,13 @@ from flint import arb
 from audits.claims import bounded_range
 from audits.claims.certified import ONE, ZERO, enclose, exactly, falling, log, of
 from audits.claims.claim_check import Claim, Finding, Noise, Number, at_least, count, positive, probability
-from dpaccount.curves import to_pure, to_zcdp
+from audits.claims.derived import Event, lower, settled, telling_event
+from dpaccount.curves import to_approximate, to_pure, to_zcdp
 from dpaccount.exact import Enclosure
-from dpaccount.kernel import REPLACE_ONE, Theorem, assume_covers, assume_range
+from dpaccount.kernel import JOINT, REPLACE_ONE, Theorem, assume_covers, assume_range
 from dpaccount.numerics.balls import ball
 from dpaccount.rules import exponential, nodes
-from dpaccount.witness import approximate
 
-WRITTEN = 1000  #: predictions that a written derivation lists
 LINEAR = "linear kernel, actions +1 and -1, one reward B against -B, all others -B"
 
 
@@ -58,16 +57,19 @@ def multi(p: dict[str, Any]) -> Finding:
     The linear kernel ignores the context, so the J predictions are J draws of one two-action choice.
     """
     epsilon, delta, uses = p["epsilon"], p["delta"], int(p["J"])
+    votes = _votes(epsilon, uses, delta)
     return Finding(
         claimed=(epsilon, delta),
         delta=delta,
         epsilon=bounded_range.epsilon(epsilon, uses, delta),
         loss_delta=bounded_range.delta(epsilon, uses, epsilon),
         factor=_permitted(epsilon, delta, uses),
-        proof=(lambda: _predictions_proof(epsilon, uses, delta)) if delta > 0 and uses <= WRITTEN else None,
+        proof=lambda: _predictions_proof(epsilon, uses, delta),
+        refutation=lambda: _refutation(votes, epsilon, delta),
         witness={
             "neighbours": LINEAR,
             "statistic": "how many of the J predictions are +1",
+            "event": votes.as_json(),
             "pure": float(uses * epsilon),
         },
     )
@@ -80,9 +82,33 @@ def _prediction(epsilon: Fraction) -> Theorem:
 
 
 def _predictions_proof(epsilon: Fraction, uses: int, delta: Fraction) -> Theorem:
-    """Sum the zCDP of every prediction, all of them on the same records."""
+    """Sum the zCDP of every prediction, all of them on the same records; one alone is ε-private."""
+    if uses == 1:
+        alone = to_pure(_prediction(epsilon))
+        return alone if delta == 0 else to_approximate(alone, epsilon, delta)
     spread = assume_covers("prediction", [(1, 1)] * uses, "each prediction reads every record")
-    return approximate(nodes(to_zcdp(_prediction(epsilon)), spread), delta)
+    return settled(nodes(to_zcdp(_prediction(epsilon)), spread), epsilon, delta)
+
+
+def _votes(epsilon: Fraction, uses: int, delta: Fraction) -> Event:
+    """Return how many of the predictions are +1, at the best log-odds t and threshold.
+
+    More than `bounded_range.COUNTED` predictions show at least as much as so many; at δ = 0 two of them do.
+    """
+    if delta == 0 or uses == 1:
+        return _choice(epsilon, min(uses, 2))
+    count = min(uses, bounded_range.COUNTED)
+    odds, least = bounded_range.best_event(epsilon, count, delta)
+    return Event("logistic", (odds, odds - epsilon), count, least)
+
+
+def _choice(moved: Fraction, times: int = 1) -> Event:
+    """Return the event that +1 is chosen (each time) where it is rare: log-odds −40 against −40 − `moved`."""
+    return Event("logistic", (Fraction(-40), -40 - moved), times, times)
+
+
+def _refutation(event: Event, epsilon: Fraction, delta: Fraction = Fraction(0)) -> Theorem:
+    return telling_event("predictions", event, (epsilon, delta), "what others see of the predictions", JOINT)
 
 
 def _permitted(epsilon: Fraction, delta: Fraction, uses: int) -> Enclosure:
@@ -113,6 +139,7 @@ def clip(p: dict[str, Any]) -> Finding:
         return ball(epsilon) * of(clipped) / ball(reward)
 
     cost = enclose(eta) if p["R"] else exactly(epsilon)
+    chosen = _choice(lower(cost))
     loss = ZERO
     if p["R"]:
         loss = enclose(lambda: ((eta() / 2).exp() - (ball(epsilon) / 2).exp()) ** 2 / eta().expm1())
@@ -123,10 +150,13 @@ def clip(p: dict[str, Any]) -> Finding:
         loss_delta=loss,
         noise=Noise(exactly(reward), clipped),
         factor=enclose(lambda: ball(reward) / of(clipped)),
+        proof=lambda: to_pure(_prediction(epsilon)),  # R = 0: nothing is clipped further out
+        refutation=lambda: _refutation(chosen, epsilon),
         witness={
             "neighbours": LINEAR.replace("B", "C"),
             "clipped_at": float(clipped.upper),
             "statistic": "whether +1 is chosen",
+            "event": chosen.as_json(),
         },
     )
 
@@ -140,16 +170,19 @@ def grid(p: dict[str, Any]) -> Finding:
     covariances, as the linear kernel has, up to twice that).
     """
     epsilon, gap = p["epsilon"], 1 + p["copies"] / p["ridge"]
+    chosen = _choice(epsilon * gap / 2)
     return Finding(
         claimed=(epsilon, Fraction(0)),
         delta=Fraction(0),
         epsilon=exactly(epsilon * gap / 2),
         loss_delta=None,
         factor=exactly(1 / gap),
+        refutation=lambda: _refutation(chosen, epsilon),
         witness={
             "neighbours": "one reward B against -B at an action between the grid's nodes",
             "supremum_over_grid_value": float(gap),
             "statistic": "whether that action is chosen, among many",
+            "event": chosen.as_json(),
         },
         covers_all=False,
     )
@@ -180,16 +213,20 @@ def observed(p: dict[str, Any]) -> Finding:
     left, right = max(pairs, key=lambda pair: abs(float(_difference(*pair).upper)))
     cost = _difference(left, right)
     if cost.lower is not None and cost.lower < 0:
-        cost = _difference(right, left)
+        left, right = right, left
+        cost = _difference(left, right)
+    worst = Event("logistic", (left, right))
     return Finding(
         claimed=(epsilon, Fraction(0)),
         delta=Fraction(0),
         epsilon=Enclosure(max(cost.lower or 0, Fraction(0)), cost.upper),
+        refutation=lambda: _refutation(worst, epsilon),
         loss_delta=None,
         witness={
             "neighbours": "one record, reward -1, of context (1, 0) against (0, 1)",
             "log_odds": [float(left), float(right)],
             "statistic": "whether +1 is chosen at the worst of the three contexts",
+            "event": worst.as_json(),
         },
         covers_all=False,
     )

@@ -5,8 +5,13 @@ Rewards f(x) + η with |f| ≤ B (k(x, x) ≤ 1) and |η| ≤ R span 2(B + R), s
 in units of rewards; for repeated messages in units of 2(B + R).
 """
 
+import math
 from fractions import Fraction
 from typing import Any
+
+import numpy as np
+from flint import arb
+from scipy.stats import binom, norm
 
 from audits.claims.certified import ONE, ZERO, ceiling, enclose, exactly, falling, log, of
 from audits.claims.claim_check import (
@@ -20,16 +25,20 @@ from audits.claims.claim_check import (
     positive,
     probability,
 )
+from audits.claims.derived import Event, noisy_pair, settled, telling_event
 from dpaccount.accountant import Accountant
+from dpaccount.curves import to_gdp
 from dpaccount.errors import InputError
 from dpaccount.events import Laplace, Plan, Relation
 from dpaccount.exact import Enclosure
-from dpaccount.kernel import REPLACE_ONE, Theorem, assume_clipped, assume_covers
+from dpaccount.kernel import LOCAL, REPLACE_ONE, Theorem, assume_clipped, assume_covers
 from dpaccount.numerics import laplace as curve
+from dpaccount.numerics import renyi
 from dpaccount.numerics.balls import ball
 from dpaccount.rules import laplace, linear, local
 
 GAP = Fraction(1, 10**10)
+QUERY = "message"
 
 
 def ctl(p: dict[str, Any]) -> Finding:
@@ -66,6 +75,7 @@ def moma(p: dict[str, Any]) -> Finding:
     replays = ceiling(lambda: 24 * (1 + log(4 * p["T"] / p["regret_delta"])))
     times = replays if p["users"] == "same" else 1
     cost, loss = _cost(epsilon, times, delta), _loss(1 / epsilon, times, epsilon)
+    votes = _votes(epsilon, times, delta)
     scale, needed = exactly(1 / epsilon), _least_scale(epsilon, delta, times)
     return Finding(
         claimed=(epsilon, delta),
@@ -74,11 +84,16 @@ def moma(p: dict[str, Any]) -> Finding:
         loss_delta=loss,
         noise=Noise(scale, needed),
         factor=enclose(lambda: of(scale) / of(needed)),
-        proof=(lambda: _messages_proof(Fraction(1, 2), 1 / epsilon, times)),
+        proof=lambda: _messages_proof(Fraction(1, 2), 1 / epsilon, times, delta),
+        refutation=lambda: telling_event(
+            "messages", votes, (epsilon, delta), "messages of one user beyond a threshold", LOCAL
+        ),
         witness={
             "neighbours": "one user, all rewards B + R against all -(B + R)",
             "replays": replays,
             "messages_of_one_user": times,
+            "event": votes.as_json(),
+            **_by_orders(epsilon, times, delta),
             "statistic": "sum of |message + B + R| - |message - B - R|",
             "noise_unit": "2(B + R)",
         },
@@ -95,7 +110,12 @@ def unbounded(p: dict[str, Any]) -> Finding:
     if reach == 0:
         raise InputError("B and R are both 0, so there is no noise; B + R above 0 belongs here")
     scale, needed = exactly(2 * reach / epsilon), exactly(distance / epsilon)
-    loss = distance * epsilon / (2 * reach)
+    loss, point = distance * epsilon / (2 * reach), (epsilon, Fraction(0))
+
+    def refutation() -> Theorem:
+        pair, law = ([distance], [Fraction(0)]), ("laplace", 2 * reach / epsilon)
+        return noisy_pair("vector", pair, None, law, point, "no message is clipped", LOCAL)
+
     return Finding(
         claimed=(epsilon, Fraction(0)),
         delta=Fraction(0),
@@ -103,6 +123,8 @@ def unbounded(p: dict[str, Any]) -> Finding:
         loss_delta=_loss(1 / loss, 1, epsilon),
         noise=Noise(scale, needed),
         factor=exactly(2 * reach / distance),
+        proof=lambda: _messages_proof(distance / 2, 2 * reach / epsilon, 1),
+        refutation=refutation,
         witness={
             "neighbours": "two rewards this far apart",
             "distance": float(distance),
@@ -161,15 +183,55 @@ def _least_scale(epsilon: Fraction, delta: Fraction, times: int) -> Enclosure:
     return falling(lambda scale: of(_loss(scale, times, epsilon)), delta)
 
 
+def _by_orders(epsilon: Fraction, times: int, delta: Fraction) -> dict[str, float]:
+    """Return the ε that Rényi orders prove (Mironov 2017), for comparison with the exact one."""
+    if times == 1 or delta == 0:
+        return {}
+
+    def divergence(order: Fraction) -> arb:  # of one message, ln[αe^{(α−1)ε} + (α−1)e^{−αε}]/(2α−1) over α−1
+        a, eps = ball(order), ball(epsilon)
+        sum_of = a * ((a - 1) * eps).exp() + (a - 1) * (-a * eps).exp()
+        return times * (sum_of / (2 * a - 1)).log() / (a - 1)
+
+    found = renyi.epsilon(divergence, delta)
+    return {} if found is None else {"renyi_epsilon": float(found)}
+
+
+def _votes(epsilon: Fraction, times: int, delta: Fraction) -> Event:
+    """Return an event that tells the rewards apart by how many messages lie beyond a threshold.
+
+    At δ = 0 all of them beyond the first reward; else so many beyond the middle as tell most.
+    """
+    if delta == 0:
+        return Event("laplace", (Fraction(0), epsilon), times, times)
+    near, far = 1 - math.exp(-float(epsilon) / 2) / 2, math.exp(-float(epsilon) / 2) / 2
+    k, weight = np.arange(times), math.exp(min(float(epsilon), 700))
+    least = 1 + int(np.argmax(binom.sf(k, times, near) - weight * binom.sf(k, times, far)))
+    return Event("laplace", (-epsilon / 2, epsilon / 2), times, least)
+
+
 def _plan(scale: Fraction, times: int) -> Plan:
     return Plan(Relation.REPLACE_ONE, (Laplace(scale=scale, count=times),))
 
 
-def _messages_proof(reach: Fraction, scale: Fraction, times: int) -> Theorem:
-    """Clip, Laplace noise, as many messages as one user sends, local: pure DP."""
-    reward = assume_clipped("message", -reach, reach, REPLACE_ONE, "rewards are clipped to public constants")
-    sent = assume_covers("message", [(1, 1)] * times, "how often the user answers")
-    return local(laplace(linear(reward), scale, None, "message"), sent)
+def _messages_proof(reach: Fraction, scale: Fraction, times: int, delta: Fraction = Fraction(0)) -> Theorem:
+    """Clip, Laplace noise, as many messages as one user sends, local.
+
+    Several messages at δ > 0 compose by Gaussian DP (Dong et al. 2022), a little above the exact curve.
+    """
+    reward = assume_clipped(QUERY, -reach, reach, REPLACE_ONE, "rewards are clipped to public constants")
+    sent = assume_covers(QUERY, [(1, 1)] * times, "how often the user answers")
+    message = laplace(linear(reward), scale, None, QUERY)
+    if delta == 0:
+        return local(message, sent)
+    if times > 1:
+        message = to_gdp(message, Fraction(_gaussian_mu(float(2 * reach / scale)) ** 2))
+    return settled(local(message, sent), 2 * reach / scale, delta)
+
+
+def _gaussian_mu(epsilon: float) -> float:
+    """Return μ a little above −2Φ⁻¹(1/(1 + e^ε))."""
+    return float(-2 * norm.ppf(1 / (1 + math.exp(epsilon)))) * (1 + 1e-9)
 
 
 EPSILON = positive("1")
