@@ -12,7 +12,7 @@ from typing import Protocol
 from dpaccount.derivation import Leaf, leaves
 from dpaccount.errors import ReceiptError
 from dpaccount.kernel import Theorem
-from dpaccount.laws import Law, draw, law, laws
+from dpaccount.laws import Law, draw, laws
 from dpaccount.noise import Integers, Sampler, in_range
 
 _SEAL = object()
@@ -107,12 +107,6 @@ class Receipt:
             )
         served.add(part)  # before the draw: a draw that fails is spent
         return self._laws[key]
-
-
-def law_of(leaf: Leaf) -> tuple[str, float]:
-    """Return (sampler, scale in grid units) of a leaf, as `dpaccount.laws.law` reads it."""
-    found = law(leaf)
-    return ("gaussian" if found.kind == "symmetric" else found.kind), found.scale
 
 
 def rehearse(theorem: Theorem, sampler: Sampler) -> Receipt:

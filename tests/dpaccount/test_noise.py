@@ -13,7 +13,8 @@ from scipy import stats
 from dpaccount.derivation import leaves
 from dpaccount.errors import ReceiptError
 from dpaccount.kernel import assume_ball, assume_clipped, assume_covers, assume_points, assume_rank_one
-from dpaccount.ledger.receipt import Receipt, law_of, rehearse
+from dpaccount.laws import law
+from dpaccount.ledger.receipt import Receipt, rehearse
 from dpaccount.noise import LIMIT, Rehearsal, Secure, dyadic_up, exact_root, in_range, root_up
 from dpaccount.rules import (
     compose,
@@ -129,14 +130,14 @@ def test_the_law_is_read_from_the_leaf_and_never_rounded_down():
     ball = linear(assume_ball("q", F(1), "replace-one", "t"))
     grid = F(1, 2**20)
     (leaf,) = leaves(discrete_gaussian(ball, F(2), grid, "k"))
-    law, scale = law_of(leaf)
-    assert law == "gaussian"
-    assert F(scale) ** 2 >= F(2) * 2**40
+    found = law(leaf)
+    assert found.kind == "gaussian"
+    assert F(found.scale) ** 2 >= F(2) * 2**40
     clipped = linear(assume_clipped("q", F(0), F(1), "replace-one", "t"))
     (leaf,) = leaves(laplace(clipped, F(1, 3), grid, "k"))
-    law, scale = law_of(leaf)
-    assert law == "laplace"
-    assert 0 <= F(scale) - F(2**20, 3) < F(1, 2**30)
+    found = law(leaf)
+    assert found.kind == "laplace"
+    assert 0 <= F(found.scale) - F(2**20, 3) < F(1, 2**30)
 
 
 @pytest.mark.parametrize("make", ["continuous", "inexact", "twice"])

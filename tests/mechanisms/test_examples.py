@@ -1,0 +1,57 @@
+"""Every mechanism has an example claim, which it meets; the slow part certifies each."""
+
+import shutil
+from fractions import Fraction
+from pathlib import Path
+
+import pytest
+
+from audits.catalogue import entries
+from audits.certify import Effort, certify, subject_of
+from dpaccount import checker
+from dpaccount.claim import read_claim
+from dpaccount.derivation import point, write
+
+EXAMPLES = Path(__file__).parent.parent.parent / "examples" / "mechanisms"
+NAMES = [entry.name for entry in entries() if entry.layer == "mechanisms"]
+
+
+def test_there_is_an_example_for_every_mechanism_and_no_other():
+    assert sorted(file.stem for file in EXAMPLES.glob("*.toml")) == sorted(NAMES)
+
+
+def claimed(name):
+    claim = read_claim(EXAMPLES / f"{name}.toml")
+    return claim, subject_of(claim)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_the_proof_meets_the_claim_and_not_much_less_would(name):
+    claim, subject = claimed(name)
+    promise, theorem = claim.guarantee, subject.proof(claim.guarantee.delta)
+    epsilon, delta = point(theorem)
+    assert (claim.name, claim.use) == (name, name)
+    assert delta <= promise.delta
+    assert epsilon <= promise.epsilon <= epsilon + Fraction(1, 500)
+    assert (theorem.conclusion.relation, theorem.conclusion.observer) == (promise.relation, promise.model)
+    checker.check_derivation(write(theorem))
+
+
+@pytest.mark.slow
+@pytest.mark.statistical  # seeded; a correct claim is refuted with probability at most .05 each
+@pytest.mark.parametrize("name", NAMES)
+def test_it_is_certified(name):
+    certificate, _ = certify(*claimed(name), Effort(quick=True))
+    assert certificate["verdict"] == "CERTIFIED"
+
+
+@pytest.mark.parametrize("name", ["laplace-sum", "randomised-response", "sqrt-toeplitz"])
+def test_half_the_claimed_epsilon_is_not_certified(name, tmp_path):
+    file = Path(shutil.copy(EXAMPLES / f"{name}.toml", tmp_path))
+    claim, _ = claimed(name)
+    written = f"epsilon = {float(claim.guarantee.epsilon)}"
+    assert written in file.read_text()
+    file.write_text(file.read_text().replace(written, f"epsilon = {float(claim.guarantee.epsilon) / 2}"))
+    claim = read_claim(file)
+    certificate, _ = certify(claim, subject_of(claim), Effort(quick=True))
+    assert certificate["verdict"] in ("UNPROVEN", "REFUTED")
