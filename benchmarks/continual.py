@@ -1,0 +1,102 @@
+"""Continual release: error, memory and time per round of factorisations against a plain tree.
+
+Run: python benchmarks/continual.py            (1024 rounds, 256 numbers, rehearsal noise)
+     python benchmarks/continual.py 1000000    (that many rounds, binned and banded only, in one process)
+"""
+
+import math
+import resource
+import sys
+import time
+from collections.abc import Callable
+
+import numpy as np
+
+from dpaccount.noise import Integers, Rehearsal
+from mechanisms import factors, tree
+from mechanisms.streams import Bins, FactorSums, History, Sums, Window, formed
+from mechanisms.tree import HonakerSums, TreeSums
+
+WIDTH = 256
+SCALE = 2.0**43  #: of the noise, in grid units: 8 in the data's units, 16 + 20 + 4 bits
+
+
+class Noisy:
+    """Rehearsal noise on every release, with the time that it takes apart."""
+
+    def __init__(self) -> None:
+        self._sampler, self.seconds = Rehearsal(1), 0.0
+
+    def __call__(self, part: object, exact: Integers) -> Integers:
+        """Return the value with noise."""
+        begun = time.process_time()
+        noisy = self._sampler.gaussian(exact, SCALE)
+        self.seconds += time.process_time() - begun
+        return noisy
+
+
+def run(make: Callable[[Noisy], Sums], rounds: int) -> tuple[float, float]:
+    """Return seconds per round without noise, and with it."""
+    noise = Noisy()
+    sums, value = make(noise), np.ones(WIDTH, dtype=np.int64)
+    begun = time.process_time()
+    for _ in range(rounds):
+        sums.add(value)
+    total = time.process_time() - begun
+    return (total - noise.seconds) / rounds, total / rounds
+
+
+def factored(history: Callable[[int, type], History]) -> Callable[[Noisy], Sums]:
+    return lambda noise: FactorSums(history, WIDTH, noise)
+
+
+def table(rounds: int) -> None:
+    weights = factors.sqrt_toeplitz(rounds)
+    kinds: dict[str, tuple[Callable[[Noisy], Sums], float, float]] = {
+        "tree": (TreeSums, tree.error(rounds, refined=False), rounds.bit_length()),
+        "Honaker": (HonakerSums, tree.error(rounds, refined=True), rounds.bit_length()),
+    }
+    for name, own in (
+        ("sqrt-Toeplitz", weights),
+        ("banded, 64", weights[:64]),
+        ("banded, 256", weights[:256]),
+    ):
+        history = factored(lambda width, kind, own=own: Window(own, width, kind))
+        kinds[name] = history, factors.toeplitz_error(own, rounds), float(factors.column_squared(own))
+    for size in (4, 8):
+
+        def bins(width: int, kind: type, size: int = size) -> Bins:
+            return Bins(rounds, size, width, kind)
+
+        matrix = formed(bins, rounds)
+        squared = float(factors.longest_column_squared(matrix))
+        kinds[f"binned, {size}"] = factored(bins), factors.error(matrix), squared
+    plain = 0.0
+    print(f"{rounds} rounds of {WIDTH} numbers; error is root mean square times sensitivity")
+    print(f"{'':16}{'error':>8}{'µs a round':>12}{'with noise':>12}{'to the tree':>13}")
+    for name, (make, error, squared) in kinds.items():
+        quiet, noisy = run(make, rounds)
+        plain = plain or quiet
+        shown = (
+            f"{error * math.sqrt(squared):8.3f}{quiet * 1e6:12.1f}{noisy * 1e6:12.1f}{quiet / plain:13.2f}"
+        )
+        print(f"{name:16}{shown}")
+
+
+def long(rounds: int) -> None:
+    for name, make in (
+        ("binned, 8", factored(lambda width, kind: Bins(rounds, 8, width, kind))),
+        ("banded, 64", factored(lambda width, kind: Window(factors.sqrt_toeplitz(rounds)[:64], width, kind))),
+        ("tree", TreeSums),
+    ):
+        quiet, noisy = run(make, rounds)
+        peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+        times = f"{quiet * 1e6:8.1f} µs a round, {noisy * 1e6:.1f} with noise"
+        print(f"{name:12}{times}, peak memory of the process {peak:.0f} MB", flush=True)
+
+
+if __name__ == "__main__":
+    if len(sys.argv) > 1:
+        long(int(sys.argv[1]))
+    else:
+        table(1024)
