@@ -1,23 +1,27 @@
 """The least noise, or the largest privacy parameter, that is proved to meet (ε, δ)."""
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
 from fractions import Fraction
 
+import numpy as np
 from flint import arb
 
 from dpaccount import cost, sharper
 from dpaccount import events as ev
 from dpaccount.classes import classes
 from dpaccount.errors import InputError
-from dpaccount.exact import Bound, Enclosure
-from dpaccount.numerics.balls import allowance, ball, between, spent
+from dpaccount.exact import Enclosure
+from dpaccount.numerics import gaussian
+from dpaccount.numerics.balls import allowance, between, log_float, spent
 from dpaccount.numerics.solve import solve
 from dpaccount.totals import Total, total_of
 
 DIGITS = 13  #: significant digits of the value
-FINE = Fraction(1, 10**9)
+FINE = Fraction(1, 10**9)  #: width of enclosures that the search asks for
+GAP = Fraction(1, 10**6)  #: width of an ordinary answer
 SECONDS = 15.0  #: of processor time
 
 #: The parameter of each event that can be calibrated, and whether more of it costs less.
@@ -36,8 +40,6 @@ PARAMETERS: dict[str, tuple[str, bool]] = {
     "zcdp": ("rho", False),
     "gdp": ("mu", False),
 }
-
-BY_EPSILON = ("exponential", "bounded_range")  #: whose ε(δ) is computed directly, in one table
 
 
 @dataclass(frozen=True)
@@ -78,33 +80,40 @@ def calibrate(
 def _calibrated(
     name: str, build: Callable[[Fraction], ev.Event], epsilon: Fraction, delta: Fraction
 ) -> Calibration:
-    """Return the least noise, as a decimal that is proved to meet the target."""
+    """Return the least noise, as a decimal that is proved to meet the target.
+
+    First with enclosures as narrow as they come, then with those of an ordinary answer; whatever is returned
+    holds at the width that an ordinary answer has.
+    """
+    for gap in (FINE, GAP):
+        found = _at_width(name, build, epsilon, delta, gap)
+        lower, upper = found.bounds.lower, found.bounds.upper
+        if lower is None or upper - lower <= upper / 10**6 + FINE:
+            return found
+    raise InputError(f"{name} cannot be calibrated closely at these magnitudes; ask for less extreme numbers")
+
+
+def _at_width(
+    name: str, build: Callable[[Fraction], ev.Event], epsilon: Fraction, delta: Fraction, gap: Fraction
+) -> Calibration:
     parameter, falls = PARAMETERS[name]
 
-    def bounds_at(value: Fraction) -> Enclosure:
-        return _worst(build(value), lambda total: sharper.epsilon(total, delta, FINE))
+    def loss(value: Fraction, width: Fraction = gap) -> Enclosure:
+        return _worst(build(value), lambda total: sharper.epsilon(total, delta, width))
 
     def noise_of(value: Fraction) -> Fraction:
         return value if falls else 1 / value
 
-    least = _least(name, build, noise_of, epsilon, delta)
-    text = _decimal(noise_of(least), up=falls)
+    guess = _guess(build(Fraction(1)), epsilon, delta, linear=name == "zcdp")
+    text = _decimal(noise_of(_least(lambda noise: loss(noise_of(noise)), epsilon, delta, guess)), up=falls)
+    step = Fraction(10) ** (Decimal(text).adjusted() - DIGITS + 1)
     while True:
         value = Fraction(text)
-        bounds = bounds_at(value)
-        if bounds.upper <= epsilon:
-            _refuse_wide(name, bounds)
+        bounds = loss(value)
+        if bounds.upper <= epsilon and loss(value, GAP).upper <= epsilon:
             return Calibration(parameter, value, text, bounds)
-        step = Fraction(10) ** (Decimal(text).adjusted() - DIGITS + 1)
         text = _decimal(value + step if falls else value - step, up=falls)
-
-
-def _refuse_wide(name: str, bounds: Enclosure) -> None:
-    """Raise where the cost is known so roughly that much less noise may do."""
-    if bounds.lower is not None and bounds.upper - bounds.lower > bounds.upper / 1000 + FINE:
-        raise InputError(
-            f"{name} cannot be calibrated closely at these magnitudes; ask for less extreme numbers"
-        )
+        step *= 2
 
 
 def _builder(
@@ -140,58 +149,93 @@ def _worst(event: ev.Event, evaluate: Callable[[Total], cost.Answer]) -> Enclosu
 
 
 def _least(
-    name: str,
-    build: Callable[[Fraction], ev.Event],
-    noise_of: Callable[[Fraction], Fraction],
-    epsilon: Fraction,
-    delta: Fraction,
+    loss: Callable[[Fraction], Enclosure], epsilon: Fraction, delta: Fraction, guess: Fraction
 ) -> Fraction:
-    """Return the least noise x, within 1e-14 (1e-10 for bounded range), proved to meet the target."""
-
-    def loss(noise: Fraction) -> Bound:
-        return _worst(build(noise_of(noise)), lambda total: sharper.epsilon(total, delta, FINE)).upper
-
-    def failure(noise: Fraction) -> Enclosure:
-        return _worst(build(noise_of(noise)), lambda total: cost.delta(total, epsilon, FINE))
+    """Return the least noise, within 1e-11, whose ε is proved to be at most the target."""
+    low, high = _bracket(lambda noise: loss(noise).upper <= epsilon, guess)
 
     def curve(noise: Fraction) -> arb:
-        bounds = failure(noise)
-        return between(Fraction(bounds.lower or bounds.upper), Fraction(bounds.upper))
+        bounds = loss(noise)
+        upper = Fraction(min(bounds.upper, 1 << 64))
+        return between(upper if bounds.lower is None else min(Fraction(bounds.lower), upper), upper)
 
-    if delta > 0 and name not in BY_EPSILON:
-        low, high = _bracket(lambda noise: failure(noise).upper <= delta)
-        return solve(curve, delta, low, high, high / 10**14)[1]
-    low, high = _bracket(lambda noise: loss(noise) <= epsilon)
-    if delta > 0 and epsilon > 0:
-        return solve(lambda noise: ball(Fraction(loss(noise))), epsilon, low, high, high / 10**10)[1]
-    while high - low > high / 10**14:
+    if epsilon > 0 and delta > 0:
+        return solve(curve, epsilon, low, high, high / 10**11)[1]
+    close = 10**14 if delta == 0 else 10**10
+    while high - low > high / close:
         middle = (low + high) / 2
-        low, high = (low, middle) if loss(middle) <= epsilon else (middle, high)
+        low, high = (low, middle) if loss(middle).upper <= epsilon else (middle, high)
     return high
 
 
+def _guess(unit: ev.Event, epsilon: Fraction, delta: Fraction, *, linear: bool) -> Fraction:
+    """Return about the noise that is enough: where a Gaussian of the event's ρ has that ε (`unit`: noise 1).
+
+    ρ falls as the square of the noise, or as its first power (`linear`). The Gaussian one is near √ρ =
+    ε/(√(ε + L) + √L), L = ln(1/δ), by zCDP's simple conversion. All in logarithms, for any magnitude.
+    """
+    rho = ev.zcdp(unit)
+    if not (epsilon > 0 and delta > 0 and rho):
+        return Fraction(1)
+    depth, e = math.log(max(-log_float(delta), 1e-300)), log_float(epsilon)
+    root = e - float(np.logaddexp(np.logaddexp(e, depth) / 2, depth / 2))  # ln √ρ of the target
+    if abs(e) < 12 and abs(depth) < 8:
+        root = _gaussian_root(root, epsilon, delta)
+    bits = (log_float(rho) - 2 * root) / math.log(2) * (1.0 if linear else 0.5)
+    bits = max(-float(FARTHEST), min(float(FARTHEST), bits))
+    return Fraction(2) ** math.floor(bits) * Fraction(2 ** (bits - math.floor(bits)))
+
+
+def _gaussian_root(root: float, epsilon: Fraction, delta: Fraction) -> float:
+    """Return ln √ρ at which a Gaussian has ε(δ) = epsilon, by a few secants from a guess (an estimate)."""
+
+    def height(at: float) -> float:
+        mu2 = 2 * Fraction(math.exp(2 * at))
+        found = gaussian.epsilon(delta, (mu2, mu2), epsilon / 10**9)[1]
+        return log_float(found / epsilon) if found else -1.0
+
+    before, now = root, root + 0.05
+    low, high = height(before), height(now)
+    for _ in range(8):
+        if low == high or abs(high) < 1e-9:
+            break
+        step = max(-1.0, min(1.0, (before - now) * high / (high - low)))
+        before, low, now = now, high, now + step
+        high = height(now)
+    return now
+
+
 FARTHEST = 1 << 16  #: powers of two within which noise is sought (numbers in files end at 10^±5000)
+NEAR = (Fraction(1025, 1024), Fraction(17, 16))  #: factors from the guess that are tried first
 
 
-def _bracket(enough: Callable[[Fraction], bool]) -> tuple[Fraction, Fraction]:
-    """Return a noise that is not enough and one that is, a factor of two apart: by galloping exponents."""
-    sign, step = (-1, 1) if enough(Fraction(1)) else (1, 1)
+def _bracket(enough: Callable[[Fraction], bool], guess: Fraction) -> tuple[Fraction, Fraction]:
+    """Return a noise that is not enough and one that is, near each other: by galloping exponents."""
+    sign, step = (-1, 1) if enough(guess) else (1, 1)
 
-    def is_past(exponent: int) -> bool:
-        return enough(Fraction(2) ** (sign * exponent)) == (sign > 0)
+    def at(exponent: int) -> Fraction:
+        return guess * Fraction(2) ** (sign * exponent)
 
-    while not is_past(step):
+    def is_past(noise: Fraction) -> bool:
+        return enough(noise) == (sign > 0)
+
+    last = guess
+    for factor in NEAR:
+        near = guess * factor if sign > 0 else guess / factor
+        if is_past(near):
+            return min(last, near), max(last, near)
+        last = near
+    while not is_past(at(step)):
         step *= 2
-        if step > FARTHEST:
+        if step > 2 * FARTHEST:
             if sign < 0:
                 raise InputError("any noise meets this target; ask for a smaller epsilon or delta")
             raise InputError("no noise meets this target; ask for a larger epsilon or a delta above 0")
     low = step // 2
     while step - low > 1:
         middle = (low + step) // 2
-        low, step = (low, middle) if is_past(middle) else (middle, step)
-    low = step - 1
-    ends = Fraction(2) ** (sign * low), Fraction(2) ** (sign * step)
+        low, step = (low, middle) if is_past(at(middle)) else (middle, step)
+    ends = at(step - 1), at(step)
     return min(ends), max(ends)
 
 

@@ -23,7 +23,7 @@ from dpaccount.numerics.balls import ball, ceil_of, floor_of, log_float, precisi
 Floats = np.ndarray[tuple[int], np.dtype[np.float64]]
 
 CELLS = 1024  #: grid cells per η, at most
-WORK = 6 * 10**7  #: elementary steps that one table may take
+WORK = 5 * 10**7  #: elementary steps that one table may take
 LEAST_CELLS = 8
 UP = 1 + 2.0**-50  #: covers three roundings to nearest, 2^−53 each, in a sum of products of positive numbers
 SMALLEST = 1e-300  #: added where products may underflow
