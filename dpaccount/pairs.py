@@ -18,7 +18,7 @@ from dpaccount.numerics.balls import OutOfReach, accurate, ball, ceil_of, floor_
 from dpaccount.numerics.factors import AtomFactor, DiscreteGaussianFactor, Factor, LaplaceFactor
 from dpaccount.numerics.lattice import Grid, Lattice
 from dpaccount.numerics.sampled import SampledGaussianFactor
-from dpaccount.numerics.sampled_atoms import sampled_atoms
+from dpaccount.numerics.sampled_atoms import SampledAtomsFactor, sampled_atoms
 from dpaccount.numerics.sampled_laplace import SampledLaplaceFactor
 from dpaccount.totals import Drawn, Loose, RangeBound, RdpBound, Sampled, Total, ZcdpBound
 
@@ -287,7 +287,7 @@ def _transformed(kind: Factor) -> Factor:
     return found.reversed() if kind.added else found
 
 
-FEW = 64  #: losses of a pair that are counted one by one
+FEW = 256  #: losses of a pair that are counted one by one
 
 
 def finite_losses(total: Total, depth: float) -> finite.Composed | None:
@@ -308,9 +308,13 @@ def _atoms(kind: Factor) -> tuple[finite.Atoms, arb] | None:
     """Return the losses of a pair with their masses, the rarest first, and its mass at +∞."""
     if isinstance(kind, AtomFactor) and kind.size() <= FEW:
         found = [(ball(t), mass()) for t, mass in kind.points()]
-        return tuple(sorted(found, key=lambda atom: float(atom[1].mid()))), arb(0)
+        return finite.ordered(found), arb(0)
     if not isinstance(kind, Sampled):
         return None
+    noisy = _transformed(kind)
+    if isinstance(noisy, SampledAtomsFactor):
+        atoms = noisy.atoms()  # the rarest losses of noise are left out; their mass counts as at +∞
+        return (finite.ordered(atoms), arb(0)) if len(atoms) <= FEW else None
     inner = kind.inner
     lost = ball(_failure(inner)[0]).union(ball(_failure(inner)[1]))
     whole: finite.Atoms = ((arb(0), arb(1)),)

@@ -5,6 +5,7 @@ knows M at complex points in balls, and how fast |M(c + it)/M(c)| falls on a ver
 are symmetric, M(−1 − s) = M(s), unless said otherwise.
 """
 
+import math
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
@@ -64,6 +65,10 @@ class Factor:
     def work(self, c: float, bits: int) -> float:
         """Return roughly how long one node on Re s = c takes at so many bits, in units of 10 µs."""
         return 1.0
+
+    def most_tilt(self) -> float:
+        """Return the largest c of contours: where a quadrature of M becomes dear."""
+        return math.inf
 
     def largest(self) -> Fraction | None:
         """Return the largest loss of the pair; None where it has none or it is not rational."""

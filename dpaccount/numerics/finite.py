@@ -5,10 +5,10 @@ too rare are left out; what they weigh together is 1 minus what is kept, between
 For two losses this is the optimal composition theorem of Kairouz, Oh & Viswanath 2015.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from itertools import product
+from itertools import islice, product
 from math import isqrt
 
 from flint import arb, fmpz
@@ -47,7 +47,7 @@ def compose(kinds: Sequence[tuple[Atoms, arb, int]], depth: int, bits: int) -> C
         sums: list[tuple[arb, arb]] = [(arb(0), arb(1))]
         kept = arb(1)
         for atoms, infinite, count in kinds:
-            own = list(_multinomial(atoms, count, depth))
+            own = list(islice(_multinomial(atoms, count, depth), MOST + 1))
             bearable(len(own) * len(sums), MOST)
             sums = [(s + t, p * m) for (s, p), (t, m) in product(sums, own)]
             kept *= (count * (-infinite).log1p()).exp()
@@ -98,8 +98,12 @@ def sampled(atoms: Atoms, infinite: arb, rate: arb, *, added: bool) -> tuple[Ato
     if infinite > 0:
         low = (-rate).log1p()
         found.append((-low, infinite) if added else (low, (1 - rate) * infinite))
-    found.sort(key=lambda atom: float(atom[1].mid()))
-    return tuple(found), arb(0) if added else rate * infinite
+    return ordered(found), arb(0) if added else rate * infinite
+
+
+def ordered(atoms: Iterable[tuple[arb, arb]]) -> Atoms:
+    """Return the atoms by ascending mass."""
+    return tuple(sorted(atoms, key=lambda atom: float(atom[1].mid())))
 
 
 def epsilon(composed: Composed, target: Fraction) -> tuple[Fraction, Fraction | None]:

@@ -109,7 +109,6 @@ class Contour:
 
 
 EASY_SECONDS = 0.4  #: of node evaluations (a rough estimate) up to which no smoothing is considered
-MOST_TILT = 3000.0  #: of contours for pairs whose transform is itself a quadrature
 MOST_SECONDS = 3.0  #: and up to which a contour is considered at all
 
 
@@ -151,7 +150,7 @@ def contour(product: Product, at: Estimate, digits: float, gap: float) -> Contou
 
     `gap` is the width in ε that smoothing may cost where the decay is too slow without.
     """
-    if not 1e-30 < at.c < 1e12 or (at.c > MOST_TILT and any(not f.symmetric for f, _ in product.pairs)):
+    if not 1e-30 < at.c < 1e12 or any(at.c > f.most_tilt() for f, _ in product.pairs):
         return None
     tolerance = at.log_delta - digits * math.log(10)
     lines = _lines(product, at, tolerance)
@@ -193,7 +192,7 @@ def _lines(product: Product, at: Estimate, tolerance: float) -> list[_Line]:
     """Return lines around the saddle's and far left of it, with their periods."""
     low, high = at.epsilon - at.slack(), at.epsilon + at.slack()
     found = []
-    known = [(s, product.log_m(s)) for step in range(-20, 26) if (s := at.c * 1.2**step)]
+    known = [(s, product.log_m(s)) for step in range(-32, 20) if (s := at.c * 1.25**step)]
     rights = [(s, m + kappa(s) - s * low - tolerance) for s, m in known if math.isfinite(m)]
     lefts = []
     for step in range(16):
@@ -439,7 +438,7 @@ def epsilon(
 ) -> Ends | None:
     """Return an enclosure of ε(target), 0 < target < 1; None where no contour is affordable."""
     at, share = estimate_epsilon(product, log_target), 1.0
-    for _ in range(3):
+    for power in (1, 1, 2, 2):
         width = Fraction(max(at.epsilon, 1.0)) * gap
         chosen = contour(product, at, digits, share * float(width))
         if chosen is None:
@@ -455,7 +454,8 @@ def epsilon(
             break
         middle = float(low + high) / 2
         if chosen.smooth and abs(middle - at.epsilon) <= 0.4 * at.slack():
-            share *= max(0.6 * float(width / (high - low)), 1e-3)  # the law is denser there than was thought
+            # the law is denser there than was thought; next to an atom the width falls with m, not with m²
+            share *= max(0.6 * float(width / (high - low)) ** power, 1e-4)
         elif abs(middle - at.epsilon) <= 0.4 * at.slack():
             break
         at = Estimate(middle, log_target, _slope(curve, middle) or at.c)
@@ -473,7 +473,7 @@ def _slope(curve: Callable[[Fraction], arb], at: float) -> float | None:
 def delta(product: Product, at: Fraction, gap: Fraction, digits: float) -> Ends | None:
     """Return an enclosure of δ(ε), within gap·δ where it can; None where no contour is affordable."""
     near, share = estimate_delta(product, float(at)), 1.0
-    for _ in range(3):
+    for power in (1, 1, 2):
         chosen = contour(product, near, digits, share * float(gap) / (near.c + 1))
         if chosen is None:
             return None
@@ -483,7 +483,7 @@ def delta(product: Product, at: Fraction, gap: Fraction, digits: float) -> Ends 
         if high - low <= gap * high:
             break
         if low > 0 and chosen.smooth:
-            share *= max(0.6 * float(gap * high / (high - low)), 1e-3)
+            share *= max(0.6 * float(gap * high / (high - low)) ** power, 1e-4)
         near = Estimate(
             near.epsilon, min(near.log_delta, log_float(high)), _slope(curve, float(at)) or near.c
         )

@@ -49,6 +49,10 @@ class SampledGaussianFactor(Factor):
         """Return an estimate of count·log M(s), by the trapezoid rule in floats."""
         return count * _float_log_h(self.rate, self.mu2, -s if self.added else 1 + s)
 
+    def most_tilt(self) -> float:
+        """Return a c whose shift of u by c·μ is large."""
+        return 3000 / min(1.0, math.sqrt(float(self.mu2)))
+
     def work(self, c: float, bits: int) -> float:
         """Return roughly how long one node on Re s = c takes, in units of 10 µs."""
         with precision(bits):

@@ -15,9 +15,11 @@ from flint import acb, arb, ctx
 from dpaccount.numerics import discrete, sums
 from dpaccount.numerics.amplified import shrunk
 from dpaccount.numerics.balls import OutOfReach, ball, bearable, precision, tick
-from dpaccount.numerics.factors import AtomFactor, DiscreteGaussianFactor, Factor, blurred
+from dpaccount.numerics.factors import AtomFactor, Decay, DiscreteGaussianFactor, Factor, blurred
+from dpaccount.numerics.sampled import SampledGaussianFactor
 
-MOST_LOSSES = 4000  #: of what is sampled
+MOST_LOSSES = 12_000  #: of what is sampled
+WIDE = 300  #: σ from which a discrete Gaussian is handled as a continuous one
 Inner = tuple[tuple[AtomFactor | DiscreteGaussianFactor, int], ...]
 
 
@@ -86,21 +88,26 @@ class SampledAtomsFactor(Factor):
             right = _right(self, self.power(arb(c)))
         return sums.work(right + math.prod(_size(factor) ** count for factor, count in self.inner), bits)
 
+    def atoms(self) -> list[tuple[arb, arb]]:
+        """Return (loss, mass under P) of all losses but those of negligible mass under P and Q."""
+        found = self._points(arb(1))
+        return [(-at, mass) if self.added else (at, mass * at.exp()) for mass, at in found]
+
     def _points(self, a: arb) -> list[tuple[arb, arb]]:
         """Return (mass under Q, ln z) for all losses but those in `_dropped`."""
-        return _points(self.rate, self.inner, _right(self, a), ctx.prec)
+        return _points(self.rate, self.inner, _left(self, a), _right(self, a), ctx.prec)
 
     def _dropped(self, a: arb) -> arb:
         """Return a bound on what the noise left out, x < −r and x > R, adds to |H(a + iτ)|.
 
         Under Q the noise x has t₁ = (s/σ²)(x − s/2), and t₂ ≤ b is the sum of the other losses. For a ≥ 0:
-        on the left z^a ≤ 1 + e^{at₂}; on the right z ≤ q′e^{t₁+t₂} with q′ = q + (1 − q)e^{b−t₁(R)}, and e^{at₁}
+        on the left z^a ≤ 1 + e^{at₂}; on the right z ≤ q′e^{t₁+t₂}, q′ = q + (1 − q)e^{b−t₁(R)}, and e^{at₁}
         moves the centre of x to as. For a < 0: z^a ≤ (1 − q)^a.
         """
         noise = _noise(self.inner)
         if noise is None:
             return arb(0)
-        left, right = discrete.gaussian_reach(noise.sigma, ctx.prec), _right(self, a)
+        left, right = _left(self, a), _right(self, a)
         if a < 0:
             return discrete.gaussian_tail(noise.sigma, left) * (a * (-ball(self.rate)).log1p()).exp()
         others, most = arb(1), arb(0)
@@ -116,8 +123,45 @@ class SampledAtomsFactor(Factor):
         return discrete.gaussian_tail(noise.sigma, left) * (1 + others) + tail * rate**a * growth * others
 
 
-def sampled_atoms(rate: Fraction, pairs: tuple[tuple[Factor, int], ...]) -> SampledAtomsFactor | None:
+@dataclass(frozen=True)
+class SampledWideFactor(SampledGaussianFactor):
+    """One discrete Gaussian of large σ, moved by s, on a Poisson sample, as the continuous one of μ = s/σ.
+
+    The sum over the noise is the trapezoid rule of step 1/σ for the integral that the continuous pair has,
+    over θ = Σ φ(x/σ)/σ = 1 + 2Σ_k e^{−2π²σ²k²}. With |z^{iτ}| ≤ e^{τyμ} at height y (arg z ≤ yμ) the strip
+    |Im u| < Y bounds the difference by H(a)·2e^{Y²/2} cos(Yμ/2)^{min(a,0)} e^{τYμ}/(e^{2πYσ} − 1).
+    """
+
+    sigma: Fraction = Fraction(WIDE)
+
+    def value(self, s: acb) -> acb:
+        """Return M(s) for real s."""
+        found = super().value(s)
+        return blurred(found, found * self._apart(self._power(s), arb(0)))
+
+    def nodes(self, c: arb, h: arb, count: int) -> list[acb]:
+        """Return M(c + inh) for n < count."""
+        error = super().value(c) * self._apart(self._power(c), h * (count - 1))
+        return [blurred(value, error) for value in super().nodes(c, h, count)]
+
+    def decay(self, c: arb, depth: float) -> Decay:
+        """Return no decay: the transform of a lattice comes back."""
+        return Decay()
+
+    def _apart(self, a: arb, most: arb) -> arb:
+        """Return a bound on the relative difference for frequencies up to `most`."""
+        sigma, mu = ball(self.sigma), ball(self.mu2).sqrt()
+        height = arb(min(2.0, 1.5 / float(mu.mid())))
+        cosine = (a.min(arb(0)) * (height * mu / 2).cos().log()).exp()
+        gap = 2 * arb.pi() * height * sigma
+        strip = 2 * (height * height / 2 + most * height * mu - gap).exp() * cosine / (1 - (-gap).exp())
+        return strip + 4 * (-2 * (arb.pi() * sigma) ** 2).exp()
+
+
+def sampled_atoms(rate: Fraction, pairs: tuple[tuple[Factor, int], ...]) -> Factor | None:
     """Return the factor of a sample of these pairs; None where some are not discrete or they are many."""
+    if len(pairs) == 1 and isinstance(noise := pairs[0][0], DiscreteGaussianFactor) and noise.sigma >= WIDE:
+        return SampledWideFactor(rate, (noise.shift / noise.sigma) ** 2, sigma=noise.sigma)
     inner = tuple((kind, n) for kind, n in pairs if isinstance(kind, AtomFactor | DiscreteGaussianFactor))
     noises = [n for factor, n in inner if isinstance(factor, DiscreteGaussianFactor)]
     if len(inner) < len(pairs) or not inner or sum(noises) > 1 or sum(n for _, n in inner) > 64:
@@ -141,6 +185,15 @@ def _loss(noise: DiscreteGaussianFactor, x: int) -> Fraction:
     return noise.shift / noise.sigma**2 * (x - Fraction(noise.shift, 2))
 
 
+def _left(factor: SampledAtomsFactor, a: arb) -> int:
+    """Return the noise r below which the bound of `_dropped` is about 2^−bits (an estimate)."""
+    noise = _noise(factor.inner)
+    if noise is None:
+        return 0
+    lost = min(float(a.lower()), 0.0) * math.log2(1 - float(factor.rate))
+    return discrete.gaussian_reach(noise.sigma, ctx.prec + math.ceil(lost))
+
+
 def _right(factor: SampledAtomsFactor, a: arb) -> int:
     """Return the noise R beyond which the bound of `_dropped` is about 2^−bits of H(a) ≥ 1 (an estimate)."""
     noise = _noise(factor.inner)
@@ -161,11 +214,11 @@ def _right(factor: SampledAtomsFactor, a: arb) -> int:
 
 
 @lru_cache(maxsize=64)
-def _points(rate: Fraction, inner: Inner, right: int, bits: int) -> list[tuple[arb, arb]]:
-    """Return (mass under Q, ln z(t)) of the composed losses, the noise at most `right`; equal ones merged."""
+def _points(rate: Fraction, inner: Inner, left: int, right: int, bits: int) -> list[tuple[arb, arb]]:
+    """Return (mass under Q, ln z(t)) of the composed losses, noise in [−left, right]; equal ones merged."""
     whole = {Fraction(0): ball(1)}
     for factor, count in inner:
-        own = _losses(factor, right, bits)
+        own = _losses(factor, left, right)
         for _ in range(count):
             bearable(len(whole) * len(own), 40 * MOST_LOSSES)
             merged: dict[Fraction, arb] = {}
@@ -177,11 +230,10 @@ def _points(rate: Fraction, inner: Inner, right: int, bits: int) -> list[tuple[a
     return [(mass, _log_z(ball(t), ball(rate))) for t, mass in whole.items()]
 
 
-def _losses(factor: AtomFactor | DiscreteGaussianFactor, right: int, bits: int) -> list[tuple[Fraction, arb]]:
+def _losses(factor: AtomFactor | DiscreteGaussianFactor, left: int, right: int) -> list[tuple[Fraction, arb]]:
     """Return the losses t with their masses under Q."""
     if isinstance(factor, AtomFactor):
         return [(-t, mass()) for t, mass in factor.points()]
-    left = discrete.gaussian_reach(factor.sigma, bits)
     total = discrete.gaussian_total(factor.sigma)
     rate = 1 / (2 * factor.sigma**2)
     return [(_loss(factor, x), ball(-rate * x * x).exp() / total) for x in range(-left, right + 1)]

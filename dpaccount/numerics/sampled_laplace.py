@@ -1,8 +1,9 @@
 """Laplace noise on a Poisson sample: its transform by quadrature on a contour that suits all frequencies.
 
 With ε₀ = sensitivity/scale and z(t) = 1 − q + q e^t, H(a) = E_Q z^a over the Laplace pair (P, Q): Q has ½
-at t = −ε₀, ½e^{−ε₀} at ε₀ and the density ¼e^{−(ε₀+t)/2} between. Removing a unit has M(s) = H(1 + s), adding
-one M(s) = H(−s). In ℓ = ln z the continuous part is ∫ e^{aℓ} w(ℓ) dℓ from ℓ₀ = ln z(−ε₀) to ℓ₁ = ln z(ε₀) with
+at t = −ε₀, ½e^{−ε₀} at ε₀ and the density ¼e^{−(ε₀+t)/2} between. Removing a unit has
+M(s) = H(1 + s), adding one M(s) = H(−s). In ℓ = ln z the continuous part is ∫ e^{aℓ} w(ℓ) dℓ from
+ℓ₀ = ln z(−ε₀) to ℓ₁ = ln z(ε₀) with
 
     w(ℓ) = ¼ e^{−ε₀/2} √q e^ℓ (e^ℓ − 1 + q)^{−3/2},
 
@@ -82,6 +83,10 @@ class SampledLaplaceFactor(Factor):
             return count * float(np.log1p(mass @ (np.expm1(power) - a * excess)))
         top = power.max()
         return count * float(top + np.log(mass @ np.exp(power - top) + 1e-300))
+
+    def most_tilt(self) -> float:
+        """Return a c at which nearly all of the law lies near the largest loss."""
+        return 3000 / min(1.0, float(self.loss))
 
     def work(self, c: float, bits: int) -> float:
         """Return roughly how long one node on Re s = c takes, in units of 10 µs."""
