@@ -247,12 +247,15 @@ def test_nan_infinities_and_huge_values_stay_within_the_declared_movement(subjec
 
 
 def twins():
-    """Return the classes of tests/planted/mechanism_twins.py."""
-    file = Path(__file__).parent.parent / "planted" / "mechanism_twins.py"
-    spec = importlib.util.spec_from_file_location("mechanism_twins", file)
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return [made for _, made in inspect.getmembers(module, inspect.isclass) if made.__module__ == spec.name]
+    """Return the classes of tests/planted/*twin*.py."""
+    found = []
+    for file in sorted((Path(__file__).parent.parent / "planted").glob("*twin*.py")):
+        spec = importlib.util.spec_from_file_location(file.stem, file)
+        module = importlib.util.module_from_spec(spec)
+        spec.loader.exec_module(module)
+        classes = (made for _, made in inspect.getmembers(module, inspect.isclass))
+        found += [made for made in classes if made.__module__ == file.stem]
+    return found
 
 
 def refuted(subject):
@@ -264,7 +267,7 @@ def refuted(subject):
 @pytest.mark.parametrize("entry", [e for e in entries() if e.layer == "mechanisms"], ids=lambda e: e.name)
 def test_every_mechanism_has_a_broken_twin_that_is_caught(entry):
     planted = [twin for twin in twins() if entry.made_by in twin.__mro__[1:]]
-    assert planted, f"plant a broken {entry.name} in tests/planted/mechanism_twins.py"
+    assert planted, f"plant a broken {entry.name} in tests/planted, in a file named *twin*.py"
     for twin in planted:
         sizes = {"rows": 4, "rounds": 6}
         chosen = {name: value for name, value in sizes.items() if name in entry.parameters()}

@@ -1,0 +1,108 @@
+"""The documents about mechanisms are true: their code runs, and what they list is what there is."""
+
+import contextlib
+import io
+import math
+import os
+import re
+import shutil
+import subprocess
+import sys
+
+import pytest
+
+from audits.catalogue import entries
+from mechanisms import factors, tree
+from mechanisms.streams import Bins, formed
+
+
+def blocks(text, language):
+    return re.findall(rf"```{language}\n(.*?)```", text, re.DOTALL)
+
+
+def test_adding_a_mechanism_takes_the_two_files_that_are_described(root, tmp_path):
+    """The page followed literally, in a copy of the project."""
+    text = (root / "docs" / "add-a-mechanism.md").read_text()
+    for part in ("mechanisms", "bandits", "tests"):
+        shutil.copytree(root / part, tmp_path / part, ignore=shutil.ignore_patterns("__pycache__"))
+    shutil.copy(root / "pyproject.toml", tmp_path)
+    files = re.findall(r"^## \d\. .*`(.*\.py)`", text, re.MULTILINE)
+    code = blocks(text, "python")
+    assert files == ["mechanisms/count_above.py", "tests/planted/count_above_twin.py"]
+    assert len(code) == 2
+    for file, content in zip(files, code, strict=True):
+        assert not (tmp_path / file).exists()
+        (tmp_path / file).write_text(content)
+    (command,) = blocks(text, "sh")
+    words = re.findall(r'"[^"]*"|\S+', command)
+    arguments = [word.strip('"') for word in words[1:]]
+    assert words[0] == ".venv/bin/python"
+    done = subprocess.run(
+        [sys.executable, *arguments, "-q", "-p", "no:cacheprovider"],
+        cwd=tmp_path,
+        env={**os.environ, "PYTHONPATH": str(tmp_path)},
+        capture_output=True,
+        text=True,
+        timeout=280,
+        check=False,
+    )
+    assert done.returncode == 0, done.stdout[-3000:]
+    assert int(re.search(r"(\d+) passed", done.stdout)[1]) >= 14
+    # without the twin the contract fails
+    (tmp_path / files[1]).unlink()
+    done = subprocess.run(
+        [sys.executable, "-m", "pytest", "-q", "tests/mechanisms/test_contract.py", "-k", "twin and count"],
+        cwd=tmp_path,
+        env={**os.environ, "PYTHONPATH": str(tmp_path)},
+        capture_output=True,
+        text=True,
+        timeout=100,
+        check=False,
+    )
+    assert done.returncode == 1
+    assert "plant a broken count-above" in done.stdout
+
+
+def test_the_example_of_the_page_runs(root, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (code,) = blocks((root / "docs" / "mechanisms.md").read_text(), "python")
+    printed = io.StringIO()
+    with contextlib.redirect_stdout(printed):
+        exec(code, {})  # noqa: S102  # the page's own example
+    assert 0 <= float(printed.getvalue().strip(" []\n")) <= 1
+
+
+def test_the_table_lists_every_mechanism_and_no_other(root):
+    text = (root / "docs" / "mechanisms.md").read_text()
+    table = text[text.index("| name |") : text.index("## Use one")].strip().splitlines()
+    named = {name for row in table[2:] for name in re.findall(r"`([a-z-]+)`", row.split("|")[1])}
+    assert named == {entry.name for entry in entries() if entry.layer == "mechanisms"}
+
+
+QUICK = ["7.417", "5.650", "4.376", "3.243", "3.258", "3.163", "3.110", "2.669"]
+
+
+@pytest.mark.parametrize("figure", [*QUICK, pytest.param("2.524", marks=pytest.mark.slow)])
+def test_stated_errors_are_computed_elsewhere_and_the_same(figure, root):
+    def times(error, squared):
+        return f"{error * math.sqrt(squared):.3f}"
+
+    weights = factors.sqrt_toeplitz(1024)
+    found = {
+        times(tree.error(1024, refined=False), 11),
+        times(tree.error(1024, refined=True), 11),
+        *(
+            times(factors.toeplitz_error(weights[:b], 1024), factors.column_squared(weights[:b]))
+            for b in (64, 256, 1024)
+        ),
+        times(factors.toeplitz_error(weights, 256), factors.column_squared(weights[:256])),
+    }
+    if figure in ("3.258", "3.163"):
+        size = 4 if figure == "3.258" else 8
+        matrix = formed(lambda width, kind: Bins(1024, size, width, kind), 1024)
+        found.add(times(factors.error(matrix), factors.longest_column_squared(matrix)))
+    if figure == "2.524":
+        best = factors.optimal(256)
+        found.add(times(factors.error(best), factors.longest_column_squared(best)))
+    assert figure in found
+    assert figure in (root / "docs" / "mechanisms.md").read_text()
