@@ -262,9 +262,10 @@ class DiscreteGaussianFactor(Factor):
     def value(self, s: acb) -> acb:
         """Return M(s)."""
         if self.sigma < 1:
-            return self._direct(s)
+            return self._direct(s, ctx.prec)
         mu2 = ball(Fraction(self.shift) ** 2 / self.sigma**2)
-        return (s * (s + 1) * mu2 / 2).exp() * self._wave(s * self.shift) / self._wave(arb(0))
+        bits = ctx.prec
+        return (s * (s + 1) * mu2 / 2).exp() * self._wave(s * self.shift, bits) / self._wave(arb(0), bits)
 
     def log_m(self, s: float, count: int) -> float:
         """Return an estimate of count·log M(s): the Gaussian one where sigma hides the lattice."""
@@ -272,13 +273,13 @@ class DiscreteGaussianFactor(Factor):
             return super().log_m(s, count)
         return s * (s + 1) * float(count * Fraction(self.shift) ** 2 / self.sigma**2) / 2
 
-    def _wave(self, a: acb) -> acb:
-        """Return 1 + 2Σ g_k cos 2πka, the tail bounded once terms at least halve."""
+    def _wave(self, a: acb, bits: int) -> acb:
+        """Return 1 + 2Σ g_k cos 2πka, the tail bounded once terms at least halve and are below 2^−bits."""
         growth = 2 * arb.pi() * abs(a.imag if isinstance(a, acb) else arb(0))
         rate = 2 * (arb.pi() * ball(self.sigma)) ** 2
         total = a * 0 + 1
         first = 2 * (growth - rate).exp()
-        if first < arb(2) ** -ctx.prec and (growth - 3 * rate).exp() < arb(1) / 2:
+        if first < arb(2) ** -bits and (growth - 3 * rate).exp() < arb(1) / 2:
             return blurred(total, 2 * first)  # all terms together, as they at least halve
         k = 0
         while True:
@@ -287,15 +288,15 @@ class DiscreteGaussianFactor(Factor):
             size = 2 * (growth * k - rate * k * k).exp()
             ratio = (growth - rate * (2 * k + 1)).exp()
             total += 2 * (-rate * k * k).exp() * (2 * arb.pi() * k * a).cos()
-            if size * ratio < arb(2) ** -ctx.prec and ratio < arb(1) / 2:
+            if size * ratio < arb(2) ** -bits and ratio < arb(1) / 2:
                 return blurred(total, 2 * size * ratio)
 
-    def _direct(self, s: acb) -> acb:
+    def _direct(self, s: acb, bits: int) -> acb:
         """Return Σ P(x) e^{sL(x)} over |x + Re(s)·shift| ≤ r, the rest bounded by a geometric series."""
         real = s.real if isinstance(s, acb) else s
         mu2 = ball(Fraction(self.shift) ** 2 / self.sigma**2)
         rate, middle = 1 / (2 * ball(self.sigma) ** 2), -round(float(real.mid()) * self.shift)
-        reach = discrete.gaussian_reach(self.sigma, ctx.prec) + 2
+        reach = discrete.gaussian_reach(self.sigma, bits) + 2
         step = ball(self.shift / self.sigma**2)
         total = s * 0
         for x in range(middle - reach, middle + reach + 1):

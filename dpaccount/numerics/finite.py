@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import islice, product
-from math import isqrt
+from math import comb, isqrt
 
 from flint import arb, fmpz
 
@@ -18,6 +18,7 @@ from dpaccount.numerics.solve import Ends, solve
 
 Atoms = tuple[tuple[arb, arb], ...]  #: (loss, mass), by ascending mass
 MOST = 60_000  #: sums of losses
+FEW = 4  #: losses up to which most counts may be too rare to matter
 SLACK = arb(2) ** -40  #: relative to it, the order of the losses (of their doubles) is sure
 
 
@@ -47,6 +48,8 @@ def compose(kinds: Sequence[tuple[Atoms, arb, int]], depth: int, bits: int) -> C
         sums: list[tuple[arb, arb]] = [(arb(0), arb(1))]
         kept = arb(1)
         for atoms, infinite, count in kinds:
+            if len(atoms) > FEW:
+                bearable(comb(count + len(atoms) - 1, count), MOST)
             own = list(islice(_multinomial(atoms, count, depth), MOST + 1))
             bearable(len(own) * len(sums), MOST)
             sums = [(s + t, p * m) for (s, p), (t, m) in product(sums, own)]

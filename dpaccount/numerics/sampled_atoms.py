@@ -102,25 +102,26 @@ class SampledAtomsFactor(Factor):
 
         Under Q the noise x has t₁ = (s/σ²)(x − s/2), and t₂ ≤ b is the sum of the other losses. For a ≥ 0:
         on the left z^a ≤ 1 + e^{at₂}; on the right z ≤ q′e^{t₁+t₂}, q′ = q + (1 − q)e^{b−t₁(R)}, and e^{at₁}
-        moves the centre of x to as. For a < 0: z^a ≤ (1 − q)^a.
+        moves the centre of x to as. For a < 0: z ≥ 1 − q on the left, z ≥ 1 − q + q e^{t₁(R)−b} on the right.
         """
         noise = _noise(self.inner)
         if noise is None:
             return arb(0)
         left, right = _left(self, a), _right(self, a)
-        if a < 0:
-            return discrete.gaussian_tail(noise.sigma, left) * (a * (-ball(self.rate)).log1p()).exp()
         others, most = arb(1), arb(0)
         for factor, count in self.inner:
             if isinstance(factor, AtomFactor):
                 others *= factor.value(a - 1) ** count
                 most += count * ball(factor.largest())
-        edge = ball(_loss(noise, right))
-        rate = ball(self.rate) + (1 - ball(self.rate)) * (most - edge).exp()
+        edge, low, high = ball(_loss(noise, right)), 1 - ball(self.rate), ball(self.rate)
+        below, above = (discrete.gaussian_tail(noise.sigma, reach) for reach in (left, right))
+        if a < 0:
+            return below * low**a + above * (low + high * (edge - most).exp()) ** a
+        rate = high + low * (most - edge).exp()
         growth = (a * (a - 1) * ball(Fraction(noise.shift) ** 2 / noise.sigma**2) / 2).exp()
         beyond = right - int(a.upper().ceil().unique_fmpz()) * noise.shift
         tail = discrete.gaussian_tail(noise.sigma, beyond) if beyond > 0 else 2 * arb(1)
-        return discrete.gaussian_tail(noise.sigma, left) * (1 + others) + tail * rate**a * growth * others
+        return below * (1 + others) + tail * rate**a * growth * others
 
 
 @dataclass(frozen=True)
@@ -202,7 +203,10 @@ def _right(factor: SampledAtomsFactor, a: arb) -> int:
     power = max(float(a.upper()), 0.0)
     sigma, shift, rate = float(noise.sigma), noise.shift, float(factor.rate)
     growth = power * (power - 1) * (shift / sigma) ** 2 / 2
-    goal = max(0.0, power * math.log(rate) + growth) - (ctx.prec + 8) * math.log(2)
+    far = power * math.log(rate) + growth  # log of the weight that lies around x = as
+    if far > 0:
+        bearable(power * shift, MOST_LOSSES)
+    goal = max(0.0, far) - (ctx.prec + 8) * math.log(2)
     right = discrete.gaussian_reach(noise.sigma, ctx.prec)
     while True:
         bearable(right, MOST_LOSSES)
@@ -248,8 +252,28 @@ def _float_points(rate: Fraction, inner: Inner, power: int) -> Any:
     """Return masses, ln z and z − 1 as floats, for powers up to `power`."""
     import numpy as np
 
-    with precision(64):
-        found = SampledAtomsFactor(rate, inner)._points(arb(power))
-    mass = np.array([float(m.mid()) for m, _ in found])
-    logz = np.array([float(at.mid()) for _, at in found])
-    return mass, logz, np.expm1(np.minimum(logz, 600))
+    losses, mass = np.zeros(1), np.ones(1)
+    for factor, count in inner:
+        with precision(64):
+            own, weight = _float_losses(factor, SampledAtomsFactor(rate, inner), arb(power))
+        for _ in range(count):
+            bearable(len(losses) * len(own), 40 * MOST_LOSSES)
+            losses, mass = np.add.outer(losses, own).ravel(), np.multiply.outer(mass, weight).ravel()
+    q = float(rate)
+    excess = q * np.expm1(np.minimum(losses, 600))
+    return mass, np.where(losses < 600, np.log1p(excess), losses + math.log(q)), excess
+
+
+def _float_losses(
+    factor: AtomFactor | DiscreteGaussianFactor, whole: SampledAtomsFactor, a: arb
+) -> tuple[Any, Any]:
+    """Return the losses of one part and their masses under Q."""
+    import numpy as np
+
+    if isinstance(factor, AtomFactor):
+        points = factor.points()
+        return np.array([-float(t) for t, _ in points]), np.array([float(m().mid()) for _, m in points])
+    x = np.arange(-_left(whole, a), _right(whole, a) + 1)
+    sigma = float(factor.sigma)
+    mass = np.exp(-x * x / (2 * sigma * sigma)) / float(discrete.gaussian_total(factor.sigma).mid())
+    return factor.shift / sigma**2 * (x - factor.shift / 2), mass
