@@ -280,8 +280,8 @@ def _transformed(kind: Factor) -> Factor:
     found: Factor | None = None
     if loss is not None:
         found = SampledLaplaceFactor(kind.rate, loss)
-    elif not (inner.failures or inner.loose or inner.mu2[1]):
-        found = sampled_atoms(kind.rate, inner.pairs)
+    elif not (inner.loose or inner.mu2[1]) and _failure(inner)[0] == _failure(inner)[1]:
+        found = sampled_atoms(kind.rate, inner.pairs, _failure(inner)[0])
     if found is None:
         return kind
     return found.reversed() if kind.added else found
@@ -314,21 +314,8 @@ def _atoms(kind: Factor) -> tuple[finite.Atoms, arb] | None:
     noisy = _transformed(kind)
     if isinstance(noisy, SampledAtomsFactor):
         atoms = noisy.atoms()  # the rarest losses of noise are left out; their mass counts as at +∞
-        return (finite.ordered(atoms), arb(0)) if len(atoms) <= FEW else None
-    inner = kind.inner
-    lost = ball(_failure(inner)[0]).union(ball(_failure(inner)[1]))
-    whole: finite.Atoms = ((arb(0), arb(1)),)
-    for part, count in inner.pairs:
-        if not isinstance(part, AtomFactor) or part.size() ** count > FEW:
-            return None
-        own = _atoms(part)
-        for _ in range(count):
-            whole = tuple((s + t, p * m) for s, p in whole for t, m in (own[0] if own else ()))
-    if inner.mu2[1] or inner.loose or len(whole) > FEW:
-        return None
-    return finite.sampled(
-        tuple((t, m * (1 - lost)) for t, m in whole), lost, ball(kind.rate), added=kind.added
-    )
+        return (finite.ordered(atoms), noisy.infinite()) if len(atoms) <= FEW else None
+    return None
 
 
 def compose(total: Total, step: Fraction, log2_delta: float, *, up: bool) -> Lattice:

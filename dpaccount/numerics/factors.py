@@ -66,6 +66,10 @@ class Factor:
         """Return roughly how long one node on Re s = c takes at so many bits, in units of 10 µs."""
         return 1.0
 
+    def infinite(self) -> arb:
+        """Return the mass at an infinite loss, which M leaves out."""
+        return arb(0)
+
     def most_tilt(self) -> float:
         """Return the largest c of contours: where a quadrature of M becomes dear."""
         return math.inf

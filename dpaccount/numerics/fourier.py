@@ -16,6 +16,8 @@ with F_n = M(c+inh)/((c+inh)(c+inh+1)). All terms are nonnegative and bounded by
 
 Where ε is so large that δ(ε − D) is still near 1, the left sum is bounded by 1 − δ(y) = E min(1, e^{y−L}) ≤
 e^{θy}M(−θ), 0 < θ ≤ 1, instead: it lies in [r/(1−r) − 𝓛, r/(1−r)], 𝓛 = M(−θ)e^{θε} w/(1−w), w = e^{−(c+θ)D}.
+Where some mass is at +∞ it is set apart, and in Λ the two terms get the masses M(0) and M(−1) that P and Q
+have at finite losses (the complement is then M(0) − e^y M(−1) + e^y δ_rev(−y)).
 
 What the sum leaves out beyond T is at most τ = e^{−cε}M(c)/π · ∫_T^∞ E(t)/t² dt for a proved decay E of
 |M(c+it)/M(c)|. The contour, the step and T are chosen in floats; a bad choice widens
@@ -68,6 +70,15 @@ class Product:
         arrays = np.array([float(loss) for loss, _ in laplaces]), np.array([float(n) for _, n in laplaces])
         rest = tuple((f, n) for f, n in self.pairs if not (isinstance(f, LaplaceFactor) and n < 1 << 20))
         return arrays, rest
+
+    def infinite(self) -> arb:
+        """Return the mass at an infinite loss."""
+        return -sum((n * (-f.infinite()).log1p() for f, n in self.pairs if f.infinite() > 0), arb(0)).expm1()
+
+    @property
+    def fails(self) -> bool:
+        """Say whether any mass is at an infinite loss."""
+        return any(f.infinite() > 0 for f, _ in self.pairs)
 
     def value(self, s: arb) -> arb:
         """Return M(s) for real s."""
@@ -325,6 +336,9 @@ class Inversion:
             mu2 = between(*product.mu2) + ball(chosen.smooth)
             values = _transform(product, mu2, self.c, self.h, count)
             self.at_c = values[0].real
+            self.infinite = product.infinite()
+            self.whole = product.value(arb(0)) if product.fails else arb(1)  # of P and of Q, at finite losses
+            self.whole_q = product.value(arb(-1)) if product.fails else arb(1)
             points = [acb(self.c, n * self.h) for n in range(count)]
             self.sum = Trigonometric([value / (p * (p + 1)) for value, p in zip(values, points, strict=True)])
             self.bump = Trigonometric(values) if chosen.smooth else None
@@ -344,7 +358,7 @@ class Inversion:
         with precision(self.chosen.bits):
             at = ball(epsilon)
             tilt = (-self.c * at).exp()
-            total = tilt * self.h / arb.pi() * self.sum.at(self.h * at)
+            total = self.infinite + tilt * self.h / arb.pi() * self.sum.at(self.h * at)
             alias, right, above, below = self._aliases(at)
             missing = (tilt * self.at_c * self.tail / arb.pi()).upper()
             low = total - alias - right - above - missing
@@ -356,7 +370,8 @@ class Inversion:
     def chernoff(self, target: Fraction) -> Fraction:
         """Return an ε with δ(ε) ≤ target, by δ(ε) ≤ M(c)κ(c)e^{−cε}."""
         with precision(self.chosen.bits):
-            return ceil_of(((self.at_c * _kappa(self.c)).log() - ball(target).log()) / self.c)
+            rest = ball(target) - self.infinite
+            return ceil_of(((self.at_c * _kappa(self.c)).log() - rest.log()) / self.c)
 
     def _aliases(self, at: arb) -> tuple[arb, arb, arb, arb]:
         """Return Λ, 𝓡, and what the left sum may exceed Λ by, or stay below it by."""
@@ -367,10 +382,11 @@ class Inversion:
         if self.chosen.left > 0:
             w = (-(self.c + 1 + v) * self.period).exp()
             left = self.left * ((1 + v) * at).exp() * w / (1 - w)
-            return r / (1 - r) - at.exp() * r1 / (1 - r1), right.upper(), left.upper(), arb(0)
+            alias = self.whole * r / (1 - r) - self.whole_q * at.exp() * r1 / (1 - r1)
+            return alias, right.upper(), left.upper(), arb(0)
         w = (-(self.c - v) * self.period).exp()
         left = self.left * (-v * at).exp() * w / (1 - w)
-        return r / (1 - r), right.upper(), arb(0), left.upper()
+        return self.whole * r / (1 - r), right.upper(), arb(0), left.upper()
 
     def _excess(self, at: arb, tilt: arb) -> arb:
         """Return a bound on what the smoothing adds: δ_m(0)·E e^{−x/2 − x²/(2m²)}, x = L − ε.
@@ -437,6 +453,10 @@ def epsilon(
     product: Product, target: Fraction, log_target: float, gap: Fraction, digits: float
 ) -> Ends | None:
     """Return an enclosure of ε(target), 0 < target < 1; None where no contour is affordable."""
+    rest = target - ceil_of(product.infinite())
+    if rest <= 0:
+        return None
+    log_target = min(log_target, log_float(rest))
     at, share = estimate_epsilon(product, log_target), 1.0
     for power in (1, 1, 2, 2):
         width = Fraction(max(at.epsilon, 1.0)) * gap

@@ -25,11 +25,16 @@ Inner = tuple[tuple[AtomFactor | DiscreteGaussianFactor, int], ...]
 
 @dataclass(frozen=True)
 class SampledAtomsFactor(Factor):
-    """Pairs with discrete losses, composed, on a Poisson sample of rate `rate`; `added`: the direction."""
+    """Pairs with discrete losses, composed, on a Poisson sample of rate `rate`; `added`: the direction.
+
+    The inner pair fails with probability `lost`: that much of P is at t = +∞, as much of Q at −∞, where
+    z = 1 − q.
+    """
 
     rate: Fraction
     inner: Inner
     added: bool = False
+    lost: Fraction = Fraction(0)
     symmetric = False
 
     def reversed(self) -> "SampledAtomsFactor":
@@ -47,6 +52,10 @@ class SampledAtomsFactor(Factor):
                 return None
             found += count * most
         return shrunk(found, ball(self.rate))
+
+    def infinite(self) -> arb:
+        """Return the mass at an infinite loss: of a removed unit where the sample holds it and fails."""
+        return arb(0) if self.added else ball(self.rate * self.lost)
 
     def power(self, s: arb) -> arb:
         """Return the a of H(a) that stands for M(s)."""
@@ -72,13 +81,14 @@ class SampledAtomsFactor(Factor):
 
         a = -s if self.added else 1 + s
         try:
-            grid = _float_points(self.rate, self.inner, 2 ** math.ceil(math.log2(1 + max(a, 0.0))))
+            grid = _float_points(replace(self, added=False), 2 ** math.ceil(math.log2(1 + max(a, 0.0))))
         except OutOfReach:  # so far out that too many losses would matter
             return math.inf
         mass, logz, excess = grid
         power = a * logz
-        if power.max() < 30:  # small deviations from 1 keep their digits, as E_Q (z − 1) = 0
-            return count * float(np.log1p(mass @ (np.expm1(power) - a * excess)))
+        if power.max() < 30:  # small deviations from 1 keep their digits, as E_Q (z − 1) = −q·lost
+            shift = a * float(self.rate * self.lost)
+            return count * float(np.log1p(mass @ (np.expm1(power) - a * excess) - shift))
         top = power.max()
         return count * float(top + np.log(mass @ np.exp(power - top) + 1e-300))
 
@@ -95,7 +105,11 @@ class SampledAtomsFactor(Factor):
 
     def _points(self, a: arb) -> list[tuple[arb, arb]]:
         """Return (mass under Q, ln z) for all losses but those in `_dropped`."""
-        return _points(self.rate, self.inner, _left(self, a), _right(self, a), ctx.prec)
+        found = _points(self.rate, self.inner, _left(self, a), _right(self, a), ctx.prec)
+        if not self.lost:
+            return found
+        lost = ball(self.lost)
+        return [(lost, (-ball(self.rate)).log1p()), *((mass * (1 - lost), at) for mass, at in found)]
 
     def _dropped(self, a: arb) -> arb:
         """Return a bound on what the noise left out, x < −r and x > R, adds to |H(a + iτ)|.
@@ -159,16 +173,26 @@ class SampledWideFactor(SampledGaussianFactor):
         return strip + 4 * (-2 * (arb.pi() * sigma) ** 2).exp()
 
 
-def sampled_atoms(rate: Fraction, pairs: tuple[tuple[Factor, int], ...]) -> Factor | None:
-    """Return the factor of a sample of these pairs; None where some are not discrete or they are many."""
-    if len(pairs) == 1 and isinstance(noise := pairs[0][0], DiscreteGaussianFactor) and noise.sigma >= WIDE:
+def sampled_atoms(
+    rate: Fraction, pairs: tuple[tuple[Factor, int], ...], lost: Fraction = Fraction(0)
+) -> Factor | None:
+    """Return the factor of a sample of these pairs, which fail with probability `lost`.
+
+    None where some are not discrete or they are many.
+    """
+    if (
+        len(pairs) == 1
+        and not lost
+        and isinstance(noise := pairs[0][0], DiscreteGaussianFactor)
+        and noise.sigma >= WIDE
+    ):
         return SampledWideFactor(rate, (noise.shift / noise.sigma) ** 2, sigma=noise.sigma)
     inner = tuple((kind, n) for kind, n in pairs if isinstance(kind, AtomFactor | DiscreteGaussianFactor))
     noises = [n for factor, n in inner if isinstance(factor, DiscreteGaussianFactor)]
-    if len(inner) < len(pairs) or not inner or sum(noises) > 1 or sum(n for _, n in inner) > 64:
+    if len(inner) < len(pairs) or not (inner or lost) or sum(noises) > 1 or sum(n for _, n in inner) > 64:
         return None
     size = math.prod(_size(factor) ** n for factor, n in inner)
-    return SampledAtomsFactor(rate, inner) if size <= MOST_LOSSES else None
+    return SampledAtomsFactor(rate, inner, lost=lost) if size <= MOST_LOSSES else None
 
 
 def _size(factor: AtomFactor | DiscreteGaussianFactor) -> int:
@@ -248,20 +272,21 @@ def _log_z(t: arb, rate: arb) -> arb:
 
 
 @lru_cache(maxsize=64)
-def _float_points(rate: Fraction, inner: Inner, power: int) -> Any:
+def _float_points(factor: SampledAtomsFactor, power: int) -> Any:
     """Return masses, ln z and z − 1 as floats, for powers up to `power`."""
     import numpy as np
 
     losses, mass = np.zeros(1), np.ones(1)
-    for factor, count in inner:
+    for part, count in factor.inner:
         with precision(64):
-            own, weight = _float_losses(factor, SampledAtomsFactor(rate, inner), arb(power))
+            own, weight = _float_losses(part, factor, arb(power))
         for _ in range(count):
             bearable(len(losses) * len(own), 40 * MOST_LOSSES)
             losses, mass = np.add.outer(losses, own).ravel(), np.multiply.outer(mass, weight).ravel()
-    q = float(rate)
-    excess = q * np.expm1(np.minimum(losses, 600))
-    return mass, np.where(losses < 600, np.log1p(excess), losses + math.log(q)), excess
+    q, lost = float(factor.rate), float(factor.lost)
+    excess = np.append(q * np.expm1(np.minimum(losses, 600)), -q)
+    logz = np.append(losses + math.log(q), math.log1p(-q))
+    return np.append(mass * (1 - lost), lost), np.where(excess < 1e200, np.log1p(excess), logz), excess
 
 
 def _float_losses(
