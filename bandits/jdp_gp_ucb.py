@@ -1,13 +1,17 @@
 """Jointly private contextual GP-UCB: noisy sums of features over a binary tree.
 
 Round t brings a person with a decision set and a reward; the released statistics are prefix sums of
-φφᵀ and φ(y − ½), noised as one symmetric matrix without its y² corner (Dubey 2021, Algorithms 1
-and 2, which release the corner and never read it).  The published noise is calibrated by another
-formula; here the least noise that the kernel proves is used.  A person's action reads their own
-decision set and released sums of others: joint differential privacy by the billboard rule.
+[φφᵀ, φy; yφᵀ, ·], noised as one symmetric matrix (Dubey 2021, Algorithms 1 and 2).  A person's action
+reads their own decision set and released sums of others: joint differential privacy by the billboard
+rule.  The roles of Algorithm 1 are separate objects here: the `Privatiser` alone sees what was played
+and paid, the `Server` reads releases only and scores candidates where the person is.
+
+``exact`` calibration adds the least noise that the kernel proves, centres rewards and leaves the corner
+y² out, which nothing reads; ``published`` keeps all as printed, noise by Lemma 2 as its proof reads
+and shift by Lemma 3, and is proved at what that noise really costs.
 """
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
 from typing import ClassVar
@@ -15,33 +19,34 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from bandits.features import QuadratureFeatures, quadrature_features
-from bandits.gp_ucb import choose
+from bandits import contextual, published, streams
+from bandits.calibration import least_sigma
+from bandits.features import FourierFeatures, quadrature_features
+from bandits.gp_ucb import upper_bounds
+from bandits.statistics import Rewards, contribution
 from dpaccount.curves import billboard
 from dpaccount.errors import InputError
-from dpaccount.kernel import REPLACE_ONE, Theorem, assume_rank_one, assume_tree, assume_view
+from dpaccount.kernel import REPLACE_ONE, Theorem, assume_rank_one, assume_view
 from dpaccount.ledger.receipt import Noise
-from dpaccount.noise import Integers
-from dpaccount.rules import linear, nodes, symmetric_gaussian
-from dpaccount.witness import approximate
 from mechanisms.subject import Domain, Rows, View
-from mechanisms.symmetric_gaussian import BITS, STEP, contribution
-from mechanisms.tree import TreeSums
+from mechanisms.symmetric_gaussian import BITS
 
 Floats = NDArray[np.float64]
 HALF = Fraction(1, 2)  #: rewards in [0, 1] are centred
+ZETA = 0.1  #: failure probability in the published shift; the paper's experiments do not say theirs
+CALIBRATIONS = ("exact", "published")
 
 
 @dataclass(frozen=True)
 class JdpGpUcb:
     """Jointly private GP-UCB on `rounds` people with `candidates` points each in a ball of radius 2.
 
-    Rewards in [0, 1] are centred, so |y| ≤ ½ and the sensitivity is ‖·‖_F ≤ √2(1 + ¼).  `sigma` is
-    the off-diagonal noise of a node; `shift` times the spectral edge of the noise makes the matrix
-    positive definite; `refresh` rounds share one posterior.
+    `sigma` is the off-diagonal noise of a node; left out, it is calibrated to (`epsilon`, `delta`).
+    `shift` times the spectral edge of the noise makes the matrix positive definite (``exact``);
+    `refresh` rounds share one posterior.
     """
 
-    source: ClassVar[str] = "Dubey 2021, Algorithms 1-2 and Lemma 2, with exact calibration and no corner"
+    source: ClassVar[str] = "Dubey 2021, Algorithms 1-2 and Lemma 2; exact calibration without corner is ours"
     status: ClassVar[str] = "sound"
     relation: ClassVar[str] = REPLACE_ONE
 
@@ -50,90 +55,129 @@ class JdpGpUcb:
     dimension: int = 2
     nodes_per_axis: int = 4
     lengthscale: Fraction = Fraction(1)
-    sigma: Fraction = Fraction(18)
+    calibration: str = "exact"
+    epsilon: Fraction = Fraction(8)
+    delta: Fraction = Fraction(1, 10**6)
+    sigma: Fraction | None = None
+    stream: str = "tree"
     shift: Fraction = Fraction(2)
     width: Fraction = Fraction(1, 10)
     refresh: int = 1
 
     def __post_init__(self) -> None:
         """Refuse parameters that make no sense, before any charge."""
-        counts = (self.candidates, self.dimension, self.nodes_per_axis, self.refresh)
-        if self.rounds < 2 or min(counts) < 1:
-            raise InputError("needed rounds >= 2, and candidates, dimension, nodes_per_axis, refresh >= 1")
-        if min(self.sigma, self.lengthscale) <= 0 or min(self.shift, self.width) < 0:
-            raise InputError("needed sigma > 0, lengthscale > 0, shift >= 0 and width >= 0")
+        contextual.domain(self.rounds, self.candidates, self.dimension)
+        streams.known(self.stream, ("tree", "honaker"))
+        if self.calibration not in CALIBRATIONS:
+            raise InputError(f"calibration is {self.calibration[:40]!r}; known: {', '.join(CALIBRATIONS)}")
+        if self.epsilon <= 0 or not 0 < self.delta < 1:
+            raise InputError("needed epsilon > 0 and 0 < delta < 1")
+        if min(self.nodes_per_axis, self.refresh) < 1:
+            raise InputError("needed nodes_per_axis >= 1 and refresh >= 1")
+        if (self.sigma is not None and self.sigma <= 0) or min(self.shift, self.width) < 0:
+            raise InputError("needed sigma > 0, shift >= 0 and width >= 0")
         if self.features.size > 400:
             raise InputError(
                 f"{self.features.size} features are too many; at most 400: use fewer nodes_per_axis"
             )
 
     @cached_property
-    def features(self) -> QuadratureFeatures:
+    def features(self) -> FourierFeatures:
         """Return the public feature map."""
         return quadrature_features(self.dimension, self.nodes_per_axis, float(self.lengthscale))
 
+    @property
+    def reward(self) -> Fraction:
+        """Return the bound on |y| as it enters: ½ about the centre, or 1 as published."""
+        return HALF if self.calibration == "exact" else Fraction(1)
+
+    @cached_property
+    def noise(self) -> Fraction:
+        """Return σ: as given, by Lemma 2, or the least that is proved to be enough."""
+        if self.sigma is not None:
+            return self.sigma
+        if self.calibration == "published":
+            return published.lemma2_sigma(self.epsilon, self.delta, self.rounds, self.reward)
+        return least_sigma(lambda sigma: self._sums(sigma, self.delta), self.epsilon, self.delta)
+
     def domain(self) -> Domain:
         """Return one row per person: the candidates' coordinates, then what each would pay."""
-        coordinates, rewards = self.candidates * self.dimension, self.candidates
-        low = (-2.0,) * coordinates + (0.0,) * rewards
-        high = (2.0,) * coordinates + (1.0,) * rewards
-        return Domain(self.rounds, low, high, (False,) * len(low))
+        return contextual.domain(self.rounds, self.candidates, self.dimension)
 
     def proof(self, delta: Fraction) -> Theorem:
         """Rank-one sensitivity, symmetric noise per node, the tree over rounds 1 … T−1, billboard."""
-        person = assume_rank_one("statistics", HALF, REPLACE_ONE, "movement")
-        node = symmetric_gaussian(linear(person), self.sigma**2, STEP, "node")
-        whole = nodes(node, assume_tree("statistics", self.rounds - 1, "movement"))
-        return billboard(approximate(whole, delta), assume_view("jdp-gp-ucb", "others", "replay"))
+        return billboard(self._sums(self.noise, delta), assume_view("jdp-gp-ucb", "others", "replay"))
+
+    def _sums(self, sigma: Fraction, delta: Fraction) -> Theorem:
+        kind = "rank-one" if self.calibration == "exact" else "outer"
+        person = assume_rank_one("statistics", self.reward, REPLACE_ONE, "movement", kind)
+        return streams.matrix_proof(person, sigma, self.rounds - 1, self.features.size + 1, 2 * BITS, delta)
 
     def play(self, data: Rows, noise: Noise, coins: int) -> View:
         """Serve every person once, in order; a person sees their own action only."""
-        points = data[:, : -self.candidates].reshape(self.rounds, self.candidates, self.dimension)
-        rewards = data[:, -self.candidates :]
-        learner = Learner(self, noise)
-        actions = np.zeros(self.rounds, dtype=np.int64)
-        for t in range(self.rounds):
-            candidates = self.features(points[t])
-            actions[t] = learner.ask(candidates)
-            if t < self.rounds - 1:  # nobody acts on the last person's data
-                learner.tell(candidates[actions[t]], float(rewards[t, actions[t]]))
-        return View(own={"action": actions})
+        return contextual.serve(data, self.candidates, self.features, Learner(self, noise), coins)
 
 
-@dataclass
+class Privatiser:
+    """Sees what was played and paid; hands out noisy prefix sums only."""
+
+    def __init__(self, subject: JdpGpUcb, noise: Noise, outside: str = "clip") -> None:
+        self._subject, self.rewards = subject, Rewards(outside)
+        self._sums = streams.matrix_sums(subject.stream, noise)
+
+    def add(self, features: Floats, reward: float) -> tuple[int, Floats]:
+        """Add one person's statistics; return the rounds so far and the released prefix sum."""
+        size = self._subject.features.size
+        if features.shape != (size,):
+            raise InputError(f"features have shape {features.shape}; this learner takes ({size},)")
+        exact = self._subject.calibration == "exact"
+        known = self.rewards.take(reward) - (0.5 if exact else 0.0)
+        total = self._sums.add(contribution(features, known, self._subject.reward, corner=not exact))
+        return self._sums.rounds, total / 2.0 ** (2 * BITS)
+
+
+class Server:
+    """Reads released sums; scores whatever candidates a person has."""
+
+    def __init__(self, subject: JdpGpUcb) -> None:
+        self._subject = subject
+        self._gram, self._moment = np.eye(subject.features.size), np.zeros(subject.features.size)
+
+    def scores(self, candidates: Floats) -> Floats:
+        """Return upper confidence bounds of rows of features."""
+        return upper_bounds(candidates, self._gram, self._moment, float(self._subject.width))
+
+    def receive(self, rounds: int, released: Floats) -> None:
+        """Take (G, u) from a noisy prefix: symmetric, shifted to be positive definite.
+
+        The spectral edge of a symmetric Gaussian matrix of size m is 2σ√m.  The shift reads public numbers
+        and releases only; eigenvalues that are still below 1 are raised to 1.
+        """
+        if rounds % self._subject.refresh:
+            return
+        size = len(released) - 1
+        values, vectors = np.linalg.eigh(released[:size, :size])
+        raised = np.maximum(values + 1 + self._shift(rounds), 1.0)
+        self._gram, self._moment = (vectors * raised) @ vectors.T, released[:size, size]
+
+    def _shift(self, rounds: int) -> float:
+        subject, sigma, size = self._subject, float(self._subject.noise), self._subject.features.size
+        if subject.calibration == "published":
+            return 2 * published.lemma3_spectrum(sigma, subject.rounds, size, ZETA)[0]
+        edge = 2 * sigma * np.sqrt(size) * streams.deviation(subject.stream, rounds)
+        return float(subject.shift) * float(edge)
+
+
 class Learner:
-    """Ask for a candidate, tell its reward; all that is learned passes through the noisy tree."""
+    """Privatiser and server together, in scores/tell: all that is learned passes through the tree."""
 
-    subject: JdpGpUcb
-    noise: Noise
-    _tree: TreeSums = field(init=False)
-    _posterior: tuple[Floats, Floats] = field(init=False)
+    def __init__(self, subject: JdpGpUcb, noise: Noise, outside: str = "clip") -> None:
+        self.privatiser, self.server = Privatiser(subject, noise, outside), Server(subject)
 
-    def __post_init__(self) -> None:
-        """Start from the prior."""
-        size = self.subject.features.size
-        self._tree = TreeSums(lambda node, exact: self.noise.noisy_symmetric("node", node, exact))
-        self._posterior = np.eye(size), np.zeros(size)
-
-    def ask(self, candidates: Floats) -> int:
-        """Return the index of the candidate to play; rows of `candidates` are features."""
-        return choose(candidates, *self._posterior, float(self.subject.width))
+    def scores(self, candidates: Floats) -> Floats:
+        """Return one score for each row of features."""
+        return self.server.scores(candidates)
 
     def tell(self, features: Floats, reward: float) -> None:
-        """Add one person's statistics to the tree; rewards outside [0, 1] are clipped."""
-        total = self._tree.add(contribution(features, reward - 0.5, HALF))
-        if self._tree.rounds % self.subject.refresh == 0:
-            self._posterior = self.posterior(total)
-
-    def posterior(self, total: Integers) -> tuple[Floats, Floats]:
-        """Return (G, u) from a noisy prefix: symmetric, shifted to be positive definite.
-
-        The spectral edge of a symmetric Gaussian matrix of size m is 2σ√m; the shift reads public
-        numbers and releases only, and eigenvalues below 1 are raised to 1.
-        """
-        matrix = total / 2.0 ** (2 * BITS)
-        size = len(matrix) - 1
-        edge = 2 * float(self.subject.sigma) * np.sqrt(size * self._tree.terms())
-        gram = matrix[:size, :size] + (1 + float(self.subject.shift) * edge) * np.eye(size)
-        values, vectors = np.linalg.eigh(gram)
-        return (vectors * np.maximum(values, 1.0)) @ vectors.T, matrix[:size, size]
+        """Add one person's statistics; rewards outside [0, 1] are clipped, or refused as configured."""
+        self.server.receive(*self.privatiser.add(features, reward))

@@ -1,0 +1,154 @@
+"""Contextual bandit that releases rewards' moments only: u = Σφ(y − ½), under continual release.
+
+What the paper's algorithm also releases, Σφφᵀ, is replaced by t·Σ_pub, its value if the points played
+were spread as the public domain is; how wrong that is enters the posterior as noise.  Replacing a
+person's decision set and reward moves u by at most 1 (‖φ‖ ≤ 1, |y − ½| ≤ ½), and nothing needs to be made
+positive definite.
+"""
+
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from typing import ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bandits import contextual, streams
+from bandits.calibration import least_sigma
+from bandits.environments import in_ball
+from bandits.features import PrincipalFeatures, principal, quadrature_features
+from bandits.statistics import centred
+from dpaccount.curves import billboard
+from dpaccount.errors import InputError
+from dpaccount.kernel import REPLACE_ONE, Theorem, assume_ball, assume_view
+from dpaccount.ledger.receipt import Noise
+from mechanisms import grid
+from mechanisms.subject import Domain, Rows, View
+
+Floats = NDArray[np.float64]
+HALF = Fraction(1, 2)
+BITS = 20  #: contributions lie on multiples of 2^−20
+PRECISION = 4.0  #: of every weight before anything is learned
+REWARD_NOISE = 0.22  #: variance of a Bernoulli reward about its mean, as the model has it
+
+
+@dataclass(frozen=True)
+class PublicFeatures:
+    """Principal features of the public domain and the eigenvalues of its second moment."""
+
+    phi: PrincipalFeatures
+    spread: Floats
+
+
+def public_features(dimension: int, nodes_per_axis: int, size: int, lengthscale: float) -> PublicFeatures:
+    """Return the leading features over the public ball of radius 2; never over observed decision sets."""
+    inner = quadrature_features(dimension, nodes_per_axis, lengthscale)
+    sample = in_ball(np.random.default_rng(2021), 4000, dimension)  # a public coin
+    return PublicFeatures(*principal(inner, sample, size))
+
+
+def contribution(features: Floats, reward: float) -> NDArray[np.int64]:
+    """Return φ·(clip(y, 0, 1) − ½) in grid units; its norm is at most ½ exactly."""
+    found: NDArray[np.int64] = grid.in_ball(features[None, :] * centred(reward), HALF, BITS)[0]
+    return found
+
+
+@dataclass(frozen=True)
+class MomentGpUcb:
+    """Jointly private contextual bandit on `rounds` people with `candidates` points in a ball of radius 2.
+
+    `stream` releases the prefix sums of u.  `sigma` is the noise of what it releases; left out, the least
+    that is proved to meet (`epsilon`, `delta`).  `width` is the width of the upper confidence bound.
+    """
+
+    source: ClassVar[str] = "ours; moments only under continual release (setting of Dubey 2021, section 6.1)"
+    status: ClassVar[str] = "sound"
+    relation: ClassVar[str] = REPLACE_ONE
+
+    rounds: int = 1024
+    candidates: int = 25
+    dimension: int = 2
+    nodes_per_axis: int = 8
+    size: int = 20
+    lengthscale: Fraction = Fraction(1)
+    stream: str = "sqrt-toeplitz"
+    epsilon: Fraction = Fraction(1)
+    delta: Fraction = Fraction(1, 10**6)
+    sigma: Fraction | None = None
+    width: Fraction = Fraction(0)
+
+    def __post_init__(self) -> None:
+        """Refuse parameters that make no sense, before any charge."""
+        streams.known(self.stream)
+        contextual.domain(self.rounds, self.candidates, self.dimension)
+        if self.size < 1 or self.width < 0 or (self.sigma is not None and self.sigma <= 0):
+            raise InputError("needed size >= 1, width >= 0 and sigma > 0")
+        if self.epsilon <= 0 or not 0 < self.delta < 1:
+            raise InputError("needed epsilon > 0 and 0 < delta < 1")
+        quadrature_features(self.dimension, self.nodes_per_axis, float(self.lengthscale))
+
+    @cached_property
+    def features(self) -> PublicFeatures:
+        """Return the public feature map."""
+        return public_features(self.dimension, self.nodes_per_axis, self.size, float(self.lengthscale))
+
+    @cached_property
+    def noise(self) -> Fraction:
+        """Return σ: as given, or calibrated."""
+        if self.sigma is not None:
+            return self.sigma
+        return least_sigma(lambda sigma: self._sums(sigma, self.delta), self.epsilon, self.delta)
+
+    def domain(self) -> Domain:
+        """Return one row per person: the candidates' coordinates, then what each would pay."""
+        return contextual.domain(self.rounds, self.candidates, self.dimension)
+
+    def proof(self, delta: Fraction) -> Theorem:
+        """Moments in the ball of radius ½, a stream of prefix sums over rounds 1 … T−1, billboard."""
+        return billboard(self._sums(self.noise, delta), assume_view("moment-gp-ucb", "others", "replay"))
+
+    def _sums(self, sigma: Fraction, delta: Fraction) -> Theorem:
+        person = assume_ball("moments", HALF, REPLACE_ONE, "movement")
+        return streams.vector_proof(
+            self.stream, person, sigma, self.rounds - 1, self.features.phi.size, BITS, delta
+        )
+
+    def play(self, data: Rows, noise: Noise, coins: int) -> View:
+        """Serve every person once, in order; a person sees their own action only."""
+        return contextual.serve(data, self.candidates, self.features.phi, Learner(self, noise), coins)
+
+
+class Learner:
+    """Scores and learning; all that is learned passes through the noisy stream."""
+
+    def __init__(self, subject: MomentGpUcb, noise: Noise) -> None:
+        self._subject, self._spread = subject, subject.features.spread
+        self._sums = streams.vector_sums(subject.stream, noise, subject.rounds - 1, len(self._spread))
+        self._mean = np.zeros(len(self._spread))
+        self._variance = np.full(len(self._spread), 1 / PRECISION)
+
+    def scores(self, candidates: Floats) -> Floats:
+        """Return φᵀθ̂ + width·√(φᵀPφ), less the ½ that all share."""
+        found = candidates @ self._mean
+        if self._subject.width:
+            found = found + float(self._subject.width) * np.sqrt(candidates**2 @ self._variance)
+        return found
+
+    def tell(self, features: Floats, reward: float) -> None:
+        """Add one person's moment; rewards outside [0, 1] are clipped, NaN counts as ½."""
+        released = self._sums.add(contribution(features, reward))
+        self._settle(released / 2.0**BITS, self._sums.rounds)
+
+    def _settle(self, moment: Floats, t: int) -> None:
+        """Take u = Hθ + noise with H = t·Σ_pub: diagonal in the public domain's principal directions.
+
+        The noise is the stream's s², the rewards' .22H, and what Σφφᵀ − tΣ_pub does to θ: with independent
+        entries of variance t²Σ_iiΣ_jj it adds t²Σ_ii·Σ_j Σ_jj q_j, q the present guess of θ².
+        """
+        known = t * self._spread
+        guess = np.minimum(self._mean**2 + self._variance, 0.25)
+        noise = (float(self._subject.noise) * streams.deviation(self._subject.stream, t)) ** 2
+        error = noise + t * known * float(self._spread @ guess) + REWARD_NOISE * known
+        self._variance = 1 / (PRECISION + known**2 / error)
+        self._mean = self._variance * known * moment / error

@@ -1,0 +1,93 @@
+"""The noise, shifts and widths that Dubey 2021 prints, and their corrections.
+
+Lemmas 2, 3, 5 and 6 as functions.  They are floating-point readings of the paper's formulas, for running
+it as published; what they prove is decided by a subject's own proof.
+"""
+
+from fractions import Fraction
+from math import ceil, log, log2, sqrt
+
+from dpaccount.errors import InputError
+
+BITS = 10  #: published scales are rounded up to multiples of 2^−10
+
+
+def nodes_published(rounds: int) -> int:
+    """Return n = 1 + ⌈log₂ T⌉, the noises that the paper counts in a prefix."""
+    return 1 + ceil(log2(rounds))
+
+
+def _privacy(alpha: Fraction, beta: Fraction) -> None:
+    if alpha <= 0 or not 0 < beta < 1:
+        raise InputError(f"needed alpha > 0 and 0 < beta < 1; found {float(alpha)} and {float(beta)}")
+
+
+def _up(value: float) -> Fraction:
+    return Fraction(ceil(value * 2**BITS), 2**BITS)
+
+
+def lemma2_sigma(
+    alpha: Fraction, beta: Fraction, rounds: int, reward: Fraction, *, literal: bool = False
+) -> Fraction:
+    """Return the σ of Lemma 2 for |y| ≤ `reward`: σ² = 16 n (1+B²) ln²(10/β)/α², as its proof reads.
+
+    `literal`: the same number as the standard deviation, as its statement prints.
+    """
+    _privacy(alpha, beta)
+    square = (
+        16 * nodes_published(rounds) * float(1 + reward**2) * log(10 / float(beta)) ** 2 / float(alpha) ** 2
+    )
+    return _up(square if literal else sqrt(square))
+
+
+def lemma3_spectrum(
+    sigma: float, rounds: int, size: int, zeta: float, nodes: int | None = None
+) -> tuple[float, float, float]:
+    """Return (λ_min, λ_max, κ) of Lemma 3 for `size` features: H_t shifted by 2Λ.
+
+    Λ = σ√(2n)(4√m + 2 ln(2T/ζ)); κ = σ√(n/Λ)(√m + √(2 ln(2T/ζ))).  `nodes`: another n than published.
+    """
+    n = nodes_published(rounds) if nodes is None else nodes
+    risk = log(2 * rounds / zeta)
+    edge = sigma * sqrt(2 * n) * (4 * sqrt(size) + 2 * risk)
+    return edge, 3 * edge, sigma * sqrt(n / edge) * (sqrt(size) + sqrt(2 * risk))
+
+
+def lemma5_sigmas(alpha: Fraction, beta: Fraction, reward: Fraction) -> tuple[Fraction, Fraction]:
+    """Return (σ_X, σ_u) of Lemma 5 for rewards within ±`reward`.
+
+    σ_X² = 8 ln(5/(2β))/α² and σ_u² = 8 B² ln(5/β)/α².
+    """
+    _privacy(alpha, beta)
+    a, b = float(alpha), float(beta)
+    x, u = 8 * log(5 / (2 * b)) / a**2, 8 * float(reward) ** 2 * log(5 / b) / a**2
+    return _up(sqrt(x)), _up(sqrt(u))
+
+
+def lemma6_spectrum(
+    sigma_x: float, sigma_u: float, rounds: int, size: int, zeta: float, *, printed: bool = False
+) -> tuple[float, float, float]:
+    """Return (λ_min, λ_max, κ) of Lemma 6: H_t shifted by 2σ_XΛ, Λ = √T(4√m + 2 ln(2T/ζ)).
+
+    h_t has T·m entries of variance σ_u² at the last round and ‖h‖ ≤ σ_u√T(√m + √(2 ln(2T/ζ))) but for
+    ζ/(2T), hence κ = that/√(σ_XΛ).  `printed`: κ = σ_u√(mT/Λ), which lacks σ_X and the deviation.
+    """
+    risk = log(2 * rounds / zeta)
+    edge = sqrt(rounds) * (4 * sqrt(size) + 2 * risk)
+    kappa = sigma_u * sqrt(rounds / (sigma_x * edge)) * (sqrt(size) + sqrt(2 * risk))
+    if printed:
+        kappa = sigma_u * sqrt(size * rounds / edge)
+    return sigma_x * edge, 3 * sigma_x * edge, kappa
+
+
+def size_published(rounds: int, dimension: int, *, remark3: bool = False) -> int:
+    """Return m = 2(6 ln T)^d of Corollary 1, or 2(3 ln T)^d of Remark 3, rounded up axis by axis."""
+    size: int = 2 * nodes_per_axis(rounds, remark3=remark3) ** dimension
+    return size
+
+
+def nodes_per_axis(rounds: int, *, remark3: bool = False) -> int:
+    """Return m̄ = ⌈6 ln T⌉ or ⌈3 ln T⌉."""
+    if rounds < 2:
+        raise InputError(f"the horizon is {rounds}; at least 2 rounds belong here")
+    return ceil((3 if remark3 else 6) * log(rounds))

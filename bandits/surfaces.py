@@ -1,0 +1,120 @@
+"""Test functions on finite grids, as sums over groups of coordinates, and candidates of them.
+
+Maximised and scaled: Styblinski–Tang and Michalewicz are divided by their maximum, camelback by 5.
+The definitions are the usual ones (Jamil & Yang 2013), with Michalewicz's z² inside its second sine;
+the package of Mutny & Krause that Dubey 2021 cites scales differently and leaves that square out.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpaccount.errors import InputError
+
+Floats = NDArray[np.float64]
+Indices = NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class Surface:
+    """f(x) = Σ_g tables[g][x_g]: one point of its own grid for each of several groups of coordinates.
+
+    `points[g]` has shape [n, d_g] and lies in the unit cube; `tables[g]` has shape [n].  `lengths` are
+    the length scales, in units of the cube, that a learner may choose among, smallest first.
+    """
+
+    points: tuple[Floats, ...]
+    tables: tuple[Floats, ...]
+    lengths: tuple[float, ...]
+
+    def value(self, chosen: Indices) -> Floats:
+        """Return f at choices of shape [..., groups]."""
+        parts = [table[chosen[..., g]] for g, table in enumerate(self.tables)]
+        total: Floats = np.sum(parts, axis=0)
+        return total
+
+    @property
+    def best(self) -> float:
+        """Return max f over the grid."""
+        return float(sum(table.max() for table in self.tables))
+
+    @property
+    def sizes(self) -> tuple[int, ...]:
+        """Return the number of grid points of every group."""
+        return tuple(len(table) for table in self.tables)
+
+    def regret(self, chosen: Indices) -> Floats:
+        """Return max f − f of every choice."""
+        return self.best - self.value(chosen)
+
+    def permuted(self, seed: int) -> "Surface":
+        """Return the same function with the grid points of every group in another order."""
+        rng = np.random.default_rng(seed)
+        orders = [rng.permutation(size) for size in self.sizes]
+        return replace(
+            self,
+            points=tuple(p[order] for p, order in zip(self.points, orders, strict=True)),
+            tables=tuple(t[order] for t, order in zip(self.tables, orders, strict=True)),
+        )
+
+
+def camelback(x: Floats, y: Floats) -> Floats:
+    """Return the six-hump camelback function, least −1.0316284534899 at ±(0.0898420131, −0.7126564030)."""
+    value: Floats = (4 - 2.1 * x**2 + x**4 / 3) * x**2 + x * y + (-4 + 4 * y**2) * y**2
+    return value
+
+
+def styblinski_tang(x: Floats) -> Floats:
+    """Return one coordinate's part of Styblinski–Tang, least −39.1661657037714 at −2.9035340277712."""
+    return (x**4 - 16 * x**2 + 5 * x) / 2
+
+
+def michalewicz(x: Floats, i: int) -> Floats:
+    """Return the part of coordinate i (from 1) of Michalewicz's function, m = 10, to be minimised."""
+    value: Floats = -np.sin(x) * np.sin(i * x**2 / np.pi) ** 20
+    return value
+
+
+#: minima of the two additive functions over their whole domains, by coordinate count
+STYBLINSKI_TANG_LEAST = -39.1661657037714
+MICHALEWICZ_10_LEAST = -9.660151715641
+
+FINE = (0.03, 0.06, 0.12, 0.25)
+COARSE = (0.15, 0.3, 0.6)
+
+
+def _camelback() -> Surface:
+    """Camelback on [−2, 2] × [−1, 1], 25 × 25 points, over −5: from −1.147 to .206."""
+    unit = np.stack(np.meshgrid(np.linspace(0, 1, 25), np.linspace(0, 1, 25), indexing="ij"), -1)
+    points = unit.reshape(-1, 2)
+    return Surface((points,), (-camelback(4 * points[:, 0] - 2, 2 * points[:, 1] - 1) / 5,), COARSE)
+
+
+def _styblinski_tang() -> Surface:
+    """Styblinski–Tang on [−5, 5]^20, 41 points an axis, over its minimum."""
+    axis = np.linspace(0, 1, 41)
+    table = styblinski_tang(10 * axis - 5) / (20 * STYBLINSKI_TANG_LEAST)
+    return Surface((axis[:, None],) * 20, (table,) * 20, FINE)
+
+
+def _michalewicz() -> Surface:
+    """Michalewicz's function on [0, π]^10, 41 points an axis, over its minimum."""
+    axis = np.linspace(0, 1, 41)
+    tables = tuple(michalewicz(np.pi * axis, i) / MICHALEWICZ_10_LEAST for i in range(1, 11))
+    return Surface((axis[:, None],) * 10, tables, FINE)
+
+
+SURFACES: dict[str, Callable[[], Surface]] = {
+    "camelback": _camelback,
+    "styblinski-tang-20": _styblinski_tang,
+    "michalewicz-10": _michalewicz,
+}
+
+
+def surface(name: str) -> Surface:
+    """Return a catalogued surface; raises `InputError` with the known names."""
+    if name not in SURFACES:
+        raise InputError(f"surface is {name[:40]!r}; known: {', '.join(SURFACES)}")
+    return SURFACES[name]()
