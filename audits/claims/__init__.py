@@ -19,9 +19,19 @@ from dpaccount.exact import read_number
 
 @lru_cache(maxsize=1)
 def _entries() -> dict[str, Claim]:
-    from audits.claims import actions, dubey, dubey_local, dubey_steps, kharkovskii, pavlovic, zhou
+    from audits.claims import (
+        actions,
+        dubey,
+        dubey_local,
+        dubey_steps,
+        kharkovskii,
+        limits,
+        pavlovic,
+        supremum,
+        zhou,
+    )
 
-    papers = (dubey, actions, dubey_local, dubey_steps, zhou, kharkovskii, pavlovic)
+    papers = (dubey, actions, dubey_local, limits, dubey_steps, zhou, kharkovskii, pavlovic, supremum)
     return {entry.name: entry for paper in papers for entry in paper.CLAIMS}
 
 

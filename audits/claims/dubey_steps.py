@@ -11,7 +11,7 @@ from typing import Any
 from flint import arb, fmpz, fmpz_poly
 
 from audits.claims import rank_one
-from audits.claims.certified import ONE, enclose, exactly, log, ratio, root
+from audits.claims.certified import ONE, enclose, exactly, log, of, ratio, root
 from audits.claims.claim_check import Claim, Finding, Noise, at_least, count, positive, probability
 from audits.claims.derived import Event, full_statistics, telling_event
 from audits.claims.dubey import QUERY, met
@@ -26,6 +26,11 @@ def sensitivity(p: dict[str, Any]) -> Finding:
     movement = rank_one.with_corner(b2)
     published, exact = root(rank_one.ball_bound(b2)), root(movement.square)
     said = {**movement.pair(), "statistic": "Frobenius norm of vv' - ww'", "without_corner": _without(b2)}
+    said["whitened"] = {  # over √2, as the noise's metric has it
+        "published_ball": float(enclose(lambda: 1 + of(b2)).upper),
+        "exact": float(enclose(lambda: of(exact) / arb(2).sqrt()).upper),
+        "without_corner": _without(b2) / math.sqrt(2),
+    }
     found = _step(Noise(published, exact), ratio(published, exact), said)
     return replace(found, proof=lambda: full_statistics(QUERY, p["B"]))
 

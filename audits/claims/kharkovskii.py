@@ -252,6 +252,39 @@ def _utility(epsilon: Fraction, delta: Fraction, columns: int, least: Enclosure)
     }
 
 
+def omega_reading(p: dict[str, Any]) -> Finding:
+    """Compare the printed ω with the reading that is used, and with σ_min of the paper's example.
+
+    The uniform grid (5/14)·{0, …, s − 1}², s² = n: its centred columns are orthogonal, of squared length
+    (5/14)²·s²(s² − 1)/12 each, which is σ_min².
+    """
+    columns, side = int(p["r"]), int(p["side"])
+    used, printed = (f(p["epsilon"], p["delta"], columns) for f in (published_omega, printed_omega))
+    least = enclose(lambda: ball(Fraction(25, 196) * side**2 * (side**2 - 1) / 12).sqrt())
+    met = {"read": used, "printed": printed}
+    below = {name: bool(value.upper < (least.lower or 0)) for name, value in met.items()}
+    return Finding(
+        claimed=(None, None),
+        delta=None,
+        epsilon=None,
+        loss_delta=None,
+        noise=Noise(printed, used),
+        factor=ratio(printed, used),
+        holds=below["printed"],
+        witness={
+            "least_singular_value": float(least.upper),
+            "omega": float(used.upper),
+            "printed_omega": float(printed.upper),
+            "below_least_singular_value": below,
+            "statistic": "omega against the least singular value of the paper's uniform grid",
+            "step": {
+                "of": "omega",
+                **{key: str(p[key]) for key in ("epsilon", "delta", "r", "side")},
+            },
+        },
+    )
+
+
 def least_sketch_noise(epsilon: Fraction, delta: Fraction, columns: int) -> Enclosure:
     """Return the least ω with E δ_G(ε; √q/ω) ≤ δ, q ~ χ²_columns; integrals further out take too long."""
     if epsilon > 1000 or delta < Fraction(1, 10**60):
@@ -294,6 +327,13 @@ CLAIMS = (
         "lifting the singular values only where the least is below omega is (epsilon, delta)-private",
         {"r": COLUMNS, **POINT},
         branch,
+    ),
+    Claim(
+        "kharkovskii-omega",
+        "Kharkovskii et al. 2020, Algorithm 1 and section 5",
+        "the printed omega is below the least singular value where the paper says so",
+        {"r": COLUMNS, **{**POINT, "epsilon": positive("3.004166023946433")}, "side": count(100, least=2)},
+        omega_reading,
     ),
     Claim(
         "kharkovskii-gaussian",

@@ -153,4 +153,14 @@ def _hermite(m: int, x: Fraction) -> tuple[Fraction, Fraction]:
     return below, at
 
 
-STEPS = {"chain": _chain, "chernoff": _chernoff, "weights": _weights}
+def _omega(step: Mapping[str, Any]) -> dict[str, Any]:
+    """Recompute the printed ω, and the singular values of the grid from its points."""
+    epsilon, delta, r = (float(Fraction(step[key])) for key in ("epsilon", "delta", "r"))
+    side = int(Fraction(step["side"]))
+    omega = 16 * math.sqrt(r) * math.log(2 / delta) * math.log(16 * r / delta) / epsilon
+    line = [5 / 14 * (k - (side - 1) / 2) for k in range(side)]
+    least = math.sqrt(side * math.fsum(x * x for x in line))
+    return {"printed_omega": omega, "least_singular_value": least, "refutes": omega >= least}
+
+
+STEPS = {"omega": _omega, "chain": _chain, "chernoff": _chernoff, "weights": _weights}

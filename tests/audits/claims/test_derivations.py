@@ -15,7 +15,7 @@ from dpaccount import checker
 from dpaccount.errors import InputError
 from dpaccount.exact import Enclosure
 
-WORDS = ("mode", "users", "laws")
+WORDS = ("mode", "users", "laws", "kernel", "part")
 
 
 def check(name, **settings):
@@ -23,8 +23,9 @@ def check(name, **settings):
     return json.loads(json.dumps(claims.claim(name, exact)))
 
 
-# proved claims for which the kernel has no rule: an expectation over χ²_r at one ε, the law of random data
-WITHOUT = {"kharkovskii-sketch", "zhou-unbounded-distributional"}
+# proved claims for which the kernel has no rule: an expectation over χ²_r at one ε, the law of random data,
+# the supremum of a function
+WITHOUT = {"kharkovskii-sketch", "zhou-unbounded-distributional", "pavlovic-supremum"}
 
 
 def test_every_verdict_at_its_defaults_is_derived_or_replayed():
@@ -91,6 +92,10 @@ CASES = [
     ("pavlovic-clip", {"R": 0}),
     ("pavlovic-clip", {"epsilon": 50, "R": "0.01"}),
     ("pavlovic-grid", {"copies": 10**6, "ridge": "1e-6"}),
+    *[("pavlovic-range", {"kernel": k, "epsilon": 3, "points": 5}) for k in ("se", "matern", "exponential")],
+    ("dubey-lemma2-rewards", {"alpha": 10, "T": 2}),
+    ("dubey-lemma5-alphas", {"beta": "1e-5", "part": "reward"}),
+    ("kharkovskii-omega", {"r": 200}),
 ]  # fmt: skip
 
 

@@ -1,5 +1,6 @@
 """Every row of our table of the papers' claims, to six digits."""
 
+import math
 from fractions import Fraction
 
 import pytest
@@ -11,7 +12,11 @@ E11, E28, E29 = "3.004166023946433", "16.444646771097049", "18.174145369443060"
 
 def check(name, **settings):
     return claims.claim(
-        name, {k: v if k in ("mode", "users", "laws") else Fraction(v) for k, v in settings.items()}
+        name,
+        {
+            k: v if k in ("mode", "users", "laws", "part", "kernel") else Fraction(v)
+            for k, v in settings.items()
+        },
     )
 
 
@@ -32,6 +37,7 @@ def test_the_contract_example():
     same(found["noise"]["published"], 122.34161369626)
     same(found["noise"]["needed"], 252.691320678374)
     same(found["factor"], 0.4841544)
+    same(found["witness"]["mu_if_variance_had_one_L2"], 10 * 401**0.5 / (4 * math.log(100)))
     same(epsilon(found), 35.333639)
     same(found["delta_at_claimed_epsilon"]["lower"], 0.98385152)
     assert found["verdict"] == "REFUTED"
@@ -101,6 +107,34 @@ def test_largest_reward(alpha, beta, limit):
     assert verdicts[1] == "REFUTED"
 
 
+@pytest.mark.parametrize(("alpha", "beta", "limit"), LIMITS)
+def test_largest_reward_is_printed(alpha, beta, limit):
+    low, high = check("dubey-lemma2-rewards", alpha=alpha, beta=beta)["witness"]["largest_B"]
+    assert high - low < 1e-8 * high
+    assert f"{low:.{len(limit.split('.')[1])}f}" == limit
+
+
+# part of Lemma 5, β, the α beyond which it is false
+ALPHAS = [
+    ("joint", "0.1", "7.7783"),
+    ("joint", "0.01", "7.8967"),
+    ("joint", "1e-5", "7.8374"),
+    ("joint", "1e-6", "7.7163"),
+    ("matrix", "0.1", "4.591"),
+    ("matrix", "0.01", "3.372"),
+    ("matrix", "1e-5", "0.5781"),
+    ("reward", "0.1", "2.280"),
+    ("reward", "0.01", "0.9032"),
+]
+
+
+@pytest.mark.parametrize(("part", "beta", "limit"), ALPHAS)
+def test_largest_alpha_is_printed(part, beta, limit):
+    low, high = check("dubey-lemma5-alphas", part=part, beta=beta)["witness"]["largest_alpha"]
+    assert high - low < 1e-8 * high
+    assert f"{low:.{len(limit.split('.')[1])}f}" == limit
+
+
 def test_exact_curve_of_the_ten_node_tree():
     found = check("dubey-lemma2", alpha=10, beta="0.1", T=1024, B=10)
     same(found["delta_at_claimed_epsilon"]["upper"], 0.1326771)
@@ -113,6 +147,12 @@ def test_sensitivity():
     same(found["factor"], 1.413080)
     same(found["witness"]["y_prime"], -0.2087122)
     same(found["witness"]["without_corner"], 10 * 2**0.5)
+    whitened = found["witness"]["whitened"]
+    assert [round(whitened[key], 4) for key in ("without_corner", "exact", "published_ball")] == [
+        10,
+        18.3995,
+        26,
+    ]
     for side, inner in ((-1, False), (1, True)):  # the two candidates cross at 2.3548004101992883
         reward = Fraction("2.3548004101992883") + side * Fraction(1, 10**12)
         y = check("dubey-sensitivity", B=reward)["witness"]["y_prime"]
@@ -238,9 +278,11 @@ def test_moma():
     assert (one["verdict"], epsilon(one)) == ("REFUTED", 389)
     at = check("zhou-moma", epsilon=1, T=10_000, regret_delta="0.01", delta="1e-6", users="same")
     assert 215.567 <= epsilon(at) <= 215.596
+    same(at["witness"]["renyi_epsilon"], 221.4742484)
     small = check("zhou-moma", epsilon="0.1", T=1000, regret_delta="0.01", delta="1e-6", users="same")
     assert small["witness"]["replays"] == 334
     assert 9.59571 <= epsilon(small) <= 9.59610
+    same(small["witness"]["renyi_epsilon"], 10.1885437)
 
 
 def test_kharkovskii_theorem1():
@@ -264,6 +306,14 @@ def test_omega_reading(power, columns):
     assert printed_omega(*at, columns).lower > 1030.9
 
 
+@pytest.mark.parametrize(("power", "columns"), [("3.0041660", 10), ("3.6692967", 15), ("4.4816891", 20)])
+def test_only_the_reading_meets_the_thresholds(power, columns):
+    found = check("kharkovskii-omega", r=columns, epsilon=power)
+    same(found["witness"]["least_singular_value"], 1030.931073)
+    assert found["witness"]["below_least_singular_value"] == {"read": True, "printed": False}
+    assert found["verdict"] == "REFUTED"
+
+
 def test_kharkovskii_branch():
     near = check("kharkovskii-branch", r=10, epsilon=E11, delta="1e-5")
     same(near["delta_at_claimed_epsilon"]["upper"], 0.14828489)
@@ -273,20 +323,27 @@ def test_kharkovskii_branch():
 
 
 REPAIRS = [
-    (10, E11, "1e-5", 1.388894150, 5.608346383, 976.1),
-    (15, E29, "1e-5", 0.3119845052, 1.579596498, 202.4),
-    (15, E28, "1e-4", 0.3113136600, 1.513241653, 174.2),
+    (10, E11, "1e-5", 1.388894150, 5.608346383, 976.1, 174, 16.3),
+    (15, E29, "1e-5", 0.3119845052, 1.579596498, 202.4, 128, 25.6),
+    (15, E28, "1e-4", 0.3113136600, 1.513241653, 174.2, 115, 23.6),
 ]
 
 
-@pytest.mark.parametrize(("columns", "eps", "delta", "sigma", "omega", "published"), REPAIRS)
-def test_kharkovskii_repairs(columns, eps, delta, sigma, omega, published):
+@pytest.mark.parametrize(
+    ("columns", "eps", "delta", "sigma", "omega", "published", "times", "features"), REPAIRS
+)
+def test_kharkovskii_repairs(columns, eps, delta, sigma, omega, published, times, features):
     plain = check("kharkovskii-gaussian", epsilon=eps, delta=delta)
     sketch = check("kharkovskii-sketch", r=columns, epsilon=eps, delta=delta)
     same(plain["noise"]["needed"], sigma)
     same(sketch["noise"]["needed"], omega)
     assert round(sketch["witness"]["lemma_omega"], 1) == published
     assert plain["verdict"] == sketch["verdict"] == "SOUND"
+    same(sketch["witness"]["lemma_omega_over_least"], sketch["witness"]["lemma_omega"] / omega)
+    assert int(sketch["witness"]["lemma_omega_over_least"]) == times
+    assert round(sketch["witness"]["features_from_which_it_pays"], 1) == features
+    same(sketch["witness"]["distance_bias"], 2 * omega**2)
+    same(sketch["witness"]["distance_bias_per_feature_without"], 2 * sigma**2)
     ratio = (sketch["noise"]["needed"] / plain["noise"]["needed"]) ** 2
     assert columns < ratio < 2 * columns  # squared distances: the sketch pays only where d exceeds this
     centred = check("kharkovskii-gaussian-centred", n=4, epsilon=eps, delta=delta)
@@ -326,3 +383,23 @@ def test_actions_of_others(alpha, verdict):
     found = check("dubey-lemma2-actions", alpha=alpha, beta="0.1", T=1024, B=20)
     assert found["verdict"] == verdict
     assert found["proved"]["epsilon"]["lower"] <= found["proved"]["epsilon"]["upper"]
+
+
+@pytest.mark.parametrize("kernel", ["se", "matern", "exponential"])
+def test_certified_supremum(kernel):
+    """On smooth kernels branch and bound comes close; a grid's own maximum is no bound, 1/τ always is."""
+    found = check("pavlovic-supremum", kernel=kernel)
+    seen = found["witness"]
+    low, high = seen["supremum"]
+    assert 0 < low <= high <= 1
+    assert 0.97 < seen["grid_over_supremum"] <= 1 + 1e-9
+    assert 1 < seen["certified_grid_over_supremum"] < 1.62
+    assert seen["fallback_over_supremum"] == pytest.approx(1 / low)
+    if kernel != "exponential":
+        assert high / low < 1.011
+        assert seen["evaluations"] < 1500
+    narrow = check("pavlovic-range", kernel=kernel, epsilon=2)
+    least, most = narrow["witness"]["range_over_2m"]
+    assert 0.5 <= least <= most < 0.6
+    assert narrow["proved"]["epsilon"]["upper"] == pytest.approx(2 * most)
+    assert narrow["verdict"] == "LOOSE"
