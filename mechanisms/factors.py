@@ -84,8 +84,8 @@ def optimal(rounds: int) -> Integers:
     """Return the factor of least error times longest column, for at most 256 rounds, as integers.
 
     Minimise tr(AᵀA·X⁻¹) over X = CᵀC with unit diagonal: convex, solved by the fixed point
-    v = diag((D·AᵀA·D)^½), D = diag(v)^½, of its dual (Denisov, McMahan, Rush, Smith & Thakurta 2022,
-    Theorem 3.2).  C is lower triangular with CᵀC = X.  Wherever the iteration stops, C is a factor and
+    v = diag((D·AᵀA·D)^½), D = diag(v)^½, of its dual (Denisov, McMahan, Rush, Smith & Thakurta
+    2022).  C is lower triangular with CᵀC = X.  Wherever the iteration stops, C is a factor and
     its columns are measured exactly; only the error depends on how far it came.
     """
     if not 1 <= rounds <= MOST:

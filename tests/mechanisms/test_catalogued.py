@@ -24,7 +24,7 @@ SMALL = {
 
 def small(entry):
     """Return a subject of few rounds, or rows as its file says."""
-    sizes = {"rounds": 200 if entry.layer == "bandits" else 32}
+    sizes = {"rounds": 200 if entry.layer == "bandits" else 12, "rows": 12}
     few = {name: value for name, value in sizes.items() if name in entry.parameters()}
     return entry.made_by(**SMALL.get(entry.name, few))
 

@@ -29,6 +29,7 @@ from mechanisms.permute_and_flip import PermuteAndFlip
 from mechanisms.projection import Projection
 from mechanisms.quantile import Quantile
 from mechanisms.randomised_response import RandomisedResponse
+from mechanisms.restarting_tree import RestartingTree
 from mechanisms.sparse_vector import SparseVector
 from mechanisms.sqrt_toeplitz import SqrtToeplitz
 from mechanisms.stable_histogram import StableHistogram
@@ -231,3 +232,11 @@ class KNormClipsCoordinates(KNorm):
 
     def query(self, data):
         return grid.clipped(data, -self.radius, self.radius, self.bits)
+
+
+@dataclass(frozen=True)
+class RestartingTreeDeclaresLeaves(RestartingTree):
+    """Declares every node to cover its newest round only."""
+
+    def covers(self, epoch):
+        return [(last, last) for _, last in super().covers(epoch)]

@@ -1,0 +1,84 @@
+"""Prefix sums of a stream whose length nobody knows: trees for epochs of 1, 2, 4, … rounds in a row."""
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import ClassVar
+
+import numpy as np
+
+from dpaccount.kernel import REPLACE_ONE, Cover, Theorem, assume_ball, assume_covers
+from dpaccount.ledger.receipt import Noise
+from dpaccount.noise import dyadic_up
+from dpaccount.rules import linear, nodes, parallel
+from mechanisms import continual, grid
+from mechanisms.fine import gaussian
+from mechanisms.streams import Restarting
+from mechanisms.subject import Domain, Rows, View, shown, wide
+from mechanisms.tree import TreeSums
+
+
+@dataclass(frozen=True)
+class RestartingTree:
+    """Release the sum of the first t vectors after every round t; a unit is one round.
+
+    Epoch e has 2^e rounds and a tree of its own, with noise of standard deviation `sigma`·√(e + 1) per
+    node: a round meets at most e + 1 of them.  A round is in one epoch, so epochs compose in parallel,
+    and no parameter depends on how long the stream will be; `rounds` says how much of it is proved.
+    Vectors of `columns` numbers are clipped to ℓ2 norm `radius`, in steps of 2^−`bits`.
+    """
+
+    source: ClassVar[str] = "Chan, Shi & Song 2011, Section 4.2 (unbounded streams)"
+    status: ClassVar[str] = "sound"
+    relation: ClassVar[str] = REPLACE_ONE
+
+    sigma: Fraction = Fraction(8)
+    radius: Fraction = Fraction(1)
+    rounds: int = 63
+    columns: int = 1
+    bits: int = 20
+
+    def __post_init__(self) -> None:
+        """Refuse parameters that make no sense."""
+        continual.sensible(self.sigma, self.radius, self.rounds, self.columns, self.bits)
+
+    def domain(self) -> Domain:
+        """Return rows well beyond the ball, so that clipping is exercised."""
+        return wide(self.rounds, self.columns, 4 * float(self.radius))
+
+    def covers(self, epoch: int) -> list[Cover]:
+        """Return the rounds that each release of an epoch sums: round t ends a node of lowbit(t) rounds."""
+        before = 2**epoch - 1
+        last = min(2**epoch, self.rounds - before)
+        return [(before + t - (t & -t) + 1, before + t) for t in range(1, last + 1)]
+
+    def noise_of(self, epoch: int) -> Fraction:
+        """Return the standard deviation of an epoch's nodes, rounded up."""
+        return dyadic_up(self.sigma * Fraction(math.sqrt(epoch + 1) * (1 + 1e-12)), 20)
+
+    def proof(self, delta: Fraction) -> Theorem:
+        """Prove every epoch by itself; the worst counts, and all cost nearly the same."""
+        epochs = [
+            self._epoch(epoch, delta) for epoch in range(self.rounds.bit_length()) if self.covers(epoch)
+        ]
+        return shown(parallel(*epochs), "restarting-tree")
+
+    def _epoch(self, epoch: int, delta: Fraction) -> Theorem:
+        name = f"epoch-{epoch}"
+        vector = linear(assume_ball(name, self.radius, REPLACE_ONE, "movement"))
+        covers = assume_covers(name, self.covers(epoch), "movement")
+        step, sigma = grid.step(self.bits), self.noise_of(epoch)
+        return gaussian(vector, sigma, step, self.columns, name, delta, lambda node: nodes(node, covers))
+
+    def play(self, data: Rows, noise: Noise, coins: int) -> View:
+        """Release one node a round; show all prefix sums, in the data's own units."""
+
+        def make(epoch: int, rounds: int) -> TreeSums:
+            name = f"epoch-{epoch}"
+            # node (j, k) ends with round (k + 1)·2^j of the epoch, its release there
+            return TreeSums(lambda node, exact: noise.noisy(name, ((node[1] + 1) << node[0]) - 1, exact))
+
+        sums = Restarting(make)
+        values = grid.in_ball(data, self.radius, self.bits)
+        prefixes = np.array([sums.add(value) for value in values])
+        return View(public={"prefix-sums": prefixes * float(grid.step(self.bits))})
