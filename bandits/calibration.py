@@ -36,8 +36,8 @@ def least_sigma(prove: Callable[[Fraction], Theorem], epsilon: Fraction, delta: 
             if power > REACH:
                 raise InputError(f"no noise is proved to meet ε = {float(epsilon)}, δ = {float(delta):.3g}")
     high = Fraction(1 << power) if power >= 0 else Fraction(1, 1 << -power)
-    low, step = high / 2, high / 2 ** (STEPS + 1)
-    few, many = 0, 2**STEPS  # σ = low + many·step is enough, low + few·step is not known to be
+    low, step = high / 2, high / (1 << STEPS + 1)
+    few, many = 0, 1 << STEPS  # σ = low + many·step is enough, low + few·step is not known to be
     while many - few > 1:
         middle = (few + many) // 2
         few, many = (few, middle) if enough(low + middle * step) else (middle, many)

@@ -1,0 +1,159 @@
+"""Jointly private GP-UCB without a horizon: epochs of 1, 1, 2, 4, … rounds (Dubey 2021, Remark 5).
+
+``restart``: every epoch has a tree of its own people; a person meets the nodes of one epoch, and the
+posterior adds up the last sums of earlier epochs.  ``carry``: every epoch's tree begins with one node of
+all earlier people, so that a person meets one node in each later epoch beside those of their own.  The
+paper does not say which.  Rounds read prefix sums only, so nothing else is released.
+
+Features and noise are one for all epochs here, as a person's vector must be the same in every release.
+"""
+
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from typing import ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bandits import contextual
+from bandits.calibration import least_sigma
+from bandits.features import FourierFeatures, quadrature_features
+from bandits.gp_ucb import upper_bounds
+from bandits.statistics import centred, contribution
+from dpaccount.curves import billboard
+from dpaccount.errors import InputError
+from dpaccount.kernel import REPLACE_ONE, Cover, Theorem, assume_covers, assume_rank_one, assume_view
+from dpaccount.ledger.receipt import Noise
+from dpaccount.noise import Integers
+from dpaccount.rules import fine_gaussian, linear, nodes, symmetric_gaussian
+from mechanisms.fine import distance, least
+from mechanisms.subject import Domain, Rows, View
+from mechanisms.symmetric_gaussian import BITS, STEP
+
+Floats = NDArray[np.float64]
+HALF = Fraction(1, 2)
+MODES = ("restart", "carry")
+
+
+@dataclass(frozen=True)
+class DoublingGpUcb:
+    """`jdp-gp-ucb` that never reads `rounds` while it learns: only its proof and its budget do."""
+
+    source: ClassVar[str] = "Dubey 2021, Remark 5, in both readings; exact calibration is ours"
+    status: ClassVar[str] = "sound"
+    relation: ClassVar[str] = REPLACE_ONE
+
+    rounds: int = 1024
+    candidates: int = 25
+    dimension: int = 2
+    nodes_per_axis: int = 4
+    mode: str = "restart"
+    epsilon: Fraction = Fraction(8)
+    delta: Fraction = Fraction(1, 10**6)
+    sigma: Fraction | None = None
+    shift: Fraction = Fraction(2)
+    width: Fraction = Fraction(1, 10)
+
+    def __post_init__(self) -> None:
+        """Refuse parameters that make no sense, before any charge."""
+        contextual.domain(self.rounds, self.candidates, self.dimension)
+        if self.mode not in MODES:
+            raise InputError(f"mode is {self.mode[:40]!r}; known: {', '.join(MODES)}")
+        if self.rounds > 2**14:
+            raise InputError(f"rounds is {self.rounds}; the proof lists every node, at most 16384 rounds")
+        if self.epsilon <= 0 or not 0 < self.delta < 1:
+            raise InputError("needed epsilon > 0 and 0 < delta < 1")
+        if (self.sigma is not None and self.sigma <= 0) or min(self.shift, self.width) < 0:
+            raise InputError("needed sigma > 0, shift >= 0 and width >= 0")
+        if not 1 <= self.nodes_per_axis <= 8:
+            raise InputError(f"nodes_per_axis is {self.nodes_per_axis}; it lies in 1 ... 8")
+
+    @cached_property
+    def features(self) -> FourierFeatures:
+        """Return the public feature map."""
+        return quadrature_features(self.dimension, self.nodes_per_axis, 1.0)
+
+    @cached_property
+    def noise(self) -> Fraction:
+        """Return σ: as given, or calibrated."""
+        if self.sigma is not None:
+            return self.sigma
+        return least_sigma(lambda sigma: self._sums(sigma, self.delta), self.epsilon, self.delta)
+
+    @cached_property
+    def releases(self) -> list[Cover]:
+        """Return the rounds that each release sums, in the order in which they are made."""
+        return [cover for t in range(1, self.rounds) for cover in ended(t, self.mode)]
+
+    def domain(self) -> Domain:
+        """Return one row per person: the candidates' coordinates, then what each would pay."""
+        return contextual.domain(self.rounds, self.candidates, self.dimension)
+
+    def proof(self, delta: Fraction) -> Theorem:
+        """Rank-one sensitivity, symmetric noise per node, the nodes of all epochs, billboard."""
+        return billboard(self._sums(self.noise, delta), assume_view("doubling-gp-ucb", "others", "replay"))
+
+    def _sums(self, sigma: Fraction, delta: Fraction) -> Theorem:
+        size = self.features.size + 1
+        query = linear(assume_rank_one("statistics", HALF, REPLACE_ONE, "movement"))
+        covers, count = assume_covers("statistics", self.releases, "movement"), size * (size + 1) // 2
+        far = distance(sigma, STEP, count)
+        return least(
+            [
+                lambda: nodes(symmetric_gaussian(query, sigma**2, STEP, "node"), covers),
+                lambda: nodes(fine_gaussian(query, sigma**2, STEP, count, far, "node"), covers),
+            ],
+            delta,
+        )
+
+    def play(self, data: Rows, noise: Noise, coins: int) -> View:
+        """Serve every person once, in order; a person sees their own action only."""
+        return contextual.serve(data, self.candidates, self.features, Learner(self, noise), coins)
+
+
+def ended(t: int, mode: str) -> list[Cover]:
+    """Return the covers of the nodes that are released after round t.
+
+    Epoch 0 is round 1, epoch k the rounds 2^(k−1) + 1 … 2^k.  Within an epoch, its r-th round ends the node
+    of the last r & −r rounds.  A carried epoch's tree begins with the node of all rounds before it, which
+    is released when the epoch before it ends: in place of that epoch's own last nodes.
+    """
+    if t & (t - 1) == 0:
+        if mode == "carry":
+            return [(1, t)]
+        return [(t // 2 + 1, t)]
+    within = t - (1 << (t.bit_length() - 1))
+    return [(t - (within & -within) + 1, t)]
+
+
+class Learner:
+    """Scores and learning over epochs."""
+
+    def __init__(self, subject: DoublingGpUcb, noise: Noise) -> None:
+        size = subject.features.size
+        self._subject, self._noise = subject, noise
+        self._values: list[Integers] = []  # everybody's statistics so far: the epochs' exact sums need them
+        self._kept: list[tuple[Cover, Integers]] = []  # the released nodes that make up the present prefix
+        self._next = 0
+        self._gram, self._moment = np.eye(size), np.zeros(size)
+
+    def scores(self, candidates: Floats) -> Floats:
+        """Return upper confidence bounds of rows of features."""
+        return upper_bounds(candidates, self._gram, self._moment, float(self._subject.width))
+
+    def tell(self, features: Floats, reward: float) -> None:
+        """Add one person's statistics, release the node that ends here, take the new prefix."""
+        self._values.append(contribution(features, centred(reward), HALF, corner=False))
+        for first, last in ended(len(self._values), self._subject.mode):
+            exact: Integers = np.sum(self._values[first - 1 : last], axis=0)
+            released = self._noise.noisy_symmetric("node", self._next, exact)
+            self._next += 1
+            self._kept = [(cover, node) for cover, node in self._kept if cover[0] < first]
+            self._kept.append(((first, last), released))
+        total = np.sum([node for _, node in self._kept], axis=0) / 2.0 ** (2 * BITS)
+        size = len(total) - 1
+        edge = 2 * float(self._subject.noise) * np.sqrt(size * len(self._kept))
+        values, vectors = np.linalg.eigh(total[:size, :size])
+        raised = np.maximum(values + 1 + float(self._subject.shift) * edge, 1.0)
+        self._gram, self._moment = (vectors * raised) @ vectors.T, total[:size, size]
