@@ -118,7 +118,7 @@ def attack(  # noqa: PLR0913
     trained = train - int(swapped[:train].sum()), int(swapped[:train].sum())
     left, right = (
         # finite, and rounded so that equal ratios stay equal
-        np.round(np.clip(scores(world, theorem, runs, seed, jobs), -CERTAIN, CERTAIN), 9)
+        np.asarray(scores(world, theorem, runs, seed, jobs).clip(-CERTAIN, CERTAIN).round(9), np.float64)
         for world, runs in zip(worlds, (2 * trials - made, made), strict=True)
     )
     share = risk / len(points)

@@ -14,15 +14,17 @@ import numpy as np
 from audits.betting import Bettor, Won
 from audits.candidates import Candidate
 from audits.coin import plan_guess
-from audits.estimate import Floats, Planner, Reached, Rule, Threshold, plan_threshold
+from audits.estimate import Floats, Planner, Reached, Rule, Threshold, plan_threshold, violation
 from audits.isolation import Crew, TimeUp
 from audits.learned import Score, best_score
 from audits.outcomes import Outcome
 
 TOGETHER = (1, 2, 3)  #: seeds of the runs that both sides of a pair make with the same randomness
-ROUNDS = ((24, 150), (8, 450), (3, 1200))  #: pairs kept in a round of the search, runs a side that it adds
+ROUNDS = ((40, 150), (12, 450), (4, 1500))  #: pairs kept in a round of the search, runs a side that it adds
+SCREENED = 800  #: pairs whose movement is measured
 AT_ONCE = 2_000_000  #: numbers handed to a worker at a time
 BLOCK = 5000  #: certifying runs between two reports of progress
+CLEAR = 2.5  #: standard deviations beyond the claim from which a pair is preferred for them
 LEAST = 60  #: certifying runs
 FIRST = 12  #: runs a side before the pace on a pair is known
 HANGS = 3  #: runs without an answer after which the search gives up
@@ -118,16 +120,16 @@ class Budget:
 def _budget(crew: Crew, plan: Plan, pace: float, found: list[str]) -> Budget:
     """Return the runs that fit into the wall limit: all that were asked for, or fewer in proportion."""
     train, certify = max(plan.trials // 6, LEAST), max(plan.trials * 2 // 3, LEAST)
-    scale = min(1.0, max(plan.trials / 20_000, 0.05))
-    search = 2 * len(TOGETHER) * 600 + scale * 2 * sum(pairs * runs for pairs, runs in ROUNDS)
+    scale = min(1.0, max(plan.trials / 10_000, 0.2))
+    search = 2 * len(TOGETHER) * SCREENED + scale * 2 * sum(pairs * runs for pairs, runs in ROUNDS)
     most = 0.6 * crew.left() / pace  # half is spare: a machine that others use too
     asked = search + 2 * train + certify
     if asked <= most:
-        return Budget(600, scale, train, certify)
+        return Budget(SCREENED, scale, train, certify)
     share = most / asked
     found.append(f"a run takes {pace * crew.jobs:.3g} s: runs cut to {share:.2g} of what was asked for")
     return Budget(
-        max(int(600 * share), 12),
+        max(int(SCREENED * share), 12),
         scale * share,
         max(int(train * share), 20),
         max(int(certify * share), LEAST),
@@ -152,7 +154,7 @@ def _probe(crew: Crew, pairs: Sequence[Candidate], plan: Plan, found: list[str])
             break
     kinds = dict.fromkeys(outcome.structure for outcome in [*again, *some])
     if len(kinds) > 1:
-        found.append(f"results of different kinds: {'; '.join(list(kinds)[:3])}")
+        found.append(f"results of different kinds: {'; '.join(kind[:30] for kind in list(kinds)[:3])}")
     _note(found, [*again, *some])
     return pace
 
@@ -192,14 +194,18 @@ def _search(
             _note(found, suspect.left)
             suspect.promise = best_score(suspect.left, suspect.right, judge)[1]
         suspects.sort(key=lambda suspect: -suspect.promise)
-        progress(f"{len(suspects)} pairs left, the worst promises epsilon {suspects[0].promise:.3g}")
+        progress(f"{min(kept, len(suspects))} pairs compared")
     return suspects[0], len(screened)
 
 
 def _judge(plan: Plan, runs: int) -> Callable[[Floats, Floats], float]:
-    """Return how scores are judged: by the bound that counts would give."""
+    """Return how scores are judged: by how clearly they break the claim, else by the bound expected."""
+    epsilon, delta = float(plan.epsilon), float(plan.delta)
 
     def judged(held: Floats, out: Floats) -> float:
+        beyond = max(violation(held, out, epsilon, delta), violation(-out, -held, epsilon, delta))
+        if beyond > CLEAR:
+            return 100.0 + beyond
         rule, expected = plan_threshold(held, out, plan.delta, plan.risk, runs)
         sign = 1 if rule.direction == "left" else -1
         gap = float((sign * held >= rule.cut).mean() - (sign * out >= rule.cut).mean())
@@ -262,10 +268,12 @@ def _apart(a: Outcome, b: Outcome, scales: dict[str, Floats]) -> float:
 
 
 def _shortlist(pairs: Sequence[Candidate], moved: Floats, most: int) -> list[int]:
-    """Return the places of the pairs that move most, half of them at most one of each base."""
+    """Return the places of the pairs that move most, three quarters of them at most two of each base."""
     order = [int(k) for k in np.argsort(-moved, kind="stable")]
-    best_of_base = {pairs[k].base: k for k in reversed(order)}
-    spread = sorted(best_of_base.values(), key=order.index)[: most * 2 // 3]
+    of_base: dict[str, list[int]] = {}
+    for k in order:
+        of_base.setdefault(pairs[k].base, []).append(k)
+    spread = [k for ranked in of_base.values() for k in ranked[:2]][: most * 3 // 4]
     return list(dict.fromkeys([*spread, *order]))[:most]
 
 

@@ -28,7 +28,7 @@ class Candidate:
         return {"left": self.left.tolist(), "right": self.right.tolist(), "base": self.base}
 
 
-def candidates(shape: Shape, seed: int, most: int = 600) -> list[Candidate]:
+def candidates(shape: Shape, seed: int, most: int = 800) -> list[Candidate]:
     """Return up to `most` different pairs, every base before the second pair of any."""
     made = [list(pairs) for pairs in _by_base(shape, seed)]
     found: dict[tuple[bytes, bytes, int], Candidate] = {}
@@ -97,6 +97,7 @@ def bases(shape: Shape, rows: int, rng: np.random.Generator) -> list[tuple[str, 
         "one low": np.where(place == rows - 1, low, high),
         "alternating columns": np.broadcast_to(alternating, (rows, shape.width)),
         "more than half high": np.where(place < (rows - 1) // 2, low, high),
+        "fewer than half high": np.where(place < rows // 2 + 1, low, high),
         "random corners": np.where(rng.random((rows, shape.width)) < 0.5, low, high),
         "uniform": low + (high - low) * rng.random((rows, shape.width)),
         "a quarter high": np.where(place < rows - rows // 4, low, high),
@@ -121,9 +122,9 @@ def records(shape: Shape) -> list[Rows]:
         even = np.arange(shape.width) % 2 == 0
         found += [np.where(even, low, high), np.where(even, high, low)]
         for j in dict.fromkeys((0, shape.width - 1)):
-            for base in (low, zero):
+            for base, end in ((low, high), (zero, high), (high, low)):
                 one = base.copy()
-                one[j] = high[j]
+                one[j] = end[j]
                 found.append(one)
     found.append(np.clip(low + 1, low, high))
     whole = [np.floor(record) if shape.integer else record for record in found]
@@ -141,7 +142,8 @@ def _units(rows: Rows) -> list[int]:
 
 def _replaced(shape: Shape, rows: Rows, name: str) -> list[Candidate]:
     known = records(shape)
-    swaps = sorted(itertools.combinations(range(len(known)), 2), key=sum)
+    swaps = list(itertools.combinations(range(len(known)), 2))
+    swaps.sort(key=lambda swap: -float(np.abs(known[swap[0]] - known[swap[1]]).sum()))  # opposites first
     made = [(unit, rows[unit], other) for unit in _units(rows) for other in known]
     made += [(0, known[a], known[b]) for a, b in swaps]
     found = (_pair(shape, rows, unit, here, _within(shape, here, other), name) for unit, here, other in made)

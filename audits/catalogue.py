@@ -15,6 +15,7 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
+from audits.broken.table import TABLE, Known, known
 from dpaccount.claim import NAME
 from dpaccount.errors import InputError
 from dpaccount.exact import Place
@@ -68,6 +69,36 @@ def find(name: str) -> Entry:
                     return found
     known = ", ".join(entry.name for entry in entries())
     raise InputError(f"unknown subject {name[:70]!r}; known: {known}, or package.module:name of your own")
+
+
+def listed(name: str | None) -> list[dict[str, Any]] | dict[str, Any]:
+    """Return what `dpaccount subjects` prints: all, or the one of this name."""
+    alone = None if name is None else known(name)
+    if alone is not None:
+        return _listed_function(alone)
+    if name is not None:
+        return _listed_class(find(name))
+    return [*map(_listed_class, entries()), *map(_listed_function, TABLE)]
+
+
+def _listed_class(entry: Entry) -> dict[str, Any]:
+    return {
+        "name": entry.name,
+        "layer": entry.layer,
+        "parameters": entry.parameters(),
+        "source": entry.made_by.source,
+        "status": entry.made_by.status,
+    }
+
+
+def _listed_function(function: Known) -> dict[str, Any]:
+    return {
+        "name": function.name,
+        "layer": "audits",
+        "parameters": {},
+        "source": f"{function.source}  Claims {function.claimed()}.",
+        "status": function.status,
+    }
 
 
 #: where the latest subject of a user's own was found, for worker processes to find it again

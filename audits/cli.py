@@ -312,6 +312,7 @@ def certify(
     jobs
         Processes for the audit (default: the number of cores); the result does not depend on it.
     """
+    from audits.broken.table import known
     from audits.certify import Effort, subject_of
     from audits.files import write_all
     from audits.requests import Options, certified
@@ -321,7 +322,7 @@ def certify(
     read = read_claim(claim)
     options = Options(Effort(quick=quick, jobs=_whole(jobs, "--jobs") or _cores()), again, require)
     with _progress() as report, redirect_stdout(sys.stderr):  # a subject may print
-        if ":" in read.use:
+        if ":" in read.use or known(read.use):
             from audits.own import certify_own
 
             done = certify_own(read, options, report, allow_code=not no_code)
@@ -468,6 +469,7 @@ def audit(  # noqa: PLR0913
         Stop a function's audit at the first refutation; the lower bound is then just above the claim.
     """
     from audits.alone import Asked, audit_subject, claim_of
+    from audits.broken.table import known
     from audits.certify import subject_of
 
     asked = Asked(
@@ -488,7 +490,7 @@ def audit(  # noqa: PLR0913
     chosen, workers = claim_of(asked), _whole(jobs, "--jobs") or _cores()
     begun = time.perf_counter()
     with _progress() as report, redirect_stdout(sys.stderr):
-        if ":" in chosen.use:
+        if ":" in chosen.use or known(chosen.use):
             from audits.own import audit_own
 
             answer = audit_own(
@@ -616,30 +618,19 @@ def _claims_table(found: list[dict[str, Any]]) -> str:
 @app.command
 def subjects(name: str | None = None, *, json_: Json = False) -> int:
     """List what can be proved, run and attacked; with NAME, that subject's parameters."""
-    from audits.catalogue import entries, find
+    from audits.catalogue import listed
 
-    chosen = list(entries()) if name is None else [find(name)]
-    listed = [
-        {
-            "name": entry.name,
-            "layer": entry.layer,
-            "parameters": entry.parameters(),
-            "source": entry.made_by.source,
-            "status": entry.made_by.status,
-        }
-        for entry in chosen
-    ]
+    def person(found: list[dict[str, Any]] | dict[str, Any]) -> str:
+        if isinstance(found, list):
+            rows = (f"{e['name']:<26} {e['layer']:<11} {e['status']:<10} {e['source']}" for e in found)
+            return "\n".join(rows)
+        details = [
+            f"  {key} ({value['type']}, default {value['default']})"
+            for key, value in found["parameters"].items()
+        ]
+        return "\n".join([f"{found['name']}: {found['source']}", *details])
 
-    def person(found: list[dict[str, Any]]) -> str:
-        if name is None:
-            return "\n".join(
-                f"{e['name']:<16} {e['layer']:<11} {e['status']:<10} {e['source']}" for e in found
-            )
-        rows = found[0]["parameters"].items()
-        details = [f"  {key} ({value['type']}, default {value['default']})" for key, value in rows]
-        return "\n".join([f"{found[0]['name']}: {found[0]['source']}", *details])
-
-    _print(listed if name is None else listed[0], json_, person)
+    _print(listed(name), json_, person)
     return 0
 
 

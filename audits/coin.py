@@ -25,10 +25,12 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 import numpy as np
+from numpy.typing import NDArray
 
 from audits.estimate import Floats, cuts_of, reaching
 
 LARGEST = 60.0  #: no count can show more
+ROUNDING = 1e-13  #: absolute; of the differences of tails
 SLACK = 1e-6  #: relative; far above the error of scipy's binomial tails
 
 
@@ -80,16 +82,21 @@ class Guess:
 
 def tail(v: int, r: int, n: int, s: float, bad: float) -> float:
     """Return an upper bound on P[Bin(r, s) + Bin(n, bad) ≥ v]."""
-    from scipy.stats import binom
-
-    if v <= 0:
-        return 1.0
-    if bad <= 0:
-        return float(min(binom.sf(v - 1, r, s) * (1 + SLACK), 1.0))
-    most = min(int(binom.isf(1e-30, n, bad)) + 1, n)
+    most = min(int(n * bad + 12 * math.sqrt(n * bad) + 100), n) if bad > 0 else 0
     ways = np.arange(most + 1)
-    total = float(binom.pmf(ways, n, bad) @ binom.sf(v - 1 - ways, r, s)) + float(binom.sf(most, n, bad))
-    return min(total * (1 + SLACK), 1.0)
+    upper = _reach(n, bad, ways)  # P(Bin(n, bad) ≥ k); what is beyond the last counts with the last
+    chances = upper - np.append(upper[1:], 0.0)
+    total = float(chances @ _reach(r, s, v - ways))
+    return min(total * (1 + SLACK) + (ROUNDING if bad > 0 else 0.0), 1.0)
+
+
+def _reach(n: int, p: float, k: NDArray[np.int64]) -> Floats:
+    """Return P(Bin(n, p) ≥ k), as an incomplete beta function."""
+    from scipy.special import betainc
+
+    inside = np.clip(k, 1, max(n, 1))
+    found: Floats = np.where(k <= 0, 1.0, np.where(k > n, 0.0, betainc(inside, n - inside + 1.0, p)))
+    return found
 
 
 def epsilon_below(v: int, r: int, n: int, bad: float, risk: float) -> float:
@@ -106,7 +113,7 @@ def epsilon_below(v: int, r: int, n: int, bad: float, risk: float) -> float:
 
 def plan_guess(held: Floats, out: Floats, delta: Fraction, risk: Fraction, runs: int) -> tuple[Guess, float]:
     """Return the thresholds with the best bound expected of `runs` further runs a side, and that bound."""
-    from scipy.stats import beta, norm
+    from scipy.special import betaincinv, ndtri
 
     cuts = cuts_of(held, out, 120)
     n, m = len(held) + 1, len(out) + 1
@@ -120,10 +127,10 @@ def plan_guess(held: Floats, out: Floats, delta: Fraction, risk: Fraction, runs:
     bad = runs * (not_left[:, None] + not_right[None, :])
     one = (np.arange(len(left)) == len(cuts))[:, None] | (np.arange(len(left)) == len(cuts))[None, :]
     mean = 2 * runs * np.where(one, float(delta) / 2, float(delta))
-    lost = np.where(mean > 0, np.ceil(mean + norm.isf(float(risk) / 2) * np.sqrt(mean)), 0.0)
+    lost = np.where(mean > 0, np.ceil(mean + -ndtri(float(risk) / 2) * np.sqrt(mean)), 0.0)
     certain = np.maximum(good - lost, 0)
     with np.errstate(divide="ignore", invalid="ignore"):
-        share = np.where(certain > 0, beta.ppf(float(risk), np.maximum(certain, 1e-9), bad + lost + 1), 0.0)
+        share = np.where(certain > 0, betaincinv(np.maximum(certain, 1e-9), bad + lost + 1, float(risk)), 0.0)
         expected = np.log(np.maximum(share, 1e-12) / np.maximum(1 - share, 1e-12))
     order = np.arange(len(cuts))
     contradict = np.zeros_like(expected, dtype=bool)

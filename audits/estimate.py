@@ -119,21 +119,20 @@ def lower_end(hits: Floats | float, runs: float, risk: float) -> Floats:
 
     One part in 1e9 outward covers the error of scipy's quantile; the checker sums the tail exactly.
     """
-    from scipy.stats import beta
+    from scipy.special import betaincinv
 
     some = np.maximum(hits, 1e-9)
-    found: Floats = np.where(np.asarray(hits) > 0, beta.ppf(risk, some, runs - some + 1), 0.0) * (1 - 1e-9)
-    return found
+    found: Floats = np.where(np.asarray(hits) > 0, betaincinv(some, runs - some + 1, risk), 0.0)
+    return found * (1 - 1e-9)
 
 
 def upper_end(hits: Floats | float, runs: float, risk: float) -> Floats:
     """Return the p at which `hits` or fewer have probability `risk`, rounded up; 1 where all are."""
-    from scipy.stats import beta
+    from scipy.special import betainccinv
 
     few = np.minimum(hits, runs - 1e-9)
-    found: Floats = np.where(
-        np.asarray(hits) < runs, np.minimum(beta.ppf(1 - risk, few + 1, runs - few) * (1 + 1e-9), 1.0), 1.0
-    )
+    most = np.minimum(betainccinv(few + 1, runs - few, risk) * (1 + 1e-9), 1.0)
+    found: Floats = np.where(np.asarray(hits) < runs, most, 1.0)
     return found
 
 
@@ -190,3 +189,12 @@ def plan_threshold(
     if of_left >= of_right:
         return Threshold(left, "left"), of_left
     return Threshold(right, "right"), of_right
+
+
+def violation(held: Floats, out: Floats, epsilon: float, delta: float) -> float:
+    """Return how many standard deviations the best event is beyond the claim, on training scores."""
+    cuts, n = cuts_of(held, out), min(len(held), len(out))
+    hits = reaching(held, cuts) / (len(held) + 1)
+    alarms = (reaching(out, cuts) + 0.5) / (len(out) + 1)
+    factor = np.exp(min(epsilon, 50.0))
+    return float(((hits - factor * alarms - delta) / np.sqrt((hits + factor**2 * alarms) / n)).max())

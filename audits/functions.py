@@ -4,6 +4,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from audits.blackbox import Attack, Plan, Progress, Stuck, attack
+from audits.broken.table import known
 from audits.candidates import Candidate, candidates
 from audits.certify import environment, point_json
 from audits.evidence import digest_of_files
@@ -115,10 +116,9 @@ def certificate_of(
         "refutes": "claim" if refuted else None,
         "claim": written,
         "subject": {
-            "name": code.name,
+            "name": code.name if ":" in claim.use else claim.use,
             "use": claim.use,
-            "source": "code of the claim's author",
-            "status": "unproved",
+            **_origin(claim),
             "parameters": {
                 name: str(value) if isinstance(value, float) else value
                 for name, value in written["subject"].get("parameters", {}).items()
@@ -135,6 +135,13 @@ def certificate_of(
         "environment": environment(),
         "created": datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ"),
     }
+
+
+def _origin(claim: Claim) -> dict[str, str]:
+    catalogued = known(claim.use)
+    if catalogued is None:
+        return {"source": "code of the claim's author", "status": "unproved"}
+    return {"source": catalogued.source, "status": catalogued.status}
 
 
 def _audit_json(claim: Claim, found: Attack, *, quick: bool) -> dict[str, Any]:

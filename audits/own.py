@@ -9,6 +9,7 @@ import msgspec
 
 from audits.alone import Asked, option_described
 from audits.blackbox import Progress, Stuck
+from audits.broken.table import known
 from audits.certify import refused_by_checker, seal
 from audits.functions import (
     NO_PROOF,
@@ -23,6 +24,7 @@ from audits.own_class import Task
 from audits.policy import read_policy, violations
 from audits.requests import Certified, Options
 from audits.sensitivity import Declared, Search, test_sensitivity
+from audits.shape import Described
 from dpaccount.claim import AuditPlan, Claim
 from dpaccount.errors import BudgetError, DpaccountError, InputError, LedgerError, RuleError
 
@@ -32,8 +34,13 @@ class Ended(Exception):  # noqa: N818
 
 
 def certify_own(claim: Claim, options: Options, progress: Progress, *, allow_code: bool) -> Certified:
-    """Certify a claim about code of a user's own."""
-    code = code_of(claim.use, claim.path.parent, allow_code=allow_code)
+    """Certify a claim about code of a user's own, or about a catalogued function without a proof."""
+    catalogued = known(claim.use)
+    code = (
+        code_of(claim.use, claim.path.parent, allow_code=allow_code)
+        if catalogued is None
+        else catalogued.code
+    )
     seconds, effort = float(claim.audit.seconds), options.effort
     policy = None if options.policy is None else read_policy(options.policy)
     with Crew(code, seconds=seconds, jobs=effort.jobs) as crew:
@@ -59,8 +66,26 @@ def certify_own(claim: Claim, options: Options, progress: Progress, *, allow_cod
     return Certified(seal(draft), broken=broken)
 
 
+def _code(claim: Claim, folder: Path, *, allow_code: bool) -> Code:
+    catalogued = known(claim.use)
+    return code_of(claim.use, folder, allow_code=allow_code) if catalogued is None else catalogued.code
+
+
+def _described(claim: Claim) -> Described:
+    """Return the claim's data, or those that belong to a catalogued function."""
+    catalogued = known(claim.use)
+    if catalogued is None:
+        return shape_of(claim)
+    described = catalogued.described
+    if claim.parameters is not None or claim.data_shape is not None:
+        raise InputError(f"{claim.path}: {claim.use} has data of its own; leave [subject.data] out")
+    if claim.guarantee.relation != described.shape.relation:
+        raise InputError(f"{claim.use} is about {described.shape.relation}; say that as the relation")
+    return described
+
+
 def _attacked(crew: Crew, claim: Claim, code: Code, quick: bool, progress: Progress) -> dict[str, Any]:  # noqa: FBT001
-    data = shape_of(claim)
+    data = _described(claim)
     trials = max(claim.audit.trials // 10, 10) if quick else claim.audit.trials
     shorter = replace(claim, audit=replace(claim.audit, trials=trials))
     try:
@@ -80,7 +105,7 @@ def audit_own(
 ) -> dict[str, Any]:
     """Return the answer of `dpaccount audit` on code of a user's own, without its seconds."""
     folder = Path.cwd() if asked.file is None else claim.path.parent
-    code = code_of(claim.use, folder, allow_code=allow_code)
+    code = _code(claim, folder, allow_code=allow_code)
     seconds = float(claim.audit.seconds)
     with Crew(code, seconds=seconds, jobs=jobs) as crew:
         if _kind(crew) == "class":
@@ -90,7 +115,8 @@ def audit_own(
             except Ended as ended:
                 return nothing_found(claim, str(ended))
             return answer
-        data = shape_of(claim) if asked.file is not None else option_described(asked)
+        by_options = asked.file is None and known(claim.use) is None
+        data = option_described(asked) if by_options else _described(claim)
         return audit_function(crew, claim, data, progress, early=early)
 
 

@@ -170,7 +170,7 @@ def test_what_a_function_does_is_a_finding(dpaccount, clinic):
 
 @pytest.mark.statistical  # seeded
 def test_a_crash_that_depends_on_the_data_is_an_event(dpaccount, clinic):
-    path = clinic("crashes", ("trials = 2000", "trials = 300"), ("confidence = 0.999", "confidence = 0.9"))
+    path = clinic("crashes", ("confidence = 0.999", "confidence = 0.9"), seconds=20)
     certificate = certified(dpaccount, path)
     assert certificate["verdict"] == "REFUTED"
     assert "SIGSEGV" in " ".join(certificate["hazards"])
@@ -407,12 +407,6 @@ class SlowProof(LaplaceSum):
 class Leaves(LaplaceSum):
     def proof(self, delta):
         raise SystemExit
-
-@dataclass(frozen=True)
-class Fine(LaplaceSum):
-    def play(self, data, noise, coins):
-        print("a line for nobody")
-        return super().play(data, noise, coins)
 """
 
 CLASS_CLAIM = """
@@ -429,28 +423,26 @@ use = "own:{name}"
 rows = 5
 [audit]
 trials = 100
-seconds = 4
+seconds = 3
 """
 
 
 @pytest.mark.parametrize(
-    ("name", "code", "said"),
+    ("name", "said"),
     [
-        ("Hangs", 3, "no answer"),
-        ("Crashes", 3, "exit code 9"),
-        ("SlowProof", 3, "no answer"),
-        ("Leaves", 3, "SystemExit"),
-        ("Fine", 0, None),
+        ("Hangs", "no answer"),
+        ("Crashes", "exit code 9"),
+        ("SlowProof", "no answer"),
+        ("Leaves", "SystemExit"),
     ],
 )
-def test_classes_that_misbehave_are_unproven(dpaccount, tmp_path, name, code, said):
+def test_classes_that_misbehave_are_unproven(dpaccount, tmp_path, name, said):
     (tmp_path / "own.py").write_text(OWN_CLASS)
     (tmp_path / "claim.toml").write_text(CLASS_CLAIM.format(name=name))
     got, out, _ = dpaccount("certify", "claim.toml", "--json", "--jobs", 1)
     certificate = json.loads(out)
-    assert (got, code) == (code, code)
+    assert (got, certificate["verdict"]) == (3, "UNPROVEN")
     assert dpaccount("check", "certificates/own/certificate.json")[0] == 0
-    if said is not None:
-        assert said in certificate["proved"]["reason"]
+    assert said in certificate["proved"]["reason"]
     got, out, _ = dpaccount("audit", "--claim", "claim.toml", "--json", "--jobs", 1)
     assert (got, json.loads(out)["refuted"]) == (0, False)
