@@ -9,13 +9,17 @@ from dpaccount.accountant import Accountant
 from dpaccount.answers import account_answer
 from dpaccount.errors import InputError
 from dpaccount.events import (
+    Exponential,
     Gaussian,
     Laplace,
+    PermuteAndFlip,
     Plan,
     PoissonSubsampled,
     Pure,
     RandomizedResponse,
     Relation,
+    Sequence,
+    zcdp,
 )
 from dpaccount.exact import parse_json
 
@@ -37,6 +41,15 @@ def test_2_pessimistic_means_pessimistic():
     exact = epsilon(sampled, "1e-10", Relation.ADD_REMOVE)
     assert exact.lower > Fraction("18.710928")
     assert exact.upper < Fraction("18.710929")
+    optimistic = exact.lower - Fraction("2.2e-4")  # about what was given: δ there is above the target
+    both = Accountant(Plan(Relation.ADD_REMOVE, (sampled,))).delta(optimistic)
+    assert Fraction("1.0003e-10") < both.lower <= both.upper < Fraction("1.0006e-10")
+
+
+@pytest.mark.parametrize("sigma", ["nan", "inf", float("nan"), 0.5, "-1", 0])
+def test_3_nor_in_python(sigma):
+    with pytest.raises(InputError):
+        Gaussian(sigma=sigma)
 
 
 @pytest.mark.parametrize("sigma", ["NaN", "Infinity", "-Infinity"])
@@ -50,9 +63,16 @@ def test_3_nan_is_an_error(sigma):
 
 @pytest.mark.parametrize("delta", ["0.9", "0.5", "1e-3"])
 def test_4_no_bound_is_negative(delta):
-    for event in (Gaussian(sigma=50), Laplace(scale=50), Pure(epsilon="0.01", count=3)):
+    events = (
+        Gaussian(sigma=50),
+        Laplace(scale=50),
+        Pure(epsilon="0.01", count=3),
+        Exponential(epsilon="0.01"),
+    )
+    for event in events:
         found = epsilon(event, delta)
-        assert 0 <= found.lower <= found.upper
+        assert 0 <= (found.lower or 0) <= found.upper
+    assert epsilon(Gaussian(sigma=50), "0.9").upper == 0
 
 
 @pytest.mark.parametrize(
@@ -81,13 +101,22 @@ def test_7_extreme_noise_and_counts():
 
 def test_8_one_sample_is_amplified_once():
     """Several releases on one sample are one event inside the sampling, and cost more than fresh samples."""
-    from dpaccount.events import Sequence
-
     rate, inner = "0.1", Gaussian(sigma=2)
     shared = PoissonSubsampled(rate=rate, of=Sequence(of=(inner,) * 4))
     fresh = PoissonSubsampled(rate=rate, of=inner, count=4)
     assert (
         epsilon(shared, "1e-6", Relation.ADD_REMOVE).lower > epsilon(fresh, "1e-6", Relation.ADD_REMOVE).upper
+    )
+
+
+def test_8_a_noisy_maximum_is_not_charged_as_bounded_range():
+    """ρ of an ε-DP selection is ε²/8 for the exponential mechanism only: four times that for others."""
+    assert zcdp(Exponential(epsilon=1)) == Fraction(1, 8)
+    assert zcdp(PermuteAndFlip(epsilon=1)) == zcdp(Pure(epsilon=1)) == Fraction(1, 2)
+    assert epsilon(PermuteAndFlip(epsilon=1, count=9), "1e-6") == epsilon(Pure(epsilon=1, count=9), "1e-6")
+    assert (
+        epsilon(PermuteAndFlip(epsilon=1, count=9), "1e-6").lower
+        > epsilon(Exponential(epsilon=1, count=9), "1e-6").upper
     )
 
 
