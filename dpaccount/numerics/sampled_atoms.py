@@ -19,7 +19,8 @@ from dpaccount.numerics.factors import AtomFactor, Decay, DiscreteGaussianFactor
 from dpaccount.numerics.sampled import SampledGaussianFactor
 
 MOST_LOSSES = 12_000  #: of what is sampled
-WIDE = 300  #: σ from which a discrete Gaussian is handled as a continuous one
+WIDE = 300  #: σ from which a discrete Gaussian is handled as a continuous one only
+SMOOTH = 20  #: and from which it is so handled up to the frequencies where its lattice shows
 Inner = tuple[tuple[AtomFactor | DiscreteGaussianFactor, int], ...]
 
 
@@ -69,7 +70,9 @@ class SampledAtomsFactor(Factor):
 
     def nodes(self, c: arb, h: arb, count: int) -> list[acb]:
         """Return M(c + inh) for n < count; adding a unit mirrors the line, so it is conjugated."""
-        a = self.power(c)
+        a, wide = self.power(c), self._wide()
+        if wide is not None and wide.apart(a, h * count) < arb(2) ** -ctx.prec:
+            return wide.nodes(c, h, count)
         points = [(mass * (a * at).exp(), at) for mass, at in self._points(a)]
         error = self._dropped(a)
         found = [blurred(value, error) for value in sums.along(points, h, count)]
@@ -94,9 +97,18 @@ class SampledAtomsFactor(Factor):
 
     def work(self, c: float, bits: int) -> float:
         """Return roughly how long one node on Re s = c takes, in units of 10 µs."""
+        wide = self._wide()
+        if wide is not None:
+            return wide.work(c, bits)
         with precision(bits):
             right = _right(self, self.power(arb(c)))
         return sums.work(right + math.prod(_size(factor) ** count for factor, count in self.inner), bits)
+
+    def _wide(self) -> "SampledWideFactor | None":
+        noise = _noise(self.inner)
+        if noise is None or len(self.inner) > 1 or self.lost or noise.sigma < SMOOTH:
+            return None
+        return SampledWideFactor(self.rate, (noise.shift / noise.sigma) ** 2, self.added, noise.sigma)
 
     def atoms(self) -> list[tuple[arb, arb]]:
         """Return (loss, mass under P) of all losses but those of negligible mass under P and Q."""
@@ -152,18 +164,18 @@ class SampledWideFactor(SampledGaussianFactor):
     def value(self, s: acb) -> acb:
         """Return M(s) for real s."""
         found = super().value(s)
-        return blurred(found, found * self._apart(self._power(s), arb(0)))
+        return blurred(found, found * self.apart(self._power(s), arb(0)))
 
     def nodes(self, c: arb, h: arb, count: int) -> list[acb]:
         """Return M(c + inh) for n < count."""
-        error = super().value(c) * self._apart(self._power(c), h * (count - 1))
+        error = super().value(c) * self.apart(self._power(c), h * (count - 1))
         return [blurred(value, error) for value in super().nodes(c, h, count)]
 
     def decay(self, c: arb, depth: float) -> Decay:
         """Return no decay: the transform of a lattice comes back."""
         return Decay()
 
-    def _apart(self, a: arb, most: arb) -> arb:
+    def apart(self, a: arb, most: arb) -> arb:
         """Return a bound on the relative difference for frequencies up to `most`."""
         sigma, mu = ball(self.sigma), ball(self.mu2).sqrt()
         height = arb(min(2.0, 1.5 / float(mu.mid())))

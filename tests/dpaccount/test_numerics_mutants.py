@@ -230,7 +230,7 @@ def wide_holds():
 
 
 def integral_taken_as_sum(patch):
-    patch.setattr(sampled_atoms.SampledWideFactor, "_apart", lambda *_: ZERO)
+    patch.setattr(sampled_atoms.SampledWideFactor, "apart", lambda *_: ZERO)
 
 
 def contour_holds():
