@@ -22,7 +22,7 @@ from dpaccount import cost, events, groups, sharper
 from dpaccount.classes import UnitClass, classes
 from dpaccount.errors import BudgetError, InputError
 from dpaccount.events import Exact, Plan
-from dpaccount.exact import Bound, Enclosure, read_number
+from dpaccount.exact import Bound, Enclosure
 from dpaccount.totals import Total
 from dpaccount.worst import Scalar, Worst, delta_scalar, epsilon_scalar, worst
 
@@ -34,6 +34,8 @@ class Accountant:
     """The cost of a plan under groups of `group` units (1: single units)."""
 
     def __init__(self, plan: Plan, group: int = 1) -> None:
+        if group < 1:
+            raise InputError(f"a group of {group} is out of range; it must be at least 1")
         self.plan = plan
         self.group = group
 
@@ -52,7 +54,7 @@ class Accountant:
 
     def worst_epsilon(self, delta: Exact, gap: Exact = GAP) -> Worst:
         """Return ε(delta) with the unit that pays it and the method."""
-        target, width = _number(delta), _number(gap)
+        target, width = events.exact("delta", delta), _width(gap)
         if not 0 <= target <= 1:
             raise InputError(f"delta {delta} is out of range; it must be in [0, 1]")
 
@@ -67,7 +69,7 @@ class Accountant:
 
     def worst_delta(self, epsilon: Exact, gap: Exact = GAP) -> Worst:
         """Return δ(epsilon) with the unit that pays it and the method."""
-        at, width = _number(epsilon), _number(gap)
+        at, width = events.exact("epsilon", epsilon), _width(gap)
         if at < 0:
             raise InputError(f"epsilon {epsilon} is out of range; it must be at least 0")
 
@@ -149,5 +151,8 @@ def _floor(single: Worst, found: Worst) -> Bound | None:
     return None if lower is None or found.bounds.lower is None else min(lower, found.bounds.upper)
 
 
-def _number(value: Exact) -> Fraction:
-    return read_number(value) if isinstance(value, str) else Fraction(value)
+def _width(gap: Exact) -> Fraction:
+    width = events.exact("gap", gap)
+    if width <= 0:
+        raise InputError(f"gap {gap} is out of range; it must be above 0")
+    return width

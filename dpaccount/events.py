@@ -183,10 +183,10 @@ class Rdp(Event):
     def _check(self) -> None:
         if not self.points:
             raise InputError("rdp: no points; give at least one [order, epsilon]")
-        exact = tuple((_exact(self.name, a), _exact(self.name, e)) for a, e in self.points)
-        if any(order <= 1 or epsilon < 0 for order, epsilon in exact):
+        points = tuple((exact(self.name, a), exact(self.name, e)) for a, e in self.points)
+        if any(order <= 1 or epsilon < 0 for order, epsilon in points):
             raise InputError("rdp: a point is out of range; orders exceed 1, epsilons are at least 0")
-        object.__setattr__(self, "points", exact)
+        object.__setattr__(self, "points", points)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -502,25 +502,29 @@ _READERS: dict[str, Callable[[Place], Any]] = {
 }
 
 
-def _exact(name: str, value: Exact) -> Fraction:
+def exact(name: str, value: Exact) -> Fraction:
+    """Return an exact number; raises `InputError` for floats, NaN and what is no number, naming `name`."""
     if isinstance(value, bool | float):
         raise InputError(
             f"{name}: {value!r} is not exact; give an integer, a Fraction, or a decimal as a string"
         )
-    return read_number(value) if isinstance(value, str) else Fraction(value)
+    try:
+        return read_number(value) if isinstance(value, str) else Fraction(value)
+    except (TypeError, ValueError, OverflowError):
+        raise InputError(f"{name}: {value!r} is no finite number; give an integer or a Fraction") from None
 
 
 def _checked(name: str, key: str, value: Exact) -> Fraction | int:
     least, most, whole = _RANGES[key]
-    exact = _exact(name, value)
-    if exact < (least or 0) or (least is None and exact == 0) or (most is not None and exact > most):
+    number = exact(name, value)
+    if number < (least or 0) or (least is None and number == 0) or (most is not None and number > most):
         bounds = (
             "above 0" if least is None else f"at least {least}" if most is None else f"in [{least}, {most}]"
         )
-        raise InputError(f"{name}: {key} = {shown(exact)} is out of range; it must be {bounds}")
-    if whole and exact.denominator != 1:
-        raise InputError(f"{name}: {key} = {shown(exact)} is not whole; an integer belongs here")
-    return int(exact) if whole else exact
+        raise InputError(f"{name}: {key} = {shown(number)} is out of range; it must be {bounds}")
+    if whole and number.denominator != 1:
+        raise InputError(f"{name}: {key} = {shown(number)} is not whole; an integer belongs here")
+    return int(number) if whole else number
 
 
 def _whole(name: str, sensitivity: Fraction) -> None:

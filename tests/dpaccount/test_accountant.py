@@ -1,10 +1,12 @@
 """The accountant against values computed elsewhere with 25 digits (mpmath)."""
 
+from decimal import Decimal
 from fractions import Fraction
 
 import pytest
 
 from dpaccount.accountant import Accountant
+from dpaccount.errors import InputError
 from dpaccount.events import Gaussian, Laplace, Plan, Pure, Relation
 
 
@@ -29,3 +31,25 @@ def test_encloses_known_values(events, delta, exact):
     assert bounds.lower <= Fraction(exact) * (1 + rounding)
     assert Fraction(exact) * (1 - rounding) <= bounds.upper
     assert bounds.upper - bounds.lower <= Fraction(1, 10**9)
+
+
+@pytest.mark.parametrize(
+    "wrong", [0.1, float("nan"), True, "nan", "x", None, Decimal("NaN"), Decimal("Infinity")]
+)
+def test_what_is_no_exact_number_is_refused(wrong):
+    both = replaced(Gaussian(sigma=1))
+    for call in (both.epsilon, both.delta, lambda x: both.epsilon("0.1", gap=x), lambda x: Gaussian(sigma=x)):
+        with pytest.raises(InputError):
+            call(wrong)
+
+
+def test_ranges():
+    for wrong in ("-0.1", "1.1"):
+        with pytest.raises(InputError, match="delta"):
+            replaced(Gaussian(sigma=1)).epsilon(wrong)
+    with pytest.raises(InputError, match="epsilon"):
+        replaced(Gaussian(sigma=1)).delta("-1")
+    with pytest.raises(InputError, match="gap"):
+        replaced(Gaussian(sigma=1)).epsilon("0.1", gap=0)
+    with pytest.raises(InputError, match="group"):
+        Accountant(Plan(Relation.REPLACE_ONE, ()), group=0)
