@@ -27,7 +27,7 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
-from audits.estimate import Floats, cuts_of, reaching
+from audits.estimate import CAREFUL, Floats, cuts_of, reaching
 
 LARGEST = 60.0  #: no count can show more
 ROUNDING = 1e-13  #: absolute; of the differences of tails
@@ -117,6 +117,7 @@ def plan_guess(held: Floats, out: Floats, delta: Fraction, risk: Fraction, runs:
 
     cuts = cuts_of(held, out, 120)
     n, m = len(held) + 1, len(out) + 1
+    careful = min(float(risk), CAREFUL)
     runs = max(runs * min(n, m) // (runs + min(n, m)), 1)  # training counts err too
     # rates of guessing left and right, rightly and wrongly; the last one: never
     left = np.append(reaching(held, cuts) / n, 0.0)
@@ -127,10 +128,10 @@ def plan_guess(held: Floats, out: Floats, delta: Fraction, risk: Fraction, runs:
     bad = runs * (not_left[:, None] + not_right[None, :])
     one = (np.arange(len(left)) == len(cuts))[:, None] | (np.arange(len(left)) == len(cuts))[None, :]
     mean = 2 * runs * np.where(one, float(delta) / 2, float(delta))
-    lost = np.where(mean > 0, np.ceil(mean + -ndtri(float(risk) / 2) * np.sqrt(mean)), 0.0)
+    lost = np.where(mean > 0, np.ceil(mean + -ndtri(careful / 2) * np.sqrt(mean)), 0.0)
     certain = np.maximum(good - lost, 0)
     with np.errstate(divide="ignore", invalid="ignore"):
-        share = np.where(certain > 0, betaincinv(np.maximum(certain, 1e-9), bad + lost + 1, float(risk)), 0.0)
+        share = np.where(certain > 0, betaincinv(np.maximum(certain, 1e-9), bad + lost + 1, careful), 0.0)
         expected = np.log(np.maximum(share, 1e-12) / np.maximum(1 - share, 1e-12))
     order = np.arange(len(cuts))
     contradict = np.zeros_like(expected, dtype=bool)

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 Floats = NDArray[np.float64]
 CUTS = 400  #: thresholds tried on training runs
+CAREFUL = 1e-3  #: a choice among many must be good at this risk: the luckiest of them looks better than it is
 
 
 class Reached(Protocol):
@@ -170,7 +171,7 @@ def promising(held: Floats, out: Floats, delta: Fraction, risk: Fraction, runs: 
     runs = max(runs * trained // (runs + trained), 1)
     hits = reaching(held, cuts) / (len(held) + 1)
     alarms = (reaching(out, cuts) + 0.5) / (len(out) + 1)
-    half = float(risk) / 2
+    half = min(float(risk), CAREFUL) / 2
     power, false_alarm = lower_end(runs * hits, runs, half), upper_end(runs * alarms, runs, half)
     with np.errstate(divide="ignore", invalid="ignore"):
         expected = np.log(np.maximum((power - float(delta)) / false_alarm, 1.0))
