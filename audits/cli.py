@@ -616,6 +616,48 @@ def _claims_table(found: list[dict[str, Any]]) -> str:
 
 
 @app.command
+def reproduce(
+    name: str | None = None,
+    *,
+    list_: Annotated[bool, Parameter(name="--list", negative="")] = False,
+    trials: Number = None,
+    rounds: Number = None,
+    seed: Number = None,
+    jobs: Number = None,
+    out: Path | None = None,
+    json_: Json = False,
+) -> int:
+    """Reproduce a table or figure of the papers: published numbers and ours side by side.
+
+    Parameters
+    ----------
+    name
+        What to reproduce; without it, or with --list, all names.
+    jobs
+        Processes; the results do not depend on it.
+    out
+        Also write summary.json, curves.csv and regret.svg into this folder.
+    """
+    from audits import reproduce as papers
+
+    if name is None or list_:
+        listed = [{"name": each.name, "source": each.source} for each in papers.reproductions()]
+        _print(listed, json_, lambda found: "\n".join(f"{e['name']:<20} {e['source']}" for e in found))
+        return 0
+    answer, curves = papers.reproduce(
+        name,
+        trials=_whole(trials, "--trials", 2, papers.MOST_TRIALS),
+        rounds=_whole(rounds, "--rounds", 32, papers.MOST_ROUNDS),
+        seed=_whole(seed, "--seed", 0, 10**6) or 0,
+        jobs=_whole(jobs, "--jobs", 1, 256) or _cores(),
+    )
+    if out is not None:
+        papers.write_out(out, answer, curves)
+    _print(answer, json_, papers.table)
+    return 0
+
+
+@app.command
 def subjects(name: str | None = None, *, json_: Json = False) -> int:
     """List what can be proved, run and attacked; with NAME, that subject's parameters."""
     from audits.catalogue import listed
