@@ -7,12 +7,13 @@ G_m(a, y) = ∫₀^y u^{m−1}/(m−1)! e^{au} du.
 """
 
 import math
+from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
 
-from flint import arb, fmpz
+from flint import arb, arb_poly, ctx, fmpz
 
-from dpaccount.numerics.balls import accurate, ball, log_float
+from dpaccount.numerics.balls import accurate, ball, log_float, tick
 from dpaccount.numerics.solve import Ends, solve
 
 
@@ -106,40 +107,60 @@ def _coefficients(count: int, steps: int) -> list[list[fmpz]]:
 
 def _sum(epsilon: Fraction, loss: Fraction, count: int, steps: int) -> arb:
     """Return the truncated-power sum with m ≤ steps; the rest of the mass widens the ball."""
-    rows = _coefficients(count, steps)
-    weights = [
-        ball(1) * fmpz.bin_uiui(count, m) / (fmpz(1) << (count + m)) * (-count * ball(loss) / 2).exp()
-        for m in range(steps + 1)
-    ]
-    total = ball(0)
-    for n in range(count + 1):
-        t = (count - 2 * n) * loss
-        if t <= epsilon:
+    if epsilon < 0:
+        return 1 - ball(epsilon).exp() + ball(epsilon).exp() * _sum(-epsilon, loss, count, steps)
+    at = ball(epsilon)
+    grown, atoms, rest = at.exp(), ball(0), ball(0)
+    for n, part in enumerate(_parts(loss, count, steps, ctx.prec)):
+        if (count - 2 * n) * loss <= epsilon:
             break
-        ours, theirs = (ball(t) / 2).exp(), (ball(epsilon) - ball(t) / 2).exp()
-        falling = _gammas(-1, t - epsilon, steps)
-        rising = _gammas(1, t - epsilon, steps)
-        for m in range(steps + 1):
-            total += weights[m] * rows[m][n] * (ours * falling[m] - theirs * rising[m])
-    return total + ball(0).union(_dropped(count, loss, steps))
+        atoms += part.atom * (part.half - grown / part.half)
+        rest += part.powers(part.at - at) + part.error
+    return atoms + (at / 2).exp() * rest + ball(0).union(_dropped(count, loss, steps))
 
 
-def _gammas(sign: int, y: Fraction, most: int) -> list[arb]:
-    """Return G_0 … G_most at a = sign/2, where G_0 = 1 stands for the point mass.
+@dataclass(frozen=True)
+class _Part:
+    """The terms at t = (k − 2n)ε₀: an atom, and powers of y = t − ε, 0 ≤ y ≤ t."""
 
-    Backwards by G_m = (y^m/m!) e^{ay} − a G_{m+1}, from 0 ≤ G_M ≤ (y^M/M!) e^{max(ay, 0)}: forwards
-    every step would amplify the error.
+    at: arb
+    half: arb  #: e^{t/2}
+    atom: arb
+    powers: arb_poly
+    error: arb
+
+
+@lru_cache(maxsize=8)
+def _parts(loss: Fraction, count: int, steps: int, bits: int) -> list[_Part]:
+    """Return the parts with t > 0, n = 0, 1, …; they serve every ε ≥ 0.
+
+    By parts G_m(a, y) = (y^m/m!)e^{ay} − a G_{m+1}(a, y), so with u_m = w_m c_{m,n}
+
+        Σ_{m≥1} u_m G_m(a, y) = e^{ay} Σ_{p≥1} v_p y^p/p!,  v_p = u_p − a v_{p−1},  v_0 = 0,
+
+    and e^{t/2 − y/2} = e^{ε − t/2 + y/2} = e^{ε/2}: the two sums over a = ∓1/2 are one polynomial. Beyond the last
+    m the v_p halve, so what is cut off after P terms is at most |v_s| 2^{s−P−1} y^{P+1}/(P+1)!/(1 − y/(2P + 4)).
     """
-    at, half = ball(y), ball(Fraction(sign, 2))
-    grown = (half * at).exp()
-    top = most + 8 + int(2 * float(y))
-    powers = [ball(1)]
-    for m in range(1, top + 1):
-        powers.append(powers[-1] * at / m)
-    value = ball(0).union(powers[top] * (grown if sign > 0 else ball(1)))
-    found = [ball(1)] * (most + 1)
-    for m in range(top - 1, 0, -1):
-        value = powers[m] * grown - half * value
-        if m <= most:
-            found[m] = value
+    scale = (-count * ball(loss) / 2).exp()
+    weights = [scale * fmpz.bin_uiui(count, m) / (fmpz(1) << (count + m)) for m in range(steps + 1)]
+    rows = _coefficients(count, steps)
+    most = float(count * loss)
+    size = steps + 1
+    while size < most or size * math.log(most / 2) - math.lgamma(size + 1) > -bits * math.log(2):
+        size += 4
+    over = [1 / arb(fmpz.fac_ui(p)) for p in range(size + 1)]
+    found = []
+    for n in range((count + 1) // 2):
+        tick()
+        at = ball((count - 2 * n) * loss)
+        up = down = arb(0)
+        powers = [arb(0)]
+        for p in range(1, size + 1):
+            added = weights[p] * rows[p][n] if p <= steps else arb(0)
+            up, down = added + up / 2, added - down / 2
+            powers.append((up - down) * over[p])
+        missed = (abs(up) + abs(down)) / 2 * at ** (size + 1) * over[size] / (size + 1)
+        missed /= 1 - at / (2 * size + 4)
+        error = arb(0).union(missed).union(-missed)
+        found.append(_Part(at, (at / 2).exp(), weights[0] * rows[0][n], arb_poly(powers), error))
     return found

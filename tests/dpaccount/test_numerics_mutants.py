@@ -9,6 +9,7 @@
 | connect the dots | wide cells | the chords (dots taken as masses of the cells) |
 | tangents | wide cells | the tangents (the curve itself at the nodes) |
 | Laplace powers | few steps kept | the mass of the dropped steps |
+| Laplace powers | few powers of y kept | the remainder of the series |
 | theta series | 2 terms at 200 bits | its tail |
 | direct sum of noise | short reach | its tail |
 | normalising sum | 3 bits at 200 | its tail |
@@ -146,6 +147,21 @@ def laplace_holds():
     with precision(200):
         exact = laplace._sum(Fraction(1, 3), HALF, 6, 6)
         return all(laplace._sum(Fraction(1, 3), HALF, 6, steps).overlaps(exact) for steps in range(6))
+
+
+def series_holds():
+    with precision(200):
+        short, long = (laplace._parts(Fraction(1, 2), 6, 3, bits) for bits in (4, 200))
+        return all(
+            (a.powers(a.at) + a.error).overlaps(b.powers(b.at) + b.error)
+            for a, b in zip(short, long, strict=True)
+        )
+
+
+def remainder_forgotten(patch):
+    right = laplace._Part
+    patch.setattr(laplace, "_Part", lambda at, half, atom, powers, _: right(at, half, atom, powers, ZERO))
+    laplace._parts.cache_clear()
 
 
 WIDE, NARROW = DiscreteGaussianFactor(Fraction(1), 1), DiscreteGaussianFactor(HALF, 1)
@@ -358,6 +374,7 @@ CASES = {
     "dots": (lambda _: curve_holds(up=True), chords_lowered),
     "tangents": (lambda _: curve_holds(up=False), tangents_lost),
     "Laplace powers": (lambda _: laplace_holds(), lambda p: p.setattr(laplace, "_dropped", lambda *_: ZERO)),
+    "Laplace series": (lambda _: series_holds(), remainder_forgotten),
     "theta": (lambda _: theta_holds(), unblurred),
     "direct": (lambda _: direct_holds(), unblurred),
     "total": (lambda _: total_holds(), no_tail),
@@ -388,5 +405,6 @@ def test_without_its_error_term_the_enclosure_breaks(name, monkeypatch):
     with monkeypatch.context() as patch:
         remove(patch)
         broken = not holds(patch)
-    sampled_laplace._contour.cache_clear()
+    for kept in (sampled_laplace._contour, laplace._parts):
+        kept.cache_clear()
     assert broken
