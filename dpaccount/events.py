@@ -44,9 +44,7 @@ class Event:
                 value = _checked(self.name, item.name, value)
             object.__setattr__(self, item.name, value)
         if self.cover is not None:
-            first, last = self.cover
-            if not 1 <= first <= last:
-                raise InputError(f"{self.name}: cover {[first, last]} is not a range; use 1 <= first <= last")
+            object.__setattr__(self, "cover", _range(self.name, self.cover))
         self._check()
 
     def _check(self) -> None:
@@ -307,8 +305,12 @@ class Plan:
 
     def __post_init__(self) -> None:
         """Refuse events that have no meaning under the relation."""
+        if self.relation not in list(Relation):
+            raise InputError(f"unknown relation {self.relation!r}; known here: {', '.join(Relation)}")
         object.__setattr__(self, "relation", Relation(self.relation))
         object.__setattr__(self, "events", tuple(self.events))
+        if not all(isinstance(event, Event) for event in self.events):
+            raise InputError("a plan holds something that is no event; give events of dpaccount.events")
         for kind in {id(bare): bare for bare in map(Event.bare, self.events)}.values():
             refused = next((e.name for e in walk(kind) if not allowed(e.name, self.relation)), None)
             if refused is not None:
@@ -534,12 +536,24 @@ def _whole(name: str, sensitivity: Fraction) -> None:
         )
 
 
+def _range(name: str, cover: Any) -> tuple[int, int]:
+    """Return a cover as two integers."""
+    ends = tuple(cover) if isinstance(cover, tuple | list) else ()
+    if len(ends) != 2 or any(type(end) is not int for end in ends) or not 1 <= ends[0] <= ends[1]:
+        raise InputError(
+            f"{name}: cover {cover!r} is no range; use integers (first, last), 1 <= first <= last"
+        )
+    return ends
+
+
 def _uncovered(event: Event) -> None:
     if event.cover is not None:
         raise InputError(f"{event.name}: its rounds are its cover; leave cover out")
 
 
 def _inside(name: str, part: Event) -> None:
+    if not isinstance(part, Event):
+        raise InputError(f"{name}: {part!r} is no event; give one of dpaccount.events")
     if isinstance(part, Tree | MatrixFactorisation):
         raise InputError(f"{name}: {part.name} stands inside another event; it belongs at the top level")
     if part.cover is not None:

@@ -1,6 +1,7 @@
 """Reading and building events: every rule of the vocabulary, and the place in every message."""
 
 import json
+import math
 from fractions import Fraction
 
 import pytest
@@ -10,6 +11,8 @@ from dpaccount.events import (
     VOCABULARY,
     Gaussian,
     Laplace,
+    Plan,
+    PoissonSubsampled,
     Pure,
     Relation,
     Sequence,
@@ -109,3 +112,26 @@ def test_scalar_bounds():
     assert 1.51786 < gdp_mu_squared(Pure(epsilon=1)) < 1.51792
     assert Relation("add-remove") is Relation.ADD_REMOVE
     assert len(VOCABULARY) == 18
+
+
+@pytest.mark.parametrize("cover", [(0, 1), (2, 1), (1.0, 2), (True, 2), (1,), (1, 2, 3), 5, "12"])
+def test_covers_are_ranges_in_python_too(cover):
+    with pytest.raises(InputError, match="cover"):
+        Gaussian(sigma=1, cover=cover)
+
+
+def test_what_is_no_event_or_relation_is_refused():
+    for wrong in (lambda: Sequence(of=(1,)), lambda: Plan("replace-one", (1,)), lambda: Plan("other", ())):
+        with pytest.raises(InputError):
+            wrong()
+    assert Plan("add-remove", [Gaussian(sigma=1, cover=[1, 2])]).events[0].cover == (1, 2)
+
+
+def test_scalars_of_samples():
+    """A sample of everything keeps its scalars; a smaller one has what its pure loss gives."""
+    whole = PoissonSubsampled(rate=1, of=Gaussian(sigma=2), count=3)
+    assert (zcdp(whole), gdp_mu_squared(whole)) == (Fraction(3, 8), Fraction(3, 4))
+    assert zcdp(PoissonSubsampled(rate="0.5", of=Gaussian(sigma=2))) is None
+    half = PoissonSubsampled(rate="0.5", of=Pure(epsilon=1))
+    assert abs(float(pure(half)) - math.log1p(math.expm1(1) / 2)) < 1e-12
+    assert pure(PoissonSubsampled(rate=0, of=Gaussian(sigma=2))) == 0
