@@ -15,6 +15,8 @@ from mechanisms.fine import gaussian, unchanged
 from mechanisms.streams import FactorSums, History
 from mechanisms.subject import Rows, View, shown
 
+MOST = 2**16  #: rounds of one factorisation; longer streams restart
+
 
 class Settings(Protocol):
     """The parameters that every factorisation of prefix sums has."""
@@ -44,6 +46,8 @@ def sensible(sigma: Fraction, radius: Fraction, rounds: int, columns: int, bits:
     """Refuse parameters that make no sense, or whose rows would outgrow 64 bits."""
     if min(sigma, radius) <= 0 or min(rounds, columns) < 1 or not 0 <= bits <= 40:
         raise InputError("needed sigma > 0, radius > 0, rounds >= 1, columns >= 1 and bits in 0 ... 40")
+    if rounds > MOST:
+        raise InputError(f"rounds is {rounds}; a proof holds one number a round, for at most {MOST}")
     if (rounds * radius + 40 * sigma) * 2 ** (bits + factors.BITS) >= 2**62:
         raise InputError("sums may outgrow 64 bits; use fewer bits")
 

@@ -13,6 +13,15 @@ from dpaccount.noise import Integers, exact_root
 from dpaccount.rules import differences, lattice_gaussian
 from mechanisms.subject import Domain, Rows, View, shown_to_all
 
+MOST = 64  #: cells whose shifts a proof lists
+
+
+def counts_of(data: Rows, cells: int) -> Integers:
+    """Return how many numbers, rounded down, are 0, 1, … `cells` − 1; others (NaN too) count nowhere."""
+    cell = np.floor(np.nan_to_num(data[:, 0], nan=-1.0))
+    inside = cell[(cell >= 0) & (cell < cells)].astype(np.int64)
+    return np.bincount(inside, minlength=cells).astype(np.int64)
+
 
 @dataclass(frozen=True)
 class Histogram:
@@ -40,6 +49,8 @@ class Histogram:
             raise InputError(f"relation is {self.relation!r}; known: {', '.join(RELATIONS)}")
         if self.sigma <= 0 or min(self.cells, self.rows) < 1 or self.threshold < 0:
             raise InputError("needed sigma > 0, cells >= 1, rows >= 1 and threshold >= 0")
+        if self.cells > MOST:
+            raise InputError(f"at most {MOST} cells have an exact proof; use stable-histogram for more")
         if exact_root(self.sigma**2) is None:
             raise InputError(f"sigma {self.sigma} is no double; round it up, to a multiple of 1/32 say")
 
@@ -49,9 +60,7 @@ class Histogram:
 
     def query(self, data: Rows) -> Integers:
         """Return the exact counts."""
-        cell = np.floor(np.nan_to_num(data[:, 0], nan=-1.0))
-        inside = cell[(cell >= 0) & (cell < self.cells)].astype(np.int64)
-        return np.bincount(inside, minlength=self.cells).astype(np.int64)
+        return counts_of(data, self.cells)
 
     def proof(self, delta: Fraction) -> Theorem:
         """Let a row add 1 to one cell or to none: the exact lattice curve of its shifts."""

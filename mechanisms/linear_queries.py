@@ -11,7 +11,7 @@ from dpaccount.kernel import RELATIONS, REPLACE_ONE, Theorem, assume_points
 from dpaccount.ledger.receipt import Noise
 from dpaccount.noise import Integers
 from dpaccount.rules import discrete_gaussian, linear
-from mechanisms.histogram import Histogram
+from mechanisms.histogram import MOST, counts_of
 from mechanisms.subject import Domain, Rows, View, shown_to_all
 
 WORKLOADS = ("prefix", "ranges", "dyadic")
@@ -55,8 +55,10 @@ class LinearQueries:
             raise InputError(f"relation is {self.relation!r}; known: {', '.join(RELATIONS)}")
         if self.workload not in WORKLOADS:
             raise InputError(f"workload is {self.workload!r}; known: {', '.join(WORKLOADS)}")
-        if self.sigma <= 0 or not 1 <= self.cells <= 64 or self.rows < 1:
-            raise InputError("needed sigma > 0, cells in 1 ... 64 and rows >= 1")
+        if self.sigma <= 0 or not 1 <= self.cells <= MOST or self.rows < 1:
+            raise InputError(f"needed sigma > 0, cells in 1 ... {MOST} and rows >= 1")
+        if len(matrix(self.workload, self.cells)) > MOST:
+            raise InputError(f"{self.workload} makes more than {MOST} queries; use fewer cells")
 
     def domain(self) -> Domain:
         """Return one column of integers, one beyond the cells on either side."""
@@ -64,7 +66,7 @@ class LinearQueries:
 
     def query(self, data: Rows) -> Integers:
         """Return the exact answers."""
-        counts = Histogram(cells=self.cells).query(data)
+        counts = counts_of(data, self.cells)
         answers: Integers = matrix(self.workload, self.cells) @ counts
         return answers
 

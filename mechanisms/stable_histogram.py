@@ -11,7 +11,7 @@ from dpaccount.kernel import ADD_REMOVE, Theorem, assume_cell
 from dpaccount.ledger.receipt import Noise
 from dpaccount.noise import Integers
 from dpaccount.rules import stable_histogram
-from mechanisms.histogram import Histogram
+from mechanisms.histogram import counts_of
 from mechanisms.subject import Domain, Rows, View, shown
 
 
@@ -44,7 +44,7 @@ class StableHistogram:
 
     def query(self, data: Rows) -> Integers:
         """Return the exact counts."""
-        counts = Histogram(cells=self.cells).query(data)
+        counts = counts_of(data, self.cells)
         counts[0] += len(data) - counts.sum()
         return counts
 

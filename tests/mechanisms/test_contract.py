@@ -17,7 +17,7 @@ from audits.evidence import gather
 from audits.neighbours import dataset, pairs
 from dpaccount import checker
 from dpaccount.derivation import leaves, point, walk, write
-from dpaccount.errors import InputError, ReceiptError
+from dpaccount.errors import InputError, ReceiptError, RuleError
 from dpaccount.kernel import ADD_REMOVE, Contribution, Covered, Shifts, Stable
 from dpaccount.ledger.ledger import Ledger, init
 from dpaccount.ledger.receipt import rehearse
@@ -272,3 +272,48 @@ def test_every_mechanism_has_a_broken_twin_that_is_caught(entry):
         sizes = {"rows": 4, "rounds": 6}
         chosen = {name: value for name, value in sizes.items() if name in entry.parameters()}
         assert refuted(twin(**chosen)), twin.__name__
+
+
+# ------------------------------------------------------------------ parameters
+
+EXTREMES = {
+    "number": [Fraction(0), Fraction(-1), Fraction(10**15), Fraction(1, 10**15)],
+    "integer": [0, -1, 41],
+    "text": ["", "no such thing"],
+}
+
+
+def extremes():
+    for entry in entries():
+        for name, facts in entry.parameters().items() if entry.layer == "mechanisms" else ():
+            for value in EXTREMES[facts["type"]]:
+                shown = f"{float(value):.0e}" if facts["type"] == "number" else value
+                yield pytest.param(entry, name, value, id=f"{entry.name}-{name}-{shown}")
+
+
+@pytest.mark.parametrize(("entry", "name", "value"), list(extremes()))
+def test_extreme_parameters_are_refused_in_one_sentence_or_work(entry, name, value):
+    theorem, refusal = None, ""
+    try:
+        subject = small(entry, **{name: value})
+        theorem = subject.proof(DELTA)
+    except (InputError, RuleError) as refused:
+        refusal = str(refused)
+    if theorem is None:
+        assert refusal
+        assert "\n" not in refusal
+        return
+    assert checker.check_derivation(write(theorem))
+    data = dataset(subject.domain(), "uniform", 1)
+    run = record(subject, data, rehearse(theorem, Rehearsal(1)), 0)
+    assert all(np.isfinite(np.asarray(shown, dtype=float)).all() for shown in run.view.public.values())
+
+
+@pytest.mark.parametrize("entry", [e for e in entries() if e.layer == "mechanisms"], ids=lambda e: e.name)
+def test_no_row_no_scale_and_no_candidate_are_refused(entry):
+    """Sizes, noise and rates of 0 make no mechanism; `threshold` may be 0, and so may bounds and ranks."""
+    fine = {"threshold", "low", "high", "bits", "rank", "reward"}
+    for name, facts in entry.parameters().items():
+        if facts["type"] in ("number", "integer") and name not in fine:
+            with pytest.raises(InputError):
+                small(entry, **{name: Fraction(0) if facts["type"] == "number" else 0})
