@@ -101,7 +101,7 @@ def attack(  # noqa: PLR0913
 ) -> Outcome:
     """Attack `points` on one pair with 2·`trials` runs, each on a side that a fair coin chose.
 
-    All bounds together hold at 1 − risk.  The first fifth of the runs chooses every point's rule, the
+    All bounds together hold at 1 − risk.  The first tenth of the runs chooses every point's rule, the
     more promising of those that `planners` make; the rest certifies.  With `seconds`, slow runs are
     fewer.  The result depends on the seed, not on the number of jobs: every run's noise is seeded
     by its own number.
@@ -114,7 +114,7 @@ def attack(  # noqa: PLR0913
         pace = (time.perf_counter() - begun) / (2 * PROBES)
         trials = max(min(trials, int(SHARE * seconds * jobs / (2 * pace))), 30)
     swapped = np.random.default_rng([seed, 11]).integers(0, 2, 2 * trials) == 1
-    train, made = 2 * trials // 5, int(swapped.sum())
+    train, made = max(2 * trials // 10, 10), int(swapped.sum())
     trained = train - int(swapped[:train].sum()), int(swapped[:train].sum())
     left, right = (
         # finite, and rounded so that equal ratios stay equal

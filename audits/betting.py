@@ -18,7 +18,8 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
-from audits.estimate import Floats, Threshold
+from audits.estimate import Threshold
+from audits.planning import Floats
 
 BLOCK = 50  #: runs between changes of the stake
 LARGEST = 60.0

@@ -14,10 +14,11 @@ import numpy as np
 from audits.betting import Bettor, Won
 from audits.candidates import Candidate
 from audits.coin import plan_guess
-from audits.estimate import Floats, Planner, Reached, Rule, Threshold, plan_threshold, violation
+from audits.estimate import Planner, Reached, Rule, Threshold, plan_threshold, violation
 from audits.isolation import Crew, TimeUp
 from audits.learned import Score, best_score
 from audits.outcomes import Outcome
+from audits.planning import Floats
 
 TOGETHER = (1, 2, 3)  #: seeds of the runs that both sides of a pair make with the same randomness
 ROUNDS = ((40, 150), (12, 450), (4, 1500))  #: pairs kept in a round of the search, runs a side that it adds

@@ -27,7 +27,7 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
-from audits.estimate import CAREFUL, Floats, cuts_of, reaching
+from audits.planning import CAREFUL, Floats, Rates, counted, cuts_of, fewer, modelled
 
 LARGEST = 60.0  #: no count can show more
 ROUNDING = 1e-13  #: absolute; of the differences of tails
@@ -113,32 +113,38 @@ def epsilon_below(v: int, r: int, n: int, bad: float, risk: float) -> float:
 
 def plan_guess(held: Floats, out: Floats, delta: Fraction, risk: Fraction, runs: int) -> tuple[Guess, float]:
     """Return the thresholds with the best bound expected of `runs` further runs a side, and that bound."""
-    from scipy.special import betaincinv, ndtri
-
     cuts = cuts_of(held, out, 120)
-    n, m = len(held) + 1, len(out) + 1
-    careful = min(float(risk), CAREFUL)
-    runs = max(runs * min(n, m) // (runs + min(n, m)), 1)  # training counts err too
-    # rates of guessing left and right, rightly and wrongly; the last one: never
-    left = np.append(reaching(held, cuts) / n, 0.0)
-    not_left = np.append((reaching(out, cuts) + 0.5) / m, 0.0)
-    right = np.append(reaching(-out, -cuts) / m, 0.0)
-    not_right = np.append((reaching(-held, -cuts) + 0.5) / n, 0.0)
-    good = runs * (left[:, None] + right[None, :])
-    bad = runs * (not_left[:, None] + not_right[None, :])
-    one = (np.arange(len(left)) == len(cuts))[:, None] | (np.arange(len(left)) == len(cuts))[None, :]
-    mean = 2 * runs * np.where(one, float(delta) / 2, float(delta))
-    lost = np.where(mean > 0, np.ceil(mean + -ndtri(careful / 2) * np.sqrt(mean)), 0.0)
-    certain = np.maximum(good - lost, 0)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        share = np.where(certain > 0, betaincinv(np.maximum(certain, 1e-9), bad + lost + 1, careful), 0.0)
-        expected = np.log(np.maximum(share, 1e-12) / np.maximum(1 - share, 1e-12))
-    order = np.arange(len(cuts))
-    contradict = np.zeros_like(expected, dtype=bool)
-    contradict[: len(cuts), : len(cuts)] = order[:, None] <= order[None, :]  # upper must exceed lower
-    contradict[-1, -1] = True
-    expected[contradict] = -np.inf
-    i, j = np.unravel_index(int(np.argmax(expected)), expected.shape)
+    runs = fewer(runs, min(len(held), len(out)))
+    seen, curve = counted(held, out, cuts), modelled(held, out, cuts)
+    careful = _expected(seen, runs, delta, min(float(risk), CAREFUL))
+    plain = _expected(seen, runs, delta, float(risk))
+    smooth = int(np.argmax(_expected(curve, runs, delta, float(risk))))
+    lucky = int(np.argmax(careful))
+    of_smooth, of_lucky = float(plain.flat[smooth]), float(careful.flat[lucky])
+    i, j = np.unravel_index(smooth if of_smooth >= of_lucky else lucky, careful.shape)
     upper = float(cuts[i]) if i < len(cuts) else math.inf
     lower = float(cuts[j]) if j < len(cuts) else -math.inf
-    return Guess(upper, lower), float(max(expected[i, j], 0.0))
+    return Guess(upper, lower), max(of_smooth, of_lucky, 0.0)
+
+
+def _expected(rates: Rates, runs: int, delta: Fraction, risk: float) -> Floats:
+    """Return the bounds for every pair of thresholds (upper, lower); the last of each stands for none."""
+    from scipy.special import betaincinv, ndtri
+
+    left, not_left, right, not_right = (
+        np.append(part, 0.0) for part in (rates.left, rates.not_left, rates.right, rates.not_right)
+    )
+    good = runs * (left[:, None] + right[None, :])
+    bad = runs * (not_left[:, None] + not_right[None, :])
+    places = np.arange(len(left))
+    never = places == len(left) - 1
+    one_sided = never[:, None] | never[None, :]
+    mean = 2 * runs * np.where(one_sided, float(delta) / 2, float(delta))
+    lost = np.where(mean > 0, np.ceil(mean - ndtri(risk / 2) * np.sqrt(mean)), 0.0)
+    certain = np.maximum(good - lost, 0.0)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        share = np.where(certain > 0, betaincinv(np.maximum(certain, 1e-9), bad + lost + 1, risk), 0.0)
+        expected: Floats = np.log(np.maximum(share, 1e-12) / np.maximum(1 - share, 1e-12))
+    contradict = (places[:, None] <= places[None, :]) & ~never[:, None] & ~never[None, :]
+    expected[contradict | (never[:, None] & never[None, :])] = -np.inf  # upper must exceed lower
+    return expected

@@ -11,11 +11,8 @@ from fractions import Fraction
 from typing import Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 
-Floats = NDArray[np.float64]
-CUTS = 400  #: thresholds tried on training runs
-CAREFUL = 1e-3  #: a choice among many must be good at this risk: the luckiest of them looks better than it is
+from audits.planning import CAREFUL, Floats, counted, cuts_of, fewer, modelled
 
 
 class Reached(Protocol):
@@ -137,21 +134,6 @@ def upper_end(hits: Floats | float, runs: float, risk: float) -> Floats:
     return found
 
 
-def cuts_of(held: Floats, out: Floats, most: int = CUTS) -> Floats:
-    """Return thresholds worth trying: all scores, or quantiles that are denser towards both ends."""
-    pooled = np.unique(np.concatenate([held, out]))
-    if len(pooled) > most:
-        tail = np.geomspace(1 / len(pooled), 0.1, most // 4)
-        ranks = np.concatenate([np.linspace(0, 1, most // 2), tail, 1 - tail])
-        pooled = np.unique(np.quantile(pooled, ranks, method="nearest"))
-    return pooled
-
-
-def reaching(scores: Floats, cuts: Floats) -> NDArray[np.int64]:
-    """Return how many scores are at or above each cut."""
-    return len(scores) - np.searchsorted(np.sort(scores), cuts, side="left")
-
-
 def choose_threshold(held: Floats, out: Floats, delta: Fraction, risk: Fraction) -> float:
     """Return the threshold with the best Clopper–Pearson bound on training scores.
 
@@ -161,24 +143,26 @@ def choose_threshold(held: Floats, out: Floats, delta: Fraction, risk: Fraction)
 
 
 def promising(held: Floats, out: Floats, delta: Fraction, risk: Fraction, runs: int) -> tuple[float, float]:
-    """Return the threshold with the best bound expected of `runs` further runs a side, and that bound.
-
-    Half a false alarm is added, so that an empty count promises no certainty; and the bound is that
-    of fewer runs, since training counts err as much as those to come.
-    """
+    """Return the threshold with the best bound expected of `runs` further runs a side, and that bound."""
     cuts = cuts_of(held, out)
-    trained = min(len(held), len(out))
-    runs = max(runs * trained // (runs + trained), 1)
-    hits = reaching(held, cuts) / (len(held) + 1)
-    alarms = (reaching(out, cuts) + 0.5) / (len(out) + 1)
-    half = min(float(risk), CAREFUL) / 2
-    power, false_alarm = lower_end(runs * hits, runs, half), upper_end(runs * alarms, runs, half)
+    runs = fewer(runs, min(len(held), len(out)))
+    seen, curve = counted(held, out, cuts), modelled(held, out, cuts)
+    careful = _expected(seen.left, seen.not_left, runs, delta, min(float(risk), CAREFUL))
+    smooth = int(np.argmax(_expected(curve.left, curve.not_left, runs, delta, float(risk))))
+    lucky = int(np.argmax(careful))
+    of_smooth = float(_expected(seen.left, seen.not_left, runs, delta, float(risk))[smooth])
+    best, expected = (smooth, of_smooth) if of_smooth >= careful[lucky] else (lucky, float(careful[lucky]))
+    if expected <= 0:
+        best = int(np.argmax(seen.left - seen.not_left))
+    return float(cuts[best]), expected
+
+
+def _expected(power: Floats, alarm: Floats, runs: int, delta: Fraction, risk: float) -> Floats:
+    """Return the bounds that these rates give in `runs` runs a side."""
+    low, high = lower_end(runs * power, runs, risk / 2), upper_end(runs * alarm, runs, risk / 2)
     with np.errstate(divide="ignore", invalid="ignore"):
-        expected = np.log(np.maximum((power - float(delta)) / false_alarm, 1.0))
-    best = int(np.argmax(expected))
-    if expected[best] <= 0:
-        best = int(np.argmax(hits - alarms))
-    return float(cuts[best]), float(expected[best])
+        found: Floats = np.log(np.maximum((low - float(delta)) / high, 1.0))
+    return found
 
 
 def plan_threshold(
@@ -195,7 +179,6 @@ def plan_threshold(
 def violation(held: Floats, out: Floats, epsilon: float, delta: float) -> float:
     """Return how many standard deviations the best event is beyond the claim, on training scores."""
     cuts, n = cuts_of(held, out), min(len(held), len(out))
-    hits = reaching(held, cuts) / (len(held) + 1)
-    alarms = (reaching(out, cuts) + 0.5) / (len(out) + 1)
-    factor = np.exp(min(epsilon, 50.0))
-    return float(((hits - factor * alarms - delta) / np.sqrt((hits + factor**2 * alarms) / n)).max())
+    seen, factor = counted(held, out, cuts), np.exp(min(epsilon, 50.0))
+    spread = np.sqrt((seen.left + factor**2 * seen.not_left) / n)
+    return float(((seen.left - factor * seen.not_left - delta) / spread).max())

@@ -4,7 +4,7 @@ import math
 from dataclasses import dataclass
 from fractions import Fraction
 
-from audits.estimate import Floats
+from audits.planning import Floats
 
 
 @dataclass(frozen=True)

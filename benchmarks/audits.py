@@ -1,0 +1,216 @@
+"""How much of the true ε audits certify, and how many runs refute a false claim.
+
+    python benchmarks/audits.py [--trials 10000,100000] [--repeats 5] [--failures 2000]
+
+First table: the part of the true ε that 95 % lower bounds reach with n runs on either side, training
+included: counts of one event (Clopper-Pearson) and the coin with the known likelihood ratio, the coin
+with a learned score, and the limit of any threshold test, had nothing to be learned.  Second: runs on
+both sides until bets refute a claim that is too small.  Third: how often bounds are wrong at 5 %.
+"""
+
+import argparse
+import math
+import sys
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from fractions import Fraction
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+# this file's name is that of the package: its folder must not be searched first
+sys.path[:] = [entry for entry in sys.path if Path(entry or ".").resolve() != Path(__file__).resolve().parent]
+
+from audits.betting import Bettor  # noqa: E402
+from audits.coin import epsilon_below, plan_guess  # noqa: E402
+from audits.estimate import plan_threshold  # noqa: E402
+from audits.learned import best_score  # noqa: E402
+from audits.outcomes import Outcome  # noqa: E402
+
+Floats = NDArray[np.float64]
+Draw = Callable[[np.random.Generator, int, int], Floats]  #: generator, side (0 left), runs: a row a run
+RISK = Fraction(1, 20)
+
+
+@dataclass(frozen=True)
+class Case:
+    """A tight mechanism on its worst pair: how to run it, its log-likelihood ratio, and its ε at δ."""
+
+    name: str
+    draw: Draw
+    ratio: Callable[[Floats], Floats]
+    epsilon: float
+    delta: Fraction = Fraction(0)
+
+
+def laplace(scale: float) -> Case:
+    return Case(
+        f"Laplace, epsilon {1 / scale:g}",
+        lambda rng, side, n: rng.laplace(side, scale, (n, 1)),
+        lambda x: (np.abs(x[:, 0] - 1) - np.abs(x[:, 0])) / scale,
+        1 / scale,
+    )
+
+
+def tree(rounds: int) -> Case:
+    """Release every node of a tree; the first leaf changes; noise = levels, so that ε = 1."""
+    levels = int(math.log2(rounds)) + 1
+    ends = np.cumsum([0] + [rounds >> k for k in range(levels)])
+    touched = ends[:-1]
+
+    def draw(rng: np.random.Generator, side: int, n: int) -> Floats:
+        values = rng.laplace(0, levels, (n, ends[-1]))
+        values[:, touched] += side
+        return values
+
+    def ratio(x: Floats) -> Floats:
+        return ((np.abs(x[:, touched] - 1) - np.abs(x[:, touched])) / levels).sum(axis=1)
+
+    return Case(f"tree of {rounds} rounds, Laplace", draw, ratio, 1.0)
+
+
+def choice(outputs: int) -> Case:
+    """Exponential mechanism: one score rises and all others fall by one, ε = 1."""
+    weights = np.exp(0.5 * np.array([np.eye(outputs)[0], 1 - np.eye(outputs)[0]]))
+    laws = weights / weights.sum(axis=1, keepdims=True)
+    table = np.log(laws[0] / laws[1])
+    return Case(
+        f"exponential mechanism, {outputs} outputs",
+        lambda rng, side, n: rng.choice(outputs, size=(n, 1), p=laws[side]).astype(float),
+        lambda x: table[x[:, 0].astype(int)],
+        float(np.abs(table).max()),
+    )
+
+
+def cases() -> list[Case]:
+    keep = math.e / (1 + math.e)
+    return [
+        laplace(1.0),
+        laplace(10.0),
+        Case(
+            "Gaussian, mu 1, delta 1e-5",
+            lambda rng, side, n: rng.normal(side, 1, (n, 1)),
+            lambda x: 0.5 - x[:, 0],
+            4.377178095681,
+            Fraction(1, 100_000),
+        ),
+        Case(
+            "randomised response, epsilon 1",
+            lambda rng, side, n: ((rng.random((n, 1)) < keep) != bool(side)).astype(float),
+            lambda x: 2 * x[:, 0] - 1,
+            1.0,
+        ),
+        choice(10),
+        tree(16),
+    ]
+
+
+def outcomes(values: Floats) -> list[Outcome]:
+    """Return what a black box shows: on a grid, since low bits of floating-point noise would tell all."""
+    return [Outcome("float", (), row) for row in np.round(values * 1024) / 1024]
+
+
+def reached(case: Case, n: int, seed: int) -> dict[str, float]:
+    """Return the part of ε that each estimator certifies with n runs a side in all."""
+    rng = np.random.default_rng([seed, n])
+    coins = rng.integers(0, 2, 2 * n)
+    left, right = (case.draw(rng, side, int((coins == side).sum())) for side in (0, 1))
+    known = [case.ratio(part).round(9) for part in (left, right)]
+    found = {}
+    cut = n // 10
+    for name, planner in (("counts", plan_threshold), ("coin", plan_guess)):
+        rule, _ = planner(known[0][:cut], known[1][:cut], case.delta, RISK, n - cut)
+        found[name] = rule.measure(known[0][cut:], known[1][cut:], case.delta, RISK).epsilon_lower
+    cut = n // 3
+    train = outcomes(left[:cut]), outcomes(right[:cut])
+
+    def judge(a: Floats, b: Floats) -> float:
+        return plan_guess(a, b, case.delta, RISK, n - cut)[1]
+
+    score, _ = best_score(*train, judge)
+    odd = slice(1, None, 2) if score.tables else slice(None)
+    rule, _ = plan_guess(score.of(train[0])[odd], score.of(train[1])[odd], case.delta, RISK, n - cut)
+    held, out = (score.of(outcomes(part[cut:])) for part in (left, right))
+    found["black box"] = rule.measure(held, out, case.delta, RISK).epsilon_lower
+    return {name: value / case.epsilon for name, value in found.items()}
+
+
+def limit(case: Case, n: int) -> float:
+    """Return what the coin reaches where its thresholds are known and the counts are those expected."""
+    rng = np.random.default_rng(0)
+    left, right = (case.ratio(case.draw(rng, side, 400_000)).round(9) for side in (0, 1))
+    rule, _ = plan_guess(left, right, case.delta, RISK, n)
+    good = (left >= rule.upper).mean() + (right <= rule.lower).mean()
+    bad = (left <= rule.lower).mean() + (right >= rule.upper).mean()
+    one_sided = math.isinf(rule.upper) or math.isinf(rule.lower)
+    spent = float(case.delta) / (2 if one_sided else 1)
+    lower = epsilon_below(round(n * good), round(n * (good + bad)), 2 * n, spent, float(RISK))
+    return lower / case.epsilon
+
+
+def until_refuted(case: Case, claimed: float, seed: int, most: int = 400_000) -> int | None:
+    """Return the runs, on both sides together, after which bets refute ε = `claimed`."""
+    rng = np.random.default_rng([seed, 9])
+    train = [case.ratio(case.draw(rng, side, 2000)).round(9) for side in (0, 1)]
+    rule, _ = plan_threshold(train[0], train[1], case.delta, RISK, 2000)
+    held, out = train if rule.direction == "left" else (-train[1], -train[0])
+    rates = float((held >= rule.cut).mean()), float((out >= rule.cut).mean())
+    lefts = rng.integers(0, 2, most) == 0
+    scores = np.empty(most)
+    for side, here in ((0, lefts), (1, ~lefts)):
+        scores[here] = case.ratio(case.draw(rng, side, int(here.sum()))).round(9)
+    won = Bettor(rule, claimed, case.delta, RISK, rates).feed(scores, lefts)
+    return None if won is None else won.runs
+
+
+def wrong(case: Case, n: int, repeats: int) -> dict[str, float]:
+    """Return how often each bound exceeds the truth, with n runs a side and thresholds from training."""
+    failures = {"counts": 0, "coin": 0}
+    rng = np.random.default_rng(17)
+    for _ in range(repeats):
+        coins = int(rng.binomial(2 * n, 0.5))
+        sizes = (coins, 2 * n - coins)
+        known = [case.ratio(case.draw(rng, side, sizes[side])).round(9) for side in (0, 1)]
+        cut = n // 5
+        for name, planner in (("counts", plan_threshold), ("coin", plan_guess)):
+            rule, _ = planner(known[0][:cut], known[1][:cut], case.delta, RISK, n)
+            bound = rule.measure(known[0][cut:], known[1][cut:], case.delta, RISK)
+            failures[name] += bound.epsilon_lower > case.epsilon
+    return {name: count / repeats for name, count in failures.items()}
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--trials", default="10000,100000")
+    parser.add_argument("--repeats", type=int, default=5)
+    parser.add_argument("--failures", type=int, default=2000)
+    chosen = parser.parse_args()
+    print("| part of the true epsilon at 95 % | n a side | counts | coin | black box | limit | s |")
+    print("|---|---|---|---|---|---|---|")
+    for case in cases():
+        for n in map(int, chosen.trials.split(",")):
+            begun = time.perf_counter()
+            runs = [reached(case, n, seed) for seed in range(chosen.repeats)]
+            median = {name: float(np.median([run[name] for run in runs])) for name in runs[0]}
+            cells = " | ".join(f"{median[name]:.3f}" for name in ("counts", "coin", "black box"))
+            seconds = time.perf_counter() - begun
+            print(f"| {case.name} | {n} | {cells} | {limit(case, n):.3f} | {seconds:.0f} |", flush=True)
+    print("\n| claim | runs on both sides until bets refute it (median) |\n|---|---|")
+    for case, claims in ((cases()[0], (0.5, 0.8, 0.9)), (cases()[2], (1.0, 2.0))):
+        for claimed in claims:
+            runs = [until_refuted(case, claimed, seed) for seed in range(chosen.repeats)]
+            known = sorted(run if run is not None else 10**9 for run in runs)
+            print(f"| {case.name}, claimed {claimed} | {known[len(known) // 2]} |", flush=True)
+    print("\n| wrong at nominal 5 % | n a side | counts | coin |\n|---|---|---|---|")
+    for case in cases():
+        share = wrong(case, 1000, chosen.failures)
+        print(
+            f"| {case.name} | 1000 | {100 * share['counts']:.1f} % | {100 * share['coin']:.1f} % |",
+            flush=True,
+        )
+
+
+if __name__ == "__main__":
+    main()
