@@ -14,6 +14,7 @@ holds.  The evidence for the hypotheses is recorded in the certificate, and can 
 """
 
 import hashlib
+import io
 import json
 import math
 import re
@@ -44,8 +45,15 @@ MAX_CELLS = 120_000  # lattice cells before a sum is out of reach
 SURROGATE = re.compile("[\ud800-\udfff]")
 MAX_STEPS = 300
 MAX_RUNS = 10**7
-MAX_WORK = 40_000  # enclosures of functions in one document: about ten seconds
+MAX_WORK = 30_000_000  # about ten seconds, for one document
+MAX_SUBJECT = 10_000  # characters of the name of a composition
 MAX_TEXT = 1000  # characters of one exact number
+
+
+BROKEN = (  # what a document of the wrong shape may raise
+    *(ArithmeticError, ValueError, TypeError, KeyError, IndexError, AttributeError),
+    *(RecursionError, MemoryError),
+)
 
 
 class Rejected(Exception):  # noqa: N818
@@ -54,6 +62,18 @@ class Rejected(Exception):  # noqa: N818
 
 class Unreadable(Exception):  # noqa: N818
     """The file is not a certificate or derivation at all."""
+
+
+class Work:
+    """How much arithmetic the document at hand has asked for; a unit is a third of a microsecond or so."""
+
+    spent = 0
+
+
+def spend(units: int) -> None:
+    """Count work, and reject a document that asks for too much of it."""
+    Work.spent += units
+    ensure(Work.spent <= MAX_WORK, "the document asks for more arithmetic than this checker does")
 
 
 def ensure(holds: bool, why: str) -> None:  # noqa: FBT001
@@ -96,29 +116,25 @@ class Interval:
 
     def mul(self, a: "Pair", b: "Pair") -> "Pair":
         """Enclose a·b."""
+        spend(10)
         ends = [(x, y) for x in a for y in b]
         return min(self.down.multiply(x, y) for x, y in ends), max(self.up.multiply(x, y) for x, y in ends)
 
     def div(self, a: "Pair", b: "Pair") -> "Pair":
         """Enclose a/b for b above 0."""
+        spend(10)
         ensure(b[0] > 0, "division by what may be zero")
         ends = [(x, y) for x in a for y in b]
         return min(self.down.divide(x, y) for x, y in ends), max(self.up.divide(x, y) for x, y in ends)
 
-    work = 0  # of the document at hand
-
-    def _charge(self) -> None:
-        Interval.work += 1 + self.digits // 100
-        ensure(Interval.work <= MAX_WORK, "the document asks for more arithmetic than this checker does")
-
     def exp(self, a: "Pair") -> "Pair":
         """Enclose e^a."""
-        self._charge()
+        spend(30 + self.digits // 3)
         return self.down.next_minus(self.down.exp(a[0])), self.up.next_plus(self.up.exp(a[1]))
 
     def ln(self, a: "Pair") -> "Pair":
         """Enclose ln a for a above 0."""
-        self._charge()
+        spend(30 + self.digits // 3)
         ensure(a[0] > 0, "the logarithm of what may be zero")
         return self.down.next_minus(self.down.ln(a[0])), self.up.next_plus(self.up.ln(a[1]))
 
@@ -157,7 +173,6 @@ def pi(digits: int) -> Fraction:
 
 def upper_tail(i: Interval, x: Pair) -> Pair:
     """Enclose P(N(0,1) > x), which falls with x."""
-    Interval.work += i.digits
     return _upper_tail_at(i, x[1])[0], _upper_tail_at(i, x[0])[1]
 
 
@@ -358,7 +373,7 @@ def multiply(a: list[int], b: list[int]) -> list[int]:
     """
     ensure(min(*a, *b, 0) >= 0, "negative mass")
     width = _size(max(a)) + _size(max(b)) + _size(min(len(a), len(b))) + 1
-    ensure(width * (len(a) + len(b)) < 40_000_000, "this product is too long for this checker")
+    spend(width * (len(a) + len(b)) // 6)
     # exact, or an exception: the precision covers every digit
     exact = Context(
         prec=width * (len(a) + len(b)) + 9, Emax=MAX_EMAX, Emin=MIN_EMIN, traps=[Inexact, InvalidOperation]
@@ -452,6 +467,7 @@ def lengths(moves: list[list[int]]) -> list[int]:
 def moves_of(points: list[list[int]], relation: str) -> list[list[int]]:
     """Return all differences that a replaced (or added) record can make, up to order and signs."""
     others = points if relation == "replace-one" else [[0] * len(points[0])]
+    spend(len(points) * len(others) * len(points[0]) // 3)
     found = {
         tuple(sorted((abs(x - y) for x, y in zip(a, b, strict=True)), reverse=True))
         for a, b in product(points, others)
@@ -508,8 +524,10 @@ def hypothesis(rule: str, given: dict[str, Any]) -> list[Any]:
     """Infer what an assumption gives."""
     match rule:
         case "assume_split":
-            keys(given, "query", "because")
-            return ["Split", text(given["query"])]
+            keys(given, "query", "cells", "because")
+            cells = [text(cell) for cell in given["cells"]]
+            ensure(len(set(cells)) == len(cells) > 0, "the cells should be named, each once")
+            return ["Split", text(given["query"]), cells]
         case "assume_covers":
             keys(given, "query", "covers", "because")
             return ["Covered", text(given["query"]), *covering(given["covers"])]
@@ -532,7 +550,7 @@ def hypothesis(rule: str, given: dict[str, Any]) -> list[Any]:
             keys(given, "query", "width", "relation", "because")
             ensure(number(given["width"]) >= 0, "the width is negative")
             norm, relation = rule.removeprefix("assume_"), relation_of(given["relation"])
-            return ["Stable", text(given["query"]), norm, given["width"], relation]
+            return ["Stable", text(given["query"]), norm, given["width"], relation, None]
         case "assume_filter":
             keys(given, "query", "measure", "budget", "relation", "because")
             amounts = {"pure": 1, "approximate": 2, "zcdp": 1, "gdp": 1}.get(given["measure"])
@@ -554,7 +572,8 @@ def neighbours(rule: str, given: dict[str, Any]) -> list[Any]:
         return ["Apart", text(given["query"]), "event", numbers, relation, observer]
     keys(given, "query", "kind", "left", "right", "relation", "observer", "because")
     left, right = [list(map(number, given[side])) for side in ("left", "right")]
-    ensure(0 < len(left) == len(right) <= 4096, "two vectors of one length are needed")
+    ensure(0 < len(left) == len(right), "two vectors of one length are needed")
+    spend(60 * len(left) ** 2)
     ensure(relation == "replace-one" or not any(right), "the record that is absent contributes 0")
     law = "vector" if len(left) > 1 else "number"
     if given["kind"] == "vector":
@@ -638,42 +657,42 @@ def sensitivity(rule: str, found: list[Any], given: dict[str, Any]) -> list[Any]
     if stated:
         bound = number(given["bound_squared"])
         ensure(bound >= outer_supremum(b), "the stated bound is too small")
-    return ["Stable", query, norm, str(bound), relation]
+    return ["Stable", query, norm, str(bound), relation, None]
 
 
 def transformed(rule: str, found: list[Any], given: dict[str, Any]) -> list[Any]:
     """Infer how far a centred or factorised query can move."""
-    [[_, query, norm, bound, relation]] = premises(found, "Stable")
+    [[_, query, norm, bound, relation, units]] = premises(found, "Stable")
     ensure(norm == "l2-squared", f"needed a bound in l2-squared, found {norm}")
+    ensure(units is None, "the query is transformed already")
     if rule == "centred":
         keys(given, "rows")
         ensure(relation == "replace-one", "the number of rows must stay")
-        return [
-            "Stable",
-            query,
-            norm,
-            str(number(bound) * (1 - Fraction(1, integer(given["rows"])))),
-            relation,
-        ]
+        rows = integer(given["rows"])
+        bound = str(number(bound) * (1 - Fraction(1, rows)))
+        return ["Stable", query, norm, bound, relation, [1, rows]]
     keys(given, "rounds", "matrix", "bits", optional=("participations", "separation"))
     rounds, rows, bits = integer(given["rounds"]), given["matrix"], integer(given["bits"], 0)
     many, apart = integer(given.get("participations", 1)), integer(given.get("separation", 1))
     ensure(("participations" in given) == ("separation" in given) == (many > 1), "one participation is plain")
     times = min(many, (rounds - 1) // apart + 1)
     whole = isinstance(rows, list) and all(isinstance(row, list) for row in rows) and bits <= 4096
-    ensure(whole and all(type(c) is int for row in rows for c in row), "a matrix of integers is needed")
+    small = whole and all(type(c) is int and abs(c) < 2**128 for row in rows for c in row)
+    ensure(small, "a matrix of integers is needed")
     if len(rows) == 1:
         ensure(0 < len(rows[0]) <= (2048 if times > 1 else 2**20), "too few or too many coefficients")
+        spend(len(rows[0]) ** 2 // 10 if times > 1 else len(rows[0]))
         square = toeplitz([abs(c) for c in rows[0]][:rounds], times, apart)
     else:
-        ensure([len(row) for row in rows] == list(range(1, rounds + 1)), "a row ends at its diagonal")
+        shape = len(rows) == rounds and all(len(row) == k + 1 for k, row in enumerate(rows))
+        ensure(shape, "a row ends at its diagonal")
         sums = [0] * rounds
         for row in rows:
             for column, c in enumerate(row):
                 sums[column] += c * c
         square = times * times * max(sums)
-    relation = relation if times == 1 else f"{relation}, {times} rounds"
-    return ["Stable", query, norm, str(number(bound) * Fraction(square, 4**bits)), relation]
+    relation = relation if times == 1 else f"{relation}, {times} rounds {apart} apart"
+    return ["Stable", query, norm, str(number(bound) * Fraction(square, 4**bits)), relation, [1, rounds]]
 
 
 def toeplitz(c: list[int], times: int, apart: int) -> int:
@@ -713,19 +732,20 @@ def noise(rule: str, found: list[Any], given: dict[str, Any]) -> list[Any]:
     for name in {"grid", "scale", "variance", "rate", "matrix", "vector"} & set(given):
         positive(given[name], name)
     ensure(len(found) == 1, "noise is drawn on one query")
-    query, relation = found[0][1], found[0][-2 if found[0][0] == "Contribution" else -1]
+    query, units = found[0][1], found[0][5] if found[0][0] == "Stable" else None
+    relation = found[0][{"Stable": 4, "Shifts": 3}.get(found[0][0], 6)]
     if rule in ("joint_gaussian", "finite", "stable_histogram"):
         curve = on_contribution(rule, found, given)
     elif rule == "lattice_gaussian":
         curve = ["lattice", given["variance"], premises(found, "Shifts")[0][2], 1]
     else:
         curve = on_bound(rule, found, given)
-    return ["Private", query, curve, relation, "central", None]
+    return ["Private", query, curve, relation, "central", units]
 
 
 def on_bound(rule: str, found: list[Any], given: dict[str, Any]) -> list[Any]:
     """Infer the curve of noise on a query with a known bound."""
-    [[_, _, norm, bound, _]] = premises(found, "Stable")
+    [[_, _, norm, bound, _, units]] = premises(found, "Stable")
     wanted = {"laplace": "l1", "symmetric_gaussian": "frobenius-squared", "sparse_vector": "each"}
     wanted |= dict.fromkeys(("exponential", "permute_and_flip"), "range")
     matrix = rule == "fine_gaussian" and norm == "frobenius-squared"
@@ -742,6 +762,7 @@ def on_bound(rule: str, found: list[Any], given: dict[str, Any]) -> list[Any]:
             once, each = positive(given["threshold"], "threshold"), number(given["scale"])
             return ["pure", str(moved * (1 / once + 2 * integer(given["limit"]) / each))]
         case "k_norm":
+            ensure(units is None, "one joint draw is needed, of a query that is not transformed")
             reach = number(given["bound"])
             ensure(reach >= 0 and reach * reach >= moved, "the bound is below the query's movement")
             return ["pure", str(number(given["rate"]) * reach)]
@@ -777,11 +798,14 @@ def on_contribution(rule: str, found: list[Any], given: dict[str, Any]) -> list[
         c = min(Fraction(1), b * b * x / (2 * u))  # the worst cosine
         return ["gdp", str((2 - 2 * c * c) / x + 2 * b * b * (1 + c) / u)]
     if rule == "finite":
+        short = all(len(text(p)) <= 200 for row in given["table"] for p in row)
+        ensure(short, "a probability has more than 200 characters")
         table, epsilon = [list(map(number, row)) for row in given["table"]], number(given["epsilon"])
         symbols = kind == "points" and points == [[k] for k in range(len(table))]
         ensure(symbols and relation == "replace-one", "a row for each symbol, which is replaced")
         ensure(len({len(row) for row in table}) == 1, "rows of one length are needed")
         for row in table:
+            spend(10 * len(row) ** 2)
             ensure(min(row) >= 0 and sum(row, Fraction(0)) == 1, "a row of probabilities adds up to 1")
         worst = Fraction(1)
         for outcome in zip(*table, strict=True):
@@ -812,10 +836,15 @@ def alike(found: list[Any]) -> tuple[str, str, str]:
     return kinds.pop()
 
 
+ANYONE = [1, 2**63]
+
+
 def hull(found: list[Any]) -> list[int] | None:
-    """Return the interval that holds all premises' units, None where one may read any unit."""
-    spans = [fact[5] for fact in found]
-    return None if None in spans else [min(s[0] for s in spans), max(s[1] for s in spans)]
+    """Return the interval that holds all premises' units, None where all are draws that may read any."""
+    if all(fact[5] is None for fact in found):
+        return None
+    spans = [fact[5] or ANYONE for fact in found]
+    return [min(s[0] for s in spans), max(s[1] for s in spans)]
 
 
 def amounts_of(curve: list[Any]) -> list[Fraction]:
@@ -837,9 +866,10 @@ def composition(rule: str, found: list[Any], given: dict[str, Any]) -> list[Any]
     """Infer what several releases give together."""
     keys(given)
     if rule == "nodes":
-        [[_, subject, curve, relation, observer, _], [_, query, _, most, _, units]] = premises(
+        [[_, subject, curve, relation, observer, before], [_, query, _, most, _, units]] = premises(
             found, "Private", "Covered"
         )
+        ensure(before is None, f"the leaf reads the units {before} already")
         ensure(query == subject, f"the covers are of {query!r}, the leaf is of {subject!r}")
         ensure(observer == "central", "the leaf must be centrally private")
         ensure(most == 1 or curve[0] != "bounded-range", "bounded range composes only once converted")
@@ -862,24 +892,26 @@ def composition(rule: str, found: list[Any], given: dict[str, Any]) -> list[Any]
         ensure(len(spans) == len(found), "every part must say which units it reads")
         for (_, last), (first, _) in pairwise(spans):
             ensure(last < first, f"units overlap: one part up to {last}, one from {first}")
+    ensure(sum(len(fact[1]) for fact in found) <= MAX_SUBJECT, "the name is too long for this checker")
     subject = sign.join(fact[1] for fact in found)
     return ["Private", subject, rebuilt(found[0][2], amounts), relation, observer, hull(found)]
 
 
 def partition(found: list[Any]) -> list[Any]:
     """Infer what releasing the cells of a partition by value gives."""
-    [[_, query], *cells] = premises(found, "Split", *["Private"] * (len(found) - 1))
+    [[_, query, names], *cells] = premises(found, "Split", *["Private"] * (len(found) - 1))
     entering = [fact for fact in cells if fact[3] == "add-remove"]
     inside = [fact for fact in cells if fact[3] == "replace-one"]
     ensure(cells == inside + entering, "replace-one statements come first, then add-remove ones")
     measure, _, observer = alike(entering)
     ensure(observer == "central" and measure != "bounded-range", "needed central statements that add up")
+    ensure([fact[1] for fact in entering] == names, "the statements are not about the cells, in their order")
     columns = list(zip(*(amounts_of(fact[2]) for fact in entering), strict=True))
     worst = [max(column) for column in columns]
     if inside:
         ensure(alike(inside)[::2] == (measure, "central"), "the two relations differ in measure or observer")
         alike([[*fact[:3], "any", *fact[4:]] for fact in cells])
-        ensure([f[1] for f in inside] == [f[1] for f in entering], "a cell is missing for one relation")
+        ensure([fact[1] for fact in inside] == names, "a cell is missing for one relation")
         # leave one cell and enter another, or stay in one
         changed = [sum(sorted(column, reverse=True)[:2], Fraction(0)) for column in columns]
         stayed = zip(*(amounts_of(fact[2]) for fact in inside), strict=True)
@@ -928,7 +960,6 @@ def group(rule: str, found: list[Any], given: dict[str, Any]) -> list[Any]:
     keys(given, "size", optional=("delta",))
     [[_, subject, curve, relation, *rest]] = premises(found, "Private")
     size = integer(given["size"], 2)
-    ensure(size <= 10**6, "the group is too large for this checker")
     ensure(
         (curve[0] == "approximate") == ("delta" in given),
         "a delta belongs to (epsilon, delta), and only there",
@@ -937,10 +968,13 @@ def group(rule: str, found: list[Any], given: dict[str, Any]) -> list[Any]:
         epsilon, spent, delta = number(curve[1]), number(curve[2]), number(given["delta"])
 
         def grown(i: Interval) -> Pair:
-            total, term, ratio = ZERO, i.of(spent), i.exp(i.of(epsilon))
-            for _ in range(size):
-                total, term = i.add(total, term), i.mul(term, ratio)
-            return total
+            """Enclose δ₀ Σ r^j over j < size, r = e^ε, bit by bit of the size."""
+            total, power, ratio = ZERO, i.of(1), i.exp(i.of(epsilon))
+            for bit in bin(size)[2:]:
+                total, power = i.mul(total, i.add(i.of(1), power)), i.mul(power, power)
+                if bit == "1":
+                    total, power = i.add(total, power), i.mul(power, ratio)
+            return i.mul(i.of(spent), total)
 
         ensure(at_most(grown, delta), "delta does not cover the group")
         curve = ["approximate", str(size * epsilon), str(delta)]
@@ -968,7 +1002,7 @@ def despite(rule: str, found: list[Any], given: dict[str, Any]) -> list[Any]:
 
     enough = spent + number(probability) <= delta if kind == "event" else at_most(distant, delta)
     ensure(enough, "delta does not cover the departure")
-    return ["Private", subject, ["approximate", curve[1], str(delta)], *rest]
+    return ["Private", subject, ["approximate", curve[1], str(delta)], *rest[:2], ANYONE]
 
 
 def replaced(rule: str, found: list[Any], given: dict[str, Any]) -> list[Any]:
@@ -1129,14 +1163,15 @@ def check_derivation(steps: object) -> list[list[Any]]:
     """Infer every step again; return the conclusions, or reject naming the first step that fails."""
     if not isinstance(steps, list) or not 0 < len(steps) <= MAX_STEPS:
         raise Rejected(f"the derivation should be a list of 1 to {MAX_STEPS} steps")
-    Interval.work = 0
+    Work.spent = 0
     facts: list[list[Any]] = []
     for index, step in enumerate(steps):
         name = step.get("rule") if isinstance(step, dict) else None
         try:
             keys(step, "rule", "from", "with", "gives", "digest")
             before = step["from"]
-            ensure(isinstance(before, list), "from should be a list of earlier steps")
+            fine = isinstance(before, list) and len(before) <= 5000
+            ensure(fine, "from should be a list of at most 5000 earlier steps")
             for k in before:
                 ensure(type(k) is int and 0 <= k < index, f"premise {k!r} is not an earlier step")
             keys(step["with"], *step["with"])
@@ -1148,7 +1183,7 @@ def check_derivation(steps: object) -> list[list[Any]]:
             ensure(step["digest"] == digest(chained), "its digest does not match")
         except Rejected as why:
             raise Rejected(f"step {index} ({_brief(name)}): {why}") from None
-        except (ArithmeticError, ValueError, TypeError, KeyError, IndexError, RecursionError) as why:
+        except BROKEN as why:
             raise Rejected(
                 f"step {index} ({_brief(name)}): {type(why).__name__} while inferring it"
             ) from None
@@ -1254,6 +1289,11 @@ def follows(document: dict[str, Any], final: list[Any] | None) -> str | None:
     subject, curve, relation, observer = final[1:5]
     ensure(curve[0] == "approximate", f"the last step should give (epsilon, delta), it gives {curve[0]}")
     ensure(subject == document["subject"]["name"], f"the derivation is about {_brief(subject)}")
+    seen = [step["gives"] for step in reachable(document["proved"]["derivation"])]
+    ensure(
+        any(fact[:2] == ["View", subject] for fact in seen), "what the subject shows is not among the steps"
+    )
+    one_law(document["proved"]["derivation"])
     epsilon, delta = number(curve[1]), number(curve[2])
     upper = exact_of(proved["epsilon"]["upper"], "proved.epsilon.upper")
     ensure(upper is None or upper >= epsilon, "proved.epsilon.upper is below what the derivation proves")
@@ -1274,6 +1314,16 @@ def follows(document: dict[str, Any], final: list[Any] | None) -> str | None:
     if document["audit"] is None:
         return "there is no audit"
     return evidence(document, relation)
+
+
+def one_law(steps: list[dict[str, Any]]) -> None:
+    """Verify that every key names one law of noise: two statements about one draw agree on it."""
+    laws: dict[str, Any] = {}
+    for step in reachable(steps):
+        if "key" in step["with"]:
+            law = {k: v for k, v in step["with"].items() if k not in ("bound", "epsilon", "distance")}
+            same = laws.setdefault(text(step["with"]["key"]), [step["rule"], law]) == [step["rule"], law]
+            ensure(same, f"the key {_brief(step['with']['key'])} names two laws of noise")
 
 
 def hypotheses_of(document: dict[str, Any]) -> dict[str, dict[str, Any]]:
@@ -1324,13 +1374,16 @@ def audited(document: dict[str, Any], final: list[Any] | None) -> set[str]:
     """Return which of claim and proof the audit beats, from its counts and within its confidence."""
     audit, beaten, risk = document["audit"], set(), Fraction(0)
     ensure([p["of"] for p in audit["points"]].count("claim") == 1, "an audit attacks the claim at one point")
+    ensure(len(audit["points"]) <= 64, "more points than this checker counts")
     for point in audit["points"]:
+        chance = exact_of(point["risk"], "risk")
+        ensure(chance is not None and 0 < chance < 1, "a risk lies strictly between 0 and 1")
         lower, bound = (
             exact_of(point["epsilon_lower"], "audit.epsilon_lower"),
             exact_of(point["limit"], "limit"),
         )
         ensure(lower is not None and lower >= 0, "audit.epsilon_lower should be at least 0")
-        risk += exact_of(point["risk"], "risk") or 1
+        risk += chance or 1
         runs = integer(point["runs"]) + integer(point["other_runs"])
         ensure(integer(audit["trials"]) >= runs, "the audit counts more runs than it made")
         if lower:
@@ -1351,7 +1404,8 @@ def audited(document: dict[str, Any], final: list[Any] | None) -> set[str]:
         if bound is not None and lower is not None and lower > bound:
             beaten.add(point["of"])
     confidence = exact_of(audit["confidence"], "confidence")
-    ensure(confidence is not None and risk <= 1 - confidence, "the audit's risks exceed its confidence")
+    fair = confidence is not None and 0 < confidence < 1 and risk <= 1 - confidence
+    ensure(fair, "the audit's risks exceed its confidence")
     return beaten
 
 
@@ -1361,7 +1415,7 @@ def asserts(document: dict[str, Any], point: dict[str, Any]) -> bool:
     limit, delta = exact_of(point["limit"], "limit"), exact_of(point["delta"], "delta")
     if limit is None or delta is None:
         return False
-    for step in steps:
+    for step in reachable(steps):
         if step["rule"] == "to_approximate":
             curve = steps[step["from"][0]]["gives"][2]
             if curve[0] in ("pure", "gdp", "lattice") and implies(curve, limit, delta, {}):
@@ -1486,6 +1540,7 @@ def _refuse_deep(value: object) -> None:
 
 def check(raw: bytes, at: date | None = None) -> str:
     """Return what was confirmed; raise `Rejected` naming what fails, or `Unreadable`."""
+    Work.spent = 0
     document = parse(raw)
     schema = document.get("schema") if isinstance(document, dict) else None
     if schema == "dpaccount/derivation/1":
@@ -1494,15 +1549,7 @@ def check(raw: bytes, at: date | None = None) -> str:
         raise Unreadable("not a JSON object of schema dpaccount/certificate/1")
     try:
         check_certificate(document, at)
-    except (
-        ArithmeticError,
-        ValueError,
-        TypeError,
-        KeyError,
-        IndexError,
-        AttributeError,
-        RecursionError,
-    ) as why:
+    except BROKEN as why:
         raise Rejected(f"a field has the wrong shape ({type(why).__name__}: {str(why)[:80]})") from None
     steps = len(document["proved"]["derivation"])
     return f"{document['verdict']}: the digest, {steps} steps and the verdict follow"
@@ -1511,6 +1558,9 @@ def check(raw: bytes, at: date | None = None) -> str:
 def main(arguments: list[str]) -> int:
     """Run the command line; return the exit code."""
     usage = "usage: checker.py FILE [--at YYYY-MM-DD]"
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
     at = None
     if len(arguments) == 3 and arguments[1] == "--at":
         try:

@@ -18,6 +18,7 @@ from flint import arb, ctx, fmpq, fmpz_poly
 from dpaccount.errors import RuleError
 from dpaccount.kernel import (
     ADD_REMOVE,
+    ANYONE,
     CENTRAL,
     JOINT,
     LOCAL,
@@ -347,7 +348,8 @@ def despite(part: Theorem, rare: Theorem, delta: Fraction) -> Theorem:
             lambda _: ball(curve.delta) + ball(depart.probability) * (1 + ball(curve.epsilon).exp()), delta
         )
     need(enough, rule, f"delta {float(delta):.6g} does not cover the departure")
-    return proved(rule, replace(fact, curve=replace(curve, delta=delta)), (part, rare), delta=str(delta))
+    out = replace(fact, curve=replace(curve, delta=delta), units=ANYONE)  # a departure may read anyone
+    return proved(rule, out, (part, rare), delta=str(delta))
 
 
 def replace_one(part: Theorem) -> Theorem:

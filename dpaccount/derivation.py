@@ -51,12 +51,18 @@ class Hypothesis:
 
 @dataclass(frozen=True)
 class Leaf:
-    """One kind of noise that a theorem pays for: the key, the law, and how many releases it covers."""
+    """One kind of noise that a theorem pays for: the key, the law, and how many releases it covers.
+
+    `rounds` releases share one bound (a factorised stream); `branch` says which part of which mixtures
+    the leaf stands in: of a mixture only one part may be drawn.
+    """
 
     key: str
     rule: str
     parameters: dict[str, Any]
     draws: int
+    rounds: int = 1
+    branch: tuple[tuple[str, int], ...] = ()
 
 
 def write(theorem: Theorem) -> list[dict[str, Any]]:
@@ -103,22 +109,41 @@ def leaves(theorem: Theorem) -> list[Leaf]:
     """Return the noise that `theorem` pays for.
 
     A leaf under `nodes` is drawn once for every cover, one on a factorised stream once for every round.
+    Raises `RuleError` where a partition states other noise for replaced records than for added ones.
     """
-    found: list[Leaf] = []
+    return _leaves(theorem, 1, (), "")
 
-    def visit(part: Theorem, draws: int) -> None:
-        if "key" in part.witness:
-            parameters = {name: value for name, value in part.witness.items() if name != "key"}
-            found.append(Leaf(part.witness["key"], part.rule, parameters, draws * rows(part)))
-            return
-        for premise in part.premises:
-            if isinstance(premise.conclusion, Covered):
-                draws *= premise.conclusion.releases
-        for premise in part.premises:
-            visit(premise, draws)
 
-    visit(theorem, 1)
-    return found
+def _leaves(part: Theorem, draws: int, branch: tuple[tuple[str, int], ...], place: str) -> list[Leaf]:
+    if "key" in part.witness:
+        parameters = {name: value for name, value in part.witness.items() if name != "key"}
+        rounds = rows(part)
+        return [Leaf(part.witness["key"], part.rule, parameters, draws * rounds, rounds, branch)]
+    for premise in part.premises:
+        if isinstance(premise.conclusion, Covered):
+            draws *= premise.conclusion.releases
+    found = []
+    for index, premise in enumerate(part.premises):
+        chosen = (*branch, (place, index)) if part.rule == "mixture" else branch
+        found.append(_leaves(premise, draws, chosen, f"{place}.{index}"))
+    if part.rule == "partition":
+        found = [_of_one_release(found[1:], part)]
+    return [leaf for leaves_of in found for leaf in leaves_of]
+
+
+def _of_one_release(cells: list[list[Leaf]], part: Theorem) -> list[Leaf]:
+    """Return the leaves of a partition's cells, which are stated once for every relation."""
+    names = len(getattr(part.premises[0].conclusion, "cells", ()))
+    halves = [[leaf for found in half for leaf in found] for half in (cells[:-names], cells[-names:])]
+    swaps, steps = halves
+    if swaps and [_law(leaf) for leaf in swaps] != [_law(leaf) for leaf in steps]:
+        raise RuleError("a partition is released once: both relations must state the same noise, key by key")
+    return steps
+
+
+def _law(leaf: Leaf) -> tuple[object, ...]:
+    given = {name: value for name, value in leaf.parameters.items() if name not in ("bound", "epsilon")}
+    return leaf.key, leaf.rule, given, leaf.draws
 
 
 def rows(leaf: Theorem) -> int:
@@ -140,8 +165,8 @@ def as_json(fact: Judgement) -> list[Any]:  # noqa: PLR0911
             return ["Contribution", query, kind, str(low), str(high), listed, relation, source]
         case Covered(query, releases, most, widest, units):
             return ["Covered", query, releases, most, widest, list(units)]
-        case Stable(query, norm, bound, relation):
-            return ["Stable", query, norm, str(bound), relation]
+        case Stable(query, norm, bound, relation, span):
+            return ["Stable", query, norm, str(bound), relation, None if span is None else list(span)]
         case Shifts(query, shifts, relation):
             return ["Shifts", query, [list(shift) for shift in shifts], relation]
         case Apart(query, law, numbers, relation, observer):
@@ -150,8 +175,8 @@ def as_json(fact: Judgement) -> list[Any]:  # noqa: PLR0911
             return ["Refuted", subject, str(epsilon), str(delta), relation, observer]
         case View(query, audience):
             return ["View", query, audience]
-        case Split(query):
-            return ["Split", query]
+        case Split(query, cells):
+            return ["Split", query, list(cells)]
         case Rare(query, kind, probability):
             return ["Rare", query, kind, str(probability)]
         case Private(subject, curve, relation, observer, span):

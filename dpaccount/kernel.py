@@ -28,6 +28,7 @@ SOURCES: Final = ("public", "coin", "dp-output")
 
 Cover = tuple[int, int]
 Shift = tuple[int, ...]
+ANYONE: Final[Cover] = (1, 2**63)
 MAX_NUMBER_BITS = 3000  #: so that every number of a derivation can be written and read
 
 
@@ -86,7 +87,7 @@ class Lattice:
 
 @dataclass(frozen=True)
 class BoundedRange:
-    """η-bounded range: the privacy loss of a pair varies by at most η over outputs (Durfee & Rogers 2019)."""
+    """η-bounded range: given the transcript before, losses differ by at most η (Durfee & Rogers 2019)."""
 
     eta: Fraction
 
@@ -114,8 +115,8 @@ class Contribution:
     (a 1 in one cell of a table).  The vector depends on the unit's own data, its own coins, public values
     and earlier releases only, and it is the same one in every release that covers the unit.
 
-    `source` says where the constants come from: they are ``public``, a public ``coin`` chose them, or
-    they are the unit of measure that an earlier ``dp-output`` chose for contributions and noise alike.
+    `source` says who chose the constants: they are ``public``, a public ``coin`` chose them, or an earlier
+    ``dp-output`` chose the unit in which they and the noise are measured.
     """
 
     query: str
@@ -147,12 +148,14 @@ class Stable:
 
     `norm` is ``l1``, ``range`` (of the difference of scores), ``each`` (every number of the query; all
     three as they are), ``l2-squared`` or ``frobenius-squared`` (squared, as the root is rarely rational).
+    `units` are those of one vector made of rows or rounds, which is neither transformed nor released twice.
     """
 
     query: str
     norm: str
     bound: Fraction
     relation: str
+    units: Cover | None = None
 
 
 @dataclass(frozen=True)
@@ -184,7 +187,7 @@ class Apart:
 class Private:
     """`subject` has this privacy curve for this relation, as seen by this observer.
 
-    It reads the units of the interval `units` only (None: any unit).
+    It reads the units of the interval `units` only (None: of any interval over which it is drawn).
     """
 
     subject: str
@@ -219,17 +222,18 @@ class View:
 
 @dataclass(frozen=True)
 class Split:
-    """Every record of `query` lies in one cell, which a public function of the record's own value names."""
+    """Every record of `query` is read in one of the `cells`, named by a public function of its own value."""
 
     query: str
+    cells: tuple[str, ...]
 
 
 @dataclass(frozen=True)
 class Rare:
     """`query` departs with probability at most `probability` from what is proved of it.
 
-    `kind` says how: ``event`` (except in an event over the mechanism's own coins, not over the
-    data) or ``distance`` (its output law is within this total variation, on every input).
+    `kind` says how: ``event`` (over its own coins, as likely on all data; given its complement all that
+    is proved holds) or ``distance`` (its output law is within this total variation, on every input).
     """
 
     query: str
@@ -341,8 +345,7 @@ def neighbouring(relation: str, rule: str) -> None:
 
 # ------------------------------------------------------------------ hypotheses: what the code must do
 #
-# `because` names the evidence; a hypothesis is attacked by property tests and is part of every theorem
-# built on it.  Numbers that come from the private data have no place in a proof (R20).
+# `because` names the evidence.  Numbers that come from the private data have no place in a proof (R20).
 
 
 def _contribution(rule: str, fact: Contribution, **witness: Any) -> Theorem:
@@ -429,8 +432,7 @@ def assume_covers(query: str, covers: Sequence[Cover], because: str) -> Theorem:
 def assume_tree(query: str, rounds: int, because: str) -> Theorem:
     """Assume that `query` is released once for every complete node of a binary tree over `rounds` rounds.
 
-    There are 2N − (ones of N) such nodes, and a round lies in at most ⌊log₂ N⌋ + 1 of them, one per
-    level (Chan, Shi & Song 2011; Dwork, Naor, Pitassi & Rothblum 2010) (R10).
+    There are 2N − (ones of N), and a round lies in at most ⌊log₂ N⌋ + 1 (Chan, Shi & Song 2011) (R10).
     """
     rule = "assume_tree"
     levels = whole(rounds, rule, "rounds").bit_length()
@@ -444,9 +446,11 @@ def assume_view(query: str, audience: str, because: str) -> Theorem:
     return proved("assume_view", View(query, audience), query=query, audience=audience, because=because)
 
 
-def assume_split(query: str, because: str) -> Theorem:
-    """Assume that every record lies in one cell, named by a public function of its own value (R9)."""
-    return proved("assume_split", Split(query), query=query, because=because)
+def assume_split(query: str, cells: Sequence[str], because: str) -> Theorem:
+    """Assume that every record is read in one of the cells, as `Split` says (R9)."""
+    rule, names = "assume_split", tuple(cells)
+    need(len(set(names)) == len(names) >= 1, rule, f"needed the names of cells, each once, found {cells}")
+    return proved(rule, Split(query, names), query=query, cells=list(names), because=because)
 
 
 def assume_rare(query: str, kind: str, probability: Fraction, because: str) -> Theorem:
@@ -482,8 +486,8 @@ def assume_filter(
 ) -> Theorem:
     """Assume that charges may depend on the past, and none is admitted that would bring the sum over budget.
 
-    The sum is then private as if it had been fixed (R8): pure and (ε, δ) by sums, zCDP and GDP by
-    Σρ and Σμ² (Rogers, Roth, Ullman & Vadhan 2016; Feldman & Zrnic 2021; Smith & Thakurta 2022).
+    Pure and (ε, δ) by sums, zCDP and GDP by Σρ and Σμ² (Rogers, Roth, Ullman & Vadhan 2016; Feldman &
+    Zrnic 2021; Smith & Thakurta 2022) (R8).
     """
     rule = "assume_filter"
     neighbouring(relation, rule)

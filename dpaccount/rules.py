@@ -16,6 +16,7 @@ from dpaccount.curves import at_most, ball
 from dpaccount.errors import RuleError
 from dpaccount.kernel import (
     ADD_REMOVE,
+    ANYONE,
     CENTRAL,
     LOCAL,
     RELATIONS,
@@ -120,15 +121,19 @@ def _moves(fact: Contribution) -> tuple[Shift, ...]:
     return tuple(sorted(tuple(v for v in move if v) for move in moves))
 
 
-def centred(query: Theorem, rows: int) -> Theorem:
-    """Subtract the mean of `rows` rows, a public number: a replaced row moves the whole by √(1 − 1/n) (R2).
-
-    The rows stand in one vector; row i moves by v − v/n and every other row by −v/n.
-    """
-    rule = "centred"
+def _plain(query: Theorem, rule: str) -> Stable:
     fact = stable(query, rule, "l2-squared")
+    need(fact.units is None, rule, "the query is transformed already; transform the whole at once")
+    return fact
+
+
+def centred(query: Theorem, rows: int) -> Theorem:
+    """Subtract the mean of `rows` rows, a public number: row i moves by v − v/n, every other by −v/n (R2)."""
+    rule = "centred"
+    fact = _plain(query, rule)
     need(fact.relation == REPLACE_ONE, rule, f"the number of rows must stay, found {fact.relation}")
-    out = replace(fact, bound=fact.bound * (1 - Fraction(1, whole(rows, rule, "rows"))))
+    bound = fact.bound * (1 - Fraction(1, whole(rows, rule, "rows")))
+    out = replace(fact, bound=bound, units=(1, rows))
     return proved(rule, out, (query,), rows=rows)
 
 
@@ -149,7 +154,7 @@ def factorised(
     k g₀ + 2Σ_{m<k}(k−m) g_m, g_m = max_{d ≥ mb} Σ_i |c_i c_{i+d}|.
     """
     rule = "factorised"
-    fact, rows = stable(query, rule, "l2-squared"), [list(row) for row in matrix]
+    fact, rows = _plain(query, rule), [list(row) for row in matrix]
     apart, scale = whole(separation, rule, "separation"), 4 ** whole(bits, rule, "bits", 0)
     times = min(whole(participations, rule, "participations"), -(-whole(rounds, rule, "rounds") // apart))
     need(all(type(c) is int for row in rows for c in row), rule, "coefficients must be integers")
@@ -164,8 +169,8 @@ def factorised(
         shape = len(rows) == rounds and all(len(row) == i + 1 for i, row in enumerate(rows))
         need(shape, rule, f"row i of a matrix for {rounds} rounds holds i + 1 integers, up to its diagonal")
         square = times**2 * max(sum(row[j] ** 2 for row in rows[j:]) for j in range(rounds))
-    relation = fact.relation if times == 1 else f"{fact.relation}, {times} rounds"
-    out = replace(fact, bound=fact.bound * Fraction(square, scale), relation=relation)
+    relation = fact.relation if times == 1 else f"{fact.relation}, {times} rounds {apart} apart"
+    out = replace(fact, bound=fact.bound * Fraction(square, scale), relation=relation, units=(1, rounds))
     spread = {"participations": participations, "separation": separation} if participations > 1 else {}
     return proved(rule, out, (query,), rounds=rounds, matrix=rows, bits=bits, **spread)
 
@@ -179,7 +184,7 @@ def _drawn(rule: str, query: Theorem, curve: Curve, key: str, **witness: Any) ->
     fact = conclusion_of(query, rule)
     if not isinstance(fact, Stable | Shifts | Contribution):
         raise RuleError(f"{rule}: needed a query, found {fact}")
-    out = Private(fact.query, curve, fact.relation, CENTRAL)
+    out = Private(fact.query, curve, fact.relation, CENTRAL, getattr(fact, "units", None))
     if witness.get("grid") is not None:
         positive(witness["grid"], rule, "grid")
     written = {n: v if isinstance(v, int | list) else str(v) for n, v in witness.items() if v is not None}
@@ -197,12 +202,9 @@ def laplace(query: Theorem, scale: Fraction, grid: Fraction | None, key: str) ->
 
 
 def k_norm(query: Theorem, rate: Fraction, bound: Fraction, grid: Fraction, key: str) -> Theorem:
-    """Noise v with mass ∝ exp(−rate·‖v‖₂) on a grid γℤᵈ is (rate·bound)-DP, bound² ≥ the ℓ2 bound (R5).
-
-    Log ratios are at most rate·‖shift‖₂, and the sum of weights does not change (Hardt & Talwar 2010).
-    """
+    """Noise v with mass ∝ exp(−rate·‖v‖₂) on a grid γℤᵈ is (rate·bound)-DP (Hardt & Talwar 2010) (R5)."""
     rule = "k_norm"
-    fact, rate = stable(query, rule, "l2-squared"), positive(rate, rule, "rate")
+    fact, rate = _plain(query, rule), positive(rate, rule, "rate")  # one joint draw of the whole vector
     bound = number(bound, rule, "bound")
     need(bound >= 0 and bound**2 >= fact.bound, rule, f"{bound}² is below the squared bound {fact.bound}")
     return _drawn(rule, query, Pure(rate * bound), key, rate=rate, bound=bound, grid=grid)
@@ -367,9 +369,9 @@ def _alike(facts: Sequence[Private], rule: str) -> None:
 
 
 def _hull(facts: Sequence[Private]) -> Cover | None:
-    spans = [fact.units for fact in facts if fact.units is not None]
-    every = len(spans) == len(facts)
-    return (min(first for first, _ in spans), max(last for _, last in spans)) if every else None
+    spans = [ANYONE if fact.units is None else fact.units for fact in facts]
+    some = any(fact.units is not None for fact in facts)
+    return (min(first for first, _ in spans), max(last for _, last in spans)) if some else None
 
 
 def amounts(curve: Curve, rule: str) -> tuple[Fraction, ...]:
@@ -425,6 +427,7 @@ def nodes(leaf: Theorem, covered: Theorem) -> Theorem:
         raise RuleError(f"{rule}: needed the covers of the releases, found {type(spread).__name__}")
     need(spread.query == fact.subject, rule, f"covers of {spread.query!r}, a leaf of {fact.subject!r}")
     need(fact.observer == CENTRAL, rule, f"the leaf must be centrally private, found {fact.observer}")
+    need(fact.units is None, rule, f"the leaf reads the units {fact.units} already")
     curve = fact.curve
     if isinstance(curve, Lattice):
         total: Curve = replace(curve, count=curve.count * spread.most)
@@ -436,10 +439,7 @@ def nodes(leaf: Theorem, covered: Theorem) -> Theorem:
 
 
 def parallel(*parts: Theorem) -> Theorem:
-    """Release each part on units of its own; a unit pays for its part alone, so the worst counts (R9).
-
-    The units are disjoint and told apart by public position, never by private value (McSherry 2009).
-    """
+    """Release each part on units of its own, told apart by public position (McSherry 2009) (R9)."""
     rule = "parallel"
     facts = [private(part, rule) for part in parts]
     _alike(facts, rule)
@@ -467,10 +467,12 @@ def partition(split: Theorem, *cells: Theorem) -> Theorem:
     _alike(steps, rule)
     need(not isinstance(steps[0].curve, BoundedRange), rule, "bounded range composes only once converted")
     need(steps[0].observer == CENTRAL, rule, f"cells are released centrally, found {steps[0].observer}")
+    found = tuple(fact.subject for fact in steps)
+    need(found == kind.cells, rule, f"the cells are {', '.join(kind.cells)}, found {', '.join(found)}")
     curve = _worst(steps, rule)
     if swaps:
         _alike([replace(fact, relation=ADD_REMOVE) for fact in facts], rule)
-        same = [fact.subject for fact in swaps] == [fact.subject for fact in steps]
+        same = tuple(fact.subject for fact in swaps) == kind.cells
         need(same, rule, "every cell must be there for both relations, in one order")
         moving = [sum(sorted(column)[-2:], Fraction(0)) for column in _columns(steps, rule)]
         inside = [max(column) for column in _columns(swaps, rule)]

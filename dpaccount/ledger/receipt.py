@@ -9,6 +9,8 @@ import threading
 from collections.abc import Callable, Hashable
 from typing import Protocol
 
+import numpy as np
+
 from dpaccount.derivation import Leaf, leaves
 from dpaccount.errors import ReceiptError
 from dpaccount.kernel import Theorem
@@ -67,6 +69,8 @@ class Receipt:
         self._laws = laws(theorem)
         self._gate = threading.Lock()  # two threads never get one part twice
         self._served: dict[str, set[Hashable]] = {key: set() for key in self._leaves}
+        self._numbers: dict[str, int] = dict.fromkeys(self._leaves, 0)
+        self._branches: dict[str, int] = {}
 
     def noisy(self, key: str, part: Hashable, values: Integers) -> Integers:
         """Return what leaf `key` proves private of integer `values` (grid units), in the same shape.
@@ -74,25 +78,46 @@ class Receipt:
         What comes back for sums, scores, symbols and counts is said in `dpaccount.laws`.  Raises
         `ReceiptError` for a key that the proof has not, a part served before, or one too many.
         """
-        noise = self._serve(key, part)
+        noise = self._serve(key, part, np.size(values))
         if noise.kind == "symmetric":
             raise ReceiptError(f"the leaf {key!r} is symmetric; use noisy_symmetric")
         return draw(noise, values, self._sampler)
 
     def noisy_symmetric(self, key: str, part: Hashable, matrix: Integers) -> Integers:
         """Return a symmetric integer matrix with symmetric noise, on the diagonal of twice the variance."""
-        noise = self._serve(key, part)
+        rows = (np.shape(matrix) or (1,))[0]
+        noise = self._serve(key, part, rows * (rows + 1) // 2)
         if noise.kind != "symmetric":
             raise ReceiptError(f"the leaf {key!r} is not symmetric; use noisy")
         return draw(noise, matrix, self._sampler)
 
-    def _serve(self, key: str, part: Hashable) -> Law:
+    def _serve(self, key: str, part: Hashable, numbers: int) -> Law:
         if key not in self._leaves:
             raise ReceiptError(f"this proof pays for {', '.join(self._leaves)}; it has no leaf {key!r}")
         with self._gate:
+            self._check_branch(self._leaves[key])
+            self._check_room(self._leaves[key], numbers)
             noise = self._serve_once(key, part)
         self._begin()
         return noise
+
+    def _check_branch(self, leaf: Leaf) -> None:
+        """Refuse a second part of a mixture: the proof pays for the worst of them, not for all."""
+        for mixture, part in leaf.branch:
+            if self._branches.setdefault(mixture, part) != part:
+                raise ReceiptError(
+                    f"{leaf.key!r} belongs to another part of a mixture than the one that was drawn"
+                )
+
+    def _check_room(self, leaf: Leaf, numbers: int) -> None:
+        """Refuse more numbers than a distance is proved for: of a release, or of a whole stream."""
+        if leaf.rule != "fine_gaussian":
+            return
+        streamed = leaf.rounds > 1
+        self._numbers[leaf.key] = numbers + (self._numbers[leaf.key] if streamed else 0)
+        most = int(leaf.parameters["coordinates"])
+        if self._numbers[leaf.key] > most:
+            raise ReceiptError(f"{leaf.key!r} is proved for {most} numbers, found {self._numbers[leaf.key]}")
 
     def _serve_once(self, key: str, part: Hashable) -> Law:
         served = self._served[key]

@@ -11,9 +11,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dpaccount import checker
-from dpaccount.curves import delta_ball, group, lattice_delta, range_delta, to_approximate
+from dpaccount.curves import delta_ball, despite, group, lattice_delta, range_delta, to_approximate
 from dpaccount.derivation import leaves, write
-from dpaccount.errors import RuleError
+from dpaccount.errors import ReceiptError, RuleError
 from dpaccount.kernel import (
     ADD_REMOVE,
     REPLACE_ONE,
@@ -29,10 +29,15 @@ from dpaccount.kernel import (
     assume_points,
     assume_range,
     assume_rank_one,
+    assume_rare,
     assume_split,
     assume_view,
 )
+from dpaccount.ledger.receipt import rehearse
+from dpaccount.noise import Rehearsal
 from dpaccount.rules import (
+    centred,
+    compose,
     exponential,
     factorised,
     fine_gaussian,
@@ -41,7 +46,10 @@ from dpaccount.rules import (
     k_norm,
     laplace,
     linear,
+    local,
+    mixture,
     nodes,
+    parallel,
     partition,
     sparse_vector,
     stable_histogram,
@@ -216,7 +224,7 @@ def test_factorised_refuses():
 
 def test_several_rounds_of_one_unit_are_another_relation():
     theorem = gaussian(factorised(ball(), 9, [[1, 1]], 0, 3, 2), ONE, "k")
-    assert confirmed(theorem).relation == "replace-one, 3 rounds"
+    assert confirmed(theorem).relation == "replace-one, 3 rounds 2 apart"
     assert confirmed(theorem).curve.mu_squared == 6  # three columns of length √2 that do not overlap
     once = gaussian(factorised(ball(), 2, [[1, 1]], 0, 3, 2), ONE, "k")  # there is room for one only
     assert confirmed(once).relation == REPLACE_ONE
@@ -372,13 +380,14 @@ def cell(query, relation, epsilon=ONE):
 
 
 def test_a_record_pays_for_the_cell_it_enters():
-    split = assume_split("table", "t")
+    split = assume_split("table", ["a", "b"], "t")
     found = confirmed(partition(split, cell("a", ADD_REMOVE), cell("b", ADD_REMOVE, HALF)))
     assert (found.subject, found.curve, found.relation) == ("table", Pure(ONE), ADD_REMOVE)
 
 
 def test_a_replaced_record_may_leave_one_cell_and_enter_another():
-    split, names = assume_split("table", "t"), ("a", "b", "c")
+    names = ("a", "b", "c")
+    split = assume_split("table", names, "t")
     sizes = (ONE, F(3, 4), HALF)
     entering = [cell(n, ADD_REMOVE, e) for n, e in zip(names, sizes, strict=True)]
     inside = [cell(n, REPLACE_ONE, e) for n, e in zip(names, sizes, strict=True)]
@@ -403,22 +412,22 @@ def test_claiming_the_worst_cell_under_replace_one_would_be_false():
     )
     assert moved == pytest.approx(0.338, abs=5e-4)
     whole = partition(
-        assume_split("t", "t"),
+        assume_split("t", ["a", "b"], "t"),
         *(cell(n, r) for r in (REPLACE_ONE, ADD_REMOVE) for n in "ab"),
     )
     refuses(to_approximate, whole, ONE, F(337, 1000))
 
 
 def test_partitions_refuse():
-    split = assume_split("table", "t")
+    split = assume_split("table", ["a", "b"], "t")
     refuses(partition, assume_view("q", "everyone", "t"), cell("a", ADD_REMOVE), match="partition by value")
     refuses(partition, split, match="at least one")
     refuses(partition, split, cell("a", REPLACE_ONE), match="at least one")
-    refuses(partition, split, cell("a", REPLACE_ONE), cell("b", ADD_REMOVE), match="both relations")
+    refuses(partition, split, cell("a", REPLACE_ONE), cell("b", ADD_REMOVE), match="the cells are")
     mixed = gaussian(linear(assume_ball("b", ONE, ADD_REMOVE, "t")), ONE, "k")
     refuses(partition, split, cell("a", ADD_REMOVE), mixed, match="one measure")
     grouped = group(cell("a", ADD_REMOVE), 2)
-    refuses(partition, split, grouped, cell("b", ADD_REMOVE), match="relation")
+    refuses(partition, split, grouped, cell("b", ADD_REMOVE), match="the cells are")
 
 
 # ------------------------------------------------------------------ where constants come from
@@ -438,3 +447,82 @@ def test_constants_from_the_data_void_the_proof():
         refuses(assume_ball, "q", ONE, REPLACE_ONE, "t", source=source, match="source")
         refuses(assume_rank_one, "q", ONE, REPLACE_ONE, "t", source=source, match="source")
         refuses(assume_points, "q", [(1,)], REPLACE_ONE, "t", source=source, match="source")
+
+
+# ------------------------------------------------------------------ what must not be stacked
+
+
+def test_a_transformed_query_is_not_transformed_again():
+    """Each of these would bound what it does not: the second rule would read the first one's rows as raw."""
+    once, stream = centred(ball(), 2), factorised(ball(), 4, [[1, 1]])
+    for again in (once, stream):
+        refuses(centred, again, 2, match="transformed already")
+        refuses(factorised, again, 4, [[1]], match="transformed already")
+        refuses(k_norm, again, ONE, F(9), ONE, "k", match="transformed already")  # rows are drawn apart
+        leaf = gaussian(again, ONE, "k")
+        refuses(nodes, leaf, assume_covers("q", [(1, 9)], "t"), match="already")
+        refuses(local, leaf, assume_covers("q", [(1, 1), (2, 2)], "t"), match="already")
+        mixed = compose(leaf, gaussian(ball(), ONE, "m"))
+        refuses(nodes, mixed, assume_covers("q + q", [(1, 9)], "t"), match="already")
+    read = nodes(gaussian(ball(), ONE, "k"), assume_covers("q", [(1, 5)], "t"))
+    refuses(nodes, read, assume_covers("q", [(6, 9)], "t"), match="already")
+
+
+def test_a_departure_may_read_anyone():
+    point = to_approximate(cell("q", REPLACE_ONE), ONE, F(0))
+    rare = despite(point, assume_rare("q", "distance", F(1, 1000), "t"), F(1, 100))
+    refuses(nodes, rare, assume_covers("q", [(1, 1), (2, 2)], "t"), match="already")
+    part = to_approximate(nodes(cell("b", REPLACE_ONE), assume_covers("b", [(5, 6)], "t")), ONE, F(0))
+    refuses(parallel, rare, part, match="disjoint")
+
+
+def test_rounds_further_apart_are_another_relation_than_rounds_side_by_side():
+    far, near = (factorised(ball(), 8, [[1] * 8], 0, 2, apart) for apart in (4, 1))
+    assert far.conclusion.bound < near.conclusion.bound
+    refuses(compose, gaussian(far, ONE, "a"), gaussian(near, ONE, "b"), match="relation")
+
+
+def test_a_partition_is_about_its_cells_each_once():
+    split = assume_split("table", ["a", "b"], "t")
+    a, b = cell("a", ADD_REMOVE), cell("b", ADD_REMOVE)
+    refuses(partition, split, a, match="the cells are")
+    refuses(partition, split, a, b, cell("c", ADD_REMOVE), match="the cells are")
+    refuses(partition, split, b, a, match="the cells are")
+    refuses(partition, split, a, a, match="the cells are")
+    refuses(assume_split, "table", ["a", "a"], "t", match="each once")
+    refuses(assume_split, "table", [], "t", match="each once")
+
+
+def test_of_a_mixture_one_part_is_drawn_and_of_a_partition_one_noise():
+    coin = mixture(cell("a", REPLACE_ONE), cell("b", REPLACE_ONE))
+    receipt = rehearse(coin, Rehearsal(1))
+    receipt.noisy("b-replace-one", 0, np.zeros(1, dtype=np.int64))
+    with pytest.raises(ReceiptError, match="another part of a mixture"):
+        receipt.noisy("a-replace-one", 0, np.zeros(1, dtype=np.int64))
+
+    def stated(relation, scale):
+        return laplace(linear(assume_clipped("a", F(0), ONE, relation, "t")), scale, ONE, "one")
+
+    split = assume_split("table", ["a"], "t")
+    both = partition(split, stated(REPLACE_ONE, F(2)), stated(ADD_REMOVE, F(2)))
+    assert [(leaf.key, leaf.draws) for leaf in leaves(both)] == [("one", 1)]
+    quieter = partition(split, stated(REPLACE_ONE, F(200)), stated(ADD_REMOVE, F(2)))
+    with pytest.raises(RuleError, match="the same noise"):
+        leaves(quieter)
+
+
+def test_a_distance_is_proved_for_so_many_numbers():
+    single = fine_gaussian(ball(), F(10**4), ONE, 2, F(1, 10**5), "k")
+    receipt = rehearse(single, Rehearsal(1))
+    with pytest.raises(ReceiptError, match="proved for 2 numbers"):
+        receipt.noisy("k", 0, np.zeros(3, dtype=np.int64))
+    stream = fine_gaussian(factorised(ball(), 4, [[1]]), F(10**4), ONE, 5, F(1, 10**4), "k")
+    receipt = rehearse(stream, Rehearsal(1))
+    receipt.noisy("k", 0, np.zeros(2, dtype=np.int64))
+    receipt.noisy("k", 1, np.zeros(2, dtype=np.int64))
+    with pytest.raises(ReceiptError, match="proved for 5 numbers"):
+        receipt.noisy("k", 2, np.zeros(2, dtype=np.int64))
+    matrix = linear(assume_rank_one("m", HALF, REPLACE_ONE, "t"))
+    receipt = rehearse(fine_gaussian(matrix, F(10**4), ONE, 5, F(1, 10**4), "m"), Rehearsal(1))
+    with pytest.raises(ReceiptError, match="proved for 5 numbers"):
+        receipt.noisy_symmetric("m", 0, np.zeros((3, 3), dtype=np.int64))

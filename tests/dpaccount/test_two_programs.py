@@ -96,7 +96,7 @@ WITNESSES = {
     "assume_covers": lambda w: [w["query"], w["covers"], w["because"]],
     "assume_tree": lambda w: [w["query"], w["rounds"], w["because"]],
     "assume_view": lambda w: [w["query"], w["audience"], w["because"]],
-    "assume_split": lambda w: [w["query"], w["because"]],
+    "assume_split": lambda w: [w["query"], w["cells"], w["because"]],
     "assume_range": lambda w: [w["query"], F(w["width"]), w["relation"], w["because"]],
     "assume_each": lambda w: [w["query"], F(w["width"]), w["relation"], w["because"]],
     "assume_filter": lambda w: [
@@ -192,9 +192,9 @@ def theorems():
     histogram = stable_histogram(assume_cell("h", ADD_REMOVE, "t"), F(2), 20, F(1, 1000), "h")
     yield group(despite(histogram, assume_rare("h", "distance", F(1, 1000), "t"), F(1, 100)), 2, F(1, 10))
     lengths = k_norm(vector("k", ADD_REMOVE), F(1, 4), ONE, F(1, 64), "k")
-    yield partition(assume_split("p", "t"), lengths, pure("q", ADD_REMOVE))
+    yield partition(assume_split("p", ["k", "q"], "t"), lengths, pure("q", ADD_REMOVE))
     swaps = [pure("q"), pure("u")]
-    yield partition(assume_split("p", "t"), *swaps, pure("q", ADD_REMOVE), pure("u", ADD_REMOVE))
+    yield partition(assume_split("p", ["q", "u"], "t"), *swaps, pure("q", ADD_REMOVE), pure("u", ADD_REMOVE))
     person = assume_rank_one("m", F(3, 2), REPLACE_ONE, "t")
     outer = linear(assume_rank_one("o", F(3), REPLACE_ONE, "t", "outer"), F(102))
     yield compose(
