@@ -240,3 +240,207 @@ def test_actions_lower_end_by_mpmath():
     best = max(tests(mp.mpf(20) * share / 200, k) for share in range(201) for k in range(1, 10))
     assert found["proved"]["epsilon"]["lower"] == pytest.approx(float(max(best, signs)), rel=1e-9)
     assert found["verdict"] == "REFUTED"
+
+
+# ------------------------------------------------------------------ every contract name at far parameters
+
+
+def least_epsilon(mu, delta):
+    """Return ε of μ-GDP at δ, 0 where δ(0) is within."""
+    if gaussian_delta(mp.mpf(0), mu) <= delta:
+        return mp.mpf(0)
+    high = mp.mpf(1)
+    while gaussian_delta(high, mu) > delta:
+        high *= 2
+    return crossing(lambda e: gaussian_delta(e, mu), delta, mp.mpf(0), high)
+
+
+def largest_mu(epsilon, delta):
+    high = mp.mpf(1)
+    while gaussian_delta(epsilon, high) < delta:
+        high *= 2
+    return 1 / crossing(lambda s: gaussian_delta(epsilon, 1 / s), delta, 1 / high, mp.mpf(10) ** 12)
+
+
+def full_square(c):
+    """Return the supremum of ‖vvᵀ − wwᵀ‖² for |y| ≤ c."""
+    if c <= 1:
+        return 2 * (1 + c * c) ** 2
+    least = mp.sqrt((c * c - 1) / 3)  # of b³ + (1 − c²)b + c
+    if c < 2 or least**3 + (1 - c * c) * least + c > 0:
+        return 8 * c * c
+    b = crossing(lambda b: b**3 + (1 - c * c) * b + c, mp.mpf(0), 1 / c, least)
+    return max(8 * c * c, (1 + c * c) ** 2 + (1 + b * b) ** 2 - 2 * (c * b - 1) ** 2)
+
+
+def agrees(found, alpha, beta, mu, sigma=None):
+    """Compare cost, δ, μ, noise, factor and verdict with those of μ."""
+    cost, loss, most = least_epsilon(mu, beta), gaussian_delta(alpha, mu), largest_mu(alpha, beta)
+    inside(found["proved"]["epsilon"], cost, 1e-9)
+    ends = found["delta_at_claimed_epsilon"]
+    assert mp.mpf(ends["lower"]) <= loss * (1 + mp.mpf(10) ** -9) + mp.mpf(10) ** -28
+    assert mp.mpf(ends["upper"]) >= loss * (1 - mp.mpf(10) ** -9)
+    assert found["mu"] == pytest.approx(float(mu), rel=1e-9)
+    if sigma is not None:
+        assert found["noise"]["published"] == pytest.approx(float(sigma), rel=1e-9)
+        assert found["noise"]["needed"] == pytest.approx(float(mu * sigma / most), rel=1e-9)
+        assert found["factor"] == pytest.approx(float(most / mu), rel=1e-9)
+    verdict = "REFUTED" if cost > alpha else "SOUND" if most / mu < 1.05 else "LOOSE"
+    assert found["verdict"] == verdict
+
+
+FAR = [  # α, β, T, B
+    ("0.001", "0.1", 1024, "5"),
+    ("1000", "0.1", 1024, "5"),
+    ("10", "0.999", 1024, "1"),
+    ("10", "1e-12", 2, "0"),
+    ("3", "0.2", 3, "0.7"),
+    ("10", "0.1", 10**9, "12"),
+    ("5", "0.01", 1000, "2"),
+    ("5", "0.01", 1023, "2.3549"),
+    ("0.5", "1e-6", 1025, "1000"),
+]
+
+
+@pytest.mark.parametrize(("alpha", "beta", "rounds", "reward"), FAR)
+@pytest.mark.parametrize("name", ["dubey-lemma2", "dubey-lemma2-literal", "dubey-remark1"])
+def test_trees_far_from_the_experiments(name, alpha, beta, rounds, reward):
+    a, b, c = mp.mpf(alpha), mp.mpf(beta), mp.mpf(reward)
+    variance = 16 * (1 + math.ceil(math.log2(rounds))) * (1 + c * c) * mp.log(10 / b) ** 2 / a**2
+    sigma = variance if name.endswith("literal") else mp.sqrt(variance)
+    levels = len(bin(rounds if name == "dubey-remark1" else rounds - 1)) - 2
+    mu = mp.sqrt(levels * full_square(c) / 2) / sigma
+    agrees(check(name, alpha=alpha, beta=beta, T=rounds, B=reward), a, b, mu, sigma)
+
+
+@pytest.mark.parametrize(("mode", "rounds", "nodes"), [("restart", 2, 1), ("restart", 2**20, 20), ("carry", 2, 3),
+                                                       ("carry", 8, 10), ("carry", 2**20, 231)])  # fmt: skip
+def test_doubling_far(mode, rounds, nodes):
+    a, b, c = mp.mpf(4), mp.mpf("0.05"), mp.mpf("1.5")
+    sigma = mp.sqrt(16 * (1 + math.ceil(math.log2(rounds))) * (1 + c * c)) * mp.log(10 / b) / a
+    mu = mp.sqrt(nodes * full_square(c) / 2) / sigma
+    agrees(check("dubey-remark5", alpha=4, beta="0.05", T=rounds, B="1.5", mode=mode), a, b, mu, sigma)
+
+
+@pytest.mark.parametrize(
+    ("y", "reward"), [("7", "2"), ("-7", "2"), ("1e6", "0"), ("0.1", "0.5"), ("-0.5", "3")]
+)
+def test_unclipped_far(y, reward):
+    a, b = mp.mpf(2), mp.mpf("0.01")
+    v, w = mp.mpf(y), -mp.mpf(reward)
+    sigma = mp.sqrt(16 * 11 * (1 + w * w)) * mp.log(10 / b) / a
+    square = (1 + v * v) ** 2 + (1 + w * w) ** 2 - 2 * (1 + v * w) ** 2
+    found = check("dubey-lemma2-unclipped", alpha=2, beta="0.01", T=1024, B=reward, y=y)
+    agrees(found, a, b, mp.sqrt(10 * square / 2) / sigma, sigma)
+
+
+@pytest.mark.parametrize(("alpha", "beta", "rounds", "reward"), FAR)
+def test_repair_far(alpha, beta, rounds, reward):
+    c = mp.mpf(reward)
+    square = 2 * (1 + c * c) ** 2 if c <= 1 else 8 * c * c
+    levels = len(bin(rounds - 1)) - 2
+    needed = mp.sqrt(levels * square / 2) / largest_mu(mp.mpf(alpha), mp.mpf(beta))
+    found = check("dubey-repair", alpha=alpha, beta=beta, T=rounds, B=reward)
+    assert found["noise"] == {"published": None, "needed": pytest.approx(float(needed), rel=1e-9)}
+    assert (found["verdict"], found["factor"]) == ("SOUND", None)
+    assert found["proved"]["epsilon"]["upper"] <= float(alpha)
+    assert found["proved"]["epsilon"]["upper"] == pytest.approx(float(alpha), rel=1e-6, abs=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("alpha", "beta", "reward"), [("1e-4", "0.3", "9"), ("40", "1e-9", "0.1"), ("3", "0.97", "1")]
+)
+def test_lemma5_far(alpha, beta, reward):
+    a, b = mp.mpf(alpha), mp.mpf(beta)
+    x, u = mp.log(5 / (2 * b)), mp.log(5 / b)
+    s = x / (2 * u)
+    mu = mp.sqrt(a**2 / 8 * (2 * (1 - s**2) / x + 2 * (1 + s) / u))
+    found = check("dubey-lemma5", alpha=alpha, beta=beta, B=reward)
+    agrees(found, a, b, mu)
+    assert found["noise"] is None
+    assert found["factor"] == pytest.approx(float(largest_mu(a, b) / mu), rel=1e-9)
+
+
+@pytest.mark.parametrize(("epsilon", "distance", "reach"), [("0.01", "3", "1"), ("5", "1", "2"), ("1", "1e6", "0.5"),
+                                                            ("2", "2", "1"), ("700", "9", "4")])  # fmt: skip
+def test_far_rewards(epsilon, distance, reach):
+    e, d, b = mp.mpf(epsilon), mp.mpf(distance), 2 * mp.mpf(reach) / mp.mpf(epsilon)
+    found = check("zhou-unbounded", epsilon=epsilon, B=reach, R=0, distance=distance)
+    inside(found["proved"]["epsilon"], d / b, 1e-12)
+    loss = 1 - mp.exp((e - d / b) / 2) if d / b > e else mp.mpf(0)
+    inside(found["delta_at_claimed_epsilon"], loss, 1e-9)
+    assert found["noise"]["published"] == pytest.approx(float(b))
+    assert found["factor"] == pytest.approx(float(2 * mp.mpf(reach) / d))
+    assert found["verdict"] == (
+        "REFUTED" if d / b > e else "SOUND" if 2 * mp.mpf(reach) / d < 1.05 else "LOOSE"
+    )
+    clipped = check("zhou-ctl", epsilon=epsilon, B=reach, R=reach)
+    inside(clipped["proved"]["epsilon"], e, 1e-12)
+    assert clipped["noise"]["needed"] == pytest.approx(float(2 * b))
+
+
+@pytest.mark.parametrize(
+    ("epsilon", "delta", "n"), [("0.01", "1e-9", 2), ("50", "1e-5", 10**6), ("1", "0.9", 3)]
+)
+def test_noise_on_the_data_far(epsilon, delta, n):
+    needed = 1 / largest_mu(mp.mpf(epsilon), mp.mpf(delta))
+    plain = check("kharkovskii-gaussian", n=n, epsilon=epsilon, delta=delta)
+    assert plain["noise"]["needed"] == pytest.approx(float(needed), rel=1e-9)
+    centred = check("kharkovskii-gaussian-centred", n=n, epsilon=epsilon, delta=delta)
+    assert centred["noise"]["needed"] == pytest.approx(float(needed * mp.sqrt(1 - mp.mpf(1) / n)), rel=1e-9)
+    assert plain["verdict"] == centred["verdict"] == "SOUND"
+
+
+@pytest.mark.parametrize(
+    ("n", "d", "r", "epsilon", "delta"), [(2, 2, 1, "1", "0.01"), (1, 9, 4, "0.5", "1e-3")]
+)
+def test_always_lifted_data(n, d, r, epsilon, delta):
+    """The bound at the published ω by quadrature over χ."""
+    found = check("kharkovskii-theorem1", n=n, d=d, r=r, epsilon=epsilon, delta=delta)
+    e, b = mp.mpf(epsilon), mp.mpf(delta)
+    omega = 16 * mp.sqrt(r * mp.log(2 / b)) * mp.log(16 * r / b) / e
+    assert found["noise"]["published"] == pytest.approx(float(omega), rel=1e-9)
+
+    def loss(at, noise):
+        def integrand(x):
+            law = 2 * x ** (r - 1) * mp.exp(-x * x / 2) / (2 ** (mp.mpf(r) / 2) * mp.gamma(mp.mpf(r) / 2))
+            return gaussian_delta(at, x / noise) * law
+
+        return mp.quad(integrand, [mp.mpf("1e-9"), 1, 2, 4, 7, 12])
+
+    if found["proved"]["epsilon"]["upper"] > 0:
+        assert float(loss(mp.mpf(found["proved"]["epsilon"]["upper"]), omega)) == pytest.approx(
+            float(b), rel=1e-6
+        )
+    else:
+        assert loss(mp.mpf(0), omega) <= b
+    assert float(loss(e, mp.mpf(found["noise"]["needed"]))) == pytest.approx(float(b), rel=1e-6)
+    assert found["verdict"] == "LOOSE"
+
+
+@pytest.mark.parametrize(("n", "d"), [(4, 2), (3, 1), (10**9, 5), (102, 100)])
+@pytest.mark.parametrize("delta", ["1e-9", "0.99"])
+def test_projected_data_are_told_apart_at_every_epsilon(n, d, delta):
+    found = check("kharkovskii-theorem1", n=n, d=d, r=1, epsilon=1000, delta=delta)
+    assert found["proved"]["epsilon"] == {"lower": "inf", "upper": "inf"}
+    assert found["delta_at_claimed_epsilon"] == {"lower": 1.0, "upper": 1.0}
+    assert found["verdict"] == "REFUTED"
+
+
+@pytest.mark.parametrize(("epsilon", "reward", "spread", "rounds", "delta"), [
+    ("0.01", "5", "0.5", 1, "0.5"), ("30", "1", "0.01", 10**9, "1e-9"), ("1", "1e-3", "1", 10, "0.9")])  # fmt: skip
+def test_clipping_far(epsilon, reward, spread, rounds, delta):
+    e, b = mp.mpf(epsilon), mp.mpf(reward)
+    c = b + mp.mpf(spread) * mp.log(rounds / mp.mpf(delta))
+    found = check("pavlovic-clip", epsilon=epsilon, B=reward, R=spread, T=rounds, delta=delta)
+    inside(found["proved"]["epsilon"], e * c / b, 1e-9)
+    eta = e * c / b
+    inside(found["delta_at_claimed_epsilon"], (mp.exp(eta / 2) - mp.exp(e / 2)) ** 2 / mp.expm1(eta), 1e-9)
+    assert found["noise"] == {"published": pytest.approx(float(b)), "needed": pytest.approx(float(c))}
+    assert found["factor"] == pytest.approx(float(b / c))
+    assert found["verdict"] == "REFUTED"
+    same = check("pavlovic-theorem73", epsilon=epsilon)
+    assert same["verdict"] == "SOUND"
+    inside(same["proved"]["epsilon"], e, 1e-12)
+    whole = check("pavlovic-multi", epsilon=epsilon, J=7, delta=0)["proved"]["epsilon"]
+    inside(whole, 7 * e, 1e-12)
