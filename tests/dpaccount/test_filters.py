@@ -124,6 +124,13 @@ def test_renyi_at_one_order():
     assert 0 < sampled.spent < 1
 
 
+def test_samples_without_a_renyi_bound_are_refused():
+    meter = Odometer(Measure("rdp", Fraction(8)), Relation.ADD_REMOVE)
+    with pytest.raises(BudgetError, match="a measure that takes it: gdp, zcdp, pure"):
+        meter.charge(PoissonSubsampled(rate="0.1", of=Laplace(scale=2)))
+    assert meter.spent == 0
+
+
 @pytest.mark.parametrize("name", ["zcdp", "gdp", "pure"])
 def test_without_a_bound_the_charge_is_refused(name):
     with pytest.raises(BudgetError, match=f"no bound in {name}"):

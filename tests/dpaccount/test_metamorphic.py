@@ -149,6 +149,20 @@ def test_a_sequence_costs_no_less_than_a_part(name):
     assert whole.upper >= epsilon(ev.Gaussian(sigma=50)).lower
 
 
+@pytest.mark.parametrize("name", [*COVERED, "sampled_laplace"])
+def test_unlike_classes_cost_the_worst_one(name):
+    """Several different classes: the ranking by cheap bounds takes every event, and loses no class."""
+    laplace = ev.PoissonSubsampled(rate="0.5", of=ev.Laplace(scale=2))
+    event = replace(laplace if name == "sampled_laplace" else SAMPLES[name], cover=(1, 2))
+    others = (ev.Gaussian(sigma=6, cover=(3, 4)), ev.Laplace(scale=20, cover=(5, 6), count=2))
+    both = accountant(event, *others)
+    found = both.worst_epsilon("1e-5", GAP)
+    each = [epsilon(part.bare()) for part in (event, *others)]
+    assert found.bounds.upper >= max(bounds.lower or 0 for bounds in each)
+    assert found.bounds.upper <= max(bounds.upper for bounds in each) * (1 + Fraction(1, 1000))
+    assert both.worst_delta("0.4", GAP).bounds.upper <= 1
+
+
 @pytest.mark.parametrize("name", NAMES)
 def test_delta_of_epsilon_comes_back(name):
     both = accountant(SAMPLES[name])
