@@ -19,10 +19,10 @@ from audits.estimate import Bound, Reached
 from audits.evidence import Evidence, Suspect, describe, digest_of_files, gather
 from dpaccount import checker
 from dpaccount.claim import Claim
-from dpaccount.derivation import point, write
+from dpaccount.derivation import point, walk, write
 from dpaccount.errors import InputError, RuleError
 from dpaccount.exact import Enclosure, canonical, shown
-from dpaccount.kernel import Theorem
+from dpaccount.kernel import Theorem, View
 from dpaccount.witness import lower_end
 from mechanisms.subject import Subject
 
@@ -138,6 +138,9 @@ def _proof(claim: Claim, subject: Subject) -> tuple[Theorem | None, str | None]:
         point(theorem)
     except RuleError as error:
         return None, str(error)
+    name = catalogue.name_of(type(subject))
+    if not any(isinstance(p.conclusion, View) and p.conclusion.query == name for p in walk(theorem)):
+        return None, f"its proof does not say what {name} shows; end it with a view and post_process"
     return theorem, None
 
 

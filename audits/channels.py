@@ -77,18 +77,27 @@ class Run:
 def record(subject: Subject, data: Rows, noise: Noise, coins: int) -> Run:
     """Run a subject and return what it did."""
     recorder = Recorder(noise)
-    view = subject.play(data, recorder, coins)
+    view = kept(subject.play(data, recorder, coins))
     return Run(recorder.exact, recorder.released, view)
 
 
 def replay(subject: Subject, data: Rows, run: Run, coins: int) -> Run:
     """Run a subject on other data with the releases of `run`; raises `ReplayError` if it asks for others."""
     replayer = Replayer(run.released)
-    view = subject.play(data, replayer, coins)
+    view = kept(subject.play(data, replayer, coins))
     if replayer.exact.keys() != run.exact.keys():
         missing = next(iter(run.exact.keys() - replayer.exact.keys()))
         raise ReplayError(f"the neighbour's run never releases {missing[0]!r}, part {missing[1]!r}")
     return Run(replayer.exact, run.released, view)
+
+
+def kept(view: View) -> View:
+    """Return a copy of what was shown, which no later run overwrites; raises `ReplayError` for objects."""
+    for name, shown in (*view.own.items(), *view.public.items()):
+        if shown.dtype.kind == "O":
+            raise ReplayError(f"{name} shows objects, which are not compared; show numbers or text")
+    own, public = ({name: a.copy() for name, a in part.items()} for part in (view.own, view.public))
+    return View(own, public)
 
 
 def differing(run: Run, other: Run, unit: int) -> str | None:

@@ -6,6 +6,7 @@ every private value is compared exactly with what was declared.
 """
 
 import contextlib
+import dataclasses
 import hashlib
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -217,14 +218,20 @@ def examine(
     Code that raises is itself a finding, on every hypothesis.
     """
     try:
-        run = record(subject, pair.left, rehearse(theorem, Rehearsal(coins)), coins)
-        other = replay(subject, pair.right, run, coins)
+        run = record(fresh(subject), pair.left, rehearse(theorem, Rehearsal(coins)), coins)
+        other = replay(fresh(subject), pair.right, run, coins)
         return [check(run, other, pair.unit) for check in checks], distance(run, other, noise)
     except ReplayError as error:
         wrong = str(error)
     except (Exception, SystemExit) as error:  # whatever the subject raises, a person would see it
         wrong = f"{type(error).__name__}: {error}"
     return [Finding(Fraction(0), wrong) for _ in checks], 0.0
+
+
+def fresh(subject: Subject) -> Subject:
+    """Return another instance of the same parameters: what one run keeps in it, the next must not see."""
+    made: Subject = dataclasses.replace(subject)  # type: ignore[type-var]  # subjects are dataclasses
+    return made
 
 
 def describe(pair: Pair, coins: int, wrong: str) -> dict[str, object]:

@@ -5,7 +5,7 @@ uniform search would need hundreds of examples.  The strategies are Hypothesis's
 counterexample shrinks to a plain one and is reproducible.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from hypothesis import strategies as st
@@ -38,8 +38,9 @@ def pairs(domain: Domain, relation: str) -> st.SearchStrategy[Pair]:
     def draw_pair(draw: st.DrawFn) -> Pair:
         base = draw(st.sampled_from(BASES))
         seed = draw(st.integers(0, 2**32 - 1)) if base in ("corners", "uniform", "spread") else 0
-        left = dataset(domain, base, seed)
-        unit = draw(st.one_of(st.sampled_from([1, domain.rows]), st.integers(1, domain.rows)))
+        rows = draw(sizes(domain.rows)) if relation == ADD_REMOVE else domain.rows
+        left = dataset(replace(domain, rows=rows), base, seed)
+        unit = draw(st.one_of(st.sampled_from([1, rows]), st.integers(1, rows)))
         here = np.array(draw(records(domain)))
         left[unit - 1] = here
         right = left.copy()
@@ -49,6 +50,12 @@ def pairs(domain: Domain, relation: str) -> st.SearchStrategy[Pair]:
         return Pair(left, right, unit, base, seed)
 
     return draw_pair()
+
+
+def sizes(most: int) -> st.SearchStrategy[int]:
+    """Return a strategy for the larger size of a pair: the whole, the smallest ones, or any between."""
+    few = sorted({most, 1, min(2, most), min(3, most)}, reverse=True)
+    return st.one_of(st.just(most), st.sampled_from(few), st.integers(1, most))
 
 
 def _other(domain: Domain, here: Rows, kind: str, drawn: list[float]) -> Rows:

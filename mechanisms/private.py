@@ -84,12 +84,14 @@ def release(
     """Check the shape, charge the mechanism's proof at `delta`, run it on the rows; return what it shows.
 
     Raises `InputError` (nothing charged) for data of a wrong shape, and what `Ledger.charge` raises.
-    Values out of range are no error: every mechanism clips, as it documents.
+    Values out of range are no error: rows are clamped to the mechanism's domain, one by one.
     """
     if not isinstance(value, Private):
         raise InputError(f"release takes a Private value, found {type(value).__name__}; wrap it first")
     rows = value._rows  # the one place that opens a Private value
-    mechanism.domain().admit(rows, mechanism.relation)
+    domain = mechanism.domain()
+    domain.admit(rows, mechanism.relation)
+    rows = domain.clamped(rows)  # what a mechanism was never tested on does not reach it
     theorem = mechanism.proof(Fraction(delta))
     return mechanism.play(rows, ledger.charge(theorem, purpose, cover, key), coins)
 

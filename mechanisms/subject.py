@@ -26,7 +26,7 @@ class Domain:
     """What a dataset may be: `rows` records (one unit each), every column within [low, high].
 
     The bounds are public and hold for any data that could occur, not for the data that was seen.
-    Under add-remove `rows` is the larger of the two sizes.
+    Under add-remove any number of rows up to `rows` may occur.
     """
 
     rows: int
@@ -42,8 +42,13 @@ class Domain:
         within = (data >= self.low).all() and (data <= self.high).all()
         return bool(within and (whole == np.floor(whole)).all())
 
+    def clamped(self, data: Rows) -> Rows:
+        """Return every value within its column's bounds, whole where it must be; NaN counts as 0."""
+        inside: Rows = np.clip(np.nan_to_num(data, nan=0.0), self.low, self.high)
+        return np.where(np.array(self.integer, dtype=bool), np.floor(inside), inside)
+
     def admit(self, data: Rows, relation: str) -> None:
-        """Refuse data of a wrong shape, before anything is charged; values are clipped later, not judged.
+        """Refuse data of a wrong shape, before anything is charged; values are clamped, not judged.
 
         Under replace-one the number of rows is public and must be `rows`; under add-remove it is
         private and may be anything from 0 to `rows`.  Raises `InputError`.

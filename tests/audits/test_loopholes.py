@@ -1,7 +1,9 @@
 """Ways to a false certificate that were found by attack, each closed: none may come out CERTIFIED."""
 
+import copy
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from functools import cached_property
 from pathlib import Path
 from typing import ClassVar
 from unittest.mock import patch
@@ -16,9 +18,20 @@ from audits.summary import summary
 from dpaccount import checker
 from dpaccount.claim import read_claim
 from dpaccount.curves import despite, local_view, post_process, to_approximate
+from dpaccount.derivation import write
 from dpaccount.errors import InputError
 from dpaccount.kernel import ADD_REMOVE, REPLACE_ONE, assume_ball, assume_covers, assume_rare, assume_view
-from dpaccount.rules import compose, discrete_gaussian, linear, local, nodes
+from dpaccount.rules import (
+    compose,
+    discrete_gaussian,
+    factorised,
+    fine_gaussian,
+    k_norm,
+    linear,
+    local,
+    mixture,
+    nodes,
+)
 from dpaccount.witness import approximate
 from mechanisms import grid
 from mechanisms.binary_tree import BinaryTree
@@ -362,3 +375,142 @@ def test_large_sets_of_points_are_refused_at_once(step):
     given = {"query": "q", "points": step["points"], "relation": "replace-one", "because": "t"}
     with pytest.raises(checker.Rejected, match="points"):
         checker.infer("assume_points", [], given)
+
+
+# ------------------------------------------------------------------ between a proof and the code it is about
+
+
+def ball_sum(subject):
+    return linear(assume_ball("g", subject.radius, subject.relation, "movement"))
+
+
+def seen(theorem, delta):
+    return post_process(approximate(theorem, delta), assume_view("gaussian-sum", "everyone", "replay"))
+
+
+@dataclass(frozen=True)
+class NoView(GaussianSum):
+    """Names its query like itself, assumes nothing of what it shows, and shows the rows."""
+
+    def proof(self, delta):
+        inside = linear(assume_ball("gaussian-sum", self.radius, self.relation, "movement"))
+        return approximate(discrete_gaussian(inside, self.sigma**2, grid.step(self.bits), "sum"), delta)
+
+    def play(self, data, noise, coins):
+        noise.noisy("sum", 0, self.query(data))
+        return View(public={"raw": data})
+
+
+@dataclass(frozen=True)
+class BothParts(GaussianSum):
+    """Pays for the worst of two parts between which a coin is said to choose, and releases both."""
+
+    def proof(self, delta):
+        parts = [discrete_gaussian(ball_sum(self), self.sigma**2, grid.step(self.bits), key) for key in "ab"]
+        return seen(mixture(*parts), delta)
+
+    def play(self, data, noise, coins):
+        return View(public={key: noise.noisy(key, 0, self.query(data)) for key in "ab"})
+
+
+@dataclass(frozen=True)
+class RowByRow(GaussianSum):
+    """Proves one draw of long noise on a whole stream, and draws it row by row: √rounds times as much."""
+
+    def proof(self, delta):
+        stream = factorised(ball_sum(self), 100, [[1] * 100])
+        return seen(k_norm(stream, Fraction(1, 1000), Fraction(21), grid.step(self.bits), "k"), delta)
+
+
+@dataclass(frozen=True)
+class Overwritten(GaussianSum):
+    """Shows the mean without noise in an array that every run writes to."""
+
+    @cached_property
+    def shown(self):
+        return np.zeros(self.columns)
+
+    def play(self, data, noise, coins):
+        noise.noisy("sum", 0, self.query(data))
+        self.shown[:] = data.mean(axis=0)
+        return View(public={"mean": self.shown})
+
+
+@dataclass(frozen=True)
+class Fitted(GaussianSum):
+    """Keeps the mean of the first rows that it sees, and shows it without noise."""
+
+    def play(self, data, noise, coins):
+        if not hasattr(self, "mean"):
+            object.__setattr__(self, "mean", data.mean(axis=0))
+        return View(public={"sum": noise.noisy("sum", 0, self.query(data)), "mean": self.mean})
+
+
+@dataclass(frozen=True)
+class Boxed(GaussianSum):
+    """Shows a row inside an object, which arrays compare by place only."""
+
+    def play(self, data, noise, coins):
+        noise.noisy("sum", 0, self.query(data))
+        return View(public={"box": np.array([{"raw": data[0, 0]}], dtype=object)})
+
+
+@dataclass(frozen=True)
+class RawWhenFew(GaussianSum):
+    """Shows the sum of few rows as it is."""
+
+    relation: str = ADD_REMOVE
+
+    def play(self, data, noise, coins):
+        released = noise.noisy("sum", 0, self.query(data))
+        return View(public={"sum": released if len(data) >= 3 else self.query(data)})
+
+
+@dataclass(frozen=True)
+class ForOneNumber(GaussianSum):
+    """Proves the distance from continuous noise for one number and releases many."""
+
+    def proof(self, delta):
+        near = fine_gaussian(
+            ball_sum(self), self.sigma**2, grid.step(self.bits), 1, Fraction(1, 10**9), "sum"
+        )
+        return seen(near, delta)
+
+
+@pytest.mark.parametrize("made_by", [NoView, RowByRow])
+def test_a_proof_that_does_not_reach_what_is_shown_is_none(made_by):
+    certificate = verdict(made_by(rows=4))
+    assert certificate["verdict"] == "UNPROVEN"
+    assert certificate["proved"]["derivation"] == []
+
+
+@pytest.mark.parametrize(
+    "subject",
+    [
+        *(BothParts(rows=4), Overwritten(rows=4), Fitted(rows=4), Boxed(rows=4)),
+        *(RawWhenFew(rows=6), ForOneNumber(rows=4, columns=40)),
+    ],
+    ids=lambda s: type(s).__name__,
+)
+def test_code_that_shows_more_than_its_proof_pays_for_is_refuted(subject):
+    assert verdict(subject, relation=subject.relation)["verdict"] == "REFUTED"
+
+
+def test_the_checker_wants_the_subjects_view_too():
+    honest = verdict(GaussianSum(rows=4))
+    assert honest["verdict"] == "CERTIFIED"
+    forged = copy.deepcopy(honest)
+    forged["proved"]["derivation"] = write(NoView(rows=4).proof(DELTA))
+    assert "what the subject shows is not among the steps" in refused_by_checker(forged)
+
+
+def test_a_risk_below_zero_pays_for_no_other():
+    """A point with no lower bound and a negative risk would make room for weak evidence elsewhere."""
+    forged = verdict(LaplaceSum(rows=4), name="laplace-sum", epsilon=1)
+    counts = {"hits": 12, "runs": 30, "alarms": 0, "other_runs": 30}
+    first = forged["audit"]["points"][0]
+    first |= {**counts, "risk": "99/100", "power": 0.3, "false_alarm": 0.05, "epsilon_lower": 1.2}
+    dummy = {**first, "of": "proof", "epsilon_lower": 0, "risk": "-99/100"}
+    forged["audit"] |= {"epsilon_lower": 1.2, "trials": 1000, "points": [first, dummy]}
+    forged |= {"verdict": "REFUTED", "refutes": "claim", "releasable": False}
+    assert "strictly between 0 and 1" in refused_by_checker(forged)
