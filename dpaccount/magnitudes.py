@@ -246,8 +246,10 @@ def _ceiling(total: Total) -> arb | None:
 
 
 def _epsilons_below(total: Total, target: Fraction, depth: int) -> list[arb]:
-    whole = spread(_unsampled(total))
+    whole, peak = spread(_unsampled(total)), _peak(total)
     found = [] if whole is None else whole.epsilon_below(target)
+    if peak is not None and (rest := 1 - ball(target) / peak[1]) > 0:
+        found.append(peak[0] + rest.log())
     for kind, _ in total.pairs if depth else ():
         drawn = _sampling(kind)
         if drawn is not None and target < drawn[0]:
@@ -255,6 +257,39 @@ def _epsilons_below(total: Total, target: Fraction, depth: int) -> list[arb]:
             low = _highest(_epsilons_below(inner, target / drawn[0], depth - 1))
             found.append(shrunk(low, ball(drawn[0])))
     return found
+
+
+def _peak(total: Total) -> tuple[arb, arb] | None:
+    """Return the largest loss and its probability; None where there is no largest, or none with a mass.
+
+    On samples: t has under Q the law of −t under P; removing a unit, P is (1 − q)Q + qP at ln(1 − q + qe^t).
+    """
+    if total.mu2[1] or total.loose or total.failures:
+        return None
+    most, odds = ball(0), ball(1)
+    for kind, count in total.pairs:
+        own = _own_peak(kind)
+        if own is None:
+            return None
+        most += count * own[0]
+        odds *= (count * own[1].log()).exp()
+    return most, odds
+
+
+def _own_peak(kind: Factor) -> tuple[arb, arb] | None:
+    if isinstance(kind, LaplaceFactor):
+        return ball(kind.loss), ball(1) / 2
+    if isinstance(kind, AtomFactor):
+        return ball(kind.largest()), (two_sided if kind.kind == "discrete_laplace" else atoms)(
+            kind.argument, kind.number
+        )[1]
+    inner = _peak(kind.inner) if isinstance(kind, Sampled) else None
+    if inner is None or not isinstance(kind, Sampled):
+        return None
+    (most, odds), rate = inner, ball(kind.rate)
+    if kind.added:
+        return -(rate * (-most).expm1()).log1p(), odds
+    return shrunk(most, rate), odds * (rate + (1 - rate) * (-most).exp())
 
 
 def _highest(found: list[arb]) -> arb:
@@ -291,8 +326,10 @@ def _inner_delta(total: Total, at: Fraction, depth: int) -> arb:
 
 
 def _deltas_below(total: Total, at: Fraction, depth: int) -> list[arb]:
-    whole = spread(_unsampled(total))
+    whole, peak = spread(_unsampled(total)), _peak(total)
     found = [] if whole is None else whole.delta_below(at)
+    if peak is not None and peak[0] > ball(at):
+        found.append(-(ball(at) - peak[0]).expm1() * peak[1])
     for kind, _ in total.pairs if depth else ():
         drawn = _sampling(kind)
         if drawn is not None:

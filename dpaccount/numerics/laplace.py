@@ -138,8 +138,8 @@ def _parts(loss: Fraction, count: int, steps: int, bits: int) -> list[_Part]:
 
         Σ_{m≥1} u_m G_m(a, y) = e^{ay} Σ_{p≥1} v_p y^p/p!,  v_p = u_p − a v_{p−1},  v_0 = 0,
 
-    and e^{t/2 − y/2} = e^{ε − t/2 + y/2} = e^{ε/2}: the two sums over a = ∓1/2 are one polynomial. Beyond the last
-    m the v_p halve, so what is cut off after P terms is at most |v_s| 2^{s−P−1} y^{P+1}/(P+1)!/(1 − y/(2P + 4)).
+    and e^{t/2 − y/2} = e^{ε − t/2 + y/2} = e^{ε/2}: the two sums over a = ∓1/2 are one polynomial. Beyond the
+    last m the |v_p| halve, so what is cut off after P terms is at most |v_P|/2·y^{P+1}/(P+1)!/(1 − y/(2P+4)).
     """
     scale = (-count * ball(loss) / 2).exp()
     weights = [scale * fmpz.bin_uiui(count, m) / (fmpz(1) << (count + m)) for m in range(steps + 1)]
