@@ -101,9 +101,8 @@ class Score:
     def of_table(self, values: Floats) -> Floats:
         """Return the scores of rows of the table of columns, rounded so that equal ones are equal."""
         if self.column >= 0:
-            return np.nan_to_num(
-                self.sign * values[:, self.column], nan=-1.7e308, posinf=1e308, neginf=-1.6e308
-            )
+            values = np.clip(self.sign * values[:, self.column], -1e100, 1e100)
+            return np.nan_to_num(values, nan=-2e100)
         return np.round(sum((t.score(values[:, t.column]) for t in self.tables), np.zeros(len(values))), 6)
 
     def said(self) -> str:
