@@ -1,0 +1,501 @@
+"""The certificate around a derivation: every condition of the checker, both sides of each.
+
+The document is written by hand; each edit below is resealed with a fresh digest, as a forger would.
+"""
+
+import copy
+import json
+import math
+from datetime import date
+from fractions import Fraction
+
+import pytest
+from scipy import stats
+
+from dpaccount import checker
+from dpaccount.checker import Interval, Rejected, Unreadable
+
+R = "replace-one"
+
+
+def setup_function(_):
+    """Forget the arithmetic of earlier tests: the checker counts it within one document."""
+    checker.Work.spent = 0
+
+
+def step(steps, rule, before, **given):
+    gives = checker.infer(rule, [steps[k]["gives"] for k in before], given)
+    body = {"rule": rule, "from": [steps[k]["digest"] for k in before], "with": given, "gives": gives}
+    steps.append({**body, "from": before, "digest": checker.digest(body)})
+
+
+def derivation(relation=R, audience="everyone", name="clinic"):
+    steps = []
+    step(steps, "assume_ball", [], query="sum", radius="1/2", relation=relation, because="movement")
+    step(steps, "linear", [0])
+    step(steps, "gaussian", [1], variance="1", key="noise")
+    step(steps, "to_approximate", [2], epsilon="2", delta="1/10")
+    step(steps, "assume_view", [], query=name, audience=audience, because="replay")
+    step(steps, "post_process" if audience == "everyone" else "billboard", [3, 4])
+    return steps
+
+
+def evidence(steps):
+    return [
+        {
+            **{"step": s["digest"], "status": "tested", "examples": 200, "relation": R},
+            **{"counterexample": None, "worst": "1"},
+        }
+        for s in steps
+        if s["rule"].startswith("assume_")
+    ]
+
+
+def point(of="claim", limit=2, delta="1/10", lower=0.0, **counts):
+    numbers = {
+        **{"hits": 500, "runs": 1000, "alarms": 480, "other_runs": 1000},
+        **{"risk": "1/100", "power": 0.4, "false_alarm": 0.6},
+    }
+    return {"of": of, "limit": limit, "delta": delta, "epsilon_lower": lower, **numbers, **counts}
+
+
+#: counts that show ε ≥ 3.2 at δ = 1/10
+BEATEN = {"lower": 3.2, "hits": 990, "alarms": 10, "power": 0.9, "false_alarm": 0.03}
+
+
+def certificate(steps=None, points=(), verdict="CERTIFIED", refutes=None):
+    steps = derivation() if steps is None else steps
+    promise = {"model": "central", "unit": "a row", "relation": R, "epsilon": 2, "delta": 0.1}
+    claim = {
+        **{"name": "c", "guarantee": promise, "governance": {"valid_until": "2027-01-31"}},
+        "subject": {"use": "clinic", "parameters": {"sigma": 0.5, "mode": "tree"}},
+    }
+    points = list(points) or [point(), point("proof", 0, "2/5")]
+    audit = {
+        "trials": 2000,
+        "confidence": "0.95",
+        "epsilon_lower": points[0]["epsilon_lower"],
+        "points": points,
+    }
+    document = {
+        **{"schema": "dpaccount/certificate/1", "verdict": verdict, "refutes": refutes, "claim": claim},
+        "subject": {"use": "clinic", "name": "clinic", "parameters": {"sigma": "1/2", "mode": "tree"}},
+        **{"guarantee": dict(promise), "environment": {}, "hazards": [], "created": "2026-11-20"},
+        "proved": {"epsilon": {"lower": 1.0, "upper": 2.0}, "delta": "1/10", "derivation": steps},
+        "sensitivity": evidence(steps),
+        **{"audit": audit, "release": None, "releasable": verdict == "CERTIFIED", "signature": None},
+    }
+    return sealed(document)
+
+
+def sealed(document):
+    body = {name: value for name, value in document.items() if name not in ("digest", "signature")}
+    return {**document, "digest": checker.digest(body)}
+
+
+def accepted(document, at=None):
+    try:
+        checker.check(json.dumps(sealed(document)).encode(), at)
+    except Rejected:
+        return False
+    return True
+
+
+def edited(document, *edits):
+    new = copy.deepcopy(document)
+    for path, value in edits:
+        place = new
+        for key in path[:-1]:
+            place = place[key]
+        if value is DROP:
+            del place[path[-1]]
+        else:
+            place[path[-1]] = value
+    return new
+
+
+DROP = object()
+HONEST = certificate()
+UNPROVEN = edited(HONEST, (("verdict",), "UNPROVEN"), (("releasable",), False))
+LARGER = [
+    (("claim", "guarantee", "epsilon"), 3),
+    (("guarantee", "epsilon"), 3),
+    (("audit", "points", 0, "limit"), 3),
+]
+SMALLER = [
+    *((("claim", "guarantee", "epsilon"), 1.5), (("guarantee", "epsilon"), 1.5)),
+    (("audit", "points", 0, "limit"), 1.5),
+]
+
+
+def test_the_honest_ones_are_accepted():
+    assert accepted(HONEST)
+    assert accepted(edited(HONEST, *LARGER))
+    assert accepted(edited(HONEST, *LARGER, (("proved", "epsilon", "upper"), 2.5)))
+    assert accepted(edited(HONEST, (("release",), {"noise": "secure"})))
+    assert accepted(edited(HONEST, (("proved", "epsilon", "lower"), None)))
+    assert accepted(edited(HONEST, (("proved", "epsilon", "lower"), 2)))
+    assert accepted(edited(HONEST, (("audit", "confidence"), "0.98")))
+    assert accepted(edited(HONEST, (("releasable",), False)))
+
+
+EDITS = [
+    *[((name,), DROP) for name in checker.FIELDS if name not in ("digest", "schema")],
+    *[((name,), 7) for name in checker.FIELDS if name not in ("digest", "schema")],
+    (("more",), 1),
+    (("guarantee", "epsilon"), 1),
+    (("guarantee", "unit"), "other"),
+    (("verdict",), "UNPROVEN"),
+    (("verdict",), "REFUTED"),
+    (("verdict",), "TRUE"),
+    (("refutes",), "claim"),
+    (("refutes",), "nothing"),
+    (("release",), {"noise": "simulated"}),
+    (("subject", "use"), "other"),
+    (("subject", "name"), "other"),
+    (("claim", "subject", "use"), "other"),
+    (("claim", "subject", "use"), 7),
+    (("subject", "parameters", "sigma"), "1/3"),
+    (("subject", "parameters", "sigma"), DROP),
+    (("subject", "parameters", "mode"), "leaf"),
+    (("proved", "epsilon"), None),
+    (("proved", "epsilon", "upper"), 1.999),
+    (("proved", "epsilon", "upper"), "x"),
+    (("proved", "epsilon", "lower"), 2.001),
+    (("proved", "epsilon", "lower"), "inf"),
+    (("proved", "delta"), "1/9"),
+    (("proved", "derivation"), []),
+    (("sensitivity", 0), DROP),
+    (("sensitivity", 0, "status"), "untested"),
+    (("sensitivity", 0, "status"), "believed"),
+    (("sensitivity", 0, "status"), "refuted"),
+    (("sensitivity", 0, "status"), "accepted"),
+    (("sensitivity", 0, "examples"), 0),
+    (("sensitivity", 0, "examples"), -1),
+    (("sensitivity", 0, "relation"), "add-remove"),
+    (("sensitivity", 0, "counterexample"), {"unit": 1}),
+    (("sensitivity", 0, "step"), "sha256:0"),
+    (("audit",), None),
+    (("audit", "points"), []),
+    (("audit", "points", 0, "of"), "proof"),
+    (("audit", "points", 0, "of"), "luck"),
+    (("audit", "points", 1, "of"), "claim"),
+    (("audit", "points", 0, "limit"), 1),
+    (("audit", "points", 0, "delta"), "1/9"),
+    (("audit", "points", 0, "epsilon_lower"), -1),
+    (("audit", "points", 0, "epsilon_lower"), "inf"),
+    (("audit", "points", 0, "epsilon_lower"), 0.1),
+    (("audit", "epsilon_lower"), 0.1),
+    (("audit", "points", 0, "risk"), 0),
+    (("audit", "points", 0, "risk"), 1),
+    (("audit", "points", 0, "risk"), "inf"),
+    (("audit", "points", 0, "risk"), "9/200"),
+    (("audit", "points", 0, "runs"), 1001),
+    (("audit", "points", 0, "runs"), 0),
+    (("audit", "trials"), 1999),
+    (("audit", "confidence"), "0.981"),
+    (("audit", "confidence"), "inf"),
+    (("audit", "points", 1, "delta"), "3/8"),
+    (("audit", "points", 1, "limit"), "inf"),
+    (("audit", "points", 1, "delta"), "inf"),
+]
+
+
+@pytest.mark.parametrize(("path", "value"), EDITS, ids=lambda v: str(v)[:40])
+def test_one_edit_is_rejected(path, value):
+    assert not accepted(edited(HONEST, (path, value)))
+
+
+def test_the_digest_is_of_everything_else():
+    assert not accepts_raw({**HONEST, "created": "2026-11-21"})
+    assert not accepts_raw({**HONEST, "digest": "sha256:0"})
+    assert accepts_raw({**HONEST, "signature": "anything"})
+
+
+def accepts_raw(document):
+    try:
+        checker.check(json.dumps(document).encode())
+    except Rejected:
+        return False
+    return True
+
+
+UNPROVEN_BECAUSE = [
+    SMALLER,
+    [(("proved", "epsilon", "upper"), 2.001)],
+    [(("proved", "epsilon", "upper"), "inf")],
+    [
+        *((("claim", "guarantee", "delta"), 0.0999), (("guarantee", "delta"), 0.0999)),
+        (("audit", "points", 0, "delta"), "0.0999"),
+    ],
+    [(("claim", "guarantee", "model"), "local"), (("guarantee", "model"), "local")],
+    [(("claim", "guarantee", "relation"), "add-remove"), (("guarantee", "relation"), "add-remove")],
+    [(("audit",), None)],
+    [(("sensitivity", 0, "status"), "untested")],
+    [(("sensitivity", 0, "examples"), 0)],
+    [(("sensitivity", 0, "relation"), "add-remove")],
+    [(("sensitivity", 0), DROP)],
+    [
+        *((("proved", "derivation"), []), (("proved", "epsilon"), None), (("sensitivity",), [])),
+        (("audit", "points"), [point()]),
+    ],
+]
+
+
+@pytest.mark.parametrize("edits", UNPROVEN_BECAUSE)
+def test_what_is_unproven_is_not_certified(edits):
+    assert accepted(edited(UNPROVEN, *edits))
+    assert not accepted(edited(UNPROVEN, *edits, (("verdict",), "CERTIFIED")))
+    assert not accepted(edited(UNPROVEN, *edits, (("releasable",), True)))
+    assert not accepted(edited(UNPROVEN, *edits, (("release",), {"noise": "secure"})))
+    assert not accepted(edited(UNPROVEN, *edits, (("refutes",), "claim")))
+    assert not accepted(edited(UNPROVEN, *edits, (("verdict",), "REFUTED"), (("refutes",), "claim")))
+
+
+def test_the_derivation_is_about_the_subject_and_ends_in_a_point():
+    assert not accepted(certificate(derivation(name="other")))
+    pure = derivation()[:3]
+    assert not accepted(certificate(pure))
+    assert not accepted(certificate(derivation()[:2]))
+    joint = certificate(derivation(audience="others"))
+    assert not accepted(joint)
+    model = [(("claim", "guarantee", "model"), "joint"), (("guarantee", "model"), "joint")]
+    assert accepted(edited(joint, *model))
+
+
+def test_accepted_assumptions_are_claimed_and_listed():
+    taken = edited(HONEST, (("sensitivity", 0, "status"), "accepted"))
+    assumed = [
+        (("claim", "assume"), {"assume_ball sum": "why"}),
+        (("hazards",), ["accepted: assume_ball sum"]),
+    ]
+    assert accepted(edited(taken, *assumed))
+    assert not accepted(edited(taken, assumed[0]))
+    assert not accepted(edited(taken, assumed[1]))
+    assert not accepted(edited(taken, *assumed, (("claim", "assume"), {"assume_ball other": "why"})))
+
+
+def test_one_key_names_one_law():
+    steps = derivation()[:3]
+    step(steps, "gaussian", [1], variance="2", key="noise")
+    step(steps, "compose", [2, 3])
+    step(steps, "to_approximate", [4], epsilon="2", delta="1/10")
+    step(steps, "assume_view", [], query="clinic", audience="everyone", because="replay")
+    step(steps, "post_process", [5, 6])
+    assert not accepted(certificate(steps))
+    other = derivation()[:3]
+    step(other, "gaussian", [1], variance="2", key="more")
+    step(other, "compose", [2, 3])
+    step(other, "to_approximate", [4], epsilon="2", delta="1/10")
+    step(other, "assume_view", [], query="clinic", audience="everyone", because="replay")
+    step(other, "post_process", [5, 6])
+    assert accepted(edited(certificate(other, [point()])))
+
+
+def test_validity_ends():
+    assert accepted(HONEST, date(2027, 1, 31))
+    assert not accepted(HONEST, date(2027, 2, 1))
+    assert accepted(edited(HONEST, (("claim", "governance"), {})), date(2030, 1, 1))
+    assert accepted(edited(HONEST, (("claim", "governance"), DROP)), date(2030, 1, 1))
+    assert not accepted(edited(HONEST, (("claim", "governance", "valid_until"), 7)), date(2026, 1, 1))
+
+
+def test_subjects_of_the_users_own_are_named_after_their_module():
+    own = certificate(derivation(name="my-rows"))
+    use = [(("claim", "subject", "use"), "pack.my_rows:sum"), (("subject", "use"), "pack.my_rows:sum")]
+    assert accepted(edited(own, *use, (("subject", "name"), "my-rows")))
+    assert not accepted(edited(own, *use, (("subject", "name"), "rows")))
+
+
+# ------------------------------------------------------------------ refutations and their counts
+
+
+def refuted(of="claim", **counts):
+    first = point(**{**BEATEN, **counts}) if of == "claim" else point()
+    second = point("proof", 0, "2/5", **{**BEATEN, **counts, "lower": 2.4}) if of == "proof" else None
+    return certificate(points=[p for p in (first, second) if p], verdict="REFUTED", refutes=of)
+
+
+def test_counts_refute_the_claim_or_the_proof():
+    assert accepted(refuted())
+    assert not accepted(edited(refuted(), (("verdict",), "UNPROVEN"), (("refutes",), None)))
+    assert not accepted(edited(refuted(), (("verdict",), "CERTIFIED"), (("refutes",), None)))
+    assert not accepted(edited(refuted(), (("refutes",), "proof")))
+    assert not accepted(edited(refuted(), (("refutes",), "hypothesis")))
+    assert not accepted(edited(refuted(), (("refutes",), None)))
+    assert not accepted(edited(refuted(), (("releasable",), True)))
+
+
+def test_a_false_proof_is_refuted_at_a_point_that_it_asserts():
+    document = refuted("proof", power=0.95, false_alarm=0.03)
+    assert math.log((0.95 - 0.4) / 0.03) > 2.4
+    assert accepted(document)
+    assert not accepted(edited(document, (("audit", "points", 1, "limit"), 3)))  # beyond what is shown
+    assert not accepted(edited(document, (("audit", "points", 1, "delta"), "0.38")))  # asserted by nobody
+    assert not accepted(edited(document, (("refutes",), "claim")))
+
+
+def test_a_hypothesis_is_refuted_by_its_counterexample():
+    failed = [(("sensitivity", 0, "status"), "refuted"), (("sensitivity", 0, "counterexample"), {"unit": 1})]
+    verdict = [(("verdict",), "REFUTED"), (("refutes",), "hypothesis"), (("releasable",), False)]
+    assert accepted(edited(HONEST, *failed, *verdict))
+    assert not accepted(edited(HONEST, *failed))
+    assert not accepted(edited(HONEST, *failed, *verdict, (("sensitivity", 0, "counterexample"), None)))
+
+
+WRONG_COUNTS = [
+    {"hits": 1001},
+    {"hits": -1},
+    {"alarms": 1001},
+    {"power": 0.985},
+    {"false_alarm": 0.015},
+    {"hits": 900},
+    {"alarms": 30},
+    {"lower": 3.3},
+    {"power": 0.1},
+    {"power": 1.1},
+    {"power": -0.1},
+    {"power": "inf"},
+    {"false_alarm": 0},
+    {"false_alarm": 1.1},
+    {"false_alarm": "inf"},
+    {"risk": 0},
+    {"risk": 1},
+    {"runs": 10**7 + 1},
+]
+
+
+@pytest.mark.parametrize("counts", WRONG_COUNTS, ids=str)
+def test_counts_that_do_not_show_it_are_rejected(counts):
+    document = edited(refuted(**counts), (("audit", "trials"), 3 * 10**7), (("audit", "confidence"), "1/2"))
+    assert not accepted(document)
+
+
+def test_counts_at_the_edge_of_their_bounds():
+    """The bounds of Clopper and Pearson by beta quantiles, a little inside and a little outside."""
+    risk = 0.01
+    low = stats.beta.ppf(risk / 2, 990, 11)
+    high = stats.beta.ppf(1 - risk / 2, 11, 990)
+    for inside, expected in ((1e-7, True), (-1e-7, False)):
+        p, q = low * (1 - inside), high * (1 + inside)
+        fine = {"power": p, "false_alarm": high * (1 + 1e-7), "lower": 3.0}
+        assert accepted(refuted(**fine)) is expected
+        fine = {"power": low * (1 - 1e-7), "false_alarm": q, "lower": 3.0}
+        assert accepted(refuted(**fine)) is expected
+        reached = math.log((low * (1 - 1e-7) - 0.1) / (high * (1 + 1e-7)))
+        fine = {"power": low * (1 - 1e-7), "false_alarm": high * (1 + 1e-7), "lower": reached * (1 - inside)}
+        assert accepted(refuted(**fine)) is expected
+
+
+def test_certain_counts():
+    assert accepted(refuted(hits=1000, power=0.99, alarms=0, false_alarm=0.01, lower=4.4))
+    assert not accepted(refuted(hits=1000, power=0.996, alarms=0, false_alarm=0.01, lower=4.4))
+    assert not accepted(refuted(hits=1000, power=1.0, alarms=0, false_alarm=0.01, lower=4.4))
+
+
+@pytest.mark.parametrize(("n", "p", "k"), [(10, "1/2", 5), (10, "1/2", 6), (10, "1/2", 10), (40, "1/5", 20)])
+def test_binomial_tails_of_few_runs(n, p, k):
+    i, exact = Interval(40), Fraction(p)
+    upper = sum(math.comb(n, j) * exact**j * (1 - exact) ** (n - j) for j in range(k, n + 1))
+    low, high = checker.binomial_tail(i, n, exact, k, up=True)
+    assert Fraction(low) <= upper <= Fraction(high)
+    if k > n * exact:
+        assert Fraction(high) - Fraction(low) < Fraction(1, 10**30)
+    down = checker.binomial_tail(i, n, 1 - exact, n - k, up=False)
+    assert Fraction(down[0]) <= upper <= Fraction(down[1])
+
+
+@pytest.mark.parametrize("n", [0, 1, 2, 199, 200, 201, 250, 5000])
+def test_log_factorials_at_every_size(n):
+    low, high = checker.log_factorial(Interval(50), n)
+    exact = sum(math.log(k) for k in range(1, n + 1))
+    assert float(low) <= exact * (1 + 1e-12) + 1e-12
+    assert float(high) >= exact * (1 - 1e-12) - 1e-12
+    assert high - low < Fraction(1, 10**17)
+    if 1 < n <= 250:  # e^(ln n!) is n!, so the enclosure is on both sides of it
+        i = Interval(600)
+        wide = i.exp(checker.log_factorial(i, n))
+        assert Fraction(wide[0]) < math.factorial(n) < Fraction(wide[1])
+
+
+# ------------------------------------------------------------------ reading
+
+
+@pytest.mark.parametrize(
+    ("value", "exact"),
+    [(1, 1), (0.5, Fraction(1, 2)), ("0.1", Fraction(1, 10)), ("1/3", Fraction(1, 3)), ("-2e-3", Fraction(-1, 500)),
+     (".5", Fraction(1, 2)), ("5.", 5), ("inf", None), (1e300, 10**300)],
+)  # fmt: skip
+def test_numbers_of_certificates(value, exact):
+    assert checker.exact_of(value, "x") == exact
+
+
+@pytest.mark.parametrize(
+    "value", [True, None, [], "nan", "-inf", "1e", "1e123456", "", "0x1", "1" * 1001, "1 "]
+)
+def test_what_is_no_number_of_a_certificate(value):
+    with pytest.raises(Rejected):
+        checker.exact_of(value, "x")
+
+
+@pytest.mark.parametrize(
+    "raw",
+    [b'{"a": 1e999}', b'{"a": -Infinity}', b'{"a": "\\ud800"}', b'{"\\udfff": 1}', b'{"a": 1, "a": 1}',
+     b"[" * 66 + b"]" * 66, b"\xff", b"{} {}", b'{"a": ' + b"1" * 401 + b"}", b'{"a": 0.' + b"1" * 401 + b"}"],
+)  # fmt: skip
+def test_files_that_are_not_read(raw):
+    with pytest.raises(Unreadable):
+        checker.parse(raw)
+
+
+def test_files_that_are_read():
+    deep = b"[" * 64 + b"]" * 64
+    assert checker.parse(deep)
+    assert checker.parse(b'{"a": ' + b"1" * 400 + b"}") == {"a": int("1" * 400)}
+    assert checker.parse(b'{"a": "\\ud83d\\ude00"}')
+
+
+def test_steps_are_joined_as_written():
+    steps = derivation()
+    for edit in (
+        lambda s: s[1].update({"from": 0}),
+        lambda s: s[1].update({"from": [True]}),
+        lambda s: s[1].update({"from": [1]}),
+        lambda s: s[1].update({"from": [-1]}),
+        lambda s: s[1].update({"with": []}),
+        lambda s: s[1].update({"rule": 7}),
+        lambda s: s[1].update({"more": 7}),
+        lambda s: s[1].pop("gives"),
+        lambda s: s[1].update({"gives": ["Stable"]}),
+        lambda s: s[1].update({"digest": s[0]["digest"]}),
+        lambda s: s.__setitem__(1, "step"),
+    ):
+        wrong = copy.deepcopy(steps)
+        edit(wrong)
+        with pytest.raises(Rejected, match="step 1 "):
+            checker.check_derivation(wrong)
+    for wrong in ([], "steps", None, {"steps": []}):
+        with pytest.raises(Rejected):
+            checker.check_derivation(wrong)
+    unused = copy.deepcopy(steps)
+    step(unused, "assume_view", [], query="more", audience="others", because="replay")
+    assert [s["rule"] for s in checker.reachable(unused)] == ["assume_view"]
+    assert [s["rule"] for s in checker.reachable(steps)][::-1] == [s["rule"] for s in steps]
+
+
+def test_the_command_line(tmp_path, capsys):
+    file = tmp_path / "c.json"
+    file.write_text(json.dumps(HONEST))
+    assert checker.main([str(file)]) == 0
+    assert capsys.readouterr().out.startswith("valid: CERTIFIED")
+    assert checker.main([str(file), "--at", "2027-01-31"]) == 0
+    assert checker.main([str(file), "--at", "2027-02-01"]) == 1
+    assert checker.main([str(file), "--on", "2027-02-01"]) == 2
+    file.write_text(json.dumps({**HONEST, "created": "x"}))
+    assert checker.main([str(file)]) == 1
+    file.write_text(json.dumps({**HONEST, "schema": "other"}))
+    assert checker.main([str(file)]) == 2
+    file.write_text("[]")
+    assert checker.main([str(file)]) == 2
+    file.write_text(json.dumps({"schema": "dpaccount/derivation/1", "steps": derivation()}))
+    assert checker.main([str(file)]) == 0

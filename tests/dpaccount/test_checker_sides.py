@@ -1,0 +1,783 @@
+"""Every side condition of the stand-alone checker, both sides of each, and its numbers at their edges.
+
+Rules are inferred directly from facts: what a rule gives is written out, and every witness that lacks a
+member, has one too many, or stands on other premises must be refused.
+"""
+
+import copy
+from decimal import Decimal
+from fractions import Fraction
+
+import mpmath
+import pytest
+
+from dpaccount import checker
+from dpaccount.checker import Interval, Rejected, infer
+
+F = Fraction
+#: what `check_derivation` turns into a rejection
+REFUSED = (Rejected, ArithmeticError, ValueError, TypeError, KeyError, IndexError)
+R, A = "replace-one", "add-remove"
+
+
+def setup_function(_):
+    """Forget the arithmetic of earlier tests: the checker counts it within one document."""
+    checker.Work.spent = 0
+
+
+BIG = str(2**256 - 1)
+
+
+def added(kind, low="0", high="1", points=(), relation=R):
+    return ["Contribution", "q", kind, low, high, list(points), relation, "public"]
+
+
+def stable(norm, bound="4", relation=R, units=None):
+    return ["Stable", "q", norm, bound, relation, units]
+
+
+def private(*curve, relation=R, observer="central", units=None, subject="q"):
+    return ["Private", subject, list(curve), relation, observer, units]
+
+
+def covered(most=1, query="q", widest=1, units=(1, 8)):
+    return ["Covered", query, 15, most, widest, list(units)]
+
+
+def apart(law, *numbers, observer="central"):
+    return ["Apart", "q", law, list(numbers), R, observer]
+
+
+POINTS = {"query": "q", "points": [[-1, 0], [2, 1]], "relation": R, "because": "b"}
+CLIPPED = {"query": "q", "low": "-1/2", "high": "1", "relation": A, "because": "b"}
+BALL = {"query": "q", "radius": "1/2", "relation": A, "because": "b"}
+RANK = {"query": "q", "reward": "2", "kind": "outer", "relation": R, "because": "b"}
+EVENT = {
+    **{"query": "q", "likely": "1", "rarely": "0", "relation": R},
+    **{"observer": "local", "because": "b"},
+}
+PAIR = {
+    **{"query": "q", "kind": "vector", "left": ["1", "2"], "right": ["0", "-1"], "relation": R},
+    **{"observer": "joint", "because": "b"},
+}
+FILTER = {"query": "q", "measure": "approximate", "budget": ["1", "0"], "relation": A, "because": "b"}
+VIEW = ["View", "seen", "everyone"]
+TABLE = {"table": [["1/4", "3/4", "0"], ["1/2", "1/2", "0"]], "epsilon": "1", "key": "k"}
+ADDED = [private("gdp", "2", relation=A), private("gdp", "3", relation=A, subject="r")]
+KEPT = [private("gdp", "1"), private("gdp", "7", subject="r")]
+
+#: rule, premises, witness, what it gives
+HONEST = [
+    ("assume_points", [], POINTS, added("points", "0", "0", [[-1, 0], [2, 1]])),
+    ("assume_clipped", [], CLIPPED, added("interval", "-1/2", "1", relation=A)),
+    ("assume_ball", [], BALL, added("ball", "0", "1/4", relation=A)),
+    ("assume_rank_one", [], RANK, added("outer", "0", "2")),
+    ("assume_cell", [], {"query": "q", "relation": A, "because": "b"}, added("cell", relation=A)),
+    ("assume_split", [], {"query": "q", "cells": ["a", "b"], "because": "b"}, ["Split", "q", ["a", "b"]]),
+    ("assume_covers", [], {"query": "q", "covers": [[2, 4], [4, 7], [9, 9]], "because": "b"},
+     ["Covered", "q", 3, 2, 4, [2, 9]]),
+    ("assume_tree", [], {"query": "q", "rounds": 6, "because": "b"}, ["Covered", "q", 10, 3, 4, [1, 6]]),
+    ("assume_view", [], {"query": "q", "audience": "others", "because": "b"}, ["View", "q", "others"]),
+    ("assume_rare", [], {"query": "q", "kind": "event", "probability": "1", "because": "b"},
+     ["Rare", "q", "event", "1"]),
+    ("assume_range", [], {"query": "q", "width": "0", "relation": R, "because": "b"}, stable("range", "0")),
+    ("assume_each", [], {"query": "q", "width": "3", "relation": A, "because": "b"}, stable("each", "3", A)),
+    ("assume_filter", [], FILTER, private("approximate", "1", "0", relation=A)),
+    ("assume_event", [], EVENT, apart("event", "1", "0", observer="local")),
+    ("assume_neighbours", [], PAIR, apart("vector", "10", observer="joint")),
+    ("assume_neighbours", [], {**PAIR, "left": ["3"], "right": ["-1/2"]}, apart("number", "7/2", observer="joint")),
+    ("assume_neighbours", [], {**PAIR, "kind": "outer"}, apart("symmetric", "18", observer="joint")),
+    ("assume_neighbours", [], {**PAIR, "kind": "rank-one"}, apart("symmetric", "9", observer="joint")),
+    ("assume_neighbours", [], {**PAIR, "kind": "outer", "left": ["1", "0", "2"], "right": ["0", "1", "1/2"]},
+     apart("symmetric", "393/16", observer="joint")),
+    ("assume_neighbours", [], {**PAIR, "kind": "rank-one", "left": ["1", "0", "2"], "right": ["0", "1", "1/2"]},
+     apart("symmetric", "21/2", observer="joint")),
+    ("assume_covers", [], {"query": "q", "covers": [[1, 2], [3, 4]], "because": "b"},
+     ["Covered", "q", 2, 1, 2, [1, 4]]),
+    ("assume_covers", [], {"query": "q", "covers": [[1, 2], [2, 3], [3, 4], [5, 5]], "because": "b"},
+     ["Covered", "q", 4, 2, 2, [1, 5]]),
+    ("assume_tree", [], {"query": "q", "rounds": 41, "because": "b"}, ["Covered", "q", 79, 6, 32, [1, 41]]),
+    ("linear", [added("interval", "-1", "3")], {}, stable("l1")),
+    ("linear", [added("interval", "-3", "1", relation=A)], {}, stable("l1", "3", A)),
+    ("linear", [added("ball", "0", "5")], {}, stable("l2-squared", "20")),
+    ("linear", [added("ball", "0", "5", relation=A)], {}, stable("l2-squared", "5", A)),
+    ("linear", [added("rank-one", "0", "1/2")], {}, stable("frobenius-squared", "25/8")),
+    ("linear", [added("rank-one", "0", "1")], {}, stable("frobenius-squared", "8")),
+    ("linear", [added("rank-one", "0", "3")], {}, stable("frobenius-squared", "72")),
+    ("linear", [added("outer", "0", "1")], {}, stable("frobenius-squared", "8")),
+    ("linear", [added("outer", "0", "3")], {"bound_squared": "102"}, stable("frobenius-squared", "102")),
+    ("linear", [added("points", points=[[0, 1], [3, -1]])], {}, stable("l2-squared", "13")),
+    ("linear", [added("points", points=[[0, 1], [3, -1]], relation=A)], {}, stable("l2-squared", "10", A)),
+    ("differences", [added("points", points=[[0, 1], [3, -1]])], {}, ["Shifts", "q", [[], [3, 2]], R]),
+    ("differences", [added("points", points=[[0, 1], [2, -3]], relation=A)], {},
+     ["Shifts", "q", [[1], [3, 2]], A]),
+    ("centred", [stable("l2-squared")], {"rows": 4}, stable("l2-squared", "3", units=[1, 4])),
+    ("factorised", [stable("l2-squared")], {"rounds": 3, "matrix": [[2], [1, 2], [3, -5, 1]], "bits": 1},
+     stable("l2-squared", "29", units=[1, 3])),
+    ("factorised", [stable("l2-squared")], {"rounds": 2, "matrix": [[4, -2, 9]], "bits": 2},
+     stable("l2-squared", "5", units=[1, 2])),
+    ("laplace", [stable("l1")], {"scale": "8", "grid": "1/16", "key": "k"}, private("pure", "1/2")),
+    ("gaussian", [stable("l2-squared")], {"variance": "8", "key": "k"}, private("gdp", "1/2")),
+    ("symmetric_gaussian", [stable("frobenius-squared")], {"variance": "8", "key": "k"},
+     private("gdp", "1/4")),
+    ("symmetric_gaussian", [stable("frobenius-squared")], {"variance": "8", "grid": "1", "key": "k"},
+     private("zcdp", "1/8")),
+    ("discrete_gaussian", [stable("l2-squared")], {"variance": "8", "grid": "1", "key": "k"},
+     private("zcdp", "1/4")),
+    ("fine_gaussian", [stable("l2-squared")],
+     {"variance": "100", "grid": "1", "coordinates": 2, "distance": "1/2000", "key": "k"},
+     private("near-gdp", "1/25", "1/2000")),
+    ("fine_gaussian", [stable("frobenius-squared")],
+     {"variance": "100", "grid": "1", "coordinates": 2, "distance": "1/2000", "key": "k"},
+     private("near-gdp", "1/50", "1/2000")),
+    ("lattice_gaussian", [["Shifts", "q", [[1]], R]], {"variance": "8", "key": "k"},
+     private("lattice", "8", [[1]], 1)),
+    ("exponential", [stable("range")], {"rate": "1/2", "key": "k"}, private("bounded-range", "2")),
+    ("permute_and_flip", [stable("range")], {"rate": "1/2", "key": "k"}, private("pure", "2")),
+    ("k_norm", [stable("l2-squared")], {"rate": "1/2", "bound": "2", "grid": "1", "key": "k"},
+     private("pure", "1")),
+    ("sparse_vector", [stable("each")],
+     {"threshold": "8", "scale": "16", "limit": 3, "grid": "1", "key": "k"}, private("pure", "2")),
+    ("joint_gaussian", [added("rank-one")], {"matrix": "1", "vector": "1", "key": "k"},
+     private("gdp", "9/2")),
+    ("joint_gaussian", [added("rank-one", "0", "2")], {"matrix": "1", "vector": "1", "key": "k"},
+     private("gdp", "16")),
+    ("finite", [added("points", points=[[0], [1]])], TABLE, private("pure", "1")),
+    ("stable_histogram", [added("cell", relation=A)],
+     {"scale": "1", "threshold": 11, "delta": "1/10000", "key": "k"},
+     private("approximate", "1", "1/10000", relation=A)),
+    ("nodes", [private("gdp", "2"), covered(3)], {}, private("gdp", "6", units=[1, 8])),
+    ("nodes", [private("lattice", "8", [[1]], 2), covered(3)], {},
+     private("lattice", "8", [[1]], 6, units=[1, 8])),
+    ("nodes", [private("bounded-range", "2"), covered(1)], {},
+     private("bounded-range", "2", units=[1, 8])),
+    ("compose", [private("pure", "1", units=[1, 2]), private("pure", "2", units=[2, 5])], {},
+     private("pure", "3", units=[1, 5], subject="q + q")),
+    ("compose", [private("renyi", ["2", "1"]), private("renyi", ["2", "3"])], {},
+     private("renyi", ["2", "4"], subject="q + q")),
+    ("parallel", [private("pure", "1", units=[3, 4]), private("pure", "2", units=[1, 2])], {},
+     private("pure", "2", units=[1, 4], subject="q | q")),
+    ("mixture", [private("pure", "1"), private("pure", "2", units=[1, 2])], {},
+     private("pure", "2", subject="q or q", units=[1, 2**63])),
+    ("partition", [["Split", "s", ["q", "r"]], *ADDED], {}, private("gdp", "3", relation=A, subject="s")),
+    ("partition", [["Split", "s", ["q", "r"]], *KEPT, *ADDED], {}, private("gdp", "7", subject="s")),
+    ("partition", [["Split", "s", ["q", "r"]], KEPT[0], private("gdp", "4", subject="r"), *ADDED], {},
+     private("gdp", "5", subject="s")),
+    ("group", [private("pure", "1")], {"size": 3}, private("pure", "3", relation=R + ", groups of 3")),
+    ("group", [private("gdp", "1")], {"size": 3}, private("gdp", "9", relation=R + ", groups of 3")),
+    ("group", [private("zcdp", "1")], {"size": 2}, private("zcdp", "4", relation=R + ", groups of 2")),
+    ("group", [private("near-gdp", "1", "1/9")], {"size": 3},
+     private("near-gdp", "9", "1/3", relation=R + ", groups of 3")),
+    ("group", [private("approximate", "0", "1/8")], {"size": 2, "delta": "13/50"},
+     private("approximate", "0", "13/50", relation=R + ", groups of 2")),
+    ("despite", [private("approximate", "1", "1/8"), ["Rare", "q", "event", "1/8"]], {"delta": "1/4"},
+     private("approximate", "1", "1/4", units=[1, 2**63])),
+    ("despite", [private("approximate", "0", "1/8"), ["Rare", "q", "distance", "1/16"]], {"delta": "13/50"},
+     private("approximate", "0", "13/50", units=[1, 2**63])),
+    ("replace_one", [private("pure", "1", relation=A + ", groups of 2")], {}, private("pure", "1")),
+    ("post_process", [private("pure", "1"), VIEW], {}, private("pure", "1", subject="seen")),
+    ("billboard", [private("pure", "1"), ["View", "seen", "others"]], {},
+     private("pure", "1", subject="seen", observer="joint")),
+    ("local", [private("pure", "1"), covered(2)], {}, private("pure", "2", observer="local", units=[1, 8])),
+    ("local_view", [private("pure", "1", observer="local"), VIEW], {},
+     private("pure", "1", subject="seen", observer="local")),
+    ("to_zcdp", [private("pure", "2")], {}, private("zcdp", "2")),
+    ("to_zcdp", [private("gdp", "2")], {}, private("zcdp", "1")),
+    ("to_zcdp", [private("bounded-range", "2")], {}, private("zcdp", "1/2")),
+    ("to_zcdp", [private("lattice", "4", [[], [1], [2, 1]], 3)], {}, private("zcdp", "15/8")),
+    ("to_pure", [private("bounded-range", "2")], {}, private("pure", "2")),
+    ("to_renyi", [private("zcdp", "2")], {"orders": ["3/2", "4"]},
+     private("renyi", ["3/2", "3"], ["4", "8"])),
+    ("to_gdp", [private("pure", "1")], {"mu_squared": "38/25"}, private("gdp", "38/25")),
+    ("to_gdp", [private("pure", "0")], {"mu_squared": "0"}, private("gdp", "0")),
+    ("to_approximate", [private("zcdp", "1/8")], {"epsilon": "3", "delta": "1/100", "order": "9"},
+     private("approximate", "3", "1/100")),
+    ("to_approximate", [private("zcdp", "0")], {"epsilon": "0", "delta": "0"},
+     private("approximate", "0", "0")),
+    ("to_approximate", [private("renyi", ["2", "1"], ["9", "9/8"])],
+     {"epsilon": "3", "delta": "1/100", "order": "9"}, private("approximate", "3", "1/100")),
+    ("apart", [apart("vector", "4"), covered(3)], {"law": "gaussian", "scale": "6"}, apart("gaussian", "2")),
+    ("apart", [apart("number", "4"), covered(3)], {"law": "gaussian", "scale": "6"}, apart("gaussian", "8")),
+    ("apart", [apart("symmetric", "4"), covered(3)], {"law": "gaussian", "scale": "6"},
+     apart("gaussian", "1")),
+    ("apart", [apart("number", "4"), covered(1)], {"law": "laplace", "scale": "2"}, apart("laplace", "2")),
+    ("refute", [apart("event", "1", "0")], {"epsilon": "9", "delta": "1/2"},
+     ["Refuted", "q", "9", "1/2", R, "central"]),
+    ("refute", [apart("laplace", "2")], {"epsilon": "0", "delta": "3/5"},
+     ["Refuted", "q", "0", "3/5", R, "central"]),
+    ("refute", [apart("gaussian", "1")], {"epsilon": "0", "delta": "3/8"},
+     ["Refuted", "q", "0", "3/8", R, "central"]),
+]  # fmt: skip
+
+
+def named(case):
+    return case[0]
+
+
+@pytest.mark.parametrize(("rule", "found", "given", "gives"), HONEST, ids=map(named, HONEST))
+def test_what_a_rule_gives(rule, found, given, gives):
+    assert infer(rule, found, given) == gives
+
+
+def test_every_rule_is_here():
+    assert {case[0] for case in HONEST} >= set(checker.INFERRED) | set(checker.ASSUMED)
+
+
+@pytest.mark.parametrize(("rule", "found", "given"), [case[:3] for case in HONEST], ids=map(named, HONEST))
+def test_witnesses_hold_what_they_should_and_premises_are_of_their_kind(rule, found, given):
+    optional = (
+        {"grid", "bound_squared", "order"} if rule not in ("discrete_gaussian", "fine_gaussian") else set()
+    )
+    for name in given.keys() - optional - ({"delta"} if rule == "group" else set()):
+        refused(rule, found, {k: v for k, v in given.items() if k != name})
+    refused(rule, found, {**given, "more": "1"})
+    refused(rule, [*found, ["Split", "q", ["a"]]], given)
+    for at in range(len(found)):
+        if rule not in ("compose", "parallel", "mixture"):  # one premise is enough there
+            refused(rule, found[:at] + found[at + 1 :], given)
+        other = copy.deepcopy(found)
+        other[at][0] = "Nothing"
+        refused(rule, other, given)
+    if "key" in given:
+        refused(rule, found, {**given, "key": 1})
+    if rule.startswith("assume_"):
+        refused(rule, found, {**given, "query": 1})
+
+
+def refused(rule, found, given):
+    with pytest.raises(REFUSED):
+        infer(rule, found, given)
+
+
+def changed(case, **members):
+    rule, found, given, _ = next(c for c in HONEST if c[0] == case)
+    return rule, found, {**given, **members}
+
+
+FALSE = [
+    *[changed("assume_points", points=bad) for bad in (
+        [], [[]], [[1], [1, 2]], [[1], [0]], [[0], [0]], [[0.5]], [[True]], [["1"]], [[2**64]], "points", [1],
+        [[i] for i in range(257)], [[0] * 65])],
+    *[changed(rule, relation=bad) for rule in
+      ("assume_points", "assume_cell", "assume_range", "assume_filter", "assume_event") for bad in ("swap", None)],
+    *[changed(rule, source=bad) for rule in ("assume_points", "assume_clipped", "assume_ball") for bad in
+      ("public", "data", None)],
+    changed("assume_clipped", low="2"),
+    changed("assume_ball", radius="-1/2"),
+    changed("assume_rank_one", reward="-1"),
+    changed("assume_rank_one", relation=A),
+    changed("assume_rank_one", kind="inner"),
+    *[changed("assume_covers", covers=bad) for bad in
+      ([], [[1]], [[2, 1]], [[0, 1]], [[1, 2, 3]], [[1, True]], "all", [["1", "2"]], [[1, 2**256]])],
+    *[changed("assume_tree", rounds=bad) for bad in (0, -1, True, "6", 2**256, 1.0)],
+    changed("assume_view", audience="nobody"),
+    *[changed("assume_split", cells=bad) for bad in ([], ["a", "a"], [1], "aa", None)],
+    changed("assume_neighbours", kind="outer", right=["0", "-1", "5"]),
+    changed("assume_neighbours", kind="outer", left=["0", "-1", "5"]),
+    changed("assume_rare", kind="luck"),
+    changed("assume_rare", probability="-1/9"),
+    changed("assume_rare", probability="10/9"),
+    changed("assume_range", width="-1"),
+    *[changed("assume_filter", **bad) for bad in (
+        {"measure": "renyi"}, {"budget": ["1"]}, {"budget": ["1", "0", "0"]}, {"budget": ["-1", "0"]},
+        {"budget": ["1", "-1"]}, {"budget": "10"}, {"measure": "pure"}, {"measure": "zcdp"}, {"measure": "gdp"})],
+    changed("assume_filter", measure="zcdp", budget=[]),
+    *[changed("assume_event", **bad) for bad in (
+        {"likely": "-1/9"}, {"likely": "10/9"}, {"rarely": "-1/9"}, {"rarely": "10/9"}, {"observer": "all"})],
+    *[changed("assume_neighbours", **bad) for bad in (
+        {"left": []}, {"left": ["1"]}, {"left": [], "right": []}, {"kind": "inner"}, {"relation": A},
+        {"observer": None}, {"left": ["1"], "right": ["0"], "kind": "outer"},
+        {"kind": "outer", "relation": A, "right": ["0", "0"]},
+        {"left": ["1"] * 4097, "right": ["0"] * 4097, "kind": "outer"})],
+    ("linear", [added("cell", relation=A)], {}),
+    ("linear", [added("outer", "0", "3")], {}),
+    ("linear", [added("outer", "0", "3")], {"bound_squared": "101"}),
+    ("linear", [added("outer", "0", "1")], {"bound_squared": "90"}),
+    ("linear", [added("ball")], {"bound_squared": "90"}),
+    ("differences", [added("ball")], {}),
+    ("differences", [added("points", points=[[1]])], {"bound_squared": "90"}),
+    ("centred", [stable("l1")], {"rows": 4}),
+    ("centred", [stable("l2-squared", relation=A)], {"rows": 4}),
+    ("centred", [stable("l2-squared")], {"rows": 0}),
+    *[changed("factorised", **bad) for bad in (
+        {"rounds": 2}, {"rounds": 4}, {"bits": -1}, {"bits": 4097}, {"matrix": []}, {"matrix": [[]], "rounds": 1},
+        {"matrix": [[2], [1], [1, 1, 1]]}, {"matrix": [[2], [1, "2"], [1, 1, 1]]}, {"matrix": "m"},
+        {"participations": 2}, {"separation": 2}, {"participations": 1, "separation": 1},
+        {"matrix": [[2], [1, True], [1, 1, 1]]}, {"matrix": [1, 2]})],
+    ("factorised", [stable("l1")], {"rounds": 1, "matrix": [[1]], "bits": 0}),
+    *[(rule, found, {**given, name: bad}) for rule, found, given, _ in HONEST if rule in checker.NOISE
+      for name in {"scale", "variance", "rate", "matrix", "vector", "grid", "threshold", "limit", "coordinates"}
+      & given.keys() for bad in ("0", "-1", 0, None)],
+    *[(rule, [stable("other")], given) for rule, found, given, _ in HONEST if found and found[0][0] == "Stable"],
+    changed("fine_gaussian", variance="99/100"),
+    changed("fine_gaussian", distance="1/3000"),
+    changed("fine_gaussian", distance="0"),
+    changed("k_norm", bound="-2"),
+    changed("k_norm", bound="199/100"),
+    changed("sparse_vector", limit=0),
+    changed("joint_gaussian", matrix="-1"),
+    ("joint_gaussian", [added("outer")], {"matrix": "1", "vector": "1", "key": "k"}),
+    *[changed("finite", **bad) for bad in (
+        {"epsilon": "1/2"}, {"epsilon": "-1"}, {"table": [["1/4", "3/4"], ["1/2", "1/4"]]},
+        {"table": [["1/4", "3/4"], ["1/2", "1/2", "0"]]}, {"table": [["1"]]},
+        {"table": [["1/4", "3/4"], ["0", "1"]]}, {"table": [["5/4", "-1/4"], ["5/4", "-1/4"]]},
+        {"table": [["1/2", "1/2"]] * 3})],
+    ("finite", [added("points", points=[[0], [2]])], TABLE),
+    ("finite", [added("points", points=[[0], [1]], relation=A)], TABLE),
+    ("finite", [added("ball", points=[[0], [1]])], TABLE),
+    *[changed("stable_histogram", **bad) for bad in (
+        {"delta": "1/40000"}, {"delta": "2"}, {"threshold": 9}, {"threshold": 1}, {"scale": "2"})],
+    ("stable_histogram", [added("cell")], {"scale": "1", "threshold": 11, "delta": "1/1000", "key": "k"}),
+    ("stable_histogram", [added("ball", relation=A)],
+     {"scale": "1", "threshold": 11, "delta": "1/1000", "key": "k"}),
+    ("nodes", [private("gdp", "2"), covered(query="r")], {}),
+    ("nodes", [private("gdp", "2", observer="joint"), covered()], {}),
+    ("nodes", [private("bounded-range", "2"), covered(2)], {}),
+    *[(rule, [], {}) for rule in ("compose", "parallel", "mixture")],
+    *[(rule, [private("pure", "1", units=[1, 2]), other], {}) for rule in ("compose", "parallel", "mixture")
+      for other in (private("pure", "1", relation=A, units=[3, 4]), private("gdp", "1", units=[3, 4]),
+                    private("pure", "1", observer="joint", units=[3, 4]))],
+    *[(rule, [private("lattice", "8", [[1]], 1, units=[1, 2])], {}) for rule in ("compose", "parallel", "mixture")],
+    ("compose", [private("bounded-range", "1")] * 2, {}),
+    ("compose", [private("renyi", ["2", "1"]), private("renyi", ["3", "1"])], {}),
+    ("compose", [private("renyi", ["2", "1"]), private("renyi", ["2", "1"], ["3", "1"])], {}),
+    ("parallel", [private("pure", "1", units=[1, 2]), private("pure", "2", units=[2, 3])], {}),
+    ("parallel", [private("pure", "1", units=[1, 2]), private("pure", "2")], {}),
+    ("partition", [["Split", "s", ["q", "r"]]], {}),
+    ("partition", [["Split", "s", ["q", "r"]], *KEPT], {}),
+    ("partition", [["Split", "s", ["q", "r"]], *ADDED, *KEPT], {}),
+    ("partition", [["Split", "s", ["q", "r"]], KEPT[0], *ADDED], {}),
+    ("partition", [["Split", "s", ["q", "r"]], *KEPT, *ADDED[::-1]], {}),
+    ("partition", [["Split", "s", ["q", "r"]], *KEPT, *ADDED, private("gdp", "1", relation="other")], {}),
+    ("partition", [["Split", "s", ["q", "r"]], *[private("bounded-range", "2", relation=A)] * 2], {}),
+    ("partition", [["Split", "s", ["q", "r"]], *[private("gdp", "2", relation=A, observer="local")] * 2], {}),
+    ("partition", [["Split", "s", ["q", "r"]], private("pure", "2"), private("gdp", "2", relation=A)], {}),
+    ("partition", [["Split", "s", ["q", "r"]], private("gdp", "2", observer="local"), private("gdp", "2", relation=A)], {}),
+    ("partition", [["Split", "s", ["q", "r"]], private("renyi", ["2", "1"]), private("renyi", ["3", "1"], relation=A)], {}),
+    *[("group", [private("pure", "1")], {"size": size}) for size in (1, 0, True, "3")],
+    ("group", [private("pure", "1")], {"size": 2, "delta": "1/2"}),
+    ("group", [private("approximate", "0", "1/8")], {"size": 2}),
+    ("group", [private("approximate", "0", "1/8")], {"size": 2, "delta": "249/1000"}),
+    ("group", [private("approximate", "1", "1/8")], {"size": 2, "delta": "46/100"}),
+    ("group", [private("bounded-range", "1")], {"size": 2}),
+    ("group", [private("lattice", "8", [[1]], 1)], {"size": 2}),
+    ("despite", [private("approximate", "1", "1/8"), ["Rare", "q", "event", "1/7"]], {"delta": "1/4"}),
+    ("despite", [private("approximate", "1", "1/8"), ["Rare", "r", "event", "1/8"]], {"delta": "1/4"}),
+    ("despite", [private("approximate", "1", "1/8"), ["Rare", "q", "distance", "1/16"]], {"delta": "1/4"}),
+    ("despite", [private("approximate", "1", "1"), ["Rare", "q", "event", "1/8"]], {"delta": "9/8"}),
+    ("despite", [private("pure", "1"), ["Rare", "q", "event", "1/8"]], {"delta": "1/4"}),
+    ("replace_one", [private("pure", "1", relation=A + ", groups of 3")], {}),
+    ("replace_one", [private("pure", "1", relation=A)], {}),
+    ("post_process", [private("pure", "1"), ["View", "seen", "others"]], {}),
+    ("post_process", [private("pure", "1", observer="local"), VIEW], {}),
+    ("billboard", [private("pure", "1"), VIEW], {}),
+    ("billboard", [private("pure", "1", observer="joint"), ["View", "seen", "others"]], {}),
+    ("local", [private("pure", "1"), covered(widest=2)], {}),
+    ("local", [private("pure", "1", relation=A), covered()], {}),
+    ("local_view", [private("pure", "1"), VIEW], {}),
+    *[("to_zcdp", [private(*curve)], {}) for curve in (("approximate", "1", "0"), ("zcdp", "1"), ("near-gdp", "1", "0"))],
+    ("to_pure", [private("zcdp", "1")], {}),
+    ("to_renyi", [private("pure", "2")], {"orders": ["2"]}),
+    *[("to_renyi", [private("zcdp", "2")], {"orders": bad}) for bad in ([], ["1"], ["2", "2"], ["3", "2"], ["1/2"])],
+    ("to_gdp", [private("pure", "1")], {"mu_squared": "1517/1000"}),
+    ("to_gdp", [private("pure", "0")], {"mu_squared": "-1"}),
+    ("to_gdp", [private("zcdp", "1")], {"mu_squared": "9"}),
+    *[("to_approximate", [private("zcdp", "1/8")], {"epsilon": "3", "delta": "1/100", **bad}) for bad in (
+        {}, {"order": "1"}, {"order": "1/2"}, {"order": "9", "delta": "0"}, {"order": "9", "epsilon": "1"},
+        {"order": "9", "delta": "1/100000000"})],
+    ("to_approximate", [private("zcdp", "0")], {"epsilon": "0", "delta": "0", "order": "2"}),
+    ("to_approximate", [private("renyi", ["2", "1"])], {"epsilon": "3", "delta": "1/100", "order": "9"}),
+    ("to_approximate", [private("renyi", ["9", "9/8"])], {"epsilon": "3", "delta": "1/100"}),
+    ("to_approximate", [private("pure", "1")], {"epsilon": "1", "delta": "0", "order": "2"}),
+    ("to_approximate", [private("pure", "1")], {"epsilon": "-1", "delta": "1"}),
+    ("to_approximate", [private("pure", "1")], {"epsilon": "1", "delta": "2"}),
+    ("to_approximate", [private("pure", "1")], {"epsilon": "1", "delta": "-1"}),
+    ("to_approximate", [private("other", "1")], {"epsilon": "1", "delta": "1"}),
+    ("to_approximate", [private("approximate", "1", "1/8")], {"epsilon": "1", "delta": "1/9"}),
+    ("to_approximate", [private("approximate", "1", "1/8")], {"epsilon": "1/2", "delta": "1/8"}),
+    ("apart", [apart("vector", "4"), covered(query="r")], {"law": "gaussian", "scale": "6"}),
+    ("apart", [apart("number", "4"), covered(2)], {"law": "laplace", "scale": "6"}),
+    ("apart", [apart("vector", "4"), covered(1)], {"law": "laplace", "scale": "6"}),
+    ("apart", [apart("number", "4"), covered(1)], {"law": "laplace", "scale": "0"}),
+    ("apart", [apart("number", "4"), covered(1)], {"law": "cauchy", "scale": "6"}),
+    ("apart", [apart("event", "1", "0"), covered(1)], {"law": "gaussian", "scale": "6"}),
+    ("refute", [apart("vector", "4")], {"epsilon": "0", "delta": "0"}),
+    ("refute", [apart("event", "1/2", "0")], {"epsilon": "9", "delta": "1/2"}),
+    ("refute", [apart("event", "1", "1/9")], {"epsilon": "2", "delta": "18/100"}),
+    ("refute", [apart("event", "1", "0")], {"epsilon": "-1", "delta": "1/2"}),
+    ("refute", [apart("event", "1", "0")], {"epsilon": "1", "delta": "-1/2"}),
+    ("refute", [apart("event", "1", "0")], {"epsilon": "1", "delta": "1"}),
+    ("refute", [apart("laplace", "2")], {"epsilon": "0", "delta": "16/25"}),
+    ("refute", [apart("laplace", "2")], {"epsilon": "2", "delta": "0"}),
+    ("refute", [apart("laplace", "2")], {"epsilon": "3", "delta": "0"}),
+    ("refute", [apart("gaussian", "1")], {"epsilon": "0", "delta": "2/5"}),
+    ("refute", [apart("gaussian", "0")], {"epsilon": "0", "delta": "0"}),
+    ("refute", [apart("other", "1")], {"epsilon": "0", "delta": "0"}),
+    ("believe", [], {}),
+    ("assume_all", [], {}),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("rule", "found", "given"), FALSE, ids=map(named, FALSE))
+def test_false_side_conditions_are_refused(rule, found, given):
+    refused(rule, found, given)
+
+
+TRUE = [
+    changed("assume_points", points=[[0]]),
+    changed("assume_points", points=[[i] for i in range(256)]),
+    changed("assume_points", points=[[2**64 - 1] * 64]),
+    changed("assume_points", source="coin"),
+    changed("assume_ball", source="dp-output"),
+    changed("assume_clipped", low="1"),
+    changed("assume_ball", radius="0"),
+    changed("assume_rank_one", reward="0"),
+    changed("assume_rank_one", kind="rank-one"),
+    changed("assume_covers", covers=[[1, 1]]),
+    changed("assume_covers", covers=[[1, int(BIG) - 1]]),
+    changed("assume_tree", rounds=1),
+    changed("assume_rare", probability="0"),
+    changed("assume_rare", kind="distance"),
+    changed("assume_filter", measure="pure", budget=["0"]),
+    changed("assume_filter", measure="gdp", budget=["1"]),
+    changed("assume_filter", measure="zcdp", budget=["1"]),
+    changed("assume_neighbours", relation=A, right=["0", "0"]),
+    changed("assume_neighbours", left=["1"] * 300, right=["0"] * 300),
+    ("centred", [stable("l2-squared")], {"rows": 1}),
+    changed("fine_gaussian", variance="1", distance="1"),
+    changed("group", size=10**6),
+    ("despite", [private("approximate", "1", "0"), ["Rare", "q", "distance", "1/16"]], {"delta": "6/25"}),
+    ("despite", [private("approximate", "1", "7/8"), ["Rare", "q", "event", "1/8"]], {"delta": "1"}),
+    ("group", [private("approximate", "1", "1/8")], {"size": 2, "delta": "47/100"}),
+    ("to_approximate", [private("pure", "1")], {"epsilon": "1", "delta": "0"}),
+    ("to_approximate", [private("pure", "1")], {"epsilon": "0", "delta": "1"}),
+    ("to_approximate", [private("gdp", "0")], {"epsilon": "0", "delta": "0"}),
+    ("to_approximate", [private("bounded-range", "1")], {"epsilon": "1", "delta": "0"}),
+    ("to_approximate", [private("approximate", "1", "1/8")], {"epsilon": "1", "delta": "1/8"}),
+    changed("finite", table=[["1/2", "1/2"]] * 2, epsilon="0"),
+    changed("stable_histogram", threshold=2, delta="1"),
+    ("refute", [apart("event", "1", "1/9")], {"epsilon": "2", "delta": "17/100"}),
+    ("refute", [apart("laplace", "2")], {"epsilon": "199/100", "delta": "0"}),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("rule", "found", "given"), TRUE, ids=map(named, TRUE))
+def test_true_side_conditions_are_accepted_at_their_edges(rule, found, given):
+    assert infer(rule, found, given)
+
+
+# ------------------------------------------------------------------ curves against other formulas
+
+
+def points_of(curve, delta):
+    """ε of the curve at δ by mpmath."""
+    with mpmath.workdps(40):
+        match curve:
+            case ["pure", b]:
+                return lambda e: (mpmath.exp(b) - mpmath.exp(e)) / (1 + mpmath.exp(b)) - delta
+            case ["bounded-range", b]:
+                return lambda e: (
+                    (mpmath.exp(mpmath.mpf(b) / 2) - mpmath.exp(e / 2)) ** 2 / mpmath.expm1(b) - delta
+                )
+            case ["gdp", square] | ["near-gdp", square, _]:
+                mu = mpmath.sqrt(mpmath.mpf(square.numerator) / square.denominator)
+                far = mpmath.mpf(str(float(curve[2]))) if len(curve) == 3 else 0
+
+                def value(e):
+                    return (
+                        mpmath.ncdf(mu / 2 - e / mu)
+                        - mpmath.exp(e) * mpmath.ncdf(-mu / 2 - e / mu)
+                        + far * (1 + mpmath.exp(e))
+                        - delta
+                    )
+
+                return value
+            case ["renyi", [order, d]]:
+                a = mpmath.mpf(order)
+                return lambda e: (
+                    mpmath.exp((a - 1) * (d - e) + (a - 1) * mpmath.log1p(-1 / a) - mpmath.log(a)) - delta
+                )
+    raise AssertionError
+
+
+CURVES = [
+    (["pure", F(2)], "0.125", (0, 2)),
+    (["pure", F(2)], "0.001", (0, 2)),
+    (["bounded-range", F(3)], "0.125", (0, 3)),
+    (["gdp", F(1)], "0.125", (0, 9)),
+    (["gdp", F(9)], "1e-12", (0, 90)),
+    (["gdp", F(1, 64)], "1e-30", (0, 9)),
+    (["near-gdp", F(1), F(1, 64)], "0.25", (0, 1)),
+    (["renyi", [4, 2]], "0.0001", (0, 90)),
+]
+
+
+@pytest.mark.parametrize(("curve", "delta", "ends"), CURVES)
+def test_points_are_decided_on_both_sides(curve, delta, ends):
+    """ε by mpmath, then a part in 10⁹ above and below it."""
+    with mpmath.workdps(40):
+        low, high = map(mpmath.mpf, ends)
+        excess = points_of(curve, mpmath.mpf(delta))
+        for _ in range(120):
+            middle = (low + high) / 2
+            low, high = (middle, high) if excess(middle) > 0 else (low, middle)
+        truth = F(mpmath.nstr(low, 30, min_fixed=-50, max_fixed=50))
+    if curve[0] == "renyi":
+        written, given = ["renyi", ["4", "2"], ["2", "1"]], {"order": "4"}
+    else:
+        written, given = [curve[0], *map(str, curve[1:])], {}
+    for side, expected in ((1 + F(1, 10**9), True), (1 - F(1, 10**9), False)):
+        assert checker.implies(written, truth * side, F(delta), given) is expected
+
+
+def test_outer_products_are_bounded_just_above_their_supremum():
+    for reward in ("3/2", "19/10", "9/4", "47/20", "3", "10", "1000"):
+        b = F(reward)
+        grid = [b * k / 400 for k in range(401)]
+        seen = max((1 + b * b) ** 2 + (1 + t * t) ** 2 - 2 * max(F(0), b * t - 1) ** 2 for t in grid)
+        bound = checker.outer_supremum(b)
+        assert seen <= bound <= seen * (1 + F(1, 10**3))
+
+
+# ------------------------------------------------------------------ numbers
+
+
+@pytest.mark.parametrize("digits", [2, 5, 30])
+def test_wide_intervals_are_mapped_to_both_ends(digits):
+    i = Interval(digits)
+    wide = (i.of(F(1, 3))[0], i.of(F(7, 3))[1])
+    with mpmath.workdps(60):
+        for mapped, exact in (
+            (i.exp(wide), mpmath.exp),
+            (i.ln(wide), mpmath.log),
+            (i.sqrt(wide), mpmath.sqrt),
+        ):
+            low, high = (exact(mpmath.mpf(str(end))) for end in wide)
+            slack = 30 * mpmath.mpf(10) ** (2 - digits)
+            assert low - slack < mpmath.mpf(str(mapped[0])) < low
+            assert high < mpmath.mpf(str(mapped[1])) < high + slack
+    assert i.neg(wide) == (wide[1].copy_negate(), wide[0].copy_negate())
+
+
+@pytest.mark.parametrize(("top", "bottom"), [(1, 3), (-1, 3), (2, 7), (-5, 9)])
+def test_quotients_are_rounded_apart(top, bottom):
+    i = Interval(3)
+    low, high = i.of(F(top, bottom))
+    assert F(low) < F(top, bottom) < F(high)
+    low, high = i.div((Decimal(top),) * 2, (Decimal(bottom),) * 2)
+    assert F(low) < F(top, bottom) < F(high)
+    low, high = i.div((Decimal(-2), Decimal(3)), (Decimal(3), Decimal(7)))
+    assert F(low) < F(-2, 3)
+    assert F(high) == 1
+
+
+@pytest.mark.parametrize("digits", [2, 9])
+def test_sums_and_products_of_wide_intervals(digits):
+    i = Interval(digits)
+    ends = [F(-7, 3), F(-1, 3), F(1, 7), F(22, 7)]
+    wide = [(i.of(a)[0], i.of(b)[1]) for a in ends for b in ends if a <= b]
+    for x in wide:
+        for y in wide:
+            corners = [(F(a), F(b)) for a in x for b in y]
+            for pair, exact in (
+                (i.add(x, y), [a + b for a, b in corners]),
+                (i.sub(x, y), [a - b for a, b in corners]),
+                (i.mul(x, y), [a * b for a, b in corners]),
+            ):
+                slack = F(100, 10**digits)
+                assert min(exact) - slack <= F(pair[0]) <= min(exact)
+                assert max(exact) <= F(pair[1]) <= max(exact) + slack
+
+
+def test_impossible_arithmetic_is_refused():
+    i = Interval(9)
+    one = (Decimal(1), Decimal(1))
+    for bottom in ((Decimal(0), Decimal(1)), (Decimal(-1), Decimal(1)), (Decimal(-2), Decimal(-1))):
+        with pytest.raises(Rejected, match="division"):
+            i.div(one, bottom)
+    for bad in ((Decimal(0), Decimal(1)), (Decimal(-1), Decimal(1))):
+        with pytest.raises(Rejected, match="logarithm"):
+            i.ln(bad)
+    with pytest.raises(Rejected, match="root"):
+        i.sqrt((Decimal(-1), Decimal(1)))
+    assert i.sqrt((Decimal(0), Decimal(4)))[0] == 0
+    small = (Decimal("0.5"), Decimal("0.5"))
+    assert i.div(one, small) == (Decimal(2), Decimal(2))
+    assert i.ln(small)[1] < 0
+
+
+def test_pi_is_a_lower_bound_at_every_precision_that_is_used():
+    with mpmath.workdps(560):
+        for digits in range(1, 520):
+            low = checker.pi(digits)
+            gap = mpmath.pi - mpmath.mpf(low.numerator) / low.denominator
+            assert 0 < gap < mpmath.mpf(10) ** (1 - digits)
+
+
+@pytest.mark.parametrize("digits", [3, 12, 40])
+def test_the_upper_tail_of_a_wide_interval(digits):
+    i = Interval(digits)
+    with mpmath.workdps(80):
+        for a, b in (
+            (F(-3), F(-1)),
+            (F(-1), F(1, 2)),
+            (F(1), F(5)),
+            (F(3, 2), F(2)),
+            (F(7), F(9)),
+            (F(0), F(0)),
+        ):
+            pair = checker.upper_tail(i, (i.of(a)[0], i.of(b)[1]))
+            high, low = (mpmath.erfc(float(x) / mpmath.sqrt(2)) / 2 for x in (a, b))
+            assert mpmath.mpf(str(pair[0])) <= low
+            assert mpmath.mpf(str(pair[1])) >= high
+            slack = mpmath.mpf(10) ** (4 - digits) + mpmath.mpf(10) ** (2 - digits // 2)
+            assert (
+                high - low - slack
+                <= mpmath.mpf(str(pair[1])) - mpmath.mpf(str(pair[0]))
+                <= high - low + slack
+            )
+
+
+def test_a_series_that_is_too_short_is_refused():
+    with pytest.raises(Rejected, match="too few"):
+        checker.tail_series(Interval(30), Decimal(4), 3)
+
+
+def test_undecided_is_refused_and_the_ends_are_read_in_order():
+    third = F(1, 3)
+    assert checker.at_most(lambda i: i.of(third), F(1, 3) + F(1, 10**300))
+    assert not checker.at_most(lambda i: i.of(third), F(1, 3) - F(1, 10**300))
+    assert not checker.at_most(lambda i: (i.of(0)[0], i.of(1)[1]), F(1, 2))  # never narrow
+    assert not checker.at_most(lambda i: i.of(third), third)  # equality that no digits decide
+    assert checker.at_most(lambda i: i.of(F(1, 4)), F(1, 4))
+    assert not checker.at_most(lambda i: (Decimal(-9), Decimal(2)), F(1))
+    assert checker.at_most(lambda i: (Decimal(-9), Decimal(1)), F(1))
+
+
+def test_work_is_counted_and_ends():
+    i, one = Interval(150), (Decimal(1), Decimal(1))
+    for call in (i.exp, i.ln, lambda x: i.mul(x, x), lambda x: i.div(x, x)):
+        before = checker.Work.spent
+        call(one)
+        assert checker.Work.spent > before
+        checker.Work.spent = checker.MAX_WORK
+        with pytest.raises(Rejected, match="more arithmetic"):
+            call(one)
+        checker.Work.spent = 0
+    checker.spend(checker.MAX_WORK)
+    with pytest.raises(Rejected, match="more arithmetic"):
+        checker.spend(1)
+
+
+def lattice_delta(variance, shift, count, epsilon):
+    """By mpmath, all coordinates convolved."""
+    with mpmath.workdps(60):
+        s2 = mpmath.mpf(variance.numerator) / variance.denominator
+        reach = 12 * int(mpmath.sqrt(s2)) + 12
+        one = {x: mpmath.exp(-mpmath.mpf(x * x) / (2 * s2)) for x in range(-reach, reach + 1)}
+        norm = mpmath.fsum(one.values())
+        law = {0: mpmath.mpf(1)}
+        for v in list(shift) * count:
+            new = {}
+            for s, p in law.items():
+                for x, w in one.items():
+                    new[s + v * x] = new.get(s + v * x, 0) + p * w / norm
+            law = new
+        half = mpmath.mpf(count * sum(v * v for v in shift)) / 2
+        edge = s2 * mpmath.mpf(epsilon.numerator) / epsilon.denominator
+        low = mpmath.fsum(p for s, p in law.items() if s < half - edge)
+        high = mpmath.fsum(p for s, p in law.items() if s > half + edge)
+        return low - mpmath.exp(mpmath.mpf(epsilon.numerator) / epsilon.denominator) * high
+
+
+@pytest.mark.parametrize(
+    ("variance", "shift", "count", "epsilon"),
+    [(F(4), (1,), 1, F(1, 2)), (F(9, 4), (2,), 1, F(1)), (F(2), (1, 1), 1, F(3, 4)), (F(5), (1,), 2, F(1, 3)),
+     (F(4), (1,), 1, F(0)), (F(4), (2,), 1, F(1, 2))],
+)  # fmt: skip
+def test_lattices_are_decided_on_both_sides(variance, shift, count, epsilon):
+    """The steps of the loss meet their edges exactly at some of these ε."""
+    truth = lattice_delta(variance, shift, count, epsilon)
+    exact = F(mpmath.nstr(truth, 40, min_fixed=-90, max_fixed=50))
+    for side, expected in ((1 + F(1, 10**9), True), (1 - F(1, 10**9), False)):
+        assert checker.lattice_at_most(variance, list(shift), count, epsilon, exact * side) is expected
+    assert checker.lattice_at_most(variance, [0] * len(shift), count, epsilon, F(0))
+    with pytest.raises(Rejected, match="beyond"):
+        checker.lattice_at_most(variance, list(shift), count, epsilon, F(0))
+
+
+def test_lattices_out_of_reach_are_refused():
+    with pytest.raises(Rejected, match="too large"):
+        checker.lattice_at_most(F(10**8), [1000], 1, F(1), F(1, 100))
+    with pytest.raises(Rejected, match="beyond"):
+        checker.lattice_at_most(F(4), [1], 1, F(1), F(1, 10**400))
+
+
+NUMBERS = ["1/0", "0/0", "-1/0", "2/4", "4/2", "+1", "1.5", "1e3", " 1", "1 ", "01", "-0", "", "-", "1/", "/2", "1/-2",
+           "١", "1" * 1001, None, 1, 1.0, True, ["1"]]  # fmt: skip
+
+
+@pytest.mark.parametrize("text", NUMBERS, ids=str)
+def test_numbers_have_one_spelling(text):
+    with pytest.raises(Rejected):
+        checker.number(text)
+
+
+def test_numbers_are_read():
+    assert [checker.number(t) for t in ("0", "-3", "1/2", "-7/3")] == [F(0), F(-3), F(1, 2), F(-7, 3)]
+    assert checker.number("9" * 1000) == 10**1000 - 1
+    assert checker.integer(2**256 - 1) == 2**256 - 1
+    assert checker.integer(0, 0) == 0
+    for bad in (0, 2**256, True, "1", 1.0, None):
+        with pytest.raises(Rejected):
+            checker.integer(bad)
+    for bad in (1, None, ["q"]):
+        with pytest.raises(Rejected):
+            checker.text(bad)
+    for bad in ("0", "-1"):
+        with pytest.raises(Rejected):
+            checker.positive(bad, "scale")
+    assert checker.positive("1/9", "scale") == F(1, 9)
+    for bad in ([], "keys", None):
+        with pytest.raises(Rejected):
+            checker.keys(bad)
+
+
+def test_products_of_masses_keep_every_digit():
+    a = [10**k for k in range(9)]
+    assert checker.multiply([7], [9]) == [63]
+    assert checker.multiply(a, [1]) == a
+    assert checker.multiply([10**30 - 1] * 3, [1, 10**9]) == [
+        10**30 - 1, (10**30 - 1) * (1 + 10**9), (10**30 - 1) * (1 + 10**9), (10**30 - 1) * 10**9
+    ]  # fmt: skip
+    assert checker.power([1, 2], 0) == [1]
+    assert checker.power([1, 2], 5) == [1, 10, 40, 80, 80, 32]
+    with pytest.raises(Rejected, match="negative"):
+        checker.multiply([1, -1], [1])
+    with pytest.raises(Rejected, match="negative"):
+        checker.multiply([1], [2, -1])
+
+
+def test_several_rounds_of_one_unit():
+    """Overlaps by brute force over the rounds that a unit may take part in."""
+    c, rounds = [4, 3, 1, 2], 6
+    column = lambda s: [c[t - s] if 0 <= t - s < len(c) else 0 for t in range(rounds)]  # noqa: E731
+    for times, separation in ((1, 1), (2, 1), (2, 2), (3, 2), (2, 4)):
+        found = checker.toeplitz(c, times, separation)
+        best = 0
+        for first in range(rounds):
+            chosen = [first + k * separation for k in range(times)]
+            if chosen[-1] < rounds:
+                total = [sum(v) for v in zip(*(column(s) for s in chosen), strict=True)]
+                best = max(best, sum(v * v for v in total))
+        assert best <= found
+        if times == 1:
+            assert found == 30
+    assert checker.toeplitz(c, 2, 1) == 2 * 30 + 2 * (12 + 3 + 2)
+    assert checker.toeplitz(c, 2, 3) == 2 * 30 + 2 * 8
+    assert checker.toeplitz(c, 3, 2) == 3 * 30 + 2 * 2 * 10
+    assert checker.toeplitz(c, 2, 4) == 60
+    many = {"rounds": 5, "matrix": [[2, 1, 1]], "bits": 0, "participations": 9, "separation": 2}
+    gives = infer("factorised", [stable("l2-squared", "1")], many)
+    relation = R + ", 3 rounds 2 apart"
+    assert gives == ["Stable", "q", "l2-squared", str(3 * 6 + 2 * 2 * 2), relation, [1, 5]]
