@@ -5,16 +5,17 @@ from fractions import Fraction
 from typing import ClassVar
 
 from dpaccount.errors import InputError
-from dpaccount.kernel import REPLACE_ONE, Theorem
+from dpaccount.kernel import Theorem
 from dpaccount.ledger.receipt import Noise
 from dpaccount.noise import Integers
 from mechanisms import continual, factors
+from mechanisms.continual import PrefixSums
 from mechanisms.streams import Window
-from mechanisms.subject import Domain, Rows, View, wide
+from mechanisms.subject import Rows, View
 
 
 @dataclass(frozen=True)
-class BandedToeplitz:
+class BandedToeplitz(PrefixSums):
     """Release the sum of the first t vectors after every round t ≤ `rounds`; a unit is one round.
 
     As √Toeplitz, with the first `band` coefficients only: memory and time per round are those of the
@@ -25,24 +26,14 @@ class BandedToeplitz:
 
     source: ClassVar[str] = "Kalinin & Lampert 2024 (banded square root); Choquette-Choo et al. 2023"
     status: ClassVar[str] = "sound"
-    relation: ClassVar[str] = REPLACE_ONE
 
-    sigma: Fraction = Fraction(8)
-    radius: Fraction = Fraction(1)
-    rounds: int = 64
-    columns: int = 1
     band: int = 16
-    bits: int = 16
 
     def __post_init__(self) -> None:
         """Refuse parameters that make no sense."""
-        continual.sensible(self.sigma, self.radius, self.rounds, self.columns, self.bits)
+        super().__post_init__()
         if not 1 <= self.band <= 4096:
             raise InputError(f"band is {self.band}; needed 1 ... 4096")
-
-    def domain(self) -> Domain:
-        """Return rows well beyond the ball, so that clipping is exercised."""
-        return wide(self.rounds, self.columns, 4 * float(self.radius))
 
     def proof(self, delta: Fraction) -> Theorem:
         """Measure the first column of the factor, the longest; noise by the better of two Gaussian rules."""

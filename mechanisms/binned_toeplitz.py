@@ -5,15 +5,16 @@ from fractions import Fraction
 from typing import ClassVar
 
 from dpaccount.errors import InputError
-from dpaccount.kernel import REPLACE_ONE, Theorem
+from dpaccount.kernel import Theorem
 from dpaccount.ledger.receipt import Noise
 from mechanisms import continual, factors
+from mechanisms.continual import PrefixSums
 from mechanisms.streams import Bins, formed
-from mechanisms.subject import Domain, Rows, View, wide
+from mechanisms.subject import Rows, View
 
 
 @dataclass(frozen=True)
-class BinnedToeplitz:
+class BinnedToeplitz(PrefixSums):
     """Release the sum of the first t vectors after every round t ≤ `rounds`; a unit is one round.
 
     As √Toeplitz, with rows that are constant on bins of past rounds: up to `size` bins of each power
@@ -24,24 +25,15 @@ class BinnedToeplitz:
 
     source: ClassVar[str] = "Andersson & Pagh 2024 (binning); Fichtenberger, Henzinger & Upadhyay 2023"
     status: ClassVar[str] = "sound"
-    relation: ClassVar[str] = REPLACE_ONE
 
-    sigma: Fraction = Fraction(8)
-    radius: Fraction = Fraction(1)
     rounds: int = 32
-    columns: int = 1
     size: int = 8
-    bits: int = 16
 
     def __post_init__(self) -> None:
         """Refuse parameters that make no sense."""
-        continual.sensible(self.sigma, self.radius, self.rounds, self.columns, self.bits)
+        super().__post_init__()
         if not 1 <= self.size <= 1024 or self.rounds > 512:
             raise InputError("needed size in 1 ... 1024 and rounds <= 512 (the proof holds the matrix)")
-
-    def domain(self) -> Domain:
-        """Return rows well beyond the ball, so that clipping is exercised."""
-        return wide(self.rounds, self.columns, 4 * float(self.radius))
 
     def proof(self, delta: Fraction) -> Theorem:
         """Measure the longest column of the factor exactly; noise by the better of two Gaussian rules."""

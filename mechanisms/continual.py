@@ -1,74 +1,85 @@
-"""What the factorisations of prefix sums have in common: their settings, proof and run."""
+"""What mechanisms for prefix sums have in common: settings, and the proofs and runs of trees and factors."""
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from fractions import Fraction
-from typing import Protocol
+from functools import partial
+from typing import ClassVar
 
 import numpy as np
 
 from dpaccount.errors import InputError
-from dpaccount.kernel import REPLACE_ONE, Theorem, assume_ball
+from dpaccount.kernel import REPLACE_ONE, Theorem, assume_ball, assume_tree
 from dpaccount.ledger.receipt import Noise
-from dpaccount.rules import factorised, linear
+from dpaccount.rules import factorised, linear, nodes
 from mechanisms import factors, grid
 from mechanisms.fine import gaussian, unchanged
-from mechanisms.streams import FactorSums, History
-from mechanisms.subject import Rows, View, shown
+from mechanisms.streams import FactorSums, History, Sums
+from mechanisms.subject import Domain, Rows, View, shown, wide
 
-MOST = 2**16  #: rounds of one factorisation; longer streams restart
-
-
-class Settings(Protocol):
-    """The parameters that every factorisation of prefix sums has."""
-
-    @property
-    def sigma(self) -> Fraction:
-        """Return the noise's standard deviation, in the data's units."""
-
-    @property
-    def radius(self) -> Fraction:
-        """Return the largest ℓ2 norm of a round's vector."""
-
-    @property
-    def rounds(self) -> int:
-        """Return the horizon."""
-
-    @property
-    def columns(self) -> int:
-        """Return the numbers of a vector."""
-
-    @property
-    def bits(self) -> int:
-        """Return the grid: vectors lie on multiples of 2^−bits."""
+MOST = 2**16  #: rounds of one proof, which may hold a number a round; longer streams restart
 
 
-def sensible(sigma: Fraction, radius: Fraction, rounds: int, columns: int, bits: int) -> None:
-    """Refuse parameters that make no sense, or whose rows would outgrow 64 bits."""
-    if min(sigma, radius) <= 0 or min(rounds, columns) < 1 or not 0 <= bits <= 40:
-        raise InputError("needed sigma > 0, radius > 0, rounds >= 1, columns >= 1 and bits in 0 ... 40")
-    if rounds > MOST:
-        raise InputError(f"rounds is {rounds}; a proof holds one number a round, for at most {MOST}")
-    if (rounds * radius + 40 * sigma) * 2 ** (bits + factors.BITS) >= 2**62:
-        raise InputError("sums may outgrow 64 bits; use fewer bits")
+@dataclass(frozen=True)
+class PrefixSums:
+    """Release the sum of the first t vectors after every round t ≤ `rounds`; a unit is one round.
+
+    Vectors of `columns` numbers are clipped to ℓ2 norm `radius` and truncated to steps of 2^−`bits`;
+    noise has standard deviation `sigma` per coordinate.
+    """
+
+    relation: ClassVar[str] = REPLACE_ONE
+
+    sigma: Fraction = Fraction(8)
+    radius: Fraction = Fraction(1)
+    rounds: int = 64
+    columns: int = 1
+    bits: int = 16
+
+    def __post_init__(self) -> None:
+        """Refuse parameters that make no sense, or whose sums would outgrow 64 bits."""
+        if min(self.sigma, self.radius) <= 0 or min(self.rounds, self.columns) < 1:
+            raise InputError("needed sigma > 0, radius > 0, rounds >= 1 and columns >= 1")
+        if self.rounds > MOST:
+            raise InputError(
+                f"rounds is {self.rounds}; a proof is for at most {MOST}: longer streams restart"
+            )
+        # weights take `factors.BITS` more; nodes of restarting trees have more noise
+        grid.room((self.rounds * self.radius + 200 * self.sigma) * 2**factors.BITS, self.bits)
+
+    def domain(self) -> Domain:
+        """Return rows well beyond the ball, so that clipping is exercised."""
+        return wide(self.rounds, self.columns, 4 * float(self.radius))
+
+    def shown(self, sums: Sums, data: Rows) -> View:
+        """Run a stream through `sums`, a vector a round; show its prefix sums, in the data's own units."""
+        found = [sums.add(value) for value in grid.in_ball(data, self.radius, self.bits)]
+        return View(public={"prefix-sums": np.array(found) * float(grid.step(self.bits))})
 
 
-def step(bits: int) -> Fraction:
-    """Return the grid of released rows: weights times values."""
-    return grid.step(bits + factors.BITS)
-
-
-def proof(name: str, matrix: Sequence[Sequence[int]], settings: Settings, delta: Fraction) -> Theorem:
+def proof(name: str, matrix: Sequence[Sequence[int]], subject: PrefixSums, delta: Fraction) -> Theorem:
     """Prove from a ball: the factor stretches a round's vector by its longest column at most."""
-    inside = assume_ball("stream", settings.radius, REPLACE_ONE, "movement")
-    rows = factorised(linear(inside), settings.rounds, matrix, factors.BITS)
-    numbers = settings.rounds * settings.columns
-    noisy = gaussian(rows, settings.sigma, step(settings.bits), numbers, "row", delta, unchanged)
-    return shown(noisy, name)
+    inside = assume_ball("stream", subject.radius, REPLACE_ONE, "movement")
+    rows = factorised(linear(inside), subject.rounds, matrix, factors.BITS)
+    step, numbers = grid.step(subject.bits + factors.BITS), subject.rounds * subject.columns
+    return shown(gaussian(rows, subject.sigma, step, numbers, "row", delta, unchanged), name)
 
 
-def play(history: Callable[[int, type], History], settings: Settings, data: Rows, noise: Noise) -> View:
-    """Release the rows of C·x one by one; show the prefix sums, in the data's own units."""
-    sums = FactorSums(history, settings.columns, lambda t, row: noise.noisy("row", t, row))
-    values = grid.in_ball(data, settings.radius, settings.bits)
-    prefixes = np.array([sums.add(value) for value in values])
-    return View(public={"prefix-sums": prefixes * float(grid.step(settings.bits))})
+def tree_proof(name: str, subject: PrefixSums, delta: Fraction) -> Theorem:
+    """Prove from a ball: every node is a noisy sum, and a round is in at most ⌊log₂ rounds⌋ + 1 of them."""
+    inside = assume_ball("prefix-sums", subject.radius, REPLACE_ONE, "movement")
+    tree = assume_tree("prefix-sums", subject.rounds, "movement")
+    step, numbers = grid.step(subject.bits), subject.columns
+    wrap = partial(nodes_of, tree)
+    return shown(gaussian(linear(inside), subject.sigma, step, numbers, "node", delta, wrap), name)
+
+
+def nodes_of(covered: Theorem, leaf: Theorem) -> Theorem:
+    """Return the leaf released over all covers."""
+    return nodes(leaf, covered)
+
+
+def play(history: Callable[[int, type], History], subject: PrefixSums, data: Rows, noise: Noise) -> View:
+    """Release the rows of C·x one by one; show the prefix sums."""
+    rows = FactorSums(history, subject.columns, lambda t, row: noise.noisy("row", t, row))
+    return subject.shown(rows, data)

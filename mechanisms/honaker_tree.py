@@ -4,19 +4,15 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import ClassVar
 
-import numpy as np
-
-from dpaccount.kernel import REPLACE_ONE, Theorem, assume_ball, assume_tree
+from dpaccount.kernel import Theorem
 from dpaccount.ledger.receipt import Noise
-from dpaccount.rules import linear, nodes
-from mechanisms import continual, grid
-from mechanisms.fine import gaussian
-from mechanisms.subject import Domain, Rows, View, shown, wide
+from mechanisms.continual import PrefixSums, tree_proof
+from mechanisms.subject import Rows, View
 from mechanisms.tree import HonakerSums
 
 
 @dataclass(frozen=True)
-class HonakerTree:
+class HonakerTree(PrefixSums):
     """Release the sum of the first t vectors after every round t ≤ `rounds`; a unit is one round.
 
     As the binary tree, with every complete node released and estimated from its own noise and its
@@ -27,35 +23,14 @@ class HonakerTree:
 
     source: ClassVar[str] = "Honaker 2015 (estimation from below); Chan, Shi & Song 2011"
     status: ClassVar[str] = "sound"
-    relation: ClassVar[str] = REPLACE_ONE
 
     sigma: Fraction = Fraction(16)
-    radius: Fraction = Fraction(1)
-    rounds: int = 64
-    columns: int = 1
     bits: int = 20
-
-    def __post_init__(self) -> None:
-        """Refuse parameters that make no sense."""
-        continual.sensible(self.sigma, self.radius, self.rounds, self.columns, self.bits)
-
-    def domain(self) -> Domain:
-        """Return rows well beyond the ball, so that clipping is exercised."""
-        return wide(self.rounds, self.columns, 4 * float(self.radius))
 
     def proof(self, delta: Fraction) -> Theorem:
         """Every node is a noisy sum; a round lies in at most ⌊log₂ rounds⌋ + 1 of them."""
-        inside = assume_ball("prefix-sums", self.radius, REPLACE_ONE, "movement")
-        tree = assume_tree("prefix-sums", self.rounds, "movement")
-        step = grid.step(self.bits)
-        whole = gaussian(
-            linear(inside), self.sigma, step, self.columns, "node", delta, lambda node: nodes(node, tree)
-        )
-        return shown(whole, "honaker-tree")
+        return tree_proof("honaker-tree", self, delta)
 
     def play(self, data: Rows, noise: Noise, coins: int) -> View:
-        """Release all nodes; show the prefix sums, in the data's own units."""
-        sums = HonakerSums(lambda node, exact: noise.noisy("node", node, exact))
-        values = grid.in_ball(data, self.radius, self.bits)
-        prefixes = np.array([sums.add(value) for value in values])
-        return View(public={"prefix-sums": prefixes * float(grid.step(self.bits))})
+        """Release node by node; show all prefix sums, in the data's own units."""
+        return self.shown(HonakerSums(lambda node, exact: noise.noisy("node", node, exact)), data)

@@ -5,16 +5,17 @@ from fractions import Fraction
 from typing import ClassVar
 
 from dpaccount.errors import InputError
-from dpaccount.kernel import REPLACE_ONE, Theorem
+from dpaccount.kernel import Theorem
 from dpaccount.ledger.receipt import Noise
 from dpaccount.noise import Integers
 from mechanisms import continual, factors
+from mechanisms.continual import PrefixSums
 from mechanisms.streams import AllRows
-from mechanisms.subject import Domain, Rows, View, wide
+from mechanisms.subject import Rows, View
 
 
 @dataclass(frozen=True)
-class OptimalFactor:
+class OptimalFactor(PrefixSums):
     """Release the sum of the first t vectors after every round t ≤ `rounds`; a unit is one round.
 
     Of all lower-triangular factors the one of least total squared error, by convex optimisation; for
@@ -25,23 +26,14 @@ class OptimalFactor:
 
     source: ClassVar[str] = "Denisov, McMahan, Rush, Smith & Thakurta 2022; Li et al. 2015 (matrix mechanism)"
     status: ClassVar[str] = "sound"
-    relation: ClassVar[str] = REPLACE_ONE
 
-    sigma: Fraction = Fraction(8)
-    radius: Fraction = Fraction(1)
     rounds: int = 32
-    columns: int = 1
-    bits: int = 16
 
     def __post_init__(self) -> None:
         """Refuse parameters that make no sense."""
-        continual.sensible(self.sigma, self.radius, self.rounds, self.columns, self.bits)
+        super().__post_init__()
         if self.rounds > factors.MOST:
             raise InputError(f"the optimal factor is for at most {factors.MOST} rounds; use sqrt-toeplitz")
-
-    def domain(self) -> Domain:
-        """Return rows well beyond the ball, so that clipping is exercised."""
-        return wide(self.rounds, self.columns, 4 * float(self.radius))
 
     def proof(self, delta: Fraction) -> Theorem:
         """Measure the longest column of the factor exactly; noise by the better of two Gaussian rules."""

@@ -3,23 +3,23 @@
 import math
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import partial
 from typing import ClassVar
-
-import numpy as np
 
 from dpaccount.kernel import REPLACE_ONE, Cover, Theorem, assume_ball, assume_covers
 from dpaccount.ledger.receipt import Noise
 from dpaccount.noise import dyadic_up
-from dpaccount.rules import linear, nodes, parallel
-from mechanisms import continual, grid
+from dpaccount.rules import linear, parallel
+from mechanisms import grid
+from mechanisms.continual import PrefixSums, nodes_of
 from mechanisms.fine import gaussian
 from mechanisms.streams import Restarting
-from mechanisms.subject import Domain, Rows, View, shown, wide
+from mechanisms.subject import Rows, View, shown
 from mechanisms.tree import TreeSums
 
 
 @dataclass(frozen=True)
-class RestartingTree:
+class RestartingTree(PrefixSums):
     """Release the sum of the first t vectors after every round t; a unit is one round.
 
     Epoch e has 2^e rounds and a tree of its own, with noise of standard deviation `sigma`·√(e + 1) per
@@ -30,21 +30,9 @@ class RestartingTree:
 
     source: ClassVar[str] = "Chan, Shi & Song 2011, Section 4.2 (unbounded streams)"
     status: ClassVar[str] = "sound"
-    relation: ClassVar[str] = REPLACE_ONE
 
-    sigma: Fraction = Fraction(8)
-    radius: Fraction = Fraction(1)
     rounds: int = 63
-    columns: int = 1
     bits: int = 20
-
-    def __post_init__(self) -> None:
-        """Refuse parameters that make no sense."""
-        continual.sensible(self.sigma, self.radius, self.rounds, self.columns, self.bits)
-
-    def domain(self) -> Domain:
-        """Return rows well beyond the ball, so that clipping is exercised."""
-        return wide(self.rounds, self.columns, 4 * float(self.radius))
 
     def covers(self, epoch: int) -> list[Cover]:
         """Return the rounds that each release of an epoch sums: round t ends a node of lowbit(t) rounds."""
@@ -67,8 +55,8 @@ class RestartingTree:
         name = f"epoch-{epoch}"
         vector = linear(assume_ball(name, self.radius, REPLACE_ONE, "movement"))
         covers = assume_covers(name, self.covers(epoch), "movement")
-        step, sigma = grid.step(self.bits), self.noise_of(epoch)
-        return gaussian(vector, sigma, step, self.columns, name, delta, lambda node: nodes(node, covers))
+        step, sigma, wrap = grid.step(self.bits), self.noise_of(epoch), partial(nodes_of, covers)
+        return gaussian(vector, sigma, step, self.columns, name, delta, wrap)
 
     def play(self, data: Rows, noise: Noise, coins: int) -> View:
         """Release one node a round; show all prefix sums, in the data's own units."""
@@ -78,7 +66,4 @@ class RestartingTree:
             # node (j, k) ends with round (k + 1)·2^j of the epoch, its release there
             return TreeSums(lambda node, exact: noise.noisy(name, ((node[1] + 1) << node[0]) - 1, exact))
 
-        sums = Restarting(make)
-        values = grid.in_ball(data, self.radius, self.bits)
-        prefixes = np.array([sums.add(value) for value in values])
-        return View(public={"prefix-sums": prefixes * float(grid.step(self.bits))})
+        return self.shown(Restarting(make), data)

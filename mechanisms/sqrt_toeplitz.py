@@ -4,16 +4,17 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import ClassVar
 
-from dpaccount.kernel import REPLACE_ONE, Theorem
+from dpaccount.kernel import Theorem
 from dpaccount.ledger.receipt import Noise
 from dpaccount.noise import Integers
 from mechanisms import continual, factors
+from mechanisms.continual import PrefixSums
 from mechanisms.streams import Window
-from mechanisms.subject import Domain, Rows, View, wide
+from mechanisms.subject import Rows, View
 
 
 @dataclass(frozen=True)
-class SqrtToeplitz:
+class SqrtToeplitz(PrefixSums):
     """Release the sum of the first t vectors after every round t ≤ `rounds`; a unit is one round.
 
     Prefix sums are A = C·C with the Toeplitz factor c_k = C(2k, k)/4^k; rows of C·x are released and
@@ -24,21 +25,6 @@ class SqrtToeplitz:
 
     source: ClassVar[str] = "Fichtenberger, Henzinger & Upadhyay 2023; Denisov et al. 2022 (adaptive)"
     status: ClassVar[str] = "sound"
-    relation: ClassVar[str] = REPLACE_ONE
-
-    sigma: Fraction = Fraction(8)
-    radius: Fraction = Fraction(1)
-    rounds: int = 64
-    columns: int = 1
-    bits: int = 16
-
-    def __post_init__(self) -> None:
-        """Refuse parameters that make no sense."""
-        continual.sensible(self.sigma, self.radius, self.rounds, self.columns, self.bits)
-
-    def domain(self) -> Domain:
-        """Return rows well beyond the ball, so that clipping is exercised."""
-        return wide(self.rounds, self.columns, 4 * float(self.radius))
 
     def proof(self, delta: Fraction) -> Theorem:
         """Measure the first column of the factor, the longest; noise by the better of two Gaussian rules."""

@@ -1,9 +1,60 @@
-"""Scores of public candidates: every row gives each candidate a vote between 0 and a public limit."""
+"""A choice among public candidates by how rows vote: what the choosing mechanisms have in common."""
+
+from dataclasses import dataclass
+from fractions import Fraction
 
 import numpy as np
 
+from dpaccount.errors import InputError
+from dpaccount.kernel import RELATIONS, REPLACE_ONE, Theorem, assume_range
+from dpaccount.ledger.receipt import Noise
 from dpaccount.noise import Integers
-from mechanisms.subject import Rows
+from mechanisms.subject import Domain, Rows, View
+
+
+@dataclass(frozen=True)
+class Choice:
+    """Choose one of `candidates` by their totals; `rate` says how much a vote counts.
+
+    Every row gives each candidate an integer vote, rounded down and clipped to 0 … `limit` (NaN is 0).
+    """
+
+    rate: Fraction = Fraction(1, 2)
+    candidates: int = 4
+    limit: int = 1
+    rows: int = 100
+    relation: str = REPLACE_ONE
+
+    def __post_init__(self) -> None:
+        """Refuse parameters that make no sense."""
+        if self.relation not in RELATIONS:
+            raise InputError(f"relation is {self.relation!r}; known: {', '.join(RELATIONS)}")
+        if self.rate <= 0 or min(self.limit, self.rows) < 1:
+            raise InputError("needed rate > 0, limit >= 1 and rows >= 1")
+        if self.candidates < 1:
+            raise InputError("there is no candidate to choose; needed candidates >= 1")
+
+    def domain(self) -> Domain:
+        """Return one column per candidate, beyond the limit on either side, so that votes are clipped."""
+        size = self.candidates
+        return Domain(self.rows, (-1.0,) * size, (self.limit + 1.0,) * size, (True,) * size)
+
+    def query(self, data: Rows) -> Integers:
+        """Return the candidates' totals."""
+        return votes(data, self.limit)
+
+    def totals(self) -> Theorem:
+        """Return how totals move: a row moves each upwards, by 0 … limit, so the range is at most `limit`.
+
+        Replacing one is a difference of two such moves (Durfee & Rogers 2019, on monotonic scores).
+        """
+        width = 2 * self.limit if self.relation == REPLACE_ONE else self.limit
+        return assume_range("totals", Fraction(width), self.relation, "movement")
+
+    def play(self, data: Rows, noise: Noise, coins: int) -> View:
+        """Release the number of the chosen candidate, from 0."""
+        indicator = noise.noisy("choice", 0, self.query(data))
+        return View(public={"choice": np.array([indicator.argmax()])})
 
 
 def votes(data: Rows, limit: int) -> Integers:
@@ -11,12 +62,3 @@ def votes(data: Rows, limit: int) -> Integers:
     clean = np.clip(np.nan_to_num(data, nan=0.0), 0, limit)
     total: Integers = np.floor(clean).astype(np.int64).sum(axis=0)
     return total
-
-
-def width(limit: int, relation: str) -> int:
-    """Return the largest range of how the totals move: `limit` for one row, twice that for a swap.
-
-    A row moves every total upwards, by 0 … limit, so under add-remove the range is at most `limit`;
-    replacing one is a difference of two such moves (Durfee & Rogers 2019, on monotonic scores).
-    """
-    return limit if relation == "add-remove" else 2 * limit
