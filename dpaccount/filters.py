@@ -66,7 +66,7 @@ class Measure:
             }[self.name]
             return bound(event)
         total = total_of([(event, 1)])
-        if total.failures or not all(kind.transform for kind, _ in total.pairs):
+        if total.failures:
             return None
         with precision(192):
             found = [cost.renyi_bound(way)(self.order) for way in cost.directions(total)]

@@ -70,6 +70,22 @@ class Sampled(Factor):
         """Return the pair of the other direction."""
         return replace(self, added=not self.added)
 
+    def value(self, s: arb) -> arb:
+        """Return an upper bound on M(s), s > 0; infinite where the inner total has none.
+
+        P^α Q^{1−α} is jointly convex (a perspective): M(s) ≤ 1 − q + q·M_in(s), α = 1 + s, the inner pair
+        reversed when a unit is added; and M(s) ≤ e^{s·most}.
+        """
+        most = self.ceiling()
+        bounds = [] if most is None else [(s * most).exp()]
+        if not (self.inner.failures or self.inner.loose):
+            found = (s * (s + 1) * ball(self.inner.mu2[1]) / 2).exp()
+            for kind, count in self.inner.pairs:
+                found *= (kind.reversed() if self.added else kind).value(s) ** count
+            bounds.append(1 - ball(self.rate) + ball(self.rate) * found)
+        finite = [bound for bound in bounds if bound.is_finite()]
+        return min(finite, key=lambda bound: float(bound.log().mid()), default=arb("inf"))
+
     def ceiling(self) -> arb | None:
         """Return −ln(1 − q) when a unit is added, else ln(1 + q(e^most − 1)) of the inner bound."""
         if self.added:

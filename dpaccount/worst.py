@@ -98,8 +98,6 @@ def _bound(total: Total) -> renyi.Bound:
 @lru_cache(maxsize=1 << 16)
 def _part(kind: Factor | Loose, order: Fraction) -> arb | None:
     with precision(128):
-        if isinstance(kind, Factor) and not kind.transform:
-            return kind.ceiling()  # no Rényi divergence exceeds the largest loss
         alone = Total(pairs=((kind, 1),)) if isinstance(kind, Factor) else Total(loose=((kind, 1),))
         return cost.renyi_bound(alone)(order)
 
