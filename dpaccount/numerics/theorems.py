@@ -11,7 +11,7 @@ from fractions import Fraction
 from flint import arb
 
 from dpaccount.errors import InputError
-from dpaccount.numerics import gaussian, grids, renyi
+from dpaccount.numerics import gaussian, grids, renyi, single_order
 from dpaccount.numerics.amplified import shrunk
 from dpaccount.numerics.balls import ball, ceil_of, log_float, precision
 from dpaccount.numerics.factors import AtomFactor
@@ -74,6 +74,17 @@ def zcdp_simple(rho: Fraction, target: Fraction) -> Fraction:
     """Return ρ + 2√(ρ ln(1/δ)), the simple conversion (Bun & Steinke 2016, Proposition 1.3)."""
     with precision(BITS):
         return ceil_of(ball(rho) + 2 * (-ball(rho) * ball(target).log()).sqrt())
+
+
+def rdp(order: Fraction, tau: Fraction, target: Fraction) -> Fraction:
+    """Return the optimal ε at δ = target of D_order ≤ tau; bounds add at one order (Mironov 2017).
+
+    Asoodeh, Liao, Calmon, Kosut & Sankar 2021 (`single_order`).
+    """
+    general = renyi.epsilon(lambda at: ball(tau) if at == order else None, target, [order])
+    if not general:
+        return Fraction(0)
+    return single_order.epsilon(order, ball(tau), target, general, general / 10**9)
 
 
 def gdp(mu2: Fraction, target: Fraction) -> Fraction:
