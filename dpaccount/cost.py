@@ -191,7 +191,10 @@ def _tight_epsilon(total: Total, target: Fraction, gap: Fraction) -> Answer:
     """Return the worse direction's ε by the first method that reaches it."""
     if not total.pairs:
         return Answer(Enclosure(*gaussian.epsilon(target, total.mu2, Fraction(1, 10**17))), "gaussian curve")
-    return _worse([_capped(way, _directed_epsilon(way, target, gap)) for way in directions(total)])
+    ways = directions(total)
+    if any(_fails_more_often(way, target) for way in ways):
+        return Answer(INFINITE, "failure mass")
+    return _worse([_capped(way, _directed_epsilon(way, target, gap)) for way in ways])
 
 
 def _capped(total: Total, answer: Answer) -> Answer:
@@ -217,8 +220,6 @@ def _worse(answers: list[Answer]) -> Answer:
 
 def _directed_epsilon(total: Total, target: Fraction, gap: Fraction) -> Answer:
     pairs, log_target = total.pairs, log_float(target)
-    if _fails_more_often(total, target):
-        return Answer(INFINITE, "failure mass")
     if _is_single(total):
         return Answer(Enclosure(*_single_epsilon(pairs[0][0], target)), "one step")
     if not _transforms(total):

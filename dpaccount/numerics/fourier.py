@@ -38,7 +38,7 @@ from typing import Any
 from flint import acb, acb_mat, arb
 
 from dpaccount.numerics import saddle
-from dpaccount.numerics.balls import ball, between, ceil_of, floor_of, log_float, precision, tick
+from dpaccount.numerics.balls import affordable, ball, between, ceil_of, floor_of, log_float, precision, tick
 from dpaccount.numerics.factors import Decay, Factor, LaplaceFactor
 from dpaccount.numerics.solve import Ends, solve
 
@@ -120,6 +120,7 @@ class Contour:
 
 
 EASY_SECONDS = 0.4  #: of node evaluations (a rough estimate) up to which no smoothing is considered
+MANY = 12.0  #: digits that are only sought where they are easy
 MOST_SECONDS = 3.0  #: and up to which a contour is considered at all
 
 
@@ -169,7 +170,8 @@ def contour(product: Product, at: Estimate, digits: float, gap: float) -> Contou
     tried = {min(lines, key=cost) for cost in (_Line.cost, _Line.unaided)} if lines else set()
     smooth = _smoothing(at.c, gap)
     costs = {line: _node_seconds(product, line.c, _bits(product, at, line, tolerance)) for line in tried}
-    for extra, patience in ((Fraction(0), EASY_SECONDS), (smooth, MOST_SECONDS), (Fraction(0), MOST_SECONDS)):
+    tries = [(Fraction(0), EASY_SECONDS), (smooth, MOST_SECONDS), (Fraction(0), MOST_SECONDS)]
+    for extra, patience in tries[:1] if digits > MANY else tries:
         cuts = [(line, _cut(product, line, extra, patience / costs[line])) for line in tried]
         known = [(cut * line.period * costs[line], line, cut) for line, cut in cuts if cut is not None]
         if known:
@@ -328,6 +330,7 @@ class Inversion:
 
     def __init__(self, product: Product, chosen: Contour, depth: float) -> None:
         self.chosen = chosen
+        affordable(chosen.nodes * _node_seconds(product, chosen.c, chosen.bits))
         with precision(chosen.bits):
             self.c, self.period = arb(chosen.c), arb(chosen.period)
             self.h = 2 * arb.pi() / self.period

@@ -19,6 +19,7 @@ from dpaccount.numerics.balls import ball, bearable, ceil_of, precision, tick
 from dpaccount.numerics.factors import Decay, Factor, blurred
 
 MOST_POINTS = 200_000  #: of a quadrature
+DECAY_SECONDS = 0.3  #: for the nodes of one decay (a rough estimate)
 
 
 @dataclass(frozen=True)
@@ -289,7 +290,8 @@ class SampledDecay(Decay):
         """Tabulate ψ from half a deviation to where the bound by parts takes over."""
         deviation = float(variance.upper()) ** 0.5
         step = min(0.25, 2 * math.sqrt(goal)) / deviation
-        count = min(max(2, math.ceil(self._end / step) + 2), 4000)
+        most = 2 + int(DECAY_SECONDS / (1e-5 * self.factor.work(float(self.c.mid()), ctx.prec)))
+        count = min(max(2, math.ceil(self._end / step) + 2), most, 4000)
         h = arb(step)
         self.step = step
         slack = h * h * variance / 4
