@@ -231,7 +231,7 @@ def range_factor(p: dict[str, Any]) -> Finding:
         witness={
             "supremum": [float(whole.lower or 0), float(whole.upper)],
             "least_covariance": least,
-            "range_over_2m": [float(factor.lower or 0), float(factor.upper)],
+            "bound_over_2m": [float(factor.lower or 0), float(factor.upper)],
             "statistic": "range of y c(w, w1) - y' c(w, w2) over w, at most 2B(sup c - inf c)",
         },
     )

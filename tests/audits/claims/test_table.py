@@ -399,7 +399,7 @@ def test_certified_supremum(kernel):
         assert high / low < 1.011
         assert seen["evaluations"] < 1500
     narrow = check("pavlovic-range", kernel=kernel, epsilon=2)
-    least, most = narrow["witness"]["range_over_2m"]
+    least, most = narrow["witness"]["bound_over_2m"]
     assert 0.5 <= least <= most < 0.6
     assert narrow["proved"]["epsilon"]["upper"] == pytest.approx(2 * most)
     assert narrow["verdict"] == "LOOSE"

@@ -1,0 +1,303 @@
+"""Run the fast tests against every mutant of one file, each in a forked process, and list the survivors.
+
+usage: python tests/mutation/survivors.py MODULE TEST_FILE... [--most SECONDS] [--limit SECONDS]
+       [--lines A-B] [--only FILE] [--out FILE]
+
+The heavy imports are paid once, before the forks.  In a child the mutated module stands in for the real
+one before anything of the package is imported; nothing on disk changes.  Tests are plain functions,
+their parameters expanded here; those that ask for fixtures run under pytest for what is left.  A mutant
+that runs out of time or memory counts as killed: nobody would wait for it.
+"""
+
+import argparse
+import contextlib
+import importlib
+import importlib.util
+import inspect
+import io
+import json
+import os
+import resource
+import select
+import signal
+import sys
+import tempfile
+import time
+import warnings
+from collections.abc import Callable, Iterator, Sequence
+from itertools import product
+from pathlib import Path
+from types import CodeType, ModuleType
+from typing import Any, NamedTuple
+
+import hypothesis
+import mpmath
+import numpy as np
+import scipy.optimize
+import scipy.stats
+
+ROOT = Path(__file__).parents[2]
+sys.path[:0] = [str(ROOT), str(Path(__file__).parent)]
+
+from mutants import mutants  # noqa: E402
+
+MEMORY = 4 * 2**30
+Check = tuple[str, Callable[[], object]]
+
+
+def put(module: ModuleType, code: CodeType, function: str) -> None:
+    """Put a mutant in the place of the honest module.
+
+    Inside a function its code is exchanged, so every reference to the function sees the change.  What
+    runs at import is run again into the same module, and old references are bound to what came of it.
+    """
+    owner, held = function.split("."), code
+    holder: Any = module
+    for name in owner:
+        inner = next((c for c in held.co_consts if isinstance(c, CodeType) and c.co_name == name), None)
+        holder = getattr(holder, name, None)
+        if inner is None or holder is None:
+            break
+        held = inner
+        plain = inspect.unwrap(holder)
+        if inspect.isfunction(plain):
+            changed = plain.__code__ != held
+            plain.__code__ = held
+            if hasattr(holder, "cache_clear"):
+                holder.cache_clear()
+            if changed:
+                return
+            break  # a default or a decorator changed: that is run at import
+    before = dict(vars(module))
+    exec(code, vars(module))  # noqa: S102
+    fresh = {id(old): vars(module)[name] for name, old in before.items() if name in vars(module)}
+    for other in list(sys.modules.values()):
+        if getattr(other, "__name__", "").startswith(("dpaccount", "mutation_")):
+            for name, old in list(vars(other).items()):
+                if id(old) in fresh and not name.startswith("__"):
+                    vars(other)[name] = fresh[id(old)]
+
+
+class Said(NamedTuple):
+    """Both streams."""
+
+    out: str
+    err: str
+
+
+class Captured:
+    """What was written since the last reading, as pytest's `capsys` returns it."""
+
+    def __init__(self) -> None:
+        """Start with nothing."""
+        self.out, self.err = io.StringIO(), io.StringIO()
+
+    def readouterr(self) -> "Said":
+        """Return and forget what was written."""
+        said = Said(self.out.getvalue(), self.err.getvalue())
+        for stream in (self.out, self.err):
+            stream.seek(0)
+            stream.truncate()
+        return said
+
+
+@contextlib.contextmanager
+def captured() -> Iterator[Captured]:
+    """Capture both streams."""
+    held = Captured()
+    with contextlib.redirect_stdout(held.out), contextlib.redirect_stderr(held.err):
+        yield held
+
+
+@contextlib.contextmanager
+def directory() -> Iterator[Path]:
+    """Make a directory and remove it."""
+    with tempfile.TemporaryDirectory() as name:
+        yield Path(name)
+
+
+FIXTURES: dict[str, Callable[[], contextlib.AbstractContextManager[Any]]] = {
+    "tmp_path": directory,
+    "capsys": captured,
+    "root": lambda: contextlib.nullcontext(ROOT),
+}
+
+
+def checks(files: Sequence[Path]) -> Iterator[Check]:
+    """Yield every test that needs no fixture, parameters filled in."""
+    for file in files:
+        spec = importlib.util.spec_from_file_location(f"mutation_{file.stem}", file)
+        if spec is None or spec.loader is None:
+            raise SystemExit(f"{file} is not a Python file")
+        module = importlib.util.module_from_spec(spec)
+        sys.modules[spec.name] = module
+        spec.loader.exec_module(module)
+        for name, test in vars(module).items():
+            if name.startswith("test_") and callable(test):
+                yield from _expanded(f"{file.stem}::{name}", test, getattr(module, "setup_function", None))
+
+
+def _expanded(
+    name: str, test: Callable[..., object], before: Callable[[object], None] | None
+) -> Iterator[Check]:
+    axes: list[list[dict[str, Any]]] = []
+    marks = getattr(test, "pytestmark", [])
+    if any(mark.name in ("slow", "nightly") for mark in marks):
+        return
+    for mark in marks:
+        if mark.name == "parametrize":
+            names = (
+                mark.args[0]
+                if not isinstance(mark.args[0], str)
+                else mark.args[0].replace(" ", "").split(",")
+            )
+            one = len(names) == 1
+            axes.append([dict(zip(names, [v] if one else v, strict=True)) for v in mark.args[1]])
+    given = hasattr(test, "hypothesis")
+    asked = set() if given else set(inspect.signature(test).parameters) - {k for a in axes for k in a[0]}
+    if not asked <= FIXTURES.keys():
+        return
+    for chosen in product(*axes):
+        arguments = {key: value for part in chosen for key, value in part.items()}
+
+        def run(arguments: dict[str, Any] = arguments) -> None:
+            with contextlib.ExitStack() as stack:
+                if before is not None:
+                    before(test)
+                found = {key: stack.enter_context(FIXTURES[key]()) for key in asked}
+                test(**arguments, **found)
+
+        yield name, run
+
+
+def _quiet() -> None:
+    sink = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(sink, 1)
+    os.dup2(sink, 2)
+    resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
+    warnings.simplefilter("ignore")
+    hypothesis.settings.register_profile(
+        "mutation",
+        max_examples=25,
+        derandomize=True,
+        deadline=None,
+        database=None,
+        phases=[hypothesis.Phase.explicit, hypothesis.Phase.generate],
+        suppress_health_check=list(hypothesis.HealthCheck),
+    )
+    hypothesis.settings.load_profile("mutation")
+
+
+def killer(work: Callable[[], str], limit: float) -> str:
+    """Return what killed the mutant, run in a fork: a test's name, ``import``, ``time``, or "" for nothing."""
+    reading, writing = os.pipe()
+    child = os.fork()
+    if child == 0:
+        said = "crash"
+        with contextlib.suppress(BaseException):
+            _quiet()
+            said = work()
+        os.write(writing, b":" + said.encode())
+        os._exit(0)
+    os.close(writing)
+    ready, _, _ = select.select([reading], [], [], limit)
+    if not ready:
+        os.kill(child, signal.SIGKILL)
+    with os.fdopen(reading, "rb") as pipe:
+        said = pipe.read().decode() if ready else ":time"
+    os.waitpid(child, 0)
+    return (said or ":crash")[1:]
+
+
+def durations(listed: Sequence[Check]) -> str:
+    """Return the seconds that every test takes alone, as JSON."""
+    found: dict[str, float] = {}
+    for name, run in listed:
+        start = time.process_time()
+        run()
+        found[name] = found.get(name, 0.0) + time.process_time() - start
+    return json.dumps(found)
+
+
+def run_checks(listed: Sequence[Check], order: Sequence[str]) -> str:
+    """Return the first test that fails, in this order, or ""."""
+    rank = {test: at for at, test in enumerate(order)}
+    wanted = [check for check in listed if check[0] in rank]
+    for test, run in sorted(wanted, key=lambda check: rank[check[0]]):
+        try:
+            run()
+        except BaseException:  # pytest's own outcomes are BaseExceptions
+            return test
+    return ""
+
+
+def run_mutant(
+    module: ModuleType, mutant: tuple[CodeType, str], listed: Sequence[Check], order: Sequence[str]
+) -> str:
+    """Run the tests against a mutant."""
+    try:
+        put(module, *mutant)
+    except BaseException:
+        return "import"
+    return run_checks(listed, order)
+
+
+def main(arguments: Sequence[str]) -> list[dict[str, Any]]:
+    """Print and return the survivors."""
+    parser = argparse.ArgumentParser()
+    parser.add_argument("module", help="such as dpaccount.checker")
+    parser.add_argument("tests", nargs="+", type=Path)
+    parser.add_argument(
+        "--most", type=float, default=1.0, help="seconds; tests that take longer are left out"
+    )
+    parser.add_argument("--limit", type=float, default=20.0)
+    parser.add_argument("--lines", default="1-100000")
+    parser.add_argument("--only", type=Path, help="survivors of an earlier run, to be tried again")
+    parser.add_argument("--out", type=Path)
+    asked = parser.parse_args(arguments)
+    low, high = map(int, asked.lines.split("-"))
+    source = (ROOT / (asked.module.replace(".", "/") + ".py")).read_text()
+    files = [file.resolve() for file in asked.tests]
+    start = time.monotonic()
+    module, listed = importlib.import_module(asked.module), list(checks(files))
+    said = killer(lambda: durations(listed), 10 * asked.limit)
+    if not said.startswith("{"):
+        raise SystemExit(f"the tests fail without any change ({said}); run them with pytest")
+    seconds: dict[str, float] = {t: s for t, s in json.loads(said).items() if s <= asked.most}
+    again = {found["name"] for found in json.loads(asked.only.read_text())} if asked.only else None
+    wins: dict[str, int] = {}
+    survivors: list[dict[str, Any]] = []
+    tried = 0
+    for mutant in mutants(source):
+        if not low <= mutant.line <= high or (again is not None and mutant.name not in again):
+            continue
+        tried += 1
+        code = compile(mutant.tree, asked.module, "exec")
+        # those that kill much in little time come first
+        order = sorted(seconds, key=lambda test: (seconds[test] + 0.001) / (1 + wins.get(test, 0)))
+        how = killer(
+            lambda code=code, name=mutant.function, order=order: run_mutant(
+                module, (code, name), listed, order
+            ),
+            asked.limit,
+        )
+        if not how:
+            survivors.append({"line": mutant.line, "name": mutant.name})
+            sys.stdout.write(f"{mutant.line:5d}  {mutant.name}\n")
+            sys.stdout.flush()
+        if os.environ.get("VERBOSE"):
+            sys.stdout.write(f"{mutant.line:5d} {how:60s} {mutant.name}\n")
+        if "::" in how:
+            wins[how] = wins.get(how, 0) + 1
+    sys.stdout.write(
+        f"{asked.module}: {tried} mutants, {len(survivors)} survive; {time.monotonic() - start:.0f} s"
+        f" ({sum(seconds.values()):.1f} s for the tests alone)\n"
+    )
+    if asked.out:
+        asked.out.write_text(json.dumps(survivors, ensure_ascii=False, indent=1))
+    return survivors
+
+
+if __name__ == "__main__":
+    _ = (mpmath, np, scipy.optimize, scipy.stats)  # imported before the forks on purpose
+    main(sys.argv[1:])
