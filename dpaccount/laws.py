@@ -5,8 +5,11 @@ candidates become the indicator of the chosen one, symbols become randomised ans
 above (1), below (0) or unanswered (−1), counts become shown or 0.  Code never states a scale.
 """
 
+from bisect import bisect_right
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from functools import lru_cache
+from itertools import accumulate
 from math import lcm
 
 import numpy as np
@@ -133,18 +136,23 @@ def _symmetric(noise: Law, matrix: Integers, sampler: Sampler) -> Integers:
     return matrix + added
 
 
+@lru_cache(maxsize=16)
+def _steps(table: tuple[tuple[Fraction, ...], ...]) -> tuple[int, list[list[int]]]:
+    """Return a common denominator of all probabilities, and every row's running sums in its units."""
+    denominator = lcm(*(p.denominator for row in table for p in row))
+    return denominator, [list(accumulate(int(p * denominator) for p in row)) for row in table]
+
+
 def _answers(noise: Law, symbols: Integers, sampler: Sampler) -> Integers:
     """Draw every symbol's outcome from its row of the table, by an integer below a common denominator."""
     if symbols.size and not 0 <= symbols.min() <= symbols.max() < len(noise.table):
         raise ReceiptError(
             f"a symbol is one of 0 ... {len(noise.table) - 1}; map the values to symbols first"
         )
-    denominator = lcm(*(p.denominator for row in noise.table for p in row))
-    steps = [np.cumsum([int(p * denominator) for p in row], dtype=object) for row in noise.table]
+    denominator, steps = _steps(noise.table)
     drawn = [sampler.below(denominator) for _ in range(symbols.size)]
     found = [
-        int(np.searchsorted(steps[symbol], at, "right"))
-        for symbol, at in zip(symbols.ravel().tolist(), drawn, strict=True)
+        bisect_right(steps[symbol], at) for symbol, at in zip(symbols.ravel().tolist(), drawn, strict=True)
     ]
     return np.array(found, dtype=np.int64).reshape(symbols.shape)
 

@@ -116,8 +116,10 @@ class Rehearsal:
                 return values + noise
 
     def below(self, bound: int) -> int:
-        """Return a uniform integer of 0 … bound − 1; large bounds in floating point."""
-        return int(self._rng.integers(bound)) if bound < 2**62 else int(self._rng.random() * bound)
+        """Return a uniform integer of 0 … bound − 1; of a large bound its first 62 bits are random."""
+        return (
+            int(self._rng.integers(bound)) if bound < 2**62 else int(self._rng.random() * 2**53) * bound >> 53
+        )
 
 
 def _kept(noise: list[int], scale: float, wide: float, bits: int) -> arb:
