@@ -6,12 +6,14 @@ from fractions import Fraction
 import pytest
 from flint import arb, fmpz
 
-from dpaccount.numerics import dots, gaussian, laplace, lattice, renyi
+from dpaccount import cost, magnitudes, pairs
+from dpaccount.numerics import dots, fourier, gaussian, laplace, lattice, renyi
 from dpaccount.numerics.balls import ball, ceil_of, floor_of, precision
 from dpaccount.numerics.factors import AtomFactor, DiscreteGaussianFactor, LaplaceFactor
 from dpaccount.numerics.fourier import Contour, Inversion, Product
 from dpaccount.numerics.lattice import Grid, Lattice
 from dpaccount.numerics.sampled import SampledGaussianFactor, _Line
+from dpaccount.totals import Sampled, Total
 
 STEP = Fraction(1, 3)
 
@@ -242,3 +244,69 @@ def test_balls_that_decide_nothing_pass_no_test():
         third = ball(Fraction(1, 3))
         assert floor_of(third) < Fraction(1, 3) < ceil_of(third)
         assert math.isclose(float(third.mid()), 1 / 3)
+
+
+LAPLACE, NOISE = LaplaceFactor(Fraction(1)), DiscreteGaussianFactor(Fraction(3), 1)
+PURE = AtomFactor("pure", Fraction(1, 2))
+
+
+def on_sample(rate, *kinds, failures=(), added=False):
+    return Sampled(Fraction(rate), Total(pairs=tuple((kind, 1) for kind in kinds), failures=failures), added)
+
+
+SAMPLES = {
+    "Laplace": (on_sample("1/2", LAPLACE), 10, "1e-3"),
+    "Laplace, added": (on_sample("1/10", LAPLACE, added=True), 10, "1e-4"),
+    "noise": (on_sample("1/10", NOISE), 10, "1e-6"),
+    "noise, added": (on_sample("1/10", NOISE, added=True), 10, "1e-6"),
+    "noise and a response": (on_sample("1/5", NOISE, PURE), 5, "1e-4"),
+    "a failing one": (on_sample("1/5", PURE, failures=((Fraction(1, 10**7), 1),)), 5, "1e-3"),
+}
+
+
+@pytest.mark.parametrize("name", SAMPLES)
+def test_inversion_and_lattices_agree_on_samples(name):
+    """Two ways that share nothing but the pair's curve enclose the same ε, the first one closely."""
+    kind, count, delta = SAMPLES[name]
+    total, target = Total(pairs=((kind, count),)), Fraction(delta)
+    known = pairs.transformed(total)
+    assert known != total
+    log_target = math.log(target)
+    low, high = fourier.epsilon(
+        fourier.Product(known.mu2, known.pairs), target, log_target, Fraction(8, 10**7), 8.0
+    )
+    below, above = pairs.epsilon(total, target, log_target / math.log(2), 300)
+    assert below <= high
+    assert low <= above
+    assert high - low <= Fraction(1, 10**6) * max(1, low)
+
+
+def test_discrete_noise_repeats_at_high_frequencies():
+    from flint import acb
+
+    for sigma, shift in ((Fraction(5, 2), 1), (Fraction(5, 2), 3), (Fraction(1, 2), 1)):
+        factor = DiscreteGaussianFactor(sigma, shift)
+        with precision(150):
+            for t in ("0.3", "20.7", "3001.7"):
+                s = acb(arb("1.3"), arb(t))
+                assert (factor.value(s) - factor._direct(s, 150)).abs_upper() < arb(2) ** -100
+
+
+@pytest.mark.parametrize(
+    "kind", [LAPLACE, PURE, on_sample("1/3", LAPLACE), on_sample("1/3", PURE, added=True)]
+)
+def test_the_largest_loss_bounds_from_below(kind):
+    total = Total(pairs=((kind, 2),))
+    for delta in ("1e-12", "1e-6", "1e-2"):
+        found = cost.epsilon(total, Fraction(delta), Fraction(1, 10**6)).bounds
+        with precision(200):
+            most, odds = magnitudes._peak(total)
+            assert floor_of(most + (1 - ball(Fraction(delta)) / odds).log()) <= found.upper <= ceil_of(most)
+        assert found.upper - found.lower <= Fraction(1, 10**6)
+
+
+def test_atoms_of_sampled_laplace_noise_stay_on_nodes():
+    """Near the largest loss the lattices' lower side is as close as the upper one."""
+    total = Total(pairs=((on_sample("1/2", LAPLACE), 2),))
+    low, high = pairs.epsilon(total, Fraction(1, 10**6), -20.0, 300)
+    assert high - low < Fraction(1, 10**6)
