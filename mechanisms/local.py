@@ -26,7 +26,8 @@ def ratio(epsilon: Fraction) -> Fraction:
 
 def weighted(rows: list[list[Fraction]]) -> Table:
     """Return the table of rows of weights, each divided by its sum."""
-    return tuple(tuple(weight / sum(row) for weight in row) for row in rows)
+    totals = [sum(row, Fraction(0)) for row in rows]
+    return tuple(tuple(w / total for w in row) for row, total in zip(rows, totals, strict=True))
 
 
 def proof(name: str, table: Table, epsilon: Fraction, rows: int, delta: Fraction) -> Theorem:

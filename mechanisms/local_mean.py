@@ -51,15 +51,16 @@ class LocalMean:
     @cached_property
     def _parts(self) -> tuple[local.Table, tuple[Fraction, ...]]:
         """Return (table, values): the chances of every outcome, and the numbers that outcomes stand for."""
-        duchi, piecewise = self._duchi(), self._piecewise()
         if self.channel == "duchi" or (self.channel == "hybrid" and self.epsilon <= Fraction(61, 100)):
-            return duchi
+            return self._duchi()
+        table, values = self._piecewise()
         if self.channel == "piecewise":
-            return piecewise
+            return table, values
         share = Fraction(math.floor((1 - math.exp(-float(self.epsilon) / 2)) * 2**20), 2**20)
-        rows = zip(piecewise[0], duchi[0], strict=True)
-        table = tuple(tuple(share * p for p in a) + tuple((1 - share) * p for p in b) for a, b in rows)
-        return table, piecewise[1] + duchi[1]
+        bit, signs = self._duchi()
+        rows = zip(table, bit, strict=True)
+        mixed = tuple(tuple(share * p for p in a) + tuple((1 - share) * p for p in b) for a, b in rows)
+        return mixed, values + signs
 
     def _duchi(self) -> tuple[local.Table, tuple[Fraction, ...]]:
         """At place x ∈ [−1, 1]: ±(R + 1)/(R − 1), the positive one with chance ½ + x(R − 1)/(2(R + 1))."""
