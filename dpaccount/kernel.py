@@ -5,9 +5,8 @@ and either returns a theorem or raises `RuleError` with what was needed and what
 are exact fractions; an inequality between real numbers is decided by ball arithmetic (`curves`),
 refusing whatever it cannot decide.  Search happens elsewhere: a rule is handed its witness.
 
-The trusted base is this file, `rules` and `curves`.  Within one process the guard against made-up
-theorems stops accidents only: the written derivation is what the stand-alone checker infers again.
-R0 … R22 are the families of rules in docs/kernel.md.
+The trusted base is this file, `rules` and `curves`.  The guard against made-up theorems stops accidents
+only: the stand-alone checker infers the written derivation again.  R0 … R22: see docs/kernel.md.
 """
 
 from collections.abc import Sequence
@@ -418,8 +417,8 @@ def assume_covers(query: str, covers: Sequence[Cover], because: str) -> Theorem:
     spans = [(first, last) for first, last in covers]
     need(bool(spans), rule, "needed at least one cover")
     for first, last in spans:
-        fine = type(first) is int and type(last) is int and 1 <= first <= last
-        need(fine, rule, f"a cover is [first, last] with 1 <= first <= last, found [{first}, {last}]")
+        whole(first, rule, "the first unit")
+        whole(last, rule, "the last unit", first)
     # at one position the end (-1, standing at last + 1) sorts before a start (+1)
     edges = sorted([(first, 1) for first, _ in spans] + [(last + 1, -1) for _, last in spans])
     most = max(accumulate(change for _, change in edges))
@@ -430,7 +429,7 @@ def assume_covers(query: str, covers: Sequence[Cover], because: str) -> Theorem:
 
 
 def assume_tree(query: str, rounds: int, because: str) -> Theorem:
-    """Assume that `query` is released once for every complete node of a binary tree over `rounds` rounds.
+    """Assume that `query` is released once for every complete node of a binary tree over the rounds.
 
     There are 2N − (ones of N), and a round lies in at most ⌊log₂ N⌋ + 1 (Chan, Shi & Song 2011) (R10).
     """
@@ -496,6 +495,5 @@ def assume_filter(
     amounts = [number(amount, rule, "budget") for amount in budget]
     wanted = 2 if measure == "approximate" else 1
     need(len(amounts) == wanted and min(amounts) >= 0, rule, f"needed {wanted} amounts of at least 0")
-    out = Private(query, makers[measure](*amounts), relation, CENTRAL)
-    written = [str(amount) for amount in amounts]
+    out, written = Private(query, makers[measure](*amounts), relation, CENTRAL), list(map(str, amounts))
     return proved(rule, out, query=query, measure=measure, budget=written, relation=relation, because=because)

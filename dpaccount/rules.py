@@ -1,7 +1,4 @@
-"""The rules that make privacy statements: sensitivity, one draw of noise, composition.
-
-With `kernel` and `curves` this is the whole trusted base; long proofs are in docs/kernel.md.
-"""
+"""The rules that make privacy statements: sensitivity, noise, composition; long proofs: docs/kernel.md."""
 
 import math
 from collections.abc import Sequence
@@ -19,7 +16,6 @@ from dpaccount.kernel import (
     ANYONE,
     CENTRAL,
     LOCAL,
-    RELATIONS,
     REPLACE_ONE,
     Approximate,
     BoundedRange,
@@ -176,7 +172,6 @@ def factorised(
 
 
 # ------------------------------------------------------------------ one draw of noise
-#
 # `key` names the draw, for receipts.  Values lie on the `grid`, where noise is drawn; None: continuous.
 
 
@@ -411,8 +406,8 @@ def compose(*parts: Theorem) -> Theorem:
     _alike(facts, rule)
     need(not isinstance(facts[0].curve, BoundedRange), rule, "bounded range composes only once converted")
     total = rebuilt(facts[0].curve, [sum(column, Fraction(0)) for column in _columns(facts, rule)])
-    subject = " + ".join(fact.subject for fact in facts)
-    return proved(rule, replace(facts[0], subject=subject, curve=total, units=_hull(facts)), parts)
+    out = replace(facts[0], subject=" + ".join(f.subject for f in facts), curve=total, units=_hull(facts))
+    return proved(rule, out, parts)
 
 
 def nodes(leaf: Theorem, covered: Theorem) -> Theorem:
@@ -448,8 +443,9 @@ def parallel(*parts: Theorem) -> Theorem:
     for (_, last), (first, _) in pairwise(spans):
         need(last < first, rule, f"units must be disjoint, found one part up to {last} and one from {first}")
     subject = " | ".join(fact.subject for fact in facts)
-    out = replace(facts[0], subject=subject, curve=_worst(facts, rule), units=_hull(facts))
-    return proved(rule, out, parts)
+    return proved(
+        rule, replace(facts[0], subject=subject, curve=_worst(facts, rule), units=_hull(facts)), parts
+    )
 
 
 def partition(split: Theorem, *cells: Theorem) -> Theorem:
@@ -464,6 +460,7 @@ def partition(split: Theorem, *cells: Theorem) -> Theorem:
         raise RuleError(f"{rule}: needed a partition by value, found {type(kind).__name__}")
     swaps = [fact for fact in facts if fact.relation == REPLACE_ONE]
     steps = [fact for fact in facts if fact.relation == ADD_REMOVE]
+    need(facts == [*swaps, *steps], rule, "replace-one statements come first, then add-remove ones")
     _alike(steps, rule)
     need(not isinstance(steps[0].curve, BoundedRange), rule, "bounded range composes only once converted")
     need(steps[0].observer == CENTRAL, rule, f"cells are released centrally, found {steps[0].observer}")
@@ -472,12 +469,11 @@ def partition(split: Theorem, *cells: Theorem) -> Theorem:
     curve = _worst(steps, rule)
     if swaps:
         _alike([replace(fact, relation=ADD_REMOVE) for fact in facts], rule)
-        same = tuple(fact.subject for fact in swaps) == kind.cells
-        need(same, rule, "every cell must be there for both relations, in one order")
+        both = tuple(fact.subject for fact in swaps) == kind.cells
+        need(both, rule, "every cell must be there for both relations, in one order")
         moving = [sum(sorted(column)[-2:], Fraction(0)) for column in _columns(steps, rule)]
         inside = [max(column) for column in _columns(swaps, rule)]
         curve = rebuilt(curve, [max(pair) for pair in zip(moving, inside, strict=True)])
-    need(len(swaps) + len(steps) == len(facts), rule, f"the relation is one of {', '.join(RELATIONS)}")
     out = Private(kind.query, curve, REPLACE_ONE if swaps else ADD_REMOVE, CENTRAL)
     return proved(rule, out, (split, *cells))
 

@@ -427,7 +427,9 @@ def test_partitions_refuse():
     mixed = gaussian(linear(assume_ball("b", ONE, ADD_REMOVE, "t")), ONE, "k")
     refuses(partition, split, cell("a", ADD_REMOVE), mixed, match="one measure")
     grouped = group(cell("a", ADD_REMOVE), 2)
-    refuses(partition, split, grouped, cell("b", ADD_REMOVE), match="the cells are")
+    refuses(partition, split, grouped, cell("b", ADD_REMOVE), match="come first")
+    swap, step = cell("a", REPLACE_ONE), cell("a", ADD_REMOVE)
+    refuses(partition, assume_split("table", ["a"], "t"), step, swap, match="come first")
 
 
 # ------------------------------------------------------------------ where constants come from
