@@ -11,7 +11,6 @@ convex, 1 at δ = 0, and rising: δ(ε) ≤ δ* as soon as ln M(δ*) ≥ (α −
 minimum from below: h(p′) ≥ h(p) + h′(p)(p′ − p).
 """
 
-import math
 from fractions import Fraction
 
 from flint import arb
@@ -57,51 +56,54 @@ def excludes(order: Fraction, tau: arb, epsilon: Fraction, delta: Fraction) -> b
         return True
     if delta <= 0:
         return False
-    p = _minimiser(order, epsilon, delta)
-    value, slope = _bracket(order, epsilon, delta, p)
-    least = value - abs(slope) * _room(slope, p, delta)
+    pairs = _Pairs(order, epsilon, delta)
+    least = pairs.least(pairs.minimiser(_depth(delta)))
     return bool(least > 0) and bool(least.log() + (ball(order) - 1) * (ball(epsilon) - tau) >= 0)
 
 
-def _room(slope: arb, p: Fraction, delta: Fraction) -> arb:
-    """Return how far from p the minimum may lie, on the side to which the bracket falls."""
-    if slope > 0:
-        return ball(p - delta)
-    return ball(1 - p) if slope < 0 else ball(1)
+class _Pairs:
+    """The bracket h(p) and its slope, p = δ + (1 − δ)/(1 + e^−x) for real x: both ends are within reach."""
+
+    def __init__(self, order: Fraction, epsilon: Fraction, delta: Fraction) -> None:
+        self.order, self.delta = ball(order), ball(delta)
+        self.grown, self.room = ball(epsilon).exp(), 1 - ball(delta)
+
+    def parts(self, x: float) -> tuple[arb, arb]:
+        """Return p − δ and 1 − p."""
+        return self.room / (1 + arb(-x).exp()), self.room / (1 + arb(x).exp())
+
+    def at(self, x: float) -> tuple[arb, arb]:
+        """Return h = p^α (p − δ)^{1−α} + (1 − p)^α (e^ε − p + δ)^{1−α} and its derivative in p."""
+        a, (over, under) = self.order, self.parts(x)
+        p = over + self.delta
+        first, second = (p / over).log(), (under / (self.grown - over)).log()
+        left, right = ((a - 1) * first).exp(), ((a - 1) * second).exp()
+        slope = left * (a - (a - 1) * first.exp()) - right * (a - (a - 1) * second.exp())
+        return p * left + under * right, slope
+
+    def least(self, x: float) -> arb:
+        """Return a lower bound on the minimum of h, by its tangent at x down to the end to which it falls."""
+        value, slope = self.at(x)
+        over, under = self.parts(x)
+        room = over if slope > 0 else under if slope < 0 else self.room
+        return value - abs(slope) * room
+
+    def minimiser(self, depth: float) -> float:
+        """Return an x near the minimum: the zero of the rising slope, by bisection."""
+        low, high = -4000.0 - 2 * depth, 4000.0
+        while high - low > 1e-15 * max(1.0, abs(low)):
+            middle = (low + high) / 2
+            if not low < middle < high:
+                break
+            if self.at(middle)[1] > 0:
+                high = middle
+            else:
+                low = middle
+        return (low + high) / 2
 
 
-def _bracket(order: Fraction, epsilon: Fraction, delta: Fraction, p: Fraction) -> tuple[arb, arb]:
-    """Return p^α (p − δ)^{1−α} + (1 − p)^α (e^ε − p + δ)^{1−α} and its derivative in p."""
-    a, rest = ball(order), ball(epsilon).exp() - ball(p - delta)
-    first = (ball(p) / ball(p - delta)).log()
-    second = (ball(1 - p) / rest).log()
-    left, right = ((a - 1) * first).exp(), ((a - 1) * second).exp()
-    value = ball(p) * left + ball(1 - p) * right
-    slope = left * (a - (a - 1) * first.exp()) - right * (a - (a - 1) * second.exp())
-    return value, slope
-
-
-def _minimiser(order: Fraction, epsilon: Fraction, delta: Fraction) -> Fraction:
-    """Return a p near the minimum: the zero of the rising slope, by bisection in ln((p − δ)/(1 − p))."""
-    low, high = -4000.0 - 2 * abs(log_float(delta)), 4000.0
-    for _ in range(200):
-        middle = (low + high) / 2
-        p = _place(delta, middle)
-        _, slope = _bracket(order, epsilon, delta, p)
-        if slope > 0:
-            high = middle
-        else:
-            low = middle
-        if high - low < 1e-15 * max(1.0, abs(low)):
-            break
-    return _place(delta, (low + high) / 2)
-
-
-def _place(delta: Fraction, odds: float) -> Fraction:
-    """Return δ + (1 − δ)/(1 + e^−odds), strictly between δ and 1."""
-    weight = Fraction(2) ** math.floor(odds / math.log(2))
-    weight *= Fraction(math.exp(odds - math.floor(odds / math.log(2)) * math.log(2)))
-    return delta + (1 - delta) * weight / (1 + weight)
+def _depth(delta: Fraction) -> float:
+    return abs(log_float(delta))
 
 
 def _extra(order: Fraction, epsilon: Fraction) -> int:
