@@ -216,6 +216,10 @@ HONEST = [
      ["Refuted", "q", "0", "3/8", R, "central"]),
     ("assume_covers", [], {"query": "q", "covers": [[1, 5], [2, 3]], "because": "b"},
      ["Covered", "q", 2, 2, 5, [1, 5]]),
+    ("assume_covers", [], {"query": "q", "covers": [[3, 4], [1, 2], [3, 3]], "because": "b"},
+     ["Covered", "q", 3, 2, 2, [1, 4]]),
+    ("assume_covers", [], {"query": "q", "covers": [[1, 1], [2, 3], [2, 3], [3, 3]], "because": "b"},
+     ["Covered", "q", 4, 3, 2, [1, 3]]),
     ("linear", [added("rank-one", "0", "3/2")], {}, stable("frobenius-squared", "18")),
     ("linear", [added("outer", "0", "1/2")], {}, stable("frobenius-squared", "25/8")),
     ("linear", [added("outer", "0", "3/2")], {"bound_squared": "19"}, stable("frobenius-squared", "19")),
@@ -491,6 +495,7 @@ TRUE = [
     changed("assume_rare", probability="0"),
     changed("assume_rare", kind="distance"),
     changed("assume_filter", measure="pure", budget=["0"]),
+    changed("assume_split", cells=["a"]),
     changed("assume_filter", measure="gdp", budget=["1"]),
     changed("assume_filter", measure="zcdp", budget=["1"]),
     changed("assume_neighbours", relation=A, right=["0", "0"]),
@@ -602,6 +607,16 @@ def test_outer_products_are_bounded_just_above_their_supremum(reward):
         truth = F(mpmath.nstr(exact, 40, min_fixed=-90, max_fixed=90))
     bound = checker.outer_supremum(b)
     assert truth * (1 - F(1, 10**30)) <= bound <= truth * (1 + F(1, 10**15))
+
+
+@pytest.mark.parametrize("root", ["1/3", "1/7", "3/10", "9/1000"])
+def test_outer_products_at_a_rational_root_are_never_below_the_supremum(root):
+    """B = (b² + 1)/b has the root b, so the supremum is an exact fraction there."""
+    b = F(root)
+    reward = (b * b + 1) / b
+    assert b**3 + (1 - reward**2) * b + reward == 0
+    exact = (1 + reward**2) ** 2 + (1 + b * b) ** 2 - 2 * (reward * b - 1) ** 2
+    assert max(exact, 8 * reward**2) <= checker.outer_supremum(reward)
 
 
 # ------------------------------------------------------------------ numbers
