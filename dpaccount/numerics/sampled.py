@@ -272,7 +272,7 @@ class SampledDecay(Decay):
         with precision(64):
             self._parts = _by_parts(factor, c)
             variance = _variance(factor, c)
-            goal = math.exp(-2 * depth)  # the level of ψ that is worth resolving
+            goal = max(math.exp(-2 * depth), 1e-12)  # the level of ψ that is worth resolving, and can be
             self._end = self._where(goal)
             self._grid(variance, goal)
 
@@ -289,6 +289,9 @@ class SampledDecay(Decay):
     def _grid(self, variance: arb, goal: float) -> None:
         """Tabulate ψ from half a deviation to where the bound by parts takes over."""
         deviation = float(variance.upper()) ** 0.5
+        if not 0 < deviation < math.inf:  # then the bound by parts is all there is
+            self.step, self.cells, self.suffix = 1.0, [], [1.0]
+            return
         step = min(0.25, 2 * math.sqrt(goal)) / deviation
         most = 2 + int(DECAY_SECONDS / (1e-5 * self.factor.work(float(self.c.mid()), ctx.prec)))
         count = min(max(2, math.ceil(self._end / step) + 2), most, 4000)
