@@ -78,6 +78,9 @@ def _of_file(asked: Asked) -> Claim:
 def _of_options(asked: Asked, epsilon: Fraction | None) -> Claim:
     if epsilon is None:
         raise InputError("--epsilon is missing; give the claimed ε of the subject")
+    described = (asked.radius, asked.shape, asked.low, asked.high, asked.dtype)
+    if ":" not in str(asked.subject) and any(option is not None for option in described):
+        raise InputError(f"{asked.subject} has data of its own; leave --shape, --low, --high, --dtype out")
     relation = asked.relation or "replace-one"
     if relation not in RELATIONS:
         raise InputError(f"--relation is {relation[:70]!r}; known: {', '.join(RELATIONS)}")

@@ -5,6 +5,7 @@ on one pair, is then measured on runs that neither has seen.  Every run has a nu
 randomness follows from the seed and that number, whichever process makes it.
 """
 
+import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
@@ -21,7 +22,8 @@ from audits.outcomes import Outcome
 from audits.planning import Floats
 
 TOGETHER = (1, 2, 3)  #: seeds of the runs that both sides of a pair make with the same randomness
-ROUNDS = ((40, 150), (12, 450), (4, 1500))  #: pairs kept in a round of the search, runs a side that it adds
+#: of each round of the search: pairs kept, how many of one base, runs a side that it adds
+ROUNDS = ((40, 40, 150), (15, 2, 450), (6, 1, 1200))
 SCREENED = 800  #: pairs whose movement is measured
 AT_ONCE = 2_000_000  #: numbers handed to a worker at a time
 BLOCK = 5000  #: certifying runs between two reports of progress
@@ -122,13 +124,13 @@ def _budget(crew: Crew, plan: Plan, pace: float, found: list[str]) -> Budget:
     """Return the runs that fit into the wall limit: all that were asked for, or fewer in proportion."""
     train, certify = max(plan.trials // 6, LEAST), max(plan.trials * 2 // 3, LEAST)
     scale = min(1.0, max(plan.trials / 10_000, 0.2))
-    search = 2 * len(TOGETHER) * SCREENED + scale * 2 * sum(pairs * runs for pairs, runs in ROUNDS)
-    most = 0.6 * crew.left() / pace  # half is spare: a machine that others use too
+    search = 2 * len(TOGETHER) * SCREENED + scale * 2 * sum(pairs * runs for pairs, _, runs in ROUNDS)
+    most = 0.6 * crew.left() * min(crew.jobs, os.cpu_count() or 1) / pace  # some spare
     asked = search + 2 * train + certify
     if asked <= most:
         return Budget(SCREENED, scale, train, certify)
     share = most / asked
-    found.append(f"a run takes {pace * crew.jobs:.3g} s: runs cut to {share:.2g} of what was asked for")
+    found.append(f"a run takes {pace:.2g} s: runs cut to {share:.2g} of what was asked for")
     return Budget(
         max(int(SCREENED * share), 12),
         scale * share,
@@ -187,16 +189,26 @@ def _search(
     moved = _movements(crew, screened, plan.seed, found)
     suspects = [Suspect(screened[k]) for k in _shortlist(screened, moved, ROUNDS[0][0])]
     judge = _judge(plan, max(budget.certify // 2, 1000))
-    for kept, runs in ROUNDS:
-        suspects = suspects[:kept]
+    for kept, of_base, runs in ROUNDS:
+        suspects = _mixed(suspects, kept, of_base)
         share = crew.seconds / 8 / len(suspects)  # a pair on which the function crashes is slow
         for suspect in suspects:
             _more(crew, suspect, max(int(runs * budget.scale), 20), plan.seed, share)
             _note(found, suspect.left)
             suspect.promise = best_score(suspect.left, suspect.right, judge)[1]
         suspects.sort(key=lambda suspect: -suspect.promise)
-        progress(f"{min(kept, len(suspects))} pairs compared")
+        progress(f"{len(suspects)} pairs compared")
     return suspects[0], len(screened)
+
+
+def _mixed(suspects: list[Suspect], most: int, of_base: int) -> list[Suspect]:
+    """Return the first `most` suspects with at most `of_base` of one base: what is rare shows on few."""
+    kept: list[Suspect] = []
+    for suspect in suspects:
+        same = sum(other.candidate.base == suspect.candidate.base for other in kept)
+        if same < of_base and len(kept) < most:
+            kept.append(suspect)
+    return kept
 
 
 def _judge(plan: Plan, runs: int) -> Callable[[Floats, Floats], float]:

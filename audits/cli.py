@@ -497,7 +497,10 @@ def audit(  # noqa: PLR0913
                 asked, chosen, jobs=workers, allow_code=not no_code, early=early, progress=report
             )
         else:
-            answer = audit_subject(chosen, subject_of(chosen), workers, None, report)
+            made = subject_of(chosen)
+            if relation is not None and relation != made.relation:
+                raise InputError(f"{chosen.use} is about {made.relation}; say that as --relation")
+            answer = audit_subject(chosen, made, workers, None, report)
     answer["seconds"] = round(time.perf_counter() - begun, 3)
     _print(answer, json_, _lines)
     return 1 if answer["refuted"] else 0

@@ -289,6 +289,9 @@ def test_bad_requests_are_one_line(dpaccount, clinic):
         ("clinic:count", "--epsilon", "1", *AUDIT[:2], "--shape", "5", "--low=nan", "--high=1"),
         ("clinic:count", "--epsilon", "1", *AUDIT, "--relation", "bounded-row"),
         ("--claim", "claim.toml", "--shape", "5"),
+        ("laplace-sum", "--epsilon", "1", "--shape", "5"),
+        ("laplace-sum", "--epsilon", "1", "--relation", "add-remove"),
+        ("fixed-seed", "--epsilon", "1", "--relation", "add-remove"),
     ):  # fmt: skip
         code, out, err = dpaccount("audit", *words)
         assert (code, out) == (2, "")
