@@ -151,3 +151,34 @@ FALSE = [case for case in TABLE.FALSE if not of_the_file(*case)]
 def test_false_side_conditions_are_refused(rule, found, given):
     with pytest.raises((*REFUSED, StopIteration)):
         infer(rule, found, given)
+
+
+@pytest.mark.parametrize("root", ["1/3", "1/7", "3/10", "9/1000", "2/5"])
+def test_outer_products_at_a_rational_root(root):
+    """B = (b² + 1)/b has the root b, so the supremum is an exact fraction: a bound below it is refused."""
+    b = F(root)
+    reward = (b * b + 1) / b
+    inner = (1 + reward**2) ** 2 + (1 + b * b) ** 2 - 2 * (reward * b - 1) ** 2
+    exact = max(inner, 8 * reward**2)
+    for slack in (F(1, 10**6), F(1, 10**12), F(1, 10**15)):
+        assert rules.linear(outer(reward), exact * (1 + slack))
+        for below in (exact * (1 - slack), exact * (1 - 1000 * slack)):
+            with pytest.raises(RuleError, match="not shown"):
+                rules.linear(outer(reward), below)
+    if inner > 8 * reward**2:
+        with pytest.raises(RuleError, match="not shown"):
+            rules.linear(outer(reward), 8 * reward**2)
+
+
+@pytest.mark.parametrize("reward", ["11/10", "3/2", "2", "9/4", "47/20"])
+def test_outer_products_at_the_end(reward):
+    """Up to B = 2.3548 the supremum is 8B², at t = B."""
+    b = F(reward)
+    assert rules.linear(outer(b), 8 * b * b * (1 + F(1, 10**9)))
+    for below in (1 - F(1, 10**9), F(999, 1000), F(1, 2)):
+        with pytest.raises(RuleError, match="not shown"):
+            rules.linear(outer(b), 8 * b * b * below)
+
+
+def outer(reward):
+    return kernel.assume_rank_one("q", reward, "replace-one", "b", "outer")
