@@ -499,3 +499,40 @@ def test_the_command_line(tmp_path, capsys):
     assert checker.main([str(file)]) == 2
     file.write_text(json.dumps({"schema": "dpaccount/derivation/1", "steps": derivation()}))
     assert checker.main([str(file)]) == 0
+
+
+def test_a_delta_that_the_claim_leaves_out_is_0():
+    without = [(("claim", "guarantee", "delta"), DROP), (("audit", "points", 0, "delta"), "1")]
+    assert not accepted(edited(HONEST, *without, (("guarantee", "delta"), 1)))
+    assert not accepted(edited(UNPROVEN, *without, (("guarantee", "delta"), 1)))
+    zero = [without[0], (("audit", "points", 0, "delta"), 0), (("guarantee", "delta"), 0)]
+    assert accepted(edited(UNPROVEN, *zero))
+
+
+def test_a_name_that_fits_the_derivation_but_not_the_module():
+    own = certificate(derivation(name="rows"))
+    use = [(("claim", "subject", "use"), "pack.my_rows:sum"), (("subject", "use"), "pack.my_rows:sum")]
+    assert not accepted(edited(own, *use, (("subject", "name"), "rows")))
+    assert not accepted(edited(own, (("subject", "name"), "rows")))
+
+
+def test_an_epsilon_without_a_derivation_is_no_proof():
+    nothing = [(("proved", "derivation"), []), (("sensitivity",), []), (("audit", "points"), [point()])]
+    assert not accepted(edited(UNPROVEN, *nothing))
+    assert not accepted(edited(UNPROVEN, (("proved", "epsilon"), None)))
+    assert accepted(edited(UNPROVEN, *nothing, (("proved", "epsilon"), None)))
+
+
+def test_the_last_step_is_a_point_that_is_shown():
+    steps = []
+    step(steps, "assume_ball", [], query="clinic", radius="1/2", relation=R, because="movement")
+    step(steps, "linear", [0])
+    step(steps, "gaussian", [1], variance="1", key="noise")
+    step(steps, "to_approximate", [2], epsilon="2", delta="1/10")
+    assert not accepted(certificate(steps))  # nothing says what the subject shows
+    near = steps[:2]
+    step(near, "fine_gaussian", [1], variance="1", grid="1/10", coordinates=1, distance="1/10", key="noise")
+    step(near, "assume_view", [], query="clinic", audience="everyone", because="replay")
+    step(near, "post_process", [2, 3])
+    assert near[-1]["gives"][2] == ["near-gdp", "1", "1/10"]  # two numbers, and no point
+    assert not accepted(edited(certificate(near, [point()])))
