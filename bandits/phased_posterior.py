@@ -12,7 +12,7 @@ actions included.  It holds for public contexts only: a private context would mo
 
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cached_property
+from functools import cached_property, lru_cache
 from itertools import pairwise
 from math import ceil, erf, exp, pi, sqrt
 from typing import ClassVar
@@ -77,10 +77,10 @@ class PhasedPosterior:
         """Return the surface; the learner reads its points, never its values."""
         return surface(self.surface)
 
-    @cached_property
+    @property
     def model(self) -> "Model":
         """Return the public features and priors."""
-        return Model(self.world)
+        return model_of(self.surface)
 
     @cached_property
     def noise(self) -> Fraction:
@@ -166,6 +166,12 @@ class Model:
             for part, features in zip(self.slices, self.groups, strict=True)
         ]
         return np.stack(parts, axis=1)
+
+
+@lru_cache(maxsize=4)
+def model_of(name: str) -> Model:
+    """Return the model of a catalogued surface."""
+    return Model(surface(name))
 
 
 def _prior_roots(points: Floats, lengths: tuple[float, ...]) -> tuple[Floats, list[Floats]]:
@@ -305,12 +311,12 @@ class Learner:
 
     def _choose_prior(self) -> None:
         """Move to the scale and length of largest marginal likelihood of the releases; at first among all."""
-        reach = len(SCALES) if self._told == CHOOSING else 1
+        reach = len(SCALES) + self._model.lengths if self._told == CHOOSING else 1
         known = [
             (scale, length)
             for scale in range(len(SCALES))
             for length in range(self._model.lengths)
-            if max(abs(scale - self._scale), abs(length - self._length)) <= reach
+            if abs(scale - self._scale) + abs(length - self._length) <= reach
         ]
         self._scale, self._length = max(known, key=lambda option: self._evidence(*option))
 

@@ -1,0 +1,102 @@
+"""Maximum information gain γ_T of a kernel on a finite domain: values, bounds and rates.
+
+γ_T = max over T points (repeats allowed) of ½ ln det(I + K/λ) (Srinivas et al. 2010; Dubey 2021,
+Definition 1).  Floating point throughout.
+"""
+
+from math import e, log
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpaccount.errors import InputError
+
+Floats = NDArray[np.float64]
+
+
+def gain(kernel: Floats, ridge: float) -> float:
+    """Return ½ ln det(I + K/λ) of the kernel matrix of the points observed."""
+    _sensible(kernel, ridge)
+    _, logarithm = np.linalg.slogdet(np.eye(len(kernel)) + kernel / ridge)
+    return float(logarithm) / 2
+
+
+def greedy_gain(kernel: Floats, rounds: int, ridge: float) -> float:
+    """Return the gain of choosing the point of largest variance `rounds` times, from a finite domain.
+
+    The gain is submodular, so the greedy value is at least (1 − 1/e)·γ_T (Nemhauser, Wolsey & Fisher 1978).
+    """
+    _sensible(kernel, ridge)
+    if rounds < 1:
+        raise InputError(f"the horizon is {rounds}; at least 1 round belongs here")
+    posterior, total = kernel.astype(np.float64).copy(), 0.0
+    for _ in range(rounds):
+        at = int(np.argmax(np.diag(posterior)))
+        total += log(1 + float(posterior[at, at]) / ridge) / 2
+        along = posterior[at].copy()
+        posterior -= np.outer(along, along) / (along[at] + ridge)
+    return total
+
+
+def greedy_upper_bound(kernel: Floats, rounds: int, ridge: float) -> float:
+    """Return the greedy gain over 1 − 1/e: at least γ_T."""
+    return greedy_gain(kernel, rounds, ridge) / (1 - 1 / e)
+
+
+def spectral_upper_bound(kernel: Floats, rounds: int, ridge: float) -> float:
+    """Return a bound on γ_T from the eigenvalues of the domain's kernel matrix.
+
+    Split K into its m leading directions and the rest.  The leading part has rank m and trace at most T·s,
+    s its largest diagonal entry: ½ m ln(1 + Ts/(mλ)) by concavity.  The rest adds at most ½ T r/λ, r its
+    largest diagonal entry, as ln det(I + A + B) ≤ ln det(I + A) + tr B.  The least over m is returned.
+    """
+    _sensible(kernel, ridge)
+    values, vectors = np.linalg.eigh(kernel)
+    values, vectors = np.maximum(values[::-1], 0.0), vectors[:, ::-1]
+    parts = np.cumsum(vectors**2 * values, axis=1)  # [point, m − 1]: what m directions explain of it
+    largest, rest = parts.max(axis=0), (np.diag(kernel)[:, None] - parts).max(axis=0)
+    m = np.arange(1, len(kernel) + 1)
+    bounds = m * np.log1p(rounds * largest / (m * ridge)) / 2 + rounds * np.maximum(rest, 0.0) / (2 * ridge)
+    return float(bounds.min())
+
+
+def feature_upper_bound(size: int, rounds: int, ridge: float) -> float:
+    """Return ½ m ln(1 + T/(mλ)), at least γ_T of any m features of norm at most 1."""
+    if min(size, rounds) < 1 or not ridge > 0:
+        raise InputError("needed size >= 1, rounds >= 1 and ridge > 0")
+    return size * log(1 + rounds / (size * ridge)) / 2
+
+
+def _sensible(kernel: Floats, ridge: float) -> None:
+    if kernel.ndim != 2 or kernel.shape[0] != kernel.shape[1] or not len(kernel):
+        raise InputError(f"a kernel matrix is square; found the shape {kernel.shape}")
+    if not ridge > 0 or not np.isfinite(kernel).all():
+        raise InputError("needed a finite kernel matrix and ridge > 0")
+
+
+KERNELS = ("linear", "squared-exponential", "matern")
+
+
+def gain_exponent(kernel: str, dimension: int, smoothness: float | None = None) -> float:
+    """Return the exponent of T in γ_T: 0 for linear and squared-exponential kernels (powers of ln T only).
+
+    Matérn, ν > 1: d(d+1)/(2ν + d(d+1)) (Srinivas et al. 2010; Dubey 2021, Definition 1).
+    """
+    if kernel not in KERNELS or dimension < 1:
+        raise InputError(f"known kernels: {', '.join(KERNELS)}, of dimension 1 and more")
+    if kernel != "matern":
+        return 0.0
+    if smoothness is None or not smoothness > 1:
+        raise InputError("the rate of a Matérn kernel holds for smoothness above 1; give it")
+    square = dimension * (dimension + 1)
+    return square / (2 * smoothness + square)
+
+
+def gain_rate(kernel: str, rounds: int, dimension: int, smoothness: float | None = None) -> float:
+    """Return Definition 1's rate without its constant: d ln T, (ln T)^(d+1), or T^(exponent)·ln T."""
+    power, logarithm = gain_exponent(kernel, dimension, smoothness), log(rounds)
+    if kernel == "linear":
+        return dimension * logarithm
+    if kernel == "squared-exponential":
+        return float(logarithm ** (dimension + 1))
+    return float(rounds**power * logarithm)

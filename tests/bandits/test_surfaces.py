@@ -1,0 +1,86 @@
+"""Test functions at their known optima, environments whose regret does not depend on the order of arms."""
+
+import numpy as np
+import pytest
+
+from bandits.contextual import pick
+from bandits.environments import simulated_people
+from bandits.surfaces import (
+    MICHALEWICZ_10_LEAST,
+    STYBLINSKI_TANG_LEAST,
+    SURFACES,
+    camelback,
+    michalewicz,
+    styblinski_tang,
+    surface,
+)
+from dpaccount.errors import InputError
+
+MICHALEWICZ_AT = [
+    *(2.202905520173, np.pi / 2, 1.284991570553, 1.923058469866, 1.720469772566),
+    *(np.pi / 2, 1.454413971362, 1.756086520945, 1.655717416821, np.pi / 2),
+]
+
+
+def test_minima_are_where_they_are_known_to_be():
+    at = np.array(0.0898420131003), np.array(-0.7126564030207)
+    assert camelback(*at) == pytest.approx(-1.0316284534899, abs=1e-12)
+    assert styblinski_tang(np.array(-2.9035340277712)) == pytest.approx(STYBLINSKI_TANG_LEAST, abs=1e-12)
+    whole = sum(michalewicz(np.array(x), i) for i, x in enumerate(MICHALEWICZ_AT, start=1))
+    assert whole == pytest.approx(MICHALEWICZ_10_LEAST, abs=1e-11)
+
+
+def test_grids_stay_below_the_maximum():
+    assert 0.19 < surface("camelback").best <= 1.0316284534899 / 5
+    assert surface("camelback").tables[0].min() == pytest.approx(-5.7333333333 / 5)
+    assert 0.99 < surface("styblinski-tang-20").best <= 1
+    assert 0.9 < surface("michalewicz-10").best <= 1
+    with pytest.raises(InputError, match="known"):
+        surface("branin")
+
+
+@pytest.mark.parametrize("name", SURFACES)
+def test_permuting_the_points_of_a_surface_permutes_its_values(name):
+    plain, other = surface(name), surface(name).permuted(3)
+    assert other.best == pytest.approx(plain.best)
+    for table, changed in zip(plain.tables, other.tables, strict=True):
+        assert sorted(table) == pytest.approx(sorted(changed))
+
+
+def test_permuting_arms_leaves_regret_unchanged():
+    """A policy that reads features only plays the same point wherever it stands, ties aside."""
+    people = simulated_people(60, 8, 2, seed=4)
+    other = people.permuted(9)
+    direction = np.array([0.3, -1.1])
+    ties = np.zeros(8)
+    regrets = []
+    for each in (people, other):
+        chosen = np.array([pick(points @ direction, ties) for points in each.points])
+        regrets.append(each.regret(chosen))
+    assert regrets[0] == pytest.approx(regrets[1])
+
+
+@pytest.mark.statistical  # seeded; 4000 fair choices among 8: five standard errors are .026
+def test_ties_fall_by_coins():
+    coins = np.random.default_rng(0).random((4000, 8))
+    chosen = np.array([pick(np.ones(8), row) for row in coins])
+    share = np.bincount(chosen, minlength=8) / 4000
+    assert np.abs(share - 1 / 8).max() < 0.026
+
+
+@pytest.mark.statistical  # seeded; the planted point stands anywhere with equal probability
+def test_the_good_candidate_may_stand_anywhere():
+    people = simulated_people(800, 4, 2, seed=2)
+    share = np.bincount(people.means.argmax(axis=1), minlength=4) / 800
+    assert np.abs(share - 0.25).max() < 0.08
+
+
+def test_rewards_of_negative_means_are_zero():
+    people = simulated_people(300, 6, 2, seed=5)
+    assert people.rewards[people.means < 0].sum() == 0
+
+
+@pytest.mark.parametrize("wrong", [(0, 5, 2), (5, 1, 2), (5, 5, 9)])
+def test_settings_that_make_no_sense_are_refused(wrong):
+    with pytest.raises(InputError):
+        simulated_people(*wrong, seed=0)

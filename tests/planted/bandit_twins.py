@@ -1,0 +1,229 @@
+"""Planted: private bandits, each broken in one place; every class must lose the hypotheses it names."""
+
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import ClassVar
+
+import numpy as np
+
+from bandits import contextual, moment_gp_ucb
+from bandits.doubling_gp_ucb import DoublingGpUcb
+from bandits.jdp_gp_ucb import JdpGpUcb, Learner, Privatiser
+from bandits.local_gp_ucb import LocalGpUcb
+from bandits.moment_gp_ucb import MomentGpUcb
+from bandits.phased_gp_ucb import PhasedGpUcb
+from bandits.phased_posterior import BITS, PhasedPosterior
+from bandits.phased_posterior import Learner as BatchLearner
+from dpaccount.curves import billboard
+from dpaccount.kernel import REPLACE_ONE, assume_covers, assume_rank_one, assume_view
+from dpaccount.rules import linear, nodes, symmetric_gaussian
+from dpaccount.witness import approximate
+from mechanisms.subject import Domain, View
+from mechanisms.symmetric_gaussian import STEP
+
+
+class _Unclipped(BatchLearner):
+    def contributions(self, rewards):
+        residual = (rewards - (self._phi @ self._mean if self._told else 0.0)) / self._clip
+        return np.trunc(self._directions * residual[:, None] * 2.0**BITS).astype(np.int64).sum(0)
+
+
+@dataclass(frozen=True)
+class UnclippedReward(PhasedPosterior):
+    """Residuals enter the batch sum as they are."""
+
+    loses: ClassVar[set[str]] = {"assume_ball"}
+
+    def play(self, data, noise, coins):
+        return _batches(self, _Unclipped(self.model, float(self.noise), self.rounds, coins), data, noise)
+
+
+def _batches(subject, learner, data, noise):
+    covers = subject.covers()
+    for number, (first, last) in enumerate(covers):
+        points = learner.ask(first - 1, last, final=number == len(covers) - 1)
+        rewards = subject.world.value(points) + data[first - 1 : last, 0]
+        released = noise.noisy("batch", number, learner.contributions(rewards))
+        learner.tell(released / 2.0**BITS)
+    return View(public={"mean": learner._mean})
+
+
+class _OwnPoints(BatchLearner):
+    """Plays the point that each person brings, a context of their own."""
+
+    brought = None
+
+    def ask(self, start, stop, *, final):
+        chosen = (self.brought[start:stop, None] % len(self._model.groups[0])).astype(np.int64)
+        self._aim(chosen)
+        return chosen
+
+
+@dataclass(frozen=True)
+class PrivateContexts(PhasedPosterior):
+    """Takes points from people's records, where the proof needs public ones: φ̄ moves every direction."""
+
+    loses: ClassVar[set[str]] = {"assume_ball", "assume_covers"}
+
+    def domain(self):
+        return Domain(self.rounds, (-4.0, 0.0), (4.0, 624.0), (False, True))
+
+    def play(self, data, noise, coins):
+        learner = _OwnPoints(self.model, float(self.noise), self.rounds, coins)
+        learner.brought = data[:, 1]
+        return _batches(self, learner, data, noise)
+
+
+@dataclass(frozen=True)
+class RawMean(MomentGpUcb):
+    """Draws the noise that is paid for and learns from the sums without it."""
+
+    loses: ClassVar[set[str]] = {"assume_view"}
+
+    def play(self, data, noise, coins):
+        return super().play(data, _Leak(noise), coins)
+
+
+class _Leak:
+    def __init__(self, noise):
+        self._noise = noise
+
+    def noisy(self, key, part, values):
+        self._noise.noisy(key, part, values)
+        return values
+
+
+@dataclass(frozen=True)
+class Uncentred(PhasedGpUcb):
+    """Clips rewards to [0, 1] and forgets to centre them: twice the declared reach."""
+
+    loses: ClassVar[set[str]] = {"assume_ball"}
+
+    def play(self, data, noise, coins):
+        learner = _UncentredLearner(self, noise, coins)
+        return contextual.serve(data, self.candidates, self.features.phi, learner, coins)
+
+
+class _UncentredLearner(moment_gp_ucb.Learner):
+    """The learner of phases, with φy in the place of φ(y − ½)."""
+
+    def __init__(self, subject, noise, coins):
+        from bandits.phased_gp_ucb import Learner as Phases
+
+        self._phases = Phases(subject, noise, coins)
+
+    def scores(self, candidates):
+        return self._phases.scores(candidates)
+
+    def tell(self, features, reward):
+        size = np.trunc(features * min(max(reward, 0), 1) * 2.0**moment_gp_ucb.BITS).astype(np.int64)
+        self._phases._exact += size - moment_gp_ucb.contribution(features, reward)
+        self._phases.tell(features, reward)
+
+
+@dataclass(frozen=True)
+class LeafCalibratedTree(DoublingGpUcb):
+    """Every node is declared to read its newest person only, so that one leaf's noise seems enough."""
+
+    loses: ClassVar[set[str]] = {"assume_covers"}
+
+    def proof(self, delta):
+        person = assume_rank_one("statistics", Fraction(1, 2), REPLACE_ONE, "movement")
+        newest = [(last, last) for _, last in self.releases]
+        node = symmetric_gaussian(linear(person), self.noise**2, STEP, "node")
+        whole = nodes(node, assume_covers("statistics", newest, "movement"))
+        view = assume_view("leaf-calibrated-tree", "others", "replay")
+        return billboard(approximate(whole, delta), view)
+
+
+@dataclass(frozen=True)
+class ReusedNoise(JdpGpUcb):
+    """One noise matrix for all nodes: consecutive releases differ by exactly one person's statistics."""
+
+    loses: ClassVar[set[str]] = {"assume_view"}
+
+    def play(self, data, noise, coins):
+        return super().play(data, _Once(noise), coins)
+
+
+class _Once:
+    def __init__(self, noise):
+        self._noise, self._drawn = noise, None
+
+    def noisy_symmetric(self, key, part, matrix):
+        released = self._noise.noisy_symmetric(key, part, matrix)
+        if self._drawn is None:
+            self._drawn = released - matrix
+        return matrix + self._drawn
+
+
+@dataclass(frozen=True)
+class PrivateShift(JdpGpUcb):
+    """Shifts by the least eigenvalue of the noise itself, which the release does not show."""
+
+    loses: ClassVar[set[str]] = {"assume_view"}
+
+    def play(self, data, noise, coins):
+        learner = Learner(self, noise)
+        learner.privatiser = _Shifting(self, noise)
+        return contextual.serve(data, self.candidates, self.features, learner, coins)
+
+
+class _Shifting(Privatiser):
+    def __init__(self, subject, noise):
+        super().__init__(subject, noise)
+        size = subject.features.size
+        self._exact = np.zeros((size, size))
+
+    def add(self, features, reward):
+        rounds, released = super().add(features, reward)
+        self._exact += np.outer(features, features)
+        size = len(self._exact)
+        least = np.linalg.eigvalsh(released[:size, :size] - self._exact)[0]
+        released[:size, :size] += (max(-least, 0) - self.server_shift(rounds)) * np.eye(size)
+        return rounds, released
+
+    def server_shift(self, rounds):
+        """Return what the server will add, so that the private shift takes its place."""
+        return (
+            float(self._subject.shift)
+            * 2
+            * float(self._subject.noise)
+            * np.sqrt(self._subject.features.size * rounds.bit_count())
+        )
+
+
+@dataclass(frozen=True)
+class TwoMessages(LocalGpUcb):
+    """A client that answers for the person before too."""
+
+    loses: ClassVar[set[str]] = {"assume_covers"}
+
+    def play(self, data, noise, coins):
+        mixed = data.copy()
+        mixed[1:, -self.candidates :] = (data[1:, -self.candidates :] + data[:-1, -self.candidates :]) / 2
+        return super().play(mixed, noise, coins)
+
+
+SMALL = {
+    UnclippedReward: {"rounds": 40, "sigma": Fraction(1)},
+    PrivateContexts: {"rounds": 40, "sigma": Fraction(1)},
+    RawMean: {"rounds": 12, "candidates": 3, "size": 6, "nodes_per_axis": 3},
+    Uncentred: {"rounds": 40, "candidates": 2, "size": 6, "nodes_per_axis": 3},
+    LeafCalibratedTree: {
+        "rounds": 12,
+        "candidates": 3,
+        "nodes_per_axis": 2,
+        "sigma": Fraction(2),
+        "mode": "carry",
+    },
+    ReusedNoise: {"rounds": 12, "candidates": 3, "nodes_per_axis": 2, "sigma": Fraction(2)},
+    PrivateShift: {
+        "rounds": 30,
+        "candidates": 12,
+        "nodes_per_axis": 2,
+        "sigma": Fraction(1, 4),
+        "width": Fraction(1),
+    },
+    TwoMessages: {"rounds": 10, "candidates": 2, "nodes_per_axis": 2, "sigma": Fraction(1)},
+}
