@@ -275,6 +275,15 @@ def test_accepted_assumptions_are_claimed_and_listed():
     assert not accepted(edited(taken, *assumed, (("claim", "assume"), {"assume_ball other": "why"})))
 
 
+def test_evidence_is_on_each_hypothesis_once():
+    twice = [*HONEST["sensitivity"], HONEST["sensitivity"][0]]
+    assert not accepted(edited(HONEST, (("sensitivity",), twice)))
+    stray = {**HONEST["sensitivity"][0], "step": "sha256:0"}
+    assert not accepted(edited(HONEST, (("sensitivity",), [*HONEST["sensitivity"], stray])))
+    unknown = [(("sensitivity", 0, "status"), "believed")]
+    assert not accepted(edited(UNPROVEN, *unknown))
+
+
 def test_one_key_names_one_law():
     steps = derivation()[:3]
     step(steps, "gaussian", [1], variance="2", key="noise")
@@ -282,7 +291,7 @@ def test_one_key_names_one_law():
     step(steps, "to_approximate", [4], epsilon="2", delta="1/10")
     step(steps, "assume_view", [], query="clinic", audience="everyone", because="replay")
     step(steps, "post_process", [5, 6])
-    assert not accepted(certificate(steps))
+    assert not accepted(certificate(steps, [point()]))
     other = derivation()[:3]
     step(other, "gaussian", [1], variance="2", key="more")
     step(other, "compose", [2, 3])
