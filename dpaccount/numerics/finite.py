@@ -67,9 +67,11 @@ def _multinomial(atoms: Atoms, count: int, depth: int) -> Iterator[tuple[arb, ar
         yield count * loss, _power(mass, count)
         return
     share = mass / sum((m for _, m in atoms), arb(0))
+    ways = arb(0)
     for times in _likely(count, float(share.mid()), depth):
-        tick()
-        here = fmpz.bin_uiui(count, times) * _power(mass, times)
+        tick()  # from one binomial coefficient to the next; the first one exactly
+        ways = ways * (count - times + 1) / times if ways > 0 else arb(fmpz.bin_uiui(count, times))
+        here = ways * _power(mass, times)
         for total, weight in _multinomial(rest, count - times, depth):
             yield times * loss + total, here * weight
 
