@@ -280,8 +280,8 @@ def test_evidence_is_on_each_hypothesis_once():
     assert not accepted(edited(HONEST, (("sensitivity",), twice)))
     stray = {**HONEST["sensitivity"][0], "step": "sha256:0"}
     assert not accepted(edited(HONEST, (("sensitivity",), [*HONEST["sensitivity"], stray])))
-    unknown = [(("sensitivity", 0, "status"), "believed")]
-    assert not accepted(edited(UNPROVEN, *unknown))
+    for wrong in ((("sensitivity", 0, "status"), "believed"), (("sensitivity", 0, "examples"), -1)):
+        assert not accepted(edited(UNPROVEN, (("sensitivity", 1, "status"), "untested"), wrong))
 
 
 def test_one_key_names_one_law():
@@ -331,6 +331,7 @@ def test_counts_refute_the_claim_or_the_proof():
     assert not accepted(edited(refuted(), (("verdict",), "CERTIFIED"), (("refutes",), None)))
     assert not accepted(edited(refuted(), (("refutes",), "proof")))
     assert not accepted(edited(refuted(), (("refutes",), "hypothesis")))
+    assert not accepted(edited(refuted(), (("refutes",), "nothing")))
     assert not accepted(edited(refuted(), (("refutes",), None)))
     assert not accepted(edited(refuted(), (("releasable",), True)))
 
@@ -342,6 +343,14 @@ def test_a_false_proof_is_refuted_at_a_point_that_it_asserts():
     assert not accepted(edited(document, (("audit", "points", 1, "limit"), 3)))  # beyond what is shown
     assert not accepted(edited(document, (("audit", "points", 1, "delta"), "0.38")))  # asserted by nobody
     assert not accepted(edited(document, (("refutes",), "claim")))
+
+
+@pytest.mark.parametrize("risk", ["-1/2", 0, 1, "inf"])
+def test_no_risk_pays_for_another(risk):
+    document = refuted("proof", power=0.95, false_alarm=0.03)
+    assert not accepted(edited(document, (("audit", "points", 0, "risk"), risk)))
+    more = (("audit", "points", 1, "risk"), "1/2")
+    assert not accepted(edited(document, (("audit", "points", 0, "risk"), risk), more))
 
 
 def test_a_hypothesis_is_refuted_by_its_counterexample():
