@@ -345,6 +345,12 @@ def test_a_false_proof_is_refuted_at_a_point_that_it_asserts():
     assert not accepted(edited(document, (("refutes",), "claim")))
 
 
+@pytest.mark.parametrize("lower", [-1, "inf"])
+def test_lower_bounds_are_finite_and_not_negative(lower):
+    both = [(("audit", "points", 0, "epsilon_lower"), lower), (("audit", "epsilon_lower"), lower)]
+    assert not accepted(edited(HONEST, *both))
+
+
 @pytest.mark.parametrize("risk", ["-1/2", 0, 1, "inf"])
 def test_no_risk_pays_for_another(risk):
     document = refuted("proof", power=0.95, false_alarm=0.03)
