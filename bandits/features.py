@@ -85,9 +85,9 @@ def quadrature_features(dimension: int, per_axis: int, lengthscale: float) -> Fo
     w = 2^{m−1} m! √π/(m² H_{m−1}(ξ)²) integrate against e^{−ξ²}, so ω = √2 ξ/ℓ with probability w/√π
     (the weight printed in Dubey 2021, Definition 4, is negative at some nodes).
     """
-    if not lengthscale > 0:
-        raise InputError(f"the length scale is {lengthscale}; it must be above 0")
-    nodes, weights = np.polynomial.hermite.hermgauss(max(per_axis, 1))
+    if per_axis < 1 or not lengthscale > 0:
+        raise InputError(f"needed per_axis >= 1 and lengthscale > 0; found {per_axis} and {lengthscale}")
+    nodes, weights = np.polynomial.hermite.hermgauss(per_axis)
     return _tensor(dimension, np.sqrt(2) * nodes / lengthscale, weights / sqrt(np.pi))
 
 
@@ -99,11 +99,11 @@ def matern_features(dimension: int, per_axis: int, lengthscale: float, smoothnes
     of freedom.  With cos θ = u, ω = √(2ν)·cot θ/ℓ, the mean is an integral over θ ∈ (0, π) with density
     ∝ sin^{2ν−1} θ: Gauss–Gegenbauer nodes u integrate (1 − u²)^{ν−1} du exactly.
     """
-    if not lengthscale > 0 or not smoothness > 0:
-        raise InputError("the length scale and the smoothness must be above 0")
+    if per_axis < 1 or not min(lengthscale, smoothness) > 0:
+        raise InputError("needed per_axis >= 1, lengthscale > 0 and smoothness > 0")
     from scipy.special import roots_gegenbauer
 
-    nodes, weights = roots_gegenbauer(max(per_axis, 1), smoothness - 0.5)
+    nodes, weights = roots_gegenbauer(per_axis, smoothness - 0.5)
     frequencies = np.sqrt(2 * smoothness) * nodes / np.sqrt(1 - nodes**2) / lengthscale
     return _tensor(dimension, frequencies, weights / weights.sum())
 
