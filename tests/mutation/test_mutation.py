@@ -1,4 +1,4 @@
-"""The mutator makes the slips it should; nightly, no unexplained mutant of kernel and checker survives."""
+"""The mutator makes the slips it should; nightly, no unexplained mutant of the checker survives."""
 
 import importlib.util
 import json
@@ -99,18 +99,13 @@ def explained(module: str) -> list[tuple[str, str]]:
     return [(row[0].strip().strip("`"), row[1].strip().strip("`").replace("¦", "|")) for row in rows]
 
 
-RUNS = {
-    "dpaccount.checker": ["checker_sides", "checker_certificate_sides", "checker"],
-    "dpaccount.kernel": ["kernel", "refutations", "noise_rules", "curves", "two_programs", "kernel_sides"],
-    "dpaccount.rules": ["kernel", "refutations", "noise_rules", "curves", "two_programs", "kernel_sides"],
-    "dpaccount.curves": ["kernel", "refutations", "noise_rules", "curves", "two_programs", "kernel_sides"],
-}
+RUNS = {"dpaccount.checker": ["checker_sides", "checker_certificate_sides", "checker"]}
 
 
 @pytest.mark.nightly
 @pytest.mark.parametrize("module", RUNS)
 def test_every_survivor_is_explained(module, tmp_path):
-    """Half an hour a module."""
+    """Half an hour on an idle core."""
     out = tmp_path / "survivors.json"
     files = [str(TESTS / f"test_{name}.py") for name in RUNS[module]]
     command = [sys.executable, str(HERE / "survivors.py"), module, *files, "--most", "0.3", "--out", str(out)]
