@@ -194,7 +194,7 @@ EDITS = [
     (("audit", "points", 0, "runs"), 0),
     (("audit", "trials"), 1999),
     (("audit", "confidence"), "0.981"),
-    (("audit", "confidence"), "inf"),
+    *[(("audit", "confidence"), bad) for bad in ("inf", 0, 1, -1, 2)],
     (("audit", "points", 1, "delta"), "3/8"),
     (("audit", "points", 1, "limit"), "inf"),
     (("audit", "points", 1, "delta"), "inf"),
