@@ -5,6 +5,7 @@ empty and nearly empty datasets.  Where sensitivities and branches go wrong, one
 """
 
 import itertools
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -13,6 +14,8 @@ from numpy.typing import NDArray
 from audits.shape import Data, Shape
 
 Rows = NDArray[np.float64]
+NUMBERS = 20_000_000  #: in all pairs together
+FEWEST = 12  #: pairs, however large
 
 
 @dataclass(frozen=True)
@@ -29,14 +32,16 @@ class Candidate:
 
 
 def candidates(shape: Shape, seed: int, most: int = 800) -> list[Candidate]:
-    """Return up to `most` different pairs, every base before the second pair of any."""
-    made = [list(pairs) for pairs in _by_base(shape, seed)]
-    found: dict[tuple[bytes, bytes, int], Candidate] = {}
-    for layer in itertools.zip_longest(*made):
+    """Return up to `most` different pairs (fewer where they are large), every base in turn."""
+    room = min(most, max(NUMBERS // (2 * shape.rows * shape.width), FEWEST))
+    found: dict[tuple[int, int], Candidate] = {}
+    for layer in itertools.zip_longest(*_by_base(shape, seed)):
         for candidate in layer:
-            if candidate is not None and len(found) < most:
-                a, b = candidate.left.tobytes(), candidate.right.tobytes()
-                found.setdefault((min(a, b), max(a, b), len(candidate.left)), candidate)
+            if candidate is not None:
+                sides = sorted((hash(candidate.left.tobytes()), hash(candidate.right.tobytes())))
+                found.setdefault((sides[0], sides[1]), candidate)
+            if len(found) >= room:
+                return list(found.values())
     return list(found.values())
 
 
@@ -72,7 +77,7 @@ def random_pairs(shape: Shape, seed: int, count: int) -> list[Candidate]:
     return found
 
 
-def _by_base(shape: Shape, seed: int) -> list[list[Candidate]]:
+def _by_base(shape: Shape, seed: int) -> list[Iterator[Candidate]]:
     rng = np.random.default_rng([seed, 7])
     if shape.relation != "add-remove":
         return [_replaced(shape, rows, name) for name, rows in bases(shape, shape.rows, rng)]
@@ -140,14 +145,16 @@ def _units(rows: Rows) -> list[int]:
     return list(dict.fromkeys([0, len(rows) - 1, *middle]))
 
 
-def _replaced(shape: Shape, rows: Rows, name: str) -> list[Candidate]:
+def _replaced(shape: Shape, rows: Rows, name: str) -> Iterator[Candidate]:
     known = records(shape)
     swaps = list(itertools.combinations(range(len(known)), 2))
     swaps.sort(key=lambda swap: -float(np.abs(known[swap[0]] - known[swap[1]]).sum()))  # opposites first
     made = [(unit, rows[unit], other) for unit in _units(rows) for other in known]
     made += [(0, known[a], known[b]) for a, b in swaps]
-    found = (_pair(shape, rows, unit, here, _within(shape, here, other), name) for unit, here, other in made)
-    return [candidate for candidate in found if candidate is not None]
+    for unit, here, other in made:
+        pair = _pair(shape, rows, unit, here, _within(shape, here, other), name)
+        if pair is not None:
+            yield pair
 
 
 def _within(shape: Shape, here: Rows, other: Rows) -> Rows:
@@ -170,10 +177,8 @@ def _pair(shape: Shape, rows: Rows, unit: int, here: Rows, there: Rows, name: st
     return Candidate(one, two, name)
 
 
-def _added(shape: Shape, rows: Rows, name: str) -> list[Candidate]:
-    found = []
+def _added(shape: Shape, rows: Rows, name: str) -> Iterator[Candidate]:
     for record in records(shape):
         for unit in dict.fromkeys((len(rows), 0)):
             longer = np.insert(rows, unit, record, axis=0)
-            found.append(Candidate(shape.data(longer), shape.data(rows), f"{name}, {len(rows)} rows"))
-    return found
+            yield Candidate(shape.data(longer), shape.data(rows), f"{name}, {len(rows)} rows")

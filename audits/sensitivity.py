@@ -80,7 +80,7 @@ def test_sensitivity(crew: Crew, declared: Declared, seed: int) -> Search:
         if found.failures and "no answer" in found.why:
             raise InputError(f"{crew.code.use} {found.why}; mend it")
         room = max(NUMBERS // (shape.rows * shape.width), 10)
-        many = [*named, *random_pairs(shape, seed, RANDOM)][: 2 * room]
+        many = [*named, *random_pairs(shape, seed, min(RANDOM, room))]
         step = min(AT_ONCE, room)
         for start in range(1, len(many), step):
             tried(many[start : start + step])
