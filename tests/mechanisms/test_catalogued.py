@@ -24,12 +24,19 @@ SMALL = {
 
 def small(entry):
     """Return a subject of few rounds, or rows as its file says."""
-    sizes = {"rounds": 200 if entry.layer == "bandits" else 12, "rows": 12}
+    sizes = {"rounds": 24 if entry.layer == "bandits" else 12, "rows": 12}
     few = {name: value for name, value in sizes.items() if name in entry.parameters()}
     return entry.made_by(**SMALL.get(entry.name, few))
 
 
 SUBJECTS = [pytest.param(small(entry), entry, id=entry.name) for entry in entries()]
+#: a search plays a subject a hundred times; bandits of many rounds are searched with the slow tests
+SEARCHED = [
+    case
+    if case.values[1].layer == "mechanisms" or case.id in SMALL
+    else pytest.param(*case.values, id=case.id, marks=pytest.mark.slow)
+    for case in SUBJECTS
+]
 
 
 @pytest.mark.parametrize(("subject", "entry"), SUBJECTS)
@@ -42,7 +49,7 @@ def test_its_proof_is_inferred_again_by_the_checker(subject, entry):
     assert checker.check_derivation(write(theorem))[-1] == write(theorem)[-1]["gives"]
 
 
-@pytest.mark.parametrize(("subject", "entry"), SUBJECTS)
+@pytest.mark.parametrize(("subject", "entry"), SEARCHED)
 def test_its_hypotheses_survive_a_search(subject, entry):
     theorem = subject.proof(DELTA)
     found, _ = gather(subject, theorem, examples=60, seed=3, files=[])
