@@ -99,7 +99,7 @@ def explained(module: str) -> list[tuple[str, str]]:
     return [(row[0].strip().strip("`"), row[1].strip().strip("`").replace("¦", "|")) for row in rows]
 
 
-RUNS = {"dpaccount.checker": ["checker_sides", "checker_certificate_sides", "checker"]}
+RUNS = {"dpaccount.checker": ["checker_sides", "checker_certificate_sides", "checker_numbers", "checker"]}
 
 
 @pytest.mark.nightly
