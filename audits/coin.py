@@ -114,11 +114,11 @@ def epsilon_below(v: int, r: int, n: int, bad: float, risk: float) -> float:
 def plan_guess(held: Floats, out: Floats, delta: Fraction, risk: Fraction, runs: int) -> tuple[Guess, float]:
     """Return the thresholds with the best bound expected of `runs` further runs a side, and that bound."""
     cuts = cuts_of(held, out, 120)
-    runs = fewer(runs, min(len(held), len(out)))
     seen, curve = counted(held, out, cuts), modelled(held, out, cuts)
+    smooth = int(np.argmax(_expected(curve, runs, delta, float(risk))))
+    runs = fewer(runs, min(len(held), len(out)))
     careful = _expected(seen, runs, delta, min(float(risk), CAREFUL))
     plain = _expected(seen, runs, delta, float(risk))
-    smooth = int(np.argmax(_expected(curve, runs, delta, float(risk))))
     lucky = int(np.argmax(careful))
     of_smooth, of_lucky = float(plain.flat[smooth]), float(careful.flat[lucky])
     i, j = np.unravel_index(smooth if of_smooth >= of_lucky else lucky, careful.shape)

@@ -145,10 +145,10 @@ def choose_threshold(held: Floats, out: Floats, delta: Fraction, risk: Fraction)
 def promising(held: Floats, out: Floats, delta: Fraction, risk: Fraction, runs: int) -> tuple[float, float]:
     """Return the threshold with the best bound expected of `runs` further runs a side, and that bound."""
     cuts = cuts_of(held, out)
-    runs = fewer(runs, min(len(held), len(out)))
     seen, curve = counted(held, out, cuts), modelled(held, out, cuts)
-    careful = _expected(seen.left, seen.not_left, runs, delta, min(float(risk), CAREFUL))
     smooth = int(np.argmax(_expected(curve.left, curve.not_left, runs, delta, float(risk))))
+    runs = fewer(runs, min(len(held), len(out)))
+    careful = _expected(seen.left, seen.not_left, runs, delta, min(float(risk), CAREFUL))
     lucky = int(np.argmax(careful))
     of_smooth = float(_expected(seen.left, seen.not_left, runs, delta, float(risk))[smooth])
     best, expected = (smooth, of_smooth) if of_smooth >= careful[lucky] else (lucky, float(careful[lucky]))
