@@ -363,3 +363,26 @@ def test_files_that_are_read():
     assert checker.parse(deep)
     assert checker.parse(b'{"a": ' + b"1" * 400 + b"}") == {"a": int("1" * 400)}
     assert checker.parse(b'{"a": "\\ud83d\\ude00"}')
+
+
+@pytest.mark.parametrize("digits", [1, 2, 3, 5, 8])
+@pytest.mark.parametrize("n", [2, 150, 201, 210, 333, 1000, 12345, 10**6])
+def test_log_factorials_of_few_digits_enclose(n, digits):
+    with mpmath.workdps(60):
+        exact = mpmath.loggamma(n + 1)
+        low, high = checker.log_factorial(Interval(digits), n)
+        assert mpmath.mpf(str(low)) <= exact <= mpmath.mpf(str(high))
+
+
+@pytest.mark.parametrize("digits", [2, 4, 9])
+@pytest.mark.parametrize(("n", "p", "k"), [(10, "1/2", 7), (300, "1/3", 130), (1000, "1/100", 25)])
+def test_binomial_tails_of_few_digits_enclose(n, p, k, digits):
+    exact = F(p)
+    with mpmath.workdps(60):
+        q = mpmath.mpf(exact.numerator) / exact.denominator
+        tail = mpmath.fsum(mpmath.binomial(n, j) * q**j * (1 - q) ** (n - j) for j in range(k, n + 1))
+        for pair in (
+            checker.binomial_tail(Interval(digits), n, exact, k, up=True),
+            checker.binomial_tail(Interval(digits), n, 1 - exact, n - k, up=False),
+        ):
+            assert mpmath.mpf(str(pair[0])) <= tail <= mpmath.mpf(str(pair[1]))
