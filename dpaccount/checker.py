@@ -1383,6 +1383,7 @@ def audited(document: dict[str, Any], final: list[Any] | None) -> set[str]:
             exact_of(point["limit"], "limit"),
         )
         ensure(lower is not None and lower >= 0, "audit.epsilon_lower should be at least 0")
+        ensure(bound is None or bound >= 0, "the limit of an audited point should be at least 0")
         risk += chance or 1
         runs = integer(point["runs"]) + integer(point["other_runs"])
         ensure(integer(audit["trials"]) >= runs, "the audit counts more runs than it made")

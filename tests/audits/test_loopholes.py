@@ -514,3 +514,11 @@ def test_a_risk_below_zero_pays_for_no_other():
     forged["audit"] |= {"epsilon_lower": 1.2, "trials": 1000, "points": [first, dummy]}
     forged |= {"verdict": "REFUTED", "refutes": "claim", "releasable": False}
     assert "strictly between 0 and 1" in refused_by_checker(forged)
+
+
+def test_a_limit_below_zero_is_not_beaten_by_nothing():
+    forged = verdict(LaplaceSum(rows=4), name="laplace-sum", epsilon=1)
+    empty = {**forged["audit"]["points"][0], "of": "proof", "epsilon_lower": 0, "delta": "999/1000"}
+    forged["audit"]["points"].append({**empty, "limit": "-5", "risk": "1/1000"})
+    forged |= {"verdict": "REFUTED", "refutes": "proof", "releasable": False}
+    assert "at least 0" in refused_by_checker(forged)
