@@ -23,7 +23,7 @@ from audits.planning import Floats
 
 TOGETHER = (1, 2, 3)  #: seeds of the runs that both sides of a pair make with the same randomness
 #: of each round of the search: pairs kept, how many of one base, runs a side that it adds
-ROUNDS = ((40, 40, 150), (15, 2, 450), (6, 1, 1200))
+ROUNDS = ((40, 40, 150), (15, 5, 450), (6, 3, 1200))
 SCREENED = 800  #: pairs whose movement is measured
 AT_ONCE = 2_000_000  #: numbers handed to a worker at a time
 BLOCK = 5000  #: certifying runs between two reports of progress
@@ -212,14 +212,16 @@ def _mixed(suspects: list[Suspect], most: int, of_base: int) -> list[Suspect]:
 
 
 def _judge(plan: Plan, runs: int) -> Callable[[Floats, Floats], float]:
-    """Return how scores are judged: by how clearly they break the claim, else by the bound expected."""
+    """Return how scores are judged: by the bound expected if it breaks the claim, else by signs of that."""
     epsilon, delta = float(plan.epsilon), float(plan.delta)
 
     def judged(held: Floats, out: Floats) -> float:
+        rule, expected = plan_threshold(held, out, plan.delta, plan.risk, runs)
+        if expected > epsilon:
+            return 1000.0 + expected
         beyond = max(violation(held, out, epsilon, delta), violation(-out, -held, epsilon, delta))
         if beyond > CLEAR:
             return 100.0 + beyond
-        rule, expected = plan_threshold(held, out, plan.delta, plan.risk, runs)
         sign = 1 if rule.direction == "left" else -1
         gap = float((sign * held >= rule.cut).mean() - (sign * out >= rule.cut).mean())
         return expected or abs(gap) - 1  # where nothing is promised: the larger difference
