@@ -168,6 +168,7 @@ def test_what_a_function_does_is_a_finding(dpaccount, clinic):
     assert findings("count") == ""
 
 
+@pytest.mark.slow
 @pytest.mark.statistical  # seeded
 def test_a_crash_that_depends_on_the_data_is_an_event(dpaccount, clinic):
     path = clinic("crashes", ("confidence = 0.999", "confidence = 0.9"), seconds=20)
