@@ -8,7 +8,6 @@ from fractions import Fraction
 
 from bandits import streams
 from bandits.calibration import least_sigma
-from bandits.features import quadrature_features
 from bandits.moment_gp_ucb import BITS, HALF
 from dpaccount.errors import InputError
 from dpaccount.kernel import REPLACE_ONE, assume_ball
@@ -57,12 +56,3 @@ def error(stream: str, epsilon: Fraction, delta: Fraction, rounds: int, size: in
         lambda s: streams.vector_proof(stream, person, s, rounds - 1, size, BITS, delta), epsilon, delta
     )
     return float(sigma) * streams.largest_deviation(stream, rounds - 1)
-
-
-def affordable(rounds: int, dimension: int, most: int = 400) -> int:
-    """Return the largest m̄ whose quadrature features number at most `most` and o(√T)-many (Remark 6)."""
-    limit = min(most, rounds**0.5)
-    found = 1
-    while quadrature_features(dimension, found + 1, 1.0).size <= limit:
-        found += 1
-    return found

@@ -1,0 +1,92 @@
+"""Time of an update by number of features, and the error of feature maps by number of features.
+
+usage: OPENBLAS_NUM_THREADS=1 .venv/bin/python -P benchmarks/bandits.py [--out features.svg]
+
+-P keeps this file, which is named as the package, off the import path.
+
+An update is one `tell` of GP-UCB; beside it the floor: reading and writing the triangle once.  The plot
+shows why random Fourier features do not meet what a regret bound needs (an error of o(T^-4) from o(sqrt T)
+features), while quadrature features do.
+"""
+
+import argparse
+import time
+from pathlib import Path
+
+import numpy as np
+
+from bandits.features import quadrature_features, random_features, squared_exponential
+from bandits.gp_ucb import GpUcb, Scores
+
+SIZES = (64, 256, 1024)
+POINTS = np.random.default_rng(0).uniform(-1, 1, (200, 2))
+
+
+def microseconds(action, repeats: int) -> float:
+    action()
+    best = np.inf
+    for _ in range(5):
+        started = time.perf_counter()
+        for _ in range(repeats):
+            action()
+        best = min(best, time.perf_counter() - started)
+    return best / repeats * 1e6
+
+
+def updates() -> list[str]:
+    rng = np.random.default_rng(1)
+    lines = [f"{'features':>8} {'update':>10} {'floor':>10} {'100 scores':>11}   microseconds"]
+    for size in SIZES:
+        phi = rng.normal(size=(100, size)) / np.sqrt(size)
+        learner, scores = GpUcb(size), Scores(phi)
+        triangle = np.ones(size * (size + 1) // 2)
+        repeats = max(20, 200_000 // size**2 * 10)
+        tell = microseconds(lambda one=learner, row=phi[0]: one.tell(row, 0.1), repeats)
+        floor = microseconds(lambda half=triangle: np.multiply(half, 1.0, out=half), repeats)
+        fixed = microseconds(lambda one=scores: one.tell(3, 0.1), repeats)
+        lines.append(f"{size:>8} {tell:>10.1f} {floor:>10.1f} {fixed:>11.1f}")
+    return lines
+
+
+def errors() -> tuple[dict[int, float], dict[int, float]]:
+    """Return the largest error over pairs of points by number of features: random, quadrature."""
+    exact = squared_exponential(POINTS, POINTS, 1.0)
+
+    def of(features) -> float:
+        phi = features(POINTS)
+        return float(np.abs(phi @ phi.T - exact).max())
+
+    made = [random_features(2, count, 1.0, 3) for count in (8, 32, 128, 512, 2048)]
+    quadrature = [quadrature_features(2, per_axis, 1.0) for per_axis in range(2, 13)]
+    return {f.size: of(f) for f in made}, {f.size: of(f) for f in quadrature}
+
+
+def plot(file: Path) -> None:
+    import matplotlib as mpl
+
+    mpl.use("Agg")
+    from matplotlib import pyplot as plt
+
+    figure, axes = plt.subplots()
+    for name, found in zip(("random", "quadrature"), errors(), strict=True):
+        axes.loglog(list(found), list(found.values()), marker="o", label=name)
+    axes.axhline(1024.0**-4, linestyle=":", label="T^-4, T = 1024")
+    axes.axvline(1024.0**0.5, linestyle="--", label="sqrt T")
+    axes.set(xlabel="features", ylabel="largest error on [-1, 1]^2")
+    axes.legend()
+    figure.savefig(file)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--out", type=Path)
+    arguments = parser.parse_args()
+    print("\n".join(updates()))
+    for name, found in zip(("random", "quadrature"), errors(), strict=True):
+        print(f"{name:<11}" + "  ".join(f"{size}: {error:.1e}" for size, error in found.items()))
+    if arguments.out is not None:
+        plot(arguments.out)
+
+
+if __name__ == "__main__":
+    main()
