@@ -176,7 +176,7 @@ def table(answer: dict[str, Any]) -> str:
     lines = [f"{answer['name']}: {answer['source']}"]
     lines += [f"{answer['trials']} trials of {answer['rounds']} rounds; rehearsal noise, not releasable"]
     lines += [f"assumed: {text}" for text in answer["assumed"]]
-    lines.append(f"{'':<58} {'published':>9} {'regret':>9} {'s.e.':>7}  proved")
+    lines.append(f"{'':<72} {'published':>9} {'regret':>9} {'s.e.':>7}  proved")
     for row in answer["rows"]:
         named = {k: row[k] for k in ("function", "algorithm", "alpha", "delta") if row.get(k) is not None}
         printed = "-" if row["published"] is None else f"{row['published']:g}"
@@ -189,7 +189,7 @@ def table(answer: dict[str, Any]) -> str:
             f"{key}={value}" if key != "algorithm" else str(value) for key, value in named.items()
         )
         lines.append(
-            f"{label:<58} {printed:>9} {row['regret']:>9.1f} {row['standard_error']:>7.1f}  {shown}{verdict}"
+            f"{label:<72} {printed:>9} {row['regret']:>9.1f} {row['standard_error']:>7.1f}  {shown}{verdict}"
         )
     for entry in answer["exponents"]:
         said = "" if entry["published"] is None else f" (published {entry['published']})"
