@@ -201,7 +201,7 @@ EDITS = [
 ]
 
 
-@pytest.mark.parametrize(("path", "value"), EDITS, ids=lambda v: str(v)[:40])
+@pytest.mark.parametrize(("path", "value"), EDITS, ids=lambda v: "DROP" if v is DROP else str(v)[:40])
 def test_one_edit_is_rejected(path, value):
     assert not accepted(edited(HONEST, (path, value)))
 
