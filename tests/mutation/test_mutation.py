@@ -99,13 +99,17 @@ def explained(module: str) -> list[tuple[str, str]]:
     return [(row[0].strip().strip("`"), row[1].strip().strip("`").replace("¦", "|")) for row in rows]
 
 
-RUNS = {"dpaccount.checker": ["checker_sides", "checker_certificate_sides", "checker_numbers", "checker"]}
+KERNEL = ["kernel_sides", "noise_rules", "refutations", "kernel", "curves"]
+RUNS = {
+    "dpaccount.checker": ["checker_sides", "checker_certificate_sides", "checker_numbers", "checker"],
+    **dict.fromkeys(("dpaccount.kernel", "dpaccount.rules", "dpaccount.curves"), KERNEL),
+}
 
 
 @pytest.mark.nightly
 @pytest.mark.parametrize("module", RUNS)
 def test_every_survivor_is_explained(module, tmp_path):
-    """Half an hour on an idle core."""
+    """Half an hour on an idle core for the checker, ten minutes for each file of the kernel."""
     out = tmp_path / "survivors.json"
     files = [str(TESTS / f"test_{name}.py") for name in RUNS[module]]
     command = [sys.executable, str(HERE / "survivors.py"), module, *files, "--most", "0.3", "--out", str(out)]
