@@ -308,7 +308,12 @@ def test_joint_noise_refuses():
         refuses(joint_gaussian, person, bad, ONE, "k")
         refuses(joint_gaussian, person, ONE, bad, "k")
     refuses(
-        joint_gaussian, assume_rank_one("q", ONE, REPLACE_ONE, "t", "outer"), ONE, ONE, "k", match="contribution rank-one"
+        joint_gaussian,
+        assume_rank_one("q", ONE, REPLACE_ONE, "t", "outer"),
+        ONE,
+        ONE,
+        "k",
+        match="contribution rank-one",
     )
     refuses(joint_gaussian, linear(person), ONE, ONE, "k", match="contribution rank-one")
 
