@@ -96,8 +96,8 @@ class Receipt:
             raise ReceiptError(f"this proof pays for {', '.join(self._leaves)}; it has no leaf {key!r}")
         with self._gate:
             self._check_branch(self._leaves[key])
-            self._check_room(self._leaves[key], numbers)
             noise = self._serve_once(key, part)
+            self._check_room(self._leaves[key], numbers)
         self._begin()
         return noise
 
