@@ -49,7 +49,7 @@ def once(query="q"):
 
 @pytest.mark.parametrize("kind", ["rank-one", "outer"])
 def test_a_pair_of_statistics_is_as_far_apart_as_its_matrices(kind):
-    v, w = [F(3, 5), F(4, 5), F(2)], [F(3, 5), F(-1, 5), F(-1, 2)]
+    v, w = [F(3, 5), F(4, 5), F(3)], [F(3, 5), F(-1, 5), F(-1, 2)]
     a, b = (np.outer(np.array(x, dtype=float), np.array(x, dtype=float)) for x in (v, w))
     if kind == "rank-one":
         a[-1, -1] = b[-1, -1] = 0
