@@ -351,6 +351,15 @@ def test_lower_bounds_are_finite_and_not_negative(lower):
     assert not accepted(edited(HONEST, *both))
 
 
+def test_no_limit_is_below_zero():
+    """Whatever exceeds ε = −5 at δ = .999 is nothing, and would refute any proof."""
+    point = {**HONEST["audit"]["points"][0], "of": "proof", "limit": "-5", "delta": "999/1000"}
+    point |= {"epsilon_lower": 0, "risk": "1/1000"}
+    beaten = [(("audit", "points"), [*HONEST["audit"]["points"], point]), (("audit", "trials"), 10**7)]
+    verdict = [(("verdict",), "REFUTED"), (("refutes",), "proof"), (("releasable",), False)]
+    assert not accepted(edited(HONEST, *beaten, *verdict))
+
+
 @pytest.mark.parametrize("risk", ["-1/2", 0, 1, "inf"])
 def test_no_risk_pays_for_another(risk):
     document = refuted("proof", power=0.95, false_alarm=0.03)
