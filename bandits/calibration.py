@@ -11,6 +11,12 @@ STEPS = 10  #: the answer is within a part in 2^10 of the least
 REACH = 40  #: scales from 2^−40 to 2^40 are tried
 
 
+def target(epsilon: Fraction, delta: Fraction) -> None:
+    """Refuse (ε, δ) that a bandit is not calibrated to; raises `InputError`."""
+    if epsilon <= 0 or not 0 < delta < 1:
+        raise InputError("needed epsilon > 0 and 0 < delta < 1")
+
+
 def least_sigma(prove: Callable[[Fraction], Theorem], epsilon: Fraction, delta: Fraction) -> Fraction:
     """Return a dyadic σ with `prove(σ)` at most (ε, δ) that is within a part in 2^10 of the least such.
 

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bandits import contextual
-from bandits.calibration import least_sigma
+from bandits.calibration import least_sigma, target
 from bandits.features import FourierFeatures, quadrature_features
 from bandits.gp_ucb import upper_bounds
 from bandits.statistics import centred, contribution
@@ -62,8 +62,7 @@ class DoublingGpUcb:
             raise InputError(f"mode is {self.mode[:40]!r}; known: {', '.join(MODES)}")
         if self.rounds > 2**14:
             raise InputError(f"rounds is {self.rounds}; the proof lists every node, at most 16384 rounds")
-        if self.epsilon <= 0 or not 0 < self.delta < 1:
-            raise InputError("needed epsilon > 0 and 0 < delta < 1")
+        target(self.epsilon, self.delta)
         if (self.sigma is not None and self.sigma <= 0) or min(self.shift, self.width) < 0:
             raise InputError("needed sigma > 0, shift >= 0 and width >= 0")
         if not 1 <= self.nodes_per_axis <= 8:

@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bandits import contextual, published, streams
-from bandits.calibration import least_sigma
+from bandits.calibration import least_sigma, target
 from bandits.features import FourierFeatures, quadrature_features
 from bandits.gp_ucb import upper_bounds
 from bandits.statistics import Rewards, contribution
@@ -70,8 +70,7 @@ class JdpGpUcb:
         streams.known(self.stream, ("tree", "honaker"))
         if self.calibration not in CALIBRATIONS:
             raise InputError(f"calibration is {self.calibration[:40]!r}; known: {', '.join(CALIBRATIONS)}")
-        if self.epsilon <= 0 or not 0 < self.delta < 1:
-            raise InputError("needed epsilon > 0 and 0 < delta < 1")
+        target(self.epsilon, self.delta)
         if min(self.nodes_per_axis, self.refresh) < 1:
             raise InputError("needed nodes_per_axis >= 1 and refresh >= 1")
         if (self.sigma is not None and self.sigma <= 0) or min(self.shift, self.width) < 0:

@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bandits import contextual, published
-from bandits.calibration import least_sigma
+from bandits.calibration import least_sigma, target
 from bandits.features import FourierFeatures, quadrature_features
 from bandits.gp_ucb import upper_bounds
 from bandits.statistics import centred, contribution
@@ -76,8 +76,7 @@ class LocalGpUcb:
         contextual.domain(self.rounds, self.candidates, self.dimension)
         if self.calibration not in ("exact", "published"):
             raise InputError(f"calibration is {self.calibration[:40]!r}; known: exact, published")
-        if self.epsilon <= 0 or not 0 < self.delta < 1:
-            raise InputError("needed epsilon > 0 and 0 < delta < 1")
+        target(self.epsilon, self.delta)
         if min(self.nodes_per_axis, self.refresh) < 1:
             raise InputError("needed nodes_per_axis >= 1 and refresh >= 1")
         if (self.sigma is not None and self.sigma <= 0) or min(self.shift, self.width) < 0:

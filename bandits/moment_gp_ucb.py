@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bandits import contextual, streams
-from bandits.calibration import least_sigma
+from bandits.calibration import least_sigma, target
 from bandits.environments import in_ball
 from bandits.features import PrincipalFeatures, principal, quadrature_features
 from bandits.statistics import centred
@@ -84,8 +84,7 @@ class MomentGpUcb:
         contextual.domain(self.rounds, self.candidates, self.dimension)
         if self.size < 1 or self.width < 0 or (self.sigma is not None and self.sigma <= 0):
             raise InputError("needed size >= 1, width >= 0 and sigma > 0")
-        if self.epsilon <= 0 or not 0 < self.delta < 1:
-            raise InputError("needed epsilon > 0 and 0 < delta < 1")
+        target(self.epsilon, self.delta)
         quadrature_features(self.dimension, self.nodes_per_axis, float(self.lengthscale))
 
     @cached_property

@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import cho_solve, cholesky, solve_triangular
 
-from bandits.calibration import least_sigma
+from bandits.calibration import least_sigma, target
 from bandits.surfaces import Indices, Surface, surface
 from dpaccount.errors import InputError
 from dpaccount.kernel import REPLACE_ONE, Cover, Theorem, assume_ball, assume_covers
@@ -68,8 +68,7 @@ class PhasedPosterior:
             raise InputError(f"rounds is {self.rounds}; it lies in 2 ... 1000000")
         if self.sigma is not None and not Fraction(1, 1000) <= self.sigma <= 10**6:
             raise InputError(f"sigma is {float(self.sigma)}; it lies in 0.001 ... 1000000")
-        if self.epsilon <= 0 or not 0 < self.delta < 1:
-            raise InputError("needed epsilon > 0 and 0 < delta < 1")
+        target(self.epsilon, self.delta)
         surface(self.surface)
 
     @cached_property

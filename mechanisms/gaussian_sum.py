@@ -7,13 +7,13 @@ from typing import ClassVar
 import numpy as np
 
 from dpaccount.errors import InputError
-from dpaccount.kernel import RELATIONS, REPLACE_ONE, Theorem, assume_ball
+from dpaccount.kernel import REPLACE_ONE, Theorem, assume_ball
 from dpaccount.ledger.receipt import Noise
 from dpaccount.noise import Integers
 from dpaccount.rules import linear
 from mechanisms import grid
 from mechanisms.fine import gaussian, unchanged
-from mechanisms.subject import Domain, Rows, View, shown, wide
+from mechanisms.subject import Domain, Rows, View, known_relation, shown, wide
 
 
 @dataclass(frozen=True)
@@ -35,8 +35,7 @@ class GaussianSum:
 
     def __post_init__(self) -> None:
         """Refuse parameters that make no sense."""
-        if self.relation not in RELATIONS:
-            raise InputError(f"relation is {self.relation!r}; known: {', '.join(RELATIONS)}")
+        known_relation(self.relation)
         if min(self.sigma, self.radius) <= 0 or min(self.rows, self.columns) < 1:
             raise InputError("needed sigma > 0, radius > 0, rows >= 1 and columns >= 1")
         grid.room(self.rows * self.radius + 16 * self.sigma, self.bits)

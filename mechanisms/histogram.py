@@ -7,11 +7,11 @@ from typing import ClassVar
 import numpy as np
 
 from dpaccount.errors import InputError
-from dpaccount.kernel import RELATIONS, REPLACE_ONE, Theorem, assume_points
+from dpaccount.kernel import REPLACE_ONE, Theorem, assume_points
 from dpaccount.ledger.receipt import Noise
 from dpaccount.noise import Integers, exact_root
 from dpaccount.rules import differences, lattice_gaussian
-from mechanisms.subject import Domain, Rows, View, shown_to_all
+from mechanisms.subject import Domain, Rows, View, known_relation, shown_to_all
 
 MOST = 64  #: cells whose shifts a proof lists
 
@@ -45,8 +45,7 @@ class Histogram:
 
     def __post_init__(self) -> None:
         """Refuse parameters that make no sense."""
-        if self.relation not in RELATIONS:
-            raise InputError(f"relation is {self.relation!r}; known: {', '.join(RELATIONS)}")
+        known_relation(self.relation)
         if self.sigma <= 0 or min(self.cells, self.rows) < 1 or self.threshold < 0:
             raise InputError("needed sigma > 0, cells >= 1, rows >= 1 and threshold >= 0")
         if self.cells > MOST:

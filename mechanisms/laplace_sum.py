@@ -7,12 +7,12 @@ from typing import ClassVar
 import numpy as np
 
 from dpaccount.errors import InputError
-from dpaccount.kernel import RELATIONS, REPLACE_ONE, Theorem, assume_clipped
+from dpaccount.kernel import REPLACE_ONE, Theorem, assume_clipped
 from dpaccount.ledger.receipt import Noise
 from dpaccount.noise import Integers
 from dpaccount.rules import laplace, linear
 from mechanisms import grid
-from mechanisms.subject import Domain, Rows, View, shown_to_all
+from mechanisms.subject import Domain, Rows, View, known_relation, shown_to_all
 
 
 @dataclass(frozen=True)
@@ -31,8 +31,7 @@ class LaplaceSum:
 
     def __post_init__(self) -> None:
         """Refuse parameters that make no sense."""
-        if self.relation not in RELATIONS:
-            raise InputError(f"relation is {self.relation!r}; known: {', '.join(RELATIONS)}")
+        known_relation(self.relation)
         if self.low > self.high or self.scale <= 0 or self.rows < 1:
             raise InputError("needed low <= high, scale > 0 and rows >= 1")
         grid.room(self.rows * max(abs(self.low), abs(self.high)) + 100 * self.scale, self.bits)

@@ -7,12 +7,12 @@ from typing import ClassVar
 import numpy as np
 
 from dpaccount.errors import InputError
-from dpaccount.kernel import RELATIONS, REPLACE_ONE, Theorem, assume_points
+from dpaccount.kernel import REPLACE_ONE, Theorem, assume_points
 from dpaccount.ledger.receipt import Noise
 from dpaccount.noise import Integers
 from dpaccount.rules import discrete_gaussian, linear
 from mechanisms.histogram import MOST, counts_of
-from mechanisms.subject import Domain, Rows, View, shown_to_all
+from mechanisms.subject import Domain, Rows, View, known_relation, shown_to_all
 
 WORKLOADS = ("prefix", "ranges", "dyadic")
 
@@ -51,8 +51,7 @@ class LinearQueries:
 
     def __post_init__(self) -> None:
         """Refuse parameters that make no sense."""
-        if self.relation not in RELATIONS:
-            raise InputError(f"relation is {self.relation!r}; known: {', '.join(RELATIONS)}")
+        known_relation(self.relation)
         if self.workload not in WORKLOADS:
             raise InputError(f"workload is {self.workload!r}; known: {', '.join(WORKLOADS)}")
         if self.sigma <= 0 or not 1 <= self.cells <= MOST or self.rows < 1:

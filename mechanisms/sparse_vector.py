@@ -5,11 +5,11 @@ from fractions import Fraction
 from typing import ClassVar
 
 from dpaccount.errors import InputError
-from dpaccount.kernel import RELATIONS, REPLACE_ONE, Theorem, assume_each
+from dpaccount.kernel import REPLACE_ONE, Theorem, assume_each
 from dpaccount.ledger.receipt import Noise
 from dpaccount.noise import Integers
 from dpaccount.rules import sparse_vector
-from mechanisms.subject import Domain, Rows, View, shown_to_all
+from mechanisms.subject import Domain, Rows, View, known_relation, shown_to_all
 from mechanisms.votes import votes
 
 
@@ -35,8 +35,7 @@ class SparseVector:
 
     def __post_init__(self) -> None:
         """Refuse parameters that make no sense."""
-        if self.relation not in RELATIONS:
-            raise InputError(f"relation is {self.relation!r}; known: {', '.join(RELATIONS)}")
+        known_relation(self.relation)
         if min(self.threshold_scale, self.scale) <= 0 or min(self.limit, self.questions, self.rows) < 1:
             raise InputError("needed threshold_scale > 0, scale > 0, limit, questions and rows >= 1")
 

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from dpaccount.curves import post_process
 from dpaccount.errors import InputError
-from dpaccount.kernel import REPLACE_ONE, Theorem, assume_view
+from dpaccount.kernel import RELATIONS, REPLACE_ONE, Theorem, assume_view
 from dpaccount.ledger.receipt import Noise
 from dpaccount.witness import approximate
 
@@ -60,6 +60,12 @@ class Domain:
             raise InputError(f"data has {len(data)} rows; this mechanism is set up for {self.rows}")
         if len(data) > self.rows:
             raise InputError(f"data has more than {self.rows} rows, the public limit; raise the limit")
+
+
+def known_relation(relation: str) -> None:
+    """Refuse a relation that no mechanism is proved for; raises `InputError`."""
+    if relation not in RELATIONS:
+        raise InputError(f"relation is {relation!r}; known: {', '.join(RELATIONS)}")
 
 
 def wide(rows: int, columns: int, reach: float) -> Domain:

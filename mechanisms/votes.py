@@ -6,10 +6,10 @@ from fractions import Fraction
 import numpy as np
 
 from dpaccount.errors import InputError
-from dpaccount.kernel import RELATIONS, REPLACE_ONE, Theorem, assume_range
+from dpaccount.kernel import REPLACE_ONE, Theorem, assume_range
 from dpaccount.ledger.receipt import Noise
 from dpaccount.noise import Integers
-from mechanisms.subject import Domain, Rows, View
+from mechanisms.subject import Domain, Rows, View, known_relation
 
 
 @dataclass(frozen=True)
@@ -27,8 +27,7 @@ class Choice:
 
     def __post_init__(self) -> None:
         """Refuse parameters that make no sense."""
-        if self.relation not in RELATIONS:
-            raise InputError(f"relation is {self.relation!r}; known: {', '.join(RELATIONS)}")
+        known_relation(self.relation)
         if self.rate <= 0 or min(self.limit, self.rows) < 1:
             raise InputError("needed rate > 0, limit >= 1 and rows >= 1")
         if self.candidates < 1:
