@@ -26,8 +26,8 @@ from dpaccount.errors import InputError
 from dpaccount.kernel import REPLACE_ONE, Cover, Theorem, assume_covers, assume_rank_one, assume_view
 from dpaccount.ledger.receipt import Noise
 from dpaccount.noise import Integers
-from dpaccount.rules import fine_gaussian, linear, nodes, symmetric_gaussian
-from mechanisms.fine import distance, least
+from dpaccount.rules import linear, nodes
+from mechanisms.fine import gaussian
 from mechanisms.subject import Domain, Rows, View
 from mechanisms.symmetric_gaussian import BITS, STEP
 
@@ -96,15 +96,8 @@ class DoublingGpUcb:
     def _sums(self, sigma: Fraction, delta: Fraction) -> Theorem:
         size = self.features.size + 1
         query = linear(assume_rank_one("statistics", HALF, REPLACE_ONE, "movement"))
-        covers, count = assume_covers("statistics", self.releases, "movement"), size * (size + 1) // 2
-        far = distance(sigma, STEP, count)
-        return least(
-            [
-                lambda: nodes(symmetric_gaussian(query, sigma**2, STEP, "node"), covers),
-                lambda: nodes(fine_gaussian(query, sigma**2, STEP, count, far, "node"), covers),
-            ],
-            delta,
-        )
+        covers, numbers = assume_covers("statistics", self.releases, "movement"), size * (size + 1) // 2
+        return gaussian(query, sigma, STEP, numbers, "node", delta, lambda one: nodes(one, covers))
 
     def play(self, data: Rows, noise: Noise, coins: int) -> View:
         """Serve every person once, in order; a person sees their own action only."""

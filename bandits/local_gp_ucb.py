@@ -33,10 +33,10 @@ from dpaccount.kernel import (
     assume_view,
 )
 from dpaccount.ledger.receipt import Noise
-from dpaccount.rules import compose, fine_gaussian, linear, local, symmetric_gaussian
+from dpaccount.rules import compose, fine_gaussian, linear, local
 from dpaccount.rules import discrete_gaussian as zcdp_gaussian
 from mechanisms import grid
-from mechanisms.fine import distance, least
+from mechanisms.fine import distance, gaussian, least
 from mechanisms.subject import Domain, Rows, View
 from mechanisms.symmetric_gaussian import BITS, STEP
 
@@ -111,14 +111,9 @@ class LocalGpUcb:
 
     def _joint(self, sigma: Fraction, delta: Fraction) -> Theorem:
         person, size = assume_rank_one("message", HALF, REPLACE_ONE, "movement"), self.features.size + 1
-        count, spread, bound = size * (size + 1) // 2, self._one_each("message"), linear(person)
-        far = distance(sigma, STEP, count)
-        return least(
-            [
-                lambda: local(symmetric_gaussian(bound, sigma**2, STEP, "message"), spread),
-                lambda: local(fine_gaussian(bound, sigma**2, STEP, count, far, "message"), spread),
-            ],
-            delta,
+        numbers, spread = size * (size + 1) // 2, self._one_each("message")
+        return gaussian(
+            linear(person), sigma, STEP, numbers, "message", delta, lambda one: local(one, spread)
         )
 
     def _separate(self, delta: Fraction) -> Theorem:

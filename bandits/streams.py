@@ -14,9 +14,9 @@ from numpy.typing import NDArray
 from dpaccount.errors import InputError
 from dpaccount.kernel import Theorem, assume_tree
 from dpaccount.ledger.receipt import Noise
-from dpaccount.rules import factorised, fine_gaussian, linear, nodes, symmetric_gaussian
+from dpaccount.rules import factorised, linear, nodes
 from mechanisms import factors
-from mechanisms.fine import distance, gaussian, least, unchanged
+from mechanisms.fine import gaussian, unchanged
 from mechanisms.streams import FactorSums, Sums, Window
 from mechanisms.tree import HonakerSums, TreeSums, variance_from_below
 
@@ -50,16 +50,9 @@ def matrix_proof(
     person: Theorem, sigma: Fraction, rounds: int, size: int, bits: int, delta: Fraction
 ) -> Theorem:
     """Return the least (ε, `delta`) of all prefix sums of symmetric matrices of `size` rows by a tree."""
-    step, count, query = Fraction(1, 2**bits), size * (size + 1) // 2, linear(person)
+    step, numbers = Fraction(1, 2**bits), size * (size + 1) // 2
     tree = assume_tree(person.witness["query"], rounds, "movement")
-    far = distance(sigma, step, count)
-    return least(
-        [
-            lambda: nodes(symmetric_gaussian(query, sigma**2, step, "sums"), tree),
-            lambda: nodes(fine_gaussian(query, sigma**2, step, count, far, "sums"), tree),
-        ],
-        delta,
-    )
+    return gaussian(linear(person), sigma, step, numbers, "sums", delta, lambda one: nodes(one, tree))
 
 
 def vector_sums(stream: str, noise: Noise, rounds: int, numbers: int) -> Sums:

@@ -631,13 +631,23 @@ def outer_supremum(b: Fraction) -> Fraction:
 
 def sensitivity(rule: str, found: list[Any], given: dict[str, Any]) -> list[Any]:
     """Infer how far a sum can move."""
-    keys(given, optional=("bound_squared",) if rule == "linear" else ())
+    keys(
+        given,
+        *(("weight",) if rule == "joint" else ()),
+        optional=("bound_squared",) if rule == "linear" else (),
+    )
     [[_, query, kind, low, high, points, relation, _]] = premises(found, "Contribution")
     replace = relation == "replace-one"
     if rule == "differences":
         ensure(kind == "points", "only a finite set of integer points has a list of differences")
         return ["Shifts", query, moves_of(points, relation), relation]
     a, b = number(low), number(high)
+    if rule == "joint":
+        ensure(kind == "rank-one", f"needed a person's statistics without corner, found {kind}")
+        reach = b * b * positive(given["weight"], "weight")
+        # the squared movement of the pair at its worst angle, which is inside up to reach 2
+        square = 2 + 2 * reach + reach * reach / 2 if reach <= 2 else 4 * reach
+        return ["Stable", query, "l2-squared", str(square), relation, None]
     match kind:
         case "interval":
             norm, bound = "l1", b - a if replace else max(abs(a), abs(b))
@@ -661,7 +671,7 @@ def sensitivity(rule: str, found: list[Any], given: dict[str, Any]) -> list[Any]
 
 
 def transformed(rule: str, found: list[Any], given: dict[str, Any]) -> list[Any]:
-    """Infer how far a centred or factorised query can move."""
+    """Infer how far a centred, factorised or buffered query can move."""
     [[_, query, norm, bound, relation, units]] = premises(found, "Stable")
     ensure(norm == "l2-squared", f"needed a bound in l2-squared, found {norm}")
     ensure(units is None, "the query is transformed already")
@@ -671,6 +681,9 @@ def transformed(rule: str, found: list[Any], given: dict[str, Any]) -> list[Any]
         rows = integer(given["rows"])
         bound = str(number(bound) * (1 - Fraction(1, rows)))
         return ["Stable", query, norm, bound, relation, [1, rows]]
+    if rule == "buffered":
+        spread = buffered(number(bound), given)
+        return ["Stable", query, norm, spread, relation, [1, integer(given["rounds"])]]
     keys(given, "rounds", "matrix", "bits", optional=("participations", "separation"))
     rounds, rows, bits = integer(given["rounds"]), given["matrix"], integer(given["bits"], 0)
     many, apart = integer(given.get("participations", 1)), integer(given.get("separation", 1))
@@ -695,6 +708,45 @@ def transformed(rule: str, found: list[Any], given: dict[str, Any]) -> list[Any]
     return ["Stable", query, norm, str(number(bound) * Fraction(square, 4**bits)), relation, [1, rounds]]
 
 
+def buffered(before: Fraction, given: dict[str, Any]) -> str:
+    """Verify the stated bound on the squared movement of a stream with decaying buffers.
+
+    A buffer is floored once a round, from two neighbouring values, so their difference errs by less than
+    a step, and by less than the geometric sum of decays in all; without floors, row k after the change
+    moves by Σ wλ^(k−1) of it, whose squares add up to geometric sums.
+    """
+    keys(given, "rounds", "width", "pairs", "bits", "step", "most")
+    later, width, bits = integer(given["rounds"]) - 1, integer(given["width"]), integer(given["bits"])
+    pairs, step, most = given["pairs"], positive(given["step"], "step"), number(given["most"])
+    ensure(isinstance(pairs, list) and len(pairs) <= 64 and bits <= 64, "at most 64 buffers, over 2^64")
+    ensure(all(isinstance(pair, list) and len(pair) == 2 for pair in pairs), "a buffer is [weight, decay]")
+    found = [(Fraction(integer(w, 0), 2**bits), Fraction(integer(f, 0), 2**bits)) for w, f in pairs]
+    ensure(all(decay < 1 for _, decay in found), "a decay is below 1")
+    spend(2000 * len(found) ** 2)
+    floors = step * sum((1 / (1 - decay) for _, decay in found), Fraction(0))
+
+    def moved(i: Interval) -> Pair:
+        total = i.of(before)
+        for v, f in found:
+            for w, g in found:
+                left = i.sub(i.of(1), raised(i, i.of(f * g), later))
+                total = i.add(total, i.mul(i.of(before * v * w / (1 - f * g)), left))
+        root = i.add(i.sqrt(total), i.mul(i.of(floors), i.sqrt(i.of(later * width))))
+        return i.mul(root, root)
+
+    ensure(at_most(moved, most), "the stated bound is too small")
+    return str(most)
+
+
+def raised(i: Interval, base: Pair, times: int) -> Pair:
+    """Enclose a power of a number in [0, 1]."""
+    result = i.of(1)
+    while times:
+        result = i.mul(result, base) if times & 1 else result
+        base, times = i.mul(base, base), times >> 1
+    return result
+
+
 def toeplitz(c: list[int], times: int, apart: int) -> int:
     """Return Σ over all ordered pairs of `times` rounds, `apart` or more from one another, of overlaps."""
 
@@ -716,9 +768,9 @@ def toeplitz(c: list[int], times: int, apart: int) -> int:
 
 NOISE = {  # the members of each witness beside its key
     **{"laplace": ("scale",), "k_norm": ("rate", "bound", "grid"), "gaussian": ("variance",)},
-    **{"symmetric_gaussian": ("variance",), "discrete_gaussian": ("variance", "grid")},
-    **{"fine_gaussian": ("variance", "grid", "coordinates", "distance"), "lattice_gaussian": ("variance",)},
-    **{"exponential": ("rate",), "permute_and_flip": ("rate",), "joint_gaussian": ("matrix", "vector")},
+    **{"discrete_gaussian": ("variance", "grid"), "lattice_gaussian": ("variance",)},
+    "fine_gaussian": ("variance", "grid", "coordinates", "distance"),
+    **{"exponential": ("rate",), "permute_and_flip": ("rate",)},
     **{"sparse_vector": ("threshold", "scale", "limit", "grid"), "finite": ("table", "epsilon")},
     "stable_histogram": ("scale", "threshold", "delta"),
 }
@@ -726,15 +778,14 @@ NOISE = {  # the members of each witness beside its key
 
 def noise(rule: str, found: list[Any], given: dict[str, Any]) -> list[Any]:
     """Infer what one draw of noise gives."""
-    free = ("grid",) if rule in ("laplace", "symmetric_gaussian") else ()
-    keys(given, *NOISE[rule], "key", optional=free)
+    keys(given, *NOISE[rule], "key", optional=("grid",) if rule == "laplace" else ())
     text(given["key"])
-    for name in {"grid", "scale", "variance", "rate", "matrix", "vector"} & set(given):
+    for name in {"grid", "scale", "variance", "rate"} & set(given):
         positive(given[name], name)
     ensure(len(found) == 1, "noise is drawn on one query")
     query, units = found[0][1], found[0][5] if found[0][0] == "Stable" else None
     relation = found[0][{"Stable": 4, "Shifts": 3}.get(found[0][0], 6)]
-    if rule in ("joint_gaussian", "finite", "stable_histogram"):
+    if rule in ("finite", "stable_histogram"):
         curve = on_contribution(rule, found, given)
     elif rule == "lattice_gaussian":
         curve = ["lattice", given["variance"], premises(found, "Shifts")[0][2], 1]
@@ -746,9 +797,8 @@ def noise(rule: str, found: list[Any], given: dict[str, Any]) -> list[Any]:
 def on_bound(rule: str, found: list[Any], given: dict[str, Any]) -> list[Any]:
     """Infer the curve of noise on a query with a known bound."""
     [[_, _, norm, bound, _, units]] = premises(found, "Stable")
-    wanted = {"laplace": "l1", "symmetric_gaussian": "frobenius-squared", "sparse_vector": "each"}
-    wanted |= dict.fromkeys(("exponential", "permute_and_flip"), "range")
-    matrix = rule == "fine_gaussian" and norm == "frobenius-squared"
+    wanted = {"laplace": "l1", "sparse_vector": "each", "exponential": "range", "permute_and_flip": "range"}
+    matrix = rule in ("gaussian", "discrete_gaussian", "fine_gaussian") and norm == "frobenius-squared"
     needed = wanted.get(rule, "l2-squared")
     ensure(matrix or norm == needed, f"needed a bound in {needed}, found {norm}")
     moved = number(bound)
@@ -767,13 +817,12 @@ def on_bound(rule: str, found: list[Any], given: dict[str, Any]) -> list[Any]:
             ensure(reach >= 0 and reach * reach >= moved, "the bound is below the query's movement")
             return ["pure", str(number(given["rate"]) * reach)]
     variance = number(given["variance"])
-    square = moved / variance / (2 if matrix or rule == "symmetric_gaussian" else 1)
+    square = moved / variance / (2 if matrix else 1)  # symmetric noise: twice the variance on the diagonal
     if rule == "fine_gaussian":
         distance = number(given["distance"])
         rounding_at_most(variance / number(given["grid"]) ** 2, integer(given["coordinates"]), distance)
         return ["near-gdp", str(square), str(distance)]
-    smooth = rule == "gaussian" or (rule == "symmetric_gaussian" and "grid" not in given)
-    return ["gdp", str(square)] if smooth else ["zcdp", str(square / 2)]
+    return ["gdp", str(square)] if rule == "gaussian" else ["zcdp", str(square / 2)]
 
 
 def rounding_at_most(square: Fraction, coordinates: int, distance: Fraction) -> None:
@@ -790,13 +839,8 @@ def rounding_at_most(square: Fraction, coordinates: int, distance: Fraction) -> 
 
 
 def on_contribution(rule: str, found: list[Any], given: dict[str, Any]) -> list[Any]:
-    """Infer the curve of noise on what a person adds, of drawing from a table, of showing full cells."""
-    [[_, _, kind, _, high, points, relation, _]] = premises(found, "Contribution")
-    if rule == "joint_gaussian":
-        ensure(kind == "rank-one", f"needed a person's statistics without corner, found {kind}")
-        x, u, b = number(given["matrix"]), number(given["vector"]), number(high)
-        c = min(Fraction(1), b * b * x / (2 * u))  # the worst cosine
-        return ["gdp", str((2 - 2 * c * c) / x + 2 * b * b * (1 + c) / u)]
+    """Infer the curve of drawing from a table, and of showing full cells."""
+    [[_, _, kind, _, _, points, relation, _]] = premises(found, "Contribution")
     if rule == "finite":
         short = all(len(text(p)) <= 200 for row in given["table"] for p in row)
         ensure(short, "a probability has more than 200 characters")
@@ -1124,8 +1168,8 @@ ASSUMED = {
     **{"assume_cell": contribution, "assume_neighbours": neighbours, "assume_event": neighbours},
 }
 INFERRED = {
-    **dict.fromkeys(("linear", "differences"), sensitivity),
-    **dict.fromkeys(("centred", "factorised"), transformed),
+    **dict.fromkeys(("linear", "differences", "joint"), sensitivity),
+    **dict.fromkeys(("centred", "factorised", "buffered"), transformed),
     **dict.fromkeys(NOISE, noise),
     **dict.fromkeys(("compose", "nodes", "parallel", "mixture", "partition"), composition),
     **{"group": group, "despite": despite, "replace_one": replaced},

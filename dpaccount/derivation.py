@@ -148,8 +148,8 @@ def _law(leaf: Leaf) -> tuple[object, ...]:
 
 def rows(leaf: Theorem) -> int:
     """Return how many releases share the bound of a leaf: the rounds of a factorised stream, or 1."""
-    factors = [part.witness["rounds"] for part in walk(leaf) if part.rule == "factorised"]
-    return max(factors, default=1)
+    streams = ("factorised", "buffered")
+    return max((part.witness["rounds"] for part in walk(leaf) if part.rule in streams), default=1)
 
 
 def digest_of(theorem: Theorem) -> str:

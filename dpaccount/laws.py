@@ -83,9 +83,8 @@ def law(leaf: Leaf) -> Law:
         case "sparse_vector":
             scale, threshold = (double_up(Fraction(given[name]) / grid) for name in ("scale", "threshold"))
             return Law("sparse-vector", scale, threshold, int(given["limit"]))
-        case "discrete_gaussian" | "fine_gaussian" | "symmetric_gaussian":
-            kind = "symmetric" if leaf.rule == "symmetric_gaussian" else "gaussian"
-            return Law(kind, root_up(Fraction(given["variance"]) / grid**2))
+        case "discrete_gaussian" | "fine_gaussian":
+            return Law("gaussian", root_up(Fraction(given["variance"]) / grid**2))
     raise ReceiptError(f"no sampler is known for the rule {leaf.rule!r} of {leaf.key!r}")
 
 

@@ -7,7 +7,7 @@ from fractions import Fraction
 from itertools import pairwise, product
 from typing import Any
 
-from flint import arb
+from flint import arb, fmpq, fmpq_poly
 
 from dpaccount.curves import at_most, ball
 from dpaccount.errors import RuleError
@@ -44,6 +44,8 @@ from dpaccount.kernel import (
     stable,
     whole,
 )
+
+Matrix = Sequence[Sequence[int]]
 
 # ------------------------------------------------------------------ sensitivity
 
@@ -87,21 +89,11 @@ def _contribution(theorem: Theorem, rule: str, *kinds: str) -> Contribution:
 
 
 def _bounds_outer(b: Fraction, bound: Fraction) -> bool:
-    """Decide h(t) = (1+B²)²+(1+t²)²−2(Bt−1)² ≤ bound on [1/B, B], B > 1, by the mean value on pieces.
-
-    h′ = 4p, p(t) = t³+(1−B²)t+B, and |p′| ≤ 4B²+1.  What takes too many pieces is refused.
-    """
-    pieces, budget = [(1 / b, b)], 4000
-    while pieces and budget:
-        low, high = pieces.pop()
-        middle, half = (low + high) / 2, (high - low) / 2
-        room = bound - (1 + b * b) ** 2 - (1 + middle**2) ** 2 + 2 * (b * middle - 1) ** 2
-        if room < 0:
-            return False
-        if room < 4 * half * (abs(middle**3 + (1 - b * b) * middle + b) + (4 * b * b + 1) * half):
-            pieces += [(low, middle), (middle, high)]
-        budget -= 1
-    return not pieces
+    """Decide h(t) = (1+B²)²+(1+t²)²−2(Bt−1)² < bound on [1/B, B], B > 1: so it is at 1, and never equal."""
+    gap = [bound - (1 + b * b) ** 2 + 1, -4 * b, 2 * b * b - 2, Fraction(0), Fraction(-1)]
+    span = ball(1 / b).union(ball(b))
+    roots = fmpq_poly([fmpq(c.numerator, c.denominator) for c in gap]).complex_roots()
+    return sum(gap) > 0 and not any(r.imag.overlaps(arb(0)) and r.real.overlaps(span) for r, _ in roots)
 
 
 def differences(contribution: Theorem) -> Theorem:
@@ -125,21 +117,25 @@ def _plain(query: Theorem, rule: str) -> Stable:
 
 def centred(query: Theorem, rows: int) -> Theorem:
     """Subtract the mean of `rows` rows, a public number: row i moves by v − v/n, every other by −v/n (R2)."""
-    rule = "centred"
-    fact = _plain(query, rule)
+    fact = _plain(query, rule := "centred")
     need(fact.relation == REPLACE_ONE, rule, f"the number of rows must stay, found {fact.relation}")
     bound = fact.bound * (1 - Fraction(1, whole(rows, rule, "rows")))
-    out = replace(fact, bound=bound, units=(1, rows))
-    return proved(rule, out, (query,), rows=rows)
+    return proved(rule, replace(fact, bound=bound, units=(1, rows)), (query,), rows=rows)
+
+
+def joint(person: Theorem, weight: Fraction) -> Theorem:
+    """Stack the upper triangle of Σφφᵀ and √`weight`·Σφy into one vector, for noise of one deviation (R4).
+
+    Its movement is the supremum of the sum (docs/kernel.md): 2 − 2c² + 2B²w(1 + c), c = min(1, B²w/2).
+    """
+    fact, w = _contribution(person, rule := "joint", "rank-one"), positive(weight, rule, "weight")
+    cosine = min(Fraction(1), fact.high**2 * w / 2)
+    bound = 2 - 2 * cosine**2 + 2 * fact.high**2 * w * (1 + cosine)
+    return proved(rule, Stable(fact.query, "l2-squared", bound, fact.relation), (person,), weight=str(w))
 
 
 def factorised(
-    query: Theorem,
-    rounds: int,
-    matrix: Sequence[Sequence[int]],
-    bits: int = 0,
-    participations: int = 1,
-    separation: int = 1,
+    query: Theorem, rounds: int, matrix: Matrix, bits: int = 0, participations: int = 1, separation: int = 1
 ) -> Theorem:
     """Apply a public lower-triangular matrix C of integers over 2^bits to a stream (R11).
 
@@ -171,6 +167,37 @@ def factorised(
     return proved(rule, out, (query,), rounds=rounds, matrix=rows, bits=bits, **spread)
 
 
+def buffered(
+    query: Theorem, rounds: int, width: int, pairs: Sequence[Cover], bits: int, step: Fraction, most: Fraction
+) -> Theorem:
+    """Add decaying buffers b ← ⌊λb⌋ + w·x to a stream x of vectors of `width` steps·2^bits (R11).
+
+    Rows x + Σb are released in order, as `factorised` ones; `pairs` holds w and λ < 1, integers over 2^bits.
+    A change of x moves the row k later by c_k = Σ w λ^(k−1) times it, c_0 = 1, and every number by up to
+    Σ 1/(1−λ) steps more, one lost a round to floors.  `most` bounds the squared movement: it covers
+    ((Σ c_k²)^½·before + step·(width·(rounds − 1))^½·Σ 1/(1−λ))² (docs/kernel.md).
+    """
+    rule = "buffered"
+    fact, step, one = _plain(query, rule), positive(step, rule, "step"), 2 ** whole(bits, rule, "bits")
+    buffers = [[whole(v, rule, "a weight or decay", 0) for v in pair] for pair in pairs]
+    need(all(decay < one for _, decay in buffers), rule, f"decays are below 2^{bits}")
+    later, numbers = whole(rounds, rule, "rounds") - 1, whole(width, rule, "width")
+    lost = step * sum(Fraction(one, one - decay) for _, decay in buffers)
+
+    def moved(_: int) -> arb:
+        length = arb(1)
+        for (v, f), (w, g) in product(buffers, repeat=2):
+            ratio = ball(Fraction(f * g, one**2))
+            length += ball(Fraction(v * w, one**2)) * (1 - ratio**later) / (1 - ratio)
+        return ((length * ball(fact.bound)).sqrt() + ball(lost) * arb(later * numbers).sqrt()) ** 2
+
+    bound = number(most, rule, "most")
+    need(at_most(moved, bound), rule, f"{float(bound):.9g} is not shown to be a bound")
+    given = {"rounds": rounds, "width": width, "pairs": buffers, "bits": bits, "step": str(step)}
+    out = replace(fact, bound=bound, units=(1, rounds))
+    return proved(rule, out, (query,), **given, most=str(bound))
+
+
 # ------------------------------------------------------------------ one draw of noise
 # `key` names the draw, for receipts.  Values lie on the `grid`, where noise is drawn; None: continuous.
 
@@ -191,60 +218,40 @@ def laplace(query: Theorem, scale: Fraction, grid: Fraction | None, key: str) ->
 
     On a grid it is discrete, with the same ratios (Ghosh, Roughgarden & Sundararajan 2012).
     """
-    rule = "laplace"
-    fact, scale = stable(query, rule, "l1"), positive(scale, rule, "scale")
+    fact, scale = stable(query, rule := "laplace", "l1"), positive(scale, rule, "scale")
     return _drawn(rule, query, Pure(fact.bound / scale), key, scale=scale, grid=grid)
 
 
 def k_norm(query: Theorem, rate: Fraction, bound: Fraction, grid: Fraction, key: str) -> Theorem:
     """Noise v with mass ∝ exp(−rate·‖v‖₂) on a grid γℤᵈ is (rate·bound)-DP (Hardt & Talwar 2010) (R5)."""
-    rule = "k_norm"
-    fact, rate = _plain(query, rule), positive(rate, rule, "rate")  # one joint draw of the whole vector
+    fact, rate = _plain(query, rule := "k_norm"), positive(rate, rule, "rate")  # one draw of the whole
     bound = number(bound, rule, "bound")
     need(bound >= 0 and bound**2 >= fact.bound, rule, f"{bound}² is below the squared bound {fact.bound}")
     return _drawn(rule, query, Pure(rate * bound), key, rate=rate, bound=bound, grid=grid)
 
 
+def _drift(query: Theorem, variance: Fraction, rule: str) -> tuple[Fraction, Fraction]:
+    """Return the squared shift in noise deviations, and the variance, of Gaussian noise on a query.
+
+    A symmetric query (Frobenius norm) gets symmetric noise: `variance` off the diagonal, once for both
+    halves, and twice that on it (GOE); a shift A has Mahalanobis length ‖A‖_F²/(2·variance) (R4).
+    """
+    symmetric = getattr(conclusion_of(query, rule), "norm", "") == "frobenius-squared"
+    fact = stable(query, rule, "frobenius-squared" if symmetric else "l2-squared")
+    v = positive(variance, rule, "variance")
+    return fact.bound / v / (2 if symmetric else 1), v
+
+
 def gaussian(query: Theorem, variance: Fraction, key: str) -> Theorem:
     """Gaussian noise N(0, variance) is μ-GDP, μ² = bound²/variance (Dong, Roth & Su 2022) (R3)."""
-    rule = "gaussian"
-    fact, variance = stable(query, rule, "l2-squared"), positive(variance, rule, "variance")
-    return _drawn(rule, query, Gdp(fact.bound / variance), key, variance=variance)
-
-
-def symmetric_gaussian(query: Theorem, variance: Fraction, grid: Fraction | None, key: str) -> Theorem:
-    """Symmetric Gaussian noise: `variance` off the diagonal, at least twice that on it (GOE) (R4).
-
-    A symmetric shift A has Mahalanobis length ‖A‖_F²/(2·variance), the μ² of continuous noise; discrete
-    Gaussians on a grid γℤ are zCDP with half of it (Canonne, Kamath & Steinke 2020).
-    """
-    rule = "symmetric_gaussian"
-    fact, variance = stable(query, rule, "frobenius-squared"), positive(variance, rule, "variance")
-    square = fact.bound / (2 * variance)
-    curve = Gdp(square) if grid is None else Zcdp(square / 2)
-    return _drawn(rule, query, curve, key, variance=variance, grid=grid)
-
-
-def joint_gaussian(person: Theorem, matrix: Fraction, vector: Fraction, key: str) -> Theorem:
-    """Independent noise on φφᵀ (variance `matrix`, upper triangle) and on φy (variance `vector`): GDP (R4).
-
-    μ² is the supremum of the sum (docs/kernel.md): 2/X + 2B²/U + B⁴X/(2U²) if B²X ≤ 2U, else 4B²/U.
-    """
-    rule = "joint_gaussian"
-    fact = _contribution(person, rule, "rank-one")
-    x, u = positive(matrix, rule, "matrix variance"), positive(vector, rule, "vector variance")
-    square = fact.high**2
-    free = 2 / x + 2 * square / u + square**2 * x / (2 * u**2)
-    curve = Gdp(free if square * x <= 2 * u else 4 * square / u)
-    return _drawn(rule, person, curve, key, matrix=x, vector=u)
+    square, variance = _drift(query, variance, rule := "gaussian")
+    return _drawn(rule, query, Gdp(square), key, variance=variance)
 
 
 def discrete_gaussian(query: Theorem, variance: Fraction, grid: Fraction, key: str) -> Theorem:
     """Discrete Gaussian noise on a grid γℤᵈ is zCDP, ρ = bound²/(2·variance) (Canonne et al. 2020)."""
-    rule = "discrete_gaussian"
-    fact, variance = stable(query, rule, "l2-squared"), positive(variance, rule, "variance")
-    curve = Zcdp(fact.bound / (2 * variance))
-    return _drawn(rule, query, curve, key, variance=variance, grid=positive(grid, rule, "grid"))
+    square, variance = _drift(query, variance, rule := "discrete_gaussian")
+    return _drawn(rule, query, Zcdp(square / 2), key, variance=variance, grid=positive(grid, rule, "grid"))
 
 
 def fine_gaussian(
@@ -256,17 +263,15 @@ def fine_gaussian(
     + Σ_m e^(−2π²s²m²) < .0201643/s² + .01573/s³ in total variation (docs/kernel.md) (R18).
     """
     rule = "fine_gaussian"
-    norm = getattr(conclusion_of(query, rule), "norm", "")
-    fact = stable(query, rule, "frobenius-squared" if norm == "frobenius-squared" else "l2-squared")
-    variance, grid = positive(variance, rule, "variance"), positive(grid, rule, "grid")
-    distance, square = number(distance, rule, "distance"), variance / grid**2
+    moved, variance = _drift(query, variance, rule)
+    grid, distance = positive(grid, rule, "grid"), number(distance, rule, "distance")
+    square = variance / grid**2
     need(square >= 1, rule, f"the grid {grid} is coarser than the noise")
     low = Fraction(math.isqrt(math.floor(square * 10**18)), 10**9)  # at most s
     each = (Fraction(201643, 10**7) + Fraction(1573, 10**5) / low) / square
     need(distance >= whole(coordinates, rule, "coordinates") * each, rule, f"{float(distance)} is too small")
-    curve = NearGdp(fact.bound / variance / (1 if fact.norm == "l2-squared" else 2), distance)
     given = {"variance": variance, "coordinates": coordinates, "distance": distance}
-    return _drawn(rule, query, curve, key, **given, grid=grid)
+    return _drawn(rule, query, NearGdp(moved, distance), key, **given, grid=grid)
 
 
 def lattice_gaussian(shifts: Theorem, variance: Fraction, key: str) -> Theorem:
@@ -280,15 +285,13 @@ def lattice_gaussian(shifts: Theorem, variance: Fraction, key: str) -> Theorem:
 
 def exponential(scores: Theorem, rate: Fraction, key: str) -> Theorem:
     """Draw o with weight ∝ exp(rate·score(o)): bounded range rate·width (Durfee & Rogers 2019) (R6)."""
-    rule = "exponential"
-    fact, rate = stable(scores, rule, "range"), positive(rate, rule, "rate")
+    fact, rate = stable(scores, rule := "exponential", "range"), positive(rate, rule, "rate")
     return _drawn(rule, scores, BoundedRange(rate * fact.bound), key, rate=rate)
 
 
 def permute_and_flip(scores: Theorem, rate: Fraction, key: str) -> Theorem:
     """Take the largest score plus exponential noise: pure (McKenna & Sheldon 2020; Ding et al. 2021) (R6)."""
-    rule = "permute_and_flip"
-    fact, rate = stable(scores, rule, "range"), positive(rate, rule, "rate")
+    fact, rate = stable(scores, rule := "permute_and_flip", "range"), positive(rate, rule, "rate")
     return _drawn(rule, scores, Pure(rate * fact.bound), key, rate=rate)
 
 
@@ -297,8 +300,7 @@ def finite(answer: Theorem, table: Sequence[Sequence[Fraction]], epsilon: Fracti
 
     e^ε is at least every ratio within a column (Warner 1965; Kairouz, Oh & Viswanath 2016).
     """
-    rule = "finite"
-    fact = _contribution(answer, rule, "points")
+    fact = _contribution(answer, rule := "finite", "points")
     rows = [[number(p, rule, "a probability") for p in row] for row in table]
     symbols = fact.points == tuple((i,) for i in range(len(rows))) and fact.relation == REPLACE_ONE
     need(symbols, rule, f"a row for each symbol 0 … k−1, which is replaced; found {fact}")
@@ -345,8 +347,8 @@ def stable_histogram(cells: Theorem, scale: Fraction, threshold: int, delta: Fra
         return ratio**far / (1 + ratio)
 
     need(delta <= 1 and at_most(shown, delta), rule, f"δ = {float(delta)} does not cover the threshold")
-    curve = Approximate(1 / scale, delta)
-    return _drawn(rule, cells, curve, key, scale=scale, threshold=threshold, delta=delta)
+    given = {"scale": scale, "threshold": threshold, "delta": delta}
+    return _drawn(rule, cells, Approximate(1 / scale, delta), key, **given)
 
 
 # ------------------------------------------------------------------ composition
@@ -443,9 +445,8 @@ def parallel(*parts: Theorem) -> Theorem:
     for (_, last), (first, _) in pairwise(spans):
         need(last < first, rule, f"units must be disjoint, found one part up to {last} and one from {first}")
     subject = " | ".join(fact.subject for fact in facts)
-    return proved(
-        rule, replace(facts[0], subject=subject, curve=_worst(facts, rule), units=_hull(facts)), parts
-    )
+    out = replace(facts[0], subject=subject, curve=_worst(facts, rule), units=_hull(facts))
+    return proved(rule, out, parts)
 
 
 def partition(split: Theorem, *cells: Theorem) -> Theorem:

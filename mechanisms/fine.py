@@ -33,7 +33,11 @@ def least(ways: list[Callable[[], Theorem]], delta: Fraction) -> Theorem:
 def gaussian(
     query: Theorem, sigma: Fraction, grid: Fraction, coordinates: int, key: str, delta: Fraction, wrap: Wrap
 ) -> Theorem:
-    """Return `wrap` of Gaussian noise on an ℓ2-stable query of so many coordinates, at (ε, `delta`)."""
+    """Return `wrap` of Gaussian noise on a query of so many coordinates, at (ε, `delta`).
+
+    The query is ℓ2-stable, or symmetric and stable in Frobenius norm; then its coordinates are those of
+    the upper triangle, and the noise is symmetric.
+    """
     ways = [lambda: wrap(discrete_gaussian(query, sigma**2, grid, key))]
     if delta > 0:
         ways.append(lambda: wrap(fine_gaussian(query, sigma**2, grid, coordinates, far, key)))

@@ -11,9 +11,9 @@ from dpaccount.errors import InputError
 from dpaccount.kernel import REPLACE_ONE, Theorem, assume_rank_one
 from dpaccount.ledger.receipt import Noise
 from dpaccount.noise import Integers
-from dpaccount.rules import fine_gaussian, linear, symmetric_gaussian
+from dpaccount.rules import linear
 from mechanisms import grid
-from mechanisms.fine import distance, least
+from mechanisms.fine import gaussian, unchanged
 from mechanisms.subject import Domain, Rows, View, shown
 
 BITS = 15  #: features and rewards lie on multiples of 2^−15, their products on 2^−30
@@ -75,14 +75,9 @@ class SymmetricGaussian:
     def proof(self, delta: Fraction) -> Theorem:
         """Rank-one sensitivity without corner, symmetric Gaussian noise by the better of two rules."""
         person = assume_rank_one("symmetric-gaussian", self.reward, REPLACE_ONE, "movement")
-        bound, size = linear(person), self.columns + 1
-        far = distance(self.sigma, STEP, size * (size + 1) // 2)
-        ways = [lambda: symmetric_gaussian(bound, self.sigma**2, STEP, "moments")]
-        if delta > 0:
-            ways.append(
-                lambda: fine_gaussian(bound, self.sigma**2, STEP, size * (size + 1) // 2, far, "moments")
-            )
-        return shown(least(ways, delta), "symmetric-gaussian")
+        numbers = (self.columns + 1) * (self.columns + 2) // 2
+        released = gaussian(linear(person), self.sigma, STEP, numbers, "moments", delta, unchanged)
+        return shown(released, "symmetric-gaussian")
 
     def play(self, data: Rows, noise: Noise, coins: int) -> View:
         """Release the noisy matrix, in the data's own units."""

@@ -54,7 +54,7 @@ from dpaccount.errors import InputError
 from dpaccount.exact import Enclosure
 from dpaccount.kernel import REPLACE_ONE, Theorem, assume_covers, assume_rank_one, assume_tree
 from dpaccount.numerics.balls import ball
-from dpaccount.rules import compose, linear, nodes, symmetric_gaussian
+from dpaccount.rules import compose, gaussian, linear, nodes
 
 QUERY = "statistics"
 STATISTIC = "sum over the record's nodes of <node, vv' - ww'>: Gaussian, mean apart by mu, variance 1"
@@ -161,7 +161,7 @@ def full_finding(
 
     def proof() -> Theorem:
         reward = upper(root(clip2)) if clip2.upper else Fraction(0)
-        node = symmetric_gaussian(full_statistics(QUERY, reward), lower(variance), None, "node")
+        node = gaussian(full_statistics(QUERY, reward), lower(variance), "node")
         return settled(spread.release(node), *point)
 
     def refutation() -> Theorem:
@@ -219,7 +219,7 @@ def lemma2_unclipped(p: dict[str, Any]) -> Finding:
 
     def proof() -> Theorem:
         both = full_statistics(QUERY, max(abs(p["y"]), p["B"]))
-        return settled(spread.release(symmetric_gaussian(both, lower(variance), None, "node")), *point)
+        return settled(spread.release(gaussian(both, lower(variance), "node")), *point)
 
     said = "at these two rewards only: the cost grows without bound in y, so no noise is enough for all"
     found = gaussian_finding(p, movement, spread, variance, scope=said)
@@ -302,7 +302,7 @@ def repair(p: dict[str, Any]) -> Finding:
 def releases(p: dict[str, Any], reward: Fraction, variance: Fraction) -> Theorem:
     """Rank-one sensitivity without the corner, symmetric noise per node, the tree over rounds 1 … T−1."""
     person = assume_rank_one(QUERY, reward, REPLACE_ONE, "clipped rewards, features of norm at most 1")
-    return tree(int(p["T"]) - 1).release(symmetric_gaussian(linear(person), variance, None, "node"))
+    return tree(int(p["T"]) - 1).release(gaussian(linear(person), variance, "node"))
 
 
 # ------------------------------------------------------------------ the entries

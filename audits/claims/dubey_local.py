@@ -33,7 +33,7 @@ from audits.claims.derived import lower, noisy_pair, settled, unit, upper
 from dpaccount.exact import Enclosure
 from dpaccount.kernel import LOCAL, REPLACE_ONE, Theorem, assume_ball, assume_covers, assume_rank_one
 from dpaccount.numerics.balls import ball
-from dpaccount.rules import gaussian, joint_gaussian, linear, local
+from dpaccount.rules import gaussian, joint, linear, local
 
 QUERY = "message"
 
@@ -69,7 +69,7 @@ def lemma5(p: dict[str, Any]) -> Finding:
         return ball(p["alpha"] ** 2) / 4 * ((1 - at**2) / of(sent.a) + (1 + at) / of(sent.b))
 
     def proof() -> Theorem:
-        both = joint_gaussian(_person(reward), lower(sent.x), lower(sent.u), "message")
+        both = gaussian(joint(_person(reward), lower(sent.x) / lower(sent.u)), lower(sent.x), "message")
         return _sent(both, p["alpha"], p["beta"])
 
     found = _finding(p, enclose(square), None, (p["alpha"], p["beta"]), similarity=float(s.upper))
@@ -87,7 +87,7 @@ def matrix_part(p: dict[str, Any], share: Fraction = Fraction(2)) -> Finding:
     found = _finding(p, enclose(lambda: 2 / of(sent.x)), (exactly(2), sent.x), point, similarity=0.0)
 
     def proof() -> Theorem:  # with a reward of 0 its part moves nothing, whatever its noise is
-        return _sent(joint_gaussian(_person(Fraction(0)), lower(sent.x), Fraction(1), "message"), *point)
+        return _sent(gaussian(joint(_person(Fraction(0)), lower(sent.x)), lower(sent.x), "message"), *point)
 
     def refutation() -> Theorem:
         pair = [Fraction(v) for v in (1, 0, 0)], [Fraction(v) for v in (0, 0, 1)]

@@ -14,6 +14,7 @@ Privacy-loss distributions on grids: Meiser & Mohammadi 2018; Koskela, Jälkö &
 the dots of the curve: Doroshenko, Ghazi, Kamath, Kumar & Manurangsi 2022.
 """
 
+import math
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from fractions import Fraction
@@ -45,6 +46,8 @@ class Lattice:
     first: int
     masses: fmpz_poly
     infinite: int = 0
+    spread: Fraction = Fraction(0)  #: how far losses were spread onto nodes, as `numerics.spread` counts it
+    moved: int = 0  #: a bound on the mass moved otherwise: tails
 
     @property
     def size(self) -> int:
@@ -59,19 +62,32 @@ class Lattice:
 def atoms(
     grid: Grid, points: Iterable[tuple[Fraction, Callable[[], arb]]], infinite: Fraction = Fraction(0)
 ) -> Lattice:
-    """Return the measure with the given masses at losses that all lie on one translate of the grid."""
+    """Return the measure with the given masses at rational losses; between nodes only for an upper measure.
+
+    There a mass is split onto both neighbours, 1/(1 − e^{−h})·(1 − e^{−a}) of it to the right one where the left
+    one is a away, which keeps E e^{−L}.
+    """
     found = sorted(((at, mass) for at, mass in points), key=lambda point: point[0])
     origin = found[0][0]
-    length = int((found[-1][0] - origin) / grid.step) + 1
+    length = math.ceil((found[-1][0] - origin) / grid.step) + 1
     bearable(length, MOST_NODES)
     row = [fmpz(0)] * length
+    spread = Fraction(0)
     with precision(grid.bits + 32):
         for at, mass in found:
             index = (at - origin) / grid.step
-            if index.denominator != 1:
+            left = math.floor(index)
+            if index == left:
+                row[left] += _units(grid, mass())
+            elif grid.up:
+                away = ball(left * grid.step - at + origin).expm1()
+                share = away / (-ball(grid.step)).expm1()
+                row[left + 1] += _units(grid, mass() * share)
+                row[left] += _units(grid, mass() * (1 - share))
+                spread = grid.step**2 / 4
+            else:
                 raise ValueError(f"{at} is not on the grid of step {grid.step} through {origin}")
-            row[int(index)] += _units(grid, mass())
-        return Lattice(grid, origin, 0, fmpz_poly(row), _units(grid, ball(infinite)))
+        return Lattice(grid, origin, 0, fmpz_poly(row), _units(grid, ball(infinite)), spread)
 
 
 def _units(grid: Grid, mass: arb) -> int:
@@ -96,7 +112,9 @@ def compose(a: Lattice, b: Lattice) -> Lattice:
     total_a, total_b = _total(a.masses), _total(b.masses)
     lost = a.infinite * (total_b + b.infinite) + total_a * b.infinite
     infinite = -((-lost) >> grid.bits) if grid.up else lost >> grid.bits
-    return _trimmed(Lattice(grid, a.origin + b.origin, a.first + b.first, fmpz_poly(row), infinite), row)
+    spread, moved = a.spread + b.spread, a.moved + b.moved
+    found = Lattice(grid, a.origin + b.origin, a.first + b.first, fmpz_poly(row), infinite, spread, moved)
+    return _trimmed(found, row)
 
 
 def _total(masses: fmpz_poly) -> int:
@@ -132,7 +150,10 @@ def _trimmed(lattice: Lattice, row: list[fmpz]) -> Lattice:
         infinite += int(right)
     else:
         kept[-1] += right
-    return replace(lattice, first=lattice.first + low, masses=fmpz_poly(kept), infinite=infinite)
+    moved = lattice.moved + int(left) + int(right)
+    return replace(
+        lattice, first=lattice.first + low, masses=fmpz_poly(kept), infinite=infinite, moved=moved
+    )
 
 
 def power(base: Lattice, count: int, cap: int | None = None) -> Lattice:
@@ -177,7 +198,10 @@ def coarser(lattice: Lattice) -> Lattice:
     low = 0
     while low < len(out) - 1 and out[low] == 0:
         low += 1
-    return Lattice(grid, lattice.origin, first // 2 + low, fmpz_poly(out[low:]), lattice.infinite)
+    spread = lattice.spread + lattice.grid.step**2
+    return replace(
+        lattice, grid=grid, first=first // 2 + low, masses=fmpz_poly(out[low:]), spread=spread
+    )
 
 
 def _spread(grid: Grid, row: list[fmpz]) -> list[fmpz]:

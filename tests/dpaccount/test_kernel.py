@@ -60,7 +60,7 @@ from dpaccount.rules import (
     discrete_gaussian,
     exponential,
     gaussian,
-    joint_gaussian,
+    joint,
     laplace,
     lattice_gaussian,
     linear,
@@ -69,7 +69,6 @@ from dpaccount.rules import (
     nodes,
     parallel,
     permute_and_flip,
-    symmetric_gaussian,
 )
 
 F = Fraction
@@ -271,8 +270,8 @@ def test_leaves_give_their_curves():
     assert zcdp(F(1, 7)).conclusion.curve == Zcdp(F(1, 7))
     assert lattice().conclusion.curve == Lattice(F(9), ((), (1,), (1, 1)), 1)
     person = linear(assume_rank_one("q", F(1, 2), REPLACE_ONE, "t"))
-    assert symmetric_gaussian(person, F(1), None, "k").conclusion.curve == Gdp(F(25, 16))
-    assert symmetric_gaussian(person, F(1), F(1, 4), "k").conclusion.curve == Zcdp(F(25, 32))
+    assert gaussian(person, F(1), "k").conclusion.curve == Gdp(F(25, 16))
+    assert discrete_gaussian(person, F(1), F(1, 4), "k").conclusion.curve == Zcdp(F(25, 32))
 
 
 @pytest.mark.parametrize(
@@ -281,7 +280,7 @@ def test_leaves_give_their_curves():
 def test_joint_noise_bounds_the_sum_and_is_attained(b, x, u):
     """Random pairs of vectors, norms and rewards never exceed it; the worst cosine attains it."""
     b, x, u = F(b), F(x), F(u)
-    theorem = joint_gaussian(assume_rank_one("q", b, REPLACE_ONE, "t"), x, u, "k")
+    theorem = gaussian(joint(assume_rank_one("q", b, REPLACE_ONE, "t"), x / u), x, "k")
     bound = float(theorem.conclusion.curve.mu_squared)
 
     def length(v, y, w, z):
@@ -305,17 +304,10 @@ def test_joint_noise_bounds_the_sum_and_is_attained(b, x, u):
 def test_joint_noise_refuses():
     person = assume_rank_one("q", ONE, REPLACE_ONE, "t")
     for bad in (ZERO, -ONE, 1.0):
-        refuses(joint_gaussian, person, bad, ONE, "k")
-        refuses(joint_gaussian, person, ONE, bad, "k")
-    refuses(
-        joint_gaussian,
-        assume_rank_one("q", ONE, REPLACE_ONE, "t", "outer"),
-        ONE,
-        ONE,
-        "k",
-        match="contribution rank-one",
-    )
-    refuses(joint_gaussian, linear(person), ONE, ONE, "k", match="contribution rank-one")
+        refuses(joint, person, bad, match="weight")
+    outer = assume_rank_one("q", ONE, REPLACE_ONE, "t", "outer")
+    refuses(joint, outer, ONE, match="contribution rank-one")
+    refuses(joint, linear(person), ONE, match="contribution rank-one")
 
 
 @pytest.mark.parametrize("bad", [F(0), F(-1), 1.0, None])
@@ -325,7 +317,7 @@ def test_noise_needs_an_exact_positive_scale(bad):
     refuses(gaussian, ball, bad, "k")
     refuses(discrete_gaussian, ball, bad, ONE, "k")
     refuses(discrete_gaussian, ball, ONE, bad, "k")
-    refuses(symmetric_gaussian, linear(assume_rank_one("q", ONE, REPLACE_ONE, "t")), bad, None, "k")
+    refuses(gaussian, linear(assume_rank_one("q", ONE, REPLACE_ONE, "t")), bad, "k")
     refuses(lattice_gaussian, differences(assume_points("q", [(0,), (1,)], REPLACE_ONE, "t")), bad, "k")
     if bad is not None:
         refuses(laplace, linear(clipped()), ONE, bad, "k")
@@ -333,12 +325,9 @@ def test_noise_needs_an_exact_positive_scale(bad):
 
 def test_noise_needs_its_own_norm():
     l1, l2 = linear(clipped()), linear(assume_ball("q", ONE, REPLACE_ONE, "t"))
-    symmetric = linear(assume_rank_one("q", ONE, REPLACE_ONE, "t"))
     refuses(laplace, l2, ONE, None, "k", match="l1")
     refuses(gaussian, l1, ONE, "k", match="l2")
-    refuses(gaussian, symmetric, ONE, "k", match="l2")
     refuses(discrete_gaussian, l1, ONE, ONE, "k", match="l2")
-    refuses(symmetric_gaussian, l2, ONE, None, "k", match="frobenius")
     refuses(lattice_gaussian, l2, ONE, "k", match="shifts")
 
 
@@ -602,8 +591,8 @@ def everything():
     other = to_approximate(nodes(pure(F(1, 2), "r"), assume_tree("r", 1, "t")), ONE, F(0))
     third = to_approximate(compose(gdp(F(1, 100)), to_gdp(pure(F(1, 100), "s"), F(1, 100))), ONE, F(1, 50))
     person = linear(assume_rank_one("m", F(2), REPLACE_ONE, "t"))
-    fourth = to_zcdp(symmetric_gaussian(person, F(10**6), None, "m"))
-    fifth = symmetric_gaussian(person, F(10**6), F(1, 2), "n")
+    fourth = to_zcdp(gaussian(person, F(10**6), "m"))
+    fifth = discrete_gaussian(person, F(10**6), F(1, 2), "n")
     point = to_approximate(compose(fourth, fifth, zcdp(F(1, 10**4))), ONE, F(1, 10), F(20))
     whole = compose(third, point)
     pair = group(despite(other, assume_rare("r", "distance", F(1, 1000), "t"), F(1, 100)), 2, F(1, 10))

@@ -133,6 +133,8 @@ def of_the_file(rule, found, given):  # noqa: PLR0911
             return given["bits"] == 4097 or ("participations" in given) != ("separation" in given) or (
                 given.get("participations") == 1
             )  # fmt: skip
+        case "buffered":
+            return given["bits"] == 65 or len(given["pairs"]) == 65
         case "partition":
             return len(found) > 1 and found[-1][3] == TABLE.R
         case "linear" | "differences":

@@ -25,7 +25,6 @@ from dpaccount.rules import (
     lattice_gaussian,
     linear,
     nodes,
-    symmetric_gaussian,
 )
 
 F = Fraction
@@ -157,7 +156,7 @@ def test_what_cannot_be_drawn_is_refused_before_anything_is_drawn(make):
 @pytest.mark.statistical  # seeded
 def test_symmetric_noise_is_symmetric_with_a_doubled_diagonal():
     person = linear(assume_rank_one("q", F(1), "replace-one", "t"))
-    leaf = symmetric_gaussian(person, F(25), F(1), "k")
+    leaf = discrete_gaussian(person, F(25), F(1), "k")
     whole = nodes(leaf, assume_covers("q", [(1, 1)] * 4000, "t"))
     receipt = rehearse(whole, Rehearsal(3))
     draws = np.array([receipt.noisy_symmetric("k", i, np.zeros((3, 3), dtype=np.int64)) for i in range(4000)])

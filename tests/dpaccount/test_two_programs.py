@@ -49,6 +49,7 @@ from dpaccount.kernel import (
     assume_view,
 )
 from dpaccount.rules import (
+    buffered,
     centred,
     compose,
     differences,
@@ -58,7 +59,7 @@ from dpaccount.rules import (
     fine_gaussian,
     finite,
     gaussian,
-    joint_gaussian,
+    joint,
     k_norm,
     laplace,
     lattice_gaussian,
@@ -71,7 +72,6 @@ from dpaccount.rules import (
     permute_and_flip,
     sparse_vector,
     stable_histogram,
-    symmetric_gaussian,
 )
 
 F = Fraction
@@ -116,14 +116,16 @@ WITNESSES = {
     ],
     "linear": lambda w: [F(w["bound_squared"])] if "bound_squared" in w else [],
     "centred": lambda w: [w["rows"]],
+    "joint": lambda w: [F(w["weight"])],
+    "buffered": lambda w: [
+        *(w["rounds"], w["width"], w["pairs"], w["bits"], F(w["step"]), F(w["most"])),
+    ],
     "factorised": lambda w: [
         *(w["rounds"], w["matrix"], w["bits"], w.get("participations", 1), w.get("separation", 1))
     ],
     "laplace": lambda w: [F(w["scale"]), F(w["grid"]) if "grid" in w else None, w["key"]],
     "k_norm": lambda w: [F(w["rate"]), F(w["bound"]), F(w["grid"]), w["key"]],
     "gaussian": lambda w: [F(w["variance"]), w["key"]],
-    "symmetric_gaussian": lambda w: [F(w["variance"]), F(w["grid"]) if "grid" in w else None, w["key"]],
-    "joint_gaussian": lambda w: [F(w["matrix"]), F(w["vector"]), w["key"]],
     "discrete_gaussian": lambda w: [F(w["variance"]), F(w["grid"]), w["key"]],
     "fine_gaussian": lambda w: [
         *(F(w["variance"]), F(w["grid"]), w["coordinates"], F(w["distance"]), w["key"])
@@ -198,11 +200,13 @@ def theorems():
     person = assume_rank_one("m", F(3, 2), REPLACE_ONE, "t")
     outer = linear(assume_rank_one("o", F(3), REPLACE_ONE, "t", "outer"), F(102))
     yield compose(
-        to_zcdp(symmetric_gaussian(linear(person), F(81), None, "m")),
-        symmetric_gaussian(outer, F(900), F(1, 2), "o"),
+        to_zcdp(gaussian(linear(person), F(81), "m")),
+        discrete_gaussian(outer, F(900), F(1, 2), "o"),
         discrete_gaussian(centred(vector("c"), 5), F(16), F(1, 8), "c"),
     )
-    yield to_approximate(joint_gaussian(person, F(16), F(25), "j"), F(2), F(1, 4))
+    decaying = buffered(vector("f"), 4, 2, [(3, 5), (1, 7)], 3, F(1, 64), F(8))
+    yield to_approximate(gaussian(decaying, F(64), "f"), ONE, F(1, 8))
+    yield to_approximate(gaussian(joint(person, F(16, 25)), F(16), "j"), F(2), F(1, 4))
     leaf = lattice_gaussian(differences(assume_points("x", [(0, 1), (1, 0)], REPLACE_ONE, "t")), F(9), "x")
     tree = to_approximate(nodes(leaf, assume_tree("x", 3, "t")), ONE, F(1, 8))
     first = to_approximate(nodes(pure("y"), assume_covers("y", [(1, 2)], "t")), ONE, F(0))

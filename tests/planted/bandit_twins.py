@@ -16,7 +16,7 @@ from bandits.phased_posterior import BITS, PhasedPosterior
 from bandits.phased_posterior import Learner as BatchLearner
 from dpaccount.curves import billboard
 from dpaccount.kernel import REPLACE_ONE, assume_covers, assume_rank_one, assume_view
-from dpaccount.rules import linear, nodes, symmetric_gaussian
+from dpaccount.rules import discrete_gaussian, linear, nodes
 from dpaccount.witness import approximate
 from mechanisms.subject import Domain, View
 from mechanisms.symmetric_gaussian import STEP
@@ -130,7 +130,7 @@ class LeafCalibratedTree(DoublingGpUcb):
     def proof(self, delta):
         person = assume_rank_one("statistics", Fraction(1, 2), REPLACE_ONE, "movement")
         newest = [(last, last) for _, last in self.releases]
-        node = symmetric_gaussian(linear(person), self.noise**2, STEP, "node")
+        node = discrete_gaussian(linear(person), self.noise**2, STEP, "node")
         whole = nodes(node, assume_covers("statistics", newest, "movement"))
         view = assume_view("leaf-calibrated-tree", "others", "replay")
         return billboard(approximate(whole, delta), view)
