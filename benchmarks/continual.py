@@ -1,7 +1,7 @@
 """Continual release: error, memory and time per round of factorisations against a plain tree.
 
 Run: python benchmarks/continual.py            (1024 rounds, 256 numbers, rehearsal noise)
-     python benchmarks/continual.py 1000000    (that many rounds, binned and banded only, in one process)
+     python benchmarks/continual.py 1000000    (that many rounds, buffered and banded only, in one process)
 """
 
 import math
@@ -14,7 +14,7 @@ import numpy as np
 
 from dpaccount.noise import Integers, Rehearsal
 from mechanisms import factors, tree
-from mechanisms.streams import Bins, FactorSums, History, Sums, Window, formed
+from mechanisms.streams import Buffers, FactorSums, History, Sums, Window
 from mechanisms.tree import HonakerSums, TreeSums
 
 WIDTH = 256
@@ -50,6 +50,11 @@ def factored(history: Callable[[int, type], History]) -> Callable[[Noisy], Sums]
     return lambda noise: FactorSums(history, WIDTH, noise)
 
 
+def decaying(rounds: int, count: int) -> Callable[[Noisy], Sums]:
+    pairs = factors.buffers(rounds, count)
+    return factored(lambda width, kind: Buffers(pairs, width, kind))
+
+
 def table(rounds: int) -> None:
     weights = factors.sqrt_toeplitz(rounds)
     kinds: dict[str, tuple[Callable[[Noisy], Sums], float, float]] = {
@@ -63,14 +68,10 @@ def table(rounds: int) -> None:
     ):
         history = factored(lambda width, kind, own=own: Window(own, width, kind))
         kinds[name] = history, factors.toeplitz_error(own, rounds), float(factors.column_squared(own))
-    for size in (4, 8):
-
-        def bins(width: int, kind: type, size: int = size) -> Bins:
-            return Bins(rounds, size, width, kind)
-
-        matrix = formed(bins, rounds)
-        squared = float(factors.longest_column_squared(matrix))
-        kinds[f"binned, {size}"] = factored(bins), factors.error(matrix), squared
+    for count in (3, 6):
+        column = factors.decaying(factors.buffers(rounds, count), rounds)
+        error, squared = factors.toeplitz_error(column, rounds), float((column**2).sum())
+        kinds[f"buffered, {count}"] = decaying(rounds, count), error, squared
     plain = 0.0
     print(f"{rounds} rounds of {WIDTH} numbers; error is root mean square times sensitivity")
     print(f"{'':16}{'error':>8}{'µs a round':>12}{'with noise':>12}{'to the tree':>13}")
@@ -85,7 +86,7 @@ def table(rounds: int) -> None:
 
 def long(rounds: int) -> None:
     for name, make in (
-        ("binned, 8", factored(lambda width, kind: Bins(rounds, 8, width, kind))),
+        ("buffered, 6", decaying(rounds, 6)),
         ("banded, 64", factored(lambda width, kind: Window(factors.sqrt_toeplitz(rounds)[:64], width, kind))),
         ("tree", TreeSums),
     ):

@@ -19,7 +19,7 @@ class BandedToeplitz(PrefixSums):
     """Release the sum of the first t vectors after every round t ≤ `rounds`; a unit is one round.
 
     As √Toeplitz, with the first `band` coefficients only: memory and time per round are those of the
-    band.  Good while the band is a fair share of the rounds; `binned-toeplitz` is good for any.
+    band.  Good while the band is a fair share of the rounds; `buffered-toeplitz` is good for any.
     Vectors of `columns` numbers are clipped to ℓ2 norm `radius` and truncated to steps of 2^−`bits`;
     rows get noise of standard deviation `sigma` per coordinate.
     """

@@ -17,8 +17,6 @@ from mechanisms.fine import gaussian, unchanged
 from mechanisms.streams import FactorSums, History, Sums
 from mechanisms.subject import Domain, Rows, View, shown, wide
 
-MOST = 2**16  #: rounds of one proof, which may hold a number a round; longer streams restart
-
 
 @dataclass(frozen=True)
 class PrefixSums:
@@ -29,6 +27,7 @@ class PrefixSums:
     """
 
     relation: ClassVar[str] = REPLACE_ONE
+    most: ClassVar[int] = 2**16  #: rounds of one proof, which may hold a number a round
 
     sigma: Fraction = Fraction(8)
     radius: Fraction = Fraction(1)
@@ -40,12 +39,16 @@ class PrefixSums:
         """Refuse parameters that make no sense, or whose sums would outgrow 64 bits."""
         if min(self.sigma, self.radius) <= 0 or min(self.rounds, self.columns) < 1:
             raise InputError("needed sigma > 0, radius > 0, rounds >= 1 and columns >= 1")
-        if self.rounds > MOST:
+        if self.rounds > self.most:
             raise InputError(
-                f"rounds is {self.rounds}; a proof is for at most {MOST}: longer streams restart"
+                f"rounds is {self.rounds}; a proof is for at most {self.most}: longer streams restart"
             )
-        # weights take `factors.BITS` more; nodes of restarting trees have more noise
-        grid.room((self.rounds * self.radius + 200 * self.sigma) * 2**factors.BITS, self.bits)
+        # nodes of restarting trees have more noise
+        grid.room(self.reach() + 200 * self.sigma * 2**factors.BITS, self.bits)
+
+    def reach(self) -> Fraction:
+        """Return what no exact row exceeds, in the data's units times those of its weights."""
+        return self.rounds * self.radius * 2**factors.BITS
 
     def domain(self) -> Domain:
         """Return rows well beyond the ball, so that clipping is exercised."""

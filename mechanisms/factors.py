@@ -19,6 +19,7 @@ from dpaccount.noise import Integers
 
 Floats = NDArray[np.float64]
 BITS = 20  #: weights are multiples of 2^−20
+DECAY = 28  #: weights and decays of buffers are multiples of 2^−28
 MOST = 256  #: rounds of an optimal factor: half a minute
 
 
@@ -36,6 +37,30 @@ def sqrt_toeplitz(rounds: int) -> Integers:
     return weights
 
 
+def buffers(rounds: int, count: int) -> list[tuple[int, int]]:
+    """Return weights w and decays λ, over 2^28, with 1, Σw, Σwλ, Σwλ², … close to √Toeplitz' coefficients.
+
+    c_k = (1/π)∫₀¹ λ^k (λ(1−λ))^(−½) dλ; with λ = e^(−s) the trapezoidal rule in log s, from s = 2 to
+    1/(2·`rounds`), where the coefficients end.  The sums that decay (Dvijotham, McMahan, Pillutla,
+    Steinke & Thakurta 2024) have the least error somewhat below the √Toeplitz coefficients.
+    """
+    if rounds == 1:
+        return []
+    rates = np.geomspace(2, 0.5 / rounds, count)
+    decays, apart = np.exp(-rates), math.log(4 * rounds) / (count - 1)
+    weights = apart / math.pi * rates * decays**1.5 / np.sqrt(-np.expm1(-rates))
+    return [(int(w * 2**DECAY), int(f * 2**DECAY)) for w, f in zip(weights, decays, strict=True)]
+
+
+def decaying(pairs: list[tuple[int, int]], rounds: int) -> Floats:
+    """Return the coefficients 1, Σw, Σwλ, … of a factor with decaying buffers, close to exactly."""
+    found = np.zeros(rounds)
+    for weight, decay in pairs:
+        found[1:] += weight / 2.0**DECAY * (decay / 2.0**DECAY) ** np.arange(rounds - 1)
+    found[0] = 1.0
+    return found
+
+
 def column_squared(weights: Integers) -> Fraction:
     """Return the squared ℓ2 norm of the first, longest column of a Toeplitz factor, exactly."""
     return Fraction(sum(int(w) ** 2 for w in weights), 4**BITS)
@@ -46,14 +71,14 @@ def longest_column_squared(factor: Integers) -> Fraction:
     return Fraction(max(sum(int(w) ** 2 for w in column) for column in factor.T), 4**BITS)
 
 
-def toeplitz_error(weights: Integers, rounds: int) -> float:
+def toeplitz_error(weights: Integers | Floats, rounds: int) -> float:
     """Return the root mean square of the error A·C⁻¹·z over `rounds` rounds, for unit noise.
 
     B is Toeplitz with the coefficients of 1/((1 − x)·C(x)); C may be banded.
     """
     unit = np.zeros(rounds)
     unit[0] = 1.0
-    inverse = lfilter([1.0], weights[:rounds] / 2.0**BITS, unit)
+    inverse = lfilter([1.0], weights[:rounds] / weights[0], unit)
     squares = np.cumsum(np.cumsum(inverse) ** 2)
     return math.sqrt(squares.mean())
 

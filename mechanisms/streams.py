@@ -6,14 +6,14 @@ from past values, exactly in integers, recovers values from released rows, in fl
 comes after the release reads released rows only.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dpaccount.noise import Integers
-from mechanisms.factors import sqrt_toeplitz
+from mechanisms.factors import DECAY
 
 Floats = NDArray[np.float64]
 Values = NDArray[Any]  #: integers on the way in, floating-point numbers on the way out
@@ -102,58 +102,37 @@ class Window:
         return self._own
 
 
-class Bins:
-    """The memory of a factor whose rows are constant on bins: about `width` · log₂(rounds / width) sums.
+class Buffers:
+    """The memory of a Toeplitz factor whose weights are sums of powers: a decaying sum for each of them.
 
-    A binned row gives all values of a bin the weight of its oldest one, so no entry exceeds the
-    Toeplitz factor's, and every column is at most as long as its first.  Up to `size` bins of 2^j
-    rounds are kept; one more, and the two oldest become one of 2^(j+1), exactly, in integers
-    (after Andersson & Pagh 2024, on binning; the bins are those of an exponential histogram).
+    A pair of integers over 2^`DECAY`, a weight w and a decay λ, keeps b ← ⌊λb⌋ + w·value: in integers the
+    decay is floored, which rule `buffered` counts; in floating point it is not.  Integers stay exact
+    while sums stay below 2^61.
     """
 
-    def __init__(self, rounds: int, size: int, width: int, kind: type) -> None:
-        self._weights: Values = sqrt_toeplitz(rounds + 1).astype(kind)
-        self._size, self._width = size, width
-        self._levels: list[list[int]] = []  # by level: the places of its bins, oldest first
-        self._sums: Values = np.zeros((0, width), dtype=kind)
-        self._start = np.zeros(0, dtype=np.int64)  # by place: the first round in it; −1 where it is free
-        self._free: list[int] = []
-        self._rounds = 0
+    def __init__(self, pairs: Sequence[tuple[int, int]], width: int, kind: type) -> None:
+        self._exact = kind is np.int64
+        self._weights = np.array([[weight] for weight, _ in pairs], dtype=kind).reshape(-1, 1)
+        self._decays = np.array([[decay] for _, decay in pairs], dtype=kind).reshape(-1, 1)
+        self._sums: Values = np.zeros((len(pairs), width), dtype=kind)
 
     def past(self) -> Values:
-        """Return the sum over bins of weight times sum."""
-        weights = np.where(self._start < 0, 0, self._weights[self._rounds - np.maximum(self._start, 0)])
-        total: Values = weights @ self._sums
+        """Return the sum of all decaying sums."""
+        total: Values = self._sums.sum(axis=0)
         return total
 
     def push(self, value: Values) -> None:
-        """Open a bin for the value, and merge where a level overflows."""
-        if not self._free:
-            self._free = list(range(len(self._start), len(self._start) + self._size))
-            self._sums = np.vstack(
-                [self._sums, np.zeros((self._size, self._sums.shape[1]), self._sums.dtype)]
-            )
-            self._start = np.append(self._start, np.full(self._size, -1))
-        place = self._free.pop()
-        self._sums[place], self._start[place] = value, self._rounds
-        self._rounds += 1
-        level = 0
-        while True:
-            if level == len(self._levels):
-                self._levels.append([])
-            bins = self._levels[level]
-            bins.append(place)
-            if len(bins) <= self._size:
-                return
-            place, other = bins.pop(0), bins.pop(0)
-            self._sums[place] += self._sums[other]
-            self._sums[other], self._start[other] = 0, -1
-            self._free.append(other)
-            level += 1
+        """Let the sums decay, and add the value to each."""
+        if self._exact:
+            high, low = self._sums >> 32, self._sums & 0xFFFFFFFF  # the whole product would not fit
+            self._sums = high * self._decays * 2 ** (32 - DECAY) + (low * self._decays >> DECAY)
+        else:
+            self._sums = self._sums * (self._decays / 2.0**DECAY)
+        self._sums += self._weights * value
 
     def own(self) -> int:
-        """Return c_0."""
-        return int(self._weights[0])
+        """Return 2^`DECAY`: the weight 1."""
+        return int(2**DECAY)
 
 
 class AllRows:

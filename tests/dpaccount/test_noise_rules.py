@@ -36,6 +36,7 @@ from dpaccount.kernel import (
 from dpaccount.ledger.receipt import rehearse
 from dpaccount.noise import Rehearsal
 from dpaccount.rules import (
+    buffered,
     centred,
     compose,
     exponential,
@@ -220,6 +221,95 @@ def test_factorised_refuses():
         refuses(factorised, ball(), 3, [[1]], 0, 2, bad, match="separation")
     refuses(factorised, ball(), 3, [[1]], -1, match="bits")
     refuses(factorised, linear(assume_clipped("q", F(0), ONE, REPLACE_ONE, "t")), 3, [[1]], match="l2")
+
+
+def decayed(stream, pairs, bits):
+    """The rows of a stream of integer vectors with buffers, floored once a round."""
+    held, rows = [[0] * len(stream[0]) for _ in pairs], []
+    for value in stream:
+        own = [v << bits for v in value]
+        rows.append([o + sum(b[i] for b in held) for i, o in enumerate(own)])
+        held = [
+            [(decay * old >> bits) + weight * v for old, v in zip(b, value, strict=True)]
+            for (weight, decay), b in zip(pairs, held, strict=True)
+        ]
+    return rows
+
+
+def moved(stream, other, pairs, bits):
+    """The squared distance of the rows of two streams, in grid steps."""
+    rows, others = decayed(stream, pairs, bits), decayed(other, pairs, bits)
+    return sum((x - y) ** 2 for r, o in zip(rows, others, strict=True) for x, y in zip(r, o, strict=True))
+
+
+@settings(max_examples=60, deadline=None, derandomize=True)
+@given(
+    pairs=st.lists(st.tuples(st.integers(0, 9), st.integers(0, 15)), max_size=3),
+    rounds=st.integers(1, 9),
+    width=st.integers(1, 2),
+    data=st.data(),
+)
+def test_buffered_streams_move_at_most_so_far(pairs, rounds, width, data):
+    """Coarse steps, where floors matter: random streams and one changed round."""
+    small, bits = st.integers(-40, 40), 4
+    stream = [[data.draw(small) for _ in range(width)] for _ in range(rounds)]
+    other, at = [list(value) for value in stream], data.draw(st.integers(0, rounds - 1))
+    other[at] = [data.draw(small) for _ in range(width)]
+    before = F(sum((x - y) ** 2 for x, y in zip(stream[at], other[at], strict=True)))
+    # contributions of norm r move by 2r: steps are such that the unit ball's movement is `before`
+    step = F(1, 2**bits)
+    query = linear(assume_points("q", [(0,), (1,)], ADD_REMOVE, "t"))
+    assert query.conclusion.bound == 1
+    root = math.isqrt(int(before)) + (math.isqrt(int(before)) ** 2 < before)  # rounded up
+    if root == 0:
+        assert moved(stream, other, pairs, bits) == 0
+        return
+    column = sum(
+        (sum(F(w, 16) * F(d, 16) ** (k - 1) for w, d in pairs) if k else F(1)) ** 2 for k in range(rounds)
+    )
+    floors = sum((F(16, 16 - d) for _, d in pairs), F(0))
+    bound = (math.sqrt(column) + float(floors) / 16 / root * math.sqrt(width * (rounds - 1))) ** 2
+    most = F(math.ceil(bound * 10**9 + 1), 10**9)
+    theorem = buffered(query, rounds, width, pairs, bits, step / root, most)
+    refuses(buffered, query, rounds, width, pairs, bits, step / root, most * F(999_999, 10**6), match="shown")
+    assert confirmed(theorem).bound == most
+    assert F(moved(stream, other, pairs, bits), 4**bits) <= most * root**2
+
+
+def test_floors_do_move_rows_and_are_needed():
+    """λ = ½, one step apart: floors keep the streams one step apart for ever, which exact decay would not."""
+    pairs, bits, rounds = [(1, 15)], 4, 200
+    worst = max(
+        moved([[x]] + [[0]] * (rounds - 1), [[x + 1]] + [[0]] * (rounds - 1), pairs, bits)
+        for x in range(-20, 20)
+    )
+    column = sum((F(1, 16) * F(15, 16) ** (k - 1) if k else F(1)) ** 2 for k in range(rounds))
+    assert F(worst, 4**bits) > column  # the exact factor's movement is passed
+    query = linear(assume_points("q", [(0,), (1,)], ADD_REMOVE, "t"))
+    refuses(buffered, query, rounds, 1, pairs, bits, F(1, 16), F(worst - 1, 4**bits), match="shown")
+
+
+def test_buffered_refuses():
+    fine = {"rounds": 3, "width": 1, "pairs": [(1, 1)], "bits": 1, "step": F(1, 16), "most": F(8)}
+    confirmed(buffered(ball(), **fine))
+    for name, bad, match in [
+        ("rounds", 0, "rounds"),
+        ("rounds", 2.0, "rounds"),
+        ("width", 0, "width"),
+        ("bits", -1, "bits"),
+        ("step", F(0), "step"),
+        ("step", 0.5, "step"),
+        ("most", F(1), "not shown"),
+        ("most", 8.0, "most"),
+        ("pairs", [(1, 2)], "decays are below"),
+        ("pairs", [(-1, 1)], "weight or decay"),
+        ("pairs", [(1, -1)], "weight or decay"),
+        ("pairs", [(1.0, 1)], "weight or decay"),
+    ]:
+        refuses(buffered, ball(), **{**fine, name: bad}, match=match)
+    refuses(buffered, linear(assume_clipped("q", F(0), ONE, REPLACE_ONE, "t")), **fine, match="l2")
+    refuses(buffered, buffered(ball(), **fine), **fine, match="transformed already")
+    assert leaves(gaussian(buffered(ball(), **fine), ONE, "k"))[0].draws == 3  # one release a round
 
 
 def test_several_rounds_of_one_unit_are_another_relation():

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from dpaccount.errors import InputError
 from mechanisms import factors, tree
-from mechanisms.streams import AllRows, Bins, FactorSums, Restarting, Window, formed
+from mechanisms.streams import AllRows, Buffers, FactorSums, Restarting, Window, formed
 
 T = 1024
 
@@ -21,7 +21,6 @@ def histories(rounds):
     return {
         "sqrt-toeplitz": lambda width, kind: Window(weights, width, kind),
         "banded": lambda width, kind: Window(weights[: max(rounds // 3, 1)], width, kind),
-        "binned": lambda width, kind: Bins(rounds, 4, width, kind),
         "optimal": lambda width, kind: AllRows(factors.optimal(rounds), width, kind),
     }
 
@@ -46,18 +45,42 @@ def test_toeplitz_weights_are_the_real_ones_rounded_down():
     assert factors.sqrt_toeplitz(400)[0] == 2**factors.BITS
 
 
-@pytest.mark.parametrize("size", [1, 2, 5, 8])
-def test_binned_rows_never_exceed_the_toeplitz_factor_and_few_bins_are_kept(size):
-    binned = formed(lambda width, kind: Bins(200, size, width, kind), 200)
-    whole = factors.explicit(factors.sqrt_toeplitz(200), 200)
-    assert (binned <= whole).all()
-    assert (binned[np.tril_indices(200)] > 0).all()
-    assert factors.longest_column_squared(binned) <= factors.column_squared(factors.sqrt_toeplitz(200))
-    memory = Bins(5000, size, 1, np.int64)
-    for _ in range(5000):
-        memory.push(np.ones(1, dtype=np.int64))
-    assert (memory._start >= 0).sum() <= (size + 1) * 13
-    assert memory._sums.sum() == 5000
+def buffered(rounds, count=6):
+    pairs = factors.buffers(rounds, count)
+    return lambda width, kind: Buffers(pairs, width, kind)
+
+
+@given(st.integers(1, 300), st.integers(2, 9), st.integers(0, 2**32 - 1))
+@settings(max_examples=25)
+def test_buffers_decay_in_integers_by_less_than_a_step_too_much(rounds, count, seed):
+    """Row by row against exact fractions: each floor loses less than one, which then decays too."""
+    values, pairs = (
+        np.random.default_rng(seed).integers(-(2**30), 2**30, rounds),
+        factors.buffers(rounds, count),
+    )
+    memory, exact, one = Buffers(pairs, 1, np.int64), [Fraction(0)] * len(pairs), 2**factors.DECAY
+    lost = sum(Fraction(one, one - decay) for _, decay in pairs)
+    for value in values.tolist():
+        assert 0 <= sum(exact) - int(memory.past()[0]) <= lost
+        memory.push(np.array([value]))
+        exact = [
+            Fraction(math.floor(b * decay * 2**40), one * 2**40) + w * value
+            for (w, decay), b in zip(pairs, exact, strict=True)
+        ]
+
+
+@given(st.integers(1, 64), st.integers(0, 2**32 - 1))
+@settings(max_examples=25)
+def test_buffered_sums_without_noise_are_sums_up_to_floors(rounds, seed):
+    values = np.random.default_rng(seed).integers(-1000, 1000, (rounds, 2))
+    sums = FactorSums(buffered(rounds), 2, lambda t, row: row)
+    for t, value in enumerate(values):
+        assert np.abs(sums.add(value) - values[: t + 1].sum(axis=0)).max() < 1e-4
+
+
+def test_buffers_approximate_the_integral_of_their_coefficients():
+    real = np.concatenate([[1.0], np.cumprod([(2 * k - 1) / (2 * k) for k in range(1, 400)])])
+    assert np.abs(factors.decaying(factors.buffers(10**6, 64), 400) / real - 1).max() < 0.05
 
 
 def test_exact_column_norms_agree_with_fractions():
@@ -78,8 +101,8 @@ def test_error_times_sensitivity_at_1024_rounds():
     """The published figures: 3.1 for √Toeplitz, 5.65 for Honaker's estimate, 7.42 for the plain tree."""
     weights = factors.sqrt_toeplitz(T)
     assert product(factors.toeplitz_error(weights, T), factors.column_squared(weights)) <= 3.2
-    binned = formed(lambda width, kind: Bins(T, 8, width, kind), T)
-    assert product(factors.error(binned), factors.longest_column_squared(binned)) <= 3.2
+    decaying = factors.decaying(factors.buffers(T, 6), T)
+    assert product(factors.toeplitz_error(decaying, T), (decaying**2).sum()) <= 3.09
     banded = weights[:256]
     assert product(factors.toeplitz_error(banded, T), factors.column_squared(banded)) <= 3.3
     levels = T.bit_length()  # a round lies in one node of every level
@@ -117,7 +140,7 @@ def test_too_long_optimal_factors_are_refused():
 
 
 @pytest.mark.statistical  # seeded
-@pytest.mark.parametrize("name", ["sqrt-toeplitz", "banded", "binned", "optimal", "honaker", "tree"])
+@pytest.mark.parametrize("name", ["sqrt-toeplitz", "banded", "buffered", "optimal", "honaker", "tree"])
 def test_measured_errors_are_the_stated_ones(name):
     rounds, width = 48, 2000
     rng = np.random.default_rng(1)
@@ -129,6 +152,9 @@ def test_measured_errors_are_the_stated_ones(name):
     if name in ("tree", "honaker"):
         sums = {"tree": tree.TreeSums, "honaker": tree.HonakerSums}[name](release)
         stated = tree.error(rounds, refined=name == "honaker") * scale
+    elif name == "buffered":
+        sums = FactorSums(buffered(rounds), width, lambda t, row: row + (release(t, row) - row) * 2**8)
+        stated = factors.toeplitz_error(factors.decaying(factors.buffers(rounds, 6), rounds), rounds) * 1000
     else:
         history = histories(rounds)[name]
         sums = FactorSums(history, width, release)

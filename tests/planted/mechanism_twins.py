@@ -13,12 +13,13 @@ from dpaccount.rules import discrete_gaussian, exponential, linear
 from mechanisms import continual, factors, grid
 from mechanisms.banded_toeplitz import BandedToeplitz
 from mechanisms.binary_tree import BinaryTree
-from mechanisms.binned_toeplitz import BinnedToeplitz
+from mechanisms.buffered_toeplitz import BufferedToeplitz
 from mechanisms.clipped_mean import ClippedMean
 from mechanisms.exponential import Exponential
 from mechanisms.gaussian_sum import GaussianSum
 from mechanisms.histogram import Histogram
 from mechanisms.honaker_tree import HonakerTree
+from mechanisms.joint_gaussian import JointGaussian
 from mechanisms.k_norm import KNorm
 from mechanisms.laplace_sum import LaplaceSum
 from mechanisms.laplace_vector import LaplaceVector
@@ -33,6 +34,7 @@ from mechanisms.restarting_tree import RestartingTree
 from mechanisms.sparse_vector import SparseVector
 from mechanisms.sqrt_toeplitz import SqrtToeplitz
 from mechanisms.stable_histogram import StableHistogram
+from mechanisms.streams import Buffers
 from mechanisms.subject import shown_to_all
 from mechanisms.symmetric_gaussian import BITS, SymmetricGaussian
 
@@ -141,6 +143,14 @@ class SymmetricGaussianClipsCoordinates(SymmetricGaussian):
 
 
 @dataclass(frozen=True)
+class JointGaussianForgetsTheVector(JointGaussian):
+    """Declares the matrix's movement only."""
+
+    def _weight(self):
+        return Fraction(1, 10**6)
+
+
+@dataclass(frozen=True)
 class BinaryTreeCountsTwice(BinaryTree):
     """Adds the last round to the first one's leaf too."""
 
@@ -173,12 +183,12 @@ class BandedToeplitzDeclaresAShorterBand(BandedToeplitz):
 
 
 @dataclass(frozen=True)
-class BinnedToeplitzRaisesEveryWeight(BinnedToeplitz):
-    """Declares the weights rounded down by half."""
+class BufferedToeplitzForgetsToDecay(BufferedToeplitz):
+    """Adds to its buffers and never lets them decay."""
 
-    def proof(self, delta):
-        halved = factors.sqrt_toeplitz(self.rounds) // 2
-        return continual.proof("binned-toeplitz", [halved.tolist()], self, delta)
+    def play(self, data, noise, coins):
+        pairs = [(w, 2**factors.DECAY - 1) for w, _ in self._pairs()]
+        return continual.play(lambda width, kind: Buffers(pairs, width, kind), self, data, noise)
 
 
 @dataclass(frozen=True)
