@@ -323,6 +323,12 @@ def test_noise_needs_an_exact_positive_scale(bad):
         refuses(laplace, linear(clipped()), ONE, bad, "k")
 
 
+def test_numbers_that_no_derivation_could_hold_are_refused():
+    largest = F(2**1499, 2**1499 + 1)  # 1500 bits above and below
+    assert assume_clipped("q", F(0), largest, REPLACE_ONE, "t").conclusion.high == largest
+    refuses(assume_clipped, "q", F(0), F(2**1499, 2**1500 + 1), REPLACE_ONE, "t", match="3001 bits")
+
+
 def test_noise_needs_its_own_norm():
     l1, l2 = linear(clipped()), linear(assume_ball("q", ONE, REPLACE_ONE, "t"))
     refuses(laplace, l2, ONE, None, "k", match="l1")
