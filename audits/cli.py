@@ -510,25 +510,28 @@ def audit(  # noqa: PLR0913
 def sensitivity(  # noqa: PLR0913
     target: str,
     *,
-    norm: str,
-    bound: Number,
-    shape: str,
-    low: Number,
-    high: Number,
-    relation: str = "replace-one",
+    norm: str | None = None,
+    bound: Number = None,
+    shape: str | None = None,
+    low: Number = None,
+    high: Number = None,
+    relation: str | None = None,
     radius: Number = None,
-    dtype: str = "float",
+    dtype: str | None = None,
     seed: Number = None,
     jobs: Number = None,
+    prove: Annotated[bool, Parameter(negative="")] = False,
     no_code: Annotated[bool, Parameter(name="--no-code", negative="")] = False,
     json_: Json = False,
 ) -> int:
     """Search for two neighbouring datasets between which a query moves by more than BOUND; exit 1 if found.
 
+    A subject's name, or a mechanism class of your own, declares its bounds itself: give no options then.
+
     Parameters
     ----------
     target
-        package.module:name of a function of the data alone.
+        package.module:name of a function of the data alone, or a subject's name.
     norm
         l1, l2 or linf.
     bound
@@ -541,24 +544,39 @@ def sensitivity(  # noqa: PLR0913
         replace-one (default), add-remove, or bounded-row with --radius.
     dtype
         float (default) or int.
+    prove
+        If nothing is found, prove the bound by interval branch and bound; exit 3 where that is undecided.
     """
-    from audits.own import sensitivity_own
-    from audits.sensitivity import NORMS, Declared, answer, runnable
-    from audits.shape import option_shape
+    from audits.own import declared_own, sensitivity_own
+    from audits.sensitivity import answer, declared_by, runnable
 
-    if norm not in NORMS:
-        raise InputError(f"--norm is {norm[:70]!r}; known: {', '.join(NORMS)}")
-    declared = _required(bound, "--bound")
-    if declared < 0:
-        raise InputError(f"--bound is {bound}; a sensitivity is at least 0")
-    described = option_shape(shape, str(low), str(high), dtype, relation, _number(radius, "--radius"))
-    begun = _whole(seed, "--seed", 0)
+    made = _whole(seed, "--seed", 0)
+    begun = 1 if made is None else made
+    described = (norm, bound, shape, low, high, relation, radius, dtype)
+    if ":" not in target or all(option is None for option in described):
+        if prove or any(option is not None for option in described):
+            raise InputError(
+                f"{target[:70]} declares its bounds itself; leave --norm, --bound, … --prove out"
+            )
+        with redirect_stdout(sys.stderr):
+            if ":" in target:
+                tested = declared_own(target, seed=begun, allow_code=not no_code)
+            else:
+                from audits.catalogue import find, make
+                from audits.declared import declared_answer
+
+                tested = declared_answer(target, make(find(target).made_by, None), begun)
+        _print(tested, json_, _declared_lines)
+        return 1 if tested["refuted"] else 0
     found = sensitivity_own(
         target,
-        Declared(norm, declared, described),
-        seed=1 if begun is None else begun,
+        declared_by(
+            norm, _number(bound, "--bound"), shape, low, high, dtype, relation, _number(radius, "--radius")
+        ),
+        seed=begun,
         jobs=_whole(jobs, "--jobs") or 1,
         allow_code=not no_code,
+        prove=prove,
     )
     for said in found.odd:
         _say(said)
@@ -568,7 +586,17 @@ def sensitivity(  # noqa: PLR0913
         return f"{lines}\n\n{runnable(found, target)}" if found.refuted else lines
 
     _print(answer(found), json_, person)
-    return 1 if found.refuted else 0
+    if found.refuted:
+        return 1
+    return 3 if found.proof is not None and found.proof.status != "proved" else 0
+
+
+def _declared_lines(found: dict[str, Any]) -> str:
+    rows = (
+        f"{each['status']:<10} {each['query']}: {each['value']}  ({each['examples']} examples)"
+        for each in found["hypotheses"]
+    )
+    return "\n".join([*rows, _lines({**found, "hypotheses": None})])
 
 
 @app.command

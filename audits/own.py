@@ -23,7 +23,7 @@ from audits.isolation import Code, Crew, Gone, Worker, code_of
 from audits.own_class import Task
 from audits.policy import read_policy, violations
 from audits.requests import Certified, Options
-from audits.sensitivity import Declared, Search, test_sensitivity
+from audits.sensitivity import Declared, Search, prove_sensitivity, test_sensitivity
 from audits.shape import Described
 from dpaccount.claim import AuditPlan, Claim
 from dpaccount.errors import BudgetError, DpaccountError, InputError, LedgerError, RuleError
@@ -120,15 +120,37 @@ def audit_own(
         return audit_function(crew, claim, data, progress, early=early)
 
 
-def sensitivity_own(target: str, declared: Declared, *, seed: int, jobs: int, allow_code: bool) -> Search:
-    """Test the declared sensitivity of a query of a user's own."""
-    if ":" not in target:
-        raise InputError(f"{target[:70]!r} is not package.module:name; name a function of the data")
+def sensitivity_own(
+    target: str, declared: Declared, *, seed: int, jobs: int, allow_code: bool, prove: bool = False
+) -> Search:
+    """Test the declared sensitivity of a query of a user's own; with `prove` try to prove it then."""
     code = code_of(target, Path.cwd(), allow_code=allow_code)
     with Crew(code, seconds=float(AuditPlan().seconds), jobs=jobs) as crew:
+        if crew.kind == "class":
+            raise InputError(
+                f"{target} declares its own sensitivities; leave --norm, --bound, --shape, … out"
+            )
         if crew.kind != "function":
             raise InputError(f"{target} is a {crew.kind}; name a function of the data that returns numbers")
-        return test_sensitivity(crew, declared, seed)
+        found = test_sensitivity(crew, declared, seed)
+        if prove:
+            prove_sensitivity(crew, found)
+        return found
+
+
+def declared_own(target: str, *, seed: int, allow_code: bool) -> dict[str, Any]:
+    """Test every sensitivity that a mechanism class of a user's own declares."""
+    code = code_of(target, Path.cwd(), allow_code=allow_code)
+    seconds = float(AuditPlan().seconds)
+    with Crew(code, seconds=seconds) as crew:
+        if crew.kind != "class":
+            raise InputError(f"{target} is a {crew.kind}; say --norm, --bound, --shape, --low and --high")
+        task = Task("sensitivity", list(code.folders), 1, seconds, asked={"subject": target}, seed=seed)
+        try:
+            answer: dict[str, Any] = _done(crew.first, task, lambda _: None)
+        except Ended as ended:
+            raise InputError(f"{target} cannot be tested: {ended}; mend it") from None
+        return answer
 
 
 def _kind(crew: Crew) -> str:

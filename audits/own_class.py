@@ -11,6 +11,7 @@ import msgspec
 from audits import catalogue
 from audits.alone import Asked, audit_subject, claim_of
 from audits.certify import Effort, subject_made
+from audits.declared import declared_answer
 from audits.requests import Options, certified
 from dpaccount.claim import read_claim
 from dpaccount.errors import DpaccountError
@@ -28,6 +29,7 @@ class Task(msgspec.Struct):
     again: bool = False
     policy: str | None = None
     asked: dict[str, Any] | None = None
+    seed: int = 1
 
 
 def perform(made_by: type, document: bytes, answer: Callable[[list[object]], None]) -> None:
@@ -46,6 +48,9 @@ def perform(made_by: type, document: bytes, answer: Callable[[list[object]], Non
                 options = Options(effort, task.again, None if task.policy is None else Path(task.policy))
                 done = certified(claim, subject_made(claim, made_by), options, progress)
                 result: Any = [done.certificate, done.reprinted, list(done.broken)]
+            elif task.name == "sensitivity":
+                name = str((task.asked or {})["subject"])
+                result = declared_answer(name, catalogue.make(made_by, None), task.seed)
             else:
                 claim = claim_of(Asked(**(task.asked or {})))
                 subject = subject_made(claim, made_by)

@@ -8,7 +8,7 @@ landmarks.  A counterexample is then made plain, entry by entry, while it still 
 import contextlib
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from fractions import Fraction
 from typing import Any
 
@@ -16,11 +16,13 @@ import hypothesis
 import numpy as np
 from hypothesis import HealthCheck, Phase, given, settings, target
 
+from audits.branch_and_bound import Proof
 from audits.candidates import Candidate, candidates, random_pairs
-from audits.isolation import Crew, TimeUp
+from audits.isolation import Crew, Gone, TimeUp
 from audits.outcomes import Outcome
-from audits.shape import Data, Shape
+from audits.shape import Data, Shape, option_shape
 from audits.strategies import neighbouring
+from audits.worker import unpacked
 from dpaccount.errors import InputError
 from dpaccount.exact import rounded, shown
 
@@ -59,11 +61,35 @@ class Search:
     best: Candidate | None = None
     why: str = ""
     odd: list[str] = field(default_factory=list)
+    proof: Proof | None = None
 
     @property
     def refuted(self) -> bool:
         """Say whether a counterexample was found."""
         return self.worst > self.declared.most
+
+
+def declared_by(
+    norm: str | None,
+    bound: Fraction | None,
+    shape: str | None,
+    low: str | None,
+    high: str | None,
+    dtype: str | None,
+    relation: str | None,
+    radius: Fraction | None,
+) -> Declared:
+    """Return what the options of the command line declare; raises `InputError` where one is missing."""
+    given = {"--norm": norm, "--bound": bound, "--shape": shape, "--low": low, "--high": high}
+    missing = [option for option, value in given.items() if value is None]
+    if norm is None or bound is None or shape is None or low is None or high is None:
+        raise InputError(f"{missing[0]} is missing; a query needs {', '.join(given)}")
+    if norm not in NORMS:
+        raise InputError(f"--norm is {norm[:70]!r}; known: {', '.join(NORMS)}")
+    if bound < 0:
+        raise InputError(f"--bound is {shown(bound)}; a sensitivity is at least 0")
+    described = option_shape(shape, low, high, dtype or "float", relation or "replace-one", radius)
+    return Declared(norm, bound, described)
 
 
 def test_sensitivity(crew: Crew, declared: Declared, seed: int) -> Search:
@@ -95,6 +121,32 @@ def test_sensitivity(crew: Crew, declared: Declared, seed: int) -> Search:
     except TimeUp:
         found.odd.append(f"stopped after {crew.seconds:.3g} seconds")
     return found
+
+
+def prove_sensitivity(crew: Crew, found: Search) -> None:
+    """Search for a proof of what a search could not refute; what that finds is tried and made plain."""
+    if found.refuted:
+        return
+    declared, seconds = found.declared, 0.8 * crew.left()
+    if seconds <= 0:
+        found.proof = Proof("undecided", found.worst, math.inf, 0, "no time was left for a proof")
+        return
+    crew.first.send(["prove", declared.norm, str(declared.bound), asdict(declared.shape), seconds])
+    try:
+        *said, left, right = crew.first.receive(crew.left())
+    except Gone as gone:
+        found.proof = Proof("undecided", found.worst, math.inf, 0, f"the query {gone}")
+        return
+    found.proof = Proof(*said)
+    if found.proof.status == "refuted":
+        worst = Candidate(unpacked(left), unpacked(right), "from the proof")
+        with contextlib.suppress(TimeUp):
+            _tried(crew, found, [worst])
+            if found.refuted:
+                _simplify(lambda pairs: _tried(crew, found, pairs), found, declared.shape)
+        if not found.refuted:
+            why = "a run in floating point does not confirm what the balls refute"
+            found.proof = Proof("undecided", found.worst, math.inf, found.proof.boxes, why)
 
 
 test_sensitivity.__test__ = False  # type: ignore[attr-defined]  # the name is not for pytest
@@ -271,6 +323,7 @@ def answer(found: Search) -> dict[str, Any]:
     if not found.refuted and found.worst > bound:
         excess = rounded(Fraction(found.worst) - bound, up=True)
     shows = found.refuted and best is not None
+    proof = {} if found.proof is None else {"proof": _proof_json(found.proof)}
     return {
         "schema": "dpaccount/sensitivity/1",
         "bound": shown(bound),
@@ -280,6 +333,18 @@ def answer(found: Search) -> dict[str, Any]:
         "right": best.right.tolist() if shows and best is not None else None,
         "examples": found.examples,
         "rounding": excess,
+        **proof,
+    }
+
+
+def _proof_json(proof: Proof) -> dict[str, object]:
+    upper = proof.upper if math.isfinite(proof.upper) else "inf"
+    return {
+        "status": proof.status,
+        "lower": proof.lower,
+        "upper": None if proof.status == "refuted" else upper,
+        "boxes": proof.boxes,
+        "why": proof.why or None,
     }
 
 

@@ -15,6 +15,7 @@ import sys
 import threading
 from collections.abc import Callable
 from dataclasses import replace
+from fractions import Fraction
 from typing import IO, Any
 
 import msgspec
@@ -133,6 +134,17 @@ class Worker:
                 self.answers, sent(played(self.subject, self.datasets[which], seed if seed else None))
             )
 
+    def prove(self, norm: str, bound: str, shape: dict[str, Any], seconds: float) -> None:
+        """Search for a proof of a query's sensitivity; see `audits.branch_and_bound`."""
+        from audits.branch_and_bound import prove
+        from audits.shape import Shape
+
+        silence()
+        data = Shape(**{**shape, "low": tuple(shape["low"]), "high": tuple(shape["high"])})
+        found = prove(self.subject, data, norm, Fraction(bound), seconds=seconds)
+        pair = [None if side is None else packed(side) for side in (found.left, found.right)]
+        write_frame(self.answers, [found.status, found.lower, found.upper, found.boxes, found.why, *pair])
+
     def task(self, document: bytes) -> None:
         """Do a whole task on a class of the user's own; see `audits.own_class`."""
         from audits.own_class import perform
@@ -160,7 +172,7 @@ def main() -> None:
         name, *given = waiting.get()
         if name == "play" and worker.datasets:
             silence()
-        getattr(worker, name)(*given)  # load, keep, play or task
+        getattr(worker, name)(*given)  # load, keep, play, prove or task
 
 
 _SILENT: list[int] = []
