@@ -9,6 +9,7 @@ import resource
 import sys
 import time
 from collections.abc import Callable
+from functools import partial
 
 import numpy as np
 
@@ -56,10 +57,11 @@ def decaying(rounds: int, count: int) -> Callable[[Noisy], Sums]:
 
 
 def table(rounds: int) -> None:
-    weights = factors.sqrt_toeplitz(rounds)
+    weights, depth = factors.sqrt_toeplitz(rounds), tree.levels(rounds)
+    plain, refined = partial(TreeSums, depth=depth), partial(HonakerSums, depth=depth)
     kinds: dict[str, tuple[Callable[[Noisy], Sums], float, float]] = {
-        "tree": (TreeSums, tree.error(rounds, refined=False), rounds.bit_length()),
-        "Honaker": (HonakerSums, tree.error(rounds, refined=True), rounds.bit_length()),
+        "tree": (plain, tree.error(rounds, depth, refined=False), depth),
+        "Honaker": (refined, tree.error(rounds, depth, refined=True), depth),
     }
     for name, own in (
         ("sqrt-Toeplitz", weights),
@@ -72,14 +74,14 @@ def table(rounds: int) -> None:
         column = factors.decaying(factors.buffers(rounds, count), rounds)
         error, squared = factors.toeplitz_error(column, rounds), float((column**2).sum())
         kinds[f"buffered, {count}"] = decaying(rounds, count), error, squared
-    plain = 0.0
+    first = 0.0
     print(f"{rounds} rounds of {WIDTH} numbers; error is root mean square times sensitivity")
     print(f"{'':16}{'error':>8}{'µs a round':>12}{'with noise':>12}{'to the tree':>13}")
     for name, (make, error, squared) in kinds.items():
         quiet, noisy = run(make, rounds)
-        plain = plain or quiet
+        first = first or quiet
         shown = (
-            f"{error * math.sqrt(squared):8.3f}{quiet * 1e6:12.1f}{noisy * 1e6:12.1f}{quiet / plain:13.2f}"
+            f"{error * math.sqrt(squared):8.3f}{quiet * 1e6:12.1f}{noisy * 1e6:12.1f}{quiet / first:13.2f}"
         )
         print(f"{name:16}{shown}")
 

@@ -532,11 +532,12 @@ def hypothesis(rule: str, given: dict[str, Any]) -> list[Any]:
             keys(given, "query", "covers", "because")
             return ["Covered", text(given["query"]), *covering(given["covers"])]
         case "assume_tree":
-            keys(given, "query", "rounds", "because")
-            rounds = integer(given["rounds"])
-            ones, levels = bin(rounds).count("1"), len(bin(rounds)) - 2
-            span = [2 * rounds - ones, levels, 2 ** (levels - 1), [1, rounds]]
-            return ["Covered", text(given["query"]), *span]
+            keys(given, "query", "rounds", "levels", "because")
+            rounds, levels = integer(given["rounds"]), integer(given["levels"])
+            ensure(rounds.bit_length() >= levels, "the tree has fewer levels")
+            # whole nodes of every level: halving once more each time
+            sizes = [rounds // 2**level for level in range(levels)]
+            return ["Covered", text(given["query"]), sum(sizes), levels, 2 ** (levels - 1), [1, rounds]]
         case "assume_view":
             keys(given, "query", "audience", "because")
             ensure(given["audience"] in ("everyone", "others"), "the audience is everyone or others")

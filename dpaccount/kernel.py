@@ -428,15 +428,17 @@ def assume_covers(query: str, covers: Sequence[Cover], because: str) -> Theorem:
     return proved(rule, fact, query=query, covers=[list(span) for span in spans], because=because)
 
 
-def assume_tree(query: str, rounds: int, because: str) -> Theorem:
+def assume_tree(query: str, rounds: int, because: str, levels: int | None = None) -> Theorem:
     """Assume that `query` is released once for every complete node of a binary tree over the rounds.
 
-    There are 2N − (ones of N), and a round lies in at most ⌊log₂ N⌋ + 1 (Chan, Shi & Song 2011) (R10).
+    A round lies in one node of each level at most; all ⌊log₂ N⌋ + 1 or the lowest (Chan et al. 2011) (R10).
     """
     rule = "assume_tree"
-    levels = whole(rounds, rule, "rounds").bit_length()
-    fact = Covered(query, 2 * rounds - rounds.bit_count(), levels, 2 ** (levels - 1), (1, rounds))
-    return proved(rule, fact, query=query, rounds=rounds, because=because)
+    every = whole(rounds, rule, "rounds").bit_length()
+    most = whole(every if levels is None else levels, rule, "levels")
+    need(most <= every, rule, f"{rounds} rounds have {every} levels, found {most}")
+    fact = Covered(query, sum(rounds >> j for j in range(most)), most, 2 ** (most - 1), (1, rounds))
+    return proved(rule, fact, query=query, rounds=rounds, levels=most, because=because)
 
 
 def assume_view(query: str, audience: str, because: str) -> Theorem:
@@ -454,12 +456,11 @@ def assume_split(query: str, cells: Sequence[str], because: str) -> Theorem:
 
 def assume_rare(query: str, kind: str, probability: Fraction, because: str) -> Theorem:
     """Assume that `query` departs from what is proved of it with small probability, as `Rare` says (R18)."""
-    rule = "assume_rare"
-    probability = number(probability, rule, "probability")
+    chance = number(probability, rule := "assume_rare", "probability")
     one_of(kind, rule, "kind", ("event", "distance"))
-    need(0 <= probability <= 1, rule, f"the probability must lie in [0, 1], found {probability}")
-    fact = Rare(query, kind, probability)
-    return proved(rule, fact, query=query, kind=kind, probability=str(probability), because=because)
+    need(0 <= chance <= 1, rule, f"the probability must lie in [0, 1], found {chance}")
+    fact = Rare(query, kind, chance)
+    return proved(rule, fact, query=query, kind=kind, probability=str(chance), because=because)
 
 
 def assume_range(query: str, width: Fraction, relation: str, because: str) -> Theorem:
@@ -473,11 +474,10 @@ def assume_each(query: str, width: Fraction, relation: str, because: str) -> The
 
 
 def _scores(rule: str, norm: str, query: str, width: Fraction, relation: str, because: str) -> Theorem:
-    width = number(width, rule, "width")
+    fact = Stable(query, norm, number(width, rule, "width"), relation)
     neighbouring(relation, rule)
-    need(width >= 0, rule, f"the width must not be negative, found {width}")
-    fact = Stable(query, norm, width, relation)
-    return proved(rule, fact, query=query, width=str(width), relation=relation, because=because)
+    need(fact.bound >= 0, rule, f"the width must not be negative, found {width}")
+    return proved(rule, fact, query=query, width=str(fact.bound), relation=relation, because=because)
 
 
 def assume_filter(

@@ -8,7 +8,7 @@ from dpaccount.kernel import Theorem
 from dpaccount.ledger.receipt import Noise
 from mechanisms.continual import PrefixSums, tree_proof
 from mechanisms.subject import Rows, View
-from mechanisms.tree import TreeSums
+from mechanisms.tree import TreeSums, levels
 
 
 @dataclass(frozen=True)
@@ -26,9 +26,10 @@ class BinaryTree(PrefixSums):
     bits: int = 20
 
     def proof(self, delta: Fraction) -> Theorem:
-        """Every node is a discrete Gaussian sum; a round lies in at most ⌊log₂ rounds⌋ + 1 of them."""
+        """Every node is a discrete Gaussian sum; a round lies in at most ⌈log₂ rounds⌉ of them."""
         return tree_proof("binary-tree", self, delta)
 
     def play(self, data: Rows, noise: Noise, coins: int) -> View:
         """Release node by node; show all prefix sums, in the data's own units."""
-        return self.shown(TreeSums(lambda node, exact: noise.noisy("node", node, exact)), data)
+        sums = TreeSums(lambda node, exact: noise.noisy("node", node, exact), levels(self.rounds))
+        return self.shown(sums, data)

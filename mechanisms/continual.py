@@ -16,6 +16,7 @@ from mechanisms import factors, grid
 from mechanisms.fine import gaussian, unchanged
 from mechanisms.streams import FactorSums, History, Sums
 from mechanisms.subject import Domain, Rows, View, shown, wide
+from mechanisms.tree import levels
 
 
 @dataclass(frozen=True)
@@ -69,9 +70,9 @@ def proof(name: str, matrix: Sequence[Sequence[int]], subject: PrefixSums, delta
 
 
 def tree_proof(name: str, subject: PrefixSums, delta: Fraction) -> Theorem:
-    """Prove from a ball: every node is a noisy sum, and a round is in at most ⌊log₂ rounds⌋ + 1 of them."""
+    """Prove from a ball: every node is a noisy sum, and a round is in one of each level at most."""
     inside = assume_ball("prefix-sums", subject.radius, REPLACE_ONE, "movement")
-    tree = assume_tree("prefix-sums", subject.rounds, "movement")
+    tree = assume_tree("prefix-sums", subject.rounds, "movement", levels(subject.rounds))
     step, numbers = grid.step(subject.bits), subject.columns
     wrap = partial(nodes_of, tree)
     return shown(gaussian(linear(inside), subject.sigma, step, numbers, "node", delta, wrap), name)

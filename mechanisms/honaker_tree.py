@@ -8,7 +8,7 @@ from dpaccount.kernel import Theorem
 from dpaccount.ledger.receipt import Noise
 from mechanisms.continual import PrefixSums, tree_proof
 from mechanisms.subject import Rows, View
-from mechanisms.tree import HonakerSums
+from mechanisms.tree import HonakerSums, levels
 
 
 @dataclass(frozen=True)
@@ -28,9 +28,10 @@ class HonakerTree(PrefixSums):
     bits: int = 20
 
     def proof(self, delta: Fraction) -> Theorem:
-        """Every node is a noisy sum; a round lies in at most ⌊log₂ rounds⌋ + 1 of them."""
+        """Every node is a noisy sum; a round lies in at most ⌈log₂ rounds⌉ of them."""
         return tree_proof("honaker-tree", self, delta)
 
     def play(self, data: Rows, noise: Noise, coins: int) -> View:
         """Release node by node; show all prefix sums, in the data's own units."""
-        return self.shown(HonakerSums(lambda node, exact: noise.noisy("node", node, exact)), data)
+        sums = HonakerSums(lambda node, exact: noise.noisy("node", node, exact), levels(self.rounds))
+        return self.shown(sums, data)

@@ -201,11 +201,12 @@ def test_covers_count_what_one_unit_meets():
 
 @given(st.integers(1, 3000))
 def test_a_tree_is_the_sum_of_its_nodes(rounds):
-    fact = assume_tree("q", rounds, "t").conclusion
-    every = [
-        (k * 2**j + 1, (k + 1) * 2**j) for j in range(rounds.bit_length()) for k in range(rounds // 2**j)
-    ]
-    assert fact == assume_covers("q", every, "t").conclusion
+    levels = rounds.bit_length()
+    for most in {1, (levels + 1) // 2, levels}:
+        fact = assume_tree("q", rounds, "t", most).conclusion
+        every = [(k * 2**j + 1, (k + 1) * 2**j) for j in range(most) for k in range(rounds // 2**j)]
+        assert fact == assume_covers("q", every, "t").conclusion
+    assert assume_tree("q", rounds, "t") == assume_tree("q", rounds, "t", levels)
 
 
 @pytest.mark.parametrize(
@@ -233,6 +234,8 @@ def test_a_tree_is_the_sum_of_its_nodes(rounds):
         (assume_tree, ("q", 0, "t")),
         (assume_tree, ("q", 2.0, "t")),
         (assume_tree, ("q", True, "t")),
+        (assume_tree, ("q", 4, "t", 4)),
+        (assume_tree, ("q", 4, "t", 0)),
     ],
 )
 def test_false_hypotheses_are_refused(rule, arguments):

@@ -94,7 +94,7 @@ WITNESSES = {
     ),
     "assume_cell": lambda w: [w["query"], w["relation"], w["because"]],
     "assume_covers": lambda w: [w["query"], w["covers"], w["because"]],
-    "assume_tree": lambda w: [w["query"], w["rounds"], w["because"]],
+    "assume_tree": lambda w: [w["query"], w["rounds"], w["because"], w["levels"]],
     "assume_view": lambda w: [w["query"], w["audience"], w["because"]],
     "assume_split": lambda w: [w["query"], w["cells"], w["because"]],
     "assume_range": lambda w: [w["query"], F(w["width"]), w["relation"], w["because"]],
@@ -208,7 +208,7 @@ def theorems():
     yield to_approximate(gaussian(decaying, F(64), "f"), ONE, F(1, 8))
     yield to_approximate(gaussian(joint(person, F(16, 25)), F(16), "j"), F(2), F(1, 4))
     leaf = lattice_gaussian(differences(assume_points("x", [(0, 1), (1, 0)], REPLACE_ONE, "t")), F(9), "x")
-    tree = to_approximate(nodes(leaf, assume_tree("x", 3, "t")), ONE, F(1, 8))
+    tree = to_approximate(nodes(leaf, assume_tree("x", 4, "t", 2)), ONE, F(1, 8))
     first = to_approximate(nodes(pure("y"), assume_covers("y", [(1, 2)], "t")), ONE, F(0))
     last = to_approximate(nodes(pure("z"), assume_covers("z", [(3, 4)], "t")), ONE, F(1, 64))
     yield billboard(compose(tree, parallel(first, last)), assume_view("b", "others", "t"))

@@ -105,10 +105,11 @@ def test_error_times_sensitivity_at_1024_rounds():
     assert product(factors.toeplitz_error(decaying, T), (decaying**2).sum()) <= 3.09
     banded = weights[:256]
     assert product(factors.toeplitz_error(banded, T), factors.column_squared(banded)) <= 3.3
-    levels = T.bit_length()  # a round lies in one node of every level
-    assert product(tree.error(T, refined=True), levels) <= 5.7
-    assert product(tree.error(T, refined=False), levels) == pytest.approx(7.41692, abs=1e-5)
-    assert product(tree.error(T - 1, refined=False), levels - 1) <= 7.1  # without the last round's root
+    depth = tree.levels(T)  # a round lies in one node of every level
+    assert depth == 10
+    assert product(tree.error(T, depth, refined=True), depth) <= 5.7
+    assert product(tree.error(T, depth, refined=False), depth) <= 7.1
+    assert product(tree.error(T, 11, refined=False), 11) == pytest.approx(7.41692, abs=1e-5)  # with the root
 
 
 @pytest.mark.parametrize("rounds", [1, 2, 16, 64])
@@ -150,8 +151,9 @@ def test_measured_errors_are_the_stated_ones(name):
         return row + np.rint(scale * rng.standard_normal(width)).astype(np.int64)
 
     if name in ("tree", "honaker"):
-        sums = {"tree": tree.TreeSums, "honaker": tree.HonakerSums}[name](release)
-        stated = tree.error(rounds, refined=name == "honaker") * scale
+        depth = 4  # so that several nodes of the highest level add up
+        sums = {"tree": tree.TreeSums, "honaker": tree.HonakerSums}[name](release, depth)
+        stated = tree.error(rounds, depth, refined=name == "honaker") * scale
     elif name == "buffered":
         sums = FactorSums(buffered(rounds), width, lambda t, row: row + (release(t, row) - row) * 2**8)
         stated = factors.toeplitz_error(factors.decaying(factors.buffers(rounds, 6), rounds), rounds) * 1000
@@ -171,7 +173,7 @@ def test_restarts_and_honaker_are_exact_without_noise(values):
     def make(epoch, rounds):
         return tree.TreeSums(lambda node, exact: seen.append((epoch, rounds, node)) or exact)
 
-    restarting, honaker = Restarting(make), tree.HonakerSums(lambda node, exact: exact)
+    restarting, honaker = Restarting(make), tree.HonakerSums(lambda node, exact: exact, len(values) % 4 + 1)
     for t, value in enumerate(values, start=1):
         total = sum(values[:t])
         assert int(restarting.add(np.array([value]))[0]) == int(restarting.release()[0]) == total
