@@ -66,14 +66,14 @@ def reproduce(
     name: str, *, trials: int | None = None, rounds: int | None = None, jobs: int = 1, seed: int = 0
 ) -> tuple[dict[str, Any], dict[str, Floats]]:
     """Return the answer of `dpaccount reproduce` and, by cell, the cumulative regret [trials, rounds]."""
-    started = time.perf_counter()
+    started, spent = time.perf_counter(), time.process_time()
     made = find(name)
     count, horizon = trials or made.trials, rounds or made.rounds
     if not 2 <= count <= MOST_TRIALS or not 32 <= horizon <= MOST_ROUNDS:
         raise InputError(f"trials lie in 2 ... {MOST_TRIALS} and rounds in 32 ... {MOST_ROUNDS}")
     cells = made.cells(horizon)
     carried = [None if cell.subject is None else certificate(cell.subject) for cell in cells]
-    runs = _all([partial(cell.play, seed + k) for cell in cells for k in range(count)], jobs)
+    runs, inside = _all([partial(cell.play, seed + k) for cell in cells for k in range(count)], jobs)
     rows, curves = [], {}
     for index, cell in enumerate(cells):
         regret = np.cumsum(np.array(runs[index * count : (index + 1) * count]), axis=1)
@@ -91,18 +91,27 @@ def reproduce(
         "exponents": _exponents(rows),
         "releasable": False,
         "seconds": round(time.perf_counter() - started, 1),
+        "cpu_seconds": round(time.process_time() - spent + (inside if jobs > 1 else 0), 1),
     }
     return answer, curves
 
 
-def _all(runs: Sequence[Callable[[], Floats]], jobs: int) -> list[Floats]:
-    """Run everything; the results do not depend on the number of jobs."""
+def _all(runs: Sequence[Callable[[], Floats]], jobs: int) -> tuple[list[Floats], float]:
+    """Run everything, and count the processors' seconds; results do not depend on the number of jobs."""
     if jobs == 1:
-        return [run() for run in runs]
-    from joblib import Parallel, delayed
+        found = [_timed(run) for run in runs]
+    else:
+        from joblib import Parallel, delayed, parallel_config
 
-    found: list[Floats] = Parallel(n_jobs=jobs, batch_size=1)(delayed(run)() for run in runs)
-    return found
+        with parallel_config("loky", inner_max_num_threads=1):  # processes share the cores already
+            found = Parallel(n_jobs=jobs, batch_size=1)(delayed(_timed)(run) for run in runs)
+    return [regret for regret, _ in found], sum(seconds for _, seconds in found)
+
+
+def _timed(run: Callable[[], Floats]) -> tuple[Floats, float]:
+    started = time.process_time()
+    regret = run()
+    return regret, time.process_time() - started
 
 
 def certificate(subject: Any) -> dict[str, Any]:
@@ -175,6 +184,7 @@ def table(answer: dict[str, Any]) -> str:
     """Return an answer as text."""
     lines = [f"{answer['name']}: {answer['source']}"]
     lines += [f"{answer['trials']} trials of {answer['rounds']} rounds; rehearsal noise, not releasable"]
+    lines += [f"{answer['seconds']:.0f} s, of the processors {answer['cpu_seconds']:.0f} s"]
     lines += [f"assumed: {text}" for text in answer["assumed"]]
     lines.append(f"{'':<72} {'published':>9} {'regret':>9} {'s.e.':>7}  proved")
     for row in answer["rows"]:

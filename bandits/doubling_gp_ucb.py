@@ -16,7 +16,7 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from bandits import contextual
+from bandits import contextual, streams
 from bandits.calibration import least_sigma, target
 from bandits.features import FourierFeatures, quadrature_features
 from bandits.gp_ucb import upper_bounds
@@ -26,10 +26,8 @@ from dpaccount.errors import InputError
 from dpaccount.kernel import REPLACE_ONE, Cover, Theorem, assume_covers, assume_rank_one, assume_view
 from dpaccount.ledger.receipt import Noise
 from dpaccount.noise import Integers
-from dpaccount.rules import linear, nodes
-from mechanisms.fine import gaussian
 from mechanisms.subject import Domain, Rows, View
-from mechanisms.symmetric_gaussian import BITS, STEP
+from mechanisms.symmetric_gaussian import BITS
 
 Floats = NDArray[np.float64]
 HALF = Fraction(1, 2)
@@ -94,10 +92,9 @@ class DoublingGpUcb:
         return billboard(self._sums(self.noise, delta), assume_view("doubling-gp-ucb", "others", "replay"))
 
     def _sums(self, sigma: Fraction, delta: Fraction) -> Theorem:
-        size = self.features.size + 1
-        query = linear(assume_rank_one("statistics", HALF, REPLACE_ONE, "movement"))
-        covers, numbers = assume_covers("statistics", self.releases, "movement"), size * (size + 1) // 2
-        return gaussian(query, sigma, STEP, numbers, "node", delta, lambda one: nodes(one, covers))
+        person = assume_rank_one("statistics", HALF, REPLACE_ONE, "movement")
+        covers = assume_covers("statistics", self.releases, "movement")
+        return streams.matrix_proof(person, sigma, covers, self.features.size + 1, 2 * BITS, delta)
 
     def play(self, data: Rows, noise: Noise, coins: int) -> View:
         """Serve every person once, in order; a person sees their own action only."""
@@ -139,7 +136,7 @@ class Learner:
         self._values.append(contribution(features, centred(reward), HALF, corner=False))
         for first, last in ended(len(self._values), self._subject.mode):
             exact: Integers = np.sum(self._values[first - 1 : last], axis=0)
-            released = self._noise.noisy_symmetric("node", self._next, exact)
+            released = self._noise.noisy_symmetric("sums", self._next, exact)
             self._next += 1
             self._kept = [(cover, node) for cover, node in self._kept if cover[0] < first]
             self._kept.append(((first, last), released))

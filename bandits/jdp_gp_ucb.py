@@ -26,7 +26,7 @@ from bandits.gp_ucb import upper_bounds
 from bandits.statistics import Rewards, contribution
 from dpaccount.curves import billboard
 from dpaccount.errors import InputError
-from dpaccount.kernel import REPLACE_ONE, Theorem, assume_rank_one, assume_view
+from dpaccount.kernel import REPLACE_ONE, Theorem, assume_rank_one, assume_tree, assume_view
 from dpaccount.ledger.receipt import Noise
 from mechanisms.subject import Domain, Rows, View
 from mechanisms.symmetric_gaussian import BITS
@@ -110,7 +110,8 @@ class JdpGpUcb:
     def _sums(self, sigma: Fraction, delta: Fraction) -> Theorem:
         kind = "rank-one" if self.calibration == "exact" else "outer"
         person = assume_rank_one("statistics", self.reward, REPLACE_ONE, "movement", kind)
-        return streams.matrix_proof(person, sigma, self.rounds - 1, self.features.size + 1, 2 * BITS, delta)
+        tree = assume_tree("statistics", self.rounds - 1, "movement")
+        return streams.matrix_proof(person, sigma, tree, self.features.size + 1, 2 * BITS, delta)
 
     def play(self, data: Rows, noise: Noise, coins: int) -> View:
         """Serve every person once, in order; a person sees their own action only."""

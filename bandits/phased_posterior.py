@@ -35,6 +35,7 @@ Floats = NDArray[np.float64]
 
 BITS = 24  #: contributions lie on multiples of 2^−24, in units of the clip C
 FIRST, GROWTH, LEAST = 60, 1.3, 30  #: batches after the first: 60, 78, 101, …; the first at least 30
+CROWD = 0.07  #: or so many people for σ² and feature, if more: fewer would drown in a batch's noise
 CHOOSING = 2  #: releases before the prior is chosen by them
 OWN_NOISE = 0.1  #: standard deviation of a reward about its mean, as the model has it
 SCALES = (0.025, 0.05, 0.1, 0.2, 0.4, 0.8)  #: τ, of the surface's standard deviation
@@ -89,12 +90,13 @@ class PhasedPosterior:
         return least_sigma(lambda sigma: self._batches(sigma, self.delta), self.epsilon, self.delta)
 
     def covers(self) -> list[Cover]:
-        """Return the rounds of every batch: public, from `rounds` and σ alone."""
+        """Return the rounds of every batch: public, from `rounds`, σ and the number of features alone."""
+        second = max(FIRST, CROWD * float(self.noise) ** 2 * self.model.size)
         size, first, found = max(LEAST, ceil(20 * self.noise)), 1, []
         while first <= self.rounds:
             last = min(first + size - 1, self.rounds)
             found.append((first, last))
-            first, size = last + 1, int(FIRST * GROWTH ** (len(found) - 1))
+            first, size = last + 1, int(second * GROWTH ** (len(found) - 1))
         return found
 
     def domain(self) -> Domain:

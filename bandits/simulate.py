@@ -11,6 +11,7 @@ from bandits.environments import simulated_people
 from bandits.features import quadrature_features
 from bandits.gp_ucb import GpUcb
 from bandits.phased_posterior import Learner, PhasedPosterior
+from bandits.surface_gp_ucb import SurfaceGpUcb
 from dpaccount.kernel import Theorem
 from dpaccount.ledger.receipt import rehearse
 from dpaccount.noise import Rehearsal
@@ -55,7 +56,7 @@ def contextual_at_random(rounds: int, candidates: int, seed: int) -> Floats:
 # ------------------------------------------------------------------ surfaces
 
 
-def surface(subject: PhasedPosterior, seed: int) -> Floats:
+def surface(subject: PhasedPosterior | SurfaceGpUcb, seed: int) -> Floats:
     """Return the regret of every round on a surface, its grid points in an order of this seed."""
     data = np.random.default_rng([seed, 2]).normal(0, REWARD_NOISE, (subject.rounds, 1))
     view = subject.play(data, noise_of(subject.proof(subject.delta), seed), seed)

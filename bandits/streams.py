@@ -47,12 +47,16 @@ def vector_proof(
 
 
 def matrix_proof(
-    person: Theorem, sigma: Fraction, rounds: int, size: int, bits: int, delta: Fraction
+    person: Theorem, sigma: Fraction, covers: Theorem, size: int, bits: int, delta: Fraction
 ) -> Theorem:
-    """Return the least (ε, `delta`) of all prefix sums of symmetric matrices of `size` rows by a tree."""
-    step, numbers = Fraction(1, 2**bits), size * (size + 1) // 2
-    tree = assume_tree(person.witness["query"], rounds, "movement")
-    return gaussian(linear(person), sigma, step, numbers, "sums", delta, lambda one: nodes(one, tree))
+    """Return the least (ε, `delta`) of sums of symmetric matrices of `size` rows, one for each cover.
+
+    `person` is one person's contribution; `covers` says which rounds each release sums.
+    """
+    numbers, query = size * (size + 1) // 2, linear(person)
+    return gaussian(
+        query, sigma, Fraction(1, 2**bits), numbers, "sums", delta, lambda one: nodes(one, covers)
+    )
 
 
 def vector_sums(stream: str, noise: Noise, rounds: int, numbers: int) -> Sums:

@@ -12,6 +12,7 @@ from bandits.local_gp_ucb import LocalGpUcb
 from bandits.moment_gp_ucb import MomentGpUcb
 from bandits.phased_gp_ucb import PhasedGpUcb
 from bandits.phased_posterior import PhasedPosterior
+from bandits.surface_gp_ucb import SurfaceGpUcb
 from dpaccount.derivation import hypotheses
 
 DELTA = Fraction(1, 10**6)
@@ -48,6 +49,8 @@ def test_a_planted_bandit_is_refuted(twin):
     "subject",
     [
         PhasedPosterior(rounds=40, sigma=Fraction(1)),
+        SurfaceGpUcb(rounds=60, batch=10, nodes_per_axis=2),
+        SurfaceGpUcb(rounds=60, batch=10, nodes_per_axis=2, calibration="published"),
         MomentGpUcb(rounds=12, candidates=3, size=6, nodes_per_axis=3),
         MomentGpUcb(rounds=12, candidates=3, size=6, nodes_per_axis=3, stream="honaker"),
         PhasedGpUcb(rounds=40, candidates=2, size=6, nodes_per_axis=3),

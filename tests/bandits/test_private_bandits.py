@@ -9,6 +9,7 @@ import pytest
 
 from audits import reproduce
 from audits.cli import run
+from audits.reproduce_dubey import TABLE1
 from bandits import selector, streams
 from bandits.contextual import serve
 from bandits.doubling_gp_ucb import DoublingGpUcb, ended
@@ -19,6 +20,8 @@ from bandits.moment_gp_ucb import MomentGpUcb, contribution
 from bandits.phased_gp_ucb import PhasedGpUcb
 from bandits.phased_posterior import PhasedPosterior
 from bandits.simulate import contextual, contextual_at_random, surface, surface_at_random
+from bandits.surface_gp_ucb import Learner as SurfaceLearner
+from bandits.surface_gp_ucb import SurfaceGpUcb
 from dpaccount.derivation import point
 from dpaccount.errors import InputError
 from dpaccount.kernel import JOINT, LOCAL
@@ -33,7 +36,7 @@ ONE, TENTH, SMALL = Fraction(1), Fraction(1, 10), Fraction(1, 10**6)
 
 
 @pytest.mark.parametrize(
-    "kind", [MomentGpUcb, PhasedGpUcb, JdpGpUcb, DoublingGpUcb, LocalGpUcb, PhasedPosterior]
+    "kind", [MomentGpUcb, PhasedGpUcb, JdpGpUcb, DoublingGpUcb, LocalGpUcb, PhasedPosterior, SurfaceGpUcb]
 )
 @pytest.mark.parametrize("delta", [TENTH, SMALL])
 def test_noise_is_enough_and_hardly_more(kind, delta):
@@ -144,6 +147,14 @@ def test_incremental_updates_are_the_solved_ones():
         lambda: LocalGpUcb(calibration="guess"),
         lambda: DoublingGpUcb(mode="half"),
         lambda: DoublingGpUcb(rounds=10**6),
+        lambda: SurfaceGpUcb(surface="branin"),
+        lambda: SurfaceGpUcb(batch=0),
+        lambda: SurfaceGpUcb(rounds=40),
+        lambda: SurfaceGpUcb(rounds=10**6),
+        lambda: SurfaceGpUcb(calibration="guess"),
+        lambda: SurfaceGpUcb(nodes_per_axis=17),
+        lambda: SurfaceGpUcb(width=Fraction(-1)),
+        lambda: SurfaceGpUcb(sigma=Fraction(0)),
     ],
 )
 def test_parameters_out_of_range_are_refused_in_one_sentence(make):
@@ -199,6 +210,38 @@ def test_privacy_is_spent_on_what_is_read():
     assert TreeSums(lambda node, exact: exact).rounds == 0
 
 
+@pytest.mark.parametrize("calibration", ["exact", "published"])
+def test_a_batch_on_a_surface_enters_as_its_people_would(calibration):
+    subject = SurfaceGpUcb(rounds=100, surface="michalewicz-10", nodes_per_axis=2, calibration=calibration)
+    learner, point = SurfaceLearner(subject), [3] * 10
+    rewards = np.array([0.25, -7.0, np.nan, 0.5])
+    whole = learner.contributions(point, rewards)
+    alone = [learner.contributions(point, rewards[i : i + 1]) for i in range(4)]
+    assert (whole == sum(alone)).all()
+    clipped = (2**15) * np.array([0.25, -1.0, 0.0, 0.5])
+    assert whole[-1, -1] == (0 if calibration == "exact" else (clipped**2).sum())
+    assert 0.99 * 4**15 < np.trace(alone[0]) - alone[0][-1, -1] <= 4**15  # a point's features have norm 1
+
+
+def test_points_on_a_surface_have_large_bounds():
+    """Two sweeps over the groups never end below the point of the largest mean."""
+    subject = SurfaceGpUcb(rounds=100, surface="michalewicz-10", nodes_per_axis=3, sigma=SMALL * 10**5)
+    learner, rng = SurfaceLearner(subject), np.random.default_rng(0)
+    for _ in range(4):
+        point = learner.ask(rng)
+        learner.tell(learner.contributions(point, rng.uniform(-1, 1, 25)) / 4.0**15)
+
+    def bound(point):
+        phi = learner._of(point)
+        return phi @ learner._mean + 0.5 * np.sqrt(phi @ learner._inverse @ phi)
+
+    greedy = [
+        int(np.argmax(f @ learner._mean[part]))
+        for part, f in zip(learner._slices, learner._features, strict=True)
+    ]
+    assert bound(learner.ask(rng)) > bound(greedy)
+
+
 # ------------------------------------------------------------------ regret
 
 
@@ -249,12 +292,24 @@ def test_a_short_figure_has_checked_cells_beside_published_ones(tmp_path):
     assert reproduce.table(answer).count("\n") > len(answer["rows"])
 
 
+def test_a_short_table_1_has_the_published_calibration_beside_ours():
+    answer, _ = reproduce.reproduce("dubey2021-table1", trials=2, rounds=40)
+    rows = answer["rows"]
+    for algorithm in ("surface-gp-ucb published", "phased-posterior"):
+        private = [row for row in rows if row["algorithm"] == algorithm]
+        assert all(row["proved"]["checked"] and row["proved"]["epsilon"] <= row["alpha"] for row in private)
+        assert {(row["function"], row["alpha"]) for row in private if row["delta"] == 0.1} == {
+            (function, alpha) for function in TABLE1 for alpha in (10.0, 1.0, 0.1)
+        }
+    assert {row["delta"] for row in rows} == {None, 0.1, 1e-5, 1e-6}
+    assert {row["published"] for row in rows} == {None}  # the paper's numbers are of 10 000 rounds
+    assert answer["cpu_seconds"] > 0
+
+
 def test_published_exponents_of_table_1():
     """ln(1029/775)/ln 10 = .123 and ln(3324/1029)/ln 10 = .509, not the ½ that the text discusses."""
-    from audits.reproduce_dubey import TABLE1
-
     found = []
     for values in TABLE1.values():
-        found += [np.log10(values["1"] / values["10"]), np.log10(values["0.1"] / values["1"])]
+        found += [np.log10(values[ONE] / values[10 * ONE]), np.log10(values[TENTH] / values[ONE])]
     assert min(found) == pytest.approx(0.12, abs=0.01)
     assert max(found) == pytest.approx(0.51, abs=0.01)

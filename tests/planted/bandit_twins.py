@@ -130,7 +130,7 @@ class LeafCalibratedTree(DoublingGpUcb):
     def proof(self, delta):
         person = assume_rank_one("statistics", Fraction(1, 2), REPLACE_ONE, "movement")
         newest = [(last, last) for _, last in self.releases]
-        node = discrete_gaussian(linear(person), self.noise**2, STEP, "node")
+        node = discrete_gaussian(linear(person), self.noise**2, STEP, "sums")
         whole = nodes(node, assume_covers("statistics", newest, "movement"))
         view = assume_view("leaf-calibrated-tree", "others", "replay")
         return billboard(approximate(whole, delta), view)

@@ -1,0 +1,223 @@
+"""GP-UCB on the grid of a known surface, with the noisy sums of Dubey 2021, Algorithms 1 and 2.
+
+The setting of that paper's Table 1 as far as it is known: everybody is offered the whole domain, and sums
+over groups of coordinates have the mean of the groups' kernels.  The largest upper confidence bound is
+searched group by group.  A batch of people is shown one point, and their statistics [φφᵀ, φy; yφᵀ, ·] enter
+a tree over batches: that saves time and harms nothing, as a coarser tree has fewer nodes.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from itertools import pairwise
+from typing import ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.linalg import LinAlgError, cho_factor, cho_solve
+
+from bandits import published, streams
+from bandits.calibration import least_sigma, target
+from bandits.contextual import pick
+from bandits.features import quadrature_features
+from bandits.surfaces import Surface, surface
+from dpaccount.errors import InputError
+from dpaccount.kernel import REPLACE_ONE, Cover, Theorem, assume_covers, assume_rank_one
+from dpaccount.ledger.receipt import Noise
+from dpaccount.noise import Integers
+from mechanisms import grid
+from mechanisms.subject import Domain, Rows, View, shown, wide
+from mechanisms.symmetric_gaussian import BITS
+from mechanisms.tree import TreeSums
+
+Floats = NDArray[np.float64]
+ONE = Fraction(1)  #: rewards are clipped to [−1, 1]
+CALIBRATIONS = ("exact", "published")
+ZETA = 0.1  #: failure probability in the published shift; the paper's experiments do not say theirs
+SWEEPS = 2  #: over the groups, in search of the largest bound
+LENGTH = 1  #: place of the kernel's length among those of a surface
+
+
+@dataclass(frozen=True)
+class SurfaceGpUcb:
+    """Play `rounds` points of a known domain for an unknown `surface`, `batch` people a point.
+
+    A record is what a person's reward has beyond the surface.  `calibration`: ``published`` has the noise of
+    Lemma 2 as its proof reads, for |y| ≤ 1, and the shift of Lemma 3; ``exact`` the least noise that is
+    proved, without the corner y².  `width` is the confidence width.
+    """
+
+    source: ClassVar[str] = (
+        "Dubey 2021, Algorithms 1-2, Lemmas 2-3 and section 6.2; exact calibration is ours"
+    )
+    status: ClassVar[str] = "sound"
+    relation: ClassVar[str] = REPLACE_ONE
+
+    surface: str = "camelback"
+    rounds: int = 10_000
+    batch: int = 25
+    nodes_per_axis: int = 8
+    calibration: str = "exact"
+    epsilon: Fraction = Fraction(1)
+    delta: Fraction = Fraction(1, 10**6)
+    sigma: Fraction | None = None
+    width: Fraction = Fraction(1, 2)
+
+    def __post_init__(self) -> None:
+        """Refuse parameters that make no sense, before any charge."""
+        if not 1 <= self.batch <= 1000 or not 2 * self.batch <= self.rounds <= 1000 * self.batch:
+            raise InputError("needed a batch of 1 ... 1000 people, and from 2 to 1000 batches")
+        if self.calibration not in CALIBRATIONS:
+            raise InputError(f"calibration is {self.calibration[:40]!r}; known: {', '.join(CALIBRATIONS)}")
+        if not 1 <= self.nodes_per_axis <= 16 or self.width < 0:
+            raise InputError("needed 1 ... 16 nodes_per_axis and width >= 0")
+        if self.sigma is not None and self.sigma <= 0:
+            raise InputError(f"sigma is {float(self.sigma)}; it must be above 0")
+        target(self.epsilon, self.delta)
+        surface(self.surface)
+
+    @cached_property
+    def world(self) -> Surface:
+        """Return the surface; the learner reads its points, never its values."""
+        return surface(self.surface)
+
+    @cached_property
+    def features(self) -> list[Floats]:
+        """Return the features of every group's grid points; a point's are the groups' side by side.
+
+        Each group's have norm 1/√G, so that a point's have norm 1.
+        """
+        length, groups = self.world.lengths[LENGTH], len(self.world.points)
+        maps = {
+            d: quadrature_features(d, self.nodes_per_axis, length)
+            for d in {points.shape[1] for points in self.world.points}
+        }
+        return [maps[points.shape[1]](points) / np.sqrt(groups) for points in self.world.points]
+
+    @property
+    def size(self) -> int:
+        """Return the number of features."""
+        return sum(features.shape[1] for features in self.features)
+
+    @cached_property
+    def noise(self) -> Fraction:
+        """Return σ: as given, by Lemma 2, or the least that is proved to be enough."""
+        if self.sigma is not None:
+            return self.sigma
+        if self.calibration == "published":
+            return published.lemma2_sigma(self.epsilon, self.delta, self.rounds, ONE)
+        return least_sigma(lambda sigma: self._sums(sigma, self.delta), self.epsilon, self.delta)
+
+    def batches(self) -> list[Cover]:
+        """Return the rounds [first, last] of every batch; nothing is released of the last one."""
+        return [
+            (first, min(first + self.batch - 1, self.rounds))
+            for first in range(1, self.rounds + 1, self.batch)
+        ]
+
+    def covers(self) -> list[Cover]:
+        """Return the rounds of every node of the tree that prefixes are made of, as they are released."""
+        return [(self.batch * (b - (b & -b)) + 1, self.batch * b) for b in range(1, len(self.batches()))]
+
+    def domain(self) -> Domain:
+        """Return one number a person, well beyond what is clipped."""
+        return wide(self.rounds, 1, 4.0)
+
+    def proof(self, delta: Fraction) -> Theorem:
+        """Rank-one sensitivity, symmetric noise per node, each person in the nodes of the tree over them."""
+        return shown(self._sums(self.noise, delta), "surface-gp-ucb")
+
+    def _sums(self, sigma: Fraction, delta: Fraction) -> Theorem:
+        kind = "rank-one" if self.calibration == "exact" else "outer"
+        person = assume_rank_one("statistics", ONE, REPLACE_ONE, "movement", kind, source="dp-output")
+        covers = assume_covers("statistics", self.covers(), "movement")
+        return streams.matrix_proof(person, sigma, covers, self.size + 1, 2 * BITS, delta)
+
+    def play(self, data: Rows, noise: Noise, coins: int) -> View:
+        """Serve every person once; everyone sees the points played and the sums released."""
+        rng = np.random.default_rng(coins)  # ties only; apart from the noise
+
+        def release(node: tuple[int, int], exact: Integers) -> Integers:
+            level, index = node
+            return noise.noisy_symmetric("sums", ((index + 1) << level) - 1, exact)  # its cover's number
+
+        tree = TreeSums(release)
+        learner, chosen, sums = Learner(self), [], []
+        batches = self.batches()
+        for first, last in batches:
+            point = learner.ask(rng)
+            chosen.append(np.repeat(point[None, :], last - first + 1, axis=0))
+            if last == batches[-1][1]:
+                break  # nobody acts on the last batch's rewards
+            rewards = self.world.value(point) + data[first - 1 : last, 0]
+            sums.append(tree.add(learner.contributions(point, rewards)))
+            learner.tell(sums[-1] / 2.0 ** (2 * BITS))
+        return View(public={"points": np.concatenate(chosen), "sums": np.array(sums)})
+
+
+class Learner:
+    """Asks for a batch's point, makes its people's contribution, is told the noisy prefix."""
+
+    def __init__(self, subject: SurfaceGpUcb) -> None:
+        self._subject, self._features = subject, subject.features
+        edges = np.cumsum([0, *(features.shape[1] for features in self._features)])
+        self._slices = [slice(a, b) for a, b in pairwise(edges.tolist())]
+        self._mean, self._inverse = np.zeros(subject.size), np.eye(subject.size)
+        self._width = float(subject.width)
+
+    def ask(self, rng: np.random.Generator) -> NDArray[np.int64]:
+        """Return a point of large φᵀθ + width·√(φᵀV⁻¹φ); ties fall by a coin.
+
+        From the point of the largest mean, group by group: the best point of one, the others held.
+        """
+        pairs = list(zip(self._slices, self._features, strict=True))
+        chosen = [pick(f @ self._mean[part], rng.random(len(f))) for part, f in pairs]
+        along = self._inverse @ self._of(chosen)
+        square = float(self._of(chosen) @ along)
+        for g, (part, features) in [*enumerate(pairs)] * SWEEPS:
+            away = features - features[chosen[g]]
+            squares = (
+                square + 2 * away @ along[part] + ((away @ self._inverse[part, part]) * away).sum(axis=1)
+            )
+            bounds = features @ self._mean[part] + self._width * np.sqrt(np.maximum(squares, 0.0))
+            chosen[g] = pick(bounds, rng.random(len(bounds)))
+            along = along + self._inverse[:, part] @ away[chosen[g]]
+            square = float(squares[chosen[g]])
+        return np.array(chosen)
+
+    def _of(self, point: Sequence[int] | NDArray[np.int64]) -> Floats:
+        """Return the features φ of a point."""
+        return np.concatenate([f[i] for f, i in zip(self._features, point, strict=True)])
+
+    def contributions(self, point: Sequence[int] | NDArray[np.int64], rewards: Floats) -> Integers:
+        """Return the exact sum of [φφᵀ, φy; yφᵀ, ·] over a batch; rewards beyond [−1, 1] are clipped.
+
+        NaN counts as 0.  With ``published`` the corner is y².
+        """
+        whole = grid.in_ball(self._of(point)[None, :], ONE, BITS)
+        paid = grid.clipped(np.nan_to_num(rewards, nan=0.0), -ONE, ONE, BITS)
+        people = np.concatenate([np.repeat(whole, len(paid), axis=0), paid[:, None]], axis=1)
+        total: Integers = (people.T.astype(np.float64) @ people).astype(np.int64)  # exact: below 2^53
+        if self._subject.calibration == "exact":
+            total[-1, -1] = 0
+        return total
+
+    def tell(self, released: Floats) -> None:
+        """Take (G, u) from a noisy prefix: V = G + I + shift, positive definite, θ = V⁻¹u."""
+        gram, moment = released[:-1, :-1], released[:-1, -1]
+        whole = gram + (1 + self._shift()) * np.eye(len(gram))
+        try:
+            self._inverse = cho_solve(cho_factor(whole), np.eye(len(gram)))
+        except LinAlgError:  # noise beyond the shift: eigenvalues below 1 are raised to 1
+            values, vectors = np.linalg.eigh(whole)
+            self._inverse = (vectors / np.maximum(values, 1.0)) @ vectors.T
+        self._mean = self._inverse @ moment
+
+    def _shift(self) -> float:
+        """Return 2Λ of Lemma 3, or twice the spectral edge 2σ√m of as many nodes as a prefix may have."""
+        subject, sigma = self._subject, float(self._subject.noise)
+        if subject.calibration == "published":
+            return 2 * published.lemma3_spectrum(sigma, subject.rounds, subject.size, ZETA)[0]
+        nodes = len(subject.covers()).bit_length()
+        return float(4 * sigma * np.sqrt(subject.size * nodes))
