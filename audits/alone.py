@@ -7,10 +7,10 @@ from typing import Any
 
 import msgspec
 
-from audits.attack import Target, attack
+from audits.attack import Target, attack, attack_early
 from audits.certify import EXAMPLES, Progress, roomy
-from audits.coin import plan_guess
-from audits.estimate import plan_threshold
+from audits.coin import plan_known_guess
+from audits.estimate import plan_known_threshold
 from audits.evidence import describe, search
 from audits.shape import Described, option_shape
 from dpaccount.claim import RELATIONS, AuditPlan, Claim, Guarantee, read_claim
@@ -126,7 +126,13 @@ def _number(text: str | None, option: str) -> Fraction | None:
 
 
 def audit_subject(
-    claim: Claim, subject: Subject, jobs: int, seconds: float | None, progress: Progress
+    claim: Claim,
+    subject: Subject,
+    jobs: int,
+    seconds: float | None,
+    progress: Progress,
+    *,
+    early: bool = False,
 ) -> dict[str, Any]:
     """Return the answer of `dpaccount audit` on a mechanism class, without its seconds."""
     roomy(subject)
@@ -140,17 +146,26 @@ def audit_subject(
     progress("search for the worst neighbouring pair")
     suspect = search(subject, theorem, [], examples=EXAMPLES, seed=plan.seed).suspect()
     progress("attack")
-    outcome = attack(
-        subject,
-        theorem,
-        [Target("claim", promise.epsilon, promise.delta)],
-        suspect,
-        trials=max(plan.trials // 2, 30),
-        risk=1 - plan.confidence,
-        seed=plan.seed,
-        jobs=jobs,
-        seconds=seconds,
-        planners=(plan_threshold, plan_guess),
+    target = Target("claim", promise.epsilon, promise.delta)
+    effort: dict[str, Any] = {
+        "risk": 1 - plan.confidence,
+        "seed": plan.seed,
+        "jobs": jobs,
+        "seconds": seconds,
+    }
+    trials = max(plan.trials // 2, 30)
+    outcome = (
+        attack_early(subject, theorem, target, suspect, trials=trials, **effort)
+        if early
+        else attack(
+            subject,
+            theorem,
+            [target],
+            suspect,
+            trials=trials,
+            planners=(plan_known_threshold, plan_known_guess),
+            **effort,
+        )
     )
     bound = outcome.results[0][1]
     return {

@@ -15,9 +15,10 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
+from audits.betting import bettor_of
 from audits.catalogue import CODE_FOLDERS, code_on_path
 from audits.channels import ReplayError, log_ratio, record, replay
-from audits.estimate import Planner, Reached, plan_threshold
+from audits.estimate import Planner, Reached, plan_known_threshold
 from audits.evidence import Suspect
 from audits.neighbours import Pair
 from dpaccount.derivation import point, walk
@@ -30,6 +31,8 @@ from mechanisms.subject import Subject
 
 Floats = NDArray[np.float64]
 CHUNK = 250
+BLOCK = 4000  #: runs between two looks at the bets
+TRAINING = 20  #: one run in so many chooses rules: every score says how likely it is on either side
 PROBES = 20  #: runs that measure how long one takes
 SHARE = 0.5  #: of the wall limit that the runs may be expected to take
 CERTAIN = 1e9  #: the score of a run that the other world cannot have made
@@ -97,28 +100,23 @@ def attack(  # noqa: PLR0913
     seed: int,
     jobs: int = 1,
     seconds: float | None = None,
-    planners: tuple[Planner, ...] = (plan_threshold,),
+    planners: tuple[Planner, ...] = (plan_known_threshold,),
 ) -> Outcome:
     """Attack `points` on one pair with 2·`trials` runs, each on a side that a fair coin chose.
 
-    All bounds together hold at 1 − risk.  The first tenth of the runs chooses every point's rule, the
+    All bounds together hold at 1 − risk.  The first twentieth of the runs chooses every point's rule, the
     more promising of those that `planners` make; the rest certifies.  With `seconds`, slow runs are
     fewer.  The result depends on the seed, not on the number of jobs: every run's noise is seeded
     by its own number.
     """
     worlds = [World(subject, suspect.pair, suspect.coins, swapped) for swapped in (False, True)]
     if seconds is not None:
-        begun = time.perf_counter()
-        for world in worlds:
-            _chunk(world, theorem, seed, 0, PROBES)
-        pace = (time.perf_counter() - begun) / (2 * PROBES)
-        trials = max(min(trials, int(SHARE * seconds * jobs / (2 * pace))), 30)
+        trials = affordable(worlds, theorem, trials, seed, jobs, seconds)
     swapped = np.random.default_rng([seed, 11]).integers(0, 2, 2 * trials) == 1
-    train, made = max(2 * trials // 10, 10), int(swapped.sum())
+    train, made = max(2 * trials // TRAINING, 10), int(swapped.sum())
     trained = train - int(swapped[:train].sum()), int(swapped[:train].sum())
     left, right = (
-        # finite, and rounded so that equal ratios stay equal
-        np.asarray(scores(world, theorem, runs, seed, jobs).clip(-CERTAIN, CERTAIN).round(9), np.float64)
+        scores(world, theorem, range(runs), seed, jobs)
         for world, runs in zip(worlds, (2 * trials - made, made), strict=True)
     )
     share = risk / len(points)
@@ -132,6 +130,64 @@ def attack(  # noqa: PLR0913
         reached = rule.measure(left[trained[0] :], right[trained[1] :], target.delta, share)
         results.append((target, reached))
     return Outcome(suspect, trials, tuple(results))
+
+
+def attack_early(  # noqa: PLR0913
+    subject: Subject,
+    theorem: Theorem,
+    target: Target,
+    suspect: Suspect,
+    *,
+    trials: int,
+    risk: Fraction,
+    seed: int,
+    jobs: int = 1,
+    seconds: float | None = None,
+) -> Outcome:
+    """Attack as `attack` does, by bets: stop at the first run with which the claim falls.
+
+    Bets and the counts of all runs, which decide where no bet does, have half of the risk each.  The
+    runs are those of `attack`, made block by block, so that the result does not depend on the number
+    of jobs.
+    """
+    worlds = [World(subject, suspect.pair, suspect.coins, swapped) for swapped in (False, True)]
+    if seconds is not None:
+        trials = affordable(worlds, theorem, trials, seed, jobs, seconds)
+    swapped = np.random.default_rng([seed, 11]).integers(0, 2, 2 * trials) == 1
+    train, done = max(2 * trials // TRAINING, 10), [0, 0]
+    ends = [train, *range(train + BLOCK, 2 * trials, BLOCK), 2 * trials]
+    halves: tuple[list[Floats], list[Floats]] = ([], [])
+    bettor = None
+    for start, end in zip([0, *ends[:-1]], ends, strict=True):
+        sides = swapped[start:end]
+        made = np.empty(len(sides))
+        for side, here in ((0, ~sides), (1, sides)):
+            new = scores(worlds[side], theorem, range(done[side], done[side] + int(here.sum())), seed, jobs)
+            made[here] = new
+            halves[side].append(new)
+            done[side] += len(new)
+        if bettor is None:
+            rule = plan_known_threshold(
+                halves[0][0], halves[1][0], target.delta, risk / 2, trials - train // 2
+            )[0]
+            bettor = bettor_of(rule, halves[0][0], halves[1][0], target.limit, target.delta, risk / 2)
+            continue
+        won = bettor.feed(made, ~sides)
+        if won is not None:
+            return Outcome(suspect, (train + won.runs) // 2, ((target, won),))
+    left, right = (np.concatenate(half[1:]) for half in halves)
+    return Outcome(suspect, trials, ((target, rule.measure(left, right, target.delta, risk / 2)),))
+
+
+def affordable(
+    worlds: list["World"], theorem: Theorem, trials: int, seed: int, jobs: int, seconds: float
+) -> int:
+    """Return the runs a side, at most `trials`, that fit into the wall limit."""
+    begun = time.perf_counter()
+    for world in worlds:
+        _chunk(world, theorem, seed, range(PROBES))
+    pace = (time.perf_counter() - begun) / (2 * PROBES)
+    return max(min(trials, int(SHARE * seconds * jobs / (2 * pace))), 30)
 
 
 @dataclass(frozen=True)
@@ -156,26 +212,27 @@ class World:
         return -ratio if self.swapped else ratio
 
 
-def scores(world: World, theorem: Theorem, trials: int, seed: int, jobs: int) -> Floats:
-    """Return the scores of `trials` runs in one world."""
-    starts = range(0, trials, CHUNK)
-    if jobs == 1 or trials < 4 * CHUNK:
-        return np.concatenate([_chunk(world, theorem, seed, start, trials) for start in starts])
-    from joblib import Parallel, delayed
+def scores(world: World, theorem: Theorem, runs: range, seed: int, jobs: int) -> Floats:
+    """Return the scores of runs in one world, finite, and rounded so that equal ratios stay equal."""
+    parts = [range(k, min(k + CHUNK, runs.stop)) for k in range(runs.start, runs.stop, CHUNK)]
+    if jobs == 1 or len(parts) < 4:
+        found = [_chunk(world, theorem, seed, part) for part in parts]
+    else:
+        from joblib import Parallel, delayed
 
-    _, delta = point(theorem)
-    # a class of the user's own is found again in the worker by the same path
-    blob = pickle.dumps(world)
-    work = (delayed(_proved_chunk)(CODE_FOLDERS, blob, delta, seed, start, trials) for start in starts)
-    return np.concatenate(list(Parallel(n_jobs=jobs)(work)))
+        _, delta = point(theorem)
+        # a class of the user's own is found again in the worker by the same path
+        blob = pickle.dumps(world)
+        work = (delayed(_proved_chunk)(CODE_FOLDERS, blob, delta, seed, part) for part in parts)
+        found = list(Parallel(n_jobs=jobs)(work))
+    whole: Floats = np.concatenate([np.zeros(0), *found]).clip(-CERTAIN, CERTAIN).round(9)
+    return whole
 
 
 _PROVED: dict[bytes, tuple[World, Theorem]] = {}
 
 
-def _proved_chunk(
-    folders: list[str], blob: bytes, delta: Fraction, seed: int, start: int, trials: int
-) -> Floats:
+def _proved_chunk(folders: list[str], blob: bytes, delta: Fraction, seed: int, runs: range) -> Floats:
     # a theorem does not travel between processes: each worker proves again, once
     if blob not in _PROVED:
         with code_on_path(folders):
@@ -183,13 +240,10 @@ def _proved_chunk(
         _PROVED[blob] = world, world.subject.proof(delta)
     world, theorem = _PROVED[blob]
     with contextlib.redirect_stdout(sys.stderr):
-        return _chunk(world, theorem, seed, start, trials)
+        return _chunk(world, theorem, seed, runs)
 
 
-def _chunk(world: World, theorem: Theorem, seed: int, start: int, trials: int) -> Floats:
+def _chunk(world: World, theorem: Theorem, seed: int, runs: range) -> Floats:
     noise = laws(theorem)
-    seeds = (
-        np.random.SeedSequence([seed, int(world.swapped), n])
-        for n in range(start, min(start + CHUNK, trials))
-    )
+    seeds = (np.random.SeedSequence([seed, int(world.swapped), n]) for n in runs)
     return np.array([world.score(theorem, noise, Rehearsal(each)) for each in seeds])

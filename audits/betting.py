@@ -122,3 +122,13 @@ class Bettor:
             middle = (low + high) / 2
             low, high = (middle, high) if wealth(middle) >= need else (low, middle)
         return low
+
+
+def bettor_of(
+    rule: Threshold, held: Floats, out: Floats, claimed: Fraction, delta: Fraction, risk: Fraction
+) -> Bettor:
+    """Return bets on a rule's event, at stakes that fit how often training runs (left, right) show it."""
+    if rule.direction == "right":
+        held, out = -out, -held
+    rates = float((held >= rule.cut).mean()), float((out >= rule.cut).mean())
+    return Bettor(rule, float(claimed), delta, risk, rates)

@@ -12,7 +12,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from audits.betting import Bettor, Won
+from audits.betting import Won, bettor_of
 from audits.candidates import Candidate
 from audits.coin import plan_guess
 from audits.estimate import Planner, Reached, Rule, Threshold, plan_threshold, violation
@@ -333,7 +333,7 @@ def _certify(
     bettor = None
     if plan.early and isinstance(rule, Threshold):
         trained = score.of(suspect.left), score.of(suspect.right)
-        bettor = _bettor(rule, trained, plan)
+        bettor = bettor_of(rule, *trained, plan.epsilon, plan.delta, plan.risk / 2)
     scores: list[Floats] = []
     for start in range(0, runs, BLOCK):
         sides = coins[start : start + BLOCK]
@@ -347,10 +347,3 @@ def _certify(
     whole = np.concatenate(scores)
     risk = plan.risk / 2 if bettor is not None else plan.risk
     return rule.measure(whole[coins == 0], whole[coins == 1], plan.delta, risk), runs
-
-
-def _bettor(rule: Threshold, trained: tuple[Floats, Floats], plan: Plan) -> Bettor:
-    left, right = trained
-    held, out = (left, right) if rule.direction == "left" else (-right, -left)
-    rates = float((held >= rule.cut).mean()), float((out >= rule.cut).mean())
-    return Bettor(rule, float(plan.epsilon), plan.delta, plan.risk / 2, rates)

@@ -466,7 +466,7 @@ def audit(  # noqa: PLR0913
     dtype
         float (default) or int.
     early
-        Stop a function's audit at the first refutation; the lower bound is then just above the claim.
+        Stop at the first refutation; the lower bound is then just above the claim.
     """
     from audits.alone import Asked, audit_subject, claim_of
     from audits.broken.table import known
@@ -500,7 +500,7 @@ def audit(  # noqa: PLR0913
             made = subject_of(chosen)
             if relation is not None and relation != made.relation:
                 raise InputError(f"{chosen.use} is about {made.relation}; say that as --relation")
-            answer = audit_subject(chosen, made, workers, None, report)
+            answer = audit_subject(chosen, made, workers, None, report, early=early)
     answer["seconds"] = round(time.perf_counter() - begun, 3)
     _print(answer, json_, _lines)
     return 1 if answer["refuted"] else 0

@@ -27,7 +27,7 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
-from audits.planning import CAREFUL, Floats, Rates, counted, cuts_of, fewer, modelled
+from audits.planning import CAREFUL, Floats, Rates, counted, cuts_of, fewer, modelled, weighed
 
 LARGEST = 60.0  #: no count can show more
 ROUNDING = 1e-13  #: absolute; of the differences of tails
@@ -121,10 +121,25 @@ def plan_guess(held: Floats, out: Floats, delta: Fraction, risk: Fraction, runs:
     plain = _expected(seen, runs, delta, float(risk))
     lucky = int(np.argmax(careful))
     of_smooth, of_lucky = float(plain.flat[smooth]), float(careful.flat[lucky])
-    i, j = np.unravel_index(smooth if of_smooth >= of_lucky else lucky, careful.shape)
-    upper = float(cuts[i]) if i < len(cuts) else math.inf
-    lower = float(cuts[j]) if j < len(cuts) else -math.inf
-    return Guess(upper, lower), max(of_smooth, of_lucky, 0.0)
+    return _guess(cuts, smooth if of_smooth >= of_lucky else lucky), max(of_smooth, of_lucky, 0.0)
+
+
+def plan_known_guess(
+    held: Floats, out: Floats, delta: Fraction, risk: Fraction, runs: int
+) -> tuple[Guess, float]:
+    """Return the thresholds and the bound expected where scores are log-likelihood ratios."""
+    cuts = cuts_of(held, out, 120)
+    expected = _expected(weighed(held, out, cuts), runs, delta, float(risk))
+    best = int(np.argmax(expected))
+    return _guess(cuts, best), max(float(expected.flat[best]), 0.0)
+
+
+def _guess(cuts: Floats, place: int) -> Guess:
+    """Return the thresholds at a place in the table of pairs; beyond the last cut there is none."""
+    i, j = divmod(place, len(cuts) + 1)
+    return Guess(
+        float(cuts[i]) if i < len(cuts) else math.inf, float(cuts[j]) if j < len(cuts) else -math.inf
+    )
 
 
 def _expected(rates: Rates, runs: int, delta: Fraction, risk: float) -> Floats:

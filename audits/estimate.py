@@ -12,7 +12,7 @@ from typing import Protocol
 
 import numpy as np
 
-from audits.planning import CAREFUL, Floats, counted, cuts_of, fewer, modelled
+from audits.planning import CAREFUL, Floats, counted, cuts_of, fewer, modelled, weighed
 
 
 class Reached(Protocol):
@@ -174,6 +174,19 @@ def plan_threshold(
     if of_left >= of_right:
         return Threshold(left, "left"), of_left
     return Threshold(right, "right"), of_right
+
+
+def plan_known_threshold(
+    held: Floats, out: Floats, delta: Fraction, risk: Fraction, runs: int
+) -> tuple[Threshold, float]:
+    """Return the event and the bound expected where scores are log-likelihood ratios."""
+    cuts = cuts_of(held, out)
+    rates = weighed(held, out, cuts)
+    left = _expected(rates.left, rates.not_left, runs, delta, float(risk))
+    right = _expected(rates.right, rates.not_right, runs, delta, float(risk))
+    if left.max() >= right.max():
+        return Threshold(float(cuts[int(np.argmax(left))]), "left"), float(left.max())
+    return Threshold(-float(cuts[int(np.argmax(right))]), "right"), float(right.max())
 
 
 def violation(held: Floats, out: Floats, epsilon: float, delta: float) -> float:

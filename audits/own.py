@@ -109,7 +109,8 @@ def audit_own(
     seconds = float(claim.audit.seconds)
     with Crew(code, seconds=seconds, jobs=jobs) as crew:
         if _kind(crew) == "class":
-            task = Task("audit", list(code.folders), jobs, seconds, asked=msgspec.to_builtins(asked))
+            words = msgspec.to_builtins(asked)
+            task = Task("audit", list(code.folders), jobs, seconds, asked=words, early=early)
             try:
                 answer: dict[str, Any] = _done(crew.first, task, progress)
             except Ended as ended:

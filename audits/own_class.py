@@ -30,6 +30,7 @@ class Task(msgspec.Struct):
     policy: str | None = None
     asked: dict[str, Any] | None = None
     seed: int = 1
+    early: bool = False
 
 
 def perform(made_by: type, document: bytes, answer: Callable[[list[object]], None]) -> None:
@@ -54,7 +55,7 @@ def perform(made_by: type, document: bytes, answer: Callable[[list[object]], Non
             else:
                 claim = claim_of(Asked(**(task.asked or {})))
                 subject = subject_made(claim, made_by)
-                result = audit_subject(claim, subject, task.jobs, task.seconds, progress)
+                result = audit_subject(claim, subject, task.jobs, task.seconds, progress, early=task.early)
     except DpaccountError as error:
         answer(["error", error.exit_code, str(error)])
     else:

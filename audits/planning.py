@@ -1,9 +1,10 @@
 """What training scores say about the runs to come: how often a score will be beyond a threshold.
 
-Two estimates.  Counts assume nothing, and the luckiest of many thresholds looks better than it is, so
-choices among them are judged at a small risk.  The other fits one logistic curve to which side a score
-is on and weighs every training run by it: hardly any luck, right where scores are log-likelihood
-ratios up to scale.  Either only plans; other runs certify.
+Where scores are log-likelihood ratios, they say it themselves.  Where they were learned, two estimates.
+Counts assume nothing, and the luckiest of many thresholds looks better than it is, so choices among
+them are judged at a small risk.  The other fits one logistic curve to which side a score is on and
+weighs every training run by it: hardly any luck, right where scores are log-likelihood ratios up to
+scale.  All of this only plans; other runs certify.
 """
 
 from dataclasses import dataclass
@@ -67,7 +68,20 @@ def modelled(held: Floats, out: Floats, cuts: Floats) -> Rates:
         pull, curve = ((sides - chance) * x).sum() - 0.01 * slope, (weight * x * x).sum() + 0.01
         slope += float(np.clip(pull / curve, -1, 1))
         base += float(np.clip((sides - chance).sum() / weight.sum(), -1, 1))
-    chance = 1 / (1 + np.exp(-np.clip(base + slope * x, -40, 40)))
+    return _weighed(pooled, base + slope * x, cuts)
+
+
+def weighed(held: Floats, out: Floats, cuts: Floats) -> Rates:
+    """Return the rates where scores are log-likelihood ratios, and either side as likely as the other.
+
+    Every training run then tells about both sides: a score s is from the left with chance 1/(1+e⁻ˢ).
+    """
+    pooled = np.concatenate([held, out])
+    return _weighed(pooled, pooled, cuts)
+
+
+def _weighed(pooled: Floats, odds: Floats, cuts: Floats) -> Rates:
+    chance = 1 / (1 + np.exp(-np.clip(odds, -40, 40)))
     order = np.argsort(pooled)
     weights = np.stack([chance[order], 1 - chance[order]])
     below = np.concatenate([np.zeros((2, 1)), np.cumsum(weights, axis=1)], axis=1)

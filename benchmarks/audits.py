@@ -24,8 +24,8 @@ from numpy.typing import NDArray
 sys.path[:] = [entry for entry in sys.path if Path(entry or ".").resolve() != Path(__file__).resolve().parent]
 
 from audits.betting import Bettor  # noqa: E402
-from audits.coin import epsilon_below, plan_guess  # noqa: E402
-from audits.estimate import plan_threshold  # noqa: E402
+from audits.coin import epsilon_below, plan_guess, plan_known_guess  # noqa: E402
+from audits.estimate import plan_known_threshold  # noqa: E402
 from audits.learned import best_score  # noqa: E402
 from audits.outcomes import Outcome  # noqa: E402
 
@@ -119,8 +119,8 @@ def reached(case: Case, n: int, seed: int) -> dict[str, float]:
     left, right = (case.draw(rng, side, int((coins == side).sum())) for side in (0, 1))
     known = [case.ratio(part).round(9) for part in (left, right)]
     found = {}
-    cut = n // 10
-    for name, planner in (("counts", plan_threshold), ("coin", plan_guess)):
+    cut = n // 20
+    for name, planner in (("counts", plan_known_threshold), ("coin", plan_known_guess)):
         rule, _ = planner(known[0][:cut], known[1][:cut], case.delta, RISK, n - cut)
         found[name] = rule.measure(known[0][cut:], known[1][cut:], case.delta, RISK).epsilon_lower
     cut = n // 3
@@ -141,7 +141,7 @@ def limit(case: Case, n: int) -> float:
     """Return what the coin reaches where its thresholds are known and the counts are those expected."""
     rng = np.random.default_rng(0)
     left, right = (case.ratio(case.draw(rng, side, 400_000)).round(9) for side in (0, 1))
-    rule, _ = plan_guess(left, right, case.delta, RISK, n)
+    rule, _ = plan_known_guess(left, right, case.delta, RISK, n)
     good = (left >= rule.upper).mean() + (right <= rule.lower).mean()
     bad = (left <= rule.lower).mean() + (right >= rule.upper).mean()
     one_sided = math.isinf(rule.upper) or math.isinf(rule.lower)
@@ -154,7 +154,7 @@ def until_refuted(case: Case, claimed: float, seed: int, most: int = 400_000) ->
     """Return the runs, on both sides together, after which bets refute ε = `claimed`."""
     rng = np.random.default_rng([seed, 9])
     train = [case.ratio(case.draw(rng, side, 2000)).round(9) for side in (0, 1)]
-    rule, _ = plan_threshold(train[0], train[1], case.delta, RISK, 2000)
+    rule, _ = plan_known_threshold(train[0], train[1], case.delta, RISK, 2000)
     held, out = train if rule.direction == "left" else (-train[1], -train[0])
     rates = float((held >= rule.cut).mean()), float((out >= rule.cut).mean())
     lefts = rng.integers(0, 2, most) == 0
@@ -174,7 +174,7 @@ def wrong(case: Case, n: int, repeats: int) -> dict[str, float]:
         sizes = (coins, 2 * n - coins)
         known = [case.ratio(case.draw(rng, side, sizes[side])).round(9) for side in (0, 1)]
         cut = n // 5
-        for name, planner in (("counts", plan_threshold), ("coin", plan_guess)):
+        for name, planner in (("counts", plan_known_threshold), ("coin", plan_known_guess)):
             rule, _ = planner(known[0][:cut], known[1][:cut], case.delta, RISK, n)
             bound = rule.measure(known[0][cut:], known[1][cut:], case.delta, RISK)
             failures[name] += bound.epsilon_lower > case.epsilon

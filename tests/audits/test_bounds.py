@@ -8,11 +8,12 @@ import pytest
 from scipy.stats import binom, multinomial
 
 from audits.betting import Bettor
-from audits.coin import Guess, epsilon_below, plan_guess, tail
-from audits.estimate import Threshold, plan_threshold, violation
+from audits.coin import Guess, epsilon_below, plan_guess, plan_known_guess, tail
+from audits.estimate import Threshold, plan_known_threshold, plan_threshold, violation
 from audits.exact_pair import epsilon_below as exact_epsilon
 from audits.exact_pair import factor
 from audits.gaussian_fit import fit
+from audits.planning import weighed
 from dpaccount.errors import InputError
 
 RISK = Fraction(1, 20)
@@ -117,6 +118,32 @@ def test_violations_are_told_from_their_absence():
     rule, expected = plan_threshold(held * 1.0, out * 1.0, Fraction(0), RISK, 4000)
     assert rule.direction == "right"
     assert expected > 2.5
+
+
+@pytest.mark.statistical  # seeded; a median of 15 runs, far below which no seed of 100 came
+def test_known_ratios_need_few_runs_to_choose_thresholds():
+    """Gaussian, μ = 1, δ = 1e-5: ε = 4.377; 500 of 10,000 runs a side choose, and half of ε is certified."""
+    delta, fractions = Fraction(1, 10**5), {"coin": [], "counts": []}
+    for seed in range(15):
+        rng = np.random.default_rng(seed)
+        held, out = 0.5 - rng.normal(0, 1, 10_000), 0.5 - rng.normal(1, 1, 10_000)
+        for name, planner in (("coin", plan_known_guess), ("counts", plan_known_threshold)):
+            rule, expected = planner(held[:500], out[:500], delta, RISK, 9500)
+            reached = rule.measure(held[500:], out[500:], delta, RISK).epsilon_lower
+            fractions[name].append(reached / 4.377178)
+            assert abs(expected - reached) < 0.5 * 4.377178
+    assert np.median(fractions["coin"]) > 0.507
+    assert np.median(fractions["counts"]) > 0.465
+
+
+def test_known_ratios_weigh_every_run_on_both_sides():
+    """A score of 3 is e³ times likelier on the left: 1/(1 + e³) of such runs are from the right."""
+    cuts = np.array([-3.0, 3.0])
+    rates = weighed(np.array([3.0] * 10), np.array([-3.0] * 10), cuts)
+    near = 1 / (1 + math.exp(-3))
+    assert np.allclose([rates.left[1], rates.not_left[1]], [near, 1 - near])
+    assert np.allclose([rates.right[0], rates.not_right[0]], [near, 1 - near])
+    assert rates.left[0] == rates.right[1] == 1
 
 
 # ------------------------------------------------------------------ exact
