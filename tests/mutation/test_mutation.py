@@ -110,14 +110,17 @@ RUNS = {
 @pytest.mark.parametrize("module", RUNS)
 def test_every_survivor_is_explained(module, tmp_path):
     """Half an hour on an idle core for the checker, ten minutes for each file of the kernel."""
-    out = tmp_path / "survivors.json"
+    out, again = tmp_path / "survivors.json", tmp_path / "again.json"
     files = [str(TESTS / f"test_{name}.py") for name in RUNS[module]]
-    command = [sys.executable, str(HERE / "survivors.py"), module, *files, "--most", "0.3", "--out", str(out)]
-    subprocess.run(command, check=True, timeout=4 * 3600)
+    command = [sys.executable, str(HERE / "survivors.py"), module, *files]
+    subprocess.run([*command, "--most", "0.3", "--out", str(out)], check=True, timeout=4 * 3600)
+    # what survives the quick tests meets the slower ones; on a busy machine those are more
+    retry = ["--most", "3", "--limit", "60", "--only", str(out), "--out", str(again)]
+    subprocess.run([*command, *retry], check=True, timeout=4 * 3600)
     rows = explained(module)
     unexplained = [
         found["name"]
-        for found in json.loads(out.read_text())
+        for found in json.loads(again.read_text())
         if not any(found["name"].startswith(where) and what in found["name"] for where, what in rows)
     ]
     assert unexplained == []
