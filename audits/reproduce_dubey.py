@@ -28,7 +28,7 @@ TABLE1: dict[str, dict[Fraction | None, int]] = {
     "michalewicz-10": {None: 901, Fraction(10): 1558, Fraction(1): 2883, TENTH: 5002},
 }
 ALPHAS = (Fraction(10), Fraction(1), TENTH)
-QUIET = Fraction(1, 1000)  #: noise of a learner that is not private
+QUIET = Fraction(1, 100)  #: noise of a learner that is not private
 
 
 def _row(algorithm: str, alpha: Fraction | None, delta: Fraction | None, **more: Any) -> dict[str, Any]:
