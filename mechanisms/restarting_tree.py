@@ -15,16 +15,17 @@ from mechanisms.continual import PrefixSums, nodes_of
 from mechanisms.fine import gaussian
 from mechanisms.streams import Restarting
 from mechanisms.subject import Rows, View, shown
-from mechanisms.tree import TreeSums
+from mechanisms.tree import TreeSums, levels
 
 
 @dataclass(frozen=True)
 class RestartingTree(PrefixSums):
     """Release the sum of the first t vectors after every round t; a unit is one round.
 
-    Epoch e has 2^e rounds and a tree of its own, with noise of standard deviation `sigma`·√(e + 1) per
-    node: a round meets at most e + 1 of them.  A round is in one epoch, so epochs compose in parallel,
-    and no parameter depends on how long the stream will be; `rounds` says how much of it is proved.
+    Epoch e has 2^e rounds and a tree of its own without a root, with noise of standard deviation
+    `sigma`·√e per node (`sigma` for e = 0): a round meets at most e of them.  A round is in one epoch, so
+    epochs compose in parallel, and no parameter depends on how long the stream will be; `rounds` says
+    how much of it is proved.
     Vectors of `columns` numbers are clipped to ℓ2 norm `radius`, in steps of 2^−`bits`.
     """
 
@@ -35,14 +36,17 @@ class RestartingTree(PrefixSums):
     bits: int = 20
 
     def covers(self, epoch: int) -> list[Cover]:
-        """Return the rounds that each release of an epoch sums: round t ends a node of lowbit(t) rounds."""
-        before = 2**epoch - 1
+        """Return the rounds that each release of an epoch sums: round t ends a node of lowbit(t) rounds.
+
+        The last round ends one of half of them instead of all.
+        """
+        before, widest = 2**epoch - 1, 2 ** (levels(2**epoch) - 1)
         last = min(2**epoch, self.rounds - before)
-        return [(before + t - (t & -t) + 1, before + t) for t in range(1, last + 1)]
+        return [(before + t - min(t & -t, widest) + 1, before + t) for t in range(1, last + 1)]
 
     def noise_of(self, epoch: int) -> Fraction:
         """Return the standard deviation of an epoch's nodes, rounded up."""
-        return dyadic_up(self.sigma * Fraction(math.sqrt(epoch + 1) * (1 + 1e-12)), 20)
+        return dyadic_up(self.sigma * Fraction(math.sqrt(levels(2**epoch)) * (1 + 1e-12)), 20)
 
     def proof(self, delta: Fraction) -> Theorem:
         """Prove every epoch by itself; the worst counts, and all cost nearly the same."""
@@ -64,6 +68,8 @@ class RestartingTree(PrefixSums):
         def make(epoch: int, rounds: int) -> TreeSums:
             name = f"epoch-{epoch}"
             # node (j, k) ends with round (k + 1)·2^j of the epoch, its release there
-            return TreeSums(lambda node, exact: noise.noisy(name, ((node[1] + 1) << node[0]) - 1, exact))
+            return TreeSums(
+                lambda node, exact: noise.noisy(name, ((node[1] + 1) << node[0]) - 1, exact), levels(rounds)
+            )
 
         return self.shown(Restarting(make), data)
