@@ -1,19 +1,18 @@
 """The cost of one total: enclosures of ε(δ) and δ(ε), each by the best method that applies to it.
 
-In order: exact curves (Gaussian, Laplace, exact lattices), tilted Fourier inversion, lattice pairs; for
+In order: exact curves (Gaussian, Laplace, exact lattices), tilted Fourier inversion, lattices; for
 what has upper bounds only, Rényi bounds and dominating pairs, of which the least counts. Where a Rényi
 bound exists beside a tight enclosure the two must intersect.
 """
 
 import math
-import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
 from flint import arb, ctx
 
-from dpaccount import magnitudes
+from dpaccount import lattices, magnitudes
 from dpaccount import pairs as pairs_of
 from dpaccount.errors import NumericsError
 from dpaccount.exact import Bound, Enclosure, printed
@@ -32,7 +31,7 @@ from dpaccount.numerics.balls import (
 )
 from dpaccount.numerics.factors import AtomFactor, DiscreteGaussianFactor, Factor, LaplaceFactor
 from dpaccount.numerics.solve import Ends, solve
-from dpaccount.totals import Drawn, RangeBound, RdpBound, Sampled, Total, ZcdpBound
+from dpaccount.totals import Drawn, RangeBound, RdpBound, Sampled, Total, ZcdpBound, failure
 
 INFINITE = Enclosure(math.inf, math.inf)
 NOTHING = Enclosure(Fraction(0), Fraction(0))
@@ -74,19 +73,6 @@ def delta(total: Total, epsilon: Fraction, gap: Fraction) -> Answer:
         None if lower is None else low + (1 - low) * Fraction(lower), high + (1 - high) * Fraction(upper)
     )
     return Answer(bounds, found.method)
-
-
-def failure(total: Total) -> Ends:
-    """Return an enclosure of the mass at an infinite loss, 1 − Π(1 − δ_i)^{n_i}."""
-    sizes = sum(n * d.denominator.bit_length() for d, n in total.failures)
-    if sizes <= 1 << 16:
-        exact = 1 - math.prod(((1 - d) ** n for d, n in total.failures), start=Fraction(1))
-        return exact, exact
-    with precision(256):
-        if any(d == 1 for d, _ in total.failures):
-            return Fraction(1), Fraction(1)
-        value = -sum((n * (-ball(d)).log1p() for d, n in total.failures), arb(0)).expm1()
-        return max(Fraction(0), floor_of(value)), min(Fraction(1), ceil_of(value))
 
 
 def _epsilon(total: Total, target: Fraction, gap: Fraction) -> Answer:
@@ -298,7 +284,10 @@ def _is_single(total: Total) -> bool:
     """Say whether the total is one step of a pair whose own curve is known."""
     if total.mu2[1] or len(total.pairs) != 1 or total.pairs[0][1] != 1:
         return False
-    return not isinstance(total.pairs[0][0], AtomFactor | DiscreteGaussianFactor)
+    kind = total.pairs[0][0]
+    if isinstance(kind, Sampled):
+        return lattices.is_simple(kind)
+    return not isinstance(kind, AtomFactor | DiscreteGaussianFactor)
 
 
 def _single_epsilon(kind: Factor, target: Fraction) -> Ends:
@@ -323,38 +312,20 @@ def _few(total: Total) -> bool:
 
 
 MOST_STEPS = 10**6  #: of one kind in a lattice composition
-NODES = (300, 1500, 6000)  #: of the lattices tried in turn
-PATIENCE = 1.5  #: seconds after which no finer lattice is begun
 
 
 def _lattice_epsilon(total: Total, target: Fraction, gap: Fraction) -> Answer:
-    """Return ε(target) between two lattices, refined until they are close enough or it takes too long."""
-    low = Fraction(0)
-    high: Bound = math.inf
-    begun = time.monotonic()
-    for nodes in NODES if _few(total) else ():
-        below, above = pairs_of.epsilon(total, target, log_float(target) / LOG2, nodes)
-        low, high = max(low, below or Fraction(0)), min(high, math.inf if above is None else above)
-        if high <= low + gap * max(Fraction(1), low) or time.monotonic() - begun > PATIENCE:
-            break
-    return Answer(Enclosure(None if total.loose else low, high), "lattice pair")
+    """Return ε(target) by lattices."""
+    low, high = lattices.epsilon(total, target, gap) if _few(total) else (Fraction(0), None)
+    least = None if total.loose else low
+    return Answer(Enclosure(least, math.inf if high is None else high), "lattice")
 
 
 def _lattice_delta(total: Total, epsilon: Fraction, gap: Fraction) -> Answer:
-    """Return δ(ε) between two lattices; the first one tells how small it is."""
+    """Return δ(ε) by lattices."""
     if not _few(total):
         return Answer(Enclosure(None if total.loose else Fraction(0), Fraction(1)), "no method in time")
-    _, rough = pairs_of.delta(total, epsilon, -40.0, NODES[0])
-    if rough == 0:
-        return Answer(Enclosure(None if total.loose else Fraction(0), Fraction(0)), "lattice pair")
-    small = log_float(rough) / LOG2
-    low, high, begun = Fraction(0), rough, time.monotonic()
-    for nodes in NODES:
-        below, above = pairs_of.delta(total, epsilon, small, nodes)
-        low, high = max(low, below or Fraction(0)), min(high, above)
-        if high - low <= gap * high or time.monotonic() - begun > PATIENCE:
-            break
-    return Answer(Enclosure(None if total.loose else low, high), "lattice pair")
+    return Answer(Enclosure(*lattices.delta(total, epsilon, gap)), "lattice")
 
 
 def _digits(gap: Fraction) -> tuple[float, ...]:

@@ -19,7 +19,7 @@ from dpaccount.numerics.balls import ball, ceil_of, floor_of, precision, unhurri
 from dpaccount.numerics.coarse import Spread, atoms, laplace, two_sided
 from dpaccount.numerics.factors import AtomFactor, DiscreteGaussianFactor, Factor, LaplaceFactor
 from dpaccount.numerics.sampled import SampledGaussianFactor
-from dpaccount.totals import Drawn, Loose, RangeBound, RdpBound, Sampled, Total, ZcdpBound
+from dpaccount.totals import Drawn, Loose, RangeBound, RdpBound, Sampled, Total, ZcdpBound, failure
 
 Kind = Factor | Loose
 DEEPEST = 8  #: samples of samples beyond this depth are bounded by what is sampled
@@ -189,8 +189,6 @@ def _shrunk(loss: arb, rate: arb) -> arb:
 
 def _inner_above(total: Total, target: Fraction, depth: int) -> arb:
     """Return a bound on ε(target) of a total that may fail."""
-    from dpaccount.cost import failure
-
     lost = failure(total)[1]
     if target >= 1:
         return ball(0)
@@ -318,8 +316,6 @@ def _deltas_above(total: Total, at: Fraction, depth: int) -> list[arb]:
 
 def _inner_delta(total: Total, at: Fraction, depth: int) -> arb:
     """Return a bound on δ(ε) of a total that may fail."""
-    from dpaccount.cost import failure
-
     lost = ball(failure(total)[1])
     rest = Total(total.mu2, total.pairs, loose=total.loose)
     return lost + (1 - lost) * _lowest(_deltas_above(rest, at, depth))

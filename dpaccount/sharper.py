@@ -8,11 +8,11 @@ from dataclasses import replace
 from fractions import Fraction
 
 from dpaccount import cost
-from dpaccount.cost import Answer, failure, renyi_bound
+from dpaccount.cost import Answer, renyi_bound
 from dpaccount.exact import Enclosure
 from dpaccount.numerics import ranges, renyi, single_order
 from dpaccount.numerics.balls import ball, spent
-from dpaccount.totals import RangeBound, RdpBound, Total
+from dpaccount.totals import RangeBound, RdpBound, Total, failure
 
 NEAR = Fraction(1, 10**9)  #: relative width of what is found by bisection
 MOST_ORDERS = 12

@@ -4,6 +4,7 @@ A `Total` is the multiset of dominating pairs: Gaussians merged into one μ², f
 infinite loss) set apart, the other pairs counted by kind, and beside them what has only upper bounds.
 """
 
+import math
 from collections import Counter
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, fields, is_dataclass, replace
@@ -14,7 +15,7 @@ from flint import arb
 
 from dpaccount import events as ev
 from dpaccount.numerics.amplified import shrunk
-from dpaccount.numerics.balls import ball
+from dpaccount.numerics.balls import ball, ceil_of, floor_of, precision
 from dpaccount.numerics.factors import AtomFactor, DiscreteGaussianFactor, Factor, LaplaceFactor
 from dpaccount.numerics.toeplitz import squares
 
@@ -124,6 +125,19 @@ class Total:
     def symmetric(self) -> bool:
         """Say whether both directions of the relation cost the same."""
         return all(kind.symmetric for kind, _ in self.pairs)
+
+
+def failure(total: Total) -> tuple[Fraction, Fraction]:
+    """Return an enclosure of the mass at an infinite loss, 1 − Π(1 − δ_i)^{n_i}."""
+    sizes = sum(n * d.denominator.bit_length() for d, n in total.failures)
+    if sizes <= 1 << 16:
+        exact = 1 - math.prod(((1 - d) ** n for d, n in total.failures), start=Fraction(1))
+        return exact, exact
+    with precision(256):
+        if any(d == 1 for d, _ in total.failures):
+            return Fraction(1), Fraction(1)
+        value = -sum((n * (-ball(d)).log1p() for d, n in total.failures), arb(0)).expm1()
+        return max(Fraction(0), floor_of(value)), min(Fraction(1), ceil_of(value))
 
 
 class _Sum:

@@ -32,6 +32,14 @@ def delta(epsilon: Fraction, mu2: tuple[Fraction, Fraction], bits: int = 80) -> 
     return accurate(value, bits)
 
 
+def delta_plain(epsilon: Fraction, mu2: tuple[Fraction, Fraction], bits: int) -> arb:
+    """Return a ball around δ(ε) with an absolute error of about 2^−bits: enough for masses on a lattice."""
+    with precision(bits + 8):
+        mu, at = between(*mu2).sqrt(), ball(epsilon)
+        near, far = ((at / mu + side * mu / 2) / arb(2).sqrt() for side in (-1, 1))
+        return (near.erfc() - at.exp() * far.erfc()) / 2
+
+
 def _erfcx(z: arb) -> arb:
     """Return e^{z²} erfc(z) = U(1/2, 1/2, z²)/√π for z > 0 (NIST DLMF 7.11)."""
     return (z * z).hypgeom_u(arb(1) / 2, arb(1) / 2) / arb.pi().sqrt()

@@ -9,12 +9,12 @@ from fractions import Fraction
 from functools import reduce
 from math import gcd
 
-from flint import arb
-
 from dpaccount.numerics import discrete, lattice
 from dpaccount.numerics.balls import ceil_of, floor_of, precision
 from dpaccount.numerics.factors import AtomFactor, DiscreteGaussianFactor, Factor
 from dpaccount.numerics.lattice import Grid, Lattice
+from dpaccount.numerics.solve import Ends
+from dpaccount.numerics.spread import Spread
 
 Counted = Sequence[tuple[Factor, int]]
 
@@ -58,47 +58,33 @@ def common_step(pairs: Counted) -> Fraction:
     return reduce(divisor, (_step(factor) for factor, _ in pairs))
 
 
-def compose(pairs: Counted, log2_delta: float, *, up: bool) -> Lattice:
-    """Return the composition on the common grid, above or below, for curves down to about 2^log2_delta."""
+def compose(pairs: Counted, log2_delta: float) -> Spread:
+    """Return the composition on the common grid, for curves down to about 2^log2_delta."""
     rounds = sum(2 * count.bit_length() for _, count in pairs) + len(pairs)
     bits = int(-log2_delta) + 72 + 2 * rounds.bit_length() + 2 * max(count for _, count in pairs).bit_length()
     tail = max(0, 2 ** (bits + int(log2_delta) - 50 - rounds.bit_length()))
-    grid = Grid(common_step(pairs), bits, up, tail)
-    made = [lattice.power(_base(grid, factor), count) for factor, count in pairs]
-    while len(made) > 1:  # a product tree keeps both sides of a product about equally long
-        made = [
-            lattice.compose(*made[i : i + 2]) if i + 1 < len(made) else made[i]
-            for i in range(0, len(made), 2)
-        ]
-    return made[0]
+    grid = Grid(common_step(pairs), bits, tail)
+    return Spread(lattice.product([lattice.power(base(grid, factor), count) for factor, count in pairs]))
 
 
-def _base(grid: Grid, factor: Factor) -> Lattice:
+def base(grid: Grid, factor: Factor) -> Lattice:
+    """Return one pair on a grid, whose nodes need not be where its losses are."""
     if isinstance(factor, AtomFactor):
         return lattice.atoms(grid, factor.points())
     if not isinstance(factor, DiscreteGaussianFactor):
         raise TypeError(f"{factor} has no grid")
     reach = discrete.gaussian_reach(factor.sigma, grid.bits)
     points = discrete.gaussian(factor.sigma, factor.shift, reach)
-    # what lies beyond the reach: above, it moves to +∞; below, it is dropped
     with precision(grid.bits + 32):
-        beyond = ceil_of(discrete.gaussian_tail(factor.sigma, reach)) if grid.up else Fraction(0)
-    return lattice.atoms(grid, points, beyond)
+        return lattice.atoms(grid, points, ceil_of(discrete.gaussian_tail(factor.sigma, reach)))
 
 
 def epsilon(pairs: Counted, target: Fraction, log2_delta: float) -> tuple[Fraction, Fraction | None]:
     """Return an enclosure of ε(target) for 0 < target < 1; None above where the bound is infinite."""
-    below = lattice.epsilon(compose(pairs, log2_delta, up=False), target)
-    above = lattice.epsilon(compose(pairs, log2_delta, up=True), target)
-    return _down(below), None if above is None else ceil_of(above)
+    return compose(pairs, log2_delta).epsilon(target, Fraction(1, 10**17))
 
 
-def _down(below: arb | None) -> Fraction:
-    return Fraction(0) if below is None else max(Fraction(0), floor_of(below))
-
-
-def delta(pairs: Counted, epsilon: Fraction, log2_delta: float) -> tuple[Fraction, Fraction]:
+def delta(pairs: Counted, epsilon: Fraction, log2_delta: float) -> Ends:
     """Return an enclosure of δ(ε)."""
-    below = lattice.delta(compose(pairs, log2_delta, up=False), epsilon)
-    above = lattice.delta(compose(pairs, log2_delta, up=True), epsilon)
-    return max(Fraction(0), floor_of(below)), min(Fraction(1), ceil_of(above))
+    value = compose(pairs, log2_delta).curve(epsilon)
+    return floor_of(value), ceil_of(value)

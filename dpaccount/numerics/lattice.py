@@ -1,30 +1,33 @@
-"""Lattice measures: privacy losses on a grid, with exact integer masses rounded to one side.
+"""Lattice measures: privacy losses on a grid, with exact integer masses that are rounded up.
 
 A lattice measure has masses m_j ≥ 0 at losses origin + (first + j)·step and a mass at +∞; its curve
-is D(ε) = m_∞ + Σ m_j (1 − e^{ε − t_j})₊. Masses are integers over 2^bits. Rounded `up`, the curve lies
-above the true one; rounded down, below. Rounding, tails and composition keep the side:
+is D(ε) = m_∞ + Σ m_j (1 − e^{ε − t_j})₊, and it lies above the true one. Masses are integers over 2^bits.
+Rounding, tails and composition keep that:
 
-- D grows with every mass and with every position. Up: masses are rounded up, a right tail moves to
-  +∞, a left tail to the first kept node. Down: masses are rounded down, a right tail moves to the
-  last kept node, a left tail is dropped.
+- D grows with every mass and with every position: masses are rounded up, a right tail moves to +∞, a left
+  tail to the first kept node.
 - If D₁ ≥ δ₁ and D₂ ≥ δ₂ everywhere, the convolution dominates the composition (Fubini on
-  δ₁₂(ε) = ∫ δ₂(ε − l) dω₁(l)); likewise below. Losses add, masses multiply, +∞ absorbs.
+  δ₁₂(ε) = ∫ δ₂(ε − l) dω₁(l)). Losses add, masses multiply, +∞ absorbs.
+
+How far above, `numerics.spread` says from what a measure carries along: the spread of its losses and the mass
+that was moved. Every true mass is either among the moved ones or, spread onto nodes, at most what is there.
 
 Privacy-loss distributions on grids: Meiser & Mohammadi 2018; Koskela, Jälkö & Honkela 2020; connecting
 the dots of the curve: Doroshenko, Ghazi, Kamath, Kumar & Manurangsi 2022.
 """
 
 import math
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
 from flint import arb, fmpz, fmpz_poly
 
-from dpaccount.numerics.balls import ball, bearable, ceil_of, floor_of, precision, tick
+from dpaccount.numerics.balls import NotFinite, ball, bearable, ceil_of, floor_of, precision, tick
 
 MOST_NODES = 10_000_000  #: of a single pair
 MOST_BITS = 1 << 30  #: of the coefficients of a product
+LITTLE = 8  #: what coarsening may add to the spread: one part in so many
 
 
 @dataclass(frozen=True)
@@ -33,7 +36,6 @@ class Grid:
 
     step: Fraction
     bits: int
-    up: bool
     tail: int  #: mass (in units of 2^−bits) that a product may move at either end
 
 
@@ -62,40 +64,59 @@ class Lattice:
 def atoms(
     grid: Grid, points: Iterable[tuple[Fraction, Callable[[], arb]]], infinite: Fraction = Fraction(0)
 ) -> Lattice:
-    """Return the measure with the given masses at rational losses; between nodes only for an upper measure.
+    """Return the measure with the given masses at rational losses, of which the least is on the first node.
 
-    There a mass is split onto both neighbours, 1/(1 − e^{−h})·(1 − e^{−a}) of it to the right one where the left
-    one is a away, which keeps E e^{−L}.
+    `infinite` is the mass at +∞, all of which counts as moved.
     """
     found = sorted(((at, mass) for at, mass in points), key=lambda point: point[0])
-    origin = found[0][0]
-    length = math.ceil((found[-1][0] - origin) / grid.step) + 1
-    bearable(length, MOST_NODES)
-    row = [fmpz(0)] * length
-    spread = Fraction(0)
     with precision(grid.bits + 32):
-        for at, mass in found:
+        made = placed(grid, found[0][0], [(at, mass()) for at, mass in found])
+        beyond = units(grid, ball(infinite))
+    return replace(made, infinite=beyond, moved=beyond)
+
+
+def placed(grid: Grid, origin: Fraction, points: Sequence[tuple[Fraction | arb, arb]]) -> Lattice:
+    """Return masses at losses ≥ origin as a measure; what lies between nodes is split onto its neighbours.
+
+    A share (1 − e^{−a})/(1 − e^{−h}) goes to the right one where the left one is a away: that keeps E e^{−L}.
+    A loss that is a ball may lie below its cell; then a little of its mass was moved up (less than rounding
+    up adds there).
+    """
+    row: dict[int, fmpz] = {}
+    between, moved = False, 0
+    start, step = ball(origin), ball(grid.step)
+    width = (-step).expm1()
+    for at, mass in points:
+        if isinstance(at, Fraction):
             index = (at - origin) / grid.step
             left = math.floor(index)
-            if index == left:
-                row[left] += _units(grid, mass())
-            elif grid.up:
-                away = ball(left * grid.step - at + origin).expm1()
-                share = away / (-ball(grid.step)).expm1()
-                row[left + 1] += _units(grid, mass() * share)
-                row[left] += _units(grid, mass() * (1 - share))
-                spread = grid.step**2 / 4
-            else:
-                raise ValueError(f"{at} is not on the grid of step {grid.step} through {origin}")
-        return Lattice(grid, origin, 0, fmpz_poly(row), _units(grid, ball(infinite)), spread)
+            away = ball(at - origin - left * grid.step)
+        else:
+            left = max(0, int(((at - start) / step).upper().floor().unique_fmpz()))
+            away = at - start - left * step
+        share = (-away).expm1() / width
+        row[left] = row.get(left, fmpz(0)) + units(grid, mass * (1 - share))
+        if share == 0:
+            continue
+        row[left + 1] = row.get(left + 1, fmpz(0)) + units(grid, mass * share)
+        moved += units(grid, -mass * share)
+        between = True
+    bearable(max(row) + 1, MOST_NODES)
+    masses = fmpz_poly([row.get(j, fmpz(0)) for j in range(max(row) + 1)])
+    return Lattice(grid, origin, 0, masses, 0, two_points(grid.step) if between else Fraction(0), moved)
 
 
-def _units(grid: Grid, mass: arb) -> int:
-    scaled = mass * (fmpz(1) << grid.bits)
-    if grid.up:
-        top = ceil_of(scaled)
-        return max(0, -(-top.numerator // top.denominator))
-    return max(0, int(floor_of(scaled) // 1))
+def two_points(step: Fraction) -> Fraction:
+    """Return the spread of a loss split onto two nodes one step apart (see `numerics.spread`)."""
+    return step * step / 4
+
+
+def units(grid: Grid, mass: arb) -> int:
+    """Return a mass in units of 2^−bits, rounded up, at least 0."""
+    top = (mass * (fmpz(1) << grid.bits)).upper().ceil()
+    if not top.is_finite():
+        raise NotFinite(f"a mass came out as {mass}; a finite ball was needed")
+    return max(0, int(top.unique_fmpz()))
 
 
 def identity(grid: Grid) -> Lattice:
@@ -104,61 +125,51 @@ def identity(grid: Grid) -> Lattice:
 
 
 def compose(a: Lattice, b: Lattice) -> Lattice:
-    """Return the convolution, rounded and trimmed to the grid's side."""
+    """Return the convolution, rounded up and trimmed."""
     tick()
     grid = a.grid
     bearable(float(a.size + b.size) * grid.bits, MOST_BITS)
-    row = _shifted(a.masses * b.masses, grid)
-    total_a, total_b = _total(a.masses), _total(b.masses)
-    lost = a.infinite * (total_b + b.infinite) + total_a * b.infinite
-    infinite = -((-lost) >> grid.bits) if grid.up else lost >> grid.bits
+    masses = _shifted(a.masses * b.masses, grid)
+    lost = a.infinite * (_total(b.masses) + b.infinite) + _total(a.masses) * b.infinite
+    infinite = -((-lost) >> grid.bits)
     spread, moved = a.spread + b.spread, a.moved + b.moved
-    found = Lattice(grid, a.origin + b.origin, a.first + b.first, fmpz_poly(row), infinite, spread, moved)
-    return _trimmed(found, row)
+    return _trimmed(Lattice(grid, a.origin + b.origin, a.first + b.first, masses, infinite, spread, moved))
 
 
 def _total(masses: fmpz_poly) -> int:
     return int(masses(1)) if masses.length() else 0
 
 
-def _shifted(product: fmpz_poly, grid: Grid) -> list[fmpz]:
-    """Return the coefficients over 2^bits, rounded to the grid's side."""
-    bits = grid.bits
-    if grid.up:
-        carry = (fmpz(1) << bits) - 1
-        return [(value + carry) >> bits for value in product.coeffs()]
-    return [value >> bits for value in product.coeffs()]
+def _shifted(product: fmpz_poly, grid: Grid) -> fmpz_poly:
+    """Return the coefficients over 2^bits, rounded up."""
+    unit = fmpz(1) << grid.bits
+    return (product + fmpz_poly([unit - 1] * product.length())) // unit
 
 
-def _trimmed(lattice: Lattice, row: list[fmpz]) -> Lattice:
-    """Move the tails, each of mass at most `grid.tail`, to where the grid's side allows."""
-    grid = lattice.grid
-    if not row:  # every mass was rounded away
-        return lattice
-    right, high = 0, len(row)
-    while high > 1 and right + row[high - 1] <= grid.tail:
-        right += row[high - 1]
+def _trimmed(lattice: Lattice) -> Lattice:
+    """Move tails of mass at most `grid.tail`: the right one to +∞, the left one to the first node."""
+    tail, row = lattice.grid.tail, lattice.masses
+    right, high = 0, lattice.size
+    while high > 1 and right + row[high - 1] <= tail:
+        right += int(row[high - 1])
         high -= 1
     left, low = 0, 0
-    while low < high - 1 and left + row[low] <= grid.tail:
-        left += row[low]
+    while low < high - 1 and left + row[low] <= tail:
+        left += int(row[low])
         low += 1
-    kept = row[low:high]
-    infinite = lattice.infinite
-    if grid.up:
-        kept[0] += left
-        infinite += int(right)
-    else:
-        kept[-1] += right
-    moved = lattice.moved + int(left) + int(right)
     return replace(
-        lattice, first=lattice.first + low, masses=fmpz_poly(kept), infinite=infinite, moved=moved
+        lattice,
+        first=lattice.first + low,
+        masses=row.truncate(high).right_shift(low) + left,
+        infinite=lattice.infinite + right,
+        moved=lattice.moved + left + right,
     )
 
 
 def power(base: Lattice, count: int, cap: int | None = None) -> Lattice:
-    """Return the composition of `count` copies; where `cap` is given, coarser steps keep it that small."""
+    """Return the composition of `count` copies, beyond `cap` nodes on coarser grids if that is cheap."""
     square, found = base, None
+    budget = count * max(base.spread, two_points(base.grid.step))
     while True:
         if count & 1:
             found = square if found is None else compose(*aligned(found, square))
@@ -166,8 +177,23 @@ def power(base: Lattice, count: int, cap: int | None = None) -> Lattice:
         if not count:
             return found if found is not None else identity(base.grid)
         square = compose(square, square)
-        while cap is not None and square.size > cap:
+        while cap is not None and square.size > cap and count * square.grid.step**2 <= budget / LITTLE:
             square = coarser(square)
+
+
+def product(made: list[Lattice], cap: int | None = None) -> Lattice:
+    """Return the composition of all, pair by pair: that keeps both sides of a product about equally long."""
+    while len(made) > 1:
+        budget = sum((one.spread for one in made), Fraction(0)) / LITTLE
+        while (
+            cap is not None
+            and max(one.size for one in made) > cap
+            and len(made) * max(one.grid.step for one in made) ** 2 <= budget
+        ):
+            made = [coarser(one) for one in made]
+        pairs = [made[i : i + 2] for i in range(0, len(made), 2)]
+        made = [compose(*aligned(*pair)) if len(pair) == 2 else pair[0] for pair in pairs]
+    return made[0]
 
 
 def aligned(a: Lattice, b: Lattice) -> tuple[Lattice, Lattice]:
@@ -180,11 +206,11 @@ def aligned(a: Lattice, b: Lattice) -> tuple[Lattice, Lattice]:
 
 
 def coarser(lattice: Lattice) -> Lattice:
-    """Return a measure on twice the step, above or below the given one as its grid says.
+    """Return a measure on twice the step.
 
-    Up: an odd atom splits onto its two neighbours so that its mass under both distributions is
+    An odd atom splits onto its two neighbours so that its mass under both distributions is
     kept, p/(1 + e^{−h}) to the right and the rest to the left, each rounded up: a spread that keeps
-    E e^{−L} raises a convex curve. Down: see `_contracted`.
+    E e^{−L} raises a convex curve.
     """
     grid = replace(lattice.grid, step=2 * lattice.grid.step)
     row = list(lattice.masses.coeffs())
@@ -194,17 +220,15 @@ def coarser(lattice: Lattice) -> Lattice:
         first -= 1
     if len(row) % 2 == 0:
         row.append(fmpz(0))
-    out = _spread(lattice.grid, row) if grid.up else _contracted(lattice.grid, row)
+    out = _split(lattice.grid, row)
     low = 0
     while low < len(out) - 1 and out[low] == 0:
         low += 1
-    spread = lattice.spread + lattice.grid.step**2
-    return replace(
-        lattice, grid=grid, first=first // 2 + low, masses=fmpz_poly(out[low:]), spread=spread
-    )
+    spread = lattice.spread + two_points(grid.step)
+    return replace(lattice, grid=grid, first=first // 2 + low, masses=fmpz_poly(out[low:]), spread=spread)
 
 
-def _spread(grid: Grid, row: list[fmpz]) -> list[fmpz]:
+def _split(grid: Grid, row: list[fmpz]) -> list[fmpz]:
     with precision(grid.bits + 32):
         share = ball(1) / (1 + (-ball(grid.step)).exp())
         unit = fmpz(1) << grid.bits
@@ -219,72 +243,3 @@ def _spread(grid: Grid, row: list[fmpz]) -> list[fmpz]:
             out[j] += (odd * left + carry) >> grid.bits
             out[j + 1] += (odd * right + carry) >> grid.bits
     return out
-
-
-def _contracted(grid: Grid, row: list[fmpz]) -> list[fmpz]:
-    """Merge the odd atoms into even nodes, keeping E e^{−L} where both neighbours can pay for it.
-
-    Merging atoms at their mean of e^{−L} lowers a convex curve: a from t − h and a·e^h (rounded up) from
-    t + h meet at t. Every odd atom offers one half to either side; what finds no partner moves to the
-    next lower even node, which lowers the curve too.
-    """
-    with precision(grid.bits + 32):
-        growth = _units(replace(grid, up=True), ball(grid.step).exp())
-    bits, cells = grid.bits, len(row) // 2
-    out = [row[2 * j] for j in range(cells + 1)]
-    offered = fmpz(0)  # by the odd atom to the left of the node at hand
-    for j in range(cells + 1):
-        odd = row[2 * j + 1] if j < cells else fmpz(0)
-        left_half = odd >> 1
-        up = min(offered, (left_half << bits) // growth)
-        out[j] += up + left_half  # left_half ≥ up·e^h moves down, in balance with what moves up
-        if j:
-            out[j - 1] += offered - up
-        offered = odd - left_half
-    return out
-
-
-def epsilon(lattice: Lattice, target: Fraction) -> arb | None:
-    """Return a ball whose safe end bounds the least ε ≥ 0 with D(ε) ≤ target > 0; None if it is infinite.
-
-    From the top: with A = Σ m_i and B = Σ m_i e^{−t_i} over i ≥ j, D = m_∞ + A − e^ε B on the segment
-    below t_j, and everywhere D is the largest of these lines. Any j bounds the crossing from below;
-    the right one gives it.
-    """
-    with precision(lattice.grid.bits + 64):
-        goal = ball(target) * (fmpz(1) << lattice.grid.bits) - lattice.infinite
-        if not goal > 0:
-            return None if lattice.grid.up else ball(0)
-        row = lattice.masses.coeffs()
-        weight = (-ball(lattice.position(len(row) - 1))).exp()
-        growth = ball(lattice.grid.step).exp()
-        above, tilted, edge = fmpz(0), ball(0), None
-        for index in range(len(row) - 1, -1, -1):
-            above += row[index]
-            tilted += row[index] * weight
-            weight *= growth
-            if above > goal and not above - tilted / weight < goal:
-                # undecided: the crossing may lie in the segment below, hence below this edge
-                edge = None if above - tilted / weight > goal else ball(lattice.position(index - 1))
-                break
-        if not above > goal:
-            return ball(0)
-        found = ((above - goal) / tilted).log()
-        if lattice.grid.up and edge is not None:
-            found = found.max(edge)
-        return found.max(ball(0))
-
-
-def delta(lattice: Lattice, epsilon: Fraction) -> arb:
-    """Return a ball around D(ε) (a bound on δ(ε) on the grid's side)."""
-    step = lattice.grid.step
-    start = max(0, int((epsilon - lattice.origin) / step // 1) + 1 - lattice.first)
-    row = lattice.masses.coeffs()[start:]
-    with precision(lattice.grid.bits + 64):
-        total = ball(lattice.infinite)
-        if row:
-            tilted, shrink = ball(0), (-ball(step)).exp()
-            for mass in reversed(row):
-                tilted = tilted * shrink + mass
-            total += sum(row, fmpz(0)) - tilted * ball(epsilon - lattice.position(start)).exp()
-        return total / (fmpz(1) << lattice.grid.bits)

@@ -2,12 +2,14 @@
 
 | part | knob | what is removed |
 |---|---|---|
-| lattice product | 3 bits | rounding to the grid's side |
-| lattice product | large tails | the right tail that moves to +∞; the left one that moves to the first node |
+| lattice product | 3 bits | rounding up; what it adds |
+| lattice product | large tails | the right tail that moves to +∞; the left one that moves to the first node; what moved |
 | lattice product | mass at +∞ | +∞ times the rest |
 | coarser lattice | 10 bits | rounding of the shares |
 | connect the dots | wide cells | the chords (dots taken as masses of the cells) |
-| tangents | wide cells | the tangents (the curve itself at the nodes) |
+| spread onto nodes | wide cells | the rise; the spread of noise between nodes, of a coarser grid, inside a sample |
+| spread onto nodes | short range | what lies beyond the first and the last node |
+| lattice on a sample | inner tails | mass under Q that they lost |
 | Laplace powers | few steps kept | the mass of the dropped steps |
 | Laplace powers | few powers of y kept | the remainder of the series |
 | theta series | 2 terms at 200 bits | its tail |
@@ -31,6 +33,7 @@ from fractions import Fraction
 import pytest
 from flint import acb, arb, fmpz, fmpz_poly
 
+from dpaccount import lattices
 from dpaccount.numerics import (
     discrete,
     dots,
@@ -46,6 +49,8 @@ from dpaccount.numerics import (
 from dpaccount.numerics.balls import ball, precision
 from dpaccount.numerics.factors import AtomFactor, DiscreteGaussianFactor, LaplaceFactor
 from dpaccount.numerics.lattice import Grid, Lattice
+from dpaccount.numerics.spread import Spread
+from dpaccount.totals import Sampled, Total
 
 ZERO = arb(0)
 HALF = Fraction(1, 2)
@@ -54,42 +59,44 @@ HALF = Fraction(1, 2)
 def product_holds(bits, tail, infinite):
     """Compare products with the same ones at 400 bits and without tails, at and between nodes."""
     held = True
-    for seed, up in itertools.product(range(12), (False, True)):
+    for seed in range(12):
         masses = [(seed * 7 + 3 * j * j) % (2**bits // 3) + 1 for j in range(5)]
-        rough = Lattice(Grid(HALF, bits, up, tail), Fraction(0), -2, fmpz_poly(masses), infinite)
+        masses[3] += 2**bits - min(2**bits, sum(masses) + infinite)
+        rough = Lattice(Grid(HALF, bits, tail), Fraction(0), -2, fmpz_poly(masses), infinite)
         unit = 2 ** (400 - bits)
         fine = Lattice(
-            Grid(HALF, 400, up, 0), Fraction(0), -2, fmpz_poly([m * unit for m in masses]), infinite * unit
+            Grid(HALF, 400, 0), Fraction(0), -2, fmpz_poly([m * unit for m in masses]), infinite * unit
         )
-        a, b = lattice.compose(rough, rough), lattice.compose(fine, fine)
+        a, b = Spread(lattice.compose(rough, rough)), Spread(lattice.compose(fine, fine))
         for k in range(-24, 30):
-            x, y = lattice.delta(a, Fraction(k, 8)), lattice.delta(b, Fraction(k, 8))
-            held = held and bool(not x < y if up else not x > y)
+            true = b.highest(Fraction(k, 8))
+            held = held and bool(not a.highest(Fraction(k, 8)) < true and not a.lowest(Fraction(k, 8)) > true)
     return held
 
 
 def wrong_rounding(patch):
-    right = lattice._shifted
-    flipped = lambda grid: Grid(grid.step, grid.bits, not grid.up, grid.tail)  # noqa: E731
-    patch.setattr(lattice, "_shifted", lambda product, grid: right(product, flipped(grid)))
+    patch.setattr(lattice, "_shifted", lambda product, grid: product // (fmpz(1) << grid.bits))
 
 
 def tails_lost(side):
     def change(patch):
         right = lattice._trimmed
 
-        def trimmed(made, row):
-            found = right(made, row)
+        def trimmed(made):
+            found = right(made)
             if side == "right":
                 return lattice.replace(found, infinite=made.infinite)
-            kept = found.masses.coeffs()
-            skipped = found.first - made.first
-            moved = sum(row[:skipped], fmpz(0)) if found.grid.up else 0
-            return lattice.replace(found, masses=fmpz_poly([kept[0] - moved, *kept[1:]]))
+            moved = sum(made.masses.coeffs()[: found.first - made.first], fmpz(0))
+            return lattice.replace(found, masses=found.masses - moved)
 
         patch.setattr(lattice, "_trimmed", trimmed)
 
     return change
+
+
+def moves_forgotten(patch):
+    right = lattice._trimmed
+    patch.setattr(lattice, "_trimmed", lambda made: lattice.replace(right(made), moved=0))
 
 
 def infinity_lost(patch):
@@ -101,32 +108,35 @@ def infinity_lost(patch):
     patch.setattr(lattice, "compose", compose)
 
 
-def coarser_holds():
-    row = [fmpz((37 * j * j + 11 * j) % 60) for j in range(12)]
-    held = True
-    for up in (False, True):
-        fine = Lattice(Grid(HALF, 6, up, 0), Fraction(0), -5, fmpz_poly(row))
-        made = lattice.coarser(fine)
-        for k in range(-40, 41):
-            a, b = lattice.delta(made, Fraction(k, 10)), lattice.delta(fine, Fraction(k, 10))
-            held = held and bool(not a < b if up else not a > b)
-    return held
+def coarser_holds(bits):
+    """Compare a law of few bits with itself on a grid of twice the step."""
+    row = [(37 * j * j + 11 * j) % 60 for j in range(12)]
+    fine = Lattice(
+        Grid(Fraction(1, 4), bits, 0), Fraction(0), -5, fmpz_poly([m * 2**bits // sum(row) + 1 for m in row])
+    )
+    true, made = Spread(fine), Spread(lattice.coarser(fine))
+    made.added = max(0, made.added - true.added)  # the law itself may exceed 1
+    points = [Fraction(k, 20) for k in range(-60, 61)]
+    return all(not made.highest(t) < true.highest(t) and not made.lowest(t) > true.highest(t) for t in points)
 
 
 def shares_rounded_down(patch):
-    right = lattice._spread
-    patch.setattr(lattice, "_spread", lambda grid, row: [max(fmpz(0), m - 1) for m in right(grid, row)])
+    right = lattice._split
+    patch.setattr(lattice, "_split", lambda grid, row: [max(fmpz(0), m - 1) for m in right(grid, row)])
 
 
-def curve_holds(*, up):
-    """Compare a lattice of wide cells with the Gaussian curve, everywhere."""
-    one = (Fraction(1), Fraction(1))
-    made = dots.measure(lambda t: gaussian.delta(t, one, 160), Grid(HALF, 80, up, 0), Fraction(-5), 21)
-    found = [
-        (lattice.delta(made, Fraction(k, 16)), gaussian.delta(Fraction(k, 16), one, 160))
-        for k in range(-100, 100)
-    ]
-    return all(not a < b if up else not a > b for a, b in found)
+def coarser_unspread(patch):
+    right = lattice.coarser
+    patch.setattr(lattice, "coarser", lambda made: lattice.replace(right(made), spread=made.spread))
+
+
+def gauss(t):
+    return gaussian.delta(t, (Fraction(1), Fraction(1)), 160)
+
+
+def upper_curve_holds():
+    made = Spread(dots.above(gauss, Grid(HALF, 80, 0), Fraction(-5), 21))
+    return all(not made.highest(Fraction(k, 16)) < gauss(Fraction(k, 16)) for k in range(-100, 100))
 
 
 def chords_lowered(patch):
@@ -136,11 +146,80 @@ def chords_lowered(patch):
     )
 
 
-def tangents_lost(patch):
-    def chords(x, low):
-        return low[0:-1:2], low[2::2]
+def spread_holds(first, count, bits=80):
+    """Compare the Gaussian law on few nodes with its curve, everywhere."""
 
-    patch.setattr(dots, "_tangents", chords)
+    def holds(_):
+        made = Spread(
+            dots.spread(
+                gauss, Grid(Fraction(1, 4), bits, 0), Fraction(first), count, Fraction(0), bounded=False
+            )
+        )
+        points = [Fraction(k, 16) for k in range(-100, 100)]
+        return all(not made.highest(t) < gauss(t) and not made.lowest(t) > gauss(t) for t in points)
+
+    return holds
+
+
+def rise_forgotten(patch):
+    patch.setattr(Spread, "rise", lambda self, t: ZERO)
+
+
+def ends_trusted(patch):
+    right = dots.spread
+    patch.setattr(dots, "spread", lambda *given, bounded: right(*given, bounded=True))
+
+
+def masses_rounded_down(patch):
+    patch.setattr(dots, "units", lambda grid, mass: max(0, lattice.units(grid, mass) - 1))
+
+
+def between_holds():
+    """Compare a loss between nodes with itself, also where it is only known as a wide ball."""
+    held = True
+    for wide in (arb(0), arb(0, 0.04)):
+        for at in (Fraction(-1), Fraction(-6, 7), Fraction(3, 10)):
+            loss = ball(at) + wide if wide.rad() else at
+            made = Spread(lattice.placed(Grid(Fraction(1, 7), 80, 0), Fraction(-8, 7), [(loss, arb(1))]))
+            for k in range(-60, 60):
+                t = Fraction(k, 30)
+                true = 1 - (ball(t) - ball(at)).exp() if t < at else ZERO
+                held = held and bool(not made.highest(t) < true and not made.lowest(t) > true)
+    return held
+
+
+def losses_unspread(patch):
+    patch.setattr(lattice, "two_points", lambda step: Fraction(0))
+
+
+def sample_holds(step, tail):
+    """Compare samples of noise, from inner lattices that are coarse or have lost their tails, with themselves."""
+
+    def holds(patch):
+        held, right = True, lattices.compose
+        inner = Total((Fraction(1), Fraction(1)), ((LaplaceFactor(HALF), 1),))
+        for added in (False, True):
+            kind = Sampled(Fraction(1, 5), inner, added)
+            exact = Spread(lattices._on_sample(kind, Grid(Fraction(1, 300), 80, 0), 60))
+
+            def short(total, at, log2):
+                made = right(total, step, log2)
+                return lattice._trimmed(
+                    lattice.replace(made, grid=lattice.replace(made.grid, tail=int(tail * 2**made.grid.bits)))
+                )
+
+            with patch.context() as crude:
+                crude.setattr(lattices, "compose", short)
+                made = Spread(lattices._on_sample(kind, Grid(Fraction(1, 30), 80, 0), 60))
+            points = [Fraction(k, 10) for k in range(-80, 31)]
+            held = held and all(made.curve(t).overlaps(exact.curve(t)) for t in points)
+        return held
+
+    return holds
+
+
+def lost_forgotten(patch):
+    patch.setattr(lattices, "_lost", lambda known: ZERO)
 
 
 def laplace_holds():
@@ -370,9 +449,16 @@ CASES = {
     "right tail": (lambda _: product_holds(8, 90, 0), tails_lost("right")),
     "left tail": (lambda _: product_holds(8, 90, 0), tails_lost("left")),
     "infinity": (lambda _: product_holds(6, 0, 20), infinity_lost),
-    "coarser": (lambda _: coarser_holds(), shares_rounded_down),
-    "dots": (lambda _: curve_holds(up=True), chords_lowered),
-    "tangents": (lambda _: curve_holds(up=False), tangents_lost),
+    "moved": (lambda _: product_holds(8, 90, 0), moves_forgotten),
+    "coarser": (lambda _: coarser_holds(6), shares_rounded_down),
+    "coarser, spread": (lambda _: coarser_holds(60), coarser_unspread),
+    "dots": (lambda _: upper_curve_holds(), chords_lowered),
+    "rise": (spread_holds(-5, 41), rise_forgotten),
+    "ends": (spread_holds(-2, 17), ends_trusted),
+    "masses": (spread_holds(-5, 41, 6), masses_rounded_down),
+    "between": (lambda _: between_holds(), losses_unspread),
+    "sample": (sample_holds(Fraction(1, 2), 0), rise_forgotten),
+    "sample, tails": (sample_holds(Fraction(1, 20), 0.1), lost_forgotten),
     "Laplace powers": (lambda _: laplace_holds(), lambda p: p.setattr(laplace, "_dropped", lambda *_: ZERO)),
     "Laplace series": (lambda _: series_holds(), remainder_forgotten),
     "theta": (lambda _: theta_holds(), unblurred),
