@@ -2,7 +2,7 @@
 
 Noise that was calibrated to one unit meets a k-fold sensitivity: μ becomes kμ, a pure ε becomes kε, ρ
 becomes k²ρ, η becomes kη. In general a chain of k neighbours gives (kε, δ(e^{kε} − 1)/(e^ε − 1)) from (ε, δ)
-(Vadhan 2017, Lemma 2.2; Bun & Steinke 2016, Proposition 1.9, for zCDP; Dong, Roth & Su 2022 for μ-GDP).
+(group privacy: Vadhan 2017; Bun & Steinke 2016 for zCDP; Dong, Roth & Su 2022 for μ-GDP).
 """
 
 from collections.abc import Callable

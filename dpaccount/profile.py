@@ -45,7 +45,7 @@ def trade_off(points: Sequence[Point], false_alarm: Fraction) -> Fraction:
 
     Whatever tells two neighbours apart obeys α + e^ε β ≥ 1 − δ(ε) and e^ε α + β ≥ 1 − δ(ε) at every ε, so
     that β ≥ max over ε of 1 − δ(ε) − e^ε α and e^{−ε}(1 − δ(ε) − α), at least 0 (Wasserman & Zhou 2010; Dong,
-    Roth & Su 2022, Proposition 6). Every point of a profile gives two lines; more points give more of the
+    Roth & Su 2022). Every point of a profile gives two lines; more points give more of the
     curve.
     """
     if not 0 <= false_alarm <= 1:

@@ -23,7 +23,7 @@ LOG2 = math.log(2)
 def basic(pairs: Sequence[tuple[Fraction, Fraction]]) -> tuple[Fraction, Fraction]:
     """Return (Σε, Σδ), δ at most 1: adaptive composition of (ε, δ) pairs.
 
-    Dwork, Kenthapadi, McSherry, Mironov & Naor 2006; Dwork & Roth 2014, Theorem 3.16.
+    Dwork, Kenthapadi, McSherry, Mironov & Naor 2006; Dwork & Roth 2014.
     """
     return sum((e for e, _ in pairs), Fraction(0)), min(Fraction(1), sum((d for _, d in pairs), Fraction(0)))
 
@@ -31,7 +31,7 @@ def basic(pairs: Sequence[tuple[Fraction, Fraction]]) -> tuple[Fraction, Fractio
 def advanced(epsilon: Fraction, delta: Fraction, count: int, slack: Fraction) -> tuple[Fraction, Fraction]:
     """Return ε√(2k ln(1/δ′)) + kε(e^ε − 1) and kδ + δ′, for k adaptive (ε, δ) pairs and a slack δ′ > 0.
 
-    Dwork, Rothblum & Vadhan 2010, Theorem III.3; Dwork & Roth 2014, Theorem 3.20.
+    Dwork, Rothblum & Vadhan 2010; Dwork & Roth 2014, Theorem 3.20.
     """
     _chance("the slack", slack)
     with precision(BITS):
@@ -46,8 +46,8 @@ def optimal(
     """Return an enclosure of the least ε at δ = target of counted (ε, δ, count); None: infinite.
 
     The ε's must lie on a common rational grid of moderate size: masses are then exact integers. Equal pairs:
-    Kairouz, Oh & Viswanath 2015, Theorem 3.3; unequal ones: Murtagh & Vadhan 2016, Theorem 1.5. Failures are
-    set apart: δ = 1 − Π(1 − δᵢ)(1 − δ_rest).
+    Kairouz, Oh & Viswanath 2015 (their optimal composition theorem); unequal ones: Murtagh & Vadhan 2016.
+    Failures are set apart: δ = 1 − Π(1 − δᵢ)(1 − δ_rest).
     """
     kept = Fraction(1)
     for _, delta, count in pairs:
@@ -88,12 +88,12 @@ def rdp(order: Fraction, tau: Fraction, target: Fraction) -> Fraction:
 
 
 def gdp(mu2: Fraction, target: Fraction) -> Fraction:
-    """Return ε at δ = target of √mu2-GDP; squares add up (Dong, Roth & Su 2022, Corollary 1, section 3)."""
+    """Return ε at δ = target of √mu2-GDP; squares add up (Dong, Roth & Su 2022, composition)."""
     return gaussian.epsilon(target, (mu2, mu2), Fraction(1, 10**15))[1]
 
 
 def zcdp_of_pure(epsilon: Fraction) -> Fraction:
-    """Return ε²/2, the zCDP of ε-DP (Bun & Steinke 2016, Proposition 1.4)."""
+    """Return ε²/2, the zCDP of ε-DP (Bun & Steinke 2016)."""
     return epsilon**2 / 2
 
 
@@ -114,7 +114,7 @@ def bounded_range(eta: Fraction, count: int, target: Fraction) -> Fraction:
 
 
 def group(epsilon: Fraction, delta: Fraction, k: int) -> tuple[Fraction, Fraction]:
-    """Return (kε, δ(e^{kε} − 1)/(e^ε − 1)) for groups of k: Vadhan 2017, Lemma 2.2, its sum kept exact."""
+    """Return (kε, δ(e^{kε} − 1)/(e^ε − 1)) for groups of k (Vadhan 2017), the sum kept exact."""
     with precision(BITS):
         chain = sum((ball(j * epsilon).exp() for j in range(k)), arb(0))
         return k * epsilon, min(Fraction(1), ceil_of(ball(delta) * chain))
@@ -139,7 +139,7 @@ def shuffled(epsilon: Fraction, users: int, target: Fraction) -> Fraction:
     """Return the central ε at δ = target of `users` shuffled reports, each of an ε-DP local randomiser.
 
     ln(1 + (e^ε − 1)(4√(2 ln(4/δ))/√((e^ε + 1)n) + 4/n)) where ε ≤ ln(n/(8 ln(2/δ)) − 1), else no
-    amplification (Feldman, McMillan & Talwar 2023, Theorem 3.2); replace-one.
+    amplification (Feldman, McMillan & Talwar 2023); replace-one.
     """
     _chance("the target", target)
     with precision(BITS):
