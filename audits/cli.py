@@ -173,8 +173,8 @@ def account(
     )
     if profile is not None:
         from dpaccount.accountant import Accountant
-        from dpaccount.events import read_plan
         from dpaccount.profile import write_profile
+        from dpaccount.reading import read_plan
 
         write_profile(Accountant(read_plan(place), _whole(group, "--group") or 1), profile)
     _print(answer, json_, _lines)

@@ -18,7 +18,7 @@ from fractions import Fraction
 from functools import cached_property
 from typing import Never
 
-from dpaccount import cost, events, groups, sharper
+from dpaccount import cost, events, groups, scalars, sharper
 from dpaccount.classes import UnitClass, classes
 from dpaccount.errors import BudgetError, InputError
 from dpaccount.events import Exact, Plan
@@ -119,15 +119,15 @@ class Accountant:
 
     def zcdp(self) -> Fraction | None:
         """Return the largest ρ over units, an upper bound; None where some event has no zCDP bound."""
-        return self._scalar(events.zcdp, self.group**2)
+        return self._scalar(scalars.zcdp, self.group**2)
 
     def gdp(self) -> Fraction | None:
         """Return an upper bound on the largest μ² over units; None where some event is not GDP."""
-        return self._scalar(events.gdp_mu_squared, self.group**2)
+        return self._scalar(scalars.gdp_mu_squared, self.group**2)
 
     def pure(self) -> Fraction | None:
         """Return the largest pure ε over units, an upper bound; None where it is infinite."""
-        return self._scalar(events.pure, self.group)
+        return self._scalar(scalars.pure, self.group)
 
     def _scalar(self, bound: Callable[[events.Event], Fraction | None], scale: int) -> Fraction | None:
         worst = Fraction(0)

@@ -8,9 +8,9 @@ from typing import Any
 from dpaccount.accountant import GAP, STANDARD_DELTAS, Accountant
 from dpaccount.calibrate import calibrate
 from dpaccount.errors import InputError
-from dpaccount.events import read_plan
 from dpaccount.exact import Bound, Place, printed, shown
 from dpaccount.numerics.balls import allowance
+from dpaccount.reading import read_plan
 from dpaccount.worst import Worst
 
 ACCOUNT = "dpaccount/account/1"

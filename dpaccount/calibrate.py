@@ -9,7 +9,7 @@ from fractions import Fraction
 import numpy as np
 from flint import arb
 
-from dpaccount import cost, sharper
+from dpaccount import cost, scalars, sharper
 from dpaccount import events as ev
 from dpaccount.classes import classes
 from dpaccount.errors import InputError
@@ -174,7 +174,7 @@ def _guess(unit: ev.Event, epsilon: Fraction, delta: Fraction, *, linear: bool) 
     ρ falls as the square of the noise, or as its first power (`linear`). The Gaussian one is near √ρ =
     ε/(√(ε + L) + √L), L = ln(1/δ), by zCDP's simple conversion. All in logarithms, for any magnitude.
     """
-    rho = ev.zcdp(unit)
+    rho = scalars.zcdp(unit)
     if not (epsilon > 0 and delta > 0 and rho):
         return Fraction(1)
     depth, e = math.log(max(-log_float(delta), 1e-300)), log_float(epsilon)

@@ -9,7 +9,8 @@ import secrets
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from dpaccount.events import Event, Gaussian, MatrixFactorisation, Tree, collector_paused
+from dpaccount.events import Event, Gaussian, MatrixFactorisation, Tree
+from dpaccount.reading import collector_paused
 
 Items = tuple[tuple[Event, int], ...]  #: bare events with multiplicities
 

@@ -6,17 +6,15 @@ An event says what was released and with how much noise, never how. All numbers 
 Meaning never changes under a name: a new meaning gets a new name.
 """
 
-import gc
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from dataclasses import MISSING, dataclass, field, fields, replace
+from collections.abc import Iterator
+from dataclasses import dataclass, field, fields, replace
 from decimal import Decimal
 from enum import StrEnum
 from fractions import Fraction
 from typing import Any, ClassVar
 
 from dpaccount.errors import InputError
-from dpaccount.exact import Place, read_number, shown
+from dpaccount.exact import read_number, shown
 
 Exact = Fraction | int | Decimal | str  #: what the constructors take; a string is a decimal
 
@@ -40,7 +38,7 @@ class Event:
         """Make every number exact and check its range."""
         for item in fields(self):
             value = getattr(self, item.name)
-            if item.name in _RANGES:
+            if item.name in RANGES:
                 value = _checked(self.name, item.name, value)
             object.__setattr__(self, item.name, value)
         if self.cover is not None:
@@ -314,10 +312,11 @@ class Plan:
         for kind in {id(bare): bare for bare in map(Event.bare, self.events)}.values():
             refused = next((e.name for e in walk(kind) if not allowed(e.name, self.relation)), None)
             if refused is not None:
-                raise InputError(f"{refused} has no meaning under {self.relation}; {_ELSEWHERE[refused]}")
+                raise InputError(f"{refused} has no meaning under {self.relation}; {ELSEWHERE[refused]}")
 
 
-_ELSEWHERE = {
+#: Where events are counted that have no meaning under the other relation.
+ELSEWHERE = {
     "randomized_response": "it is counted under replace-one",
     "sampled_without_replacement": "it is counted under replace-one",
     "poisson_subsampled": "it is counted under add-remove",
@@ -326,7 +325,7 @@ _ELSEWHERE = {
 
 def allowed(name: str, relation: Relation) -> bool:
     """Say whether events of this name are counted under `relation`."""
-    return name not in _ELSEWHERE or _ELSEWHERE[name].endswith(relation.value)
+    return name not in ELSEWHERE or ELSEWHERE[name].endswith(relation.value)
 
 
 def walk(event: Event) -> Iterator[Event]:
@@ -337,138 +336,8 @@ def walk(event: Event) -> Iterator[Event]:
         yield from walk(part)
 
 
-def read_plan(place: Place) -> Plan:
-    """Return the plan in a ``dpaccount/events/1`` document; raises `InputError` naming the place."""
-    table = place.table(("schema", "relation", "events"))
-    table["schema"].text("dpaccount/events/1")
-    relation = Relation(table["relation"].text(*Relation))
-    listed = table["events"]
-    listed.items()
-    seen: dict[tuple[Any, ...], Event] = {}
-    with collector_paused():
-        events = tuple(
-            _seen_before(value, seen) or _read_top(listed.child(index), relation, seen)
-            for index, value in enumerate(listed.value)
-        )
-    return Plan(relation, events)
-
-
-@contextmanager
-def collector_paused() -> Iterator[None]:
-    """Pause the cyclic garbage collector: it would walk a million new objects again and again."""
-    running = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if running:
-            gc.enable()
-
-
-def _seen_before(value: Any, seen: dict[tuple[Any, ...], Event]) -> Event | None:
-    """Return the event of a table like one read before but for its cover; None to read it with all checks."""
-    cover = value.get("cover") if type(value) is dict else None
-    if type(cover) is not list or len(cover) != 2:
-        return None
-    proto = seen.get(_key(value))
-    if proto is None:
-        return None
-    first, last = cover
-    if type(first) is int and type(last) is int and 1 <= first <= last:
-        return proto.covering(first, last)
-    return None
-
-
-def _key(value: dict[str, Any]) -> tuple[Any, ...]:
-    """Return what two tables share that differ in their covers only; () where they hold more tables.
-
-    Strings and integers stand for themselves, anything else for its object: hashing a fraction is slow,
-    and the document keeps every object alive.
-    """
-    if "of" in value or "points" in value:
-        return ()
-    return tuple(
-        (name, item if type(item) is int or type(item) is str else (id(item),))
-        for name, item in value.items()
-        if name != "cover"
-    )
-
-
-def _read_top(place: Place, relation: Relation, seen: dict[tuple[Any, ...], Event]) -> Event:
-    """Read one top-level event with all checks, and remember it if it has a cover."""
-    event = _read_event(place, relation, top=True)
-    if event.cover is not None and (key := _key(place.value)):
-        seen[key] = event.bare()
-    return event
-
-
-def _read_event(place: Place, relation: Relation, *, top: bool) -> Event:
-    if not isinstance(place.value, dict):
-        place.table()
-    if "event" not in place.value:
-        raise place.wrong("the key 'event' is missing", "name the event, such as gaussian")
-    name = place.child("event").text(*VOCABULARY)
-    if not allowed(name, relation):
-        raise place.wrong(f"{name} has no meaning under {relation}", _ELSEWHERE[name])
-    kind = VOCABULARY[name]
-    spanning = name in ("tree", "matrix_factorisation")
-    if not top and (spanning or "cover" in place.value):
-        what = name if spanning else "cover"
-        raise place.wrong(f"{what} stands inside another event", "it belongs at the top level")
-    named = {item.name: item for item in fields(kind)}
-    if spanning:
-        del named["cover"]
-    required = tuple(n for n, item in named.items() if item.default is MISSING or n == "of")
-    table = place.table(("event", *required), tuple(n for n in named if n not in required))
-    values: dict[str, Any] = {}
-    for key, item in table.items():
-        if key == "of":
-            values[key] = _read_of(item, relation, listed=name == "sequence")
-        elif key != "event":
-            values[key] = _READERS[key](item)
-    _read_checks(table, name, values)
-    return kind(**values)
-
-
-def _read_of(place: Place, relation: Relation, *, listed: bool) -> Event | tuple[Event, ...]:
-    if listed:
-        return tuple(_read_event(item, relation, top=False) for item in place.items())
-    return _read_event(place, relation, top=False)
-
-
-def _read_checks(table: dict[str, Place], name: str, values: dict[str, Any]) -> None:
-    """Check what single keys cannot, where the message can name the key."""
-    if name == "discrete_laplace" or (name == "discrete_gaussian" and values.get("dimension", 1) == 1):
-        if "sensitivity" in table:
-            table["sensitivity"].integer(0)
-    elif name == "sampled_without_replacement" and values["size"] > values["population"]:
-        raise table["size"].wrong("the size exceeds the population", "use 1 <= size <= population")
-
-
-def _read_cover(place: Place) -> tuple[int, int]:
-    ends = [item.integer(1) for item in place.items()]
-    if len(ends) != 2 or ends[0] > ends[1]:
-        raise place.wrong(f"found {ends}", "a cover is [first, last] with first <= last")
-    return ends[0], ends[1]
-
-
-def _read_points(place: Place) -> tuple[tuple[Fraction, Fraction], ...]:
-    points = []
-    for item in place.items():
-        members = list(item.items())
-        if len(members) != 2:
-            raise item.wrong(f"found {len(members)} numbers", "a point is [order, epsilon]")
-        order = members[0].number()
-        if order <= 1:
-            raise members[0].wrong(f"the order {shown(order)} is out of range", "it must be above 1")
-        points.append((order, members[1].number(0)))
-    if not points:
-        raise place.wrong("no points", "give at least one [order, epsilon]")
-    return tuple(points)
-
-
 #: The least value of each key (None: above 0), the largest, and whether it is an integer.
-_RANGES: dict[str, tuple[int | None, int | None, bool]] = {
+RANGES: dict[str, tuple[int | None, int | None, bool]] = {
     "sigma": (None, None, False),
     "scale": (None, None, False),
     "sensitivity": (0, None, False),
@@ -488,22 +357,6 @@ _RANGES: dict[str, tuple[int | None, int | None, bool]] = {
 }
 
 
-def _reader(least: int | None, most: int | None, whole: bool) -> Callable[[Place], Any]:  # noqa: FBT001
-    if whole:
-        return lambda place: place.integer(least, most)
-    if least is None:
-        return Place.positive
-    return lambda place: place.number(least, most)
-
-
-_READERS: dict[str, Callable[[Place], Any]] = {
-    **{key: _reader(*bounds) for key, bounds in _RANGES.items()},
-    "cover": _read_cover,
-    "points": _read_points,
-    "kind": lambda place: place.text("sqrt-toeplitz"),
-}
-
-
 def exact(name: str, value: Exact) -> Fraction:
     """Return an exact number; raises `InputError` for floats, NaN and what is no number, naming `name`."""
     if isinstance(value, bool | float):
@@ -517,7 +370,7 @@ def exact(name: str, value: Exact) -> Fraction:
 
 
 def _checked(name: str, key: str, value: Exact) -> Fraction | int:
-    least, most, whole = _RANGES[key]
+    least, most, whole = RANGES[key]
     number = exact(name, value)
     if number < (least or 0) or (least is None and number == 0) or (most is not None and number > most):
         bounds = (
@@ -558,113 +411,3 @@ def _inside(name: str, part: Event) -> None:
         raise InputError(f"{name}: {part.name} stands inside another event; it belongs at the top level")
     if part.cover is not None:
         raise InputError(f"{name}: a cover stands inside another event; it belongs at the top level")
-
-
-def zcdp(event: Event) -> Fraction | None:
-    """Return an upper bound on the zCDP ρ of an event and its count; None where there is none.
-
-    Gaussian noise: Δ²/(2σ²), also the discrete one in any dimension (Bun & Steinke 2016; Canonne, Kamath
-    & Steinke 2020); μ-GDP: μ²/2; pure ε: ε²/2; η-bounded range: η²/8 (Cesar & Rogers 2021).
-    """
-    if isinstance(event, Gaussian | DiscreteGaussian):
-        return event.count * (event.sensitivity / event.sigma) ** 2 / 2
-    if isinstance(event, Zcdp):
-        return event.count * event.rho
-    if isinstance(event, Exponential | BoundedRange):
-        return event.count * _eta(event) ** 2 / 8
-    if isinstance(event, Gdp | Tree | MatrixFactorisation):
-        mu2 = gdp_mu_squared(event)
-        return None if mu2 is None else mu2 / 2
-    if isinstance(event, Sequence):
-        return _added(event, zcdp)
-    if (whole := _unsampled(event)) is not None:
-        return zcdp(whole)
-    loss = pure(replace(event, count=1))
-    return None if loss is None else event.count * loss**2 / 2
-
-
-def gdp_mu_squared(event: Event) -> Fraction | None:
-    """Return an upper bound on μ² of an event and its count under Gaussian DP; None where there is none.
-
-    Pure ε enters by μ = −2Φ⁻¹(1/(1 + e^ε)), rounded up (Liu, Sun, Jiang & Kong 2022).
-    """
-    if isinstance(event, Gaussian):
-        return event.count * (event.sensitivity / event.sigma) ** 2
-    if isinstance(event, Gdp):
-        return event.count * event.mu**2
-    if isinstance(event, Tree):
-        return event.count * event.rounds.bit_length() * (event.sensitivity / event.sigma) ** 2
-    if isinstance(event, MatrixFactorisation):
-        from dpaccount.numerics.toeplitz import squares
-
-        return event.count * squares(event.rounds)[1] * (event.sensitivity / event.sigma) ** 2
-    if isinstance(event, Sequence):
-        return _added(event, gdp_mu_squared)
-    if (whole := _unsampled(event)) is not None:
-        return gdp_mu_squared(whole)
-    loss = pure(replace(event, count=1))
-    if loss is None:
-        return None
-    from dpaccount.numerics.gdp_of_pure import mu_squared
-
-    return event.count * mu_squared(loss)
-
-
-def pure(event: Event) -> Fraction | None:
-    """Return an upper bound on the pure ε of an event and its count; None where it is infinite.
-
-    Sampling a fraction q takes ε to ln(1 + q(e^ε − 1)), rounded up (Balle, Barthe & Gaboardi 2018).
-    """
-    if isinstance(event, Laplace | DiscreteLaplace):
-        return event.count * event.sensitivity / event.scale
-    if isinstance(event, RandomizedResponse | PermuteAndFlip | Pure):
-        return event.count * event.epsilon
-    if isinstance(event, Exponential | BoundedRange):
-        return event.count * _eta(event)
-    if isinstance(event, Approximate):
-        return event.count * event.epsilon if event.delta == 0 else None
-    if isinstance(event, Sequence):
-        return _added(event, pure)
-    if isinstance(event, PoissonSubsampled | SampledWithoutReplacement):
-        inner = pure(event.of)
-        if isinstance(event, PoissonSubsampled) and event.rate == 0:
-            return Fraction(0)
-        return None if inner is None else event.count * _sampled_loss(inner, _rate(event))
-    free = (
-        isinstance(event, Gaussian | DiscreteGaussian | Tree | MatrixFactorisation) and not event.sensitivity
-    )
-    free = free or (isinstance(event, Zcdp) and not event.rho) or (isinstance(event, Gdp) and not event.mu)
-    return Fraction(0) if free else None
-
-
-def _unsampled(event: Event) -> Event | None:
-    """Return what runs on the whole population where the sample is all of it."""
-    if isinstance(event, PoissonSubsampled | SampledWithoutReplacement) and _rate(event) == 1:
-        return Sequence(of=(event.of,), count=event.count)
-    return None
-
-
-def _eta(event: Exponential | BoundedRange) -> Fraction:
-    return event.eta if isinstance(event, BoundedRange) else event.epsilon
-
-
-def _rate(event: PoissonSubsampled | SampledWithoutReplacement) -> Fraction:
-    return event.rate if isinstance(event, PoissonSubsampled) else Fraction(event.size, event.population)
-
-
-def _sampled_loss(loss: Fraction, rate: Fraction) -> Fraction:
-    from dpaccount.numerics.amplified import shrunk
-    from dpaccount.numerics.balls import ball, ceil_of, precision
-
-    if rate == 1 or loss == 0:
-        return loss
-    if rate == 0:
-        return Fraction(0)
-    with precision(128 + 2 * rate.denominator.bit_length()):
-        return ceil_of(shrunk(ball(loss), ball(rate)))
-
-
-def _added(event: Sequence, bound: Callable[[Event], Fraction | None]) -> Fraction | None:
-    parts = [bound(part) for part in event.of]
-    known = [part for part in parts if part is not None]
-    return event.count * sum(known, Fraction(0)) if len(known) == len(parts) else None

@@ -28,7 +28,7 @@ from fractions import Fraction
 
 from flint import arb
 
-from dpaccount import cost
+from dpaccount import cost, scalars
 from dpaccount import events as ev
 from dpaccount.errors import BudgetError, InputError
 from dpaccount.exact import shown
@@ -60,9 +60,9 @@ class Measure:
         """Return an upper bound on the event's cost in this measure; None where it has none."""
         if self.order is None:
             bound: Callable[[ev.Event], Fraction | None] = {
-                "zcdp": ev.zcdp,
-                "gdp": ev.gdp_mu_squared,
-                "pure": ev.pure,
+                "zcdp": scalars.zcdp,
+                "gdp": scalars.gdp_mu_squared,
+                "pure": scalars.pure,
             }[self.name]
             return bound(event)
         total = total_of([(event, 1)])

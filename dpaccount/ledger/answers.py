@@ -8,10 +8,10 @@ from collections.abc import Callable
 from fractions import Fraction
 from typing import Any
 
-from dpaccount.events import read_plan
 from dpaccount.exact import Place
 from dpaccount.ledger import ledger as durable
 from dpaccount.ledger.ledger import Ledger, RefusedError
+from dpaccount.reading import read_plan
 
 Answer = dict[str, Any]
 

@@ -12,7 +12,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from dpaccount import events, kernel
+from dpaccount import events, kernel, scalars
 from dpaccount.curves import at_most, ball, gdp_delta, renyi_log_delta
 from dpaccount.errors import InputError
 from dpaccount.events import Event
@@ -96,7 +96,7 @@ def _pure_curve(curve: Curve) -> Amounts | None:
 
 
 def _pure_event(event: Event) -> Amounts | None:
-    return _one(events.pure(event))
+    return _one(scalars.pure(event))
 
 
 def _approximate_curve(curve: Curve) -> Amounts | None:
@@ -118,7 +118,7 @@ def _approximate_event(event: Event) -> Amounts | None:
             return None
         epsilon, delta = (sum(column, Fraction(0)) for column in zip((Fraction(0),) * 2, *known, strict=True))
         return event.count * epsilon, event.count * delta
-    loss = events.pure(event)
+    loss = scalars.pure(event)
     return None if loss is None else (loss, Fraction(0))
 
 
@@ -144,10 +144,10 @@ def _gdp_curve(curve: Curve) -> Amounts | None:
 
 
 def _gdp_event(event: Event) -> Amounts | None:
-    loss = events.pure(event)
+    loss = scalars.pure(event)
     if loss is not None and loss > LARGE:
         return (_mu2_of_pure(loss),)
-    return _one(events.gdp_mu_squared(event))
+    return _one(scalars.gdp_mu_squared(event))
 
 
 def _mu2_of_pure(epsilon: Fraction) -> Fraction:
@@ -190,7 +190,7 @@ def _zcdp_curve(curve: Curve) -> Amounts | None:
 
 
 def _zcdp_event(event: Event) -> Amounts | None:
-    return _one(events.zcdp(event))
+    return _one(scalars.zcdp(event))
 
 
 def _zcdp_fits(total: Amounts, epsilon: Fraction, delta: Fraction) -> bool:

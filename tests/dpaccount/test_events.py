@@ -17,12 +17,10 @@ from dpaccount.events import (
     Relation,
     Sequence,
     Tree,
-    gdp_mu_squared,
-    pure,
-    read_plan,
-    zcdp,
 )
 from dpaccount.exact import parse_json
+from dpaccount.reading import read_plan
+from dpaccount.scalars import gdp_mu_squared, pure, zcdp
 
 
 def plan(*events, relation="replace-one", raw=None):
