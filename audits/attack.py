@@ -15,7 +15,7 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
-from audits.betting import bettor_of
+from audits.betting import bettor_of, plan_known_bet
 from audits.catalogue import CODE_FOLDERS, code_on_path
 from audits.channels import ReplayError, log_ratio, record, replay
 from audits.estimate import Planner, Reached, plan_known_threshold
@@ -167,16 +167,16 @@ def attack_early(  # noqa: PLR0913
             halves[side].append(new)
             done[side] += len(new)
         if bettor is None:
-            rule = plan_known_threshold(
-                halves[0][0], halves[1][0], target.delta, risk / 2, trials - train // 2
-            )[0]
-            bettor = bettor_of(rule, halves[0][0], halves[1][0], target.limit, target.delta, risk / 2)
+            first = halves[0][0], halves[1][0]
+            counts, _ = plan_known_threshold(*first, target.delta, risk / 2, trials - train // 2)
+            bets_on = plan_known_bet(*first, target.limit, target.delta)
+            bettor = bettor_of(bets_on, *first, target.limit, target.delta, risk / 2)
             continue
         won = bettor.feed(made, ~sides)
         if won is not None:
             return Outcome(suspect, (train + won.runs) // 2, ((target, won),))
     left, right = (np.concatenate(half[1:]) for half in halves)
-    return Outcome(suspect, trials, ((target, rule.measure(left, right, target.delta, risk / 2)),))
+    return Outcome(suspect, trials, ((target, counts.measure(left, right, target.delta, risk / 2)),))
 
 
 def affordable(

@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from audits.estimate import Threshold
-from audits.planning import Floats
+from audits.planning import Floats, cuts_of, weighed
 
 BLOCK = 50  #: runs between changes of the stake
 LARGEST = 60.0
@@ -86,7 +86,7 @@ class Bettor:
         return None
 
     def _payoffs(self, win: NDArray[np.bool_], loss: NDArray[np.bool_]) -> Floats:
-        return win - math.exp(self.claimed) * loss - float(self.delta) / 2
+        return win - _factor(self.claimed) * loss - float(self.delta) / 2
 
     def _stake(self) -> float:
         """Return the stake that grows wealth fastest at the rates seen so far, on the careful side."""
@@ -94,13 +94,9 @@ class Bettor:
         n = self._runs + weight
         win = (self._wins + weight * self.expected[0] / 2) / n
         loss = (self._losses + weight * self.expected[1] / 2 + 0.5) / n
-        bad, factor = float(self.delta) / 2, math.exp(self.claimed)
+        bad, factor = float(self.delta) / 2, _factor(self.claimed)
         stakes = np.linspace(0, 1 / (factor + bad), 200)[1:-1]
-        growth = (
-            win * np.log1p(stakes * (1 - bad))
-            + loss * np.log1p(-stakes * (factor + bad))
-            + max(1 - win - loss, 0) * np.log1p(-stakes * bad)
-        )
+        growth = _growth(stakes, win, loss, factor, bad)
         best = int(np.argmax(growth))
         return float(stakes[best]) if growth[best] > 0 else 0.0
 
@@ -122,6 +118,37 @@ class Bettor:
             middle = (low + high) / 2
             low, high = (middle, high) if wealth(middle) >= need else (low, middle)
         return low
+
+
+def _factor(claimed: float | Fraction) -> float:
+    """Return e^claimed, or what no number of runs refutes either."""
+    return math.exp(min(claimed, 700))
+
+
+def _growth(stakes: Floats, win: Floats | float, loss: Floats | float, factor: float, bad: float) -> Floats:
+    """Return by how much the logarithm of wealth grows a run, at these chances of winning and losing."""
+    rest = np.maximum(1 - win - loss, 0)
+    grown: Floats = (
+        win * np.log1p(stakes * (1 - bad))
+        + loss * np.log1p(-stakes * (factor + bad))
+        + rest * np.log1p(-stakes * bad)
+    )
+    return grown
+
+
+def plan_known_bet(held: Floats, out: Floats, claimed: Fraction, delta: Fraction) -> Threshold:
+    """Return the event on which bets against `claimed` grow fastest; scores are log-likelihood ratios."""
+    cuts = cuts_of(held, out)
+    rates = weighed(held, out, cuts)
+    bad, factor = float(delta) / 2, _factor(claimed)
+    stakes = np.linspace(0, 1 / (factor + bad), 100)[1:-1]
+    left, right = (
+        _growth(stakes, seen[:, None] / 2, elsewhere[:, None] / 2, factor, bad).max(axis=1)
+        for seen, elsewhere in ((rates.left, rates.not_left), (rates.right, rates.not_right))
+    )
+    if left.max() >= right.max():
+        return Threshold(float(cuts[int(np.argmax(left))]), "left")
+    return Threshold(-float(cuts[int(np.argmax(right))]), "right")
 
 
 def bettor_of(

@@ -16,6 +16,7 @@ from audits.shape import Data, Shape
 Rows = NDArray[np.float64]
 NUMBERS = 20_000_000  #: in all pairs together
 FEWEST = 12  #: pairs, however large
+VALUES = 20  #: of one record, between its bounds
 
 
 @dataclass(frozen=True)
@@ -80,7 +81,8 @@ def random_pairs(shape: Shape, seed: int, count: int) -> list[Candidate]:
 def _by_base(shape: Shape, seed: int) -> list[Iterator[Candidate]]:
     rng = np.random.default_rng([seed, 7])
     if shape.relation != "add-remove":
-        return [_replaced(shape, rows, name) for name, rows in bases(shape, shape.rows, rng)]
+        known = bases(shape, shape.rows, rng)
+        return [*(_replaced(shape, rows, name) for name, rows in known), _everywhere(shape, known)]
     sizes = dict.fromkeys((shape.rows, 0, 1, shape.rows - 1))  # the smaller side of a pair
     return [_added(shape, rows, name) for size in sizes for name, rows in bases(shape, size, rng)]
 
@@ -155,6 +157,20 @@ def _replaced(shape: Shape, rows: Rows, name: str) -> Iterator[Candidate]:
         pair = _pair(shape, rows, unit, here, _within(shape, here, other), name)
         if pair is not None:
             yield pair
+
+
+def _everywhere(shape: Shape, known: list[tuple[str, Rows]]) -> Iterator[Candidate]:
+    """Yield pairs whose changed record takes every value in turn (of a few): a branch may be at any."""
+    domain = shape.domain()
+    low, high = np.array(domain.low), np.array(domain.high)
+    steps = int(min(max(high - low), VALUES)) if shape.integer else VALUES
+    values = [low + (high - low) * k / max(steps, 1) for k in range(steps + 1)]
+    for name, rows in dict([known[0], known[-1]]).items():  # all equal, and all different
+        for value in values:
+            other = _within(shape, rows[0], np.round(value) if shape.integer else value)
+            pair = _pair(shape, rows, 0, rows[0], other, name)
+            if pair is not None:
+                yield pair
 
 
 def _within(shape: Shape, here: Rows, other: Rows) -> Rows:

@@ -1,17 +1,28 @@
 """How much of the true ε audits certify, and how many runs refute a false claim.
 
-    python benchmarks/audits.py [--trials 10000,100000] [--repeats 5] [--failures 2000]
+    python benchmarks/audits.py [--trials 10000,100000] [--repeats 31] [--failures 2000]
+        [--peers] [--dp-auditorium CHECKOUT] [--statdp CHECKOUT]
 
 First table: the part of the true ε that 95 % lower bounds reach with n runs on either side, training
 included: counts of one event (Clopper-Pearson) and the coin with the known likelihood ratio, the coin
 with a learned score, and the limit of any threshold test, had nothing to be learned.  Second: runs on
 both sides until bets refute a claim that is too small.  Third: how often bounds are wrong at 5 %.
+
+With --peers, mechanisms of diffprivlib and OpenDP are audited as black boxes; with checkouts of
+DP-Auditorium and StatDP, which are not published as packages, these test the same claims on the same
+runs.  All four live in an environment of their own under the user's cache directory, made when it is
+first needed; that needs the network.
 """
 
 import argparse
+import json
 import math
+import os
+import subprocess
 import sys
+import tempfile
 import time
+import venv
 from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
@@ -23,9 +34,9 @@ from numpy.typing import NDArray
 # this file's name is that of the package: its folder must not be searched first
 sys.path[:] = [entry for entry in sys.path if Path(entry or ".").resolve() != Path(__file__).resolve().parent]
 
-from audits.betting import Bettor  # noqa: E402
+from audits.betting import bettor_of, plan_known_bet  # noqa: E402
 from audits.coin import epsilon_below, plan_guess, plan_known_guess  # noqa: E402
-from audits.estimate import plan_known_threshold  # noqa: E402
+from audits.estimate import Planner, plan_known_threshold, plan_threshold  # noqa: E402
 from audits.learned import best_score  # noqa: E402
 from audits.outcomes import Outcome  # noqa: E402
 
@@ -123,24 +134,34 @@ def reached(case: Case, n: int, seed: int) -> dict[str, float]:
     for name, planner in (("counts", plan_known_threshold), ("coin", plan_known_guess)):
         rule, _ = planner(known[0][:cut], known[1][:cut], case.delta, RISK, n - cut)
         found[name] = rule.measure(known[0][cut:], known[1][cut:], case.delta, RISK).epsilon_lower
-    cut = n // 3
-    train = outcomes(left[:cut]), outcomes(right[:cut])
+    found["black box"] = black_box(outcomes(left), outcomes(right), case.delta, plan_guess)[0]
+    return {name: value / case.epsilon for name, value in found.items()}
+
+
+def black_box(
+    left: list[Outcome], right: list[Outcome], delta: Fraction, planner: Planner
+) -> tuple[float, str]:
+    """Return the bound with a score learned on a third of the runs, and what is scored."""
+    cut = min(len(left), len(right)) // 3
+    runs = min(len(left), len(right)) - cut
+    train = left[:cut], right[:cut]
 
     def judge(a: Floats, b: Floats) -> float:
-        return plan_guess(a, b, case.delta, RISK, n - cut)[1]
+        return planner(a, b, delta, RISK, runs)[1]
 
     score, _ = best_score(*train, judge)
     odd = slice(1, None, 2) if score.tables else slice(None)
-    rule, _ = plan_guess(score.of(train[0])[odd], score.of(train[1])[odd], case.delta, RISK, n - cut)
-    held, out = (score.of(outcomes(part[cut:])) for part in (left, right))
-    found["black box"] = rule.measure(held, out, case.delta, RISK).epsilon_lower
-    return {name: value / case.epsilon for name, value in found.items()}
+    rule, _ = planner(score.of(train[0])[odd], score.of(train[1])[odd], delta, RISK, runs)
+    return rule.measure(score.of(left[cut:]), score.of(right[cut:]), delta, RISK).epsilon_lower, score.said()
 
 
 def limit(case: Case, n: int) -> float:
     """Return what the coin reaches where its thresholds are known and the counts are those expected."""
     rng = np.random.default_rng(0)
-    left, right = (case.ratio(case.draw(rng, side, 400_000)).round(9) for side in (0, 1))
+    left, right = (
+        np.concatenate([case.ratio(case.draw(rng, side, 100_000)).round(9) for _ in range(20)])
+        for side in (0, 1)
+    )
     rule, _ = plan_known_guess(left, right, case.delta, RISK, n)
     good = (left >= rule.upper).mean() + (right <= rule.lower).mean()
     bad = (left <= rule.lower).mean() + (right >= rule.upper).mean()
@@ -154,14 +175,13 @@ def until_refuted(case: Case, claimed: float, seed: int, most: int = 400_000) ->
     """Return the runs, on both sides together, after which bets refute ε = `claimed`."""
     rng = np.random.default_rng([seed, 9])
     train = [case.ratio(case.draw(rng, side, 2000)).round(9) for side in (0, 1)]
-    rule, _ = plan_known_threshold(train[0], train[1], case.delta, RISK, 2000)
-    held, out = train if rule.direction == "left" else (-train[1], -train[0])
-    rates = float((held >= rule.cut).mean()), float((out >= rule.cut).mean())
+    rule = plan_known_bet(train[0], train[1], Fraction(claimed), case.delta)
     lefts = rng.integers(0, 2, most) == 0
     scores = np.empty(most)
     for side, here in ((0, lefts), (1, ~lefts)):
         scores[here] = case.ratio(case.draw(rng, side, int(here.sum()))).round(9)
-    won = Bettor(rule, claimed, case.delta, RISK, rates).feed(scores, lefts)
+    bettor = bettor_of(rule, *train, Fraction(claimed), case.delta, RISK)
+    won = bettor.feed(scores, lefts)
     return None if won is None else won.runs
 
 
@@ -181,18 +201,120 @@ def wrong(case: Case, n: int, repeats: int) -> dict[str, float]:
     return {name: count / repeats for name, count in failures.items()}
 
 
+# ------------------------------------------------------------------ the peers, in their own environment
+
+LIBRARIES = ("diffprivlib==0.6.6", "scikit-learn==1.4.2", "opendp==0.16.0")  # diffprivlib needs the old one
+TESTERS = {"--dp-auditorium": ("tensorflow", "absl-py", "etils", "scipy"), "--statdp": ("numba", "scipy")}
+SUBJECTS = [  # claimed (ε, δ), tight
+    ("diffprivlib Laplace", 1.0, Fraction(0)),
+    ("diffprivlib geometric", 1.0, Fraction(0)),
+    ("diffprivlib Gaussian", 1.0, Fraction(1, 100_000)),
+    ("OpenDP Laplace", 1.0, Fraction(0)),
+    ("OpenDP geometric", 1.0, Fraction(0)),
+    ("OpenDP Gaussian", 1.0, Fraction(1, 100_000)),
+]
+SCRIPT = Path(__file__).with_name("audit_peers.py")
+SIZES = (1000, 4000, 16_000, 64_000)
+
+
+def peers_python(options: list[str]) -> Path:
+    """Return the interpreter of an environment with what these options need, made where it is missing."""
+    packages = [*LIBRARIES, *(package for option in options for package in TESTERS[option])]
+    home = Path(os.environ.get("XDG_CACHE_HOME", Path.home() / ".cache")) / "dpaccount-audit-peers"
+    python, ready = home / "bin" / "python", home / "ready"
+    if not ready.exists():
+        venv.create(home, with_pip=True, clear=True)
+        ready.touch()
+    done = ready.read_text().split()
+    missing = [package for package in packages if package not in done]
+    if missing:
+        made = subprocess.run(
+            [python, "-m", "pip", "install", "--quiet", *missing], check=False, capture_output=True, text=True
+        )
+        if made.returncode:
+            why = made.stderr.strip().splitlines()[-1:] or ["pip says nothing"]
+            sys.exit(
+                f"error: {', '.join(missing)} cannot be installed ({why[0]}); connect to the network, once"
+            )
+        ready.write_text(" ".join([*done, *missing]))
+    return python
+
+
+def asked_of(python: Path, *words: object) -> str:
+    """Return what the script says in the peers' environment."""
+    done = subprocess.run([python, SCRIPT, *map(str, words)], check=False, capture_output=True, text=True)
+    if done.returncode:
+        sys.exit(f"error: {SCRIPT.name} {words[0]} failed: {done.stderr.strip().splitlines()[-1]}")
+    return done.stdout
+
+
+def subjects_table(python: Path, n: int) -> None:
+    """Print what a black-box audit shows of the libraries' mechanisms on 0 against 1, with n runs a side."""
+    print("\n| mechanism, n a side | claimed epsilon, delta | certified at 95 % | score |\n|---|---|---|---|")
+    for name, epsilon, delta in SUBJECTS:
+        with tempfile.TemporaryDirectory() as folder:
+            out = Path(folder) / "samples.npz"
+            asked_of(python, "draw", name, n, 1, out)
+            with np.load(out) as held:
+                runs = [
+                    [Outcome("float", (), np.array([x], dtype=float)) for x in held[s]]
+                    for s in ("left", "right")
+                ]
+        lower, said = black_box(runs[0], runs[1], delta, plan_threshold)
+        print(f"| {name}, {n} | {epsilon:g}, {float(delta):g} | {lower:.3f} | {said} |", flush=True)
+
+
+def testers_table(python: Path, checkouts: list[str]) -> None:
+    """Print how many runs a side refute claims that are too small: the peers' tests, and our counts."""
+    print("\n| claim | tester | refuted with n a side |\n|---|---|---|")
+    for case, claims in ((cases()[0], (0.5, 0.8, 0.9)), (cases()[2], (1.0, 2.0))):
+        for claimed in claims:
+            refuted: dict[str, list[int]] = {}
+            for n in SIZES:
+                rng = np.random.default_rng(n)
+                left, right = case.draw(rng, 0, n), case.draw(rng, 1, n)
+                with tempfile.TemporaryDirectory() as folder:
+                    samples = Path(folder) / "samples.npz"
+                    np.savez(samples, left=left, right=right)
+                    said = asked_of(python, "judge", samples, claimed, float(case.delta), *checkouts)
+                found = json.loads(said.strip().splitlines()[-1])
+                found["our counts"] = counted_bound(case, left, right) > claimed
+                for name, rejects in found.items():
+                    refuted.setdefault(name, []).extend([n] if rejects else [])
+            for name, sizes in refuted.items():
+                first = sizes[0] if sizes else "none"
+                print(f"| {case.name}, claimed {claimed} | {name} | {first} |", flush=True)
+
+
+def counted_bound(case: Case, left: Floats, right: Floats) -> float:
+    """Return the bound from counts with the known likelihood ratio; a twentieth of the runs plans."""
+    a, b, cut = case.ratio(left).round(9), case.ratio(right).round(9), len(left) // 20
+    rule, _ = plan_known_threshold(a[:cut], b[:cut], case.delta, RISK, len(a) - cut)
+    return rule.measure(a[cut:], b[cut:], case.delta, RISK).epsilon_lower
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--trials", default="10000,100000")
-    parser.add_argument("--repeats", type=int, default=5)
+    parser.add_argument("--repeats", type=int, default=31, help="a third of it above 50,000 runs")
     parser.add_argument("--failures", type=int, default=2000)
+    parser.add_argument("--peers", action="store_true")
+    for option in TESTERS:
+        parser.add_argument(option, metavar="CHECKOUT")
     chosen = parser.parse_args()
+    checkouts = {option: getattr(chosen, option[2:].replace("-", "_")) for option in TESTERS}
+    checkouts = {option: path for option, path in checkouts.items() if path is not None}
+    for option, path in checkouts.items():
+        if not Path(path).is_dir():
+            sys.exit(f"error: {option} is {path}, which is no folder; give a checkout")
+    python = peers_python(list(checkouts)) if chosen.peers or checkouts else None
     print("| part of the true epsilon at 95 % | n a side | counts | coin | black box | limit | s |")
     print("|---|---|---|---|---|---|---|")
     for case in cases():
-        for n in map(int, chosen.trials.split(",")):
+        for n in map(int, filter(None, chosen.trials.split(","))):
             begun = time.perf_counter()
-            runs = [reached(case, n, seed) for seed in range(chosen.repeats)]
+            repeats = chosen.repeats if n <= 50_000 else max(chosen.repeats // 3, 1)
+            runs = [reached(case, n, seed) for seed in range(repeats)]
             median = {name: float(np.median([run[name] for run in runs])) for name in runs[0]}
             cells = " | ".join(f"{median[name]:.3f}" for name in ("counts", "coin", "black box"))
             seconds = time.perf_counter() - begun
@@ -210,6 +332,10 @@ def main() -> None:
             f"| {case.name} | 1000 | {100 * share['counts']:.1f} % | {100 * share['coin']:.1f} % |",
             flush=True,
         )
+    if python is not None and chosen.peers:
+        subjects_table(python, 20_000)
+    if python is not None and checkouts:
+        testers_table(python, [word for pair in checkouts.items() for word in pair])
 
 
 if __name__ == "__main__":

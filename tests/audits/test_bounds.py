@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from scipy.stats import binom, multinomial
 
-from audits.betting import Bettor
+from audits.betting import Bettor, bettor_of, plan_known_bet
 from audits.coin import Guess, epsilon_below, plan_guess, plan_known_guess, tail
 from audits.estimate import Threshold, plan_known_threshold, plan_threshold, violation
 from audits.exact_pair import epsilon_below as exact_epsilon
@@ -104,6 +104,25 @@ def test_bets_refute_early_and_their_bound_is_above_the_claim():
     assert won is not None
     assert 0.5 < won.epsilon_lower <= 1
     assert won.runs < 2500
+
+
+@pytest.mark.statistical  # seeded; medians of 15 streams, a third below what is asked
+def test_bets_on_known_ratios_choose_the_event_that_pays():
+    """Laplace with ε = 1, claimed ½, in units of runs until the claim falls; a huge claim never falls."""
+    runs = []
+    for seed in range(15):
+        rng = np.random.default_rng(seed)
+        lefts = rng.random(4000) < 0.5
+        shown = rng.laplace(np.where(lefts, 0.0, 1.0), 1)
+        scores = np.abs(shown - 1) - np.abs(shown)
+        train = scores[:1000][lefts[:1000]], scores[:1000][~lefts[:1000]]
+        rule = plan_known_bet(*train, HALF, Fraction(0))
+        won = bettor_of(rule, *train, HALF, Fraction(0), RISK).feed(scores[1000:], lefts[1000:])
+        runs.append(4000 if won is None else won.runs)
+        huge = Fraction(10**4)
+        rule = plan_known_bet(*train, huge, Fraction(0))
+        assert bettor_of(rule, *train, huge, Fraction(0), RISK).feed(scores[1000:], lefts[1000:]) is None
+    assert np.median(runs) < 600
 
 
 # ------------------------------------------------------------------ planning

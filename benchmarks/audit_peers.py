@@ -1,0 +1,172 @@
+"""What benchmarks/audits.py runs in the peers' own environment; nothing of ours is imported here.
+
+    python audit_peers.py draw SUBJECT RUNS SEED OUT.npz
+    python audit_peers.py judge SAMPLES.npz EPSILON DELTA [--dp-auditorium PATH] [--statdp PATH]
+
+`draw` runs a mechanism of diffprivlib or OpenDP on 0 and on 1.  `judge` prints, as JSON, whether the
+testers of DP-Auditorium (hockey-stick, histogram) and StatDP reject (EPSILON, DELTA) from the samples on
+two neighbours, at 5 %; PATH is a checkout, since neither is published as a package.
+"""
+
+import argparse
+import json
+import sys
+from pathlib import Path
+
+import numpy as np
+
+LEVEL = 0.05
+
+
+def subject(name: str, seed: int):
+    """Return a function from a value to one noisy release."""
+    library, _, kind = name.partition(" ")
+    if library == "diffprivlib":
+        from diffprivlib import mechanisms
+
+        made = {
+            "Laplace": lambda: mechanisms.Laplace(epsilon=1, delta=0, sensitivity=1, random_state=seed),
+            "geometric": lambda: mechanisms.Geometric(epsilon=1, sensitivity=1, random_state=seed),
+            "Gaussian": lambda: mechanisms.GaussianAnalytic(
+                epsilon=1, delta=1e-5, sensitivity=1, random_state=seed
+            ),
+        }[kind]()
+        return lambda value: made.randomise(int(value) if kind == "geometric" else float(value))
+    import opendp.prelude as dp
+
+    dp.enable_features("contrib")
+    whole = kind == "geometric"
+    type_ = int if whole else float
+    domain = dp.atom_domain(T=int) if whole else dp.atom_domain(T=float, nan=False)
+    space = domain, dp.absolute_distance(T=type_)
+    made = (
+        dp.m.make_gaussian(*space, scale=3.7307)
+        if kind == "Gaussian"
+        else dp.m.make_laplace(*space, scale=1.0)
+    )
+    return lambda value: made(type_(value))
+
+
+def draw(name: str, runs: int, seed: int, out: Path) -> None:
+    """Save the releases on 0 (`left`) and on 1 (`right`)."""
+    release = subject(name, seed)
+    np.savez(
+        out, **{side: [release(value) for _ in range(runs)] for side, value in (("left", 0), ("right", 1))}
+    )
+
+
+def hockey_stick(left, right, epsilon: float, delta: float) -> bool:
+    """Return what DP-Auditorium's classifier says."""
+    from dp_auditorium.configs import privacy_property, property_tester_config
+    from dp_auditorium.testers import hockey_stick_tester
+
+    config = property_tester_config.HockeyStickPropertyTesterConfig(
+        training_config=hockey_stick_tester.make_default_hs_training_config(),
+        approximate_dp=privacy_property.ApproximateDp(epsilon=epsilon, delta=delta),
+    )
+    either = []
+    for one, other in ((left, right), (right, left)):
+        model = hockey_stick_tester.make_default_hs_base_model()
+        tester = hockey_stick_tester.HockeyStickPropertyTester(config=config, base_model=model)
+        bound = tester.estimate_lower_bound(one, other, LEVEL / 2)
+        either.append(bool(tester.reject_property(bound)))
+    return any(either)
+
+
+def histogram(left, right, epsilon: float, delta: float) -> bool:
+    """Return what DP-Auditorium's histogram says."""
+    import inspect
+
+    from dp_auditorium.configs import privacy_property, property_tester_config
+    from dp_auditorium.testers import histogram_tester
+
+    both = np.concatenate([left, right])
+    settings = {
+        "test_discrete_mechanism": False,
+        "histogram_size": 20,
+        "min_value": float(np.quantile(both, 0.01)),
+        "max_value": float(np.quantile(both, 0.99)) + 1e-9,
+        "approximate_dp": privacy_property.ApproximateDp(epsilon=epsilon, delta=delta),
+        "use_original_tester": False,
+    }
+    made = property_tester_config.HistogramPropertyTesterConfig
+    known = inspect.signature(made).parameters  # versions differ
+    tester = histogram_tester.HistogramTester(made(**{k: v for k, v in settings.items() if k in known}))
+    bounds = [tester.estimate_lower_bound(*pair, LEVEL / 2) for pair in ((left, right), (right, left))]
+    return any(bool(tester.reject_property(bound)) for bound in bounds)
+
+
+def statdp(left, right, epsilon: float) -> bool:
+    """Return what StatDP says: half of the samples choose its event, the others give its p-value."""
+    from statdp.core import run_algorithm
+    from statdp.hypotest import test_statistics
+
+    number = int if (np.concatenate([left, right]) % 1 == 0).all() else float
+    half = min(len(left), len(right)) // 2
+
+    def counted(part, event):
+        streams = {0: iter(part[0]), 1: iter(part[1])}
+        first = [True]
+
+        def algorithm(_, side):  # the peer asks once for the type of a result
+            if first[0]:
+                first[0] = False
+                return np.asarray(number(part[0][0]))[()]
+            return np.asarray(number(next(streams[side])))[()]
+
+        return run_algorithm(algorithm, 0, 1, {}, event, len(part[0]))
+
+    counts, described = counted((left[:half], right[:half]), None)
+    values = [test_statistics(a, b, epsilon, half) for a, b in counts]
+    event = described[int(np.argmin(values))][3]
+    [(a, b)], _ = counted((left[half : 2 * half], right[half : 2 * half]), event)
+    return bool(min(test_statistics(a, b, epsilon, half), test_statistics(b, a, epsilon, half)) < LEVEL / 2)
+
+
+def judge(samples: Path, epsilon: float, delta: float, auditorium: str | None, checkout: str | None) -> None:
+    """Print which testers reject; one that cannot be used says why on standard error."""
+    with np.load(samples) as held:
+        left, right = held["left"], held["right"]
+    testers = {}
+    if auditorium is not None:
+        sys.path.insert(0, str(Path(auditorium) / "python" / "dp_auditorium"))
+        testers |= {"hockey-stick": lambda: hockey_stick(left, right, epsilon, delta)}
+        if left.ndim == 1 or left.shape[1] == 1:
+            testers |= {"histogram": lambda: histogram(left.ravel(), right.ravel(), epsilon, delta)}
+    if checkout is not None and delta == 0 and (left.ndim == 1 or left.shape[1] == 1):
+        sys.path.insert(0, checkout)
+        testers |= {"StatDP": lambda: statdp(left.ravel(), right.ravel(), epsilon)}
+    found = {}
+    for name, tester in testers.items():
+        try:
+            found[name] = tester()
+        except Exception as error:
+            sys.stderr.write(f"{name}: {type(error).__name__}: {error}\n")
+            found[name] = None
+    print(json.dumps(found))
+
+
+def main() -> None:
+    """Read the request."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    does = parser.add_subparsers(dest="does", required=True)
+    drawn = does.add_parser("draw")
+    drawn.add_argument("subject")
+    drawn.add_argument("runs", type=int)
+    drawn.add_argument("seed", type=int)
+    drawn.add_argument("out", type=Path)
+    judged = does.add_parser("judge")
+    judged.add_argument("samples", type=Path)
+    judged.add_argument("epsilon", type=float)
+    judged.add_argument("delta", type=float)
+    judged.add_argument("--dp-auditorium")
+    judged.add_argument("--statdp")
+    asked = parser.parse_args()
+    if asked.does == "draw":
+        draw(asked.subject, asked.runs, asked.seed, asked.out)
+    else:
+        judge(asked.samples, asked.epsilon, asked.delta, asked.dp_auditorium, asked.statdp)
+
+
+if __name__ == "__main__":
+    main()
