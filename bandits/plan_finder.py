@@ -13,6 +13,7 @@ plan was kept is never released: it is replaced by its expectation under the kno
 
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from math import sqrt
 from pathlib import Path
 from typing import ClassVar
 
@@ -23,8 +24,8 @@ from bandits import insurance
 from dpaccount.curves import billboard
 from dpaccount.errors import InputError
 from dpaccount.kernel import REPLACE_ONE, Cover, Theorem, assume_covers, assume_points, assume_view
-from dpaccount.ledger.receipt import Noise, NoNoise
-from dpaccount.noise import Integers
+from dpaccount.ledger.receipt import Noise, NoNoise, rehearse
+from dpaccount.noise import Integers, Rehearsal
 from dpaccount.rules import differences, lattice_gaussian, nodes, parallel
 from dpaccount.witness import approximate
 from mechanisms.subject import Domain, Rows, View
@@ -37,6 +38,7 @@ PRIOR_PRECISION = np.linalg.inv(_PRIOR)
 
 MAX_SLOTS, MAX_BATCHES = 200_000, 512
 SCHEDULES = ("tree", "phases")
+REHEARSALS = 100  #: over which the cost of privacy is averaged
 SIGMA = {"tree": Fraction(541, 32), "phases": Fraction(271, 32)}
 WIDTH = {"tree": Fraction(3, 10), "phases": Fraction(1)}
 
@@ -210,17 +212,30 @@ class PlanFinder:
         }
 
     def evaluate(self, data: Rows, view: View, coins: int) -> dict[str, object]:
-        """Return reward and regret of a run beside the uniform, the non-private and the best policy.
+        """Return what privacy costs, and a run's reward and regret beside the uniform and the best policy.
 
         This reads the data without noise: for public data only, outside the guarantee.
         """
-        own = regret(data, self.reward, view, coins)
-        quiet = replace(self, sigma=Fraction(1, 2**20))  # its posterior trusts the exact sums
-        other = regret(data, self.reward, quiet.play(data, NoNoise(), coins), coins)
-        beside = {
-            f"{name}_non_private": other[name] for name in ("mean_reward", "regret_fraction_of_uniform")
-        }
-        return {**own, **beside}
+        return {"privacy_cost": self._cost(data, coins), **regret(data, self.reward, view, coins)}
+
+    def _cost(self, data: Rows, coins: int) -> str:
+        """Say how much reward the noise takes, on average over rehearsals: one run's own luck is larger."""
+        quiet, theorem = replace(self, sigma=Fraction(1, 2**20)), self.proof(Fraction(1, 10**6))
+        lost, best = [], []
+        for seed in range(coins, coins + REHEARSALS):
+            private = self.play(data, rehearse(theorem, Rehearsal(seed)), seed)
+            noisy = regret(data, self.reward, private, seed)
+            plain = regret(data, self.reward, quiet.play(data, NoNoise(), seed), seed)
+            lost.append(plain["mean_reward"] - noisy["mean_reward"])
+            best.append(noisy["mean_reward_best"] - noisy["mean_reward_uniform"])
+        share, error = (
+            float(np.mean(lost)) / max(float(np.mean(best)), 1e-12),
+            np.std(lost, ddof=1) / sqrt(REHEARSALS),
+        )
+        return (
+            f"{np.mean(lost):.4f} ± {error:.4f} reward a person, {share:.0%} of what learning could gain over"
+            f" the uniform policy (mean of {REHEARSALS} rehearsals)"
+        )
 
 
 def regret(data: Rows, reward: str, view: View, coins: int) -> dict[str, float]:

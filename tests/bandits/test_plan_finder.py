@@ -128,11 +128,23 @@ def test_phases_beat_the_tree_over_a_hundred_seeds(trial):
 
 @pytest.mark.statistical  # seeded
 def test_without_noise_it_learns_more(trial):
-    subject = PlanFinder()
-    view = subject.play(trial, NoNoise(), 0)
-    beside = subject.evaluate(trial, view, 0)
-    assert beside["regret_fraction_of_uniform_non_private"] <= 0.27
+    subject = PlanFinder(sigma=Fraction(1, 2**20))
+    beside = regret(trial, "under-60", subject.play(trial, NoNoise(), 0), 0)
+    assert beside["regret_fraction_of_uniform"] <= 0.27
     assert 1950 <= beside["kept"] <= 2200
+
+
+@pytest.mark.statistical  # seeded
+def test_the_cost_of_privacy_is_said_in_one_line_and_falls_with_the_noise(trial):
+    said = []
+    for sigma in (Fraction(271, 8), Fraction(271, 32)):
+        subject = PlanFinder(schedule="phases", sigma=sigma)
+        beside = subject.evaluate(trial, subject.play(trial, NoNoise(), 0), 0)
+        said.append(beside["privacy_cost"])
+        assert "\n" not in said[-1]
+    strict, usual = (float(text.split(" ")[0]) for text in said)
+    assert strict > usual > 0
+    assert "100 rehearsals" in said[1]
 
 
 def test_reports_publish_releases_only(trial):
