@@ -16,7 +16,17 @@ from flint import arb
 from dpaccount import pairs
 from dpaccount.numerics import dots, gaussian, grids, lattice
 from dpaccount.numerics.amplified import shrunk
-from dpaccount.numerics.balls import OutOfReach, ball, between, ceil_of, floor_of, log_float, precision
+from dpaccount.numerics.balls import (
+    OutOfReach,
+    ball,
+    between,
+    ceil_of,
+    floor_of,
+    log_float,
+    precision,
+    seconds_left,
+    unhurried,
+)
 from dpaccount.numerics.factors import AtomFactor, DiscreteGaussianFactor, Factor, LaplaceFactor
 from dpaccount.numerics.lattice import Grid, Lattice
 from dpaccount.numerics.spread import Spread
@@ -25,7 +35,7 @@ from dpaccount.totals import RangeBound, Sampled, Total, failure
 
 CAP = 1 << 15  #: nodes beyond which a composed lattice may be made coarser
 FIRST = 100  #: nodes of the narrowest pair on the first lattice
-SECONDS = 5.0  #: of processor time within which the last lattice should be done
+SECONDS = 6.0  #: of processor time within which the last lattice should be done
 LOOSE_SECONDS = 1.5  #: the same for upper curves, of which it is not known how close they are
 FINEST = 1 << 17  #: nodes of a lattice inside a sample
 
@@ -35,11 +45,12 @@ def epsilon(total: Total, target: Fraction, gap: Fraction) -> tuple[Fraction | N
 
     None below: only upper curves are known; None above: infinite.
     """
-    log2_delta = log_float(target) / math.log(2)
-    low, high = Fraction(0), None
-    for made in _finer(total, log2_delta):
+    low: Fraction = Fraction(0)
+    high: Fraction | None = None
+    for made in _finer(total, _log2(target)):
         before = high
-        below, above = made.epsilon(target, gap / 16)
+        with unhurried():  # what is made is worth evaluating
+            below, above = made.epsilon(target, gap / 16)
         low, high = max(low, below), above if high is None or above is None else min(high, above)
         apart = _apart(total, low, before, high)
         made.wide = float(apart / gap / max(Fraction(1), high or Fraction(0)))
@@ -49,16 +60,21 @@ def epsilon(total: Total, target: Fraction, gap: Fraction) -> tuple[Fraction | N
 def delta(total: Total, at: Fraction, gap: Fraction) -> tuple[Fraction | None, Fraction]:
     """Return bounds on δ(ε), gap·δ apart where they can; None below where only upper curves are known."""
     low, high, log2_delta = Fraction(0), Fraction(1), -40.0
-    for rough in _finer(total, log2_delta):
-        high = ceil_of(rough.curve(at))
-        break
-    if high > 0:
-        log2_delta = log_float(high) / math.log(2)
-        for made in _finer(total, log2_delta):
+    while high > 0:  # how small it is must be known first
+        high = min(high, ceil_of(next(_finer(total, log2_delta)).highest(at)))
+        if _log2(high) > log2_delta:
+            break
+        log2_delta = 2 * _log2(high)
+    for made in _finer(total, _log2(high)) if high > 0 else ():
+        with unhurried():
             before, value = high, made.curve(at)
-            low, high = max(low, floor_of(value)), min(high, ceil_of(value))
-            made.wide = float(_apart(total, low, before, high) / high / gap) if high else 0.0
+        low, high = max(low, floor_of(value)), min(high, ceil_of(value))
+        made.wide = float(_apart(total, low, before, high) / high / gap) if high else 0.0
     return (None if total.loose else low), high
+
+
+def _log2(value: Fraction) -> float:
+    return log_float(value) / math.log(2)
 
 
 def _apart(total: Total, low: Fraction, before: Fraction | None, high: Fraction | None) -> Fraction:
@@ -75,7 +91,9 @@ def _finer(total: Total, log2_delta: float) -> Iterator[Spread]:
 
     The rise is second order in the step.
     """
-    begun, seconds = time.process_time(), LOOSE_SECONDS if total.loose else SECONDS
+    # the other direction, if there is one, needs as much again
+    share = seconds_left() * (0.8 if total.symmetric else 0.45)
+    begun, seconds = time.process_time(), min(share, LOOSE_SECONDS if total.loose else SECONDS)
     step = _step(total, FIRST, int(-log2_delta) + 40)
     last: Spread | None = None
     while True:

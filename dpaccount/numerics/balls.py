@@ -75,6 +75,11 @@ def out_of_time() -> bool:
     return time.process_time() > _deadline.get()
 
 
+def seconds_left() -> float:
+    """Return the processor time that is left to the innermost `patience`."""
+    return _deadline.get() - time.process_time()
+
+
 def affordable(seconds: float) -> None:
     """Raise `OutOfReach` before something that would outlast the time (an estimate)."""
     if time.process_time() + seconds > _deadline.get():

@@ -88,10 +88,16 @@ class Spread:
         if ceil_of(self.highest(top)) <= target:
             close *= max(Fraction(1), top)
             high = most = solve(self.highest, target, Fraction(0), top, close)[1]
-        if not floor_of(self.lowest(Fraction(0))) > target:
-            return Fraction(0), high
-        hint = (most * 999 / 1000, most - close)
-        return solve(self.lowest, target, Fraction(0), most, close, hint)[0], high
+        return self._below(target, most, close), high
+
+    def _below(self, target: Fraction, most: Fraction, close: Fraction) -> Fraction:
+        """Return a t < most with δ(t) > target, or 0: `lowest` need not fall, so it is sought from above."""
+        away = 2 * close
+        while away < most and not floor_of(self.lowest(most - away)) > target:
+            away *= 2
+        if away >= most:
+            return Fraction(0)
+        return solve(self.lowest, target, most - away, most, close)[0]
 
     def rise(self, t: Fraction) -> arb:
         """Return a bound, in units of mass, on how far spreading raised the curve at t."""

@@ -344,3 +344,18 @@ def test_the_largest_loss_bounds_from_below(kind):
             most, odds = magnitudes._peak(total)
             assert floor_of(most + (1 - ball(Fraction(delta)) / odds).log()) <= found.upper <= ceil_of(most)
         assert found.upper - found.lower <= Fraction(1, 10**6)
+
+
+def test_a_tail_beside_a_heavy_atom_is_enclosed_from_below():
+    """Where nearly all mass lies near 0, nothing is known of δ(0) but much of the tail."""
+    kind = SampledGaussianFactor(Fraction(1, 1000), Fraction(100, 9))
+    total = Total(pairs=((kind, 10),))
+    low, high = lattices.epsilon(total, Fraction(1, 10**6), Fraction(1, 100))
+    assert 10 < low <= high <= low * Fraction(101, 100)
+
+
+def test_a_tiny_delta_is_enclosed_from_both_sides():
+    gauss = Total((Fraction(1), Fraction(1)), ((PURE, 1),))
+    low, high = lattices.delta(gauss, Fraction(20), Fraction(1, 10))
+    true = gaussian.delta(Fraction(20), (Fraction(1), Fraction(1)), 200)
+    assert floor_of(true) < low <= high < Fraction(6, 5) * low
