@@ -6,12 +6,16 @@ own slot: no coin of one slot depends on another person's data.
 """
 
 from collections.abc import Callable
+from fractions import Fraction
+from functools import cached_property
 from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
+from bandits.calibration import least_sigma
 from dpaccount.errors import InputError
+from dpaccount.kernel import Theorem
 from mechanisms.subject import Domain, Rows, View
 
 Floats = NDArray[np.float64]
@@ -37,6 +41,35 @@ def domain(rounds: int, candidates: int, dimension: int) -> Domain:
     low = (-RADIUS,) * (candidates * dimension) + (0.0,) * candidates
     high = (RADIUS,) * (candidates * dimension) + (1.0,) * candidates
     return Domain(rounds, low, high, (False,) * len(low))
+
+
+class Contextual:
+    """What bandits for such people share: their domain, and a noise that is given or calibrated.
+
+    A subject has these fields and proves what all its sums cost.
+    """
+
+    rounds: int
+    candidates: int
+    dimension: int
+    epsilon: Fraction
+    delta: Fraction
+    sigma: Fraction | None
+
+    def domain(self) -> Domain:
+        """Return one row per person: the candidates' coordinates, then what each would pay."""
+        return domain(self.rounds, self.candidates, self.dimension)
+
+    @cached_property
+    def noise(self) -> Fraction:
+        """Return σ: as given, or the least that is proved to meet (`epsilon`, `delta`)."""
+        if self.sigma is not None:
+            return self.sigma
+        return least_sigma(lambda sigma: self._sums(sigma, self.delta), self.epsilon, self.delta)
+
+    def _sums(self, sigma: Fraction, delta: Fraction) -> Theorem:
+        """Return the theorem at `delta` about all sums that are released with this noise."""
+        raise NotImplementedError
 
 
 def serve(

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bandits import contextual, streams
-from bandits.calibration import least_sigma, target
+from bandits.calibration import target
 from bandits.features import FourierFeatures, quadrature_features
 from bandits.gp_ucb import upper_bounds
 from bandits.statistics import centred, contribution
@@ -26,7 +26,7 @@ from dpaccount.errors import InputError
 from dpaccount.kernel import REPLACE_ONE, Cover, Theorem, assume_covers, assume_rank_one, assume_view
 from dpaccount.ledger.receipt import Noise
 from dpaccount.noise import Integers
-from mechanisms.subject import Domain, Rows, View
+from mechanisms.subject import Rows, View
 from mechanisms.symmetric_gaussian import BITS
 
 Floats = NDArray[np.float64]
@@ -35,7 +35,7 @@ MODES = ("restart", "carry")
 
 
 @dataclass(frozen=True)
-class DoublingGpUcb:
+class DoublingGpUcb(contextual.Contextual):
     """`jdp-gp-ucb` that never reads `rounds` while it learns: only its proof and its budget do."""
 
     source: ClassVar[str] = "Dubey 2021, Remark 5, in both readings; exact calibration is ours"
@@ -72,20 +72,9 @@ class DoublingGpUcb:
         return quadrature_features(self.dimension, self.nodes_per_axis, 1.0)
 
     @cached_property
-    def noise(self) -> Fraction:
-        """Return σ: as given, or calibrated."""
-        if self.sigma is not None:
-            return self.sigma
-        return least_sigma(lambda sigma: self._sums(sigma, self.delta), self.epsilon, self.delta)
-
-    @cached_property
     def releases(self) -> list[Cover]:
         """Return the rounds that each release sums, in the order in which they are made."""
         return [cover for t in range(1, self.rounds) for cover in ended(t, self.mode)]
-
-    def domain(self) -> Domain:
-        """Return one row per person: the candidates' coordinates, then what each would pay."""
-        return contextual.domain(self.rounds, self.candidates, self.dimension)
 
     def proof(self, delta: Fraction) -> Theorem:
         """Rank-one sensitivity, symmetric noise per node, the nodes of all epochs, billboard."""

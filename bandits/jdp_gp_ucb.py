@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bandits import contextual, published, streams
-from bandits.calibration import least_sigma, target
+from bandits.calibration import target
 from bandits.features import FourierFeatures, quadrature_features
 from bandits.gp_ucb import upper_bounds
 from bandits.statistics import Rewards, contribution
@@ -28,7 +28,7 @@ from dpaccount.curves import billboard
 from dpaccount.errors import InputError
 from dpaccount.kernel import REPLACE_ONE, Theorem, assume_rank_one, assume_tree, assume_view
 from dpaccount.ledger.receipt import Noise
-from mechanisms.subject import Domain, Rows, View
+from mechanisms.subject import Rows, View
 from mechanisms.symmetric_gaussian import BITS
 
 Floats = NDArray[np.float64]
@@ -38,7 +38,7 @@ CALIBRATIONS = ("exact", "published")
 
 
 @dataclass(frozen=True)
-class JdpGpUcb:
+class JdpGpUcb(contextual.Contextual):
     """Jointly private GP-UCB on `rounds` people with `candidates` points each in a ball of radius 2.
 
     `sigma` is the off-diagonal noise of a node; left out, it is calibrated to (`epsilon`, `delta`).
@@ -93,15 +93,9 @@ class JdpGpUcb:
     @cached_property
     def noise(self) -> Fraction:
         """Return σ: as given, by Lemma 2, or the least that is proved to be enough."""
-        if self.sigma is not None:
-            return self.sigma
-        if self.calibration == "published":
+        if self.sigma is None and self.calibration == "published":
             return published.lemma2_sigma(self.epsilon, self.delta, self.rounds, self.reward)
-        return least_sigma(lambda sigma: self._sums(sigma, self.delta), self.epsilon, self.delta)
-
-    def domain(self) -> Domain:
-        """Return one row per person: the candidates' coordinates, then what each would pay."""
-        return contextual.domain(self.rounds, self.candidates, self.dimension)
+        return super().noise
 
     def proof(self, delta: Fraction) -> Theorem:
         """Rank-one sensitivity, symmetric noise per node, the tree over rounds 1 … T−1, billboard."""

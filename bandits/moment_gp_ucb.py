@@ -8,54 +8,28 @@ positive definite.
 
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cached_property
 from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from bandits import contextual, streams
-from bandits.calibration import least_sigma, target
-from bandits.environments import in_ball
-from bandits.features import PrincipalFeatures, principal, quadrature_features
-from bandits.statistics import centred
+from bandits.calibration import target
+from bandits.features import quadrature_features
+from bandits.moments import BITS, HALF, Moments, contribution
 from dpaccount.curves import billboard
 from dpaccount.errors import InputError
 from dpaccount.kernel import REPLACE_ONE, Theorem, assume_ball, assume_view
 from dpaccount.ledger.receipt import Noise
-from mechanisms import grid
-from mechanisms.subject import Domain, Rows, View
+from mechanisms.subject import Rows, View
 
 Floats = NDArray[np.float64]
-HALF = Fraction(1, 2)
-BITS = 20  #: contributions lie on multiples of 2^−20
 PRECISION = 4.0  #: of every weight before anything is learned
 REWARD_NOISE = 0.22  #: variance of a Bernoulli reward about its mean, as the model has it
 
 
 @dataclass(frozen=True)
-class PublicFeatures:
-    """Principal features of the public domain and the eigenvalues of its second moment."""
-
-    phi: PrincipalFeatures
-    spread: Floats
-
-
-def public_features(dimension: int, nodes_per_axis: int, size: int, lengthscale: float) -> PublicFeatures:
-    """Return the leading features over the public ball of radius 2; never over observed decision sets."""
-    inner = quadrature_features(dimension, nodes_per_axis, lengthscale)
-    sample = in_ball(np.random.default_rng(2021), 4000, dimension)  # a public coin
-    return PublicFeatures(*principal(inner, sample, size))
-
-
-def contribution(features: Floats, reward: float) -> NDArray[np.int64]:
-    """Return φ·(clip(y, 0, 1) − ½) in grid units; its norm is at most ½ exactly."""
-    found: NDArray[np.int64] = grid.in_ball(features[None, :] * centred(reward), HALF, BITS)[0]
-    return found
-
-
-@dataclass(frozen=True)
-class MomentGpUcb:
+class MomentGpUcb(Moments):
     """Jointly private contextual bandit on `rounds` people with `candidates` points in a ball of radius 2.
 
     `stream` releases the prefix sums of u.  `sigma` is the noise of what it releases; left out, the least
@@ -86,22 +60,6 @@ class MomentGpUcb:
             raise InputError("needed size >= 1, width >= 0 and sigma > 0")
         target(self.epsilon, self.delta)
         quadrature_features(self.dimension, self.nodes_per_axis, float(self.lengthscale))
-
-    @cached_property
-    def features(self) -> PublicFeatures:
-        """Return the public feature map."""
-        return public_features(self.dimension, self.nodes_per_axis, self.size, float(self.lengthscale))
-
-    @cached_property
-    def noise(self) -> Fraction:
-        """Return σ: as given, or calibrated."""
-        if self.sigma is not None:
-            return self.sigma
-        return least_sigma(lambda sigma: self._sums(sigma, self.delta), self.epsilon, self.delta)
-
-    def domain(self) -> Domain:
-        """Return one row per person: the candidates' coordinates, then what each would pay."""
-        return contextual.domain(self.rounds, self.candidates, self.dimension)
 
     def proof(self, delta: Fraction) -> Theorem:
         """Moments in the ball of radius ½, a stream of prefix sums over rounds 1 … T−1, billboard."""

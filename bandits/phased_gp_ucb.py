@@ -7,7 +7,6 @@ by the same policy on decision sets drawn from the public domain with public coi
 
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cached_property
 from math import ceil
 from typing import ClassVar
 
@@ -15,10 +14,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bandits import contextual
-from bandits.calibration import least_sigma, target
+from bandits.calibration import target
 from bandits.environments import in_ball
 from bandits.features import quadrature_features
-from bandits.moment_gp_ucb import BITS, HALF, PublicFeatures, contribution, public_features
+from bandits.moments import BITS, HALF, Moments, contribution
 from dpaccount.curves import billboard
 from dpaccount.errors import InputError
 from dpaccount.kernel import REPLACE_ONE, Cover, Theorem, assume_ball, assume_covers, assume_view
@@ -26,7 +25,7 @@ from dpaccount.ledger.receipt import Noise
 from dpaccount.rules import linear, nodes
 from mechanisms import grid
 from mechanisms.fine import gaussian
-from mechanisms.subject import Domain, Rows, View
+from mechanisms.subject import Rows, View
 
 Floats = NDArray[np.float64]
 PRIOR = 0.1  #: variance of every weight before anything is learned
@@ -37,7 +36,7 @@ SIMULATED = 400  #: people of the public domain in a simulated second moment
 
 
 @dataclass(frozen=True)
-class PhasedGpUcb:
+class PhasedGpUcb(Moments):
     """Jointly private contextual bandit that learns in growing phases; fields as of `moment-gp-ucb`."""
 
     source: ClassVar[str] = "ours; phases with simulated second moments (setting of Dubey 2021, section 6.1)"
@@ -62,18 +61,6 @@ class PhasedGpUcb:
         target(self.epsilon, self.delta)
         quadrature_features(self.dimension, self.nodes_per_axis, float(self.lengthscale))
 
-    @cached_property
-    def features(self) -> PublicFeatures:
-        """Return the public feature map."""
-        return public_features(self.dimension, self.nodes_per_axis, self.size, float(self.lengthscale))
-
-    @cached_property
-    def noise(self) -> Fraction:
-        """Return s: as given, or calibrated."""
-        if self.sigma is not None:
-            return self.sigma
-        return least_sigma(lambda sigma: self._sums(sigma, self.delta, [(1, 1)]), self.epsilon, self.delta)
-
     def covers(self) -> list[Cover]:
         """Return the rounds of every phase but the last, whose sum nobody would read: public."""
         size, first, found = min(max(ceil(24 * float(self.noise) ** 0.7), 24), 128), 1, []
@@ -82,18 +69,14 @@ class PhasedGpUcb:
             first, size = first + size, int(size * GROWTH)
         return found or [(1, self.rounds - 1)]
 
-    def domain(self) -> Domain:
-        """Return one row per person: the candidates' coordinates, then what each would pay."""
-        return contextual.domain(self.rounds, self.candidates, self.dimension)
-
     def proof(self, delta: Fraction) -> Theorem:
         """Moments in the ball of radius ½, each in one phase's sum, billboard."""
         whole = self._sums(self.noise, delta, self.covers())
         return billboard(whole, assume_view("phased-gp-ucb", "others", "replay"))
 
-    def _sums(self, sigma: Fraction, delta: Fraction, covers: list[Cover]) -> Theorem:
+    def _sums(self, sigma: Fraction, delta: Fraction, covers: list[Cover] | None = None) -> Theorem:
         person = linear(assume_ball("phase", HALF, REPLACE_ONE, "movement"))
-        spread = assume_covers("phase", covers, "movement")
+        spread = assume_covers("phase", covers or [(1, 1)], "movement")
         numbers, step = self.features.phi.size, grid.step(BITS)
         return gaussian(person, sigma, step, numbers, "phase", delta, lambda one: nodes(one, spread))
 

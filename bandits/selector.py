@@ -8,7 +8,7 @@ from fractions import Fraction
 
 from bandits import streams
 from bandits.calibration import least_sigma
-from bandits.moment_gp_ucb import BITS, HALF
+from bandits.moments import BITS, HALF
 from dpaccount.errors import InputError
 from dpaccount.kernel import REPLACE_ONE, assume_ball
 
