@@ -17,7 +17,7 @@ from audits.candidates import Candidate
 from audits.coin import plan_guess
 from audits.estimate import Planner, Reached, Rule, Threshold, plan_threshold, violation
 from audits.isolation import Crew, TimeUp
-from audits.learned import Score, best_score
+from audits.learned import Learned, best_score
 from audits.outcomes import Outcome
 from audits.planning import Floats
 
@@ -27,7 +27,7 @@ ROUNDS = ((40, 40, 150), (15, 5, 450), (6, 3, 1200))
 SCREENED = 800  #: pairs whose movement is measured
 AT_ONCE = 2_000_000  #: numbers handed to a worker at a time
 BLOCK = 5000  #: certifying runs between two reports of progress
-CLEAR = 2.5  #: standard deviations beyond the claim from which a pair is preferred for them
+CLEAR = 3.5  #: standard deviations beyond the claim from which a pair is preferred for them
 LEAST = 60  #: certifying runs
 FIRST = 12  #: runs a side before the pace on a pair is known
 HANGS = 3  #: runs without an answer after which the search gives up
@@ -97,14 +97,16 @@ def attack(crew: Crew, pairs: Sequence[Candidate], plan: Plan, progress: Progres
         share = crew.left() / 2
         _more(crew, suspect, budget.train - len(suspect.left), plan.seed, share / 3)
         certify = max(min(budget.certify, int(share / suspect.pace)), 20)
-        score, rule = _learn(suspect, plan, certify // 2)
+        learned, rule = _learn(suspect, plan, certify // 2)
         progress(f"certifying on {certify} fresh runs")
-        reached, made = _certify(crew, suspect, score, rule, plan, certify, progress)
+        reached, made = _certify(crew, suspect, learned, rule, plan, certify, progress)
     except TimeUp:
         limit = f"{crew.seconds:.3g}"
         raise Stuck(f"its runs did not end within {limit} seconds; give [audit] seconds more") from None
     runs = len(suspect.left) + len(suspect.right) + made
-    return Attack(suspect.candidate, reached, score.said(), runs, searched, tuple(dict.fromkeys(found)))
+    return Attack(
+        suspect.candidate, reached, learned.score.said(), runs, searched, tuple(dict.fromkeys(found))
+    )
 
 
 # ------------------------------------------------------------------ how many runs
@@ -196,7 +198,7 @@ def _search(
         for suspect in suspects:
             _more(crew, suspect, max(int(runs * budget.scale), 20), plan.seed, share)
             _note(found, suspect.left)
-            suspect.promise = best_score(suspect.left, suspect.right, judge)[1]
+            suspect.promise = best_score(suspect.left, suspect.right, judge).value
         suspects.sort(key=lambda suspect: -suspect.promise)
         progress(f"{len(suspects)} pairs compared")
     return suspects[0], len(screened)
@@ -313,33 +315,30 @@ def _more(crew: Crew, suspect: Suspect, runs: int, seed: int, seconds: float) ->
 # ------------------------------------------------------------------ learning and certifying
 
 
-def _learn(suspect: Suspect, plan: Plan, runs: int) -> tuple[Score, Rule]:
+def _learn(suspect: Suspect, plan: Plan, runs: int) -> tuple[Learned, Rule]:
     """Return the score and the rule to certify, both fixed now."""
-    score, _ = best_score(suspect.left, suspect.right, _judge(plan, runs))
-    left, right = score.of(suspect.left), score.of(suspect.right)
-    odd = slice(1, None, 2) if score.tables else slice(None)  # a fitted table has seen the even runs
+    learned = best_score(suspect.left, suspect.right, _judge(plan, runs))
     planners: list[Planner] = [plan_threshold]
     if not plan.counts_only and not plan.early:
         planners.append(plan_guess)
-    rules = [planner(left[odd], right[odd], plan.delta, plan.risk, runs) for planner in planners]
-    return score, max(rules, key=lambda rule: rule[1])[0]
+    rules = [planner(learned.left, learned.right, plan.delta, plan.risk, runs) for planner in planners]
+    return learned, max(rules, key=lambda rule: rule[1])[0]
 
 
 def _certify(
-    crew: Crew, suspect: Suspect, score: Score, rule: Rule, plan: Plan, runs: int, progress: Progress
+    crew: Crew, suspect: Suspect, learned: Learned, rule: Rule, plan: Plan, runs: int, progress: Progress
 ) -> tuple[Reached, int]:
     """Return the bound that `rule` reaches on fresh runs, each on a side that a fair coin chose."""
     crew.keep([suspect.candidate.left, suspect.candidate.right])
     coins = np.random.default_rng([plan.seed, 5]).integers(0, 2, runs)  # 0: left
     bettor = None
     if plan.early and isinstance(rule, Threshold):
-        trained = score.of(suspect.left), score.of(suspect.right)
-        bettor = bettor_of(rule, *trained, plan.epsilon, plan.delta, plan.risk / 2)
+        bettor = bettor_of(rule, learned.left, learned.right, plan.epsilon, plan.delta, plan.risk / 2)
     scores: list[Floats] = []
     for start in range(0, runs, BLOCK):
         sides = coins[start : start + BLOCK]
         outcomes = crew.run([(int(side), plan.seed, 6, start + n) for n, side in enumerate(sides)])
-        scores.append(score.of(outcomes))
+        scores.append(learned.score.of(outcomes))
         won: Won | None = None if bettor is None else bettor.feed(scores[-1], sides == 0)
         if won is not None:
             return won, start + len(sides)

@@ -149,10 +149,10 @@ def black_box(
     def judge(a: Floats, b: Floats) -> float:
         return planner(a, b, delta, RISK, runs)[1]
 
-    score, _ = best_score(*train, judge)
-    odd = slice(1, None, 2) if score.tables else slice(None)
-    rule, _ = planner(score.of(train[0])[odd], score.of(train[1])[odd], delta, RISK, runs)
-    return rule.measure(score.of(left[cut:]), score.of(right[cut:]), delta, RISK).epsilon_lower, score.said()
+    found = best_score(*train, judge)
+    rule, _ = planner(found.left, found.right, delta, RISK, runs)
+    held, out = found.score.of(left[cut:]), found.score.of(right[cut:])
+    return rule.measure(held, out, delta, RISK).epsilon_lower, found.score.said()
 
 
 def limit(case: Case, n: int) -> float:

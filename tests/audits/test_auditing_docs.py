@@ -12,7 +12,7 @@ def test_the_commands_end_as_the_document_says(root, dpaccount, tmp_path):
     claim = re.search(r"```toml\n(.*?)```", text, re.DOTALL).group(1)
     (tmp_path / "claim.toml").write_text(claim.replace("trials = 20000", "trials = 3000"))
     commands = re.findall(r"^dpaccount (.*?)  # exit (\d)$", text, re.MULTILINE)
-    assert len(commands) == 8
+    assert len(commands) == 10
     for words, code in commands:
         quick = [] if "--trials" in words or not words.startswith("audit") else ["--trials", "3000"]
         assert dpaccount(*words.split(), *quick)[0] == int(code), words
