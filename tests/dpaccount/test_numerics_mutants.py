@@ -19,6 +19,9 @@
 | wide noise on a sample | σ near 1 | the difference to the integral |
 | Laplace on a sample | few quadrature nodes | the quadrature error |
 | Gaussian on a sample | coarse steps, short line | the strip's error, the tails |
+| truncation | atoms, whose transform comes back | the later periods, also in what smoothing adds |
+| smoothing | few nodes | what they leave out of its excess |
+| aliases | short period, much mass at +∞ | the masses at finite losses |
 | counted losses | few counts kept | the mass of the others |
 | decay of a lattice transform | near half the period | the wave from the next period |
 | decay of two atoms | near half the period | its range |
@@ -28,17 +31,19 @@
 """
 
 import itertools
+import math
 from fractions import Fraction
 
 import pytest
 from flint import acb, arb, fmpz, fmpz_poly
 
-from dpaccount import lattices
+from dpaccount import lattices, pairs
 from dpaccount.numerics import (
     discrete,
     dots,
     factors,
     finite,
+    fourier,
     gaussian,
     laplace,
     lattice,
@@ -319,8 +324,8 @@ def wide_holds():
             noise = DiscreteGaussianFactor(sigma, 1)
             exact = sampled_atoms.SampledAtomsFactor(Fraction(1, 5), ((noise, 1),))
             close = sampled_atoms.SampledWideFactor(Fraction(1, 5), 1 / sigma**2, sigma=sigma)
-            pairs = zip(close.nodes(s, arb(1), 6), exact.nodes(s, arb(1), 6), strict=True)
-            held = held and all(a.overlaps(b) for a, b in pairs)
+            both = zip(close.nodes(s, arb(1), 6), exact.nodes(s, arb(1), 6), strict=True)
+            held = held and all(a.overlaps(b) for a, b in both)
     return held
 
 
@@ -384,6 +389,87 @@ def counts_hold():
 def rare_counts_forgotten(patch):
     right = finite.Composed
     patch.setattr(finite, "Composed", lambda t, m, _, bits: right(t, m, ZERO, bits))
+
+
+ATOMS = fourier.Product((Fraction(0), Fraction(0)), ((AtomFactor("pure", Fraction(1)), 6),))
+
+
+def truncation_holds(smooth):
+    """Compare bounds on what lies beyond a cut with sums far beyond it; atoms come back in every period."""
+
+    def holds(_):
+        held = True
+        with precision(80):
+            c, h = arb(1), arb(1) / 20
+            factor, count = ATOMS.pairs[0]
+            decays, whole = fourier.Decays(ATOMS, c, Fraction(smooth), 20.0), factor.value(c)
+            sizes = [
+                float((abs(factor.value(acb(c, n * h))) / whole) ** count)
+                * math.exp(-((n / 20) ** 2) * smooth / 2)
+                for n in range(1, 1200)
+            ]
+            for first in (4, 8, 20, 40, 100):
+                t = first * h
+                later = range(first + 1, 1200)
+                if smooth:
+                    held = held and float(decays.area(t).upper()) > 0.98 * sum(
+                        sizes[n - 1] / 20 for n in later
+                    )
+                else:
+                    held = held and float(decays.tail(t, h).upper()) > sum(
+                        sizes[n - 1] * 20 / n**2 for n in later
+                    )
+        return held
+
+    return holds
+
+
+def later_periods_forgotten(patch):
+    right = fourier.Decays._product
+    patch.setattr(
+        fourier.Decays, "_product", lambda self, t, *, near: right(self, t, near=near) if near else ZERO
+    )
+
+
+def stored(product, **chosen):
+    given = {"right": 8.0, "left": 3.0, "smooth": Fraction(1, 4), "bits": 100, **chosen}
+    return fourier.Inversion(product, fourier.Contour(**given), 60.0)
+
+
+GAUSS = fourier.Product((Fraction(1), Fraction(1)), ())
+
+
+def excess_holds(_):
+    """Compare the bound on what smoothing adds from few nodes with that from many, at the saddle's ε."""
+    at = ball(Fraction(39, 8))
+    with precision(100):
+        tilt = (-arb(3.4) * at).exp()
+        short, long = (stored(GAUSS, c=3.4, period=10.0, cut=cut) for cut in (0.7, 30.0))
+        return not short._excess(at, tilt) < long._excess(at, tilt)
+
+
+def bump_cut_forgotten(patch):
+    patch.setattr(fourier.Decays, "area", lambda self, t: ZERO)
+
+
+FAILING = Sampled(HALF, Total(pairs=((AtomFactor("pure", Fraction(1)), 1),), failures=((HALF, 1),)))
+
+
+def failing_holds(_):
+    """Compare the inversion at a short period with the sums of the losses, where much mass is at +∞."""
+    total = Total(pairs=((FAILING, 3),))
+    known = pairs.transformed(total)
+    product, exact = fourier.Product(known.mu2, known.pairs), pairs.finite_losses(total, 60.0)
+    held = True
+    for c, period, left in ((1.0, 2.0, 3.0), (0.7, 3.0, -0.5)):
+        made = stored(product, c=c, period=period, left=left, smooth=Fraction(1, 100), cut=60.0)
+        points = (Fraction(1, 10), Fraction(1, 2), Fraction(1))
+        held = held and all(made.curve(t).overlaps(exact.delta(t)) for t in points)
+    return held
+
+
+def failures_forgotten(patch):
+    patch.setattr(fourier.Product, "fails", property(lambda self: False))
 
 
 def decay_holds(factor, points):
@@ -471,6 +557,10 @@ CASES = {
     "contour": (lambda _: contour_holds(), quadrature_trusted),
     "strip": (lambda _: line_holds(), strip_forgotten),
     "line tails": (lambda _: line_holds(), line_tails_forgotten),
+    "later periods": (truncation_holds(0), later_periods_forgotten),
+    "later periods, smoothing": (truncation_holds(0.01), later_periods_forgotten),
+    "smoothing, cut": (excess_holds, bump_cut_forgotten),
+    "aliases, failures": (failing_holds, failures_forgotten),
     "counts": (lambda _: counts_hold(), rare_counts_forgotten),
     "theta decay": (
         lambda _: decay_holds(DiscreteGaussianFactor(Fraction(1), 1), ("2.9", "3.1"))(),
