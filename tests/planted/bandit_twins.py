@@ -14,6 +14,7 @@ from bandits.moment_gp_ucb import MomentGpUcb
 from bandits.phased_gp_ucb import PhasedGpUcb
 from bandits.phased_posterior import BITS, PhasedPosterior
 from bandits.phased_posterior import Learner as BatchLearner
+from bandits.surface_gp_ucb import SurfaceGpUcb
 from dpaccount.curves import billboard
 from dpaccount.kernel import REPLACE_ONE, assume_covers, assume_rank_one, assume_view
 from dpaccount.rules import discrete_gaussian, linear, nodes
@@ -75,25 +76,6 @@ class PrivateContexts(PhasedPosterior):
 
 
 @dataclass(frozen=True)
-class RawMean(MomentGpUcb):
-    """Draws the noise that is paid for and learns from the sums without it."""
-
-    loses: ClassVar[set[str]] = {"assume_view"}
-
-    def play(self, data, noise, coins):
-        return super().play(data, _Leak(noise), coins)
-
-
-class _Leak:
-    def __init__(self, noise):
-        self._noise = noise
-
-    def noisy(self, key, part, values):
-        self._noise.noisy(key, part, values)
-        return values
-
-
-@dataclass(frozen=True)
 class Uncentred(PhasedGpUcb):
     """Clips rewards to [0, 1] and forgets to centre them: twice the declared reach."""
 
@@ -134,27 +116,6 @@ class LeafCalibratedTree(DoublingGpUcb):
         whole = nodes(node, assume_covers("statistics", newest, "movement"))
         view = assume_view("leaf-calibrated-tree", "others", "replay")
         return billboard(approximate(whole, delta), view)
-
-
-@dataclass(frozen=True)
-class ReusedNoise(JdpGpUcb):
-    """One noise matrix for all nodes: consecutive releases differ by exactly one person's statistics."""
-
-    loses: ClassVar[set[str]] = {"assume_view"}
-
-    def play(self, data, noise, coins):
-        return super().play(data, _Once(noise), coins)
-
-
-class _Once:
-    def __init__(self, noise):
-        self._noise, self._drawn = noise, None
-
-    def noisy_symmetric(self, key, part, matrix):
-        released = self._noise.noisy_symmetric(key, part, matrix)
-        if self._drawn is None:
-            self._drawn = released - matrix
-        return matrix + self._drawn
 
 
 @dataclass(frozen=True)
@@ -205,10 +166,86 @@ class TwoMessages(LocalGpUcb):
         return super().play(mixed, noise, coins)
 
 
+@dataclass(frozen=True)
+class LeafCalibratedSurface(SurfaceGpUcb):
+    """The same of a tree over batches: every node is declared to read one person only."""
+
+    loses: ClassVar[set[str]] = {"assume_covers"}
+
+    def covers(self):
+        return [(last, last) for _, last in super().covers()]
+
+
+# ------------------------------------------------------------------ the same fault in every variant
+
+
+class _Wrapped:
+    """Noise that a faulty learner misuses; `fault` gets what may be released and what must not be."""
+
+    def __init__(self, noise, fault):
+        self._noise, self._fault = noise, fault
+
+    def noisy(self, key, part, values):
+        return self._fault(lambda exact: self._noise.noisy(key, part, exact), values)
+
+    def noisy_symmetric(self, key, part, matrix):
+        return self._fault(lambda exact: self._noise.noisy_symmetric(key, part, exact), matrix)
+
+
+def _raw():
+    """Draw the noise that is paid for, and learn from the sums without it."""
+
+    def fault(draw, exact):
+        draw(exact)
+        return exact
+
+    return fault
+
+
+def _reused():
+    """Use one draw for all releases, as the authors' public code does: differences are exact."""
+    drawn = {}
+
+    def fault(draw, exact):
+        released = draw(exact)
+        return exact + drawn.setdefault(exact.shape, released - exact)
+
+    return fault
+
+
+def _twice():
+    """Let everybody's statistics be twice as long as declared, as if rewards were not clipped or centred."""
+    return lambda draw, exact: draw(2 * exact)
+
+
+FAULTS = {
+    "Raw": (_raw, {"assume_view"}),
+    "Reused": (_reused, {"assume_view"}),
+    "Twice": (_twice, {"assume_ball", "assume_rank_one"}),
+}
+
+CONTEXTUAL = {"rounds": 12, "candidates": 3, "nodes_per_axis": 2, "sigma": Fraction(2)}
+VARIANTS = {
+    MomentGpUcb: {**CONTEXTUAL, "size": 6, "nodes_per_axis": 3},
+    PhasedGpUcb: {**CONTEXTUAL, "rounds": 70, "size": 4, "sigma": Fraction(1)},
+    JdpGpUcb: CONTEXTUAL,
+    DoublingGpUcb: CONTEXTUAL,
+    LocalGpUcb: CONTEXTUAL,
+    PhasedPosterior: {"rounds": 150, "sigma": Fraction(1)},
+    SurfaceGpUcb: {"rounds": 60, "batch": 10, "nodes_per_axis": 2, "sigma": Fraction(2)},
+}
+
+
+def _faulty(name, made, loses, variant):
+    def play(self, data, noise, coins):
+        return variant.play(self, data, _Wrapped(noise, made()), coins)
+
+    return type(f"{name}{variant.__name__}", (variant,), {"play": play, "loses": loses})
+
+
 SMALL = {
     UnclippedReward: {"rounds": 40, "sigma": Fraction(1)},
     PrivateContexts: {"rounds": 40, "sigma": Fraction(1)},
-    RawMean: {"rounds": 12, "candidates": 3, "size": 6, "nodes_per_axis": 3},
     Uncentred: {"rounds": 40, "candidates": 2, "size": 6, "nodes_per_axis": 3},
     LeafCalibratedTree: {
         "rounds": 12,
@@ -217,7 +254,7 @@ SMALL = {
         "sigma": Fraction(2),
         "mode": "carry",
     },
-    ReusedNoise: {"rounds": 12, "candidates": 3, "nodes_per_axis": 2, "sigma": Fraction(2)},
+    LeafCalibratedSurface: {"rounds": 60, "batch": 10, "nodes_per_axis": 2, "sigma": Fraction(2)},
     PrivateShift: {
         "rounds": 30,
         "candidates": 12,
@@ -226,4 +263,9 @@ SMALL = {
         "width": Fraction(1),
     },
     TwoMessages: {"rounds": 10, "candidates": 2, "nodes_per_axis": 2, "sigma": Fraction(1)},
+}
+SMALL |= {
+    _faulty(name, made, loses, variant): parameters
+    for name, (made, loses) in FAULTS.items()
+    for variant, parameters in VARIANTS.items()
 }
