@@ -108,8 +108,14 @@ class JdpGpUcb(contextual.Contextual):
         return streams.matrix_proof(person, sigma, tree, self.features.size + 1, 2 * BITS, delta)
 
     def play(self, data: Rows, noise: Noise, coins: int) -> View:
-        """Serve every person once, in order; a person sees their own action only."""
-        return contextual.serve(data, self.candidates, self.features, Learner(self, noise), coins)
+        """Serve every person once, in order; a person sees their own action, everybody what was learned.
+
+        The posterior mean at x is φ(x)ᵀG⁻¹u of the public `gram` G and `moment` u (Remark 1: release of
+        parameters); both are functions of released sums.
+        """
+        learner = Learner(self, noise)
+        view = contextual.serve(data, self.candidates, self.features, learner, coins)
+        return View(own=view.own, public=learner.server.parameters())
 
 
 class Privatiser:
@@ -140,6 +146,10 @@ class Server:
     def scores(self, candidates: Floats) -> Floats:
         """Return upper confidence bounds of rows of features."""
         return upper_bounds(candidates, self._gram, self._moment, float(self._subject.width))
+
+    def parameters(self) -> dict[str, Floats]:
+        """Return what the posterior is made of: (G, u) as last refreshed."""
+        return {"gram": self._gram, "moment": self._moment}
 
     def receive(self, rounds: int, released: Floats) -> None:
         """Take (G, u) from a noisy prefix: symmetric, shifted to be positive definite.

@@ -8,6 +8,7 @@ import pytest
 
 from audits.evidence import check_of, search
 from bandits.doubling_gp_ucb import DoublingGpUcb
+from bandits.jdp_gp_ucb import JdpGpUcb
 from bandits.local_gp_ucb import LocalGpUcb
 from bandits.moment_gp_ucb import MomentGpUcb
 from bandits.phased_gp_ucb import PhasedGpUcb
@@ -53,6 +54,8 @@ def test_a_planted_bandit_is_refuted(twin):
         SurfaceGpUcb(rounds=60, batch=10, nodes_per_axis=2, calibration="published"),
         MomentGpUcb(rounds=12, candidates=3, size=6, nodes_per_axis=3),
         MomentGpUcb(rounds=12, candidates=3, size=6, nodes_per_axis=3, stream="honaker"),
+        JdpGpUcb(rounds=12, candidates=3, nodes_per_axis=2),
+        JdpGpUcb(rounds=12, candidates=3, nodes_per_axis=2, calibration="published", stream="honaker"),
         PhasedGpUcb(rounds=40, candidates=2, size=6, nodes_per_axis=3),
         DoublingGpUcb(rounds=12, candidates=3, nodes_per_axis=2, mode="carry"),
         DoublingGpUcb(rounds=12, candidates=3, nodes_per_axis=2, mode="restart"),

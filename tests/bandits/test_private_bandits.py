@@ -13,6 +13,7 @@ from audits.reproduce_dubey import TABLE1
 from bandits import selector, streams
 from bandits.contextual import serve
 from bandits.doubling_gp_ucb import DoublingGpUcb, ended
+from bandits.environments import simulated_people
 from bandits.gp_ucb import GpUcb, Scores, upper_bounds
 from bandits.jdp_gp_ucb import JdpGpUcb, Learner, Privatiser
 from bandits.local_gp_ucb import LocalGpUcb
@@ -25,7 +26,8 @@ from bandits.surface_gp_ucb import SurfaceGpUcb
 from dpaccount.derivation import point
 from dpaccount.errors import InputError
 from dpaccount.kernel import JOINT, LOCAL
-from dpaccount.ledger.receipt import NoNoise
+from dpaccount.ledger.receipt import NoNoise, rehearse
+from dpaccount.noise import Rehearsal
 from mechanisms import factors
 from mechanisms.tree import TreeSums
 
@@ -181,6 +183,17 @@ def test_features_and_rewards_out_of_range_are_refused_or_counted():
     assert lenient.rewards.clipped == 2
     with pytest.raises(InputError, match="coordinates"):
         subject.features(np.zeros((4, 3)))
+
+
+def test_released_parameters_are_those_that_scored():
+    """Remark 1: from (G, u) alone, anybody has the posterior mean at any point."""
+    subject = JdpGpUcb(rounds=20, candidates=3, nodes_per_axis=2, sigma=ONE, width=Fraction(0))
+    people = simulated_people(20, 3, 2, seed=3)
+    view = subject.play(people.records(), rehearse(subject.proof(SMALL), Rehearsal(1)), 0)
+    gram, moment = view.public["gram"], view.public["moment"]
+    assert np.linalg.eigvalsh(gram).min() >= 1
+    means = subject.features(people.points[-1]) @ np.linalg.solve(gram, moment)
+    assert means.argmax() == view.own["action"][-1]
 
 
 def test_moments_lie_in_their_ball_whatever_comes():
