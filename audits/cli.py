@@ -592,10 +592,11 @@ def sensitivity(  # noqa: PLR0913
 
 
 def _declared_lines(found: dict[str, Any]) -> str:
-    rows = (
+    rows = [
         f"{each['status']:<10} {each['query']}: {each['value']}  ({each['examples']} examples)"
+        + (f": {each['counterexample']['wrong']}" if each["counterexample"] else "")
         for each in found["hypotheses"]
-    )
+    ]
     return "\n".join([*rows, _lines({**found, "hypotheses": None})])
 
 
