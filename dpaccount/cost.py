@@ -180,7 +180,11 @@ def _tight_epsilon(total: Total, target: Fraction, gap: Fraction) -> Answer:
     ways = directions(total)
     if any(_fails_more_often(way, target) for way in ways):
         return Answer(INFINITE, "failure mass")
-    return _worse([_capped(way, _directed_epsilon(way, target, gap)) for way in ways])
+    answers: list[Answer] = []
+    for way in ways:  # the second one need not be known closely where it costs less
+        least = answers[0].bounds.lower if answers else None
+        answers.append(_capped(way, _directed_epsilon(way, target, gap, least or Fraction(0))))
+    return _worse(answers)
 
 
 def _capped(total: Total, answer: Answer) -> Answer:
@@ -204,7 +208,7 @@ def _worse(answers: list[Answer]) -> Answer:
     return Answer(Enclosure(max(lowers), worst.bounds.upper), worst.method)
 
 
-def _directed_epsilon(total: Total, target: Fraction, gap: Fraction) -> Answer:
+def _directed_epsilon(total: Total, target: Fraction, gap: Fraction, least: Bound) -> Answer:
     pairs, log_target = total.pairs, log_float(target)
     if _is_single(total):
         return Answer(Enclosure(*_single_epsilon(pairs[0][0], target)), "one step")
@@ -213,7 +217,7 @@ def _directed_epsilon(total: Total, target: Fraction, gap: Fraction) -> Answer:
         if few is not None:
             low, high = finite.epsilon(few, target)
             return Answer(Enclosure(low, math.inf if high is None else high), "counted losses")
-        return _sampled_epsilon(total, target, gap)
+        return _sampled_epsilon(total, target, gap, least)
     product = fourier.Product(total.mu2, pairs)
     if _is_laplace(total):
         guess, _ = saddle.guess(product.log_m, log_target)
@@ -224,17 +228,18 @@ def _directed_epsilon(total: Total, target: Fraction, gap: Fraction) -> Answer:
     if _on_grid(total, product, -log_target):
         low, high = grids.epsilon(pairs, target, log_target / LOG2)
         return Answer(Enclosure(low, math.inf if high is None else high), "exact lattice")
-    return _inverted_epsilon(total, target, gap, _digits(gap)) or _lattice_epsilon(total, target, gap)
+    found = _inverted_epsilon(total, target, gap, _digits(gap))
+    return found or _lattice_epsilon(total, target, gap, least)
 
 
-def _sampled_epsilon(total: Total, target: Fraction, gap: Fraction) -> Answer:
+def _sampled_epsilon(total: Total, target: Fraction, gap: Fraction, least: Bound) -> Answer:
     """Return ε(target) where samples take part that may have a transform, but are dear beyond the gap."""
     known = pairs_of.transformed(total)
     if _transforms(known):
         found = _inverted_epsilon(known, target, gap, _digits(gap)[1:])
         if found is not None:
             return found
-    return _lattice_epsilon(total, target, gap)
+    return _lattice_epsilon(total, target, gap, least)
 
 
 def _inverted_epsilon(
@@ -314,11 +319,11 @@ def _few(total: Total) -> bool:
 MOST_STEPS = 10**6  #: of one kind in a lattice composition
 
 
-def _lattice_epsilon(total: Total, target: Fraction, gap: Fraction) -> Answer:
-    """Return ε(target) by lattices."""
-    low, high = lattices.epsilon(total, target, gap) if _few(total) else (Fraction(0), None)
-    least = None if total.loose else low
-    return Answer(Enclosure(least, math.inf if high is None else high), "lattice")
+def _lattice_epsilon(total: Total, target: Fraction, gap: Fraction, least: Bound = Fraction(0)) -> Answer:
+    """Return ε(target) by lattices, closely where it may exceed `least`."""
+    low, high = lattices.epsilon(total, target, gap, least) if _few(total) else (Fraction(0), None)
+    bottom = None if total.loose else low
+    return Answer(Enclosure(bottom, math.inf if high is None else high), "lattice")
 
 
 def _lattice_delta(total: Total, epsilon: Fraction, gap: Fraction) -> Answer:

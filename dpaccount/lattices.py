@@ -14,6 +14,7 @@ from functools import lru_cache, partial
 from flint import arb
 
 from dpaccount import pairs
+from dpaccount.exact import Bound
 from dpaccount.numerics import dots, gaussian, grids, lattice
 from dpaccount.numerics.amplified import shrunk
 from dpaccount.numerics.balls import (
@@ -40,8 +41,10 @@ LOOSE_SECONDS = 1.5  #: the same for upper curves, of which it is not known how 
 FINEST = 1 << 17  #: nodes of a lattice inside a sample
 
 
-def epsilon(total: Total, target: Fraction, gap: Fraction) -> tuple[Fraction | None, Fraction | None]:
-    """Return bounds on ε(target), 0 < target < 1, gap·max(1, ε) apart where they can.
+def epsilon(
+    total: Total, target: Fraction, gap: Fraction, least: Bound = Fraction(0)
+) -> tuple[Fraction | None, Fraction | None]:
+    """Return bounds on ε(target), 0 < target < 1, gap·max(1, ε) apart if they can and it may exceed `least`.
 
     None below: only upper curves are known; None above: infinite.
     """
@@ -52,8 +55,9 @@ def epsilon(total: Total, target: Fraction, gap: Fraction) -> tuple[Fraction | N
         with unhurried():  # what is made is worth evaluating
             below, above = made.epsilon(target, gap / 16)
         low, high = max(low, below), above if high is None or above is None else min(high, above)
-        apart = _apart(total, low, before, high)
-        made.wide = float(apart / gap / max(Fraction(1), high or Fraction(0)))
+        if high is None or high <= least:
+            break
+        made.wide = float(_apart(total, low, before, high) / gap / max(Fraction(1), high))
     return (None if total.loose else low), high
 
 
@@ -77,10 +81,8 @@ def _log2(value: Fraction) -> float:
     return log_float(value) / math.log(2)
 
 
-def _apart(total: Total, low: Fraction, before: Fraction | None, high: Fraction | None) -> Fraction:
+def _apart(total: Total, low: Fraction, before: Fraction | None, high: Fraction) -> Fraction:
     """Return how far the bounds are apart, or by how much upper curves came down the last time."""
-    if high is None:
-        return Fraction(0)
     if total.loose:
         return Fraction(1) if before is None else before - high
     return high - low
@@ -91,8 +93,7 @@ def _finer(total: Total, log2_delta: float) -> Iterator[Spread]:
 
     The rise is second order in the step.
     """
-    # the other direction, if there is one, needs as much again
-    share = seconds_left() * (0.8 if total.symmetric else 0.45)
+    share = seconds_left() * (0.8 if total.symmetric else 0.6)  # there is another direction
     begun, seconds = time.process_time(), min(share, LOOSE_SECONDS if total.loose else SECONDS)
     step = _step(total, FIRST, int(-log2_delta) + 40)
     last: Spread | None = None

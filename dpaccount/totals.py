@@ -17,6 +17,7 @@ from dpaccount import events as ev
 from dpaccount.numerics.amplified import shrunk
 from dpaccount.numerics.balls import ball, ceil_of, floor_of, precision
 from dpaccount.numerics.factors import AtomFactor, DiscreteGaussianFactor, Factor, LaplaceFactor
+from dpaccount.numerics.sampled import SampledGaussianFactor
 from dpaccount.numerics.toeplitz import squares
 
 
@@ -268,8 +269,6 @@ def _rdp(found: _Sum, event: ev.Rdp, count: int) -> None:
 
 
 def _poisson(found: _Sum, event: ev.PoissonSubsampled, count: int) -> None:
-    from dpaccount.numerics.sampled import SampledGaussianFactor
-
     inner = total_of([(event.of, 1)])
     if event.rate == 0 or inner.empty:
         return
@@ -279,8 +278,18 @@ def _poisson(found: _Sum, event: ev.PoissonSubsampled, count: int) -> None:
         found.pairs[SampledGaussianFactor(event.rate, inner.mu2[0])] += count
     elif inner.loose:
         found.loose[Drawn(event.rate, inner, poisson=True)] += count
+    elif (again := _sampled_before(inner)) is not None:
+        found.pairs[replace(again, rate=event.rate * again.rate)] += count
     else:
         found.pairs[Sampled(event.rate, inner)] += count
+
+
+def _sampled_before(inner: Total) -> Sampled | SampledGaussianFactor | None:
+    """Return the pair of a total that is a Poisson sample already: a sample of it multiplies the rates."""
+    if inner.mu2[1] or inner.failures or len(inner.pairs) != 1 or inner.pairs[0][1] != 1:
+        return None
+    kind = inner.pairs[0][0]
+    return kind if isinstance(kind, Sampled | SampledGaussianFactor) else None
 
 
 def _drawn(found: _Sum, event: ev.SampledWithoutReplacement, count: int) -> None:

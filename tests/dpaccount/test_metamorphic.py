@@ -11,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dpaccount import events as ev
+from dpaccount import totals
 from dpaccount.accountant import Accountant
 from dpaccount.events import Plan, Relation
 
@@ -349,3 +350,14 @@ def test_simulated_bounded_range_stays_below(eta):
         assert gain.mean() <= bound + 5 * gain.std() / math.sqrt(TRIALS)
         best = max(best, gain.mean())
     assert best > 0.97 * bound
+
+
+def test_a_sample_of_a_sample_is_a_sample_at_the_product_of_the_rates():
+    gauss, noise = ev.Gaussian(sigma=1), ev.Sequence(of=(ev.Laplace(scale=2), ev.Pure(epsilon="0.5")))
+    for of in (gauss, noise):
+        twice = ev.PoissonSubsampled(rate="0.1", of=ev.PoissonSubsampled(rate="0.5", of=of), count=7)
+        once = ev.PoissonSubsampled(rate="0.05", of=of, count=7)
+        assert totals.total_of([(twice, 1)]) == totals.total_of([(once, 1)])
+    # two samples inside one are not one sample
+    pair = ev.PoissonSubsampled(rate="0.1", of=ev.PoissonSubsampled(rate="0.5", of=gauss, count=2))
+    assert totals.total_of([(pair, 1)]) != totals.total_of([(ev.PoissonSubsampled(rate="0.05", of=gauss), 2)])

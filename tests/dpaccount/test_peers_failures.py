@@ -19,9 +19,9 @@ from dpaccount.events import (
     RandomizedResponse,
     Relation,
     Sequence,
-    zcdp,
 )
 from dpaccount.exact import parse_json
+from dpaccount.scalars import zcdp
 
 
 def epsilon(event, delta, relation=Relation.REPLACE_ONE):
