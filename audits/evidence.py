@@ -319,7 +319,9 @@ def _covers_check(tested: Hypothesis, theorem: Theorem, keys: set[str]) -> Check
             known = type(part) is int and 0 <= part < declared.releases
             return tuple(statement["covers"][part]) if known else None
         level, index = part if isinstance(part, tuple) and len(part) == 2 else (None, None)  # (level, index)
-        if type(level) is not int or type(index) is not int or level < 0 or index < 0:
+        if type(level) is not int or type(index) is not int or index < 0:
+            return None
+        if not 0 <= level < statement["levels"]:
             return None
         first, last = index * 2**level + 1, (index + 1) * 2**level
         return (first, last) if last <= statement["rounds"] else None

@@ -99,6 +99,7 @@ class Interval:
         self.down = Context(prec=digits, rounding=ROUND_FLOOR, Emax=MAX_EMAX, Emin=MIN_EMIN, traps=traps)
         self.up = Context(prec=digits, rounding=ROUND_CEILING, Emax=MAX_EMAX, Emin=MIN_EMIN, traps=traps)
         self.digits = digits
+        self.price = max(10, digits * digits // 2304)  # of a product: measured, from 30 to 480 digits
 
     def of(self, value: Fraction | int) -> "Pair":
         """Enclose an exact number."""
@@ -116,13 +117,13 @@ class Interval:
 
     def mul(self, a: "Pair", b: "Pair") -> "Pair":
         """Enclose a·b."""
-        spend(10)
+        spend(self.price)
         ends = [(x, y) for x in a for y in b]
         return min(self.down.multiply(x, y) for x, y in ends), max(self.up.multiply(x, y) for x, y in ends)
 
     def div(self, a: "Pair", b: "Pair") -> "Pair":
         """Enclose a/b for b above 0."""
-        spend(10)
+        spend(self.price)
         ensure(b[0] > 0, "division by what may be zero")
         ends = [(x, y) for x in a for y in b]
         return min(self.down.divide(x, y) for x, y in ends), max(self.up.divide(x, y) for x, y in ends)
@@ -718,6 +719,7 @@ def buffered(before: Fraction, given: dict[str, Any]) -> str:
     """
     keys(given, "rounds", "width", "pairs", "bits", "step", "most")
     later, width, bits = integer(given["rounds"]) - 1, integer(given["width"]), integer(given["bits"])
+    ensure(max(later, width) < 2**64, "at most 2^64 rounds of as many numbers")
     pairs, step, most = given["pairs"], positive(given["step"], "step"), number(given["most"])
     ensure(isinstance(pairs, list) and len(pairs) <= 64 and bits <= 64, "at most 64 buffers, over 2^64")
     ensure(all(isinstance(pair, list) and len(pair) == 2 for pair in pairs), "a buffer is [weight, decay]")
@@ -1366,8 +1368,9 @@ def one_law(steps: list[dict[str, Any]]) -> None:
     laws: dict[str, Any] = {}
     for step in reachable(steps):
         if "key" in step["with"]:
-            law = {k: v for k, v in step["with"].items() if k not in ("bound", "epsilon", "distance")}
-            same = laws.setdefault(text(step["with"]["key"]), [step["rule"], law]) == [step["rule"], law]
+            given = {k: v for k, v in step["with"].items() if k not in ("bound", "epsilon", "distance")}
+            law = [step["rule"], given, "frobenius-squared" in steps[step["from"][0]]["gives"]]
+            same = laws.setdefault(text(step["with"]["key"]), law) == law
             ensure(same, f"the key {_brief(step['with']['key'])} names two laws of noise")
 
 

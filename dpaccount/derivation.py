@@ -54,7 +54,8 @@ class Leaf:
     """One kind of noise that a theorem pays for: the key, the law, and how many releases it covers.
 
     `rounds` releases share one bound (a factorised stream); `branch` says which part of which mixtures
-    the leaf stands in: of a mixture only one part may be drawn.
+    the leaf stands in: of a mixture only one part may be drawn.  `norm` is that of the query's movement;
+    a buffered stream says how many numbers a release has at most, its `width`.
     """
 
     key: str
@@ -63,6 +64,8 @@ class Leaf:
     draws: int
     rounds: int = 1
     branch: tuple[tuple[str, int], ...] = ()
+    norm: str = ""
+    width: int | None = None
 
 
 def write(theorem: Theorem) -> list[dict[str, Any]]:
@@ -109,7 +112,8 @@ def leaves(theorem: Theorem) -> list[Leaf]:
     """Return the noise that `theorem` pays for.
 
     A leaf under `nodes` is drawn once for every cover, one on a factorised stream once for every round.
-    Raises `RuleError` where a partition states other noise for replaced records than for added ones.
+    Raises `RuleError` where a partition states other noise for replaced records than for added ones, and
+    where the noise of a buffered stream is on another grid than its floors.
     """
     return _leaves(theorem, 1, (), "")
 
@@ -117,8 +121,8 @@ def leaves(theorem: Theorem) -> list[Leaf]:
 def _leaves(part: Theorem, draws: int, branch: tuple[tuple[str, int], ...], place: str) -> list[Leaf]:
     if "key" in part.witness:
         parameters = {name: value for name, value in part.witness.items() if name != "key"}
-        rounds = rows(part)
-        return [Leaf(part.witness["key"], part.rule, parameters, draws * rounds, rounds, branch)]
+        key, rounds, norm = part.witness["key"], rows(part), getattr(part.premises[0].conclusion, "norm", "")
+        return [Leaf(key, part.rule, parameters, draws * rounds, rounds, branch, norm, _width(part))]
     for premise in part.premises:
         if isinstance(premise.conclusion, Covered):
             draws *= premise.conclusion.releases
@@ -143,7 +147,18 @@ def _of_one_release(cells: list[list[Leaf]], part: Theorem) -> list[Leaf]:
 
 def _law(leaf: Leaf) -> tuple[object, ...]:
     given = {name: value for name, value in leaf.parameters.items() if name not in ("bound", "epsilon")}
-    return leaf.key, leaf.rule, given, leaf.draws
+    return leaf.key, leaf.rule, given, leaf.draws, leaf.norm == "frobenius-squared"
+
+
+def _width(leaf: Theorem) -> int | None:
+    """Return how many numbers a row of a buffered stream has at most; its floors are steps of the grid."""
+    stream = next((part.witness for part in walk(leaf) if part.rule == "buffered"), None)
+    if stream is None:
+        return None
+    step, grid = stream["step"], leaf.witness.get("grid", stream["step"])
+    if Fraction(step) != Fraction(grid):
+        raise RuleError(f"a stream is floored to steps of {step}; its noise is on {grid}: give both one step")
+    return int(stream["width"])
 
 
 def rows(leaf: Theorem) -> int:

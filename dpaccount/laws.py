@@ -5,8 +5,9 @@ candidates become the indicator of the chosen one, symbols become randomised ans
 above (1), below (0) or unanswered (−1), counts become shown or 0.  Code never states a scale.
 """
 
+import math
 from bisect import bisect_right
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
 from itertools import accumulate
@@ -14,10 +15,12 @@ from math import lcm
 
 import numpy as np
 
-from dpaccount.derivation import Leaf, leaves, walk
+from dpaccount.derivation import Leaf, leaves
 from dpaccount.errors import ReceiptError
 from dpaccount.kernel import Theorem
 from dpaccount.noise import Integers, Sampler, exact_root, in_range, root_up
+
+WIDEST = 2.0**54  #: grid steps; noise beyond 2^61 is then rarer than e^(−2^13), or for Laplace e^(−128)
 
 
 @dataclass(frozen=True)
@@ -42,11 +45,15 @@ class Law:
 def laws(theorem: Theorem) -> dict[str, Law]:
     """Return the law of every leaf of a proof, by key; refuses laws that no exact sampler has."""
     found = {leaf.key: law(leaf) for leaf in leaves(theorem)}
-    for part in walk(theorem):
-        key = part.witness.get("key")
-        if key in found and getattr(part.premises[0].conclusion, "norm", "") == "frobenius-squared":
-            found[key] = replace(found[key], kind="symmetric")
+    for key, noise in found.items():
+        _held(noise.scale, key)
     return found
+
+
+def _held(scale: float, key: str) -> None:
+    """Refuse noise that 64 bits may not hold: a sampler would cut it, and a sum could wrap."""
+    if scale > WIDEST:
+        raise ReceiptError(f"the noise of {key!r} is {scale:.3g} steps wide, too wide; use a coarser grid")
 
 
 def law(leaf: Leaf) -> Law:
@@ -84,7 +91,8 @@ def law(leaf: Leaf) -> Law:
             scale, threshold = (double_up(Fraction(given[name]) / grid) for name in ("scale", "threshold"))
             return Law("sparse-vector", scale, threshold, int(given["limit"]))
         case "discrete_gaussian" | "fine_gaussian":
-            return Law("gaussian", root_up(Fraction(given["variance"]) / grid**2))
+            kind = "symmetric" if leaf.norm == "frobenius-squared" else "gaussian"
+            return Law(kind, root_up(Fraction(given["variance"]) / grid**2))
     raise ReceiptError(f"no sampler is known for the rule {leaf.rule!r} of {leaf.key!r}")
 
 
@@ -108,6 +116,7 @@ def draw(noise: Law, values: Integers, sampler: Sampler) -> Integers:
         case "symmetric":
             return _symmetric(noise, exact, sampler)
         case "k-norm":
+            _held(math.sqrt(exact.size) * noise.scale, "a K-norm release")
             return sampler.k_norm(exact.ravel(), noise.scale).reshape(exact.shape)
         case "table":
             return _answers(noise, exact, sampler)

@@ -3,6 +3,7 @@
 import math
 from dataclasses import dataclass
 from fractions import Fraction
+from itertools import product
 from typing import ClassVar
 
 from dpaccount.errors import InputError
@@ -31,6 +32,7 @@ class BufferedToeplitz(PrefixSums):
     source: ClassVar[str] = "Dvijotham, McMahan, Pillutla, Steinke & Thakurta 2024; the grid is ours"
     status: ClassVar[str] = "sound"
     most: ClassVar[int] = 2**30
+    finer: ClassVar[int] = DECAY
 
     buffers: int = 6
 
@@ -42,8 +44,7 @@ class BufferedToeplitz(PrefixSums):
 
     def reach(self) -> Fraction:
         """Return what no row exceeds: every weight at once, on the largest vectors."""
-        one = 2**DECAY
-        return self.radius * (one + sum(Fraction(w * one, one - f) for w, f in self._pairs()))
+        return self.radius * (1 + sum(Fraction(w, 2**DECAY - f) for w, f in self._pairs()))
 
     def proof(self, delta: Fraction) -> Theorem:
         """Measure a column, floors included; noise by the better of two Gaussian rules."""
@@ -64,9 +65,11 @@ class BufferedToeplitz(PrefixSums):
 
     def _movement_squared(self) -> Fraction:
         """Return a bound for the rule to verify: computed in floating point, with room for its rounding."""
-        one, later = 2.0**DECAY, self.rounds - 1
-        pairs = [(w / one, f / one) for w, f in self._pairs()]
-        column = 1 + sum(v * w * (1 - (f * g) ** later) / (1 - f * g) for v, f in pairs for w, g in pairs)
-        floors = sum(1 / (1 - f) for _, f in pairs) * math.sqrt(later * self.columns)
+        one, later, column = 2**DECAY, self.rounds - 1, 1.0
+        for (v, f), (w, g) in product(self._pairs(), repeat=2):
+            lost = float(1 - Fraction(f * g, one**2))  # exact before it is rounded: it may be tiny
+            kept = -math.expm1(later * math.log1p(-lost)) if lost < 1 else 1.0
+            column += v * w / one**2 * kept / lost
+        floors = sum(one / (one - f) for _, f in self._pairs()) * math.sqrt(later * self.columns)
         moved = 2 * float(self.radius) * math.sqrt(column) + floors * float(grid.step(self.bits + DECAY))
         return dyadic_up(Fraction(moved**2 * (1 + 1e-9)), 40)

@@ -29,6 +29,7 @@ class PrefixSums:
 
     relation: ClassVar[str] = REPLACE_ONE
     most: ClassVar[int] = 2**16  #: rounds of one proof, which may hold a number a round
+    finer: ClassVar[int] = factors.BITS  #: bits that the weights of rows take
 
     sigma: Fraction = Fraction(8)
     radius: Fraction = Fraction(1)
@@ -45,11 +46,11 @@ class PrefixSums:
                 f"rounds is {self.rounds}; a proof is for at most {self.most}: longer streams restart"
             )
         # nodes of restarting trees have more noise
-        grid.room(self.reach() + 200 * self.sigma * 2**factors.BITS, self.bits)
+        grid.room((self.reach() + 200 * self.sigma) * 2**self.finer, self.bits)
 
     def reach(self) -> Fraction:
-        """Return what no exact row exceeds, in the data's units times those of its weights."""
-        return self.rounds * self.radius * 2**factors.BITS
+        """Return what no exact row exceeds, in the data's units."""
+        return self.rounds * self.radius
 
     def domain(self) -> Domain:
         """Return rows well beyond the ball, so that clipping is exercised."""

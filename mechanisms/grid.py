@@ -4,6 +4,7 @@ A grid step is a power of two, so scaling by it is exact.  Truncation toward zer
 vector.  NaN becomes 0 and infinities the nearest bound before anything else: a public constant each.
 """
 
+import math
 from fractions import Fraction
 
 import numpy as np
@@ -29,7 +30,8 @@ def room(total: Fraction, bits: int) -> None:
         raise InputError(f"bits is {bits}; it lies in 0 ... 40")
     if total * 2**bits >= 2**61:
         raise InputError(
-            f"sums may reach {float(total):.3g}, too large for a grid of 2^-{bits}; use fewer bits"
+            f"sums may reach 2^{math.ceil(total).bit_length()} or so, too large for a grid of 2^-{bits};"
+            " use fewer bits"
         )
 
 

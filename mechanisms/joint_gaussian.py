@@ -32,7 +32,7 @@ class JointGaussian(SymmetricGaussian):
     def __post_init__(self) -> None:
         """Refuse parameters that make no sense."""
         super().__post_init__()
-        if not 0 < self.ratio <= 64 or self.ratio.denominator > 64:
+        if not 0 < self.ratio <= 64 or max(self.ratio.numerator, self.ratio.denominator) > 64:
             raise InputError("needed a ratio above 0, a fraction of integers up to 64")
         if 64 * (self.rows * (1 + self.reward) ** 2 + 32 * self.sigma) >= 2**30:
             raise InputError("the sums would outgrow 64 bits; use fewer rows, less noise or a smaller bound")

@@ -112,8 +112,8 @@ class Buffers:
 
     def __init__(self, pairs: Sequence[tuple[int, int]], width: int, kind: type) -> None:
         self._exact = kind is np.int64
-        self._weights = np.array([[weight] for weight, _ in pairs], dtype=kind).reshape(-1, 1)
-        self._decays = np.array([[decay] for _, decay in pairs], dtype=kind).reshape(-1, 1)
+        self._weights: Values = np.array([[weight] for weight, _ in pairs], dtype=kind).reshape(-1, 1)
+        self._decays: Values = np.array([[decay] for _, decay in pairs], dtype=kind).reshape(-1, 1)
         self._sums: Values = np.zeros((len(pairs), width), dtype=kind)
 
     def past(self) -> Values:

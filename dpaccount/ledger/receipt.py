@@ -110,7 +110,12 @@ class Receipt:
                 )
 
     def _check_room(self, leaf: Leaf, numbers: int) -> None:
-        """Refuse more numbers than a distance is proved for: of a release, or of a whole stream."""
+        """Refuse more numbers than a distance is proved for: of a release, or of a whole stream.
+
+        Floors of a buffered stream are counted for so many numbers of each release.
+        """
+        if leaf.width is not None and numbers > leaf.width:
+            raise ReceiptError(f"{leaf.key!r} is proved for rows of {leaf.width} numbers, found {numbers}")
         if leaf.rule != "fine_gaussian":
             return
         streamed = leaf.rounds > 1

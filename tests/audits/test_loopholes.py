@@ -20,7 +20,15 @@ from dpaccount.claim import read_claim
 from dpaccount.curves import despite, local_view, post_process, to_approximate
 from dpaccount.derivation import write
 from dpaccount.errors import InputError
-from dpaccount.kernel import ADD_REMOVE, REPLACE_ONE, assume_ball, assume_covers, assume_rare, assume_view
+from dpaccount.kernel import (
+    ADD_REMOVE,
+    REPLACE_ONE,
+    assume_ball,
+    assume_covers,
+    assume_rare,
+    assume_tree,
+    assume_view,
+)
 from dpaccount.rules import (
     compose,
     discrete_gaussian,
@@ -37,7 +45,7 @@ from mechanisms import grid
 from mechanisms.binary_tree import BinaryTree
 from mechanisms.gaussian_sum import GaussianSum
 from mechanisms.laplace_sum import LaplaceSum
-from mechanisms.subject import View
+from mechanisms.subject import View, shown
 
 DELTA = Fraction(1, 10**6)
 PLANTED = Path(__file__).parent.parent / "planted"
@@ -80,6 +88,25 @@ class ManyPrefixes(BinaryTree):
         values = grid.in_ball(data, self.radius, self.bits)
         shown = [noise.noisy("node", (40 + t, 0), values[: t + 1].sum(axis=0)) for t in range(self.rounds)]
         return View(public={"prefix-sums": np.array(shown)})
+
+
+@dataclass(frozen=True)
+class HigherLevels(BinaryTree):
+    """Declares the leaves only, and releases sums of two rounds too."""
+
+    def proof(self, delta):
+        tree = assume_tree("prefix-sums", self.rounds, "movement", 1)
+        inside = linear(assume_ball("prefix-sums", self.radius, REPLACE_ONE, "movement"))
+        leaf = discrete_gaussian(inside, self.sigma**2, grid.step(self.bits), "node")
+        return shown(approximate(nodes(leaf, tree), delta), "higher-levels")
+
+    def play(self, data, noise, coins):
+        values = grid.in_ball(data, self.radius, self.bits)
+        pairs = [
+            noise.noisy("node", (1, k), values[2 * k : 2 * k + 2].sum(axis=0))
+            for k in range(self.rounds // 2)
+        ]
+        return View(public={"prefix-sums": np.array(pairs)})
 
 
 @dataclass(frozen=True)
@@ -171,6 +198,7 @@ def test_a_central_sum_is_no_message():
 
 def test_a_tree_has_its_own_nodes_only():
     assert "assume_tree" in refuted(ManyPrefixes(rounds=8))
+    assert "assume_tree" in refuted(HigherLevels(rounds=8))
 
 
 def test_the_proof_and_the_subject_speak_of_one_relation():

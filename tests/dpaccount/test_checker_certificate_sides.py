@@ -301,6 +301,32 @@ def test_one_key_names_one_law():
     assert accepted(edited(certificate(other, [point()])))
 
 
+def test_symmetric_noise_is_another_law_than_independent_noise():
+    """One key, one rule, one variance and one grid: the norm of the query says which law is drawn."""
+    law = {"variance": "64", "grid": "1/1024", "key": "k"}
+    steps = []
+    step(
+        steps,
+        "assume_rank_one",
+        [],
+        query="a",
+        reward="1",
+        relation="replace-one",
+        kind="rank-one",
+        because="t",
+    )
+    step(steps, "linear", [0])
+    step(steps, "discrete_gaussian", [1], **law)
+    step(steps, "assume_ball", [], query="a", radius="1", relation="add-remove", because="t")
+    step(steps, "linear", [3])
+    step(steps, "discrete_gaussian", [4], **law)
+    step(steps, "assume_split", [], query="q", cells=["a"], because="t")
+    step(steps, "partition", [6, 2, 5])
+    checker.check_derivation(steps)
+    with pytest.raises(checker.Rejected, match="two laws"):
+        checker.one_law(steps)
+
+
 def test_validity_ends():
     assert accepted(HONEST, date(2027, 1, 31))
     assert not accepted(HONEST, date(2027, 2, 1))

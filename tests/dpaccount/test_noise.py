@@ -11,16 +11,18 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from dpaccount.derivation import leaves
-from dpaccount.errors import ReceiptError
+from dpaccount.errors import ReceiptError, RuleError
 from dpaccount.kernel import assume_ball, assume_clipped, assume_covers, assume_points, assume_rank_one
 from dpaccount.laws import law
 from dpaccount.ledger.receipt import Receipt, rehearse
 from dpaccount.noise import LIMIT, Rehearsal, Secure, dyadic_up, exact_root, in_range, root_up
 from dpaccount.rules import (
+    buffered,
     compose,
     differences,
     discrete_gaussian,
     gaussian,
+    k_norm,
     laplace,
     lattice_gaussian,
     linear,
@@ -165,6 +167,39 @@ def test_symmetric_noise_is_symmetric_with_a_doubled_diagonal():
     assert draws[:, 1, 1].std() == pytest.approx(5 * 2**0.5, rel=0.05)
     with pytest.raises(ReceiptError, match="symmetric matrix"):
         rehearse(whole, Rehearsal(3)).noisy_symmetric("k", 0, np.array([[0, 1], [2, 0]]))
+
+
+@pytest.mark.parametrize("kind", ["symmetric", "ball", "k-norm"])
+def test_noise_that_64_bits_might_cut_is_refused(kind):
+    """Cut noise added to a value wraps, and shows it."""
+    ball, fine = linear(assume_ball("q", F(1), "replace-one", "t")), F(1, 2**52)
+    theorem = {
+        "symmetric": lambda: discrete_gaussian(
+            linear(assume_rank_one("q", F(1), "replace-one", "t")), F(2**20), fine, "k"
+        ),
+        "ball": lambda: discrete_gaussian(ball, F(2**20), fine, "k"),
+        "k-norm": lambda: k_norm(ball, F(1, 1024), F(2), fine, "k"),
+    }[kind]()
+    with pytest.raises(ReceiptError, match="too wide"):
+        rehearse(theorem, Rehearsal(0))
+
+
+def test_k_norm_noise_of_many_numbers_is_wider():
+    ball = linear(assume_ball("q", F(1), "replace-one", "t"))
+    receipt = rehearse(k_norm(ball, F(1), F(2), F(1, 2**50), "k"), Rehearsal(0))
+    with pytest.raises(ReceiptError, match="too wide"):
+        receipt.noisy("k", 0, zeros(2**12))
+
+
+def test_a_buffered_stream_keeps_to_its_width_and_its_grid():
+    ball = linear(assume_ball("q", F(1), "replace-one", "t"))
+    stream = buffered(ball, 3, 2, [(1, 1)], 1, F(1, 16), F(9))
+    receipt = rehearse(discrete_gaussian(stream, F(64), F(1, 16), "k"), Rehearsal(0))
+    assert receipt.noisy("k", 0, zeros(2)).shape == (2,)
+    with pytest.raises(ReceiptError, match="rows of 2 numbers, found 3"):
+        receipt.noisy("k", 1, zeros(3))
+    with pytest.raises(RuleError, match="give both one step"):
+        rehearse(discrete_gaussian(stream, F(64), F(1, 8), "k"), Rehearsal(0))
 
 
 def test_threads_never_get_one_part_twice():

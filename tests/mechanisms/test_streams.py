@@ -8,8 +8,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from dpaccount.derivation import point
 from dpaccount.errors import InputError
+from dpaccount.ledger.receipt import rehearse
+from dpaccount.noise import Rehearsal
 from mechanisms import factors, tree
+from mechanisms.binary_tree import BinaryTree
+from mechanisms.buffered_toeplitz import BufferedToeplitz
+from mechanisms.joint_gaussian import JointGaussian
 from mechanisms.streams import AllRows, Buffers, FactorSums, Restarting, Window, formed
 
 T = 1024
@@ -133,6 +139,32 @@ def test_the_optimal_factor_meets_its_lower_bound():
     bound = nuclear / math.sqrt(dual.sum() * 64)
     reached = product(factors.error(best), factors.longest_column_squared(best))
     assert bound <= reached <= bound * 1.0005
+
+
+@pytest.mark.parametrize(("rounds", "buffers"), [(2**30, 2), (2**26, 2), (10**6, 6), (2, 64), (1, 6)])
+def test_buffered_proofs_verify_their_own_bound_at_any_length(rounds, buffers):
+    """Decays that differ from 1 by little; the rule is stricter than the estimate's rounding."""
+    theorem = BufferedToeplitz(rounds=rounds, buffers=buffers).proof(Fraction(1, 10**6))
+    assert point(theorem)[0] < 6
+
+
+def test_wide_noise_and_long_ratios_are_refused_with_the_parameters():
+    with pytest.raises(InputError, match="use fewer bits"):
+        BufferedToeplitz(sigma=Fraction(160_000))
+    with pytest.raises(InputError, match="use fewer bits"):
+        BinaryTree(sigma=Fraction(10) ** 400)
+    with pytest.raises(InputError, match="integers up to 64"):
+        JointGaussian(ratio=Fraction(4095, 64))
+
+
+def test_jointly_noised_moments_have_their_own_deviations():
+    """Zero features and rewards: what comes out is noise, σ on the matrix and ratio·σ on the vector."""
+    subject = JointGaussian(sigma=Fraction(8), ratio=Fraction(3, 5), rows=1, columns=30)
+    view = subject.play(np.zeros((1, 31)), rehearse(subject.proof(Fraction(1, 10**6)), Rehearsal(5)), 0)
+    matrix, vector = view.public["matrix"], view.public["vector"]
+    assert np.array_equal(matrix, matrix.T)
+    assert matrix[np.triu_indices(30)].std() == pytest.approx(8, rel=0.1)  # 465 numbers, seeded
+    assert vector.std() == pytest.approx(4.8, rel=0.35)  # 30 numbers
 
 
 def test_too_long_optimal_factors_are_refused():
