@@ -208,7 +208,7 @@ def _worse(answers: list[Answer]) -> Answer:
     return Answer(Enclosure(max(lowers), worst.bounds.upper), worst.method)
 
 
-def _directed_epsilon(total: Total, target: Fraction, gap: Fraction, least: Bound) -> Answer:
+def _directed_epsilon(total: Total, target: Fraction, gap: Fraction, least: Bound = Fraction(0)) -> Answer:
     pairs, log_target = total.pairs, log_float(target)
     if _is_single(total):
         return Answer(Enclosure(*_single_epsilon(pairs[0][0], target)), "one step")
