@@ -107,7 +107,9 @@ def zcdp_epsilon(rho: Fraction, delta: Fraction) -> tuple[Fraction, Fraction]:
     """Return (ε, order): the conversion of Canonne, Kamath & Steinke 2020 at a nearly best order."""
     if delta <= 0:
         raise RuleError("zCDP implies no finite ε at δ = 0")
-    r, log_delta = float(rho), _log(delta)
+    if rho > 10**100:
+        raise RuleError("zCDP of more than 1e100 implies no ε of any use; use more noise")
+    r, log_delta = max(float(rho), 1e-100), _log(delta)  # a larger ρ only proves more ε
 
     def cost(alpha: float) -> float:
         return alpha * r + math.log1p(-1 / alpha) - (log_delta + math.log(alpha)) / (alpha - 1)

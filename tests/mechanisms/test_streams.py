@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dpaccount.derivation import point
-from dpaccount.errors import InputError
+from dpaccount.errors import InputError, RuleError
 from dpaccount.ledger.receipt import rehearse
 from dpaccount.noise import Rehearsal
 from mechanisms import factors, tree
@@ -155,6 +155,17 @@ def test_wide_noise_and_long_ratios_are_refused_with_the_parameters():
         BinaryTree(sigma=Fraction(10) ** 400)
     with pytest.raises(InputError, match="integers up to 64"):
         JointGaussian(ratio=Fraction(4095, 64))
+
+
+def test_absurd_parameters_prove_nothing_or_all_but_break_nothing():
+    tiny = Fraction(1, 10**400)
+    assert point(BinaryTree(radius=tiny).proof(Fraction(1, 10**6)))[0] <= Fraction(1, 10**6)
+    for subject in (
+        BufferedToeplitz(sigma=tiny),
+        BinaryTree(sigma=tiny, radius=Fraction(1, 10**20), rounds=1),
+    ):
+        with pytest.raises(RuleError):
+            subject.proof(Fraction(1, 10**6))
 
 
 def test_jointly_noised_moments_have_their_own_deviations():
