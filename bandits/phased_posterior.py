@@ -91,7 +91,8 @@ class PhasedPosterior:
 
     def covers(self) -> list[Cover]:
         """Return the rounds of every batch: public, from `rounds`, σ and the number of features alone."""
-        second = max(FIRST, CROWD * float(self.noise) ** 2 * self.model.size)
+        crowd = CROWD * float(self.noise) ** 2 * self.model.size
+        second = max(FIRST, min(crowd, self.rounds / 10))  # few batches are worse than noisy ones
         size, first, found = max(LEAST, ceil(20 * self.noise)), 1, []
         while first <= self.rounds:
             last = min(first + size - 1, self.rounds)

@@ -98,6 +98,15 @@ def test_doubling_prefixes_cover_every_round_once(mode):
         assert sorted(covered) == list(range(1, t + 1))
 
 
+@pytest.mark.parametrize("sigma", [Fraction(1, 100), ONE, Fraction(3), Fraction(40), Fraction(10**5)])
+@pytest.mark.parametrize("surface", ["camelback", "styblinski-tang-20"])
+def test_batches_cover_every_round_once_and_stay_several_under_strong_noise(sigma, surface):
+    covers = PhasedPosterior(surface=surface, sigma=sigma).covers()
+    assert [first for first, _ in covers] == [1, *(last + 1 for _, last in covers[:-1])]
+    assert covers[-1][1] == 10_000
+    assert len(covers) >= (6 if sigma <= 40 else 1)
+
+
 def test_the_selector_says_why():
     choice = selector.choose("joint", ONE, SMALL, 256)
     assert choice.subject == "moment-gp-ucb"
