@@ -114,8 +114,7 @@ def table1(rounds: int) -> list[Cell]:
 def _beside(rounds: int, function: str) -> list[Cell]:
     """Return the rows without privacy, and those of the published calibration."""
     plain = PhasedPosterior(surface=function, rounds=rounds, sigma=QUIET)
-    batch = min(25, rounds // 2)
-    exact = SurfaceGpUcb(surface=function, rounds=rounds, batch=batch, sigma=QUIET)
+    exact = SurfaceGpUcb(surface=function, rounds=rounds, sigma=QUIET)
     shown = simulate.Published(plain, float(TENTH))
     name = "rewards published with probability .1"
     cells = [

@@ -41,7 +41,7 @@ LENGTH = 1  #: place of the kernel's length among those of a surface
 
 @dataclass(frozen=True)
 class SurfaceGpUcb:
-    """Play `rounds` points of a known domain for an unknown `surface`, `batch` people a point.
+    """Play `rounds` points of a known domain for an unknown `surface`, `batch` people a point (at most half).
 
     A record is what a person's reward has beyond the surface.  `calibration`: ``published`` has the noise of
     Lemma 2 as its proof reads, for |y| ≤ 1, and the shift of Lemma 3; ``exact`` the least noise that is
@@ -66,8 +66,10 @@ class SurfaceGpUcb:
 
     def __post_init__(self) -> None:
         """Refuse parameters that make no sense, before any charge."""
-        if not 1 <= self.batch <= 1000 or not 2 * self.batch <= self.rounds <= 1000 * self.batch:
-            raise InputError("needed a batch of 1 ... 1000 people, and from 2 to 1000 batches")
+        if not 1 <= self.batch <= 1000 or not 2 <= self.rounds <= 1000 * self.batch:
+            raise InputError(
+                "needed a batch of 1 ... 1000 people, at least 2 rounds and at most 1000 batches"
+            )
         if self.calibration not in CALIBRATIONS:
             raise InputError(f"calibration is {self.calibration[:40]!r}; known: {', '.join(CALIBRATIONS)}")
         if not 1 <= self.nodes_per_axis <= 16 or self.width < 0:
@@ -109,16 +111,23 @@ class SurfaceGpUcb:
             return published.lemma2_sigma(self.epsilon, self.delta, self.rounds, ONE)
         return least_sigma(lambda sigma: self._sums(sigma, self.delta), self.epsilon, self.delta)
 
+    @property
+    def together(self) -> int:
+        """Return how many people share a point."""
+        return min(self.batch, self.rounds // 2)
+
     def batches(self) -> list[Cover]:
         """Return the rounds [first, last] of every batch; nothing is released of the last one."""
         return [
-            (first, min(first + self.batch - 1, self.rounds))
-            for first in range(1, self.rounds + 1, self.batch)
+            (first, min(first + self.together - 1, self.rounds))
+            for first in range(1, self.rounds + 1, self.together)
         ]
 
     def covers(self) -> list[Cover]:
         """Return the rounds of every node of the tree that prefixes are made of, as they are released."""
-        return [(self.batch * (b - (b & -b)) + 1, self.batch * b) for b in range(1, len(self.batches()))]
+        return [
+            (self.together * (b - (b & -b)) + 1, self.together * b) for b in range(1, len(self.batches()))
+        ]
 
     def domain(self) -> Domain:
         """Return one number a person, well beyond what is clipped."""
