@@ -1,5 +1,6 @@
 """The checker's numbers at their edges: intervals, curves, lattices, exact numbers, and the reading of files."""
 
+import math
 from decimal import Decimal
 from fractions import Fraction
 
@@ -274,6 +275,23 @@ def test_lattices_are_decided_on_both_sides(variance, shift, count, epsilon):
     assert checker.lattice_at_most(variance, [0] * len(shift), count, epsilon, F(0))
     with pytest.raises(Rejected, match="beyond"):
         checker.lattice_at_most(variance, list(shift), count, epsilon, F(0))
+
+
+def test_what_floors_leave_out_is_allowed_for(monkeypatch):
+    """With two digits the floors matter: no δ below the true one is accepted, and a larger one is."""
+    law, variance = checker.lattice_law, F(9)
+    monkeypatch.setattr(checker, "lattice_law", lambda v, steps, count, _: law(v, steps, count, 2))
+    for shift, count, epsilon in (((1,), 1, F(1, 3)), ((1, 1), 1, F(0)), ((2,), 3, F(1, 2))):
+        truth = F(int(lattice_delta(variance, shift, count, epsilon) * 10**12), 10**12)
+        assert not checker.lattice_at_most(variance, list(shift), count, epsilon, truth * F(999, 1000))
+        assert checker.lattice_at_most(variance, list(shift), count, epsilon, F(1))
+        cells, reach, least, excess = law(variance, shift, count, 2)
+        half = F(count * sum(v * v for v in shift), 2)
+        hit = sum(cells[: max(math.ceil(half - variance * epsilon) + reach, 0)])
+        miss = sum(cells[math.floor(half + variance * epsilon) + reach + 1 :])
+        bare = F(hit, least) - F(math.exp(epsilon)) * F(miss, least)
+        assert not checker.lattice_at_most(variance, list(shift), count, epsilon, bare)
+        assert bare < truth + F(excess, least)
 
 
 def test_lattices_out_of_reach_are_refused():
