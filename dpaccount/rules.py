@@ -91,9 +91,9 @@ def _contribution(theorem: Theorem, rule: str, *kinds: str) -> Contribution:
 def _bounds_outer(b: Fraction, bound: Fraction) -> bool:
     """Decide h(t) = (1+B²)²+(1+t²)²−2(Bt−1)² < bound on [1/B, B], B > 1: so it is at 1, and never equal."""
     gap = [bound - (1 + b * b) ** 2 + 1, -4 * b, 2 * b * b - 2, Fraction(0), Fraction(-1)]
-    span = ball(1 / b).union(ball(b))
-    roots = fmpq_poly([fmpq(c.numerator, c.denominator) for c in gap]).complex_roots()
-    return sum(gap) > 0 and not any(r.imag.overlaps(arb(0)) and r.real.overlaps(span) for r, _ in roots)
+    found = fmpq_poly([fmpq(c.numerator, c.denominator) for c in gap]).complex_roots()
+    real = [r.real for r, _ in found if r.imag.overlaps(arb(0))]
+    return sum(gap) > 0 and all(bool(r < ball(1 / b)) or bool(r > ball(b)) for r in real)
 
 
 def differences(contribution: Theorem) -> Theorem:

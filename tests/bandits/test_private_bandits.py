@@ -314,6 +314,7 @@ def test_a_short_figure_has_checked_cells_beside_published_ones(tmp_path):
     assert reproduce.table(answer).count("\n") > len(answer["rows"])
 
 
+@pytest.mark.slow
 def test_a_short_table_1_has_the_published_calibration_beside_ours():
     answer, _ = reproduce.reproduce("dubey2021-table1", trials=2, rounds=40)
     rows = answer["rows"]

@@ -260,7 +260,7 @@ def twins():
 
 def refuted(subject):
     """Say whether the property tests of hypotheses, or exact movement, catch a subject."""
-    found, _ = gather(subject, subject.proof(DELTA), examples=60, seed=1, files=[])
+    found, _ = gather(subject, subject.proof(DELTA), examples=300, seed=1, files=[])
     return any(each.status == "refuted" for each in found) or counterexample(subject, 150) is not None
 
 
