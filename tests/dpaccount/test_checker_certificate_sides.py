@@ -327,6 +327,12 @@ def test_symmetric_noise_is_another_law_than_independent_noise():
         checker.one_law(steps)
 
 
+@pytest.mark.parametrize("member", ["audit", "sensitivity", "proved", "claim", "guarantee", "subject"])
+@pytest.mark.parametrize("wrong", [5, None, "text", [[]], {"a": 1}])
+def test_members_of_a_wrong_shape_are_rejected(member, wrong):
+    assert not accepted(edited(HONEST, ((member,), wrong)))
+
+
 def test_validity_ends():
     assert accepted(HONEST, date(2027, 1, 31))
     assert not accepted(HONEST, date(2027, 2, 1))

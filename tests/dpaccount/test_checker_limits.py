@@ -68,6 +68,15 @@ def test_many_overlaps_cost_work(monkeypatch):
         check_derivation(steps)
 
 
+@pytest.mark.parametrize("table", [5, [5], [[None]], None])
+def test_a_step_that_breaks_is_rejected_and_never_passed_over(table):
+    """What went before must not stand in for a step that raises anything else than a refusal."""
+    steps = document(points(2, 1), ("finite", [0], {"table": table, "epsilon": "1", "key": "k"}))
+    for claimed in (steps[0]["gives"], ["unknown"]):
+        with pytest.raises(Rejected):
+            check_derivation([steps[0], {**steps[1], "gives": claimed}])
+
+
 def test_tables_hold_short_numbers():
     row = ["1/" + "1" * 300] * 3
     given = {"table": [row], "epsilon": "1", "key": "k"}

@@ -101,7 +101,9 @@ def explained(module: str) -> list[tuple[str, str]]:
 
 KERNEL = ["kernel_sides", "noise_rules", "refutations", "kernel", "curves"]
 RUNS = {
-    "dpaccount.checker": ["checker_sides", "checker_certificate_sides", "checker_numbers", "checker"],
+    "dpaccount.checker": [
+        *("checker_sides", "checker_certificate_sides", "checker_numbers", "checker_limits", "checker"),
+    ],
     **dict.fromkeys(("dpaccount.kernel", "dpaccount.rules", "dpaccount.curves"), KERNEL),
 }
 
