@@ -3,6 +3,7 @@
 import math
 from decimal import Decimal
 from fractions import Fraction
+from unittest import mock
 
 import mpmath
 import pytest
@@ -277,10 +278,14 @@ def test_lattices_are_decided_on_both_sides(variance, shift, count, epsilon):
         checker.lattice_at_most(variance, list(shift), count, epsilon, F(0))
 
 
-def test_what_floors_leave_out_is_allowed_for(monkeypatch):
+def test_what_floors_leave_out_is_allowed_for():
     """With two digits the floors matter: no δ below the true one is accepted, and a larger one is."""
     law, variance = checker.lattice_law, F(9)
-    monkeypatch.setattr(checker, "lattice_law", lambda v, steps, count, _: law(v, steps, count, 2))
+    with mock.patch.object(checker, "lattice_law", lambda v, steps, count, _: law(v, steps, count, 2)):
+        _floors_are_allowed_for(law, variance)
+
+
+def _floors_are_allowed_for(law, variance):
     for shift, count, epsilon in (((1,), 1, F(1, 3)), ((1, 1), 1, F(0)), ((2,), 3, F(1, 2))):
         truth = F(int(lattice_delta(variance, shift, count, epsilon) * 10**12), 10**12)
         assert not checker.lattice_at_most(variance, list(shift), count, epsilon, truth * F(999, 1000))
