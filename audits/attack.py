@@ -109,11 +109,8 @@ def attack(  # noqa: PLR0913
     fewer.  The result depends on the seed, not on the number of jobs: every run's noise is seeded
     by its own number.
     """
-    worlds = [World(subject, suspect.pair, suspect.coins, swapped) for swapped in (False, True)]
-    if seconds is not None:
-        trials = affordable(worlds, theorem, trials, seed, jobs, seconds)
-    swapped = np.random.default_rng([seed, 11]).integers(0, 2, 2 * trials) == 1
-    train, made = max(2 * trials // TRAINING, 10), int(swapped.sum())
+    worlds, trials, swapped, train = _arranged(subject, theorem, suspect, trials, seed, jobs, seconds)
+    made = int(swapped.sum())
     trained = train - int(swapped[:train].sum()), int(swapped[:train].sum())
     left, right = (
         scores(world, theorem, range(runs), seed, jobs)
@@ -150,11 +147,8 @@ def attack_early(  # noqa: PLR0913
     runs are those of `attack`, made block by block, so that the result does not depend on the number
     of jobs.
     """
-    worlds = [World(subject, suspect.pair, suspect.coins, swapped) for swapped in (False, True)]
-    if seconds is not None:
-        trials = affordable(worlds, theorem, trials, seed, jobs, seconds)
-    swapped = np.random.default_rng([seed, 11]).integers(0, 2, 2 * trials) == 1
-    train, done = max(2 * trials // TRAINING, 10), [0, 0]
+    worlds, trials, swapped, train = _arranged(subject, theorem, suspect, trials, seed, jobs, seconds)
+    done = [0, 0]
     ends = [train, *range(train + BLOCK, 2 * trials, BLOCK), 2 * trials]
     halves: tuple[list[Floats], list[Floats]] = ([], [])
     bettor = None
@@ -177,6 +171,23 @@ def attack_early(  # noqa: PLR0913
             return Outcome(suspect, (train + won.runs) // 2, ((target, won),))
     left, right = (np.concatenate(half[1:]) for half in halves)
     return Outcome(suspect, trials, ((target, counts.measure(left, right, target.delta, risk / 2)),))
+
+
+def _arranged(
+    subject: Subject,
+    theorem: Theorem,
+    suspect: Suspect,
+    trials: int,
+    seed: int,
+    jobs: int,
+    seconds: float | None,
+) -> tuple[list["World"], int, NDArray[np.bool_], int]:
+    """Return both sides, the runs a side, which of all runs are on the right, and how many train."""
+    worlds = [World(subject, suspect.pair, suspect.coins, swapped) for swapped in (False, True)]
+    if seconds is not None:
+        trials = affordable(worlds, theorem, trials, seed, jobs, seconds)
+    swapped = np.random.default_rng([seed, 11]).integers(0, 2, 2 * trials) == 1
+    return worlds, trials, swapped, max(2 * trials // TRAINING, 10)
 
 
 def affordable(

@@ -18,7 +18,7 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
-from audits.estimate import Threshold
+from audits.estimate import Threshold, better
 from audits.planning import Floats, cuts_of, weighed
 
 BLOCK = 50  #: runs between changes of the stake
@@ -146,9 +146,7 @@ def plan_known_bet(held: Floats, out: Floats, claimed: Fraction, delta: Fraction
         _growth(stakes, seen[:, None] / 2, elsewhere[:, None] / 2, factor, bad).max(axis=1)
         for seen, elsewhere in ((rates.left, rates.not_left), (rates.right, rates.not_right))
     )
-    if left.max() >= right.max():
-        return Threshold(float(cuts[int(np.argmax(left))]), "left")
-    return Threshold(-float(cuts[int(np.argmax(right))]), "right")
+    return better(cuts, left, right)[0]
 
 
 def bettor_of(

@@ -184,6 +184,11 @@ def plan_known_threshold(
     rates = weighed(held, out, cuts)
     left = _expected(rates.left, rates.not_left, runs, delta, float(risk))
     right = _expected(rates.right, rates.not_right, runs, delta, float(risk))
+    return better(cuts, left, right)
+
+
+def better(cuts: Floats, left: Floats, right: Floats) -> tuple[Threshold, float]:
+    """Return the cut of the largest value and that value: a large score tells left, or a small one right."""
     if left.max() >= right.max():
         return Threshold(float(cuts[int(np.argmax(left))]), "left"), float(left.max())
     return Threshold(-float(cuts[int(np.argmax(right))]), "right"), float(right.max())

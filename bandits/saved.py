@@ -18,18 +18,17 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from dpaccount.derivation import digest_of, walk
-from dpaccount.errors import InputError, ReceiptError
+from dpaccount.errors import InputError
 from dpaccount.exact import canonical
 from dpaccount.files import atomically
 from dpaccount.kernel import Cover, Covered, Theorem
 from dpaccount.ledger.chain import digest
 from dpaccount.ledger.ledger import Ledger
+from dpaccount.ledger.receipt import Receipt
 from dpaccount.noise import Integers
 from dpaccount.rules import discrete_gaussian, linear
-from mechanisms.durable import rounds_of
+from mechanisms.durable import kept_release, rounds_of
 from mechanisms.subject import Rows, Subject, View
 
 SCHEMA = "dpaccount/bandit-state/1"
@@ -76,22 +75,17 @@ class KeptReleases:
         return self._release(key, part, matrix, symmetric=True)
 
     def _release(self, key: str, part: Hashable, exact: Integers, *, symmetric: bool = False) -> Integers:
-        place = f"{self._state['stream']}/{key}/{part}"
-        kept = self._ledger.release(place)
-        if kept is None:
-            if self._ledger.lost(place):
-                raise ReceiptError(
-                    f"the noise of {place} was drawn by a run that ended before it was kept; begin a new run"
-                )
-            leaf, covers = self._leaves[key]
-            receipt = self._ledger.charge(leaf, self._state["subject"], _cover(covers, part), place)
-            draw = receipt.noisy_symmetric if symmetric else receipt.noisy
-            kept = {"value": draw(key, part, exact).tolist()}
-            self._ledger.keep_release(receipt.entry, kept)
+        def draw(receipt: Receipt) -> Integers:
+            return (receipt.noisy_symmetric if symmetric else receipt.noisy)(key, part, exact)
+
+        place, name = f"{self._state['stream']}/{key}/{part}", self._state["subject"]
+        leaf, covers = self._leaves[key]
+        cover = _cover(covers, part)
+        value = kept_release(self._ledger, place, name, leaf, cover, exact.shape, draw, "run")
         if place not in self._state["released"]:
             self._state["released"].append(place)
             self._write()
-        return np.array(kept["value"], dtype=np.int64)
+        return value
 
     def _write(self) -> None:
         body = {key: value for key, value in self._state.items() if key != "digest"}

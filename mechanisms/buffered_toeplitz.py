@@ -7,16 +7,15 @@ from itertools import product
 from typing import ClassVar
 
 from dpaccount.errors import InputError
-from dpaccount.kernel import REPLACE_ONE, Theorem, assume_ball
+from dpaccount.kernel import Theorem
 from dpaccount.ledger.receipt import Noise
 from dpaccount.noise import dyadic_up
-from dpaccount.rules import buffered, linear
+from dpaccount.rules import buffered
 from mechanisms import continual, factors, grid
 from mechanisms.continual import PrefixSums
 from mechanisms.factors import DECAY
-from mechanisms.fine import gaussian, unchanged
 from mechanisms.streams import Buffers
-from mechanisms.subject import Rows, View, shown
+from mechanisms.subject import Rows, View
 
 
 @dataclass(frozen=True)
@@ -48,13 +47,12 @@ class BufferedToeplitz(PrefixSums):
 
     def proof(self, delta: Fraction) -> Theorem:
         """Measure a column, floors included; noise by the better of two Gaussian rules."""
-        inside = assume_ball("stream", self.radius, REPLACE_ONE, "movement")
-        step = grid.step(self.bits + DECAY)
-        rows = buffered(
-            linear(inside), self.rounds, self.columns, self._pairs(), DECAY, step, self._movement_squared()
-        )
-        numbers = self.rounds * self.columns
-        return shown(gaussian(rows, self.sigma, step, numbers, "row", delta, unchanged), "buffered-toeplitz")
+        step, most = grid.step(self.bits + DECAY), self._movement_squared()
+
+        def rows(vectors: Theorem) -> Theorem:
+            return buffered(vectors, self.rounds, self.columns, self._pairs(), DECAY, step, most)
+
+        return continual.row_proof("buffered-toeplitz", self, delta, rows)
 
     def play(self, data: Rows, noise: Noise, coins: int) -> View:
         """Release row by row; show all prefix sums, in the data's own units."""

@@ -64,10 +64,14 @@ class PrefixSums:
 
 def proof(name: str, matrix: Sequence[Sequence[int]], subject: PrefixSums, delta: Fraction) -> Theorem:
     """Prove from a ball: the factor stretches a round's vector by its longest column at most."""
-    inside = assume_ball("stream", subject.radius, REPLACE_ONE, "movement")
-    rows = factorised(linear(inside), subject.rounds, matrix, factors.BITS)
-    step, numbers = grid.step(subject.bits + factors.BITS), subject.rounds * subject.columns
-    return shown(gaussian(rows, subject.sigma, step, numbers, "row", delta, unchanged), name)
+    return row_proof(name, subject, delta, lambda v: factorised(v, subject.rounds, matrix, factors.BITS))
+
+
+def row_proof(name: str, subject: PrefixSums, delta: Fraction, rows: Callable[[Theorem], Theorem]) -> Theorem:
+    """Prove noisy rows that `rows` makes of a stream of vectors in a ball."""
+    stream = rows(linear(assume_ball("stream", subject.radius, REPLACE_ONE, "movement")))
+    step, numbers = grid.step(subject.bits + subject.finer), subject.rounds * subject.columns
+    return shown(gaussian(stream, subject.sigma, step, numbers, "row", delta, unchanged), name)
 
 
 def tree_proof(name: str, subject: PrefixSums, delta: Fraction) -> Theorem:

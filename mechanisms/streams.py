@@ -158,15 +158,6 @@ class AllRows:
         return int(self._factor[self._rounds, self._rounds])
 
 
-def formed(history: Callable[[int, type], History], rounds: int) -> Integers:
-    """Return the factor whose rows a memory forms, as an integer matrix."""
-    memory, factor = history(rounds, np.int64), np.zeros((rounds, rounds), dtype=np.int64)
-    for t, unit in enumerate(np.eye(rounds, dtype=np.int64)):
-        factor[t] = memory.past() + memory.own() * unit
-        memory.push(unit)
-    return factor
-
-
 class Restarting:
     """Prefix sums without a horizon: epochs of 1, 2, 4, … rounds, each by a fresh `make(epoch, rounds)`.
 

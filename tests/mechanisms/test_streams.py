@@ -16,9 +16,18 @@ from mechanisms import factors, tree
 from mechanisms.binary_tree import BinaryTree
 from mechanisms.buffered_toeplitz import BufferedToeplitz
 from mechanisms.joint_gaussian import JointGaussian
-from mechanisms.streams import AllRows, Buffers, FactorSums, Restarting, Window, formed
+from mechanisms.streams import AllRows, Buffers, FactorSums, Restarting, Window
 
 T = 1024
+
+
+def formed(history, rounds):
+    """Return the factor whose rows a memory forms, as an integer matrix."""
+    memory, factor = history(rounds, np.int64), np.zeros((rounds, rounds), dtype=np.int64)
+    for t, unit in enumerate(np.eye(rounds, dtype=np.int64)):
+        factor[t] = memory.past() + memory.own() * unit
+        memory.push(unit)
+    return factor
 
 
 def histories(rounds):
