@@ -1,10 +1,9 @@
 """Recomputing a ledger: every digest, the order of the entries, and every total."""
 
-import json
 from dataclasses import dataclass
 
 from dpaccount.errors import InputError
-from dpaccount.ledger import profile
+from dpaccount.ledger import profile, totals
 from dpaccount.ledger.budget import Budget, read_budget
 from dpaccount.ledger.chain import BUDGET, CHARGE, ORIGIN, Entry
 from dpaccount.ledger.profile import Step
@@ -21,6 +20,7 @@ class _Chain:
     digest: str
     budget: Budget
     charges: list[list[Step]]
+    claim: str | None = None  #: the last digest of totals, if no charge without one followed
 
 
 def first_bad(rows: Rows) -> Bad | None:
@@ -40,6 +40,8 @@ def first_bad(rows: Rows) -> Bad | None:
     written = [(first, profile.written(amounts)) for first, amounts in steps]
     if rows.steps() != written or not chain.budget.fits(profile.most(steps, chain.budget.width)):
         return "profile"
+    if chain.claim not in (None, totals.digest_of(steps)):
+        return "profile"
     return None if rows.sound() else "file"
 
 
@@ -53,11 +55,8 @@ def _continued(chain: _Chain, entry: Entry) -> _Chain:
     if entry.number != chain.next or not entry.follows(chain.digest):
         raise ValueError
     if entry.kind == CHARGE:
-        chain.charges.append(steps_of(entry, chain.budget.width))
+        chain.charges.append(totals.charged(entry, chain.budget.width))
+        chain.claim = None
+    chain.claim = totals.claim(entry) or chain.claim
     chain.next, chain.digest = chain.next + 1, entry.digest
     return chain
-
-
-def steps_of(entry: Entry, width: int) -> list[Step]:
-    """Return the amounts over units that an accepted charge added; raises `ValueError` for other bodies."""
-    return [(first, profile.read(text, width)) for first, text in json.loads(entry.body)["steps"]]

@@ -19,7 +19,8 @@ import threading
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from fractions import Fraction
-from typing import Any
+from secrets import token_hex
+from typing import Any, Final, NoReturn
 from weakref import WeakValueDictionary
 
 from dpaccount.errors import BudgetError, InputError, LedgerError, ReceiptError
@@ -29,12 +30,18 @@ from dpaccount.kernel import Theorem
 from dpaccount.ledger import process, profile, requests
 from dpaccount.ledger.audit import first_bad
 from dpaccount.ledger.budget import Budget, budget, one_line, read_budget
-from dpaccount.ledger.chain import BUDGET, CHARGE, DRAWING, REFUSAL, RELEASE, Entry
+from dpaccount.ledger.chain import BUDGET, CHARGE, DRAWING, ORIGIN, REFUSAL, RELEASE, Entry
 from dpaccount.ledger.profile import Amounts, Cover, Step
 from dpaccount.ledger.receipt import Receipt, issue, rehearse
 from dpaccount.ledger.requests import Request
 from dpaccount.ledger.store import Rows, Store
+from dpaccount.ledger.totals import MEMBER, Totals
+from dpaccount.ledger.totals import totals as read_totals
 from dpaccount.noise import Rehearsal, Secure
+
+AHEAD: Final = 8  #: after n draws, n/8 more are marked ahead: at most so many are spent by a crash
+_UNNAMED: Final = "unnamed "  #: begins the random key of a charge without one
+_UNREADABLE: Final = (ValueError, TypeError, LookupError, ArithmeticError, AttributeError)
 
 
 @dataclass(frozen=True)
@@ -101,15 +108,32 @@ def verify(url: str) -> dict[str, Any]:
         store.close()
 
 
+@dataclass(frozen=True)
+class _Mark:
+    """A durable mark: its entry, and up to which draw of the charge, counted from 1, it reaches."""
+
+    number: int
+    upto: int
+
+
+class _Known:
+    """What one process knows of a ledger: its receipts, what they drew, the totals.  No fork shares it."""
+
+    def __init__(self) -> None:
+        self.process = process.this()
+        self.receipts: WeakValueDictionary[int, Receipt] = WeakValueDictionary()
+        self.marks: dict[int, _Mark] = {}
+        self.totals: Totals | None = None
+        self.gate = threading.Lock()  # threads of one process share receipts, one for every entry
+
+
 class Ledger:
     """An open ledger; close it, or use it in a ``with`` block."""
 
-    def __init__(self, store: Store, budget: Budget) -> None:
-        self.budget = budget
-        self._store = store
-        self._receipts: WeakValueDictionary[int, Receipt] = WeakValueDictionary()
-        self._drawing: set[int] = set()
-        self._gate = threading.Lock()  # threads of one process share receipts, one for every entry
+    def __init__(self, store: Store, origin: Entry) -> None:
+        self.budget = _budget_of(origin)
+        self._store, self._origin = store, origin
+        self._known = _Known()
 
     @classmethod
     def open(cls, url: str) -> "Ledger":
@@ -117,10 +141,14 @@ class Ledger:
         store = Store.open(url)
         try:
             with store.reading() as rows:
-                return cls(store, _budget_of(rows))
+                return cls(store, _origin(rows))
         except LedgerError:
             store.close()
             raise
+
+    def __reduce_ex__(self, _: object) -> NoReturn:
+        """Refuse to be copied or pickled."""
+        raise LedgerError("an open ledger cannot be copied or pickled; open it again, by its URL")
 
     def __enter__(self) -> "Ledger":
         """Return the ledger."""
@@ -149,8 +177,8 @@ class Ledger:
         """
         request = requests.of_theorem(self.budget, theorem, purpose, cover)
         rehearse(theorem, Rehearsal(0))  # what cannot be drawn must not be charged
-        charge = self._decide(request, key, dry_run=False)
-        return self._receipt(theorem, charge.entry or 0, key)
+        charge = self._decide(request, _UNNAMED + token_hex(16) if key is None else key, dry_run=False)
+        return self._receipt(theorem, charge.entry or 0)
 
     def charge_plan(
         self, plan: Plan, purpose: str, key: str | None = None, *, dry_run: bool = False
@@ -167,16 +195,16 @@ class Ledger:
             one_line("key", key)
         epsilon = self._epsilon(request.steps)
         with self._store.reading() if dry_run else self._store.writing() as rows:
-            self._unbroken(rows)
+            totals = self._totals(rows)
             known = None if key is None else rows.keyed(key)
             if known is not None:
-                return Charge(_the_same(known, request).number, rows.head()[1], epsilon)
-            after = rows.after(request.steps, self.budget.width) if request.steps else []
+                return Charge(_the_same(rows, known, request).number, totals.at.digest, epsilon)
+            after = _after(rows, totals, request.steps or [])
             reason = self._reason(request, after)
             if dry_run:
-                charge = Charge(None, rows.head()[1], epsilon)
+                charge = Charge(None, totals.at.digest, epsilon)
             else:
-                made = _record(rows, request, key, after, reason)
+                made = _record(rows, totals, request, key, after, reason)
                 charge = Charge(made.number, made.digest, epsilon)
         if reason is not None:
             raise RefusedError(f"{reason}; nothing was charged and no noise was drawn", charge)
@@ -199,18 +227,23 @@ class Ledger:
             f"the charge would bring unit {unit} to {at}, beyond the budget's ε {shown(self.budget.epsilon)}"
         )
 
-    def _receipt(self, theorem: Theorem, entry: int, key: str | None) -> Receipt:
+    def _receipt(self, theorem: Theorem, entry: int) -> Receipt:
         """Return the receipt of a committed charge: one per entry, however often its key is charged."""
-        if key is None:
-            return issue(theorem, Secure(), entry)
-        with self._gate:
-            receipt = self._receipts.get(entry)
+        known = self._own()
+        with known.gate:
+            receipt = known.receipts.get(entry)
             if receipt is None:
                 with self._store.reading() as rows:
                     _undrawn(rows, entry)
-                receipt = issue(theorem, Secure(), entry, lambda: self.begin_release(entry))
-                self._receipts[entry] = receipt
+                receipt = issue(theorem, Secure(), entry, lambda draws, most: self._mark(entry, draws, most))
+                known.receipts[entry] = receipt
             return receipt
+
+    def _own(self) -> _Known:
+        """Return what this process knows; after a fork that is nothing."""
+        if self._known.process != process.this():
+            self._known = _Known()
+        return self._known
 
     def _epsilon(self, steps: list[Step] | None) -> Enclosure:
         """Return the ε of what `steps` spend at the worst unit, at the budget's δ."""
@@ -218,12 +251,22 @@ class Ledger:
             return Enclosure(None, math.inf)
         return self.budget.measure.epsilon(profile.most(steps, self.budget.width), self.budget.delta)
 
-    def _unbroken(self, rows: Rows) -> None:
-        """Refuse to build on a chain whose end or budget was changed; `verify` looks at all of it."""
-        last, head = rows.head()
-        end = rows.entry(last)
-        if end is None or end.digest != head or _budget_of(rows) != self.budget:
-            raise LedgerError("the ledger's chain is broken; restore a backup that `ledger verify` accepts")
+    def _totals(self, rows: Rows) -> Totals:
+        """Return the totals at the end of the chain; raises `LedgerError` where chain or totals were changed.
+
+        `verify` looks at all of it.
+        """
+        known = self._own()
+        try:
+            if rows.entry(0) != self._origin:
+                raise LedgerError("the ledger's budget was changed; restore the ledger from a backup")
+            if known.totals is None:
+                known.totals = read_totals(rows, self.budget.width)
+            else:
+                known.totals.follow(rows)
+        except _UNREADABLE:
+            raise LedgerError("the ledger has damaged entries or totals; restore it from a backup") from None
+        return known.totals
 
     # -------------------------------------------------------------- releases
 
@@ -260,26 +303,43 @@ class Ledger:
         return state.drawing or state.lost
 
     def begin_release(self, entry: int) -> None:
-        """Mark durably that the noise of charge `entry` is being drawn; a keyed receipt does so by itself.
+        """Mark durably that the noise of charge `entry` is being drawn; a receipt does so by itself.
 
         Raises `ReceiptError` where another run marked it: what that run drew, and perhaps showed, is
         not known, so drawing again would be a second release.
         """
-        with self._gate:
-            if entry in self._drawing:
+        self._mark(entry, 1, 1)
+
+    def _mark(self, entry: int, draws: int, most: int) -> None:
+        """Mark durably that the first `draws` draws of charge `entry` are made, of `most` that it pays for.
+
+        The first few are marked one by one; of many, some are marked ahead, and a crash spends them.
+        Each mark is about the one before, and only one can be: whoever comes second, be it with a copy
+        of this process's memory, draws nothing.
+        """
+        known = self._own()
+        with known.gate:
+            mark = known.marks.get(entry)
+            if mark is not None and draws <= mark.upto:
                 return
             with self._store.writing() as rows:
-                self._unbroken(rows)
-                _charged(rows, entry)
-                _undrawn(rows, entry)
-                rows.append(DRAWING, _written({"time": _now(), "process": process.name()}), about=entry)
-            self._drawing.add(entry)
+                totals = self._totals(rows)
+                if mark is None:
+                    _charged(rows, entry)
+                    _undrawn(rows, entry)
+                elif rows.about(mark.number, DRAWING) is not None:
+                    raise ReceiptError(f"entry {entry} is drawn by another run; make a new charge")
+                upto = max(draws, min(most, draws + draws // AHEAD))
+                body = {"time": _now(), "process": process.name(), "draws": [draws, upto]}
+                about = entry if mark is None else mark.number
+                made = rows.append(DRAWING, _written({**body, MEMBER: totals.digest}), about=about)
+            known.marks[entry] = _Mark(made.number, upto)
 
     def keep_release(self, charge: int | str, body: dict[str, Any]) -> None:
         """Keep what a charge (its entry or key) paid for, durably, before anyone is shown it; once only."""
         text = _written(body)
         with self._store.writing() as rows:
-            self._unbroken(rows)
+            self._totals(rows)
             entry = _charged(rows, charge)
             if rows.about(entry, RELEASE) is not None:
                 raise LedgerError(f"entry {entry} has its release already; make a new charge for another")
@@ -294,8 +354,9 @@ class Ledger:
         what is spent and down in what remains.
         """
         with self._store.reading() as rows:
-            steps = rows.totals(self.budget.width)
-            entries, refused, head = rows.count(CHARGE), rows.count(REFUSAL), rows.head()[1]
+            totals = self._totals(rows)
+            steps, head = totals.steps(), totals.at.digest
+            entries, refused = rows.count(CHARGE), rows.count(REFUSAL)
         spent = profile.most(steps, self.budget.width)
         return {
             "budget": self.budget.as_json(),
@@ -329,20 +390,31 @@ class Ledger:
         return max(steps, key=share)[0]
 
 
-def _record(rows: Rows, request: Request, key: str | None, after: list[Step], reason: str | None) -> Entry:
+def _after(rows: Rows, totals: Totals, charge: list[Step]) -> list[Step]:
+    """Return the totals within the reach of a charge as they would be with it; the file must agree."""
+    if charge and rows.near(charge) != totals.near(charge):
+        raise LedgerError("the ledger's totals were changed; restore a backup that `ledger verify` accepts")
+    return totals.after(charge)
+
+
+def _record(
+    rows: Rows, totals: Totals, request: Request, key: str | None, after: list[Step], reason: str | None
+) -> Entry:
     """Write an accepted charge, or a refused one with its reason."""
     facts = {**request.facts, "digest": request.digest, "time": _now()}
     if reason is not None:
-        return rows.append(REFUSAL, _written({**facts, "key": key, "reason": reason}))
+        return rows.append(REFUSAL, _written({**facts, "key": key, "reason": reason, MEMBER: totals.digest}))
     steps = request.steps or []
     if steps:
         rows.put(steps, after)
     written = [[first, profile.written(amounts)] for first, amounts in steps]
-    return rows.append(CHARGE, _written({**facts, "steps": written}), key=key)
+    body = {**facts, "steps": written, MEMBER: totals.digest_after(steps, after)}
+    return rows.append(CHARGE, _written(body), key=key)
 
 
-def _the_same(known: Entry, request: Request) -> Entry:
+def _the_same(rows: Rows, known: Entry, request: Request) -> Entry:
     """Return the charge that has this key already, if it is the one that is asked for."""
+    _unchanged(rows, known)
     if _facts(known).get("digest") != request.digest:
         raise LedgerError(
             f"the key {known.key!r} belongs to entry {known.number}, a different charge; use a new key"
@@ -395,14 +467,19 @@ def _facts(entry: Entry) -> dict[str, Any]:
     return found
 
 
-def _budget_of(rows: Rows) -> Budget:
+def _origin(rows: Rows) -> Entry:
+    """Return entry 0 as it was written when the ledger was made."""
     first = rows.entry(0)
+    if first is None or first.kind != BUDGET or not first.follows(ORIGIN):
+        raise LedgerError("the ledger's budget was changed; restore the ledger from a backup")
+    return first
+
+
+def _budget_of(origin: Entry) -> Budget:
     try:
-        if first is not None and first.kind == BUDGET:
-            return read_budget(first.body)
+        return read_budget(origin.body)
     except (InputError, ValueError):
-        pass
-    raise LedgerError("the ledger's budget is damaged; restore the ledger from a backup")
+        raise LedgerError("the ledger's budget is damaged; restore the ledger from a backup") from None
 
 
 def _verified(store: Store) -> dict[str, Any]:

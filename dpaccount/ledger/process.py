@@ -2,11 +2,29 @@
 
 import os
 import platform
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import lru_cache
 from pathlib import Path
 
 _FORKS: list[int] = []  #: the processes that were forked on the way to this one
-os.register_at_fork(after_in_child=lambda: _FORKS.append(os.getpid()))
+_STILL = threading.RLock()
+
+
+@contextmanager
+def unforked() -> Iterator[None]:
+    """Hold off forks by other threads: a child would inherit a transaction and its locks, for ever held."""
+    with _STILL:
+        yield
+
+
+def _forked() -> None:
+    _FORKS.append(os.getpid())
+    _STILL.release()
+
+
+os.register_at_fork(before=_STILL.acquire, after_in_parent=_STILL.release, after_in_child=_forked)
 
 
 def this() -> tuple[int, int]:

@@ -7,7 +7,7 @@ parts than the proof pays for.
 
 import threading
 from collections.abc import Callable, Hashable
-from typing import Protocol
+from typing import NoReturn, Protocol
 
 import numpy as np
 
@@ -15,13 +15,17 @@ from dpaccount.derivation import Leaf, leaves
 from dpaccount.errors import ReceiptError
 from dpaccount.kernel import Theorem
 from dpaccount.laws import Law, draw, laws
+from dpaccount.ledger import process
 from dpaccount.noise import Integers, Sampler, in_range
 
 _SEAL = object()
 
 
-def _nothing() -> None:
-    """Mark nothing: for receipts whose charge no other run can share."""
+Mark = Callable[[int, int], None]  #: told how many draws are made with the next, and how many are paid for
+
+
+def _nothing(_draws: int, _most: int) -> None:
+    """Mark nothing: for rehearsals."""
 
 
 class Noise(Protocol):
@@ -53,24 +57,30 @@ class Receipt:
         theorem: Theorem,
         sampler: Sampler,
         entry: int,
-        begin: Callable[[], None] = _nothing,
+        mark: Mark = _nothing,
     ) -> None:
         if seal is not _SEAL:
             raise ReceiptError("a Receipt comes from charging a ledger; charge the theorem first")
         self.theorem = theorem
         self.entry = entry
         self.releasable = sampler.releasable
-        self._sampler, self._begin = sampler, begin
+        self._sampler, self._mark = sampler, mark
+        self._process = process.this()
         self._leaves: dict[str, Leaf] = {}
         for leaf in leaves(theorem):
             if leaf.key in self._leaves:
                 raise ReceiptError(f"two leaves share the key {leaf.key!r}; give each leaf its own")
             self._leaves[leaf.key] = leaf
+        self._draws = sum(leaf.draws for leaf in self._leaves.values())
         self._laws = laws(theorem)
         self._gate = threading.Lock()  # two threads never get one part twice
         self._served: dict[str, set[Hashable]] = {key: set() for key in self._leaves}
         self._numbers: dict[str, int] = dict.fromkeys(self._leaves, 0)
         self._branches: dict[str, int] = {}
+
+    def __reduce_ex__(self, _: object) -> NoReturn:
+        """Refuse to be copied or pickled."""
+        raise ReceiptError("a receipt cannot be copied or pickled; draw with it where it was charged")
 
     def noisy(self, key: str, part: Hashable, values: Integers) -> Integers:
         """Return what leaf `key` proves private of integer `values` (grid units), in the same shape.
@@ -92,13 +102,18 @@ class Receipt:
         return draw(noise, matrix, self._sampler)
 
     def _serve(self, key: str, part: Hashable, numbers: int) -> Law:
+        if self._process != process.this():  # before any lock, which a fork may have left held
+            raise ReceiptError(
+                "this receipt belongs to the process that charged it; draw there, or charge here anew"
+            )
         if key not in self._leaves:
             raise ReceiptError(f"this proof pays for {', '.join(self._leaves)}; it has no leaf {key!r}")
         with self._gate:
             self._check_branch(self._leaves[key])
             noise = self._serve_once(key, part)
             self._check_room(self._leaves[key], numbers)
-        self._begin()
+            drawn = sum(map(len, self._served.values()))
+        self._mark(drawn, self._draws)
         return noise
 
     def _check_branch(self, leaf: Leaf) -> None:
@@ -126,6 +141,8 @@ class Receipt:
 
     def _serve_once(self, key: str, part: Hashable) -> Law:
         served = self._served[key]
+        if not _itself(part):
+            raise ReceiptError(f"{part!r} cannot name a part; give a number, a text, or a tuple of these")
         if part in served:
             raise ReceiptError(
                 f"noise for {key!r}, part {part!r}, was already drawn; a second draw is a second release:"
@@ -146,11 +163,17 @@ def rehearse(theorem: Theorem, sampler: Sampler) -> Receipt:
     return Receipt(_SEAL, theorem, sampler, 0)
 
 
-def issue(
-    theorem: Theorem, sampler: Sampler, entry: int, begin: Callable[[], None] = lambda: None
-) -> Receipt:
+def issue(theorem: Theorem, sampler: Sampler, entry: int, mark: Mark) -> Receipt:
     """Return the receipt of a committed charge: for `Ledger.charge` only.
 
-    `begin` is called before every draw, so that the ledger can mark durably that drawing began.
+    `mark` is called before every draw, so that the ledger can mark it durably.
     """
-    return Receipt(_SEAL, theorem, sampler, entry, begin)
+    return Receipt(_SEAL, theorem, sampler, entry, mark)
+
+
+def _itself(part: Hashable) -> bool:
+    """Say whether a part can be told from others: hashable, and equal to itself, which NaN is not."""
+    try:
+        return hash(part) == hash(part) and bool(part == part)  # noqa: PLR0124
+    except (TypeError, ValueError):
+        return False

@@ -8,6 +8,7 @@ statements are SQLAlchemy Core with bound values; another database needs another
 import fcntl
 import os
 import sqlite3
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -39,11 +40,12 @@ from sqlalchemy.exc import ArgumentError, DBAPIError
 from sqlalchemy.pool import QueuePool
 
 from dpaccount.errors import InputError, LedgerError
-from dpaccount.ledger import profile
+from dpaccount.ledger import process, profile
 from dpaccount.ledger.chain import BUDGET, ORIGIN, Entry, seal
 from dpaccount.ledger.profile import Step
 
 BUSY_SECONDS: Final = 60.0  #: how long a writer waits for the others
+TURN_SECONDS: Final = 10.0  #: how long of this in line
 
 _Number = BigInteger().with_variant(Integer, "sqlite")
 _TABLES = MetaData()
@@ -106,9 +108,10 @@ class Rows:
         """Return the mark of this kind on a charge."""
         return self._first(select(_ENTRIES).where(_ENTRIES.c.about == number, _ENTRIES.c.kind == kind))
 
-    def entries(self) -> Iterator[Entry]:
-        """Yield all entries in order, as they are stored."""
-        for row in self._connection.execute(select(_ENTRIES).order_by(_ENTRIES.c.number)).mappings():
+    def entries(self, first: int = 0) -> Iterator[Entry]:
+        """Yield the entries from number `first` on, in order, as they are stored."""
+        query = select(_ENTRIES).where(_ENTRIES.c.number >= first).order_by(_ENTRIES.c.number)
+        for row in self._connection.execute(query).mappings():
             yield Entry(**row)
 
     def count(self, kind: str) -> int:
@@ -129,28 +132,22 @@ class Rows:
         query = select(_PROFILE.c.first, _PROFILE.c.amounts).order_by(_PROFILE.c.first)
         return [(first, amounts) for first, amounts in self._connection.execute(query)]
 
-    def totals(self, width: int) -> list[Step]:
-        """Return what every unit has spent."""
-        return [(first, self._amounts(text, width)) for first, text in self.steps()]
-
-    def after(self, charge: list[Step], width: int) -> list[Step]:
-        """Return the profile's steps within the reach of `charge` as they would be with it."""
+    def near(self, charge: list[Step]) -> list[tuple[Any, Any]]:
+        """Return the stored steps within the reach of `charge` and the one before it, unread."""
         first, inside = _reach(charge)
-        level = select(_PROFILE.c.amounts).where(_PROFILE.c.first < first)
-        text = self._connection.execute(level.order_by(_PROFILE.c.first.desc()).limit(1)).scalar()
-        before = profile.zero(width) if text is None else self._amounts(text, width)
-        stored = self._connection.execute(
-            select(_PROFILE.c.first, _PROFILE.c.amounts).where(*inside).order_by(_PROFILE.c.first)
-        )
-        known = [(first - 1, before), *((unit, self._amounts(text, width)) for unit, text in stored)]
-        return [step for step in profile.total([known, charge], width) if step[0] >= first]
+        query = select(_PROFILE.c.first, _PROFILE.c.amounts)
+        before = query.where(_PROFILE.c.first < first).order_by(_PROFILE.c.first.desc()).limit(1)
+        found = [*self._connection.execute(before)]
+        found += self._connection.execute(query.where(*inside).order_by(_PROFILE.c.first))
+        return [(unit, amounts) for unit, amounts in found]
 
     def put(self, charge: list[Step], steps: list[Step]) -> None:
-        """Replace the profile within the reach of `charge` by what `after` returned."""
+        """Replace the profile within the reach of `charge`."""
         _, inside = _reach(charge)
         self._connection.execute(delete(_PROFILE).where(*inside))
         rows = [{"first": unit, "amounts": profile.written(amounts)} for unit, amounts in steps]
-        self._connection.execute(insert(_PROFILE), rows)
+        if rows:  # none where the charge makes all level with the units before
+            self._connection.execute(insert(_PROFILE), rows)
 
     def sound(self) -> bool:
         """Say whether the database finds its own pages and indices in order."""
@@ -159,12 +156,6 @@ class Rows:
     def _first(self, query: Select[Any]) -> Entry | None:
         row = self._connection.execute(query).mappings().first()
         return None if row is None else Entry(**row)
-
-    def _amounts(self, text: Any, width: int) -> profile.Amounts:
-        try:
-            return profile.read(text, width)
-        except (ValueError, TypeError, ZeroDivisionError, AttributeError):
-            raise LedgerError(f"{self._name} has damaged totals; restore it from a backup") from None
 
 
 def _reach(charge: list[Step]) -> tuple[int, list[Any]]:
@@ -185,7 +176,7 @@ class Store:
         self._name = str(path)
         self._path = path.absolute()  # the working directory may change
         self._engine = _engine(self._path)
-        self._process = os.getpid()
+        self._process = process.this()
 
     @classmethod
     def create(cls, url: str, budget: str) -> None:
@@ -217,6 +208,8 @@ class Store:
         path = _path(url)
         if not path.is_file():
             raise LedgerError(f"{path} is not there; make a ledger with `dpaccount ledger init`")
+        if _cut(path):
+            raise LedgerError(f"{path} is damaged, cut inside a page; restore it from a backup")
         store = cls(path)
         try:
             with store.reading() as rows:
@@ -229,30 +222,33 @@ class Store:
     @contextmanager
     def writing(self) -> Iterator[Rows]:
         """Hold the write lock and commit durably at the end; an exception undoes everything."""
-        with _turn(self._path.parent), self._transaction("BEGIN IMMEDIATE") as rows:
+        with process.unforked(), _turn(self._path.parent), self._transaction("BEGIN IMMEDIATE") as rows:
             yield rows
 
     @contextmanager
     def reading(self) -> Iterator[Rows]:
         """See one moment of the ledger."""
-        with self._transaction("BEGIN") as rows:
+        with process.unforked(), self._transaction("BEGIN") as rows:
             yield rows
 
     def close(self) -> None:
         """Let go of the file."""
-        self._engine.dispose(close=self._process == os.getpid())
+        if self._process == process.this():
+            self._engine.dispose()
 
     @contextmanager
     def _transaction(self, begin: str) -> Iterator[Rows]:
-        if self._process != os.getpid():  # a connection must not cross a fork
-            self._engine.dispose(close=False)
-            self._engine, self._process = _engine(self._path), os.getpid()
+        if self._process != process.this():  # a connection must not cross a fork
+            _ABANDONED.append(self._engine)  # nor be closed here, nor its locks be waited for
+            self._engine, self._process = _engine(self._path), process.this()
         try:
             with self._engine.connect().execution_options(begin=begin) as connection, connection.begin():
                 yield Rows(connection, self._name)
         except (DBAPIError, UnicodeDecodeError) as error:  # the driver decodes SQLite's own messages
             raise LedgerError(f"{self._name} {_trouble(error)}") from None
 
+
+_ABANDONED: Final[list[Engine]] = []  #: what processes before a fork had open
 
 _TROUBLE: Final = {
     "BUSY": f"was held by other processes for {BUSY_SECONDS:.0f} s and nothing was changed; try again",
@@ -311,12 +307,31 @@ def _fill(draft: Path, budget: str) -> None:
         store.close()  # the last connection moves the log into the file
 
 
+def _cut(path: Path) -> bool:
+    """Say whether the main file ends inside a page and no log stands beside it that would mend it.
+
+    SQLite reads what is missing of a page as zeros, so that rows vanish without a word.
+    """
+    logs = _companions(path)
+    return not any(log.exists() for log in logs) and _uneven(path) and _uneven(path)  # twice: it may grow
+
+
+def _uneven(path: Path) -> bool:
+    try:
+        with path.open("rb") as file:
+            start = file.read(18)
+    except OSError:
+        return False  # opening it says why
+    page = int.from_bytes(start[16:18])
+    return path.stat().st_size % (65536 if page == 1 else max(page, 1)) != 0
+
+
 @contextmanager
 def _turn(folder: Path) -> Iterator[None]:
-    """Wait in line with the other writers of this folder.
+    """Wait in line with the other writers of this folder, `TURN_SECONDS` at most.
 
-    SQLite's own lock keeps writers apart but serves whoever asks at the right moment; the kernel's
-    file lock is first come, first served, and ends with its process.  It is for fairness only.
+    SQLite's own lock keeps writers apart but serves whoever asks at the right moment; behind the kernel's
+    file lock they wait for less.  It is for fairness only: who cannot have it goes on without.
     """
     try:
         descriptor = os.open(folder, os.O_RDONLY)
@@ -324,11 +339,25 @@ def _turn(folder: Path) -> Iterator[None]:
         yield
         return
     try:
-        with suppress(OSError):  # some network file systems lock no folders
-            fcntl.flock(descriptor, fcntl.LOCK_EX)
+        _wait_for(descriptor)
         yield
     finally:
+        with suppress(OSError):  # said aloud: a process forked meanwhile would hold the lock by its copy
+            fcntl.flock(descriptor, fcntl.LOCK_UN)
         os.close(descriptor)
+
+
+def _wait_for(descriptor: int) -> None:
+    end = time.monotonic() + TURN_SECONDS
+    while time.monotonic() < end:
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            time.sleep(0.001)
+        except OSError:  # some network file systems lock no folders
+            return
+        else:
+            return
 
 
 def _sync(folder: Path) -> None:
