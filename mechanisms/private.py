@@ -83,6 +83,8 @@ def release(
 ) -> View:
     """Check the shape, charge the mechanism's proof at `delta`, run it on the rows; return what it shows.
 
+    The `cover` are the rows' units: at least as many as the mechanism's public number of rows, which under
+    add-remove is its limit, whatever the private number is; without one all units pay.
     Raises `InputError` (nothing charged) for data of a wrong shape, and what `Ledger.charge` raises.
     Values out of range are no error: rows are clamped to the mechanism's domain, one by one.
     """
@@ -93,7 +95,8 @@ def release(
     domain.admit(rows, mechanism.relation)
     rows = domain.clamped(rows)  # what a mechanism was never tested on does not reach it
     theorem = mechanism.proof(Fraction(delta))
-    return mechanism.play(rows, ledger.charge(theorem, purpose, cover, key), coins)
+    receipt = ledger.charge(theorem, purpose, cover, key, reads=domain.rows)
+    return mechanism.play(rows, receipt, coins)
 
 
 _MISUSE: Final = {

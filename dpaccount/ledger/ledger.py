@@ -165,17 +165,25 @@ class Ledger:
     # -------------------------------------------------------------- charges
 
     def charge(
-        self, theorem: Theorem, purpose: str, cover: Cover | None = None, key: str | None = None
+        self,
+        theorem: Theorem,
+        purpose: str,
+        cover: Cover | None = None,
+        key: str | None = None,
+        *,
+        reads: int | None = None,
     ) -> Receipt:
         """Charge what `theorem` proves to the units of `cover`, durably; return the receipt for its noise.
 
-        The cover is [first, last]; without one it is what the theorem reads, or else all units.  With
+        The cover is [first, last]; without one it is what the theorem reads, or else all units.  A theorem
+        that names no units takes any cover: the caller vouches that no other unit is read, and a cover of
+        fewer than `reads` units, the public number that may be, is refused.  With
         a `key` the charge happens once: charging the same theorem under the same key again returns the
         same entry, and only one run can draw.  Raises `RefusedError` (nothing was charged), `InputError`
         for another relation or a wrong cover, `LedgerError` for a key in use, `ReceiptError` for noise
         that cannot be drawn, or was.
         """
-        request = requests.of_theorem(self.budget, theorem, purpose, cover)
+        request = requests.of_theorem(self.budget, theorem, purpose, cover, reads)
         rehearse(theorem, Rehearsal(0))  # what cannot be drawn must not be charged
         charge = self._decide(request, _UNNAMED + token_hex(16) if key is None else key, dry_run=False)
         return self._receipt(theorem, charge.entry or 0)
@@ -234,6 +242,7 @@ class Ledger:
             receipt = known.receipts.get(entry)
             if receipt is None:
                 with self._store.reading() as rows:
+                    _linked(rows, entry)
                     _undrawn(rows, entry)
                 receipt = issue(theorem, Secure(), entry, lambda draws, most: self._mark(entry, draws, most))
                 known.receipts[entry] = receipt
@@ -455,6 +464,19 @@ def _unchanged(rows: Rows, entry: Entry) -> None:
     held = after.follows(entry.digest) if after is not None else rows.head() == (entry.number, entry.digest)
     if before is None or not entry.follows(before.digest) or not held:
         raise LedgerError(f"entry {entry.number} was changed; restore a backup that `ledger verify` accepts")
+
+
+def _linked(rows: Rows, number: int) -> None:
+    """Refuse a chain in which something after this entry was changed or taken out: a mark, it may be."""
+    first, *further = rows.entries(number)
+    for entry in further:
+        if entry.number != first.number + 1 or not entry.follows(first.digest):
+            raise LedgerError(
+                f"entry {first.number + 1} was changed or removed; restore the ledger from a backup"
+            )
+        first = entry
+    if rows.head() != (first.number, first.digest):
+        raise LedgerError(f"entry {first.number + 1} was removed; restore the ledger from a backup")
 
 
 def _facts(entry: Entry) -> dict[str, Any]:

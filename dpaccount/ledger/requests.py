@@ -10,7 +10,7 @@ from dpaccount.derivation import curve_json, digest_of
 from dpaccount.errors import InputError
 from dpaccount.events import Event, Gaussian, MatrixFactorisation, Plan, Tree
 from dpaccount.exact import canonical
-from dpaccount.kernel import Private, Theorem
+from dpaccount.kernel import ANYONE, Private, Theorem
 from dpaccount.ledger.budget import Budget, one_line
 from dpaccount.ledger.chain import digest
 from dpaccount.ledger.measures import short, takers
@@ -32,13 +32,15 @@ class Request:
     takers: list[str]
 
 
-def of_theorem(budget: Budget, theorem: Theorem, purpose: str, cover: Cover | None) -> Request:
-    """Return the request to charge what `theorem` proves to the units of `cover`."""
+def of_theorem(
+    budget: Budget, theorem: Theorem, purpose: str, cover: Cover | None, reads: int | None = None
+) -> Request:
+    """Return the request to charge what `theorem` proves to the units of `cover`, `reads` or more."""
     fact = theorem.conclusion
     if not isinstance(fact, Private):
         raise InputError(f"a {type(fact).__name__} statement has no cost; charge a privacy statement")
     _same_relation(budget, fact.relation)
-    reach = _reach(fact, cover)
+    reach = _reach(fact, cover, reads)
     proof = digest_of(theorem)
     facts = {
         "purpose": one_line("purpose", purpose),
@@ -78,15 +80,22 @@ def _same_relation(budget: Budget, relation: str) -> None:
         )
 
 
-def _reach(fact: Private, cover: Cover | None) -> Cover | None:
-    """Return the units that pay: `cover`, which must hold all that the theorem reads."""
+def _reach(fact: Private, cover: Cover | None, reads: int | None) -> Cover | None:
+    """Return the units that pay, None for all: `cover`, which must hold all that the theorem reads.
+
+    A theorem without units may read any: then the cover is the caller's word, held to `reads` units.
+    """
     if cover is None:
-        return None if fact.units is None else _within_range(fact.units)
+        return None if fact.units in (None, ANYONE) else _within_range(fact.units)
     first, last = cover
     if type(first) is not int or type(last) is not int or not 1 <= first <= last:
         raise InputError(f"the cover {list(cover)} is not a range of units; use 1 <= first <= last")
+    if fact.units == ANYONE:
+        raise InputError(f"the cover {list(cover)} leaves out units that are read; give no cover, for all pay")
     if fact.units is not None and not (first <= fact.units[0] and fact.units[1] <= last):
         raise InputError(f"the cover {list(cover)} leaves out units that are read; cover {list(fact.units)}")
+    if fact.units is None and reads is not None and last - first + 1 < reads:
+        raise InputError(f"the cover {list(cover)} has fewer units than may be read; cover at least {reads}")
     return _within_range((first, last))
 
 

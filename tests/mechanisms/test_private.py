@@ -129,3 +129,31 @@ def test_a_mean_of_mapped_rows_is_released(tmp_path):
     with Ledger.open(url) as opened:
         shown = release(ClippedMean(rows=200, scale=Fraction(1, 5)), ages, opened, "mean age", key="k")
     assert shown.public["mean"][0] == pytest.approx(0.42, abs=0.1)  # 100 scales of the noise
+
+
+def refusal_of(mechanism, rows, ledger, cover):
+    with pytest.raises(InputError) as refused:
+        release(mechanism, Private(np.ones(rows)), ledger, "sum", cover=cover)
+    return str(refused.value)
+
+
+def test_a_release_is_charged_to_as_many_units_as_it_may_read(ledger):
+    total = LaplaceSum(rows=4, scale=Fraction(2))
+    for cover in ((1, 1), (7, 9), (4, 6)):
+        assert "cover at least 4" in refusal_of(total, 4, ledger, cover)
+    release(total, Private(np.ones(4)), ledger, "sum", cover=(1, 4))
+    release(total, Private(np.ones(4)), ledger, "sum", cover=(1, 9))
+    assert ledger.show()["entries"] == 2
+    with pytest.raises(BudgetError):
+        release(total, Private(np.ones(4)), ledger, "sum", cover=(4, 7))
+
+
+def test_a_cover_does_not_tell_the_private_number_of_rows(tmp_path):
+    """Under add-remove the limit must be covered, and what is said is the same for any number of rows."""
+    url = f"sqlite:///{tmp_path}/private.db"
+    init(url, epsilon=10, delta=0, unit="row", relation="add-remove", measure="pure")
+    mean = ClippedMean(rows=6, scale=Fraction(2), relation="add-remove")
+    with Ledger.open(url) as ledger:
+        assert len({refusal_of(mean, rows, ledger, (1, 5)) for rows in range(7)}) == 1
+        for rows in range(7):
+            release(mean, Private(np.ones(rows)[:, None]), ledger, "mean", cover=(1 + 6 * rows, 6 + 6 * rows))

@@ -1,14 +1,18 @@
 """Several processes, killed processes, threads, forks: never overspent, nothing acknowledged lost."""
 
+import fcntl
+import os
 import subprocess
 import sys
 import threading
 from fractions import Fraction
+from pathlib import Path
 
 import pytest
 
 from dpaccount.errors import BudgetError
 from dpaccount.events import Plan, Pure, Relation
+from dpaccount.ledger import store
 from dpaccount.ledger.ledger import Ledger, init, verify
 
 from .conftest import pure
@@ -178,6 +182,85 @@ def test_a_fork_opens_its_own_connection(url):
     with Ledger.open(url) as ledger:
         assert ledger.show()["entries"] == 21
         assert ledger.verify() == VALID
+
+
+FORKED_MEANWHILE = """
+import os, sys, threading, time
+from fractions import Fraction
+from dpaccount.ledger.ledger import Ledger
+from tests.dpaccount.ledger.conftest import pure
+
+url, turns = sys.argv[1], int(sys.argv[2])
+with Ledger.open(url) as ledger:
+    stop = threading.Event()
+
+    def busy():
+        while not stop.is_set():
+            ledger.charge(pure(Fraction(1, 10**6)), "busy", key="again")
+            ledger.charge(pure(Fraction(1, 10**6)), "busy")
+            with ledger._known.gate:
+                time.sleep(0.0005)
+
+    threads = [threading.Thread(target=busy) for _ in range(2)]
+    for one in threads:
+        one.start()
+    children = []
+    for turn in range(turns):
+        child = os.fork()
+        if child == 0:
+            ledger.charge(pure(Fraction(1, 10**6)), "child", key=f"child {turn}")
+            if turn % 2:
+                time.sleep(1)  # outlives the others' next turns
+            os._exit(0)
+        children.append(child)
+    ends = [os.waitpid(child, 0)[1] for child in children]
+    stop.set()
+    for one in threads:
+        one.join()
+    assert ends == [0] * turns
+    assert ledger.show()["entries"] > turns
+"""
+
+
+def test_forks_amid_the_writing_of_threads_hang_nobody(url):
+    """Without care a child waits for ever on a lock that a thread of its parent held, or holds up all."""
+    new(url)
+    subprocess.run(
+        [sys.executable, "-W", "ignore", "-c", FORKED_MEANWHILE, url, "12"], check=True, timeout=120
+    )
+    assert verify(url) == VALID
+
+
+def test_a_line_that_does_not_move_is_left(url, tmp_path, monkeypatch):
+    """Whoever holds the folder's lock for ever, by a copy of its descriptor say, makes others slow only."""
+    new(url)
+    monkeypatch.setattr(store, "TURN_SECONDS", 0.05)
+    holder = os.open(tmp_path, os.O_RDONLY)
+    fcntl.flock(holder, fcntl.LOCK_EX)
+    with Ledger.open(url) as ledger:
+        ledger.charge(pure("1/2"), "try")
+        assert ledger.show()["entries"] == 1
+    os.close(holder)
+
+
+def test_a_descriptor_that_a_child_inherited_holds_up_nobody(url, tmp_path):
+    """The turn ends with the transaction, although a process forked meanwhile has the descriptor."""
+    new(url)
+    with Ledger.open(url) as ledger:
+        with ledger._store.writing():
+            (turn,) = [int(one.name) for one in Path("/proc/self/fd").iterdir() if leads_to(one, tmp_path)]
+            copied = os.dup(turn)  # as in a child
+        other = os.open(tmp_path, os.O_RDONLY)
+        fcntl.flock(other, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    os.close(copied)
+    os.close(other)
+
+
+def leads_to(descriptor: Path, folder: Path) -> bool:
+    try:
+        return descriptor.readlink() == folder
+    except OSError:
+        return False
 
 
 @pytest.mark.slow

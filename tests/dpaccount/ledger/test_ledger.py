@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from dpaccount import kernel, rules
+from dpaccount import curves, kernel, rules
 from dpaccount.errors import BudgetError, InputError, LedgerError, ReceiptError
 from dpaccount.events import Gaussian, Laplace, Plan, Pure, Relation, Tree
 from dpaccount.ledger import store
@@ -524,3 +524,38 @@ def test_nothing_is_charged_to_a_changed_budget_or_a_cut_chain(make, url, tmp_pa
             with pytest.raises(LedgerError, match="; "):
                 ledger.charge(pure("1/2"), "try")
         database.close()
+
+
+# ------------------------------------------------------------------ covers
+
+
+def test_a_cover_has_as_many_units_as_are_read(make):
+    ledger = make()
+    with pytest.raises(InputError, match=r"\[5, 7\] has fewer units than may be read; cover at least 4"):
+        ledger.charge(pure("1/4"), "sum", cover=(5, 7), reads=4)
+    ledger.charge(pure("1/4"), "sum", cover=(5, 8), reads=4)
+    ledger.charge(pure("1/4"), "sum", reads=4)
+    assert ledger.show()["entries"] == 2
+
+
+def test_who_may_read_anyone_charges_everyone(make):
+    ledger = make(measure="approximate", delta=MILLIONTH)
+    theorem = curves.despite(
+        approximate("1/4", 0), kernel.assume_rare("sum", "event", MILLIONTH / 2, "made up"), MILLIONTH
+    )
+    assert theorem.conclusion.units == kernel.ANYONE
+    with pytest.raises(InputError, match="leaves out units"):
+        ledger.charge(theorem, "sum", cover=(1, LAST_UNIT))
+    ledger.charge(theorem, "sum")
+    assert ledger.show()["worst_unit"] is None
+
+
+def test_level_totals_are_accepted(make, recwarn):
+    """A charge that leaves no step within its reach: all is level with the units before and after."""
+    ledger = make()
+    for cover in ((1, 100), (201, 300), (101, 200)):
+        ledger.charge(pure("1/10"), "part", cover=cover)
+    with ledger._store.reading() as rows:
+        assert rows.steps() == [(1, "1/10"), (301, "0")]
+    assert ledger.verify() == VALID
+    assert not recwarn.list

@@ -1,0 +1,379 @@
+"""Every way that we know to a second draw of one part: each is refused in one sentence, whatever the part.
+
+A receipt belongs to the process that charged it, its threads share it, and each draw is marked in the
+ledger first.
+"""
+
+import copy
+import json
+import multiprocessing
+import os
+import pickle
+import signal
+import sqlite3
+import subprocess
+import sys
+import threading
+from concurrent.futures import ProcessPoolExecutor
+from fractions import Fraction
+
+import joblib
+import numpy as np
+import pytest
+
+from dpaccount import kernel, rules
+from dpaccount.errors import DpaccountError, LedgerError, ReceiptError
+from dpaccount.ledger import ledger as durable
+from dpaccount.ledger import process
+from dpaccount.ledger.ledger import Ledger, init
+from dpaccount.ledger.receipt import rehearse
+from dpaccount.noise import Rehearsal
+
+from .conftest import pure
+
+VALID = {"valid": True, "first_bad": None}
+SPAWN = multiprocessing.get_context("spawn")
+KEYED = pytest.mark.parametrize("key", [None, "a"])
+#: how parts are called: numbers, nodes of trees, names
+PARTS = {"numbers": [0, 1, 2, 3], "nodes": [(0, 0), (0, 1), (1, 0), (0, 2)], "names": ["a", "b", "c", "d"]}
+KINDS = pytest.mark.parametrize("parts", PARTS.values(), ids=PARTS.keys())
+
+
+def stream(releases=4):
+    """Return releases of one key over disjoint rounds."""
+    covers = kernel.assume_covers("sum", [(i, i) for i in range(1, releases + 1)], "made up")
+    return rules.nodes(pure("1/4"), covers)
+
+
+@pytest.fixture
+def ledger(url):
+    init(url, epsilon=1, delta=0, unit="round", relation="replace-one", measure="pure")
+    with Ledger.open(url) as opened:
+        yield opened
+
+
+def draw(receipt, part):
+    return receipt.noisy("noise", part, np.array([5]))
+
+
+def said(receipt, part):
+    """Return what a draw ends in: text, so that it can be told across processes."""
+    try:
+        draw(receipt, part)
+    except DpaccountError as error:
+        return str(error).replace("\n", "SEVERAL LINES")
+    return "drawn"
+
+
+def child(function):
+    """Return what `function` returns in a forked process."""
+    back, there = os.pipe()
+    number = os.fork()
+    if number == 0:
+        try:
+            os.write(there, json.dumps(function()).encode())
+        finally:
+            os._exit(0)
+    os.waitpid(number, 0)
+    found = json.loads(os.read(back, 100_000))
+    os.close(back)
+    os.close(there)
+    return found
+
+
+# ------------------------------------------------------------------ forks
+
+
+@KEYED
+@KINDS
+@pytest.mark.parametrize("before", [0, 1, 2])
+def test_a_forked_process_draws_nothing(ledger, key, parts, before):
+    receipt = ledger.charge(stream(), "try", key=key)
+    for part in parts[:before]:
+        draw(receipt, part)
+    found = child(lambda: [said(receipt, part) for part in parts])
+    assert all("belongs to the process that charged it; " in one for one in found)
+    assert [said(receipt, part) for part in parts[before:]] == ["drawn"] * (4 - before)
+    assert all("was already drawn" in said(receipt, part) for part in parts)
+    assert ledger.verify() == VALID
+
+
+def test_a_fork_of_a_fork_draws_nothing_though_process_numbers_return(ledger, monkeypatch):
+    receipt = ledger.charge(stream(), "try")
+    number = os.getpid()
+
+    def later():
+        monkeypatch.setattr(os, "getpid", lambda: number)
+        return child(lambda: said(receipt, 0))
+
+    assert "belongs to the process" in child(later)
+
+
+@pytest.mark.parametrize("drawn", [False, True])
+def test_a_forked_process_knows_nothing_of_its_parents_receipts(ledger, drawn):
+    """Asking the inherited ledger for the same key again: the file alone says who may draw."""
+    receipt = ledger.charge(stream(), "try", key="a")
+    if drawn:
+        draw(receipt, 0)
+
+    def again():
+        try:
+            return said(ledger.charge(stream(), "try", key="a"), 1)
+        except ReceiptError as error:
+            return str(error)
+
+    found = child(again)
+    assert ("would be a second release" in found) if drawn else (found == "drawn")
+    assert (said(receipt, 1) == "drawn") is drawn
+    assert ledger.verify() == VALID
+
+
+def test_a_forked_process_can_charge_and_draw_of_its_own(ledger):
+    assert child(lambda: said(ledger.charge(stream(), "child"), 0)) == "drawn"
+    assert said(ledger.charge(stream(), "parent"), 0) == "drawn"
+    assert ledger.show()["entries"] == 2
+
+
+def test_a_copy_of_the_memory_that_no_check_sees_draws_no_marked_part(ledger, monkeypatch):
+    """A virtual machine resumed twice, say: the second mark of a draw is refused by the ledger."""
+    receipt = ledger.charge(stream(), "try")
+    draw(receipt, 0)
+    same = process.this()
+
+    def resumed():
+        monkeypatch.setattr(process, "this", lambda: same)
+        ledger._store._engine.dispose(close=False)  # a real copy would have files of its own
+        return said(receipt, 1)
+
+    assert child(resumed) == "drawn"
+    assert "drawn by another run" in said(receipt, 1)
+    assert "drawn by another run" in said(receipt, 2)
+
+
+# ------------------------------------------------------------------ copies
+
+
+COPIES = {
+    "copy": copy.copy,
+    "deepcopy": copy.deepcopy,
+    "pickle": lambda one: pickle.loads(pickle.dumps(one)),  # noqa: S301
+    "old pickle": lambda one: pickle.loads(pickle.dumps(one, protocol=0)),  # noqa: S301
+    "in a list": lambda one: copy.deepcopy([one]),
+}
+
+
+@KEYED
+@pytest.mark.parametrize("how", COPIES.values(), ids=COPIES.keys())
+def test_receipts_and_ledgers_are_not_copied(ledger, how, key):
+    receipt = ledger.charge(stream(), "try", key=key)
+    with pytest.raises(ReceiptError, match="cannot be copied or pickled; "):
+        how(receipt)
+    with pytest.raises(ReceiptError, match="cannot be copied or pickled; "):
+        how(rehearse(stream(), Rehearsal(0)))
+    with pytest.raises(LedgerError, match="cannot be copied or pickled; "):
+        how(ledger)
+
+
+def pools(receipt):
+    """Yield ways to hand a receipt's draw to other processes."""
+    yield "loky", lambda: joblib.Parallel(2)(joblib.delayed(said)(receipt, 0) for _ in range(2))
+    yield (
+        "joblib's multiprocessing",
+        lambda: joblib.Parallel(2, backend="multiprocessing")(
+            joblib.delayed(said)(receipt, 0) for _ in range(2)
+        ),
+    )
+    yield "a spawned process", lambda: SPAWN.Process(target=said, args=(receipt, 0)).start()
+
+    def pool():
+        with multiprocessing.get_context("fork").Pool(1) as workers:
+            return workers.starmap(said, [(receipt, 0)])
+
+    def executor():
+        with ProcessPoolExecutor(1, multiprocessing.get_context("fork")) as workers:
+            return workers.submit(said, receipt, 0).result()
+
+    yield "a pool", pool
+    yield "an executor", executor
+
+
+def reasons(error):
+    """Return the messages of an error and of what caused it."""
+    while error is not None:
+        yield str(error)
+        error = error.__cause__ or error.__context__
+
+
+@pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
+def test_no_pool_of_processes_draws(ledger):
+    receipt = ledger.charge(stream(), "try")
+    for name, use in pools(receipt):
+        with pytest.raises(Exception) as caught:  # noqa: PT011 - each pool wraps our error in its own
+            use()
+        assert any("cannot be copied or pickled; " in reason for reason in reasons(caught.value)), name
+    assert said(receipt, 0) == "drawn"
+
+
+@pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
+def test_a_process_that_inherits_a_receipt_draws_nothing(ledger):
+    receipt, told = ledger.charge(stream(), "try"), multiprocessing.get_context("fork").SimpleQueue()
+    worker = multiprocessing.get_context("fork").Process(target=lambda: told.put(said(receipt, 0)))
+    worker.start()
+    worker.join()
+    assert "belongs to the process" in told.get()
+
+
+# ------------------------------------------------------------------ threads
+
+
+@KEYED
+@KINDS
+def test_threads_draw_each_part_once_between_them(ledger, key, parts):
+    receipt, found = ledger.charge(stream(), "try", key=key), []
+    threads = [
+        threading.Thread(target=lambda part=part: found.append((part, said(receipt, part))))
+        for part in parts
+        for _ in range(5)
+    ]
+    for one in threads:
+        one.start()
+    for one in threads:
+        one.join()
+    assert sorted(part for part, what in found if what == "drawn") == sorted(parts)
+    assert ledger.verify() == VALID
+
+
+def test_two_open_ledgers_draw_once_between_them(ledger, url):
+    with Ledger.open(url) as other:
+        receipts = [one.charge(stream(), "try", key="a") for one in (ledger, other)]
+        found = [said(receipt, part) for part in range(4) for receipt in receipts]
+    assert found.count("drawn") == 4
+    assert found[0::2] == ["drawn"] * 4
+
+
+# ------------------------------------------------------------------ parts
+
+
+@pytest.mark.parametrize(
+    "twice", [(0, False), (1, 1.0), (1, True), ((0, 1), (0, 1)), ("a", "a"), (0.0, -0.0)]
+)
+def test_equal_parts_are_one(ledger, twice):
+    receipt = ledger.charge(stream(), "try")
+    draw(receipt, twice[0])
+    assert "was already drawn" in said(receipt, twice[1])
+
+
+@pytest.mark.parametrize("part", [float("nan"), [0], {}, np.zeros(2), np.array(0)])
+def test_what_cannot_be_told_apart_is_no_part(ledger, part):
+    receipt = ledger.charge(stream(), "try")
+    assert "cannot name a part; " in said(receipt, part)
+    assert [said(receipt, i) for i in range(4)] == ["drawn"] * 4
+
+
+# ------------------------------------------------------------------ marks
+
+
+def marks(url):
+    with sqlite3.connect(url.removeprefix("sqlite:///")) as database:
+        rows = database.execute("SELECT body FROM entries WHERE kind = 'drawing' ORDER BY number").fetchall()
+    database.close()
+    return [json.loads(body)["draws"] for (body,) in rows]
+
+
+@KEYED
+def test_each_draw_is_marked_before_it_is_made(ledger, url, key):
+    receipt = ledger.charge(stream(), "try", key=key)
+    before = []
+
+    class Spy:
+        releasable = True
+
+        def laplace(self, values, scale):
+            before.append(marks(url)[-1])
+            return values
+
+    receipt._sampler = Spy()
+    for part in range(4):
+        draw(receipt, part)
+    assert before == [[1, 1], [2, 2], [3, 3], [4, 4]]
+
+
+def test_many_draws_are_marked_ahead(ledger, url):
+    """A thousand draws take a few dozen marks, which leave no draw out and end where the proof does."""
+    receipt = ledger.charge(stream(1000), "try")
+    for part in range(1000):
+        receipt._mark(part + 1, 1000)
+        assert marks(url)[-1][1] >= part + 1 if part % 100 == 0 else True
+    found = marks(url)
+    assert found[:8] == [[i, i] for i in range(1, 8)] + [[8, 9]]
+    assert [first for first, _ in found] == [1] + [last + 1 for _, last in found[:-1]]
+    assert found[-1][1] == 1000
+    assert len(found) < 60
+
+
+def test_a_draw_that_cannot_be_marked_is_not_made(ledger, monkeypatch):
+    receipt = ledger.charge(stream(), "try")
+    with monkeypatch.context() as broken:
+        broken.setattr(durable, "_now", lambda: 1 / 0)
+        with pytest.raises(ZeroDivisionError):
+            draw(receipt, 0)
+    assert "was already drawn" in said(receipt, 0)  # spent
+    assert said(receipt, 1) == "drawn"
+
+
+def test_a_rehearsal_touches_no_ledger(monkeypatch):
+    monkeypatch.setattr(Ledger, "_mark", None)
+    receipt = rehearse(stream(), Rehearsal(0))
+    assert [said(receipt, part) for part in range(5)][:4] == ["drawn"] * 4
+
+
+KILLED = """
+import os, signal, sys
+import numpy as np
+from dpaccount.ledger.ledger import Ledger
+from tests.dpaccount.ledger.test_once import draw, stream
+
+with Ledger.open(sys.argv[1]) as ledger:
+    receipt = ledger.charge(stream(), "try", key="a")
+    for part in range(int(sys.argv[2])):
+        draw(receipt, part)
+    receipt._sampler = None  # whatever comes after the mark of the next draw does not
+    mark = receipt._mark
+    def last(*arguments):
+        mark(*arguments)
+        os.kill(os.getpid(), signal.SIGKILL)
+    receipt._mark = last
+    draw(receipt, int(sys.argv[2]))
+"""
+
+
+@pytest.mark.parametrize("drawn", [0, 2])
+def test_a_part_is_spent_where_the_process_was_killed_between_its_mark_and_its_draw(ledger, url, drawn):
+    ended = subprocess.run([sys.executable, "-c", KILLED, url, str(drawn)], check=False)
+    assert ended.returncode == -signal.SIGKILL
+    assert marks(url) == [[i, i] for i in range(1, drawn + 2)]
+    with pytest.raises(ReceiptError, match="would be a second release; make a new charge"):
+        ledger.charge(stream(), "try", key="a")
+    state = ledger.run_state("a")
+    assert (state.charged, state.lost) == (True, True)
+
+
+@pytest.mark.parametrize("removed", ["last mark", "first mark", "charge's neighbour"])
+def test_a_mark_taken_out_of_the_file_lets_nobody_draw(url, ledger, removed):
+    draw(ledger.charge(stream(), "try", key="a"), 0)
+    draw(ledger.charge(stream(), "another", key="b"), 0)
+    which = {"last mark": 4, "first mark": 2, "charge's neighbour": 2}[removed]
+    with sqlite3.connect(url.removeprefix("sqlite:///")) as database:
+        database.execute("DELETE FROM entries WHERE number = ?", (which,))
+        if removed == "charge's neighbour":  # and the others moved up
+            database.execute("UPDATE entries SET number = number - 1 WHERE number > 2")
+            database.execute("UPDATE ledger SET last = last - 1")
+    database.close()
+    for key in ("a", "b"):
+        with pytest.raises((LedgerError, ReceiptError), match="; "), Ledger.open(url) as other:
+            draw(other.charge(stream(), "try" if key == "a" else "another", key=key), 0)
+
+
+def test_each_unit_pays_for_what_it_is_read_by(ledger):
+    ledger.charge(stream(), "try")
+    assert Fraction(str(ledger.show()["spent"]["epsilon"]["upper"])) == Fraction(1, 4)
