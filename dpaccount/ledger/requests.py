@@ -91,7 +91,7 @@ def _reach(fact: Private, cover: Cover | None, reads: int | None) -> Cover | Non
     if type(first) is not int or type(last) is not int or not 1 <= first <= last:
         raise InputError(f"the cover {list(cover)} is not a range of units; use 1 <= first <= last")
     if fact.units == ANYONE:
-        raise InputError(f"the cover {list(cover)} leaves out units that are read; give no cover, for all pay")
+        raise InputError(f"the cover {list(cover)} leaves out units that are read; give none, for all pay")
     if fact.units is not None and not (first <= fact.units[0] and fact.units[1] <= last):
         raise InputError(f"the cover {list(cover)} leaves out units that are read; cover {list(fact.units)}")
     if fact.units is None and reads is not None and last - first + 1 < reads:

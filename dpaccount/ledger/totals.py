@@ -73,10 +73,10 @@ class Totals:
 
     def follow(self, rows: Rows) -> None:
         """Go on to the last entry; raises `LedgerError` where the chain does not lead there from here."""
-        known, *further = rows.entries(self.at.number)
-        if known != self.at:
+        found = rows.entries(self.at.number)
+        if next(found, None) != self.at:
             raise _broken()
-        for entry in further:
+        for entry in found:
             if not entry.follows(self.at.digest):
                 raise _broken()
             charge = charged(entry, self.width)

@@ -1,0 +1,374 @@
+"""Whatever is done to a ledger's file, the next charge is refused or leaves the totals that it should.
+
+What it should leave is kept by the tests, apart from the file.  Whoever rewrites the chain to its end, or
+puts an old copy back, is not told from the ledger's owner (docs/ledger.md).
+"""
+
+import json
+import random
+import shutil
+import sqlite3
+from fractions import Fraction
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from dpaccount.errors import BudgetError, LedgerError
+from dpaccount.events import Plan, Pure, Relation
+from dpaccount.ledger import profile
+from dpaccount.ledger.chain import ORIGIN, seal
+from dpaccount.ledger.ledger import Ledger, init, verify
+from dpaccount.ledger.profile import spent_on, total
+
+from .conftest import pure
+from .test_tamper import COLUMNS, rows_of, variants
+
+VALID = {"valid": True, "first_bad": None}
+TENTH = Fraction(1, 10)
+CHARGES = [((1, 10), "one"), ((5, 20), "two"), (None, "three"), ((15, 30), "four")]
+CHARGED = [spent_on(cover, (TENTH,)) for cover, _ in CHARGES]
+BEFORE, AFTER = (total(charges, 1) for charges in (CHARGED, [*CHARGED, spent_on((8, 25), (TENTH,))]))
+
+
+@pytest.fixture(scope="module")
+def original(tmp_path_factory) -> Path:
+    """Return a ledger with charges, a draw, a kept release and a refusal."""
+    file = tmp_path_factory.mktemp("original") / "budget.db"
+    url = f"sqlite:///{file}"
+    init(url, epsilon=1, delta=0, unit="person", relation="replace-one", measure="pure")
+    with Ledger.open(url) as ledger:
+        for cover, key in CHARGES:
+            ledger.charge(pure(TENTH), key, cover, key)
+        ledger.charge(pure(TENTH), "one", (1, 10), "one").noisy("noise", 0, np.array([1]))
+        ledger.keep_release("one", {"value": 1, "totals": "not the ledger's"})
+        with pytest.raises(BudgetError):
+            ledger.charge(pure(1), "too much")
+    assert steps_in(file) == BEFORE
+    return file
+
+
+def steps_in(file: Path) -> list:
+    """Return the profile in the file, read by nothing of ours but the text of numbers."""
+    with sqlite3.connect(file) as database:
+        rows = database.execute("SELECT first, amounts FROM profile ORDER BY first").fetchall()
+    database.close()
+    return [(first, tuple(map(Fraction, text.split()))) for first, text in rows]
+
+
+def fresh(original: Path) -> Path:
+    """Return the path of a copy, which is made."""
+    copy = original.with_name("copy.db")
+    for old in copy.parent.glob("copy.db*"):
+        old.unlink()
+    shutil.copy(original, copy)
+    return copy
+
+
+def edited(original: Path, change: str, values: tuple = ()) -> Path | None:
+    """Return a copy with a change made by hand; None where the database refuses it."""
+    copy = fresh(original)
+    database = sqlite3.connect(copy)
+    try:
+        changed = database.execute(change, values).rowcount
+        database.commit()
+    except sqlite3.IntegrityError:
+        return None
+    finally:
+        database.close()
+    return copy if changed else None
+
+
+def charged(file: Path) -> bool:
+    """Charge a copy; say whether that was accepted, with the totals that it should leave."""
+    try:
+        with Ledger.open(f"sqlite:///{file}") as ledger:
+            ledger.charge(pure(TENTH), "next", (8, 25))
+    except LedgerError as error:
+        return said_well(error)
+    assert steps_in(file) == AFTER
+    return True
+
+
+def said_well(error: LedgerError) -> bool:
+    """Check that a refusal is one sentence in two halves; return False."""
+    assert "; " in str(error)
+    assert "\n" not in str(error)
+    return False
+
+
+def test_the_untouched_copy_is_charged(original):
+    assert charged(fresh(original))
+
+
+def every_edit(original):
+    for table, columns in COLUMNS.items():
+        for rowid, *values in rows_of(original, table):
+            yield f"DELETE FROM {table} WHERE rowid = ?", (rowid,)  # noqa: S608
+            for column, value in zip(columns, values, strict=True):
+                for other in variants(value):
+                    yield f"UPDATE {table} SET {column} = ? WHERE rowid = ?", (other, rowid)  # noqa: S608
+
+
+def each_edit_is_harmless(original, edits):
+    profiles = 0
+    for change, values in edits:
+        file = edited(original, change, values)
+        if file is not None and not charged(file):
+            profiles += "profile" in change
+    return profiles
+
+
+def test_edited_rows(original):
+    """A sample; the nightly run takes them all."""
+    edits = list(every_edit(original))
+    assert len(edits) > 300
+    assert each_edit_is_harmless(original, edits[::9])
+
+
+@pytest.mark.nightly
+def test_all_edited_rows(original):
+    assert each_edit_is_harmless(original, every_edit(original))
+
+
+LOWERED = [
+    "DELETE FROM profile",
+    "DELETE FROM profile WHERE first = 5",
+    "UPDATE profile SET amounts = '0' WHERE first = 5",
+    "UPDATE profile SET amounts = '1/10' WHERE first = 5",
+    "UPDATE profile SET first = first + 1 WHERE first = 11",
+    "UPDATE profile SET first = 26 WHERE first = 21",
+    "INSERT INTO profile VALUES (9, '0')",
+    "INSERT INTO profile VALUES (1000, '0')",
+    "UPDATE profile SET amounts = '0' WHERE first = 31",
+    "UPDATE profile SET amounts = '02/10' WHERE first = 1",
+]
+
+
+@pytest.mark.parametrize("change", LOWERED)
+def test_changed_totals_refuse_every_charge(original, change):
+    """Wherever they are changed, for a ledger that is opened afterwards; `show` does not print them either."""
+    file = edited(original, change)
+    with Ledger.open(f"sqlite:///{file}") as ledger:
+        for cover in (None, (1, 1), (8, 25), (5000, 6000)):
+            with pytest.raises(LedgerError, match="; restore"):
+                ledger.charge(pure(TENTH), "next", cover)
+        with pytest.raises(LedgerError, match="; restore"):
+            ledger.show()
+    assert verify(f"sqlite:///{file}") == {"valid": False, "first_bad": "profile"}
+
+
+def test_a_missing_amount_refuses_every_charge(original):
+    """NULL, which a table of ours does not hold but a page that was cut and read as zeros does."""
+    file = fresh(original)
+    with sqlite3.connect(file) as database:
+        database.execute("PRAGMA writable_schema = ON")
+        database.execute(
+            "UPDATE sqlite_master SET sql = replace(sql, 'amounts TEXT NOT NULL', 'amounts TEXT')"
+        )
+    database.close()
+    with sqlite3.connect(file) as database:
+        database.execute("UPDATE profile SET amounts = NULL WHERE first = 11")
+    database.close()
+    assert not charged(file)
+
+
+@pytest.mark.parametrize("change", [*LOWERED[:6], "UPDATE profile SET amounts = '3/10' WHERE first = 1"])
+def test_changed_totals_refuse_a_charge_to_an_open_ledger_that_reaches_them(original, change):
+    file = fresh(original)
+    with Ledger.open(f"sqlite:///{file}") as ledger:
+        ledger.show()
+        with sqlite3.connect(file) as database:
+            database.execute(change)
+        database.close()
+        with pytest.raises(LedgerError, match="totals were changed; restore"):
+            ledger.charge(pure(TENTH), "next", (1, 28))
+
+
+def test_a_chain_that_goes_back_refuses_an_open_ledger(original):
+    """An old copy put in place, which a ledger that was opened before knows."""
+    file = fresh(original)
+    with Ledger.open(f"sqlite:///{file}") as ledger:
+        ledger.show()
+        with sqlite3.connect(file) as database:
+            database.execute("DELETE FROM entries WHERE number = (SELECT last FROM ledger)")
+            last = database.execute("SELECT number, digest FROM entries ORDER BY number DESC").fetchone()
+            database.execute("UPDATE ledger SET last = ?, head = ?", last)
+        database.close()
+        with pytest.raises(LedgerError, match="chain is broken"):
+            ledger.charge(pure(TENTH), "next")
+
+
+# ------------------------------------------------------------------ cut files
+
+
+def test_a_file_cut_in_its_last_page_is_refused(original):
+    """At every byte of it: SQLite itself reads what is missing as zeros."""
+    size = original.stat().st_size
+    copy = fresh(original)
+    with copy.open("r+b") as file:
+        for end in range(size - 1, size - 4096, -1):
+            file.truncate(end)
+            with pytest.raises(LedgerError, match="cut inside a page; restore"):
+                Ledger.open(f"sqlite:///{copy}")
+        file.truncate(size - 4096)
+        assert not charged(copy)
+
+
+def zeroed(original, places):
+    raw = original.read_bytes()
+    for place in places:
+        end = -(-(place + 1) // 4096) * 4096
+        copy = fresh(original)
+        copy.write_bytes(raw[:place] + bytes(end - place) + raw[end:])
+        charged(copy)
+
+
+def test_pages_that_end_in_zeros(original):
+    """What a cut leaves, once the file has grown again; the nightly run takes every sixteenth byte."""
+    zeroed(original, range(0, original.stat().st_size, 397))
+
+
+@pytest.mark.nightly
+def test_more_pages_that_end_in_zeros(original):
+    zeroed(original, range(0, original.stat().st_size, 16))
+
+
+@pytest.mark.nightly
+@pytest.mark.parametrize("seed", range(20))
+def test_flipped_bits_and_lost_stretches(original, seed):
+    dice, raw = random.Random(seed), original.read_bytes()
+    for _ in range(100):
+        damaged, start = bytearray(raw), dice.randrange(len(raw))
+        if dice.random() < 0.7:
+            damaged[start] ^= 1 << dice.randrange(8)
+        else:
+            stretch = damaged[start : start + dice.choice([4, 40, 400])]
+            damaged[start : start + len(stretch)] = dice.randbytes(len(stretch))
+        copy = fresh(original)
+        copy.write_bytes(damaged)
+        charged(copy)
+
+
+# ------------------------------------------------------------------ ledgers of an earlier version
+
+
+def aged(file: Path, numbers=range(1000)) -> None:
+    """Rewrite entries as they were written before totals stood in them, with a chain that holds."""
+    before = ORIGIN
+    with sqlite3.connect(file) as database:
+        for number, kind, key, about, body, _ in database.execute(
+            "SELECT * FROM entries ORDER BY number"
+        ).fetchall():
+            facts = json.loads(body)
+            if kind != "release" and number in numbers:
+                facts.pop("totals", None)
+            text = json.dumps(facts, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+            before = seal(before, number, kind, key, about, text)
+            database.execute(
+                "UPDATE entries SET body = ?, digest = ? WHERE number = ?", (text, before, number)
+            )
+        database.execute("UPDATE ledger SET head = ?", (before,))
+    database.close()
+
+
+OLD = pytest.mark.parametrize("numbers", [range(1000), range(3, 1000), range(3), [4], [5, 6, 7]])
+
+
+@OLD
+def test_a_ledger_of_an_earlier_version_is_added_up_once(original, numbers):
+    file = fresh(original)
+    aged(file, numbers)
+    assert verify(f"sqlite:///{file}") == VALID
+    assert charged(file)
+    assert verify(f"sqlite:///{file}") == VALID
+    with Ledger.open(f"sqlite:///{file}") as ledger, ledger._store.reading() as rows:
+        last, _ = rows.head()
+        entry = rows.entry(last)
+        assert entry is not None
+        assert "totals" in json.loads(entry.body)
+
+
+@OLD
+@pytest.mark.parametrize("change", LOWERED[:4])
+def test_changed_totals_of_an_earlier_version_are_refused(original, numbers, change):
+    file = fresh(original)
+    aged(file, numbers)
+    with sqlite3.connect(file) as database:
+        database.execute(change)
+    database.close()
+    assert not charged(file)
+
+
+def test_an_earlier_version_may_charge_meanwhile(original):
+    """What it writes has no totals; the chain says what they are."""
+    file = fresh(original)
+    with Ledger.open(f"sqlite:///{file}") as ledger:
+        ledger.show()
+        with Ledger.open(f"sqlite:///{file}") as other:
+            other.charge(pure(TENTH), "next", (8, 25))
+            number = other.show()["entries"] + 4  # the budget, a refusal, a draw and a release beside charges
+        aged(file, [number])
+        assert ledger.show()["spent"]["epsilon"]["upper"] == 0.4
+        ledger.charge(pure(TENTH), "over", (8, 25))
+        assert ledger.show()["spent"]["epsilon"]["upper"] == 0.5
+    assert verify(f"sqlite:///{file}") == VALID
+
+
+# ------------------------------------------------------------------ steps that vanish
+
+
+UNITS = 12
+BLOCKS = [None, *((first, last) for first in (1, 4, 7, 10) for last in (3, 6, 9, 12) if first < last)]
+
+
+def histories(url, seed, length):
+    """Charge few amounts over few, often adjacent covers, by two open ledgers; compare unit by unit.
+
+    Return how often a charge left no step within its reach.
+    """
+    dice = random.Random(seed)
+    budget = Fraction(length, 16)
+    init(url, epsilon=budget, delta=0, unit="person", relation="replace-one", measure="pure")
+    spent = [Fraction(0)] * (UNITS + 2)  # the last stands for all further units
+    level = 0
+    with Ledger.open(url) as one, Ledger.open(url) as two:
+        for turn in range(length):
+            ledger = dice.choice([one, two])
+            cover, size = dice.choice(BLOCKS), dice.choice([Fraction(1, 4), Fraction(1, 4), Fraction(1, 2)])
+            paying = range(1, UNITS + 2) if cover is None else range(cover[0], cover[1] + 1)
+            fits = all(spent[unit] + size <= budget for unit in paying)
+            plan = Plan(Relation.REPLACE_ONE, (Pure(epsilon=size, cover=cover),))
+            if fits:
+                ledger.charge_plan(plan, "part")
+                for unit in paying:
+                    spent[unit] += size
+            else:
+                with pytest.raises(BudgetError):
+                    ledger.charge_plan(plan, "part")
+            steps = steps_of(ledger)
+            reach = (1, UNITS + 1) if cover is None else (cover[0], cover[1] + 1)
+            level += not any(reach[0] <= first <= reach[1] for first, _ in steps)
+            assert all(at(steps, unit) == spent[unit] for unit in range(1, UNITS + 2))
+            if turn % 10 == 9:
+                assert ledger.verify() == VALID
+    return level
+
+
+def steps_of(ledger):
+    with ledger._store.reading() as rows:
+        return [(first, profile.read(text, 1)) for first, text in rows.steps()]
+
+
+def at(steps, unit):
+    return next((level[0] for first, level in reversed(steps) if first <= unit), Fraction(0))
+
+
+def test_adjacent_covers_agree_with_one_number_per_unit(tmp_path):
+    assert sum(histories(f"sqlite:///{tmp_path}/{seed}.db", seed, 12) for seed in range(20)) > 3
+
+
+@pytest.mark.nightly
+@pytest.mark.parametrize("seed", range(100, 200))
+def test_more_adjacent_covers_agree_with_one_number_per_unit(url, seed):
+    histories(url, seed, 150)
