@@ -54,8 +54,8 @@ def epsilon(total: Total, target: Fraction, gap: Fraction) -> Answer:
 
 
 def _as_known(total: Total, answer: Answer) -> Answer:
-    """Return the answer, without a lower end where the pairs are not attained (0 costs nothing to say)."""
-    if total.attained or answer.bounds.upper == 0:
+    """Return the answer, without a lower end where pairs are not attained; an infinite one is of others."""
+    if total.attained or answer.bounds.lower == math.inf or answer.bounds.upper == 0:
         return answer
     return Answer(Enclosure(None, answer.bounds.upper), answer.method)
 
@@ -597,4 +597,5 @@ def _upper(answer: Answer) -> Fraction | None:
 
 def _by_pairs(total: Total) -> bool:
     """Say whether dominating pairs may beat Rényi bounds: not where zCDP or Rényi is all that is known."""
-    return bool(total.pairs) or any(isinstance(kind, RangeBound | Drawn) for kind, _ in total.loose)
+    ranges = any(isinstance(kind, RangeBound | Drawn) for kind, _ in total.loose)
+    return ranges or not total.symmetric  # samples, whose Rényi bounds are far from tight

@@ -54,6 +54,8 @@ class Event:
 
     def covering(self, first: int, last: int) -> "Event":
         """Return this event on units first … last (cheap: a plan may hold a million of them)."""
+        if isinstance(self, SampledWithoutReplacement):
+            _populated(self.name, self.population, first, last)
         twin = object.__new__(type(self))
         twin.__dict__.update(self.__dict__, cover=(first, last), _bare=self.bare())
         return twin
@@ -199,7 +201,10 @@ class PoissonSubsampled(Event):
 
 @dataclass(frozen=True, kw_only=True)
 class SampledWithoutReplacement(Event):
-    """`of`, run on a fresh sample of `size` out of `population` (replace-one only)."""
+    """`of`, run on a fresh sample of `size` out of `population` (replace-one only).
+
+    A cover must hold the whole population: whoever may be drawn pays.
+    """
 
     name = "sampled_without_replacement"
     size: int
@@ -209,6 +214,8 @@ class SampledWithoutReplacement(Event):
     def _check(self) -> None:
         if self.size > self.population:
             raise InputError(f"{self.name}: size exceeds population; use 1 <= size <= population")
+        if self.cover is not None:
+            _populated(self.name, self.population, *self.cover)
         _inside(self.name, self.of)
 
 
@@ -397,6 +404,14 @@ def _range(name: str, cover: Any) -> tuple[int, int]:
             f"{name}: cover {cover!r} is no range; use integers (first, last), 1 <= first <= last"
         )
     return ends
+
+
+def _populated(name: str, population: int, first: int, last: int) -> None:
+    units = last - first + 1
+    if units < population:
+        raise InputError(
+            f"{name}: cover ({first}, {last}) holds {units} of a population of {population}; it must hold them all"
+        )
 
 
 def _uncovered(event: Event) -> None:
