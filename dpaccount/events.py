@@ -54,8 +54,6 @@ class Event:
 
     def covering(self, first: int, last: int) -> "Event":
         """Return this event on units first … last (cheap: a plan may hold a million of them)."""
-        if isinstance(self, SampledWithoutReplacement):
-            _populated(self.name, self.population, first, last)
         twin = object.__new__(type(self))
         twin.__dict__.update(self.__dict__, cover=(first, last), _bare=self.bare())
         return twin
@@ -199,6 +197,9 @@ class PoissonSubsampled(Event):
         _inside(self.name, self.of)
 
 
+HOLD = "whoever may be drawn pays, so it must hold them all"  #: why a cover has a least size
+
+
 @dataclass(frozen=True, kw_only=True)
 class SampledWithoutReplacement(Event):
     """`of`, run on a fresh sample of `size` out of `population` (replace-one only).
@@ -214,9 +215,13 @@ class SampledWithoutReplacement(Event):
     def _check(self) -> None:
         if self.size > self.population:
             raise InputError(f"{self.name}: size exceeds population; use 1 <= size <= population")
-        if self.cover is not None:
-            _populated(self.name, self.population, *self.cover)
+        if self.cover is not None and self.cover[1] - self.cover[0] + 1 < self.population:
+            raise InputError(f"{self.name}: the cover holds fewer units than the population; {HOLD}")
         _inside(self.name, self.of)
+
+    def covering(self, first: int, last: int) -> "Event":
+        """Return this event on units first … last, which must hold its population."""
+        return replace(self, cover=(first, last))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -404,14 +409,6 @@ def _range(name: str, cover: Any) -> tuple[int, int]:
             f"{name}: cover {cover!r} is no range; use integers (first, last), 1 <= first <= last"
         )
     return ends
-
-
-def _populated(name: str, population: int, first: int, last: int) -> None:
-    units = last - first + 1
-    if units < population:
-        raise InputError(
-            f"{name}: cover ({first}, {last}) holds {units} of a population of {population}; it must hold them all"
-        )
 
 
 def _uncovered(event: Event) -> None:
