@@ -7,7 +7,7 @@ from dataclasses import MISSING, fields
 from fractions import Fraction
 from typing import Any
 
-from dpaccount.events import ELSEWHERE, RANGES, VOCABULARY, Event, Plan, Relation, allowed
+from dpaccount.events import ELSEWHERE, HOLD, RANGES, VOCABULARY, Event, Plan, Relation, allowed
 from dpaccount.exact import Place, shown
 
 
