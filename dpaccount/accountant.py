@@ -89,26 +89,50 @@ class Accountant:
         gap: Fraction,
     ) -> Worst:
         """Return the worst answer for single units, or for groups as tightly as the events allow."""
-        single = worst(self.classes, evaluate, scalar)
         if self.group == 1:
-            return single
-        scaled = [groups.scaled(event, self.group) for event in self.plan.events]
-        known = tuple(event for event in scaled if event is not None)
-        shared = len(self.classes) == 1 and self.classes[0].unit is None
-        if len(known) == len(scaled) and (shared or all(map(groups.gaussian, self.plan.events))):
-            found = worst(classes(known), evaluate, scalar)
-            wide = all(unit.size is None or unit.size >= self.group for unit in self.classes)
-            if wide and all(map(groups.exact, self.plan.events)):
-                return found
-            return replace(found, bounds=Enclosure(_floor(single, found), found.bounds.upper))
+            return worst(self.classes, evaluate, scalar)
+        plan = self.plan.events
+        joint, first = groups.joint(plan, self.group), groups.common(plan, self.group)
+        if joint is not None and first is not None:
+            answer = evaluate(joint)
+            found = Worst(answer.bounds, first or None, answer.method)
+            return found if all(map(groups.exact, plan)) else self._floored(found, evaluate, scalar)
+        if all(map(groups.gaussian, plan)):
+            found, whole = self._aligned(evaluate, scalar)
+            return found if whole else self._floored(_lower(found, joint, evaluate), evaluate, scalar)
+        return _lower(self._chained(evaluate, chained, scalar, gap), joint, evaluate)
+
+    def _aligned(self, evaluate: Callable[[Total], cost.Answer], scalar: Scalar | None) -> tuple[Worst, bool]:
+        """Return what k units cost as if each met the worst Gaussian noise, and whether some do."""
+        known = [event for event in (groups.scaled(event, self.group) for event in self.plan.events) if event]
+        wide = all(unit.size is None or unit.size >= self.group for unit in self.classes)
+        shared = not any(isinstance(event, groups.STREAMS) for event in self.plan.events)
+        return worst(classes(known), evaluate, scalar), wide and shared
+
+    def _chained(
+        self,
+        evaluate: Callable[[Total], cost.Answer],
+        chained: Callable[[Callable[[Fraction], Fraction]], Bound],
+        scalar: Scalar | None,
+        gap: Fraction,
+    ) -> Worst:
+        """Return what a chain of neighbours costs at most."""
 
         def delta_of(at: Fraction) -> Fraction:
             found = worst(self.classes, lambda total: sharper.delta(total, at, gap), delta_scalar(at))
             return min(Fraction(1), Fraction(found.bounds.upper))
 
-        upper = chained(delta_of)
-        lower = single.bounds.lower
-        return replace(single, bounds=Enclosure(lower, upper), method=f"group chain over {single.method}")
+        single = worst(self.classes, evaluate, scalar)
+        bounds = Enclosure(single.bounds.lower, chained(delta_of))
+        return replace(single, bounds=bounds, method=f"group chain over {single.method}")
+
+    def _floored(
+        self, found: Worst, evaluate: Callable[[Total], cost.Answer], scalar: Scalar | None
+    ) -> Worst:
+        """Return the answer with what one unit pays as its lower end."""
+        lower, upper = worst(self.classes, evaluate, scalar).bounds.lower, found.bounds.upper
+        known = None if lower is None or found.bounds.lower is None else min(lower, upper)
+        return replace(found, bounds=Enclosure(known, upper))
 
     def charge(self, event: events.Event) -> Never:
         """Refuse, always: a plan is fixed beforehand, and what is chosen from answers needs a filter."""
@@ -145,10 +169,12 @@ class Accountant:
         return worst * scale
 
 
-def _floor(single: Worst, found: Worst) -> Bound | None:
-    """Return what one unit pays at least, where the group's own cost is only bounded above."""
-    lower = single.bounds.lower
-    return None if lower is None or found.bounds.lower is None else min(lower, found.bounds.upper)
+def _lower(found: Worst, joint: Total | None, evaluate: Callable[[Total], cost.Answer]) -> Worst:
+    """Return the answer, cut at what all events together cost at their own worst units."""
+    answer = None if joint is None else evaluate(joint)
+    if answer is None or answer.bounds.upper >= found.bounds.upper:
+        return found
+    return replace(found, bounds=Enclosure(found.bounds.lower, answer.bounds.upper), method=answer.method)
 
 
 def _width(gap: Exact) -> Fraction:

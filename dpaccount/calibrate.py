@@ -13,7 +13,7 @@ from dpaccount import cost, scalars, sharper
 from dpaccount import events as ev
 from dpaccount.classes import classes
 from dpaccount.errors import InputError
-from dpaccount.exact import Enclosure
+from dpaccount.exact import Enclosure, shown
 from dpaccount.numerics import gaussian
 from dpaccount.numerics.balls import allowance, between, log_float, spent
 from dpaccount.numerics.solve import solve
@@ -23,6 +23,8 @@ DIGITS = 13  #: significant digits of the value
 FINE = Fraction(1, 10**9)  #: width of enclosures that the search asks for
 GAP = Fraction(1, 10**6)  #: width of an ordinary answer
 SECONDS = 15.0  #: of processor time
+
+MOST = 1 << 63  #: rounds of a stream, and releases: as many as a ledger can number
 
 #: The parameter of each event that can be calibrated, and whether more of it costs less.
 PARAMETERS: dict[str, tuple[str, bool]] = {
@@ -72,6 +74,7 @@ def calibrate(
         raise InputError("the target delta is out of range; it must be at least 0 and below 1")
     if epsilon < 0:
         raise InputError("the target epsilon is out of range; it must be at least 0")
+    _in_range("count", count)
     build = _builder(name, parameter, sensitivity, count, rounds)
     with allowance(SECONDS):
         return _calibrated(name, build, epsilon, delta)
@@ -131,10 +134,17 @@ def _builder(
     if "rounds" in kind.__dataclass_fields__:
         if rounds is None:
             raise InputError(f"{name} needs its number of rounds; give --rounds")
+        _in_range("rounds", rounds)
         fixed["rounds"] = rounds
     elif rounds is not None:
         raise InputError(f"{name} has no rounds; leave --rounds out")
     return lambda value: kind(**{parameter: value, **fixed})  # type: ignore[arg-type]
+
+
+def _in_range(name: str, value: int) -> None:
+    """Refuse at once what would only be refused after a long search."""
+    if not 1 <= value <= MOST:
+        raise InputError(f"{name} = {shown(Fraction(value))} is out of range; it must be in [1, 2^63]")
 
 
 def _worst(event: ev.Event, evaluate: Callable[[Total], cost.Answer]) -> Enclosure:

@@ -17,6 +17,7 @@ from dpaccount import pairs as pairs_of
 from dpaccount.errors import NumericsError
 from dpaccount.exact import Bound, Enclosure, printed
 from dpaccount.numerics import finite, fourier, gaussian, grids, laplace, renyi, saddle
+from dpaccount.numerics.amplified import shrunk
 from dpaccount.numerics.balls import (
     NotFinite,
     OutOfReach,
@@ -28,6 +29,7 @@ from dpaccount.numerics.balls import (
     out_of_time,
     patience,
     precision,
+    seconds_left,
 )
 from dpaccount.numerics.factors import AtomFactor, DiscreteGaussianFactor, Factor, LaplaceFactor
 from dpaccount.numerics.solve import Ends, solve
@@ -48,6 +50,17 @@ class Answer:
 
 def epsilon(total: Total, target: Fraction, gap: Fraction) -> Answer:
     """Return the least ε ≥ 0 with δ(ε) ≤ target, within gap·max(1, ε) where the method can."""
+    return _as_known(total, _whole_epsilon(total, target, gap))
+
+
+def _as_known(total: Total, answer: Answer) -> Answer:
+    """Return the answer, without a lower end where pairs are not attained; an infinite one is of others."""
+    if total.attained or answer.bounds.lower == math.inf or answer.bounds.upper == 0:
+        return answer
+    return Answer(Enclosure(None, answer.bounds.upper), answer.method)
+
+
+def _whole_epsilon(total: Total, target: Fraction, gap: Fraction) -> Answer:
     if target >= 1 or total.empty:
         return Answer(NOTHING, "exact")
     low, high = failure(total)
@@ -66,6 +79,10 @@ def epsilon(total: Total, target: Fraction, gap: Fraction) -> Answer:
 
 def delta(total: Total, epsilon: Fraction, gap: Fraction) -> Answer:
     """Return δ(ε) for ε ≥ 0, within gap·δ where the method can."""
+    return _as_known(total, _whole_delta(total, epsilon, gap))
+
+
+def _whole_delta(total: Total, epsilon: Fraction, gap: Fraction) -> Answer:
     low, high = failure(total)
     found = _delta(replace(total, failures=()), epsilon, gap)
     lower, upper = found.bounds.lower, found.bounds.upper
@@ -197,9 +214,7 @@ def _capped(total: Total, answer: Answer) -> Answer:
 
 def directions(total: Total) -> list[Total]:
     """Return the total of each direction of the relation: one where they cost the same."""
-    if total.symmetric:
-        return [total]
-    return [total, replace(total, pairs=tuple((kind.reversed(), count) for kind, count in total.pairs))]
+    return [total] if total.symmetric else [total, total.turned()]
 
 
 def _worse(answers: list[Answer]) -> Answer:
@@ -437,18 +452,20 @@ def spread(product: fourier.Product, depth: float) -> float:
 
 def largest_loss(total: Total) -> Answer:
     """Return the least ε with δ(ε) = 0: the sum of the largest losses, infinite for Gaussian-like tails."""
-    if total.mu2[1] or any(isinstance(kind, ZcdpBound | RdpBound | Drawn) for kind, _ in total.loose):
-        least: Bound | None = math.inf if total.mu2[0] else None
-        return Answer(Enclosure(least, math.inf), "exact")
-    exact = Fraction(0)
-    for kind, count in total.pairs:
-        loss = kind.largest()
-        if loss is None:
+    rational = [(kind.largest(), count) for kind, count in total.pairs]
+    known = [count * loss for loss, count in rational if loss is not None]
+    if not (total.mu2[1] or total.loose) and len(known) == len(rational):
+        exact = sum(known, Fraction(0))
+        return Answer(Enclosure(exact, exact), "exact")
+    tight = replace(total, loose=())
+    with precision(magnitudes.bits(total)):
+        if any(way.ceiling() is None for way in directions(tight)):
             return Answer(INFINITE, "exact")
-        exact += count * loss
-    bound = sum((n * loose.eta for loose, n in total.loose if isinstance(loose, RangeBound)), Fraction(0))
-    lower = None if total.loose else exact
-    return Answer(Enclosure(lower, exact + bound), "exact")
+        most = [way.ceiling() for way in directions(total)]
+        if any(one is None for one in most):
+            return Answer(Enclosure(None, math.inf), "exact")
+        low, high = (max(end(one) for one in most if one is not None) for end in (floor_of, ceil_of))
+    return Answer(Enclosure(None if total.loose else low, high), "exact")
 
 
 def renyi_bound(total: Total) -> renyi.Bound:
@@ -476,35 +493,96 @@ def _renyi(kind: object, order: Fraction) -> arb | None:
     if isinstance(kind, RdpBound):
         found = renyi.points_bound(kind.points, order)
         return None if found is None else ball(found)
+    if isinstance(kind, Drawn):
+        # P^α Q^{1−α} is jointly convex: E e^{(α−1)L} ≤ 1 − q + q·(that of the inner pair)
+        inner = (
+            None
+            if kind.inner.failures
+            else renyi_bound(kind.inner.turned() if kind.added else kind.inner)(order)
+        )
+        return (
+            None
+            if inner is None
+            else shrunk(inner.max(arb(0)) * ball(order - 1), ball(kind.rate)) / ball(order - 1)
+        )
     if isinstance(kind, Factor):
-        value = kind.value(ball(order) - 1).log() / (ball(order) - 1)
-        return value if value.is_finite() else None
+        return _exact_renyi(kind, order)
     return None
+
+
+def _exact_renyi(kind: Factor, order: Fraction) -> arb | None:
+    """Return D_order of a pair; None where the order is out of the transform's reach."""
+    try:
+        value = kind.value(ball(order) - 1).log() / (ball(order) - 1)
+    except OutOfReach:
+        if out_of_time():
+            raise
+        return None
+    return value if value.is_finite() else None
 
 
 def _loose_epsilon(total: Total, target: Fraction, gap: Fraction) -> Answer:
     """Return the least upper bound found; the exact cost of the part that has one is no lower bound here."""
-    bound = renyi_bound(total)
-    found = [(renyi.epsilon(bound, target), "Rényi bound")]
-    if _kinks(total):
-        found.append((renyi.epsilon(bound, target, _kinks(total)), "Rényi bound"))
-    if _by_pairs(total):
-        found.append((_upper(_lattice_epsilon(total, target, gap)), "dominating pairs"))
-    known = [(bound, label) for bound, label in found if bound is not None]
-    best, label = min(known, default=(math.inf, "no bound"))
-    return Answer(Enclosure(None, best), label)
+
+    def best(way: Total) -> Answer:
+        bound = renyi_bound(way)
+        found = _tried("Rényi bound", lambda: renyi.epsilon(bound, target), 3)
+        if _kinks(way):
+            found += _tried("Rényi bound", lambda: renyi.epsilon(bound, target, _kinks(way)), 3)
+        if _by_pairs(way):
+            found += _tried("dominating pairs", lambda: _upper(_lattice_epsilon(way, target, gap)))
+        return _capped(way, _least(found, math.inf))
+
+    return _highest(total, best)
 
 
 def _loose_delta(total: Total, epsilon: Fraction, gap: Fraction) -> Answer:
-    bound = renyi_bound(total)
-    found = [(renyi.delta(bound, epsilon), "Rényi bound")]
-    if _kinks(total):
-        found.append((renyi.delta(bound, epsilon, _kinks(total)), "Rényi bound"))
-    if _by_pairs(total):
-        found.append((_upper(_lattice_delta(total, epsilon, gap)), "dominating pairs"))
+    """Return the least upper bound found, likewise."""
+
+    def best(way: Total) -> Answer:
+        if _beyond(way, epsilon):
+            return Answer(NOTHING, "exact")
+        bound = renyi_bound(way)
+        found = _tried("Rényi bound", lambda: renyi.delta(bound, epsilon), 3)
+        if _kinks(way):
+            found += _tried("Rényi bound", lambda: renyi.delta(bound, epsilon, _kinks(way)), 3)
+        if _by_pairs(way):
+            found += _tried("dominating pairs", lambda: _upper(_lattice_delta(way, epsilon, gap)))
+        return _least(found, Fraction(1))
+
+    return _highest(total, best)
+
+
+Tried = list[tuple[Fraction | None, str]]
+
+
+def _tried(label: str, method: Callable[[], Fraction | None], share: int = 1) -> Tried:
+    """Return a method's bound, nothing where it is out of reach: then it is the next one's turn.
+
+    It may take one part in `share` of the time.
+    """
+    try:
+        with patience(seconds_left() / share):
+            return [(method(), label)]
+    except _UNREACHED:
+        return []
+
+
+def _least(found: Tried, otherwise: Bound) -> Answer:
+    if not found:
+        raise OutOfReach("no method reaches this far")
     known = [(bound, label) for bound, label in found if bound is not None]
-    best, label = min(known, default=(Fraction(1), "no bound"))
+    best, label = min(known, default=(otherwise, "no bound"))
     return Answer(Enclosure(None, best), label)
+
+
+def _highest(total: Total, best: Callable[[Total], Answer]) -> Answer:
+    """Return the worse direction's answer; they share the time."""
+    answers, ways = [], directions(total)
+    for left, way in zip(range(len(ways), 0, -1), ways, strict=True):
+        with patience(seconds_left() / left):
+            answers.append(best(way))
+    return max(answers, key=lambda answer: answer.bounds.upper)
 
 
 def _kinks(total: Total) -> list[Fraction]:
@@ -519,4 +597,5 @@ def _upper(answer: Answer) -> Fraction | None:
 
 def _by_pairs(total: Total) -> bool:
     """Say whether dominating pairs may beat Rényi bounds: not where zCDP or Rényi is all that is known."""
-    return any(isinstance(kind, RangeBound | Drawn) for kind, _ in total.loose)
+    ranges = any(isinstance(kind, RangeBound | Drawn) for kind, _ in total.loose)
+    return ranges or not total.symmetric  # samples, whose Rényi bounds are far from tight

@@ -197,9 +197,15 @@ class PoissonSubsampled(Event):
         _inside(self.name, self.of)
 
 
+HOLD = "whoever may be drawn pays, so it must hold them all"  #: why a cover has a least size
+
+
 @dataclass(frozen=True, kw_only=True)
 class SampledWithoutReplacement(Event):
-    """`of`, run on a fresh sample of `size` out of `population` (replace-one only)."""
+    """`of`, run on a fresh sample of `size` out of `population` (replace-one only).
+
+    A cover must hold the whole population: whoever may be drawn pays.
+    """
 
     name = "sampled_without_replacement"
     size: int
@@ -209,7 +215,13 @@ class SampledWithoutReplacement(Event):
     def _check(self) -> None:
         if self.size > self.population:
             raise InputError(f"{self.name}: size exceeds population; use 1 <= size <= population")
+        if self.cover is not None and self.cover[1] - self.cover[0] + 1 < self.population:
+            raise InputError(f"{self.name}: the cover holds fewer units than the population; {HOLD}")
         _inside(self.name, self.of)
+
+    def covering(self, first: int, last: int) -> "Event":
+        """Return this event on units first … last, which must hold its population."""
+        return replace(self, cover=(first, last))
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -31,7 +31,7 @@ from dpaccount.numerics.balls import (
 from dpaccount.numerics.factors import AtomFactor, DiscreteGaussianFactor, Factor, LaplaceFactor
 from dpaccount.numerics.lattice import Grid, Lattice
 from dpaccount.numerics.spread import Spread
-from dpaccount.pairs import Curve, GaussianKind, Kind, parts, turned
+from dpaccount.pairs import Curve, GaussianKind, Kind, parts
 from dpaccount.totals import RangeBound, Sampled, Total, failure
 
 CAP = 1 << 15  #: nodes beyond which a composed lattice may be made coarser
@@ -167,7 +167,7 @@ def _on_sample(kind: Sampled, grid: Grid, depth: int) -> Lattice:
     where it raises the curve: at the first node, or at +∞.
     """
     inner = replace(kind.inner, failures=())
-    inner = turned(inner) if kind.added else inner
+    inner = inner.turned() if kind.added else inner
     low, high = _span_of(inner, depth)
     count = sum(n for _, n in parts(inner))
     step = max(grid.step / math.isqrt(count), (high - low) / FINEST)

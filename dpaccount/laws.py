@@ -21,6 +21,7 @@ from dpaccount.kernel import Theorem
 from dpaccount.noise import Integers, Sampler, exact_root, in_range, root_up
 
 WIDEST = 2.0**54  #: grid steps; noise beyond 2^61 is then rarer than e^(−2^13), or for Laplace e^(−128)
+HIGHEST = 1 << 53  #: threshold of a histogram: all integers up to it are doubles
 
 
 @dataclass(frozen=True)
@@ -59,8 +60,8 @@ def _held(scale: float, key: str) -> None:
 def law(leaf: Leaf) -> Law:
     """Return the law of a leaf; refuses laws that no exact sampler has.
 
-    A scale may be rounded up to a double, which only lowers the cost; an exact lattice curve is about
-    one scale, which must be a double.
+    A scale may be rounded up to a double, which only lowers the cost. Two rules are about one scale, which
+    must be a double: an exact lattice curve, and a stable histogram, whose δ rises with the scale.
     """
     given = leaf.parameters
     match leaf.rule:
@@ -76,7 +77,9 @@ def law(leaf: Leaf) -> Law:
         case "finite":
             return Law("table", table=tuple(tuple(Fraction(p) for p in row) for row in given["table"]))
         case "stable_histogram":
-            return Law("stable-histogram", double_up(Fraction(given["scale"])), float(given["threshold"]))
+            return Law(
+                "stable-histogram", *_stable(Fraction(given["scale"]), int(given["threshold"]), leaf.key)
+            )
     if "grid" not in given:
         raise ReceiptError(
             f"the leaf {leaf.key!r} has continuous noise, which cannot be drawn exactly; prove it on a grid"
@@ -94,6 +97,17 @@ def law(leaf: Leaf) -> Law:
             kind = "symmetric" if leaf.norm == "frobenius-squared" else "gaussian"
             return Law(kind, root_up(Fraction(given["variance"]) / grid**2))
     raise ReceiptError(f"no sampler is known for the rule {leaf.rule!r} of {leaf.key!r}")
+
+
+def _stable(scale: Fraction, threshold: int, key: str) -> tuple[float, float]:
+    """Return a stable histogram's scale and threshold as doubles, which must be exactly they."""
+    if Fraction(float(scale)) != scale:
+        raise ReceiptError(
+            f"the scale of {key!r} must be a double, as its δ rises with it; use one and prove again"
+        )
+    if threshold > HIGHEST:
+        raise ReceiptError(f"the threshold of {key!r} is {threshold}; it must be at most 2^53")
+    return float(scale), float(threshold)
 
 
 def double_up(value: Fraction) -> float:

@@ -27,7 +27,7 @@ DEEPEST = 8  #: samples of samples beyond this depth are bounded by what is samp
 
 def epsilon(total: Total, target: Fraction) -> Enclosure:
     """Return an enclosure of ε(target), 0 < target < 1, of a total without failures."""
-    with unhurried(), precision(_bits(total, target)):
+    with unhurried(), precision(bits(total, target)):
         high = _least(_epsilons_above(total, target, DEEPEST), math.inf)
         if total.loose:
             return Enclosure(None, high)
@@ -37,7 +37,7 @@ def epsilon(total: Total, target: Fraction) -> Enclosure:
 
 def delta(total: Total, at: Fraction) -> Enclosure:
     """Return an enclosure of δ(ε), likewise."""
-    with unhurried(), precision(_bits(total, at)):
+    with unhurried(), precision(bits(total, at)):
         high = _least(_deltas_above(total, at, DEEPEST), 1)
         if total.loose:
             return Enclosure(None, high)
@@ -54,9 +54,9 @@ def _most(found: Iterable[arb]) -> Fraction:
     return max([Fraction(0), *(floor_of(x) for x in found if x.is_finite())])
 
 
-def _bits(total: Total, *numbers: Fraction) -> int:
+def bits(total: Total, *numbers: Fraction) -> int:
     """Return a precision at which sums of such magnitudes keep their small parts."""
-    return 160 + 2 * max(map(_extent, numbers)) + _span(total)
+    return 160 + 2 * max(map(_extent, numbers), default=0) + _span(total)
 
 
 def _span(total: Total) -> int:

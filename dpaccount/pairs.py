@@ -72,19 +72,14 @@ def _curve(kind: Kind, bits: int) -> Curve:
     return _loose_curve(kind, bits)
 
 
-def _sampled_total(kind: Sampled, bits: int) -> Curve:
+def _sampled_total(kind: Sampled | Drawn, bits: int) -> Curve:
     there = _total_curve(kind.inner, bits)
     inner = kind.inner
-    back = there if inner.symmetric else _total_curve(turned(inner), bits)
+    back = there if inner.symmetric else _total_curve(inner.turned(), bits)
     low, high = failure(kind.inner)
     return _on_sample(
         kind.rate, _failing(there, low, high), _failing(back, low, high), bits, added=kind.added
     )
-
-
-def turned(total: Total) -> Total:
-    """Return the total of the other direction."""
-    return replace(total, pairs=tuple((kind.reversed(), count) for kind, count in total.pairs))
 
 
 def _failing(inner: Curve, low: Fraction, high: Fraction) -> Curve:
@@ -160,10 +155,9 @@ def _loose_curve(kind: Loose, bits: int) -> Curve:
     if isinstance(kind, RangeBound):
         return _range_curve(kind.eta, bits)
     if isinstance(kind, Drawn):
-        there = _failing(_total_curve(kind.inner, bits), *failure(kind.inner))
         if kind.poisson:
-            return _on_sample(kind.rate, _two_sided(there), _two_sided(there), bits, added=False)
-        return _two_sided(_drawn(kind.rate, there))
+            return _sampled_total(kind, bits)
+        return _two_sided(_drawn(kind.rate, _failing(_total_curve(kind.inner, bits), *failure(kind.inner))))
     return _renyi_curve(Total(loose=((kind, 1),)), bits)
 
 
@@ -205,7 +199,14 @@ def _two_sided(inner: Curve) -> Curve:
 
 
 def _renyi_curve(total: Total, bits: int) -> Curve:
-    """Return the upper curve that Rényi bounds at many orders give."""
+    """Return the upper curve of Rényi bounds at many orders, for ε < 0 by those of the other direction."""
+    there = _renyi_side(total)
+    back = there if total.symmetric else _renyi_side(total.turned())
+    return lambda t: there(t) if t >= 0 else _complement(t, back(-t), bits)
+
+
+def _renyi_side(total: Total) -> Curve:
+    """Return the upper curve, for ε ≥ 0 alone."""
     from dpaccount.cost import renyi_bound
 
     bound = renyi_bound(total)
@@ -224,7 +225,7 @@ def _renyi_curve(total: Total, bits: int) -> Curve:
         found = renyi.delta(bound, t, [known[index][0]])
         return ball(1 if found is None else found)
 
-    return _two_sided(value)
+    return value
 
 
 def transformed(total: Total) -> Total:
@@ -287,4 +288,4 @@ def _sampled_laplace(kind: Kind) -> Fraction | None:
     return factor.loss if isinstance(factor, LaplaceFactor) else None
 
 
-__all__ = ["Kind", "curve", "finite_losses", "parts", "transformed", "turned"]
+__all__ = ["Kind", "curve", "finite_losses", "parts", "transformed"]

@@ -7,7 +7,7 @@ from dataclasses import MISSING, fields
 from fractions import Fraction
 from typing import Any
 
-from dpaccount.events import ELSEWHERE, RANGES, VOCABULARY, Event, Plan, Relation, allowed
+from dpaccount.events import ELSEWHERE, HOLD, RANGES, VOCABULARY, Event, Plan, Relation, allowed
 from dpaccount.exact import Place, shown
 
 
@@ -117,6 +117,10 @@ def _read_checks(table: dict[str, Place], name: str, values: dict[str, Any]) -> 
             table["sensitivity"].integer(0)
     elif name == "sampled_without_replacement" and values["size"] > values["population"]:
         raise table["size"].wrong("the size exceeds the population", "use 1 <= size <= population")
+    elif name == "sampled_without_replacement" and "cover" in values:
+        first, last = values["cover"]
+        if last - first + 1 < values["population"]:
+            raise table["cover"].wrong("it holds fewer units than the population", HOLD)
 
 
 def _read_cover(place: Place) -> tuple[int, int]:

@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, fields, is_dataclass, replace
 from fractions import Fraction
-from typing import Any
+from typing import Any, ClassVar, Self
 
 from flint import arb
 
@@ -22,36 +22,70 @@ from dpaccount.numerics.toeplitz import squares
 
 
 @dataclass(frozen=True)
-class ZcdpBound:
+class Bounded:
+    """What has upper bounds only; they hold in both directions of the relation unless said otherwise."""
+
+    symmetric: ClassVar[bool] = True
+
+    def reversed(self) -> Self:
+        """Return the bounds of the other direction."""
+        return self
+
+    def ceiling(self) -> arb | None:
+        """Return a ball around a bound on the loss; None where none is known."""
+        return None
+
+
+@dataclass(frozen=True)
+class ZcdpBound(Bounded):
     """ρ-zCDP: D_α ≤ ρα."""
 
     rho: Fraction
 
 
 @dataclass(frozen=True)
-class RangeBound:
+class RangeBound(Bounded):
     """η-bounded range, adaptively chosen (hence also η-DP and η²/8-zCDP)."""
 
     eta: Fraction
 
+    def ceiling(self) -> arb:
+        """Return η."""
+        return ball(self.eta)
+
 
 @dataclass(frozen=True)
-class RdpBound:
+class RdpBound(Bounded):
     """Rényi bounds at some orders."""
 
     points: tuple[tuple[Fraction, Fraction], ...]
 
 
 @dataclass(frozen=True)
-class Drawn:
+class Drawn(Bounded):
     """A total on a sample of the fraction `rate` of which only an upper curve is known.
 
-    Without replacement, or a Poisson sample of what has only upper bounds itself.
+    Without replacement, in both directions at once; or a Poisson sample of what has only upper bounds
+    itself, when a unit is removed or `added`.
     """
 
     rate: Fraction
     inner: "Total"
     poisson: bool = False
+    added: bool = False
+
+    @property
+    def symmetric(self) -> bool:  # type: ignore[override]
+        """Say whether the curve holds in both directions."""
+        return not self.poisson
+
+    def reversed(self) -> Self:
+        """Return the bounds of the other direction."""
+        return replace(self, added=not self.added) if self.poisson else self
+
+    def ceiling(self) -> arb | None:
+        """Return the inner bound's image."""
+        return _sampled_ceiling(self.inner, self.rate, added=self.added)
 
 
 Loose = ZcdpBound | RangeBound | RdpBound | Drawn
@@ -89,21 +123,31 @@ class Sampled(Factor):
         return min(finite, key=lambda bound: float(bound.log().mid()), default=arb("inf"))
 
     def ceiling(self) -> arb | None:
-        """Return −ln(1 − q) when a unit is added, else ln(1 + q(e^most − 1)) of the inner bound."""
-        if self.added:
-            return -(-ball(self.rate)).log1p()
-        inner = self.inner.ceiling()
-        return None if inner is None else shrunk(inner, ball(self.rate))
+        """Return the largest loss, from that of the inner total."""
+        return _sampled_ceiling(self.inner, self.rate, added=self.added)
+
+
+def _sampled_ceiling(inner: "Total", rate: Fraction, *, added: bool) -> arb | None:
+    """Return ln(1 + q(e^most − 1)) of the inner total's bound, added −ln(1 − q + qe^−most) of its reverse."""
+    most = (inner.turned() if added else inner).ceiling()
+    if not added:
+        return None if most is None else shrunk(most, ball(rate))
+    return -(ball(rate) * (ball(-1) if most is None else (-most).expm1())).log1p()
 
 
 @dataclass(frozen=True)
 class Total:
-    """What composes into one curve: an enclosure of μ², counted pairs, failures (δ, count), loose bounds."""
+    """What composes into one curve: an enclosure of μ², counted pairs, failures (δ, count), loose bounds.
+
+    `dominated`: some pair dominates what is released without being attained by it, so that the curve is an
+    upper bound only.
+    """
 
     mu2: tuple[Fraction, Fraction] = (Fraction(0), Fraction(0))
     pairs: Pairs = ()
     failures: tuple[tuple[Fraction, int], ...] = ()
     loose: tuple[tuple[Loose, int], ...] = ()
+    dominated: bool = False
 
     @property
     def empty(self) -> bool:
@@ -111,11 +155,11 @@ class Total:
         return self.mu2[1] == 0 and not (self.pairs or self.failures or self.loose)
 
     def ceiling(self) -> arb | None:
-        """Return a ball around a bound on the whole loss; None where it is unbounded or loose."""
-        if self.mu2[1] or self.failures or self.loose:
+        """Return a ball around the largest loss, a bound on it beside loose ones; None: unbounded."""
+        if self.mu2[1] or self.failures:
             return None
         found = arb(0)
-        for kind, count in self.pairs:
+        for kind, count in (*self.pairs, *self.loose):
             most = kind.ceiling()
             if most is None:
                 return None
@@ -125,7 +169,23 @@ class Total:
     @property
     def symmetric(self) -> bool:
         """Say whether both directions of the relation cost the same."""
-        return all(kind.symmetric for kind, _ in self.pairs)
+        return all(kind.symmetric for kind, _ in (*self.pairs, *self.loose))
+
+    def turned(self) -> "Total":
+        """Return the total of the other direction."""
+        if self.symmetric:
+            return self
+        pairs = tuple((kind.reversed(), count) for kind, count in self.pairs)
+        return replace(self, pairs=pairs, loose=tuple((kind.reversed(), count) for kind, count in self.loose))
+
+    @property
+    def attained(self) -> bool:
+        """Say whether the curve is what some releases cost, and not just an upper bound on it.
+
+        One permute-and-flip alone attains the curve of its pair point by point (docs/numerics.md).
+        """
+        alone = len(self.pairs) == 1 and isinstance(self.pairs[0][0], LaplaceFactor) and self.pairs[0][1] == 1
+        return not self.loose and (not self.dominated or (alone and not self.mu2[1]))
 
 
 def failure(total: Total) -> tuple[Fraction, Fraction]:
@@ -149,6 +209,7 @@ class _Sum:
         self.pairs: Counter[Factor] = Counter()
         self.failures: Counter[Fraction] = Counter()
         self.loose: Counter[Loose] = Counter()
+        self.dominated = False
 
     def add(self, event: ev.Event, count: int) -> None:
         """Add `count` times `event`, whose own count multiplies it."""
@@ -171,6 +232,7 @@ class _Sum:
             tuple(sorted(self.pairs.items(), key=_rank)),
             tuple(sorted(self.failures.items())),
             tuple(sorted(self.loose.items(), key=_rank)),
+            self.dominated,
         )
 
 
@@ -249,6 +311,13 @@ def _pure(found: _Sum, event: Any, count: int) -> None:
     found.pure(event.epsilon, count)
 
 
+def _permute_and_flip(found: _Sum, event: ev.PermuteAndFlip, count: int) -> None:
+    """Add the Laplace pair of the same ε, which dominates it (docs/numerics.md)."""
+    if event.epsilon:
+        found.pairs[LaplaceFactor(event.epsilon)] += count
+        found.dominated = True
+
+
 def _approximate(found: _Sum, event: ev.Approximate, count: int) -> None:
     """Add what dominates (ε, δ)-DP: a failure of probability δ, else the ε-DP pair.
 
@@ -272,6 +341,7 @@ def _poisson(found: _Sum, event: ev.PoissonSubsampled, count: int) -> None:
     inner = total_of([(event.of, 1)])
     if event.rate == 0 or inner.empty:
         return
+    found.dominated |= inner.dominated
     if event.rate == 1:
         found.add(event.of, count)
     elif not (inner.pairs or inner.failures or inner.loose) and inner.mu2[0] == inner.mu2[1]:
@@ -281,7 +351,7 @@ def _poisson(found: _Sum, event: ev.PoissonSubsampled, count: int) -> None:
     elif (again := _sampled_before(inner)) is not None:
         found.pairs[replace(again, rate=event.rate * again.rate)] += count
     else:
-        found.pairs[Sampled(event.rate, inner)] += count
+        found.pairs[Sampled(event.rate, replace(inner, dominated=False))] += count
 
 
 def _sampled_before(inner: Total) -> Sampled | SampledGaussianFactor | None:
@@ -316,7 +386,7 @@ _ADD: dict[type[ev.Event], Callable[[_Sum, Any, int], None]] = {
     ev.RandomizedResponse: _response,
     ev.Exponential: _range,
     ev.BoundedRange: _range,
-    ev.PermuteAndFlip: _pure,
+    ev.PermuteAndFlip: _permute_and_flip,
     ev.Pure: _pure,
     ev.Approximate: _approximate,
     ev.Zcdp: _zcdp,

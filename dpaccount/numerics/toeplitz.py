@@ -35,6 +35,32 @@ def squares(rounds: int) -> tuple[Fraction, Fraction]:
         return floor_of(total), ceil_of(total)
 
 
+def group_squares(rounds: int, k: int) -> tuple[Fraction, Fraction]:
+    """Return [lower, upper] of the largest |sum of k columns of C|², whose entries are c_{n−u}, n ≥ u.
+
+    Two columns' inner product Σ_n c_{n−u} c_{n−v} falls in the later column and in the distance |u − v|, as
+    the c_j fall; so the first k columns are the worst. Row n of their sum is H_n − H_{n−k}, H_n = c_0 + … +
+    c_n; far down it lies between k c_n and k c_{n−k+1}.
+    """
+    width, head = min(k, rounds), min(rounds, SUMMED)
+    if width == 1:
+        return squares(rounds)
+    with precision(200):
+        sums, term, total = [ball(0)], ball(1), ball(0)
+        for n in range(head):
+            sums.append(sums[-1] + term)
+            term = term * (2 * n + 1) / (2 * n + 2)
+            total += (sums[n + 1] - sums[max(0, n + 1 - width)]) ** 2
+    low, high = floor_of(total), ceil_of(total)
+    if rounds == head:
+        return low, high
+    if width > head:
+        return low, width * width * squares(rounds)[1]
+    below = squares(rounds)[0] - squares(head)[1]
+    above = squares(rounds - width + 1)[1] - squares(head - width + 1)[0]
+    return low + width * width * max(below, Fraction(0)), high + width * width * above
+
+
 def _harmonic(first: int, end: int, shift: Fraction) -> arb:
     """Return Σ_{first ≤ k < end} 1/(k + shift) = ψ(end + shift) − ψ(first + shift)."""
     return _digamma(end + shift) - _digamma(first + shift)
