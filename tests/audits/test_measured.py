@@ -149,7 +149,9 @@ def test_runs_that_fail_now_and_then_are_counted(dpaccount, claimed):
 
 def test_queries_that_fail_now_and_then_are_counted(dpaccount, claimed, tmp_path):
     claimed("raises")
-    text = "def partly(data):\n    if data.sum() == 0: raise ValueError('empty')\n    return float(data.sum())\n"
+    text = (
+        "def partly(data):\n    if data.sum() == 0: raise ValueError('empty')\n    return float(data.sum())\n"
+    )
     (tmp_path / "partly.py").write_text(text)
     words = ["--norm", "l1", "--bound", "9", "--shape", "3", "--low=0", "--high=1"]
     code, out, err = dpaccount("sensitivity", "partly:partly", *words, "--json")
@@ -347,7 +349,9 @@ def test_power_is_what_perfect_runs_show():
 
 
 def test_dotted_names_are_wrong_requests(dpaccount, tmp_path):
-    (tmp_path / "claim.toml").write_text(CLAIM.format(name="f", epsilon=1, trials=60).replace("idle_functions:f", "a.b"))
+    (tmp_path / "claim.toml").write_text(
+        CLAIM.format(name="f", epsilon=1, trials=60).replace("idle_functions:f", "a.b")
+    )
     terms = ["--norm", "l1", "--bound", "1", "--shape", "3", "--low=0", "--high=1"]
     for words in (
         ["subjects", "a.b"],
