@@ -12,7 +12,9 @@ from audits.certify import EXAMPLES, Progress, roomy
 from audits.coin import plan_known_guess
 from audits.estimate import plan_known_threshold
 from audits.evidence import describe, search
+from audits.power import judged
 from audits.shape import Described, option_shape
+from audits.tries import runs_at_all
 from dpaccount.claim import RELATIONS, AuditPlan, Claim, Guarantee, read_claim
 from dpaccount.errors import InputError, RuleError
 from dpaccount.exact import read_number, shown
@@ -143,6 +145,7 @@ def audit_subject(
         raise InputError(
             f"{claim.use} has no proof to draw noise from at this δ: {error}; try another δ"
         ) from None
+    runs_at_all(subject, theorem)
     progress("search for the worst neighbouring pair")
     suspect = search(subject, theorem, [], examples=EXAMPLES, seed=plan.seed).suspect()
     progress("attack")
@@ -170,12 +173,11 @@ def audit_subject(
     bound = outcome.results[0][1]
     return {
         "schema": "dpaccount/audit/1",
-        "epsilon_lower": bound.epsilon_lower,
+        **judged(bound, promise.epsilon),
         "delta": shown(promise.delta),
         "confidence": shown(plan.confidence),
         "trials": 2 * outcome.trials,
         "attack": "white box: log-likelihood ratio of the releases",
-        "refuted": bound.epsilon_lower > promise.epsilon,
         "witness": {
             **describe(suspect.pair, suspect.coins, "the neighbouring pair under attack"),
             "event": bound.said(),

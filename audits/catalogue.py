@@ -60,7 +60,7 @@ def _entry(layer: str, module_name: str) -> Entry | None:
 
 def find(name: str) -> Entry:
     """Return a catalogued subject; raises `InputError` with the known names."""
-    if NAME.fullmatch(name) is not None:
+    if NAME.fullmatch(name) is not None and "." not in name:  # a dot would name a package to import
         module_name = name.replace("-", "_")
         for layer in LAYERS:
             if importlib.util.find_spec(f"{layer}.{module_name}") is not None:

@@ -17,6 +17,7 @@ from audits import catalogue
 from audits.attack import Outcome, attack, targets
 from audits.estimate import Bound, Reached
 from audits.evidence import Evidence, Suspect, describe, digest_of_files, gather
+from audits.tries import runs_at_all
 from dpaccount import checker
 from dpaccount.claim import Claim
 from dpaccount.derivation import point, walk, write
@@ -83,6 +84,7 @@ def certify(
     if theorem is not None:
         progress("property tests of the hypotheses")
         roomy(subject)
+        runs_at_all(subject, theorem)
         files = [catalogue.source_file(type(subject))]
         evidence, suspect = gather(subject, theorem, examples=EXAMPLES, seed=claim.audit.seed, files=files)
         evidence = [accepted(entry, claim) for entry in evidence]

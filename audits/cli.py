@@ -1,6 +1,6 @@
 """The command line.  Every command imports what it needs when it runs, so that starting is quick.
 
-Exit codes: 0 done and it holds, 1 it does not hold, 2 the request is wrong, 3 not proved.
+Exit codes: 0 done and it holds, 1 it does not hold, 2 the request is wrong, 3 not proved or not attacked.
 """
 
 import json
@@ -9,6 +9,7 @@ import sys
 import time
 from collections.abc import Callable
 from contextlib import redirect_stdout
+from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
 from typing import Annotated, Any
@@ -20,6 +21,7 @@ from dpaccount.errors import DpaccountError, InputError
 from dpaccount.exact import MAX_BYTES, parse_json, read_bytes, read_number
 
 VERDICTS = {"CERTIFIED": 0, "REFUTED": 1, "UNPROVEN": 3}
+AUDITED = {"NOT REFUTED": 0, "REFUTED": 1, "NOT ATTACKED": 3}
 
 app = App(
     name="dpaccount",
@@ -429,6 +431,7 @@ def audit(  # noqa: PLR0913
     trials: Number = None,
     confidence: Number = None,
     seed: Number = None,
+    seconds: Number = None,
     jobs: Number = None,
     relation: str | None = None,
     radius: Number = None,
@@ -441,6 +444,9 @@ def audit(  # noqa: PLR0913
     json_: Json = False,
 ) -> int:
     """Attack a subject: a lower bound on its epsilon at DELTA; exit 1 where it exceeds the claimed one.
+
+    Exit 3, NOT ATTACKED, where the runs could not have refuted a release of the data in the clear either;
+    epsilon_power is the largest epsilon that they could have shown.
 
     Give --claim CLAIM.toml, or a subject's name with --epsilon and --delta; a function of your own,
     package.module:name, also with --shape, --low and --high.
@@ -455,6 +461,9 @@ def audit(  # noqa: PLR0913
         Runs on the pair under attack (default 20000).
     confidence
         Of the lower bound (default 0.95).
+    seconds
+        Limit on the time of all runs (default 60 for code of your own): slow code gets fewer, and the answer
+        says so.
     jobs
         Processes (default: the number of cores); the result does not depend on it.
     relation
@@ -471,6 +480,7 @@ def audit(  # noqa: PLR0913
     from audits.alone import Asked, audit_subject, claim_of
     from audits.broken.table import known
     from audits.certify import subject_of
+    from audits.own import audit_own, said_cut
 
     asked = Asked(
         subject,
@@ -487,12 +497,11 @@ def audit(  # noqa: PLR0913
         high,
         dtype,
     )
-    chosen, workers = claim_of(asked), _whole(jobs, "--jobs") or _cores()
+    limit = _seconds(seconds)
+    chosen, workers = _within(claim_of(asked), limit), _whole(jobs, "--jobs") or _cores()
     begun = time.perf_counter()
     with _progress() as report, redirect_stdout(sys.stderr):
         if ":" in chosen.use or known(chosen.use):
-            from audits.own import audit_own
-
             answer = audit_own(
                 asked, chosen, jobs=workers, allow_code=not no_code, early=early, progress=report
             )
@@ -500,10 +509,25 @@ def audit(  # noqa: PLR0913
             made = subject_of(chosen)
             if relation is not None and relation != made.relation:
                 raise InputError(f"{chosen.use} is about {made.relation}; say that as --relation")
-            answer = audit_subject(chosen, made, workers, None, report, early=early)
+            answer = audit_subject(
+                chosen, made, workers, None if limit is None else float(limit), report, early=early
+            )
+            answer = said_cut(answer, chosen)
     answer["seconds"] = round(time.perf_counter() - begun, 3)
     _print(answer, json_, _lines)
-    return 1 if answer["refuted"] else 0
+    return AUDITED[answer["verdict"]]
+
+
+def _seconds(text: str | None) -> Fraction | None:
+    limit = _number(text, "--seconds")
+    if limit is not None and not 0 < limit <= 10**7:
+        raise InputError(f"--seconds is {text}; a number above 0 and at most 10000000 belongs here")
+    return limit
+
+
+def _within(claim: Any, limit: Fraction | None) -> Any:
+    """Return the claim with another limit on the time of its audit."""
+    return claim if limit is None else replace(claim, audit=replace(claim.audit, seconds=limit))
 
 
 @app.command
@@ -519,6 +543,7 @@ def sensitivity(  # noqa: PLR0913
     radius: Number = None,
     dtype: str | None = None,
     seed: Number = None,
+    seconds: Number = None,
     jobs: Number = None,
     prove: Annotated[bool, Parameter(negative="")] = False,
     no_code: Annotated[bool, Parameter(name="--no-code", negative="")] = False,
@@ -544,14 +569,17 @@ def sensitivity(  # noqa: PLR0913
         replace-one (default), add-remove, or bounded-row with --radius.
     dtype
         float (default) or int.
+    seconds
+        Limit on the time of all runs of your own code (default 60).
     prove
         If nothing is found, prove the bound by interval branch and bound; exit 3 where that is undecided.
     """
     from audits.own import declared_own, sensitivity_own
     from audits.sensitivity import answer, declared_by, runnable
+    from dpaccount.claim import AuditPlan
 
     made = _whole(seed, "--seed", 0)
-    begun = 1 if made is None else made
+    begun, limit = 1 if made is None else made, float(_seconds(seconds) or AuditPlan().seconds)
     described = (norm, bound, shape, low, high, relation, radius, dtype)
     if ":" not in target or all(option is None for option in described):
         if prove or any(option is not None for option in described):
@@ -560,7 +588,7 @@ def sensitivity(  # noqa: PLR0913
             )
         with redirect_stdout(sys.stderr):
             if ":" in target:
-                tested = declared_own(target, seed=begun, allow_code=not no_code)
+                tested = declared_own(target, seed=begun, seconds=limit, allow_code=not no_code)
             else:
                 from audits.catalogue import find, make
                 from audits.declared import declared_answer
@@ -575,6 +603,7 @@ def sensitivity(  # noqa: PLR0913
         ),
         seed=begun,
         jobs=_whole(jobs, "--jobs") or 1,
+        seconds=limit,
         allow_code=not no_code,
         prove=prove,
     )
@@ -588,7 +617,8 @@ def sensitivity(  # noqa: PLR0913
     _print(answer(found), json_, person)
     if found.refuted:
         return 1
-    return 3 if found.proof is not None and found.proof.status != "proved" else 0
+    undecided = found.proof is not None and found.proof.status != "proved"
+    return 3 if undecided or not found.measured else 0
 
 
 def _declared_lines(found: dict[str, Any]) -> str:

@@ -121,6 +121,8 @@ def plan_guess(held: Floats, out: Floats, delta: Fraction, risk: Fraction, runs:
     plain = _expected(seen, runs, delta, float(risk))
     lucky = int(np.argmax(careful))
     of_smooth, of_lucky = float(plain.flat[smooth]), float(careful.flat[lucky])
+    if max(of_smooth, of_lucky) <= 0:  # nothing can be expected of so few runs: more right guesses than wrong
+        return _guess(cuts, int(np.argmax(np.where(np.isfinite(plain), _gain(seen), -np.inf)))), 0.0
     return _guess(cuts, smooth if of_smooth >= of_lucky else lucky), max(of_smooth, of_lucky, 0.0)
 
 
@@ -132,6 +134,13 @@ def plan_known_guess(
     expected = _expected(weighed(held, out, cuts), runs, delta, float(risk))
     best = int(np.argmax(expected))
     return _guess(cuts, best), max(float(expected.flat[best]), 0.0)
+
+
+def _gain(rates: Rates) -> Floats:
+    """Return by how much right guesses outnumber wrong ones, for every pair of thresholds."""
+    left, right = np.append(rates.left - rates.not_left, 0.0), np.append(rates.right - rates.not_right, 0.0)
+    gained: Floats = left[:, None] + right[None, :]
+    return gained
 
 
 def _guess(cuts: Floats, place: int) -> Guess:

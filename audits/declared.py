@@ -7,6 +7,7 @@ from typing import Any
 from audits.catalogue import source_file
 from audits.certify import EXAMPLES, roomy
 from audits.evidence import gather
+from audits.tries import runs_at_all
 from dpaccount.errors import InputError, RuleError
 from dpaccount.kernel import Theorem
 from mechanisms.subject import Subject
@@ -21,9 +22,9 @@ def declared_answer(name: str, subject: Subject, seed: int) -> dict[str, Any]:
     refuted one, else of the first.  `worst` is the largest movement seen, in the ℓ2 norm.
     """
     roomy(subject)
-    found, _ = gather(
-        subject, _proof(name, subject), examples=EXAMPLES, seed=seed, files=[source_file(type(subject))]
-    )
+    theorem = _proof(name, subject)
+    runs_at_all(subject, theorem)
+    found, _ = gather(subject, theorem, examples=EXAMPLES, seed=seed, files=[source_file(type(subject))])
     tested = [each for each in found if each.status != "untested"]
     if not tested:
         raise InputError(f"{name} declares no sensitivity that a test is known for; name another subject")

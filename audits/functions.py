@@ -14,7 +14,10 @@ from dpaccount.claim import Claim
 from dpaccount.errors import InputError
 from dpaccount.exact import shown
 
-NO_PROOF = "a plain function has no proof"
+NO_PROOF = (
+    "a plain function has no proof; prove its query with `dpaccount sensitivity --prove` and use a mechanism"
+    " of `dpaccount subjects`, or write a mechanism (docs/add-a-mechanism.md)"
+)
 HAZARDS = (
     "An attack that fails proves nothing.",
     "Not covered: a malicious author, timing, and data that leaves by another way than the result.",
@@ -75,12 +78,16 @@ def audit_function(
         found = attack_function(crew, claim, data, progress, counts_only=False, early=early)
     except Stuck as stuck:
         return nothing_found(claim, str(stuck))
+    epsilon = claim.guarantee.epsilon
+    said = f"; {found.cut}" if found.cut else ""
     return {
         **nothing_found(claim, ""),
         "epsilon_lower": found.reached.epsilon_lower,
+        "epsilon_power": found.power,
         "trials": found.runs,
-        "attack": f"black box: {found.score}",
-        "refuted": found.refuted(claim.guarantee.epsilon),
+        "attack": f"black box: {found.score}{said}",
+        "refuted": found.refuted(epsilon),
+        "verdict": found.verdict(epsilon),
         "witness": witness(found),
     }
 
@@ -89,7 +96,9 @@ def nothing_found(claim: Claim, why: str) -> dict[str, Any]:
     """Return the answer of an audit that could not attack, with the reason as a finding."""
     return {
         "schema": "dpaccount/audit/1",
+        "verdict": "NOT ATTACKED",
         "epsilon_lower": 0.0,
+        "epsilon_power": 0.0,
         "delta": shown(claim.guarantee.delta),
         "confidence": shown(claim.audit.confidence),
         "trials": 0,
@@ -97,6 +106,13 @@ def nothing_found(claim: Claim, why: str) -> dict[str, Any]:
         "refuted": False,
         "witness": {"findings": [why]},
     }
+
+
+def power_said(found: Attack, claim: Claim) -> str:
+    """Return, for a certificate's reason, that the runs were too few; empty where they were enough."""
+    if found.verdict(claim.guarantee.epsilon) != "NOT ATTACKED":
+        return ""
+    return f", and the attack's {found.runs} runs could have shown no more than ε = {found.power:.4g}"
 
 
 def certificate_of(

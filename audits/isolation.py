@@ -6,6 +6,7 @@ What such code does to its process (an exit, a crash, a hang) reaches this progr
 import contextlib
 import importlib.machinery
 import os
+import re
 import select
 import signal
 import subprocess
@@ -13,7 +14,7 @@ import sys
 import time
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from queue import SimpleQueue
 from typing import Any
@@ -22,13 +23,15 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from audits.outcomes import Outcome
+from audits.outcomes import SILENT, Outcome
 from audits.worker import LENGTH, packed, write_frame
 from dpaccount.errors import InputError
 
 MEMORY = 4 * 2**30  #: bytes of address space of one process
 PATIENCE = 0.1  #: the part of the wall limit that a single run may take
+IMPORT = 60.0  #: seconds that an import may take, however little time the runs have
 CHUNK = 100  #: runs that one process does before it takes the next batch
+BATCH = 1.0  #: seconds that such a batch should take, so that few slow runs use all processes
 
 Play = tuple[int, ...]  #: which dataset, then the seed words; none: a query, without a generator
 
@@ -93,8 +96,11 @@ class Worker:
         self._process: subprocess.Popen[bytes] | None = None
         self._buffer = bytearray()
 
-    def start(self, seconds: float) -> str:
-        """Start and import; return ``function`` or ``class``.  Raises `InputError` where that fails."""
+    def start(self) -> str:
+        """Start and import; return ``function``, ``class`` or another type's name.
+
+        Raises `InputError` where that fails.
+        """
         threads = dict.fromkeys(("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"), "1")
         self._process = subprocess.Popen(
             [sys.executable, "-P", "-m", "audits.worker"],
@@ -106,7 +112,7 @@ class Worker:
         self._buffer.clear()
         self.send(["load", self.code.use, list(self.code.folders), self.memory])
         try:
-            answer, said = self.receive(seconds)
+            answer, said = self.receive(IMPORT)
         except Gone as gone:
             answer, said = "failed", str(gone)
         if answer == "failed":
@@ -131,7 +137,7 @@ class Worker:
             left = until - time.monotonic()
             if left <= 0 or not select.select([pipe], [], [], left)[0]:
                 self.kill()
-                raise Gone(f"gives no answer within {seconds:.3g} seconds")
+                raise Gone(f"gives {SILENT} within {seconds:.3g} seconds")
             piece = os.read(pipe, 1 << 16)
             if not piece:
                 code = process.wait()
@@ -170,6 +176,42 @@ class Worker:
         return self._process is not None
 
 
+@dataclass
+class Tally:
+    """What the runs of a crew came to: how many, how many without a result or an answer, and why."""
+
+    runs: int = 0
+    void: int = 0
+    silent: int = 0
+    first: str = ""
+    failures: dict[str, list[Any]] = field(default_factory=dict)  #: by kind: how many, the first one shown
+
+    def add(self, outcomes: Sequence[Outcome]) -> None:
+        """Count further runs."""
+        for outcome in outcomes:
+            self.first = self.first or outcome.shown_as_failure()
+            self.runs += 1
+            self.void += outcome.void
+            self.silent += outcome.silent
+            if outcome.failed:
+                self.failures.setdefault(outcome.structure, [0, outcome.shown_as_failure()])[0] += 1
+
+    def said(self) -> list[str]:
+        """Return a sentence on each kind of failure, the most frequent first."""
+        kinds = sorted(self.failures.values(), key=lambda kind: -kind[0])
+        return [f"{count:,} of {self.runs:,} runs {_plural(what)}" for count, what in kinds]
+
+    @property
+    def empty(self) -> bool:
+        """Say whether no run gave anything that can be compared, though some did end."""
+        return self.void == self.runs > self.silent
+
+
+def _plural(did: str) -> str:
+    """Return what one run did as what several do: raises, exits, gives no answer, ends its process."""
+    return re.sub(r"^(\w+)s\b", r"\1", did).replace("end its", "end their", 1)
+
+
 class Crew:
     """`jobs` workers with the same code; the outcomes do not depend on how many there are.
 
@@ -178,15 +220,22 @@ class Crew:
 
     def __init__(self, code: Code, *, seconds: float, jobs: int = 1) -> None:
         self.code, self.seconds, self.jobs = code, seconds, max(jobs, 1)
+        self.tally = Tally()
         self._workers = [Worker(code) for _ in range(self.jobs)]
         self._datasets: list[list[object]] = []
-        self.kind = self._workers[0].start(seconds)
+        self._chunk_size = CHUNK
+        self.kind = self._workers[0].start()
         self._until = time.monotonic() + seconds
 
     @property
     def first(self) -> Worker:
         """Return the worker that is always there."""
         return self._workers[0]
+
+    @property
+    def processes(self) -> int:
+        """Return how many runs are made at once."""
+        return min(self.jobs, os.cpu_count() or 1)
 
     def left(self) -> float:
         """Return the seconds that are left of the wall limit."""
@@ -201,43 +250,66 @@ class Crew:
 
     def run(self, plays: Sequence[Play]) -> list[Outcome]:
         """Return the outcome of every run, in order.  Raises `TimeUp` when the wall limit is spent."""
-        chunks = [plays[i : i + CHUNK] for i in range(0, len(plays), CHUNK)]
+        found = self.some(plays)
+        if len(found) < len(plays):
+            raise TimeUp
+        return found
+
+    def some(self, plays: Sequence[Play]) -> list[Outcome]:
+        """Return the outcomes of the first runs, in order: of as many as the wall limit allows."""
+        size, begun = self._chunk_size, self.left()
+        chunks = [plays[i : i + size] for i in range(0, len(plays), size)]
         if len(self._workers) == 1 or len(chunks) == 1:
-            found = [self._chunk(self._workers[0], chunk) for chunk in chunks]
+            parts = [self._chunk(self._workers[0], chunk) for chunk in chunks]
         else:
-            idle: SimpleQueue[Worker] = SimpleQueue()
-            for worker in self._workers:
+            parts = self._at_once(chunks)
+        found: list[Outcome] = []
+        for chunk, part in zip(chunks, parts, strict=True):
+            found += part
+            if len(part) < len(chunk):
+                break
+        self.tally.add(found)
+        pace = max(begun - self.left(), 1e-9) / max(len(found), 1)
+        self._chunk_size = max(1, min(CHUNK, int(BATCH / pace)))
+        return found
+
+    def _at_once(self, chunks: Sequence[Sequence[Play]]) -> list[list[Outcome]]:
+        idle: SimpleQueue[Worker] = SimpleQueue()
+        for worker in self._workers:
+            idle.put(worker)
+
+        def one(chunk: Sequence[Play]) -> list[Outcome]:
+            worker = idle.get()
+            try:
+                return self._chunk(worker, chunk)
+            finally:
                 idle.put(worker)
 
-            def one(chunk: Sequence[Play]) -> list[Outcome]:
-                worker = idle.get()
-                try:
-                    return self._chunk(worker, chunk)
-                finally:
-                    idle.put(worker)
-
-            with ThreadPoolExecutor(len(self._workers)) as pool:
-                found = list(pool.map(one, chunks))
-        return [outcome for part in found for outcome in part]
+        with ThreadPoolExecutor(len(self._workers)) as pool:
+            return list(pool.map(one, chunks))
 
     def _chunk(self, worker: Worker, plays: Sequence[Play]) -> list[Outcome]:
+        """Return the outcomes of runs that one process makes; fewer when the wall limit is spent."""
         done: list[Outcome] = []
         asked = False
         while len(done) < len(plays):
             left = self.left()
             if left <= 0:
                 worker.kill()  # answers may still be on their way
-                raise TimeUp
+                break
             if not worker.alive:
-                worker.start(max(left, 1.0))
+                worker.start()
                 worker.send(["keep", self._datasets])
                 asked = False
             if not asked:
                 worker.send(["play", [list(play) for play in plays[len(done) :]]])
                 asked = True
+            patience = self.seconds * PATIENCE
             try:
-                done.append(received(worker.receive(min(left, self.seconds * PATIENCE))))
+                done.append(received(worker.receive(min(left, patience))))
             except Gone as gone:
+                if left < patience and SILENT in str(gone):
+                    break  # the limit of all runs cut it short, not its own
                 done.append(Outcome(str(gone), (), np.zeros(0), failed=True))
         return done
 

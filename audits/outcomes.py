@@ -4,6 +4,7 @@ An outcome is a structure (types, shapes, keys), labels (text) and numbers (doub
 function does is an outcome: a value of any kind, an exception, an exit, a crash, no answer in time.
 """
 
+import re
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,6 +15,8 @@ MAX_NUMBERS = 1024  #: of one outcome; longer ones keep evenly spaced entries, t
 MAX_LABEL = 200
 MAX_PARTS = 256
 MAX_DEPTH = 8
+SILENT = "no answer"  #: how the structure of a run that did not end begins, after a verb
+VOID = re.compile(r"(?:^| )(?:None|object \S)")  #: in a structure: a member that cannot be compared
 
 
 @dataclass(frozen=True)
@@ -26,9 +29,34 @@ class Outcome:
     failed: bool = False
     mutated: bool = False  #: the run changed the dataset that it was given
 
+    @property
+    def void(self) -> bool:
+        """Say whether there is nothing to compare: no value, or None, NaN and objects alone.
+
+        Something empty (a list without members) is a result.
+        """
+        if self.failed:
+            return True
+        if self.labels or not np.isnan(self.numbers).all():
+            return False
+        return len(self.numbers) > 0 or bool(VOID.search(self.structure))
+
+    @property
+    def silent(self) -> bool:
+        """Say whether the run was given up because it did not end."""
+        return self.failed and SILENT in self.structure
+
     def key(self) -> tuple[str, tuple[str, ...], bytes]:
         """Return what two outcomes must share to be the same, bit for bit."""
         return self.structure, self.labels, self.numbers.tobytes()
+
+    def shown_as_failure(self) -> str:
+        """Return what the run did instead of giving a result, after the word it."""
+        if not self.failed:
+            what = "NaN" if len(self.numbers) else self.structure
+            return f"returns {what.replace('object', 'an object of type', 1)}"
+        said = self.labels[0] if self.labels else ""
+        return f"{self.structure}: {said}" if said else self.structure
 
     def shown(self) -> str:
         """Return the outcome in one short line."""

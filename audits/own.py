@@ -17,20 +17,28 @@ from audits.functions import (
     audit_function,
     certificate_of,
     nothing_found,
+    power_said,
     shape_of,
 )
-from audits.isolation import Code, Crew, Gone, Worker, code_of
+from audits.isolation import IMPORT, Code, Crew, Gone, Worker, code_of
+from audits.outcomes import SILENT
 from audits.own_class import Task
 from audits.policy import read_policy, violations
 from audits.requests import Certified, Options
 from audits.sensitivity import Declared, Search, prove_sensitivity, test_sensitivity
 from audits.shape import Described
-from dpaccount.claim import AuditPlan, Claim
+from dpaccount.claim import Claim
 from dpaccount.errors import BudgetError, DpaccountError, InputError, LedgerError, RuleError
+
+LEAST_RUNS = 30  #: on either side, that a class's attack makes whatever is asked for
 
 
 class Ended(Exception):  # noqa: N818
-    """A class's process died or was killed; the text says how."""
+    """A class's process died or was killed; the text says how, `silent` that it gave no answer in time."""
+
+    def __init__(self, phase: str, how: str) -> None:
+        super().__init__(f"{phase}: the code {how}")
+        self.silent = SILENT in how
 
 
 def certify_own(claim: Claim, options: Options, progress: Progress, *, allow_code: bool) -> Certified:
@@ -92,7 +100,7 @@ def _attacked(crew: Crew, claim: Claim, code: Code, quick: bool, progress: Progr
         found = attack_function(crew, shorter, data, progress, counts_only=True)
     except Stuck as stuck:
         return certificate_of(claim, code, None, f"{NO_PROOF}, and {stuck}", quick=quick)
-    draft = certificate_of(claim, code, found, NO_PROOF, quick=quick)
+    draft = certificate_of(claim, code, found, NO_PROOF + power_said(found, shorter), quick=quick)
     refusal = refused_by_checker(draft)
     if refusal is not None:  # counts that the checker does not confirm are no refutation
         reason = f"{NO_PROOF}, and the independent checker does not confirm the attack ({refusal})"
@@ -114,38 +122,50 @@ def audit_own(
             try:
                 answer: dict[str, Any] = _done(crew.first, task, progress)
             except Ended as ended:
+                if not ended.silent:
+                    raise InputError(f"{claim.use} cannot be attacked: {ended}; mend it") from None
                 return nothing_found(claim, str(ended))
-            return answer
+            return said_cut(answer, claim)
         by_options = asked.file is None and known(claim.use) is None
         data = option_described(asked) if by_options else _described(claim)
         return audit_function(crew, claim, data, progress, early=early)
 
 
 def sensitivity_own(
-    target: str, declared: Declared, *, seed: int, jobs: int, allow_code: bool, prove: bool = False
+    target: str,
+    declared: Declared,
+    *,
+    seed: int,
+    jobs: int,
+    seconds: float,
+    allow_code: bool,
+    prove: bool = False,
 ) -> Search:
     """Test the declared sensitivity of a query of a user's own; with `prove` try to prove it then."""
     code = code_of(target, Path.cwd(), allow_code=allow_code)
-    with Crew(code, seconds=float(AuditPlan().seconds), jobs=jobs) as crew:
+    with Crew(code, seconds=seconds, jobs=jobs) as crew:
         if crew.kind == "class":
             raise InputError(
                 f"{target} declares its own sensitivities; leave --norm, --bound, --shape, … out"
             )
         if crew.kind != "function":
-            raise InputError(f"{target} is a {crew.kind}; name a function of the data that returns numbers")
+            raise InputError(
+                f"{target} is {_called(crew.kind)}; name a function of the data that returns numbers"
+            )
         found = test_sensitivity(crew, declared, seed)
         if prove:
             prove_sensitivity(crew, found)
         return found
 
 
-def declared_own(target: str, *, seed: int, allow_code: bool) -> dict[str, Any]:
+def declared_own(target: str, *, seed: int, seconds: float, allow_code: bool) -> dict[str, Any]:
     """Test every sensitivity that a mechanism class of a user's own declares."""
     code = code_of(target, Path.cwd(), allow_code=allow_code)
-    seconds = float(AuditPlan().seconds)
     with Crew(code, seconds=seconds) as crew:
         if crew.kind != "class":
-            raise InputError(f"{target} is a {crew.kind}; say --norm, --bound, --shape, --low and --high")
+            raise InputError(
+                f"{target} is {_called(crew.kind)}; say --norm, --bound, --shape, --low and --high"
+            )
         task = Task("sensitivity", list(code.folders), 1, seconds, asked={"subject": target}, seed=seed)
         try:
             answer: dict[str, Any] = _done(crew.first, task, lambda _: None)
@@ -163,6 +183,25 @@ def _kind(crew: Crew) -> str:
     return crew.kind
 
 
+def _called(kind: str) -> str:
+    """Return what a worker's word for a subject means, with its article."""
+    words = {
+        "class": "a class of mechanisms",
+        "another class": "a class without proof and play",
+        "function": "a function",
+    }
+    return words.get(kind, f"of type {kind}")
+
+
+def said_cut(answer: dict[str, Any], claim: Claim) -> dict[str, Any]:
+    """Return a class's answer; it says where time cut the runs that the claim asks for."""
+    asked = max(claim.audit.trials // 2, LEAST_RUNS) * 2
+    if answer["refuted"] or answer["trials"] >= asked:
+        return answer
+    cut = f"cut by time: {answer['trials']} of {asked} runs"
+    return {**answer, "attack": f"{answer['attack']}; {cut}"}
+
+
 def _done(worker: Worker, task: Task, progress: Progress) -> Any:
     """Return the result of a task; each of its phases may take the wall limit.
 
@@ -171,17 +210,17 @@ def _done(worker: Worker, task: Task, progress: Progress) -> Any:
     with ExitStack() as stack:
         stack.callback(worker.kill)
         worker.send(["task", msgspec.json.encode(task)])
-        phase = "its start"
+        phase, limit = "its start", max(task.seconds, IMPORT)  # what a class needs is imported first
         while True:
             try:
-                kind, *said = worker.receive(task.seconds)
+                kind, *said = worker.receive(limit)
             except Gone as gone:
-                raise Ended(f"{phase}: the code {gone}") from None
+                raise Ended(phase, str(gone)) from None
             if kind == "done":
                 return msgspec.json.decode(said[0])
             if kind == "error":
                 raise _error(*said)
-            phase = said[0]
+            phase, limit = said[0], task.seconds
             progress(phase)
 
 

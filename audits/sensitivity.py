@@ -52,11 +52,14 @@ class Declared:
 
 @dataclass
 class Search:
-    """What was tried, the farthest pair (infinite where one side has no value), and what was odd."""
+    """What was tried, the farthest pair (infinite where one side has no value), and what was odd.
+
+    `measured` of the `examples` have a side with numbers: the others are no evidence.
+    """
 
     declared: Declared
     examples: int = 0
-    failures: int = 0
+    measured: int = 0
     worst: float = 0.0
     best: Candidate | None = None
     why: str = ""
@@ -103,15 +106,16 @@ def test_sensitivity(crew: Crew, declared: Declared, seed: int) -> Search:
     try:
         named = candidates(shape, seed)
         tried(named[:1])
-        if found.failures and "no answer" in found.why:
-            raise InputError(f"{crew.code.use} {found.why}; mend it")
+        if crew.tally.silent == crew.tally.runs:
+            found.odd.append(f"{crew.code.use} {found.why}")
+            return found
         room = max(NUMBERS // (shape.rows * shape.width), 10)
         many = [*named, *random_pairs(shape, seed, min(RANDOM, room))]
         step = min(AT_ONCE, room)
         for start in range(1, len(many), step):
             tried(many[start : start + step])
-        if found.failures == found.examples:
-            raise InputError(f"{crew.code.use} gives no numbers on any dataset: it {found.why}; mend it")
+        if crew.tally.empty:
+            raise nothing(crew)
         if not found.refuted:
             _hypothesis(tried, found, seed)
         if found.worst < math.inf:
@@ -119,8 +123,20 @@ def test_sensitivity(crew: Crew, declared: Declared, seed: int) -> Search:
         if found.refuted:
             _simplify(tried, found, shape)
     except TimeUp:
-        found.odd.append(f"stopped after {crew.seconds:.3g} seconds")
+        if crew.tally.empty:
+            raise nothing(crew) from None
+        found.odd.append(f"cut by time: stopped after {crew.seconds:.3g} seconds, {found.examples} examples")
+    found.odd += crew.tally.said()
     return found
+
+
+def nothing(crew: Crew) -> InputError:
+    """Return the error of a query that gave no number on any run."""
+    tally = crew.tally
+    return InputError(
+        f"{crew.code.use} gives no numbers on any dataset: it {tally.first} on every run"
+        f" ({tally.runs} runs, the first is shown); mend it"
+    )
 
 
 def prove_sensitivity(crew: Crew, found: Search) -> None:
@@ -160,9 +176,10 @@ def _tried(crew: Crew, found: Search, pairs: Sequence[Candidate]) -> list[float]
     for pair, left, right in zip(pairs, outcomes[::2], outcomes[1::2], strict=True):
         moved, why = movement(left, right, found.declared.norm)
         found.examples += 1
-        if left.failed and right.failed:
-            found.failures += 1
+        if left.void and right.void:
             found.why = found.why or left.shown()
+        else:
+            found.measured += 1
         if (left.mutated or right.mutated) and not found.odd:
             found.odd.append("the query changes the dataset that it is given")
         if moved > found.worst or found.best is None:
@@ -184,7 +201,8 @@ def movement(left: Outcome, right: Outcome, norm: str) -> tuple[float, str]:
     if left.failed or right.failed:
         failing = left if left.failed else right
         return math.inf, f"fails on one side only: {failing.shown()}"
-    if left.structure != right.structure and len(left.numbers) != len(right.numbers):
+    unlike = len(left.numbers) != len(right.numbers) or not len(left.numbers)
+    if left.structure != right.structure and unlike:
         return math.inf, f"gives {left.structure} and {right.structure}"
     same = (left.numbers == right.numbers) | (np.isnan(left.numbers) & np.isnan(right.numbers))
     with np.errstate(invalid="ignore", over="ignore"):

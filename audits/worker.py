@@ -150,7 +150,12 @@ class Worker:
         from audits.own_class import perform
 
         silence()
-        perform(self.subject, document, lambda answer: write_frame(self.answers, answer))
+        write_frame(self.answers, ["progress", "proof"])  # from here on the code runs, not the imports
+        try:
+            perform(self.subject, document, lambda answer: write_frame(self.answers, answer))
+        except BaseException as error:  # of the user's code; what is ours is a DpaccountError
+            said = f"{self.subject.__name__} {of_error(error).shown_as_failure()}; mend it"
+            write_frame(self.answers, ["error", 2, said])
 
 
 def main() -> None:

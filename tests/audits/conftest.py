@@ -1,8 +1,11 @@
-"""The command line, called in this process from a temporary folder."""
+"""The command line, called in this process from a temporary folder; and crews without processes or clocks."""
 
+import numpy as np
 import pytest
 
-from audits import cli
+from audits import cli, isolation
+from audits.outcomes import Outcome
+from audits.worker import import_subject, played
 
 
 @pytest.fixture
@@ -16,3 +19,54 @@ def dpaccount(capsys, tmp_path, monkeypatch):
         return code, out, err
 
     return run
+
+
+class InProcess(isolation.Crew):
+    """A crew that runs functions in this process, on a clock that only runs move: `cost` seconds each.
+
+    A function whose name begins with `hangs` gives no answer.
+    """
+
+    cost = 0.0
+
+    def __init__(self, code, *, seconds, jobs=1):
+        self.code, self.seconds, self.jobs = code, seconds, 1
+        self.tally, self.used = isolation.Tally(), 0.0
+        self._workers, self._chunk_size = [None], 100
+        self.function = import_subject(code.use, list(code.folders))
+        self.kind = "function" if callable(self.function) else type(self.function).__name__
+
+    def left(self):
+        return self.seconds - self.used
+
+    def keep(self, datasets):
+        self._datasets = [np.array(data) for data in datasets]
+
+    def _chunk(self, worker, plays):
+        done = []
+        for which, *seed in plays:
+            hangs = self.code.use.partition(":")[2].startswith("hangs")
+            cost = self.seconds * isolation.PATIENCE if hangs else self.cost
+            if self.left() < max(cost, 1e-300):
+                self.used = self.seconds
+                break
+            self.used += cost
+            if hangs:
+                done.append(Outcome("gives no answer within x seconds", (), np.zeros(0), failed=True))
+            else:
+                done.append(played(self.function, self._datasets[which], seed or None))
+        return done
+
+    def close(self):
+        pass
+
+
+@pytest.fixture
+def in_process(monkeypatch):
+    """Let commands and fixtures use crews without processes; return their class, to set `cost` on."""
+    from audits import own, pytest_plugin
+
+    monkeypatch.setattr(InProcess, "cost", 0.0)
+    for module in (own, pytest_plugin):
+        monkeypatch.setattr(module, "Crew", InProcess)
+    return InProcess

@@ -28,7 +28,7 @@ def attacked(name, trials, risk, seed=1):
     subject = known(name)
     data = subject.described
     pairs = candidates(data.shape, seed) if data.pair is None else [Candidate(*data.pair, "given")]
-    with Crew(subject.code, seconds=60, jobs=1) as crew:
+    with Crew(subject.code, seconds=10**6, jobs=1) as crew:
         plan = Plan(subject.epsilon, subject.delta, trials, risk, seed)
         return attack(crew, pairs, plan, lambda _: None).refuted(subject.epsilon)
 
@@ -71,12 +71,12 @@ def test_catalogued_functions_are_listed_audited_and_certified(dpaccount, tmp_pa
     assert listed["fixed-seed"]["status"] == "broken"
     assert set(listed["fixed-seed"]) == {"name", "layer", "parameters", "source", "status"}
     assert json.loads(dpaccount("subjects", "svt-1", "--json")[1])["status"] == "sound"
-    code, out, err = dpaccount("audit", "fixed-seed", "--epsilon", "1", "--trials", "600", "--json")
+    code, out, err = dpaccount("audit", "fixed-seed", "--epsilon", "1", "--trials", "600", "--seconds", "1e6", "--json")
     assert (code, json.loads(out)["refuted"]) == (1, True)
     assert "runs code" not in err
     (tmp_path / "claim.toml").write_text(
         'schema = "dpaccount/claim/1"\nname = "seed"\n[guarantee]\nmodel = "central"\nunit = "a row"\n'
-        'relation = "replace-one"\nepsilon = 1\n[subject]\nuse = "fixed-seed"\n[audit]\ntrials = 600\n'
+        'relation = "replace-one"\nepsilon = 1\n[subject]\nuse = "fixed-seed"\n[audit]\ntrials = 600\nseconds = 1000000\n'
     )
     assert dpaccount("certify", "claim.toml")[0] == 1
     assert dpaccount("check", "certificates/seed/certificate.json")[0] == 0

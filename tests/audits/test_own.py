@@ -2,11 +2,11 @@
 
 import json
 import os
-import time
 
 import numpy as np
 import pytest
 
+from audits import isolation
 from audits.isolation import Code, Crew
 from audits.outcomes import of_value
 
@@ -78,6 +78,8 @@ def jump(data):
     return float(np.mean(data)) + (3.0 if 0.25 < data[2] < 0.35 else 0.0)
 """
 
+NO_LIMIT = 10**6  #: seconds: no verdict of these tests depends on the machine's load
+
 CLAIM = """
 schema = "dpaccount/claim/1"
 name = "clinic"
@@ -104,7 +106,7 @@ seconds = {seconds}
 def clinic(tmp_path):
     (tmp_path / "clinic.py").write_text(CLINIC)
 
-    def claim(name, *more, relation="replace-one", seconds=60):
+    def claim(name, *more, relation="replace-one", seconds=NO_LIMIT):
         path = tmp_path / "claim.toml"
         text = CLAIM.format(name=name, relation=relation, seconds=seconds)
         for old, new in more:
@@ -163,9 +165,14 @@ def test_what_a_function_does_is_a_finding(dpaccount, clinic):
     assert "different results" in findings("own_noise")
     assert "changes the dataset" in findings("mutates")
     assert "different kinds" in findings("ragged")
-    assert "exits" in findings("leaves")
-    assert "MemoryError" in findings("greedy")
     assert findings("count") == ""
+
+
+@pytest.mark.parametrize(("name", "said"), [("leaves", "exits: 3 on every run"), ("greedy", "MemoryError")])
+def test_a_function_that_never_gives_a_result_is_a_wrong_request(dpaccount, clinic, name, said):
+    code, out, err = dpaccount("certify", clinic(name), "--json", "--jobs", 1)
+    assert (code, out) == (2, "")
+    assert said in err.splitlines()[-1]
 
 
 @pytest.mark.slow
@@ -178,11 +185,9 @@ def test_a_crash_that_depends_on_the_data_is_an_event(dpaccount, clinic):
 
 
 def test_a_hang_ends_within_the_wall_limit(dpaccount, clinic):
-    begun = time.monotonic()
     certificate = certified(dpaccount, clinic("hangs", seconds=3))
     assert certificate["verdict"] == "UNPROVEN"
     assert "no answer" in certificate["proved"]["reason"]
-    assert time.monotonic() - begun < 30
 
 
 @pytest.mark.parametrize(
@@ -231,7 +236,8 @@ def test_no_code_runs_none(dpaccount, clinic, tmp_path, command):
     assert not (tmp_path / "ran").exists()
 
 
-def test_an_import_that_fails_or_hangs_is_a_wrong_request(dpaccount, clinic, tmp_path):
+def test_an_import_that_fails_or_hangs_is_a_wrong_request(dpaccount, clinic, tmp_path, monkeypatch):
+    monkeypatch.setattr(isolation, "IMPORT", 2.0)
     for text in ("import sys; sys.exit(4)", "1 / 0", "import os; os._exit(5)", "while True: pass"):
         path = clinic("count", seconds=2)
         (tmp_path / "clinic.py").write_text(text)
@@ -243,9 +249,23 @@ def test_an_import_that_fails_or_hangs_is_a_wrong_request(dpaccount, clinic, tmp
 # ------------------------------------------------------------------ audit
 
 
-AUDIT = ("--delta", "0", "--shape", "5", "--low=0", "--high=1", "--dtype", "int", "--trials", "3000")
+AUDIT = (
+    "--delta",
+    "0",
+    "--shape",
+    "5",
+    "--low=0",
+    "--high=1",
+    "--dtype",
+    "int",
+    "--trials",
+    "3000",
+    "--seconds",
+    NO_LIMIT,
+)
 KEYS = {
-    "schema", "epsilon_lower", "delta", "confidence", "trials", "attack", "refuted", "witness", "seconds"
+    "schema", "verdict", "epsilon_lower", "epsilon_power", "delta", "confidence", "trials", "attack", "refuted",
+    "witness", "seconds",
 }  # fmt: skip
 
 
@@ -433,26 +453,85 @@ use = "own:{name}"
 rows = 5
 [audit]
 trials = 100
-seconds = 3
+seconds = {seconds}
 """
 
 
 @pytest.mark.parametrize(
-    ("name", "said"),
+    ("name", "said", "seconds", "audited"),
     [
-        ("Hangs", "no answer"),
-        ("Crashes", "exit code 9"),
-        ("SlowProof", "no answer"),
-        ("Leaves", "SystemExit"),
+        ("Hangs", "no answer", 3, 3),
+        ("Crashes", "exit code 9", NO_LIMIT, 2),
+        ("SlowProof", "no answer", 3, 3),
+        ("Leaves", "Exit", NO_LIMIT, 2),
     ],
 )
-def test_classes_that_misbehave_are_unproven(dpaccount, tmp_path, name, said):
+def test_classes_that_misbehave_are_unproven(dpaccount, tmp_path, name, said, seconds, audited):
     (tmp_path / "own.py").write_text(OWN_CLASS)
-    (tmp_path / "claim.toml").write_text(CLASS_CLAIM.format(name=name))
+    (tmp_path / "claim.toml").write_text(CLASS_CLAIM.format(name=name, seconds=seconds))
     got, out, _ = dpaccount("certify", "claim.toml", "--json", "--jobs", 1)
     certificate = json.loads(out)
     assert (got, certificate["verdict"]) == (3, "UNPROVEN")
     assert dpaccount("check", "certificates/own/certificate.json")[0] == 0
     assert said in certificate["proved"]["reason"]
-    got, out, _ = dpaccount("audit", "--claim", "claim.toml", "--json", "--jobs", 1)
-    assert (got, json.loads(out)["refuted"]) == (0, False)
+    got, out, err = dpaccount("audit", "--claim", "claim.toml", "--json", "--jobs", 1)
+    assert got == audited
+    assert json.loads(out)["verdict"] == "NOT ATTACKED" if got == 3 else out == ""
+    assert said.lower() in (out if got == 3 else err).lower()
+
+
+RAISES = """
+from dataclasses import dataclass
+from dpaccount.curves import post_process
+from dpaccount.kernel import assume_view
+from mechanisms.laplace_sum import LaplaceSum
+
+RUNS = []
+
+class Own(LaplaceSum):
+    def proof(self, delta):
+        return post_process(super().proof(delta), assume_view("own", "everyone", "replay"))
+
+@dataclass(frozen=True)
+class Raises(Own):
+    def play(self, data, noise, coins):
+        raise ValueError("no data")
+
+@dataclass(frozen=True)
+class Shows(Own):
+    def play(self, data, noise, coins):
+        return None
+
+@dataclass(frozen=True)
+class Fine(Own):
+    pass
+"""
+
+
+@pytest.mark.parametrize(("name", "said"), [("Raises", "ValueError: no data"), ("Shows", "raises ")])
+def test_a_class_that_raises_on_every_run_is_a_wrong_request(dpaccount, tmp_path, name, said):
+    (tmp_path / "own.py").write_text(RAISES)
+    (tmp_path / "claim.toml").write_text(CLASS_CLAIM.format(name=name, seconds=NO_LIMIT))
+    for words in (
+        ["certify", "claim.toml", "--jobs", 1],
+        ["audit", "--claim", "claim.toml", "--jobs", 1],
+        ["sensitivity", f"own:{name}"],
+    ):
+        code, out, err = dpaccount(*words, "--json")
+        assert (code, out) == (2, ""), words
+        line = err.splitlines()[-1]
+        assert line.startswith("error: ")
+        assert said in line
+        assert "on every run" in line
+
+
+def test_the_audit_of_a_class_says_what_it_could_have_shown(dpaccount, tmp_path):
+    (tmp_path / "own.py").write_text(RAISES)
+    (tmp_path / "claim.toml").write_text(CLASS_CLAIM.format(name="Fine", seconds=NO_LIMIT))
+    for epsilon, expected in (("1.5", (0, "NOT REFUTED")), ("9", (3, "NOT ATTACKED"))):
+        words = ["audit", "--claim", "claim.toml", "--jobs", 1, "--epsilon", epsilon, "--json"]
+        code, out, _ = dpaccount(*words)
+        answer = json.loads(out)
+        assert (code, answer["verdict"]) == expected
+        assert (answer["epsilon_power"] > float(epsilon)) == (code == 0)
+        assert answer["trials"] > 0

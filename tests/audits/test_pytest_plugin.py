@@ -3,11 +3,14 @@
 import subprocess
 import sys
 from fractions import Fraction
+from pathlib import Path
 
 import pytest
 
-from audits.pytest_plugin import Budget
+import pytest_dpaccount
+from pytest_dpaccount import Budget, WrongRequest
 
+PYTEST = Path(sys.executable).parent / "pytest"
 TESTS = """
 import numpy as np
 import pytest
@@ -45,7 +48,10 @@ def test_mean_of_a_narrow_claim(dp_query):
 def session(tmp_path, *words):
     (tmp_path / "test_mine.py").write_text(TESTS)
     command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "--dp-trials", "2000", *words]
-    return subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False, timeout=200)
+    command += (
+        [] if "--dp-seconds" in words else ["--dp-seconds", "1e6"]
+    )  # the machine's load decides nothing
+    return subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
 
 
 @pytest.mark.statistical  # seeded: one sound claim at level .025
@@ -79,7 +85,135 @@ def test_a_budget_out_of_range_is_a_usage_error(tmp_path):
 
 def test_the_shares_of_all_workers_never_exceed_the_budget():
     budgets = [Budget(Fraction(1, 20), worker, 3) for worker in range(3)]
-    shares = [budget.spend() for _ in range(200) for budget in budgets]
+    shares = []
+    for _ in range(200):
+        for budget in budgets:
+            shares.append(budget.share())
+            assert budget.share() == shares[-1]  # one that is not attacked leaves its share to the next
+            budget.spend()
     assert len(set(shares)) == len(shares)
     assert sum(shares) < Fraction(1, 20)
     assert sum(shares) == sum(budget.spent for budget in budgets)
+
+
+# ------------------------------------------------------------------ what measures nothing
+
+
+IDLE = """
+import pytest
+
+BITS = dict(shape=(2,), low=0, high=1, dtype="int", epsilon=1)
+MEAN = dict(norm="l1", bound=1, shape=(2,), low=0, high=1)
+
+def always(data, rng=None):
+    raise ValueError("no data")
+
+def half(data, rng):
+    if rng.random() < 0.5:
+        raise KeyError("unlucky")
+    return 1.0
+
+def test_raises(dp_private):
+    dp_private(always, **BITS)
+
+def test_query_raises(dp_query):
+    dp_query(always, **MEAN)
+
+def test_nested(dp_query):
+    dp_query(lambda data: 1.0, **MEAN)
+
+def test_large_claim(dp_private):
+    dp_private(half, **{**BITS, "epsilon": 20})
+
+def test_half(dp_private):
+    dp_private(half, **BITS)
+
+def test_other():
+    pass
+"""
+
+
+@pytest.mark.statistical  # seeded: one sound claim at level .025
+@pytest.mark.parametrize("words", [(), ("-n", "1")], ids=["alone", "xdist"])
+def test_what_measures_nothing_is_an_error_or_fails(tmp_path, words):
+    (tmp_path / "test_idle.py").write_text(IDLE)
+    done = session(tmp_path, "test_idle.py", *words)
+    assert "1 failed, 2 passed, 3 errors" in done.stdout, done.stdout
+    assert done.stdout.count("raises ValueError: no data on every run") >= 2
+    assert "not at the top of a module" in done.stdout
+    assert "test_idle:half was NOT ATTACKED" in done.stdout
+    assert "runs raise KeyError: 'unlucky'" in done.stdout  # noted, though it passes
+    assert "1 privacy claims tested; of a false-alarm budget of 0.05 0.025 was spent" in done.stdout
+    assert "Traceback" not in done.stdout
+
+
+# ------------------------------------------------------------------ projects with packages of our names
+
+
+SHADOWED = """
+import {name}
+from {name}.module import value
+
+def bit(data, rng):
+    return int(data.sum())
+
+def test_theirs():
+    assert value == 7
+    assert {name}.__file__ is not None
+
+def test_ours(dp_private):
+    dp_private(bit, shape=(2,), low=0, high=1, dtype="int", epsilon=1)
+"""
+
+
+@pytest.mark.parametrize("mode", ["prepend", "importlib"])
+@pytest.mark.parametrize("start", ["python -m pytest", "pytest"])
+@pytest.mark.parametrize("name", ["audits", "mechanisms", "bandits", "dpaccount"])
+def test_a_project_with_a_package_of_our_name_is_not_disturbed(tmp_path, name, start, mode):
+    package = tmp_path / name
+    package.mkdir()
+    (package / "__init__.py").write_text("")
+    (package / "module.py").write_text("value = 7")
+    (tmp_path / "test_theirs.py").write_text(SHADOWED.format(name=name))
+    command = [sys.executable, "-m", "pytest"] if start != "pytest" else [str(PYTEST), "--rootdir=."]
+    options = ["-q", "-p", "no:cacheprovider", f"--import-mode={mode}", "-W", "error"]
+    if start == "pytest" and mode == "importlib":
+        options += ["-o", "pythonpath=."]  # else such a project could not import its own package
+    done = subprocess.run([*command, *options], cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert "1 passed, 1 error" in done.stdout, done.stdout + done.stderr
+    (line,) = {
+        line for line in done.stdout.splitlines() if line.startswith("error: dpaccount cannot run here")
+    }
+    assert f"its package {name} is hidden by " in line
+    assert str(package / "__init__.py") in line
+
+
+@pytest.mark.parametrize("kind", ["a module", "a namespace"])
+def test_other_things_of_our_name(tmp_path, kind):
+    if kind == "a module":
+        (tmp_path / "audits.py").write_text("value = 7")
+    else:  # a folder without __init__.py does not hide a package
+        (tmp_path / "audits").mkdir()
+        (tmp_path / "audits" / "module.py").write_text("value = 7")
+    (tmp_path / "test_theirs.py").write_text(
+        "def f(data, rng):\n    return 1\n\n"
+        "def test_ours(dp_private):\n    dp_private(f, shape=(1,), low=0, high=1, epsilon=1)\n"
+    )
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "--dp-trials", "60"]
+    done = subprocess.run(
+        [*command, "--dp-seconds", "1e6"], cwd=tmp_path, capture_output=True, text=True, check=False
+    )
+    assert ("1 error" if kind == "a module" else "1 passed") in done.stdout, done.stdout
+
+
+def test_the_plugin_loads_nothing_of_ours():
+    code = "import sys, pytest_dpaccount; print(sorted({m.partition('.')[0] for m in sys.modules}))"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    loaded = set(done.stdout.strip("[]\n").replace("'", "").split(", "))
+    assert not loaded & {"numpy", "scipy", "hypothesis", *pytest_dpaccount.PACKAGES}
+
+
+def test_a_package_that_is_not_there_is_said(monkeypatch):
+    monkeypatch.setattr(pytest_dpaccount, "PACKAGES", ("dpaccount", "no_such_package_here"))
+    with pytest.raises(WrongRequest, match="its package no_such_package_here is not installed"):
+        pytest_dpaccount.ours()

@@ -25,7 +25,7 @@ SOUND = ["none_if_few", "fails_if_many", "two_halves", "noisy_length", "sorted_c
 
 
 def attacked(planted, name, trials, risk):
-    with Crew(Code(f"strange_functions:{name}", (str(planted),)), seconds=60) as crew:
+    with Crew(Code(f"strange_functions:{name}", (str(planted),)), seconds=10**6) as crew:
         plan = Plan(Fraction(1), Fraction(0), trials, risk, 1)
         return attack(crew, candidates(DATA, 1), plan, lambda _: None)
 

@@ -1,0 +1,32 @@
+"""Whether a mechanism class runs at all: one that never does is a wrong request, and no finding."""
+
+import numpy as np
+
+from audits.channels import record
+from audits.evidence import fresh
+from audits.neighbours import BASES, dataset
+from dpaccount.errors import InputError
+from dpaccount.kernel import Theorem
+from dpaccount.ledger.receipt import rehearse
+from dpaccount.noise import Rehearsal
+from mechanisms.subject import Subject
+
+SEEDS = 3  #: runs on each made-up dataset
+
+
+def runs_at_all(subject: Subject, theorem: Theorem) -> None:
+    """Run on made-up datasets until one run shows something; raises `InputError` where none does."""
+    wrong: list[str] = []
+    for base in BASES:
+        for seed in range(SEEDS):
+            try:
+                rows = np.array(dataset(subject.domain(), base, seed))
+                record(fresh(subject), rows, rehearse(theorem, Rehearsal(seed)), seed)
+            except (Exception, SystemExit) as error:  # whatever it raises, the user should see
+                wrong.append(f"{type(error).__name__}: {error}")
+            else:
+                return
+    raise InputError(
+        f"{type(subject).__name__} raises {wrong[0]} on every run ({len(wrong)} runs, the first is shown);"
+        " mend it"
+    )
