@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from audits.catalogue import entries
+from audits.catalogue import entries, example_values
 from audits.channels import ReplayError, record, replay
 from audits.evidence import gather
 from audits.neighbours import dataset, pairs
@@ -32,7 +32,7 @@ def small(entry, **more):
     """Return a catalogued mechanism with few rows."""
     sizes = {"rows": 4, "rounds": 6}
     chosen = {name: value for name, value in sizes.items() if name in entry.parameters()}
-    return entry.made_by(**{**chosen, **more})
+    return entry.made_by(**{**example_values(entry.made_by), **chosen, **more})
 
 
 def variants(*settings):
@@ -271,7 +271,7 @@ def test_every_mechanism_has_a_broken_twin_that_is_caught(entry):
     for twin in planted:
         sizes = {"rows": 4, "rounds": 6}
         chosen = {name: value for name, value in sizes.items() if name in entry.parameters()}
-        assert refuted(twin(**chosen)), twin.__name__
+        assert refuted(twin(**{**example_values(twin), **chosen})), twin.__name__
 
 
 # ------------------------------------------------------------------ parameters

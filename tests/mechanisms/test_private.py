@@ -62,7 +62,7 @@ def ledger(tmp_path):
 
 
 def test_a_release_is_charged_once_and_refused_where_no_budget_is_left(ledger):
-    values, total = Private(np.linspace(0, 1, 20)), LaplaceSum(rows=20, scale=Fraction(5, 4))  # ε = 0.8
+    values, total = Private(np.linspace(0, 1, 20)), LaplaceSum(low=0, high=1, rows=20, scale=Fraction(5, 4))  # ε = 0.8
     shown = release(total, values, ledger, "sum").public["sum"]
     assert abs(shown[0] - 10) < 60
     with pytest.raises(BudgetError):
@@ -80,7 +80,7 @@ def test_what_is_no_table_of_numbers_is_refused_without_showing_it():
 
 def test_other_values_are_not_released(ledger):
     with pytest.raises(InputError, match="wrap"):
-        release(LaplaceSum(rows=2), np.zeros((2, 1)), ledger, "raw")
+        release(LaplaceSum(low=0, high=1, rows=2), np.zeros((2, 1)), ledger, "raw")
     assert ledger.show()["entries"] == 0
 
 
@@ -88,7 +88,7 @@ def test_later_changes_of_the_source_do_not_reach_the_wrapped_rows(ledger):
     rows = np.zeros((5, 1))
     values = Private(rows)
     rows[:] = 1.0
-    assert abs(release(LaplaceSum(rows=5), values, ledger, "sum").public["sum"][0]) < 100
+    assert abs(release(LaplaceSum(low=0, high=1, rows=5), values, ledger, "sum").public["sum"][0]) < 100
     assert (values._rows == 0).all()
     with pytest.raises(ValueError, match="read-only"):
         values._rows[0] = 1
@@ -127,5 +127,5 @@ def test_a_mean_of_mapped_rows_is_released(tmp_path):
     init(url, epsilon=10, delta=0, unit="row", relation="replace-one", measure="pure")
     ages = Private(np.full((200, 1), 42.0)).rowwise(lambda row: row / 100, 0, 1)
     with Ledger.open(url) as opened:
-        shown = release(ClippedMean(rows=200, scale=Fraction(1, 5)), ages, opened, "mean age", key="k")
+        shown = release(ClippedMean(low=0, high=1, rows=200, scale=Fraction(1, 5)), ages, opened, "mean age", key="k")
     assert shown.public["mean"][0] == pytest.approx(0.42, abs=0.1)  # 100 scales of the noise
