@@ -150,7 +150,9 @@ def test_unproven_where_the_model_or_relation_differs(dpaccount, tmp_path):
 
 
 def test_unproven_where_the_mechanism_has_no_proof_at_this_delta(dpaccount, tmp_path):
-    code, out, _ = dpaccount("certify", claim(tmp_path, use="gaussian-sum", **{"low = 0\nhigh = 1\n": ""}), "--json", "--jobs", 1)
+    code, out, _ = dpaccount(
+        "certify", claim(tmp_path, use="gaussian-sum", **{"low = 0\nhigh = 1\n": ""}), "--json", "--jobs", 1
+    )
     certificate = json.loads(out)
     assert (code, certificate["verdict"]) == (3, "UNPROVEN")
     assert "zCDP" in certificate["proved"]["reason"]
