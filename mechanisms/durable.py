@@ -59,13 +59,15 @@ def kept_release(
     `what` (a stream, a run) is to be begun anew where noise was drawn and not kept: that raises
     `ReceiptError`, a lack of budget `RefusedError`, and a kept value of another shape `LedgerError`.
     """
-    kept = ledger.release(place)
-    if kept is not None:
-        value = np.array(kept["value"], dtype=np.int64)
+    state = ledger.run_state(place)
+    if state.kept is not None:
+        value = np.array(state.kept["value"], dtype=np.int64)
         if value.shape != shape:
             raise LedgerError(f"{place} was released with shape {value.shape}; this is another {what}")
         return value
-    if ledger.lost(place):
+    if state.drawing:
+        raise ReceiptError(f"another run is drawing the noise of {place}; let it end, or begin a new {what}")
+    if state.lost:
         raise ReceiptError(
             f"the noise of {place} was drawn by a run that ended before it was kept; begin a new {what}"
         )

@@ -26,7 +26,7 @@ from dpaccount.errors import BudgetError, InputError, LedgerError, ReceiptError
 from dpaccount.events import Plan
 from dpaccount.exact import Enclosure, canonical, printed, shown
 from dpaccount.kernel import Theorem
-from dpaccount.ledger import profile, requests
+from dpaccount.ledger import process, profile, requests
 from dpaccount.ledger.audit import first_bad
 from dpaccount.ledger.budget import Budget, budget, one_line, read_budget
 from dpaccount.ledger.chain import BUDGET, CHARGE, DRAWING, REFUSAL, RELEASE, Entry
@@ -44,6 +44,22 @@ class Charge:
     entry: int | None
     head: str
     epsilon: Enclosure
+
+
+@dataclass(frozen=True)
+class RunState:
+    """What a ledger knows of the run of one key, all at one moment.
+
+    `kept` is the release, `charged` says whether the key has a charge.  Where drawing began and nothing
+    is kept, exactly one of two holds.  `drawing`: another process began, and runs still or cannot be seen
+    from here (another machine or container).  `lost`: that process ended, or is this one: what was drawn
+    may have been seen, and is not drawn again.
+    """
+
+    kept: dict[str, Any] | None = None
+    charged: bool = False
+    drawing: bool = False
+    lost: bool = False
 
 
 class RefusedError(BudgetError):
@@ -211,20 +227,37 @@ class Ledger:
 
     # -------------------------------------------------------------- releases
 
-    def release(self, key: str) -> dict[str, Any] | None:
-        """Return the release kept for the charge of this key, to print it again; None where there is none."""
+    def run_state(self, key: str) -> RunState:
+        """Return what is known of this key's run: kept, charged, being drawn, lost; seen in one moment.
+
+        Raises `LedgerError` where an entry that says so was changed in the file.
+        """
         with self._store.reading() as rows:
             charge = rows.keyed(key)
-            kept = None if charge is None else rows.about(charge.number, RELEASE)
-        return None if kept is None else _facts(kept)
+            if charge is None:
+                return RunState()
+            kept, begun = (rows.about(charge.number, kind) for kind in (RELEASE, DRAWING))
+            for entry in (charge, begun, kept):
+                if entry is not None:
+                    _unchanged(rows, entry)
+        if kept is not None:
+            return RunState(kept=_facts(kept), charged=True)
+        return RunState(charged=True) if begun is None else _unkept(begun)
+
+    def release(self, key: str) -> dict[str, Any] | None:
+        """Return the release kept for the charge of this key, to print it again; None where there is none.
+
+        Raises `LedgerError` where it was changed in the file.
+        """
+        return self.run_state(key).kept
 
     def lost(self, key: str) -> bool:
-        """Say whether drawing began for this key and its release was never kept: it needs a new key."""
-        with self._store.reading() as rows:
-            charge = rows.keyed(key)
-            if charge is None or rows.about(charge.number, RELEASE) is not None:
-                return False
-            return rows.about(charge.number, DRAWING) is not None
+        """Say whether drawing began for this key, by whatever process, and nothing is kept of it.
+
+        It needs a new key, unless `run_state` says that another process is drawing still.
+        """
+        state = self.run_state(key)
+        return state.drawing or state.lost
 
     def begin_release(self, entry: int) -> None:
         """Mark durably that the noise of charge `entry` is being drawn; a keyed receipt does so by itself.
@@ -239,7 +272,7 @@ class Ledger:
                 self._unbroken(rows)
                 _charged(rows, entry)
                 _undrawn(rows, entry)
-                rows.append(DRAWING, _written({"time": _now()}), about=entry)
+                rows.append(DRAWING, _written({"time": _now(), "process": process.name()}), about=entry)
             self._drawing.add(entry)
 
     def keep_release(self, charge: int | str, body: dict[str, Any]) -> None:
@@ -335,6 +368,21 @@ def _undrawn(rows: Rows, entry: int) -> None:
             f"drawing for entry {entry} began and its release was never kept, so drawing again would be a"
             " second release; make a new charge under another key"
         )
+
+
+def _unkept(begun: Entry) -> RunState:
+    """Return the state of a run that began to draw and kept nothing."""
+    who = str(_facts(begun).get("process", ""))
+    drawing = bool(who) and who != process.name() and process.running(who) is not False
+    return RunState(charged=True, drawing=drawing, lost=not drawing)
+
+
+def _unchanged(rows: Rows, entry: Entry) -> None:
+    """Refuse an entry that does not stand in the chain between its neighbours as it was written."""
+    before, after = rows.entry(entry.number - 1), rows.entry(entry.number + 1)
+    held = after.follows(entry.digest) if after is not None else rows.head() == (entry.number, entry.digest)
+    if before is None or not entry.follows(before.digest) or not held:
+        raise LedgerError(f"entry {entry.number} was changed; restore a backup that `ledger verify` accepts")
 
 
 def _facts(entry: Entry) -> dict[str, Any]:

@@ -119,3 +119,13 @@ def test_another_stream_under_the_same_name_is_refused(url):
 
 def test_rounds_of_nodes():
     assert [rounds_of(node) for node in ((0, 0), (0, 6), (1, 1), (2, 0))] == [(1, 1), (7, 7), (3, 4), (1, 4)]
+
+
+def test_a_stream_that_another_process_is_drawing_is_not_called_lost(url, monkeypatch):
+    with Ledger.open(url) as ledger:
+        with monkeypatch.context() as elsewhere:
+            elsewhere.setattr("dpaccount.ledger.process.name", lambda: "another-machine 1 17@99")
+            elsewhere.setattr(Ledger, "keep_release", lambda *_: None)
+            stream(ledger, TreeSums, VALUES[:1])
+        with pytest.raises(ReceiptError, match="another run is drawing"):
+            stream(ledger, TreeSums, VALUES[:1])
