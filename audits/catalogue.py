@@ -19,7 +19,7 @@ from audits.broken.table import TABLE, Known, known
 from dpaccount.claim import NAME
 from dpaccount.errors import InputError
 from dpaccount.exact import Place
-from mechanisms.subject import Subject
+from mechanisms.subject import EXAMPLE, Subject
 
 LAYERS = ("mechanisms", "bandits")
 
@@ -33,9 +33,12 @@ class Entry:
     made_by: type[Any]
 
     def parameters(self) -> dict[str, dict[str, object]]:
-        """Return each parameter's type and default, as `dpaccount subjects` prints them."""
+        """Return each parameter's type and default, as `dpaccount subjects` prints them.
+
+        One without a default has an `example` instead, if its class names one.
+        """
         return {
-            field.name: {"type": _type_name(hint), "default": _default(field)}
+            field.name: {"type": _type_name(hint), "default": _default(field), **_example(field)}
             for field, hint in _fields(self.made_by)
         }
 
@@ -116,21 +119,51 @@ def code_on_path(folders: list[str]) -> Iterator[None]:
             sys.path.remove(folder)
 
 
-def make(made_by: type, parameters: Place | None) -> Subject:
-    """Return the subject with parameters read exactly; unknown ones and wrong types are `InputError`."""
+def make(made_by: type, parameters: Place | None, *, examples: bool = False) -> Subject:
+    """Return the subject with parameters read exactly; unknown ones and wrong types are `InputError`.
+
+    With `examples` the parameters that have no default take their example values: for made-up data.
+    """
+    _frozen(made_by)
     fields = {field.name: hint for field, hint in _fields(made_by)}
     given = {} if parameters is None else parameters.table((), tuple(fields))
     values = {name: _read(place, fields[name]) for name, place in given.items()}
+    where = f"{parameters.file}: {parameters.at}: " if parameters is not None else ""
+    if examples:
+        values = {**example_values(made_by), **values}
+    unsaid = [name for name in required(made_by) if name not in values]
+    if unsaid:
+        names = ", ".join(unsaid)
+        raise InputError(f"{where}{name_of(made_by)} has no default for {names}; say them as parameters")
     try:
         subject: Subject = made_by(**values)
     except InputError as error:
-        where = f"{parameters.file}: {parameters.at}: " if parameters is not None else ""
         raise InputError(f"{where}{error}") from None
     except (Exception, SystemExit) as error:
         raise InputError(
             f"making {made_by.__name__} raises {type(error).__name__}: {error}; mend it"
         ) from None
     return subject
+
+
+def required(made_by: type) -> list[str]:
+    """Return the parameters that have no default: a claim and a release must say them."""
+    missing = dataclasses.MISSING
+    fields = (field for field, _ in _fields(made_by))
+    return [f.name for f in fields if f.default is missing and f.default_factory is missing]
+
+
+def example_values(made_by: type) -> dict[str, object]:
+    """Return the example values that a class names for parameters without a default."""
+    return {field.name: field.metadata[EXAMPLE] for field, _ in _fields(made_by) if EXAMPLE in field.metadata}
+
+
+def _frozen(made_by: type) -> None:
+    """Refuse a class whose instances can be changed: what is proved must be what is run."""
+    settings = vars(made_by).get("__dataclass_params__")
+    if settings is None or not settings.frozen:
+        name = made_by.__name__
+        raise InputError(f"{name} may change between proof and run; declare it @dataclass(frozen=True)")
 
 
 def _read(place: Place, hint: Any) -> object:
@@ -169,6 +202,11 @@ def _default(field: dataclasses.Field[Any]) -> object:
     if field.default is dataclasses.MISSING:
         return None
     return str(field.default) if isinstance(field.default, Fraction) else field.default
+
+
+def _example(field: dataclasses.Field[Any]) -> dict[str, object]:
+    found = field.metadata.get(EXAMPLE)
+    return {} if found is None else {EXAMPLE: str(found) if isinstance(found, Fraction) else found}
 
 
 def name_of(made_by: type) -> str:

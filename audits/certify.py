@@ -62,7 +62,8 @@ def subject_of(claim: Claim) -> Subject:
 
 def subject_made(claim: Claim, made_by: type) -> Subject:
     """Return an instance of the class with the claim's parameters."""
-    subject = catalogue.make(made_by, claim.parameters)
+    no_document = not claim.written  # `audit NAME`, on made-up data: example values will do
+    subject = catalogue.make(made_by, claim.parameters, examples=no_document)
     if claim.data_shape is not None:
         raise claim.data_shape.wrong(
             "a subject with a domain of its own takes no data shape", "leave this table out"

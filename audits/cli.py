@@ -593,7 +593,7 @@ def sensitivity(  # noqa: PLR0913
                 from audits.catalogue import find, make
                 from audits.declared import declared_answer
 
-                tested = declared_answer(target, make(find(target).made_by, None), begun)
+                tested = declared_answer(target, make(find(target).made_by, None, examples=True), begun)
         _print(tested, json_, _declared_lines)
         return 1 if tested["refuted"] else 0
     found = sensitivity_own(

@@ -51,7 +51,7 @@ def perform(made_by: type, document: bytes, answer: Callable[[list[object]], Non
                 result: Any = [done.certificate, done.reprinted, list(done.broken)]
             elif task.name == "sensitivity":
                 name = str((task.asked or {})["subject"])
-                result = declared_answer(name, catalogue.make(made_by, None), task.seed)
+                result = declared_answer(name, catalogue.make(made_by, None, examples=True), task.seed)
             else:
                 claim = claim_of(Asked(**(task.asked or {})))
                 subject = subject_made(claim, made_by)

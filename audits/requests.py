@@ -33,14 +33,14 @@ def certified(claim: Claim, subject: Subject, options: Options, progress: Progre
     """Certify a claim, and run its subject on its data if it is certified and the policy is met."""
     policy = None if options.policy is None else read_policy(options.policy)
     due = release.prepare(claim, subject)
-    certificate = None if due is None or options.again else release.kept(due)
-    if due is not None and options.again:
-        release.ready(due)
-    draft, theorem = certificate, None
+    run = None if due is None else release.settle(due, again=options.again)
+    draft, theorem = None if run is None else run.kept, None
     if draft is None:
         draft, theorem = certify(claim, subject, options.effort, progress)
     broken = () if policy is None else tuple(violations(policy, claim.guarantee, draft["verdict"]))
     cleared = draft["verdict"] == "CERTIFIED" and not broken
-    if due is not None and theorem is not None and cleared:  # a theorem: this run is new
-        return Certified(release.make(due, theorem, draft))
-    return Certified(certificate or seal(draft), certificate is not None, broken)
+    if run is not None and theorem is not None and cleared:  # a theorem: this run is new
+        return Certified(*release.make(run, theorem, draft))
+    if theorem is None and run is not None and run.kept is not None:
+        return Certified(run.kept, reprinted=True, broken=broken)
+    return Certified(seal(draft), broken=broken)

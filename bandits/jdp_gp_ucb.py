@@ -23,7 +23,7 @@ from bandits import contextual, published, streams
 from bandits.calibration import target
 from bandits.features import FourierFeatures, quadrature_features
 from bandits.gp_ucb import upper_bounds
-from bandits.statistics import Rewards, contribution
+from bandits.statistics import contribution, within
 from dpaccount.curves import billboard
 from dpaccount.errors import InputError
 from dpaccount.kernel import REPLACE_ONE, Theorem, assume_rank_one, assume_tree, assume_view
@@ -121,8 +121,8 @@ class JdpGpUcb(contextual.Contextual):
 class Privatiser:
     """Sees what was played and paid; hands out noisy prefix sums only."""
 
-    def __init__(self, subject: JdpGpUcb, noise: Noise, outside: str = "clip") -> None:
-        self._subject, self.rewards = subject, Rewards(outside)
+    def __init__(self, subject: JdpGpUcb, noise: Noise) -> None:
+        self._subject = subject
         self._sums = streams.matrix_sums(subject.stream, noise)
 
     def add(self, features: Floats, reward: float) -> tuple[int, Floats]:
@@ -131,7 +131,7 @@ class Privatiser:
         if features.shape != (size,):
             raise InputError(f"features have shape {features.shape}; this learner takes ({size},)")
         exact = self._subject.calibration == "exact"
-        known = self.rewards.take(reward) - (0.5 if exact else 0.0)
+        known = within(reward) - (0.5 if exact else 0.0)
         total = self._sums.add(contribution(features, known, self._subject.reward, corner=not exact))
         return self._sums.rounds, total / 2.0 ** (2 * BITS)
 
@@ -175,13 +175,13 @@ class Server:
 class Learner:
     """Privatiser and server together, in scores/tell: all that is learned passes through the tree."""
 
-    def __init__(self, subject: JdpGpUcb, noise: Noise, outside: str = "clip") -> None:
-        self.privatiser, self.server = Privatiser(subject, noise, outside), Server(subject)
+    def __init__(self, subject: JdpGpUcb, noise: Noise) -> None:
+        self.privatiser, self.server = Privatiser(subject, noise), Server(subject)
 
     def scores(self, candidates: Floats) -> Floats:
         """Return one score for each row of features."""
         return self.server.scores(candidates)
 
     def tell(self, features: Floats, reward: float) -> None:
-        """Add one person's statistics; rewards outside [0, 1] are clipped, or refused as configured."""
+        """Add one person's statistics; rewards outside [0, 1] are clipped."""
         self.server.receive(*self.privatiser.add(features, reward))

@@ -117,12 +117,13 @@ class PlanFinder:
     # -------------------------------------------------------------- data and proof
 
     def domain(self) -> Domain:
-        """Return what a record may be: plan code, visits, dollars."""
+        """Return what a record may be: plan code, visits, dollars; without a plan it is a zero record."""
         high = (float(insurance.DEDUCTIBLE), float(insurance.MAX_VISITS), insurance.MAX_SPENDING)
-        return Domain(self.slots, (0.0, 0.0, 0.0), high, (True, True, False))
+        missing = (float(insurance.DEDUCTIBLE), 0.0, 0.0)
+        return Domain(self.slots, (0.0, 0.0, 0.0), high, (True, True, False), missing)
 
     def read(self, path: Path) -> Rows:
-        """Return the rows of a trial file."""
+        """Return the rows of a trial file; NaN for what is missing in it."""
         return insurance.read(path, self.slots)
 
     def proof(self, delta: Fraction) -> Theorem:

@@ -1,6 +1,6 @@
 """Mean of clipped numbers: a noisy sum over the public number of rows, or over a noisy count."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import ClassVar
 
@@ -12,7 +12,7 @@ from dpaccount.ledger.receipt import Noise
 from dpaccount.noise import Integers
 from dpaccount.rules import compose, laplace, linear
 from mechanisms import grid
-from mechanisms.subject import Domain, Rows, View, known_relation, shown_to_all
+from mechanisms.subject import EXAMPLE, Domain, Rows, View, known_relation, shown_to_all
 
 COUNT_BITS = 0  #: a count is an integer
 
@@ -32,8 +32,8 @@ class ClippedMean:
 
     scale: Fraction = Fraction(2)
     count_scale: Fraction = Fraction(2)
-    low: Fraction = Fraction(0)
-    high: Fraction = Fraction(1)
+    low: Fraction = field(kw_only=True, metadata={EXAMPLE: Fraction(0)})
+    high: Fraction = field(kw_only=True, metadata={EXAMPLE: Fraction(1)})
     rows: int = 100
     relation: str = REPLACE_ONE
     bits: int = 20
@@ -47,12 +47,13 @@ class ClippedMean:
 
     @property
     def _half(self) -> Fraction:
-        return (self.high - self.low) / 2
+        return Fraction(self.high - self.low) / 2
 
     def domain(self) -> Domain:
         """Return one column; values beyond the interval are clipped, so the domain reaches beyond it."""
-        margin = float(self.high - self.low) + 1
-        return Domain(self.rows, (float(self.low) - margin,), (float(self.high) + margin,), (False,))
+        margin, middle = float(self.high - self.low) + 1, float(self.low + self._half)
+        low, high = float(self.low) - margin, float(self.high) + margin
+        return Domain(self.rows, (low,), (high,), (False,), missing=(middle,))
 
     def query(self, data: Rows) -> Integers:
         """Return the exact sum of centred values in grid units; NaN counts as the middle."""

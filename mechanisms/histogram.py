@@ -55,7 +55,7 @@ class Histogram:
 
     def domain(self) -> Domain:
         """Return one column of integers, one beyond the cells on either side."""
-        return Domain(self.rows, (-1.0,), (float(self.cells),), (True,))
+        return Domain(self.rows, (-1.0,), (float(self.cells),), (True,), missing=(-1.0,))
 
     def query(self, data: Rows) -> Integers:
         """Return the exact counts."""

@@ -1,6 +1,6 @@
 """Sum of numbers clipped to a public interval, with discrete Laplace noise on a grid."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import ClassVar
 
@@ -12,7 +12,7 @@ from dpaccount.ledger.receipt import Noise
 from dpaccount.noise import Integers
 from dpaccount.rules import laplace, linear
 from mechanisms import grid
-from mechanisms.subject import Domain, Rows, View, known_relation, shown_to_all
+from mechanisms.subject import EXAMPLE, Domain, Rows, View, known_relation, shown_to_all
 
 
 @dataclass(frozen=True)
@@ -23,8 +23,8 @@ class LaplaceSum:
     status: ClassVar[str] = "sound"
 
     scale: Fraction = Fraction(2)
-    low: Fraction = Fraction(0)
-    high: Fraction = Fraction(1)
+    low: Fraction = field(kw_only=True, metadata={EXAMPLE: Fraction(0)})
+    high: Fraction = field(kw_only=True, metadata={EXAMPLE: Fraction(1)})
     rows: int = 100
     relation: str = REPLACE_ONE
     bits: int = 20

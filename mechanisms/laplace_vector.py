@@ -1,6 +1,6 @@
 """Sums of several clipped numbers per unit, each with discrete Laplace noise of its own."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import ClassVar
 
@@ -12,7 +12,7 @@ from dpaccount.ledger.receipt import Noise
 from dpaccount.noise import Integers
 from dpaccount.rules import compose, laplace, linear
 from mechanisms import grid
-from mechanisms.subject import Domain, Rows, View, known_relation, shown_to_all
+from mechanisms.subject import EXAMPLE, Domain, Rows, View, known_relation, shown_to_all
 
 
 @dataclass(frozen=True)
@@ -27,8 +27,8 @@ class LaplaceVector:
     status: ClassVar[str] = "sound"
 
     scale: Fraction = Fraction(6)
-    low: Fraction = Fraction(0)
-    high: Fraction = Fraction(1)
+    low: Fraction = field(kw_only=True, metadata={EXAMPLE: Fraction(0)})
+    high: Fraction = field(kw_only=True, metadata={EXAMPLE: Fraction(1)})
     rows: int = 100
     columns: int = 3
     relation: str = REPLACE_ONE

@@ -61,7 +61,7 @@ class LinearQueries:
 
     def domain(self) -> Domain:
         """Return one column of integers, one beyond the cells on either side."""
-        return Domain(self.rows, (-1.0,), (float(self.cells),), (True,))
+        return Domain(self.rows, (-1.0,), (float(self.cells),), (True,), missing=(-1.0,))
 
     def query(self, data: Rows) -> Integers:
         """Return the exact answers."""

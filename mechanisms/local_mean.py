@@ -1,7 +1,7 @@
 """A mean in the local model: everyone sends one bounded, unbiased, randomised number."""
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
 from typing import ClassVar
@@ -13,7 +13,7 @@ from dpaccount.kernel import REPLACE_ONE, Theorem
 from dpaccount.ledger.receipt import Noise
 from dpaccount.noise import Integers
 from mechanisms import local
-from mechanisms.subject import Domain, Rows, View
+from mechanisms.subject import EXAMPLE, Domain, Rows, View
 
 CHANNELS = ("duchi", "piecewise", "hybrid")
 
@@ -34,8 +34,8 @@ class LocalMean:
 
     epsilon: Fraction = Fraction(1)
     channel: str = "duchi"
-    low: Fraction = Fraction(-1)
-    high: Fraction = Fraction(1)
+    low: Fraction = field(kw_only=True, metadata={EXAMPLE: Fraction(-1)})
+    high: Fraction = field(kw_only=True, metadata={EXAMPLE: Fraction(1)})
     steps: int = 8
     rows: int = 100
 
@@ -89,8 +89,9 @@ class LocalMean:
 
     def domain(self) -> Domain:
         """Return one column; values beyond the interval are clipped, so the domain reaches beyond it."""
-        margin = float(self.high - self.low)
-        return Domain(self.rows, (float(self.low) - margin,), (float(self.high) + margin,), (False,))
+        margin, middle = float(self.high - self.low), float(self.low + self.high) / 2
+        low, high = float(self.low) - margin, float(self.high) + margin
+        return Domain(self.rows, (low,), (high,), (False,), missing=(middle,))
 
     def query(self, data: Rows) -> Integers:
         """Return everyone's place, from 0 for `low` to 2·`steps` for `high`."""

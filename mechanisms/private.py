@@ -9,6 +9,7 @@ Traceback (most recent call last):
 dpaccount.errors.InputError: a Private value cannot be shown; use release(mechanism, value, ledger, purpose)
 """
 
+import math
 from collections.abc import Callable
 from fractions import Fraction
 from typing import Final, NoReturn
@@ -20,6 +21,10 @@ from dpaccount.errors import InputError
 from dpaccount.ledger.ledger import Ledger
 from mechanisms.subject import Rows, Subject, View
 
+Change = Callable[[NDArray[np.float64]], ArrayLike]  #: a function of one row
+
+TRIED: Final = (0.0, 1.0, 0.5)  #: made-up rows that a row-wise function is tried on
+
 _WAY_OUT: Final = "use release(mechanism, value, ledger, purpose)"
 
 
@@ -30,7 +35,7 @@ class Private:
     Raises `InputError` for what is not a table of numbers.
     """
 
-    __slots__ = ("_rows",)
+    __slots__ = ("_bounds", "_rows")
 
     def __init__(self, rows: ArrayLike) -> None:
         try:
@@ -43,31 +48,91 @@ class Private:
             raise InputError(f"private rows have {table.ndim} dimensions; needed rows and columns")
         table.flags.writeable = False
         self._rows: Rows = table
+        self._bounds: tuple[float, float] | None = None
 
     def rowwise(
-        self, change: Callable[[NDArray[np.float64]], ArrayLike], low: Fraction | int, high: Fraction | int
+        self,
+        change: Change,
+        low: Fraction | int,
+        high: Fraction | int,
+        *,
+        columns: int | None = None,
+        missing: Fraction | int = 0,
     ) -> "Private":
         """Return the rows after `change`, each seen by itself and clipped to the public [low, high].
 
-        Units stay units: `change` gets a copy of one row and returns a number or a vector, always of
-        one length; NaN becomes 0, then everything is clipped.  Raises `InputError` where it fails,
-        without saying on what.
+        Units stay units: `change` gets a copy of one row and returns `columns` numbers (default: as many
+        as it gets), so that no rows at all are like any other.  Where it fails or returns another number
+        of them the row becomes `missing`, and so does NaN: nothing tells on what row.  The bounds must be
+        those of the mechanism that is released with.  Raises `InputError` where it fails on rows that are
+        made up to try it, whatever the private ones are.
         """
-        if low > high:
+        if not low <= high:
             raise InputError("low is above high; give the bounds in order")
-        changed = []
-        for row in self._rows:
-            try:
-                changed.append(np.array(change(row.copy()), dtype=np.float64).ravel())
-            except Exception as error:
-                raise InputError(
-                    f"the row-wise function raises {type(error).__name__} on some row; let it return numbers"
-                ) from None
-        if len({len(row) for row in changed}) > 1:
-            raise InputError("the row-wise function returns vectors of several lengths; return one length")
-        width = len(changed[0]) if changed else self._rows.shape[1]
-        table = np.nan_to_num(np.array(changed).reshape(len(changed), width), nan=0.0)
-        return Private(np.clip(table, float(low), float(high)))
+        if not math.isfinite(missing):
+            raise InputError("missing is no finite number; say a public one for rows that fail")
+        width = self._rows.shape[1] if columns is None else columns
+        if len(self._rows):
+            _tried(change, self._rows.shape[1], width)
+        default = np.full(width, float(missing))
+        changed = [_or_default(change, row, default) for row in self._rows]
+        table = np.array(changed).reshape(len(changed), width)
+        mapped = Private(np.clip(np.where(np.isnan(table), default, table), float(low), float(high)))
+        mapped._bounds = float(low), float(high)
+        return mapped
+
+
+def _tried(change: Change, width: int, columns: int) -> None:
+    """Refuse a row-wise function that fails on all made-up rows, or does not return `columns` numbers."""
+    lengths, why = set(), ""
+    for value in TRIED:
+        try:
+            lengths.add(np.array(change(np.full(width, value)), dtype=np.float64).size)
+        except Exception as error:  # a user's function may raise anything
+            why = type(error).__name__
+    if not lengths:
+        raise InputError(
+            f"the row-wise function raises {why} on every row made up to try it; let it return numbers"
+        ) from None
+    if lengths != {columns}:
+        found = " or ".join(map(str, sorted(lengths)))
+        raise InputError(
+            f"the row-wise function returns {found} numbers; return one length, and say it: columns={columns}"
+        )
+
+
+def _or_default(change: Change, row: NDArray[np.float64], default: NDArray[np.float64]) -> Rows:
+    try:
+        found = np.array(change(row.copy()), dtype=np.float64).ravel()
+    except (Exception, SystemExit):  # an error would tell that this row is here
+        return default
+    return found if found.shape == default.shape else default
+
+
+def _same_bounds(value: Private, mechanism: Subject) -> None:
+    """Refuse rows that were clipped to other bounds than the mechanism's: it would clip them again.
+
+    Bounds are public, so that this tells nothing.  A mechanism without `low` and `high` takes rows from
+    anywhere within its domain.
+    """
+    if value._bounds is None:
+        return
+    (low, high), domain = value._bounds, mechanism.domain()
+    own = _interval(mechanism)
+    least, most = own or (min(domain.low), max(domain.high))
+    agree = (low, high) == own if own else least <= low and high <= most
+    if not agree:
+        raise InputError(
+            f"rows were mapped into [{low:g}, {high:g}], but the mechanism takes [{least:g}, {most:g}];"
+            " give both the same bounds"
+        )
+
+
+def _interval(mechanism: Subject) -> tuple[float, float] | None:
+    """Return the interval that a mechanism clips numbers to, where it has one."""
+    own = [getattr(mechanism, name, None) for name in ("low", "high")]
+    bounds = [float(bound) for bound in own if isinstance(bound, int | float | Fraction)]
+    return (bounds[0], bounds[1]) if len(bounds) == len(own) else None
 
 
 def release(
@@ -91,6 +156,7 @@ def release(
     if not isinstance(value, Private):
         raise InputError(f"release takes a Private value, found {type(value).__name__}; wrap it first")
     rows = value._rows  # the one place that opens a Private value
+    _same_bounds(value, mechanism)
     domain = mechanism.domain()
     domain.admit(rows, mechanism.relation)
     rows = domain.clamped(rows)  # what a mechanism was never tested on does not reach it

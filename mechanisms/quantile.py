@@ -1,6 +1,6 @@
 """A quantile of private numbers, chosen among public candidates by the exponential mechanism."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import ClassVar
 
@@ -12,7 +12,7 @@ from dpaccount.ledger.receipt import Noise
 from dpaccount.noise import Integers
 from dpaccount.rules import exponential
 from mechanisms import grid
-from mechanisms.subject import Domain, Rows, View, shown_to_all
+from mechanisms.subject import EXAMPLE, Domain, Rows, View, shown_to_all
 
 
 @dataclass(frozen=True)
@@ -31,8 +31,8 @@ class Quantile:
 
     rate: Fraction = Fraction(1, 2)
     rank: Fraction = Fraction(1, 2)
-    low: Fraction = Fraction(0)
-    high: Fraction = Fraction(1)
+    low: Fraction = field(kw_only=True, metadata={EXAMPLE: Fraction(0)})
+    high: Fraction = field(kw_only=True, metadata={EXAMPLE: Fraction(1)})
     candidates: int = 11
     rows: int = 100
     bits: int = 20

@@ -7,7 +7,7 @@ fields are its parameters.  Nothing is registered: `audits.catalogue` finds the 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import ClassVar, Protocol
+from typing import ClassVar, Final, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,19 +20,25 @@ from dpaccount.witness import approximate
 
 Rows = NDArray[np.float64]
 
+#: A parameter without a default, such as a public bound, names in its field's metadata under this key
+#: the value that examples take; a claim and a release must say it.
+EXAMPLE: Final = "example"
+
 
 @dataclass(frozen=True)
 class Domain:
     """What a dataset may be: `rows` records (one unit each), every column within [low, high].
 
     The bounds are public and hold for any data that could occur, not for the data that was seen.
-    Under add-remove any number of rows up to `rows` may occur.
+    Under add-remove any number of rows up to `rows` may occur.  `missing` is what NaN counts as in each
+    column: public too, by default 0, and clamped like any other value.
     """
 
     rows: int
     low: tuple[float, ...]
     high: tuple[float, ...]
     integer: tuple[bool, ...]
+    missing: tuple[float, ...] = ()
 
     def contains(self, data: Rows) -> bool:
         """Say whether `data` has the right columns, all finite and within bounds."""
@@ -43,17 +49,25 @@ class Domain:
         return bool(within and (whole == np.floor(whole)).all())
 
     def clamped(self, data: Rows) -> Rows:
-        """Return every value within its column's bounds, whole where it must be; NaN counts as 0."""
-        inside: Rows = np.clip(np.nan_to_num(data, nan=0.0), self.low, self.high)
+        """Return every value within its column's bounds, whole where it must be; NaN counts as `missing`.
+
+        Each row by itself: neighbours stay neighbours.  No rows at all have the right columns.
+        """
+        if not len(data):
+            return np.zeros((0, len(self.low)))
+        known = np.where(np.isnan(data), self.missing or 0.0, data)
+        inside: Rows = np.clip(known, self.low, self.high)
         return np.where(np.array(self.integer, dtype=bool), np.floor(inside), inside)
 
     def admit(self, data: Rows, relation: str) -> None:
         """Refuse data of a wrong shape, before anything is charged; values are clamped, not judged.
 
         Under replace-one the number of rows is public and must be `rows`; under add-remove it is
-        private and may be anything from 0 to `rows`.  Raises `InputError`.
+        private and may be anything from 0 to `rows`, a limit that no data may exceed: that they do is
+        told, since leaving rows out would let one row bring another in.  No rows at all may have any
+        columns.  Raises `InputError`.
         """
-        if data.ndim != 2 or data.shape[1] != len(self.low):
+        if data.ndim != 2 or (len(data) and data.shape[1] != len(self.low)):
             found = " × ".join(map(str, data.shape[1:])) or "no"
             raise InputError(f"data has {found} columns; needed rows of {len(self.low)} numbers")
         if relation == REPLACE_ONE and len(data) != self.rows:

@@ -311,6 +311,19 @@ class Ledger:
         state = self.run_state(key)
         return state.drawing or state.lost
 
+    def charged(self, charge: int | str) -> tuple[int, str]:
+        """Return a charge's entry, given it or its key, and the ledger's head right after it.
+
+        Raises `LedgerError` where there is no such charge, or it was changed in the file.
+        """
+        with self._store.reading() as rows:
+            number = _charged(rows, charge)
+            entry = rows.entry(number)
+            if entry is None:
+                raise LedgerError(f"entry {number} is missing; restore the ledger from a backup")
+            _unchanged(rows, entry)
+            return entry.number, entry.digest
+
     def begin_release(self, entry: int) -> None:
         """Mark durably that the noise of charge `entry` is being drawn; a receipt does so by itself.
 

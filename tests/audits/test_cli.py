@@ -26,6 +26,8 @@ delta = {delta}
 use = "{use}"
 [subject.parameters]
 rows = 5
+low = 0
+high = 1
 [audit]
 trials = 200
 """
@@ -148,7 +150,9 @@ def test_unproven_where_the_model_or_relation_differs(dpaccount, tmp_path):
 
 
 def test_unproven_where_the_mechanism_has_no_proof_at_this_delta(dpaccount, tmp_path):
-    code, out, _ = dpaccount("certify", claim(tmp_path, use="gaussian-sum"), "--json", "--jobs", 1)
+    code, out, _ = dpaccount(
+        "certify", claim(tmp_path, use="gaussian-sum", **{"low = 0\nhigh = 1\n": ""}), "--json", "--jobs", 1
+    )
     certificate = json.loads(out)
     assert (code, certificate["verdict"]) == (3, "UNPROVEN")
     assert "zCDP" in certificate["proved"]["reason"]
@@ -217,7 +221,9 @@ def test_a_policy_gates_the_exit_code(dpaccount, tmp_path):
         ("rows = 5", "rows = 0", "rows >= 1"),
         ("rows = 5", 'rows = "five"', "subject.parameters.rows"),
         ("rows = 5", "columns = 5", "unknown key 'columns'"),
-        ("rows = 5", "low = 3", "low <= high"),
+        ("low = 0", "low = 3", "low <= high"),
+        ("low = 0", "", "laplace-sum has no default for low; say them as parameters"),
+        ("rows = 5\nlow = 0\nhigh = 1", "", "no default for low, high"),
         ('use = "laplace-sum"', 'use = "unknown-sum"', "unknown subject 'unknown-sum'"),
         ('use = "laplace-sum"', 'use = "no.such.module:thing"', "No module named"),
         ('use = "laplace-sum"', 'use = "os:path"', "not a class"),

@@ -208,7 +208,7 @@ def test_the_proof_and_the_subject_speak_of_one_relation():
 
 def test_honest_subjects_are_certified_by_the_same_path():
     assert verdict(GaussianSum(rows=4))["verdict"] == "CERTIFIED"
-    assert verdict(LaplaceSum(rows=4), name="laplace-sum")["verdict"] == "CERTIFIED"
+    assert verdict(LaplaceSum(low=0, high=1, rows=4), name="laplace-sum")["verdict"] == "CERTIFIED"
 
 
 def test_a_hypothesis_said_twice_is_tested_once():
@@ -239,9 +239,9 @@ class Lucky(LaplaceSum):
 
 
 def test_an_assumption_that_a_claim_accepts_stands_on_its_first_page():
-    assert verdict(Lucky(rows=5), name="laplace-sum")["verdict"] == "UNPROVEN"
+    assert verdict(Lucky(low=0, high=1, rows=5), name="laplace-sum")["verdict"] == "UNPROVEN"
     reasons = {"assume_rare laplace-sum": "measured elsewhere", "assume_view laplace-sum": "not needed"}
-    certificate = verdict(Lucky(rows=5), name="laplace-sum", assume=reasons)
+    certificate = verdict(Lucky(low=0, high=1, rows=5), name="laplace-sum", assume=reasons)
     assert certificate["verdict"] == "CERTIFIED"
     told = "Accepted without a test: assume_rare laplace-sum, because: measured elsewhere"
     assert certificate["hazards"][0] == told
@@ -276,7 +276,7 @@ def test_what_the_checker_cannot_confirm_is_unproven():
                 theorem = to_approximate(theorem, Fraction(1 + i), delta)
             return theorem
 
-    certificate = verdict(Long(rows=4), name="laplace-sum")
+    certificate = verdict(Long(low=0, high=1, rows=4), name="laplace-sum")
     assert certificate["verdict"] == "UNPROVEN"
     assert "checker" in certificate["proved"]["reason"]
 
@@ -295,7 +295,7 @@ def honest():
     }
     claim = replace(claim, guarantee=promise, use="laplace-sum", written=written)
     claim = replace(claim, audit=replace(claim.audit, trials=200))
-    return seal(certify(claim, LaplaceSum(rows=4), Effort())[0])
+    return seal(certify(claim, LaplaceSum(low=0, high=1, rows=4), Effort())[0])
 
 
 def accepted(document):
@@ -534,7 +534,7 @@ def test_the_checker_wants_the_subjects_view_too():
 
 def test_a_risk_below_zero_pays_for_no_other():
     """A point with no lower bound and a negative risk would make room for weak evidence elsewhere."""
-    forged = verdict(LaplaceSum(rows=4), name="laplace-sum", epsilon=1)
+    forged = verdict(LaplaceSum(low=0, high=1, rows=4), name="laplace-sum", epsilon=1)
     counts = {"hits": 12, "runs": 30, "alarms": 0, "other_runs": 30}
     first = forged["audit"]["points"][0]
     first |= {**counts, "risk": "99/100", "power": 0.3, "false_alarm": 0.05, "epsilon_lower": 1.2}
@@ -545,7 +545,7 @@ def test_a_risk_below_zero_pays_for_no_other():
 
 
 def test_a_limit_below_zero_is_not_beaten_by_nothing():
-    forged = verdict(LaplaceSum(rows=4), name="laplace-sum", epsilon=1)
+    forged = verdict(LaplaceSum(low=0, high=1, rows=4), name="laplace-sum", epsilon=1)
     empty = {**forged["audit"]["points"][0], "of": "proof", "epsilon_lower": 0, "delta": "999/1000"}
     forged["audit"]["points"].append({**empty, "limit": "-5", "risk": "1/1000"})
     forged |= {"verdict": "REFUTED", "refutes": "proof", "releasable": False}

@@ -451,6 +451,8 @@ epsilon = 0.5
 use = "own:{name}"
 [subject.parameters]
 rows = 5
+low = 0
+high = 1
 [audit]
 trials = 100
 seconds = {seconds}

@@ -98,8 +98,8 @@ class ShowsOwn(GaussianSum):
     ("subject", "rules"),
     [
         (ShowsOwn(rows=5), {"assume_view"}),
-        (Unclipped(rows=5), {"assume_clipped"}),
-        (HalfNoise(rows=5), {"assume_clipped"}),
+        (Unclipped(low=0, high=1, rows=5), {"assume_clipped"}),
+        (HalfNoise(low=0, high=1, rows=5), {"assume_clipped"}),
         (Counter(rows=5), {"assume_view"}),
         (RawFeatures(rounds=6, candidates=2, nodes_per_axis=2), {"assume_view"}),
     ],
@@ -114,7 +114,7 @@ def test_code_that_raises_on_some_data_is_a_finding():
 
 
 @pytest.mark.parametrize(
-    "subject", [LaplaceSum(rows=5), GaussianSum(rows=5), PlanFinder(slots=60, batch=8, batches=6)]
+    "subject", [LaplaceSum(low=0, high=1, rows=5), GaussianSum(rows=5), PlanFinder(slots=60, batch=8, batches=6)]
 )
 def test_correct_ones_lose_none(subject):
     assert broken(subject) == set()
@@ -131,7 +131,7 @@ class Lucky(LaplaceSum):
 
 
 def test_a_hypothesis_without_a_test_is_not_evidence():
-    subject = Lucky(rows=5)
+    subject = Lucky(low=0, high=1, rows=5)
     found, _ = gather(subject, subject.proof(DELTA), examples=10, seed=1, files=[])
     assert {entry.hypothesis.rule: entry.status for entry in found}["assume_rare"] == "untested"
     claim = read_claim(PLANTED / "raw-reward.toml")
@@ -146,7 +146,7 @@ def test_a_hypothesis_without_a_test_is_not_evidence():
 
 @pytest.mark.statistical  # seeded; false alarm of the second half at most 1e-3
 def test_the_attack_refutes_a_false_claim_and_not_a_true_one():
-    subject = LaplaceSum(rows=3, scale=Fraction(1))  # ε = 1 exactly
+    subject = LaplaceSum(low=0, high=1, rows=3, scale=Fraction(1))  # ε = 1 exactly
     theorem = subject.proof(Fraction(0))
     _, suspect = gather(subject, theorem, examples=60, seed=1, files=[])
 
@@ -161,7 +161,7 @@ def test_the_attack_refutes_a_false_claim_and_not_a_true_one():
 
 @pytest.mark.statistical  # seeded
 def test_the_result_does_not_depend_on_the_number_of_jobs():
-    subject = LaplaceSum(rows=3)
+    subject = LaplaceSum(low=0, high=1, rows=3)
     theorem = subject.proof(DELTA)
     _, suspect = gather(subject, theorem, examples=20, seed=1, files=[])
     points = targets(theorem, Fraction(1), DELTA, 1)
@@ -174,7 +174,7 @@ def test_the_result_does_not_depend_on_the_number_of_jobs():
 
 @pytest.mark.statistical  # seeded; a true claim would fall with probability at most .05
 def test_an_attack_stops_where_the_claim_falls_whatever_the_number_of_jobs():
-    subject = LaplaceSum(rows=3, scale=Fraction(1))  # ε = 1 exactly
+    subject = LaplaceSum(low=0, high=1, rows=3, scale=Fraction(1))  # ε = 1 exactly
     theorem = subject.proof(Fraction(0))
     _, suspect = gather(subject, theorem, examples=60, seed=1, files=[])
 
@@ -196,7 +196,7 @@ def test_an_attack_stops_where_the_claim_falls_whatever_the_number_of_jobs():
 @pytest.mark.statistical  # seeded; under a correct proof each run errs with probability at most .05
 def test_a_profile_point_refutes_a_proof_with_half_the_noise():
     """The claim (ε, δ) survives 2,000 runs; total variation does not."""
-    honest = LaplaceSum(rows=3, scale=Fraction(1))
+    honest = LaplaceSum(low=0, high=1, rows=3, scale=Fraction(1))
     theorem = replace(honest, scale=Fraction(2)).proof(Fraction(0))  # asserts ε = ½
     _, suspect = gather(honest, honest.proof(Fraction(0)), examples=40, seed=1, files=[])
     points = targets(theorem, Fraction(5), Fraction(0), 1)

@@ -98,7 +98,7 @@ def test_the_printed_weight_is_refused():
 
 def test_long_features_and_wrong_dimensions_are_refused():
     twice = FourierFeatures(np.ones((1, 2)), np.ones(1))
-    with pytest.raises(InputError, match="norm"):
+    with pytest.raises(InputError, match="longer than 1"):
         bounded(_Doubled(), POINTS)
     with pytest.raises(InputError, match="coordinates"):
         twice(np.ones((3, 5)))

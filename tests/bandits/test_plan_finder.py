@@ -5,6 +5,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from bandits import insurance
 from bandits.plan_finder import ARMS, PlanFinder, Slots, expected_kept, regret
@@ -180,30 +182,70 @@ HEADER = "person,plan,md_visits,spending_usd\n"
     ("text", "said"),
     [
         ("person,plan,md_visits\n1,free,2\n", "no column spending_usd"),
-        (HEADER + "1,free,2\n", "line 2: wrong number"),
-        (HEADER + "1,free,2,3,4\n", "line 2: wrong number"),
-        (HEADER + "1,gold,2,3\n", "unknown plan 'gold'"),
-        (HEADER + "1,free,-1,3\n", "md_visits is '-1'"),
-        (HEADER + "1,free,1.5,3\n", "whole"),
-        (HEADER + "1,free,nan,3\n", "md_visits is 'nan'"),
-        (HEADER + "1,free,2,inf\n", "spending_usd is 'inf'"),
-        (HEADER + "1,free,2,1e99\n", "must lie in"),
-        (HEADER + "1,free,two,3\n", "a number in"),
         (HEADER + "1,free,2,3\n1,free,2,3\n", "2 people; the public number of slots is 1"),
+        (HEADER + "1,free,2,3\n\n", "2 people"),
         (HEADER, "0 people"),
         ("", "no column plan"),
     ],
 )
-def test_malformed_files_name_the_line(tmp_path, text, said):
+def test_what_is_public_and_wrong_is_refused(tmp_path, text, said):
     file = tmp_path / "trial.csv"
     file.write_text(text)
     with pytest.raises(InputError, match=said):
         insurance.read(file, 1)
-
-
-def test_a_missing_or_undecodable_file(tmp_path):
     with pytest.raises(InputError, match="No such file"):
         insurance.read(tmp_path / "none.csv", 1)
-    (tmp_path / "bad.csv").write_bytes(b"\xff\xfe")
-    with pytest.raises(InputError, match="UTF-8"):
-        insurance.read(tmp_path / "bad.csv", 1)
+
+
+@pytest.mark.parametrize(
+    ("line", "row"),
+    [
+        ("1,free,2,3", (0, 2, 3)),
+        ("1,free,2", (0, 2, 0)),
+        ("1,free,2,3,4", (0, 2, 3)),
+        ("1,gold,2,3", (insurance.DEDUCTIBLE, 2, 3)),
+        ("1,free,-1,3", (0, 0, 3)),
+        ("1,free,1.5,3", (0, 1, 3)),
+        ("1,free,nan,inf", (0, 0, insurance.MAX_SPENDING)),
+        ("1,free,two,1e99", (0, 0, insurance.MAX_SPENDING)),
+        ('1,"free,2,3', (insurance.DEDUCTIBLE, 0, 0)),
+        ("", (insurance.DEDUCTIBLE, 0, 0)),
+        ("1,free," + "9" * 200_000 + ",3", (insurance.DEDUCTIBLE, 0, 0)),
+    ],
+)
+def test_a_cell_that_is_missing_or_wrong_takes_its_default_or_bound(tmp_path, line, row):
+    """Refusing it would tell what it is; the line before and after are as they were."""
+    file, subject = tmp_path / "trial.csv", PlanFinder(slots=3, batch=1, batches=1)
+    file.write_text(f"{HEADER}1,coins25,1,9\n{line}\r\n1,coins95,4,8\n")
+    rows = subject.domain().clamped(subject.read(file))
+    assert rows.tolist() == [[1, 1, 9], list(row), [3, 4, 8]]
+
+
+CONTENT = st.one_of(
+    st.text(alphabet=st.characters(exclude_characters="\n"), max_size=12).map(str.encode),
+    st.binary(max_size=8).map(lambda found: found.replace(b"\n", b"")),
+    st.sampled_from([b"1,free,2,3", b'"', b'1,"free"', b"\r", b"1,free,nan,-inf", b"\0", b",,,,,,", b"\xff"]),
+)
+
+
+@given(cells=st.lists(CONTENT, max_size=4), other=CONTENT, slots=st.integers(2, 4))
+def test_whether_a_file_is_refused_does_not_depend_on_what_a_line_holds(
+    tmp_path_factory, cells, other, slots
+):
+    """Files that differ in one person's line: both refused, in one sentence, or both within the domain."""
+    file, subject = tmp_path_factory.getbasetemp() / "any.csv", PlanFinder(slots=slots, batch=1, batches=1)
+
+    def read(lines):
+        file.write_bytes(HEADER.encode() + b"".join(line + b"\n" for line in lines))
+        try:
+            return subject.domain().clamped(subject.read(file))
+        except InputError as refused:
+            return str(refused)
+
+    left, right = read([b"1,free,2,3", *cells]), read([other, *cells])
+    if len(cells) + 1 == slots:
+        assert subject.domain().contains(left)
+        assert subject.domain().contains(right)
+        assert (left[1:] == right[1:]).all()  # nobody else's row is another
+    else:
+        assert left == right == f"{file}: {len(cells) + 1} people; the public number of slots is {slots}"

@@ -174,22 +174,16 @@ def test_parameters_out_of_range_are_refused_in_one_sentence(make):
     assert "\n" not in str(refused.value)
 
 
-def test_features_and_rewards_out_of_range_are_refused_or_counted():
+def test_features_of_a_wrong_shape_are_refused_and_rewards_out_of_range_clipped():
+    """A reward is private: refusing or counting it would tell; it counts like the nearest bound."""
     subject = JdpGpUcb(rounds=8, candidates=2, nodes_per_axis=2)
     learner = Learner(subject, NoNoise())
     with pytest.raises(InputError, match="features"):
         learner.tell(np.zeros(3), 1.0)
-    strict = Privatiser(subject, NoNoise(), outside="refuse")
     phi = subject.features(np.zeros(2))
-    for reward in (1.5, -0.1, float("nan")):
-        with pytest.raises(InputError, match="range"):
-            strict.add(phi, reward)
-    rounds, _ = strict.add(phi, 1.0)
-    assert rounds == 1  # nothing of the refused ones entered
-    lenient = Privatiser(subject, NoNoise())
-    lenient.add(phi, 7.0)
-    lenient.add(phi, float("nan"))
-    assert lenient.rewards.clipped == 2
+    for reward, same in ((1.5, 1.0), (-0.1, 0.0), (float("inf"), 1.0), (float("nan"), 0.5), (0.3, 0.3)):
+        found = [Privatiser(subject, NoNoise()).add(phi, value)[1] for value in (reward, same)]
+        assert (found[0] == found[1]).all()
     with pytest.raises(InputError, match="coordinates"):
         subject.features(np.zeros((4, 3)))
 

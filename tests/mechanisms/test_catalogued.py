@@ -4,7 +4,7 @@ from fractions import Fraction
 
 import pytest
 
-from audits.catalogue import entries
+from audits.catalogue import entries, example_values
 from audits.channels import record, replay
 from audits.evidence import gather
 from audits.neighbours import dataset
@@ -26,7 +26,7 @@ def small(entry):
     """Return a subject of few rounds, or rows as its file says."""
     sizes = {"rounds": 24 if entry.layer == "bandits" else 12, "rows": 12}
     few = {name: value for name, value in sizes.items() if name in entry.parameters()}
-    return entry.made_by(**SMALL.get(entry.name, few))
+    return entry.made_by(**{**example_values(entry.made_by), **SMALL.get(entry.name, few)})
 
 
 SUBJECTS = [pytest.param(small(entry), entry, id=entry.name) for entry in entries()]

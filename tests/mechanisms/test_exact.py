@@ -212,11 +212,11 @@ VOTES = [(0.0, 0.0, 0.0), (1.0, 0.0, 0.0), (0.0, 1.0, 1.0), (1.0, 1.0, 0.0)]
 CELLS = [(-1.0,), (0.0,), (1.0,)]
 PLANE = [(3.0, 0.0), (-1.0, 0.0), (0.0, 0.0), (0.6, -0.8)]
 CASES = {
-    "laplace": (LaplaceSum(rows=2, bits=1, scale=F(2)), UNIT, (0,)),
-    "laplace-add-remove": (LaplaceSum(rows=2, bits=1, scale=F(2), relation=ADD_REMOVE), UNIT, (0,)),
-    "laplace-odd-scale": (LaplaceSum(rows=2, bits=0, scale=F(7, 3)), UNIT, (0,)),
-    "laplace-vector": (LaplaceVector(rows=1, columns=2, bits=0, scale=F(3, 2)), [(0.0, 1.0), (1.0, 0.0), (1.0, 1.0)], (0,)),
-    "mean": (ClippedMean(rows=2, bits=2, scale=F(1), relation=ADD_REMOVE), UNIT, (0,)),
+    "laplace": (LaplaceSum(low=0, high=1, rows=2, bits=1, scale=F(2)), UNIT, (0,)),
+    "laplace-add-remove": (LaplaceSum(low=0, high=1, rows=2, bits=1, scale=F(2), relation=ADD_REMOVE), UNIT, (0,)),
+    "laplace-odd-scale": (LaplaceSum(low=0, high=1, rows=2, bits=0, scale=F(7, 3)), UNIT, (0,)),
+    "laplace-vector": (LaplaceVector(low=0, high=1, rows=1, columns=2, bits=0, scale=F(3, 2)), [(0.0, 1.0), (1.0, 0.0), (1.0, 1.0)], (0,)),
+    "mean": (ClippedMean(low=0, high=1, rows=2, bits=2, scale=F(1), relation=ADD_REMOVE), UNIT, (0,)),
     "gaussian": (GaussianSum(rows=2, columns=1, bits=0, sigma=F(2), radius=NEAR), [(0.0,), (1.0,), (-1.0,)], (1e-3, 1e-6)),
     "gaussian-fine": (GaussianSum(rows=1, columns=1, bits=5, sigma=F(4), radius=NEAR), [(0.0,), (1.0,), (-1.0,)], (1e-3, 1e-2)),
     "gaussian-plane": (GaussianSum(rows=1, columns=2, bits=1, sigma=F(2), radius=NEAR), PLANE, (1e-3,)),
@@ -227,11 +227,11 @@ CASES = {
     "exponential": (Exponential(rows=2, candidates=3), VOTES, (0, 1e-3, 1e-1)),
     "exponential-add-remove": (Exponential(rows=2, candidates=3, relation=ADD_REMOVE), VOTES, (0, 1e-2)),
     "permute-and-flip": (PermuteAndFlip(rows=2, candidates=3, rate=F(1)), VOTES, (0, 1e-2)),
-    "quantile": (Quantile(rows=3, candidates=4, rate=F(2, 3)), UNIT, (0, 1e-2)),
+    "quantile": (Quantile(low=0, high=1, rows=3, candidates=4, rate=F(2, 3)), UNIT, (0, 1e-2)),
     "randomised-response": (RandomisedResponse(rows=2, categories=3, epsilon=F(3, 2)), [*CELLS, (2.0,)], (0, 1e-2)),
-    "duchi": (LocalMean(rows=1, steps=3), [(-1.0,), (0.0,), (0.4,), (1.0,)], (0, 1e-2)),
-    "piecewise": (LocalMean(rows=1, steps=3, channel="piecewise", epsilon=F(2)), [(-1.0,), (0.4,), (1.0,)], (0, 1e-2)),
-    "hybrid": (LocalMean(rows=1, steps=3, channel="hybrid", epsilon=F(2)), [(-1.0,), (0.4,), (1.0,)], (0, 1e-2)),
+    "duchi": (LocalMean(low=-1, high=1, rows=1, steps=3), [(-1.0,), (0.0,), (0.4,), (1.0,)], (0, 1e-2)),
+    "piecewise": (LocalMean(low=-1, high=1, rows=1, steps=3, channel="piecewise", epsilon=F(2)), [(-1.0,), (0.4,), (1.0,)], (0, 1e-2)),
+    "hybrid": (LocalMean(low=-1, high=1, rows=1, steps=3, channel="hybrid", epsilon=F(2)), [(-1.0,), (0.4,), (1.0,)], (0, 1e-2)),
     "sparse-vector": (SparseVector(rows=2, questions=3, threshold=1, limit=1, threshold_scale=F(1), scale=F(2)), VOTES, (0,)),
     "sparse-vector-two": (
         SparseVector(rows=1, questions=3, threshold=1, limit=2, threshold_scale=F(1), scale=F(1), relation=ADD_REMOVE), VOTES, (0,),
