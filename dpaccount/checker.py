@@ -421,6 +421,16 @@ def integer(value: object, least: int = 1) -> int:
     return value
 
 
+ANYONE = [1, 2**63]
+
+
+def unit(value: object, least: int = 1) -> int:
+    """Read the number of a unit, or of so many units: below the end of `ANYONE`."""
+    found = integer(value, least)
+    ensure(found < ANYONE[1], f"{found} should be below {ANYONE[1]}")
+    return found
+
+
 def text(value: object) -> str:
     """Read a JSON string."""
     if not isinstance(value, str):
@@ -534,15 +544,28 @@ def hypothesis(rule: str, given: dict[str, Any]) -> list[Any]:
             return ["Covered", text(given["query"]), *covering(given["covers"])]
         case "assume_tree":
             keys(given, "query", "rounds", "levels", "because")
-            rounds, levels = integer(given["rounds"]), integer(given["levels"])
+            rounds, levels = unit(given["rounds"]), integer(given["levels"])
             ensure(rounds.bit_length() >= levels, "the tree has fewer levels")
             # whole nodes of every level: halving once more each time
             sizes = [rounds // 2**level for level in range(levels)]
             return ["Covered", text(given["query"]), sum(sizes), levels, 2 ** (levels - 1), [1, rounds]]
         case "assume_view":
-            keys(given, "query", "audience", "because")
+            keys(given, "query", "audience", "releases", "because")
             ensure(given["audience"] in ("everyone", "others"), "the audience is everyone or others")
-            return ["View", text(given["query"]), given["audience"]]
+            return ["View", text(given["query"]), given["audience"], names_of(given["releases"])]
+        case "assume_rounds":
+            keys(given, "query", "rounds", "because", optional=("participations", "separation"))
+            times, apart = integer(given.get("participations", 1)), integer(given.get("separation", 1))
+            plain = ("participations" in given) == ("separation" in given) == (times > 1)
+            ensure(plain, "one participation is plain")
+            return ["Rounds", text(given["query"]), unit(given["rounds"]), times, apart]
+        case "assume_numbers":
+            keys(given, "query", "most", "because")
+            return ["Numbers", text(given["query"]), integer(given["most"])]
+        case "assume_choice":
+            keys(given, "query", "parts", "because")
+            ensure(isinstance(given["parts"], list) and given["parts"] != [], "parts are lists of keys")
+            return ["Choice", text(given["query"]), [names_of(part) for part in given["parts"]]]
         case "assume_rare":
             keys(given, "query", "kind", "probability", "because")
             ensure(given["kind"] in ("event", "distance"), "the kind is event or distance")
@@ -561,6 +584,13 @@ def hypothesis(rule: str, given: dict[str, Any]) -> list[Any]:
             curve = [given["measure"], *given["budget"]]
             return ["Private", text(given["query"]), curve, relation_of(given["relation"]), "central", None]
     raise Rejected(f"unknown rule {_brief(rule)}")
+
+
+def names_of(value: object) -> list[str]:
+    """Read a sorted list of names, each once."""
+    if not isinstance(value, list) or value != sorted(set(map(text, value))):
+        raise Rejected("names should be sorted texts, each once")
+    return value
 
 
 def neighbours(rule: str, given: dict[str, Any]) -> list[Any]:
@@ -599,7 +629,7 @@ def covering(covers: object) -> list[Any]:
     change: dict[int, int] = {}
     for span in covers:
         ensure(isinstance(span, list) and len(span) == 2, "a cover should be [first, last]")
-        first, last = integer(span[0]), integer(span[1])
+        first, last = unit(span[0]), unit(span[1])
         ensure(first <= last, f"the cover [{first}, {last}] is empty")
         change[first] = change.get(first, 0) + 1
         change[last + 1] = change.get(last + 1, 0) - 1
@@ -674,52 +704,76 @@ def sensitivity(rule: str, found: list[Any], given: dict[str, Any]) -> list[Any]
 
 def transformed(rule: str, found: list[Any], given: dict[str, Any]) -> list[Any]:
     """Infer how far a centred, factorised or buffered query can move."""
-    [[_, query, norm, bound, relation, units]] = premises(found, "Stable")
+    person = found[2:3] if rule == "factorised" else []
+    kinds = ["Stable", "Rounds", *(["Contribution"] if person else [])]
+    [[_, query, norm, bound, relation, units], [_, entered, rounds, many, apart]] = premises(found, *kinds)[
+        :2
+    ]
     ensure(norm == "l2-squared", f"needed a bound in l2-squared, found {norm}")
     ensure(units is None, "the query is transformed already")
+    ensure(entered == query, f"the rounds are of {_brief(entered)}, not of {_brief(query)}")
+    ensure(rule == "factorised" or many == 1, "a unit enters one round")
+    before = number(bound)
     if rule == "centred":
-        keys(given, "rows")
+        keys(given)
         ensure(relation == "replace-one", "the number of rows must stay")
-        rows = integer(given["rows"])
-        bound = str(number(bound) * (1 - Fraction(1, rows)))
-        return ["Stable", query, norm, bound, relation, [1, rows]]
+        return ["Stable", query, norm, str(before * (1 - Fraction(1, rounds))), relation, [1, rounds]]
     if rule == "buffered":
-        spread = buffered(number(bound), given)
-        return ["Stable", query, norm, spread, relation, [1, integer(given["rounds"])]]
-    keys(given, "rounds", "matrix", "bits", optional=("participations", "separation"))
-    rounds, rows, bits = integer(given["rounds"]), given["matrix"], integer(given["bits"], 0)
-    many, apart = integer(given.get("participations", 1)), integer(given.get("separation", 1))
-    ensure(("participations" in given) == ("separation" in given) == (many > 1), "one participation is plain")
-    times = min(many, (rounds - 1) // apart + 1)
-    whole = isinstance(rows, list) and all(isinstance(row, list) for row in rows) and bits <= 4096
-    small = whole and all(type(c) is int and abs(c) < 2**128 for row in rows for c in row)
-    ensure(small, "a matrix of integers is needed")
+        return ["Stable", query, norm, buffered(before, rounds, given), relation, [1, rounds]]
+    keys(given, "matrix", "bits")
+    bits, times = integer(given["bits"], 0), min(many, (rounds - 1) // apart + 1)
+    ensure(bits <= 4096, "a matrix over at most 2^4096")
+    square, units = stretch(given["matrix"], rounds, times, apart), [1, rounds]
+    ensure((times > 1) == bool(person), "what a unit adds belongs to several participations, and only there")
+    if times > 1:
+        before, units = alone(found[0], person[0]), ANYONE
+        relation = f"{relation}, {times} rounds {apart} apart"
+    return ["Stable", query, norm, str(before * Fraction(square, 4**bits)), relation, units]
+
+
+def stretch(rows: object, rounds: int, times: int, apart: int) -> int:
+    """Return the squared factor by which a matrix of integers stretches unit vectors in so many columns."""
+    whole = isinstance(rows, list) and all(isinstance(row, list) for row in rows)
+    if not whole or not isinstance(rows, list):
+        raise Rejected("a matrix of integers is needed")
+    ensure(
+        all(type(c) is int and abs(c) < 2**128 for row in rows for c in row), "a matrix of integers is needed"
+    )
+    spend(sum(map(len, rows)))
     if len(rows) == 1:
         ensure(0 < len(rows[0]) <= (2048 if times > 1 else 2**20), "too few or too many coefficients")
-        spend(len(rows[0]) ** 2 // 10 if times > 1 else len(rows[0]))
-        square = toeplitz([abs(c) for c in rows[0]][:rounds], times, apart)
-    else:
-        shape = len(rows) == rounds and all(len(row) == k + 1 for k, row in enumerate(rows))
-        ensure(shape, "a row ends at its diagonal")
-        sums = [0] * rounds
-        for row in rows:
-            for column, c in enumerate(row):
-                sums[column] += c * c
-        square = times * times * max(sums)
-    relation = relation if times == 1 else f"{relation}, {times} rounds {apart} apart"
-    return ["Stable", query, norm, str(number(bound) * Fraction(square, 4**bits)), relation, [1, rounds]]
+        spend(len(rows[0]) ** 2 // 3 if times > 1 else 0)
+        return toeplitz([abs(c) for c in rows[0]][:rounds], times, apart)
+    shape = len(rows) == rounds and all(len(row) == k + 1 for k, row in enumerate(rows))
+    ensure(shape, "a row ends at its diagonal")
+    sums = [0] * rounds
+    for row in rows:
+        for column, c in enumerate(row):
+            sums[column] += c * c
+    return times * times * max(sums)
 
 
-def buffered(before: Fraction, given: dict[str, Any]) -> str:
+def alone(query: list[Any], person: list[Any]) -> Fraction:
+    """Return the squared bound on what a unit adds, or on twice that, wherever its rounds stand.
+
+    A replaced unit may enter other rounds than before: by the triangle inequality the movement is at most
+    that of its old rounds and of its new ones.
+    """
+    ensure(sensitivity("linear", [person], {}) == query, "the contribution is not what the query sums")
+    ensure(person[2] in ("ball", "points"), f"needed a ball or points, found {person[2]}")
+    length = number(person[4]) if person[2] == "ball" else Fraction(max(lengths(person[5])))
+    return 4 * length if person[6] == "replace-one" else length
+
+
+def buffered(before: Fraction, rounds: int, given: dict[str, Any]) -> str:
     """Verify the stated bound on the squared movement of a stream with decaying buffers.
 
     A buffer is floored once a round, from two neighbouring values, so their difference errs by less than
     a step, and by less than the geometric sum of decays in all; without floors, row k after the change
     moves by Σ wλ^(k−1) of it, whose squares add up to geometric sums.
     """
-    keys(given, "rounds", "width", "pairs", "bits", "step", "most")
-    later, width, bits = integer(given["rounds"]) - 1, integer(given["width"]), integer(given["bits"])
-    ensure(max(later, width) < 2**64, "at most 2^64 rounds of as many numbers")
+    keys(given, "width", "pairs", "bits", "step", "most")
+    later, width, bits = rounds - 1, unit(given["width"]), integer(given["bits"])
     pairs, step, most = given["pairs"], positive(given["step"], "step"), number(given["most"])
     ensure(isinstance(pairs, list) and len(pairs) <= 64 and bits <= 64, "at most 64 buffers, over 2^64")
     ensure(all(isinstance(pair, list) and len(pair) == 2 for pair in pairs), "a buffer is [weight, decay]")
@@ -785,7 +839,7 @@ def noise(rule: str, found: list[Any], given: dict[str, Any]) -> list[Any]:
     text(given["key"])
     for name in {"grid", "scale", "variance", "rate"} & set(given):
         positive(given[name], name)
-    ensure(len(found) == 1, "noise is drawn on one query")
+    ensure(len(found) == (2 if rule == "fine_gaussian" else 1), "noise is drawn on one query")
     query, units = found[0][1], found[0][5] if found[0][0] == "Stable" else None
     relation = found[0][{"Stable": 4, "Shifts": 3}.get(found[0][0], 6)]
     if rule in ("finite", "stable_histogram"):
@@ -799,7 +853,8 @@ def noise(rule: str, found: list[Any], given: dict[str, Any]) -> list[Any]:
 
 def on_bound(rule: str, found: list[Any], given: dict[str, Any]) -> list[Any]:
     """Infer the curve of noise on a query with a known bound."""
-    [[_, _, norm, bound, _, units]] = premises(found, "Stable")
+    [[_, query, norm, bound, _, units], *beside] = found
+    premises(found, "Stable", *["Numbers" for _ in beside])
     wanted = {"laplace": "l1", "sparse_vector": "each", "exponential": "range", "permute_and_flip": "range"}
     matrix = rule in ("gaussian", "discrete_gaussian", "fine_gaussian") and norm == "frobenius-squared"
     needed = wanted.get(rule, "l2-squared")
@@ -823,6 +878,8 @@ def on_bound(rule: str, found: list[Any], given: dict[str, Any]) -> list[Any]:
     square = moved / variance / (2 if matrix else 1)  # symmetric noise: twice the variance on the diagonal
     if rule == "fine_gaussian":
         distance = number(given["distance"])
+        drawn = beside == [["Numbers", query, integer(given["coordinates"])]]
+        ensure(drawn, f"{given['coordinates']} numbers are not what {_brief(query)} is said to have")
         rounding_at_most(variance / number(given["grid"]) ** 2, integer(given["coordinates"]), distance)
         return ["near-gdp", str(square), str(distance)]
     return ["gdp", str(square)] if rule == "gaussian" else ["zcdp", str(square / 2)]
@@ -883,9 +940,6 @@ def alike(found: list[Any]) -> tuple[str, str, str]:
     return kinds.pop()
 
 
-ANYONE = [1, 2**63]
-
-
 def hull(found: list[Any]) -> list[int] | None:
     """Return the interval that holds all premises' units, None where all are draws that may read any."""
     if all(fact[5] is None for fact in found):
@@ -927,6 +981,7 @@ def composition(rule: str, found: list[Any], given: dict[str, Any]) -> list[Any]
         return ["Private", subject, total, relation, observer, units]
     if rule == "partition":
         return partition(found)
+    choice, found = (found[0], found[1:]) if rule == "mixture" and found else (None, found)
     measure, relation, observer = alike(found)
     columns = list(zip(*(amounts_of(fact[2]) for fact in found), strict=True))
     if rule == "compose":
@@ -941,6 +996,7 @@ def composition(rule: str, found: list[Any], given: dict[str, Any]) -> list[Any]
             ensure(last < first, f"units overlap: one part up to {last}, one from {first}")
     ensure(sum(len(fact[1]) for fact in found) <= MAX_SUBJECT, "the name is too long for this checker")
     subject = sign.join(fact[1] for fact in found)
+    ensure(choice is None or choice[:2] == ["Choice", subject], "the choice is not among these parts")
     return ["Private", subject, rebuilt(found[0][2], amounts), relation, observer, hull(found)]
 
 
@@ -950,6 +1006,7 @@ def partition(found: list[Any]) -> list[Any]:
     entering = [fact for fact in cells if fact[3] == "add-remove"]
     inside = [fact for fact in cells if fact[3] == "replace-one"]
     ensure(cells == inside + entering, "replace-one statements come first, then add-remove ones")
+    ensure(all(fact[5] != ANYONE for fact in cells), "a cell may read anyone, in every cell the same record")
     measure, _, observer = alike(entering)
     ensure(observer == "central" and measure != "bounded-range", "needed central statements that add up")
     ensure([fact[1] for fact in entering] == names, "the statements are not about the cells, in their order")
@@ -964,7 +1021,7 @@ def partition(found: list[Any]) -> list[Any]:
         stayed = zip(*(amounts_of(fact[2]) for fact in inside), strict=True)
         worst = [max(a, *b) for a, b in zip(changed, stayed, strict=True)]
     relation = "replace-one" if inside else "add-remove"
-    return ["Private", query, rebuilt(entering[0][2], worst), relation, "central", None]
+    return ["Private", query, rebuilt(entering[0][2], worst), relation, "central", hull(cells)]
 
 
 def refuted(rule: str, found: list[Any], given: dict[str, Any]) -> list[Any]:
@@ -1068,7 +1125,7 @@ def observer_of(rule: str, found: list[Any], given: dict[str, Any]) -> list[Any]
         ensure(found[1][4] == 1, "a message reads one unit only")
         ensure(whole[3] == "replace-one", "a message has one record, which is replaced")
         return [*whole[:4], "local", whole[5]]
-    [[_, _, curve, relation, observer, units], [_, shown, audience]] = premises(found, "Private", "View")
+    [[_, _, curve, relation, observer, units], [_, shown, audience, _]] = premises(found, "Private", "View")
     needed = "local" if rule == "local_view" else "central"
     ensure(observer == needed, f"needed a {needed} statement, found {observer}")
     wanted = {"post_process": "everyone", "billboard": "others"}.get(rule, audience)
@@ -1212,6 +1269,7 @@ def check_derivation(steps: object) -> list[list[Any]]:
         raise Rejected(f"the derivation should be a list of 1 to {MAX_STEPS} steps")
     Work.spent = 0
     facts: list[list[Any]] = []
+    drawn: list[set[str]] = []  # for each step, the names of all noise that it rests on
     for index, step in enumerate(steps):
         name = step.get("rule") if isinstance(step, dict) else None
         try:
@@ -1223,6 +1281,7 @@ def check_derivation(steps: object) -> list[list[Any]]:
                 ensure(type(k) is int and 0 <= k < index, f"premise {k!r} is not an earlier step")
             keys(step["with"], *step["with"])
             gives = infer(text(step["rule"]), [facts[k] for k in before], step["with"])
+            tied(step["rule"], [facts[k] for k in before], [sorted(drawn[k]) for k in before])
             same = canonical(gives) == canonical(step["gives"])
             ensure(same, f"claims {_brief(step['gives'])}, but proves {_brief(gives)}")
             body = {"rule": step["rule"], "with": step["with"], "gives": step["gives"]}
@@ -1235,7 +1294,23 @@ def check_derivation(steps: object) -> list[list[Any]]:
                 f"step {index} ({_brief(name)}): {type(why).__name__} while inferring it"
             ) from None
         facts.append(gives)
+        drawn.append(set().union(*(drawn[k] for k in set(before)), names_drawn(step)))
     return facts
+
+
+def names_drawn(step: dict[str, Any]) -> set[str]:
+    """Return the key of the noise that a step draws, or the name of a filter."""
+    if step["rule"] in NOISE:
+        return {step["with"]["key"]}
+    return {step["with"]["query"]} if step["rule"] == "assume_filter" else set()
+
+
+def tied(rule: str, found: list[list[Any]], drawn: list[list[str]]) -> None:
+    """Verify that a view names the noise it reads, and a choice that of its parts."""
+    if rule in ("post_process", "billboard", "local_view"):
+        ensure(found[1][3] == drawn[0], f"the view does not read {_brief(drawn[0])}, which is paid for")
+    if rule == "mixture":
+        ensure(found[0][2] == drawn[1:], f"the choice is not among {_brief(drawn[1:])}")
 
 
 def _brief(value: object) -> str:
@@ -1251,6 +1326,63 @@ def reachable(steps: list[dict[str, Any]]) -> Iterator[dict[str, Any]]:
         if index in wanted:
             wanted.update(steps[index]["from"])
             yield steps[index]
+
+
+# ------------------------------------------------------------------ what the evidence is about
+
+#: Hypotheses that a property test on the running code knows; others are never ``tested``.
+TESTED = {
+    *("assume_points", "assume_clipped", "assume_ball", "assume_rank_one", "assume_cell", "assume_covers"),
+    *("assume_tree", "assume_view", "assume_range", "assume_each"),
+    *("assume_rounds", "assume_numbers", "assume_choice"),
+}
+
+
+def promised(steps: list[dict[str, Any]], name: str) -> tuple[str, bool]:
+    """Return what a hypothesis bounds, in words, and whether a test of it is known; `name`: its digest."""
+    step = next(s for s in steps if s["digest"] == name)
+    rule, query, drawn = step["rule"], step["with"]["query"], queries(steps, step["with"]["query"])
+    if rule not in TESTED:
+        return f"no test of {rule} is known", False
+    match rule:
+        case "assume_view":
+            others = not any(s["gives"][:3] == ["View", query, "everyone"] for s in reachable(steps))
+            return f"{'others' if others else 'everyone'}'{'' if others else 's'} view is unchanged", True
+        case "assume_choice":
+            return "one part is drawn", True
+        case "assume_numbers" if drawn:
+            return f"at most {step['with']['most']} numbers", True
+        case "assume_rounds" if drawn and step["gives"][3] == 1:
+            return "a unit enters the round of its number alone", True
+        case "assume_covers" | "assume_tree" if drawn:
+            return "only covering releases move", True
+        case "assume_rounds" | "assume_numbers" | "assume_covers" | "assume_tree":
+            pass
+        case _ if drawn and all(f[0] != "Contribution" or f[2] in ("cell", "points") for f in drawn):
+            return "; ".join(map(_bound_of, drawn)), True
+    return f"no release of {query} is tested", False
+
+
+def queries(steps: list[dict[str, Any]], query: str) -> list[list[Any]]:
+    """Return what is known of the movement of a query, once for every noise that is drawn on it."""
+    noisy = [step for step in reachable(steps) if step["rule"] in NOISE]
+    found = [steps[step["from"][0]]["gives"] for step in reversed(noisy)]
+    return [fact for fact in found if fact[1] == query]
+
+
+def _bound_of(fact: list[Any]) -> str:
+    if fact[0] == "Stable":
+        return f"{fact[2]} {fact[3]}"
+    return f"shifts {_brief(fact[2])}" if fact[0] == "Shifts" else f"contributions: {fact[2]}"
+
+
+def furthest(fact: list[Any]) -> Fraction | None:
+    """Return what no squared ℓ2 movement that keeps to a bound exceeds, where there is such a number."""
+    if fact[0] == "Shifts":
+        return Fraction(max(lengths(fact[2])))
+    if fact[0] == "Stable" and fact[2] not in ("range", "each"):
+        return number(fact[3]) ** (2 if fact[2] == "l1" else 1)
+    return None
 
 
 # ------------------------------------------------------------------ certificates

@@ -17,6 +17,7 @@ from dpaccount.kernel import (
     Apart,
     Approximate,
     BoundedRange,
+    Choice,
     Contribution,
     Covered,
     Curve,
@@ -24,11 +25,13 @@ from dpaccount.kernel import (
     Judgement,
     Lattice,
     NearGdp,
+    Numbers,
     Private,
     Pure,
     Rare,
     Refuted,
     Renyi,
+    Rounds,
     Shifts,
     Split,
     Stable,
@@ -163,8 +166,8 @@ def _width(leaf: Theorem) -> int | None:
 
 def rows(leaf: Theorem) -> int:
     """Return how many releases share the bound of a leaf: the rounds of a factorised stream, or 1."""
-    streams = ("factorised", "buffered")
-    return max((part.witness["rounds"] for part in walk(leaf) if part.rule in streams), default=1)
+    made = [part.premises[1].conclusion for part in walk(leaf) if part.rule in ("factorised", "buffered")]
+    return max((fact.rounds for fact in made if isinstance(fact, Rounds)), default=1)
 
 
 def digest_of(theorem: Theorem) -> str:
@@ -188,8 +191,14 @@ def as_json(fact: Judgement) -> list[Any]:  # noqa: PLR0911
             return ["Apart", query, law, [str(value) for value in numbers], relation, observer]
         case Refuted(subject, epsilon, delta, relation, observer):
             return ["Refuted", subject, str(epsilon), str(delta), relation, observer]
-        case View(query, audience):
-            return ["View", query, audience]
+        case View(query, audience, keys):
+            return ["View", query, audience, list(keys)]
+        case Rounds(query, rounds, times, apart):
+            return ["Rounds", query, rounds, times, apart]
+        case Numbers(query, most):
+            return ["Numbers", query, most]
+        case Choice(query, parts):
+            return ["Choice", query, list(map(list, parts))]
         case Split(query, cells):
             return ["Split", query, list(cells)]
         case Rare(query, kind, probability):
