@@ -16,6 +16,7 @@ from dpaccount.exact import canonical
 from dpaccount.kernel import (
     Apart,
     Approximate,
+    Assumption,
     BoundedRange,
     Choice,
     Contribution,
@@ -175,14 +176,9 @@ def digest_of(theorem: Theorem) -> str:
     return str(write(theorem)[-1]["digest"])
 
 
-def as_json(fact: Judgement) -> list[Any]:  # noqa: PLR0911
+def as_json(fact: Judgement) -> list[Any]:
     """Return a judgement as the list that a step's ``gives`` holds; exact numbers are strings."""
     match fact:
-        case Contribution(query, kind, low, high, points, relation, source):
-            listed = [list(point) for point in points]
-            return ["Contribution", query, kind, str(low), str(high), listed, relation, source]
-        case Covered(query, releases, most, widest, units):
-            return ["Covered", query, releases, most, widest, list(units)]
         case Stable(query, norm, bound, relation, span):
             return ["Stable", query, norm, str(bound), relation, None if span is None else list(span)]
         case Shifts(query, shifts, relation):
@@ -191,6 +187,20 @@ def as_json(fact: Judgement) -> list[Any]:  # noqa: PLR0911
             return ["Apart", query, law, [str(value) for value in numbers], relation, observer]
         case Refuted(subject, epsilon, delta, relation, observer):
             return ["Refuted", subject, str(epsilon), str(delta), relation, observer]
+        case Private(subject, curve, relation, observer, span):
+            units = None if span is None else list(span)
+            return ["Private", subject, curve_json(curve), relation, observer, units]
+        case _:
+            return _assumed(fact)
+
+
+def _assumed(fact: Assumption) -> list[Any]:
+    match fact:
+        case Contribution(query, kind, low, high, points, relation, source):
+            listed = [list(point) for point in points]
+            return ["Contribution", query, kind, str(low), str(high), listed, relation, source]
+        case Covered(query, releases, most, widest, units):
+            return ["Covered", query, releases, most, widest, list(units)]
         case View(query, audience, keys):
             return ["View", query, audience, list(keys)]
         case Rounds(query, rounds, times, apart):
@@ -203,15 +213,6 @@ def as_json(fact: Judgement) -> list[Any]:  # noqa: PLR0911
             return ["Split", query, list(cells)]
         case Rare(query, kind, probability):
             return ["Rare", query, kind, str(probability)]
-        case Private(subject, curve, relation, observer, span):
-            return [
-                "Private",
-                subject,
-                curve_json(curve),
-                relation,
-                observer,
-                None if span is None else list(span),
-            ]
 
 
 def curve_json(curve: Curve) -> list[Any]:

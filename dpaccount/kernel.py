@@ -274,8 +274,8 @@ class Rare:
     probability: Fraction
 
 
-Hypothesis = Contribution | Covered | View | Rounds | Numbers | Choice | Split | Rare
-Judgement = Hypothesis | Stable | Shifts | Apart | Private | Refuted
+Assumption = Contribution | Covered | View | Rounds | Numbers | Choice | Split | Rare
+Judgement = Assumption | Stable | Shifts | Apart | Private | Refuted
 
 
 # ------------------------------------------------------------------ theorems

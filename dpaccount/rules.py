@@ -331,7 +331,8 @@ def fine_gaussian(
 ) -> Theorem:
     """Discrete Gaussian noise on a fine grid is GDP up to a total variation: it nearly is rounded noise.
 
-    `coordinates` are drawn, as the hypothesis `numbers` says.  With s = σ/γ ≥ 1 the two laws of a coordinate differ by at most φ(1)/(12s²) + (1+4e^(−3/2))/(48√(2π)s³)
+    `coordinates` are drawn, as the hypothesis `numbers` says.
+    With s = σ/γ ≥ 1 the two laws of a coordinate differ by at most φ(1)/(12s²) + (1+4e^(−3/2))/(48√(2π)s³)
     + Σ_m e^(−2π²s²m²) < .0201643/s² + .01573/s³ in total variation (docs/kernel.md) (R18).
     """
     rule = "fine_gaussian"
