@@ -319,6 +319,11 @@ def _moves(run: Run, other: Run, keys: set[str]) -> dict[tuple[str, object], lis
     }
 
 
+def _grids(theorem: Theorem) -> dict[str, Fraction]:
+    """Return, for every key, how much one unit of its integers is worth."""
+    return {leaf.key: Fraction(leaf.parameters.get("grid", "1")) for leaf in leaves(theorem)}
+
+
 def _covers_check(tested: Hypothesis, theorem: Theorem, keys: set[str]) -> Check:
     statement = tested.statement
     declared = next(part.conclusion for part in walk(theorem) if part.witness is statement)
@@ -337,13 +342,15 @@ def _covers_check(tested: Hypothesis, theorem: Theorem, keys: set[str]) -> Check
         first, last = index * 2**level + 1, (index + 1) * 2**level
         return (first, last) if last <= statement["rounds"] else None
 
+    grids = _grids(theorem)
+
     def check(run: Run, other: Run, unit: int) -> Finding:
         most = Fraction(0)
         for key in keys:
             moves = _moves(run, other, {key})
             moving = 0
             for (_, part), move in moves.items():
-                size = Fraction(sum(v * v for v in move))
+                size = sum(v * v for v in move) * grids[key] ** 2
                 most, moving = max(most, size), moving + (size > 0)
                 cover = cover_of(part)
                 if cover is None:
@@ -402,7 +409,7 @@ def _rounds_check(theorem: Theorem, tested: Hypothesis, streams: list[Theorem]) 
 
     Then all rows move as that round's column of the transformation says, and by nothing else.
     """
-    grids = {leaf.key: Fraction(leaf.parameters.get("grid", "1")) for leaf in leaves(theorem)}
+    grids = _grids(theorem)
     rounds = int(tested.statement["rounds"])
     columns = {str(leaf.witness["key"]): Column(leaf.premises[0], rounds) for leaf in streams}
 
@@ -483,7 +490,7 @@ class Column:
 
 def _movement_check(theorem: Theorem, drawn: list[tuple[Theorem, Fact]]) -> Check:
     """Return the check that every release moves as its leaf allows; those of a factorised stream together."""
-    grids = {leaf.key: Fraction(leaf.parameters.get("grid", "1")) for leaf in leaves(theorem)}
+    grids = _grids(theorem)
 
     def check(run: Run, other: Run, unit: int) -> Finding:
         most = Fraction(0)

@@ -1703,6 +1703,10 @@ def check_certificate(document: dict[str, Any], at: date | None) -> None:
     CERTIFICATE(document, "the certificate")
     claim, proved = document["claim"], document["proved"]
     final = check_derivation(proved["derivation"])[-1] if proved["derivation"] else None
+    used = sum(1 for _ in reachable(proved["derivation"])) if final else 0
+    ensure(
+        used == len(proved["derivation"]), "the derivation holds a step that its last one does not rest on"
+    )
     body = {name: value for name, value in document.items() if name not in ("digest", "signature")}
     ensure(document["digest"] == digest(body), "the certificate's digest does not match its content")
     promise = canonical({"delta": 0, **claim["guarantee"]})
@@ -1881,8 +1885,6 @@ def limit_of(steps: list[dict[str, Any]], step: dict[str, Any]) -> Fraction | No
             return Fraction(0)
         case "assume_numbers":
             return Fraction(step["with"]["most"])
-        case "assume_covers" | "assume_tree":
-            return None  # counted in steps of a grid
     found = [furthest(fact) for fact in queries(steps, step["with"]["query"])]
     return max((most for most in found if most is not None), default=None) if None not in found else None
 

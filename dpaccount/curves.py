@@ -480,7 +480,7 @@ def _seen(part: Theorem, view: Theorem, audience: str, observers: tuple[str, str
     needed, gives = observers
     need(fact.observer == needed, rule, f"needed a {needed}ly private statement, found {fact.observer}")
     keys = releases(part)
-    if not shown.releases:
+    if keys and not shown.releases:
         view = assume_view(shown.query, shown.audience, view.witness["because"], keys)
     else:
         need(shown.releases == keys, rule, f"the view reads {shown.releases}, the proof pays for {keys}")

@@ -152,6 +152,18 @@ def source(witness):
     return {"source": witness["source"]} if "source" in witness else {}
 
 
+def arranged(rule, before):
+    """Return a step's premises as the kernel takes them: hypotheses that it could add itself by their names."""
+    match rule:
+        case "fine_gaussian":
+            return before[:1], {"numbers": before[1]}
+        case "factorised" if len(before) > 2:
+            return before[:2], {"contribution": before[2]}
+        case "mixture":
+            return before[1:], {"choice": before[0]}
+    return before, {}
+
+
 def proved_again(steps):
     """Return the kernel's conclusions, as written; raises `RuleError` where it refuses a step."""
     theorems = []
@@ -159,15 +171,8 @@ def proved_again(steps):
         rule = next(getattr(m, step["rule"]) for m in (kernel, rules, curves) if hasattr(m, step["rule"]))
         given = WITNESSES.get(step["rule"], lambda _: [])(step["with"])
         arguments, named = given if isinstance(given, tuple) else (given, {})
-        before = [theorems[k] for k in step["from"]]
-        match step["rule"]:  # hypotheses that the kernel would add by itself are handed to it
-            case "fine_gaussian":
-                before, named = before[:1], {"numbers": before[1]}
-            case "factorised" if len(before) > 2:
-                before, named = before[:2], {"contribution": before[2]}
-            case "mixture":
-                before, named = before[1:], {"choice": before[0]}
-        theorems.append(rule(*before, *arguments, **named))
+        before, beside = arranged(step["rule"], [theorems[k] for k in step["from"]])
+        theorems.append(rule(*before, *arguments, **named, **beside))
     return [as_json(theorem.conclusion) for theorem in theorems]
 
 
