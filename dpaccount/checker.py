@@ -1821,7 +1821,7 @@ def lacking(
     if document["audit"] is None:
         return "there is no audit"
     for name, entry in entries.items():
-        if entry["status"] not in ("tested", "accepted"):
+        if entry["status"] not in ("tested", "accepted") or entry["examples"] < 1:
             return f"the hypothesis {name[:15]}… has no passing evidence"
         if entry["relation"] != relation:
             return f"the hypothesis {name[:15]}… was tested for {_brief(entry['relation'])}"
@@ -1873,7 +1873,6 @@ def about(document: dict[str, Any], step: dict[str, Any], entry: dict[str, Any])
     ensure(worst >= 0, "what moved most moved by at least 0")
     if entry["status"] == "tested":
         ensure(known, f"no test of {_brief(step['rule'])} is known, so it was not tested")
-        integer(entry["examples"])
         most = limit_of(document["proved"]["derivation"], step)
         ensure(most is None or worst <= most, "the evidence found more than its step allows")
 
