@@ -30,12 +30,6 @@ from mechanisms.subject import Subject
 MAX_NUMBERS = 5_000_000  #: of one made-up dataset
 EXAMPLES = 200  #: Hypothesis examples for every hypothesis of a proof
 
-HAZARDS = (
-    "Proved under the listed hypotheses; their tests search for counterexamples and do not prove them.",
-    "Not covered: a malicious author in the same process, timing, power loss beyond fsync's promise,"
-    " and data that leaves by another way than the mechanism.",
-)
-
 Progress = Callable[[str], None]
 
 
@@ -204,29 +198,47 @@ def _certificate(
 ) -> dict[str, Any]:
     verdict, refutes = verdict_of(claim, theorem, evidence, outcome)
     written = claim.written
-    return {
-        "schema": "dpaccount/certificate/1",
-        "verdict": verdict,
-        "refutes": refutes,
-        "claim": written,
-        "subject": describe_subject(claim, subject),
-        "guarantee": {"delta": 0, **written["guarantee"]},
-        "proved": _proved(theorem, reason),
-        "sensitivity": [entry.as_json() for entry in evidence],
-        "audit": None if outcome is None else _audit_json(claim, outcome, effort),
-        "release": None,
-        "releasable": verdict == "CERTIFIED",
-        "hazards": hazards(claim, subject, evidence),
-        "environment": environment(),
-        "created": datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ"),
-    }
+    return with_hazards(
+        {
+            "schema": "dpaccount/certificate/1",
+            "verdict": verdict,
+            "refutes": refutes,
+            "claim": written,
+            "subject": describe_subject(claim, subject),
+            "guarantee": {"delta": 0, **written["guarantee"]},
+            "proved": _proved(theorem, reason),
+            "sensitivity": [entry.as_json() for entry in evidence],
+            "audit": None if outcome is None else _audit_json(claim, outcome, effort),
+            "release": None,
+            "releasable": verdict == "CERTIFIED",
+            "hazards": [],
+            "environment": environment(),
+            "created": datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ"),
+        }
+    )
+
+
+def with_hazards(certificate: dict[str, Any]) -> dict[str, Any]:
+    """Return the certificate with the sentences on its limits that the checker asks for, before its own."""
+    return {**certificate, "hazards": [*checker.hazards_of(certificate), *certificate["hazards"]]}
 
 
 def seal(certificate: dict[str, Any]) -> dict[str, Any]:
-    """Return the certificate with its digest, unsigned."""
+    """Return the certificate with its digest, unsigned; negative zeros become text, or 0 in a release."""
     body = {name: value for name, value in certificate.items() if name not in ("digest", "signature")}
+    body = {
+        name: _unsigned_zeros(value, 0.0 if name == "release" else "-0.0") for name, value in body.items()
+    }
     digest = "sha256:" + hashlib.sha256(canonical(body)).hexdigest()
     return {**body, "digest": digest, "signature": None}
+
+
+def _unsigned_zeros(value: Any, zero: object) -> Any:
+    if isinstance(value, dict):
+        return {name: _unsigned_zeros(member, zero) for name, member in value.items()}
+    if isinstance(value, list | tuple):
+        return [_unsigned_zeros(member, zero) for member in value]
+    return zero if type(value) is float and str(value) == "-0.0" else value
 
 
 def describe_subject(claim: Claim, subject: Subject) -> dict[str, Any]:
@@ -297,28 +309,6 @@ def point_json(of: str, limit: Fraction, bound: Reached, score: str) -> dict[str
         "false_alarm": bound.false_alarm,
         "event": f"{score}: {bound.said()}",
     }
-
-
-def hazards(claim: Claim, subject: Subject, evidence: list[Evidence]) -> list[str]:
-    """Return what a reader must know beside the verdict."""
-    reasons = claim.written.get("assume", {})
-    trusted = [entry.name for entry in evidence if entry.status == "accepted"]
-    found = [f"Accepted without a test: {name}, because: {reasons[name]}" for name in trusted]
-    found += HAZARDS
-    if claim.data_file is not None:
-        found.append("The reader of the data file is trusted to take every row by itself.")
-    if claim.public_data:
-        found.append(
-            "The claim says that its data are public; figures in `evaluation` read them without noise."
-        )
-    if claim.guarantee.delta > Fraction(1, 100_000):
-        found.append(
-            f"delta = {shown(claim.guarantee.delta)} is large: publishing each record in the clear with that"
-            " probability would satisfy it; values up to 1e-5 are usual."
-        )
-    if type(subject).status != "sound":
-        found.append(f"The subject's status is {type(subject).status!r}.")
-    return found
 
 
 def environment() -> dict[str, str]:

@@ -103,6 +103,8 @@ def _whole(text: str | None, option: str, least: int = 1, most: int | None = Non
 
 def _print(answer: Any, as_json: bool, person: Callable[[Any], str]) -> None:  # noqa: FBT001
     text = json.dumps(answer, ensure_ascii=False, allow_nan=False) if as_json else person(answer)
+    if as_json and not text.isprintable():  # a text of JSON stays what it is, and a terminal shows it
+        text = "".join(c if c.isprintable() else json.dumps(c)[1:-1] for c in text)
     sys.stdout.write(text + "\n")
 
 
@@ -372,8 +374,17 @@ def _progress() -> _Progress:
 
 
 @app.command
-def check(certificate: Path, *, at: str | None = None, key: Path | None = None, json_: Json = False) -> int:
+def check(
+    certificate: Path,
+    *,
+    at: str | None = None,
+    key: Path | None = None,
+    derivation: bool = False,
+    json_: Json = False,
+) -> int:
     """Re-verify a certificate with the independent checker: every step, digest and the verdict.
+
+    Exit code: 0 valid and CERTIFIED, 1 not valid or REFUTED, 3 UNPROVEN, 2 no certificate at all.
 
     Parameters
     ----------
@@ -383,6 +394,8 @@ def check(certificate: Path, *, at: str | None = None, key: Path | None = None, 
         A date, YYYY-MM-DD, on which it must still be valid.
     key
         An Ed25519 public key (PEM) that it must be signed with.
+    derivation
+        The file is a bare derivation; exit 0 where every step follows.
     """
     from datetime import date
 
@@ -392,32 +405,60 @@ def check(certificate: Path, *, at: str | None = None, key: Path | None = None, 
         day = None if at is None else date.fromisoformat(at)
     except ValueError:
         raise InputError(f"--at is {at}; write a date as YYYY-MM-DD") from None
+    if derivation and key is not None:
+        raise InputError("a bare derivation is not signed; leave --key or --derivation out")
+    raw, verdict = read_bytes(certificate), None
+    signature = None if derivation else "not looked at"
     try:
-        said, valid = checker.check(read_bytes(certificate), day), True
+        verdict, said = checker.judged(raw, day, derivation=derivation)
     except checker.Unreadable as why:
-        raise InputError(f"{certificate}: {why}; give a certificate") from None
+        raise InputError(f"{checker.plain(str(certificate))}: {why}; give a certificate") from None
     except checker.Rejected as why:
-        said, valid = str(why), False
-    if key is not None:
-        from audits.sign import problem
+        said = str(why)
+    if verdict is not None and not derivation:
+        wrong, signature = _signature(raw, key)
+        verdict, said = (verdict, said) if wrong is None else (None, wrong)
+    answer = {
+        "schema": "dpaccount/check/1",
+        "valid": verdict is not None,
+        "verdict": verdict,
+        "said": said,
+        "signature": signature,
+    }
+    _print(answer, json_, _checked)
+    return 1 if verdict is None else checker.EXIT[verdict]
 
-        wrong = problem(certificate, key)
-        said, valid = (said, valid) if wrong is None or not valid else (wrong, False)
-    answer = {"schema": "dpaccount/check/1", "valid": valid, "said": said}
-    _print(answer, json_, lambda found: f"{'valid' if found['valid'] else 'invalid'}: {found['said']}")
-    return 0 if valid else 1
+
+def _checked(found: dict[str, Any]) -> str:
+    signed = f", {found['signature']}" if found["valid"] and found["signature"] else ""
+    return f"{'valid' if found['valid'] else 'invalid'}: {found['said']}{signed}"
+
+
+def _signature(raw: bytes, key: Path | None) -> tuple[str | None, str]:
+    """Return what is wrong with a valid certificate's signature, or None, and what can be said of it."""
+    from dpaccount import checker
+
+    if key is None:
+        return None, checker.signature_of(raw)
+    from audits.sign import problem
+
+    document = json.loads(raw)
+    wrong = problem(document, key)
+    if wrong is not None:
+        return wrong, "not valid"
+    return None, f"signed by {document['signature']['key']} on {document['signature']['signed']}"
 
 
 @app.command
 def sign(certificate: Path, *, key: Path, json_: Json = False) -> int:
-    """Sign a certificate in place with an Ed25519 private key (PEM, unencrypted).
+    """Sign a valid certificate in place with an Ed25519 private key (PEM, unencrypted).
 
     `openssl genpkey -algorithm ed25519 -out private.pem` makes one, and
     `openssl pkey -in private.pem -pubout -out public.pem` its public half.
     """
     from audits.sign import sign as signed
 
-    _print(signed(certificate, key), json_, lambda found: f"signed ({found['algorithm']}): {certificate}")
+    _print(signed(certificate, key), json_, lambda found: f"signed by {found['key']}: {certificate}")
     return 0
 
 

@@ -8,11 +8,11 @@ every private value is compared exactly with what was declared.
 import contextlib
 import dataclasses
 import hashlib
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeGuard
 
 import hypothesis
 from hypothesis import HealthCheck, Phase, given, settings, target
@@ -20,12 +20,13 @@ from hypothesis import strategies as st
 
 from audits.channels import ReplayError, Run, differing, distance, record, replay
 from audits.neighbours import Pair, pairs
-from dpaccount.derivation import Hypothesis, hypotheses, leaves, rows, walk
+from dpaccount.checker import promised
+from dpaccount.derivation import Hypothesis, hypotheses, leaves, rows, walk, write
 from dpaccount.errors import InputError
 from dpaccount.kernel import Contribution, Cover, Covered, Private, Shifts, Stable, Theorem, View
 from dpaccount.laws import Law, laws
 from dpaccount.ledger.receipt import rehearse
-from dpaccount.noise import Rehearsal
+from dpaccount.noise import Integers, Rehearsal
 from mechanisms.subject import Subject
 
 
@@ -255,21 +256,30 @@ def describe(pair: Pair, coins: int, wrong: str) -> dict[str, object]:
 def check_of(theorem: Theorem, tested: Hypothesis) -> tuple[Check, str]:
     """Return the check of one hypothesis, and its bound in words; `untested` where no test is known.
 
-    A hypothesis that is not tested leaves a claim UNPROVEN.
+    A hypothesis that is not tested leaves a claim UNPROVEN.  The words are the checker's, which asks for
+    them, and says itself which hypotheses have a test.
     """
+    words, known = promised(write(theorem), tested.digest)
+    return (_check_of(theorem, tested) if known else untested), words
+
+
+def _check_of(theorem: Theorem, tested: Hypothesis) -> Check:
     drawn = _drawn(theorem, tested.query)
     match tested.rule:
         case "assume_view":
             return _view_check(theorem, tested.query)
-        case "assume_covers" | "assume_tree" if drawn:
-            keys = {str(leaf.witness["key"]) for leaf, _ in drawn}
-            return _covers_check(tested, theorem, keys), "only covering releases move"
-        case "assume_rare" | "assume_filter" | "assume_split":
-            return untested, f"no test of {tested.rule} is known"
-        case _ if drawn and all(_testable(fact) for _, fact in drawn):
-            return _movement_check(theorem, drawn), "; ".join(_words(fact) for _, fact in drawn)
+        case "assume_covers" | "assume_tree":
+            return _covers_check(tested, theorem, {str(leaf.witness["key"]) for leaf, _ in drawn})
+        case "assume_rounds":
+            return _rounds_check(
+                theorem, tested, [leaf for leaf, _ in drawn if leaf.premises[0].rule in STREAMS]
+            )
+        case "assume_numbers":
+            return _numbers_check(tested, [leaf for leaf, _ in drawn])
+        case "assume_choice":
+            return _choice_check([set(part) for part in tested.statement["parts"]])
         case _:
-            return untested, f"no release of {tested.query} is tested"
+            return _movement_check(theorem, drawn)
 
 
 def untested(run: Run, other: Run, unit: int) -> Finding:
@@ -277,14 +287,15 @@ def untested(run: Run, other: Run, unit: int) -> Finding:
     return Finding(Fraction(0), None)
 
 
-def _view_check(theorem: Theorem, query: str) -> tuple[Check, str]:
+def _view_check(theorem: Theorem, query: str) -> Check:
     """Return the check of what is shown: in the central model the world sees each person's part too."""
-    everyone = View(query, "everyone") in [part.conclusion for part in walk(theorem)]
+    shown = [part.conclusion for part in walk(theorem) if isinstance(part.conclusion, View)]
+    everyone = any(view.query == query and view.audience == "everyone" for view in shown)
 
     def check(run: Run, other: Run, unit: int) -> Finding:
         return Finding(Fraction(0), differing(run, other, 0 if everyone else unit))
 
-    return check, "everyone's view is unchanged" if everyone else "others' view is unchanged"
+    return check
 
 
 Fact = Stable | Shifts | Contribution
@@ -308,6 +319,11 @@ def _moves(run: Run, other: Run, keys: set[str]) -> dict[tuple[str, object], lis
     }
 
 
+def _grids(theorem: Theorem) -> dict[str, Fraction]:
+    """Return, for every key, how much one unit of its integers is worth."""
+    return {leaf.key: Fraction(leaf.parameters.get("grid", "1")) for leaf in leaves(theorem)}
+
+
 def _covers_check(tested: Hypothesis, theorem: Theorem, keys: set[str]) -> Check:
     statement = tested.statement
     declared = next(part.conclusion for part in walk(theorem) if part.witness is statement)
@@ -326,13 +342,15 @@ def _covers_check(tested: Hypothesis, theorem: Theorem, keys: set[str]) -> Check
         first, last = index * 2**level + 1, (index + 1) * 2**level
         return (first, last) if last <= statement["rounds"] else None
 
+    grids = _grids(theorem)
+
     def check(run: Run, other: Run, unit: int) -> Finding:
         most = Fraction(0)
         for key in keys:
             moves = _moves(run, other, {key})
             moving = 0
             for (_, part), move in moves.items():
-                size = Fraction(sum(v * v for v in move))
+                size = sum(v * v for v in move) * grids[key] ** 2
                 most, moving = max(most, size), moving + (size > 0)
                 cover = cover_of(part)
                 if cover is None:
@@ -347,9 +365,132 @@ def _covers_check(tested: Hypothesis, theorem: Theorem, keys: set[str]) -> Check
     return check
 
 
+def _choice_check(parts: list[set[str]]) -> Check:
+    """Return the check that the noise of one part of a mixture is drawn, and none of another."""
+
+    def check(run: Run, other: Run, unit: int) -> Finding:
+        drawn = {key for key, _ in run.exact} & set().union(*parts)
+        fine = any(drawn <= part for part in parts)
+        wrong = (
+            None if fine else f"{', '.join(sorted(drawn))} are drawn, of several parts of which one may be"
+        )
+        return Finding(Fraction(0), wrong)
+
+    return check
+
+
+def _numbers_check(tested: Hypothesis, drawn: list[Theorem]) -> Check:
+    """Return the check that a release, or all rounds of a stream, draws no more numbers than are declared."""
+
+    def check(run: Run, other: Run, unit: int) -> Finding:
+        most = 0
+        for leaf in drawn:
+            sizes = [
+                _numbers(leaf, values) for part, values in run.exact.items() if part[0] == leaf.witness["key"]
+            ]
+            size = sum(sizes) if rows(leaf) > 1 else max(sizes, default=0)
+            most = max(most, size)
+            if size > tested.statement["most"]:
+                wrong = f"{leaf.witness['key']} draws {size} numbers, declared {tested.statement['most']}"
+                return Finding(Fraction(most), wrong)
+        return Finding(Fraction(most), None)
+
+    return check
+
+
+def _numbers(leaf: Theorem, values: Integers) -> int:
+    """Return how many numbers are drawn on these values: of a symmetric matrix its upper triangle."""
+    symmetric = getattr(leaf.premises[0].conclusion, "norm", "") == "frobenius-squared"
+    return len(values) * (len(values) + 1) // 2 if symmetric else int(values.size)
+
+
+def _rounds_check(theorem: Theorem, tested: Hypothesis, streams: list[Theorem]) -> Check:
+    """Return the check that a unit enters the round of its own number, and no other.
+
+    Then all rows move as that round's column of the transformation says, and by nothing else.
+    """
+    grids = _grids(theorem)
+    rounds = int(tested.statement["rounds"])
+    columns = {str(leaf.witness["key"]): Column(leaf.premises[0], rounds) for leaf in streams}
+
+    def check(run: Run, other: Run, unit: int) -> Finding:
+        most = Fraction(0)
+        for key, column in columns.items():
+            moves = _moves(run, other, {key})
+            most = max(most, sum(v * v for move in moves.values() for v in move) * grids[key] ** 2)
+            by_round = {part: move for (_, part), move in moves.items() if _among(part, rounds)}
+            if column.rule == "centred":
+                by_round = column.table(moves.values())
+            elif len(by_round) < len(moves):
+                return Finding(most, f"{key} has a release that is none of {rounds} rounds")
+            wrong = column.wrong(by_round, unit)
+            if wrong is not None:
+                return Finding(most, f"{key}: unit {unit} enters other rounds than its own: {wrong}")
+        return Finding(most, None)
+
+    return check
+
+
+def _among(part: object, rounds: int) -> TypeGuard[int]:
+    return type(part) is int and 0 <= part < rounds
+
+
+STREAMS = ("factorised", "buffered", "centred")
+
+
+@dataclass(frozen=True)
+class Column:
+    """How the rows of a transformed stream move where one round of it does."""
+
+    stream: Theorem
+    rounds: int
+
+    @property
+    def rule(self) -> str:
+        """Return the transformation's rule."""
+        return self.stream.rule
+
+    def table(self, moves: Iterable[list[int]]) -> dict[int, list[int]]:
+        """Return the rows of a table that is released at once."""
+        flat = [v for move in moves for v in move]
+        wide = len(flat) // self.rounds
+        return {k: flat[k * wide : (k + 1) * wide] for k in range(self.rounds)}
+
+    def wrong(self, moves: dict[int, list[int]], unit: int) -> str | None:
+        """Return which row moves as a change of round `unit` alone does not move it, or None."""
+        weights = self.weights(self.rounds, unit - 1)
+        first = next((t for t in sorted(moves) if weights[t][0]), None)
+        for t, move in sorted(moves.items()):
+            ratio = Fraction(0) if first is None else weights[t][0] / weights[first][0]
+            before = move if first is None else moves[first]
+            if any(abs(v - ratio * w) > weights[t][1] for v, w in zip(move, before, strict=True)):
+                return f"row {t + 1} moves by {move[:8]}"
+        return None
+
+    def weights(self, rows: int, column: int) -> list[tuple[Fraction, Fraction]]:
+        """Return for every row its movement for 1 in this round, and by how many steps floors may err."""
+        given, none = self.stream.witness, Fraction(0)
+        if self.rule == "centred":
+            return [(Fraction(self.rounds - 1 if t == column else -1), none) for t in range(rows)]
+        if self.rule == "factorised":
+            matrix = given["matrix"]
+            if len(matrix) == 1:
+                lags = [t - column for t in range(rows)]
+                return [(Fraction(matrix[0][k] if 0 <= k < len(matrix[0]) else 0), none) for k in lags]
+            return [(Fraction(matrix[t][column] if t >= column else 0), none) for t in range(rows)]
+        one, fine = 2 ** given["bits"], 2**96  # decays are cut to so many parts: far below a step
+        slack = sum((Fraction(one, one - decay) for _, decay in given["pairs"]), Fraction(1))
+        found, powers = [(none, none)] * column + [(Fraction(1), none)], [fine for _ in given["pairs"]]
+        while len(found) < rows:
+            total = sum(weight * power for (weight, _), power in zip(given["pairs"], powers, strict=True))
+            found.append((Fraction(total, one * fine), slack))
+            powers = [p * decay // one for p, (_, decay) in zip(powers, given["pairs"], strict=True)]
+        return found[:rows]
+
+
 def _movement_check(theorem: Theorem, drawn: list[tuple[Theorem, Fact]]) -> Check:
     """Return the check that every release moves as its leaf allows; those of a factorised stream together."""
-    grids = {leaf.key: Fraction(leaf.parameters.get("grid", "1")) for leaf in leaves(theorem)}
+    grids = _grids(theorem)
 
     def check(run: Run, other: Run, unit: int) -> Finding:
         most = Fraction(0)
@@ -371,10 +512,6 @@ def _movement_check(theorem: Theorem, drawn: list[tuple[Theorem, Fact]]) -> Chec
         return Finding(most, None)
 
     return check
-
-
-def _testable(fact: Fact) -> bool:
-    return not isinstance(fact, Contribution) or fact.kind in ("cell", "points")
 
 
 def _too_far(fact: Fact, move: list[int], grid: Fraction) -> str | None:
@@ -412,13 +549,3 @@ def _strange(fact: Fact, run: Run, key: str) -> str | None:
     symbols = {int(v) for part, values in run.exact.items() if part[0] == key for v in values.ravel()}
     unknown = sorted(symbols - {point[0] for point in fact.points})
     return f"{key} answers {unknown[0]}, which is not a declared symbol" if unknown else None
-
-
-def _words(fact: Fact) -> str:
-    match fact:
-        case Stable(norm=norm, bound=bound):
-            return f"{norm} {bound}"
-        case Shifts(shifts=shifts):
-            return f"shifts {sorted(shifts)}"
-        case _:
-            return f"contributions: {fact.kind}"

@@ -6,7 +6,7 @@ from typing import Any
 from audits.blackbox import Attack, Plan, Progress, Stuck, attack
 from audits.broken.table import known
 from audits.candidates import Candidate, candidates
-from audits.certify import environment, point_json
+from audits.certify import environment, point_json, with_hazards
 from audits.evidence import digest_of_files
 from audits.isolation import Code, Crew
 from audits.shape import Described, read_shape
@@ -17,10 +17,6 @@ from dpaccount.exact import shown
 NO_PROOF = (
     "a plain function has no proof; prove its query with `dpaccount sensitivity --prove` and use a mechanism"
     " of `dpaccount subjects`, or write a mechanism (docs/add-a-mechanism.md)"
-)
-HAZARDS = (
-    "An attack that fails proves nothing.",
-    "Not covered: a malicious author, timing, and data that leaves by another way than the result.",
 )
 
 
@@ -126,31 +122,33 @@ def certificate_of(
     refuted = lower > claim.guarantee.epsilon
     findings = () if found is None else found.findings
     written, file = claim.written, code.file()
-    return {
-        "schema": "dpaccount/certificate/1",
-        "verdict": "REFUTED" if refuted else "UNPROVEN",
-        "refutes": "claim" if refuted else None,
-        "claim": written,
-        "subject": {
-            "name": code.name if ":" in claim.use else claim.use,
-            "use": claim.use,
-            **_origin(claim),
-            "parameters": {
-                name: str(value) if isinstance(value, float) else value
-                for name, value in written["subject"].get("parameters", {}).items()
+    return with_hazards(
+        {
+            "schema": "dpaccount/certificate/1",
+            "verdict": "REFUTED" if refuted else "UNPROVEN",
+            "refutes": "claim" if refuted else None,
+            "claim": written,
+            "subject": {
+                "name": code.name if ":" in claim.use else claim.use,
+                "use": claim.use,
+                **_origin(claim),
+                "parameters": {
+                    name: str(value) if isinstance(value, float) else value
+                    for name, value in written["subject"].get("parameters", {}).items()
+                },
+                "code": None if file is None else digest_of_files([file]),
             },
-            "code": None if file is None else digest_of_files([file]),
-        },
-        "guarantee": {"delta": 0, **written["guarantee"]},
-        "proved": {"epsilon": None, "delta": None, "tight": None, "derivation": [], "reason": reason},
-        "sensitivity": [],
-        "audit": None if found is None else _audit_json(claim, found, quick=quick),
-        "release": None,
-        "releasable": False,
-        "hazards": [*HAZARDS, *(f"Finding: {said}." for said in findings)],
-        "environment": environment(),
-        "created": datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ"),
-    }
+            "guarantee": {"delta": 0, **written["guarantee"]},
+            "proved": {"epsilon": None, "delta": None, "tight": None, "derivation": [], "reason": reason},
+            "sensitivity": [],
+            "audit": None if found is None else _audit_json(claim, found, quick=quick),
+            "release": None,
+            "releasable": False,
+            "hazards": [f"Finding: {said}." for said in findings],
+            "environment": environment(),
+            "created": datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ"),
+        }
+    )
 
 
 def _origin(claim: Claim) -> dict[str, str]:

@@ -3,13 +3,15 @@
 from fractions import Fraction
 from typing import Any
 
+from dpaccount.checker import plain
+
 
 def summary(certificate: dict[str, Any], path: object) -> str:
     """Return the verdict, what is promised, proved, tested, attacked and released, and the file's path."""
     refuted = f" (the {certificate['refutes']})" if certificate["refutes"] else ""
     lines = [f"{certificate['verdict']}{refuted}  {certificate['claim']['name']}"]
     lines += [f"  {word:<9} {said}" for word, said in _parts(certificate)]
-    return "\n".join([*lines, str(path)])
+    return "\n".join(map(plain, [*lines, str(path)]))  # a claim's texts are shown, and never obeyed
 
 
 def _parts(certificate: dict[str, Any]) -> list[tuple[str, str]]:

@@ -110,7 +110,7 @@ def _each(theorem: Theorem) -> dict[str, tuple[Theorem, Theorem]]:
 
 def _one(leaf: Theorem) -> Theorem:
     """Return a leaf's Gaussian noise as zCDP: of the same law, which the receipt draws."""
-    (query,) = leaf.premises
+    query = leaf.premises[0]
     if leaf.rule == "lattice_gaussian":
         query = linear(query.premises[0])
     grid = Fraction(leaf.witness.get("grid", 1))

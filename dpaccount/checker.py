@@ -1,8 +1,10 @@
 """Re-check a certificate, or a bare derivation, without trusting the program that wrote it.
 
-usage: python -I -S checker.py FILE [--at YYYY-MM-DD]
+usage: python -I -S checker.py FILE [--at YYYY-MM-DD] [--derivation]
 
-Exit 0: valid.  1: not, with the first thing that fails.  2: not a JSON object of this schema.
+Exit 0: valid, and the claim is CERTIFIED.  1: not valid, with the first thing that fails, or valid and
+REFUTED.  3: valid and UNPROVEN.  2: not a JSON object of this schema.  Signatures are not checked.
+With --derivation FILE is a bare derivation; exit 0: every step follows.
 
 Standard library only, and nothing of the rest of the package: this file can be copied to another
 machine and read at one sitting.  Every step of the derivation is inferred again from its premises
@@ -19,7 +21,7 @@ import json
 import math
 import re
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from datetime import date
 from decimal import (
     MAX_EMAX,
@@ -38,15 +40,19 @@ from functools import lru_cache
 from itertools import accumulate, pairwise, product
 from typing import Any
 
-MAX_BYTES = 64 * 2**20
+MAX_BYTES = 8 * 2**20
+MAX_PARTS = 300_000  # lists, tables and texts of one document; four times as many members
 MAX_DEPTH = 64
 MAX_DIGITS = 480  # working digits before a comparison is given up
 MAX_CELLS = 120_000  # lattice cells before a sum is out of reach
 SURROGATE = re.compile("[\ud800-\udfff]")
+MAX_PRODUCT = 20_000_000  # digits of one product of laws
 MAX_STEPS = 300
 MAX_RUNS = 10**7
 MAX_WORK = 30_000_000  # about ten seconds, for one document
+MAX_MOVES = 5_000_000  # coordinates of differences that are listed
 MAX_SUBJECT = 10_000  # characters of the name of a composition
+MAX_SUM = 40_000  # bits of a sum of exact numbers
 MAX_TEXT = 1000  # characters of one exact number
 
 
@@ -56,11 +62,24 @@ BROKEN = (  # what a document of the wrong shape may raise
 )
 
 
-class Rejected(Exception):  # noqa: N818
+def plain(text: str) -> str:
+    """Return a text that a terminal shows as it is: what is not printable is escaped."""
+    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
+
+
+class Refusal(Exception):  # noqa: N818
+    """What is wrong with a document; the message quotes it in printable characters."""
+
+    def __init__(self, why: str) -> None:
+        """Keep the message printable."""
+        super().__init__(plain(why))
+
+
+class Rejected(Refusal):
     """What the document says does not follow."""
 
 
-class Unreadable(Exception):  # noqa: N818
+class Unreadable(Refusal):
     """The file is not a certificate or derivation at all."""
 
 
@@ -104,15 +123,18 @@ class Interval:
     def of(self, value: Fraction | int) -> "Pair":
         """Enclose an exact number."""
         exact = Fraction(value)
+        spend(4)
         top, bottom = Decimal(exact.numerator), Decimal(exact.denominator)
         return self.down.divide(top, bottom), self.up.divide(top, bottom)
 
     def add(self, a: "Pair", b: "Pair") -> "Pair":
         """Enclose a + b."""
+        spend(2)
         return self.down.add(a[0], b[0]), self.up.add(a[1], b[1])
 
     def sub(self, a: "Pair", b: "Pair") -> "Pair":
         """Enclose a − b."""
+        spend(2)
         return self.down.subtract(a[0], b[1]), self.up.subtract(a[1], b[0])
 
     def mul(self, a: "Pair", b: "Pair") -> "Pair":
@@ -141,6 +163,7 @@ class Interval:
 
     def sqrt(self, a: "Pair") -> "Pair":
         """Enclose √a for a ≥ 0."""
+        spend(self.price)
         ensure(a[0] >= 0, "the root of what may be negative")
         low = self.down.next_minus(self.down.sqrt(a[0]))
         return max(low, Decimal(0)), self.up.next_plus(self.up.sqrt(a[1]))
@@ -312,6 +335,7 @@ def lattice_at_most(
     digits = 24 + 2 * _size(1 / delta) if delta else 0
     ensure(0 < digits <= MAX_DIGITS, "a lattice of noise at this δ is beyond this checker")
     cells, reach, least, excess = lattice_law(variance, steps, count, digits)
+    spend(len(cells) * (1 + digits // 40) // 4)
     # a mass of the floored law is at most the true one, which exceeds it by less than `excess`
     hit = sum(cells[: min(max(below + reach, 0), len(cells))]) + excess
     miss = sum(cells[min(max(above + reach + 1, 0), len(cells)) :])
@@ -374,6 +398,7 @@ def multiply(a: list[int], b: list[int]) -> list[int]:
     """
     ensure(min(*a, *b, 0) >= 0, "negative mass")
     width = _size(max(a)) + _size(max(b)) + _size(min(len(a), len(b))) + 1
+    ensure(width * (len(a) + len(b)) <= MAX_PRODUCT, "this lattice is too large for this checker")
     spend(width * (len(a) + len(b)) // 6)
     # exact, or an exception: the precision covers every digit
     exact = Context(
@@ -405,6 +430,7 @@ def number(text: object) -> Fraction:
     """Read an exact number as derivations write it: an integer or p/q in lowest terms."""
     ensure(isinstance(text, str), f"{text!r} should be an exact number in quotes")
     short = str(text)
+    spend(5 + len(short) ** 2 // 3000)
     good = len(short) <= MAX_TEXT and re.fullmatch(r"-?\d+(/\d+)?", short, re.ASCII) is not None
     ensure(good, f"{short[:40]!r} is not an exact number")
     top, _, bottom = short.partition("/")
@@ -414,11 +440,32 @@ def number(text: object) -> Fraction:
     return value
 
 
+def added(values: Iterable[Fraction]) -> Fraction:
+    """Return an exact sum, refusing one whose digits grow beyond use."""
+    total = Fraction(0)
+    for value in values:
+        total += value
+        size = total.denominator.bit_length() + total.numerator.bit_length()
+        ensure(size <= MAX_SUM, "a sum of more digits than this checker adds")
+        spend(2 + (size // 300) ** 2)
+    return total
+
+
 def integer(value: object, least: int = 1) -> int:
     """Read a JSON integer of at least `least`."""
     if type(value) is not int or value < least or value.bit_length() > 256:
         raise Rejected(f"{str(value)[:40]!r} should be an integer of at least {least}")
     return value
+
+
+ANYONE = [1, 2**63]
+
+
+def unit(value: object, least: int = 1) -> int:
+    """Read the number of a unit, or of so many units: below the end of `ANYONE`."""
+    found = integer(value, least)
+    ensure(found < ANYONE[1], f"{found} should be below {ANYONE[1]}")
+    return found
 
 
 def text(value: object) -> str:
@@ -448,7 +495,7 @@ def keys(given: object, *names: str, optional: tuple[str, ...] = ()) -> dict[str
     wrong = (set(given) - set(names) - set(optional)) | (set(names) - set(given))
     ensure(
         not wrong,
-        f"the witness should hold {', '.join(names) or 'nothing'}; look at {', '.join(sorted(wrong))}",
+        f"should hold {', '.join(names) or 'nothing'}; look at {', '.join(map(_brief, sorted(wrong)))}",
     )
     return given
 
@@ -468,7 +515,9 @@ def lengths(moves: list[list[int]]) -> list[int]:
 def moves_of(points: list[list[int]], relation: str) -> list[list[int]]:
     """Return all differences that a replaced (or added) record can make, up to order and signs."""
     others = points if relation == "replace-one" else [[0] * len(points[0])]
-    spend(len(points) * len(others) * len(points[0]) // 3)
+    size = len(points) * len(others) * len(points[0])
+    spend(size // 3)
+    ensure(size <= MAX_MOVES, "more differences than this checker lists")
     found = {
         tuple(sorted((abs(x - y) for x, y in zip(a, b, strict=True)), reverse=True))
         for a, b in product(points, others)
@@ -534,15 +583,13 @@ def hypothesis(rule: str, given: dict[str, Any]) -> list[Any]:
             return ["Covered", text(given["query"]), *covering(given["covers"])]
         case "assume_tree":
             keys(given, "query", "rounds", "levels", "because")
-            rounds, levels = integer(given["rounds"]), integer(given["levels"])
+            rounds, levels = unit(given["rounds"]), integer(given["levels"])
             ensure(rounds.bit_length() >= levels, "the tree has fewer levels")
             # whole nodes of every level: halving once more each time
             sizes = [rounds // 2**level for level in range(levels)]
             return ["Covered", text(given["query"]), sum(sizes), levels, 2 ** (levels - 1), [1, rounds]]
-        case "assume_view":
-            keys(given, "query", "audience", "because")
-            ensure(given["audience"] in ("everyone", "others"), "the audience is everyone or others")
-            return ["View", text(given["query"]), given["audience"]]
+        case "assume_view" | "assume_rounds" | "assume_numbers" | "assume_choice":
+            return described(rule, given)
         case "assume_rare":
             keys(given, "query", "kind", "probability", "because")
             ensure(given["kind"] in ("event", "distance"), "the kind is event or distance")
@@ -563,6 +610,35 @@ def hypothesis(rule: str, given: dict[str, Any]) -> list[Any]:
     raise Rejected(f"unknown rule {_brief(rule)}")
 
 
+def described(rule: str, given: dict[str, Any]) -> list[Any]:
+    """Infer what is assumed of the releases: who reads them, which units enter, how many numbers."""
+    match rule:
+        case "assume_view":
+            keys(given, "query", "audience", "releases", "because")
+            ensure(given["audience"] in ("everyone", "others"), "the audience is everyone or others")
+            return ["View", text(given["query"]), given["audience"], names_of(given["releases"])]
+        case "assume_rounds":
+            keys(given, "query", "rounds", "because", optional=("participations", "separation"))
+            times, apart = integer(given.get("participations", 1)), integer(given.get("separation", 1))
+            plain = ("participations" in given) == ("separation" in given) == (times > 1)
+            ensure(plain, "one participation is plain")
+            return ["Rounds", text(given["query"]), unit(given["rounds"]), times, apart]
+        case "assume_numbers":
+            keys(given, "query", "most", "because")
+            return ["Numbers", text(given["query"]), integer(given["most"])]
+        case _:
+            keys(given, "query", "parts", "because")
+            ensure(isinstance(given["parts"], list) and given["parts"] != [], "parts are lists of keys")
+            return ["Choice", text(given["query"]), [names_of(part) for part in given["parts"]]]
+
+
+def names_of(value: object) -> list[str]:
+    """Read a sorted list of names, each once."""
+    if not isinstance(value, list) or value != sorted(set(map(text, value))):
+        raise Rejected("names should be sorted texts, each once")
+    return value
+
+
 def neighbours(rule: str, given: dict[str, Any]) -> list[Any]:
     """Infer how far two stated neighbours are apart."""
     relation, observer = relation_of(given.get("relation")), given.get("observer")
@@ -580,7 +656,7 @@ def neighbours(rule: str, given: dict[str, Any]) -> list[Any]:
     law = "vector" if len(left) > 1 else "number"
     if given["kind"] == "vector":
         moves = [a - b for a, b in zip(left, right, strict=True)]
-        size = sum((x * x for x in moves), Fraction(0)) if len(left) > 1 else abs(moves[0])
+        size = added(x * x for x in moves) if len(left) > 1 else abs(moves[0])
     else:
         ensure(given["kind"] in ("rank-one", "outer"), "the kind is vector, rank-one or outer")
         ensure(len(left) > 1 and relation == "replace-one", "features and a reward are replaced")
@@ -588,7 +664,7 @@ def neighbours(rule: str, given: dict[str, Any]) -> list[Any]:
         size, last, law = Fraction(0), len(left) - 1, "symmetric"
         for j in range(last + 1):
             for k in range(last + 1 if given["kind"] == "outer" or j < last else last):
-                size += (left[j] * left[k] - right[j] * right[k]) ** 2
+                size = added([size, (left[j] * left[k] - right[j] * right[k]) ** 2])
     return ["Apart", text(given["query"]), law, [str(size)], relation, observer]
 
 
@@ -597,9 +673,10 @@ def covering(covers: object) -> list[Any]:
     if not isinstance(covers, list) or not covers:
         raise Rejected("covers should be a list of [first, last]")
     change: dict[int, int] = {}
+    spend(10 * len(covers))
     for span in covers:
         ensure(isinstance(span, list) and len(span) == 2, "a cover should be [first, last]")
-        first, last = integer(span[0]), integer(span[1])
+        first, last = unit(span[0]), unit(span[1])
         ensure(first <= last, f"the cover [{first}, {last}] is empty")
         change[first] = change.get(first, 0) + 1
         change[last + 1] = change.get(last + 1, 0) - 1
@@ -674,59 +751,83 @@ def sensitivity(rule: str, found: list[Any], given: dict[str, Any]) -> list[Any]
 
 def transformed(rule: str, found: list[Any], given: dict[str, Any]) -> list[Any]:
     """Infer how far a centred, factorised or buffered query can move."""
-    [[_, query, norm, bound, relation, units]] = premises(found, "Stable")
+    person = found[2:3] if rule == "factorised" else []
+    kinds = ["Stable", "Rounds", *(["Contribution"] if person else [])]
+    [[_, query, norm, bound, relation, units], [_, entered, rounds, many, apart]] = premises(found, *kinds)[
+        :2
+    ]
     ensure(norm == "l2-squared", f"needed a bound in l2-squared, found {norm}")
     ensure(units is None, "the query is transformed already")
+    ensure(entered == query, f"the rounds are of {_brief(entered)}, not of {_brief(query)}")
+    ensure(rule == "factorised" or many == 1, "a unit enters one round")
+    before = number(bound)
     if rule == "centred":
-        keys(given, "rows")
+        keys(given)
         ensure(relation == "replace-one", "the number of rows must stay")
-        rows = integer(given["rows"])
-        bound = str(number(bound) * (1 - Fraction(1, rows)))
-        return ["Stable", query, norm, bound, relation, [1, rows]]
+        return ["Stable", query, norm, str(before * (1 - Fraction(1, rounds))), relation, [1, rounds]]
     if rule == "buffered":
-        spread = buffered(number(bound), given)
-        return ["Stable", query, norm, spread, relation, [1, integer(given["rounds"])]]
-    keys(given, "rounds", "matrix", "bits", optional=("participations", "separation"))
-    rounds, rows, bits = integer(given["rounds"]), given["matrix"], integer(given["bits"], 0)
-    many, apart = integer(given.get("participations", 1)), integer(given.get("separation", 1))
-    ensure(("participations" in given) == ("separation" in given) == (many > 1), "one participation is plain")
-    times = min(many, (rounds - 1) // apart + 1)
-    whole = isinstance(rows, list) and all(isinstance(row, list) for row in rows) and bits <= 4096
-    small = whole and all(type(c) is int and abs(c) < 2**128 for row in rows for c in row)
-    ensure(small, "a matrix of integers is needed")
+        return ["Stable", query, norm, buffered(before, rounds, given), relation, [1, rounds]]
+    keys(given, "matrix", "bits")
+    bits, times = integer(given["bits"], 0), min(many, (rounds - 1) // apart + 1)
+    ensure(bits <= 4096, "a matrix over at most 2^4096")
+    square, units = stretch(given["matrix"], rounds, times, apart), [1, rounds]
+    ensure((times > 1) == bool(person), "what a unit adds belongs to several participations, and only there")
+    if times > 1:
+        before, units = alone(found[0], person[0]), ANYONE
+        relation = f"{relation}, {times} rounds {apart} apart"
+    return ["Stable", query, norm, str(before * Fraction(square, 4**bits)), relation, units]
+
+
+def stretch(rows: object, rounds: int, times: int, apart: int) -> int:
+    """Return the squared factor by which a matrix of integers stretches unit vectors in so many columns."""
+    whole = isinstance(rows, list) and all(isinstance(row, list) for row in rows)
+    if not whole or not isinstance(rows, list):
+        raise Rejected("a matrix of integers is needed")
+    ensure(
+        all(type(c) is int and abs(c) < 2**128 for row in rows for c in row), "a matrix of integers is needed"
+    )
+    spend(sum(map(len, rows)))
     if len(rows) == 1:
         ensure(0 < len(rows[0]) <= (2048 if times > 1 else 2**20), "too few or too many coefficients")
-        spend(len(rows[0]) ** 2 // 10 if times > 1 else len(rows[0]))
-        square = toeplitz([abs(c) for c in rows[0]][:rounds], times, apart)
-    else:
-        shape = len(rows) == rounds and all(len(row) == k + 1 for k, row in enumerate(rows))
-        ensure(shape, "a row ends at its diagonal")
-        sums = [0] * rounds
-        for row in rows:
-            for column, c in enumerate(row):
-                sums[column] += c * c
-        square = times * times * max(sums)
-    relation = relation if times == 1 else f"{relation}, {times} rounds {apart} apart"
-    return ["Stable", query, norm, str(number(bound) * Fraction(square, 4**bits)), relation, [1, rounds]]
+        spend(len(rows[0]) ** 2 // 3 if times > 1 else 0)
+        return toeplitz([abs(c) for c in rows[0]][:rounds], times, apart)
+    shape = len(rows) == rounds and all(len(row) == k + 1 for k, row in enumerate(rows))
+    ensure(shape, "a row ends at its diagonal")
+    sums = [0] * rounds
+    for row in rows:
+        for column, c in enumerate(row):
+            sums[column] += c * c
+    return times * times * max(sums)
 
 
-def buffered(before: Fraction, given: dict[str, Any]) -> str:
+def alone(query: list[Any], person: list[Any]) -> Fraction:
+    """Return the squared bound on what a unit adds, or on twice that, wherever its rounds stand.
+
+    A replaced unit may enter other rounds than before: by the triangle inequality the movement is at most
+    that of its old rounds and of its new ones.
+    """
+    ensure(sensitivity("linear", [person], {}) == query, "the contribution is not what the query sums")
+    ensure(person[2] in ("ball", "points"), f"needed a ball or points, found {person[2]}")
+    length = number(person[4]) if person[2] == "ball" else Fraction(max(lengths(person[5])))
+    return 4 * length if person[6] == "replace-one" else length
+
+
+def buffered(before: Fraction, rounds: int, given: dict[str, Any]) -> str:
     """Verify the stated bound on the squared movement of a stream with decaying buffers.
 
     A buffer is floored once a round, from two neighbouring values, so their difference errs by less than
     a step, and by less than the geometric sum of decays in all; without floors, row k after the change
     moves by Σ wλ^(k−1) of it, whose squares add up to geometric sums.
     """
-    keys(given, "rounds", "width", "pairs", "bits", "step", "most")
-    later, width, bits = integer(given["rounds"]) - 1, integer(given["width"]), integer(given["bits"])
-    ensure(max(later, width) < 2**64, "at most 2^64 rounds of as many numbers")
+    keys(given, "width", "pairs", "bits", "step", "most")
+    later, width, bits = rounds - 1, unit(given["width"]), integer(given["bits"])
     pairs, step, most = given["pairs"], positive(given["step"], "step"), number(given["most"])
     ensure(isinstance(pairs, list) and len(pairs) <= 64 and bits <= 64, "at most 64 buffers, over 2^64")
     ensure(all(isinstance(pair, list) and len(pair) == 2 for pair in pairs), "a buffer is [weight, decay]")
     found = [(Fraction(integer(w, 0), 2**bits), Fraction(integer(f, 0), 2**bits)) for w, f in pairs]
     ensure(all(decay < 1 for _, decay in found), "a decay is below 1")
     spend(2000 * len(found) ** 2)
-    floors = step * sum((1 / (1 - decay) for _, decay in found), Fraction(0))
+    floors = step * added(1 / (1 - decay) for _, decay in found)
 
     def moved(i: Interval) -> Pair:
         total = i.of(before)
@@ -785,7 +886,7 @@ def noise(rule: str, found: list[Any], given: dict[str, Any]) -> list[Any]:
     text(given["key"])
     for name in {"grid", "scale", "variance", "rate"} & set(given):
         positive(given[name], name)
-    ensure(len(found) == 1, "noise is drawn on one query")
+    ensure(len(found) == (2 if rule == "fine_gaussian" else 1), "noise is drawn on one query")
     query, units = found[0][1], found[0][5] if found[0][0] == "Stable" else None
     relation = found[0][{"Stable": 4, "Shifts": 3}.get(found[0][0], 6)]
     if rule in ("finite", "stable_histogram"):
@@ -799,7 +900,8 @@ def noise(rule: str, found: list[Any], given: dict[str, Any]) -> list[Any]:
 
 def on_bound(rule: str, found: list[Any], given: dict[str, Any]) -> list[Any]:
     """Infer the curve of noise on a query with a known bound."""
-    [[_, _, norm, bound, _, units]] = premises(found, "Stable")
+    [[_, query, norm, bound, _, units], *beside] = found
+    premises(found, "Stable", *["Numbers" for _ in beside])
     wanted = {"laplace": "l1", "sparse_vector": "each", "exponential": "range", "permute_and_flip": "range"}
     matrix = rule in ("gaussian", "discrete_gaussian", "fine_gaussian") and norm == "frobenius-squared"
     needed = wanted.get(rule, "l2-squared")
@@ -823,6 +925,8 @@ def on_bound(rule: str, found: list[Any], given: dict[str, Any]) -> list[Any]:
     square = moved / variance / (2 if matrix else 1)  # symmetric noise: twice the variance on the diagonal
     if rule == "fine_gaussian":
         distance = number(given["distance"])
+        drawn = beside == [["Numbers", query, integer(given["coordinates"])]]
+        ensure(drawn, f"{given['coordinates']} numbers are not what {_brief(query)} is said to have")
         rounding_at_most(variance / number(given["grid"]) ** 2, integer(given["coordinates"]), distance)
         return ["near-gdp", str(square), str(distance)]
     return ["gdp", str(square)] if rule == "gaussian" else ["zcdp", str(square / 2)]
@@ -853,7 +957,7 @@ def on_contribution(rule: str, found: list[Any], given: dict[str, Any]) -> list[
         ensure(len({len(row) for row in table}) == 1, "rows of one length are needed")
         for row in table:
             spend(10 * len(row) ** 2)
-            ensure(min(row) >= 0 and sum(row, Fraction(0)) == 1, "a row of probabilities adds up to 1")
+            ensure(min(row) >= 0 and added(row) == 1, "a row of probabilities adds up to 1")
         worst = Fraction(1)
         for outcome in zip(*table, strict=True):
             ensure(min(outcome) > 0 or max(outcome) == 0, "an outcome is possible for some symbols only")
@@ -881,9 +985,6 @@ def alike(found: list[Any]) -> tuple[str, str, str]:
     orders = {tuple(point[0] for point in fact[2][1:]) for fact in found if fact[2][0] == "renyi"}
     ensure(len(orders) <= 1, "Rényi bounds are at different orders")
     return kinds.pop()
-
-
-ANYONE = [1, 2**63]
 
 
 def hull(found: list[Any]) -> list[int] | None:
@@ -927,11 +1028,12 @@ def composition(rule: str, found: list[Any], given: dict[str, Any]) -> list[Any]
         return ["Private", subject, total, relation, observer, units]
     if rule == "partition":
         return partition(found)
+    choice, found = (found[0], found[1:]) if rule == "mixture" and found else (None, found)
     measure, relation, observer = alike(found)
     columns = list(zip(*(amounts_of(fact[2]) for fact in found), strict=True))
     if rule == "compose":
         ensure(measure != "bounded-range", "bounded range composes only once converted")
-        amounts, sign = [sum(column, Fraction(0)) for column in columns], " + "
+        amounts, sign = list(map(added, columns)), " + "
     else:
         amounts, sign = [max(column) for column in columns], " or "
     if rule == "parallel":
@@ -941,6 +1043,7 @@ def composition(rule: str, found: list[Any], given: dict[str, Any]) -> list[Any]
             ensure(last < first, f"units overlap: one part up to {last}, one from {first}")
     ensure(sum(len(fact[1]) for fact in found) <= MAX_SUBJECT, "the name is too long for this checker")
     subject = sign.join(fact[1] for fact in found)
+    ensure(choice is None or choice[:2] == ["Choice", subject], "the choice is not among these parts")
     return ["Private", subject, rebuilt(found[0][2], amounts), relation, observer, hull(found)]
 
 
@@ -950,6 +1053,7 @@ def partition(found: list[Any]) -> list[Any]:
     entering = [fact for fact in cells if fact[3] == "add-remove"]
     inside = [fact for fact in cells if fact[3] == "replace-one"]
     ensure(cells == inside + entering, "replace-one statements come first, then add-remove ones")
+    ensure(all(fact[5] != ANYONE for fact in cells), "a cell may read anyone, in every cell the same record")
     measure, _, observer = alike(entering)
     ensure(observer == "central" and measure != "bounded-range", "needed central statements that add up")
     ensure([fact[1] for fact in entering] == names, "the statements are not about the cells, in their order")
@@ -960,11 +1064,11 @@ def partition(found: list[Any]) -> list[Any]:
         alike([[*fact[:3], "any", *fact[4:]] for fact in cells])
         ensure([fact[1] for fact in inside] == names, "a cell is missing for one relation")
         # leave one cell and enter another, or stay in one
-        changed = [sum(sorted(column, reverse=True)[:2], Fraction(0)) for column in columns]
+        changed = [added(sorted(column, reverse=True)[:2]) for column in columns]
         stayed = zip(*(amounts_of(fact[2]) for fact in inside), strict=True)
         worst = [max(a, *b) for a, b in zip(changed, stayed, strict=True)]
     relation = "replace-one" if inside else "add-remove"
-    return ["Private", query, rebuilt(entering[0][2], worst), relation, "central", None]
+    return ["Private", query, rebuilt(entering[0][2], worst), relation, "central", hull(cells)]
 
 
 def refuted(rule: str, found: list[Any], given: dict[str, Any]) -> list[Any]:
@@ -1068,7 +1172,7 @@ def observer_of(rule: str, found: list[Any], given: dict[str, Any]) -> list[Any]
         ensure(found[1][4] == 1, "a message reads one unit only")
         ensure(whole[3] == "replace-one", "a message has one record, which is replaced")
         return [*whole[:4], "local", whole[5]]
-    [[_, _, curve, relation, observer, units], [_, shown, audience]] = premises(found, "Private", "View")
+    [[_, _, curve, relation, observer, units], [_, shown, audience, _]] = premises(found, "Private", "View")
     needed = "local" if rule == "local_view" else "central"
     ensure(observer == needed, f"needed a {needed} statement, found {observer}")
     wanted = {"post_process": "everyone", "billboard": "others"}.get(rule, audience)
@@ -1212,17 +1316,20 @@ def check_derivation(steps: object) -> list[list[Any]]:
         raise Rejected(f"the derivation should be a list of 1 to {MAX_STEPS} steps")
     Work.spent = 0
     facts: list[list[Any]] = []
+    drawn: list[set[str]] = []  # for each step, the names of all noise that it rests on
     for index, step in enumerate(steps):
         name = step.get("rule") if isinstance(step, dict) else None
         try:
             keys(step, "rule", "from", "with", "gives", "digest")
             before = step["from"]
+            spend(1000)
             fine = isinstance(before, list) and len(before) <= 5000
             ensure(fine, "from should be a list of at most 5000 earlier steps")
             for k in before:
                 ensure(type(k) is int and 0 <= k < index, f"premise {k!r} is not an earlier step")
             keys(step["with"], *step["with"])
             gives = infer(text(step["rule"]), [facts[k] for k in before], step["with"])
+            tied(step["rule"], [facts[k] for k in before], [sorted(drawn[k]) for k in before])
             same = canonical(gives) == canonical(step["gives"])
             ensure(same, f"claims {_brief(step['gives'])}, but proves {_brief(gives)}")
             body = {"rule": step["rule"], "with": step["with"], "gives": step["gives"]}
@@ -1235,7 +1342,23 @@ def check_derivation(steps: object) -> list[list[Any]]:
                 f"step {index} ({_brief(name)}): {type(why).__name__} while inferring it"
             ) from None
         facts.append(gives)
+        drawn.append(set().union(*(drawn[k] for k in set(before)), names_drawn(step)))
     return facts
+
+
+def names_drawn(step: dict[str, Any]) -> set[str]:
+    """Return the key of the noise that a step draws, or the name of a filter."""
+    if step["rule"] in NOISE:
+        return {step["with"]["key"]}
+    return {step["with"]["query"]} if step["rule"] == "assume_filter" else set()
+
+
+def tied(rule: str, found: list[list[Any]], drawn: list[list[str]]) -> None:
+    """Verify that a view names the noise it reads, and a choice that of its parts."""
+    if rule in ("post_process", "billboard", "local_view"):
+        ensure(found[1][3] == drawn[0], f"the view does not read {_brief(drawn[0])}, which is paid for")
+    if rule == "mixture":
+        ensure(found[0][2] == drawn[1:], f"the choice is not among {_brief(drawn[1:])}")
 
 
 def _brief(value: object) -> str:
@@ -1253,6 +1376,264 @@ def reachable(steps: list[dict[str, Any]]) -> Iterator[dict[str, Any]]:
             yield steps[index]
 
 
+# ------------------------------------------------------------------ what the evidence is about
+
+#: Hypotheses that a property test on the running code knows; others are never ``tested``.
+TESTED = {
+    *("assume_points", "assume_clipped", "assume_ball", "assume_rank_one", "assume_cell", "assume_covers"),
+    *("assume_tree", "assume_view", "assume_range", "assume_each"),
+    *("assume_rounds", "assume_numbers", "assume_choice"),
+}
+
+
+def promised(steps: list[dict[str, Any]], name: str) -> tuple[str, bool]:
+    """Return what a hypothesis bounds, in words, and whether a test of it is known; `name`: its digest."""
+    step = next(s for s in steps if s["digest"] == name)
+    rule, query, drawn = step["rule"], step["with"]["query"], queries(steps, step["with"]["query"])
+    if rule not in TESTED:
+        return f"no test of {rule} is known", False
+    match rule:
+        case "assume_view":
+            others = not any(s["gives"][:3] == ["View", query, "everyone"] for s in reachable(steps))
+            return f"{'others' if others else 'everyone'}'{'' if others else 's'} view is unchanged", True
+        case "assume_choice":
+            return "one part is drawn", True
+        case "assume_numbers" if drawn:
+            return f"at most {step['with']['most']} numbers", True
+        case "assume_rounds" if drawn and step["gives"][3] == 1:
+            return "a unit enters the round of its number alone", True
+        case "assume_covers" | "assume_tree" if drawn:
+            return "only covering releases move", True
+        case "assume_rounds" | "assume_numbers" | "assume_covers" | "assume_tree":
+            pass
+        case _ if drawn and all(f[0] != "Contribution" or f[2] in ("cell", "points") for f in drawn):
+            return "; ".join(map(_bound_of, drawn)), True
+    return f"no release of {query} is tested", False
+
+
+def queries(steps: list[dict[str, Any]], query: str) -> list[list[Any]]:
+    """Return what is known of the movement of a query, once for every noise that is drawn on it."""
+    noisy = [step for step in reachable(steps) if step["rule"] in NOISE]
+    found = [steps[step["from"][0]]["gives"] for step in reversed(noisy)]
+    return [fact for fact in found if fact[1] == query]
+
+
+def _bound_of(fact: list[Any]) -> str:
+    if fact[0] == "Stable":
+        return f"{fact[2]} {fact[3]}"
+    return f"shifts {_brief(fact[2])}" if fact[0] == "Shifts" else f"contributions: {fact[2]}"
+
+
+def furthest(fact: list[Any]) -> Fraction | None:
+    """Return what no squared ℓ2 movement that keeps to a bound exceeds, where there is such a number."""
+    if fact[0] == "Shifts":
+        return Fraction(max(lengths(fact[2])))
+    if fact[0] == "Stable" and fact[2] not in ("range", "each"):
+        return number(fact[3]) ** (2 if fact[2] == "l1" else 1)
+    return None
+
+
+# ------------------------------------------------------------------ shapes
+
+Shape = Callable[[Any, str], None]
+
+DIGEST = re.compile(r"sha256:[0-9a-f]{64}", re.ASCII)
+NAME = re.compile(r"[a-z0-9][a-z0-9._-]{0,63}", re.ASCII)
+MOMENT = re.compile(r"\d{4}-\d\d-\d\dT([01]\d|2[0-3]):[0-5]\d:[0-5]\dZ", re.ASCII)
+
+
+def closed(required: dict[str, Shape], optional: dict[str, Shape] | None = None) -> Shape:
+    """Return the shape of a table with these members and no others."""
+    known = {**required, **(optional or {})}
+
+    def shape(value: Any, where: str) -> None:
+        members = _table(value, where)
+        for name in required:
+            ensure(name in members, f"{where} lacks {_brief(name)}")
+        for name, member in members.items():
+            ensure(name in known, f"{where} has an unknown member {_brief(name)}")
+            known[name](member, f"{where}.{name}")
+
+    return shape
+
+
+def _table(value: Any, where: str) -> dict[str, Any]:
+    if not isinstance(value, dict):
+        raise Rejected(f"{where} should be a table")
+    return value
+
+
+def each(member: Shape) -> Shape:
+    """Return the shape of a list, or of a table of any names, whose members have one shape."""
+
+    def shape(value: Any, where: str) -> None:
+        ensure(isinstance(value, dict | list), f"{where} has the wrong shape")
+        for inner in value.values() if isinstance(value, dict) else value:
+            member(inner, where)
+
+    return shape
+
+
+def kind(*types: type) -> Shape:
+    """Return the shape of a value of one of these types; true is no integer."""
+
+    def shape(value: Any, where: str) -> None:
+        ensure(type(value) in types, f"{where} has the wrong shape")
+
+    return shape
+
+
+def written(pattern: re.Pattern[str] | tuple[str, ...]) -> Shape:
+    """Return the shape of a text that fits a pattern, or is one of some words."""
+
+    def shape(value: Any, where: str) -> None:
+        ensure(isinstance(value, str), f"{where} should be text")
+        fits = value in pattern if isinstance(pattern, tuple) else pattern.fullmatch(value) is not None
+        ensure(fits, f"{where} is {_brief(value)}, which it cannot be")
+
+    return shape
+
+
+def amount(least: int | None = 0, *, endless: bool = False) -> Shape:
+    """Return the shape of a number, as JSON number or as text, of at least `least`."""
+
+    def shape(value: Any, where: str) -> None:
+        found = exact_of(value, where)
+        ensure(endless or found is not None, f"{where} should be finite")
+        ensure(found is None or least is None or found >= least, f"{where} should be at least {least}")
+
+    return shape
+
+
+def either(*shapes: Shape) -> Shape:
+    """Return the shape of null or of what has one of these shapes, told by its type."""
+
+    def shape(value: Any, where: str) -> None:
+        for one in shapes if value is not None else ():
+            one(value, where)
+
+    return shape
+
+
+def listed(shape: Shape) -> Shape:
+    """Return the shape of a list of members of one shape."""
+    return lambda value, where: (kind(list)(value, where), each(shape)(value, where))[0]
+
+
+def tabled(shape: Shape) -> Shape:
+    """Return the shape of a table whose names are free."""
+    return lambda value, where: (kind(dict)(value, where), each(shape)(value, where))[0]
+
+
+def anything(value: Any, where: str) -> None:
+    """Take any value: what a subject takes, a witness holds or a run reports."""
+
+
+TEXT, FLAG, COUNT = kind(str), kind(bool), kind(int)
+GUARANTEE: dict[str, Shape] = {
+    "model": written(("central", "joint", "local")),
+    "unit": TEXT,
+    "relation": written(("replace-one", "add-remove", "bounded-row")),
+    "epsilon": amount(),
+}
+CLAIM = closed(
+    {
+        "schema": written(("dpaccount/claim/1",)),
+        "name": written(NAME),
+        "guarantee": closed(GUARANTEE, {"delta": amount(), "radius": amount()}),
+        "subject": closed(
+            {"use": TEXT},
+            {
+                "parameters": tabled(anything),
+                "data": closed(
+                    {"shape": anything, "low": anything, "high": anything},
+                    {"dtype": TEXT, "left": anything, "right": anything},
+                ),
+            },
+        ),
+    },
+    {
+        "data": closed({"file": TEXT, "ledger": TEXT}, {"public": FLAG}),
+        "audit": closed({}, dict.fromkeys(("trials", "confidence", "seconds", "seed"), amount())),
+        "assume": tabled(TEXT),
+        "governance": tabled(TEXT),
+    },
+)
+SEEN = ("unit", "left", "right", "rows", "other_rows", "coins", "wrong")  # of a pair of datasets
+ENTRY = closed(
+    {
+        **dict.fromkeys(("rule", "query", "value", "relation", "test"), TEXT),
+        "step": written(DIGEST),
+        "status": written(("tested", "refuted", "untested", "accepted")),
+        "examples": COUNT,
+        "worst": TEXT,
+        "counterexample": either(closed(dict.fromkeys(SEEN, anything))),
+        "source": written(DIGEST),
+    }
+)
+POINT = closed(
+    {
+        "of": written(("claim", "proof")),
+        **{"limit": amount(endless=True), "delta": amount(), "epsilon_lower": amount()},
+        **dict.fromkeys(("hits", "runs", "alarms", "other_runs"), COUNT),
+        **{"risk": amount(), "power": amount(), "false_alarm": amount(), "event": TEXT},
+    }
+)
+AUDIT = closed(
+    {
+        **{"attack": TEXT, "trials": COUNT, "quick": FLAG, "confidence": amount()},
+        **{"epsilon_lower": amount(), "points": listed(POINT)},
+        "witness": closed(
+            {}, dict.fromkeys((*SEEN, "base", "event", "score", "pairs_tried", "findings"), anything)
+        ),
+    },
+    {"distance": amount()},
+)
+RELEASE = closed(
+    {
+        **{"report": tabled(anything), "ledger_entry": COUNT, "noise": written(("secure",))},
+        "ledger_head": written(re.compile(r"(sha256:)?[0-9a-f]{64}", re.ASCII)),
+        **{"data": written(DIGEST), "code": written(DIGEST), "evaluation": either(tabled(anything))},
+    }
+)
+SIGNATURE = closed(
+    {
+        **{"algorithm": written(("ed25519",)), "key": written(re.compile("[0-9a-f]{64}"))},
+        **{"signed": written(MOMENT), "value": written(re.compile("[A-Za-z0-9+/]{86}=="))},
+    }
+)
+FIELDS: dict[str, Shape] = {
+    "schema": written(("dpaccount/certificate/1",)),
+    "verdict": written(("CERTIFIED", "REFUTED", "UNPROVEN")),
+    "refutes": either(written(("claim", "proof", "hypothesis"))),
+    "claim": CLAIM,
+    "subject": closed(
+        {
+            **dict.fromkeys(("name", "use", "source", "status"), TEXT),
+            **{"parameters": tabled(anything), "code": either(written(DIGEST))},
+        }
+    ),
+    "guarantee": closed({**GUARANTEE, "delta": amount()}, {"radius": amount()}),
+    "proved": closed(
+        {
+            "epsilon": either(closed({"lower": either(amount()), "upper": amount(endless=True)})),
+            **{"delta": either(amount()), "tight": either(written(())), "reason": either(TEXT)},
+            "derivation": listed(anything),
+        }
+    ),
+    "sensitivity": listed(ENTRY),
+    "audit": either(AUDIT),
+    "release": either(RELEASE),
+    "releasable": FLAG,
+    "hazards": listed(TEXT),
+    "environment": tabled(TEXT),
+    "created": written(MOMENT),
+    "digest": written(DIGEST),
+    "signature": either(SIGNATURE),
+}
+CERTIFICATE = closed(FIELDS)
+
+
 # ------------------------------------------------------------------ certificates
 
 
@@ -1262,45 +1643,83 @@ def exact_of(value: object, name: str) -> Fraction | None:
         return None
     if isinstance(value, str) and "/" in value:
         return number(value)
-    written = value if isinstance(value, str) else repr(value)
-    number_like = type(value) in (int, float, str) and len(written) <= MAX_TEXT
-    form = r"[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d{1,5})?"
-    ensure(number_like and re.fullmatch(form, written, re.ASCII) is not None, f"{name} should be a number")
-    return Fraction(written)
+    form = value if isinstance(value, str) else repr(value)
+    number_like = type(value) in (int, float, str) and len(form) <= MAX_TEXT
+    good = r"[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d{1,4})?"
+    ensure(number_like and re.fullmatch(good, form, re.ASCII) is not None, f"{name} should be a number")
+    spend(200)  # as long as its exponent
+    return Fraction(form)
 
 
-FIELDS: dict[str, tuple[type, ...]] = {
-    **dict.fromkeys(("schema", "verdict", "created", "digest"), (str,)),
-    **dict.fromkeys(("claim", "subject", "guarantee", "proved", "environment"), (dict,)),
-    **dict.fromkeys(("sensitivity", "hazards"), (list,)),
-    **dict.fromkeys(("audit", "release"), (dict, type(None))),
-    **{"refutes": (str, type(None)), "signature": (str, dict, type(None)), "releasable": (bool,)},
-}
+#: What stands on every certificate with a proof, whatever else it says.
+HAZARDS = (
+    "Proved under the listed hypotheses; their tests search for counterexamples and do not prove them.",
+    "Not covered: a malicious author in the same process, timing, power loss beyond fsync's promise,"
+    " and data that leaves by another way than what is shown: printing, logs, warnings, files, the network.",
+    "Not looked for: what the code does at rare places only, such as one special value that no test tries.",
+    "Each key of the proof is drawn once, by its law, and of a mixture one part is drawn: receipts see to it"
+    " where the code runs, and no document can show it.",
+    "That the digests are of the code and data that are meant, what one unit is, and who made this"
+    " document, are for its reader to check.",
+)
+#: What stands on every other one.
+UNPROVED_HAZARDS = (
+    "An attack that fails proves nothing.",
+    "Not covered: a malicious author, timing, and data that leaves by another way than the result:"
+    " printing, logs, warnings, files, the network.",
+)
+
+
+def hazards_of(document: dict[str, Any]) -> list[str]:
+    """Return what a certificate must say first of its limits: what it takes on trust, what is not covered."""
+    claim, found = document["claim"], []
+    for entry in document["sensitivity"]:
+        if entry["status"] == "accepted":
+            name = f"{entry['rule']} {entry['query']}"
+            reason = claim.get("assume", {}).get(name, "")
+            ensure(reason.strip() != "", f"the claim does not accept {_brief(name)}, or gives no reason")
+            found.append(f"Accepted without a test: {name}, because: {reason}")
+    found += HAZARDS if document["proved"]["derivation"] else UNPROVED_HAZARDS
+    data = claim.get("data", {})
+    if data:
+        found.append("The reader of the data file is trusted to take every row by itself.")
+    if data.get("public", False):
+        found.append(
+            "The claim says that its data are public; figures in `evaluation` read them without noise."
+        )
+    delta = exact_of(document["guarantee"]["delta"], "delta") or Fraction(0)
+    if delta > Fraction(1, 100_000):
+        found.append(
+            f"delta = {float(delta):.6g} is large: publishing each record in the clear with that"
+            " probability would satisfy it; values up to 1e-5 are usual."
+        )
+    if document["subject"]["status"] != "sound":
+        found.append(f"The subject's status is {document['subject']['status']!r}.")
+    return found
 
 
 def check_certificate(document: dict[str, Any], at: date | None) -> None:
-    """Verify digest, derivation and verdict of a certificate, or reject."""
-    keys(document, *FIELDS)
-    for name, kinds in FIELDS.items():
-        ensure(isinstance(document[name], kinds), f"{name} has the wrong shape")
+    """Verify shape, digest, derivation and verdict of a certificate, or reject."""
+    CERTIFICATE(document, "the certificate")
     claim, proved = document["claim"], document["proved"]
     final = check_derivation(proved["derivation"])[-1] if proved["derivation"] else None
+    used = sum(1 for _ in reachable(proved["derivation"])) if final else 0
+    ensure(
+        used == len(proved["derivation"]), "the derivation holds a step that its last one does not rest on"
+    )
     body = {name: value for name, value in document.items() if name not in ("digest", "signature")}
     ensure(document["digest"] == digest(body), "the certificate's digest does not match its content")
-    ensure(document["guarantee"] == {"delta": 0, **claim["guarantee"]}, "guarantee differs from the claim's")
+    promise = canonical({"delta": 0, **claim["guarantee"]})
+    ensure(canonical(document["guarantee"]) == promise, "guarantee differs from the claim's")
+    bounded = claim["guarantee"]["relation"] == "bounded-row"
+    ensure(bounded == ("radius" in claim["guarantee"]), "a radius goes with the relation bounded-row")
     check_subject(document)
-    release = document["release"]
-    ensure(
-        release is None or (document["verdict"] == "CERTIFIED" and release["noise"] == "secure"),
-        "a release goes with secure noise and a certified claim",
-    )
-    ensure(
-        document["verdict"] == "CERTIFIED" or not document["releasable"],
-        "only a certified claim is releasable",
-    )
+    check_release(document)
+    first = hazards_of(document)
+    ensure(document["hazards"][: len(first)] == first, f"the hazards should begin with {_brief(first)}")
     if at is not None:
         until = claim.get("governance", {}).get("valid_until")
-        ensure(until is None or at <= date.fromisoformat(text(until)[:10]), f"it was valid until {until}")
+        ensure(until is None or at <= date.fromisoformat(until[:10]), f"it was valid until {_brief(until)}")
     certified = follows(document, final)
     refuted = refutation(document, final)
     ensure(
@@ -1309,28 +1728,57 @@ def check_certificate(document: dict[str, Any], at: date | None) -> None:
         + (f": {certified}" if certified and document["verdict"] == "CERTIFIED" else ""),
     )
     ensure((document["refutes"] is not None) == refuted, "refutes does not go with the verdict")
+    reason = proved["reason"] is not None
+    ensure(
+        not (reason and document["verdict"] == "CERTIFIED"), "a reason why not belongs to no certified claim"
+    )
+    ensure(reason or final is not None, "a reason is needed where nothing is proved")
+
+
+def check_release(document: dict[str, Any]) -> None:
+    """Verify that what was released was certified, of these data by this code, and is marked as it is."""
+    release, data = document["release"], document["claim"].get("data", {})
+    certified = document["verdict"] == "CERTIFIED"
+    ensure(certified or not document["releasable"], "only a certified claim is releasable")
+    if release is None:
+        return
+    ensure(certified and bool(data), "a release goes with a certified claim that names its data")
+    ensure(integer(release["ledger_entry"]) > 0, "a release is an entry of its ledger")
+    ensure(release["code"] == document["subject"]["code"], "the release is by other code than the subject's")
+    public = data.get("public", False)
+    ensure(public or release["evaluation"] is None, "an evaluation without noise is of public data only")
 
 
 def check_subject(document: dict[str, Any]) -> None:
     """Verify that claim, subject and parameters speak of the same thing."""
     subject, asked = document["subject"], document["claim"]["subject"]
-    use = text(asked["use"])
+    use = asked["use"]
     ensure(subject["use"] == use, "the subject is not the claim's")
     module, colon, _ = use.partition(":")
     name = module.rpartition(".")[2].replace("_", "-") if colon else use
-    ensure(subject["name"] == name, f"the subject's name should be {name!r}")
+    ensure(subject["name"] == name, f"the subject's name should be {_brief(name)}")
     for key, value in asked.get("parameters", {}).items():
         held = subject["parameters"].get(key)
         exact = type(value) in (int, float)
-        same = exact_of(held, key) == exact_of(value, key) if exact else str(held) == str(value)
+        same = (
+            exact_of(held, "a parameter") == exact_of(value, "a parameter")
+            if exact
+            else str(held) == str(value)
+        )
         ensure(same, f"the parameter {_brief(key)} is not the claim's")
+    proved = bool(document["proved"]["derivation"])
+    ensure(
+        subject["code"] is not None or not proved, "what is proved is proved of code, whose digest is missing"
+    )
 
 
 def follows(document: dict[str, Any], final: list[Any] | None) -> str | None:
     """Return why the claim is not proved by the derivation and its evidence, or None if it is."""
-    promise, proved = document["guarantee"], document["proved"]
+    proved = document["proved"]
     if final is None or proved["epsilon"] is None:
-        ensure(final is None and proved["epsilon"] is None, "a proved epsilon and a derivation go together")
+        nothing = final is None and proved["epsilon"] is None and proved["delta"] is None
+        ensure(nothing, "a proved epsilon and a derivation go together")
+        ensure(document["sensitivity"] == [], "evidence on a hypothesis that the derivation does not use")
         return "there is no derivation"
     ensure(final[0] == "Private", "the last step is not a statement about privacy")
     subject, curve, relation, observer = final[1:5]
@@ -1348,6 +1796,18 @@ def follows(document: dict[str, Any], final: list[Any] | None) -> str | None:
         lower = exact_of(proved["epsilon"]["lower"], "proved.epsilon.lower")
         ensure(lower is not None and lower <= epsilon, "proved.epsilon.lower is above the proved one")
     ensure(exact_of(proved["delta"], "proved.delta") == delta, "proved.delta is not the derivation's")
+    return lacking(document, evidence(document), (delta, upper), relation, observer)
+
+
+def lacking(
+    document: dict[str, Any],
+    entries: dict[str, dict[str, Any]],
+    proved: tuple[Fraction, Fraction | None],
+    relation: str,
+    observer: str,
+) -> str | None:
+    """Return what the derivation and its evidence lack for the claim, or None."""
+    promise, (delta, upper) = document["guarantee"], proved
     if relation != promise["relation"]:
         return f"the derivation is for {relation}"
     if observer != promise["model"]:
@@ -1360,7 +1820,12 @@ def follows(document: dict[str, Any], final: list[Any] | None) -> str | None:
         return "the proved epsilon exceeds the claim's"
     if document["audit"] is None:
         return "there is no audit"
-    return evidence(document, relation)
+    for name, entry in entries.items():
+        if entry["status"] not in ("tested", "accepted") or entry["examples"] < 1:
+            return f"the hypothesis {name[:15]}… has no passing evidence"
+        if entry["relation"] != relation:
+            return f"the hypothesis {name[:15]}… was tested for {_brief(entry['relation'])}"
+    return None
 
 
 def one_law(steps: list[dict[str, Any]]) -> None:
@@ -1375,68 +1840,76 @@ def one_law(steps: list[dict[str, Any]]) -> None:
 
 
 def hypotheses_of(document: dict[str, Any]) -> dict[str, dict[str, Any]]:
-    """Return the evidence on every hypothesis of the derivation, by the hypothesis's digest."""
+    """Return the steps of the derivation that are hypotheses, by their digests."""
     steps = document["proved"]["derivation"]
-    assumed = {s["digest"] for s in reachable(steps) if s["rule"].startswith("assume_")} if steps else set()
-    entries = {text(entry["step"]): entry for entry in document["sensitivity"]}
+    return {s["digest"]: s for s in reachable(steps) if s["rule"].startswith("assume_")} if steps else {}
+
+
+def evidence(document: dict[str, Any]) -> dict[str, dict[str, Any]]:
+    """Return the evidence on every hypothesis, by its digest; verify that it is about that hypothesis."""
+    assumed = hypotheses_of(document)
+    entries = {entry["step"]: entry for entry in document["sensitivity"]}
     ensure(len(entries) == len(document["sensitivity"]), "a hypothesis has evidence twice")
-    ensure(entries.keys() <= assumed, "evidence on a hypothesis that the derivation does not use")
-    for entry in entries.values():
-        failed = entry["counterexample"] is not None
-        known = ("tested", "refuted", "untested", "accepted")
-        ensure(entry["status"] in known, "an unknown status of evidence")
-        ensure(
-            failed == (entry["status"] == "refuted"),
-            "a counterexample goes with status refuted, and only there",
-        )
-        integer(entry["examples"], 0)
-    return {digest: entries.get(digest, {"status": "missing"}) for digest in assumed}
+    ensure(entries.keys() <= assumed.keys(), "evidence on a hypothesis that the derivation does not use")
+    for name, entry in entries.items():
+        about(document, assumed[name], entry)
+    missing = {"status": "missing", "relation": ""}
+    return {name: entries.get(name, missing) for name in assumed}
 
 
-def evidence(document: dict[str, Any], relation: str) -> str | None:
-    """Return why the evidence on the hypotheses is not enough, or None; a claim may accept some untested."""
-    steps = {step["digest"]: step for step in document["proved"]["derivation"]}
-    for digest, entry in hypotheses_of(document).items():
-        if entry["status"] == "accepted":
-            name = f"{steps[digest]['rule']} {steps[digest]['with']['query']}"
-            ensure(name in document["claim"].get("assume", {}), f"the claim does not accept {_brief(name)}")
-            ensure(any(name in line for line in document["hazards"]), "an accepted assumption is not listed")
-        elif entry["status"] != "tested" or entry["examples"] < 1:
-            return f"the hypothesis {digest[:15]}… has no passing evidence"
-        if entry["relation"] != relation:
-            return f"the hypothesis {digest[:15]}… was tested for {entry['relation']}"
-    return None
+def about(document: dict[str, Any], step: dict[str, Any], entry: dict[str, Any]) -> None:
+    """Verify that an entry of evidence says what its step says, and no more than a test can have found."""
+    given = step["with"]
+    for member, right in (("rule", step["rule"]), ("query", given["query"]), ("test", given["because"])):
+        ensure(entry[member] == right, f"the evidence's {member} is not that of its step")
+    words, known = promised(document["proved"]["derivation"], step["digest"])
+    ensure(entry["value"] == words, f"the evidence's value should be {_brief(words)}")
+    failed = entry["counterexample"] is not None
+    ensure(
+        failed == (entry["status"] == "refuted"), "a counterexample goes with status refuted, and only there"
+    )
+    ensure(integer(entry["examples"], 0) <= MAX_RUNS, "more examples than this checker counts")
+    worst = number(entry["worst"])
+    ensure(worst >= 0, "what moved most moved by at least 0")
+    if entry["status"] == "tested":
+        ensure(known, f"no test of {_brief(step['rule'])} is known, so it was not tested")
+        most = limit_of(document["proved"]["derivation"], step)
+        ensure(most is None or worst <= most, "the evidence found more than its step allows")
+
+
+def limit_of(steps: list[dict[str, Any]], step: dict[str, Any]) -> Fraction | None:
+    """Return what the worst that a passing test found cannot exceed, where a number says it."""
+    match step["rule"]:
+        case "assume_view" | "assume_choice":
+            return Fraction(0)
+        case "assume_numbers":
+            return Fraction(step["with"]["most"])
+    found = [furthest(fact) for fact in queries(steps, step["with"]["query"])]
+    return max((most for most in found if most is not None), default=None) if None not in found else None
 
 
 def refutation(document: dict[str, Any], final: list[Any] | None) -> bool:
     """Say whether the certificate holds a refutation, re-checking the counts of its audits."""
-    false = any(entry["status"] == "refuted" for entry in hypotheses_of(document).values())
+    false = any(entry["status"] == "refuted" for entry in document["sensitivity"])
     beaten = audited(document, final) if document["audit"] is not None else set()
     kinds = {"claim": "claim" in beaten, "proof": "proof" in beaten, "hypothesis": false}
     if document["refutes"] is not None:
-        ensure(kinds.get(document["refutes"], False), f"nothing refutes the {_brief(document['refutes'])}")
+        ensure(kinds[document["refutes"]], f"nothing refutes the {_brief(document['refutes'])}")
     return any(kinds.values())
 
 
 def audited(document: dict[str, Any], final: list[Any] | None) -> set[str]:
-    """Return which of claim and proof the audit beats, from its counts and within its confidence."""
+    """Return which of claim and proof the audit beats, from its counts and within the claim's confidence."""
     audit, beaten, risk = document["audit"], set(), Fraction(0)
     ensure([p["of"] for p in audit["points"]].count("claim") == 1, "an audit attacks the claim at one point")
     ensure(len(audit["points"]) <= 64, "more points than this checker counts")
+    counted(document)
     for point in audit["points"]:
         chance = exact_of(point["risk"], "risk")
         ensure(chance is not None and 0 < chance < 1, "a risk lies strictly between 0 and 1")
-        lower, bound = (
-            exact_of(point["epsilon_lower"], "audit.epsilon_lower"),
-            exact_of(point["limit"], "limit"),
-        )
-        ensure(lower is not None and lower >= 0, "audit.epsilon_lower should be at least 0")
-        ensure(bound is None or bound >= 0, "the limit of an audited point should be at least 0")
+        lower, bound = exact_of(point["epsilon_lower"], "epsilon_lower"), exact_of(point["limit"], "limit")
         risk += chance or 1
-        runs = integer(point["runs"]) + integer(point["other_runs"])
-        ensure(integer(audit["trials"]) >= runs, "the audit counts more runs than it made")
-        if lower:
-            confirm_counts(point, lower)
+        confirm_counts(point, lower or Fraction(0))
         if point["of"] == "claim":
             promise = document["guarantee"]
             same = bound == exact_of(promise["epsilon"], "epsilon") and exact_of(
@@ -1448,14 +1921,32 @@ def audited(document: dict[str, Any], final: list[Any] | None) -> set[str]:
                 "the audit's headline is not its point",
             )
         else:
-            ensure(point["of"] == "proof" and final is not None, "a point is of the claim or of the proof")
+            ensure(final is not None, "a point is of the claim or of the proof")
             ensure(asserts(document, point), "the proof does not assert the point that is attacked")
         if bound is not None and lower is not None and lower > bound:
             beaten.add(point["of"])
     confidence = exact_of(audit["confidence"], "confidence")
+    asked = exact_of(document["claim"].get("audit", {}).get("confidence", "0.95"), "confidence")
+    ensure(confidence == asked, "the audit's confidence is not the claim's")
     fair = confidence is not None and 0 < confidence < 1 and risk <= 1 - confidence
     ensure(fair, "the audit's risks exceed its confidence")
     return beaten
+
+
+def counted(document: dict[str, Any]) -> None:
+    """Verify that runs and trials go together, and with what the claim asks for.
+
+    An attack on a proof scores every run at every point, but for a twentieth that chooses thresholds, and a
+    few more where runs are few; one on a function also spends runs on the search.  Slow runs are fewer.
+    """
+    audit, trials = document["audit"], integer(document["audit"]["trials"])
+    asked = exact_of(document["claim"].get("audit", {}).get("trials", 20_000), "trials") or Fraction(0)
+    runs = {integer(p["runs"]) + integer(p["other_runs"]) for p in audit["points"]}
+    ensure(len(runs) == 1 and max(runs) <= trials, "the audit counts other runs than it made")
+    if document["proved"]["derivation"]:
+        ensure(4 * min(runs) >= 3 * trials, "the audit says that it made more runs than it counts")
+        most = max(int(asked) // 2 // (10 if audit["quick"] else 1), 30)
+        ensure(trials <= 2 * most, "the audit says that it made more runs than the claim asks for")
 
 
 def asserts(document: dict[str, Any], point: dict[str, Any]) -> bool:
@@ -1492,8 +1983,9 @@ def confirm_counts(point: dict[str, Any], lower: Fraction) -> None:
     half = i.of(risk / 2)
     ensure(high[1] <= half[0], "the audit's power is not supported by its counts")
     ensure(low[1] <= half[0], "the audit's false-alarm rate is not supported by its counts")
-    ensure(p - delta > 0, "the audit's power does not exceed delta")
-    ensure(i.exp(i.of(lower))[1] <= i.of((p - delta) / q)[0], "the audit's lower bound does not follow")
+    if lower:
+        ensure(p - delta > 0, "the audit's power does not exceed delta")
+        ensure(i.exp(i.of(lower))[1] <= i.of((p - delta) / q)[0], "the audit's lower bound does not follow")
 
 
 def log_factorial(i: Interval, n: int) -> Pair:
@@ -1536,9 +2028,12 @@ def binomial_tail(i: Interval, n: int, p: Fraction, k: int, *, up: bool) -> Pair
 
 
 def parse(raw: bytes) -> Any:
-    """Return the JSON document, refusing duplicate keys, NaN, excessive depth and oversized numbers."""
-    if len(raw) > MAX_BYTES:
-        raise Unreadable(f"{len(raw)} bytes; at most {MAX_BYTES} are read")
+    """Return the JSON document, refusing duplicate keys, NaN, excessive depth and oversized numbers.
+
+    Raises `Rejected` for numbers that are not in their shortest form: two texts never are one document
+    of the same digest.
+    """
+    bounded(raw)
 
     def pairs(members: list[tuple[str, Any]]) -> dict[str, Any]:
         table = dict(members)
@@ -1549,12 +2044,17 @@ def parse(raw: bytes) -> Any:
     def refuse(name: str) -> Any:
         raise Unreadable(f"{name[:40]} is not a number here")
 
-    def real(written: str) -> float:
-        value = float(written) if len(written) <= 400 else math.inf
-        return value if math.isfinite(value) else refuse(written)
+    def real(form: str) -> float:
+        value = float(form) if len(form) <= 400 else math.inf
+        if not math.isfinite(value):
+            refuse(form)
+        ensure(repr(value) == form and form != "-0.0", f"{form[:60]} is not how {value!r} is written")
+        return value
 
-    def whole(written: str) -> int:
-        return int(written) if len(written) <= 400 else refuse(written)
+    def whole(form: str) -> int:
+        value = int(form) if len(form) <= 400 else refuse(form)
+        ensure(form != "-0", "-0 is not how 0 is written")
+        return int(value)
 
     try:
         value = json.loads(
@@ -1568,73 +2068,112 @@ def parse(raw: bytes) -> Any:
         raise Unreadable(f"byte {why.start} is not UTF-8") from None
     except json.JSONDecodeError as why:
         raise Unreadable(f"line {why.lineno}, column {why.colno}: {why.msg}") from None
-    except RecursionError:
-        raise Unreadable(f"nested deeper than {MAX_DEPTH} levels") from None
-    _refuse_deep(value)
+    if re.search(rb"\\u[dD][89a-fA-F]", raw):
+        _refuse_surrogates(value)
     return value
 
 
-def _refuse_deep(value: object) -> None:
-    level, depth = [value], 0
-    while level:
-        depth += 1
-        if depth > MAX_DEPTH + 1:
-            raise Unreadable(f"nested deeper than {MAX_DEPTH} levels")
-        if any(isinstance(v, str) and not v.isascii() and SURROGATE.search(v) for v in level):
+def bounded(raw: bytes) -> None:
+    """Refuse a document that would be long, deep or large in memory, by its bytes, before it is parsed."""
+    if len(raw) > MAX_BYTES:
+        raise Unreadable(f"more than {MAX_BYTES} bytes; at most so many are read")
+    inner = raw.replace(b"\\\\", b"").replace(b'\\"', b"")
+    if max(inner.count(b"{") + inner.count(b"["), inner.count(b'"') // 2) > MAX_PARTS or (
+        inner.count(b",") > 4 * MAX_PARTS
+    ):
+        raise Unreadable(f"more than {MAX_PARTS} lists, tables or texts, or four times as many members")
+    outside = b"".join(inner.split(b'"')[::2])
+    brackets = outside.translate(None, bytes(set(range(256)) - set(b"[]{}")))
+    deepest = max(accumulate(1 if c in b"[{" else -1 for c in brackets), default=0)
+    if deepest > MAX_DEPTH:
+        raise Unreadable(f"nested deeper than {MAX_DEPTH} levels")
+
+
+def _refuse_surrogates(value: object) -> None:
+    waiting = [value]
+    while waiting:
+        part = waiting.pop()
+        if isinstance(part, str) and not part.isascii() and SURROGATE.search(part):
             raise Unreadable("a string holds an unpaired surrogate")
-        tables = [v for v in level if isinstance(v, dict)]
-        level = [m for v in level if isinstance(v, list) for m in v]
-        level += [m for table in tables for pair in table.items() for m in pair]
+        waiting += part if isinstance(part, list) else ()
+        waiting += [m for pair in part.items() for m in pair] if isinstance(part, dict) else ()
 
 
-def check(raw: bytes, at: date | None = None) -> str:
+def check(raw: bytes, at: date | None = None, *, derivation: bool = False) -> str:
     """Return what was confirmed; raise `Rejected` naming what fails, or `Unreadable`."""
+    return judged(raw, at, derivation=derivation)[1]
+
+
+def judged(raw: bytes, at: date | None = None, *, derivation: bool = False) -> tuple[str, str]:
+    """Return the verdict of a valid certificate, and what was confirmed in words.
+
+    With `derivation` the document is a bare derivation, whose verdict is ``DERIVATION``: it speaks of no
+    claim, subject or evidence.  Raises `Rejected` naming what fails, or `Unreadable`.
+    """
     Work.spent = 0
     document = parse(raw)
     schema = document.get("schema") if isinstance(document, dict) else None
-    if schema == "dpaccount/derivation/1":
-        return f"derivation of {len(check_derivation(document.get('steps')))} steps: every step follows"
+    if derivation:
+        if schema != "dpaccount/derivation/1" or set(document) != {"schema", "steps"}:
+            raise Unreadable("not a JSON object of schema dpaccount/derivation/1 with its steps alone")
+        return (
+            "DERIVATION",
+            f"derivation of {len(check_derivation(document['steps']))} steps: every step follows",
+        )
     if schema != "dpaccount/certificate/1":
-        raise Unreadable("not a JSON object of schema dpaccount/certificate/1")
+        more = "; --derivation checks a bare one" if schema == "dpaccount/derivation/1" else ""
+        raise Unreadable(f"not a JSON object of schema dpaccount/certificate/1{more}")
     try:
         check_certificate(document, at)
     except BROKEN as why:
         raise Rejected(f"a field has the wrong shape ({type(why).__name__}: {str(why)[:80]})") from None
-    steps = len(document["proved"]["derivation"])
-    return f"{document['verdict']}: the digest, {steps} steps and the verdict follow"
+    steps, verdict = len(document["proved"]["derivation"]), document["verdict"]
+    return verdict, f"{verdict}: the digest, {steps} steps and the verdict follow"
+
+
+def signature_of(raw: bytes) -> str:
+    """Return what can be said of a valid document's signature without a key."""
+    return "unsigned" if json.loads(raw).get("signature") is None else "signed, not checked"
+
+
+EXIT = {"CERTIFIED": 0, "DERIVATION": 0, "REFUTED": 1, "UNPROVEN": 3}
+USAGE = "usage: checker.py FILE [--at YYYY-MM-DD] [--derivation]"
 
 
 def main(arguments: list[str]) -> int:
     """Run the command line; return the exit code."""
-    usage = "usage: checker.py FILE [--at YYYY-MM-DD]"
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")
-    at = None
-    if len(arguments) == 3 and arguments[1] == "--at":
+    bare, at = "--derivation" in arguments, None
+    rest = [word for word in arguments if word != "--derivation"]
+    if len(rest) == 3 and rest[1] == "--at":
         try:
-            at = date.fromisoformat(arguments[2])
+            at = date.fromisoformat(rest[2])
         except ValueError:
-            sys.stderr.write(f"error: {arguments[2]!r} is not a date; write YYYY-MM-DD\n")
+            sys.stderr.write(f"error: {rest[2]!r} is not a date; write YYYY-MM-DD\n")
             return 2
-    elif len(arguments) != 1:
-        sys.stderr.write(f"error: wrong arguments; {usage}\n")
+    elif len(rest) != 1:
+        sys.stderr.write(f"error: wrong arguments; {USAGE}\n")
         return 2
-    name = arguments[0]
+    name = rest[0]
     try:
         with open(name, "rb") as file:  # noqa: PTH123
             raw = file.read(MAX_BYTES + 1)
-        sys.stdout.write(f"valid: {check(raw, at)}\n")
+        verdict, said = judged(raw, at, derivation=bare)
+        sys.stdout.write(f"valid: {said}" + ("\n" if bare else f", {signature_of(raw)}\n"))
     except OSError as why:
-        sys.stderr.write(f"error: {name}: {why.strerror or 'unreadable'}; give the path of a certificate\n")
+        sys.stderr.write(
+            f"error: {plain(name)}: {why.strerror or 'unreadable'}; give the path of a certificate\n"
+        )
         return 2
-    except Unreadable as why:
-        sys.stderr.write(f"error: {name}: {why}; give a certificate\n")
+    except (Unreadable, ValueError, MemoryError, RecursionError) as why:
+        sys.stderr.write(f"error: {plain(name)}: {plain(str(why))}; give a certificate\n")
         return 2
     except Rejected as why:
         sys.stdout.write(f"invalid: {why}\n")
         return 1
-    return 0
+    return EXIT[verdict]
 
 
 if __name__ == "__main__":

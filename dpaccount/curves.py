@@ -39,6 +39,7 @@ from dpaccount.kernel import (
     Theorem,
     View,
     Zcdp,
+    assume_view,
     conclusion_of,
     need,
     neighbouring,
@@ -47,6 +48,7 @@ from dpaccount.kernel import (
     positive,
     private,
     proved,
+    releases,
     whole,
 )
 
@@ -477,6 +479,11 @@ def _seen(part: Theorem, view: Theorem, audience: str, observers: tuple[str, str
         raise RuleError(f"{rule}: needed what the subject shows to {audience}, found {shown}")
     needed, gives = observers
     need(fact.observer == needed, rule, f"needed a {needed}ly private statement, found {fact.observer}")
+    keys = releases(part)
+    if keys and not shown.releases:
+        view = assume_view(shown.query, shown.audience, view.witness["because"], keys)
+    else:
+        need(shown.releases == keys, rule, f"the view reads {shown.releases}, the proof pays for {keys}")
     return proved(rule, replace(fact, subject=shown.query, observer=gives), (part, view))
 
 

@@ -16,7 +16,9 @@ from dpaccount.exact import canonical
 from dpaccount.kernel import (
     Apart,
     Approximate,
+    Assumption,
     BoundedRange,
+    Choice,
     Contribution,
     Covered,
     Curve,
@@ -24,11 +26,13 @@ from dpaccount.kernel import (
     Judgement,
     Lattice,
     NearGdp,
+    Numbers,
     Private,
     Pure,
     Rare,
     Refuted,
     Renyi,
+    Rounds,
     Shifts,
     Split,
     Stable,
@@ -163,8 +167,8 @@ def _width(leaf: Theorem) -> int | None:
 
 def rows(leaf: Theorem) -> int:
     """Return how many releases share the bound of a leaf: the rounds of a factorised stream, or 1."""
-    streams = ("factorised", "buffered")
-    return max((part.witness["rounds"] for part in walk(leaf) if part.rule in streams), default=1)
+    made = [part.premises[1].conclusion for part in walk(leaf) if part.rule in ("factorised", "buffered")]
+    return max((fact.rounds for fact in made if isinstance(fact, Rounds)), default=1)
 
 
 def digest_of(theorem: Theorem) -> str:
@@ -172,14 +176,9 @@ def digest_of(theorem: Theorem) -> str:
     return str(write(theorem)[-1]["digest"])
 
 
-def as_json(fact: Judgement) -> list[Any]:  # noqa: PLR0911
+def as_json(fact: Judgement) -> list[Any]:
     """Return a judgement as the list that a step's ``gives`` holds; exact numbers are strings."""
     match fact:
-        case Contribution(query, kind, low, high, points, relation, source):
-            listed = [list(point) for point in points]
-            return ["Contribution", query, kind, str(low), str(high), listed, relation, source]
-        case Covered(query, releases, most, widest, units):
-            return ["Covered", query, releases, most, widest, list(units)]
         case Stable(query, norm, bound, relation, span):
             return ["Stable", query, norm, str(bound), relation, None if span is None else list(span)]
         case Shifts(query, shifts, relation):
@@ -188,21 +187,32 @@ def as_json(fact: Judgement) -> list[Any]:  # noqa: PLR0911
             return ["Apart", query, law, [str(value) for value in numbers], relation, observer]
         case Refuted(subject, epsilon, delta, relation, observer):
             return ["Refuted", subject, str(epsilon), str(delta), relation, observer]
-        case View(query, audience):
-            return ["View", query, audience]
+        case Private(subject, curve, relation, observer, span):
+            units = None if span is None else list(span)
+            return ["Private", subject, curve_json(curve), relation, observer, units]
+        case _:
+            return _assumed(fact)
+
+
+def _assumed(fact: Assumption) -> list[Any]:
+    match fact:
+        case Contribution(query, kind, low, high, points, relation, source):
+            listed = [list(point) for point in points]
+            return ["Contribution", query, kind, str(low), str(high), listed, relation, source]
+        case Covered(query, releases, most, widest, units):
+            return ["Covered", query, releases, most, widest, list(units)]
+        case View(query, audience, keys):
+            return ["View", query, audience, list(keys)]
+        case Rounds(query, rounds, times, apart):
+            return ["Rounds", query, rounds, times, apart]
+        case Numbers(query, most):
+            return ["Numbers", query, most]
+        case Choice(query, parts):
+            return ["Choice", query, list(map(list, parts))]
         case Split(query, cells):
             return ["Split", query, list(cells)]
         case Rare(query, kind, probability):
             return ["Rare", query, kind, str(probability)]
-        case Private(subject, curve, relation, observer, span):
-            return [
-                "Private",
-                subject,
-                curve_json(curve),
-                relation,
-                observer,
-                None if span is None else list(span),
-            ]
 
 
 def curve_json(curve: Curve) -> list[Any]:

@@ -27,7 +27,7 @@ SOURCES: Final = ("public", "coin", "dp-output")
 
 Cover = tuple[int, int]
 Shift = tuple[int, ...]
-ANYONE: Final[Cover] = (1, 2**63)
+ANYONE: Final[Cover] = (1, 2**63)  #: units of covers lie below its end, so that nothing is beyond anyone
 MAX_NUMBER_BITS = 3000  #: so that every number of a derivation can be written and read
 
 
@@ -212,16 +212,50 @@ class View:
     """What `query` shows to a person is a function of the releases, public values and coins.
 
     For the audience ``others`` it may read the person's own data too: nobody else sees it then.
-    For ``everyone`` it may not.  The coins are independent of the noise.
+    For ``everyone`` it may not.  The coins are independent of the noise.  `releases` are the keys of all
+    the noise that it reads, sorted.
     """
 
     query: str
     audience: str
+    releases: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Rounds:
+    """Round t of `query` reads unit t and no other: a unit enters one round, whose number is the unit's.
+
+    With `times` above 1 a unit enters up to so many rounds, any two of them at least `apart` apart.
+    """
+
+    query: str
+    rounds: int
+    times: int = 1
+    apart: int = 1
+
+
+@dataclass(frozen=True)
+class Numbers:
+    """A release of `query` has at most `most` numbers; all rounds of a stream together."""
+
+    query: str
+    most: int
+
+
+@dataclass(frozen=True)
+class Choice:
+    """Of `parts`, each the keys of its noise, a public coin chooses one; of the others nothing is drawn."""
+
+    query: str
+    parts: tuple[tuple[str, ...], ...]
 
 
 @dataclass(frozen=True)
 class Split:
-    """Every record of `query` is read in one of the `cells`, named by a public function of its own value."""
+    """Every record of `query` is read in one of the `cells`, named by a public function of its own value.
+
+    A record that leaves a cell leaves a hole there: no other record changes its position.
+    """
 
     query: str
     cells: tuple[str, ...]
@@ -240,7 +274,8 @@ class Rare:
     probability: Fraction
 
 
-Judgement = Contribution | Covered | Stable | Shifts | Apart | Private | Refuted | View | Split | Rare
+Assumption = Contribution | Covered | View | Rounds | Numbers | Choice | Split | Rare
+Judgement = Assumption | Stable | Shifts | Apart | Private | Refuted
 
 
 # ------------------------------------------------------------------ theorems
@@ -309,6 +344,18 @@ def stable(theorem: Theorem, rule: str, norm: str) -> Stable:
     return fact
 
 
+def releases(theorem: Theorem) -> tuple[str, ...]:
+    """Return the keys of all the noise that a theorem rests on, and the names of filters, sorted."""
+    found, seen, waiting = set(), {id(theorem)}, [theorem]
+    while waiting:
+        part = waiting.pop()
+        if "key" in part.witness or part.rule == "assume_filter":
+            found.add(str(part.witness.get("key", part.witness.get("query"))))
+        waiting += [premise for premise in part.premises if id(premise) not in seen]
+        seen.update(map(id, part.premises))
+    return tuple(sorted(found))
+
+
 def number(value: Fraction | int, rule: str, name: str) -> Fraction:
     """Return an exact number; floats are refused."""
     need(type(value) in (int, Fraction), rule, f"{name} must be exact, found {type(value).__name__}")
@@ -329,6 +376,14 @@ def whole(value: int, rule: str, name: str, least: int = 1) -> int:
     """Return an integer of at least `least`."""
     fine = type(value) is int and value >= least
     need(fine, rule, f"{name} must be an integer of at least {least}, found {value}")
+    return value
+
+
+def unit(value: int, rule: str, name: str, least: int = 1) -> int:
+    """Return the number of a unit, or of so many units: below the end of `ANYONE`."""
+    need(
+        whole(value, rule, name, least) < ANYONE[1], rule, f"{name} must be below {ANYONE[1]}, found {value}"
+    )
     return value
 
 
@@ -417,8 +472,8 @@ def assume_covers(query: str, covers: Sequence[Cover], because: str) -> Theorem:
     spans = [(first, last) for first, last in covers]
     need(bool(spans), rule, "needed at least one cover")
     for first, last in spans:
-        whole(first, rule, "the first unit")
-        whole(last, rule, "the last unit", first)
+        unit(first, rule, "the first unit")
+        unit(last, rule, "the last unit", first)
     # at one position the end (-1, standing at last + 1) sorts before a start (+1)
     edges = sorted([(first, 1) for first, _ in spans] + [(last + 1, -1) for _, last in spans])
     most = max(accumulate(change for _, change in edges))
@@ -434,17 +489,49 @@ def assume_tree(query: str, rounds: int, because: str, levels: int | None = None
     A round lies in one node of each level at most; all ⌊log₂ N⌋ + 1 or the lowest (Chan et al. 2011) (R10).
     """
     rule = "assume_tree"
-    every = whole(rounds, rule, "rounds").bit_length()
+    every = unit(rounds, rule, "rounds").bit_length()
     most = whole(every if levels is None else levels, rule, "levels")
     need(most <= every, rule, f"{rounds} rounds have {every} levels, found {most}")
     fact = Covered(query, sum(rounds >> j for j in range(most)), most, 2 ** (most - 1), (1, rounds))
     return proved(rule, fact, query=query, rounds=rounds, levels=most, because=because)
 
 
-def assume_view(query: str, audience: str, because: str) -> Theorem:
-    """Assume that what `query` shows to a person is a function as `View` says (R12, R13, R21)."""
-    one_of(audience, "assume_view", "audience", ("everyone", "others"))
-    return proved("assume_view", View(query, audience), query=query, audience=audience, because=because)
+def assume_view(query: str, audience: str, because: str, keys: Sequence[str] = ()) -> Theorem:
+    """Assume that what `query` shows to a person is a function of releases, as `View` says (R12, R13, R21).
+
+    `keys` are those of the releases.  Without `keys`, the rule that uses it names all those of its part.
+    """
+    one_of(audience, rule := "assume_view", "audience", ("everyone", "others"))
+    fact = View(query, audience, tuple(sorted(set(keys))))
+    need(len(fact.releases) == len(keys), rule, f"needed the keys of releases, each once, found {keys}")
+    given: dict[str, Any] = {"query": query, "audience": audience, "releases": list(fact.releases)}
+    return proved(rule, fact, **given, because=because)
+
+
+def assume_rounds(query: str, rounds: int, because: str, times: int = 1, apart: int = 1) -> Theorem:
+    """Assume which unit enters which round of a stream or row of a table, as `Rounds` says (R11)."""
+    rule = "assume_rounds"
+    unit(rounds, rule, "the number of rounds, or rows,")
+    whole(times, rule, "participations")
+    whole(apart, rule, "separation")
+    need(times > 1 or apart == 1, rule, f"one round a unit has no separation, found {apart}")
+    many: dict[str, Any] = {"participations": times, "separation": apart} if times > 1 else {}
+    fact = Rounds(query, rounds, times, apart)
+    return proved(rule, fact, query=query, rounds=rounds, **many, because=because)
+
+
+def assume_numbers(query: str, most: int, because: str) -> Theorem:
+    """Assume that a release of `query` has at most so many numbers, as `Numbers` says (R18)."""
+    fact = Numbers(query, whole(most, rule := "assume_numbers", "coordinates"))
+    return proved(rule, fact, query=query, most=most, because=because)
+
+
+def assume_choice(query: str, parts: Sequence[Sequence[str]], because: str) -> Theorem:
+    """Assume that one part is drawn, which a public coin chooses, as `Choice` says (R16)."""
+    rule, listed = "assume_choice", tuple(tuple(sorted(set(part))) for part in parts)
+    fine = len(listed) >= 1 and list(map(list, listed)) == list(map(list, parts))
+    need(fine, rule, f"needed the sorted keys of every part, found {parts}")
+    return proved(rule, Choice(query, listed), query=query, parts=list(map(list, listed)), because=because)
 
 
 def assume_split(query: str, cells: Sequence[str], because: str) -> Theorem:

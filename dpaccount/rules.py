@@ -19,6 +19,7 @@ from dpaccount.kernel import (
     REPLACE_ONE,
     Approximate,
     BoundedRange,
+    Choice,
     Contribution,
     Cover,
     Covered,
@@ -26,21 +27,27 @@ from dpaccount.kernel import (
     Gdp,
     Lattice,
     NearGdp,
+    Numbers,
     Private,
     Pure,
     Renyi,
+    Rounds,
     Shift,
     Shifts,
     Split,
     Stable,
     Theorem,
     Zcdp,
+    assume_choice,
+    assume_numbers,
+    assume_rounds,
     conclusion_of,
     need,
     number,
     positive,
     private,
     proved,
+    releases,
     stable,
     whole,
 )
@@ -115,12 +122,36 @@ def _plain(query: Theorem, rule: str) -> Stable:
     return fact
 
 
-def centred(query: Theorem, rows: int) -> Theorem:
-    """Subtract the mean of `rows` rows, a public number: row i moves by v − v/n, every other by −v/n (R2)."""
+def _entered(
+    query: Stable, rounds: int | Theorem, rule: str, times: int = 1, apart: int = 1
+) -> tuple[Theorem, Rounds]:
+    """Return the hypothesis that says which unit enters which round: the one given, or of so many rounds."""
+    made = rounds
+    if not isinstance(made, Theorem):
+        made = assume_rounds(query.query, made, "movement", times, apart if times > 1 else 1)
+    fact = conclusion_of(made, rule)
+    if not isinstance(fact, Rounds):
+        raise RuleError(f"{rule}: needed which unit enters which round, found {fact}")
+    need(fact.query == query.query, rule, f"the rounds are of {fact.query!r}, not of {query.query!r}")
+    return made, fact
+
+
+def _one_round(query: Stable, rounds: int | Theorem, rule: str) -> tuple[Theorem, int]:
+    made, fact = _entered(query, rounds, rule)
+    need(fact.times == 1, rule, f"a unit enters one round, found {fact}")
+    return made, fact.rounds
+
+
+def centred(query: Theorem, rows: int | Theorem) -> Theorem:
+    """Subtract the mean of `rows` rows, a public number: row i moves by v − v/n, every other by −v/n (R2).
+
+    Unit i is row i.
+    """
     fact = _plain(query, rule := "centred")
     need(fact.relation == REPLACE_ONE, rule, f"the number of rows must stay, found {fact.relation}")
-    bound = fact.bound * (1 - Fraction(1, whole(rows, rule, "rows")))
-    return proved(rule, replace(fact, bound=bound, units=(1, rows)), (query,), rows=rows)
+    entered, many = _one_round(fact, rows, rule)
+    bound = fact.bound * (1 - Fraction(1, many))
+    return proved(rule, replace(fact, bound=bound, units=(1, many)), (query, entered))
 
 
 def joint(person: Theorem, weight: Fraction) -> Theorem:
@@ -135,7 +166,13 @@ def joint(person: Theorem, weight: Fraction) -> Theorem:
 
 
 def factorised(
-    query: Theorem, rounds: int, matrix: Matrix, bits: int = 0, participations: int = 1, separation: int = 1
+    query: Theorem,
+    rounds: int | Theorem,
+    matrix: Matrix,
+    bits: int = 0,
+    participations: int = 1,
+    separation: int = 1,
+    contribution: Theorem | None = None,
 ) -> Theorem:
     """Apply a public lower-triangular matrix C of integers over 2^bits to a stream (R11).
 
@@ -143,32 +180,59 @@ def factorised(
     released in order with independent noise, so queries may be adaptive (Denisov et al. 2022).  A unit
     enters one round: the whole moves by at most the longest column; or up to k rounds at least b apart, as
     the relation then says: ‖Σ C e_i u_i‖² ≤ Σ_ij |⟨C_i, C_j⟩|, at most k² longest columns; Toeplitz:
-    k g₀ + 2Σ_{m<k}(k−m) g_m, g_m = max_{d ≥ mb} Σ_i |c_i c_{i+d}|.
+    k g₀ + 2Σ_{m<k}(k−m) g_m, g_m = max_{d ≥ mb} Σ_i |c_i c_{i+d}|.  There a replaced unit may enter other
+    rounds than before: what it added and what it adds are each within `contribution`,
+    and together within twice that.
     """
     rule = "factorised"
-    fact, rows = _plain(query, rule), [list(row) for row in matrix]
-    apart, scale = whole(separation, rule, "separation"), 4 ** whole(bits, rule, "bits", 0)
-    times = min(whole(participations, rule, "participations"), -(-whole(rounds, rule, "rounds") // apart))
-    need(all(type(c) is int for row in rows for c in row), rule, "coefficients must be integers")
-    if len(rows) == 1:
-        c = [abs(v) for v in rows[0][:rounds]]
-        need(len(c) >= 1 and (times == 1 or len(c) <= 2048), rule, "needed 1 to 2048 coefficients")
-        lags = range(len(c) if times > 1 else 1)
-        gram = [sum(x * y for x, y in zip(c, c[d:], strict=False)) for d in lags]
-        far = [max(gram[m * apart :], default=0) for m in range(min(times, len(c)))]
-        square = 2 * sum((times - m) * g for m, g in enumerate(far)) - times * far[0]
-    else:
+    fact, coefficients = _plain(query, rule), [list(row) for row in matrix]
+    entered, said = _entered(fact, rounds, rule, participations, separation)
+    times, scale = min(said.times, -(-said.rounds // said.apart)), 4 ** whole(bits, rule, "bits", 0)
+    need(all(type(c) is int for row in coefficients for c in row), rule, "coefficients must be integers")
+    square = _stretch(coefficients, said.rounds, times, said.apart, rule)
+    premises: tuple[Theorem, ...] = (query, entered)
+    bound, relation, units = fact.bound, fact.relation, (1, said.rounds)
+    if times > 1:
+        person = contribution or next(iter(query.premises), query)
+        premises, bound, units = (query, entered, person), _alone(fact, person, rule), ANYONE
+        relation = f"{fact.relation}, {times} rounds {said.apart} apart"
+    out = replace(fact, bound=bound * Fraction(square, scale), relation=relation, units=units)
+    return proved(rule, out, premises, matrix=coefficients, bits=bits)
+
+
+def _stretch(rows: list[list[int]], rounds: int, times: int, apart: int, rule: str) -> int:
+    """Return the squared factor by which a matrix stretches unit vectors in `times` of its columns."""
+    if len(rows) != 1:
         shape = len(rows) == rounds and all(len(row) == i + 1 for i, row in enumerate(rows))
         need(shape, rule, f"row i of a matrix for {rounds} rounds holds i + 1 integers, up to its diagonal")
-        square = times**2 * max(sum(row[j] ** 2 for row in rows[j:]) for j in range(rounds))
-    relation = fact.relation if times == 1 else f"{fact.relation}, {times} rounds {apart} apart"
-    out = replace(fact, bound=fact.bound * Fraction(square, scale), relation=relation, units=(1, rounds))
-    spread = {"participations": participations, "separation": separation} if participations > 1 else {}
-    return proved(rule, out, (query,), rounds=rounds, matrix=rows, bits=bits, **spread)
+        return times**2 * max(sum(row[j] ** 2 for row in rows[j:]) for j in range(rounds))
+    c = [abs(v) for v in rows[0][:rounds]]
+    need(len(c) >= 1 and (times == 1 or len(c) <= 2048), rule, "needed 1 to 2048 coefficients")
+    lags = range(len(c) if times > 1 else 1)
+    gram = [sum(x * y for x, y in zip(c, c[d:], strict=False)) for d in lags]
+    far = [max(gram[m * apart :], default=0) for m in range(min(times, len(c)))]
+    return 2 * sum((times - m) * g for m, g in enumerate(far)) - times * far[0]
+
+
+def _alone(query: Stable, person: Theorem, rule: str) -> Fraction:
+    """Return the squared bound on what a unit's rounds add where they may be other rounds of a neighbour.
+
+    Lengths within r before and after make 2r, wherever they stand (triangle inequality).
+    """
+    fact = _contribution(person, rule, "ball", "points")
+    need(linear(person).conclusion == query, rule, f"{fact} is not what {query.query!r} sums")
+    length = fact.high if fact.kind == "ball" else Fraction(max(sum(v * v for v in p) for p in fact.points))
+    return 4 * length if fact.relation == REPLACE_ONE else length
 
 
 def buffered(
-    query: Theorem, rounds: int, width: int, pairs: Sequence[Cover], bits: int, step: Fraction, most: Fraction
+    query: Theorem,
+    rounds: int | Theorem,
+    width: int,
+    pairs: Sequence[Cover],
+    bits: int,
+    step: Fraction,
+    most: Fraction,
 ) -> Theorem:
     """Add decaying buffers b ← ⌊λb⌋ + w·x to a stream x of vectors of `width` steps·2^bits (R11).
 
@@ -181,7 +245,8 @@ def buffered(
     fact, step, one = _plain(query, rule), positive(step, rule, "step"), 2 ** whole(bits, rule, "bits")
     buffers = [[whole(v, rule, "a weight or decay", 0) for v in pair] for pair in pairs]
     need(all(decay < one for _, decay in buffers), rule, f"decays are below 2^{bits}")
-    later, numbers = whole(rounds, rule, "rounds") - 1, whole(width, rule, "width")
+    entered, many = _one_round(fact, rounds, rule)
+    later, numbers = many - 1, whole(width, rule, "width")
     lost = step * sum(Fraction(one, one - decay) for _, decay in buffers)
 
     def moved(_: int) -> arb:
@@ -193,16 +258,17 @@ def buffered(
 
     bound = number(most, rule, "most")
     need(at_most(moved, bound), rule, f"{float(bound):.9g} is not shown to be a bound")
-    given = {"rounds": rounds, "width": width, "pairs": buffers, "bits": bits, "step": str(step)}
-    out = replace(fact, bound=bound, units=(1, rounds))
-    return proved(rule, out, (query,), **given, most=str(bound))
+    given = {"width": width, "pairs": buffers, "bits": bits, "step": str(step), "most": str(bound)}
+    return proved(rule, replace(fact, bound=bound, units=(1, many)), (query, entered), **given)
 
 
 # ------------------------------------------------------------------ one draw of noise
 # `key` names the draw, for receipts.  Values lie on the `grid`, where noise is drawn; None: continuous.
 
 
-def _drawn(rule: str, query: Theorem, curve: Curve, key: str, **witness: Any) -> Theorem:
+def _drawn(
+    rule: str, query: Theorem, curve: Curve, key: str, *, beside: tuple[Theorem, ...] = (), **witness: Any
+) -> Theorem:
     fact = conclusion_of(query, rule)
     if not isinstance(fact, Stable | Shifts | Contribution):
         raise RuleError(f"{rule}: needed a query, found {fact}")
@@ -210,7 +276,7 @@ def _drawn(rule: str, query: Theorem, curve: Curve, key: str, **witness: Any) ->
     if witness.get("grid") is not None:
         positive(witness["grid"], rule, "grid")
     written = {n: v if isinstance(v, int | list) else str(v) for n, v in witness.items() if v is not None}
-    return proved(rule, out, (query,), **written, key=key)
+    return proved(rule, out, (query, *beside), **written, key=key)
 
 
 def laplace(query: Theorem, scale: Fraction, grid: Fraction | None, key: str) -> Theorem:
@@ -255,10 +321,17 @@ def discrete_gaussian(query: Theorem, variance: Fraction, grid: Fraction, key: s
 
 
 def fine_gaussian(
-    query: Theorem, variance: Fraction, grid: Fraction, coordinates: int, distance: Fraction, key: str
+    query: Theorem,
+    variance: Fraction,
+    grid: Fraction,
+    coordinates: int,
+    distance: Fraction,
+    key: str,
+    numbers: Theorem | None = None,
 ) -> Theorem:
     """Discrete Gaussian noise on a fine grid is GDP up to a total variation: it nearly is rounded noise.
 
+    `coordinates` are drawn, as the hypothesis `numbers` says.
     With s = σ/γ ≥ 1 the two laws of a coordinate differ by at most φ(1)/(12s²) + (1+4e^(−3/2))/(48√(2π)s³)
     + Σ_m e^(−2π²s²m²) < .0201643/s² + .01573/s³ in total variation (docs/kernel.md) (R18).
     """
@@ -270,8 +343,12 @@ def fine_gaussian(
     low = Fraction(math.isqrt(math.floor(square * 10**18)), 10**9)  # at most s
     each = (Fraction(201643, 10**7) + Fraction(1573, 10**5) / low) / square
     need(distance >= whole(coordinates, rule, "coordinates") * each, rule, f"{float(distance)} is too small")
-    given = {"variance": variance, "coordinates": coordinates, "distance": distance}
-    return _drawn(rule, query, NearGdp(moved, distance), key, **given, grid=grid)
+    name = getattr(query.conclusion, "query", "")
+    numbers = numbers or assume_numbers(name, coordinates, "movement")
+    agreed = conclusion_of(numbers, rule) == Numbers(name, coordinates)
+    need(agreed, rule, f"{coordinates} numbers of {name!r} are drawn, found {numbers.conclusion}")
+    given: dict[str, Any] = {"variance": variance, "coordinates": coordinates, "distance": distance}
+    return _drawn(rule, query, NearGdp(moved, distance), key, beside=(numbers,), **given, grid=grid)
 
 
 def lattice_gaussian(shifts: Theorem, variance: Fraction, key: str) -> Theorem:
@@ -347,7 +424,7 @@ def stable_histogram(cells: Theorem, scale: Fraction, threshold: int, delta: Fra
         return ratio**far / (1 + ratio)
 
     need(delta <= 1 and at_most(shown, delta), rule, f"δ = {float(delta)} does not cover the threshold")
-    given = {"scale": scale, "threshold": threshold, "delta": delta}
+    given: dict[str, Any] = {"scale": scale, "threshold": threshold, "delta": delta}
     return _drawn(rule, cells, Approximate(1 / scale, delta), key, **given)
 
 
@@ -454,6 +531,7 @@ def partition(split: Theorem, *cells: Theorem) -> Theorem:
 
     Under replace-one it may move: `cells` are then the replace-one statements about all cells followed by
     their add-remove ones, and it pays for a change in its cell, or for leaving one and entering another.
+    The whole reads the units that any cell reads.
     """
     rule = "partition"
     facts, kind = [private(cell, rule) for cell in cells], conclusion_of(split, rule)
@@ -465,6 +543,8 @@ def partition(split: Theorem, *cells: Theorem) -> Theorem:
     _alike(steps, rule)
     need(not isinstance(steps[0].curve, BoundedRange), rule, "bounded range composes only once converted")
     need(steps[0].observer == CENTRAL, rule, f"cells are released centrally, found {steps[0].observer}")
+    departs = any(fact.units == ANYONE for fact in facts)
+    need(not departs, rule, "a cell may read anyone: a departure of every cell may show one record")
     found = tuple(fact.subject for fact in steps)
     need(found == kind.cells, rule, f"the cells are {', '.join(kind.cells)}, found {', '.join(found)}")
     curve = _worst(steps, rule)
@@ -475,18 +555,24 @@ def partition(split: Theorem, *cells: Theorem) -> Theorem:
         moving = [sum(sorted(column)[-2:], Fraction(0)) for column in _columns(steps, rule)]
         inside = [max(column) for column in _columns(swaps, rule)]
         curve = rebuilt(curve, [max(pair) for pair in zip(moving, inside, strict=True)])
-    out = Private(kind.query, curve, REPLACE_ONE if swaps else ADD_REMOVE, CENTRAL)
+    out = Private(kind.query, curve, REPLACE_ONE if swaps else ADD_REMOVE, CENTRAL, _hull(facts))
     return proved(rule, out, (split, *cells))
 
 
-def mixture(*parts: Theorem) -> Theorem:
-    """Let a public coin choose among parts that run on the same units: the worst, in any measure (R16)."""
+def mixture(*parts: Theorem, choice: Theorem | None = None) -> Theorem:
+    """Let a public coin choose among parts that run on the same units: the worst, in any measure (R16).
+
+    That one part is drawn, and of the others nothing, is the hypothesis `choice`.
+    """
     rule = "mixture"
     facts = [private(part, rule) for part in parts]
     _alike(facts, rule)
-    subject = " or ".join(fact.subject for fact in facts)
+    subject, keys = " or ".join(fact.subject for fact in facts), tuple(map(releases, parts))
+    choice = choice or assume_choice(subject, keys, "one part")
+    same = conclusion_of(choice, rule) == Choice(subject, keys)
+    need(same, rule, f"the choice is among {keys} of {subject!r}, found {choice.conclusion}")
     out = replace(facts[0], subject=subject, curve=_worst(facts, rule), units=_hull(facts))
-    return proved(rule, out, parts)
+    return proved(rule, out, (choice, *parts))
 
 
 def local(message: Theorem, covered: Theorem) -> Theorem:

@@ -335,7 +335,10 @@ def test_it_runs_alone_and_isolated(tmp_path, root: Path):
     file.write_text(json.dumps({"schema": "dpaccount/derivation/1", "steps": derivation()}))
     script = root / "dpaccount" / "checker.py"
     done = subprocess.run(
-        [sys.executable, "-I", "-S", str(script), str(file)], capture_output=True, text=True, check=False
+        [sys.executable, "-I", "-S", str(script), str(file), "--derivation"],
+        capture_output=True,
+        text=True,
+        check=False,
     )
     assert (done.returncode, done.stderr) == (0, "")
     assert done.stdout.startswith("valid: derivation of 8 steps")
@@ -349,9 +352,10 @@ def test_it_runs_alone_and_isolated(tmp_path, root: Path):
             ("1", 2),
             (b"\xff", 2),
             ("", 2),
-            ('{"schema": "dpaccount/derivation/1", "steps": [{"rule": 1}]}', 1),
+            ('{"schema": "dpaccount/derivation/1", "steps": [{"rule": 1}]}', 2),
         ),
-        *(('{"schema": "dpaccount/certificate/1"}', 1), ('{"schema": "dpaccount/derivation/1"}', 1)),
+        *(('{"schema": "dpaccount/certificate/1"}', 1), ('{"schema": "dpaccount/derivation/1"}', 2)),
+        *(("[0.50]", 1), ("[1e-400]", 1), ("[-0.0]", 1), ("[-0]", 1), ("[0.5]", 2)),
     ],
 )
 def test_other_files_have_the_right_exit_code(tmp_path, capsys, content, code):
@@ -361,6 +365,21 @@ def test_other_files_have_the_right_exit_code(tmp_path, capsys, content, code):
     out, err = capsys.readouterr()
     assert (out == "") == (code == 2)
     assert len((out + err).splitlines()) == 1
+
+
+@pytest.mark.parametrize(
+    ("content", "code"),
+    [
+        *(('{"schema": "dpaccount/derivation/1", "steps": [{"rule": 1}]}', 1), ("[]", 2)),
+        *(('{"schema": "dpaccount/derivation/1"}', 2), ('{"schema": "dpaccount/certificate/1"}', 2)),
+        ('{"schema": "dpaccount/derivation/1", "steps": [], "verdict": "CERTIFIED"}', 2),
+    ],
+)
+def test_bare_derivations_are_asked_for_and_hold_nothing_else(tmp_path, content, code):
+    file = tmp_path / "c.json"
+    file.write_text(content)
+    assert checker.main([str(file), "--derivation"]) == code
+    assert checker.main([str(file)]) in (1, 2)
 
 
 def test_a_missing_file_and_wrong_arguments(capsys, tmp_path):

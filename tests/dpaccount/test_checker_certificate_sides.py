@@ -16,6 +16,8 @@ from dpaccount import checker
 from dpaccount.checker import Interval, Rejected
 
 R = "replace-one"
+KEYS = ["noise"]
+CODE = "sha256:" + "c" * 64
 
 
 def setup_function(_):
@@ -35,7 +37,7 @@ def derivation(relation=R, audience="everyone", name="clinic"):
     step(steps, "linear", [0])
     step(steps, "gaussian", [1], variance="1", key="noise")
     step(steps, "to_approximate", [2], epsilon="2", delta="1/10")
-    step(steps, "assume_view", [], query=name, audience=audience, because="replay")
+    step(steps, "assume_view", [], query=name, audience=audience, releases=["noise"], because="replay")
     step(steps, "post_process" if audience == "everyone" else "billboard", [3, 4])
     return steps
 
@@ -43,10 +45,12 @@ def derivation(relation=R, audience="everyone", name="clinic"):
 def evidence(steps):
     return [
         {
-            **{"step": s["digest"], "status": "tested", "examples": 200, "relation": R},
-            **{"counterexample": None, "worst": "1"},
+            **{"rule": s["rule"], "query": s["with"]["query"], "step": s["digest"], "relation": R},
+            **{"value": checker.promised(steps, s["digest"])[0], "test": s["with"]["because"]},
+            **{"status": "tested", "examples": 200, "counterexample": None},
+            **{"worst": "0" if s["rule"] == "assume_view" else "1", "source": "sha256:" + "5" * 64},
         }
-        for s in steps
+        for s in reversed(list(checker.reachable(steps)))
         if s["rule"].startswith("assume_")
     ]
 
@@ -54,7 +58,7 @@ def evidence(steps):
 def point(of="claim", limit=2, delta="1/10", lower=0.0, **counts):
     numbers = {
         **{"hits": 500, "runs": 1000, "alarms": 480, "other_runs": 1000},
-        **{"risk": "1/100", "power": 0.4, "false_alarm": 0.6},
+        **{"risk": "1/100", "power": 0.4, "false_alarm": 0.6, "event": "score at least 1"},
     }
     return {"of": of, "limit": limit, "delta": delta, "epsilon_lower": lower, **numbers, **counts}
 
@@ -67,24 +71,33 @@ def certificate(steps=None, points=(), verdict="CERTIFIED", refutes=None):
     steps = derivation() if steps is None else steps
     promise = {"model": "central", "unit": "a row", "relation": R, "epsilon": 2, "delta": 0.1}
     claim = {
-        **{"name": "c", "guarantee": promise, "governance": {"valid_until": "2027-01-31"}},
+        **{"schema": "dpaccount/claim/1", "name": "c", "guarantee": promise},
+        "governance": {"valid_until": "2027-01-31"},
         "subject": {"use": "clinic", "parameters": {"sigma": 0.5, "mode": "tree"}},
     }
     points = list(points) or [point(), point("proof", 0, "2/5")]
     audit = {
-        "trials": 2000,
+        **{"attack": "likelihood ratio", "trials": 2000, "quick": False, "witness": {"unit": 1}},
         "confidence": "0.95",
         "epsilon_lower": points[0]["epsilon_lower"],
         "points": points,
     }
     document = {
         **{"schema": "dpaccount/certificate/1", "verdict": verdict, "refutes": refutes, "claim": claim},
-        "subject": {"use": "clinic", "name": "clinic", "parameters": {"sigma": "1/2", "mode": "tree"}},
-        **{"guarantee": dict(promise), "environment": {}, "hazards": [], "created": "2026-11-20"},
-        "proved": {"epsilon": {"lower": 1.0, "upper": 2.0}, "delta": "1/10", "derivation": steps},
+        "subject": {
+            **{"use": "clinic", "name": "clinic", "parameters": {"sigma": "1/2", "mode": "tree"}},
+            **{"source": "ours", "status": "sound", "code": CODE},
+        },
+        **{"guarantee": dict(promise), "environment": {"python": "3.11"}, "hazards": []},
+        "created": "2026-11-20T10:00:00Z",
+        "proved": {
+            **{"epsilon": {"lower": 1.0, "upper": 2.0}, "delta": "1/10", "derivation": steps},
+            **{"tight": None, "reason": None},
+        },
         "sensitivity": evidence(steps),
         **{"audit": audit, "release": None, "releasable": verdict == "CERTIFIED", "signature": None},
     }
+    document["hazards"] = checker.hazards_of(document)
     return sealed(document)
 
 
@@ -116,7 +129,25 @@ def edited(document, *edits):
 
 DROP = object()
 HONEST = certificate()
-UNPROVEN = edited(HONEST, (("verdict",), "UNPROVEN"), (("releasable",), False))
+UNPROVEN = edited(
+    HONEST, (("verdict",), "UNPROVEN"), (("releasable",), False), (("proved", "reason"), "why not")
+)
+RELEASED = {
+    **{"report": {"sum": 3.5}, "ledger_entry": 1, "ledger_head": "1" * 64, "noise": "secure"},
+    **{"data": "sha256:" + "d" * 64, "code": CODE, "evaluation": None},
+}
+ON_DATA = [
+    (("claim", "data"), {"file": "rows.csv", "ledger": "sqlite:///rows.db"}),
+    (("release",), RELEASED),
+    (
+        ("hazards",),
+        [
+            *HONEST["hazards"][:5],
+            "The reader of the data file is trusted to take every row by itself.",
+            *HONEST["hazards"][5:],
+        ],
+    ),
+]
 LARGER = [
     (("claim", "guarantee", "epsilon"), 3),
     (("guarantee", "epsilon"), 3),
@@ -132,10 +163,11 @@ def test_the_honest_ones_are_accepted():
     assert accepted(HONEST)
     assert accepted(edited(HONEST, *LARGER))
     assert accepted(edited(HONEST, *LARGER, (("proved", "epsilon", "upper"), 2.5)))
-    assert accepted(edited(HONEST, (("release",), {"noise": "secure"})))
+    assert accepted(edited(HONEST, *ON_DATA))
     assert accepted(edited(HONEST, (("proved", "epsilon", "lower"), None)))
     assert accepted(edited(HONEST, (("proved", "epsilon", "lower"), 2)))
-    assert accepted(edited(HONEST, (("audit", "confidence"), "0.98")))
+    asked = (("claim", "audit"), {"confidence": 0.98})
+    assert accepted(edited(HONEST, asked, (("audit", "confidence"), "0.98")))
     assert accepted(edited(HONEST, (("releasable",), False)))
 
 
@@ -150,7 +182,7 @@ EDITS = [
     (("verdict",), "TRUE"),
     (("refutes",), "claim"),
     (("refutes",), "nothing"),
-    (("release",), {"noise": "simulated"}),
+    (("release",), RELEASED),
     (("subject", "use"), "other"),
     (("subject", "name"), "other"),
     (("claim", "subject", "use"), "other"),
@@ -194,7 +226,28 @@ EDITS = [
     (("audit", "points", 0, "runs"), 0),
     (("audit", "trials"), 1999),
     (("audit", "confidence"), "0.981"),
-    *[(("audit", "confidence"), bad) for bad in ("inf", 0, 1, -1, 2)],
+    *[(("audit", "confidence"), bad) for bad in ("inf", 0, 1, -1, 2, "0.94", "0.98")],
+    (("audit", "trials"), 3000),
+    (("audit", "quick"), 0),
+    (("sensitivity", 0, "rule"), "assume_clipped"),
+    (("sensitivity", 0, "query"), "other"),
+    (("sensitivity", 0, "test"), "a proof assistant"),
+    (("sensitivity", 0, "value"), "l2-squared 1/4"),
+    (("sensitivity", 0, "worst"), "101/100"),
+    (("sensitivity", 0, "worst"), "-1"),
+    (("sensitivity", 1, "worst"), "1"),
+    (("sensitivity", 0, "examples"), 10**7 + 1),
+    (("proved", "reason"), "proved in Lean"),
+    (("proved", "tight"), {"lower": 0, "upper": 0.1}),
+    (("subject", "status"), "broken"),
+    (("subject", "code"), None),
+    (("hazards",), []),
+    (("hazards",), HONEST["hazards"][1:]),
+    (("hazards",), HONEST["hazards"][::-1]),
+    (("signature",), "signed by a ministry"),
+    (("signature",), {"algorithm": "ed25519", "value": "AAAA"}),
+    (("created",), "2026-11-20"),
+    (("environment",), {"python": 3}),
     (("audit", "points", 1, "delta"), "3/8"),
     (("audit", "points", 1, "limit"), "inf"),
     (("audit", "points", 1, "delta"), "inf"),
@@ -207,9 +260,15 @@ def test_one_edit_is_rejected(path, value):
 
 
 def test_the_digest_is_of_everything_else():
-    assert not accepts_raw({**HONEST, "created": "2026-11-21"})
-    assert not accepts_raw({**HONEST, "digest": "sha256:0"})
-    assert accepts_raw({**HONEST, "signature": "anything"})
+    assert not accepts_raw({**HONEST, "created": "2026-11-21T10:00:00Z"})
+    assert not accepts_raw({**HONEST, "digest": "sha256:" + "0" * 64})
+    signature = {
+        "algorithm": "ed25519",
+        "key": "0" * 64,
+        "signed": HONEST["created"],
+        "value": "A" * 86 + "==",
+    }
+    assert accepts_raw({**HONEST, "signature": signature})
 
 
 def accepts_raw(document):
@@ -227,6 +286,7 @@ UNPROVEN_BECAUSE = [
     [
         *((("claim", "guarantee", "delta"), 0.0999), (("guarantee", "delta"), 0.0999)),
         (("audit", "points", 0, "delta"), "0.0999"),
+        (("hazards", 5), HONEST["hazards"][5].replace("0.1", "0.0999")),
     ],
     [(("claim", "guarantee", "model"), "local"), (("guarantee", "model"), "local")],
     [(("claim", "guarantee", "relation"), "add-remove"), (("guarantee", "relation"), "add-remove")],
@@ -237,7 +297,8 @@ UNPROVEN_BECAUSE = [
     [(("sensitivity", 0), DROP)],
     [
         *((("proved", "derivation"), []), (("proved", "epsilon"), None), (("sensitivity",), [])),
-        (("audit", "points"), [point()]),
+        *((("audit", "points"), [point()]), (("proved", "delta"), None)),
+        (("hazards",), [*checker.UNPROVED_HAZARDS, *HONEST["hazards"][5:]]),
     ],
 ]
 
@@ -247,7 +308,9 @@ def test_what_is_unproven_is_not_certified(edits):
     assert accepted(edited(UNPROVEN, *edits))
     assert not accepted(edited(UNPROVEN, *edits, (("verdict",), "CERTIFIED")))
     assert not accepted(edited(UNPROVEN, *edits, (("releasable",), True)))
-    assert not accepted(edited(UNPROVEN, *edits, (("release",), {"noise": "secure"})))
+    assert not accepted(
+        edited(UNPROVEN, *edits, (("claim", "data"), ON_DATA[0][1]), (("release",), RELEASED))
+    )
     assert not accepted(edited(UNPROVEN, *edits, (("refutes",), "claim")))
     assert not accepted(edited(UNPROVEN, *edits, (("verdict",), "REFUTED"), (("refutes",), "claim")))
 
@@ -267,12 +330,18 @@ def test_accepted_assumptions_are_claimed_and_listed():
     taken = edited(HONEST, (("sensitivity", 0, "status"), "accepted"))
     assumed = [
         (("claim", "assume"), {"assume_ball sum": "why"}),
-        (("hazards",), ["accepted: assume_ball sum"]),
+        (("hazards",), ["Accepted without a test: assume_ball sum, because: why", *HONEST["hazards"]]),
     ]
     assert accepted(edited(taken, *assumed))
     assert not accepted(edited(taken, assumed[0]))
     assert not accepted(edited(taken, assumed[1]))
     assert not accepted(edited(taken, *assumed, (("claim", "assume"), {"assume_ball other": "why"})))
+    assert not accepted(edited(taken, *assumed, (("claim", "assume"), {"assume_ball sum": ""})))
+    assert not accepted(edited(taken, *assumed, (("claim", "assume"), "assume_ball sum")))
+    buried = [*HONEST["hazards"], assumed[1][1][0]]
+    assert not accepted(edited(taken, assumed[0], (("hazards",), buried)))
+    for said in ("Thoroughly tested, nothing is assumed: assume_ball sum", {"assume_ball sum": "why"}):
+        assert not accepted(edited(taken, assumed[0], (("hazards",), [said, *HONEST["hazards"]])))
 
 
 def test_evidence_is_on_each_hypothesis_once():
@@ -289,14 +358,15 @@ def test_one_key_names_one_law():
     step(steps, "gaussian", [1], variance="2", key="noise")
     step(steps, "compose", [2, 3])
     step(steps, "to_approximate", [4], epsilon="2", delta="1/10")
-    step(steps, "assume_view", [], query="clinic", audience="everyone", because="replay")
+    step(steps, "assume_view", [], query="clinic", audience="everyone", releases=KEYS, because="replay")
     step(steps, "post_process", [5, 6])
     assert not accepted(certificate(steps, [point()]))
     other = derivation()[:3]
     step(other, "gaussian", [1], variance="2", key="more")
     step(other, "compose", [2, 3])
     step(other, "to_approximate", [4], epsilon="2", delta="1/10")
-    step(other, "assume_view", [], query="clinic", audience="everyone", because="replay")
+    both = ["more", "noise"]
+    step(other, "assume_view", [], query="clinic", audience="everyone", releases=both, because="replay")
     step(other, "post_process", [5, 6])
     assert accepted(edited(certificate(other, [point()])))
 
@@ -338,7 +408,7 @@ def test_validity_ends():
     assert not accepted(HONEST, date(2027, 2, 1))
     assert accepted(edited(HONEST, (("claim", "governance"), {})), date(2030, 1, 1))
     assert accepted(edited(HONEST, (("claim", "governance"), DROP)), date(2030, 1, 1))
-    assert not accepted(edited(HONEST, (("claim", "governance", "valid_until"), 7)), date(2026, 1, 1))
+    assert not accepted(edited(HONEST, (("claim", "governance", "valid_until"), "soon")), date(2026, 1, 1))
 
 
 def test_subjects_of_the_users_own_are_named_after_their_module():
@@ -368,6 +438,11 @@ def test_counts_refute_the_claim_or_the_proof():
     assert not accepted(edited(refuted(), (("releasable",), True)))
 
 
+def test_counts_that_show_more_than_is_possible_are_looked_at_where_nothing_is_claimed_of_them():
+    for wrong in ({"hits": -1}, {"power": 2}, {"false_alarm": 0}, {"power": 0.6}, {"false_alarm": 0.4}):
+        assert not accepted(certificate(points=[point(**wrong)]))
+
+
 def test_a_false_proof_is_refuted_at_a_point_that_it_asserts():
     document = refuted("proof", power=0.95, false_alarm=0.03)
     assert math.log((0.95 - 0.4) / 0.03) > 2.4
@@ -387,7 +462,7 @@ def test_no_limit_is_below_zero():
     """Whatever exceeds ε = −5 at δ = .999 is nothing, and would refute any proof."""
     point = {**HONEST["audit"]["points"][0], "of": "proof", "limit": "-5", "delta": "999/1000"}
     point |= {"epsilon_lower": 0, "risk": "1/1000"}
-    beaten = [(("audit", "points"), [*HONEST["audit"]["points"], point]), (("audit", "trials"), 10**7)]
+    beaten = [(("audit", "points"), [*HONEST["audit"]["points"], point])]
     verdict = [(("verdict",), "REFUTED"), (("refutes",), "proof"), (("releasable",), False)]
     assert not accepted(edited(HONEST, *beaten, *verdict))
 
@@ -401,11 +476,14 @@ def test_no_risk_pays_for_another(risk):
 
 
 def test_a_hypothesis_is_refuted_by_its_counterexample():
-    failed = [(("sensitivity", 0, "status"), "refuted"), (("sensitivity", 0, "counterexample"), {"unit": 1})]
+    found = {"unit": 1, "left": [0.0], "right": None, "rows": 4, "other_rows": {"base": "zeros", "seed": 1}}
+    found |= {"coins": 3, "wrong": "it moves by 9"}
+    failed = [(("sensitivity", 0, "status"), "refuted"), (("sensitivity", 0, "counterexample"), found)]
     verdict = [(("verdict",), "REFUTED"), (("refutes",), "hypothesis"), (("releasable",), False)]
     assert accepted(edited(HONEST, *failed, *verdict))
     assert not accepted(edited(HONEST, *failed))
-    assert not accepted(edited(HONEST, *failed, *verdict, (("sensitivity", 0, "counterexample"), None)))
+    for empty in (None, {}, {"unit": 1}):
+        assert not accepted(edited(HONEST, *failed, *verdict, (("sensitivity", 0, "counterexample"), empty)))
 
 
 WRONG_COUNTS = [
@@ -432,8 +510,13 @@ WRONG_COUNTS = [
 
 @pytest.mark.parametrize("counts", WRONG_COUNTS, ids=str)
 def test_counts_that_do_not_show_it_are_rejected(counts):
-    document = edited(refuted(**counts), (("audit", "trials"), 3 * 10**7), (("audit", "confidence"), "1/2"))
-    assert not accepted(document)
+    document = refuted(**counts)
+    point = document["audit"]["points"][0]
+    trials = max(point["runs"] + point["other_runs"], 2000)
+    asked = (("claim", "audit"), {"trials": 10**8, "confidence": 0.5})
+    assert not accepted(
+        edited(document, (("audit", "trials"), trials), (("audit", "confidence"), "1/2"), asked)
+    )
 
 
 def test_counts_at_the_edge_of_their_bounds():
@@ -506,9 +589,14 @@ def test_steps_are_joined_as_written():
         with pytest.raises(Rejected):
             checker.check_derivation(wrong)
     unused = copy.deepcopy(steps)
-    step(unused, "assume_view", [], query="more", audience="others", because="replay")
+    step(unused, "assume_view", [], query="more", audience="others", releases=[], because="replay")
     assert [s["rule"] for s in checker.reachable(unused)] == ["assume_view"]
     assert [s["rule"] for s in checker.reachable(steps)][::-1] == [s["rule"] for s in steps]
+    stray = copy.deepcopy(steps)
+    step(stray, "assume_filter", [], query="q", measure="pure", budget=["0"], relation=R, because="trust me")
+    step(stray, "to_approximate", [3], epsilon="2", delta="1/10")
+    step(stray, "post_process", [7, 4])
+    assert not accepted(certificate(stray))  # two steps that nothing rests on
 
 
 def test_the_command_line(tmp_path, capsys):
@@ -521,12 +609,26 @@ def test_the_command_line(tmp_path, capsys):
     assert checker.main([str(file), "--on", "2027-02-01"]) == 2
     file.write_text(json.dumps({**HONEST, "created": "x"}))
     assert checker.main([str(file)]) == 1
+    assert capsys.readouterr().out.splitlines()[-1].startswith("invalid: ")
+    file.write_text(json.dumps(sealed(edited(UNPROVEN, (("audit",), None)))))
+    assert checker.main([str(file)]) == 3
+    assert (
+        capsys.readouterr().out == "valid: UNPROVEN: the digest, 6 steps and the verdict follow, unsigned\n"
+    )
+    file.write_text(json.dumps(refuted()))
+    assert checker.main([str(file)]) == 1
+    assert capsys.readouterr().out.startswith("valid: REFUTED")
     file.write_text(json.dumps({**HONEST, "schema": "other"}))
     assert checker.main([str(file)]) == 2
     file.write_text("[]")
     assert checker.main([str(file)]) == 2
     file.write_text(json.dumps({"schema": "dpaccount/derivation/1", "steps": derivation()}))
-    assert checker.main([str(file)]) == 0
+    assert checker.main([str(file)]) == 2
+    assert checker.main([str(file), "--derivation"]) == 0
+    bare = {**HONEST, "schema": "dpaccount/derivation/1", "steps": derivation()}
+    file.write_text(json.dumps(bare))
+    assert checker.main([str(file), "--derivation"]) == 2
+    assert checker.main([str(file)]) == 2
 
 
 def test_a_delta_that_the_claim_leaves_out_is_0():
@@ -534,6 +636,7 @@ def test_a_delta_that_the_claim_leaves_out_is_0():
     assert not accepted(edited(HONEST, *without, (("guarantee", "delta"), 1)))
     assert not accepted(edited(UNPROVEN, *without, (("guarantee", "delta"), 1)))
     zero = [without[0], (("audit", "points", 0, "delta"), 0), (("guarantee", "delta"), 0)]
+    zero += [(("hazards",), HONEST["hazards"][:5])]
     assert accepted(edited(UNPROVEN, *zero))
 
 
@@ -546,9 +649,11 @@ def test_a_name_that_fits_the_derivation_but_not_the_module():
 
 def test_an_epsilon_without_a_derivation_is_no_proof():
     nothing = [(("proved", "derivation"), []), (("sensitivity",), []), (("audit", "points"), [point()])]
+    nothing += [(("hazards",), [*checker.UNPROVED_HAZARDS, *HONEST["hazards"][5:]])]
     assert not accepted(edited(UNPROVEN, *nothing))
     assert not accepted(edited(UNPROVEN, (("proved", "epsilon"), None)))
-    assert accepted(edited(UNPROVEN, *nothing, (("proved", "epsilon"), None)))
+    assert not accepted(edited(UNPROVEN, *nothing, (("proved", "epsilon"), None)))
+    assert accepted(edited(UNPROVEN, *nothing, (("proved", "epsilon"), None), (("proved", "delta"), None)))
 
 
 def test_the_last_step_is_a_point_that_is_shown():
@@ -559,8 +664,10 @@ def test_the_last_step_is_a_point_that_is_shown():
     step(steps, "to_approximate", [2], epsilon="2", delta="1/10")
     assert not accepted(certificate(steps))  # nothing says what the subject shows
     near = steps[:2]
-    step(near, "fine_gaussian", [1], variance="1", grid="1/10", coordinates=1, distance="1/10", key="noise")
-    step(near, "assume_view", [], query="clinic", audience="everyone", because="replay")
-    step(near, "post_process", [2, 3])
+    step(near, "assume_numbers", [], query="clinic", most=1, because="movement")
+    law = {"variance": "1", "grid": "1/10", "coordinates": 1, "distance": "1/10", "key": "noise"}
+    step(near, "fine_gaussian", [1, 2], **law)
+    step(near, "assume_view", [], query="clinic", audience="everyone", releases=KEYS, because="replay")
+    step(near, "post_process", [3, 4])
     assert near[-1]["gives"][2] == ["near-gdp", "1", "1/10"]  # two numbers, and no point
     assert not accepted(edited(certificate(near, [point()])))

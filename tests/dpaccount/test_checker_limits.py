@@ -15,6 +15,10 @@ BALL = ("assume_ball", [], {"query": "q", "radius": "1", "relation": "replace-on
 LINEAR = ("linear", [0], {})
 
 
+def rounds(count, **more):
+    return "assume_rounds", [], {"query": "q", "rounds": count, **more, "because": "t"}
+
+
 def document(*steps):
     """Return steps with the conclusions and digests that the checker infers, as far as it does."""
     written, facts = [], []
@@ -38,9 +42,9 @@ def points(count, width):
 
 
 def test_a_matrix_for_many_rounds_needs_as_many_rows():
-    given = {"rounds": 5 * 10**8, "matrix": [[1], [1, 1]], "bits": 0}
+    given = {"matrix": [[1], [1, 1]], "bits": 0}
     with pytest.raises(Rejected, match="diagonal"):
-        check_derivation(document(BALL, LINEAR, ("factorised", [1], given)))
+        check_derivation(document(BALL, LINEAR, rounds(5 * 10**8), ("factorised", [1, 2], given)))
 
 
 def test_long_vectors_cost_work():
@@ -60,10 +64,10 @@ def test_many_differences_cost_work(monkeypatch):
 
 def test_many_overlaps_cost_work(monkeypatch):
     matrix = [[(5 * k) % 9 + 1 for k in range(2048)]]
-    given = {"rounds": 2048, "matrix": matrix, "bits": 0, "participations": 2, "separation": 1}
-    one = document(BALL, LINEAR, ("factorised", [1], given))
+    many = rounds(2048, participations=2, separation=1)
+    one = document(BALL, LINEAR, many, ("factorised", [1, 2, 0], {"matrix": matrix, "bits": 0}))
     monkeypatch.setattr(checker, "MAX_WORK", 10**7)
-    steps = one + [dict(one[2]) for _ in range(100)]
+    steps = one + [dict(one[3]) for _ in range(100)]
     with pytest.raises(Rejected, match=MUCH):
         check_derivation(steps)
 
@@ -121,20 +125,20 @@ def test_what_fails_is_said_in_any_encoding(tmp_path, monkeypatch):
     path = tmp_path / "c.json"
     path.write_text(json.dumps({"schema": "dpaccount/derivation/1", "steps": steps}), encoding="utf-8")
     monkeypatch.setattr(sys, "stdout", io.TextIOWrapper(io.BytesIO(), encoding="ascii"))
-    assert checker.main([str(path)]) == 1
+    assert checker.main([str(path), "--derivation"]) == 1
 
 
 def test_a_transformed_query_is_not_released_as_a_raw_one():
-    centred = ("centred", [1], {"rows": 2})
-    stream = ("factorised", [1], {"rounds": 4, "matrix": [[1, 1]], "bits": 0})
+    centred, stream = ("centred", [1, 2], {}), ("factorised", [1, 2], {"matrix": [[1, 1]], "bits": 0})
     covers = ("assume_covers", [], {"query": "q", "covers": [[1, 9]], "because": "t"})
+    start = (BALL, LINEAR, rounds(4))
     for first in (centred, stream):
         for again in (centred, stream):
             with pytest.raises(Rejected, match="transformed already"):
-                check_derivation(document(BALL, LINEAR, first, (again[0], [2], again[2])))
-        leaf = ("gaussian", [2], {"variance": "4", "key": "k"})
+                check_derivation(document(*start, first, (again[0], [3, 2], again[2])))
+        leaf = ("gaussian", [3], {"variance": "4", "key": "k"})
         with pytest.raises(Rejected, match="already"):
-            check_derivation(document(BALL, LINEAR, first, leaf, covers, ("nodes", [3, 4], {})))
-        lengths = ("k_norm", [2], {"rate": "1", "bound": "9", "grid": "1", "key": "k"})
+            check_derivation(document(*start, first, leaf, covers, ("nodes", [4, 5], {})))
+        lengths = ("k_norm", [3], {"rate": "1", "bound": "9", "grid": "1", "key": "k"})
         with pytest.raises(Rejected, match="not transformed"):
-            check_derivation(document(BALL, LINEAR, first, lengths))
+            check_derivation(document(*start, first, lengths))

@@ -59,7 +59,24 @@ PAIR = {
     **{"observer": "joint", "because": "b"},
 }
 FILTER = {"query": "q", "measure": "approximate", "budget": ["1", "0"], "relation": A, "because": "b"}
-VIEW = ["View", "seen", "everyone"]
+VIEW = ["View", "seen", "everyone", []]
+ROUNDS = {"query": "q", "rounds": 5, "participations": 2, "separation": 3, "because": "b"}
+
+
+def rounds(count, times=1, separation=1, query="q"):
+    return ["Rounds", query, count, times, separation]
+
+
+def choice(*parts, subject="q or q"):
+    return ["Choice", subject, list(parts)]
+
+
+NUMBERS = ["Numbers", "q", 2]
+STREAM = [stable("l2-squared"), rounds(3)]
+MANY = {"matrix": [[2, 1, 1]], "bits": 0}
+ONCE = added("ball", "0", "1/4")  # moves a sum by 1
+CLOSE = added("points", "0", "0", [[5], [6]])  # so does this, though its lengths are 5 and 6
+UNIT = stable("l2-squared", "1")
 
 
 def split(*cells):
@@ -71,7 +88,7 @@ ADDED = [private("gdp", "2", relation=A), private("gdp", "3", relation=A, subjec
 KEPT = [private("gdp", "1"), private("gdp", "7", subject="r")]
 
 #: rule, premises, witness, what it gives
-BUFFERS = {"rounds": 3, "width": 1, "pairs": [[1, 1]], "bits": 1, "step": "1/16", "most": "30457/5000"}
+BUFFERS = {"width": 1, "pairs": [[1, 1]], "bits": 1, "step": "1/16", "most": "30457/5000"}
 
 HONEST = [
     ("assume_points", [], POINTS, added("points", "0", "0", [[-1, 0], [2, 1]])),
@@ -84,7 +101,12 @@ HONEST = [
      ["Covered", "q", 3, 2, 4, [2, 9]]),
     ("assume_tree", [], {"query": "q", "rounds": 6, "levels": 3, "because": "b"},
      ["Covered", "q", 10, 3, 4, [1, 6]]),
-    ("assume_view", [], {"query": "q", "audience": "others", "because": "b"}, ["View", "q", "others"]),
+    ("assume_view", [], {"query": "q", "audience": "others", "releases": ["a", "k"], "because": "b"},
+     ["View", "q", "others", ["a", "k"]]),
+    ("assume_rounds", [], {"query": "q", "rounds": 5, "because": "b"}, rounds(5)),
+    ("assume_rounds", [], ROUNDS, rounds(5, 2, 3)),
+    ("assume_numbers", [], {"query": "q", "most": 5, "because": "b"}, ["Numbers", "q", 5]),
+    ("assume_choice", [], {"query": "q or q", "parts": [["a"], ["b", "c"]], "because": "b"}, choice(["a"], ["b", "c"])),
     ("assume_rare", [], {"query": "q", "kind": "event", "probability": "1", "because": "b"},
      ["Rare", "q", "event", "1"]),
     ("assume_range", [], {"query": "q", "width": "0", "relation": R, "because": "b"}, stable("range", "0")),
@@ -121,13 +143,13 @@ HONEST = [
     ("differences", [added("points", points=[[0, 1], [3, -1]])], {}, ["Shifts", "q", [[], [3, 2]], R]),
     ("differences", [added("points", points=[[0, 1], [2, -3]], relation=A)], {},
      ["Shifts", "q", [[1], [3, 2]], A]),
-    ("centred", [stable("l2-squared")], {"rows": 4}, stable("l2-squared", "3", units=[1, 4])),
+    ("centred", [stable("l2-squared"), rounds(4)], {}, stable("l2-squared", "3", units=[1, 4])),
     ("joint", [added("rank-one")], {"weight": "1"}, stable("l2-squared", "9/2")),
     ("joint", [added("rank-one", "0", "2")], {"weight": "1"}, stable("l2-squared", "16")),
-    ("buffered", [stable("l2-squared")], BUFFERS, stable("l2-squared", "30457/5000", units=[1, 3])),
-    ("factorised", [stable("l2-squared")], {"rounds": 3, "matrix": [[2], [1, 2], [3, -5, 1]], "bits": 1},
+    ("buffered", STREAM, BUFFERS, stable("l2-squared", "30457/5000", units=[1, 3])),
+    ("factorised", STREAM, {"matrix": [[2], [1, 2], [3, -5, 1]], "bits": 1},
      stable("l2-squared", "29", units=[1, 3])),
-    ("factorised", [stable("l2-squared")], {"rounds": 2, "matrix": [[4, -2, 9]], "bits": 2},
+    ("factorised", [stable("l2-squared"), rounds(2)], {"matrix": [[4, -2, 9]], "bits": 2},
      stable("l2-squared", "5", units=[1, 2])),
     ("laplace", [stable("l1")], {"scale": "8", "grid": "1/16", "key": "k"}, private("pure", "1/2")),
     ("gaussian", [stable("l2-squared")], {"variance": "8", "key": "k"}, private("gdp", "1/2")),
@@ -136,10 +158,10 @@ HONEST = [
      private("zcdp", "1/8")),
     ("discrete_gaussian", [stable("l2-squared")], {"variance": "8", "grid": "1", "key": "k"},
      private("zcdp", "1/4")),
-    ("fine_gaussian", [stable("l2-squared")],
+    ("fine_gaussian", [stable("l2-squared"), NUMBERS],
      {"variance": "100", "grid": "1", "coordinates": 2, "distance": "1/2000", "key": "k"},
      private("near-gdp", "1/25", "1/2000")),
-    ("fine_gaussian", [stable("frobenius-squared")],
+    ("fine_gaussian", [stable("frobenius-squared"), NUMBERS],
      {"variance": "100", "grid": "1", "coordinates": 2, "distance": "1/2000", "key": "k"},
      private("near-gdp", "1/50", "1/2000")),
     ("lattice_gaussian", [["Shifts", "q", [[1]], R]], {"variance": "8", "key": "k"},
@@ -165,7 +187,7 @@ HONEST = [
      private("renyi", ["7", "4"], subject="q + q")),
     ("parallel", [private("pure", "1", units=[3, 4]), private("pure", "2", units=[1, 2])], {},
      private("pure", "2", units=[1, 4], subject="q | q")),
-    ("mixture", [private("pure", "1"), private("pure", "2", units=[1, 2])], {},
+    ("mixture", [choice([], []), private("pure", "1"), private("pure", "2", units=[1, 2])], {},
      private("pure", "2", subject="q or q", units=[1, 2**63])),
     ("partition", [["Split", "s", ["q", "r"]], *ADDED], {}, private("gdp", "3", relation=A, subject="s")),
     ("partition", [["Split", "s", ["q", "r"]], *KEPT, *ADDED], {}, private("gdp", "7", subject="s")),
@@ -185,7 +207,7 @@ HONEST = [
      private("approximate", "0", "13/50", units=[1, 2**63])),
     ("replace_one", [private("pure", "1", relation=A + ", groups of 2")], {}, private("pure", "1")),
     ("post_process", [private("pure", "1"), VIEW], {}, private("pure", "1", subject="seen")),
-    ("billboard", [private("pure", "1"), ["View", "seen", "others"]], {},
+    ("billboard", [private("pure", "1"), ["View", "seen", "others", []]], {},
      private("pure", "1", subject="seen", observer="joint")),
     ("local", [private("pure", "1"), covered(2)], {}, private("pure", "2", observer="local", units=[1, 8])),
     ("local_view", [private("pure", "1", observer="local"), VIEW], {},
@@ -227,29 +249,36 @@ HONEST = [
     ("linear", [added("outer", "0", "3/2")], {"bound_squared": "19"}, stable("frobenius-squared", "19")),
     ("gaussian", [stable("l2-squared", units=[1, 4])], {"variance": "8", "key": "k"},
      private("gdp", "1/2", units=[1, 4])),
-    ("fine_gaussian", [stable("l2-squared")],
+    ("fine_gaussian", [stable("l2-squared"), NUMBERS],
      {"variance": "400", "grid": "2", "coordinates": 2, "distance": "217643/500000000", "key": "k"},
      private("near-gdp", "1/100", "217643/500000000")),
     ("joint", [added("rank-one", "0", "2")], {"weight": "3/50"}, stable("l2-squared", "1568/625")),
     ("joint", [added("rank-one", "0", "2")], {"weight": "1/2"}, stable("l2-squared", "8")),
     ("joint", [added("rank-one")], {"weight": "5/2"}, stable("l2-squared", "10")),
     ("joint", [added("rank-one")], {"weight": "3/2"}, stable("l2-squared", "49/8")),
-    ("buffered", [stable("l2-squared")], {**BUFFERS, "pairs": [[0, 0], [4, 4], [1, 0]], "bits": 3, "most": "8"},
+    ("buffered", STREAM, {**BUFFERS, "pairs": [[0, 0], [4, 4], [1, 0]], "bits": 3, "most": "8"},
      stable("l2-squared", "8", units=[1, 3])),
-    ("buffered", [stable("l2-squared")], {**BUFFERS, "pairs": []}, stable("l2-squared", "30457/5000", units=[1, 3])),
-    ("buffered", [stable("l2-squared")], {**BUFFERS, "pairs": [], "most": "401/100"},
+    ("buffered", STREAM, {**BUFFERS, "pairs": []}, stable("l2-squared", "30457/5000", units=[1, 3])),
+    ("buffered", STREAM, {**BUFFERS, "pairs": [], "most": "401/100"},
      stable("l2-squared", "401/100", units=[1, 3])),
-    ("buffered", [stable("l2-squared")], {**BUFFERS, "rounds": 1, "most": "401/100"},
+    ("buffered", [STREAM[0], rounds(1)], {**BUFFERS, "most": "401/100"},
      stable("l2-squared", "401/100", units=[1, 1])),
-    ("factorised", [stable("l2-squared", "1")],
-     {"rounds": 5, "matrix": [[2, 1, 1]], "bits": 0, "participations": 2, "separation": 2},
-     stable("l2-squared", "16", R + ", 2 rounds 2 apart", [1, 5])),
-    ("factorised", [stable("l2-squared", "1")],
-     {"rounds": 4, "matrix": [[2, 1, 1]], "bits": 0, "participations": 9, "separation": 2},
-     stable("l2-squared", "16", R + ", 2 rounds 2 apart", [1, 4])),
-    ("factorised", [stable("l2-squared", "1")],
-     {"rounds": 3, "matrix": [[1], [1, 1], [1, 1, 1]], "bits": 0, "participations": 3, "separation": 1},
-     stable("l2-squared", "27", R + ", 3 rounds 1 apart", [1, 3])),
+    ("factorised", [UNIT, rounds(5, 2, 2), ONCE], MANY,
+     stable("l2-squared", "16", R + ", 2 rounds 2 apart", [1, 2**63])),
+    ("factorised", [UNIT, rounds(4, 9, 2), ONCE], MANY,
+     stable("l2-squared", "16", R + ", 2 rounds 2 apart", [1, 2**63])),
+    ("factorised", [UNIT, rounds(3, 3, 1), ONCE], {"matrix": [[1], [1, 1], [1, 1, 1]], "bits": 0},
+     stable("l2-squared", "27", R + ", 3 rounds 1 apart", [1, 2**63])),
+    ("factorised", [UNIT, rounds(5, 2, 2), CLOSE], MANY,
+     stable("l2-squared", str(4 * 36 * 16), R + ", 2 rounds 2 apart", [1, 2**63])),
+    ("factorised", [stable("l2-squared", "36", A), rounds(5, 2, 2), [*CLOSE[:6], A, "public"]], MANY,
+     stable("l2-squared", str(36 * 16), A + ", 2 rounds 2 apart", [1, 2**63])),
+    ("factorised", [UNIT, rounds(2, 3, 2)], MANY, stable("l2-squared", "5", units=[1, 2])),
+    ("partition", [split("q", "r"), ADDED[0], private("gdp", "3", relation=A, subject="r", units=[5, 9])], {},
+     private("gdp", "3", relation=A, subject="s", units=[1, 2**63])),
+    ("partition", [split("q", "r"), *(private("gdp", "3", relation=A, subject=s, units=u)
+                                      for s, u in (("q", [1, 4]), ("r", [5, 9])))], {},
+     private("gdp", "3", relation=A, subject="s", units=[1, 9])),
     ("partition", [split("q", "r", "t"), *KEPT, private("gdp", "1", subject="t"), *ADDED,
                    private("gdp", "5", relation=A, subject="t")], {}, private("gdp", "8", subject="s")),
     ("stable_histogram", [added("cell", relation=A)],
@@ -268,7 +297,7 @@ def test_what_a_rule_gives(rule, found, given, gives):
 
 
 def test_every_rule_is_here():
-    assert {case[0] for case in HONEST} >= set(checker.INFERRED) | set(checker.ASSUMED)
+    assert {case[0] for case in HONEST} >= set(checker.INFERRED) | set(checker.ASSUMED) | checker.TESTED
 
 
 @pytest.mark.parametrize(("rule", "found", "given"), [case[:3] for case in HONEST], ids=map(named, HONEST))
@@ -281,7 +310,7 @@ def test_witnesses_hold_what_they_should_and_premises_are_of_their_kind(rule, fo
     refused(rule, found, {**given, "more": "1"})
     refused(rule, [*found, ["Split", "q", ["a"]]], given)
     for at in range(len(found)):
-        if rule not in ("compose", "parallel", "mixture"):  # one premise is enough there
+        if rule not in ("compose", "parallel"):  # one premise is enough there
             refused(rule, found[:at] + found[at + 1 :], given)
         other = copy.deepcopy(found)
         other[at][0] = "Nothing"
@@ -316,10 +345,32 @@ FALSE = [
     changed("assume_rank_one", relation=A),
     changed("assume_rank_one", kind="inner"),
     *[changed("assume_covers", covers=bad) for bad in
-      ([], [[1]], [[2, 1]], [[0, 1]], [[1, 2, 3]], [[1, True]], "all", [["1", "2"]], [[1, 2**256]])],
-    *[changed("assume_tree", rounds=bad) for bad in (0, -1, True, "6", 2**256, 1.0, 3)],
+      ([], [[1]], [[2, 1]], [[0, 1]], [[1, 2, 3]], [[1, True]], "all", [["1", "2"]], [[1, 2**256]], [[1, 2**63]], [[2**63 - 1, 2**63]])],
+    *[changed("assume_tree", rounds=bad) for bad in (0, -1, True, "6", 2**256, 2**63, 1.0, 3)],
     *[changed("assume_tree", levels=bad) for bad in (0, -1, True, "3", 4, 2**256, 1.0)],
     changed("assume_view", audience="nobody"),
+    *[changed("assume_view", releases=bad) for bad in (["k", "a"], ["a", "a"], [1])],
+    *[("assume_rounds", [], {**ROUNDS, **bad}) for bad in (
+        {"rounds": 0}, {"rounds": 2**63}, {"rounds": True}, {"participations": 0}, {"separation": 0},
+        {"participations": 1})],
+    *[changed("assume_numbers", most=bad) for bad in (0, -1, True, "3", 1.0)],
+    *[changed("assume_choice", parts=bad) for bad in ([], [["b", "a"]], [["a", "a"]], [[1]])],
+    ("mixture", [choice([], [], subject="q or r"), private("pure", "1"), private("pure", "2")], {}),
+    ("fine_gaussian", [stable("l2-squared"), ["Numbers", "q", 3]],
+     {"variance": "100", "grid": "1", "coordinates": 2, "distance": "1/2000", "key": "k"}),
+    ("fine_gaussian", [stable("l2-squared"), ["Numbers", "r", 2]],
+     {"variance": "100", "grid": "1", "coordinates": 2, "distance": "1/2000", "key": "k"}),
+    *[(rule, [found[0], ["Rounds", "r", *found[1][2:]], *found[2:]], given) for rule, found, given, _ in HONEST
+      if rule in ("centred", "factorised", "buffered")],
+    *[(rule, [found[0], rounds(found[1][2], 2)], given) for rule, found, given, _ in HONEST
+      if rule in ("centred", "buffered") and found[1][2] > 1],
+    ("factorised", [UNIT, rounds(5, 2, 2), added("ball", "0", "1/5")], MANY),
+    ("factorised", [UNIT, rounds(5, 2, 2), added("ball", "0", "1/3")], MANY),
+    ("factorised", [stable("l2-squared", "4"), rounds(5, 2, 2), added("interval", "0", "2")], MANY),
+    ("factorised", [UNIT, rounds(5, 2, 2), [*ONCE[:6], A, "public"]], MANY),
+    ("factorised", [UNIT, rounds(5), ONCE], MANY),
+    ("partition", [split("q", "r"), ADDED[0], private("gdp", "3", relation=A, subject="r", units=[1, 2**63])], {}),
+    ("partition", [split("q"), private("gdp", "1", units=[1, 2**63]), ADDED[0]], {}),
     *[changed("assume_split", cells=bad) for bad in ([], ["a", "a"], [1], "aa", None)],
     changed("assume_neighbours", kind="outer", right=["0", "-1", "5"]),
     changed("assume_neighbours", kind="outer", left=["0", "-1", "5"]),
@@ -345,23 +396,23 @@ FALSE = [
     ("linear", [added("ball")], {"bound_squared": "90"}),
     ("differences", [added("ball")], {}),
     ("differences", [added("points", points=[[1]])], {"bound_squared": "90"}),
-    ("centred", [stable("l1")], {"rows": 4}),
-    ("centred", [stable("l2-squared", relation=A)], {"rows": 4}),
-    ("centred", [stable("l2-squared")], {"rows": 0}),
+    ("centred", [stable("l1"), rounds(4)], {}),
+    ("centred", [stable("l2-squared", relation=A), rounds(4)], {}),
+    ("centred", [stable("l2-squared")], {"rows": 4}),
     *[changed("factorised", **bad) for bad in (
-        {"rounds": 2}, {"rounds": 4}, {"bits": -1}, {"bits": 4097}, {"matrix": []}, {"matrix": [[]], "rounds": 1},
+        {"bits": -1}, {"bits": 4097}, {"matrix": []}, {"matrix": [[]]},
         {"matrix": [[2], [1], [1, 1, 1]]}, {"matrix": [[2], [1, "2"], [1, 1, 1]]}, {"matrix": "m"},
-        {"participations": 2}, {"separation": 2}, {"participations": 1, "separation": 1},
         {"matrix": [[2], [1, True], [1, 1, 1]]}, {"matrix": [1, 2]})],
-    ("factorised", [stable("l1")], {"rounds": 1, "matrix": [[1]], "bits": 0}),
+    *[("factorised", [STREAM[0], rounds(k)], {"matrix": [[2], [1, 2], [3, -5, 1]], "bits": 1}) for k in (2, 4)],
+    ("factorised", [stable("l1"), rounds(1)], {"matrix": [[1]], "bits": 0}),
     *[(rule, found, {**given, name: bad}) for rule, found, given, _ in HONEST if rule in checker.NOISE
       for name in {"scale", "variance", "rate", "matrix", "vector", "grid", "threshold", "limit", "coordinates"}
       & given.keys() for bad in ("0", "-1", 0, None)],
-    *[(rule, [stable("other")], given) for rule, found, given, _ in HONEST if found and found[0][0] == "Stable"],
+    *[(rule, [stable("other"), *found[1:]], given) for rule, found, given, _ in HONEST if found and found[0][0] == "Stable"],
     changed("fine_gaussian", variance="99/100"),
     changed("fine_gaussian", distance="1/3000"),
     changed("fine_gaussian", distance="0"),
-    ("fine_gaussian", [stable("l2-squared")],
+    ("fine_gaussian", [stable("l2-squared"), NUMBERS],
      {"variance": "400", "grid": "2", "coordinates": 2, "distance": "211643/500000000", "key": "k"}),
     changed("fine_gaussian", distance="4033061/10000000000"),
     changed("fine_gaussian", distance="211643/500000000"),
@@ -369,8 +420,8 @@ FALSE = [
     changed("finite", table=[["1/4", "3/4"], ["1/2", "1/4"]], epsilon="5"),
     changed("finite", table=[["1/4", "3/4"], ["1/2", "3/4"]], epsilon="5"),
     ("linear", [added("outer", "0", "3/2")], {}),
-    ("centred", [stable("l2-squared", units=[1, 4])], {"rows": 4}),
-    ("factorised", [stable("l2-squared", units=[1, 2])], {"rounds": 2, "matrix": [[4, -2, 9]], "bits": 2}),
+    ("centred", [stable("l2-squared", units=[1, 4]), rounds(4)], {}),
+    ("factorised", [stable("l2-squared", units=[1, 2]), rounds(2)], {"matrix": [[4, -2, 9]], "bits": 2}),
     ("k_norm", [stable("l2-squared", units=[1, 2])], {"rate": "1/2", "bound": "2", "grid": "1", "key": "k"}),
     changed("k_norm", bound="-2"),
     changed("k_norm", bound="199/100"),
@@ -379,14 +430,16 @@ FALSE = [
     changed("joint", weight="0"),
     ("joint", [added("outer")], {"weight": "1"}),
     *[changed("buffered", **bad) for bad in (
-        {"pairs": [], "most": "399/100"}, {"rounds": 1, "most": "399/100"}, {"most": "304567/50000"}, {"most": "-7"}, {"rounds": 0}, {"rounds": 4}, {"width": 0}, {"width": 2},
+        {"pairs": [], "most": "399/100"}, {"most": "304567/50000"}, {"most": "-7"}, {"width": 0}, {"width": 2},
         {"bits": 0}, {"bits": 65}, {"pairs": [[1, 3]], "most": "100"}, {"pairs": [[1, 2]], "most": "100"},
         {"pairs": [[4, 4]], "bits": 3, "most": "6"}, {"step": "0"}, {"step": "-1/16"}, {"step": "17/256"}, {"pairs": [[1, 2]]},
         {"pairs": [[1, 3]]}, {"pairs": [[2, 1]]}, {"pairs": [[-1, 1]]}, {"pairs": [[1, -1]]}, {"pairs": [[1]]},
         {"pairs": [[1, 1], [1, 1]]}, {"pairs": "p"}, {"pairs": [[1, True]]}, {"pairs": [[1, 1.0]]},
         {"pairs": [[0, 0]] * 65, "most": "100"})],
-    ("buffered", [stable("l2-squared", units=[1, 3])], BUFFERS),
-    ("buffered", [stable("l1")], BUFFERS),
+    ("buffered", [STREAM[0], rounds(4)], BUFFERS),
+    ("buffered", [STREAM[0], rounds(1)], {**BUFFERS, "most": "399/100"}),
+    ("buffered", [stable("l2-squared", units=[1, 3]), rounds(3)], BUFFERS),
+    ("buffered", [stable("l1"), rounds(3)], BUFFERS),
     *[changed("finite", **bad) for bad in (
         {"epsilon": "1/2"}, {"epsilon": "-1"}, {"table": [["1/4", "3/4"], ["1/2", "1/4"]]},
         {"table": [["1/4", "3/4"], ["1/2", "1/2", "0"]]}, {"table": [["1"]]},
@@ -407,8 +460,8 @@ FALSE = [
     ("nodes", [private("bounded-range", "2"), covered(2)], {}),
     ("nodes", [private("gdp", "2", units=[1, 2]), covered(3)], {}),
     *[(rule, [], {}) for rule in ("compose", "parallel", "mixture")],
-    *[(rule, [private("pure", "1", units=[1, 2]), other], {}) for rule in ("compose", "parallel", "mixture")
-      for other in (private("pure", "1", relation=A, units=[3, 4]), private("gdp", "1", units=[3, 4]),
+    *[(rule, [*([choice([], [])] if rule == "mixture" else []), private("pure", "1", units=[1, 2]), other], {})
+      for rule in ("compose", "parallel", "mixture") for other in (private("pure", "1", relation=A, units=[3, 4]), private("gdp", "1", units=[3, 4]),
                     private("pure", "1", observer="joint", units=[3, 4]))],
     *[(rule, [private("lattice", "8", [[1]], 1, units=[1, 2])], {}) for rule in ("compose", "parallel", "mixture")],
     ("compose", [private("bounded-range", "1")] * 2, {}),
@@ -446,10 +499,10 @@ FALSE = [
     ("despite", [private("approximate", "1", "1/8"), ["Rare", "q", "distance", "1/16"]], {"delta": "3/10"}),
     ("replace_one", [private("pure", "1", relation=A + ", groups of 3")], {}),
     ("replace_one", [private("pure", "1", relation=A)], {}),
-    ("post_process", [private("pure", "1"), ["View", "seen", "others"]], {}),
+    ("post_process", [private("pure", "1"), ["View", "seen", "others", []]], {}),
     ("post_process", [private("pure", "1", observer="local"), VIEW], {}),
     ("billboard", [private("pure", "1"), VIEW], {}),
-    ("billboard", [private("pure", "1", observer="joint"), ["View", "seen", "others"]], {}),
+    ("billboard", [private("pure", "1", observer="joint"), ["View", "seen", "others", []]], {}),
     ("local", [private("pure", "1"), covered(widest=2)], {}),
     ("local", [private("pure", "1", relation=A), covered()], {}),
     ("local_view", [private("pure", "1"), VIEW], {}),
@@ -512,7 +565,7 @@ TRUE = [
     changed("assume_rank_one", reward="0"),
     changed("assume_rank_one", kind="rank-one"),
     changed("assume_covers", covers=[[1, 1]]),
-    changed("assume_covers", covers=[[1, int(BIG) - 1]]),
+    changed("assume_covers", covers=[[1, 2**63 - 1]]),
     changed("assume_tree", rounds=1, levels=1),
     changed("assume_tree", levels=1),
     changed("assume_tree", rounds=4),
@@ -524,7 +577,7 @@ TRUE = [
     changed("assume_filter", measure="zcdp", budget=["1"]),
     changed("assume_neighbours", relation=A, right=["0", "0"]),
     changed("assume_neighbours", left=["1"] * 300, right=["0"] * 300),
-    ("centred", [stable("l2-squared")], {"rows": 1}),
+    ("centred", [stable("l2-squared"), rounds(1)], {}),
     changed("fine_gaussian", variance="1", distance="1"),
     changed("group", size=10**6),
     ("despite", [private("approximate", "1", "0"), ["Rare", "q", "distance", "1/16"]], {"delta": "6/25"}),
@@ -538,7 +591,7 @@ TRUE = [
     changed("finite", table=[["1/2", "1/2"]] * 2, epsilon="0"),
     changed("stable_histogram", threshold=2, delta="1"),
     changed("stable_histogram", delta="83/2500000"),
-    ("mixture", [private("pure", "1")], {}),
+    ("mixture", [choice([], subject="q"), private("pure", "1")], {}),
     ("to_renyi", [private("zcdp", "2")], {"orders": ["2"]}),
     ("to_approximate", [private("zcdp", "1/8")], {"epsilon": "3", "delta": "1/10", "order": "3/2"}),
     ("refute", [apart("event", "1", "1/9")], {"epsilon": "2", "delta": "17/100"}),
@@ -554,14 +607,14 @@ def test_true_side_conditions_are_accepted_at_their_edges(rule, found, given):
 
 def test_several_rounds_of_one_unit():
     """Overlaps by brute force over the rounds that a unit may take part in."""
-    c, rounds = [4, 3, 1, 2], 6
-    column = lambda s: [c[t - s] if 0 <= t - s < len(c) else 0 for t in range(rounds)]  # noqa: E731
+    c, length = [4, 3, 1, 2], 6
+    column = lambda s: [c[t - s] if 0 <= t - s < len(c) else 0 for t in range(length)]  # noqa: E731
     for times, separation in ((1, 1), (2, 1), (2, 2), (3, 2), (2, 4)):
         found = checker.toeplitz(c, times, separation)
         best = 0
-        for first in range(rounds):
+        for first in range(length):
             chosen = [first + k * separation for k in range(times)]
-            if chosen[-1] < rounds:
+            if chosen[-1] < length:
                 total = [sum(v) for v in zip(*(column(s) for s in chosen), strict=True)]
                 best = max(best, sum(v * v for v in total))
         assert best <= found
@@ -571,7 +624,6 @@ def test_several_rounds_of_one_unit():
     assert checker.toeplitz(c, 2, 3) == 2 * 30 + 2 * 8
     assert checker.toeplitz(c, 3, 2) == 3 * 30 + 2 * 2 * 10
     assert checker.toeplitz(c, 2, 4) == 60
-    many = {"rounds": 5, "matrix": [[2, 1, 1]], "bits": 0, "participations": 9, "separation": 2}
-    gives = infer("factorised", [stable("l2-squared", "1")], many)
+    gives = infer("factorised", [UNIT, rounds(5, 9, 2), ONCE], MANY)
     relation = R + ", 3 rounds 2 apart"
-    assert gives == ["Stable", "q", "l2-squared", str(3 * 6 + 2 * 2 * 2), relation, [1, 5]]
+    assert gives == ["Stable", "q", "l2-squared", str(3 * 6 + 2 * 2 * 2), relation, [1, 2**63]]

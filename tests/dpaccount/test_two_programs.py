@@ -95,7 +95,12 @@ WITNESSES = {
     "assume_cell": lambda w: [w["query"], w["relation"], w["because"]],
     "assume_covers": lambda w: [w["query"], w["covers"], w["because"]],
     "assume_tree": lambda w: [w["query"], w["rounds"], w["because"], w["levels"]],
-    "assume_view": lambda w: [w["query"], w["audience"], w["because"]],
+    "assume_view": lambda w: [w["query"], w["audience"], w["because"], w["releases"]],
+    "assume_rounds": lambda w: [
+        *(w["query"], w["rounds"], w["because"], w.get("participations", 1), w.get("separation", 1))
+    ],
+    "assume_numbers": lambda w: [w["query"], w["most"], w["because"]],
+    "assume_choice": lambda w: [w["query"], w["parts"], w["because"]],
     "assume_split": lambda w: [w["query"], w["cells"], w["because"]],
     "assume_range": lambda w: [w["query"], F(w["width"]), w["relation"], w["because"]],
     "assume_each": lambda w: [w["query"], F(w["width"]), w["relation"], w["because"]],
@@ -115,14 +120,11 @@ WITNESSES = {
         *(w["query"], F(w["likely"]), F(w["rarely"]), w["relation"], w["because"], w["observer"])
     ],
     "linear": lambda w: [F(w["bound_squared"])] if "bound_squared" in w else [],
-    "centred": lambda w: [w["rows"]],
     "joint": lambda w: [F(w["weight"])],
     "buffered": lambda w: [
-        *(w["rounds"], w["width"], w["pairs"], w["bits"], F(w["step"]), F(w["most"])),
+        *(w["width"], w["pairs"], w["bits"], F(w["step"]), F(w["most"])),
     ],
-    "factorised": lambda w: [
-        *(w["rounds"], w["matrix"], w["bits"], w.get("participations", 1), w.get("separation", 1))
-    ],
+    "factorised": lambda w: [w["matrix"], w["bits"]],
     "laplace": lambda w: [F(w["scale"]), F(w["grid"]) if "grid" in w else None, w["key"]],
     "k_norm": lambda w: [F(w["rate"]), F(w["bound"]), F(w["grid"]), w["key"]],
     "gaussian": lambda w: [F(w["variance"]), w["key"]],
@@ -150,6 +152,18 @@ def source(witness):
     return {"source": witness["source"]} if "source" in witness else {}
 
 
+def arranged(rule, before):
+    """Return a step's premises as the kernel takes them: hypotheses that it could add itself by their names."""
+    match rule:
+        case "fine_gaussian":
+            return before[:1], {"numbers": before[1]}
+        case "factorised" if len(before) > 2:
+            return before[:2], {"contribution": before[2]}
+        case "mixture":
+            return before[1:], {"choice": before[0]}
+    return before, {}
+
+
 def proved_again(steps):
     """Return the kernel's conclusions, as written; raises `RuleError` where it refuses a step."""
     theorems = []
@@ -157,7 +171,8 @@ def proved_again(steps):
         rule = next(getattr(m, step["rule"]) for m in (kernel, rules, curves) if hasattr(m, step["rule"]))
         given = WITNESSES.get(step["rule"], lambda _: [])(step["with"])
         arguments, named = given if isinstance(given, tuple) else (given, {})
-        theorems.append(rule(*(theorems[k] for k in step["from"]), *arguments, **named))
+        before, beside = arranged(step["rule"], [theorems[k] for k in step["from"]])
+        theorems.append(rule(*before, *arguments, **named, **beside))
     return [as_json(theorem.conclusion) for theorem in theorems]
 
 
