@@ -4,7 +4,6 @@ import contextlib
 import dataclasses
 import importlib
 import importlib.util
-import inspect
 import pkgutil
 import sys
 import types
@@ -174,8 +173,3 @@ def _default(field: dataclasses.Field[Any]) -> object:
 def name_of(made_by: type) -> str:
     """Return the name of the file that a subject's class stands in, with hyphens."""
     return made_by.__module__.rpartition(".")[2].replace("_", "-")
-
-
-def source_file(made_by: type) -> Path:
-    """Return the file that a subject's class stands in."""
-    return Path(inspect.getfile(made_by))

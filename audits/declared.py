@@ -4,9 +4,9 @@ import math
 from fractions import Fraction
 from typing import Any
 
-from audits.catalogue import source_file
 from audits.certify import EXAMPLES, roomy
 from audits.evidence import gather
+from audits.sources import modules_of
 from dpaccount.errors import InputError, RuleError
 from dpaccount.kernel import Theorem
 from mechanisms.subject import Subject
@@ -22,7 +22,7 @@ def declared_answer(name: str, subject: Subject, seed: int) -> dict[str, Any]:
     """
     roomy(subject)
     found, _ = gather(
-        subject, _proof(name, subject), examples=EXAMPLES, seed=seed, files=[source_file(type(subject))]
+        subject, _proof(name, subject), examples=EXAMPLES, seed=seed, files=modules_of(type(subject))
     )
     tested = [each for each in found if each.status != "untested"]
     if not tested:
