@@ -1,15 +1,16 @@
 """The white-box attack on a conclusion: known noise, the worst pair that the search finds, counted runs.
 
 Each run is one play of the real code in one of two worlds; its score is the exact log-likelihood
-ratio of the releases, from the private values that the code handed to its noise source.  A
-threshold is fixed on training runs; other runs certify it.
+ratio of the releases, from the private values that the code handed to its noise source.  What a proof
+asserts is about the releases; a claim is about what is shown, and judged by a score of that alone
+(`audits.shown`).  A threshold is fixed on training runs; other runs certify it.
 """
 
 import contextlib
 import pickle
 import sys
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 
 import numpy as np
@@ -17,15 +18,16 @@ from numpy.typing import NDArray
 
 from audits.betting import bettor_of, plan_known_bet
 from audits.catalogue import CODE_FOLDERS, code_on_path
-from audits.channels import ReplayError, log_ratio, record, replay
+from audits.channels import Part, ReplayError, Run, log_ratio, record, replay
 from audits.estimate import Planner, Reached, plan_known_threshold
 from audits.evidence import Suspect
 from audits.neighbours import Pair
+from audits.shown import Sample, Score, learn, sample, wanted
 from dpaccount.derivation import point, walk
-from dpaccount.kernel import Approximate, Gdp, Lattice, Private, Pure, Theorem
+from dpaccount.kernel import Approximate, Gdp, Lattice, Private, Pure, Theorem, View
 from dpaccount.laws import Law, laws
 from dpaccount.ledger.receipt import rehearse
-from dpaccount.noise import Rehearsal
+from dpaccount.noise import Integers, Rehearsal
 from dpaccount.witness import delta_upper
 from mechanisms.subject import Subject
 
@@ -35,6 +37,9 @@ BLOCK = 4000  #: runs between two looks at the bets
 TRAINING = 20  #: one run in so many chooses rules: every score says how likely it is on either side
 PROBES = 20  #: runs that measure how long one takes
 SHARE = 0.5  #: of the wall limit that the runs may be expected to take
+COLUMNS = {"proof": 0, "claim": 1}  #: which score a target is about: of the releases, of what is shown
+EXTRA = 2000  #: runs that may be made for learning what is shown, beside those that are counted
+FIRST_EXTRA = 2**40  #: their numbers
 CERTAIN = 1e9  #: the score of a run that the other world cannot have made
 
 
@@ -110,6 +115,7 @@ def attack(  # noqa: PLR0913
     by its own number.
     """
     worlds, trials, swapped, train = _arranged(subject, theorem, suspect, trials, seed, jobs, seconds)
+    worlds = taught(worlds, theorem, swapped[:train], seed)
     made = int(swapped.sum())
     trained = train - int(swapped[:train].sum()), int(swapped[:train].sum())
     left, right = (
@@ -119,12 +125,13 @@ def attack(  # noqa: PLR0913
     share = risk / len(points)
     results = []
     for target in points:
+        held, out = left[:, COLUMNS[target.of]], right[:, COLUMNS[target.of]]
         plans = [
-            planner(left[: trained[0]], right[: trained[1]], target.delta, share, trials - train // 2)
+            planner(held[: trained[0]], out[: trained[1]], target.delta, share, trials - train // 2)
             for planner in planners
         ]
         rule = max(plans, key=lambda plan: plan[1])[0]
-        reached = rule.measure(left[trained[0] :], right[trained[1] :], target.delta, share)
+        reached = rule.measure(held[trained[0] :], out[trained[1] :], target.delta, share)
         results.append((target, reached))
     return Outcome(suspect, trials, tuple(results))
 
@@ -148,6 +155,8 @@ def attack_early(  # noqa: PLR0913
     of jobs.
     """
     worlds, trials, swapped, train = _arranged(subject, theorem, suspect, trials, seed, jobs, seconds)
+    worlds = taught(worlds, theorem, swapped[:train], seed)
+    column = COLUMNS[target.of]
     done = [0, 0]
     ends = [train, *range(train + BLOCK, 2 * trials, BLOCK), 2 * trials]
     halves: tuple[list[Floats], list[Floats]] = ([], [])
@@ -157,6 +166,7 @@ def attack_early(  # noqa: PLR0913
         made = np.empty(len(sides))
         for side, here in ((0, ~sides), (1, sides)):
             new = scores(worlds[side], theorem, range(done[side], done[side] + int(here.sum())), seed, jobs)
+            new = new[:, column]
             made[here] = new
             halves[side].append(new)
             done[side] += len(new)
@@ -183,7 +193,12 @@ def _arranged(
     seconds: float | None,
 ) -> tuple[list["World"], int, NDArray[np.bool_], int]:
     """Return both sides, the runs a side, which of all runs are on the right, and how many train."""
-    worlds = [World(subject, suspect.pair, suspect.coins, swapped) for swapped in (False, True)]
+    pair = suspect.pair
+    unit = 0 if shown_to_everyone(theorem) else pair.unit
+    absent = unit if len(pair.left) == len(pair.right) else 0  # a unit that was removed has no row on the right
+    worlds = [
+        World(subject, pair, suspect.coins, swapped, absent if swapped else unit) for swapped in (False, True)
+    ]
     if seconds is not None:
         trials = affordable(worlds, theorem, trials, seed, jobs, seconds)
     swapped = np.random.default_rng([seed, 11]).integers(0, 2, 2 * trials) == 1
@@ -201,30 +216,93 @@ def affordable(
     return max(min(trials, int(SHARE * seconds * jobs / (2 * pace))), 30)
 
 
+def shown_to_everyone(theorem: Theorem) -> bool:
+    """Say whether the world sees each person's own part too: in the central model."""
+    views = [part.conclusion for part in walk(theorem) if isinstance(part.conclusion, View)]
+    return any(view.audience == "everyone" for view in views)
+
+
 @dataclass(frozen=True)
 class World:
-    """One side of the comparison: a subject on one dataset of the pair (`swapped`: the right one)."""
+    """One side of the comparison: a subject on one dataset of the pair (`swapped`: the right one).
+
+    All but `unit` look (0: everyone does); `shown` scores what they see.
+    """
 
     subject: Subject
     pair: Pair
     coins: int
     swapped: bool
+    unit: int = 0
+    shown: Score = field(default_factory=Score)
 
-    def score(self, theorem: Theorem, noise: dict[str, Law], sampler: Rehearsal) -> float:
-        """Return the log-likelihood ratio, left against right, of one run here."""
+    def score(self, theorem: Theorem, noise: dict[str, Law], sampler: Rehearsal) -> tuple[float, float]:
+        """Return the log-likelihood ratio, left against right, of one run's releases, and of what it shows."""
+        run, ratio = self.run(theorem, noise, sampler)
+        if run is None:
+            return 0.0, 0.0
+        return ratio, self.shown.of(run, ratio, lambda released: self.again(released, run, noise), self.unit)
+
+    def run(
+        self, theorem: Theorem, noise: dict[str, Law], sampler: Rehearsal
+    ) -> tuple[Run | None, float]:
+        """Return a run here and the log-likelihood ratio of its releases; None where the code fails."""
         here, there = (self.pair.right, self.pair.left) if self.swapped else (self.pair.left, self.pair.right)
         try:
             run = record(self.subject, here, rehearse(theorem, sampler), self.coins)
+        except (Exception, SystemExit):
+            return None, 0.0  # code that raises is judged by the property tests; it tells nothing here
+        try:
             ratio = log_ratio(run, replay(self.subject, there, run, self.coins), noise)
         except ReplayError:
             ratio = CERTAIN
         except (Exception, SystemExit):
-            ratio = 0.0  # code that raises is judged by the property tests; it tells nothing here
-        return -ratio if self.swapped else ratio
+            ratio = 0.0
+        return run, -ratio if self.swapped else ratio
+
+    def again(self, released: dict[Part, Integers], like: Run, noise: dict[str, Law]) -> float:
+        """Return the log-likelihood ratio of any releases, from replays on both sides; 0 where one fails."""
+        given = replace(like, exact=released, released=released)
+        try:
+            left, right = (
+                replay(self.subject, rows, given, self.coins) for rows in (self.pair.left, self.pair.right)
+            )
+            return log_ratio(left, right, noise)
+        except (Exception, SystemExit):
+            return 0.0
+
+
+def taught(
+    worlds: list[World], theorem: Theorem, training: NDArray[np.bool_], seed: int
+) -> list[World]:
+    """Return the worlds with the score of what is shown that their training runs suggest.
+
+    Where it needs more runs, they are made beside those that are counted.
+    """
+    noise = laws(theorem)
+
+    def samples(world: World, runs: range) -> list[Sample]:
+        made = (world.run(theorem, noise, _sampler(world, seed, n)) for n in runs)
+        return [sample(run, ratio, world.unit) for run, ratio in made if run is not None]
+
+    right = int(training.sum())
+    found = samples(worlds[0], range(len(training) - right)) + samples(worlds[1], range(right))
+    more = wanted(found) - len(found)
+    if 0 < more <= EXTRA and learn(found).weights is None:
+        found += samples(worlds[0], range(FIRST_EXTRA, FIRST_EXTRA + more))
+    score = learn(found)
+    return [replace(world, shown=score) for world in worlds]
+
+
+def _sampler(world: World, seed: int, number: int) -> Rehearsal:
+    return Rehearsal(np.random.SeedSequence([seed, int(world.swapped), number]))
 
 
 def scores(world: World, theorem: Theorem, runs: range, seed: int, jobs: int) -> Floats:
-    """Return the scores of runs in one world, finite, and rounded so that equal ratios stay equal."""
+    """Return two scores of every run in one world: of its releases, and of what it shows.
+
+    They are finite, and rounded so that equal ratios stay equal.
+    """
     parts = [range(k, min(k + CHUNK, runs.stop)) for k in range(runs.start, runs.stop, CHUNK)]
     if jobs == 1 or len(parts) < 4:
         found = [_chunk(world, theorem, seed, part) for part in parts]
@@ -236,7 +314,7 @@ def scores(world: World, theorem: Theorem, runs: range, seed: int, jobs: int) ->
         blob = pickle.dumps(world)
         work = (delayed(_proved_chunk)(CODE_FOLDERS, blob, delta, seed, part) for part in parts)
         found = list(Parallel(n_jobs=jobs)(work))
-    whole: Floats = np.concatenate([np.zeros(0), *found]).clip(-CERTAIN, CERTAIN).round(9)
+    whole: Floats = np.concatenate([np.zeros((0, 2)), *found]).clip(-CERTAIN, CERTAIN).round(9)
     return whole
 
 
@@ -256,5 +334,5 @@ def _proved_chunk(folders: list[str], blob: bytes, delta: Fraction, seed: int, r
 
 def _chunk(world: World, theorem: Theorem, seed: int, runs: range) -> Floats:
     noise = laws(theorem)
-    seeds = (np.random.SeedSequence([seed, int(world.swapped), n]) for n in runs)
-    return np.array([world.score(theorem, noise, Rehearsal(each)) for each in seeds])
+    found = [world.score(theorem, noise, _sampler(world, seed, n)) for n in runs]
+    return np.array(found).reshape(len(found), 2)

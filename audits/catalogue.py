@@ -4,7 +4,6 @@ import contextlib
 import dataclasses
 import importlib
 import importlib.util
-import inspect
 import pkgutil
 import sys
 import types
@@ -12,7 +11,6 @@ import typing
 from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
-from pathlib import Path
 from typing import Any
 
 from audits.broken.table import TABLE, Known, known
@@ -212,8 +210,3 @@ def _example(field: dataclasses.Field[Any]) -> dict[str, object]:
 def name_of(made_by: type) -> str:
     """Return the name of the file that a subject's class stands in, with hyphens."""
     return made_by.__module__.rpartition(".")[2].replace("_", "-")
-
-
-def source_file(made_by: type) -> Path:
-    """Return the file that a subject's class stands in."""
-    return Path(inspect.getfile(made_by))

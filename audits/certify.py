@@ -3,20 +3,18 @@
 import hashlib
 import json
 import platform
-import sys
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from fractions import Fraction
 from importlib import metadata
-from pathlib import Path
 from typing import Any
 
 import dpaccount
-from audits import catalogue
+from audits import catalogue, sources
 from audits.attack import Outcome, attack, targets
 from audits.estimate import Bound, Reached
-from audits.evidence import Evidence, Suspect, describe, digest_of_files, gather
+from audits.evidence import Evidence, Suspect, describe, gather
 from audits.tries import runs_at_all
 from dpaccount import checker
 from dpaccount.claim import Claim
@@ -76,17 +74,20 @@ def certify(
     theorem, reason = _proof(claim, subject)
     evidence: list[Evidence] = []
     outcome: Outcome | None = None
+    notes: tuple[str, ...] = ()
     if theorem is not None:
         progress("property tests of the hypotheses")
         roomy(subject)
         runs_at_all(subject, theorem)
-        files = [catalogue.source_file(type(subject))]
+        files = sources.modules_of(type(subject))
         evidence, suspect = gather(subject, theorem, examples=EXAMPLES, seed=claim.audit.seed, files=files)
+        notes = suspect.notes
         evidence = [accepted(entry, claim) for entry in evidence]
         progress("audit")
         false = any(entry.status == "refuted" for entry in evidence)
         outcome = _audit(claim, subject, theorem, suspect, effort, short=false)
     certificate = _certificate(claim, subject, theorem, reason, evidence, outcome, effort)
+    certificate["hazards"] += notes
     refusal = None if theorem is None else refused_by_checker(certificate)
     if refusal is None:
         return certificate, theorem
@@ -252,7 +253,7 @@ def describe_subject(claim: Claim, subject: Subject) -> dict[str, Any]:
         "source": made_by.source,
         "status": made_by.status,
         "parameters": {name: shown(v) if isinstance(v, Fraction) else v for name, v in values.items()},
-        "code": digest_of_files([catalogue.source_file(made_by)]),
+        "code": sources.digest_of_code(made_by),
     }
 
 
@@ -319,11 +320,5 @@ def environment() -> dict[str, str]:
 
 
 def digest_of_code(subject: Subject) -> str:
-    """Return one digest over every source file that a run rests on: the four packages, the subject's file."""
-    files: list[Path] = []
-    for name in ("dpaccount", "mechanisms", "bandits", "audits"):
-        folder = Path(str(sys.modules[name].__file__)).parent if name in sys.modules else None
-        if folder is None:
-            raise InputError(f"the package {name} is not loaded; install dpaccount whole")
-        files += sorted(folder.rglob("*.py"))
-    return digest_of_files([*files, catalogue.source_file(type(subject))])
+    """Return one digest over all code that a run rests on: see `audits.sources`."""
+    return sources.digest_of_code(type(subject))

@@ -7,7 +7,8 @@ declared.  Both are read off the running code, through the noise source that it 
 
 import math
 from collections.abc import Hashable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from typing import NoReturn
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,6 +17,7 @@ from dpaccount import likelihood
 from dpaccount.laws import Law
 from dpaccount.ledger.receipt import Noise
 from dpaccount.noise import Integers, in_range
+from mechanisms.playing import identical, kept, plain, reported, watched
 from mechanisms.subject import Rows, Subject, View
 
 Part = tuple[str, Hashable]
@@ -32,101 +34,190 @@ class Recorder:
     inner: Noise
     exact: dict[Part, Integers] = field(default_factory=dict)
     released: dict[Part, Integers] = field(default_factory=dict)
+    asked_by: dict[Part, str] = field(default_factory=dict)
 
     def noisy(self, key: str, part: Hashable, values: Integers) -> Integers:
         """Release through the inner source and remember it."""
-        self.exact[key, part] = in_range(values)
-        self.released[key, part] = self.inner.noisy(key, part, values)
-        return self.released[key, part].copy()
+        return self._keep("noisy", key, part, values)
 
     def noisy_symmetric(self, key: str, part: Hashable, matrix: Integers) -> Integers:
         """Release a symmetric matrix through the inner source and remember it."""
-        self.exact[key, part] = in_range(matrix)
-        self.released[key, part] = self.inner.noisy_symmetric(key, part, matrix)
-        return self.released[key, part].copy()
+        return self._keep("noisy_symmetric", key, part, matrix)
+
+    def _keep(self, how: str, key: str, part: Hashable, values: Integers) -> Integers:
+        exact = in_range(values)
+        drawn: Integers = getattr(self.inner, how)(key, part, values)
+        self.exact[key, part], self.released[key, part], self.asked_by[key, part] = exact, drawn, how
+        return drawn.copy()
 
 
 @dataclass
 class Replayer:
-    """A noise source that answers with the releases of an earlier run, and keeps what went in."""
+    """A noise source that answers with the releases of an earlier run, and keeps what went in.
+
+    `wrong` is the first request that the recorded run would not have made, also where the code goes on.
+    """
 
     released: dict[Part, Integers]
+    asked_by: dict[Part, str]
     exact: dict[Part, Integers] = field(default_factory=dict)
+    wrong: str | None = None
 
     def noisy(self, key: str, part: Hashable, values: Integers) -> Integers:
         """Return the recorded release; raises `ReplayError` where there is none of this shape."""
+        return self._answer("noisy", key, part, values)
+
+    def noisy_symmetric(self, key: str, part: Hashable, matrix: Integers) -> Integers:
+        """Return the recorded release of a symmetric matrix; raises as `noisy` does."""
+        return self._answer("noisy_symmetric", key, part, matrix)
+
+    def _answer(self, how: str, key: str, part: Hashable, values: Integers) -> Integers:
         exact = in_range(values)
         recorded = self.released.get((key, part))
         if recorded is None or recorded.shape != exact.shape:
-            raise ReplayError(f"the neighbour's run releases {key!r}, part {part!r}, shape {exact.shape}")
+            self._refuse(f"the neighbour's run releases {key!r}, part {part!r}, shape {exact.shape}")
+        if self.asked_by.get((key, part), how) != how:
+            self._refuse(f"the neighbour's run releases {key!r}, part {part!r}, by {how}")
+        if (key, part) in self.exact:
+            self._refuse(f"the neighbour's run releases {key!r}, part {part!r}, once more")
         self.exact[key, part] = exact
-        return recorded.copy()
+        answer: Integers = self.released[key, part]
+        return answer.copy()
 
-    noisy_symmetric = noisy
+    def _refuse(self, wrong: str) -> NoReturn:
+        self.wrong = self.wrong or wrong
+        raise ReplayError(wrong)
 
 
 @dataclass(frozen=True)
 class Run:
-    """One run: the private values, the releases, and what was shown."""
+    """One run: the private values, the releases, what was shown, and what else the code did.
+
+    `report` is what a fresh instance publishes of the view, in words; None where it was not asked.
+    """
 
     exact: dict[Part, Integers]
     released: dict[Part, Integers]
     view: View
+    asked_by: dict[Part, str] = field(default_factory=dict)
+    hidden: dict[str, NDArray[np.generic]] = field(default_factory=dict)
+    asked: tuple[str, ...] = ()
+    changed: bool = False
+    report: str | None = None
 
 
 def record(subject: Subject, data: Rows, noise: Noise, coins: int) -> Run:
-    """Run a subject and return what it did."""
+    """Run a subject as `played` does and return what it did; raises `NotPlain` and what the subject raises."""
     recorder = Recorder(noise)
-    view = kept(subject.play(data, recorder, coins))
-    return Run(recorder.exact, recorder.released, view)
+    done = watched(subject, data, recorder, coins)
+    return Run(
+        recorder.exact,
+        recorder.released,
+        done.view,
+        recorder.asked_by,
+        done.hidden,
+        done.asked,
+        done.changed,
+    )
 
 
 def replay(subject: Subject, data: Rows, run: Run, coins: int) -> Run:
     """Run a subject on other data with the releases of `run`; raises `ReplayError` if it asks for others."""
-    replayer = Replayer(run.released)
-    view = kept(subject.play(data, replayer, coins))
+    replayer = Replayer(run.released, run.asked_by)
+    try:
+        done = watched(subject, data, replayer, coins)
+    finally:
+        if replayer.wrong is not None:  # whatever the code made of it
+            raise ReplayError(replayer.wrong)
     if replayer.exact.keys() != run.exact.keys():
-        missing = next(iter(run.exact.keys() - replayer.exact.keys()))
+        missing = next(part for part in run.exact if part not in replayer.exact)
         raise ReplayError(f"the neighbour's run never releases {missing[0]!r}, part {missing[1]!r}")
-    return Run(replayer.exact, run.released, view)
+    return Run(
+        replayer.exact, run.released, done.view, run.asked_by, done.hidden, done.asked, done.changed
+    )
 
 
-def kept(view: View) -> View:
-    """Return a copy of what was shown, which no later run overwrites; raises `ReplayError` for objects."""
-    for name, shown in (*view.own.items(), *view.public.items()):
-        if shown.dtype.kind == "O":
-            raise ReplayError(f"{name} shows objects, which are not compared; show numbers or text")
-    own, public = ({name: a.copy() for name, a in part.items()} for part in (view.own, view.public))
-    return View(own, public)
+def with_report(subject: Subject, instance: Subject, run: Run) -> Run:
+    """Return the run with its report; raises `Remembers` where the `instance` that played reports another.
+
+    The report is a fresh instance's: what it publishes, a reader could work out from the view.
+    """
+    if not callable(getattr(subject, "report", None)):
+        return run
+    try:
+        said = repr(reported(subject, run.view))
+    except (Exception, SystemExit) as error:
+        said, failure = "", error
+    else:
+        failure = None
+    try:
+        remembered = repr(plain(instance.report(kept(run.view)), "the report"))  # type: ignore[attr-defined]
+    except (Exception, SystemExit):
+        remembered = ""
+    if remembered != said:
+        raise Remembers("the report changes with what play kept in the instance; it may read the view only")
+    if failure is not None:
+        raise failure
+    return replace(run, report=said)
+
+
+class Remembers(Exception):  # noqa: N818
+    """A report that needs more than the view that it is given."""
 
 
 def differing(run: Run, other: Run, unit: int) -> str | None:
     """Return what others than `unit` (1-based; 0: everyone looks) can tell two views apart by, or None.
 
-    Arrays are compared bit for bit, with type and shape: a sign of zero is seen too.
+    Arrays are compared bit for bit, with type and shape: a sign of zero is seen too; so are the order of
+    parts, the report, and what hides behind a mask or in an attribute.
     """
-    if run.view.own.keys() != other.view.own.keys() or run.view.public.keys() != other.view.public.keys():
-        return "the views have different parts"
+    if list(run.view.own) != list(other.view.own) or list(run.view.public) != list(other.view.public):
+        return "the views have different parts, or in another order"
+    if run.report != other.report:
+        return "the report differs"
     for name, shown in run.view.public.items():
-        if not _identical(shown, other.view.public[name]):
+        if not identical(shown, other.view.public[name]):
             return f"the public {name} differs"
     for name, whole in run.view.own.items():
-        against = other.view.own[name]
-        removed = unit > 0 and len(whole) == len(against) + 1  # add-remove: no row on the right
-        shown = np.delete(whole, unit - 1, axis=0) if removed else whole
-        if (shown.shape, shown.dtype) != (against.shape, against.dtype):
-            return f"{name} has another shape or type"
-        changed = [i + 1 for i in range(len(shown)) if not _identical(shown[i], against[i])]
-        if removed and changed:
-            return f"{name} of another unit differs, although only unit {unit} was removed"
-        strangers = [person for person in changed if person != unit]
-        if strangers:
-            return f"{name} of unit {strangers[0]} differs, although only unit {unit or 'one'} changed"
+        wrong = _differing_own(name, whole, other.view.own[name], unit)
+        if wrong is not None:
+            return wrong
+    return _differing_hidden(run, other)
+
+
+def _differing_own(
+    name: str, whole: NDArray[np.generic], against: NDArray[np.generic], unit: int
+) -> str | None:
+    if identical(whole, against):
+        return None
+    if not whole.ndim or not against.ndim:
+        return f"{name} has no rows, one for each unit"
+    removed = unit > 0 and len(whole) == len(against) + 1  # add-remove: no row on the right
+    shown = np.delete(whole, unit - 1, axis=0) if removed else whole
+    if (shown.shape, shown.dtype) != (against.shape, against.dtype):
+        return f"{name} has another shape or type"
+    changed = [i + 1 for i in range(len(shown)) if not identical(shown[i : i + 1], against[i : i + 1])]
+    if removed and changed:
+        return f"{name} of another unit differs, although only unit {unit} was removed"
+    strangers = [person for person in changed if person != unit]
+    if strangers:
+        return f"{name} of unit {strangers[0]} differs, although only unit {unit or 'one'} changed"
     return None
 
 
-def _identical(a: NDArray[np.generic] | np.generic, b: NDArray[np.generic] | np.generic) -> bool:
-    return (a.shape, a.dtype) == (b.shape, b.dtype) and a.tobytes() == b.tobytes()
+def _differing_hidden(run: Run, other: Run) -> str | None:
+    """Return which array carries something along that differs; it stays behind where a run is released."""
+    if run.hidden.keys() != other.hidden.keys():
+        return "arrays carry other things along"
+    moved = [name for name, a in run.hidden.items() if not identical(a, other.hidden[name])]
+    return f"{moved[0]} differs, which does not show and travels along" if moved else None
+
+
+def unlike(run: Run, again: Run) -> str | None:
+    """Return in what two runs on one dataset with one set of releases differ, or None: they must not."""
+    if any(not np.array_equal(exact, again.exact[part]) for part, exact in run.exact.items()):
+        return "what is released"
+    return differing(run, again, 0)
 
 
 def log_ratio(run: Run, other: Run, noise: dict[str, Law]) -> float:

@@ -4,9 +4,9 @@ import math
 from fractions import Fraction
 from typing import Any
 
-from audits.catalogue import source_file
 from audits.certify import EXAMPLES, roomy
 from audits.evidence import gather
+from audits.sources import modules_of
 from audits.tries import runs_at_all
 from dpaccount.errors import InputError, RuleError
 from dpaccount.kernel import Theorem
@@ -24,7 +24,7 @@ def declared_answer(name: str, subject: Subject, seed: int) -> dict[str, Any]:
     roomy(subject)
     theorem = _proof(name, subject)
     runs_at_all(subject, theorem)
-    found, _ = gather(subject, theorem, examples=EXAMPLES, seed=seed, files=[source_file(type(subject))])
+    found, _ = gather(subject, theorem, examples=EXAMPLES, seed=seed, files=modules_of(type(subject)))
     tested = [each for each in found if each.status != "untested"]
     if not tested:
         raise InputError(f"{name} declares no sensitivity that a test is known for; name another subject")

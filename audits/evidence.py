@@ -6,28 +6,43 @@ every private value is compared exactly with what was declared.
 """
 
 import contextlib
-import dataclasses
 import hashlib
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from pathlib import Path
 from typing import Any, TypeGuard
 
 import hypothesis
 from hypothesis import HealthCheck, Phase, given, settings, target
-from hypothesis import strategies as st
 
-from audits.channels import ReplayError, Run, differing, distance, record, replay
-from audits.neighbours import Pair, pairs
+from audits.apart import Ended, apart, here
+from audits.channels import (
+    Remembers,
+    ReplayError,
+    Run,
+    differing,
+    distance,
+    record,
+    replay,
+    unlike,
+    with_report,
+)
+from audits.landmarks import landmarks
+from audits.neighbours import Pair, marked, pairs, public_coins
 from dpaccount.checker import promised
 from dpaccount.derivation import Hypothesis, hypotheses, leaves, rows, walk, write
-from dpaccount.errors import InputError
+from dpaccount.errors import InputError, ReceiptError
 from dpaccount.kernel import Contribution, Cover, Covered, Private, Shifts, Stable, Theorem, View
 from dpaccount.laws import Law, laws
 from dpaccount.ledger.receipt import rehearse
 from dpaccount.noise import Integers, Rehearsal
-from mechanisms.subject import Subject
+from mechanisms.playing import NotPlain, fresh
+from mechanisms.subject import Rows, Subject
+
+APART = 8  #: one example in so many has each side in a process of its own
+IN_PLACE = "The code writes to the data that it is given; every run gets a copy, so nothing of it stays."
+Where = Callable[[Callable[[], "Run | Failed"]], "Run | Failed"]  #: in which process a side runs
 
 
 @dataclass(frozen=True)
@@ -79,11 +94,15 @@ class Finding:
 
 @dataclass(frozen=True)
 class Suspect:
-    """A pair and public coins, and Σ ‖shift‖²/scale² over the releases of a run on it."""
+    """A pair and public coins, and Σ ‖shift‖²/scale² over the releases of a run on it.
+
+    `notes` say what else was seen of the code that a reader of a certificate should know.
+    """
 
     pair: Pair
     coins: int
     distance: float
+    notes: tuple[str, ...] = ()
 
 
 class Counterexample(Exception):  # noqa: N818
@@ -99,19 +118,26 @@ def gather(
     """Return the evidence on every hypothesis of `theorem`, in its order, and the worst pair seen.
 
     All hypotheses are judged on the same examples; one that fails is searched once more by itself,
-    so that its counterexample shrinks.
+    so that its counterexample shrinks.  The first examples run each side in a process of its own,
+    before this one has played: they are judged like the others, and again in this process at the end,
+    where nothing may have changed.  Raises `InputError` where no run gives anything to judge.
     """
     tested = hypotheses(theorem)
     relation = relation_of(subject, theorem)
     checks = [check_of(theorem, each) for each in tested]
-    seen = search(subject, theorem, [check for check, _ in checks], examples=examples, seed=seed)
+    judges = [check for check, _ in checks]
+    first = search(subject, theorem, judges, examples=examples // APART + 1, seed=seed, where=apart)
+    seen = search(subject, theorem, judges, examples=examples, seed=seed).joined(first).judged(subject)
+    history = remembered(subject, theorem, first.runs)
     source = digest_of_files(files)
     found = []
     for index, (each, (check, bound)) in enumerate(zip(tested, checks, strict=True)):
-        failing, worst = seen.failing[index], seen.worst[index]
+        failing, worst = seen.failing[index] or history, seen.worst[index]
         if failing is not None:
             alone = search(subject, theorem, [check], examples=examples, seed=seed, shrink=True)
-            failing = alone.failing[0] or failing
+            failing = {**(alone.failing[0] or failing)}
+            if seen.raised:
+                failing["wrong"] = f"{failing['wrong']} ({seen.raised} of {seen.count} runs fail)"
         idle = check is untested or (worst == 0 and each.rule != "assume_view" and _may_move(theorem, each))
         status = "refuted" if failing is not None else "untested" if idle else "tested"
         found.append(Evidence(each, bound, relation, status, seen.count, str(worst), failing, source))
@@ -150,20 +176,58 @@ def digest_of_files(files: list[Path]) -> str:
     return "sha256:" + total.hexdigest()
 
 
+@dataclass(frozen=True)
+class Example:
+    """A pair with public coins, and what a run on either side did."""
+
+    pair: Pair
+    coins: int
+    run: Run
+    other: Run
+
+
 @dataclass
 class Search:
-    """What a search saw: per check the largest movement and a failing example; the most distant pair."""
+    """What a search saw: per check the largest movement and a failing example; the most distant pair.
+
+    `raised` counts the examples whose left run gave nothing to judge, `why` says why the last did;
+    `changed` says that the code wrote to its data; `runs` are kept where they ran apart.
+    """
 
     count: int
     worst: list[Fraction]
     failing: list[dict[str, object] | None]
     best: Suspect | None = None
+    raised: int = 0
+    why: str = ""
+    changed: bool = False
+    runs: list[Example] = field(default_factory=list)
+
+    def judged(self, subject: Subject) -> "Search":
+        """Return itself; raises `InputError` where every run failed, so that nothing was tried."""
+        if self.raised == self.count:
+            name = type(subject).__name__
+            raise InputError(f"{name} fails on every run ({self.count} tried): {self.why}; mend it")
+        return self
 
     def suspect(self) -> Suspect:
         """Return the most distant pair."""
         if self.best is None:
             raise ValueError("no neighbouring pair was tried")
-        return self.best
+        return replace(self.best, notes=(IN_PLACE,) if self.changed else ())
+
+    def joined(self, other: "Search") -> "Search":
+        """Return both searches as one."""
+        bests = [each for each in (self.best, other.best) if each is not None]
+        return Search(
+            self.count + other.count,
+            [max(pair) for pair in zip(self.worst, other.worst, strict=True)],
+            [mine or its for mine, its in zip(self.failing, other.failing, strict=True)],
+            max(bests, key=lambda each: each.distance, default=None),
+            self.raised + other.raised,
+            self.why or other.why,
+            self.changed or other.changed,
+        )
 
 
 def search(
@@ -174,13 +238,28 @@ def search(
     examples: int,
     seed: int,
     shrink: bool = False,
+    where: Where = here,
 ) -> Search:
     """Try neighbouring pairs, coins and noise, drawn towards large movement; judge each by all `checks`.
 
-    With `shrink` it stops at the first failure and reduces it to a plain one.
+    With `shrink` it stops at the first failure and reduces it to a plain one.  `where` says in which
+    process a side runs.
     """
     noise = laws(theorem)
     seen = Search(0, [Fraction(0)] * len(checks), [None] * len(checks))
+    marks = landmarks(subject)
+    domain, relation = subject.domain(), subject.relation
+
+    def judge(pair: Pair, coins: int) -> float:
+        seen.count += 1
+        found, size = examine(subject, theorem, pair, coins, checks, noise, seen, where)
+        if seen.best is None or size > seen.best.distance:
+            seen.best = Suspect(pair, coins, size)
+        for index, finding in enumerate(found):
+            seen.worst[index] = max(seen.worst[index], finding.moved)
+            if finding.wrong is not None:
+                seen.failing[index] = describe(pair, coins, finding.wrong)
+        return size
 
     @hypothesis.seed(seed)
     @settings(
@@ -192,47 +271,104 @@ def search(
         phases=[Phase.generate, Phase.target, Phase.shrink],
         suppress_health_check=list(HealthCheck),
     )
-    @given(pair=pairs(subject.domain(), subject.relation), coins=st.integers(0, 2**32 - 1))
+    @given(pair=pairs(domain, relation, marks), coins=public_coins(seed, marks))
     def property_test(pair: Pair, coins: int) -> None:
-        seen.count += 1
-        found, size = examine(subject, theorem, pair, coins, checks, noise)
-        target(size)
-        if seen.best is None or size > seen.best.distance:
-            seen.best = Suspect(pair, coins, size)
-        for index, finding in enumerate(found):
-            seen.worst[index] = max(seen.worst[index], finding.moved)
-            if finding.wrong is not None:
-                seen.failing[index] = describe(pair, coins, finding.wrong)
-        if shrink and any(finding.wrong is not None for finding in found):
+        target(judge(pair, coins))
+        if shrink and any(seen.failing):
             raise Counterexample
 
+    if where is here and not shrink:
+        for pair in marked(domain, relation, marks):
+            judge(pair, seed)
     with contextlib.suppress(Counterexample):
         property_test()
     return seen
 
 
 def examine(
-    subject: Subject, theorem: Theorem, pair: Pair, coins: int, checks: list[Check], noise: dict[str, Law]
+    subject: Subject,
+    theorem: Theorem,
+    pair: Pair,
+    coins: int,
+    checks: list[Check],
+    noise: dict[str, Law],
+    seen: Search,
+    where: Where = here,
 ) -> tuple[list[Finding], float]:
     """Run on the left, replay on the right, judge; return the findings and the distance in noise units.
 
     Code that raises is itself a finding, on every hypothesis.
     """
+    run = side(where, lambda: _recorded(subject, theorem, pair.left, coins))
+    if isinstance(run, Failed):
+        if run.mute:
+            seen.raised, seen.why = seen.raised + 1, run.wrong
+        return [Finding(Fraction(0), run.wrong) for _ in checks], 0.0
+    other = side(where, lambda: _replayed(subject, pair.right, run, coins))
+    if isinstance(other, Failed):
+        return [Finding(Fraction(0), other.wrong) for _ in checks], 0.0
+    seen.changed |= run.changed or other.changed
+    if where is apart:
+        seen.runs.append(Example(pair, coins, run, other))
+    asked = run.asked or other.asked
+    if asked:
+        wrong = f"the code asks its noise for {asked[0]!r}; a run may not depend on who answers"
+        return [Finding(Fraction(0), wrong) for _ in checks], 0.0
     try:
-        run = record(fresh(subject), pair.left, rehearse(theorem, Rehearsal(coins)), coins)
-        other = replay(fresh(subject), pair.right, run, coins)
         return [check(run, other, pair.unit) for check in checks], distance(run, other, noise)
-    except ReplayError as error:
-        wrong = str(error)
-    except (Exception, SystemExit) as error:  # whatever the subject raises, a person would see it
+    except Exception as error:  # a view of a strange form
         wrong = f"{type(error).__name__}: {error}"
-    return [Finding(Fraction(0), wrong) for _ in checks], 0.0
+        return [Finding(Fraction(0), wrong) for _ in checks], 0.0
 
 
-def fresh(subject: Subject) -> Subject:
-    """Return another instance of the same parameters: what one run keeps in it, the next must not see."""
-    made: Subject = dataclasses.replace(subject)  # type: ignore[type-var]  # subjects are dataclasses
-    return made
+def _recorded(subject: Subject, theorem: Theorem, data: Rows, coins: int) -> Run:
+    instance = fresh(subject)
+    run = record(instance, data, rehearse(theorem, Rehearsal(coins)), coins)
+    return with_report(subject, instance, run)
+
+
+def _replayed(subject: Subject, data: Rows, run: Run, coins: int) -> Run:
+    instance = fresh(subject)
+    return with_report(subject, instance, replay(instance, data, run, coins))
+
+
+@dataclass(frozen=True)
+class Failed:
+    """How a run failed, in one sentence; a person would see that.  `mute`: it gave nothing to judge."""
+
+    wrong: str
+    mute: bool = True
+
+
+def side(where: Where, play: Callable[[], Run]) -> Run | Failed:
+    """Return what a run did, or how it failed."""
+
+    def safely() -> Run | Failed:
+        try:
+            return play()
+        except NotPlain as error:
+            return Failed(str(error))
+        except (ReplayError, Remembers, ReceiptError) as error:
+            return Failed(str(error), mute=False)
+        except (Exception, SystemExit) as error:
+            return Failed(f"{type(error).__name__}: {error}")
+
+    try:
+        return where(safely)
+    except Ended as ended:
+        return Failed(str(ended))
+
+
+def remembered(subject: Subject, theorem: Theorem, runs: list[Example]) -> dict[str, object] | None:
+    """Return an example that this process, with all that it played since, does not repeat; or None."""
+    for each in runs:
+        for data, run in ((each.pair.left, each.run), (each.pair.right, each.other)):
+            again = side(here, lambda data=data, run=run: _replayed(subject, data, run, each.coins))  # type: ignore[misc]
+            changed = again.wrong if isinstance(again, Failed) else unlike(run, again)
+            if changed is not None:
+                wrong = f"a run depends on the runs before it: on the same data and releases, {changed}"
+                return describe(each.pair, each.coins, wrong)
+    return None
 
 
 def describe(pair: Pair, coins: int, wrong: str) -> dict[str, object]:

@@ -5,6 +5,7 @@ uniform search would need hundreds of examples.  The strategies are Hypothesis's
 counterexample shrinks to a plain one and is reproducible.
 """
 
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -14,6 +15,7 @@ from dpaccount.kernel import ADD_REMOVE
 from mechanisms.subject import Domain, Rows
 
 OTHERS = ("mirrored", "negated", "one column", "any")
+SWEEP = 60  #: pairs about the numbers in the code
 BASES = ("low", "high", "middle", "corners", "uniform", "spread")
 
 
@@ -31,25 +33,81 @@ class Pair:
     seed: int
 
 
-def pairs(domain: Domain, relation: str) -> st.SearchStrategy[Pair]:
-    """Return a strategy for neighbouring pairs under ``replace-one`` or ``add-remove``."""
+def pairs(domain: Domain, relation: str, marks: tuple[float, ...] = ()) -> st.SearchStrategy[Pair]:
+    """Return a strategy for neighbouring pairs under ``replace-one`` or ``add-remove``.
+
+    `marks` are numbers that the code asks for: records take them, and several records one of them.
+    """
+    places = columns_of(domain, marks)
 
     @st.composite
     def draw_pair(draw: st.DrawFn) -> Pair:
-        base = draw(st.sampled_from(BASES))
-        seed = draw(st.integers(0, 2**32 - 1)) if base in ("corners", "uniform", "spread") else 0
         rows = draw(sizes(domain.rows)) if relation == ADD_REMOVE else domain.rows
+        base = draw(st.sampled_from((*BASES, "crowd") if places else BASES))
+        if base == "crowd":
+            column, mark = draw(st.sampled_from(places))
+            base = crowd(draw(st.sampled_from(counts(rows, marks))), mark, column)
+        drawn = base.startswith(("corners", "uniform", "spread", "crowd"))
+        seed = draw(st.integers(0, 2**32 - 1)) if drawn else 0
         left = dataset(replace(domain, rows=rows), base, seed)
         unit = draw(st.one_of(st.sampled_from([1, rows]), st.integers(1, rows)))
-        here = np.array(draw(records(domain)))
+        here = np.array(draw(records(domain, marks)))
         left[unit - 1] = here
         right = left.copy()
         if relation == ADD_REMOVE:
             return Pair(left, np.delete(right, unit - 1, axis=0), unit, base, seed)
-        right[unit - 1] = _other(domain, here, draw(st.sampled_from(OTHERS)), draw(records(domain)))
+        right[unit - 1] = _other(domain, here, draw(st.sampled_from(OTHERS)), draw(records(domain, marks)))
         return Pair(left, right, unit, base, seed)
 
     return draw_pair()
+
+
+def marked(domain: Domain, relation: str, marks: tuple[float, ...]) -> Iterator[Pair]:
+    """Yield pairs in which one record has a mark and its neighbour has not; alone, and in a crowd of them.
+
+    At most `SWEEP` pairs: of more marks and columns, an evenly spread choice.
+    """
+    places = columns_of(domain, marks)
+    for number, (column, mark) in enumerate(places[:: -(-2 * len(places) // SWEEP) or 1]):
+        low, high = domain.low[column], domain.high[column]
+        for base in ("uniform", crowd(domain.rows, mark, column)):
+            left = dataset(domain, base, number)
+            unit = number % domain.rows + 1
+            left[unit - 1, column] = mark
+            right = left.copy()
+            if relation == ADD_REMOVE:
+                right = np.delete(right, unit - 1, axis=0)
+            else:
+                right[unit - 1, column] = low if mark - low > high - mark else high
+            yield Pair(left, right, unit, base, number)
+
+
+def columns_of(domain: Domain, marks: tuple[float, ...]) -> list[tuple[int, float]]:
+    """Return (column, mark) for every mark that a column may hold."""
+    columns = enumerate(zip(domain.low, domain.high, domain.integer, strict=True))
+    return [
+        (column, mark)
+        for column, (low, high, whole) in columns
+        for mark in marks
+        if low <= mark <= high and not (whole and mark != np.floor(mark))
+    ]
+
+
+def counts(rows: int, marks: tuple[float, ...]) -> list[int]:
+    """Return how many records may share a mark: few, all, and about every number in the code."""
+    asked = {int(mark) + near for mark in marks if mark == int(mark) for near in (-1, 0, 1)}
+    return sorted(count for count in {1, 2, 3, 4, 5, 6, rows - 1, rows, *asked} if 0 < count <= rows)
+
+
+def crowd(count: int, mark: float, column: int) -> str:
+    """Return the base in which the first `count` rows have the value `mark` in a column, from 0."""
+    return f"crowd {count} {mark!r} {column}"
+
+
+def public_coins(seed: int, marks: tuple[float, ...]) -> st.SearchStrategy[int]:
+    """Return a strategy for the seed of public coins: the claim's own, 0, numbers in the code, or any."""
+    named = {0, 1, seed, *(int(mark) for mark in marks if mark == int(mark) and 0 <= mark < 2**32)}
+    return st.one_of(st.integers(0, 2**32 - 1), st.sampled_from(sorted(named)))
 
 
 def sizes(most: int) -> st.SearchStrategy[int]:
@@ -74,19 +132,17 @@ def _other(domain: Domain, here: Rows, kind: str, drawn: list[float]) -> Rows:
     return other
 
 
-def records(domain: Domain) -> st.SearchStrategy[list[float]]:
+def records(domain: Domain, marks: tuple[float, ...] = ()) -> st.SearchStrategy[list[float]]:
     """Return a strategy for one record: every column at a boundary, a landmark, or anywhere within."""
     columns = zip(domain.low, domain.high, domain.integer, strict=True)
-    return st.tuples(*(_values(low, high, whole=whole) for low, high, whole in columns)).map(list)
+    return st.tuples(*(_values(low, high, marks, whole=whole) for low, high, whole in columns)).map(list)
 
 
-def _values(low: float, high: float, *, whole: bool) -> st.SearchStrategy[float]:
-    marks = {
-        low,
-        high,
-        (low + high) / 2,
-        *(x for x in (0.0, 1.0, -1.0, low + 1, high - 1) if low <= x <= high),
-    }
+def _values(
+    low: float, high: float, noted: tuple[float, ...], *, whole: bool
+) -> st.SearchStrategy[float]:
+    known = (0.0, 1.0, -1.0, low + 1, high - 1, *noted)
+    marks = {low, high, (low + high) / 2, *(x for x in known if low <= x <= high)}
     if whole:
         places = sorted({float(np.floor(mark)) for mark in marks if low <= np.floor(mark)})
         return st.one_of(st.sampled_from(places), st.integers(int(low), int(high)).map(float))
@@ -95,11 +151,12 @@ def _values(low: float, high: float, *, whole: bool) -> st.SearchStrategy[float]
 
 
 def dataset(domain: Domain, base: str, seed: int) -> Rows:
-    """Return a made-up dataset: one corner everywhere, random corners, or uniform or log-spread values."""
+    """Return a made-up dataset: one corner everywhere, random corners, uniform or log-spread values, a crowd."""
     low, high = np.array(domain.low), np.array(domain.high)
     shape = (domain.rows, len(low))
     rng = np.random.default_rng(seed)
-    match base:
+    kind, *where = base.split()
+    match kind:
         case "low":
             rows = np.broadcast_to(low, shape).copy()
         case "high":
@@ -110,6 +167,9 @@ def dataset(domain: Domain, base: str, seed: int) -> Rows:
             rows = np.where(rng.random(shape) < 0.5, low, high)
         case "uniform":
             rows = low + (high - low) * rng.random(shape)
+        case "crowd":
+            rows = low + (high - low) * rng.random(shape)
+            rows[: int(where[0]), int(where[2])] = float(where[1])
         case _:  # spread over orders of magnitude above the low end, where bounds are generous
             rows = low + (high - low) * 10.0 ** (-8 * rng.random(shape))
     whole = np.array(domain.integer, dtype=bool)

@@ -3,12 +3,12 @@
 import numpy as np
 
 from audits.channels import record
-from audits.evidence import fresh
 from audits.neighbours import BASES, dataset
 from dpaccount.errors import InputError
 from dpaccount.kernel import Theorem
 from dpaccount.ledger.receipt import rehearse
 from dpaccount.noise import Rehearsal
+from mechanisms.playing import fresh
 from mechanisms.subject import Subject
 
 SEEDS = 3  #: runs on each made-up dataset

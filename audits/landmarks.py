@@ -1,0 +1,49 @@
+"""Numbers that stand in a subject's code or parameters: codes, thresholds and counts that branches ask for.
+
+A branch on one value of a million is not met by chance; a constant that is written down is.
+"""
+
+import ast
+import math
+from collections.abc import Iterator
+from fractions import Fraction
+from pathlib import Path
+
+from audits.sources import modules_of
+from dpaccount.errors import InputError
+from mechanisms.subject import Subject
+
+MOST = 200  #: constants; of more, an evenly spread choice
+
+
+def landmarks(subject: Subject) -> tuple[float, ...]:
+    """Return the numbers in the source of a subject's modules, and those in its fields, in order."""
+    try:
+        files = modules_of(type(subject))
+    except InputError:  # a class that was typed in has parameters only
+        files = []
+    found = {number for file in files if file.suffix == ".py" for number in constants(file)}
+    found |= {float(value) for value in vars(subject).values() if type(value) in (int, float, Fraction)}
+    chosen = sorted(number for number in found if math.isfinite(number))
+    return tuple(chosen[:: -(-len(chosen) // MOST) or 1])
+
+
+def constants(file: Path) -> Iterator[float]:
+    """Yield every number that a source file writes down, also as text, and its negative."""
+    for node in ast.walk(ast.parse(file.read_bytes())):
+        if isinstance(node, ast.Constant):
+            number = _number(node.value)
+            if number is not None:
+                yield number
+                yield -number
+
+
+def _number(value: object) -> float | None:
+    if type(value) in (int, float):
+        return float(value) if abs(value) < 1e300 else None  # type: ignore[arg-type]
+    if type(value) is str and value[:1].isdigit() and len(value) < 30:
+        try:
+            return float(Fraction(value))
+        except (ValueError, ZeroDivisionError, OverflowError):
+            return None
+    return None

@@ -1,0 +1,130 @@
+"""The files that a subject's behaviour rests on: its own modules, what they import from their folder, ours."""
+
+import ast
+import hashlib
+import inspect
+import sys
+from collections.abc import Iterator
+from importlib import metadata
+from pathlib import Path
+
+import dpaccount
+from dpaccount.errors import InputError
+
+OURS = ("dpaccount", "mechanisms", "bandits", "audits")
+UNDERNEATH = ("numpy", "scipy", "opendp", "python-flint")
+
+
+def source_file(made_by: type) -> Path:
+    """Return the file that a class stands in; raises `InputError` where there is none."""
+    try:
+        file = Path(inspect.getfile(made_by))
+    except (TypeError, OSError):
+        file = None
+    if file is None or not file.is_file():
+        raise InputError(f"the source of {made_by.__qualname__} is not there; put the class into a file")
+    return file.resolve()
+
+
+def modules_of(made_by: type) -> list[Path]:
+    """Return a class's own files, in order: its modules, and all that they import from their folder.
+
+    Of a class of this program it is the file itself and those of the classes it extends.
+    """
+    bases = [base for base in made_by.__mro__ if base.__module__ not in ("builtins", "typing", "abc")]
+    files = {source_file(base) for base in bases if base is made_by or _has_source(base)}
+    if made_by.__module__.split(".")[0] in OURS:
+        return sorted(files)
+    root = _root(made_by)
+    found: set[Path] = set()
+    waiting = [file for file in files if file == source_file(made_by) or _below(root, file)]
+    while waiting:
+        file = waiting.pop()
+        if file not in found:
+            found.add(file)
+            waiting += _imported(file, root)
+    return sorted(found)
+
+
+def digest_of_code(made_by: type) -> str:
+    """Return one digest over the code that a run rests on: own modules, four packages, versions underneath.
+
+    Names count as well as contents.  Raises `InputError` where a file or a package is missing.
+    """
+    total = hashlib.sha256()
+    home = Path(str(dpaccount.__file__)).resolve().parent.parent
+    root = _root(made_by)
+    own = [(str(file.relative_to(root)) if _below(root, file) else file.name, file) for file in modules_of(made_by)]
+    for name, file in [*_ours(home), *sorted(own)]:
+        total.update(f"{name}\n{hashlib.sha256(_content(file)).hexdigest()}\n".encode())
+    for package in UNDERNEATH:
+        total.update(f"{package} {metadata.version(package)}\n".encode())
+    return "sha256:" + total.hexdigest()
+
+
+def _ours(home: Path) -> Iterator[tuple[str, Path]]:
+    for package in OURS:
+        if not (home / package / "__init__.py").is_file():
+            raise InputError(f"the package {package} is not beside dpaccount; install dpaccount whole")
+        yield from sorted((str(file.relative_to(home)), file) for file in (home / package).rglob("*.py"))
+
+
+def _content(file: Path) -> bytes:
+    try:
+        return file.read_bytes()
+    except OSError as error:
+        raise InputError(f"{file.name} cannot be read ({error.strerror}); its digest is needed") from None
+
+
+def _has_source(made_by: type) -> bool:
+    try:
+        source_file(made_by)
+    except InputError:
+        return False
+    return True
+
+
+def _root(made_by: type) -> Path:
+    """Return the folder that a class's top module or package stands in."""
+    file = source_file(made_by)
+    return file.parents[made_by.__module__.count(".") + (file.name == "__init__.py")]
+
+
+def _below(root: Path, file: Path) -> bool:
+    """Say whether a file is the author's: in the folder, and no installed package of it."""
+    installed = {"site-packages", "dist-packages"} & set(file.parts)
+    return file.is_relative_to(root) and (not installed or bool(installed & set(root.parts)))
+
+
+def _imported(file: Path, root: Path) -> list[Path]:
+    """Return the files of the folder that a source file imports or names, packages on the way too."""
+    if file.suffix != ".py":
+        return []
+    found = []
+    for name in sorted(_names(file, root)):
+        parts = name.split(".")
+        for depth in range(1, len(parts) + 1):
+            here = root.joinpath(*parts[:depth])
+            found += [each for each in (here.with_suffix(".py"), here / "__init__.py") if each.is_file()]
+        module = sys.modules.get(name)
+        loaded = getattr(module, "__file__", None)  # an extension module, say
+        if isinstance(loaded, str) and Path(loaded).is_file():
+            found.append(Path(loaded))
+    return [each.resolve() for each in found if _below(root, each.resolve())]
+
+
+def _names(file: Path, root: Path) -> set[str]:
+    """Return the dotted names that a file may import: statements at any level, and text that is a name."""
+    package = file.relative_to(root).parts[:-1]
+    found: set[str] = set()
+    for node in ast.walk(ast.parse(_content(file))):
+        if isinstance(node, ast.Import):
+            found |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom):
+            above = package[: len(package) - node.level + 1] if node.level else ()
+            start = ".".join([*above, *filter(None, [node.module])])
+            found |= {start, *(f"{start}.{alias.name}".lstrip(".") for alias in node.names)}
+        elif isinstance(node, ast.Constant) and isinstance(node.value, str):
+            if all(part.isidentifier() for part in node.value.split(".")):
+                found.add(node.value)
+    return found - {""}

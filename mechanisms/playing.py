@@ -1,0 +1,186 @@
+"""How a subject is run: what it is handed, and what of its answer is shown.
+
+Rehearsal, replay and the real run go through `played`, so that code cannot tell one from the other:
+it gets a copy of the data and noise that answers and nothing else.  What it gives back leaves as
+plain arrays, in which nothing can be hidden.
+"""
+
+import dataclasses
+import struct
+from collections.abc import Hashable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpaccount.errors import InputError
+from dpaccount.ledger.receipt import Noise
+from dpaccount.noise import Integers
+from mechanisms.subject import Rows, Subject, View
+
+Array = NDArray[np.generic]
+PLAIN = (bool, int, float, str, type(None))  #: what an array of objects may hold
+KINDS = "biufcSUMm"  #: of dtypes whose bytes say all
+ANSWERS = ("noisy", "noisy_symmetric")
+
+
+class NotPlain(InputError):  # noqa: N818
+    """What is shown cannot be compared, so nobody can say what it tells."""
+
+
+class Handed:
+    """The noise that a subject gets: it answers, and has no attribute that tells a rehearsal from a release.
+
+    `asked` collects the names of other attributes that the code looked for; they are missing.
+    """
+
+    __slots__ = ("_asked", "_inner")
+
+    def __init__(self, inner: Noise, asked: list[str]) -> None:
+        self._inner, self._asked = inner, asked
+
+    def noisy(self, key: str, part: Hashable, values: Integers) -> Integers:
+        """Return what the inner source answers, as an array of its own."""
+        inner: Noise = object.__getattribute__(self, "_inner")
+        return np.array(inner.noisy(key, part, values), dtype=np.int64, order="C")
+
+    def noisy_symmetric(self, key: str, part: Hashable, matrix: Integers) -> Integers:
+        """Return what the inner source answers, as an array of its own."""
+        inner: Noise = object.__getattribute__(self, "_inner")
+        return np.array(inner.noisy_symmetric(key, part, matrix), dtype=np.int64, order="C")
+
+    def __getattribute__(self, name: str) -> Any:
+        """Return one of the two answers; note any other name and say that there is none."""
+        if name in ANSWERS:
+            return object.__getattribute__(self, name)
+        object.__getattribute__(self, "_asked").append(name)
+        raise AttributeError(f"noise answers {' and '.join(ANSWERS)} only; it has no {name}")
+
+
+@dataclass(frozen=True)
+class Played:
+    """A run: what is shown, what hid in the arrays, which attributes of the noise the code looked for.
+
+    `changed` says that it wrote to its copy of the data.
+    """
+
+    view: View
+    hidden: dict[str, Array] = field(default_factory=dict)
+    asked: tuple[str, ...] = ()
+    changed: bool = False
+
+
+def played(subject: Subject, data: Rows, noise: Noise, coins: int) -> View:
+    """Run a subject and return what it shows, in plain arrays; raises `NotPlain` where that cannot be."""
+    return watched(subject, data, noise, coins).view
+
+
+def watched(subject: Subject, data: Rows, noise: Noise, coins: int) -> Played:
+    """Run a subject as `played` does, and say what else it did."""
+    asked: list[str] = []
+    given = np.array(data, dtype=np.float64, order="C")
+    shown = subject.play(given, Handed(noise, asked), coins)
+    changed = given.shape != data.shape or not np.array_equal(given, data, equal_nan=True)
+    return Played(kept(shown), hidden(shown), tuple(dict.fromkeys(asked)), changed)
+
+
+def fresh(subject: Subject) -> Subject:
+    """Return another instance of the same parameters: what one run keeps in it, the next must not see."""
+    made: Subject = dataclasses.replace(subject)  # type: ignore[type-var]  # subjects are dataclasses
+    return made
+
+
+def reported(subject: Any, view: View) -> Any:
+    """Return what a fresh instance reports on a view, in plain values; raises `NotPlain` for others."""
+    reporter: Any = fresh(subject)
+    return plain(reporter.report(kept(view)), "the report")
+
+
+# ------------------------------------------------------------------ plain arrays
+
+
+def kept(view: View) -> View:
+    """Return what is shown in plain arrays of their own, in its order: what everybody gets to see.
+
+    Masks, attributes, memory behind an array and metadata of types stay behind.  Raises `NotPlain`.
+    """
+    if not isinstance(view, View):
+        raise NotPlain(f"play returns {type(view).__name__}; it must return a View")
+    return View(_plain_part(view.own), _plain_part(view.public))
+
+
+def _plain_part(part: Mapping[str, Array]) -> dict[str, Array]:
+    if not isinstance(part, Mapping) or any(type(name) is not str for name in part):
+        raise NotPlain("a view's parts must be named by text")
+    return {name: plain_array(shown, name) for name, shown in part.items()}
+
+
+def plain_array(shown: object, name: str) -> Array:
+    """Return a copy of an array as bare numbers or text; a mask is filled, a subclass forgotten."""
+    if isinstance(shown, np.ma.MaskedArray):
+        shown = shown.filled()
+    if not isinstance(shown, np.ndarray | np.generic | bool | int | float | str | None):
+        raise NotPlain(f"{name} is of type {type(shown).__name__}; show arrays of numbers or text")
+    array = np.array(shown, order="C", subok=False)
+    if array.dtype.kind == "O":
+        array = array.copy()
+        for place, value in np.ndenumerate(array):
+            array[place] = plain(value, name)
+            if type(array[place]) not in PLAIN:
+                raise NotPlain(f"{name} holds {type(value).__name__}; show numbers or text")
+        return array
+    if array.dtype.kind not in KINDS or array.dtype.char in "gG":
+        raise NotPlain(f"{name} has the type {array.dtype}; show numbers of up to 64 bits or text")
+    bare: Array = np.array(array, dtype=np.dtype(array.dtype.str))  # without the type's metadata
+    return bare
+
+
+def plain(value: object, name: str) -> Any:
+    """Return a value as numbers, text, None, lists and tables of these; raises `NotPlain`."""
+    if type(value) in PLAIN:
+        return value
+    if isinstance(value, np.generic | np.ndarray):
+        bare = plain_array(value, name)
+        return plain(bare.tolist(), name) if bare.dtype.kind in "biufUO" else str(bare.tolist())
+    if isinstance(value, Mapping) and all(type(key) is str for key in value):
+        return {key: plain(each, name) for key, each in value.items()}
+    if type(value) in (list, tuple):
+        return [plain(each, name) for each in value]  # type: ignore[attr-defined]
+    raise NotPlain(f"{name} holds {type(value).__name__}; use numbers, text, lists and tables of them")
+
+
+def hidden(view: View) -> dict[str, Array]:
+    """Return what arrays carry beside what they show: numbers behind a mask, attributes of a subclass."""
+    found: dict[str, Array] = {}
+    for name, shown in (*view.own.items(), *view.public.items()):
+        if isinstance(shown, np.ma.MaskedArray):
+            found[f"{name}, behind its mask"] = np.array(shown.data)
+            found[f"{name}, its mask"] = np.array(np.ma.getmaskarray(shown))
+        elif isinstance(shown, np.ndarray) and type(shown) is not np.ndarray:
+            for attribute, value in _attributes(shown).items():
+                if isinstance(value, PLAIN) or isinstance(value, np.ndarray | np.generic):
+                    found[f"{name}.{attribute}"] = np.array(value)
+    return found
+
+
+def _attributes(shown: Array) -> dict[str, object]:
+    """Return the attributes that an array's own class adds, of the class and of the array."""
+    ours = [made for made in type(shown).__mro__ if issubclass(made, np.ndarray) and made is not np.ndarray]
+    of_class = {name: value for made in ours for name, value in vars(made).items() if name[:2] != "__"}
+    return {**of_class, **getattr(shown, "__dict__", {})}
+
+
+def identical(a: Array | np.generic, b: Array | np.generic) -> bool:
+    """Say whether arrays agree bit for bit, with type and shape: a sign of zero is seen too."""
+    if (a.shape, a.dtype) != (b.shape, b.dtype):
+        return False
+    if a.dtype.kind != "O":
+        return a.tobytes() == b.tobytes()
+    pairs = zip(np.ravel(a).tolist(), np.ravel(b).tolist(), strict=True)
+    return all(type(x) is type(y) and _same(x, y) for x, y in pairs)
+
+
+def _same(x: object, y: object) -> bool:
+    both = isinstance(x, float) and isinstance(y, float)
+    return struct.pack("d", x) == struct.pack("d", y) if both else x == y
