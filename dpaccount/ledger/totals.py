@@ -27,7 +27,7 @@ Line = tuple[int, str]  #: a step as it is stored
 
 @dataclass(frozen=True)
 class Next:
-    """Totals with one more charge: `steps` stand for those from `start` to `end`, the others sum to `rest`."""
+    """Totals with a charge more: `steps` stand for those from `start` to `end`, the others sum to `rest`."""
 
     start: int
     end: int
