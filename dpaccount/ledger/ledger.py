@@ -474,15 +474,14 @@ def _unchanged(rows: Rows, entry: Entry) -> None:
 
 def _linked(rows: Rows, number: int) -> None:
     """Refuse a chain in which something after this entry was changed or taken out: a mark, it may be."""
-    first, *further = rows.entries(number)
-    for entry in further:
-        if entry.number != first.number + 1 or not entry.follows(first.digest):
-            raise LedgerError(
-                f"entry {first.number + 1} was changed or removed; restore the ledger from a backup"
-            )
-        first = entry
-    if rows.head() != (first.number, first.digest):
-        raise LedgerError(f"entry {first.number + 1} was removed; restore the ledger from a backup")
+    at = rows.entry(number)
+    for entry in rows.entries(number + 1):
+        if at is None or entry.number != at.number + 1 or not entry.follows(at.digest):
+            break
+        at = entry
+    if at is None or rows.head() != (at.number, at.digest):
+        where = number if at is None else at.number + 1
+        raise LedgerError(f"entry {where} was changed or removed; restore the ledger from a backup")
 
 
 def _facts(entry: Entry) -> dict[str, Any]:
