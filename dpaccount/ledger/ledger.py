@@ -35,7 +35,7 @@ from dpaccount.ledger.profile import Amounts, Cover, Step
 from dpaccount.ledger.receipt import Receipt, issue, rehearse
 from dpaccount.ledger.requests import Request
 from dpaccount.ledger.store import Rows, Store
-from dpaccount.ledger.totals import MEMBER, Totals
+from dpaccount.ledger.totals import MEMBER, Next, Totals
 from dpaccount.ledger.totals import totals as read_totals
 from dpaccount.noise import Rehearsal, Secure
 
@@ -186,7 +186,7 @@ class Ledger:
         request = requests.of_theorem(self.budget, theorem, purpose, cover, reads)
         rehearse(theorem, Rehearsal(0))  # what cannot be drawn must not be charged
         charge = self._decide(request, _UNNAMED + token_hex(16) if key is None else key, dry_run=False)
-        return self._receipt(theorem, charge.entry or 0)
+        return self._receipt(theorem, charge.entry or 0, fresh=key is None)
 
     def charge_plan(
         self, plan: Plan, purpose: str, key: str | None = None, *, dry_run: bool = False
@@ -202,18 +202,18 @@ class Ledger:
         if key is not None:
             one_line("key", key)
         epsilon = self._epsilon(request.steps)
-        with self._store.reading() if dry_run else self._store.writing() as rows:
-            totals = self._totals(rows)
-            known = None if key is None else rows.keyed(key)
-            if known is not None:
-                return Charge(_the_same(rows, known, request).number, totals.at.digest, epsilon)
-            after = _after(rows, totals, request.steps or [])
-            reason = self._reason(request, after)
-            if dry_run:
-                charge = Charge(None, totals.at.digest, epsilon)
-            else:
-                made = _record(rows, totals, request, key, after, reason)
-                charge = Charge(made.number, made.digest, epsilon)
+        with process.unforked():  # until `totals` has what was committed
+            with self._store.reading() if dry_run else self._store.writing() as rows:
+                totals = self._totals(rows)
+                known = None if key is None else rows.keyed(key)
+                if known is not None:
+                    return Charge(_the_same(rows, known, request).number, totals.at.digest, epsilon)
+                after = _after(rows, totals, request.steps or [])
+                reason = self._reason(request, after.steps)
+                made = None if dry_run else _record(rows, totals, request, key, after, reason)
+            if made is not None:
+                totals.take(made, after if reason is None else totals.after([]))
+        charge = Charge(made.number if made else None, (made or totals.at).digest, epsilon)
         if reason is not None:
             raise RefusedError(f"{reason}; nothing was charged and no noise was drawn", charge)
         return charge
@@ -235,18 +235,25 @@ class Ledger:
             f"the charge would bring unit {unit} to {at}, beyond the budget's ε {shown(self.budget.epsilon)}"
         )
 
-    def _receipt(self, theorem: Theorem, entry: int) -> Receipt:
-        """Return the receipt of a committed charge: one per entry, however often its key is charged."""
+    def _receipt(self, theorem: Theorem, entry: int, *, fresh: bool) -> Receipt:
+        """Return the receipt of a committed charge: one per entry, however often its key is charged.
+
+        Nobody else can have drawn for a `fresh` charge, whose key nobody knows.
+        """
         known = self._own()
         with known.gate:
             receipt = known.receipts.get(entry)
             if receipt is None:
-                with self._store.reading() as rows:
-                    _linked(rows, entry)
-                    _undrawn(rows, entry)
+                if not fresh:
+                    self._check_undrawn(entry)
                 receipt = issue(theorem, Secure(), entry, lambda draws, most: self._mark(entry, draws, most))
                 known.receipts[entry] = receipt
             return receipt
+
+    def _check_undrawn(self, entry: int) -> None:
+        with self._store.reading() as rows:
+            _linked(rows, entry)
+            _undrawn(rows, entry)
 
     def _own(self) -> _Known:
         """Return what this process knows; after a fork that is nothing."""
@@ -412,15 +419,15 @@ class Ledger:
         return max(steps, key=share)[0]
 
 
-def _after(rows: Rows, totals: Totals, charge: list[Step]) -> list[Step]:
-    """Return the totals within the reach of a charge as they would be with it; the file must agree."""
+def _after(rows: Rows, totals: Totals, charge: list[Step]) -> Next:
+    """Return the totals with a charge; where it reaches, the file must agree with them."""
     if charge and rows.near(charge) != totals.near(charge):
         raise LedgerError("the ledger's totals were changed; restore a backup that `ledger verify` accepts")
     return totals.after(charge)
 
 
 def _record(
-    rows: Rows, totals: Totals, request: Request, key: str | None, after: list[Step], reason: str | None
+    rows: Rows, totals: Totals, request: Request, key: str | None, after: Next, reason: str | None
 ) -> Entry:
     """Write an accepted charge, or a refused one with its reason."""
     facts = {**request.facts, "digest": request.digest, "time": _now()}
@@ -428,10 +435,9 @@ def _record(
         return rows.append(REFUSAL, _written({**facts, "key": key, "reason": reason, MEMBER: totals.digest}))
     steps = request.steps or []
     if steps:
-        rows.put(steps, after)
+        rows.put(steps, after.lines)
     written = [[first, profile.written(amounts)] for first, amounts in steps]
-    body = {**facts, "steps": written, MEMBER: totals.digest_after(steps, after)}
-    return rows.append(CHARGE, _written(body), key=key)
+    return rows.append(CHARGE, _written({**facts, "steps": written, MEMBER: after.digest}), key=key)
 
 
 def _the_same(rows: Rows, known: Entry, request: Request) -> Entry:
@@ -481,15 +487,14 @@ def _unchanged(rows: Rows, entry: Entry) -> None:
 
 def _linked(rows: Rows, number: int) -> None:
     """Refuse a chain in which something after this entry was changed or taken out: a mark, it may be."""
-    first, *further = rows.entries(number)
-    for entry in further:
-        if entry.number != first.number + 1 or not entry.follows(first.digest):
-            raise LedgerError(
-                f"entry {first.number + 1} was changed or removed; restore the ledger from a backup"
-            )
-        first = entry
-    if rows.head() != (first.number, first.digest):
-        raise LedgerError(f"entry {first.number + 1} was removed; restore the ledger from a backup")
+    at = rows.entry(number)
+    for entry in rows.entries(number + 1):
+        if at is None or entry.number != at.number + 1 or not entry.follows(at.digest):
+            break
+        at = entry
+    if at is None or rows.head() != (at.number, at.digest):
+        where = number if at is None else at.number + 1
+        raise LedgerError(f"entry {where} was changed or removed; restore the ledger from a backup")
 
 
 def _facts(entry: Entry) -> dict[str, Any]:

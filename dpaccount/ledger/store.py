@@ -141,12 +141,12 @@ class Rows:
         found += self._connection.execute(query.where(*inside).order_by(_PROFILE.c.first))
         return [(unit, amounts) for unit, amounts in found]
 
-    def put(self, charge: list[Step], steps: list[Step]) -> None:
-        """Replace the profile within the reach of `charge`."""
+    def put(self, charge: list[Step], lines: list[tuple[int, str]]) -> None:
+        """Replace the steps within the reach of `charge`."""
         _, inside = _reach(charge)
         self._connection.execute(delete(_PROFILE).where(*inside))
-        rows = [{"first": unit, "amounts": profile.written(amounts)} for unit, amounts in steps]
-        if rows:  # none where the charge makes all level with the units before
+        if lines:  # none where the charge makes all level with the units before
+            rows = [{"first": unit, "amounts": amounts} for unit, amounts in lines]
             self._connection.execute(insert(_PROFILE), rows)
 
     def sound(self) -> bool:

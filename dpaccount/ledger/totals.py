@@ -11,6 +11,7 @@ import json
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 from dpaccount.errors import LedgerError
@@ -22,6 +23,31 @@ from dpaccount.ledger.store import Rows
 MEMBER = "totals"  #: the digest's name in the body of a charge, a refusal and a drawing
 
 Line = tuple[int, str]  #: a step as it is stored
+
+
+@dataclass(frozen=True)
+class Next:
+    """Totals with a charge more: `steps` stand for those from `start` to `end`, the others sum to `rest`."""
+
+    start: int
+    end: int
+    steps: list[Step]
+    rest: int
+
+    @cached_property
+    def lines(self) -> list[Line]:
+        """Return the steps as they are stored: of a refused charge they may be too long to write."""
+        return [(unit, profile.written(amounts)) for unit, amounts in self.steps]
+
+    @cached_property
+    def sum(self) -> int:
+        """Return what the whole profile adds up to."""
+        return (self.rest + _sum(self.lines)) % 2**256
+
+    @property
+    def digest(self) -> str:
+        """Return the digest of the whole profile."""
+        return _shown(self.sum)
 
 
 @dataclass
@@ -48,28 +74,22 @@ class Totals:
         start, end = self._slice(charge)
         return self._lines(max(start - 1, 0), end)
 
-    def after(self, charge: list[Step]) -> list[Step]:
-        """Return the steps within the reach of `charge` as they would be with it."""
+    def after(self, charge: list[Step]) -> Next:
+        """Return what `charge` makes of the steps within its reach."""
         if not charge:
-            return []
-        (start, _), first = self._slice(charge), charge[0][0]
+            return Next(0, 0, [], self.sum)
+        (start, end), first = self._slice(charge), charge[0][0]
         level = profile.read(self.texts[start - 1], self.width) if start else profile.zero(self.width)
-        inside = [(unit, profile.read(text, self.width)) for unit, text in self._lines(*self._slice(charge))]
+        known = self._lines(start, end)
+        inside = [(unit, profile.read(text, self.width)) for unit, text in known]
         both = profile.total([[(first - 1, level), *inside], charge], self.width)
-        return [step for step in both if step[0] >= first]
+        return Next(start, end, [step for step in both if step[0] >= first], self.sum - _sum(known))
 
-    def digest_after(self, charge: list[Step], after: list[Step]) -> str:
-        """Return the digest of the profile in which the reach of `charge` has the steps `after`."""
-        return _shown(self._sum_after(charge, after))
-
-    def take(self, entry: Entry, charge: list[Step], after: list[Step]) -> None:
-        """Go on to `entry`, an accepted charge that leaves the steps `after` within its reach."""
-        if charge:
-            self.sum = self._sum_after(charge, after)
-            start, end = self._slice(charge)
-            self.units[start:end] = [unit for unit, _ in after]
-            self.texts[start:end] = [profile.written(amounts) for _, amounts in after]
-        self.at = entry
+    def take(self, entry: Entry, found: Next) -> None:
+        """Go on to `entry`, after which the totals are `found`."""
+        self.units[found.start : found.end] = [unit for unit, _ in found.lines]
+        self.texts[found.start : found.end] = [text for _, text in found.lines]
+        self.at, self.sum = entry, found.sum
 
     def follow(self, rows: Rows) -> None:
         """Go on to the last entry; raises `LedgerError` where the chain does not lead there from here."""
@@ -79,17 +99,11 @@ class Totals:
         for entry in found:
             if not entry.follows(self.at.digest):
                 raise _broken()
-            charge = charged(entry, self.width)
-            self.take(entry, charge, self.after(charge))
+            self.take(entry, self.after(charged(entry, self.width)))
             if claim(entry) not in (None, self.digest):
                 raise _broken()
         if rows.head() != (self.at.number, self.at.digest):
             raise _broken()
-
-    def _sum_after(self, charge: list[Step], after: list[Step]) -> int:
-        start, end = self._slice(charge) if charge else (0, 0)
-        written = ((unit, profile.written(amounts)) for unit, amounts in after)
-        return (self.sum - _sum(self._lines(start, end)) + _sum(written)) % 2**256
 
     def _slice(self, charge: list[Step]) -> tuple[int, int]:
         first, end = profile.touched(charge)
@@ -112,11 +126,10 @@ def totals(rows: Rows, width: int) -> Totals:
     lines = rows.steps()
     if not all(type(unit) is int and isinstance(text, str) for unit, text in lines):
         raise _broken()
-    if (_last_claim(rows, end) or _added_up(rows, width)) != _shown(_sum(lines)):
+    found = _sum(lines)
+    if (_last_claim(rows, end) or _added_up(rows, width)) != _shown(found):
         raise _broken()
-    found = Totals(end, width, [unit for unit, _ in lines], [text for _, text in lines], _sum(lines))
-    found.steps()  # each is an amount
-    return found
+    return Totals(end, width, [unit for unit, _ in lines], [text for _, text in lines], found)
 
 
 def claim(entry: Entry) -> Any:

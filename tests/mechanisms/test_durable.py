@@ -1,13 +1,17 @@
 """A stream that is started again draws nothing twice, costs nothing twice, and shows the same."""
 
+import os
 from fractions import Fraction
 
 import numpy as np
 import pytest
 
+from audits.catalogue import entries
 from dpaccount.errors import BudgetError, LedgerError, ReceiptError
 from dpaccount.kernel import REPLACE_ONE, assume_ball
 from dpaccount.ledger.ledger import Ledger, init
+from dpaccount.ledger.receipt import rehearse
+from dpaccount.noise import Rehearsal
 from dpaccount.rules import discrete_gaussian, linear
 from mechanisms.durable import DurableNodes, rounds_of
 from mechanisms.tree import HonakerSums, TreeSums
@@ -129,3 +133,31 @@ def test_a_stream_that_another_process_is_drawing_is_not_called_lost(url, monkey
             stream(ledger, TreeSums, VALUES[:1])
         with pytest.raises(ReceiptError, match="another run is drawing"):
             stream(ledger, TreeSums, VALUES[:1])
+
+
+MECHANISMS = [entry for entry in entries() if entry.layer == "mechanisms"]
+
+
+@pytest.mark.parametrize("entry", MECHANISMS, ids=lambda entry: entry.name)
+def test_no_mechanism_draws_in_a_process_that_was_forked(entry):
+    """Whatever kind of noise it has; the parent draws all of it afterwards, and nothing twice."""
+    subject = entry.made_by(**{name: 4 for name in ("rows", "rounds") if name in entry.parameters()})
+    domain = subject.domain()
+    data = domain.clamped(np.zeros((domain.rows, len(domain.low))))
+    receipt = rehearse(subject.proof(Fraction(1, 10**6)), Rehearsal(0))
+    back, there = os.pipe()
+    child = os.fork()
+    if child == 0:
+        try:
+            subject.play(data, receipt, 0)
+        except ReceiptError as error:
+            os.write(there, str(error).encode())
+        finally:
+            os._exit(0)
+    os.waitpid(child, 0)
+    os.close(there)
+    assert os.read(back, 1000).startswith(b"this receipt belongs to the process that charged it; ")
+    os.close(back)
+    subject.play(data, receipt, 0)
+    with pytest.raises(ReceiptError, match="already drawn"):
+        subject.play(data, receipt, 0)

@@ -347,7 +347,7 @@ with Ledger.open(sys.argv[1]) as ledger:
 """
 
 
-@pytest.mark.parametrize("drawn", [0, 2])
+@pytest.mark.parametrize("drawn", [2, pytest.param(0, marks=pytest.mark.slow)])
 def test_a_part_is_spent_where_the_process_was_killed_between_its_mark_and_its_draw(ledger, url, drawn):
     ended = subprocess.run([sys.executable, "-c", KILLED, url, str(drawn)], check=False)
     assert ended.returncode == -signal.SIGKILL
