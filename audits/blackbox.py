@@ -121,8 +121,8 @@ def attack(crew: Crew, pairs: Sequence[Candidate], plan: Plan, progress: Progres
         progress(f"certifying on {certify} fresh runs")
         reached, power, made = _certify(crew, suspect, learned, rule, plan, certify, progress)
     except TimeUp:
-        limit = f"{crew.seconds:.3g}"
-        raise Stuck(f"its runs did not end within {limit} seconds; allow more seconds") from None
+        why = "; ".join([f"its runs did not end within {crew.seconds:.3g} seconds", *crew.tally.said()])
+        raise Stuck(f"{why}; allow more seconds") from None
     runs = len(suspect.left) + len(suspect.right) + made
     cut = None
     if budget != asked or certify < asked.certify or (made < certify and not isinstance(reached, Won)):

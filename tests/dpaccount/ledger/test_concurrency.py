@@ -9,11 +9,19 @@ import pytest
 
 from dpaccount.errors import BudgetError
 from dpaccount.events import Plan, Pure, Relation
+from dpaccount.ledger import store
 from dpaccount.ledger.ledger import Ledger, init, verify
 
 from .conftest import pure
 
 VALID = {"valid": True, "first_bad": None}
+
+
+@pytest.fixture(autouse=True)
+def patient(monkeypatch):
+    """Let writers wait for each other however busy the machine is."""
+    monkeypatch.setattr(store, "BUSY_SECONDS", 3600.0)
+
 
 CHARGER = """
 import sys
@@ -25,6 +33,7 @@ from dpaccount.ledger import store
 from dpaccount.ledger.ledger import Ledger
 
 url, epsilon, times = sys.argv[1], Fraction(sys.argv[2]), int(sys.argv[3])
+store.BUSY_SECONDS = 3600.0
 if sys.argv[4] == "unfair":
     store._turn = nullcontext
 plan = Plan(Relation.REPLACE_ONE, (Pure(epsilon=epsilon),))
