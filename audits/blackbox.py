@@ -109,7 +109,7 @@ def attack(crew: Crew, pairs: Sequence[Candidate], plan: Plan, progress: Progres
     try:
         pace = _probe(crew, pairs, plan, found)
         _anything(crew, pairs, plan, pace)
-        budget, asked = budget_of(_affordable(crew, pace), plan, len(pairs)), asked_of(plan, len(pairs))
+        asked, budget = asked_of(plan, len(pairs)), _planned(crew, pace, plan, len(pairs))
         progress("search for the most suspicious pair")
         suspect, searched = _search(crew, pairs, plan, budget, pace, found, progress)
         progress(f"learning from {budget.train} runs a side")
@@ -121,8 +121,8 @@ def attack(crew: Crew, pairs: Sequence[Candidate], plan: Plan, progress: Progres
         progress(f"certifying on {certify} fresh runs")
         reached, power, made = _certify(crew, suspect, learned, rule, plan, certify, progress)
     except TimeUp:
-        limit = f"{crew.seconds:.3g}"
-        raise Stuck(f"its runs did not end within {limit} seconds; allow more seconds") from None
+        why = "; ".join([f"its runs did not end within {crew.seconds:.3g} seconds", *crew.tally.said()])
+        raise Stuck(f"{why}; allow more seconds") from None
     runs = len(suspect.left) + len(suspect.right) + made
     cut = None
     if budget != asked or certify < asked.certify or (made < certify and not isinstance(reached, Won)):
@@ -207,6 +207,14 @@ def _rounds_in(runs: int) -> tuple[tuple[int, int, int], ...]:
     part = min(1.0, runs / most)
     fewer = ((int(kept * part), max(int(of_base * part), 1), each) for kept, of_base, each in scaled)
     return tuple(round_ for round_ in fewer if round_[0] > 1)
+
+
+def _planned(crew: Crew, pace: float, plan: Plan, pairs: int) -> Budget:
+    try:
+        return budget_of(_affordable(crew, pace), plan, pairs)
+    except TimeUp:
+        few = f"a run takes {pace:.2g} s, and too few of them fit into {crew.seconds:.3g} seconds"
+        raise Stuck(f"{few}; allow more seconds") from None
 
 
 def _affordable(crew: Crew, pace: float) -> int:

@@ -555,6 +555,8 @@ def audit(  # noqa: PLR0913
             )
             answer = said_cut(answer, chosen)
     answer["seconds"] = round(time.perf_counter() - begun, 3)
+    for said in answer["witness"].get("findings", ()):
+        _say(f"note: {said}")
     _print(answer, json_, _lines)
     return AUDITED[answer["verdict"]]
 

@@ -10,7 +10,9 @@ def test_the_commands_end_as_the_document_says(root, dpaccount, tmp_path):
     text = (root / "docs" / "auditing.md").read_text()
     (tmp_path / "clinic.py").write_text(re.search(r"```python\n(.*?)```", text, re.DOTALL).group(1))
     claim = re.search(r"```toml\n(.*?)```", text, re.DOTALL).group(1)
-    (tmp_path / "claim.toml").write_text(claim.replace("trials = 20000", "trials = 3000").replace("= 60", "= 1000000"))
+    (tmp_path / "claim.toml").write_text(
+        claim.replace("trials = 20000", "trials = 3000").replace("= 60", "= 1000000")
+    )
     commands = re.findall(r"^dpaccount (.*?)  # exit (\d)$", text, re.MULTILINE)
     assert len(commands) == 10
     for words, code in commands:

@@ -71,7 +71,9 @@ def test_catalogued_functions_are_listed_audited_and_certified(dpaccount, tmp_pa
     assert listed["fixed-seed"]["status"] == "broken"
     assert set(listed["fixed-seed"]) == {"name", "layer", "parameters", "source", "status"}
     assert json.loads(dpaccount("subjects", "svt-1", "--json")[1])["status"] == "sound"
-    code, out, err = dpaccount("audit", "fixed-seed", "--epsilon", "1", "--trials", "600", "--seconds", "1e6", "--json")
+    code, out, err = dpaccount(
+        "audit", "fixed-seed", "--epsilon", "1", "--trials", "600", "--seconds", "1e6", "--json"
+    )
     assert (code, json.loads(out)["refuted"]) == (1, True)
     assert "runs code" not in err
     (tmp_path / "claim.toml").write_text(

@@ -343,6 +343,8 @@ def test_power_is_what_perfect_runs_show():
     for runs, verdict in ((9, "NOT ATTACKED"), (10, "REFUTED")):
         half = np.ones(runs // 2), -np.ones(runs - runs // 2)
         assert judged(Guess(0.5, -0.5).measure(*half, delta, risk), Fraction(1))["verdict"] == verdict
+    assert judged(Guess(0.5, -0.5).measure(np.ones(83), -np.ones(83), delta, risk), Fraction(4))["refuted"]
+    assert not judged(Guess(0.5, -0.5).measure(np.ones(82), -np.ones(83), delta, risk), Fraction(4))["refuted"]
     won = Won(delta, 1.5, risk, 300, 50.0, Threshold(0.5))
     assert power_of(won) > 1.5
     assert verdict_of(0.0, 1.0, Fraction(1)) == "NOT ATTACKED"

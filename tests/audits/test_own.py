@@ -6,7 +6,7 @@ import os
 import numpy as np
 import pytest
 
-from audits import isolation
+from audits import isolation, own
 from audits.isolation import Code, Crew
 from audits.outcomes import of_value
 
@@ -178,7 +178,8 @@ def test_a_function_that_never_gives_a_result_is_a_wrong_request(dpaccount, clin
 @pytest.mark.slow
 @pytest.mark.statistical  # seeded
 def test_a_crash_that_depends_on_the_data_is_an_event(dpaccount, clinic):
-    path = clinic("crashes", ("confidence = 0.999", "confidence = 0.9"))
+    pair = "shape = [5]\nleft = [1, 1, 1, 1, 1]\nright = [0, 1, 1, 1, 1]"  # every crash starts a process again
+    path = clinic("crashes", ("shape = [5]", pair), ("trials = 2000", "trials = 60"))
     certificate = certified(dpaccount, path)
     assert certificate["verdict"] == "REFUTED"
     assert "SIGSEGV" in " ".join(certificate["hazards"])
@@ -537,3 +538,16 @@ def test_the_audit_of_a_class_says_what_it_could_have_shown(dpaccount, tmp_path)
         assert (code, answer["verdict"]) == expected
         assert (answer["epsilon_power"] > float(epsilon)) == (code == 0)
         assert answer["trials"] > 0
+
+
+def test_a_proof_whose_attack_measured_nothing_is_unproven(dpaccount, tmp_path, monkeypatch):
+    def stopped(worker, task, progress):
+        raise own.Ended("audit", "gives no answer within 60 seconds")
+
+    monkeypatch.setattr(own, "_done", stopped)
+    (tmp_path / "own.py").write_text(RAISES)
+    (tmp_path / "claim.toml").write_text(CLASS_CLAIM.format(name="Fine", seconds=NO_LIMIT))
+    code, out, _ = dpaccount("certify", "claim.toml", "--json", "--jobs", 1)
+    certificate = json.loads(out)
+    assert (code, certificate["verdict"]) == (3, "UNPROVEN")
+    assert certificate["proved"]["reason"] == "audit: the code gives no answer within 60 seconds"

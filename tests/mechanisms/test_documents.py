@@ -42,7 +42,6 @@ def test_adding_a_mechanism_takes_the_two_files_that_are_described(root, tmp_pat
         env={**os.environ, "PYTHONPATH": str(tmp_path)},
         capture_output=True,
         text=True,
-        timeout=280,
         check=False,
     )
     assert done.returncode == 0, done.stdout[-3000:]
@@ -55,7 +54,6 @@ def test_adding_a_mechanism_takes_the_two_files_that_are_described(root, tmp_pat
         env={**os.environ, "PYTHONPATH": str(tmp_path)},
         capture_output=True,
         text=True,
-        timeout=100,
         check=False,
     )
     assert done.returncode == 1

@@ -19,6 +19,13 @@ from .conftest import pure
 
 VALID = {"valid": True, "first_bad": None}
 
+
+@pytest.fixture(autouse=True)
+def patient(monkeypatch):
+    """Let writers wait for each other however busy the machine is."""
+    monkeypatch.setattr(store, "BUSY_SECONDS", 3600.0)
+
+
 CHARGER = """
 import sys
 from contextlib import nullcontext
@@ -29,6 +36,7 @@ from dpaccount.ledger import store
 from dpaccount.ledger.ledger import Ledger
 
 url, epsilon, times = sys.argv[1], Fraction(sys.argv[2]), int(sys.argv[3])
+store.BUSY_SECONDS = 3600.0
 if sys.argv[4] == "unfair":
     store._turn = nullcontext
 plan = Plan(Relation.REPLACE_ONE, (Pure(epsilon=epsilon),))
