@@ -3,6 +3,7 @@
 import csv
 import json
 import multiprocessing
+import os
 import shutil
 import sqlite3
 import threading
@@ -214,7 +215,7 @@ CELL = st.one_of(
 )
 
 
-@settings(max_examples=30)
+@settings(max_examples=12)
 @given(
     cells=st.lists(CELL, min_size=3, max_size=7),
     other=CELL,
@@ -354,6 +355,47 @@ def test_careless_subjects_are_one_line_before_anything_is_charged(tmp_path, mad
     assert "\n" not in str(refused.value)
     assert "secret" not in str(refused.value)
     assert charges(tmp_path) == 0
+
+
+SEEN = []
+
+
+@dataclass(frozen=True)
+class KeepsInTheModule(Ages):
+    """Reader, run and report fill a list of the module, and the report shows how much is in it."""
+
+    seen: ClassVar[list] = []
+
+    def read(self, path):
+        found = super().read(path)
+        SEEN.append(found)
+        self.seen.append(found)
+        type(self).high = Fraction(found.max())
+        return found
+
+    def play(self, data, noise, coins):
+        if getattr(getattr(noise, "inner", None), "entry", 0) > 0:
+            SEEN.append(data)
+            self.seen.append(data)
+        return super().play(data, noise, coins)
+
+    def report(self, view):
+        return {"module": len(SEEN), "class": len(self.seen), "high": str(type(self).high)}
+
+
+def test_a_reader_or_report_that_keeps_state_never_meets_the_run(tmp_path):
+    made = run(written(tmp_path), KeepsInTheModule).certificate["release"]
+    assert made["report"] == {"module": 0, "class": 0, "high": "100"}
+
+
+def test_a_reader_that_ends_its_process_is_one_line(tmp_path):
+    @dataclass(frozen=True)
+    class Ends(Ages):
+        def read(self, path):
+            os._exit(3)
+
+    with pytest.raises(InputError, match="ended its process"):
+        prepared(written(tmp_path), Ends)
 
 
 def test_every_class_that_can_be_changed_is_refused(tmp_path):
