@@ -15,9 +15,9 @@ from typing import Any, Protocol, TypeVar, runtime_checkable
 
 import numpy as np
 
-from audits.apart import Apart
 from audits.certify import describe_subject, digest_of_code, seal, subject_made
 from audits.channels import ReplayError, record
+from audits.fork import Fork
 from audits.neighbours import dataset
 from audits.worker import packed, unpacked
 from dpaccount import checker
@@ -134,7 +134,7 @@ def _digest(path: Path) -> str:
 
 def _rows(claim: Claim, made_by: type, path: Path) -> Rows:
     """Return the file's rows, read apart, within the domain."""
-    with Apart(lambda _: _read(claim, made_by, path)) as reader:
+    with Fork(lambda _: _read(claim, made_by, path)) as reader:
         rows = unpacked(reader.ask())
     subject = subject_made(claim, made_by)
     domain = subject.domain()
@@ -286,7 +286,7 @@ def _shown(due: Release, data: Rows, noise: Noise) -> tuple[View, dict[str, obje
     Who reports is set apart before the run, and gets the view alone.
     """
     player, coins = due.subject(), due.claim.audit.seed
-    with Apart(lambda parts: _report(due, parts)) as reporter:
+    with Fork(lambda parts: _report(due, parts)) as reporter:
         view = _asked(player, "play", lambda: record(player, data.copy(), noise, coins).view)
         report: dict[str, object] = json.loads(reporter.ask(_parts(view)))
     return view, report

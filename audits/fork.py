@@ -16,7 +16,7 @@ from audits.worker import read_frame, write_frame
 from dpaccount.errors import DpaccountError, InputError
 
 
-class Apart:
+class Fork:
     """A fork of this process, made now, that does `work` on what `ask` sends it later, and ends.
 
     Questions and answers are what MessagePack can hold.  Use it in a ``with`` block.
@@ -33,7 +33,7 @@ class Apart:
         os.close(outbox)
         self._questions, self._answers = os.fdopen(questions, "wb"), os.fdopen(answers, "rb")
 
-    def __enter__(self) -> "Apart":
+    def __enter__(self) -> "Fork":
         """Return the fork."""
         return self
 
