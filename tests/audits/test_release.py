@@ -175,9 +175,9 @@ def test_an_evaluation_reads_public_data_only_and_its_failure_loses_nothing(tmp_
         (tmp_path / name).mkdir()
     claim = written(tmp_path / "right", public="public = true")
     assert set(run(claim).certificate["release"]["evaluation"]) == {"note", "off by"}
-    done = run(written(tmp_path / "wrong", public="public = true"), Fails)
-    assert done.certificate["release"]["evaluation"]["failed"].startswith("Fails.evaluate raises ValueError")
-    assert "secret" not in json.dumps(done.certificate)
+    done = release_from(written(tmp_path / "wrong", public="public = true"), Fails)
+    assert done["release"]["evaluation"]["failed"].startswith("Fails.evaluate raises ValueError")
+    assert "secret" not in json.dumps(done)
 
 
 # ------------------------------------------------------------------ the data
@@ -342,13 +342,14 @@ CARELESS = {
 
 
 def release_from(claim, made_by):
+    """Ask for the run itself, whatever proof and audit make of the class."""
     due = prepared(claim, made_by)
-    return release.make(release.settle(due, again=False), due.subject().proof(Fraction(0)), {})
+    proof = due.subject().proof(Fraction(0))
+    return release.make(release.settle(due, again=False), proof, {"subject": {"code": "of this test"}})[0]
 
 
 @pytest.mark.parametrize("made_by", CARELESS, ids=lambda made_by: made_by.__name__)
 def test_careless_subjects_are_one_line_before_anything_is_charged(tmp_path, made_by):
-    """The run itself is asked for, whatever proof and audit made of the class."""
     claim = written(tmp_path, ["31", "12", "secret", "", "99"])
     with pytest.raises(DpaccountError, match=CARELESS[made_by]) as refused:
         release_from(claim, made_by)
@@ -384,7 +385,7 @@ class KeepsInTheModule(Ages):
 
 
 def test_a_reader_or_report_that_keeps_state_never_meets_the_run(tmp_path):
-    made = run(written(tmp_path), KeepsInTheModule).certificate["release"]
+    made = release_from(written(tmp_path), KeepsInTheModule)["release"]
     assert made["report"] == {"module": 0, "class": 0, "high": "100"}
 
 
@@ -421,7 +422,7 @@ def test_what_fails_on_the_data_alone_is_charged_and_said_without_the_data(tmp_p
 
     claim = written(tmp_path, ["37", "37", "1", "2", "3"])
     with pytest.raises(LedgerError, match=r"Picky.play raises ValueError; .*; entry 1 is charged") as refused:
-        run(claim, Picky)
+        release_from(claim, Picky)
     assert "people" not in str(refused.value)
 
 
