@@ -1,7 +1,8 @@
 """The real run: charged durably, drawn once, kept in the ledger, and printed again for nothing.
 
-Every step is done by an instance of its own, made from the claim: what is proved is made before the
-file is read, and what reports never saw the data.  So nothing that an instance keeps can be shown.
+Every step is done by an instance of its own, made from the claim, and reader and report in processes of
+their own: what is proved never met the file, and what reports met nothing but the view.  So nothing
+that an instance, a class or a module keeps can be shown.
 """
 
 import hashlib
@@ -16,7 +17,9 @@ import numpy as np
 
 from audits.certify import describe_subject, digest_of_code, seal, subject_made
 from audits.channels import ReplayError, record
-from audits.neighbours import BASES, dataset
+from audits.fork import Fork
+from audits.neighbours import dataset
+from audits.worker import packed, unpacked
 from dpaccount import checker
 from dpaccount.claim import Claim
 from dpaccount.errors import BudgetError, InputError, LedgerError, ReceiptError
@@ -27,6 +30,7 @@ from dpaccount.ledger.receipt import Noise, rehearse
 from dpaccount.noise import Rehearsal
 from mechanisms.subject import Rows, Subject, View
 
+REHEARSED = ("corners", "uniform")  #: made-up data that a run is tried on
 EVALUATION = "evaluation on public data, outside the guarantee"
 
 #: what each part of a subject must do that another way would tell or show something
@@ -129,23 +133,27 @@ def _digest(path: Path) -> str:
 
 
 def _rows(claim: Claim, made_by: type, path: Path) -> Rows:
-    """Return the file's rows as an instance reads them that is used for nothing else."""
-    reader = _on_files(claim, subject_made(claim, made_by))
-    found = _asked(reader, "read", lambda: reader.read(path))
-    try:
-        rows = np.array(found, dtype=np.float64)
-    except (TypeError, ValueError):
-        raise InputError(
-            f"{path}: read gives no table of numbers; return rows, NaN where one lacks"
-        ) from None
-    domain = subject_made(claim, made_by).domain()
+    """Return the file's rows, read apart, within the domain."""
+    with Fork(lambda _: _read(claim, made_by, path)) as reader:
+        rows = unpacked(reader.ask())
+    subject = subject_made(claim, made_by)
+    domain = subject.domain()
     if rows.ndim and not len(rows):
         rows = rows.reshape(0, 0)  # no rows have no columns either
     try:
-        domain.admit(rows, reader.relation)
+        domain.admit(rows, subject.relation)
     except InputError as error:
         raise InputError(f"{path}: {error}") from None
     return domain.clamped(rows)
+
+
+def _read(claim: Claim, made_by: type, path: Path) -> list[object]:
+    reader = _on_files(claim, subject_made(claim, made_by))
+    found = _asked(reader, "read", lambda: reader.read(path))
+    try:
+        return packed(np.array(found, dtype=np.float64))
+    except (TypeError, ValueError):
+        raise InputError(f"{path}: read gives no table of numbers; return rows, NaN for what lacks") from None
 
 
 def _asked(subject: Subject, what: str, answer: Callable[[], Answer]) -> Answer:
@@ -265,7 +273,7 @@ def make(run: Run, theorem: Theorem, certificate: dict[str, Any]) -> tuple[dict[
 def rehearsed(due: Release, theorem: Theorem) -> None:
     """Play and report on made-up data first, so that what fails there is said before anything is charged."""
     domain, coins = due.subject().domain(), due.claim.audit.seed
-    for base in BASES:
+    for base in REHEARSED:
         data = dataset(domain, base, coins)
         _shown(due, data, rehearse(theorem, Rehearsal(coins)))
     if due.subject().relation == ADD_REMOVE:
@@ -273,16 +281,29 @@ def rehearsed(due: Release, theorem: Theorem) -> None:
 
 
 def _shown(due: Release, data: Rows, noise: Noise) -> tuple[View, dict[str, object]]:
-    """Run on data, recorded as in the tests of its hypotheses; return what was shown, and the report."""
-    player, reporter, coins = due.subject(), due.subject(), due.claim.audit.seed
-    view = _asked(player, "play", lambda: record(player, data.copy(), noise, coins).view)
+    """Run on data, recorded as in the tests of its hypotheses; return what was shown, and the report.
+
+    Who reports is set apart before the run, and gets the view alone.
+    """
+    player, coins = due.subject(), due.claim.audit.seed
+    with Fork(lambda parts: _report(due, parts)) as reporter:
+        view = _asked(player, "play", lambda: record(player, data.copy(), noise, coins).view)
+        report: dict[str, object] = json.loads(reporter.ask(_parts(view)))
+    return view, report
+
+
+def _parts(view: View) -> list[object]:
+    return [[[name, packed(shown)] for name, shown in part.items()] for part in (view.own, view.public)]
+
+
+def _report(due: Release, parts: list[list[list[Any]]]) -> bytes:
+    reporter = due.subject()
+    view = View(*({name: unpacked(shown) for name, shown in part} for part in parts))
     report = _asked(reporter, "report", lambda: reporter.report(view))
     if not isinstance(report, dict) or not _is_json(report):
         name = type(reporter).__name__
-        raise InputError(
-            f"{name}.report gives no JSON; return a dict of text, finite numbers, lists and dicts"
-        )
-    return view, report
+        raise InputError(f"{name}.report gives no JSON; return a dict of text, finite numbers and lists")
+    return canonical(report)
 
 
 def _drawn(

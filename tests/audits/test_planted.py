@@ -114,7 +114,8 @@ def test_code_that_raises_on_some_data_is_a_finding():
 
 
 @pytest.mark.parametrize(
-    "subject", [LaplaceSum(low=0, high=1, rows=5), GaussianSum(rows=5), PlanFinder(slots=60, batch=8, batches=6)]
+    "subject",
+    [LaplaceSum(low=0, high=1, rows=5), GaussianSum(rows=5), PlanFinder(slots=60, batch=8, batches=6)],
 )
 def test_correct_ones_lose_none(subject):
     assert broken(subject) == set()

@@ -3,6 +3,7 @@
 import csv
 import json
 import multiprocessing
+import os
 import shutil
 import sqlite3
 import threading
@@ -174,9 +175,9 @@ def test_an_evaluation_reads_public_data_only_and_its_failure_loses_nothing(tmp_
         (tmp_path / name).mkdir()
     claim = written(tmp_path / "right", public="public = true")
     assert set(run(claim).certificate["release"]["evaluation"]) == {"note", "off by"}
-    done = run(written(tmp_path / "wrong", public="public = true"), Fails)
-    assert done.certificate["release"]["evaluation"]["failed"].startswith("Fails.evaluate raises ValueError")
-    assert "secret" not in json.dumps(done.certificate)
+    done = release_from(written(tmp_path / "wrong", public="public = true"), Fails)
+    assert done["release"]["evaluation"]["failed"].startswith("Fails.evaluate raises ValueError")
+    assert "secret" not in json.dumps(done)
 
 
 # ------------------------------------------------------------------ the data
@@ -214,7 +215,7 @@ CELL = st.one_of(
 )
 
 
-@settings(max_examples=30)
+@settings(max_examples=12)
 @given(
     cells=st.lists(CELL, min_size=3, max_size=7),
     other=CELL,
@@ -341,19 +342,61 @@ CARELESS = {
 
 
 def release_from(claim, made_by):
+    """Ask for the run itself, whatever proof and audit make of the class."""
     due = prepared(claim, made_by)
-    return release.make(release.settle(due, again=False), due.subject().proof(Fraction(0)), {})
+    proof = due.subject().proof(Fraction(0))
+    return release.make(release.settle(due, again=False), proof, {"subject": {"code": "of this test"}})[0]
 
 
 @pytest.mark.parametrize("made_by", CARELESS, ids=lambda made_by: made_by.__name__)
 def test_careless_subjects_are_one_line_before_anything_is_charged(tmp_path, made_by):
-    """The run itself is asked for, whatever proof and audit made of the class."""
     claim = written(tmp_path, ["31", "12", "secret", "", "99"])
     with pytest.raises(DpaccountError, match=CARELESS[made_by]) as refused:
         release_from(claim, made_by)
     assert "\n" not in str(refused.value)
     assert "secret" not in str(refused.value)
     assert charges(tmp_path) == 0
+
+
+SEEN = []
+
+
+@dataclass(frozen=True)
+class KeepsInTheModule(Ages):
+    """Reader, run and report fill a list of the module, and the report shows how much is in it."""
+
+    seen: ClassVar[list] = []
+
+    def read(self, path):
+        found = super().read(path)
+        SEEN.append(found)
+        self.seen.append(found)
+        type(self).high = Fraction(found.max())
+        return found
+
+    def play(self, data, noise, coins):
+        if getattr(getattr(noise, "inner", None), "entry", 0) > 0:
+            SEEN.append(data)
+            self.seen.append(data)
+        return super().play(data, noise, coins)
+
+    def report(self, view):
+        return {"module": len(SEEN), "class": len(self.seen), "high": str(type(self).high)}
+
+
+def test_a_reader_or_report_that_keeps_state_never_meets_the_run(tmp_path):
+    made = release_from(written(tmp_path), KeepsInTheModule)["release"]
+    assert made["report"] == {"module": 0, "class": 0, "high": "100"}
+
+
+def test_a_reader_that_ends_its_process_is_one_line(tmp_path):
+    @dataclass(frozen=True)
+    class Ends(Ages):
+        def read(self, path):
+            os._exit(3)
+
+    with pytest.raises(InputError, match="ended its process"):
+        prepared(written(tmp_path), Ends)
 
 
 def test_every_class_that_can_be_changed_is_refused(tmp_path):
@@ -379,7 +422,7 @@ def test_what_fails_on_the_data_alone_is_charged_and_said_without_the_data(tmp_p
 
     claim = written(tmp_path, ["37", "37", "1", "2", "3"])
     with pytest.raises(LedgerError, match=r"Picky.play raises ValueError; .*; entry 1 is charged") as refused:
-        run(claim, Picky)
+        release_from(claim, Picky)
     assert "people" not in str(refused.value)
 
 
