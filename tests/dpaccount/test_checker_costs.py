@@ -109,8 +109,7 @@ def wide_lattices():
     """Laws of noise with as many cells and digits as are formed, each another one."""
     shift = {"query": "q", "points": [[0], [1]], "relation": "add-remove", "because": "t"}
     steps = [("assume_points", [], shift), ("differences", [0], {})]
-    for k in range(100):
-        steps.append(("lattice_gaussian", [1], {"variance": str(2 * 10**4 + k), "key": f"k{k}"}))
+    steps += [("lattice_gaussian", [1], {"variance": f"{20_000 + k}", "key": f"k{k}"}) for k in range(100)]
     ends = []
     for k in range(100):
         given = {"epsilon": "1/100", "delta": f"1/{10**200}"}

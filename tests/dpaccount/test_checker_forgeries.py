@@ -139,7 +139,10 @@ FREE_IF_REFUTED = {
 
 @pytest.mark.parametrize(
     ("document", "free"),
-    [(RELEASED, FREE), (sides.refuted(), FREE | FREE_IF_REFUTED)],
+    [
+        (RELEASED, FREE),
+        pytest.param(sides.refuted(), FREE | FREE_IF_REFUTED, marks=pytest.mark.slow),
+    ],
     ids=["certified", "refuted"],
 )
 def test_no_leaf_is_changed_unseen(document, free):
