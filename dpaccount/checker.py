@@ -1577,7 +1577,7 @@ POINT = closed(
         "of": written(("claim", "proof")),
         **{"limit": amount(endless=True), "delta": amount(), "epsilon_lower": amount()},
         **dict.fromkeys(("hits", "runs", "alarms", "other_runs"), COUNT),
-        **{"risk": amount(), "power": amount(), "false_alarm": amount(), "event": TEXT},
+        **{"risk": amount(None, endless=True), "power": amount(), "false_alarm": amount(), "event": TEXT},
     }
 )
 AUDIT = closed(
@@ -1717,7 +1717,7 @@ def check_certificate(document: dict[str, Any], at: date | None) -> None:
     check_subject(document)
     check_release(document)
     first = hazards_of(document)
-    ensure(document["hazards"][: len(first)] == first, f"the hazards should begin with {_brief(first)}")
+    ensure(document["hazards"][: len(first)] == first, f"not listed first among the hazards: {_brief(first)}")
     if at is not None:
         until = claim.get("governance", {}).get("valid_until")
         ensure(until is None or at <= date.fromisoformat(until[:10]), f"it was valid until {_brief(until)}")
