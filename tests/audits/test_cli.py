@@ -140,7 +140,7 @@ def test_a_verdict_that_does_not_follow_is_rejected(dpaccount, tmp_path, edit):
 def test_unproven_where_the_claim_is_smaller_than_the_proof(dpaccount, tmp_path):
     code, out, _ = dpaccount("certify", claim(tmp_path, epsilon="0.49"), "--json", "--jobs", 1)
     assert (code, json.loads(out)["verdict"]) == (3, "UNPROVEN")
-    assert dpaccount("check", tmp_path / "certificates/quick/certificate.json")[0] == 0
+    assert dpaccount("check", tmp_path / "certificates/quick/certificate.json")[0] == 3
 
 
 def test_unproven_where_the_model_or_relation_differs(dpaccount, tmp_path):
@@ -156,7 +156,7 @@ def test_unproven_where_the_mechanism_has_no_proof_at_this_delta(dpaccount, tmp_
     certificate = json.loads(out)
     assert (code, certificate["verdict"]) == (3, "UNPROVEN")
     assert "zCDP" in certificate["proved"]["reason"]
-    assert dpaccount("check", tmp_path / "certificates/quick/certificate.json")[0] == 0
+    assert dpaccount("check", tmp_path / "certificates/quick/certificate.json")[0] == 3
 
 
 @pytest.mark.statistical  # seeded
@@ -166,7 +166,10 @@ def test_refuted_where_a_claim_is_far_below_the_truth(dpaccount, tmp_path):
     certificate = json.loads(out)
     assert (code, certificate["verdict"], certificate["refutes"]) == (1, "REFUTED", "claim")
     path = tmp_path / "certificates/quick/certificate.json"
-    assert dpaccount("check", path)[0] == 0
+    assert dpaccount("check", path)[:2] == (
+        1,
+        f"valid: REFUTED: the digest, {len(certificate['proved']['derivation'])} steps and the verdict follow, unsigned\n",
+    )
     junit = (path.parent / "junit.xml").read_text()
     assert 'failures="2"' in junit
     report = (path.parent / "report.html").read_text()

@@ -384,12 +384,12 @@ def test_rule_names_do_not_reach_the_terminal_raw(tmp_path, capsys):
     file.write_text(
         '{"schema": "dpaccount/derivation/1", "steps": [{"rule": "x\\n\\u001b[1mvalid: yes", "from": []}]}'
     )
-    assert checker.main([str(file)]) == 1
+    assert checker.main([str(file), "--derivation"]) == 1
     out = capsys.readouterr().out
     assert len(out.splitlines()) == 1
     assert "\x1b" not in out
     file.write_text('{"schema": "dpaccount/derivation/1", "steps": [{"rule": "\\ud800"}]}')
-    assert checker.main([str(file)]) == 2
+    assert checker.main([str(file), "--derivation"]) == 2
 
 
 @pytest.mark.parametrize(
