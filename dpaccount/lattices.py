@@ -289,9 +289,12 @@ def _step(total: Total, nodes: int, depth: int) -> Fraction:
 
 
 def _fitting(total: Total, step: Fraction, depth: int) -> Fraction:
-    """Return about this step, such that the atoms ±most of the widest pair that has them lie on nodes."""
+    """Return about this step, such that the atoms ±most of the widest pair that has them lie on nodes.
+
+    A pair narrower than the step is split onto nodes: fitted to it, the others would take too many.
+    """
     exact = [_span(kind, depth) for kind, _ in parts(total) if isinstance(kind, AtomFactor | LaplaceFactor)]
-    if exact:
-        width = max(high - low for low, high in exact)
-        return width / max(1, math.ceil(width / step))
+    width = max((high - low for low, high in exact), default=Fraction(0))
+    if width >= step:
+        return width / math.ceil(width / step)
     return Fraction(float(step))
