@@ -144,7 +144,7 @@ def audit_subject(
             f"{claim.use} has no proof to draw noise from at this δ: {error}; try another δ"
         ) from None
     progress("search for the worst neighbouring pair")
-    suspect = search(subject, theorem, [], examples=EXAMPLES, seed=plan.seed).suspect()
+    suspect = search(subject, theorem, [], examples=EXAMPLES, seed=plan.seed).judged(subject).suspect()
     progress("attack")
     target = Target("claim", promise.epsilon, promise.delta)
     effort: dict[str, Any] = {

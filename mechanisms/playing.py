@@ -151,24 +151,49 @@ def plain(value: object, name: str) -> Any:
 
 
 def hidden(view: View) -> dict[str, Array]:
-    """Return what arrays carry beside what they show: numbers behind a mask, attributes of a subclass."""
-    found: dict[str, Array] = {}
-    for name, shown in (*view.own.items(), *view.public.items()):
-        if isinstance(shown, np.ma.MaskedArray):
-            found[f"{name}, behind its mask"] = np.array(shown.data)
-            found[f"{name}, its mask"] = np.array(np.ma.getmaskarray(shown))
-        elif isinstance(shown, np.ndarray) and type(shown) is not np.ndarray:
-            for attribute, value in _attributes(shown).items():
-                if isinstance(value, PLAIN) or isinstance(value, np.ndarray | np.generic):
-                    found[f"{name}.{attribute}"] = np.array(value)
+    """Return what a view carries beside what it shows: behind a mask, in attributes, in memory around an array.
+
+    It stays behind in `kept`; who calls `play` by hand could read it.
+    """
+    found = _carried("the view", view, ("own", "public"))
+    for title, part in (("own", view.own), ("public", view.public)):
+        found |= _carried(f"the table of {title} parts", part, ())
+        for name, shown in part.items():
+            if isinstance(shown, np.ndarray):
+                found |= _around(name, shown)
     return found
 
 
-def _attributes(shown: Array) -> dict[str, object]:
-    """Return the attributes that an array's own class adds, of the class and of the array."""
-    ours = [made for made in type(shown).__mro__ if issubclass(made, np.ndarray) and made is not np.ndarray]
-    of_class = {name: value for made in ours for name, value in vars(made).items() if name[:2] != "__"}
-    return {**of_class, **getattr(shown, "__dict__", {})}
+def _around(name: str, shown: Array) -> dict[str, Array]:
+    found = {}
+    if isinstance(shown, np.ma.MaskedArray):
+        found[f"{name}, behind its mask"] = np.array(shown.data)
+        found[f"{name}, its mask"] = np.array(np.ma.getmaskarray(shown))
+    elif type(shown) is not np.ndarray:
+        ours = [made for made in type(shown).__mro__ if made not in np.ndarray.__mro__]
+        for made in ours:
+            found |= _plain_of(name, vars(made))
+        found |= _carried(name, shown, ())
+    if isinstance(shown.base, np.ndarray) and shown.base.dtype.kind in KINDS:
+        found[f"{name}, the memory it is part of"] = np.array(shown.base, subok=False)
+    if shown.dtype.metadata:
+        found[f"{name}, metadata of its type"] = np.array(repr(dict(shown.dtype.metadata)))
+    return found
+
+
+def _carried(name: str, holder: object, known: tuple[str, ...]) -> dict[str, Array]:
+    """Return the attributes that an object was given, but for those that are `known`."""
+    given = getattr(holder, "__dict__", {})
+    return _plain_of(name, {attribute: value for attribute, value in given.items() if attribute not in known})
+
+
+def _plain_of(name: str, attributes: Mapping[str, object]) -> dict[str, Array]:
+    comparable = (*PLAIN, np.ndarray, np.generic)
+    return {
+        f"{name}.{attribute}": np.array(value, subok=False)
+        for attribute, value in attributes.items()
+        if attribute[:2] != "__" and isinstance(value, comparable)
+    }
 
 
 def identical(a: Array | np.generic, b: Array | np.generic) -> bool:
@@ -178,7 +203,7 @@ def identical(a: Array | np.generic, b: Array | np.generic) -> bool:
     if a.dtype.kind != "O":
         return a.tobytes() == b.tobytes()
     pairs = zip(np.ravel(a).tolist(), np.ravel(b).tolist(), strict=True)
-    return all(type(x) is type(y) and _same(x, y) for x, y in pairs)
+    return all(type(x) is type(y) and _same(x, y) for x, y in pairs)  # type: ignore[arg-type]
 
 
 def _same(x: object, y: object) -> bool:

@@ -18,6 +18,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from dpaccount.errors import InputError
 from dpaccount.ledger.ledger import Ledger
+from mechanisms.playing import played
 from mechanisms.subject import Rows, Subject, View
 
 _WAY_OUT: Final = "use release(mechanism, value, ledger, purpose)"
@@ -93,7 +94,7 @@ def release(
     domain.admit(rows, mechanism.relation)
     rows = domain.clamped(rows)  # what a mechanism was never tested on does not reach it
     theorem = mechanism.proof(Fraction(delta))
-    return mechanism.play(rows, ledger.charge(theorem, purpose, cover, key), coins)
+    return played(mechanism, rows, ledger.charge(theorem, purpose, cover, key), coins)
 
 
 _MISUSE: Final = {
