@@ -30,7 +30,7 @@ from audits.channels import (
     with_report,
 )
 from audits.landmarks import landmarks
-from audits.neighbours import Pair, marked, pairs, public_coins
+from audits.neighbours import SWEEP, Pair, marked, named_coins, pairs, public_coins
 from dpaccount.derivation import Hypothesis, hypotheses, leaves, rows, walk
 from dpaccount.errors import InputError, ReceiptError
 from dpaccount.kernel import Contribution, Cover, Covered, Private, Shifts, Stable, Theorem, View
@@ -278,8 +278,9 @@ def search(  # noqa: PLR0913
             raise Counterexample
 
     if where is here and not shrink:
-        for pair in marked(domain, relation, marks):
-            judge(pair, seed)
+        noted, coins_of = marked(domain, relation, marks), named_coins(seed, marks)
+        for number in range(min(max(len(noted), len(coins_of)), SWEEP) if noted else 0):
+            judge(noted[number % len(noted)], coins_of[number % len(coins_of)])
     with contextlib.suppress(Counterexample):
         property_test()
     return seen
