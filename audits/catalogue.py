@@ -11,7 +11,6 @@ import typing
 from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
-from pathlib import Path
 from typing import Any
 
 from audits.broken.table import TABLE, Known, known

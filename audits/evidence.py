@@ -10,12 +10,12 @@ import hashlib
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import hypothesis
 from hypothesis import HealthCheck, Phase, given, settings, target
-from hypothesis import strategies as st
 
 from audits.apart import Ended, apart, here
 from audits.channels import (
@@ -128,7 +128,7 @@ def gather(
     judges = [check for check, _ in checks]
     first = search(subject, theorem, judges, examples=examples // APART + 1, seed=seed, where=apart)
     seen = search(subject, theorem, judges, examples=examples, seed=seed).joined(first).judged(subject)
-    history = remembered(subject, theorem, first.runs)
+    history = remembered(subject, first.runs)
     source = digest_of_files(files)
     found = []
     for index, (each, (check, bound)) in enumerate(zip(tested, checks, strict=True)):
@@ -185,6 +185,10 @@ class Example:
     run: Run
     other: Run
 
+    def sides(self) -> tuple[tuple[Rows, Run], tuple[Rows, Run]]:
+        """Return the data and the run of either side."""
+        return (self.pair.left, self.run), (self.pair.right, self.other)
+
 
 @dataclass
 class Search:
@@ -230,7 +234,7 @@ class Search:
         )
 
 
-def search(  # noqa: PLR0913
+def search(
     subject: Subject,
     theorem: Theorem,
     checks: list[Check],
@@ -286,7 +290,7 @@ def search(  # noqa: PLR0913
     return seen
 
 
-def examine(  # noqa: PLR0913
+def examine(
     subject: Subject,
     theorem: Theorem,
     pair: Pair,
@@ -300,12 +304,12 @@ def examine(  # noqa: PLR0913
 
     Code that raises is itself a finding, on every hypothesis.
     """
-    run = side(where, lambda: _recorded(subject, theorem, pair.left, coins))
+    run = side(where, partial(_recorded, subject, theorem, pair.left, coins))
     if isinstance(run, Failed):
         if run.mute:
             seen.raised, seen.why = seen.raised + 1, run.wrong
         return [Finding(Fraction(0), run.wrong) for _ in checks], 0.0
-    other = side(where, lambda: _replayed(subject, pair.right, run, coins))
+    other = side(where, partial(_replayed, subject, pair.right, run, coins))
     if isinstance(other, Failed):
         return [Finding(Fraction(0), other.wrong) for _ in checks], 0.0
     seen.changed |= run.changed or other.changed
@@ -360,15 +364,15 @@ def side(where: Where, play: Callable[[], Run]) -> Run | Failed:
         return Failed(str(ended))
 
 
-def remembered(subject: Subject, theorem: Theorem, runs: list[Example]) -> dict[str, object] | None:
+def remembered(subject: Subject, runs: list[Example]) -> dict[str, object] | None:
     """Return an example that this process, with all that it played since, does not repeat; or None."""
-    for each in runs:
-        for data, run in ((each.pair.left, each.run), (each.pair.right, each.other)):
-            again = side(here, lambda data=data, run=run: _replayed(subject, data, run, each.coins))  # type: ignore[misc]
-            changed = again.wrong if isinstance(again, Failed) else unlike(run, again)
-            if changed is not None:
-                wrong = f"a run depends on the runs before it: on the same data and releases, {changed}"
-                return describe(each.pair, each.coins, wrong)
+    sides = [(each, data, run) for each in runs for data, run in each.sides()]
+    for each, data, run in sides:
+        again = side(here, partial(_replayed, subject, data, run, each.coins))
+        changed = again.wrong if isinstance(again, Failed) else unlike(run, again)
+        if changed is not None:
+            wrong = f"a run depends on the runs before it: on the same data and releases, {changed}"
+            return describe(each.pair, each.coins, wrong)
     return None
 
 

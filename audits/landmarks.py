@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from fractions import Fraction
 from pathlib import Path
 
-from audits.sources import modules_of
+from audits.sources import modules_of, nodes_of
 from dpaccount.errors import InputError
 from mechanisms.subject import Subject
 
@@ -35,14 +35,15 @@ def constants(file: Path, own: frozenset[str]) -> Iterator[float]:
 
     Other subjects than `own` that stand in the same file are left out.
     """
-    for top in ast.parse(file.read_bytes()).body:
-        if isinstance(top, ast.ClassDef) and top.name not in own and _plays(top):
-            continue
-        for node in ast.walk(top):
-            number = _number(node.value) if isinstance(node, ast.Constant) else None
-            if number is not None:
-                yield number
-                yield -number
+
+    def of_others(top: ast.stmt) -> bool:
+        return isinstance(top, ast.ClassDef) and top.name not in own and _plays(top)
+
+    for node in nodes_of(file, of_others):
+        number = _number(node.value) if isinstance(node, ast.Constant) else None
+        if number is not None:
+            yield number
+            yield -number
 
 
 def _plays(made: ast.ClassDef) -> bool:

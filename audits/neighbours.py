@@ -150,9 +150,7 @@ def records(domain: Domain, marks: tuple[float, ...] = ()) -> st.SearchStrategy[
     return st.tuples(*(_values(low, high, marks, whole=whole) for low, high, whole in columns)).map(list)
 
 
-def _values(
-    low: float, high: float, noted: tuple[float, ...], *, whole: bool
-) -> st.SearchStrategy[float]:
+def _values(low: float, high: float, noted: tuple[float, ...], *, whole: bool) -> st.SearchStrategy[float]:
     known = (0.0, 1.0, -1.0, low + 1, high - 1, *noted)
     marks = {low, high, (low + high) / 2, *(x for x in known if low <= x <= high)}
     if whole:
@@ -163,7 +161,7 @@ def _values(
 
 
 def dataset(domain: Domain, base: str, seed: int) -> Rows:
-    """Return a made-up dataset: one corner everywhere, random corners, uniform or log-spread values, a crowd."""
+    """Return a made-up dataset: one corner everywhere, random corners, uniform or spread values, a crowd."""
     low, high = np.array(domain.low), np.array(domain.high)
     shape = (domain.rows, len(low))
     rng = np.random.default_rng(seed)

@@ -126,14 +126,19 @@ def plain_array(shown: object, name: str) -> Array:
     if array.dtype.kind == "O":
         array = array.copy()
         for place, value in np.ndenumerate(array):
-            array[place] = plain(value, name)
-            if type(array[place]) not in PLAIN:
-                raise NotPlain(f"{name} holds {type(value).__name__}; show numbers or text")
+            array[place] = _single(value, name)
         return array
     if array.dtype.kind not in KINDS or array.dtype.char in "gG":
         raise NotPlain(f"{name} has the type {array.dtype}; show numbers of up to 64 bits or text")
     bare: Array = np.array(array, dtype=np.dtype(array.dtype.str))  # without the type's metadata
     return bare
+
+
+def _single(value: object, name: str) -> object:
+    found = plain(value, name)
+    if type(found) in PLAIN:
+        return found
+    raise NotPlain(f"{name} holds {type(value).__name__}; show numbers or text")
 
 
 def plain(value: object, name: str) -> Any:
@@ -151,7 +156,7 @@ def plain(value: object, name: str) -> Any:
 
 
 def hidden(view: View) -> dict[str, Array]:
-    """Return what a view carries beside what it shows: behind a mask, in attributes, in memory around an array.
+    """Return what a view carries beside what it shows: behind masks, in attributes, in memory around arrays.
 
     It stays behind in `kept`; who calls `play` by hand could read it.
     """
@@ -170,7 +175,9 @@ def _around(name: str, shown: Array) -> dict[str, Array]:
         found[f"{name}, behind its mask"] = np.array(shown.data)
         found[f"{name}, its mask"] = np.array(np.ma.getmaskarray(shown))
     elif type(shown) is not np.ndarray:
-        ours = [made for made in type(shown).__mro__ if made not in np.ndarray.__mro__]
+        ours = [
+            made for made in type(shown).__mro__ if issubclass(made, np.ndarray) and made is not np.ndarray
+        ]
         for made in ours:
             found |= _plain_of(name, vars(made))
         found |= _carried(name, shown, ())
@@ -203,7 +210,7 @@ def identical(a: Array | np.generic, b: Array | np.generic) -> bool:
     if a.dtype.kind != "O":
         return a.tobytes() == b.tobytes()
     pairs = zip(np.ravel(a).tolist(), np.ravel(b).tolist(), strict=True)
-    return all(type(x) is type(y) and _same(x, y) for x, y in pairs)  # type: ignore[arg-type]
+    return all(type(x) is type(y) and _same(x, y) for x, y in pairs)
 
 
 def _same(x: object, y: object) -> bool:

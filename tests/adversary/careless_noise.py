@@ -1,5 +1,6 @@
 """Careless: what is shown depends on who answers, or on randomness that nobody paid for."""
 
+import contextlib
 import time
 from dataclasses import dataclass
 from typing import ClassVar
@@ -63,8 +64,6 @@ class FallsBack(Author):
                 noise.noisy("sum", 1, self.total(data))
         except ReceiptError:
             noisy = self.total(data)
-        except Exception:  # noqa: BLE001  # the mistake
-            pass
         return View(public={"sum": noisy})
 
 
@@ -74,10 +73,8 @@ class SecondOpinion(Author):
 
     def play(self, data, noise, coins):
         name = "a" if data[0, 0] > 50 else "b"
-        try:
+        with contextlib.suppress(Exception):
             noise.noisy("sum", name, self.total(data))
-        except Exception:  # noqa: BLE001  # the mistake
-            pass
         return View(public={"done": np.array([1])})
 
 
