@@ -147,7 +147,7 @@ def audit_subject(
         ) from None
     runs_at_all(subject, theorem)
     progress("search for the worst neighbouring pair")
-    suspect = search(subject, theorem, [], examples=EXAMPLES, seed=plan.seed).suspect()
+    suspect = search(subject, theorem, [], examples=EXAMPLES, seed=plan.seed).judged(subject).suspect()
     progress("attack")
     target = Target("claim", promise.epsilon, promise.delta)
     effort: dict[str, Any] = {

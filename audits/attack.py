@@ -195,7 +195,8 @@ def _arranged(
     """Return both sides, the runs a side, which of all runs are on the right, and how many train."""
     pair = suspect.pair
     unit = 0 if shown_to_everyone(theorem) else pair.unit
-    absent = unit if len(pair.left) == len(pair.right) else 0  # a unit that was removed has no row on the right
+    # a unit that was removed has no row on the right
+    absent = unit if len(pair.left) == len(pair.right) else 0
     worlds = [
         World(subject, pair, suspect.coins, swapped, absent if swapped else unit) for swapped in (False, True)
     ]
@@ -237,15 +238,13 @@ class World:
     shown: Score = field(default_factory=Score)
 
     def score(self, theorem: Theorem, noise: dict[str, Law], sampler: Rehearsal) -> tuple[float, float]:
-        """Return the log-likelihood ratio, left against right, of one run's releases, and of what it shows."""
+        """Return the scores of one run, large for the left: of its releases, and of what it shows."""
         run, ratio = self.run(theorem, noise, sampler)
         if run is None:
             return 0.0, 0.0
         return ratio, self.shown.of(run, ratio, lambda released: self.again(released, run, noise), self.unit)
 
-    def run(
-        self, theorem: Theorem, noise: dict[str, Law], sampler: Rehearsal
-    ) -> tuple[Run | None, float]:
+    def run(self, theorem: Theorem, noise: dict[str, Law], sampler: Rehearsal) -> tuple[Run | None, float]:
         """Return a run here and the log-likelihood ratio of its releases; None where the code fails."""
         here, there = (self.pair.right, self.pair.left) if self.swapped else (self.pair.left, self.pair.right)
         try:
@@ -272,9 +271,7 @@ class World:
             return 0.0
 
 
-def taught(
-    worlds: list[World], theorem: Theorem, training: NDArray[np.bool_], seed: int
-) -> list[World]:
+def taught(worlds: list[World], theorem: Theorem, training: NDArray[np.bool_], seed: int) -> list[World]:
     """Return the worlds with the score of what is shown that their training runs suggest.
 
     Where it needs more runs, they are made beside those that are counted.

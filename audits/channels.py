@@ -5,6 +5,7 @@ same thing, and the private values that go into each release move by the sensiti
 declared.  Both are read off the running code, through the noise source that it is handed.
 """
 
+import contextlib
 import math
 from collections.abc import Hashable
 from dataclasses import dataclass, field, replace
@@ -107,7 +108,7 @@ class Run:
 
 
 def record(subject: Subject, data: Rows, noise: Noise, coins: int) -> Run:
-    """Run a subject as `played` does and return what it did; raises `NotPlain` and what the subject raises."""
+    """Run a subject as `played` does; return what it did.  Raises `NotPlain` and what the subject raises."""
     recorder = Recorder(noise)
     done = watched(subject, data, recorder, coins)
     return Run(
@@ -132,9 +133,7 @@ def replay(subject: Subject, data: Rows, run: Run, coins: int) -> Run:
     if replayer.exact.keys() != run.exact.keys():
         missing = next(part for part in run.exact if part not in replayer.exact)
         raise ReplayError(f"the neighbour's run never releases {missing[0]!r}, part {missing[1]!r}")
-    return Run(
-        replayer.exact, run.released, done.view, run.asked_by, done.hidden, done.asked, done.changed
-    )
+    return Run(replayer.exact, run.released, done.view, run.asked_by, done.hidden, done.asked, done.changed)
 
 
 def with_report(subject: Subject, instance: Subject, run: Run) -> Run:
@@ -144,16 +143,14 @@ def with_report(subject: Subject, instance: Subject, run: Run) -> Run:
     """
     if not callable(getattr(subject, "report", None)):
         return run
+    failure: BaseException | None = None
+    said = remembered = ""
     try:
         said = repr(reported(subject, run.view))
     except (Exception, SystemExit) as error:
-        said, failure = "", error
-    else:
-        failure = None
-    try:
+        failure = error
+    with contextlib.suppress(Exception, SystemExit):
         remembered = repr(plain(instance.report(kept(run.view)), "the report"))  # type: ignore[attr-defined]
-    except (Exception, SystemExit):
-        remembered = ""
     if remembered != said:
         raise Remembers("the report changes with what play kept in the instance; it may read the view only")
     if failure is not None:

@@ -10,6 +10,7 @@ import hashlib
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
+from functools import partial
 from pathlib import Path
 from typing import Any, TypeGuard
 
@@ -29,7 +30,7 @@ from audits.channels import (
     with_report,
 )
 from audits.landmarks import landmarks
-from audits.neighbours import Pair, marked, pairs, public_coins
+from audits.neighbours import SWEEP, Pair, marked, named_coins, pairs, public_coins
 from dpaccount.checker import promised
 from dpaccount.derivation import Hypothesis, hypotheses, leaves, rows, walk, write
 from dpaccount.errors import InputError, ReceiptError
@@ -128,7 +129,7 @@ def gather(
     judges = [check for check, _ in checks]
     first = search(subject, theorem, judges, examples=examples // APART + 1, seed=seed, where=apart)
     seen = search(subject, theorem, judges, examples=examples, seed=seed).joined(first).judged(subject)
-    history = remembered(subject, theorem, first.runs)
+    history = remembered(subject, first.runs)
     source = digest_of_files(files)
     found = []
     for index, (each, (check, bound)) in enumerate(zip(tested, checks, strict=True)):
@@ -184,6 +185,10 @@ class Example:
     coins: int
     run: Run
     other: Run
+
+    def sides(self) -> tuple[tuple[Rows, Run], tuple[Rows, Run]]:
+        """Return the data and the run of either side."""
+        return (self.pair.left, self.run), (self.pair.right, self.other)
 
 
 @dataclass
@@ -278,8 +283,9 @@ def search(
             raise Counterexample
 
     if where is here and not shrink:
-        for pair in marked(domain, relation, marks):
-            judge(pair, seed)
+        noted, coins_of = marked(domain, relation, marks), named_coins(seed, marks)
+        for number in range(min(max(len(noted), len(coins_of)), SWEEP) if noted else 0):
+            judge(noted[number % len(noted)], coins_of[number % len(coins_of)])
     with contextlib.suppress(Counterexample):
         property_test()
     return seen
@@ -299,12 +305,12 @@ def examine(
 
     Code that raises is itself a finding, on every hypothesis.
     """
-    run = side(where, lambda: _recorded(subject, theorem, pair.left, coins))
+    run = side(where, partial(_recorded, subject, theorem, pair.left, coins))
     if isinstance(run, Failed):
         if run.mute:
             seen.raised, seen.why = seen.raised + 1, run.wrong
         return [Finding(Fraction(0), run.wrong) for _ in checks], 0.0
-    other = side(where, lambda: _replayed(subject, pair.right, run, coins))
+    other = side(where, partial(_replayed, subject, pair.right, run, coins))
     if isinstance(other, Failed):
         return [Finding(Fraction(0), other.wrong) for _ in checks], 0.0
     seen.changed |= run.changed or other.changed
@@ -359,15 +365,15 @@ def side(where: Where, play: Callable[[], Run]) -> Run | Failed:
         return Failed(str(ended))
 
 
-def remembered(subject: Subject, theorem: Theorem, runs: list[Example]) -> dict[str, object] | None:
+def remembered(subject: Subject, runs: list[Example]) -> dict[str, object] | None:
     """Return an example that this process, with all that it played since, does not repeat; or None."""
-    for each in runs:
-        for data, run in ((each.pair.left, each.run), (each.pair.right, each.other)):
-            again = side(here, lambda data=data, run=run: _replayed(subject, data, run, each.coins))  # type: ignore[misc]
-            changed = again.wrong if isinstance(again, Failed) else unlike(run, again)
-            if changed is not None:
-                wrong = f"a run depends on the runs before it: on the same data and releases, {changed}"
-                return describe(each.pair, each.coins, wrong)
+    sides = [(each, data, run) for each in runs for data, run in each.sides()]
+    for each, data, run in sides:
+        again = side(here, partial(_replayed, subject, data, run, each.coins))
+        changed = again.wrong if isinstance(again, Failed) else unlike(run, again)
+        if changed is not None:
+            wrong = f"a run depends on the runs before it: on the same data and releases, {changed}"
+            return describe(each.pair, each.coins, wrong)
     return None
 
 

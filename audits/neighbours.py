@@ -5,7 +5,6 @@ uniform search would need hundreds of examples.  The strategies are Hypothesis's
 counterexample shrinks to a plain one and is reproducible.
 """
 
-from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -15,7 +14,9 @@ from dpaccount.kernel import ADD_REMOVE
 from mechanisms.subject import Domain, Rows
 
 OTHERS = ("mirrored", "negated", "one column", "any")
-SWEEP = 60  #: pairs about the numbers in the code
+SWEEP = 120  #: pairs about the numbers in the code
+FEW = (1, 2, 3, 5)  #: records that share a value, as often as not
+BACKGROUNDS = ("low", "high", "uniform")  #: of a crowd
 BASES = ("low", "high", "middle", "corners", "uniform", "spread")
 
 
@@ -38,15 +39,16 @@ def pairs(domain: Domain, relation: str, marks: tuple[float, ...] = ()) -> st.Se
 
     `marks` are numbers that the code asks for: records take them, and several records one of them.
     """
-    places = columns_of(domain, marks)
+    places = columns_of(domain, (*marks, *domain.low, *domain.high))
 
     @st.composite
     def draw_pair(draw: st.DrawFn) -> Pair:
         rows = draw(sizes(domain.rows)) if relation == ADD_REMOVE else domain.rows
-        base = draw(st.sampled_from((*BASES, "crowd") if places else BASES))
+        base = draw(st.sampled_from((*BASES, "crowd")))
         if base == "crowd":
             column, mark = draw(st.sampled_from(places))
-            base = crowd(draw(st.sampled_from(counts(rows, marks))), mark, column)
+            several = draw(st.sampled_from(counts(rows, marks, FEW)))
+            base = crowd(several, mark, column, draw(st.sampled_from(BACKGROUNDS)))
         drawn = base.startswith(("corners", "uniform", "spread", "crowd"))
         seed = draw(st.integers(0, 2**32 - 1)) if drawn else 0
         left = dataset(replace(domain, rows=rows), base, seed)
@@ -62,24 +64,29 @@ def pairs(domain: Domain, relation: str, marks: tuple[float, ...] = ()) -> st.Se
     return draw_pair()
 
 
-def marked(domain: Domain, relation: str, marks: tuple[float, ...]) -> Iterator[Pair]:
-    """Yield pairs in which one record has a mark and its neighbour has not; alone, and in a crowd of them.
+def marked(domain: Domain, relation: str, marks: tuple[float, ...]) -> list[Pair]:
+    """Return pairs in which one record has a mark and its neighbour has not: alone and in crowds of it.
 
-    At most `SWEEP` pairs: of more marks and columns, an evenly spread choice.
+    At most `SWEEP` pairs: of more marks, columns and counts an evenly spread choice.
     """
-    places = columns_of(domain, marks)
-    for number, (column, mark) in enumerate(places[:: -(-2 * len(places) // SWEEP) or 1]):
+    rows = domain.rows
+    sizes_of = counts(rows, marks, (rows,))
+    bases = [
+        (column, mark, base)
+        for column, mark in columns_of(domain, marks)
+        for base in ("uniform", *(crowd(count, mark, column, "low") for count in sizes_of))
+    ]
+    found = []
+    for number, (column, mark, base) in enumerate(bases[:: max(-(-len(bases) // SWEEP), 1)]):
+        left = dataset(domain, base, number)
+        unit = 1  # a member of the crowd
+        left[unit - 1, column] = mark
+        right = left.copy()
         low, high = domain.low[column], domain.high[column]
-        for base in ("uniform", crowd(domain.rows, mark, column)):
-            left = dataset(domain, base, number)
-            unit = number % domain.rows + 1
-            left[unit - 1, column] = mark
-            right = left.copy()
-            if relation == ADD_REMOVE:
-                right = np.delete(right, unit - 1, axis=0)
-            else:
-                right[unit - 1, column] = low if mark - low > high - mark else high
-            yield Pair(left, right, unit, base, number)
+        right[unit - 1, column] = low if mark - low > high - mark else high
+        right = np.delete(right, unit - 1, axis=0) if relation == ADD_REMOVE else right
+        found.append(Pair(left, right, unit, base, number))
+    return found
 
 
 def columns_of(domain: Domain, marks: tuple[float, ...]) -> list[tuple[int, float]]:
@@ -93,21 +100,26 @@ def columns_of(domain: Domain, marks: tuple[float, ...]) -> list[tuple[int, floa
     ]
 
 
-def counts(rows: int, marks: tuple[float, ...]) -> list[int]:
-    """Return how many records may share a mark: few, all, and about every number in the code."""
-    asked = {int(mark) + near for mark in marks if mark == int(mark) for near in (-1, 0, 1)}
-    return sorted(count for count in {1, 2, 3, 4, 5, 6, rows - 1, rows, *asked} if 0 < count <= rows)
+def counts(rows: int, marks: tuple[float, ...], more: tuple[int, ...]) -> list[int]:
+    """Return how many records may share a mark: the numbers in the code, one more than these, and `more`."""
+    asked = {int(mark) + near for mark in marks if mark == int(mark) for near in (0, 1)}
+    return sorted(count for count in {rows, *more, *asked} if 0 < count <= rows)
 
 
-def crowd(count: int, mark: float, column: int) -> str:
-    """Return the base in which the first `count` rows have the value `mark` in a column, from 0."""
-    return f"crowd {count} {mark!r} {column}"
+def crowd(count: int, mark: float, column: int, others: str) -> str:
+    """Return the base in which the first `count` rows have `mark` in a column (from 0), over another base."""
+    return f"crowd {count} {mark!r} {column} {others}"
+
+
+def named_coins(seed: int, marks: tuple[float, ...]) -> list[int]:
+    """Return seeds of public coins that code may ask for: the claim's own, 0, numbers in the code."""
+    asked = {int(mark) for mark in marks if mark == int(mark) and 0 <= mark < 2**32}
+    return sorted({0, 1, seed, *asked})
 
 
 def public_coins(seed: int, marks: tuple[float, ...]) -> st.SearchStrategy[int]:
-    """Return a strategy for the seed of public coins: the claim's own, 0, numbers in the code, or any."""
-    named = {0, 1, seed, *(int(mark) for mark in marks if mark == int(mark) and 0 <= mark < 2**32)}
-    return st.one_of(st.integers(0, 2**32 - 1), st.sampled_from(sorted(named)))
+    """Return a strategy for the seed of public coins: named ones, or any."""
+    return st.one_of(st.integers(0, 2**32 - 1), st.sampled_from(named_coins(seed, marks)))
 
 
 def sizes(most: int) -> st.SearchStrategy[int]:
@@ -138,9 +150,7 @@ def records(domain: Domain, marks: tuple[float, ...] = ()) -> st.SearchStrategy[
     return st.tuples(*(_values(low, high, marks, whole=whole) for low, high, whole in columns)).map(list)
 
 
-def _values(
-    low: float, high: float, noted: tuple[float, ...], *, whole: bool
-) -> st.SearchStrategy[float]:
+def _values(low: float, high: float, noted: tuple[float, ...], *, whole: bool) -> st.SearchStrategy[float]:
     known = (0.0, 1.0, -1.0, low + 1, high - 1, *noted)
     marks = {low, high, (low + high) / 2, *(x for x in known if low <= x <= high)}
     if whole:
@@ -151,7 +161,7 @@ def _values(
 
 
 def dataset(domain: Domain, base: str, seed: int) -> Rows:
-    """Return a made-up dataset: one corner everywhere, random corners, uniform or log-spread values, a crowd."""
+    """Return a made-up dataset: one corner everywhere, random corners, uniform or spread values, a crowd."""
     low, high = np.array(domain.low), np.array(domain.high)
     shape = (domain.rows, len(low))
     rng = np.random.default_rng(seed)
@@ -168,7 +178,7 @@ def dataset(domain: Domain, base: str, seed: int) -> Rows:
         case "uniform":
             rows = low + (high - low) * rng.random(shape)
         case "crowd":
-            rows = low + (high - low) * rng.random(shape)
+            rows = dataset(domain, where[3], seed)
             rows[: int(where[0]), int(where[2])] = float(where[1])
         case _:  # spread over orders of magnitude above the low end, where bounds are generous
             rows = low + (high - low) * 10.0 ** (-8 * rng.random(shape))

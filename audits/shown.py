@@ -161,10 +161,10 @@ def _verbatim(table: Floats, released: Floats) -> Floats | None:
         name, size = _direction(released[:, index])
         if not size:  # never anything else than nought: the constant says it
             continue
-        column = shown.get(name)
-        if column is None:
+        found = shown.get(name)
+        if found is None:
             return None
-        weights[column, index] = size / _direction(table[:, column])[1]
+        weights[found, index] = size / _direction(table[:, found])[1]
     return weights
 
 

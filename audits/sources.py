@@ -1,10 +1,10 @@
-"""The files that a subject's behaviour rests on: its own modules, what they import from their folder, ours."""
+"""The files that a subject rests on: its own modules, what they import from their folder, and ours."""
 
 import ast
 import hashlib
 import inspect
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from importlib import metadata
 from pathlib import Path
 
@@ -54,7 +54,10 @@ def digest_of_code(made_by: type) -> str:
     total = hashlib.sha256()
     home = Path(str(dpaccount.__file__)).resolve().parent.parent
     root = _root(made_by)
-    own = [(str(file.relative_to(root)) if _below(root, file) else file.name, file) for file in modules_of(made_by)]
+    own = [
+        (str(file.relative_to(root)) if _below(root, file) else file.name, file)
+        for file in modules_of(made_by)
+    ]
     for name, file in [*_ours(home), *sorted(own)]:
         total.update(f"{name}\n{hashlib.sha256(_content(file)).hexdigest()}\n".encode())
     for package in UNDERNEATH:
@@ -117,14 +120,28 @@ def _names(file: Path, root: Path) -> set[str]:
     """Return the dotted names that a file may import: statements at any level, and text that is a name."""
     package = file.relative_to(root).parts[:-1]
     found: set[str] = set()
-    for node in ast.walk(ast.parse(_content(file))):
+    for node in nodes_of(file):
         if isinstance(node, ast.Import):
             found |= {alias.name for alias in node.names}
         elif isinstance(node, ast.ImportFrom):
             above = package[: len(package) - node.level + 1] if node.level else ()
             start = ".".join([*above, *filter(None, [node.module])])
             found |= {start, *(f"{start}.{alias.name}".lstrip(".") for alias in node.names)}
-        elif isinstance(node, ast.Constant) and isinstance(node.value, str):
-            if all(part.isidentifier() for part in node.value.split(".")):
-                found.add(node.value)
+        elif isinstance(node, ast.Constant) and isinstance(node.value, str) and _dotted(node.value):
+            found.add(node.value)
     return found - {""}
+
+
+def _dotted(text: str) -> bool:
+    return all(part.isidentifier() for part in text.split("."))
+
+
+def nodes_of(file: Path, leave_out: Callable[[ast.stmt], bool] = lambda _: False) -> Iterator[ast.AST]:
+    """Yield the nodes of a source file, but for top statements to `leave_out`; none of what is no Python."""
+    try:
+        tree = ast.parse(_content(file))
+    except (SyntaxError, ValueError):
+        return
+    for top in tree.body:
+        if not leave_out(top):
+            yield from ast.walk(top)

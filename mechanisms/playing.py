@@ -126,14 +126,19 @@ def plain_array(shown: object, name: str) -> Array:
     if array.dtype.kind == "O":
         array = array.copy()
         for place, value in np.ndenumerate(array):
-            array[place] = plain(value, name)
-            if type(array[place]) not in PLAIN:
-                raise NotPlain(f"{name} holds {type(value).__name__}; show numbers or text")
+            array[place] = _single(value, name)
         return array
     if array.dtype.kind not in KINDS or array.dtype.char in "gG":
         raise NotPlain(f"{name} has the type {array.dtype}; show numbers of up to 64 bits or text")
     bare: Array = np.array(array, dtype=np.dtype(array.dtype.str))  # without the type's metadata
     return bare
+
+
+def _single(value: object, name: str) -> object:
+    found = plain(value, name)
+    if type(found) in PLAIN:
+        return found
+    raise NotPlain(f"{name} holds {type(value).__name__}; show numbers or text")
 
 
 def plain(value: object, name: str) -> Any:
@@ -151,24 +156,51 @@ def plain(value: object, name: str) -> Any:
 
 
 def hidden(view: View) -> dict[str, Array]:
-    """Return what arrays carry beside what they show: numbers behind a mask, attributes of a subclass."""
-    found: dict[str, Array] = {}
-    for name, shown in (*view.own.items(), *view.public.items()):
-        if isinstance(shown, np.ma.MaskedArray):
-            found[f"{name}, behind its mask"] = np.array(shown.data)
-            found[f"{name}, its mask"] = np.array(np.ma.getmaskarray(shown))
-        elif isinstance(shown, np.ndarray) and type(shown) is not np.ndarray:
-            for attribute, value in _attributes(shown).items():
-                if isinstance(value, PLAIN) or isinstance(value, np.ndarray | np.generic):
-                    found[f"{name}.{attribute}"] = np.array(value)
+    """Return what a view carries beside what it shows: behind masks, in attributes, in memory around arrays.
+
+    It stays behind in `kept`; who calls `play` by hand could read it.
+    """
+    found = _carried("the view", view, ("own", "public"))
+    for title, part in (("own", view.own), ("public", view.public)):
+        found |= _carried(f"the table of {title} parts", part, ())
+        for name, shown in part.items():
+            if isinstance(shown, np.ndarray):
+                found |= _around(name, shown)
     return found
 
 
-def _attributes(shown: Array) -> dict[str, object]:
-    """Return the attributes that an array's own class adds, of the class and of the array."""
-    ours = [made for made in type(shown).__mro__ if issubclass(made, np.ndarray) and made is not np.ndarray]
-    of_class = {name: value for made in ours for name, value in vars(made).items() if name[:2] != "__"}
-    return {**of_class, **getattr(shown, "__dict__", {})}
+def _around(name: str, shown: Array) -> dict[str, Array]:
+    found = {}
+    if isinstance(shown, np.ma.MaskedArray):
+        found[f"{name}, behind its mask"] = np.array(shown.data)
+        found[f"{name}, its mask"] = np.array(np.ma.getmaskarray(shown))
+    elif type(shown) is not np.ndarray:
+        ours = [
+            made for made in type(shown).__mro__ if issubclass(made, np.ndarray) and made is not np.ndarray
+        ]
+        for made in ours:
+            found |= _plain_of(name, vars(made))
+        found |= _carried(name, shown, ())
+    if isinstance(shown.base, np.ndarray) and shown.base.dtype.kind in KINDS:
+        found[f"{name}, the memory it is part of"] = np.array(shown.base, subok=False)
+    if shown.dtype.metadata:
+        found[f"{name}, metadata of its type"] = np.array(repr(dict(shown.dtype.metadata)))
+    return found
+
+
+def _carried(name: str, holder: object, known: tuple[str, ...]) -> dict[str, Array]:
+    """Return the attributes that an object was given, but for those that are `known`."""
+    given = getattr(holder, "__dict__", {})
+    return _plain_of(name, {attribute: value for attribute, value in given.items() if attribute not in known})
+
+
+def _plain_of(name: str, attributes: Mapping[str, object]) -> dict[str, Array]:
+    comparable = (*PLAIN, np.ndarray, np.generic)
+    return {
+        f"{name}.{attribute}": np.array(value, subok=False)
+        for attribute, value in attributes.items()
+        if attribute[:2] != "__" and isinstance(value, comparable)
+    }
 
 
 def identical(a: Array | np.generic, b: Array | np.generic) -> bool:

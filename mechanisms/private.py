@@ -19,6 +19,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from dpaccount.errors import InputError
 from dpaccount.ledger.ledger import Ledger
+from mechanisms.playing import played
 from mechanisms.subject import Rows, Subject, View
 
 Change = Callable[[NDArray[np.float64]], ArrayLike]  #: a function of one row
@@ -162,7 +163,7 @@ def release(
     rows = domain.clamped(rows)  # what a mechanism was never tested on does not reach it
     theorem = mechanism.proof(Fraction(delta))
     receipt = ledger.charge(theorem, purpose, cover, key, reads=domain.rows)
-    return mechanism.play(rows, receipt, coins)
+    return played(mechanism, rows, receipt, coins)
 
 
 _MISUSE: Final = {

@@ -120,6 +120,14 @@ class WrongRelation(GaussianSum):
 
 
 @dataclass(frozen=True)
+class Idle(GaussianSum):
+    """Releases nothing of the rows."""
+
+    def query(self, data):
+        return super().query(data) * 0
+
+
+@dataclass(frozen=True)
 class Cached(GaussianSum):
     """Answers the replay from memory, so that nothing ever moves."""
 
@@ -224,9 +232,15 @@ def test_a_proof_without_a_point_is_unproven():
 
 
 def test_evidence_in_which_nothing_moves_is_none():
-    certificate = verdict(Cached(rows=4))
+    certificate = verdict(Idle(rows=4))
     assert certificate["verdict"] == "UNPROVEN"
     assert {entry["status"] for entry in certificate["sensitivity"]} == {"untested", "tested"}
+
+
+def test_answers_from_memory_are_refuted():
+    certificate = verdict(Cached(rows=4))
+    assert certificate["verdict"] == "REFUTED"
+    assert "the runs before it" in certificate["sensitivity"][0]["counterexample"]["wrong"]
 
 
 @dataclass(frozen=True)
@@ -515,13 +529,18 @@ def test_a_proof_that_does_not_reach_what_is_shown_is_none(made_by):
 @pytest.mark.parametrize(
     "subject",
     [
-        *(BothParts(rows=4), Overwritten(rows=4), Fitted(rows=4), Boxed(rows=4)),
+        *(BothParts(rows=4), Overwritten(rows=4), Fitted(rows=4)),
         *(RawWhenFew(rows=6), ForOneNumber(rows=4, columns=40)),
     ],
     ids=lambda s: type(s).__name__,
 )
 def test_code_that_shows_more_than_its_proof_pays_for_is_refuted(subject):
     assert verdict(subject, relation=subject.relation)["verdict"] == "REFUTED"
+
+
+def test_what_cannot_be_compared_is_a_wrong_request():
+    with pytest.raises(InputError, match="box holds dict"):
+        verdict(Boxed(rows=4))
 
 
 def test_the_checker_wants_the_subjects_view_too():

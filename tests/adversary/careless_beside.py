@@ -1,0 +1,51 @@
+"""Careless beside the view: no test looks there, and every certificate says so."""
+
+import logging
+import os
+import tempfile
+import time
+from dataclasses import dataclass
+from pathlib import Path
+from typing import ClassVar
+
+import numpy as np
+from careless import Author
+
+from mechanisms.subject import View
+
+
+@dataclass(frozen=True)
+class Chatty(Author):
+    """Prints, logs and keeps a file."""
+
+    verdict: ClassVar[str] = "CERTIFIED"
+
+    def play(self, data, noise, coins):
+        print("true total", self.total(data))
+        logging.getLogger(__name__).debug("true total %s", self.total(data))
+        file = Path(tempfile.gettempdir()) / f"careless-{os.getpid()}.txt"
+        file.write_text(str(data.tolist()))
+        file.unlink()
+        return super().play(data, noise, coins)
+
+
+@dataclass(frozen=True)
+class Slow(Author):
+    """Takes time in proportion to the sum."""
+
+    verdict: ClassVar[str] = "CERTIFIED"
+
+    def play(self, data, noise, coins):
+        time.sleep(float(self.total(data)[0]) * 1e-8)
+        return super().play(data, noise, coins)
+
+
+@dataclass(frozen=True)
+class RarePlace(Author):
+    """Shows a flag for a value in a band that only a computation finds."""
+
+    verdict: ClassVar[str] = "CERTIFIED"
+
+    def play(self, data, noise, coins):
+        narrow = np.abs(np.sin(data[:, 0] * 12345) - 0.777) < 1e-7
+        return View(public={"sum": self.noisy(data, noise), "flag": np.array([narrow.any()])})

@@ -1,0 +1,50 @@
+"""Careless authors: every class of this folder gets the verdict that it names."""
+
+import inspect
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from audits.certify import Effort, certify, refused_by_checker
+from audits.worker import import_subject
+from dpaccount.claim import read_claim
+from dpaccount.errors import InputError
+
+HERE = Path(__file__).parent
+QUICK = {"CachedRange", "InProduction", "Imputed", "LargestFirst", "Masked", "InPlace"}
+
+
+def authors():
+    shared = import_subject("careless:Author", [str(HERE)])
+    for file in sorted(HERE.glob("careless_*.py")):
+        import_subject(f"{file.stem}:Author", [str(HERE)])
+        module = sys.modules[file.stem]
+        for name, made_by in inspect.getmembers(module, inspect.isclass):
+            if issubclass(made_by, shared) and made_by.__module__ == file.stem:
+                marks = () if name in QUICK else (pytest.mark.slow,)
+                yield pytest.param(made_by, id=name, marks=marks)
+
+
+def answer(made_by):
+    """Return the verdict, the certificate or None, and everything that was said."""
+    claim = read_claim(HERE / "claim.toml")
+    use = f"{made_by.__module__}:{made_by.__name__}"
+    written = {**claim.written, "subject": {"use": use}}
+    try:
+        certificate, _ = certify(replace(claim, use=use, written=written), made_by(), Effort())
+    except InputError as error:
+        return "wrong request", None, str(error)
+    said = [entry["counterexample"] for entry in certificate["sensitivity"]]
+    return certificate["verdict"], certificate, f"{said} {certificate['hazards']}"
+
+
+@pytest.mark.parametrize("made_by", list(authors()))
+def test_each_author_gets_the_verdict_that_the_class_names(made_by):
+    """Seeded; a sound class would be refuted by chance with probability at most .05, and is not."""
+    verdict, certificate, said = answer(made_by)
+    assert (verdict, made_by.why in said) == (made_by.verdict, True), said
+    if certificate is not None:
+        assert refused_by_checker(certificate) is None
+        assert verdict != "REFUTED" or certificate["refutes"] == "hypothesis"
