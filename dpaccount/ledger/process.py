@@ -61,9 +61,10 @@ def _place() -> str:
 
 
 def _started(number: int) -> str:
-    """Return when a process started, in ticks of its machine's clock; empty where nothing tells."""
+    """Return when a process that has not ended started, in ticks of its machine's clock; else nothing."""
     try:
         facts = Path(f"/proc/{number}/stat").read_text(encoding="utf-8", errors="replace")
-        return facts.rpartition(")")[2].split()[19]
-    except (OSError, IndexError):
+        state, *more = facts.rpartition(")")[2].split()
+        return "" if state in "ZX" else more[18]  # ended, and not yet waited for by its parent
+    except (OSError, ValueError, IndexError):
         return ""

@@ -9,11 +9,13 @@ import json
 import multiprocessing
 import os
 import pickle
+import random
 import signal
 import sqlite3
 import subprocess
 import sys
 import threading
+import time
 from concurrent.futures import ProcessPoolExecutor
 from fractions import Fraction
 
@@ -377,3 +379,52 @@ def test_a_mark_taken_out_of_the_file_lets_nobody_draw(url, ledger, removed):
 def test_each_unit_pays_for_what_it_is_read_by(ledger):
     ledger.charge(stream(), "try")
     assert Fraction(str(ledger.show()["spent"]["epsilon"]["upper"])) == Fraction(1, 4)
+
+
+DRAWERS = """
+import os, random, sys
+from dpaccount.errors import DpaccountError
+from dpaccount.ledger.ledger import Ledger
+from tests.dpaccount.ledger.test_once import draw, stream
+
+url, told, seed = sys.argv[1], os.open(sys.argv[2], os.O_WRONLY | os.O_APPEND | os.O_CREAT), int(sys.argv[3])
+dice = random.Random(seed)
+with Ledger.open(url) as ledger:
+    while True:
+        key, parts = f"key {dice.randrange(12)}", list(range(4))
+        dice.shuffle(parts)
+        try:
+            receipt = ledger.charge(stream(), "storm", key=key)
+            for part in parts:
+                draw(receipt, part)
+                os.write(told, f"{key} {part}\\n".encode())
+        except DpaccountError:
+            pass
+"""
+
+
+def end(process: subprocess.Popen) -> None:
+    process.kill()
+    process.wait()
+
+
+@pytest.mark.nightly
+@pytest.mark.parametrize("seed", range(3))
+def test_a_storm_of_killed_processes_draws_nothing_twice(url, tmp_path, seed):
+    """Six processes draw for twelve keys and are killed at random moments, again and again."""
+    init(url, epsilon=10, delta=0, unit="round", relation="replace-one", measure="pure")
+    dice, told = random.Random(seed), tmp_path / "told"
+    running = []
+    for turn in range(40):
+        drawer = [sys.executable, "-c", DRAWERS, url, str(told), str(100 * seed + turn)]
+        running.append(subprocess.Popen(drawer))
+        time.sleep(dice.uniform(0.2, 1.2))
+        if len(running) == 6:
+            end(running.pop(dice.randrange(6)))
+    for one in running:
+        end(one)
+    drawn = told.read_text().split("\n")[:-1]
+    assert len(drawn) == len(set(drawn)) > 12
+    assert durable.verify(url) == VALID
+    with Ledger.open(url) as ledger:
+        assert ledger.show()["entries"] <= 12

@@ -45,6 +45,8 @@ def test_a_run_of_another_process_is_drawing_while_that_runs_and_lost_afterwards
     with Ledger.open(url) as ledger:
         assert ledger.run_state("a") == RunState(charged=True, drawing=True)
         os.write(done[1], b"x")
+        os.waitid(os.P_PID, child, os.WEXITED | os.WNOWAIT)  # ended, not yet taken note of
+        assert ledger.run_state("a") == RunState(charged=True, lost=True)
         os.waitpid(child, 0)
         assert ledger.run_state("a") == RunState(charged=True, lost=True)
     for end in (*ready, *done):
