@@ -178,7 +178,9 @@ def test_a_function_that_never_gives_a_result_is_a_wrong_request(dpaccount, clin
 @pytest.mark.slow
 @pytest.mark.statistical  # seeded
 def test_a_crash_that_depends_on_the_data_is_an_event(dpaccount, clinic):
-    pair = "shape = [5]\nleft = [1, 1, 1, 1, 1]\nright = [0, 1, 1, 1, 1]"  # every crash starts a process again
+    pair = (
+        "shape = [5]\nleft = [1, 1, 1, 1, 1]\nright = [0, 1, 1, 1, 1]"  # every crash starts a process again
+    )
     path = clinic("crashes", ("shape = [5]", pair), ("trials = 2000", "trials = 60"))
     certificate = certified(dpaccount, path)
     assert certificate["verdict"] == "REFUTED"
