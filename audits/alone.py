@@ -145,9 +145,10 @@ def audit_subject(
         raise InputError(
             f"{claim.use} has no proof to draw noise from at this δ: {error}; try another δ"
         ) from None
-    runs_at_all(subject, theorem)
     progress("search for the worst neighbouring pair")
     suspect = search(subject, theorem, [], examples=EXAMPLES, seed=plan.seed).judged(subject).suspect()
+    if suspect.distance == 0:
+        runs_at_all(subject, theorem)
     progress("attack")
     target = Target("claim", promise.epsilon, promise.delta)
     effort: dict[str, Any] = {

@@ -458,15 +458,17 @@ def _certify(
     for start in range(0, runs, BLOCK):
         sides = coins[start : start + BLOCK]
         outcomes = crew.some([(int(side), plan.seed, 6, start + n) for n, side in enumerate(sides)])
-        scores.append(learned.score.of(outcomes))
-        made += len(outcomes)
-        won: Won | None = None if bettor is None else bettor.feed(scores[-1], sides[: len(outcomes)] == 0)
+        won: Won | None = None
+        if outcomes:
+            scores.append(learned.score.of(outcomes))
+            made += len(outcomes)
+            won = None if bettor is None else bettor.feed(scores[-1], sides[: len(outcomes)] == 0)
         if won is not None:
             return won, max(won.epsilon_lower, power(rule, coins, made, plan.delta, risk)), made
         if len(outcomes) < len(sides):
             break
         if start + BLOCK < runs:
             progress(f"certifying: {start + BLOCK} of {runs} runs")
-    whole = against(np.concatenate(scores), coins)
+    whole = against(np.concatenate([np.zeros(0), *scores]), coins)
     reached = rule.measure(whole[coins == 0], whole[coins == 1], plan.delta, risk)
     return reached, power(rule, coins, made, plan.delta, risk), made

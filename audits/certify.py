@@ -78,10 +78,11 @@ def certify(
     if theorem is not None:
         progress("property tests of the hypotheses")
         roomy(subject)
-        runs_at_all(subject, theorem)
         files = sources.modules_of(type(subject))
         evidence, suspect = gather(subject, theorem, examples=EXAMPLES, seed=claim.audit.seed, files=files)
         notes = suspect.notes
+        if all(entry.status == "refuted" for entry in evidence):
+            runs_at_all(subject, theorem)
         evidence = [accepted(entry, claim) for entry in evidence]
         progress("audit")
         false = any(entry.status == "refuted" for entry in evidence)

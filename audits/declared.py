@@ -23,8 +23,9 @@ def declared_answer(name: str, subject: Subject, seed: int) -> dict[str, Any]:
     """
     roomy(subject)
     theorem = _proof(name, subject)
-    runs_at_all(subject, theorem)
     found, _ = gather(subject, theorem, examples=EXAMPLES, seed=seed, files=modules_of(type(subject)))
+    if all(each.status == "refuted" for each in found):
+        runs_at_all(subject, theorem)
     tested = [each for each in found if each.status != "untested"]
     if not tested:
         raise InputError(f"{name} declares no sensitivity that a test is known for; name another subject")

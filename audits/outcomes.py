@@ -51,11 +51,11 @@ class Outcome:
         return self.structure, self.labels, self.numbers.tobytes()
 
     def shown_as_failure(self) -> str:
-        """Return what the run did instead of giving a result, after the word it."""
+        """Return what the run did instead of giving a result, in one printable line."""
         if not self.failed:
             what = "NaN" if len(self.numbers) else self.structure
             return f"returns {what.replace('object', 'an object of type', 1)}"
-        said = self.labels[0] if self.labels else ""
+        said = "".join(c if c.isprintable() else " " for c in self.labels[0]) if self.labels else ""
         return f"{self.structure}: {said}" if said else self.structure
 
     def shown(self) -> str:

@@ -1,4 +1,7 @@
-"""Whether a mechanism class runs at all: one that never does is a wrong request, and no finding."""
+"""Whether a mechanism class runs at all: one that never does is a wrong request, and no finding.
+
+Asked after the property tests, where all of them fail: no run before them may leave state behind.
+"""
 
 import numpy as np
 

@@ -1,6 +1,7 @@
 """Green means measured: a run that gives nothing, or too few runs to show anything, never counts as holding."""
 
 import json
+import re
 from dataclasses import replace
 from fractions import Fraction
 
@@ -24,6 +25,7 @@ from pytest_dpaccount import Budget, WrongRequest
 NOTHING = {  # what the first run does, as the error says it
     "raises": "raises ValueError: no data",
     "exits": "exits: goodbye",
+    "raises_lines": "raises ValueError: two lines  [2J",
     "no_result": "returns None",
     "not_a_number": "returns NaN",
     "nans": "returns NaN",
@@ -183,7 +185,7 @@ def test_a_test_of_what_gives_nothing_is_an_error(planted, monkeypatch, name):
         lambda: pytest_plugin.private(function, dict(TERMS), 600, budget),
         lambda: pytest_plugin.query(function, dict(QUERY), budget),
     ):
-        with pytest.raises(WrongRequest, match=NOTHING.get(name, "function")) as raised:
+        with pytest.raises(WrongRequest, match=re.escape(NOTHING.get(name, "function"))) as raised:
             call()
         assert "\n" not in str(raised.value)
     assert budget.spent == 0
@@ -275,6 +277,34 @@ def test_nothing_slow_is_passed_unless_it_could_have_been_refuted(in_process, ro
         assert found.runs > 0
 
 
+@pytest.mark.parametrize("early", [False, True])
+@pytest.mark.parametrize("counts_only", [False, True])
+@pytest.mark.parametrize("made", [0, 1, 50, 100, 1999])
+def test_time_that_ends_while_certifying_shows_less(in_process, root, monkeypatch, made, counts_only, early):
+    """Whatever the runs are that time does not allow, they count against the attack, and that is said."""
+    asked = []
+
+    def some(crew, plays):
+        found = whole(crew, plays)
+        if plays[0][2] == 6:  # a certifying run
+            asked.append(len(plays))
+            crew.used = crew.seconds
+            return found[:made]
+        return found
+
+    whole = in_process.some
+    monkeypatch.setattr(in_process, "some", some)
+    plan = {"trials": 3000, "counts_only": counts_only, "early": early and not counts_only}
+    found = few_runs(in_process, root, "leaks", 0.0, 2, GIVEN, **plan)
+    assert asked == [2000]
+    if early and made >= 100 and not counts_only:  # bets may stop at any time
+        assert found.refuted(Fraction(2))
+        return
+    assert found.cut.startswith("cut by time")
+    assert found.refuted(Fraction(2)) == (made == 1999)
+    assert found.verdict(Fraction(2)) == ("REFUTED" if made == 1999 else "NOT ATTACKED")
+
+
 def test_the_command_line_limits_time(dpaccount, claimed, in_process):
     in_process.cost = 0.25
     words = ["audit", "--claim", claimed("leaks"), "--json", "--seconds"]
@@ -344,7 +374,9 @@ def test_power_is_what_perfect_runs_show():
         half = np.ones(runs // 2), -np.ones(runs - runs // 2)
         assert judged(Guess(0.5, -0.5).measure(*half, delta, risk), Fraction(1))["verdict"] == verdict
     assert judged(Guess(0.5, -0.5).measure(np.ones(83), -np.ones(83), delta, risk), Fraction(4))["refuted"]
-    assert not judged(Guess(0.5, -0.5).measure(np.ones(82), -np.ones(83), delta, risk), Fraction(4))["refuted"]
+    assert not judged(Guess(0.5, -0.5).measure(np.ones(82), -np.ones(83), delta, risk), Fraction(4))[
+        "refuted"
+    ]
     won = Won(delta, 1.5, risk, 300, 50.0, Threshold(0.5))
     assert power_of(won) > 1.5
     assert verdict_of(0.0, 1.0, Fraction(1)) == "NOT ATTACKED"

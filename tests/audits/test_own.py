@@ -9,6 +9,7 @@ import pytest
 from audits import isolation, own
 from audits.isolation import Code, Crew
 from audits.outcomes import of_value
+from dpaccount.claim import read_claim
 
 CLINIC = """
 import os, signal, sys, time
@@ -178,7 +179,9 @@ def test_a_function_that_never_gives_a_result_is_a_wrong_request(dpaccount, clin
 @pytest.mark.slow
 @pytest.mark.statistical  # seeded
 def test_a_crash_that_depends_on_the_data_is_an_event(dpaccount, clinic):
-    pair = "shape = [5]\nleft = [1, 1, 1, 1, 1]\nright = [0, 1, 1, 1, 1]"  # every crash starts a process again
+    pair = (
+        "shape = [5]\nleft = [1, 1, 1, 1, 1]\nright = [0, 1, 1, 1, 1]"  # every crash starts a process again
+    )
     path = clinic("crashes", ("shape = [5]", pair), ("trials = 2000", "trials = 60"))
     certificate = certified(dpaccount, path)
     assert certificate["verdict"] == "REFUTED"
@@ -551,3 +554,12 @@ def test_a_proof_whose_attack_measured_nothing_is_unproven(dpaccount, tmp_path, 
     certificate = json.loads(out)
     assert (code, certificate["verdict"]) == (3, "UNPROVEN")
     assert certificate["proved"]["reason"] == "audit: the code gives no answer within 60 seconds"
+
+
+def test_a_class_that_time_cut_says_so(dpaccount, tmp_path):
+    (tmp_path / "own.py").write_text(RAISES)
+    (tmp_path / "claim.toml").write_text(CLASS_CLAIM.format(name="Fine", seconds=NO_LIMIT))
+    claim = read_claim(tmp_path / "claim.toml")  # it asks for 100 runs
+    answer = {"refuted": False, "trials": 60, "attack": "white box"}
+    assert own.said_cut(answer, claim)["attack"] == "white box; cut by time: 60 of 100 runs"
+    assert own.said_cut({**answer, "trials": 100}, claim)["attack"] == "white box"

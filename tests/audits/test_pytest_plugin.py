@@ -134,7 +134,9 @@ def test_other():
 
 
 @pytest.mark.statistical  # seeded: one sound claim at level .025
-@pytest.mark.parametrize("words", [(), ("-n", "1")], ids=["alone", "xdist"])
+@pytest.mark.parametrize(
+    "words", [(), pytest.param(("-n", "1"), marks=pytest.mark.slow)], ids=["alone", "xdist"]
+)
 def test_what_measures_nothing_is_an_error_or_fails(tmp_path, words):
     (tmp_path / "test_idle.py").write_text(IDLE)
     done = session(tmp_path, "test_idle.py", *words)

@@ -15,6 +15,11 @@ def exits(data, rng=None):
     sys.exit("goodbye")
 
 
+def raises_lines(data, rng=None):
+    """Raise with a text that would change a terminal."""
+    raise ValueError("two\nlines \x1b[2J")
+
+
 def no_result(data, rng=None):
     """Return None."""
 
