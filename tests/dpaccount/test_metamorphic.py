@@ -254,7 +254,7 @@ IN_THE_KERNEL = {
 def test_an_event_alone_costs_what_the_kernel_says(name):
     statement, same = IN_THE_KERNEL[name]
     for at in ("0", "0.05", "0.2"):
-        found = accountant(SAMPLES[name]).delta(at, "1e-9")
+        found = accountant(SAMPLES[name]).delta(at, "1e-9" if same else "10")
         with precision(200):
             value = delta_ball(statement, Fraction(at), 200)
             low, high = floor_of(value), ceil_of(value)
@@ -272,13 +272,22 @@ def test_bounds_at_orders_cost_no_more_than_at_any_order_of_the_kernel(name):
         assert found <= math.exp(log_delta) * (1 + 1e-9)
 
 
+def slight_beside_samples(slight, count, at):
+    many = ev.PoissonSubsampled(rate="0.01", of=ev.Gaussian(sigma=1), count=count)
+    alone = accountant(many).delta(at)
+    assert alone.lower <= accountant(many, slight).delta(at, "10").upper < alone.upper * Fraction(105, 100)
+
+
 def test_what_is_slight_costs_little_beside_samples():
-    """An upper-only event next to nothing may not end the search for what the samples cost: δ(1) = .00261."""
-    many = ev.PoissonSubsampled(rate="0.01", of=ev.Gaussian(sigma=1), count=1000)
-    alone = accountant(many).delta(1)
-    for slight in (ev.Exponential(epsilon="1e-6"), ev.Zcdp(rho="1e-13")):
-        found = accountant(many, slight).delta(1, "10")
-        assert alone.lower <= found.upper < alone.upper * Fraction(105, 100)
+    """An upper-only event next to nothing may not end the search for what the samples cost."""
+    slight_beside_samples(ev.Exponential(epsilon="1e-6"), 10, "0.2")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("slight", [ev.Exponential(epsilon="1e-6"), ev.Zcdp(rho="1e-13")])
+def test_what_is_slight_costs_little_beside_many_samples(slight):
+    """Alone they cost δ(1) = .0026124."""
+    slight_beside_samples(slight, 1000, 1)
 
 
 @pytest.mark.parametrize("of", [ev.Pure(epsilon=1), ev.Laplace(scale=1), ev.DiscreteLaplace(scale=1)])
@@ -318,9 +327,10 @@ def test_bounds_at_one_order_take_the_worse_direction():
     from dpaccount.sharper import both_ways
 
     total = totals.total_of([(ev.PoissonSubsampled(rate="0.8", of=ev.Pure(epsilon=2), count=2), 1)])
-    way, back = (cost.renyi_bound(one)(Fraction(3, 2)) for one in cost.directions(total))
-    assert back > way
-    assert both_ways(total)(Fraction(3, 2)) >= back.lower()
+    for order in (Fraction(11, 10), Fraction(2), Fraction(20)):
+        both = both_ways(total)(order)
+        assert all(cost.renyi_bound(way)(order).lower() <= both.upper() for way in cost.directions(total))
+    assert both_ways(total.turned())(Fraction(2)).overlaps(both_ways(total)(Fraction(2)))
 
 
 def test_a_cover_holds_the_population_that_is_drawn_from():

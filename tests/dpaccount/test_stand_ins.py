@@ -273,7 +273,7 @@ def test_samples_beside_upper_bounds():
 
 
 def test_pairs_of_events():
-    checked(random.Random(2).sample(QUICK, 60), 2)
+    checked(random.Random(2).sample(QUICK, 40), 2)
 
 
 @pytest.mark.nightly
