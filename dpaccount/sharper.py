@@ -6,9 +6,12 @@ an optimal conversion (`numerics.single_order`). Both only lower an upper end th
 
 from dataclasses import replace
 from fractions import Fraction
+from functools import reduce
+
+from flint import arb
 
 from dpaccount import cost
-from dpaccount.cost import Answer, renyi_bound
+from dpaccount.cost import Answer, directions, renyi_bound
 from dpaccount.exact import Enclosure
 from dpaccount.numerics import ranges, renyi, single_order
 from dpaccount.numerics.balls import ball, spent
@@ -30,7 +33,7 @@ def epsilon(total: Total, target: Fraction, gap: Fraction) -> Answer:
         return own
     known = cost.epsilon(total, target, gap)
     for order in () if spent() else _orders(rest):
-        tau, most = renyi_bound(rest)(order), known.bounds.upper
+        tau, most = both_ways(rest)(order), known.bounds.upper
         if tau is None or not tau < 10**6 or not 0 < most < 10**6:
             continue
         most = Fraction(most)
@@ -50,13 +53,24 @@ def delta(total: Total, epsilon: Fraction, gap: Fraction) -> Answer:
         return known
     most = Fraction(known.bounds.upper)
     for order in _orders(total):
-        tau = renyi_bound(total)(order)
+        tau = both_ways(total)(order)
         if tau is None or not tau < 10**6 or epsilon > 10**6:
             continue
         if single_order.excludes(order, tau, epsilon, most * (1 - 10 * NEAR)):
             most = single_order.delta(order, tau, epsilon, most)
             known = Answer(Enclosure(None, most), "optimal conversion of one Rényi order")
     return known
+
+
+def both_ways(total: Total) -> renyi.Bound:
+    """Return α ↦ a bound on the Rényi divergence in both directions of the relation."""
+
+    def value(order: Fraction) -> arb | None:
+        found = [renyi_bound(way)(order) for way in directions(total)]
+        known = [tau for tau in found if tau is not None]
+        return reduce(arb.max, known) if len(known) == len(found) else None
+
+    return value
 
 
 def _range_epsilon(eta: Fraction, count: int, target: Fraction) -> Answer | None:

@@ -20,7 +20,7 @@ TARGETS = {
     "tight": (3, Fraction(1, 10), Fraction(1, 10**12)),
 }
 
-ALIKE = ("bounded_range", "permute_and_flip", "randomized_response")  #: curves of exponential, pure, pure
+ALIKE = ("bounded_range", "permute_and_flip", "randomized_response")  #: curves of exponential, laplace, pure
 
 
 def account(name, value, count, delta, rounds):
@@ -93,7 +93,9 @@ def test_one_step_by_hand():
     laplace = calibrate("laplace", Fraction(1), delta)
     assert math.isclose(float(1 / laplace.value), 1 - 2 * math.log1p(-1e-3), rel_tol=1e-9)
     grown = (math.e + 1e-3) / (1 - 1e-3)
-    for name in ("pure", "permute_and_flip", "randomized_response"):
+    flip = calibrate("permute_and_flip", Fraction(1), delta)  # dominated by the Laplace pair
+    assert math.isclose(float(flip.value), 1 - 2 * math.log1p(-1e-3), rel_tol=1e-9)
+    for name in ("pure", "randomized_response"):
         assert math.isclose(float(calibrate(name, Fraction(1), delta).value), math.log(grown), rel_tol=1e-9)
     eta = float(calibrate("exponential", Fraction(1), delta).value)
     assert math.isclose((math.exp(eta / 2) - math.exp(0.5)) ** 2, 1e-3 * math.expm1(eta), rel_tol=1e-6)
@@ -148,6 +150,12 @@ def test_extremes(name, epsilon, delta, count):
         ("zcdp", {"delta": Fraction(0)}, "no noise"),
         ("gaussian", {"delta": Fraction(1)}, "out of range"),
         ("gaussian", {"count": 0}, "count"),
+        *(
+            (name, {"count": (1 << 63) + 1}, "count = .* is out of range; it must be in")
+            for name in PARAMETERS
+        ),
+        *(("tree", {"rounds": 10**n}, "rounds = .* is out of range") for n in (19, 308, 1000, 5000)),
+        *(("matrix_factorisation", {"rounds": 10**n}, "rounds = .* is out of range") for n in (308, 1000)),
     ],
 )
 def test_what_cannot_be_calibrated_is_refused(name, options, message):

@@ -1,6 +1,7 @@
 """Groups: scaled events where they are exact, a chain of neighbours otherwise; never below what k units can lose."""
 
 import math
+from dataclasses import replace
 from fractions import Fraction
 
 import pytest
@@ -25,9 +26,9 @@ def of(*events, group=1, relation=Relation.REPLACE_ONE):
         (ev.DiscreteLaplace(scale=5), ev.DiscreteLaplace(scale=5, sensitivity=3)),
         (ev.DiscreteGaussian(sigma=5), ev.DiscreteGaussian(sigma=5, sensitivity=3)),
         (ev.Gdp(mu="0.2"), ev.Gdp(mu="0.6")),
-        (ev.Pure(epsilon="0.2"), ev.Pure(epsilon="0.6")),
-        (ev.PermuteAndFlip(epsilon="0.2"), ev.Pure(epsilon="0.6")),
-        (ev.RandomizedResponse(epsilon="0.2", k=3), ev.Pure(epsilon="0.6")),
+        (ev.Pure(epsilon="0.2"), ev.DiscreteLaplace(scale=5, sensitivity=3)),
+        (ev.PermuteAndFlip(epsilon="0.2"), ev.Laplace(scale=5, sensitivity=3)),
+        (ev.RandomizedResponse(epsilon="0.2", k=3), ev.DiscreteLaplace(scale=5, sensitivity=3)),
         (ev.Zcdp(rho="0.01"), ev.Zcdp(rho="0.09")),
         (ev.BoundedRange(eta="0.2"), ev.BoundedRange(eta="0.6")),
         (ev.Exponential(epsilon="0.2"), ev.Exponential(epsilon="0.6")),
@@ -100,6 +101,36 @@ def test_streams(event):
     one, two = (of(event, group=k).epsilon(DELTA) for k in (1, 2))
     assert two.lower >= one.lower
     assert two.upper > one.upper
+
+
+@pytest.mark.parametrize(
+    ("event", "group", "delta", "value"),
+    [
+        (ev.Tree(rounds=2, sigma=10), 2, "1e-6", 1.037603961397),
+        (ev.Tree(rounds=4, sigma=10), 2, "1e-6", 1.367571475084),
+        (ev.Tree(rounds=1024, sigma=10), 2, "1e-6", 3.001787614811),
+        (ev.Tree(rounds=4, sigma=2), 2, "1e-5", 7.511275900745),
+        (ev.MatrixFactorisation(rounds=16, sigma=10), 2, "1e-6", 1.079847038905),
+        (ev.Pure(epsilon="0.1", count=5), 3, "1e-3", 1.474602386044),
+    ],
+)
+def test_known_groups(event, group, delta, value):
+    """Values from another program."""
+    found = of(event, group=group).epsilon(delta)
+    assert abs(float(found.lower) - value) < 1e-11
+    assert abs(float(found.upper) - value) < 1e-11
+
+
+def test_streams_beside_others():
+    """Rounds of one tree and releases to all are worst for the same units; of two trees in turn they need not be."""
+    laplace, tree = ev.Laplace(scale=5), ev.Tree(rounds=4, sigma=2)
+    found = of(tree, laplace, group=2).epsilon(DELTA)
+    one = of(ev.Gaussian(sigma=2, count=10), replace(laplace, sensitivity=2)).epsilon(DELTA)
+    assert found == one
+    two = of(tree, replace(tree, start=5), group=2).epsilon(DELTA)
+    assert two.lower <= of(tree, group=2).epsilon(DELTA).upper <= two.upper
+    apart = of(replace(laplace, cover=(1, 4)), replace(laplace, cover=(5, 8)), group=2).epsilon(DELTA)
+    assert apart.upper <= of(replace(laplace, sensitivity=2, count=2)).epsilon(DELTA).upper
 
 
 def test_bigger_groups_cost_more():

@@ -143,14 +143,29 @@ def test_the_scales_are_read_from_the_proof_and_never_rounded_down():
         **laws(permute_and_flip(scores, F(3, 7), "b")),
         **laws(k_norm(ball, F(1, 3), F(2), grid, "c")),
         **laws(sparse_vector(assume_each("q", F(1), "replace-one", "t"), F(1, 3), F(7, 3), 2, grid, "d")),
-        **laws(stable_histogram(assume_cell("q", "add-remove", "t"), F(4, 3), 30, F(1, 100), "e")),
+        **laws(stable_histogram(assume_cell("q", "add-remove", "t"), F(3, 2), 30, F(1, 100), "e")),
         **laws(finite(assume_points("q", [(0,), (1,)], "replace-one", "t"), [list(row) for row in COIN], F(2), "f")),
     }  # fmt: skip
-    least = {"a": F(3), "b": F(7, 3), "c": F(3 * 2**10), "d": F(7 * 2**10, 3), "e": F(4, 3)}
+    least = {"a": F(3), "b": F(7, 3), "c": F(3 * 2**10), "d": F(7 * 2**10, 3), "e": F(3, 2)}
     for key, scale in least.items():
         assert 0 <= F(found[key].scale) - scale < F(1, 10**9), key
     assert 0 <= F(found["d"].threshold) - F(2**10, 3) < F(1, 10**9)
     assert (found["d"].limit, found["e"].threshold, found["f"].table) == (2, 30.0, COIN)
+
+
+@pytest.mark.parametrize("scale", [F(1), F(3, 2), F(10, 3), F(1, 3), F(1, 2**40), F(0.1)])
+@pytest.mark.parametrize("threshold", [2, 32, 2**53, 2**53 + 1])
+def test_a_histogram_is_drawn_at_no_larger_delta_than_proved(scale, threshold):
+    """δ = e^(−(τ−1)/b)/(1 + e^(−1/b)) rises with b and falls in τ: what is drawn is what was proved, or refused."""
+    theorem = stable_histogram(assume_cell("q", "add-remove", "t"), scale, threshold, F(1), "k")
+    doubles = all(F(float(value)) == value for value in (scale, threshold))
+    if not doubles:
+        with pytest.raises(ReceiptError, match=r"must be (a double|at most 2\^53)"):
+            laws(theorem)
+        return
+    law = laws(theorem)["k"]
+    assert F(law.scale) <= scale
+    assert F(law.threshold) >= threshold
 
 
 def test_fine_noise_on_a_symmetric_statistic_is_drawn_as_symmetric():

@@ -18,12 +18,29 @@ from dpaccount.numerics.balls import ball
 
 from .test_stand_ins import MAKERS, relation_of
 
-GAP = "1"  #: narrow where that is cheap; every enclosure must hold
+GAP = "10"  #: narrow where that is cheap; every enclosure must hold
 #: Kinds whose lattices or transforms are dear: left to the nightly run.
 SAMPLE = "poisson_subsampled/"
 CHEAP = [
-    *("approximate", "discrete_laplace", "gaussian", "gdp", "laplace", "matrix_factorisation", "permute_and_flip"),
-    *("pure", "randomized_response", "tree", "zcdp", "rdp", "discrete_gaussian", "exponential", "bounded_range"),
+    *(
+        "approximate",
+        "discrete_laplace",
+        "gaussian",
+        "gdp",
+        "laplace",
+        "matrix_factorisation",
+        "permute_and_flip",
+    ),
+    *(
+        "pure",
+        "randomized_response",
+        "tree",
+        "zcdp",
+        "rdp",
+        "discrete_gaussian",
+        "exponential",
+        "bounded_range",
+    ),
     *(SAMPLE + kind for kind in ("pure", "approximate", "discrete_laplace", "exponential", "bounded_range")),
     *("sampled_without_replacement/pure", "sampled_without_replacement/approximate", "sequence"),
 ]
@@ -61,8 +78,8 @@ class Question:
     """ε at a δ, or δ at an ε."""
 
     def __init__(self, rng):
-        self.delta = rng.choice([None, "1e-6", "0.01", "0.3"])
-        self.at = rng.choice(["0.1", "0.5", "1.1"])
+        self.delta = rng.choice([None, None, "1e-6", "0.01", "0.6"])
+        self.at = rng.choice(["0.1", "0.55", "0.65", "1.1"])
 
     def ask(self, relation, events, group=1):
         both = Accountant(Plan(relation, tuple(events)), group)
@@ -70,6 +87,10 @@ class Question:
 
 
 def adding(rng, labels, relation, events, ask):
+    if rng.random() < 0.5:  # samples of few losses, which may cost more when a unit is added
+        of = ev.Pure(epsilon=rng.choice(["0.5", "1.5", "2"]))
+        events = (ev.PoissonSubsampled(rate=rng.choice(["0.3", "0.8", "0.9"]), of=of, count=2),)
+        relation = Relation.ADD_REMOVE
     yield ask(relation, events), ask(relation, (*events, another(rng, labels, relation)))
 
 
@@ -142,7 +163,10 @@ def sampling(rng, labels, relation, events, ask):
         return
     whole = ev.Sequence(of=events)
     rate = rng.choice(["0.1", "0.7"])
-    yield ask(Relation.ADD_REMOVE, (ev.PoissonSubsampled(rate=rate, of=whole),)), ask(Relation.ADD_REMOVE, (whole,))
+    yield (
+        ask(Relation.ADD_REMOVE, (ev.PoissonSubsampled(rate=rate, of=whole),)),
+        ask(Relation.ADD_REMOVE, (whole,)),
+    )
 
 
 def both_relations(rng, labels, relation, events, ask):
@@ -173,6 +197,9 @@ LAWS = [
 ]
 
 
+LAW_PLANS = {adding: 16, grouping: 40, both_relations: 40, scalars: 12, sampling: 4}  #: as they are quick or not
+
+
 def holds(law, seed, labels):
     rng = random.Random(f"{law.__name__} {seed}")
     relation, events = plan_of(rng, labels)
@@ -183,7 +210,7 @@ def holds(law, seed, labels):
 
 @pytest.mark.parametrize("law", LAWS, ids=lambda law: law.__name__)
 def test_laws_of_random_plans(law):
-    for seed in range(20):
+    for seed in range(LAW_PLANS.get(law, 8)):
         holds(law, seed, CHEAP)
 
 

@@ -57,6 +57,12 @@ def lattice(weight, shift, reach):
     return p / p.sum(), q / q.sum()
 
 
+def two_sided(r, shift):
+    """Two-sided geometric noise of ratio r; all outcomes beyond either end have one loss."""
+    q = np.array([1.0, *((1 - r) * r**x for x in range(1, shift)), r**shift]) / (1 + r)
+    return q[::-1], q
+
+
 def ranged(eta):
     """Two losses η apart, where they may lie: what dominates η-bounded range."""
     for share in (0.25, 0.5, 0.75):
@@ -110,9 +116,11 @@ _SINGLE = {
     "gdp": lambda e: [normal(float(e.mu))],
     "zcdp": lambda e: [normal(math.sqrt(2 * float(e.rho)))],
     "tree": lambda e: [normal(_tree_mu(e))],
-    "matrix_factorisation": lambda e: [normal(math.sqrt(float(group_squares(e.rounds, 1)[0])) / float(e.sigma))],
+    "matrix_factorisation": lambda e: [
+        normal(math.sqrt(float(group_squares(e.rounds, 1)[0])) / float(e.sigma))
+    ],
     "laplace": lambda e: [cells(laplace_cdf, float(e.sensitivity / e.scale), 6)],
-    "discrete_laplace": lambda e: [lattice(lambda x: math.exp(-x / e.scale), int(e.sensitivity), 30)],
+    "discrete_laplace": lambda e: [two_sided(math.exp(-1 / e.scale), int(e.sensitivity))],
     "discrete_gaussian": lambda e: [lattice(lambda x: math.exp(-x * x / (2 * e.sigma**2)), 1, 9)],
     "randomized_response": lambda e: [response(float(e.epsilon), e.k)],
     "pure": lambda e: [response(float(e.epsilon))],
@@ -141,9 +149,13 @@ def drawn(rng, name):
     epsilon = rng.choice(["1e-6", "0.1", "0.5", "1", "2"])
     simple = {
         "gaussian": lambda: ev.Gaussian(sigma=rng.choice([1, 3])),
-        "discrete_gaussian": lambda: ev.DiscreteGaussian(sigma=rng.choice([1, 2]), dimension=rng.choice([1, 2])),
+        "discrete_gaussian": lambda: ev.DiscreteGaussian(
+            sigma=rng.choice([1, 2]), dimension=rng.choice([1, 2])
+        ),
         "laplace": lambda: ev.Laplace(scale=rng.choice([1, 4])),
-        "discrete_laplace": lambda: ev.DiscreteLaplace(scale=rng.choice([1, 2]), sensitivity=rng.choice([1, 2])),
+        "discrete_laplace": lambda: ev.DiscreteLaplace(
+            scale=rng.choice([1, 2]), sensitivity=rng.choice([1, 2])
+        ),
         "randomized_response": lambda: ev.RandomizedResponse(epsilon=epsilon, k=rng.choice([2, 4])),
         "exponential": lambda: ev.Exponential(epsilon=epsilon),
         "bounded_range": lambda: ev.BoundedRange(eta=epsilon),
@@ -244,3 +256,157 @@ def checked(pairs, seed):
         events = tuple(MAKERS[label](rng) for label in (a, b))
         relation = relation_of(*(part.name for event in events for part in ev.walk(event)))
         check(relation, *events)
+
+
+#: Samples of few losses, and what has upper bounds only, quick to account for.
+FEW = [f"poisson_subsampled/{kind}" for kind in ("pure", "discrete_laplace")]
+SEED = 6  #: of parameters at which adding a unit costs more in two plans of eight
+UPPER = ["exponential", "bounded_range", "poisson_subsampled/exponential", "poisson_subsampled/bounded_range"]
+QUICK = [pair for pair in PAIRS if not any("subsampled" in label or "sampled_" in label for label in pair)]
+
+
+def test_samples_beside_upper_bounds():
+    checked(itertools.product(FEW, UPPER), SEED)
+
+
+def test_pairs_of_events():
+    checked(random.Random(2).sample(QUICK, 40), 2)
+
+
+@pytest.mark.nightly
+@pytest.mark.parametrize("seed", range(6))
+def test_every_pair_of_events(seed):
+    checked(PAIRS, 100 + seed)
+
+
+def test_a_sample_of_bounded_range_when_a_unit_is_added():
+    """Two losses η apart on a sample, beside randomised response: adding the unit costs up to 1.58 times more."""
+    for rate, eta, epsilon, at in (("0.1", 4, 2, "1.9"), ("0.5", 4, 4, "3.5"), ("0.5", 1, 1, "0.8")):
+        sample = ev.PoissonSubsampled(rate=rate, of=ev.BoundedRange(eta=eta))
+        there = [product(response(epsilon), pair) for pair in stand_ins(sample)]
+        truth = max(max(enumerated(pair, float(at))) for pair in there)
+        found = Accountant(Plan(Relation.ADD_REMOVE, (sample, ev.Pure(epsilon=epsilon)))).delta(at)
+        assert truth <= found.upper
+        assert found.upper < 1.1 * truth
+
+
+# ------------------------------------------------------------------ permute-and-flip, by its own masses
+
+
+def flipped(scores, rate):
+    """Return the masses of permute-and-flip: a_i ∫₀¹ Π_{j≠i}(1 − a_j x) dx with a = e^{rate·(s − max s)}."""
+    a = np.exp(rate * (np.array(scores) - max(scores)))
+    found = []
+    for i in range(len(a)):
+        polynomial = np.poly1d([1.0])
+        for j in range(len(a)):
+            polynomial = polynomial if j == i else polynomial * np.poly1d([-a[j], 1.0])
+        whole = polynomial.integ()
+        found.append(a[i] * (whole(1) - whole(0)))
+    return np.array(found)
+
+
+@pytest.mark.parametrize("epsilon", [0.3, 1.0, 2.5])
+def test_permute_and_flip_beside_its_own_masses(epsilon):
+    """No scores of up to five candidates exceed the curve; two candidates attain it, point by point."""
+    rng = np.random.default_rng(3)
+    curve = Accountant(Plan(Relation.REPLACE_ONE, (ev.PermuteAndFlip(epsilon=str(epsilon)),)))
+    for at in (0.0, 0.3 * epsilon, 0.8 * epsilon):
+        found, best = curve.delta(Fraction(str(round(at, 6)))), 0.0
+        for n in (2, 3, 5):
+            for _ in range(15):
+                scores = rng.normal(0, 2, n)
+                moved = scores + rng.uniform(0, 1, n).round() * rng.choice([0.5, 1.0])
+                pair = flipped(scores, epsilon), flipped(moved, epsilon)  # scores move within a range of 1
+                best = max(best, *enumerated(pair, at))
+        for behind in np.linspace(0, 1, 21):
+            pair = flipped([0, behind], epsilon), flipped([1, behind], epsilon)
+            best = max(best, *enumerated(pair, at))
+        assert best <= found.upper + ROUNDING
+        assert found.lower <= best * 1.01 + 1e-4
+    assert (
+        Accountant(Plan(Relation.REPLACE_ONE, (ev.PermuteAndFlip(epsilon=1, count=2),))).delta(1).lower
+        is None
+    )
+
+
+# ------------------------------------------------------------------ groups, one by one
+
+
+def most(value, rounds, k):
+    """Return the largest value over all groups of k of so many rounds."""
+    return max(value(set(group)) for group in itertools.combinations(range(rounds), min(k, rounds)))
+
+
+def nodes(rounds):
+    for level in range(rounds.bit_length()):
+        for start in range(0, (rounds >> level) << level, 1 << level):
+            yield set(range(start, start + (1 << level)))
+
+
+@pytest.mark.parametrize("rounds", range(1, 10))
+def test_groups_of_rounds_share_only_common_nodes_and_rows(rounds):
+    """All groups of a tree's rounds, and of a factor's columns, tried: Σ (rounds under a node)², |Σ columns|²."""
+    c = [Fraction(math.comb(2 * k, k), 4**k) for k in range(rounds)]
+
+    def columns(group):
+        return sum(sum(c[n - u] for u in group if u <= n) ** 2 for n in range(rounds))
+
+    for k in (1, 2, 3, 4, 12):
+        moves = most(lambda group: sum(len(group & node) ** 2 for node in nodes(rounds)), rounds, k)
+        low, high = (Fraction(end) for end in group_squares(rounds, k))
+        best = most(columns, rounds, k)
+        assert low <= best <= high < low + Fraction(1, 10**30)
+        for event, times in ((ev.Tree, moves), (ev.MatrixFactorisation, best)):
+            found = Accountant(Plan(Relation.REPLACE_ONE, (event(rounds=rounds, sigma=5),)), k).delta("0.1")
+            root = math.sqrt(times) / 5
+            truth = _gaussian_delta(root, 0.1)
+            assert float(found.lower) <= truth * (1 + 1e-9)
+            assert truth <= float(found.upper) * (1 + 1e-9)
+    assert total_of([(ev.Tree(rounds=rounds, sigma=5), 1)]) == groups.joint(
+        (ev.Tree(rounds=rounds, sigma=5),), 1
+    )
+
+
+def _gaussian_delta(mu, at):
+    def phi(x):
+        return math.erfc(-x / math.sqrt(2)) / 2
+
+    return phi(mu / 2 - at / mu) - math.exp(at) * phi(-mu / 2 - at / mu)
+
+
+def test_groups_of_long_streams():
+    """Where not every row is summed, the bounds still enclose; for one round they are the sum of squares."""
+    from dpaccount.numerics import toeplitz
+
+    whole = group_squares(3000, 5)
+    kept, toeplitz.SUMMED = toeplitz.SUMMED, 500
+    try:
+        low, high = group_squares(3000, 5)
+        assert low <= whole[0] <= whole[1] <= high < low * Fraction(101, 100)
+        low, high = group_squares(3000, 800)
+        assert low < high
+    finally:
+        toeplitz.SUMMED = kept
+    assert low <= group_squares(3000, 800)[0] <= high
+
+
+@pytest.mark.parametrize("k", [2, 3, 6])
+@pytest.mark.parametrize("epsilon", [0.2, 1.0])
+def test_a_group_of_pure_releases_is_a_chain(epsilon, k):
+    """By k steps of α ↦ min(e^ε α, 1 − e^−ε(1 − α)): δ is attained at a kink, each a preimage of the first."""
+    grow, shrink = math.exp(epsilon), math.exp(-epsilon)
+
+    def power(alpha):
+        for _ in range(k):
+            alpha = min(grow * alpha, 1 - shrink * (1 - alpha))
+        return alpha
+
+    kinks, at = [1 / (1 + grow)], 0.4
+    for _ in range(2 * k):
+        kinks.append(kinks[-1] * shrink)
+    truth = max(power(alpha) - math.exp(at) * alpha for alpha in kinks)
+    found = Accountant(Plan(Relation.REPLACE_ONE, (ev.Pure(epsilon=str(epsilon)),)), k).delta(str(at))
+    assert float(found.lower) <= truth * (1 + 1e-12) + ROUNDING
+    assert truth <= float(found.upper) * (1 + 1e-12) + ROUNDING
+    assert found.upper - found.lower < Fraction(1, 10**12)
