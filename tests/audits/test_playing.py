@@ -114,7 +114,7 @@ def test_a_run_gets_a_copy_of_the_data():
     done = watched(subject, data, NoNoise(), 0)
     assert done.changed
     assert data.tolist() == [[0.9], [0.1], [0.5]]
-    assert not watched(LaplaceSum(rows=3), data, NoNoise(), 0).changed
+    assert not watched(LaplaceSum(low=Fraction(0), high=Fraction(1), rows=3), data, NoNoise(), 0).changed
 
 
 # ------------------------------------------------------------------ what is shown
@@ -255,7 +255,7 @@ def runs_of(subject, number):
     return [record(subject, data, rehearse(theorem, Rehearsal(seed)), 0) for seed in range(number)]
 
 
-@pytest.mark.parametrize("subject", [LaplaceSum(rows=3), BinaryTree(rounds=8)], ids=["scaled", "prefix sums"])
+@pytest.mark.parametrize("subject", [LaplaceSum(low=Fraction(0), high=Fraction(1), rows=3), BinaryTree(rounds=8)], ids=["scaled", "prefix sums"])
 def test_releases_are_decoded_from_what_is_shown(subject):
     runs = runs_of(subject, 60)
     score = learn([sample(run, 0.0, 0) for run in runs[:40]])
@@ -266,7 +266,7 @@ def test_releases_are_decoded_from_what_is_shown(subject):
 
 def test_a_score_depends_on_nothing_but_what_is_shown():
     """Whatever the run's own releases and ratio are, two runs that show the same get the same score."""
-    first, *rest = runs_of(LaplaceSum(rows=3), 40)
+    first, *rest = runs_of(LaplaceSum(low=Fraction(0), high=Fraction(1), rows=3), 40)
     score = learn([sample(run, 0.0, 0) for run in rest])
     moved = {part: values + 5 for part, values in first.released.items()}
     lying = replace(first, released=moved)  # other releases inside, the same view

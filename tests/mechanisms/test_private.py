@@ -249,7 +249,7 @@ def refusal_of(mechanism, rows, ledger, cover):
 
 
 def test_a_release_is_charged_to_as_many_units_as_it_may_read(ledger):
-    total = LaplaceSum(rows=4, scale=Fraction(2))
+    total = LaplaceSum(low=Fraction(0), high=Fraction(1), rows=4, scale=Fraction(2))
     for cover in ((1, 1), (7, 9), (4, 6)):
         assert "cover at least 4" in refusal_of(total, 4, ledger, cover)
     release(total, Private(np.ones(4)), ledger, "sum", cover=(1, 4))
@@ -263,7 +263,7 @@ def test_a_cover_does_not_tell_the_private_number_of_rows(tmp_path):
     """Under add-remove the limit must be covered, and what is said is the same for any number of rows."""
     url = f"sqlite:///{tmp_path}/private.db"
     init(url, epsilon=10, delta=0, unit="row", relation="add-remove", measure="pure")
-    mean = ClippedMean(rows=6, scale=Fraction(2), relation="add-remove")
+    mean = ClippedMean(low=Fraction(0), high=Fraction(1), rows=6, scale=Fraction(2), relation="add-remove")
     with Ledger.open(url) as ledger:
         assert len({refusal_of(mean, rows, ledger, (1, 5)) for rows in range(7)}) == 1
         for rows in range(7):
