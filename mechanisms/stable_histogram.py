@@ -9,7 +9,7 @@ import numpy as np
 from dpaccount.errors import InputError
 from dpaccount.kernel import ADD_REMOVE, Theorem, assume_cell
 from dpaccount.ledger.receipt import Noise
-from dpaccount.noise import Integers
+from dpaccount.noise import Integers, exact_root
 from dpaccount.rules import stable_histogram
 from mechanisms.histogram import counts_of
 from mechanisms.subject import Domain, Rows, View, shown
@@ -20,8 +20,8 @@ class StableHistogram:
     """Release the counts of cells that are in use and whose noisy count reaches `threshold`.
 
     Only such cells get noise, so that a million empty ones cost no time; discrete Laplace noise of
-    `scale`, (1/scale, δ)-private under add-remove.  A number is rounded down; outside the `cells`
-    (NaN and infinities too) it counts as cell 0.
+    `scale`, a double exactly since δ rises with it; (1/scale, δ)-private under add-remove.  A number
+    is rounded down; outside the `cells` (NaN and infinities too) it counts as cell 0.
     """
 
     source: ClassVar[str] = "Korolova, Kenthapadi, Mishra & Ntoulas 2009; Bun, Nissim & Stemmer 2016"
@@ -37,6 +37,8 @@ class StableHistogram:
         """Refuse parameters that make no sense."""
         if self.scale <= 0 or self.threshold < 2 or min(self.cells, self.rows) < 1:
             raise InputError("needed scale > 0, threshold >= 2, cells >= 1 and rows >= 1")
+        if exact_root(self.scale**2) is None:
+            raise InputError(f"scale {self.scale} is no double; round it, to a multiple of 1/32 say")
 
     def domain(self) -> Domain:
         """Return one column of integers, one beyond the cells on either side."""

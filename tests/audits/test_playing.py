@@ -32,6 +32,7 @@ from mechanisms.private import Private, release
 from mechanisms.subject import Domain, View
 
 DELTA = Fraction(1, 10**6)
+UNIT = {"low": Fraction(0), "high": Fraction(1)}
 HERE = Path(__file__).parent
 
 
@@ -71,7 +72,7 @@ def test_rehearsal_replay_and_release_hand_over_noise_of_one_type(tmp_path):
         types.append((type(noise), type(noise.noisy), noisy.dtype, noisy.flags.c_contiguous, data.dtype))
         return {"sum": noisy}
 
-    subject = Shows(rows=3, what=what)
+    subject = Shows(**UNIT, rows=3, what=what)
     data = dataset(subject.domain(), "uniform", 1)
     run = record(subject, data, rehearse(subject.proof(DELTA), Rehearsal(1)), 0)
     replay(subject, data, run, 0)
@@ -93,7 +94,7 @@ def test_a_release_carries_nothing_beside_what_it_shows(tmp_path):
         exact = np.array([data.sum()])
         return {"sum": tagged, "hidden": np.ma.array(exact, mask=True), "part": np.hstack([noisy, exact])[:1]}
 
-    subject = Shows(rows=3, what=what)
+    subject = Shows(**UNIT, rows=3, what=what)
     data = dataset(subject.domain(), "uniform", 1)
     url = f"sqlite:///{tmp_path}/l.db"
     init(url, epsilon=9, delta=DELTA, unit="row", relation="replace-one", measure="approximate")
@@ -109,12 +110,12 @@ def test_a_run_gets_a_copy_of_the_data():
         data.sort(axis=0)
         return {"sum": noisy}
 
-    subject = Shows(rows=3, what=what)
+    subject = Shows(**UNIT, rows=3, what=what)
     data = np.array([[0.9], [0.1], [0.5]])
     done = watched(subject, data, NoNoise(), 0)
     assert done.changed
     assert data.tolist() == [[0.9], [0.1], [0.5]]
-    assert not watched(LaplaceSum(low=Fraction(0), high=Fraction(1), rows=3), data, NoNoise(), 0).changed
+    assert not watched(LaplaceSum(**UNIT, rows=3), data, NoNoise(), 0).changed
 
 
 # ------------------------------------------------------------------ what is shown
@@ -190,7 +191,7 @@ def test_code_that_fails_on_every_run_is_a_wrong_request():
     def fails(data, noise, noisy):
         raise KeyError("age")
 
-    subject = Shows(rows=3, what=fails)
+    subject = Shows(**UNIT, rows=3, what=fails)
     with pytest.raises(InputError, match=r"fails on every run .*KeyError"):
         gather(subject, subject.proof(DELTA), examples=20, seed=1, files=[])
     with pytest.raises(InputError, match="fails on every run"):
@@ -203,7 +204,7 @@ def test_code_that_fails_on_some_runs_says_how_many():
             raise ValueError("too large")
         return {"sum": noisy}
 
-    subject = Shows(rows=3, what=fails)
+    subject = Shows(**UNIT, rows=3, what=fails)
     found, _ = gather(subject, subject.proof(DELTA), examples=12, seed=1, files=[])
     assert all(each.status == "refuted" for each in found)
     assert "runs fail)" in found[0].counterexample["wrong"]
@@ -219,7 +220,7 @@ def test_numbers_in_the_code_are_landmarks_and_those_of_other_subjects_are_not(t
         "class Coded(LaplaceSum):\n    def play(self, data, noise, coins):\n        return data == -99\n"
         "class Other(LaplaceSum):\n    def play(self, data, noise, coins):\n        return data == 123456\n"
     )
-    found = landmarks(import_subject("coded:Coded", [str(tmp_path)])())
+    found = landmarks(import_subject("coded:Coded", [str(tmp_path)])(**UNIT))
     assert {7777.0, 41.5, -99.0, 99.0} <= set(found)
     assert 123456.0 not in found
     assert 424242 in named_coins(1, (424242.0, 0.5))
@@ -255,7 +256,9 @@ def runs_of(subject, number):
     return [record(subject, data, rehearse(theorem, Rehearsal(seed)), 0) for seed in range(number)]
 
 
-@pytest.mark.parametrize("subject", [LaplaceSum(low=Fraction(0), high=Fraction(1), rows=3), BinaryTree(rounds=8)], ids=["scaled", "prefix sums"])
+@pytest.mark.parametrize(
+    "subject", [LaplaceSum(**UNIT, rows=3), BinaryTree(rounds=8)], ids=["scaled", "prefix sums"]
+)
 def test_releases_are_decoded_from_what_is_shown(subject):
     runs = runs_of(subject, 60)
     score = learn([sample(run, 0.0, 0) for run in runs[:40]])
@@ -266,7 +269,7 @@ def test_releases_are_decoded_from_what_is_shown(subject):
 
 def test_a_score_depends_on_nothing_but_what_is_shown():
     """Whatever the run's own releases and ratio are, two runs that show the same get the same score."""
-    first, *rest = runs_of(LaplaceSum(low=Fraction(0), high=Fraction(1), rows=3), 40)
+    first, *rest = runs_of(LaplaceSum(**UNIT, rows=3), 40)
     score = learn([sample(run, 0.0, 0) for run in rest])
     moved = {part: values + 5 for part, values in first.released.items()}
     lying = replace(first, released=moved)  # other releases inside, the same view
@@ -294,7 +297,7 @@ def test_a_score_depends_on_nothing_but_what_is_shown():
 )
 def test_a_claim_falls_by_what_is_shown_only(what, falls):
     """ε = 1 of the releases, claimed ½."""
-    subject = Shows(rows=3, scale=Fraction(1), what=what)
+    subject = Shows(**UNIT, rows=3, scale=Fraction(1), what=what)
     theorem = subject.proof(Fraction(0))
     suspect = search(subject, theorem, [], examples=60, seed=1).suspect()
     points = [Target("claim", Fraction(1, 2), Fraction(0)), Target("proof", Fraction(1, 2), Fraction(0))]

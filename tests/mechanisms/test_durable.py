@@ -6,7 +6,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from audits.catalogue import entries
+from audits.catalogue import entries, example_values
 from dpaccount.errors import BudgetError, LedgerError, ReceiptError
 from dpaccount.kernel import REPLACE_ONE, assume_ball
 from dpaccount.ledger.ledger import Ledger, init
@@ -141,7 +141,8 @@ MECHANISMS = [entry for entry in entries() if entry.layer == "mechanisms"]
 @pytest.mark.parametrize("entry", MECHANISMS, ids=lambda entry: entry.name)
 def test_no_mechanism_draws_in_a_process_that_was_forked(entry):
     """Whatever kind of noise it has; the parent draws all of it afterwards, and nothing twice."""
-    subject = entry.made_by(**{name: 4 for name in ("rows", "rounds") if name in entry.parameters()})
+    sizes = {name: 4 for name in ("rows", "rounds") if name in entry.parameters()}
+    subject = entry.made_by(**example_values(entry.made_by), **sizes)
     domain = subject.domain()
     data = domain.clamped(np.zeros((domain.rows, len(domain.low))))
     receipt = rehearse(subject.proof(Fraction(1, 10**6)), Rehearsal(0))
