@@ -197,7 +197,13 @@ LAWS = [
 ]
 
 
-LAW_PLANS = {adding: 16, grouping: 40, both_relations: 40, scalars: 12, sampling: 4}  #: as they are quick or not
+LAW_PLANS = {
+    adding: 16,
+    grouping: 40,
+    both_relations: 40,
+    scalars: 12,
+    sampling: 4,
+}  #: as they are quick or not
 
 
 def holds(law, seed, labels):
