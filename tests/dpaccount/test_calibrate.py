@@ -8,7 +8,7 @@ import pytest
 
 from dpaccount.accountant import Accountant
 from dpaccount.answers import calibrate_answer
-from dpaccount.calibrate import PARAMETERS, calibrate
+from dpaccount.calibrate import CLOSED, PARAMETERS, calibrate
 from dpaccount.errors import InputError
 from dpaccount.events import VOCABULARY, Plan, Relation
 
