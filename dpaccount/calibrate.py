@@ -13,7 +13,7 @@ from dpaccount import cost, scalars, sharper
 from dpaccount import events as ev
 from dpaccount.classes import classes
 from dpaccount.errors import InputError
-from dpaccount.exact import Enclosure, shown
+from dpaccount.exact import Enclosure
 from dpaccount.numerics import gaussian
 from dpaccount.numerics.balls import allowance, between, log_float, spent
 from dpaccount.numerics.solve import solve
@@ -42,6 +42,9 @@ PARAMETERS: dict[str, tuple[str, bool]] = {
     "zcdp": ("rho", False),
     "gdp": ("mu", False),
 }
+
+#: Those whose cost is a formula, at any count.
+CLOSED = ("gaussian", "gdp", "tree", "matrix_factorisation", "zcdp", "exponential", "bounded_range")
 
 
 @dataclass(frozen=True)
@@ -74,7 +77,8 @@ def calibrate(
         raise InputError("the target delta is out of range; it must be at least 0 and below 1")
     if epsilon < 0:
         raise InputError("the target epsilon is out of range; it must be at least 0")
-    _in_range("count", count)
+    if name not in CLOSED:
+        _in_range("count", count)
     build = _builder(name, parameter, sensitivity, count, rounds)
     with allowance(SECONDS):
         return _calibrated(name, build, epsilon, delta)
@@ -134,7 +138,7 @@ def _builder(
     if "rounds" in kind.__dataclass_fields__:
         if rounds is None:
             raise InputError(f"{name} needs its number of rounds; give --rounds")
-        _in_range("rounds", rounds)
+        _in_range("number of rounds", rounds)
         fixed["rounds"] = rounds
     elif rounds is not None:
         raise InputError(f"{name} has no rounds; leave --rounds out")
@@ -144,7 +148,7 @@ def _builder(
 def _in_range(name: str, value: int) -> None:
     """Refuse at once what would only be refused after a long search."""
     if not 1 <= value <= MOST:
-        raise InputError(f"{name} = {shown(Fraction(value))} is out of range; it must be in [1, 2^63]")
+        raise InputError(f"the {name} is out of range; it must be from 1 to 2^63")
 
 
 def _worst(event: ev.Event, evaluate: Callable[[Total], cost.Answer]) -> Enclosure:

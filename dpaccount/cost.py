@@ -199,6 +199,9 @@ def _tight_epsilon(total: Total, target: Fraction, gap: Fraction) -> Answer:
         return Answer(INFINITE, "failure mass")
     answers: list[Answer] = []
     for way in ways:  # the second one need not be known closely where it costs less
+        if _infinite_mass(way) == target:  # then what is left is the largest of the finite losses
+            answers.append(largest_loss(_unfailing(way), [_unfailing(way)]))
+            continue
         least = answers[0].bounds.lower if answers else None
         answers.append(_capped(way, _directed_epsilon(way, target, gap, least or Fraction(0))))
     return _worse(answers)
@@ -298,6 +301,32 @@ def _fails_more_often(total: Total, target: Fraction) -> bool:
             if isinstance(kind, Sampled) and not kind.added:
                 kept *= (1 - ball(kind.rate) * ball(failure(kind.inner)[0])) ** count
         return bool(1 - kept > ball(target))
+
+
+def _infinite_mass(total: Total) -> Fraction | None:
+    """Return the exact mass at an infinite loss; None where that would be a huge number."""
+    if sum(count for _, count in (*total.pairs, *total.failures)) > MOST_FAILURES:
+        return None
+    kept = math.prod(((1 - delta) ** count for delta, count in total.failures), start=Fraction(1))
+    for kind, count in total.pairs:
+        if isinstance(kind, Sampled) and not kind.added:
+            inner = _infinite_mass(kind.inner)
+            if inner is None:
+                return None
+            kept *= (1 - kind.rate * inner) ** count
+    return 1 - kept
+
+
+MOST_FAILURES = 64  #: whose masses are multiplied out
+
+
+def _unfailing(total: Total) -> Total:
+    """Return the total given that nothing fails: the same finite losses."""
+    pairs = tuple(
+        (replace(kind, inner=_unfailing(kind.inner)) if isinstance(kind, Sampled) else kind, count)
+        for kind, count in total.pairs
+    )
+    return replace(total, pairs=pairs, failures=())
 
 
 def _is_single(total: Total) -> bool:
@@ -450,8 +479,11 @@ def spread(product: fourier.Product, depth: float) -> float:
     return 2 * (math.sqrt(2 * variance * (depth + 45)) + variance)
 
 
-def largest_loss(total: Total) -> Answer:
-    """Return the least ε with δ(ε) = 0: the sum of the largest losses, infinite for Gaussian-like tails."""
+def largest_loss(total: Total, ways: list[Total] | None = None) -> Answer:
+    """Return the least ε with δ(ε) = 0: the sum of the largest losses, infinite for Gaussian-like tails.
+
+    Of both directions, or of the given ones.
+    """
     rational = [(kind.largest(), count) for kind, count in total.pairs]
     known = [count * loss for loss, count in rational if loss is not None]
     if not (total.mu2[1] or total.loose) and len(known) == len(rational):
@@ -459,9 +491,9 @@ def largest_loss(total: Total) -> Answer:
         return Answer(Enclosure(exact, exact), "exact")
     tight = replace(total, loose=())
     with precision(magnitudes.bits(total)):
-        if any(way.ceiling() is None for way in directions(tight)):
+        if any(way.ceiling() is None for way in (ways or directions(tight))):
             return Answer(INFINITE, "exact")
-        most = [way.ceiling() for way in directions(total)]
+        most = [way.ceiling() for way in (ways or directions(total))]
         if any(one is None for one in most):
             return Answer(Enclosure(None, math.inf), "exact")
         low, high = (max(end(one) for one in most if one is not None) for end in (floor_of, ceil_of))

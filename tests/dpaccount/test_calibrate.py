@@ -8,7 +8,7 @@ import pytest
 
 from dpaccount.accountant import Accountant
 from dpaccount.answers import calibrate_answer
-from dpaccount.calibrate import PARAMETERS, calibrate
+from dpaccount.calibrate import CLOSED, PARAMETERS, calibrate
 from dpaccount.errors import InputError
 from dpaccount.events import VOCABULARY, Plan, Relation
 
@@ -151,11 +151,14 @@ def test_extremes(name, epsilon, delta, count):
         ("gaussian", {"delta": Fraction(1)}, "out of range"),
         ("gaussian", {"count": 0}, "count"),
         *(
-            (name, {"count": (1 << 63) + 1}, "count = .* is out of range; it must be in")
-            for name in PARAMETERS
+            (name, {"count": (1 << 63) + 1}, "the count is out of range")
+            for name in sorted(set(PARAMETERS) - set(CLOSED))
         ),
-        *(("tree", {"rounds": 10**n}, "rounds = .* is out of range") for n in (19, 308, 1000, 5000)),
-        *(("matrix_factorisation", {"rounds": 10**n}, "rounds = .* is out of range") for n in (308, 1000)),
+        *(("tree", {"rounds": 10**n}, "number of rounds is out of range") for n in (19, 308, 1000, 5000)),
+        *(
+            ("matrix_factorisation", {"rounds": 10**n}, "number of rounds is out of range")
+            for n in (308, 1000)
+        ),
     ],
 )
 def test_what_cannot_be_calibrated_is_refused(name, options, message):

@@ -272,6 +272,18 @@ def test_bounds_at_orders_cost_no_more_than_at_any_order_of_the_kernel(name):
         assert found <= math.exp(log_delta) * (1 + 1e-9)
 
 
+@pytest.mark.parametrize(("count", "delta"), [(1, "5e-7"), (2, Fraction(1) - (1 - Fraction(5, 10**7)) ** 2)])
+def test_at_the_failures_of_a_sample_the_largest_finite_loss_is_left(count, delta):
+    """Samples of (1, 1e-6) fail with probability 5e-7 each; otherwise they cost ln(1 + (e − 1)/2) at most."""
+    sample = ev.PoissonSubsampled(rate="0.5", of=ev.Approximate(epsilon=1, delta="1e-6"), count=count)
+    found = epsilon(sample, delta=delta, gap="1e-9")
+    truth = count * math.log1p(math.expm1(1) / 2)
+    assert abs(float(found.lower) - truth) < 1e-12
+    assert abs(float(found.upper) - truth) < 1e-12
+    below = epsilon(sample, delta=Fraction(delta) * Fraction(999, 1000))
+    assert below.lower == math.inf
+
+
 def slight_beside_samples(slight, count, at):
     many = ev.PoissonSubsampled(rate="0.01", of=ev.Gaussian(sigma=1), count=count)
     alone = accountant(many).delta(at)

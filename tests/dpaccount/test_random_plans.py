@@ -222,6 +222,6 @@ def test_laws_of_random_plans(law):
 
 @pytest.mark.nightly
 @pytest.mark.parametrize("law", LAWS, ids=lambda law: law.__name__)
-def test_laws_of_thousands_of_plans(law):
-    for seed in range(300):
+def test_laws_of_more_plans(law):
+    for seed in range(20 if law is grouping else 100):  # a chain takes many evaluations
         holds(law, 1000 + seed, sorted(MAKERS))
