@@ -282,8 +282,9 @@ def search(
             raise Counterexample
 
     if where is here and not shrink:
-        noted, coins_of = marked(domain, relation, marks), named_coins(seed, marks)
-        for number in range(min(max(len(noted), len(coins_of)), SWEEP) if noted else 0):
+        most = min(SWEEP, examples * 3 // 5)
+        noted, coins_of = marked(domain, relation, marks, most), named_coins(seed, marks)
+        for number in range(min(max(len(noted), len(coins_of)), most) if noted else 0):
             judge(noted[number % len(noted)], coins_of[number % len(coins_of)])
     with contextlib.suppress(Counterexample):
         property_test()
