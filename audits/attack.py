@@ -38,7 +38,7 @@ TRAINING = 20  #: one run in so many chooses rules: every score says how likely 
 PROBES = 20  #: runs that measure how long one takes
 SHARE = 0.5  #: of the wall limit that the runs may be expected to take
 COLUMNS = {"proof": 0, "claim": 1}  #: which score a target is about: of the releases, of what is shown
-EXTRA = 2000  #: runs that may be made for learning what is shown, beside those that are counted
+EXTRA = 200  #: runs that may be made for learning what is shown, beside those that are counted
 FIRST_EXTRA = 2**40  #: their numbers
 CERTAIN = 1e9  #: the score of a run that the other world cannot have made
 

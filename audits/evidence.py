@@ -128,7 +128,8 @@ def gather(
     checks = [check_of(theorem, each) for each in tested]
     judges = [check for check, _ in checks]
     first = search(subject, theorem, judges, examples=examples // APART + 1, seed=seed, where=apart)
-    seen = search(subject, theorem, judges, examples=examples, seed=seed).joined(first).judged(subject)
+    seen = search(subject, theorem, judges, examples=examples, seed=seed, sweep=True)
+    seen = seen.joined(first).judged(subject)
     history = remembered(subject, first.runs)
     source = digest_of_files(files)
     found = []
@@ -243,11 +244,13 @@ def search(
     examples: int,
     seed: int,
     shrink: bool = False,
+    sweep: bool = False,
     where: Where = here,
 ) -> Search:
     """Try neighbouring pairs, coins and noise, drawn towards large movement; judge each by all `checks`.
 
-    With `shrink` it stops at the first failure and reduces it to a plain one.  `where` says in which
+    With `shrink` it stops at the first failure and reduces it to a plain one.  `sweep` tries
+    the numbers that stand in the code one by one first.  `where` says in which
     process a side runs.
     """
     noise = laws(theorem)
@@ -282,9 +285,10 @@ def search(
         if shrink and any(seen.failing):
             raise Counterexample
 
-    if where is here and not shrink:
-        noted, coins_of = marked(domain, relation, marks), named_coins(seed, marks)
-        for number in range(min(max(len(noted), len(coins_of)), SWEEP) if noted else 0):
+    if sweep:
+        most = min(SWEEP, examples * 3 // 5)
+        noted, coins_of = marked(domain, relation, marks, most), named_coins(seed, marks)
+        for number in range(min(max(len(noted), len(coins_of)), most) if noted else 0):
             judge(noted[number % len(noted)], coins_of[number % len(coins_of)])
     with contextlib.suppress(Counterexample):
         property_test()

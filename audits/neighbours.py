@@ -64,10 +64,10 @@ def pairs(domain: Domain, relation: str, marks: tuple[float, ...] = ()) -> st.Se
     return draw_pair()
 
 
-def marked(domain: Domain, relation: str, marks: tuple[float, ...]) -> list[Pair]:
+def marked(domain: Domain, relation: str, marks: tuple[float, ...], most: int = SWEEP) -> list[Pair]:
     """Return pairs in which one record has a mark and its neighbour has not: alone and in crowds of it.
 
-    At most `SWEEP` pairs: of more marks, columns and counts an evenly spread choice.
+    At most `most` pairs: of more marks, columns and counts an evenly spread choice.
     """
     rows = domain.rows
     sizes_of = counts(rows, marks, (rows,))
@@ -77,7 +77,7 @@ def marked(domain: Domain, relation: str, marks: tuple[float, ...]) -> list[Pair
         for base in ("uniform", *(crowd(count, mark, column, "low") for count in sizes_of))
     ]
     found = []
-    for number, (column, mark, base) in enumerate(bases[:: max(-(-len(bases) // SWEEP), 1)]):
+    for number, (column, mark, base) in enumerate(bases[:: max(-(-len(bases) // max(most, 1)), 1)]):
         left = dataset(domain, base, number)
         unit = 1  # a member of the crowd
         left[unit - 1, column] = mark

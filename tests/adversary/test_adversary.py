@@ -1,6 +1,7 @@
 """Careless authors: every class of this folder gets the verdict that it names."""
 
 import inspect
+import re
 import sys
 from dataclasses import replace
 from pathlib import Path
@@ -47,3 +48,15 @@ def test_each_author_gets_the_verdict_that_the_class_names(made_by):
     assert (verdict, made_by.why in said) == (made_by.verdict, True), said
     if certificate is not None:
         assert refused_by_checker(certificate) is None
+
+
+def test_the_threat_model_names_files_and_classes_that_are_there(root):
+    text = (root / "docs" / "threat-model.md").read_text()
+    here = {made.id for made in authors()} | {file.name for file in HERE.glob("*.py")}
+    tests = {str(file.relative_to(root)) for file in (root / "tests").rglob("*.py")}
+    names = {name for name in re.findall(r"`([\w/]+\.py|[A-Z]\w+)`", text) if name[:4] != "play"}
+    known = (
+        here | tests | {name.rpartition("/")[2] for name in tests} | {"checker.py", "kernel.py", "rules.py"}
+    )
+    assert {"RarePlace", "careless_state.py", "tests/audits/test_playing.py"} <= names
+    assert names - known <= {"curves.py"}, names - known
