@@ -11,11 +11,14 @@ import random
 from fractions import Fraction
 
 import numpy as np
+import pytest
 
 from dpaccount import events as ev
+from dpaccount import groups
 from dpaccount.accountant import Accountant
 from dpaccount.events import Plan, Relation
 from dpaccount.numerics.toeplitz import group_squares
+from dpaccount.totals import total_of
 
 ROUNDING = 1e-10  #: of sums in doubles
 CELLS = 24  #: that continuous noise is rounded to: a post-processing of it
