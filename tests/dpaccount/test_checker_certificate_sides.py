@@ -671,3 +671,34 @@ def test_the_last_step_is_a_point_that_is_shown():
     step(near, "post_process", [3, 4])
     assert near[-1]["gives"][2] == ["near-gdp", "1", "1/10"]  # two numbers, and no point
     assert not accepted(edited(certificate(near, [point()])))
+
+
+def asked(document, trials, *edits):
+    return accepted(edited(document, (("claim", "audit"), {"trials": trials}), *edits))
+
+
+def test_runs_are_no_more_than_the_claim_asks_for():
+    """2,000 runs were made: half of the claim's trials on each side, a tenth of that with --quick."""
+    quick = (("audit", "quick"), True)
+    assert asked(HONEST, 2000)
+    assert not asked(HONEST, 1999)
+    assert asked(HONEST, 20_000, quick)
+    assert not asked(HONEST, 19_999, quick)
+    assert not asked(HONEST, 2000, quick)
+    assert not accepted(edited(HONEST, (("audit", "trials"), 20_002)))
+    few = {"hits": 15, "runs": 30, "alarms": 14, "other_runs": 30, "power": 0.1, "false_alarm": 0.95}
+    least = edited(certificate(points=[point(**few)]), (("audit", "trials"), 60))
+    assert asked(least, 10)
+    assert asked(least, 10, quick)
+    more = edited(least, (("audit", "points", 0, "runs"), 31), (("audit", "trials"), 61))
+    assert not asked(more, 10)
+    assert asked(more, 62)
+
+
+def test_the_runs_of_all_points_are_counted_and_nearly_all_that_were_made():
+    assert asked(HONEST, 4000, (("audit", "trials"), 2666))
+    assert not asked(HONEST, 4000, (("audit", "trials"), 2667))
+    assert not asked(HONEST, 4000, (("audit", "trials"), 1999))
+    one = [point(), point("proof", 0, "2/5", runs=999)]
+    assert not asked(certificate(points=one), 4000)
+    assert asked(certificate(points=[point(), point("proof", 0, "2/5", runs=999, other_runs=1001)]), 4000)

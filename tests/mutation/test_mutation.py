@@ -99,10 +99,11 @@ def explained(module: str) -> list[tuple[str, str]]:
     return [(row[0].strip().strip("`"), row[1].strip().strip("`").replace("¦", "|")) for row in rows]
 
 
-KERNEL = ["kernel_sides", "noise_rules", "refutations", "kernel", "curves"]
+KERNEL = ["kernel_sides", "noise_rules", "release_rules", "refutations", "kernel", "curves"]
 RUNS = {
     "dpaccount.checker": [
         *("checker_sides", "checker_certificate_sides", "checker_numbers", "checker_limits", "checker"),
+        "release_rules",
     ],
     **dict.fromkeys(("dpaccount.kernel", "dpaccount.rules", "dpaccount.curves"), KERNEL),
 }
