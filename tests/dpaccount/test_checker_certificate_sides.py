@@ -748,3 +748,19 @@ def test_the_worst_that_was_found_is_held_against_the_largest_bound_of_its_query
     made = certificate(steps, [point()])
     assert accepted(edited(made, (("sensitivity", 0, "worst"), "4")))
     assert not accepted(edited(made, (("sensitivity", 0, "worst"), "401/100")))
+
+
+def test_a_release_is_of_the_claims_data_by_the_subjects_code():
+    released = edited(HONEST, *ON_DATA)
+    assert accepted(released)
+    for member, wrong in (
+        *(("code", "sha256:" + "0" * 64), ("code", None), ("data", None), ("data", DROP), ("code", DROP)),
+        *(("ledger_entry", 0), ("ledger_entry", -1), ("ledger_head", "1"), ("ledger_head", DROP)),
+        *(("evaluation", {"mean": 3.5}), ("noise", "simulated"), ("more", 1)),
+    ):
+        assert not accepted(edited(released, (("release", member), wrong)))
+    public = "The claim says that its data are public; figures in `evaluation` read them without noise."
+    said = [*released["hazards"][:6], public, *released["hazards"][6:]]
+    shown = [(("claim", "data", "public"), True), (("release", "evaluation"), {"mean": 3.5})]
+    assert accepted(edited(released, *shown, (("hazards",), said)))
+    assert not accepted(edited(released, *shown))
