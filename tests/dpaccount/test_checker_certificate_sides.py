@@ -702,3 +702,65 @@ def test_the_runs_of_all_points_are_counted_and_nearly_all_that_were_made():
     one = [point(), point("proof", 0, "2/5", runs=999)]
     assert not asked(certificate(points=one), 4000)
     assert asked(certificate(points=[point(), point("proof", 0, "2/5", runs=999, other_runs=1001)]), 4000)
+
+
+def test_what_has_no_test_is_not_tested():
+    """(0, 0)-DP from a filter with no budget: no run of the program can have tested it."""
+    steps = []
+    step(
+        steps,
+        "assume_filter",
+        [],
+        query="clinic",
+        measure="pure",
+        budget=["0"],
+        relation=R,
+        because="movement",
+    )
+    step(steps, "assume_view", [], query="clinic", audience="everyone", releases=["clinic"], because="replay")
+    step(steps, "post_process", [0, 1])
+    step(steps, "to_approximate", [2], epsilon="2", delta="1/10")
+    made = certificate(steps, [point()])
+    idle = edited(made, (("sensitivity", 0, "status"), "untested"), (("sensitivity", 0, "worst"), "0"))
+    doubtful = [(("verdict",), "UNPROVEN"), (("releasable",), False), (("proved", "reason"), "no test")]
+    assert not accepted(made)
+    assert not accepted(edited(made, *doubtful))
+    assert not accepted(idle)
+    assert accepted(edited(idle, *doubtful))
+    reason = {"assume_filter clinic": "reviewed elsewhere"}
+    said = ["Accepted without a test: assume_filter clinic, because: reviewed elsewhere", *made["hazards"]]
+    taken = [(("claim", "assume"), reason), (("hazards",), said), (("sensitivity", 0, "status"), "accepted")]
+    assert accepted(edited(made, *taken))
+
+
+def test_the_worst_that_was_found_is_held_against_the_largest_bound_of_its_query():
+    """A query that is released as two statements may move as far as the weaker one says."""
+    steps = derivation()[:3]
+    step(steps, "assume_ball", [], query="sum", radius="1", relation=R, because="movement")
+    step(steps, "linear", [3])
+    step(steps, "gaussian", [4], variance="64", key="more")
+    step(steps, "compose", [2, 5])
+    step(steps, "to_approximate", [6], epsilon="2", delta="1/10")
+    step(
+        steps, "assume_view", [], query="clinic", audience="everyone", releases=["more", "noise"], because="r"
+    )
+    step(steps, "post_process", [7, 8])
+    made = certificate(steps, [point()])
+    assert accepted(edited(made, (("sensitivity", 0, "worst"), "4")))
+    assert not accepted(edited(made, (("sensitivity", 0, "worst"), "401/100")))
+
+
+def test_a_release_is_of_the_claims_data_by_the_subjects_code():
+    released = edited(HONEST, *ON_DATA)
+    assert accepted(released)
+    for member, wrong in (
+        *(("code", "sha256:" + "0" * 64), ("code", None), ("data", None), ("data", DROP), ("code", DROP)),
+        *(("ledger_entry", 0), ("ledger_entry", -1), ("ledger_head", "1"), ("ledger_head", DROP)),
+        *(("evaluation", {"mean": 3.5}), ("noise", "simulated"), ("more", 1)),
+    ):
+        assert not accepted(edited(released, (("release", member), wrong)))
+    public = "The claim says that its data are public; figures in `evaluation` read them without noise."
+    said = [*released["hazards"][:6], public, *released["hazards"][6:]]
+    shown = [(("claim", "data", "public"), True), (("release", "evaluation"), {"mean": 3.5})]
+    assert accepted(edited(released, *shown, (("hazards",), said)))
+    assert not accepted(edited(released, *shown))
