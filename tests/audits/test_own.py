@@ -514,7 +514,9 @@ class Fine(Own):
 """
 
 
-@pytest.mark.parametrize(("name", "said"), [("Raises", "ValueError: no data"), ("Shows", "raises ")])
+@pytest.mark.parametrize(
+    ("name", "said"), [("Raises", "ValueError: no data"), ("Shows", "must return a View")]
+)
 def test_a_class_that_raises_on_every_run_is_a_wrong_request(dpaccount, tmp_path, name, said):
     (tmp_path / "own.py").write_text(RAISES)
     (tmp_path / "claim.toml").write_text(CLASS_CLAIM.format(name=name, seconds=NO_LIMIT))
