@@ -55,6 +55,7 @@ def test_a_checkout_that_cannot_be_used_says_why(judged):
     assert "hockey-stick: ModuleNotFoundError" in said
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("options", "said"),
     [

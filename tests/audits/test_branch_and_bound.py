@@ -102,6 +102,7 @@ def entries_of(query, data):
     return found["sums"] if isinstance(found, dict) else found
 
 
+@pytest.mark.slow
 def test_a_bound_inside_the_box_of_a_root_that_may_be_zero():
     assert prove(spread, shape(3), "l1", Fraction(1, 2)).status == "proved"  # the truth: √2/3 = 0.4714
     assert prove(spread, shape(3), "l1", Fraction(47, 100)).status == "refuted"

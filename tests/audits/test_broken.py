@@ -40,6 +40,7 @@ def test_names_are_unique_and_both_kinds_are_there():
     assert len(SOUND) >= 14
 
 
+@pytest.mark.slow
 @pytest.mark.statistical  # seeded; a broken one is missed, if the code is right, with probability below .01
 @pytest.mark.parametrize("name", QUICK)
 def test_broken_ones_are_refuted_quickly(name):
@@ -53,6 +54,7 @@ def test_broken_ones_are_refuted_at_one_in_a_million(name):
     assert attacked(name, 60_000, Fraction(1, 10**6))
 
 
+@pytest.mark.slow
 @pytest.mark.statistical  # seeded; four attacks at level .001: false alarm at most .004
 def test_sound_ones_are_left_alone():
     for seed, name in enumerate(["svt-2", "noisy-max", "geometric-count", "randomised-answers"]):
@@ -66,6 +68,7 @@ def test_sound_ones_are_accused_no_more_often_than_stated():
     assert sum(attacked(name, 300, Fraction(1, 20), seed) for name, seed in runs) <= 73
 
 
+@pytest.mark.slow
 def test_catalogued_functions_are_listed_audited_and_certified(dpaccount, tmp_path):
     listed = {entry["name"]: entry for entry in json.loads(dpaccount("subjects", "--json")[1])}
     assert listed["fixed-seed"]["status"] == "broken"

@@ -59,6 +59,7 @@ class Stopper(GaussianSum):
         return super().play(data, noise, coins) if data[0, 0] > 0 else View()
 
 
+@pytest.mark.slow
 def test_a_data_dependent_release_is_a_mismatch():
     subject = Stopper(rows=3)
     rich, poor = np.full((3, 3), 1.0), np.full((3, 3), -1.0)

@@ -104,6 +104,7 @@ def resealed(tmp_path, certificate, edit):
     return path
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "edit",
     [
@@ -143,6 +144,7 @@ def test_unproven_where_the_claim_is_smaller_than_the_proof(dpaccount, tmp_path)
     assert dpaccount("check", tmp_path / "certificates/quick/certificate.json")[0] == 3
 
 
+@pytest.mark.slow
 def test_unproven_where_the_model_or_relation_differs(dpaccount, tmp_path):
     for old, new in (('"central"', '"joint"'), ('"replace-one"', '"add-remove"')):
         code, out, _ = dpaccount("certify", claim(tmp_path, **{old: new}), "--json", "--jobs", 1)
@@ -308,6 +310,7 @@ def entries(dpaccount, path):
     ]
 
 
+@pytest.mark.slow
 def test_a_real_run_is_charged_once_and_reprinted(dpaccount, real):
     code, out, _ = dpaccount("certify", real, "--json", "--jobs", 1)
     first = json.loads(out)
@@ -339,6 +342,7 @@ def test_a_missing_or_truncated_ledger_charges_and_writes_nothing(dpaccount, rea
         assert not Path("certificates").exists()
 
 
+@pytest.mark.slow
 def test_a_bad_data_file_charges_and_writes_nothing(dpaccount, real):
     file = real.parent / "insurance_trial.csv"
     lines = file.read_text().splitlines(keepends=True)
@@ -354,6 +358,7 @@ def test_a_bad_data_file_charges_and_writes_nothing(dpaccount, real):
     assert dpaccount("certify", real, "--jobs", 1)[0] == 0  # a cell is private: a refusal would tell
 
 
+@pytest.mark.slow
 def test_no_real_data_is_touched_unless_the_claim_is_certified(dpaccount, real):
     real.write_text(real.read_text().replace("epsilon = 1.0", "epsilon = 0.5"))
     code, out, _ = dpaccount("certify", real, "--json", "--jobs", 1)

@@ -76,6 +76,7 @@ class HalvedBuffers(BufferedToeplitz):
         return super().play((data + np.roll(data, 1, axis=0)) / 2, noise, coins)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("made_by", [Halved, Late, LateDense, HalvedBuffers])
 def test_a_unit_that_enters_another_round_than_its_own_is_refuted(made_by):
     """One change of half the size in each of two rounds moves the stream no further than one whole change."""
@@ -105,6 +106,7 @@ class Fewer(GaussianSum):
         return shown(approximate(one, Fraction(1, 10)), "fewer")
 
 
+@pytest.mark.slow
 def test_more_numbers_than_are_declared_are_refuted():
     """The receipt refuses them in the first place, which is a finding on every hypothesis."""
     assert statuses(Fewer(rows=4, columns=3))["assume_numbers"] == "refuted"
@@ -141,6 +143,7 @@ class Both(GaussianSum):
         return View(public={key: noise.noisy(key, 0, self.query(data)) for key in "ab"})
 
 
+@pytest.mark.slow
 def test_two_parts_of_a_mixture_in_one_run_are_refuted():
     assert statuses(Both(rows=4))["assume_choice"] == "refuted"
     theorem = Both(rows=4).proof(DELTA)

@@ -199,11 +199,13 @@ def refuted(subject):
     return {entry.hypothesis.rule for entry in found if entry.status == "refuted"}
 
 
+@pytest.mark.slow
 def test_a_central_sum_is_no_message():
     assert "assume_covers" in refuted(CentralAsLocal(rows=4))
     assert verdict(CentralAsLocal(rows=4), "local")["verdict"] == "REFUTED"
 
 
+@pytest.mark.slow
 def test_a_tree_has_its_own_nodes_only():
     assert "assume_tree" in refuted(ManyPrefixes(rounds=8))
     assert "assume_tree" in refuted(HigherLevels(rounds=8))
@@ -219,6 +221,7 @@ def test_honest_subjects_are_certified_by_the_same_path():
     assert verdict(LaplaceSum(low=0, high=1, rows=4), name="laplace-sum")["verdict"] == "CERTIFIED"
 
 
+@pytest.mark.slow
 def test_a_hypothesis_said_twice_is_tested_once():
     certificate = verdict(SaidTwice(rows=4))
     assert certificate["verdict"] == "CERTIFIED"
@@ -231,12 +234,14 @@ def test_a_proof_without_a_point_is_unproven():
     assert "(ε, δ)" in certificate["proved"]["reason"]
 
 
+@pytest.mark.slow
 def test_evidence_in_which_nothing_moves_is_none():
     certificate = verdict(Idle(rows=4))
     assert certificate["verdict"] == "UNPROVEN"
     assert {entry["status"] for entry in certificate["sensitivity"]} == {"untested", "tested"}
 
 
+@pytest.mark.slow
 def test_answers_from_memory_are_refuted():
     certificate = verdict(Cached(rows=4))
     assert certificate["verdict"] == "REFUTED"
@@ -252,6 +257,7 @@ class Lucky(LaplaceSum):
         return despite(inner, assume_rare("laplace-sum", "event", delta, "measured"), delta)
 
 
+@pytest.mark.slow
 def test_an_assumption_that_a_claim_accepts_stands_on_its_first_page():
     assert verdict(Lucky(low=0, high=1, rows=5), name="laplace-sum")["verdict"] == "UNPROVEN"
     reasons = {"assume_rare laplace-sum": "measured elsewhere", "assume_view laplace-sum": "not needed"}
@@ -270,15 +276,18 @@ def test_an_assumption_that_a_claim_accepts_stands_on_its_first_page():
     assert "does not accept" in refused_by_checker(unasked)
 
 
+@pytest.mark.slow
 def test_a_sign_of_zero_is_seen():
     assert refuted(SignOfZero(rows=4)) == {"assume_view"}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("subject", [NanForAll(rows=4), TwoSums(rows=4)], ids=lambda s: type(s).__name__)
 def test_correct_subjects_are_not_accused(subject):
     assert refuted(subject) == set()
 
 
+@pytest.mark.slow
 def test_what_the_checker_cannot_confirm_is_unproven():
     """A derivation with more steps than the checker reads: the kernel's word is not enough."""
 
@@ -526,6 +535,7 @@ def test_a_proof_that_does_not_reach_what_is_shown_is_none(made_by):
     assert certificate["proved"]["derivation"] == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "subject",
     [
@@ -538,6 +548,7 @@ def test_code_that_shows_more_than_its_proof_pays_for_is_refuted(subject):
     assert verdict(subject, relation=subject.relation)["verdict"] == "REFUTED"
 
 
+@pytest.mark.slow
 def test_what_cannot_be_compared_is_a_wrong_request():
     with pytest.raises(InputError, match="box holds dict"):
         verdict(Boxed(rows=4))

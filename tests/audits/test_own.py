@@ -129,6 +129,7 @@ def certified(dpaccount, path):
 
 
 # seeded; a sound function is refuted with probability at most .001
+@pytest.mark.slow
 @pytest.mark.statistical
 @pytest.mark.parametrize(
     ("name", "relation", "verdict"),
@@ -156,6 +157,7 @@ def test_functions_are_refuted_or_unproven(dpaccount, clinic, name, relation, ve
     assert len(left) - len(right) in ((1, -1) if relation == "add-remove" else (0,))
 
 
+@pytest.mark.slow
 @pytest.mark.statistical  # seeded
 def test_what_a_function_does_is_a_finding(dpaccount, clinic):
     def findings(name):
@@ -273,6 +275,7 @@ KEYS = {
 }  # fmt: skip
 
 
+@pytest.mark.slow
 @pytest.mark.statistical  # seeded; the sound one is refuted with probability at most .05
 def test_audit_of_a_function(dpaccount, clinic):
     clinic("count")
@@ -463,6 +466,7 @@ seconds = {seconds}
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "said", "seconds", "audited"),
     [
@@ -514,6 +518,7 @@ class Fine(Own):
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "said"), [("Raises", "ValueError: no data"), ("Shows", "must return a View")]
 )

@@ -24,6 +24,7 @@ DELTA = Fraction(1, 10**6)
 PLANTED = Path(__file__).parent.parent / "planted"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["leaf-calibrated", "kept-clock", "raw-reward"])
 def test_planted_twins_of_the_plan_finder_are_refuted(name):
     """False alarms do not enter: each twin has an exact counterexample."""
@@ -94,6 +95,7 @@ class ShowsOwn(GaussianSum):
         return View(own={"rounded": np.rint(data)}, public=super().play(data, noise, coins).public)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("subject", "rules"),
     [
@@ -109,10 +111,12 @@ def test_planted_mechanisms_lose_the_right_hypothesis(subject, rules):
     assert broken(subject) == rules
 
 
+@pytest.mark.slow
 def test_code_that_raises_on_some_data_is_a_finding():
     assert broken(Raises(rows=5)) == {"assume_ball", "assume_numbers", "assume_view"}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "subject",
     [LaplaceSum(low=0, high=1, rows=5), GaussianSum(rows=5), PlanFinder(slots=60, batch=8, batches=6)],
@@ -173,6 +177,7 @@ def test_the_result_does_not_depend_on_the_number_of_jobs():
     assert one.results == two.results
 
 
+@pytest.mark.slow
 @pytest.mark.statistical  # seeded; a true claim would fall with probability at most .05
 def test_an_attack_stops_where_the_claim_falls_whatever_the_number_of_jobs():
     subject = LaplaceSum(low=0, high=1, rows=3, scale=Fraction(1))  # ε = 1 exactly

@@ -198,6 +198,7 @@ def test_code_that_fails_on_every_run_is_a_wrong_request():
         search(subject, subject.proof(DELTA), [], examples=5, seed=1).judged(subject)
 
 
+@pytest.mark.slow
 def test_code_that_fails_on_some_runs_says_how_many():
     def fails(data, noise, noisy):
         if data.max() > 0.9:
@@ -284,6 +285,7 @@ def test_a_score_depends_on_nothing_but_what_is_shown():
     assert blind.of(first, 99.0, lambda _: pytest.fail("nothing is decoded"), 0) == 0.0
 
 
+@pytest.mark.slow
 @pytest.mark.statistical  # seeded; a true claim falls with probability at most 1e-3
 @pytest.mark.parametrize(
     ("what", "falls"),

@@ -54,6 +54,7 @@ def session(tmp_path, *words):
     return subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
 
 
+@pytest.mark.slow
 @pytest.mark.statistical  # seeded: one sound claim at level .025
 @pytest.mark.parametrize("words", [(), ("-n", "2")], ids=["alone", "xdist"])
 def test_a_session_states_and_spends_its_budget(tmp_path, words):
@@ -201,6 +202,7 @@ def test_a_project_with_a_package_of_our_name_is_not_disturbed(tmp_path, name, s
     assert str(package / "__init__.py") in line
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["a module", "a namespace"])
 def test_other_things_of_our_name(tmp_path, kind):
     if kind == "a module":

@@ -16,7 +16,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import bandits  # noqa: F401  part of the digest of the code that runs
-from audits import certify, release, requests
+from audits import certify, release
 from audits.certify import Effort, subject_made
 from audits.requests import Options, certified
 from dpaccount import checker
@@ -126,6 +126,7 @@ def charges(folder):
 # ------------------------------------------------------------------ what a release holds
 
 
+@pytest.mark.slow
 def test_a_release_holds_the_digests_of_data_and_code_and_the_ledgers_head(tmp_path):
     claim = written(tmp_path)
     before = Ledger.open(url(tmp_path)).show()["head"]
@@ -155,6 +156,7 @@ def _entries(ledger):
         return list(rows.entries())
 
 
+@pytest.mark.slow
 def test_again_makes_a_new_charged_release_and_the_latest_is_printed(tmp_path):
     claim = written(tmp_path)
     first, second = run(claim), run(claim, again=True)
@@ -164,6 +166,7 @@ def test_again_makes_a_new_charged_release_and_the_latest_is_printed(tmp_path):
     assert charges(tmp_path) == 2
 
 
+@pytest.mark.slow
 def test_an_evaluation_reads_public_data_only_and_its_failure_loses_nothing(tmp_path):
     @dataclass(frozen=True)
     class Fails(Ages):
@@ -201,6 +204,7 @@ def prepared(claim, made_by=Ages):
     return release.prepare(claim, subject_made(claim, made_by))
 
 
+@pytest.mark.slow
 def test_values_out_of_range_are_clamped_and_not_refused(tmp_path):
     claim = written(tmp_path, ["193", "-7", "nan", "inf", "x"])
     assert prepared(claim).rows.tolist() == [[100.0], [0.0], [0.0], [100.0], [0.0]]
@@ -214,6 +218,7 @@ CELL = st.one_of(
 )
 
 
+@pytest.mark.slow
 @settings(max_examples=12)
 @given(
     cells=st.lists(CELL, min_size=3, max_size=7),
@@ -458,6 +463,7 @@ def released(tmp_path_factory):
         return folder, run(written(folder)).certificate
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", EDITS)
 @pytest.mark.parametrize("reseal", [False, True])
 def test_a_kept_release_that_was_changed_is_never_printed(released, tmp_path, name, reseal):
@@ -468,6 +474,7 @@ def test_a_kept_release_that_was_changed_is_never_printed(released, tmp_path, na
     assert verify(url(tmp_path))["valid"] is False
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", EDITS)
 def test_a_kept_release_is_checked_although_the_chain_holds(released, tmp_path, name):
     """Kept by a program that does not check: its body is no certificate of this claim, data and code."""
@@ -490,6 +497,7 @@ def test_a_kept_release_is_checked_although_the_chain_holds(released, tmp_path, 
     assert "\n" not in str(refused.value)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("what", "change"),
     [
@@ -528,6 +536,7 @@ def audits_at_once(folder, barrier, ends):
     ends.send(said)
 
 
+@pytest.mark.slow
 def test_twins_that_audit_at_once_make_one_charge_and_one_release(tmp_path):
     """Both have settled on a number before either charges: a barrier in the audit sees to it."""
     claim, context = written(tmp_path), multiprocessing.get_context("fork")
@@ -545,6 +554,7 @@ def test_twins_that_audit_at_once_make_one_charge_and_one_release(tmp_path):
     assert {run(claim).certificate["digest"]} == digests
 
 
+@pytest.mark.slow
 def test_a_twin_that_was_quicker_is_printed(tmp_path):
     claim, quicker = written(tmp_path), []
 
@@ -572,6 +582,7 @@ def draws_until_told(folder, began, told):
     run(read_claim(folder / "claim.toml"))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("when", ["before", "during"])
 def test_a_twin_that_is_drawing_is_named_and_printed_when_it_is_done(tmp_path, when):
     claim, context = written(tmp_path), multiprocessing.get_context("fork")
@@ -599,6 +610,7 @@ def test_a_twin_that_is_drawing_is_named_and_printed_when_it_is_done(tmp_path, w
     assert charges(tmp_path) == 1
 
 
+@pytest.mark.slow
 def test_a_lost_run_is_not_made_again_by_itself(tmp_path, monkeypatch):
     claim = written(tmp_path)
     with monkeypatch.context() as patch:

@@ -127,6 +127,7 @@ def test_other_files_are_refused(tmp_path, certificate):
             sign(wrong, private)
 
 
+@pytest.mark.slow
 def test_on_the_command_line(tmp_path, monkeypatch, capsys, root):
     monkeypatch.chdir(tmp_path)
     claim = tmp_path / "claim.toml"

@@ -40,12 +40,14 @@ def broken(subject, examples=25):
     return {each.rule for each, failing in zip(tested, seen.failing, strict=True) if failing is not None}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("twin", TWINS, ids=lambda twin: twin.__name__)
 def test_a_planted_bandit_is_refuted(twin):
     """Most fall within 25 examples; what Hypothesis tries varies a little with the modules that are loaded."""
     assert any(broken(twin(**TWINS[twin]), examples) & twin.loses for examples in (25, 150, 1000))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "subject",
     [

@@ -92,6 +92,7 @@ def same(left, right):
             assert (np.asarray(one[name]) == np.asarray(other[name])).all()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("subject", LEARNERS, ids=repr)
 def test_a_stopped_run_goes_on_as_if_it_had_not_been(subject, url, tmp_path, monkeypatch):
     data = records(subject)

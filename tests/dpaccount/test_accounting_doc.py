@@ -27,6 +27,7 @@ def test_every_event_is_in_the_table(page):
     assert all(f"`{name}`" in text for name in VOCABULARY)
 
 
+@pytest.mark.slow
 def test_commands_run_on_the_page_s_plan(page, tmp_path, monkeypatch, capsys):
     """Each line as it stands, `account` on the JSON block above it."""
     monkeypatch.chdir(tmp_path)

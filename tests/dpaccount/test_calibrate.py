@@ -36,6 +36,7 @@ def test_every_event_with_a_scale_is_known():
     assert with_scale - {"approximate"} == set(PARAMETERS)  # (ε, δ) has two
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "target"),
     [

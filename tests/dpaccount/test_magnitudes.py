@@ -43,6 +43,7 @@ PARAMETERS = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("option", [{"delta": "1e-5"}, {"epsilon": "1"}, {"epsilon": HUGE}, {"delta": TINY}])
 @pytest.mark.parametrize("count", ["1", HUGE])
 @pytest.mark.parametrize("value", [HUGE, TINY])
@@ -98,6 +99,7 @@ SMALL = (
 )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("event", SMALL, ids=repr)
 @pytest.mark.parametrize("count", [1, 4, 50])
 def test_bounds_in_closed_form_meet_the_exact_ones(event, count):

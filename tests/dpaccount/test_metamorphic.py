@@ -96,6 +96,7 @@ def test_every_event_has_samples():
     assert set(SAMPLES) == set(MILDER) | set(MILDER_EVENTS) == set(ev.VOCABULARY)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", NAMES)
 def test_a_count_is_that_many_events(name):
     event = SAMPLES[name]
@@ -108,12 +109,14 @@ def test_a_count_of_a_sequence_is_that_many_sequences(name):
     assert meets(epsilon(ev.Sequence(of=(event,), count=3)), epsilon(replace(event, count=3)))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", NAMES)
 def test_order_does_not_matter(name):
     event, other = SAMPLES[name], ev.Laplace(scale=5)
     assert meets(epsilon(event, other, gap="1e-3"), epsilon(other, event, gap="1e-3"))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", COVERED)
 def test_splitting_a_cover_does_not_matter(name):
     event = DRAWN if name == "sampled_without_replacement" else SAMPLES[name]
@@ -122,6 +125,7 @@ def test_splitting_a_cover_does_not_matter(name):
     assert meets(epsilon(event), split)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", COVERED)
 def test_parallel_covers_cost_the_worst_one(name):
     event = DRAWN if name == "sampled_without_replacement" else SAMPLES[name]
@@ -153,6 +157,7 @@ def test_a_sequence_costs_no_less_than_a_part(name):
     assert whole.upper >= epsilon(ev.Gaussian(sigma=50)).lower
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", [*COVERED, "sampled_laplace"])
 def test_unlike_classes_cost_the_worst_one(name):
     """Several different classes: the ranking by cheap bounds takes every event, and loses no class."""
@@ -176,6 +181,7 @@ def test_delta_of_epsilon_comes_back(name):
     assert back.upper <= Fraction(1, 10**5) * Fraction(1001, 1000)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", NAMES)
 def test_smaller_delta_costs_more(name):
     costs = [epsilon(SAMPLES[name], delta=delta) for delta in ("1e-2", "1e-5", "1e-7")]

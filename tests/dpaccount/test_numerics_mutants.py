@@ -574,6 +574,7 @@ CASES = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", CASES)
 def test_without_its_error_term_the_enclosure_breaks(name, monkeypatch):
     holds, remove = CASES[name]

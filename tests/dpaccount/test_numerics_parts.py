@@ -335,6 +335,7 @@ def test_discrete_noise_repeats_at_high_frequencies():
                 assert (factor.value(s) - factor._direct(s, 150)).abs_upper() < arb(2) ** -100
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", [LAPLACE, PURE, on_sample("1/3", LAPLACE), on_sample("1/3", PURE)])
 def test_the_largest_loss_bounds_from_below(kind):
     total = Total(pairs=((kind, 2),))

@@ -299,6 +299,7 @@ def forged(rng, steps):
     return steps
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(4))
 def test_what_the_checker_accepts_the_kernel_proves(seed):
     """1,000 damaged derivations a seed, whose later steps were made consistent with the damage."""

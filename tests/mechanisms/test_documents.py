@@ -19,6 +19,7 @@ def blocks(text, language):
     return re.findall(rf"```{language}\n(.*?)```", text, re.DOTALL)
 
 
+@pytest.mark.slow
 def test_adding_a_mechanism_takes_the_two_files_that_are_described(root, tmp_path):
     """The page followed literally, in a copy of the project."""
     text = (root / "docs" / "add-a-mechanism.md").read_text()

@@ -267,6 +267,7 @@ def worst_divergence(subject, records, theorem, epsilon):
     return worst
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", CASES)
 def test_the_true_divergence_is_at_most_the_proof(name):
     subject, records, deltas = CASES[name]

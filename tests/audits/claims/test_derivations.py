@@ -99,6 +99,7 @@ CASES = [
 ]  # fmt: skip
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("name", "settings"), CASES)
 def test_other_parameters_are_derived_or_replayed(name, settings):
     found = check(name, **settings)

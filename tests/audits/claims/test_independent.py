@@ -40,6 +40,7 @@ def inside(bounds, value, slack=1e-9):
     assert low - slack * abs(value) <= value <= high + slack * abs(value), (bounds, value)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("reward", [0.0, 0.4, 1.3, 2.2, 2.4, 7.5])
 def test_sensitivity_by_optimisation(reward):
     """Many starts over both records, in three features, with and without the corner."""

@@ -92,6 +92,7 @@ def new(url: str) -> None:
     init(url, epsilon=1, delta=0, unit="person", relation="replace-one", measure="pure")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("turns", ["fair", "unfair"])
 def test_processes_never_overspend(url, turns):
     """With the line of writers, and with the database's own lock alone."""

@@ -73,6 +73,7 @@ class Model:
         return cover is None or cover[0] <= unit <= cover[1]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("measure", EVENT)
 @settings(max_examples=25, deadline=None)
 @given(history=histories)

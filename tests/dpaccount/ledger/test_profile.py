@@ -33,6 +33,7 @@ def test_totals_agree_with_a_number_per_unit(parts):
         assert at(steps, unit) == expected
 
 
+@pytest.mark.slow
 @given(charges)
 def test_neighbouring_steps_differ_and_are_in_order(parts):
     steps = total([spent_on(cover, spent) for cover, spent in parts], 2)
@@ -41,6 +42,7 @@ def test_neighbouring_steps_differ_and_are_in_order(parts):
     assert [first for first, _ in steps] == sorted({first for first, _ in steps})
 
 
+@pytest.mark.slow
 @given(charges, charges)
 def test_equal_functions_have_equal_steps(left, right):
     functions = [spent_on(cover, spent) for cover, spent in left + right]

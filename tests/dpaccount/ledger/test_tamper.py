@@ -91,6 +91,7 @@ def variants(value: object) -> list[object]:
     ]
 
 
+@pytest.mark.slow
 def test_every_column_of_every_row(original):
     tried = 0
     for table, columns in COLUMNS.items():
