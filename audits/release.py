@@ -142,8 +142,12 @@ def _rows(claim: Claim, made_by: type, path: Path) -> Rows:
         rows = rows.reshape(0, 0)  # no rows have no columns either
     try:
         domain.admit(rows, subject.relation)
-    except InputError as error:
-        raise InputError(f"{path}: {error}") from None
+    except InputError:  # which number `read` returned may be private: it may have left out what lacks a cell
+        atmost = "at most " if subject.relation == ADD_REMOVE else ""
+        raise InputError(
+            f"{path}: {claim.use} reads no table of {atmost}{domain.rows} rows of {len(domain.low)} numbers;"
+            " give a file of that size, and return a row for every record, NaN for what lacks"
+        ) from None
     return domain.clamped(rows)
 
 

@@ -33,22 +33,21 @@ class Handed:
     """The noise that a subject gets: it answers, and has no attribute that tells a rehearsal from a release.
 
     `asked` collects the names of other attributes that the code looked for; they are missing.
+    `failed` collects what the inner source raised, which the code may have caught.
     """
 
-    __slots__ = ("_asked", "_inner")
+    __slots__ = ("_asked", "_failed", "_inner")
 
-    def __init__(self, inner: Noise, asked: list[str]) -> None:
-        self._inner, self._asked = inner, asked
+    def __init__(self, inner: Noise, asked: list[str], failed: list[BaseException]) -> None:
+        self._inner, self._asked, self._failed = inner, asked, failed
 
     def noisy(self, key: str, part: Hashable, values: Integers) -> Integers:
         """Return what the inner source answers, as an array of its own."""
-        inner: Noise = object.__getattribute__(self, "_inner")
-        return np.array(inner.noisy(key, part, values), dtype=np.int64, order="C")
+        return _answer(self, "noisy", key, part, values)
 
     def noisy_symmetric(self, key: str, part: Hashable, matrix: Integers) -> Integers:
         """Return what the inner source answers, as an array of its own."""
-        inner: Noise = object.__getattribute__(self, "_inner")
-        return np.array(inner.noisy_symmetric(key, part, matrix), dtype=np.int64, order="C")
+        return _answer(self, "noisy_symmetric", key, part, matrix)
 
     def __getattribute__(self, name: str) -> Any:
         """Return one of the two answers; note any other name and say that there is none."""
@@ -56,6 +55,16 @@ class Handed:
             return object.__getattribute__(self, name)
         object.__getattribute__(self, "_asked").append(name)
         raise AttributeError(f"noise answers {' and '.join(ANSWERS)} only; it has no {name}")
+
+
+def _answer(handed: Handed, how: str, key: str, part: Hashable, values: Integers) -> Integers:
+    inner: Noise = object.__getattribute__(handed, "_inner")
+    failed: list[BaseException] = object.__getattribute__(handed, "_failed")
+    try:
+        return np.array(getattr(inner, how)(key, part, values), dtype=np.int64, order="C")
+    except BaseException as error:
+        failed.append(error)
+        raise
 
 
 @dataclass(frozen=True)
@@ -77,10 +86,19 @@ def played(subject: Subject, data: Rows, noise: Noise, coins: int) -> View:
 
 
 def watched(subject: Subject, data: Rows, noise: Noise, coins: int) -> Played:
-    """Run a subject as `played` does, and say what else it did."""
+    """Run a subject as `played` does, and say what else it did.
+
+    Where its noise failed, that is raised, whatever the code made of it: it may show what it holds
+    without the noise.
+    """
     asked: list[str] = []
+    failed: list[BaseException] = []
     given = np.array(data, dtype=np.float64, order="C")
-    shown = subject.play(given, Handed(noise, asked), coins)
+    try:
+        shown = subject.play(given, Handed(noise, asked, failed), coins)
+    finally:
+        if failed:
+            raise failed[0]
     changed = given.shape != data.shape or not np.array_equal(given, data, equal_nan=True)
     return Played(kept(shown), hidden(shown), tuple(dict.fromkeys(asked)), changed)
 

@@ -68,19 +68,29 @@ class Private:
         those of the mechanism that is released with.  Raises `InputError` where it fails on rows that are
         made up to try it, whatever the private ones are.
         """
-        if not low <= high:
+        least, most = _public("low", low), _public("high", high)
+        if least > most:
             raise InputError("low is above high; give the bounds in order")
-        if not math.isfinite(missing):
-            raise InputError("missing is no finite number; say a public one for rows that fail")
         width = self._rows.shape[1] if columns is None else columns
         if len(self._rows):
             _tried(change, self._rows.shape[1], width)
-        default = np.full(width, float(missing))
+        default = np.full(width, _public("missing", missing))
         changed = [_or_default(change, row, default) for row in self._rows]
         table = np.array(changed).reshape(len(changed), width)
-        mapped = Private(np.clip(np.where(np.isnan(table), default, table), float(low), float(high)))
-        mapped._bounds = float(low), float(high)
+        mapped = Private(np.clip(np.where(np.isnan(table), default, table), least, most))
+        mapped._bounds = least, most
         return mapped
+
+
+def _public(name: str, value: Fraction | int) -> float:
+    """Return a public constant as a double; raises `InputError` for what is no finite number."""
+    try:
+        found = float(value) if isinstance(value, Fraction | int | float | np.number) else math.nan
+    except OverflowError:
+        found = math.inf
+    if not math.isfinite(found):
+        raise InputError(f"{name} is no finite number within the doubles; give a public one")
+    return found
 
 
 def _tried(change: Change, width: int, columns: int) -> None:

@@ -6,6 +6,8 @@ from dataclasses import dataclass, fields
 from fractions import Fraction
 from typing import Any
 
+import numpy as np
+
 from dpaccount.derivation import curve_json, digest_of
 from dpaccount.errors import InputError
 from dpaccount.events import Event, Gaussian, MatrixFactorisation, Plan, Tree
@@ -87,7 +89,7 @@ def _reach(fact: Private, cover: Cover | None, reads: int | None) -> Cover | Non
     """
     if cover is None:
         return None if fact.units in (None, ANYONE) else _within_range(fact.units)
-    first, last = cover
+    first, last = (int(end) if isinstance(end, np.integer) else end for end in cover)
     if type(first) is not int or type(last) is not int or not 1 <= first <= last:
         raise InputError(f"the cover {list(cover)} is not a range of units; use 1 <= first <= last")
     if fact.units == ANYONE:

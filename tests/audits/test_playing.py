@@ -44,7 +44,7 @@ HERE = Path(__file__).parent
 )
 def test_noise_has_no_attribute_that_tells_who_answers(name):
     asked = []
-    noise = Handed(NoNoise(), asked)
+    noise = Handed(NoNoise(), asked, [])
     assert not hasattr(noise, name)
     assert asked == [name]
     assert noise.noisy("k", 0, np.array([3])).tolist() == [3]
