@@ -46,10 +46,14 @@ class Gone(Exception):  # noqa: N818
 
 @dataclass(frozen=True)
 class Code:
-    """A user's code: ``package.module:name``, found in `folders` (at the end of the path) or installed."""
+    """A user's code: ``package.module:name``, found in `folders` (at the end of the path) or installed.
+
+    It may not open the file `closed` by itself; see `audits.closed`.
+    """
 
     use: str
     folders: tuple[str, ...]
+    closed: str | None = None
 
     @property
     def name(self) -> str:
@@ -110,6 +114,8 @@ class Worker:
             env={**os.environ, **threads},
         )
         self._buffer.clear()
+        if self.code.closed is not None:
+            self.send(["close", self.code.closed])
         self.send(["load", self.code.use, list(self.code.folders), self.memory])
         try:
             answer, said = self.receive(IMPORT)

@@ -49,6 +49,8 @@ def certify_own(claim: Claim, options: Options, progress: Progress, *, allow_cod
         if catalogued is None
         else catalogued.code
     )
+    if claim.data_file is not None:
+        code = replace(code, closed=str(claim.data_file))
     seconds, effort = float(claim.audit.seconds), options.effort
     policy = None if options.policy is None else read_policy(options.policy)
     with Crew(code, seconds=seconds, jobs=effort.jobs) as crew:

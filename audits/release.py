@@ -17,6 +17,7 @@ import numpy as np
 
 from audits.certify import describe_subject, digest_of_code, seal, subject_made
 from audits.channels import ReplayError, record
+from audits.closed import opened
 from audits.fork import Fork
 from audits.neighbours import dataset
 from audits.worker import packed, unpacked
@@ -109,9 +110,11 @@ def prepare(claim: Claim, subject: Subject) -> Release | None:
     if claim.data_file is None or claim.ledger is None:
         return None
     made_by = type(_on_files(claim, subject))
-    digest = _digest(claim.data_file)
-    rows = _rows(claim, made_by, claim.data_file)
-    if _digest(claim.data_file) != digest:
+    with opened():
+        digest = _digest(claim.data_file)
+        rows = _rows(claim, made_by, claim.data_file)
+        changed = _digest(claim.data_file) != digest
+    if changed:
         raise InputError(f"{claim.data_file} changed while it was read; certify when nobody writes to it")
     parts = [canonical(claim.written), digest.encode(), digest_of_code(subject).encode()]
     key = hashlib.sha256(canonical([hashlib.sha256(part).hexdigest() for part in parts])).hexdigest()

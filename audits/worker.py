@@ -22,6 +22,7 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
+from audits.closed import close
 from audits.outcomes import Outcome, of_error, of_value
 
 LENGTH = struct.Struct("<I")
@@ -109,6 +110,10 @@ class Worker:
         self.subject: Any = None
         self.datasets: list[NDArray[Any]] = []
 
+    def close(self, path: str) -> None:
+        """Keep a file from what is loaded next."""
+        close(path)
+
     def load(self, use: str, folders: list[str], memory: int) -> None:
         """Import the subject under the memory limit; say what it is, or why it cannot be used."""
         limit_memory(memory)
@@ -177,7 +182,7 @@ def main() -> None:
         name, *given = waiting.get()
         if name == "play" and worker.datasets:
             silence()
-        getattr(worker, name)(*given)  # load, keep, play, prove or task
+        getattr(worker, name)(*given)  # close, load, keep, play, prove or task
 
 
 _SILENT: list[int] = []

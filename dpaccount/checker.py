@@ -1657,6 +1657,8 @@ HAZARDS = (
     "Proved under the listed hypotheses; their tests search for counterexamples and do not prove them.",
     "Not covered: a malicious author in the same process, timing, power loss beyond fsync's promise,"
     " and data that leaves by another way than what is shown: printing, logs, warnings, files, the network.",
+    "Not covered: data that enters by another way than the rows that are read: other files and stores that"
+    " the code opens, copies of the data among them.",
     "Not looked for: what the code does at rare places only, such as one special value that no test tries.",
     "Each key of the proof is drawn once, by its law, and of a mixture one part is drawn: receipts see to it"
     " where the code runs, and no document can show it.",

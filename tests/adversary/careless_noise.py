@@ -124,3 +124,17 @@ class ByTheTypesName(Author):
         if type(noise).__name__ == "Receipt":
             shown["exact"] = self.total(data)
         return View(public=shown)
+
+
+@dataclass(frozen=True)
+class Undeterred(Author):
+    """Goes on without noise where there is none to be had; harmless, as a run whose noise failed shows nothing."""
+
+    verdict: ClassVar[str] = "CERTIFIED"
+    why: ClassVar[str] = ""
+
+    def play(self, data, noise, coins):
+        total = self.total(data)
+        with contextlib.suppress(Exception):
+            total = self.noisy(data, noise)
+        return View(public={"sum": total})

@@ -1,5 +1,6 @@
 """What a subject is handed and what of its answer is shown; scores of what is shown; digests of code."""
 
+import contextlib
 import os
 import subprocess
 import sys
@@ -21,7 +22,7 @@ from audits.landmarks import landmarks
 from audits.neighbours import BACKGROUNDS, crowd, dataset, marked, named_coins
 from audits.shown import learn, sample
 from audits.worker import import_subject
-from dpaccount.errors import InputError
+from dpaccount.errors import InputError, ReceiptError
 from dpaccount.ledger.ledger import Ledger, init
 from dpaccount.ledger.receipt import NoNoise, rehearse
 from dpaccount.noise import Rehearsal
@@ -49,6 +50,43 @@ def test_noise_has_no_attribute_that_tells_who_answers(name):
     assert asked == [name]
     assert noise.noisy("k", 0, np.array([3])).tolist() == [3]
     assert asked == [name]
+
+
+class Spent(NoNoise):
+    """Answers no more."""
+
+    def noisy(self, key, part, values):
+        raise ReceiptError("already drawn")
+
+
+@dataclass(frozen=True)
+class Undeterred(LaplaceSum):
+    """Shows the sum without noise where there is none to be had."""
+
+    def play(self, data, noise, coins):
+        total = self.query(data)
+        with contextlib.suppress(Exception):
+            total = noise.noisy("sum", 0, total)
+        return View(public={"sum": total})
+
+
+@pytest.mark.parametrize("run", [played, lambda *given: record(*given).view], ids=["played", "record"])
+def test_a_run_whose_noise_failed_shows_nothing_whatever_the_code_made_of_it(run):
+    subject, data = Undeterred(**UNIT, rows=3), np.ones((3, 1))
+    assert run(subject, data, NoNoise(), 0).public["sum"].size == 1
+    with pytest.raises(ReceiptError, match="already drawn"):
+        run(subject, data, Spent(), 0)
+
+
+def test_a_second_release_under_one_key_shows_nothing_without_noise(tmp_path):
+    init(f"sqlite:///{tmp_path}/l.db", epsilon=5, delta=0, unit="row", relation="replace-one", measure="pure")
+    subject, rows = Undeterred(**UNIT, rows=3, scale=Fraction(2)), Private(np.ones(3))
+    with Ledger.open(f"sqlite:///{tmp_path}/l.db") as ledger:
+        held = ledger.charge(subject.proof(Fraction(0)), "sum", (1, 3), "k")
+        release(subject, rows, ledger, "sum", cover=(1, 3), key="k")
+        with pytest.raises(ReceiptError, match="already drawn"):
+            release(subject, rows, ledger, "sum", cover=(1, 3), key="k")
+        assert held.entry == 1
 
 
 @dataclass(frozen=True)
