@@ -296,7 +296,11 @@ def taught(worlds: list[World], theorem: Theorem, training: NDArray[np.bool_], s
 
     def samples(world: World, runs: range) -> list[Sample]:
         made = (world.run(theorem, noise, _sampler(world, seed, n)) for n in runs)
-        return [world.learned_from(run, *rest, worlds[0].unit) for run, *rest in made if run is not None]
+        return [
+            world.learned_from(run, other, ratio, worlds[0].unit)
+            for run, other, ratio in made
+            if run is not None
+        ]
 
     right = int(training.sum())
     found = samples(worlds[0], range(len(training) - right)) + samples(worlds[1], range(right))

@@ -53,7 +53,7 @@ def power_of(reached: Reached) -> float:
 def judged(reached: Reached, epsilon: Fraction, *, blind: bool = False) -> dict[str, object]:
     """Return the members of an audit's answer that say what was shown and what could have been.
 
-    Where the score is `blind` to a part of what is shown, more runs need not show more: the power is what was shown.
+    Where the score is `blind` to a part of what is shown, the runs could show no more than they did.
     """
     could = reached.epsilon_lower if blind else power_of(reached)
     return {

@@ -1,6 +1,7 @@
 """Whether a mechanism class runs at all: one that never does is a wrong request, and no finding.
 
-So is one that shows no value: there is nothing to compare.  Asked after the property tests, where all of them fail: no run before them may leave state behind.
+So is one that shows no value: there is nothing to compare.  Asked after the property tests, where all of
+them fail: no run before them may leave state behind.
 """
 
 import numpy as np
@@ -36,8 +37,7 @@ def runs_at_all(subject: Subject, theorem: Theorem) -> None:
                     return
                 wrong.append(NO_VALUE)
     raise InputError(
-        f"{type(subject).__name__} {wrong[0]} on every run ({len(wrong)} runs, the first is shown);"
-        " mend it"
+        f"{type(subject).__name__} {wrong[0]} on every run ({len(wrong)} runs, the first is shown); mend it"
     )
 
 
@@ -52,4 +52,4 @@ def void(view: View) -> bool:
 def _void(array: NDArray[np.generic]) -> bool:
     if array.dtype.kind == "O":
         return array.size > 0 and all(each is None or each != each for each in array.ravel().tolist())  # noqa: PLR0124
-    return array.size > 0 and array.dtype.kind in "fcmM" and bool(np.isnan(array).all())  # type: ignore[call-overload]
+    return array.size > 0 and array.dtype.kind in "fcmM" and bool(np.isnan(array).all())
