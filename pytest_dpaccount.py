@@ -8,9 +8,13 @@
         dp_query(mean)
 
 All privacy assertions of a session together accuse a sound function with probability at most
-`--dp-risk` (default 0.05).  Assertion n (in a worker of xdist, by a number that no other worker uses)
-spends risk/(n(n+1)), whatever the others do, so the sum never exceeds the budget.  One that could not
-have accused anybody (NOT ATTACKED) spends nothing: the next assertion takes its number.
+`--dp-risk` (default 0.05).  Assertion n spends risk/(n(n+1)), n = 1, 2, …; in worker w of xdist (gw0 is
+w = 1; one that replaces a crashed worker has a number of its own) risk/(w(w+1)·n(n+1)).  These add up to
+at most the budget, whatever the others do and however many there are.  One that could not have accused
+anybody (NOT ATTACKED) spends nothing: the next assertion takes its number.
+
+A test that asks for a fixture and passes without an answer from it is an error, and so is one that
+has a marker without its fixture: nothing was tested.
 
 This module has a name of its own and imports nothing of this project until a fixture is called: every
 session of an environment loads it, also where the project under test has packages of our names.
@@ -18,7 +22,7 @@ session of an environment loads it, also where the project under test has packag
 
 import importlib
 import importlib.util
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Iterator
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -26,6 +30,7 @@ from typing import Any
 import pytest
 
 RISK = "0.05"
+FIXTURES = {"dp_private": "dp_private", "dp_sensitivity": "dp_query"}  #: by the marker of the same purpose
 PACKAGES = ("dpaccount", "mechanisms", "bandits", "audits")
 
 
@@ -61,7 +66,9 @@ def pytest_configure(config: pytest.Config) -> None:
         "dp_sensitivity(norm, bound, shape, low, high, dtype='float', relation='replace-one', seconds=60):"
         " dpaccount: defaults for the fixture dp_query of this test",
     )
-    config.stash[BUDGET] = Budget(_risk(config), *_place(config))
+    config.stash[BUDGET] = Budget(_risk(config), _place(config))
+    config.stash[TALLY] = Tally(_risk(config))
+    config.pluginmanager.register(Listener(config.stash[TALLY]))
 
 
 def _risk(config: pytest.Config) -> Fraction:
@@ -74,39 +81,81 @@ def _risk(config: pytest.Config) -> Fraction:
     return risk
 
 
-def _place(config: pytest.Config) -> tuple[int, int]:
-    """Return this process's number among xdist's workers, and how many there are."""
+def _place(config: pytest.Config) -> int | None:
+    """Return this process's number among xdist's workers, from 1; None without xdist."""
     worker = getattr(config, "workerinput", None)
-    if worker is None:
-        return 0, 1
-    return int(str(worker["workerid"]).removeprefix("gw") or 0), int(worker["workercount"])
+    return None if worker is None else _number(str(worker["workerid"]))
+
+
+def _number(worker: str) -> int:
+    """Return the number of a worker, from 1: xdist counts on where one replaces another."""
+    return int(worker.removeprefix("gw")) + 1
 
 
 class Budget:
-    """The session's probability of a false alarm: stated, spent claim by claim, and what is left.
+    """The probability of a false alarm that this process may spend, claim by claim.
 
-    `notes` are what tests that passed have to say.
+    `worker` is its number, from 1, or None where it is alone.  `notes` are what tests that passed have to
+    say.
     """
 
-    def __init__(self, risk: Fraction, worker: int = 0, workers: int = 1) -> None:
-        self.risk, self.worker, self.workers = risk, worker, workers
+    def __init__(self, risk: Fraction, worker: int | None = None) -> None:
+        self.risk, self.worker = whole_of(risk, worker), worker
         self.claims = 0
         self.spent = Fraction(0)
         self.notes: list[str] = []
 
     def share(self) -> Fraction:
         """Return the risk of the next claim; all of them, in all workers, add up to less than the budget."""
-        number = self.claims * self.workers + self.worker + 1
-        return self.risk / (number * (number + 1))
+        return self.risk / ((self.claims + 1) * (self.claims + 2))
 
     def spend(self) -> None:
         """Note that the claim which was given `share` was attacked, so that it could have been accused."""
         self.spent += self.share()
         self.claims += 1
 
+    def said(self) -> list[Any]:
+        """Return all that is spent so far, as it travels with a report, and the notes since the last one."""
+        notes, self.notes = self.notes, []
+        return [self.worker, self.claims, str(self.spent), notes]
+
+
+def whole_of(risk: Fraction, worker: int | None) -> Fraction:
+    """Return the part of the session's risk that all claims of a worker together may spend."""
+    return risk if worker is None else risk / (worker * (worker + 1))
+
+
+class Tally:
+    """What all processes of a session spent, as their reports say.
+
+    A worker that crashed may have spent more than it reported: it counts as having spent all it could.
+    """
+
+    def __init__(self, risk: Fraction) -> None:
+        self.risk = risk
+        self.by_worker: dict[int | None, tuple[int, Fraction]] = {}
+        self.notes: list[str] = []
+
+    def add(self, said: list[Any]) -> None:
+        """Note what a process has said."""
+        worker, claims, spent, notes = said
+        self.by_worker[worker] = claims, Fraction(spent)
+        self.notes += notes
+
+    def crashed(self, worker: int) -> None:
+        """Note that a worker crashed: from now on it says nothing."""
+        claims, _ = self.by_worker.get(worker, (0, Fraction(0)))
+        self.by_worker[worker] = claims, whole_of(self.risk, worker)
+
+    def total(self) -> tuple[int, Fraction]:
+        """Return how many claims were tested, and what was spent at most."""
+        claims, spent = zip(*self.by_worker.values(), strict=True) if self.by_worker else ((), ())
+        return sum(claims), sum(spent, Fraction(0))
+
 
 BUDGET = pytest.StashKey[Budget]()
-REPORTS = pytest.StashKey[list[tuple[int, Fraction]]]()
+TALLY = pytest.StashKey[Tally]()
+PASSED = pytest.StashKey[bool]()
 
 
 def ours() -> Any:
@@ -134,8 +183,31 @@ def _file_of(name: str) -> Path | None:
     return Path(places[0])
 
 
+Check = Callable[..., dict[str, Any]]
+
+
+def _answering(request: pytest.FixtureRequest, name: str, check: Check) -> Iterator[Check]:
+    """Yield a check; raises `WrongRequest` where the test passes and none of its calls was answered."""
+    answered = False
+
+    def counted(function: Callable[..., Any], **terms: Any) -> dict[str, Any]:
+        __tracebackhide__ = True
+        nonlocal answered
+        try:
+            found = check(function, **terms)
+        except pytest.fail.Exception:  # refuted, or said to be no test: an answer too
+            answered = True
+            raise
+        answered = True
+        return found
+
+    yield counted
+    if not answered and request.node.stash.get(PASSED, False):
+        raise WrongRequest(f"{request.node.name} got no answer from {name}: nothing was tested; call it")
+
+
 @pytest.fixture
-def dp_private(request: pytest.FixtureRequest) -> Callable[..., dict[str, Any]]:
+def dp_private(request: pytest.FixtureRequest) -> Iterator[Check]:
     """dpaccount: assert (epsilon, delta)-privacy of f(data, rng); fails with the witness where it is refuted.
 
     dp_private(f, epsilon=…, delta=0, shape=(rows,) or (rows, columns), low=…, high=…, dtype="float",
@@ -150,11 +222,11 @@ def dp_private(request: pytest.FixtureRequest) -> Callable[..., dict[str, Any]]:
         answer: dict[str, Any] = ours().private(function, {**given, **terms}, options.dp_trials, budget)
         return answer
 
-    return check
+    yield from _answering(request, "dp_private", check)
 
 
 @pytest.fixture
-def dp_query(request: pytest.FixtureRequest) -> Callable[..., dict[str, Any]]:
+def dp_query(request: pytest.FixtureRequest) -> Iterator[Check]:
     """dpaccount: assert the declared sensitivity of f(data); fails with two datasets where it is exceeded.
 
     dp_query(f, norm="l1", bound=…, shape=…, low=…, high=…, dtype="float", relation="replace-one",
@@ -168,7 +240,19 @@ def dp_query(request: pytest.FixtureRequest) -> Callable[..., dict[str, Any]]:
         answer: dict[str, Any] = ours().query(function, {**given, **terms}, budget)
         return answer
 
-    return check
+    yield from _answering(request, "dp_query", check)
+
+
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    """Refuse a marker of a test's own without the fixture that it is for: nothing would be tested."""
+    item.stash[PASSED] = False
+    for marker in item.own_markers:
+        fixture = FIXTURES.get(marker.name)
+        if fixture is not None and fixture not in getattr(item, "fixturenames", ()):
+            raise WrongRequest(
+                f"{item.name} has the marker {marker.name} without the fixture {fixture}: nothing is tested;"
+                f" call {fixture}"
+            )
 
 
 def _marked(request: pytest.FixtureRequest, name: str) -> dict[str, Any]:
@@ -178,10 +262,14 @@ def _marked(request: pytest.FixtureRequest, name: str) -> dict[str, Any]:
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_makereport(
+    item: pytest.Item,
     call: pytest.CallInfo[None],
 ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
-    """Say a wrong request in one line."""
+    """Say a wrong request in one line; send along what was spent."""
     report = yield
+    if call.when == "call":
+        item.stash[PASSED] = call.excinfo is None
+    report.dp_spent = item.config.stash[BUDGET].said()  # type: ignore[attr-defined]  # it travels too
     if call.excinfo is not None and isinstance(call.excinfo.value, WrongRequest):
         report.longrepr = f"error: {call.excinfo.value}"
         report.dp_wrong = True  # type: ignore[attr-defined]  # it travels with the report
@@ -194,33 +282,34 @@ def pytest_report_teststatus(report: pytest.TestReport) -> tuple[str, str, str] 
     return ("error", "E", "ERROR") if getattr(report, "dp_wrong", False) else None
 
 
-@pytest.hookimpl(optionalhook=True)
-def pytest_testnodedown(node: Any) -> None:
-    """Collect what a worker of xdist spent and noted."""
-    spent = getattr(node, "workeroutput", {}).get("dp_spent")
-    if spent is not None:
-        node.config.stash.setdefault(REPORTS, []).append((spent[0], Fraction(spent[1])))
-        node.config.stash[BUDGET].notes += spent[2]
+class Listener:
+    """Keeps the tally of a session: reports come from this process or from workers of xdist."""
 
+    def __init__(self, tally: Tally) -> None:
+        self.tally = tally
 
-def pytest_sessionfinish(session: pytest.Session) -> None:
-    """Tell the controlling process of xdist what this worker spent."""
-    output = getattr(session.config, "workeroutput", None)
-    budget = session.config.stash[BUDGET]
-    if output is not None:
-        output["dp_spent"] = [budget.claims, str(budget.spent), budget.notes]
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        """Collect what was spent and noted."""
+        said = getattr(report, "dp_spent", None)
+        if said is not None:
+            self.tally.add(said)
+
+    @pytest.hookimpl(optionalhook=True)
+    def pytest_testnodedown(self, node: Any, error: object) -> None:
+        """Note a worker of xdist that crashed."""
+        if error:
+            self.tally.crashed(_number(str(node.gateway.id)))
 
 
 def pytest_terminal_summary(terminalreporter: Any, config: pytest.Config) -> None:
     """State the budget, what was spent and what is left, if any privacy claim was tested."""
-    budget = config.stash[BUDGET]
-    parts = [(budget.claims, budget.spent), *config.stash.get(REPORTS, [])]
-    claims, spent = sum(part[0] for part in parts), sum((part[1] for part in parts), Fraction(0))
-    for note in budget.notes:
+    tally = config.stash[TALLY]
+    claims, spent = tally.total()
+    for note in tally.notes:
         terminalreporter.write_line(f"dpaccount: note: {note}")
     if claims:
-        left = float(budget.risk - spent)
+        left = float(tally.risk - spent)
         terminalreporter.write_line(
-            f"dpaccount: {claims} privacy claims tested; of a false-alarm budget of {float(budget.risk):g}"
+            f"dpaccount: {claims} privacy claims tested; of a false-alarm budget of {float(tally.risk):g}"
             f" {float(spent):.4g} was spent, {left:.4g} is left"
         )

@@ -11,7 +11,7 @@ from audits.attack import Target, attack, attack_early
 from audits.certify import EXAMPLES, Progress, roomy
 from audits.coin import plan_known_guess
 from audits.estimate import plan_known_threshold
-from audits.evidence import describe, search
+from audits.evidence import Evidence, Suspect, describe, gather
 from audits.power import judged
 from audits.shape import Described, option_shape
 from audits.tries import runs_at_all
@@ -146,9 +146,10 @@ def audit_subject(
             f"{claim.use} has no proof to draw noise from at this δ: {error}; try another δ"
         ) from None
     progress("search for the worst neighbouring pair")
-    suspect = search(subject, theorem, [], examples=EXAMPLES, seed=plan.seed).judged(subject).suspect()
-    if suspect.distance == 0:
+    evidence, suspect = gather(subject, theorem, examples=EXAMPLES, seed=plan.seed, files=[])
+    if all(entry.status == "refuted" for entry in evidence):
         runs_at_all(subject, theorem)
+    unseen = unmeasured(evidence, suspect)
     progress("attack")
     target = Target("claim", promise.epsilon, promise.delta)
     effort: dict[str, Any] = {
@@ -174,7 +175,7 @@ def audit_subject(
     bound = outcome.results[0][1]
     return {
         "schema": "dpaccount/audit/1",
-        **judged(bound, promise.epsilon),
+        **judged(bound, promise.epsilon, blind=bool(unseen)),
         "delta": shown(promise.delta),
         "confidence": shown(plan.confidence),
         "trials": 2 * outcome.trials,
@@ -182,5 +183,30 @@ def audit_subject(
         "witness": {
             **describe(suspect.pair, suspect.coins, "the neighbouring pair under attack"),
             "event": bound.said(),
+            "findings": [*unseen, *_broken(evidence), *suspect.notes],
         },
     }
+
+
+def unmeasured(evidence: list[Evidence], suspect: Suspect) -> list[str]:
+    """Return why a score of the releases does not measure what is shown; empty where it does.
+
+    It does where what is shown follows from the releases, and where there are any.
+    """
+    views = [entry for entry in evidence if entry.hypothesis.rule == "assume_view"]
+    wrong = [f"{entry.name}: {_wrong(entry)}" for entry in views if entry.status != "tested"]
+    if not views:
+        wrong.append("the proof does not say what is shown; end it with a view and post_process")
+    if not suspect.drawn:
+        wrong.append("no run draws noise, so there is no release to score")
+    return wrong
+
+
+def _broken(evidence: list[Evidence]) -> list[str]:
+    """Return which other hypotheses of the proof do not hold."""
+    others = [entry for entry in evidence if entry.hypothesis.rule != "assume_view"]
+    return [f"{entry.name}: {_wrong(entry)}" for entry in others if entry.status == "refuted"]
+
+
+def _wrong(entry: Evidence) -> str:
+    return str((entry.counterexample or {}).get("wrong", "no test is known"))

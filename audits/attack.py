@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from audits.betting import bettor_of, plan_known_bet
 from audits.catalogue import CODE_FOLDERS, code_on_path
-from audits.channels import Part, ReplayError, Run, log_ratio, record, replay
+from audits.channels import Part, ReplayError, Run, differing, log_ratio, record, replay
 from audits.estimate import Planner, Reached, plan_known_threshold
 from audits.evidence import Suspect
 from audits.neighbours import Pair
@@ -239,25 +239,41 @@ class World:
 
     def score(self, theorem: Theorem, noise: dict[str, Law], sampler: Rehearsal) -> tuple[float, float]:
         """Return the scores of one run, large for the left: of its releases, and of what it shows."""
-        run, ratio = self.run(theorem, noise, sampler)
+        run, _, ratio = self.run(theorem, noise, sampler)
         if run is None:
             return 0.0, 0.0
         return ratio, self.shown.of(run, ratio, lambda released: self.again(released, run, noise), self.unit)
 
-    def run(self, theorem: Theorem, noise: dict[str, Law], sampler: Rehearsal) -> tuple[Run | None, float]:
-        """Return a run here and the log-likelihood ratio of its releases; None where the code fails."""
+    def run(
+        self, theorem: Theorem, noise: dict[str, Law], sampler: Rehearsal
+    ) -> tuple[Run | None, Run | None, float]:
+        """Return a run here, its replay there, and the log-likelihood ratio of its releases.
+
+        None stands for a side on which the code fails.
+        """
+        other: Run | None = None
         here, there = (self.pair.right, self.pair.left) if self.swapped else (self.pair.left, self.pair.right)
         try:
             run = record(self.subject, here, rehearse(theorem, sampler), self.coins)
         except (Exception, SystemExit):
-            return None, 0.0  # code that raises is judged by the property tests; it tells nothing here
+            return None, None, 0.0  # code that raises is judged by the property tests; it tells nothing here
         try:
-            ratio = log_ratio(run, replay(self.subject, there, run, self.coins), noise)
+            other = replay(self.subject, there, run, self.coins)
+            ratio = log_ratio(run, other, noise)
         except ReplayError:
             ratio = CERTAIN
         except (Exception, SystemExit):
             ratio = 0.0
-        return run, -ratio if self.swapped else ratio
+        return run, other, -ratio if self.swapped else ratio
+
+    def learned_from(self, run: Run, other: Run | None, ratio: float, unit: int) -> Sample:
+        """Return what is kept of a training run; `unit` is that of the left side.
+
+        Where its replay shows something else, the releases do not say all: what is shown tells the side.
+        """
+        if other is None or differing(*((other, run) if self.swapped else (run, other)), unit) is None:
+            return sample(run, ratio, self.unit)
+        return sample(run, -CERTAIN if self.swapped else CERTAIN, self.unit, told=True)
 
     def again(self, released: dict[Part, Integers], like: Run, noise: dict[str, Law]) -> float:
         """Return the log-likelihood ratio of any releases, from replays on both sides; 0 where one fails."""
@@ -280,7 +296,11 @@ def taught(worlds: list[World], theorem: Theorem, training: NDArray[np.bool_], s
 
     def samples(world: World, runs: range) -> list[Sample]:
         made = (world.run(theorem, noise, _sampler(world, seed, n)) for n in runs)
-        return [sample(run, ratio, world.unit) for run, ratio in made if run is not None]
+        return [
+            world.learned_from(run, other, ratio, worlds[0].unit)
+            for run, other, ratio in made
+            if run is not None
+        ]
 
     right = int(training.sum())
     found = samples(worlds[0], range(len(training) - right)) + samples(worlds[1], range(right))

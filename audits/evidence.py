@@ -31,6 +31,7 @@ from audits.channels import (
 )
 from audits.landmarks import landmarks
 from audits.neighbours import SWEEP, Pair, marked, named_coins, pairs, public_coins
+from audits.tries import NO_VALUE, void
 from dpaccount.checker import promised
 from dpaccount.derivation import Hypothesis, hypotheses, leaves, rows, walk, write
 from dpaccount.errors import InputError, ReceiptError
@@ -97,13 +98,15 @@ class Finding:
 class Suspect:
     """A pair and public coins, and Σ ‖shift‖²/scale² over the releases of a run on it.
 
-    `notes` say what else was seen of the code that a reader of a certificate should know.
+    `notes` say what else was seen of the code that a reader of a certificate should know; `drawn` says
+    whether any run drew noise.
     """
 
     pair: Pair
     coins: int
     distance: float
     notes: tuple[str, ...] = ()
+    drawn: bool = True
 
 
 class Counterexample(Exception):  # noqa: N818
@@ -196,8 +199,9 @@ class Example:
 class Search:
     """What a search saw: per check the largest movement and a failing example; the most distant pair.
 
-    `raised` counts the examples whose left run gave nothing to judge, `why` says why the last did;
-    `changed` says that the code wrote to its data; `runs` are kept where they ran apart.
+    `raised` counts the examples whose left run gave nothing to judge, `why` says why the last did; `void`
+    counts those that show no value on either side; `changed` says that the code wrote to its data, `drawn`
+    that it drew noise; `runs` are kept where they ran apart.
     """
 
     count: int
@@ -208,19 +212,21 @@ class Search:
     why: str = ""
     changed: bool = False
     runs: list[Example] = field(default_factory=list)
+    void: int = 0
+    drawn: bool = False
 
     def judged(self, subject: Subject) -> "Search":
         """Return itself; raises `InputError` where every run failed, so that nothing was tried."""
-        if self.raised == self.count:
-            name = type(subject).__name__
-            raise InputError(f"{name} fails on every run ({self.count} tried): {self.why}; mend it")
+        if self.raised + self.void == self.count:
+            name, why = type(subject).__name__, self.why or f"it {NO_VALUE}"
+            raise InputError(f"{name} fails on every run ({self.count} tried): {why}; mend it")
         return self
 
     def suspect(self) -> Suspect:
         """Return the most distant pair."""
         if self.best is None:
             raise ValueError("no neighbouring pair was tried")
-        return replace(self.best, notes=(IN_PLACE,) if self.changed else ())
+        return replace(self.best, notes=(IN_PLACE,) if self.changed else (), drawn=self.drawn)
 
     def joined(self, other: "Search") -> "Search":
         """Return both searches as one."""
@@ -233,6 +239,8 @@ class Search:
             self.raised + other.raised,
             self.why or other.why,
             self.changed or other.changed,
+            void=self.void + other.void,
+            drawn=self.drawn or other.drawn,
         )
 
 
@@ -318,6 +326,8 @@ def examine(
     if isinstance(other, Failed):
         return [Finding(Fraction(0), other.wrong) for _ in checks], 0.0
     seen.changed |= run.changed or other.changed
+    seen.drawn |= bool(run.exact)
+    seen.void += all(void(each.view) and not each.hidden for each in (run, other))
     if where is apart:
         seen.runs.append(Example(pair, coins, run, other))
     asked = run.asked or other.asked

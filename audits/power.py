@@ -50,9 +50,12 @@ def power_of(reached: Reached) -> float:
     return max(shown, reached.epsilon_lower)
 
 
-def judged(reached: Reached, epsilon: Fraction) -> dict[str, object]:
-    """Return the members of an audit's answer that say what was shown and what could have been."""
-    could = power_of(reached)
+def judged(reached: Reached, epsilon: Fraction, *, blind: bool = False) -> dict[str, object]:
+    """Return the members of an audit's answer that say what was shown and what could have been.
+
+    Where the score is `blind` to a part of what is shown, the runs could show no more than they did.
+    """
+    could = reached.epsilon_lower if blind else power_of(reached)
     return {
         "epsilon_lower": reached.epsilon_lower,
         "epsilon_power": could,

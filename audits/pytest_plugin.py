@@ -16,6 +16,7 @@ from audits.functions import audit_function
 from audits.isolation import Code, Crew
 from audits.sensitivity import NORMS, Declared, answer, runnable, test_sensitivity
 from dpaccount.errors import DpaccountError, InputError
+from dpaccount.exact import read_number
 from pytest_dpaccount import Budget, WrongRequest
 
 
@@ -59,7 +60,7 @@ def query(function: Callable[..., Any], terms: dict[str, Any], budget: Budget) -
         raise WrongRequest(f"norm is one of {', '.join(NORMS)}, and bound is a number")
     with _one_line():
         described = option_described(Asked(**_options(terms), subject=_name(function)))
-        declared = Declared(norm, Fraction(str(bound)), described.shape)
+        declared = Declared(norm, _bound(bound), described.shape)
         with _crew(function, seconds) as crew:
             found = test_sensitivity(crew, declared, seed=1)
     if found.refuted:
@@ -69,6 +70,13 @@ def query(function: Callable[..., Any], terms: dict[str, Any], budget: Budget) -
         pytest.fail(f"{_name(function)} was not measured: {'; '.join(found.odd)}", pytrace=False)
     budget.notes += [f"{_name(function)}: {said}" for said in found.odd]
     return answer(found)
+
+
+def _bound(bound: object) -> Fraction:
+    try:
+        return read_number(str(bound).strip())
+    except InputError as error:
+        raise InputError(f"bound: {error}") from None
 
 
 def _seconds(terms: dict[str, Any]) -> float:
@@ -96,7 +104,7 @@ def _options(terms: dict[str, Any]) -> dict[str, Any]:
     """Return Python values as the command line writes them."""
 
     def text(value: Any) -> str:
-        return ",".join(map(repr, value)) if isinstance(value, list | tuple) else str(value)
+        return ",".join(map(str, value)) if isinstance(value, list | tuple) else str(value)
 
     known = ("epsilon", "delta", "shape", "low", "high", "dtype", "relation", "radius")
     for key in terms:
@@ -106,12 +114,17 @@ def _options(terms: dict[str, Any]) -> dict[str, Any]:
 
 
 def _name(function: Callable[..., Any]) -> str:
-    """Return module:name of a function that a worker process can import."""
+    """Return module:name of a function that a worker process can import, and finds under that name."""
     module, name = getattr(function, "__module__", None), getattr(function, "__qualname__", "")
     if not callable(function) or getattr(sys.modules.get(str(module)), "__file__", None) is None:
         raise WrongRequest(f"{function!r:.70} is not a function of a module; name one")
     if not name.isidentifier():
         raise WrongRequest(f"{name} is not at the top of a module; a worker process cannot import it")
+    if getattr(sys.modules[str(module)], name, None) is not function:
+        raise WrongRequest(
+            f"{module}:{name} is another function than the one given, which only bears its name;"
+            " give it a name of its own at the top of a module"
+        )
     return f"{module}:{name}"
 
 

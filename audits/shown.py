@@ -4,7 +4,8 @@ The log-likelihood ratio is known of the releases.  Where what is shown determin
 score of what is shown too: from training runs, an affine map is fitted from shown numbers to
 releases.  On a run where it errs, the ratio is taken at the releases that it says, so that the score
 is a function of what is shown, whatever was fitted.  Elsewhere a score is learned: the mean ratio
-of the training runs that showed the same, or a linear one.  A poor score is weak and never false.
+of the training runs that showed the same, or a linear one.  So it is where what is shown depends on the
+data beyond the releases.  A poor score is weak and never false.
 """
 
 from collections.abc import Callable, Sequence
@@ -24,13 +25,17 @@ MOST = 1500  #: shown numbers beyond which none is fitted
 
 @dataclass(frozen=True)
 class Sample:
-    """What is learned from: what a run showed, its releases, and their log-likelihood ratio."""
+    """What is learned from: what a run showed, its releases, and their log-likelihood ratio.
+
+    `told` where the other side shows something else with the same releases: the ratio is then certainty.
+    """
 
     seen: bytes
     numbers: Floats | None
     layout: tuple[tuple[Part, tuple[int, ...]], ...]
     released: Floats
     ratio: float
+    told: bool = False
 
 
 @dataclass(frozen=True)
@@ -73,12 +78,12 @@ class Score:
         return found
 
 
-def sample(run: Run, ratio: float, unit: int) -> Sample:
+def sample(run: Run, ratio: float, unit: int, *, told: bool = False) -> Sample:
     """Return what is kept of a training run."""
     layout = tuple((part, values.shape) for part, values in run.released.items())
     flat = [values.ravel().astype(np.float64) for values in run.released.values()]
     return Sample(
-        bytes_of(run, unit), numbers_of(run, unit), layout, np.concatenate([np.zeros(0), *flat]), ratio
+        bytes_of(run, unit), numbers_of(run, unit), layout, np.concatenate([np.zeros(0), *flat]), ratio, told
     )
 
 
@@ -117,7 +122,7 @@ def learn(samples: Sequence[Sample]) -> Score:
     """Return the score that training runs suggest: of decoded releases, of repeated views, or linear."""
     if not samples:
         return Score()
-    decoder = _decoder(samples)
+    decoder = None if any(each.told for each in samples) else _decoder(samples)
     if decoder is not None:
         return decoder
     ratios: dict[bytes, list[float]] = {}

@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from audits.certify import Effort, certify, refused_by_checker
+from audits.alone import audit_subject
+from audits.certify import Effort, certify, refused_by_checker, silent
 from audits.worker import import_subject
 from dpaccount.claim import read_claim
 from dpaccount.errors import InputError
@@ -60,3 +61,22 @@ def test_the_threat_model_names_files_and_classes_that_are_there(root):
     )
     assert {"RarePlace", "careless_state.py", "tests/audits/test_playing.py"} <= names
     assert names - known <= {"curves.py"}, names - known
+
+
+@pytest.mark.parametrize("made_by", list(authors()))
+def test_the_audit_of_each_author_is_green_only_where_what_is_shown_was_measured(made_by):
+    """Seeded; a sound class would be refuted by chance with probability at most .05, and is not."""
+    claim = read_claim(HERE / "claim.toml")
+    claim = replace(claim, audit=replace(claim.audit, trials=400))
+    if made_by.verdict == "wrong request":
+        with pytest.raises(InputError):
+            audit_subject(claim, made_by(), 1, None, silent, early=False)
+        return
+    found = audit_subject(claim, made_by(), 1, None, silent, early=False)
+    findings = found["witness"]["findings"]
+    broken = [said for said in findings if said.startswith("assume_")]
+    unseen = any(said.startswith("assume_view") for said in broken)
+    assert bool(broken) == (made_by.verdict == "REFUTED")  # what `certify` refutes is said
+    assert unseen <= (found["verdict"] in ("REFUTED", "NOT ATTACKED")), findings
+    if not broken:
+        assert found["verdict"] == "NOT REFUTED"

@@ -1,14 +1,19 @@
 """The pytest plugin, as users have it: in a session of its own, found by its entry point."""
 
+import functools
+import inspect
 import subprocess
 import sys
 from fractions import Fraction
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
 import pytest_dpaccount
-from pytest_dpaccount import Budget, WrongRequest
+from audits import neighbours as plain_functions
+from audits import pytest_plugin
+from pytest_dpaccount import Budget, Listener, Tally, WrongRequest
 
 PYTEST = Path(sys.executable).parent / "pytest"
 TESTS = """
@@ -85,16 +90,157 @@ def test_a_budget_out_of_range_is_a_usage_error(tmp_path):
 
 
 def test_the_shares_of_all_workers_never_exceed_the_budget():
-    budgets = [Budget(Fraction(1, 20), worker, 3) for worker in range(3)]
+    """Also where workers crash and others, of higher numbers, take their places."""
+    alone, many = [None], range(1, 40)
+    for workers, claims in ((alone, 5000), (many, 200)):
+        shares_add_up([Budget(Fraction(1, 20), worker) for worker in workers], claims)
+
+
+def shares_add_up(budgets, claims):
     shares = []
-    for _ in range(200):
+    for _ in range(claims):
         for budget in budgets:
             shares.append(budget.share())
             assert budget.share() == shares[-1]  # one that is not attacked leaves its share to the next
             budget.spend()
-    assert len(set(shares)) == len(shares)
+    assert len(shares) == claims * len(budgets)
     assert sum(shares) < Fraction(1, 20)
     assert sum(shares) == sum(budget.spent for budget in budgets)
+
+
+def test_a_crashed_worker_counts_as_having_spent_all_it_could():
+    risk, tally = Fraction(1, 20), Tally(Fraction(1, 20))
+    lost, other = Budget(risk, 1), Budget(risk, 2)
+    for budget in (lost, lost, other):
+        budget.spend()
+        budget.notes.append("odd")
+        tally.add(budget.said())
+    before = lost.spent + other.spent
+    assert tally.total() == (3, before)
+    assert tally.notes == ["odd"] * 3  # each is said once
+    Listener(tally).pytest_testnodedown(SimpleNamespace(gateway=SimpleNamespace(id="gw1")), None)
+    assert tally.total() == (3, before)
+    Listener(tally).pytest_testnodedown(SimpleNamespace(gateway=SimpleNamespace(id="gw0")), "gone")
+    assert tally.total() == (3, risk / 2 + other.spent)
+    assert before < tally.total()[1] < risk
+
+
+NOTHING_ASKED = """
+import functools
+import inspect
+import pytest
+
+BITS = dict(shape=(2,), low=0, high=1, dtype="int", epsilon=1)
+MEAN = dict(norm="l1", bound=1, shape=(2,), low=0, high=1)
+
+def constant(data, rng=None):
+    return 0
+
+def total(data):
+    return float(data.sum())
+
+old = total
+
+def total(data):
+    return 0.0
+
+def test_body_pass(dp_private):
+    pass
+
+@pytest.mark.dp_sensitivity(**MEAN)
+def test_empty_loop(dp_query):
+    for function in []:
+        dp_query(function)
+
+@pytest.mark.dp_private(**BITS)
+def test_marker_alone():
+    pass
+
+@pytest.mark.dp_sensitivity(**MEAN)
+@pytest.mark.dp_private(**BITS)
+def test_half_marked(dp_query):
+    dp_query(total)
+
+def test_swallowed(dp_query):
+    try:
+        dp_query(total, norm="none")
+    except Exception:
+        pass
+
+def test_wraps(dp_query):
+    @functools.wraps(total)
+    def leak(data):
+        return 100 * float(data.sum())
+    dp_query(leak, **MEAN)
+
+def test_old(dp_query):
+    dp_query(old, **MEAN)
+
+@pytest.mark.parametrize("bound", [float("nan"), float("inf"), "one", True])
+def test_bound(dp_query, bound):
+    dp_query(total, **{**MEAN, "bound": bound})
+
+@pytest.mark.skip
+@pytest.mark.dp_private(**BITS)
+def test_skipped():
+    pass
+
+def test_skips(dp_private):
+    pytest.skip("not today")
+
+@pytest.mark.xfail(strict=True)
+def test_expected(dp_private):
+    raise ValueError
+
+@pytest.mark.dp_sensitivity(**MEAN)
+def test_measured(dp_query):
+    dp_query(total)
+"""
+
+
+@pytest.mark.parametrize(
+    "words", [(), pytest.param(("-n", "1"), marks=pytest.mark.slow)], ids=["alone", "xdist"]
+)
+def test_what_asks_nothing_or_another_function_is_an_error(tmp_path, words):
+    (tmp_path / "test_nothing.py").write_text(NOTHING_ASKED)
+    done = session(tmp_path, "test_nothing.py", *words)
+    # a body that passes counts as such, and its teardown as an error; only one other test passes
+    assert "4 passed, 2 skipped, 1 xfailed, 11 errors" in done.stdout, done.stdout
+    for said in (
+        "test_body_pass got no answer from dp_private",
+        "test_empty_loop got no answer from dp_query",
+        "test_swallowed got no answer from dp_query",
+        "test_marker_alone has the marker dp_private without the fixture dp_private",
+        "test_half_marked has the marker dp_private without the fixture dp_private",
+        "error: test_nothing:total is another function than the one given",
+        "error: bound: 'nan' is not a finite decimal number",
+        "error: bound: 'inf' is not a finite decimal number",
+        "error: bound: 'one' is not a finite decimal number",
+        "error: bound: 'True' is not a finite decimal number",
+    ):
+        assert said in done.stdout, said
+    assert "Traceback" not in done.stdout
+
+
+@pytest.mark.parametrize("under", ["another name", "its own"])
+def test_only_what_bears_its_own_name_is_tested(under):
+    """For any function: it is refused unless a worker that imports its module finds it under its name."""
+    named = pytest_plugin._name
+
+    def at_top(function):
+        return getattr(sys.modules[function.__module__], function.__qualname__, None) is function
+
+    functions = list(filter(inspect.isroutine, vars(plain_functions).values()))
+    if under == "another name":
+        functions = [functools.wraps(each)(lambda *given: 0) for each in functions]
+    assert len(functions) > 8
+    for function in functions:
+        if at_top(function):
+            assert named(function) == f"{function.__module__}:{function.__qualname__}"
+        else:
+            with pytest.raises(WrongRequest):
+                named(function)
+    assert any(map(at_top, functions)) == (under == "its own")
 
 
 # ------------------------------------------------------------------ what measures nothing
