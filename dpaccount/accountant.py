@@ -19,7 +19,7 @@ from functools import cached_property
 from typing import Never
 
 from dpaccount import cost, events, groups, scalars, sharper
-from dpaccount.classes import UnitClass, classes
+from dpaccount.classes import UnitClass, attained, classes
 from dpaccount.errors import BudgetError, InputError
 from dpaccount.events import Exact, Plan
 from dpaccount.exact import Bound, Enclosure
@@ -90,7 +90,7 @@ class Accountant:
     ) -> Worst:
         """Return the worst answer for single units, or for groups as tightly as the events allow."""
         if self.group == 1:
-            return worst(self.classes, evaluate, scalar)
+            return self._single(evaluate, scalar)
         plan = self.plan.events
         joint, first = groups.joint(plan, self.group), groups.common(plan, self.group)
         if joint is not None and first is not None:
@@ -99,8 +99,21 @@ class Accountant:
             return found if all(map(groups.exact, plan)) else self._floored(found, evaluate, scalar)
         if all(map(groups.gaussian, plan)):
             found, whole = self._aligned(evaluate, scalar)
-            return found if whole else self._floored(_lower(found, joint, evaluate), evaluate, scalar)
+            return found if whole else _lower(self._floored(found, evaluate, scalar), joint, evaluate)
         return _lower(self._chained(evaluate, chained, scalar, gap), joint, evaluate)
+
+    def _single(self, evaluate: Callable[[Total], cost.Answer], scalar: Scalar | None) -> Worst:
+        """Return what the worst unit is charged, with what some unit is known to cost as its lower end."""
+        found = worst(self.classes, evaluate, scalar)
+        factored = any(isinstance(event, events.MatrixFactorisation) for event in self.plan.events)
+        if found.bounds.lower is None or not factored:
+            return found
+        own = attained(self.plan.events)
+        if own == self.classes:
+            return found
+        lower = worst(own, evaluate, scalar).bounds.lower
+        known = None if lower is None else min(lower, found.bounds.lower)
+        return replace(found, bounds=Enclosure(known, found.bounds.upper))
 
     def _aligned(self, evaluate: Callable[[Total], cost.Answer], scalar: Scalar | None) -> tuple[Worst, bool]:
         """Return what k units cost as if each met the worst Gaussian noise, and whether some do."""
@@ -122,7 +135,7 @@ class Accountant:
             found = worst(self.classes, lambda total: sharper.delta(total, at, gap), delta_scalar(at))
             return min(Fraction(1), Fraction(found.bounds.upper))
 
-        single = worst(self.classes, evaluate, scalar)
+        single = self._single(evaluate, scalar)
         bounds = Enclosure(single.bounds.lower, chained(delta_of))
         return replace(single, bounds=bounds, method=f"group chain over {single.method}")
 
@@ -130,7 +143,7 @@ class Accountant:
         self, found: Worst, evaluate: Callable[[Total], cost.Answer], scalar: Scalar | None
     ) -> Worst:
         """Return the answer with what one unit pays as its lower end."""
-        lower, upper = worst(self.classes, evaluate, scalar).bounds.lower, found.bounds.upper
+        lower, upper = self._single(evaluate, scalar).bounds.lower, found.bounds.upper
         known = None if lower is None or found.bounds.lower is None else min(lower, upper)
         return replace(found, bounds=Enclosure(known, upper))
 

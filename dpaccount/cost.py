@@ -212,7 +212,8 @@ def _capped(total: Total, answer: Answer) -> Answer:
     most = total.ceiling()
     if most is None or ceil_of(most) >= answer.bounds.upper:
         return answer
-    return Answer(Enclosure(answer.bounds.lower, ceil_of(most)), answer.method)
+    method = "largest loss" if answer.bounds.upper == math.inf else answer.method
+    return Answer(Enclosure(answer.bounds.lower, ceil_of(most)), method)
 
 
 def directions(total: Total) -> list[Total]:
@@ -304,12 +305,17 @@ def _fails_more_often(total: Total, target: Fraction) -> bool:
 
 
 def _infinite_mass(total: Total) -> Fraction | None:
-    """Return the exact mass at an infinite loss; None where that would be a huge number."""
-    if sum(count for _, count in (*total.pairs, *total.failures)) > MOST_FAILURES:
+    """Return the exact mass at an infinite loss, a bound on it beside loose kinds; None: a huge number.
+
+    What is drawn, added, has none; drawn without replacement it has at most rate times the inner one, in
+    both directions.
+    """
+    drawn = [(kind, n) for kind, n in (*total.pairs, *total.loose) if isinstance(kind, Sampled | Drawn)]
+    if sum(count for _, count in (*drawn, *total.failures)) > MOST_FAILURES:
         return None
     kept = math.prod(((1 - delta) ** count for delta, count in total.failures), start=Fraction(1))
-    for kind, count in total.pairs:
-        if isinstance(kind, Sampled) and not kind.added:
+    for kind, count in drawn:
+        if not kind.added:
             inner = _infinite_mass(kind.inner)
             if inner is None:
                 return None
@@ -326,7 +332,11 @@ def _unfailing(total: Total) -> Total:
         (replace(kind, inner=_unfailing(kind.inner)) if isinstance(kind, Sampled) else kind, count)
         for kind, count in total.pairs
     )
-    return replace(total, pairs=pairs, failures=())
+    loose = tuple(
+        (replace(kind, inner=_unfailing(kind.inner)) if isinstance(kind, Drawn) else kind, count)
+        for kind, count in total.loose
+    )
+    return replace(total, pairs=pairs, loose=loose, failures=())
 
 
 def _is_single(total: Total) -> bool:
@@ -563,7 +573,9 @@ def _loose_epsilon(total: Total, target: Fraction, gap: Fraction) -> Answer:
             found += _tried("Rényi bound", lambda: renyi.epsilon(bound, target, _kinks(way)), 3)
         if _by_pairs(way):
             found += _tried("dominating pairs", lambda: _upper(_lattice_epsilon(way, target, gap)))
-        return _capped(way, _least(found, math.inf))
+        mass = _infinite_mass(way)
+        spared = mass is not None and mass <= target  # then the largest of the finite losses will do
+        return _capped(_unfailing(way) if spared else way, _least(found, math.inf))
 
     return _highest(total, best)
 
@@ -580,7 +592,8 @@ def _loose_delta(total: Total, epsilon: Fraction, gap: Fraction) -> Answer:
             found += _tried("Rényi bound", lambda: renyi.delta(bound, epsilon, _kinks(way)), 3)
         if _by_pairs(way):
             found += _tried("dominating pairs", lambda: _upper(_lattice_delta(way, epsilon, gap)))
-        return _least(found, Fraction(1))
+        answer, mass = _least(found, Fraction(1)), _infinite_mass(way)
+        return _checked(answer, mass) if _beyond(_unfailing(way), epsilon) else answer
 
     return _highest(total, best)
 

@@ -1,15 +1,18 @@
 """Groups: scaled events where they are exact, a chain of neighbours otherwise; never below what k units can lose."""
 
+import itertools
 import math
+import random
 from dataclasses import replace
 from fractions import Fraction
 
 import pytest
 
+from dpaccount import cost, groups
 from dpaccount import events as ev
-from dpaccount import groups
 from dpaccount.accountant import Accountant
 from dpaccount.events import Plan, Relation
+from dpaccount.totals import total_of
 
 DELTA = "1e-6"
 
@@ -144,3 +147,118 @@ def test_no_chain_below_an_infinite_cost():
         of=(ev.Approximate(epsilon=1, delta="0.1"), ev.Rdp(points=((Fraction(4), Fraction(1)),)))
     )
     assert of(event, group=2).epsilon("0.01").upper == math.inf
+
+
+# ------------------------------------------------------------------ streams and covers, unit by unit
+
+
+def test_a_cover_beyond_the_worst_rounds_of_a_stream():
+    """The bounds of single units and of all events together meet in one enclosure."""
+    events = ev.Tree(rounds=8, sigma=1), ev.Gaussian(sigma=1, cover=(3, 100))
+    one, two = (of(*events, group=k).epsilon(DELTA) for k in (1, 2))
+    assert one.lower <= two.lower <= two.upper
+
+
+def test_later_rounds_of_a_factorisation_are_charged_more_than_they_are_known_to_cost():
+    """The first round has the column (1, 1/2), the second (1): beside a Gaussian on it alone that is μ² = 2."""
+    factored = ev.MatrixFactorisation(rounds=2, sigma=1)
+    found = of(factored, ev.Gaussian(sigma=1, cover=(2, 2))).worst_epsilon(DELTA)
+    known, charged = (of(ev.Gaussian(sigma=2, sensitivity=1, count=n)).epsilon(DELTA) for n in (8, 9))
+    assert (found.bounds.lower, found.bounds.upper) == (known.lower, charged.upper)
+    assert found.unit == 2
+    alone = of(factored, ev.Gaussian(sigma=10, cover=(2, 2))).epsilon(DELTA)  # here it is the first round
+    assert alone.lower == of(ev.Gaussian(sigma=2, count=5)).epsilon(DELTA).lower
+
+
+UNITS = 9
+ROUGH = Fraction(1, 100)
+
+
+def columns(event):
+    """Return what each unit moves, as vectors in noise of deviation 1, of a release to some units or rounds."""
+    if isinstance(event, ev.Tree):
+        sizes = [1 << level for level in range(event.rounds.bit_length())]
+        nodes = [range(i, i + size) for size in sizes for i in range(0, event.rounds - size + 1, size)]
+        rows = [[int(at in node) for node in nodes] for at in range(event.rounds)]
+        first = event.start
+    elif isinstance(event, ev.MatrixFactorisation):
+        c = [Fraction(math.comb(2 * k, k), 4**k) for k in range(event.rounds)]
+        rows = [[Fraction(0)] * at + c[: event.rounds - at] for at in range(event.rounds)]
+        first = event.start
+    else:
+        first, last = event.cover or (1, UNITS)
+        rows = [[1]] * (last - first + 1)
+    return {first + place: row for place, row in enumerate(rows)}
+
+
+def moved(event, group):
+    """Return how far a group moves an event: a number of times for noise that is not Gaussian, else squared."""
+    known = columns(event)
+    rows = [known[unit] for unit in group if unit in known]
+    sums = [sum(column) for column in zip(*rows, strict=True)]
+    if isinstance(event, ev.Laplace | ev.Pure):
+        return sum(sums)
+    return sum(x * x for x in sums) * event.count / event.sigma**2
+
+
+def costs(events, k, at):
+    """Return enclosures of δ(at) of all groups of k units of which no other moves everything as far."""
+    found = set()
+    for group in itertools.combinations(range(1, UNITS + 1), k):
+        apart = [moved(event, group) for event in events]
+        smooth = [isinstance(event, ev.Laplace | ev.Pure) for event in events]
+        mu2 = sum((m for m, own in zip(apart, smooth, strict=True) if not own), Fraction(0))
+        found.add((mu2, *(m for m, own in zip(apart, smooth, strict=True) if own)))
+    kinds = [event.bare() for event in events if isinstance(event, ev.Laplace | ev.Pure)]
+    for one in found:
+        if any(one != other and all(a <= b for a, b in zip(one, other, strict=True)) for other in found):
+            continue
+        scaled = [groups.scaled(kind, times) for kind, times in zip(kinds, one[1:], strict=True) if times]
+        total = replace(total_of((event, 1) for event in scaled), mu2=(one[0], one[0]))
+        yield cost.delta(total, at, ROUGH).bounds
+
+
+def placed(rng, kinds):
+    """Return a stream that starts somewhere, or a release to some units or all."""
+    kind, count = rng.choice(kinds), rng.choice([1, 2])
+    if kind in groups.STREAMS:
+        rounds, start = rng.randint(1, 6), rng.choice([1, 1, 1, 2, 3])
+        return kind(rounds=rounds, start=start, sigma=rng.choice([1, 2, 5]), count=count)
+    first = rng.randint(1, 5)
+    cover = rng.choice([None, (first, first + rng.randint(0, 4))])
+    if kind is ev.Gaussian:
+        return kind(sigma=rng.choice([1, 2, 5]), count=count, cover=cover)
+    return kind(cover=cover, count=count, **({"scale": 4} if kind is ev.Laplace else {"epsilon": "0.25"}))
+
+
+def beside_every_group(seed, kinds):
+    """Compare what a random plan is said to cost with what every group of its units costs."""
+    rng = random.Random(seed)
+    k, at = rng.choice([1, 1, 2, 3]), Fraction(1)
+    events = tuple(placed(rng, kinds) for _ in range(rng.choice([1, 2, 3])))
+    answer = of(*events, group=k).delta(at, ROUGH)
+    true = list(costs(events, k, at))
+    low, high = (max(getattr(one, end) for one in true) for end in ("lower", "upper"))
+    assert low <= answer.upper, (seed, k, events)
+    assert answer.lower is None or answer.lower <= high, (seed, k, events)
+    if k == 1:  # a worst unit is among those that are looked at
+        assert answer.lower is not None
+        assert answer.lower >= low * Fraction(9, 10), (seed, events)
+    if all(map(groups.gaussian, events)):
+        assert of(*events, group=k).epsilon("0.01").upper < math.inf
+
+
+STREAMED = (ev.Tree, ev.MatrixFactorisation, ev.Gaussian)
+
+
+def test_random_streams_and_covers_beside_every_group_of_units():
+    for seed in range(120):
+        beside_every_group(seed, STREAMED)
+
+
+@pytest.mark.nightly
+def test_more_streams_and_covers_beside_every_group_of_units():
+    for seed in range(5000):
+        beside_every_group(10_000 + seed, STREAMED)
+    for seed in range(200):
+        beside_every_group(20_000 + seed, (*STREAMED, ev.Laplace, ev.Pure))
