@@ -116,7 +116,8 @@ def attack(crew: Crew, pairs: Sequence[Candidate], plan: Plan, progress: Progres
         progress("search for the most suspicious pair")
         suspect, searched = _search(crew, pairs, plan, budget, pace, found, progress)
         progress(f"learning from {budget.train} runs a side")
-        _more(crew, suspect, budget.train - len(suspect.left), plan.seed, crew.left() / 3)
+        train = min(budget.train, max(CELLS // (2 + 2 * crew.tally.most), THIN))
+        _more(crew, suspect, train - len(suspect.left), plan.seed, crew.left() / 3)
         certify = min(asked.certify, int(SPARE * crew.left() / suspect.pace))
         if certify < 1 or len(suspect.left) < TRAIN:
             raise TimeUp

@@ -176,7 +176,11 @@ def _telling(a: Floats, b: Floats) -> NDArray[np.int64]:
 def _direction(a: Floats, b: Floats) -> Floats:
     """Return Fisher's discriminant: the pooled covariance's inverse on the difference of means."""
     a, b = a[np.isfinite(a).all(axis=1)], b[np.isfinite(b).all(axis=1)]
-    if min(len(a), len(b)) < 2 * a.shape[1] + 10 or max(np.abs(a).max(), np.abs(b).max()) > 1e100:
+    if (
+        not a.shape[1]
+        or min(len(a), len(b)) < 2 * a.shape[1] + 10
+        or max(np.abs(a).max(), np.abs(b).max()) > 1e100
+    ):
         return np.zeros(0)
     moved = a.mean(axis=0) - b.mean(axis=0)
     pooled = np.atleast_2d((np.cov(a.T) + np.cov(b.T)) / 2)

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-MAX_NUMBERS = 2**16  #: numbers, or members, of one outcome; one that has more is opaque
+MAX_NUMBERS = 2**17  #: numbers, or members, of one outcome; one that has more is opaque
 MAX_LABEL = 4096  #: letters of a text; a longer one ends in a digest
 MAX_KEY = 200
 MAX_PARTS = 256  #: beyond so many parts, equal ones that follow each other are counted
@@ -216,18 +216,17 @@ class _Parts:
             heads = array.astype(np.float64)
         self.numbers.append(heads.ravel())
         if array.dtype.kind in "iu" and array.dtype.itemsize == 8 and array.size:
-            if -EXACT <= int(array.min()) and int(array.max()) <= EXACT:
+            if int(array.min()) >= -EXACT and int(array.max()) <= EXACT:
                 return
-            rests = [float(whole - int(head)) for whole, head in zip(array.ravel().tolist(), heads.ravel())]
+            each = zip(array.ravel().tolist(), heads.ravel(), strict=True)
+            rests = [float(whole - int(head)) for whole, head in each]
             self.rest(np.array(rests))
         elif array.dtype.itemsize > 8 and array.dtype.kind == "f":
             with np.errstate(all="ignore"):
                 rest = array - heads
-                held = ~np.isfinite(array) | (np.isfinite(heads) & (heads + rest.astype(np.float64) == array))
-            if (
-                not held.all()
-                or (rest[np.isfinite(rest)] != rest[np.isfinite(rest)].astype(np.float64)).any()
-            ):
+                whole = heads.astype(array.dtype) + rest.astype(np.float64)
+                held = ~np.isfinite(array) | (np.isfinite(heads) & (whole == array))
+            if not held.all():
                 self.hide(f"{array.dtype} out of the range of doubles")
             elif (rest[np.isfinite(array)] != 0).any():
                 self.rest(np.where(np.isfinite(array), rest, 0).astype(np.float64).ravel())

@@ -16,6 +16,7 @@ import threading
 from collections.abc import Callable
 from dataclasses import replace
 from fractions import Fraction
+from pathlib import Path
 from typing import IO, Any
 
 import msgspec
@@ -69,7 +70,7 @@ def import_subject(use: str, folders: list[str]) -> Any:
 def same_file(module_name: str, file: str | None) -> None:
     """Raise `ImportError` where the module that was imported is not the one of `file`."""
     got = getattr(sys.modules[module_name], "__file__", None)
-    if file is None or (got is not None and os.path.samefile(got, file)):
+    if file is None or (got is not None and Path(got).samefile(file)):
         return
     raise ImportError(f"{file} is hidden by {got or 'a built-in module'} of the same name; rename the file")
 

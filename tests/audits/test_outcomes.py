@@ -76,13 +76,13 @@ LEAVES = {  # what differs in as little as it can
     "under the mask": (np.ma.array([0.0], mask=[1]), np.ma.array([1.0], mask=[1])),
     "fill": (np.ma.array([0.0], fill_value=1), np.ma.array([0.0], fill_value=2)),
     "long list": ([0.0] * 5000 + [1.0], [0.0] * 5000 + [2.0]),
-    "long mixed list": ([0, "a"] * 1000 + [1], [0, "a"] * 1000 + [2]),
+    "long mixed list": ([0, "a"] * 200 + [1], [0, "a"] * 200 + [2]),
     "long array's middle": (np.eye(1, 5000, 2501), np.eye(1, 5000, 2502)),
-    "texts": (["a"] * 500 + ["b"], ["a"] * 500 + ["c"]),
+    "texts": (["a"] * 99 + ["b"], ["a"] * 99 + ["c"]),
     "long text": ("x" * 9000 + "a", "x" * 9000 + "b"),
     "long bytes": (b"x" * 9000 + b"a", b"x" * 9000 + b"b"),
     "surrogate": ("\ud800", "\\ud800"),
-    "array of texts": (np.array(["x"] * 500), np.array(["x"] * 499 + ["y"])),
+    "array of texts": (np.array(["x"] * 99 + ["x"]), np.array(["x"] * 99 + ["y"])),
     "long key": ({"k" * 300 + "a": 1.0}, {"k" * 300 + "b": 1.0}),
     "key of tuples": ({("a", 1.5): 1.0}, {("a", 2.5): 1.0}),
     "big key": ({2**60: 1.0}, {2**60 + 1: 1.0}),
@@ -172,7 +172,7 @@ values = st.recursive(
 )
 
 
-@settings(max_examples=300)
+@settings(max_examples=100)
 @given(values, values)
 def test_outcomes_are_equal_only_where_values_are(a, b):
     same = of_value(a).key() == of_value(b).key()
