@@ -35,6 +35,9 @@ HANGS = 3  #: runs without an answer after which the search gives up
 SPARE = 0.8  #: the part of the time left that is planned for
 TRAIN = 4  #: training runs a side without which nothing can be learned
 THIN = 20  #: runs a side with which the search's rounds compare pairs at least
+CELLS = (
+    20_000_000  #: numbers of all runs that are held at once, about; wide results are compared on fewer runs
+)
 EARLY = 1000  #: certifying runs from which it pays to stop early
 ELSEWHERE = 40  #: pairs on which a function that gave nothing so far is tried
 
@@ -113,7 +116,8 @@ def attack(crew: Crew, pairs: Sequence[Candidate], plan: Plan, progress: Progres
         progress("search for the most suspicious pair")
         suspect, searched = _search(crew, pairs, plan, budget, pace, found, progress)
         progress(f"learning from {budget.train} runs a side")
-        _more(crew, suspect, budget.train - len(suspect.left), plan.seed, crew.left() / 3)
+        train = min(budget.train, max(CELLS // (2 + 2 * crew.tally.most), THIN))
+        _more(crew, suspect, train - len(suspect.left), plan.seed, crew.left() / 3)
         certify = min(asked.certify, int(SPARE * crew.left() / suspect.pace))
         if certify < 1 or len(suspect.left) < TRAIN:
             raise TimeUp
@@ -266,7 +270,7 @@ def nothing(crew: Crew) -> InputError:
     """Return the error of a function that gave nothing on any run."""
     tally = crew.tally
     return InputError(
-        f"{crew.code.use} {tally.first} on every run ({tally.runs} runs, the first is shown);"
+        f"{crew.code.use} {tally.first} on every run that was tried ({tally.runs}, the first is shown);"
         " mend it, so that it returns numbers or text"
     )
 
@@ -292,7 +296,8 @@ def _search(
     """Return the most suspicious pair, and how many were tried."""
     if len(pairs) == 1:
         return Suspect(pairs[0], pace=pace), 1
-    screened = pairs[: budget.screened]
+    wide = 1 + crew.tally.most
+    screened = pairs[: min(budget.screened, max(CELLS // (2 * budget.seeds * wide), 1))]
     moved = _movements(crew, screened, plan.seed, TOGETHER[: budget.seeds], found)
     most = budget.rounds[0][0] if budget.rounds else 1
     suspects = [Suspect(screened[k], pace=pace) for k in _shortlist(screened, moved, most)]
@@ -302,6 +307,7 @@ def _search(
         share = (crew.left() - crew.seconds / 2) / (len(budget.rounds) - number) / len(suspects)
         if share <= 0:
             break
+        runs = min(runs, max(CELLS // (2 * len(suspects) * wide), THIN))  # noqa: PLW2901
         for suspect in suspects:  # a pair on which the function crashes is slow
             _more(crew, suspect, runs, plan.seed, share)
             _note(found, suspect.left)
@@ -392,7 +398,7 @@ def _apart(a: Outcome, b: Outcome, scales: dict[str, Floats]) -> float:
         moved = np.nan_to_num(np.abs(a.numbers - b.numbers), nan=1.0, posinf=1e300)
         units = np.minimum(moved / np.maximum(scale, 1e-3 * (np.abs(a.numbers) + 1e-12)), 10.0)
     units = np.nan_to_num(units, nan=10.0)
-    return text + float(np.sqrt((units * units).sum()))
+    return text + float(np.sqrt((units * units).sum())) or 2.0  # the sign of a zero, the bits of a NaN
 
 
 def _shortlist(pairs: Sequence[Candidate], moved: Floats, most: int) -> list[int]:
@@ -455,8 +461,9 @@ def _certify(
         bettor = bettor_of(rule, learned.left, learned.right, plan.epsilon, plan.delta, risk)
     scores: list[Floats] = []
     made = 0
-    for start in range(0, runs, BLOCK):
-        sides = coins[start : start + BLOCK]
+    block = max(min(BLOCK, CELLS // (2 + 2 * crew.tally.most)), 1)
+    for start in range(0, runs, block):
+        sides = coins[start : start + block]
         outcomes = crew.some([(int(side), plan.seed, 6, start + n) for n, side in enumerate(sides)])
         won: Won | None = None
         if outcomes:
@@ -467,8 +474,8 @@ def _certify(
             return won, max(won.epsilon_lower, power(rule, coins, made, plan.delta, risk)), made
         if len(outcomes) < len(sides):
             break
-        if start + BLOCK < runs:
-            progress(f"certifying: {start + BLOCK} of {runs} runs")
+        if start + block < runs:
+            progress(f"certifying: {start + block} of {runs} runs")
     whole = against(np.concatenate([np.zeros(0), *scores]), coins)
     reached = rule.measure(whole[coins == 0], whole[coins == 1], plan.delta, risk)
     return reached, power(rule, coins, made, plan.delta, risk), made

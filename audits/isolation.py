@@ -62,8 +62,16 @@ class Code:
 
     def file(self) -> Path | None:
         """Return the file that the import will run, found without importing anything."""
+        return self._found([*sys.path, *self.folders])
+
+    def meant(self) -> str | None:
+        """Return the file that the name must stand for: one in the folders goes before others of its name."""
+        found = self._found(list(self.folders)) or self.file()
+        return str(found) if found is not None and found.is_file() else None
+
+    def _found(self, path: list[str]) -> Path | None:
         first, *rest = self.use.partition(":")[0].split(".")
-        spec = importlib.machinery.PathFinder.find_spec(first, [*sys.path, *self.folders])
+        spec = importlib.machinery.PathFinder.find_spec(first, path)
         if spec is None or spec.origin in (None, "built-in", "frozen"):
             return None
         found = Path(str(spec.origin))
@@ -116,7 +124,7 @@ class Worker:
         self._buffer.clear()
         if self.code.closed is not None:
             self.send(["close", self.code.closed])
-        self.send(["load", self.code.use, list(self.code.folders), self.memory])
+        self.send(["load", self.code.use, list(self.code.folders), self.memory, self.code.meant()])
         try:
             answer, said = self.receive(IMPORT)
         except Gone as gone:
@@ -189,16 +197,21 @@ class Tally:
     runs: int = 0
     void: int = 0
     silent: int = 0
+    most: int = 0  #: numbers that one result had
     first: str = ""
+    opaque: str = ""  #: the first result with a member that cannot be seen
     failures: dict[str, list[Any]] = field(default_factory=dict)  #: by kind: how many, the first one shown
 
     def add(self, outcomes: Sequence[Outcome]) -> None:
         """Count further runs."""
         for outcome in outcomes:
             self.first = self.first or outcome.shown_as_failure()
+            if outcome.opaque:
+                self.opaque = self.opaque or outcome.shown_as_failure()
             self.runs += 1
             self.void += outcome.void
             self.silent += outcome.silent
+            self.most = max(self.most, len(outcome.numbers))
             if outcome.failed:
                 self.failures.setdefault(outcome.structure, [0, outcome.shown_as_failure()])[0] += 1
 
@@ -275,6 +288,11 @@ class Crew:
             if len(part) < len(chunk):
                 break
         self.tally.add(found)
+        if self.tally.opaque and not self.tally.empty:
+            raise InputError(
+                f"{self.code.use} {self.tally.opaque} (on a run of {self.tally.runs}), whose content cannot be"
+                " compared; mend it, so that all that it returns is numbers or text"
+            )
         pace = max(begun - self.left(), 1e-9) / max(len(found), 1)
         self._chunk_size = max(1, min(CHUNK, int(BATCH / pace)))
         return found
@@ -337,5 +355,5 @@ def received(answer: list[Any]) -> Outcome:
     """Return an outcome that travelled."""
     structure, labels, numbers, flags = answer
     return Outcome(
-        structure, tuple(labels), np.frombuffer(numbers), failed=bool(flags & 1), mutated=bool(flags & 2)
+        structure, tuple(labels), np.frombuffer(numbers), bool(flags & 1), bool(flags & 2), bool(flags & 4)
     )

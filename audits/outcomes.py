@@ -2,19 +2,28 @@
 
 An outcome is a structure (types, shapes, keys), labels (text) and numbers (doubles).  Whatever a
 function does is an outcome: a value of any kind, an exception, an exit, a crash, no answer in time.
+Nothing of a value is dropped: what is too long is followed by its length and a digest of all of it,
+what a double does not hold has its rest beside it, and what cannot be read is opaque.
 """
 
+import hashlib
 import re
-from dataclasses import dataclass
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from enum import Enum
+from itertools import groupby
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-MAX_NUMBERS = 1024  #: of one outcome; longer ones keep evenly spaced entries, the sum and the sum of squares
-MAX_LABEL = 200
-MAX_PARTS = 256
-MAX_DEPTH = 8
+MAX_NUMBERS = 2**17  #: numbers, or members, of one outcome; one that has more is opaque
+MAX_LABEL = 4096  #: letters of a text; a longer one ends in a digest
+MAX_KEY = 200
+MAX_PARTS = 256  #: beyond so many parts, equal ones that follow each other are counted
+MAX_STRUCTURE = 2**14
+MAX_DEPTH = 100
+EXACT = 2**53  #: whole numbers up to here are doubles
 SILENT = "no answer"  #: how the structure of a run that did not end begins, after a verb
 VOID = re.compile(r"(?:^| )(?:None|object \S)")  #: in a structure: a member that cannot be compared
 
@@ -28,6 +37,7 @@ class Outcome:
     numbers: NDArray[np.float64]
     failed: bool = False
     mutated: bool = False  #: the run changed the dataset that it was given
+    opaque: bool = False  #: a member is an object whose content is not seen; the structure ends with it
 
     @property
     def void(self) -> bool:
@@ -53,9 +63,9 @@ class Outcome:
     def shown_as_failure(self) -> str:
         """Return what the run did instead of giving a result, in one printable line."""
         if not self.failed:
-            what = "NaN" if len(self.numbers) else self.structure
+            what = "NaN" if len(self.numbers) else self.structure[:MAX_KEY]
             return f"returns {what.replace('object', 'an object of type', 1)}"
-        said = "".join(c if c.isprintable() else " " for c in self.labels[0]) if self.labels else ""
+        said = "".join(c if c.isprintable() else " " for c in self.labels[0][:MAX_KEY]) if self.labels else ""
         return f"{self.structure}: {said}" if said else self.structure
 
     def shown(self) -> str:
@@ -66,15 +76,15 @@ class Outcome:
 
 def of_value(value: object) -> Outcome:
     """Return the outcome of a run that returned `value`."""
-    parts: list[str] = []
-    labels: list[str] = []
-    numbers: list[NDArray[np.float64]] = []
-    _walk(value, parts, labels, numbers, 0)
-    flat = np.concatenate(numbers) if numbers else np.zeros(0)
+    found = _Parts()
+    found.walk(value, 0)
+    flat = np.concatenate(found.numbers) if found.numbers else np.zeros(0)
     if len(flat) > MAX_NUMBERS:
-        kept = flat[np.linspace(0, len(flat) - 1, MAX_NUMBERS - 2).astype(np.int64)]
-        flat = np.concatenate([kept, [flat.sum(), (flat * flat).sum()]])
-    return Outcome(" ".join(parts), tuple(labels), flat)
+        found.hide(f"result with {len(flat)} numbers (more than {MAX_NUMBERS})")
+    if found.opaque:  # compared with nothing: it is refused
+        said = _joined([*found.parts[:4], f"object {found.opaque}"])
+        return Outcome(said, (), np.zeros(0), opaque=True)
+    return Outcome(_joined(found.parts), tuple(found.labels), flat)
 
 
 def of_error(error: BaseException) -> Outcome:
@@ -84,46 +94,168 @@ def of_error(error: BaseException) -> Outcome:
         said = str(error)
     except Exception:
         said = ""
-    return Outcome(kind, (said[:MAX_LABEL],), np.zeros(0), failed=True)
+    return Outcome(kind, (_label(said),), np.zeros(0), failed=True)
 
 
-def _walk(
-    value: Any, parts: list[str], labels: list[str], numbers: list[NDArray[np.float64]], depth: int
-) -> None:
-    if isinstance(value, str | bytes):
-        text = value if isinstance(value, str) else value.decode("latin-1")
-        parts.append(type(value).__name__)
-        labels.append(text[:MAX_LABEL].encode("utf-8", "backslashreplace").decode())
-    elif value is None:
-        parts.append("None")
-    elif isinstance(value, bool | int | float | complex | np.number | np.bool_ | np.ndarray):
-        _numeric(value, parts, labels, numbers)
-    elif isinstance(value, dict) and depth < MAX_DEPTH:
-        parts.append(f"dict{len(value)}")
-        for key, member in list(value.items())[:MAX_PARTS]:
-            parts.append(repr(key)[:40])
-            _walk(member, parts, labels, numbers, depth + 1)
-    elif isinstance(value, list | tuple | set | frozenset) and depth < MAX_DEPTH:
+@dataclass
+class _Parts:
+    """What a walk through a value has gathered so far."""
+
+    parts: list[str] = field(default_factory=list)
+    labels: list[str] = field(default_factory=list)
+    numbers: list[NDArray[np.float64]] = field(default_factory=list)
+    opaque: str = ""
+    members: int = 0
+
+    def hide(self, what: str) -> None:
+        """Note that the content of something cannot be seen."""
+        self.opaque = self.opaque or what
+
+    def walk(self, value: Any, depth: int) -> None:
+        """Add a value and all that is in it."""
+        if self.opaque:
+            return
+        plain = isinstance(value, np.ma.MaskedArray | Enum) or not getattr(value, "__dict__", None)
+        if depth > MAX_DEPTH or not plain or isinstance(value, type):
+            self.hide(f"{type(value).__name__}{' that is nested too deep' * (depth > MAX_DEPTH)}")
+        elif isinstance(value, Enum):
+            self.parts.append(f"{type(value).__name__}.{value.name}")
+            self.walk(value.value, depth + 1)
+        elif isinstance(value, str | bytes):
+            self.text(value)
+        elif value is None:
+            self.parts.append("None")
+        elif isinstance(value, bool | int | float | complex | np.generic | np.ndarray):
+            self.numeric(value, depth)
+        elif isinstance(value, dict):
+            self.parts.append(f"{type(value).__name__}{len(value)}")
+            for key, member in self.counted(value.items(), len(value)):
+                self.name(key, depth)
+                self.walk(member, depth + 1)
+        elif isinstance(value, list | tuple | set | frozenset):
+            self.all_of(value, depth)
+        else:
+            self.hide(type(value).__name__)
+
+    def counted(self, members: Iterable[Any], many: int) -> Iterable[Any]:
+        """Return the members, none of them where all are too many."""
+        self.members += many
+        if self.members > MAX_NUMBERS:
+            self.hide(f"result with more than {MAX_NUMBERS} members")
+            return ()
+        return members
+
+    def all_of(self, value: Any, depth: int) -> None:
+        """Add the members of a list or set."""
         whole = sorted(value, key=repr) if isinstance(value, set | frozenset) else value
-        parts.append(f"{type(value).__name__}{len(whole)}")
-        for member in list(whole)[:MAX_PARTS]:
-            _walk(member, parts, labels, numbers, depth + 1)
-    else:
-        parts.append(f"object {type(value).__name__}")
+        self.parts.append(f"{type(value).__name__}{len(whole)}")
+        if whole and all(type(member) is float for member in whole):  # many at once are faster
+            self.parts += ["float"] * len(whole)
+            self.numbers.append(np.array(list(whole)))
+            return
+        for member in self.counted(whole, len(whole)):
+            self.walk(member, depth + 1)
+
+    def name(self, key: Any, depth: int) -> None:
+        """Add a key of a dictionary: to the structure where it is plain."""
+        if type(key) in (str, bytes, bool) or key is None or (type(key) is int and abs(key) <= EXACT):
+            self.parts.append(_cut(repr(key).replace(" ", "\\x20"), MAX_KEY))  # a part has no spaces
+        else:
+            self.parts.append("key")
+            self.walk(key, depth + 1)
+
+    def text(self, value: str | bytes) -> None:
+        """Add a text; the length of one that is cut belongs to the structure."""
+        text = value if isinstance(value, str) else value.decode("latin-1")
+        kind = type(value).__name__
+        self.parts.append(f"{kind}{len(text)}" if len(text) > MAX_LABEL else kind)
+        self.labels.append(_label(text))
+
+    def numeric(self, value: Any, depth: int) -> None:
+        """Add a number or an array."""
+        name = type(value).__name__
+        if isinstance(value, int) and abs(value) >= EXACT:  # beyond what a double holds
+            self.parts.append("int")
+            self.labels.append(_cut(str(value) if abs(value) < 10**4000 else hex(value), MAX_LABEL))
+            return
+        if isinstance(value, np.ma.MaskedArray):
+            self.masked(value, depth)
+            return
+        array = np.asarray(value)
+        kind = array.dtype.kind
+        dated = f"{array.dtype}{list(array.shape)}"
+        self.parts.append(dated if isinstance(value, np.ndarray) or kind in "mMV" else name)
+        if kind in "biuf":
+            self.real(array)
+        elif kind == "c":
+            both = np.stack([array.real, array.imag], axis=-1)
+            self.real(both)
+        elif kind in "mM":  # in units that the structure names
+            self.labels.append(str(array.dtype))
+            self.real(array.astype(np.int64))
+        elif array.dtype.names:
+            for each in array.dtype.names:
+                self.walk(array[each], depth + 1)
+        elif kind == "V":
+            self.text(array.tobytes())
+        else:  # text and objects, entry by entry
+            for member in self.counted(array.ravel().tolist(), array.size):
+                self.walk(member, depth + 1)
+
+    def masked(self, value: Any, depth: int) -> None:
+        """Add the mask, what stands under it, and what would fill it."""
+        self.parts.append("masked")
+        self.labels.append("masked array")
+        held = (np.ma.getmaskarray(value), value.data, np.asarray(value.fill_value), value._optinfo)  # noqa: SLF001
+        for part in held:
+            self.walk(part, depth + 1)
+
+    def real(self, array: NDArray[Any]) -> None:
+        """Add real numbers as doubles; where these are not exact, also what is left of each."""
+        with np.errstate(all="ignore"):
+            heads = array.astype(np.float64)
+        self.numbers.append(heads.ravel())
+        if array.dtype.kind in "iu" and array.dtype.itemsize == 8 and array.size:
+            if int(array.min()) >= -EXACT and int(array.max()) <= EXACT:
+                return
+            each = zip(array.ravel().tolist(), heads.ravel(), strict=True)
+            rests = [float(whole - int(head)) for whole, head in each]
+            self.rest(np.array(rests))
+        elif array.dtype.itemsize > 8 and array.dtype.kind == "f":
+            with np.errstate(all="ignore"):
+                rest = array - heads
+                whole = heads.astype(array.dtype) + rest.astype(np.float64)
+                held = ~np.isfinite(array) | (np.isfinite(heads) & (whole == array))
+            if not held.all():
+                self.hide(f"{array.dtype} out of the range of doubles")
+            elif (rest[np.isfinite(array)] != 0).any():
+                self.rest(np.where(np.isfinite(array), rest, 0).astype(np.float64).ravel())
+
+    def rest(self, rests: NDArray[np.float64]) -> None:
+        """Add what doubles do not hold."""
+        self.parts.append("rest")
+        self.labels.append("numbers that are no doubles")
+        self.numbers.append(rests)
 
 
-def _numeric(value: Any, parts: list[str], labels: list[str], numbers: list[NDArray[np.float64]]) -> None:
-    if isinstance(value, int) and abs(value) >= 2**53:  # beyond what a double holds
-        parts.append("int")
-        labels.append(str(value)[:MAX_LABEL] if abs(value) < 10**4000 else "a very large int")
-        return
-    array = np.asarray(value)
-    name = type(value).__name__
-    parts.append(f"{array.dtype}{list(array.shape)}" if isinstance(value, np.ndarray) else name)
-    if array.dtype.kind in "biuf":
-        numbers.append(array.astype(np.float64).ravel())
-    elif array.dtype.kind == "c":
-        numbers.append(np.stack([array.real, array.imag], axis=-1).astype(np.float64).ravel())
-    else:  # text and objects, entry by entry
-        for member in array.ravel()[:MAX_PARTS].tolist():
-            _walk(member, parts, labels, numbers, MAX_DEPTH)
+def _digest(text: str) -> str:
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:32]
+
+
+def _cut(text: str, most: int) -> str:
+    """Return the text; a long one is cut, and its length and digest stand for the rest."""
+    return text if len(text) <= most else f"{text[:most]}…{len(text)}:{_digest(text)}"
+
+
+def _label(text: str) -> str:
+    """Return a text that can be encoded; different ones for different texts."""
+    shown = _cut(text, MAX_LABEL).encode("utf-8", "backslashreplace").decode()
+    return f"{shown} {_digest(text)}" if "\\ud" in text else shown
+
+
+def _joined(parts: list[str]) -> str:
+    """Return the parts in one line; of many parts, those that repeat are counted."""
+    if len(parts) > MAX_PARTS:
+        runs = [(part, len(list(same))) for part, same in groupby(parts)]
+        parts = [f"{part}*{many}" if many > 1 else part for part, many in runs]
+    return _cut(" ".join(parts).encode("utf-8", "backslashreplace").decode(), MAX_STRUCTURE)

@@ -7,6 +7,7 @@ landmarks.  A counterexample is then made plain, entry by entry, while it still 
 
 import contextlib
 import math
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, field
 from fractions import Fraction
@@ -134,8 +135,8 @@ def nothing(crew: Crew) -> InputError:
     """Return the error of a query that gave no number on any run."""
     tally = crew.tally
     return InputError(
-        f"{crew.code.use} gives no numbers on any dataset: it {tally.first} on every run"
-        f" ({tally.runs} runs, the first is shown); mend it"
+        f"{crew.code.use} gives no numbers on any dataset that was tried: it {tally.first} on every run"
+        f" that was tried ({tally.runs}, the first is shown); mend it"
     )
 
 
@@ -202,7 +203,7 @@ def movement(left: Outcome, right: Outcome, norm: str) -> tuple[float, str]:
         failing = left if left.failed else right
         return math.inf, f"fails on one side only: {failing.shown()}"
     unlike = len(left.numbers) != len(right.numbers) or not len(left.numbers)
-    if left.structure != right.structure and unlike:
+    if unlike or _frame(left.structure) != _frame(right.structure):
         return math.inf, f"gives {left.structure} and {right.structure}"
     same = (left.numbers == right.numbers) | (np.isnan(left.numbers) & np.isnan(right.numbers))
     with np.errstate(invalid="ignore", over="ignore"):
@@ -216,6 +217,16 @@ def movement(left: Outcome, right: Outcome, norm: str) -> tuple[float, str]:
             return math.hypot(*apart), ""
         case _:
             return float(apart.max()), ""
+
+
+NUMBER = re.compile(
+    r"(?<!\S)(?:bool_?|u?int\d*|longlong|float\d*|longdouble|complex\d*)(?:\[\])?(?=[*\[ ]|$)"
+)
+
+
+def _frame(structure: str) -> str:
+    """Return a structure without the types of its numbers: keys, shapes and lengths."""
+    return NUMBER.sub("number", structure)
 
 
 def _hypothesis(tried: Callable[[Sequence[Candidate]], list[float]], found: Search, seed: int) -> None:

@@ -16,6 +16,7 @@ import threading
 from collections.abc import Callable
 from dataclasses import replace
 from fractions import Fraction
+from pathlib import Path
 from typing import IO, Any
 
 import msgspec
@@ -67,6 +68,14 @@ def import_subject(use: str, folders: list[str]) -> Any:
                 sys.path.remove(folder)
 
 
+def same_file(module_name: str, file: str | None) -> None:
+    """Raise `ImportError` where the module that was imported is not the one of `file`."""
+    got = getattr(sys.modules[module_name], "__file__", None)
+    if file is None or (got is not None and Path(got).samefile(file)):
+        return
+    raise ImportError(f"{file} is hidden by {got or 'a built-in module'} of the same name; rename the file")
+
+
 def limit_memory(most: int) -> None:
     """Let allocations beyond `most` bytes of address space fail with MemoryError."""
     _, hard = resource.getrlimit(resource.RLIMIT_AS)
@@ -98,7 +107,7 @@ def played(function: Callable[..., Any], data: NDArray[Any], seed: list[int] | N
 
 def sent(outcome: Outcome) -> list[object]:
     """Return an outcome as it travels."""
-    flags = int(outcome.failed) + 2 * int(outcome.mutated)
+    flags = int(outcome.failed) + 2 * int(outcome.mutated) + 4 * int(outcome.opaque)
     return [outcome.structure, outcome.labels, outcome.numbers.tobytes(), flags]
 
 
@@ -114,11 +123,12 @@ class Worker:
         """Keep a file from what is loaded next."""
         close(path)
 
-    def load(self, use: str, folders: list[str], memory: int) -> None:
+    def load(self, use: str, folders: list[str], memory: int, file: str | None = None) -> None:
         """Import the subject under the memory limit; say what it is, or why it cannot be used."""
         limit_memory(memory)
         try:
             self.subject = import_subject(use, folders)
+            same_file(use.partition(":")[0], file)
         except BaseException as error:  # a module may raise anything, SystemExit too
             write_frame(self.answers, ["failed", f"{type(error).__name__}: {error}"])
             return
