@@ -1,7 +1,7 @@
 """The audit of a class measures what is shown: a score of the releases stands only where these say it all."""
 
-from dataclasses import dataclass
 from fractions import Fraction
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -14,25 +14,14 @@ from audits.certify import silent
 from audits.evidence import gather
 from audits.outcomes import of_value
 from audits.tries import runs_at_all, void
+from audits.worker import import_subject
 from dpaccount.errors import InputError
-from mechanisms.laplace_sum import LaplaceSum
 from mechanisms.subject import View
 
 DELTA = Fraction(0)
 
 
-@dataclass(frozen=True)
-class Shows(LaplaceSum):
-    """Shows what `what` makes of the exact sum and of a function that draws the noisy one."""
-
-    low: Fraction = Fraction(0)
-    high: Fraction = Fraction(1)
-    rows: int = 3
-    what: object = None
-
-    def play(self, data, noise, coins):
-        exact = self.query(data)
-        return View(public=self.what(exact, lambda: noise.noisy("sum", 0, exact)))
+Shows = import_subject("showing:Shows", [str(Path(__file__).parents[1] / "planted")])
 
 
 def audited(what):
