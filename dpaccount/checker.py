@@ -51,6 +51,7 @@ MAX_STEPS = 300
 MAX_RUNS = 10**7
 MAX_WORK = 15_000_000  # about five seconds, for one document
 MAX_MOVES = 5_000_000  # coordinates of differences that are listed
+MAX_KEY = 200  # characters of the key of a draw
 MAX_SUBJECT = 10_000  # characters of the name of a composition
 MAX_SUM = 40_000  # bits of a sum of exact numbers
 MAX_TEXT = 1000  # characters of one exact number
@@ -1274,6 +1275,7 @@ ASSUMED = {
     **dict.fromkeys(("assume_points", "assume_clipped", "assume_ball", "assume_rank_one"), contribution),
     **{"assume_cell": contribution, "assume_neighbours": neighbours, "assume_event": neighbours},
 }
+TRANSFORMS = ("joint", "centred", "factorised", "buffered")  # public, of a query before its noise
 INFERRED = {
     **dict.fromkeys(("linear", "differences", "joint"), sensitivity),
     **dict.fromkeys(("centred", "factorised", "buffered"), transformed),
@@ -1316,7 +1318,8 @@ def check_derivation(steps: object) -> list[list[Any]]:
         raise Rejected(f"the derivation should be a list of 1 to {MAX_STEPS} steps")
     Work.spent = 0
     facts: list[list[Any]] = []
-    drawn: list[set[str]] = []  # for each step, the names of all noise that it rests on
+    values: list[str] = []  # for each step, its covers, or how its query was transformed, as a digest
+    drawn: list[Draws] = []  # for each step, all noise that it rests on
     for index, step in enumerate(steps):
         name = step.get("rule") if isinstance(step, dict) else None
         try:
@@ -1325,11 +1328,13 @@ def check_derivation(steps: object) -> list[list[Any]]:
             spend(1000)
             fine = isinstance(before, list) and len(before) <= 5000
             ensure(fine, "from should be a list of at most 5000 earlier steps")
+            spend(12 * len(before))
             for k in before:
                 ensure(type(k) is int and 0 <= k < index, f"premise {k!r} is not an earlier step")
             keys(step["with"], *step["with"])
             gives = infer(text(step["rule"]), [facts[k] for k in before], step["with"])
-            tied(step["rule"], [facts[k] for k in before], [sorted(drawn[k]) for k in before])
+            tied(step["rule"], [facts[k] for k in before], [drawn[k] for k in before])
+            paid = draws(step, values, [drawn[k] for k in set(before)])
             same = canonical(gives) == canonical(step["gives"])
             ensure(same, f"claims {_brief(step['gives'])}, but proves {_brief(gives)}")
             body = {"rule": step["rule"], "with": step["with"], "gives": step["gives"]}
@@ -1342,23 +1347,62 @@ def check_derivation(steps: object) -> list[list[Any]]:
                 f"step {index} ({_brief(name)}): {type(why).__name__} while inferring it"
             ) from None
         facts.append(gives)
-        drawn.append(set().union(*(drawn[k] for k in set(before)), names_drawn(step)))
+        drawn.append(paid)
+        values.append(said(step, facts, values))
     return facts
 
 
-def names_drawn(step: dict[str, Any]) -> set[str]:
-    """Return the key of the noise that a step draws, or the name of a filter."""
-    if step["rule"] in NOISE:
-        return {step["with"]["key"]}
-    return {step["with"]["query"]} if step["rule"] == "assume_filter" else set()
+#: Names of noise and of filters; for each the query, how it was transformed, and the covers.
+Draws = dict[str, tuple[str, str, str]]
 
 
-def tied(rule: str, found: list[list[Any]], drawn: list[list[str]]) -> None:
+def draws(step: dict[str, Any], values: list[str], before: list[Draws]) -> Draws:
+    """Return the noise that a step rests on, verifying that a key is drawn on one query, over one cover.
+
+    a + X and b + X, shown together, tell a − b exactly; bounds and relations of one query may differ.
+    """
+    rule, given, found = step["rule"], step["with"], Draws()
+    if rule in NOISE or rule == "assume_filter":
+        query = step["from"][0] if rule in NOISE else None
+        name = text(given["query"] if query is None else given["key"])
+        most = MAX_SUBJECT if query is None else MAX_KEY
+        ensure(len(name) <= most, f"the name of a draw has more than {most} characters")
+        on = ("", rule, "") if query is None else (str(step["gives"][1]), values[query], "")
+        return {name: on}
+    spend(sum(map(len, before)))
+    for part in before:
+        for name, value in part.items():
+            same = found.setdefault(name, value) == value
+            ensure(same, f"the key {_brief(name)} is drawn on two queries")
+    if rule in ("nodes", "local"):
+        over = values[step["from"][1]]
+        return {name: (query, made, over) for name, (query, made, _) in found.items()}
+    return found
+
+
+def said(step: dict[str, Any], facts: list[list[Any]], values: list[str]) -> str:
+    """Return a digest of covers, or of what was done to a query up to this step; empty for other steps.
+
+    A stated bound, and why a hypothesis is believed, are no part of it.
+    """
+    rule, before = step["rule"], step["from"]
+    if rule not in (*TRANSFORMS, "assume_covers", "assume_tree"):
+        return ""
+    given = {k: v for k, v in step["with"].items() if k not in ("because", "most")}
+    return digest([rule, given, [facts[k] for k in before[1:2]], [values[k] for k in before[:1]]])
+
+
+def tied(rule: str, found: list[list[Any]], drawn: list[Draws]) -> None:
     """Verify that a view names the noise it reads, and a choice that of its parts."""
-    if rule in ("post_process", "billboard", "local_view"):
-        ensure(found[1][3] == drawn[0], f"the view does not read {_brief(drawn[0])}, which is paid for")
+    if rule not in ("post_process", "billboard", "local_view", "mixture"):
+        return
+    spend(sum(len(name) for part in drawn for name in part) // 10 + sum(map(len, drawn)))
+    names = {id(part): sorted(part) for part in drawn}
+    listed = [names[id(part)] for part in drawn]
     if rule == "mixture":
-        ensure(found[0][2] == drawn[1:], f"the choice is not among {_brief(drawn[1:])}")
+        ensure(found[0][2] == listed[1:], f"the choice is not among {_brief(listed[1:3])}")
+    else:
+        ensure(found[1][3] == listed[0], f"the view does not read {_brief(listed[0])}, which is paid for")
 
 
 def _brief(value: object) -> str:
@@ -1835,7 +1879,12 @@ def one_law(steps: list[dict[str, Any]]) -> None:
     for step in reachable(steps):
         if "key" in step["with"]:
             given = {k: v for k, v in step["with"].items() if k not in ("bound", "epsilon", "distance")}
-            law = [step["rule"], given, "frobenius-squared" in steps[step["from"][0]]["gives"]]
+            law = [
+                step["rule"],
+                step["gives"][1],
+                given,
+                "frobenius-squared" in steps[step["from"][0]]["gives"],
+            ]
             same = laws.setdefault(text(step["with"]["key"]), law) == law
             ensure(same, f"the key {_brief(step['with']['key'])} names two laws of noise")
 
