@@ -15,6 +15,7 @@ from audits import catalogue, sources
 from audits.attack import Outcome, attack, targets
 from audits.estimate import Bound, Reached
 from audits.evidence import Evidence, Suspect, describe, gather
+from audits.power import power_of
 from audits.tries import runs_at_all
 from dpaccount import checker
 from dpaccount.claim import Claim
@@ -88,13 +89,25 @@ def certify(
         false = any(entry.status == "refuted" for entry in evidence)
         outcome = _audit(claim, subject, theorem, suspect, effort, short=false)
     certificate = _certificate(claim, subject, theorem, reason, evidence, outcome, effort)
-    certificate["hazards"] += notes
+    certificate["hazards"] += (*notes, *untested(outcome))
     refusal = None if theorem is None else refused_by_checker(certificate)
     if refusal is None:
         return certificate, theorem
     # what the checker cannot confirm is not proved, whatever the kernel says
     reason = f"the independent checker does not confirm it ({refusal})"
     return _certificate(claim, subject, None, reason, [], None, effort), None
+
+
+def untested(outcome: Outcome | None) -> list[str]:
+    """Say it where the runs were too few to show any ε above the claim, whatever the code had leaked."""
+    for target, reached in outcome.results if outcome is not None else ():
+        could = power_of(reached)
+        if target.of == "claim" and could <= target.limit:
+            return [
+                f"The attack's runs could have shown at most epsilon >= {could:.6g}, which is not above the"
+                f" claim's {shown(target.limit)}: it tested nothing of the claim itself."
+            ]
+    return []
 
 
 def accepted(entry: Evidence, claim: Claim) -> Evidence:

@@ -51,6 +51,7 @@ MAX_STEPS = 300
 MAX_RUNS = 10**7
 MAX_WORK = 15_000_000  # about five seconds, for one document
 MAX_MOVES = 5_000_000  # coordinates of differences that are listed
+MAX_KEY = 200  # characters of the key of a draw
 MAX_SUBJECT = 10_000  # characters of the name of a composition
 MAX_SUM = 40_000  # bits of a sum of exact numbers
 MAX_TEXT = 1000  # characters of one exact number
@@ -1274,6 +1275,7 @@ ASSUMED = {
     **dict.fromkeys(("assume_points", "assume_clipped", "assume_ball", "assume_rank_one"), contribution),
     **{"assume_cell": contribution, "assume_neighbours": neighbours, "assume_event": neighbours},
 }
+TRANSFORMS = ("joint", "centred", "factorised", "buffered")  # public, of a query before its noise
 INFERRED = {
     **dict.fromkeys(("linear", "differences", "joint"), sensitivity),
     **dict.fromkeys(("centred", "factorised", "buffered"), transformed),
@@ -1316,7 +1318,8 @@ def check_derivation(steps: object) -> list[list[Any]]:
         raise Rejected(f"the derivation should be a list of 1 to {MAX_STEPS} steps")
     Work.spent = 0
     facts: list[list[Any]] = []
-    drawn: list[set[str]] = []  # for each step, the names of all noise that it rests on
+    values: list[str] = []  # for each step, its covers, or how its query was transformed, as a digest
+    drawn: list[Draws] = []  # for each step, all noise that it rests on
     for index, step in enumerate(steps):
         name = step.get("rule") if isinstance(step, dict) else None
         try:
@@ -1325,11 +1328,13 @@ def check_derivation(steps: object) -> list[list[Any]]:
             spend(1000)
             fine = isinstance(before, list) and len(before) <= 5000
             ensure(fine, "from should be a list of at most 5000 earlier steps")
+            spend(12 * len(before))
             for k in before:
                 ensure(type(k) is int and 0 <= k < index, f"premise {k!r} is not an earlier step")
             keys(step["with"], *step["with"])
             gives = infer(text(step["rule"]), [facts[k] for k in before], step["with"])
-            tied(step["rule"], [facts[k] for k in before], [sorted(drawn[k]) for k in before])
+            tied(step["rule"], [facts[k] for k in before], [drawn[k] for k in before])
+            paid = draws(step, values, [drawn[k] for k in set(before)])
             same = canonical(gives) == canonical(step["gives"])
             ensure(same, f"claims {_brief(step['gives'])}, but proves {_brief(gives)}")
             body = {"rule": step["rule"], "with": step["with"], "gives": step["gives"]}
@@ -1342,23 +1347,62 @@ def check_derivation(steps: object) -> list[list[Any]]:
                 f"step {index} ({_brief(name)}): {type(why).__name__} while inferring it"
             ) from None
         facts.append(gives)
-        drawn.append(set().union(*(drawn[k] for k in set(before)), names_drawn(step)))
+        drawn.append(paid)
+        values.append(said(step, facts, values))
     return facts
 
 
-def names_drawn(step: dict[str, Any]) -> set[str]:
-    """Return the key of the noise that a step draws, or the name of a filter."""
-    if step["rule"] in NOISE:
-        return {step["with"]["key"]}
-    return {step["with"]["query"]} if step["rule"] == "assume_filter" else set()
+#: Names of noise and of filters; for each the query, how it was transformed, and the covers.
+Draws = dict[str, tuple[str, str, str]]
 
 
-def tied(rule: str, found: list[list[Any]], drawn: list[list[str]]) -> None:
+def draws(step: dict[str, Any], values: list[str], before: list[Draws]) -> Draws:
+    """Return the noise that a step rests on, verifying that a key is drawn on one query, over one cover.
+
+    a + X and b + X, shown together, tell a − b exactly; bounds and relations of one query may differ.
+    """
+    rule, given, found = step["rule"], step["with"], Draws()
+    if rule in NOISE or rule == "assume_filter":
+        query = step["from"][0] if rule in NOISE else None
+        name = text(given["query"] if query is None else given["key"])
+        most = MAX_SUBJECT if query is None else MAX_KEY
+        ensure(len(name) <= most, f"the name of a draw has more than {most} characters")
+        on = ("", rule, "") if query is None else (str(step["gives"][1]), values[query], "")
+        return {name: on}
+    spend(sum(map(len, before)))
+    for part in before:
+        for name, value in part.items():
+            same = found.setdefault(name, value) == value
+            ensure(same, f"the key {_brief(name)} is drawn on two queries")
+    if rule in ("nodes", "local"):
+        over = values[step["from"][1]]
+        return {name: (query, made, over) for name, (query, made, _) in found.items()}
+    return found
+
+
+def said(step: dict[str, Any], facts: list[list[Any]], values: list[str]) -> str:
+    """Return a digest of covers, or of what was done to a query up to this step; empty for other steps.
+
+    A stated bound, and why a hypothesis is believed, are no part of it.
+    """
+    rule, before = step["rule"], step["from"]
+    if rule not in (*TRANSFORMS, "assume_covers", "assume_tree"):
+        return ""
+    given = {k: v for k, v in step["with"].items() if k not in ("because", "most")}
+    return digest([rule, given, [facts[k] for k in before[1:2]], [values[k] for k in before[:1]]])
+
+
+def tied(rule: str, found: list[list[Any]], drawn: list[Draws]) -> None:
     """Verify that a view names the noise it reads, and a choice that of its parts."""
-    if rule in ("post_process", "billboard", "local_view"):
-        ensure(found[1][3] == drawn[0], f"the view does not read {_brief(drawn[0])}, which is paid for")
+    if rule not in ("post_process", "billboard", "local_view", "mixture"):
+        return
+    spend(sum(len(name) for part in drawn for name in part) // 10 + sum(map(len, drawn)))
+    names = {id(part): sorted(part) for part in drawn}
+    listed = [names[id(part)] for part in drawn]
     if rule == "mixture":
-        ensure(found[0][2] == drawn[1:], f"the choice is not among {_brief(drawn[1:])}")
+        ensure(found[0][2] == listed[1:], f"the choice is not among {_brief(listed[1:3])}")
+    else:
+        ensure(found[1][3] == listed[0], f"the view does not read {_brief(listed[0])}, which is paid for")
 
 
 def _brief(value: object) -> str:
@@ -1529,6 +1573,20 @@ def anything(value: Any, where: str) -> None:
     """Take any value: what a subject takes, a witness holds or a run reports."""
 
 
+def moment(value: Any, where: str) -> None:
+    """Take a second that a calendar has, of a year in which certificates were made."""
+    written(MOMENT)(value, where)
+    ensure(day(value, where).year >= 2020, f"{where} is {_brief(value)}, before there were certificates")
+
+
+def day(value: Any, where: str) -> date:
+    """Return the day of a text that begins with one, as YYYY-MM-DD, or reject."""
+    try:
+        return date.fromisoformat(text(value)[:10])
+    except ValueError:
+        raise Rejected(f"{where} is {_brief(value)}, which is no date; write YYYY-MM-DD") from None
+
+
 TEXT, FLAG, COUNT = kind(str), kind(bool), kind(int)
 RELATION = written(("replace-one", "add-remove", "bounded-row"))
 GUARANTEE: dict[str, Shape] = {
@@ -1600,7 +1658,7 @@ RELEASE = closed(
 SIGNATURE = closed(
     {
         **{"algorithm": written(("ed25519",)), "key": written(re.compile("[0-9a-f]{64}"))},
-        **{"signed": written(MOMENT), "value": written(re.compile("[A-Za-z0-9+/]{86}=="))},
+        **{"signed": moment, "value": written(re.compile("[A-Za-z0-9+/]{86}=="))},
     }
 )
 FIELDS: dict[str, Shape] = {
@@ -1628,7 +1686,7 @@ FIELDS: dict[str, Shape] = {
     "releasable": FLAG,
     "hazards": listed(TEXT),
     "environment": tabled(TEXT),
-    "created": written(MOMENT),
+    "created": moment,
     "digest": written(DIGEST),
     "signature": either(SIGNATURE),
 }
@@ -1701,6 +1759,25 @@ def hazards_of(document: dict[str, Any]) -> list[str]:
     return found
 
 
+def short_numbers(document: dict[str, Any]) -> None:
+    """Verify that the numbers of a guarantee are written in one way: a text only where no double is exact."""
+    for name in ("epsilon", "delta", "radius"):
+        value = document["guarantee"].get(name)
+        if isinstance(value, str) and value != "inf":
+            plain = re.fullmatch(r"(0|[1-9]\d*)(\.\d*[1-9])?([eE][+-]?[1-9]\d*)?", value, re.ASCII)
+            ensure(
+                "/" in value or plain is not None, f"guarantee.{name} is {_brief(value)}, not in short form"
+            )
+            exact = exact_of(value, name)
+            short = (
+                exact is not None
+                and exact < 2**63
+                and exact * 10**300 > 1
+                and Fraction(repr(float(exact))) == exact
+            )
+            ensure(not short, f"guarantee.{name} is {_brief(value)}, which a JSON number says")
+
+
 def check_certificate(document: dict[str, Any], at: date | None) -> None:
     """Verify shape, digest, derivation and verdict of a certificate, or reject."""
     CERTIFICATE(document, "the certificate")
@@ -1716,13 +1793,15 @@ def check_certificate(document: dict[str, Any], at: date | None) -> None:
     ensure(canonical(document["guarantee"]) == promise, "guarantee differs from the claim's")
     bounded = claim["guarantee"]["relation"] == "bounded-row"
     ensure(bounded == ("radius" in claim["guarantee"]), "a radius goes with the relation bounded-row")
+    short_numbers(document)
     check_subject(document)
     check_release(document)
     first = hazards_of(document)
     ensure(document["hazards"][: len(first)] == first, f"not listed first among the hazards: {_brief(first)}")
-    if at is not None:
-        until = claim.get("governance", {}).get("valid_until")
-        ensure(until is None or at <= date.fromisoformat(until[:10]), f"it was valid until {_brief(until)}")
+    until = claim.get("governance", {}).get("valid_until")
+    if until is not None:
+        last = day(until, "valid_until")
+        ensure(at is None or at <= last, f"it was valid until {_brief(until)}")
     certified = follows(document, final)
     refuted = refutation(document, final)
     ensure(
@@ -1746,6 +1825,7 @@ def check_release(document: dict[str, Any]) -> None:
     if release is None:
         return
     ensure(certified and bool(data), "a release goes with a certified claim that names its data")
+    ensure(document["releasable"], "what was released is releasable")
     integer(release["ledger_entry"])  # an entry of its ledger
     ensure(release["code"] == document["subject"]["code"], "the release is by other code than the subject's")
     public = data.get("public", False)
@@ -1837,7 +1917,12 @@ def one_law(steps: list[dict[str, Any]]) -> None:
     for step in reachable(steps):
         if "key" in step["with"]:
             given = {k: v for k, v in step["with"].items() if k not in ("bound", "epsilon", "distance")}
-            law = [step["rule"], given, "frobenius-squared" in steps[step["from"][0]]["gives"]]
+            law = [
+                step["rule"],
+                step["gives"][1],
+                given,
+                "frobenius-squared" in steps[step["from"][0]]["gives"],
+            ]
             same = laws.setdefault(text(step["with"]["key"]), law) == law
             ensure(same, f"the key {_brief(step['with']['key'])} names two laws of noise")
 
@@ -1928,6 +2013,8 @@ def audited(document: dict[str, Any], final: list[Any] | None) -> set[str]:
             ensure(asserts(document, point), "the proof does not assert the point that is attacked")
         if bound is not None and lower is not None and lower > bound:
             beaten.add(point["of"])
+        elif bound is not None:
+            ensure(stands(point, bound), "the audit's counts refute a limit that it says they leave standing")
     confidence = exact_of(audit["confidence"], "confidence")
     asked = exact_of(document["claim"].get("audit", {}).get("confidence", "0.95"), "confidence")
     ensure(confidence == asked, "the audit's confidence is not the claim's")
@@ -1944,10 +2031,12 @@ def counted(document: dict[str, Any]) -> None:
     """
     audit, trials = document["audit"], integer(document["audit"]["trials"])
     asked = exact_of(document["claim"].get("audit", {}).get("trials", 20_000), "trials") or Fraction(0)
+    ensure(10 <= asked <= MAX_RUNS and asked.denominator == 1, f"a claim asks for 10 to {MAX_RUNS} runs")
     runs = {integer(p["runs"]) + integer(p["other_runs"]) for p in audit["points"]}
     ensure(len(runs) == 1 and max(runs) <= trials, "the audit counts other runs than it made")
     if document["proved"]["derivation"]:
         ensure(4 * min(runs) >= 3 * trials, "the audit says that it made more runs than it counts")
+        ensure(trials >= 60, "an attack on a proof makes at least 30 runs a side")
         most = max(int(asked) // 2 // (10 if audit["quick"] else 1), 30)
         ensure(trials <= 2 * most, "the audit says that it made more runs than the claim asks for")
 
@@ -1964,6 +2053,9 @@ def asserts(document: dict[str, Any], point: dict[str, Any]) -> bool:
             if curve[0] in ("pure", "gdp", "lattice") and implies(curve, limit, delta, {}):
                 return True
     return False
+
+
+NEAR = Fraction(1, 10**6)  # by how much the rates and the bound of an audit may fall short of its counts'
 
 
 def confirm_counts(point: dict[str, Any], lower: Fraction) -> None:
@@ -1989,6 +2081,50 @@ def confirm_counts(point: dict[str, Any], lower: Fraction) -> None:
     if lower:
         ensure(p - delta > 0, "the audit's power does not exceed delta")
         ensure(i.exp(i.of(lower))[1] <= i.of((p - delta) / q)[0], "the audit's lower bound does not follow")
+
+
+def stands(point: dict[str, Any], limit: Fraction) -> bool:
+    """Say whether the counts leave e^limit ≥ (p₁ − δ)/p₂ standing, p₁ and p₂ as in `confirm_counts`.
+
+    They do where some rate x is at most the largest p₂ and δ + e^limit x at least the smallest p₁.  At the
+    rates that were seen themselves no tail is below 1/2; else x is sought with floats and then verified.
+    """
+    hits, runs, alarms, others = (int(point[name]) for name in ("hits", "runs", "alarms", "other_runs"))
+    half = (exact_of(point["risk"], "risk") or Fraction(1)) / 2
+    delta, i = exact_of(point["delta"], "delta") or Fraction(0), Interval(40)
+    factor = Fraction(i.exp(i.of(min(limit, Fraction(1000))))[0])
+    seen = Fraction(alarms, others)
+    if delta + factor * seen >= Fraction(hits, runs) or alarms == others:
+        return True
+    x = Fraction(largest_rate(others, alarms, float(half))) * (1 - Fraction(1, 10**6))
+    if x > seen and binomial_tail(i, others, x, alarms, up=False)[0] <= i.of(half)[1]:
+        raise Rejected("a rate could not be verified from its counts")
+    y = delta + factor * max(x, seen)
+    return bool(y >= Fraction(hits, runs)) or bool(
+        y > 0 and binomial_tail(i, runs, y, hits, up=True)[0] > i.of(half)[1]
+    )
+
+
+def largest_rate(n: int, k: int, risk: float) -> float:
+    """Return about the largest p with P(Bin(n, p) ≤ k) ≥ `risk`, k < n: a search; its result is verified."""
+    low, high = k / n, 1.0
+    choose = math.lgamma(n + 1) - math.lgamma(k + 1) - math.lgamma(n - k + 1)
+    for _ in range(50):
+        p = (low + high) / 2
+        if not low < p < high:
+            break
+        total = term = 1.0
+        steps = 0
+        for j in range(k, 0, -1):
+            steps += 1
+            term *= j / (n - j + 1) * (1 - p) / p
+            total += term
+            if term < total * 1e-12:
+                break
+        spend(20 + steps // 2)
+        tail = choose + k * math.log(p) + (n - k) * math.log1p(-p) + math.log(total)
+        low, high = (p, high) if tail >= math.log(risk) else (low, p)
+    return low
 
 
 def log_factorial(i: Interval, n: int) -> Pair:

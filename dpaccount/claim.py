@@ -2,6 +2,7 @@
 
 import re
 from dataclasses import dataclass
+from datetime import date
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -71,6 +72,8 @@ def claim_at(place: Place, path: Path) -> Claim:
     for texts in ("governance", "assume"):
         if texts in top:
             _texts(top[texts])
+    if "governance" in top and "valid_until" in top["governance"].value:
+        _day(top["governance"].child("valid_until"))
     return Claim(
         path=path,
         name=name,
@@ -152,6 +155,13 @@ def _texts(place: Place) -> None:
         raise place.wrong("this is not a table of texts", 'give keys with text, such as owner = "…"')
     for key in place.value:
         place.child(key).text()
+
+
+def _day(place: Place) -> None:
+    try:
+        date.fromisoformat(place.text()[:10])
+    except ValueError:
+        raise place.wrong(f"{place.text()[:40]!r} is no date", "write YYYY-MM-DD") from None
 
 
 def as_written(value: Any) -> Any:

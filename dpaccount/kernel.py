@@ -28,6 +28,8 @@ SOURCES: Final = ("public", "coin", "dp-output")
 Cover = tuple[int, int]
 Shift = tuple[int, ...]
 ANYONE: Final[Cover] = (1, 2**63)  #: units of covers lie below its end, so that nothing is beyond anyone
+TRANSFORMS: Final = ("joint", "centred", "factorised", "buffered")  #: public, of a query before its noise
+MAX_KEY = 200  #: characters of the key of a draw
 MAX_NUMBER_BITS = 3000  #: so that every number of a derivation can be written and read
 
 
@@ -354,6 +356,52 @@ def releases(theorem: Theorem) -> tuple[str, ...]:
         waiting += [premise for premise in part.premises if id(premise) not in seen]
         seen.update(map(id, part.premises))
     return tuple(sorted(found))
+
+
+def one_draw(parts: Sequence[Theorem], rule: str) -> None:
+    """Refuse parts that state one key of noise, drawn once, on two queries or over two lists of covers.
+
+    a + X and b + X, shown together, tell a − b exactly; bounds and relations of one query may differ.
+    """
+    found: dict[str, tuple[Any, ...]] = {}
+    waiting: list[tuple[Theorem, Theorem | None]] = [(part, None) for part in parts]
+    seen: set[tuple[int, int]] = set()
+    while waiting:
+        part, over = waiting.pop()
+        if (id(part), id(over)) in seen:
+            continue
+        seen.add((id(part), id(over)))
+        if part.rule in ("nodes", "local"):
+            over = part.premises[1]
+        if "key" in part.witness or part.rule == "assume_filter":
+            name = str(part.witness.get("key", part.witness.get("query")))
+            drawn = (_value(part), None if over is None else _said(over))
+            same = found.setdefault(name, drawn) == drawn
+            need(same, rule, f"the key {name!r} is drawn on two queries; give each draw a key of its own")
+        else:
+            waiting += [(premise, over) for premise in part.premises]
+
+
+def _value(noise: Theorem) -> list[Any]:
+    """Return what noise is drawn on: the name of a query, and the public transformations of it."""
+    if not noise.premises:
+        return [noise.rule]  # a filter, which draws nothing itself
+    query = noise.premises[0]
+    steps: list[Any] = [getattr(query.conclusion, "query", "")]
+    while query.rule in TRANSFORMS:
+        steps.append((_said(query), [part.conclusion for part in query.premises[1:2]]))
+        query = query.premises[0]
+    return steps
+
+
+def _said(part: Theorem) -> tuple[str, dict[str, Any]]:
+    return part.rule, {k: v for k, v in part.witness.items() if k not in ("because", "most")}
+
+
+def key_of(key: str, rule: str) -> str:
+    """Return the key of a draw, refusing one that is too long to be written often."""
+    need(type(key) is str and len(key) <= MAX_KEY, rule, f"a key is a text of at most {MAX_KEY} characters")
+    return key
 
 
 def number(value: Fraction | int, rule: str, name: str) -> Fraction:

@@ -42,8 +42,10 @@ from dpaccount.kernel import (
     assume_numbers,
     assume_rounds,
     conclusion_of,
+    key_of,
     need,
     number,
+    one_draw,
     positive,
     private,
     proved,
@@ -276,7 +278,7 @@ def _drawn(
     if witness.get("grid") is not None:
         positive(witness["grid"], rule, "grid")
     written = {n: v if isinstance(v, int | list) else str(v) for n, v in witness.items() if v is not None}
-    return proved(rule, out, (query, *beside), **written, key=key)
+    return proved(rule, out, (query, *beside), **written, key=key_of(key, rule))
 
 
 def laplace(query: Theorem, scale: Fraction, grid: Fraction | None, key: str) -> Theorem:
@@ -431,6 +433,12 @@ def stable_histogram(cells: Theorem, scale: Fraction, threshold: int, delta: Fra
 # ------------------------------------------------------------------ composition
 
 
+def _private(parts: Sequence[Theorem], rule: str) -> list[Private]:
+    facts = [private(part, rule) for part in parts]
+    one_draw(parts, rule)
+    return facts
+
+
 def _alike(facts: Sequence[Private], rule: str) -> None:
     need(len(facts) >= 1, rule, "needed at least one premise")
     for name in ("relation", "observer"):
@@ -481,7 +489,7 @@ def compose(*parts: Theorem) -> Theorem:
     Bounds are fixed in advance (Dwork et al. 2006; Bun & Steinke 2016; Dong, Roth & Su 2022).
     """
     rule = "compose"
-    facts = [private(part, rule) for part in parts]
+    facts = _private(parts, rule)
     _alike(facts, rule)
     need(not isinstance(facts[0].curve, BoundedRange), rule, "bounded range composes only once converted")
     total = rebuilt(facts[0].curve, [sum(column, Fraction(0)) for column in _columns(facts, rule)])
@@ -515,7 +523,7 @@ def nodes(leaf: Theorem, covered: Theorem) -> Theorem:
 def parallel(*parts: Theorem) -> Theorem:
     """Release each part on units of its own, told apart by public position (McSherry 2009) (R9)."""
     rule = "parallel"
-    facts = [private(part, rule) for part in parts]
+    facts = _private(parts, rule)
     _alike(facts, rule)
     spans = sorted(fact.units for fact in facts if fact.units is not None)
     need(len(spans) == len(facts), rule, "every part must say which units it reads")
@@ -534,7 +542,7 @@ def partition(split: Theorem, *cells: Theorem) -> Theorem:
     The whole reads the units that any cell reads.
     """
     rule = "partition"
-    facts, kind = [private(cell, rule) for cell in cells], conclusion_of(split, rule)
+    facts, kind = _private(cells, rule), conclusion_of(split, rule)
     if not isinstance(kind, Split):
         raise RuleError(f"{rule}: needed a partition by value, found {type(kind).__name__}")
     swaps = [fact for fact in facts if fact.relation == REPLACE_ONE]
@@ -565,7 +573,7 @@ def mixture(*parts: Theorem, choice: Theorem | None = None) -> Theorem:
     That one part is drawn, and of the others nothing, is the hypothesis `choice`.
     """
     rule = "mixture"
-    facts = [private(part, rule) for part in parts]
+    facts = _private(parts, rule)
     _alike(facts, rule)
     subject, keys = " or ".join(fact.subject for fact in facts), tuple(map(releases, parts))
     choice = choice or assume_choice(subject, keys, "one part")

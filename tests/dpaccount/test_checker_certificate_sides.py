@@ -9,6 +9,7 @@ import math
 from datetime import date
 from fractions import Fraction
 
+import numpy as np
 import pytest
 from scipy import stats
 
@@ -764,3 +765,84 @@ def test_a_release_is_of_the_claims_data_by_the_subjects_code():
     shown = [(("claim", "data", "public"), True), (("release", "evaluation"), {"mean": 3.5})]
     assert accepted(edited(released, *shown, (("hazards",), said)))
     assert not accepted(edited(released, *shown))
+
+
+# ------------------------------------------------------------------ counts that refute are not passed over
+
+
+def reached(hits, runs, alarms, others, risk, delta):
+    """The ε of Clopper and Pearson's ends, by scipy."""
+    low = stats.beta.ppf(risk / 2, hits, runs - hits + 1) if hits else 0.0
+    high = stats.beta.ppf(1 - risk / 2, alarms + 1, others - alarms) if alarms < others else 1.0
+    return math.log(max((low - delta) / high, 1e-300))
+
+
+@pytest.mark.parametrize("of", [0, 1])
+def test_counts_that_refute_a_limit_are_not_said_to_leave_it(of):
+    hidden = {"hits": 990, "alarms": 10, "power": 0.5, "false_alarm": 1, "epsilon_lower": 0.0}
+    edits = [(("audit", "points", of, name), value) for name, value in hidden.items()]
+    assert reached(990, 1000, 10, 1000, 0.01, 0.1) > 3.5
+    for name in ("power", "false_alarm", "epsilon_lower"):
+        edits_of = [edit for edit in edits if edit[0][-1] != name]
+        assert not accepted(edited(HONEST, *edits_of))
+    assert not accepted(edited(HONEST, *edits))
+
+
+def test_counts_stand_where_their_bound_is_within_the_limit():
+    """Random counts: what `stands` says is what the ends of scipy say, but for one part in 10^5."""
+    rng, seen = np.random.default_rng(5), set()
+    for _ in range(300):
+        runs, others = (int(n) for n in rng.integers(1, 400, 2))
+        hits, alarms = int(rng.integers(0, runs + 1)), int(rng.integers(0, others + 1))
+        risk, delta = float(rng.choice([0.3, 0.05, 1e-6])), float(rng.choice([0.0, 0.1]))
+        found = reached(hits, runs, alarms, others, risk, delta)
+        counts = {"hits": hits, "runs": runs, "alarms": alarms, "other_runs": others}
+        for gap in (1e-5, 0.3):
+            for limit, stands in ((found + gap, True), (found - gap, False)):
+                if limit <= 0:
+                    continue
+                said = checker.stands({**counts, "risk": risk, "delta": delta}, Fraction(limit))
+                assert said is stands, (counts, risk, delta, found, limit)
+                seen.add(stands)
+                checker.Work.spent = 0
+    assert seen == {True, False}
+
+
+@pytest.mark.parametrize("trials", [2, 9, 10**7 + 1, 2000.5])
+def test_a_claim_asks_for_as_many_runs_as_claims_may(trials):
+    assert asked(HONEST, 2000)
+    assert not asked(HONEST, trials)
+
+
+def test_an_attack_on_a_proof_makes_thirty_runs_a_side():
+    few = {"hits": 15, "runs": 29, "alarms": 14, "other_runs": 29, "power": 0.1, "false_alarm": 0.95}
+    assert not asked(edited(certificate(points=[point(**few)]), (("audit", "trials"), 59)), 59)
+    one = {"hits": 0, "runs": 1, "alarms": 0, "other_runs": 1, "power": 0, "false_alarm": 1}
+    assert not asked(edited(certificate(points=[point(**one)]), (("audit", "trials"), 2)), 10)
+
+
+# ------------------------------------------------------------------ one way to write a number or a day
+
+
+@pytest.mark.parametrize("text", ["002", "2.", "2.0", "2e0", "0.2e1", "+2", "2"])
+def test_a_promise_is_written_in_one_way(text):
+    said = [(("claim", "guarantee", "epsilon"), text), (("guarantee", "epsilon"), text)]
+    assert not accepted(edited(HONEST, *said, (("audit", "points", 0, "limit"), text)))
+    long = "2.00000000000000000000001"
+    said = [(("claim", "guarantee", "epsilon"), long), (("guarantee", "epsilon"), long)]
+    assert accepted(edited(HONEST, *said, (("audit", "points", 0, "limit"), long)))
+
+
+@pytest.mark.parametrize("moment", ["2026-02-31T00:00:00Z", "0001-01-01T00:00:00Z", "2026-13-01T00:00:00Z"])
+def test_a_moment_is_one_of_a_calendar(moment):
+    assert not accepted(edited(HONEST, (("created",), moment)))
+
+
+@pytest.mark.parametrize("until", ["whenever", "2027-02-30", ""])
+def test_the_end_of_a_claim_is_a_day(until):
+    for at in (None, date(2026, 12, 1)):
+        assert not accepted(edited(HONEST, (("claim", "governance", "valid_until"), until)), at)
+
+
+def test_what_was_released_is_releasable():
+    assert not accepted(edited(HONEST, *ON_DATA, (("releasable",), False)))

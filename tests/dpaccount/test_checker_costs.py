@@ -117,6 +117,40 @@ def wide_lattices():
     return [*chained(*steps), *ends]
 
 
+def shared_names(count=110, length=200, steps=180, wide=4000):
+    """Many keys that begin alike, which step after step rests on many times over."""
+    names = sorted("k" * (length - 4) + f"{k:04d}" for k in range(count))
+    clipped = {"query": "q", "low": "0", "high": "1", "relation": R, "because": "t"}
+    first = [("assume_clipped", [], clipped), ("linear", [0], {})]
+    first += [("laplace", [1], {"scale": "2", "key": name}) for name in names]
+    first += [("compose", list(range(2, 2 + count)), {})]
+    view = {"query": "s", "audience": "everyone", "releases": names, "because": "t"}
+    first += [("assume_view", [], view), ("post_process", [count + 2, count + 3], {})]
+    return repeated(first, ("compose", [count + 4] * wide, {}), len(first) + steps)
+
+
+def shared_choices():
+    """Mixtures of many parts that rest on many keys each."""
+    parts = shared_names(steps=1, wide=1)[:-1]
+    names, subject = parts[-2]["with"]["releases"], " or ".join(["s"] * 150)
+    choice = {"query": subject, "parts": [names] * 150, "because": "t"}
+    first = [(s["rule"], s["from"], s["with"]) for s in parts] + [("assume_choice", [], choice)]
+    return repeated(first, ("mixture", [len(parts), *[len(parts) - 1] * 150], {}), len(first) + 150)
+
+
+def long_names():
+    return shared_names(length=4500)
+
+
+def many_covers():
+    """Noise drawn over one long list of covers, again and again."""
+    clipped = {"query": "q", "low": "0", "high": "1", "relation": R, "because": "t"}
+    spans = {"query": "q", "covers": [[k, k] for k in range(1, 200_000)], "because": "t"}
+    first = [("assume_clipped", [], clipped), ("linear", [0], {})]
+    first += [("laplace", [1], {"scale": "2", "key": "k"}), ("assume_covers", [], spans)]
+    return repeated(first, ("nodes", [2, 3], {}), 299)
+
+
 def crowded_tables():
     row = [str(F(1, 10**190 + 7 * k)) for k in range(300)]
     given = {"table": [row, row], "epsilon": "1", "key": "k"}
@@ -135,6 +169,7 @@ def buffers():
 
 
 DERIVATIONS = [
+    *(shared_names, shared_choices, long_names, many_covers),
     *(differing, long_sums, long_vectors, close_curves, wide_lattices, crowded_tables, buffers),
 ]
 

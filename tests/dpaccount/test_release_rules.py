@@ -322,3 +322,105 @@ def test_of_a_mixture_one_part_is_assumed_to_be_drawn():
     for keys in ([["k"], ["l"]], [["k"], ["m", "l"]], [["k"]]):
         with pytest.raises(Rejected):
             checker.check_derivation(rewritten(steps, "assume_choice", {"parts": keys}, 2, keys))
+
+
+# ------------------------------------------------------------------ a key is drawn once, on one query
+
+
+def checker_refuses(rule, parts, given=None, match="drawn on two queries"):
+    """The checker refuses to put the parts' own steps together, as the kernel does."""
+    steps, ends = [], []
+    for part in parts:
+        index = {}
+        for at, step in enumerate(write(part)):
+            known = next((k for k, old in enumerate(steps) if old["digest"] == step["digest"]), None)
+            index[at] = len(steps) if known is None else known
+            if known is None:
+                steps.append({**step, "from": [index[k] for k in step["from"]]})
+        ends.append(index[max(index)])
+    gives = checker.infer(rule, [steps[k]["gives"] for k in ends], given or {})
+    body = {"rule": rule, "with": given or {}, "gives": gives}
+    digest = checker.digest({**body, "from": [steps[k]["digest"] for k in ends]})
+    with pytest.raises(Rejected, match=match):
+        checker.check_derivation([*steps, {**body, "from": ends, "digest": digest}])
+
+
+def noised(values, noise):
+    """What is shown of several queries under one key: each with the same noise."""
+    return [value + noise for value in values]
+
+
+def test_one_draw_on_two_queries_tells_their_difference():
+    rng = np.random.default_rng(3)
+    shown = noised([7.0, 3.0], rng.laplace(scale=2.0))
+    assert shown[0] - shown[1] == pytest.approx(4.0, abs=1e-12)
+
+
+@pytest.mark.parametrize("rule", [compose, mixture])
+def test_one_key_is_not_drawn_on_two_queries(rule):
+    first, other = pure("a", key="k"), pure("b", key="k")
+    refuses(rule, first, other, match="drawn on two queries")
+    refuses(rule, compose(first, pure("c", key="l")), compose(pure("d", key="m"), other), match="two queries")
+    if rule is compose:
+        checker_refuses("compose", [first, other])
+    confirmed(rule(first, pure("b", key="l")))
+    confirmed(rule(first, first))
+    wide = laplace(linear(assume_clipped("a", F(0), F(2), REPLACE_ONE, "t")), ONE, ONE, "k")
+    confirmed(rule(first, wide))  # two statements about one draw
+
+
+def test_parts_and_cells_do_not_share_a_key():
+    first, last = over(pure("a", key="k"), (1, 5)), over(pure("b", key="k"), (6, 9))
+    refuses(parallel, first, last, match="drawn on two queries")
+    checker_refuses("parallel", [first, last])
+    confirmed(parallel(first, over(pure("b", key="l"), (6, 9))))
+    split = assume_split("t", ["a", "b"], "t")
+    cells = [pure(name, ADD_REMOVE, "k") for name in "ab"]
+    refuses(partition, split, *cells, match="drawn on two queries")
+    both = [pure(name, relation, name) for relation in (REPLACE_ONE, ADD_REMOVE) for name in "ab"]
+    confirmed(partition(split, *both))  # each cell's one draw, stated for both relations
+
+
+def test_one_key_is_not_drawn_over_two_lists_of_covers():
+    leaf = pure("a", key="k")
+    first, last = over(leaf, (1, 5)), over(leaf, (6, 9))
+    refuses(parallel, first, last, match="drawn on two queries")
+    checker_refuses("parallel", [first, last])
+    for one, two in (
+        (leaf, first),
+        (over(leaf, (1, 2), (3, 5)), over(leaf, (1, 3), (4, 5))),  # alike in number, width and ends
+        (over(leaf, (1, 4)), nodes(leaf, assume_tree("a", 4, "t", 1))),
+    ):
+        refuses(compose, one, two, match="drawn on two queries")
+        checker_refuses("compose", [one, two])
+    again = nodes(leaf, assume_covers("a", [(1, 5)], "other words"))
+    confirmed(compose(first, again))
+
+
+def test_a_transformed_query_is_another_one():
+    plain, centre = ball(radius=HALF), centred(ball(radius=HALF), 4)
+    streams = [
+        factorised(ball(), 4, [[1, 1]]),
+        factorised(ball(), 4, [[1, 2]]),
+        factorised(ball(), 5, [[1, 1]]),
+    ]
+    person = assume_rank_one("q", HALF, REPLACE_ONE, "t")
+    shown = [gaussian(query, ONE, "k") for query in (plain, centre, *streams, joint(person, ONE))]
+    for one, two in itertools.combinations(shown, 2):
+        refuses(compose, one, two, match="drawn on two queries")
+        checker_refuses("compose", [one, two])
+    for one in shown:
+        confirmed(compose(one, one))
+    buffers = [buffered(ball(), 4, 1, [(1, 1)], 1, F(1, 16), most) for most in (F(9), F(10))]
+    confirmed(compose(*[gaussian(query, ONE, "k") for query in buffers]))  # two bounds of one stream
+    spent = assume_filter("k", "gdp", [ONE], REPLACE_ONE, "t")
+    refuses(compose, spent, shown[0], match="drawn on two queries")
+    checker_refuses("compose", [spent, shown[0]])
+
+
+def test_keys_are_short():
+    confirmed(pure("a", key="k" * 200))
+    refuses(pure, "a", REPLACE_ONE, "k" * 201, match="at most 200")
+    long = rewritten(write(pure("a", key="k")), "laplace", {"key": "k" * 201}, 1, "a")
+    with pytest.raises(Rejected, match="more than 200"):
+        checker.check_derivation(long)
