@@ -223,8 +223,11 @@ def test_laws_of_random_plans(law):
 @pytest.mark.nightly
 @pytest.mark.parametrize("law", LAWS, ids=lambda law: law.__name__)
 def test_laws_of_more_plans(law):
-    for seed in range(20 if law is grouping else 100):  # a chain takes many evaluations
-        holds(law, 1000 + seed, sorted(MAKERS))
+    """Many of what is quick; of all else some .4 s each, but for groups: a chain there takes minutes."""
+    for seed in range(100):
+        holds(law, 1000 + seed, CHEAP)
+    for seed in range(0 if law is grouping else 25):
+        holds(law, 2000 + seed, sorted(MAKERS))
 
 
 # ------------------------------------------------------------------ at the mass of failures
