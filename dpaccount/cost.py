@@ -567,15 +567,17 @@ def _loose_epsilon(total: Total, target: Fraction, gap: Fraction) -> Answer:
     """Return the least upper bound found; the exact cost of the part that has one is no lower bound here."""
 
     def best(way: Total) -> Answer:
+        mass = _infinite_mass(way)
+        spared = way if mass is None or mass > target else _unfailing(way)
+        if mass == target:  # then what is left is the largest of the finite losses
+            return _capped(spared, Answer(Enclosure(None, math.inf), "no bound"))
         bound = renyi_bound(way)
         found = _tried("Rényi bound", lambda: renyi.epsilon(bound, target), 3)
         if _kinks(way):
             found += _tried("Rényi bound", lambda: renyi.epsilon(bound, target, _kinks(way)), 3)
         if _by_pairs(way):
             found += _tried("dominating pairs", lambda: _upper(_lattice_epsilon(way, target, gap)))
-        mass = _infinite_mass(way)
-        spared = mass is not None and mass <= target  # then the largest of the finite losses will do
-        return _capped(_unfailing(way) if spared else way, _least(found, math.inf))
+        return _capped(spared, _least(found, math.inf))
 
     return _highest(total, best)
 

@@ -254,11 +254,13 @@ STREAMED = (ev.Tree, ev.MatrixFactorisation, ev.Gaussian)
 def test_random_streams_and_covers_beside_every_group_of_units():
     for seed in range(120):
         beside_every_group(seed, STREAMED)
+    for seed in range(25):
+        beside_every_group(20_000 + seed, (*STREAMED, ev.Laplace, ev.Pure))
 
 
 @pytest.mark.nightly
 def test_more_streams_and_covers_beside_every_group_of_units():
     for seed in range(5000):
         beside_every_group(10_000 + seed, STREAMED)
-    for seed in range(200):
+    for seed in range(25, 500):
         beside_every_group(20_000 + seed, (*STREAMED, ev.Laplace, ev.Pure))
