@@ -109,7 +109,7 @@ class Run:
 
 def record(subject: Subject, data: Rows, noise: Noise, coins: int) -> Run:
     """Run a subject as `played` does; return what it did.  Raises `NotPlain` and what the subject raises."""
-    recorder = Recorder(noise)
+    recorder = noise if isinstance(noise, Recorder) else Recorder(noise)
     done = watched(subject, data, recorder, coins)
     return Run(
         recorder.exact,
@@ -122,9 +122,12 @@ def record(subject: Subject, data: Rows, noise: Noise, coins: int) -> Run:
     )
 
 
-def replay(subject: Subject, data: Rows, run: Run, coins: int) -> Run:
-    """Run a subject on other data with the releases of `run`; raises `ReplayError` if it asks for others."""
-    replayer = Replayer(run.released, run.asked_by)
+def replay(subject: Subject, data: Rows, run: Run, coins: int, replayer: Replayer | None = None) -> Run:
+    """Run a subject on other data with the releases of `run`; raises `ReplayError` if it asks for others.
+
+    `replayer`, of these releases, keeps what went in also where the subject raises.
+    """
+    replayer = replayer or Replayer(run.released, run.asked_by)
     try:
         done = watched(subject, data, replayer, coins)
     finally:
@@ -168,6 +171,25 @@ def differing(run: Run, other: Run, unit: int) -> str | None:
     Arrays are compared bit for bit, with type and shape: a sign of zero is seen too; so are the order of
     parts, the report, and what hides behind a mask or in an attribute.
     """
+    wrong = _differing_public(run, other)
+    if wrong is not None:
+        return wrong
+    for name, whole in run.view.own.items():
+        wrong = _differing_own(name, whole, other.view.own[name], unit)
+        if wrong is not None:
+            return wrong
+    return _differing_hidden(run, other)
+
+
+def differing_anywhere(run: Run, other: Run) -> str | None:
+    """Return what shows that two runs with the same releases had any two datasets, or None.
+
+    Of the parts that are somebody's own only names and order count: these values may differ.
+    """
+    return _differing_public(run, other) or _differing_hidden(run, other)
+
+
+def _differing_public(run: Run, other: Run) -> str | None:
     if list(run.view.own) != list(other.view.own) or list(run.view.public) != list(other.view.public):
         return "the views have different parts, or in another order"
     if run.report != other.report:
@@ -175,11 +197,7 @@ def differing(run: Run, other: Run, unit: int) -> str | None:
     for name, shown in run.view.public.items():
         if not identical(shown, other.view.public[name]):
             return f"the public {name} differs"
-    for name, whole in run.view.own.items():
-        wrong = _differing_own(name, whole, other.view.own[name], unit)
-        if wrong is not None:
-            return wrong
-    return _differing_hidden(run, other)
+    return None
 
 
 def _differing_own(

@@ -17,34 +17,24 @@ from typing import Any, TypeGuard
 import hypothesis
 from hypothesis import HealthCheck, Phase, given, settings, target
 
-from audits.apart import Ended, apart, here
-from audits.channels import (
-    Remembers,
-    ReplayError,
-    Run,
-    differing,
-    distance,
-    record,
-    replay,
-    unlike,
-    with_report,
-)
+from audits.anywhere import anywhere
+from audits.apart import apart, here
+from audits.channels import Run, differing, distance, unlike
 from audits.landmarks import landmarks
 from audits.neighbours import SWEEP, Pair, marked, named_coins, pairs, public_coins
+from audits.sides import Failed, Where, alike, recorded, replayed, side
 from audits.tries import NO_VALUE, void
 from dpaccount.checker import promised
 from dpaccount.derivation import Hypothesis, hypotheses, leaves, rows, walk, write
-from dpaccount.errors import InputError, ReceiptError
+from dpaccount.errors import InputError
 from dpaccount.kernel import Contribution, Cover, Covered, Private, Shifts, Stable, Theorem, View
 from dpaccount.laws import Law, laws
-from dpaccount.ledger.receipt import rehearse
+from dpaccount.ledger.receipt import Noise, rehearse
 from dpaccount.noise import Integers, Rehearsal
-from mechanisms.playing import NotPlain, fresh
 from mechanisms.subject import Rows, Subject
 
 APART = 8  #: one example in so many has each side in a process of its own
 IN_PLACE = "The code writes to the data that it is given; every run gets a copy, so nothing of it stays."
-Where = Callable[[Callable[[], "Run | Failed"]], "Run | Failed"]  #: in which process a side runs
 
 
 @dataclass(frozen=True)
@@ -133,12 +123,15 @@ def gather(
     first = search(subject, theorem, judges, examples=examples // APART + 1, seed=seed, where=apart)
     seen = search(subject, theorem, judges, examples=examples, seed=seed, sweep=True)
     seen = seen.joined(first).judged(subject)
+    beyond = strange(subject, theorem, seed)
     history = remembered(subject, first.runs)
     source = digest_of_files(files)
     found = []
     for index, (each, (check, bound)) in enumerate(zip(tested, checks, strict=True)):
         failing, worst = seen.failing[index] or history, seen.worst[index]
-        if failing is not None:
+        if failing is None and each.rule == "assume_view":
+            failing = beyond
+        elif failing is not None:
             alone = search(subject, theorem, [check], examples=examples, seed=seed, shrink=True)
             failing = {**(alone.failing[0] or failing)}
             if seen.raised:
@@ -201,7 +194,8 @@ class Search:
 
     `raised` counts the examples whose left run gave nothing to judge, `why` says why the last did; `void`
     counts those that show no value on either side; `changed` says that the code wrote to its data, `drawn`
-    that it drew noise; `runs` are kept where they ran apart.
+    that it drew noise; `runs` are kept where they ran apart; `skipped` says how many numbers of the code
+    were not tried one by one, if any.
     """
 
     count: int
@@ -214,6 +208,7 @@ class Search:
     runs: list[Example] = field(default_factory=list)
     void: int = 0
     drawn: bool = False
+    skipped: str = ""
 
     def judged(self, subject: Subject) -> "Search":
         """Return itself; raises `InputError` where every run failed, so that nothing was tried."""
@@ -226,7 +221,9 @@ class Search:
         """Return the most distant pair."""
         if self.best is None:
             raise ValueError("no neighbouring pair was tried")
-        return replace(self.best, notes=(IN_PLACE,) if self.changed else (), drawn=self.drawn)
+        fails = f"{self.raised} of {self.count} runs fail, on neighbours alike: {self.why}"
+        notes = (IN_PLACE if self.changed else "", fails if self.raised else "", self.skipped)
+        return replace(self.best, notes=tuple(note for note in notes if note), drawn=self.drawn)
 
     def joined(self, other: "Search") -> "Search":
         """Return both searches as one."""
@@ -241,6 +238,7 @@ class Search:
             self.changed or other.changed,
             void=self.void + other.void,
             drawn=self.drawn or other.drawn,
+            skipped=self.skipped or other.skipped,
         )
 
 
@@ -315,14 +313,17 @@ def examine(
 ) -> tuple[list[Finding], float]:
     """Run on the left, replay on the right, judge; return the findings and the distance in noise units.
 
-    Code that raises is itself a finding, on every hypothesis.
+    Code that raises is itself a finding, on every hypothesis, unless it raises the same type on the
+    right with the same releases: then these decided it, and they are all that anybody learns.
     """
-    run = side(where, partial(_recorded, subject, theorem, pair.left, coins))
+    run = side(where, partial(recorded, subject, pair.left, partial(drawn, theorem, coins), coins))
     if isinstance(run, Failed):
         if run.mute:
             seen.raised, seen.why = seen.raised + 1, run.wrong
-        return [Finding(Fraction(0), run.wrong) for _ in checks], 0.0
-    other = side(where, partial(_replayed, subject, pair.right, run, coins))
+        again = run.run and side(where, partial(replayed, subject, pair.right, run.run, coins))
+        wrong = None if again and alike(run, again) else run.wrong
+        return [Finding(Fraction(0), wrong) for _ in checks], 0.0
+    other = side(where, partial(replayed, subject, pair.right, run, coins))
     if isinstance(other, Failed):
         return [Finding(Fraction(0), other.wrong) for _ in checks], 0.0
     seen.changed |= run.changed or other.changed
@@ -341,54 +342,27 @@ def examine(
         return [Finding(Fraction(0), wrong) for _ in checks], 0.0
 
 
-def _recorded(subject: Subject, theorem: Theorem, data: Rows, coins: int) -> Run:
-    instance = fresh(subject)
-    run = record(instance, data, rehearse(theorem, Rehearsal(coins)), coins)
-    return with_report(subject, instance, run)
-
-
-def _replayed(subject: Subject, data: Rows, run: Run, coins: int) -> Run:
-    instance = fresh(subject)
-    return with_report(subject, instance, replay(instance, data, run, coins))
-
-
-@dataclass(frozen=True)
-class Failed:
-    """How a run failed, in one sentence; a person would see that.  `mute`: it gave nothing to judge."""
-
-    wrong: str
-    mute: bool = True
-
-
-def side(where: Where, play: Callable[[], Run]) -> Run | Failed:
-    """Return what a run did, or how it failed."""
-
-    def safely() -> Run | Failed:
-        try:
-            return play()
-        except NotPlain as error:
-            return Failed(str(error))
-        except (ReplayError, Remembers, ReceiptError) as error:
-            return Failed(str(error), mute=False)
-        except (Exception, SystemExit) as error:
-            return Failed(f"{type(error).__name__}: {error}")
-
-    try:
-        return where(safely)
-    except Ended as ended:
-        return Failed(str(ended))
+def drawn(theorem: Theorem, coins: int) -> Noise:
+    """Return the noise of a rehearsal."""
+    return rehearse(theorem, Rehearsal(coins))
 
 
 def remembered(subject: Subject, runs: list[Example]) -> dict[str, object] | None:
     """Return an example that this process, with all that it played since, does not repeat; or None."""
     sides = [(each, data, run) for each in runs for data, run in each.sides()]
     for each, data, run in sides:
-        again = side(here, partial(_replayed, subject, data, run, each.coins))
+        again = side(here, partial(replayed, subject, data, run, each.coins))
         changed = again.wrong if isinstance(again, Failed) else unlike(run, again)
         if changed is not None:
             wrong = f"a run depends on the runs before it: on the same data and releases, {changed}"
             return describe(each.pair, each.coins, wrong)
     return None
+
+
+def strange(subject: Subject, theorem: Theorem, seed: int) -> dict[str, object] | None:
+    """Return an example in which a view depends on more than releases and coins, for any data; or None."""
+    found = anywhere(subject, theorem, seed)
+    return None if found is None else describe(*found)
 
 
 def describe(pair: Pair, coins: int, wrong: str) -> dict[str, object]:

@@ -15,9 +15,11 @@ from mechanisms.subject import Domain, Rows
 
 OTHERS = ("mirrored", "negated", "one column", "any")
 SWEEP = 120  #: pairs about the numbers in the code
+SHAPES = (0.05, 0.3, 1.0, 3.0, 8.0)  #: of beta laws
 FEW = (1, 2, 3, 5)  #: records that share a value, as often as not
 BACKGROUNDS = ("low", "high", "uniform")  #: of a crowd
-BASES = ("low", "high", "middle", "corners", "uniform", "spread")
+BASES = ("low", "high", "middle", "corners", "uniform", "spread", "few", "tenths", "skewed")
+DRAWN = ("corners", "uniform", "spread", "few", "tenths", "skewed", "crowd")  #: by a seed
 
 
 @dataclass(frozen=True)
@@ -49,7 +51,7 @@ def pairs(domain: Domain, relation: str, marks: tuple[float, ...] = ()) -> st.Se
             column, mark = draw(st.sampled_from(places))
             several = draw(st.sampled_from(counts(rows, marks, FEW)))
             base = crowd(several, mark, column, draw(st.sampled_from(BACKGROUNDS)))
-        drawn = base.startswith(("corners", "uniform", "spread", "crowd"))
+        drawn = base.startswith(DRAWN)
         seed = draw(st.integers(0, 2**32 - 1)) if drawn else 0
         left = dataset(replace(domain, rows=rows), base, seed)
         unit = draw(st.one_of(st.sampled_from([1, rows]), st.integers(1, rows)))
@@ -161,7 +163,11 @@ def _values(low: float, high: float, noted: tuple[float, ...], *, whole: bool) -
 
 
 def dataset(domain: Domain, base: str, seed: int) -> Rows:
-    """Return a made-up dataset: one corner everywhere, random corners, uniform or spread values, a crowd."""
+    """Return a made-up dataset.
+
+    One corner everywhere, random corners, uniform or spread values, few values, values of one decimal,
+    skewed ones, or a crowd.
+    """
     low, high = np.array(domain.low), np.array(domain.high)
     shape = (domain.rows, len(low))
     rng = np.random.default_rng(seed)
@@ -177,6 +183,14 @@ def dataset(domain: Domain, base: str, seed: int) -> Rows:
             rows = np.where(rng.random(shape) < 0.5, low, high)
         case "uniform":
             rows = low + (high - low) * rng.random(shape)
+        case "few":  # so that records share a value of a column, and some of them another
+            few = low + (high - low) * rng.random((int(rng.integers(2, 6)), len(low)))
+            rows = np.take_along_axis(few, rng.integers(0, len(few), shape), axis=0)
+        case "tenths":
+            rows = np.clip(np.round(low + (high - low) * rng.random(shape), 1), low, high)
+        case "skewed":  # most of it at one end, at both or in the middle; coarse as often as not
+            a, b = rng.choice(SHAPES, 2)
+            rows = low + (high - low) * np.round(rng.beta(a, b, shape), rng.choice((1, 2, 12)))
         case "crowd":
             rows = dataset(domain, where[3], seed)
             rows[: int(where[0]), int(where[2])] = float(where[1])
