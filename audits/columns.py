@@ -128,7 +128,7 @@ NAN = np.array([np.nan]).view(np.uint64)[0]
 
 
 def _signs(numbers: Floats) -> tuple[bytes, ...]:
-    """Return what comparing numbers does not see: zeros with a sign, the bits of unusual NaN; mostly nothing."""
+    """Return what comparing numbers does not see: signs of zeros, bits of unusual NaN; mostly nothing."""
     odd = ((numbers == 0) & np.signbit(numbers)) | (np.isnan(numbers) & (numbers.view(np.uint64) != NAN))
     return (np.flatnonzero(odd).tobytes(), numbers[odd].tobytes()) if odd.any() else ()
 

@@ -290,8 +290,8 @@ class Crew:
         self.tally.add(found)
         if self.tally.opaque and not self.tally.empty:
             raise InputError(
-                f"{self.code.use} {self.tally.opaque} (on a run of {self.tally.runs}), whose content cannot be"
-                " compared; mend it, so that all that it returns is numbers or text"
+                f"{self.code.use} {self.tally.opaque} (one of {self.tally.runs} runs), whose content cannot"
+                " be compared; mend it, so that all that it returns is numbers or text"
             )
         pace = max(begun - self.left(), 1e-9) / max(len(found), 1)
         self._chunk_size = max(1, min(CHUNK, int(BATCH / pace)))

@@ -206,7 +206,7 @@ class _Parts:
         """Add the mask, what stands under it, and what would fill it."""
         self.parts.append("masked")
         self.labels.append("masked array")
-        held = (np.ma.getmaskarray(value), value.data, np.asarray(value.fill_value), value._optinfo)  # noqa: SLF001
+        held = (np.ma.getmaskarray(value), value.data, np.asarray(value.fill_value), value._optinfo)
         for part in held:
             self.walk(part, depth + 1)
 
