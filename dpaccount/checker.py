@@ -49,6 +49,7 @@ SURROGATE = re.compile("[\ud800-\udfff]")
 MAX_PRODUCT = 20_000_000  # digits of one product of laws
 MAX_STEPS = 300
 MAX_RUNS = 10**7
+MAX_POINTS = 64  # of one audit
 MAX_WORK = 15_000_000  # about five seconds, for one document
 MAX_MOVES = 5_000_000  # coordinates of differences that are listed
 MAX_KEY = 200  # characters of the key of a draw
@@ -1990,7 +1991,7 @@ def audited(document: dict[str, Any], final: list[Any] | None) -> set[str]:
     """Return which of claim and proof the audit beats, from its counts and within the claim's confidence."""
     audit, beaten, risk = document["audit"], set(), Fraction(0)
     ensure([p["of"] for p in audit["points"]].count("claim") == 1, "an audit attacks the claim at one point")
-    ensure(len(audit["points"]) <= 64, "more points than this checker counts")
+    ensure(len(audit["points"]) <= MAX_POINTS, "more points than this checker counts")
     counted(document)
     for point in audit["points"]:
         chance = exact_of(point["risk"], "risk")
@@ -2020,6 +2021,10 @@ def audited(document: dict[str, Any], final: list[Any] | None) -> set[str]:
     ensure(confidence == asked, "the audit's confidence is not the claim's")
     fair = confidence is not None and 0 < confidence < 1 and risk <= 1 - confidence
     ensure(fair, "the audit's risks exceed its confidence")
+    # as many points as are counted at most share it; a smaller risk would let no counts refute anything
+    least = (1 - (confidence or Fraction(0))) / MAX_POINTS
+    small = [p for p in audit["points"] if (exact_of(p["risk"], "risk") or Fraction(0)) < least]
+    ensure(not small, "a point's risk is smaller than an equal share would be")
     return beaten
 
 

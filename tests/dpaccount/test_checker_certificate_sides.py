@@ -846,3 +846,9 @@ def test_the_end_of_a_claim_is_a_day(until):
 
 def test_what_was_released_is_releasable():
     assert not accepted(edited(HONEST, *ON_DATA, (("releasable",), False)))
+
+
+def test_a_risk_is_not_so_small_that_no_counts_refute():
+    for risk, fine in (("1/1000", True), ("1/2000", False), ("1/100000000000000000000", False)):
+        edit = [(("audit", "points", 0, "risk"), risk), (("audit", "points", 0, "power"), 0.1)]
+        assert accepted(edited(HONEST, *edit, (("audit", "points", 0, "false_alarm"), 0.9))) is fine
