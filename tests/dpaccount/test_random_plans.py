@@ -205,6 +205,16 @@ LAW_PLANS = {
     sampling: 4,
 }  #: as they are quick or not
 
+#: In the nightly run, of quick kinds and of all; a chain, and several samples in one, may take minutes.
+MORE_PLANS = {
+    both_relations: (1000, 100),
+    covering: (90, 23),
+    grouping: (100, 0),
+    merging: (20, 7),
+    sampling: (10, 3),
+    scalars: (100, 90),
+}
+
 
 def holds(law, seed, labels):
     rng = random.Random(f"{law.__name__} {seed}")
@@ -223,11 +233,11 @@ def test_laws_of_random_plans(law):
 @pytest.mark.nightly
 @pytest.mark.parametrize("law", LAWS, ids=lambda law: law.__name__)
 def test_laws_of_more_plans(law):
-    """Many of what is quick; of all else some .4 s each, but for groups: a chain there takes minutes."""
-    for seed in range(100):
+    quick, dear = MORE_PLANS.get(law, (50, 23))
+    for seed in range(quick):
         holds(law, 1000 + seed, CHEAP)
-    for seed in range(0 if law is grouping else 25):
-        holds(law, 2000 + seed, sorted(MAKERS))
+    for seed in range(dear):
+        holds(law, 1000 + seed, sorted(MAKERS))
 
 
 # ------------------------------------------------------------------ at the mass of failures
