@@ -211,7 +211,7 @@ MORE_PLANS = {
     covering: (90, 23),
     grouping: (100, 0),
     merging: (100, 7),
-    sampling: (100, 3),
+    sampling: (100, 0),
     scalars: (100, 90),
 }
 
