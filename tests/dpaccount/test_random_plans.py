@@ -210,8 +210,8 @@ MORE_PLANS = {
     both_relations: (1000, 100),
     covering: (90, 23),
     grouping: (100, 0),
-    merging: (20, 7),
-    sampling: (10, 3),
+    merging: (100, 7),
+    sampling: (100, 0),
     scalars: (100, 90),
 }
 
