@@ -11,6 +11,7 @@ from collections.abc import Iterator, Mapping
 from fractions import Fraction
 from pathlib import Path
 from types import CodeType
+from typing import Any, cast
 
 import numpy as np
 
@@ -85,13 +86,14 @@ def _plays(made: ast.ClassDef) -> bool:
     return bool(methods & {"play", "proof"})
 
 
-def numbers_in(value: object, depth: int = 0) -> Iterator[float]:
+def numbers_in(value: Any, depth: int = 0) -> Iterator[float]:
     """Yield the numbers in a value: itself, in text between what is none, in tables, and folded in code."""
     if isinstance(value, bool) or depth > DEEPEST:
         return
     if isinstance(value, int | float | Fraction | np.integer | np.floating):
-        if abs(value) < 1e300:
-            yield float(value)
+        near = cast(Any, value)
+        if abs(near) < 1e300:
+            yield float(near)
     elif isinstance(value, str):
         yield from (float(found) for found in NUMBER.findall(value[:LONGEST]) if len(found) < 30)
     elif isinstance(value, CodeType):
