@@ -8,6 +8,7 @@ A statistic far from its threshold, or a branch that a hundred runs never take, 
 
 from collections.abc import Hashable
 from dataclasses import dataclass, replace
+from functools import partial
 
 import numpy as np
 
@@ -54,9 +55,9 @@ WAYS = (
     Way(-1),
     Way(30),
     Way(-30),
-    Way(0, False),
-    Way(30, False),
-    Way(-30, False),
+    Way(0, exact=False),
+    Way(30, exact=False),
+    Way(-30, exact=False),
 )
 
 
@@ -123,7 +124,7 @@ def anywhere(subject: Subject, theorem: Theorem, seed: int) -> tuple[Pair, int, 
         base = FIRST[number % len(FIRST)]
         left = dataset(domain, base, seed)
         source = Chosen(rehearse(theorem, Rehearsal(coins)), noise, way, number)
-        run = recorded(subject, left, lambda made=source: made, coins)
+        run = recorded(subject, left, partial(_same, source), coins)
         released = run.run if isinstance(run, Failed) else run
         if released is None:
             continue  # wrong by itself; of runs with drawn noise the search finds that
@@ -133,6 +134,10 @@ def anywhere(subject: Subject, theorem: Theorem, seed: int) -> tuple[Pair, int, 
             if wrong is not None:
                 return pair, coins, f"{wrong} {what}{_said(way)}"
     return None
+
+
+def _same(source: Chosen) -> Noise:
+    return source
 
 
 def _said(way: Way) -> str:

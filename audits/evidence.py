@@ -21,7 +21,7 @@ from audits.anywhere import anywhere
 from audits.apart import apart, here
 from audits.channels import Run, differing, distance, unlike
 from audits.landmarks import landmarks
-from audits.neighbours import SWEEP, Pair, marked, named_coins, pairs, public_coins
+from audits.neighbours import SWEEP, SWEEP_MOST, Pair, marked, named_coins, pairs, public_coins
 from audits.sides import Failed, Where, alike, recorded, replayed, side
 from audits.tries import NO_VALUE, void
 from dpaccount.checker import promised
@@ -292,7 +292,16 @@ def search(
             raise Counterexample
 
     if sweep:
-        most = min(SWEEP, examples * 3 // 5)
+        asked = [
+            mark
+            for mark in marks
+            if any(a <= mark <= b for a, b in zip(domain.low, domain.high, strict=True))
+        ]
+        most = min(
+            max(SWEEP, len(asked)), SWEEP_MOST, examples * 2 if len(asked) > SWEEP else examples * 3 // 5
+        )
+        if len(asked) > most:
+            seen.skipped = f"Of {len(asked)} numbers in the code about {most} were tried one by one."
         noted, coins_of = marked(domain, relation, marks, most), named_coins(seed, marks)
         for number in range(min(max(len(noted), len(coins_of)), most) if noted else 0):
             judge(noted[number % len(noted)], coins_of[number % len(coins_of)])

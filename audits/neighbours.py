@@ -14,7 +14,8 @@ from dpaccount.kernel import ADD_REMOVE
 from mechanisms.subject import Domain, Rows
 
 OTHERS = ("mirrored", "negated", "one column", "any")
-SWEEP = 120  #: pairs about the numbers in the code
+SWEEP = 120  #: pairs about the numbers in the code; of many numbers more
+SWEEP_MOST = 400  #: pairs, one for each number that a column may hold
 SHAPES = (0.05, 0.3, 1.0, 3.0, 8.0)  #: of beta laws
 FEW = (1, 2, 3, 5)  #: records that share a value, as often as not
 BACKGROUNDS = ("low", "high", "uniform")  #: of a crowd
@@ -73,13 +74,22 @@ def marked(domain: Domain, relation: str, marks: tuple[float, ...], most: int = 
     """
     rows = domain.rows
     sizes_of = counts(rows, marks, (rows,))
-    bases = [
-        (column, mark, base)
-        for column, mark in columns_of(domain, marks)
-        for base in ("uniform", *(crowd(count, mark, column, "low") for count in sizes_of))
-    ]
+    places = columns_of(domain, marks)
+    kinds = len(sizes_of) + 1
+    whole = len(places) * kinds
+    chosen = list(range(0, whole, max(-(-whole // max(most, 1)), 1)))
+    if len(places) > len(chosen):  # then each mark in one column, in turn, and of more marks fewer
+        fits: dict[float, list[int]] = {}
+        for place, (_, mark) in enumerate(places):
+            fits.setdefault(mark, []).append(place)
+        step = max(-(-len(fits) // max(most, 1)), 1)
+        each = [found[k % len(found)] for k, found in enumerate(list(fits.values())[::step])]
+        chosen = [place * kinds + k % kinds for k, place in enumerate(each)]
     found = []
-    for number, (column, mark, base) in enumerate(bases[:: max(-(-len(bases) // max(most, 1)), 1)]):
+    for number, place in enumerate(chosen):
+        column, mark = places[place // kinds]
+        kind = place % kinds
+        base = crowd(sizes_of[kind - 1], mark, column, "low") if kind else "uniform"
         left = dataset(domain, base, number)
         unit = 1  # a member of the crowd
         left[unit - 1, column] = mark

@@ -14,12 +14,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from audits import sources
+from audits.anywhere import anywhere
 from audits.apart import Ended, apart
 from audits.attack import Target, attack
 from audits.channels import record, replay
 from audits.evidence import gather, search
-from audits.landmarks import landmarks
-from audits.neighbours import BACKGROUNDS, crowd, dataset, marked, named_coins
+from audits.landmarks import landmarks, numbers_in
+from audits.neighbours import BACKGROUNDS, BASES, crowd, dataset, marked, named_coins
 from audits.shown import learn, sample
 from audits.worker import import_subject
 from dpaccount.errors import InputError, ReceiptError
@@ -409,3 +410,50 @@ def test_a_digest_needs_no_package_to_be_loaded(tmp_path):
         check=True,
     )
     assert done.stdout.startswith("sha256:")
+
+
+# ------------------------------------------------------------------ any data, any releases
+
+
+@given(st.integers(0, 2**32 - 1), st.sampled_from(BASES))
+def test_made_up_data_lie_in_their_domain(seed, base):
+    domain = Domain(7, (0.0, -3.0, 70.05), (1.0, 5.0, 70.07), (False, True, False))
+    rows = dataset(domain, base, seed)
+    assert rows.shape == (7, 3)
+    assert ((rows >= domain.low) & (rows <= domain.high)).all()
+    assert (rows[:, 1] == np.floor(rows[:, 1])).all()
+
+
+def flag(of):
+    def what(data, noise, noisy):
+        return {"sum": noisy, "flag": np.array([of(data, noisy)])}
+
+    return what
+
+
+@pytest.mark.parametrize("threshold", [0.2, 0.5, 0.8])
+def test_an_exact_mean_is_told_by_unrelated_data_however_many_rows(threshold):
+    subject = Shows(**UNIT, rows=5000, what=flag(lambda data, noisy: data.mean() > threshold))
+    found = anywhere(subject, subject.proof(DELTA), 1)
+    assert found is not None
+    assert "the public flag differs" in found[2]
+
+
+def test_a_function_of_the_releases_is_none_of_the_data():
+    subject = Shows(**UNIT, rows=50, what=flag(lambda data, noisy: noisy[0] > 20))
+    assert anywhere(subject, subject.proof(DELTA), 1) is None
+
+
+@given(st.lists(st.integers(0, 10**6), min_size=1, max_size=5), st.sampled_from([" ", ", ", "-", "/"]))
+def test_numbers_in_text_and_tables_are_found(numbers, between):
+    text = between.join(map(str, numbers))
+    assert set(numbers_in({"codes": (text,)})) == set(map(float, numbers))
+    assert set(numbers_in([{n: None} for n in numbers])) == set(map(float, numbers))
+
+
+@pytest.mark.parametrize("many", [40, 190, 300])
+def test_every_number_of_a_table_is_tried(many):
+    marks = tuple(float(1000 + 7 * k) for k in range(many))
+    domain = Domain(20, (0.0, 0.0), (100.0, 99999.0), (False, True))
+    found = marked(domain, "replace-one", marks, max(120, many))
+    assert {pair.left[0, 1] for pair in found} >= set(marks)
