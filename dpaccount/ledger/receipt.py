@@ -9,6 +9,8 @@ import threading
 from collections.abc import Callable, Hashable
 from typing import NoReturn, Protocol
 
+import numpy as np
+
 from dpaccount.derivation import Leaf, leaves
 from dpaccount.errors import ReceiptError
 from dpaccount.kernel import Theorem
@@ -86,20 +88,20 @@ class Receipt:
         What comes back for sums, scores, symbols and counts is said in `dpaccount.laws`.  Raises
         `ReceiptError` for a key that the proof has not, a part served before, or one too many.
         """
-        exact = in_range(values)  # once: what converts itself could do otherwise the second time
-        noise = self._serve(key, part, exact.size)
+        given = np.asarray(values)  # once: what converts itself could do otherwise the second time
+        noise = self._serve(key, part, given.size)
         if noise.kind == "symmetric":
             raise ReceiptError(f"the leaf {key!r} is symmetric; use noisy_symmetric")
-        return draw(noise, exact, self._sampler)
+        return draw(noise, given, self._sampler)
 
     def noisy_symmetric(self, key: str, part: Hashable, matrix: Integers) -> Integers:
         """Return a symmetric integer matrix with symmetric noise, on the diagonal of twice the variance."""
-        exact = in_range(matrix)
-        rows = (exact.shape or (1,))[0]
+        given = np.asarray(matrix)
+        rows = (given.shape or (1,))[0]
         noise = self._serve(key, part, rows * (rows + 1) // 2)
         if noise.kind != "symmetric":
             raise ReceiptError(f"the leaf {key!r} is not symmetric; use noisy")
-        return draw(noise, exact, self._sampler)
+        return draw(noise, given, self._sampler)
 
     def _serve(self, key: str, part: Hashable, numbers: int) -> Law:
         if self._process != process.this():  # before any lock, which a fork may have left held

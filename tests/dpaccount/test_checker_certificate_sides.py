@@ -143,9 +143,9 @@ ON_DATA = [
     (
         ("hazards",),
         [
-            *HONEST["hazards"][:5],
+            *HONEST["hazards"][:6],
             "The reader of the data file is trusted to take every row by itself.",
-            *HONEST["hazards"][5:],
+            *HONEST["hazards"][6:],
         ],
     ),
 ]
@@ -287,7 +287,7 @@ UNPROVEN_BECAUSE = [
     [
         *((("claim", "guarantee", "delta"), 0.0999), (("guarantee", "delta"), 0.0999)),
         (("audit", "points", 0, "delta"), "0.0999"),
-        (("hazards", 5), HONEST["hazards"][5].replace("0.1", "0.0999")),
+        (("hazards", 6), HONEST["hazards"][6].replace("0.1", "0.0999")),
     ],
     [(("claim", "guarantee", "model"), "local"), (("guarantee", "model"), "local")],
     [(("claim", "guarantee", "relation"), "add-remove"), (("guarantee", "relation"), "add-remove")],
@@ -299,7 +299,7 @@ UNPROVEN_BECAUSE = [
     [
         *((("proved", "derivation"), []), (("proved", "epsilon"), None), (("sensitivity",), [])),
         *((("audit", "points"), [point()]), (("proved", "delta"), None)),
-        (("hazards",), [*checker.UNPROVED_HAZARDS, *HONEST["hazards"][5:]]),
+        (("hazards",), [*checker.UNPROVED_HAZARDS, *HONEST["hazards"][6:]]),
     ],
 ]
 
@@ -637,7 +637,7 @@ def test_a_delta_that_the_claim_leaves_out_is_0():
     assert not accepted(edited(HONEST, *without, (("guarantee", "delta"), 1)))
     assert not accepted(edited(UNPROVEN, *without, (("guarantee", "delta"), 1)))
     zero = [without[0], (("audit", "points", 0, "delta"), 0), (("guarantee", "delta"), 0)]
-    zero += [(("hazards",), HONEST["hazards"][:5])]
+    zero += [(("hazards",), HONEST["hazards"][:6])]
     assert accepted(edited(UNPROVEN, *zero))
 
 
@@ -650,7 +650,7 @@ def test_a_name_that_fits_the_derivation_but_not_the_module():
 
 def test_an_epsilon_without_a_derivation_is_no_proof():
     nothing = [(("proved", "derivation"), []), (("sensitivity",), []), (("audit", "points"), [point()])]
-    nothing += [(("hazards",), [*checker.UNPROVED_HAZARDS, *HONEST["hazards"][5:]])]
+    nothing += [(("hazards",), [*checker.UNPROVED_HAZARDS, *HONEST["hazards"][6:]])]
     assert not accepted(edited(UNPROVEN, *nothing))
     assert not accepted(edited(UNPROVEN, (("proved", "epsilon"), None)))
     assert not accepted(edited(UNPROVEN, *nothing, (("proved", "epsilon"), None)))
