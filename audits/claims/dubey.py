@@ -98,12 +98,15 @@ class Spread:
     """The nodes that are released, as derivations state them.
 
     `times` is how many of them one record meets; `covers` lists at least those, and `release` makes a
-    theorem about all of them from one about a node.
+    theorem about all of them from one about a node, which it makes for every key of noise.
     """
 
     times: int
     covers: Callable[[], Theorem]
-    release: Callable[[Theorem], Theorem]
+    release: Callable[["Node"], Theorem]
+
+
+Node = Callable[[str], Theorem]  #: of the key that a node's noise is drawn under
 
 
 def tree(rounds: int) -> Spread:
@@ -112,7 +115,7 @@ def tree(rounds: int) -> Spread:
     def covers() -> Theorem:
         return assume_tree(QUERY, rounds, "fresh noise for every node")
 
-    return Spread(met(rounds), covers, lambda node: nodes(node, covers()))
+    return Spread(met(rounds), covers, lambda node: nodes(node("node"), covers()))
 
 
 def gaussian_finding(
@@ -161,8 +164,8 @@ def full_finding(
 
     def proof() -> Theorem:
         reward = upper(root(clip2)) if clip2.upper else Fraction(0)
-        node = gaussian(full_statistics(QUERY, reward), lower(variance), "node")
-        return settled(spread.release(node), *point)
+        moved = full_statistics(QUERY, reward)
+        return settled(spread.release(lambda key: gaussian(moved, lower(variance), key)), *point)
 
     def refutation() -> Theorem:
         pair = rational_pair(movement, clip2)
@@ -219,7 +222,7 @@ def lemma2_unclipped(p: dict[str, Any]) -> Finding:
 
     def proof() -> Theorem:
         both = full_statistics(QUERY, max(abs(p["y"]), p["B"]))
-        return settled(spread.release(gaussian(both, lower(variance), "node")), *point)
+        return settled(spread.release(lambda key: gaussian(both, lower(variance), key)), *point)
 
     said = "at these two rewards only: the cost grows without bound in y, so no noise is enough for all"
     found = gaussian_finding(p, movement, spread, variance, scope=said)
@@ -273,15 +276,15 @@ def _restarted(rounds: int) -> Spread:
     def covers() -> Theorem:
         return assume_covers(QUERY, spans, "the nodes of every epoch's tree")
 
-    return Spread(met(rounds // 2), covers, lambda node: nodes(node, covers()))
+    return Spread(met(rounds // 2), covers, lambda node: nodes(node("node"), covers()))
 
 
 def _carried(last: int) -> Spread:
     """Return the trees over the first 1, 2, 4, …, 2^last records, and those of their nodes with record 1."""
     mine = [(1, 1 << level) for k in range(last + 1) for level in range(k + 1)]
 
-    def release(node: Theorem) -> Theorem:
-        return compose(*(tree(1 << k).release(node) for k in range(last + 1)))
+    def release(node: Node) -> Theorem:
+        return compose(*(nodes(node(f"node of tree {k}"), tree(1 << k).covers()) for k in range(last + 1)))
 
     return Spread(len(mine), lambda: assume_covers(QUERY, mine, "the nodes that record 1 meets"), release)
 
@@ -302,7 +305,7 @@ def repair(p: dict[str, Any]) -> Finding:
 def releases(p: dict[str, Any], reward: Fraction, variance: Fraction) -> Theorem:
     """Rank-one sensitivity without the corner, symmetric noise per node, the tree over rounds 1 … T−1."""
     person = assume_rank_one(QUERY, reward, REPLACE_ONE, "clipped rewards, features of norm at most 1")
-    return tree(int(p["T"]) - 1).release(gaussian(linear(person), variance, "node"))
+    return tree(int(p["T"]) - 1).release(lambda key: gaussian(linear(person), variance, key))
 
 
 # ------------------------------------------------------------------ the entries
