@@ -154,12 +154,12 @@ class Interval:
 
     def exp(self, a: "Pair") -> "Pair":
         """Enclose e^a."""
-        spend(30 + self.digits // 3)
+        spend(30 + self.digits // 3 + self.digits**2 // 16)  # about a millisecond at 240
         return self.down.next_minus(self.down.exp(a[0])), self.up.next_plus(self.up.exp(a[1]))
 
     def ln(self, a: "Pair") -> "Pair":
         """Enclose ln a for a above 0."""
-        spend(30 + self.digits // 3)
+        spend(30 + self.digits // 3 + self.digits**2 // 16)  # about a millisecond at 240
         ensure(a[0] > 0, "the logarithm of what may be zero")
         return self.down.next_minus(self.down.ln(a[0])), self.up.next_plus(self.up.ln(a[1]))
 
