@@ -252,6 +252,7 @@ def prove_clinic(dpaccount, tmp_path):
     return run
 
 
+@pytest.mark.slow
 def test_the_command_proves_refutes_and_says_what_it_cannot(prove_clinic):
     code, out = prove_clinic("mean", "0.5", "--json")
     answer = json.loads(out)

@@ -180,6 +180,7 @@ def test_refuted_where_a_claim_is_far_below_the_truth(dpaccount, tmp_path):
     assert "Content-Security-Policy" in report
 
 
+@pytest.mark.slow
 def test_a_subject_of_ones_own_says_that_it_runs_code(dpaccount, tmp_path):
     shutil.copy(Path(__file__).parent.parent / "planted" / "own_sum.py", tmp_path)
     path = claim(tmp_path, use="own_sum:OwnSum")
@@ -189,6 +190,7 @@ def test_a_subject_of_ones_own_says_that_it_runs_code(dpaccount, tmp_path):
     assert "no-code" in is_error(dpaccount("certify", path, "--no-code"))
 
 
+@pytest.mark.slow
 def test_a_policy_gates_the_exit_code(dpaccount, tmp_path):
     policy = tmp_path / "policy.toml"
     policy.write_text('epsilon = 0.25\nmodels = ["joint"]\n')
@@ -369,6 +371,7 @@ def test_no_real_data_is_touched_unless_the_claim_is_certified(dpaccount, real):
 # ------------------------------------------------------------------ the rest
 
 
+@pytest.mark.slow
 @pytest.mark.statistical  # seeded; a sound subject is accused with probability at most 5 %
 def test_audit_alone(dpaccount):
     code, out, _ = dpaccount(

@@ -216,6 +216,7 @@ def test_the_proof_and_the_subject_speak_of_one_relation():
         verdict(WrongRelation(rows=4))
 
 
+@pytest.mark.slow
 def test_honest_subjects_are_certified_by_the_same_path():
     assert verdict(GaussianSum(rows=4))["verdict"] == "CERTIFIED"
     assert verdict(LaplaceSum(low=0, high=1, rows=4), name="laplace-sum")["verdict"] == "CERTIFIED"

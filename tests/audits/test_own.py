@@ -242,6 +242,7 @@ def test_no_code_runs_none(dpaccount, clinic, tmp_path, command):
     assert not (tmp_path / "ran").exists()
 
 
+@pytest.mark.slow
 def test_an_import_that_fails_or_hangs_is_a_wrong_request(dpaccount, clinic, tmp_path, monkeypatch):
     monkeypatch.setattr(isolation, "IMPORT", 2.0)
     for text in ("import sys; sys.exit(4)", "1 / 0", "import os; os._exit(5)", "while True: pass"):
@@ -291,6 +292,7 @@ def test_audit_of_a_function(dpaccount, clinic):
     assert "bets" in json.loads(out)["witness"]["event"]
 
 
+@pytest.mark.slow
 @pytest.mark.statistical  # seeded
 def test_the_answer_does_not_depend_on_the_number_of_jobs(dpaccount, clinic):
     clinic("count")
@@ -335,6 +337,7 @@ def sensitivity(dpaccount, name, bound, *more, norm="l1", shape="5"):
     return code, json.loads(out) if out else err
 
 
+@pytest.mark.slow
 def test_a_declared_sensitivity_is_tested(dpaccount, clinic):
     clinic("count")
     code, answer = sensitivity(dpaccount, "mean", "0.2")
@@ -538,6 +541,7 @@ def test_a_class_that_raises_on_every_run_is_a_wrong_request(dpaccount, tmp_path
         assert "on every run" in line
 
 
+@pytest.mark.slow
 def test_the_audit_of_a_class_says_what_it_could_have_shown(dpaccount, tmp_path):
     (tmp_path / "own.py").write_text(RAISES)
     (tmp_path / "claim.toml").write_text(CLASS_CLAIM.format(name="Fine", seconds=NO_LIMIT))

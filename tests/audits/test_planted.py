@@ -135,6 +135,7 @@ class Lucky(LaplaceSum):
         return despite(inner, near, delta)
 
 
+@pytest.mark.slow
 def test_a_hypothesis_without_a_test_is_not_evidence():
     subject = Lucky(low=0, high=1, rows=5)
     found, _ = gather(subject, subject.proof(DELTA), examples=10, seed=1, files=[])
@@ -149,6 +150,7 @@ def test_a_hypothesis_without_a_test_is_not_evidence():
 # ------------------------------------------------------------------ the attack on conclusions
 
 
+@pytest.mark.slow
 @pytest.mark.statistical  # seeded; false alarm of the second half at most 1e-3
 def test_the_attack_refutes_a_false_claim_and_not_a_true_one():
     subject = LaplaceSum(low=0, high=1, rows=3, scale=Fraction(1))  # ε = 1 exactly
@@ -164,6 +166,7 @@ def test_the_attack_refutes_a_false_claim_and_not_a_true_one():
     assert not refuted(Fraction(1))
 
 
+@pytest.mark.slow
 @pytest.mark.statistical  # seeded
 def test_the_result_does_not_depend_on_the_number_of_jobs():
     subject = LaplaceSum(low=0, high=1, rows=3)
@@ -199,6 +202,7 @@ def test_an_attack_stops_where_the_claim_falls_whatever_the_number_of_jobs():
     assert whole.results[0][1].epsilon_lower > 0.6  # the counts decide where no bet does
 
 
+@pytest.mark.slow
 @pytest.mark.statistical  # seeded; under a correct proof each run errs with probability at most .05
 def test_a_profile_point_refutes_a_proof_with_half_the_noise():
     """The claim (ε, δ) survives 2,000 runs; total variation does not."""

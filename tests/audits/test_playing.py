@@ -226,6 +226,7 @@ def test_a_forked_call_leaves_nothing_behind_and_its_death_is_no_answer():
         apart(lambda: os.kill(os.getpid(), 9))
 
 
+@pytest.mark.slow
 def test_code_that_fails_on_every_run_is_a_wrong_request():
     def fails(data, noise, noisy):
         raise KeyError("age")

@@ -195,6 +195,7 @@ def test_another_number_of_rows_is_refused_without_it(tmp_path, number):
     assert charges(tmp_path) == 0
 
 
+@pytest.mark.slow
 def test_under_add_remove_any_number_up_to_the_limit_is_read(tmp_path):
     for number in (0, 1, 5):
         assert len(prepared(written(tmp_path, ["30"] * number, relation=ADD_REMOVE)).rows) == number

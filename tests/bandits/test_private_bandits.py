@@ -269,6 +269,7 @@ def test_moments_alone_learn_under_strong_privacy():
     assert ours < 0.3 * chance
 
 
+@pytest.mark.slow
 @pytest.mark.statistical  # seeded; means over 2 seeds, several standard errors apart
 def test_the_phased_posterior_learns_and_pays_for_privacy():
     totals = []
@@ -291,6 +292,7 @@ def test_reproductions_are_listed_and_wrong_names_refused(capsys):
     assert run(["reproduce", "dubey2021-figure1", "--trials", "1"]) == 2
 
 
+@pytest.mark.slow
 def test_a_short_figure_has_checked_cells_beside_published_ones(tmp_path):
     answer, curves = reproduce.reproduce("dubey2021-figure2", trials=2, rounds=32)
     assert answer["releasable"] is False

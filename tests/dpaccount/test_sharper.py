@@ -146,6 +146,7 @@ def test_bounded_range_of_any_count(count):
     assert back <= Fraction(1, 10**6) * Fraction(1001, 1000)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("count", [1, 3])
 def test_exponential_mechanisms_calibrate(count):
     found = calibrate("exponential", Fraction(1), Fraction(1, 10**6), count=count)

@@ -45,6 +45,7 @@ def test_it_is_certified(name):
     assert certificate["verdict"] == "CERTIFIED"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["laplace-sum", "randomised-response", "sqrt-toeplitz"])
 def test_half_the_claimed_epsilon_is_not_certified(name, tmp_path):
     file = Path(shutil.copy(EXAMPLES / f"{name}.toml", tmp_path))

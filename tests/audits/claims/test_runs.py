@@ -17,6 +17,7 @@ def certify(name, seed=1, **settings):
     return claims.certify_claim(name, exact, seed)
 
 
+@pytest.mark.slow
 def test_every_run_agrees_with_the_verdict():
     """A run refutes nothing that is proved; where it refutes, so does the arithmetic."""
     for name in runs.RUNS:
