@@ -42,7 +42,7 @@ def source_of(value: object) -> str:
     return text(value)
 
 
-@hypothesis(audience=text, releases=names_of)
+@hypothesis(audience=anything, releases=names_of)
 def assume_view(query: str, audience: str, releases: list[str]) -> View:
     """What is shown is a function of the releases, public values and coins."""
     ensure(audience in ("everyone", "others"), "the audience is everyone or others")
@@ -59,7 +59,7 @@ def assume_ball(query: str, radius: Fraction, relation: str, source: str = "publ
     return Contribution(query, "ball", "0", str(radius**2), [], relation, source)
 
 
-@hypothesis(reward=number, kind=text, relation=relation_of, source=Optional(source_of))
+@hypothesis(reward=number, kind=anything, relation=relation_of, source=Optional(source_of))
 def assume_rank_one(
     query: str, reward: Fraction, kind: str, relation: str, source: str = "public"
 ) -> Contribution:
@@ -206,7 +206,7 @@ def assume_split(query: str, cells: Any) -> Split:
     return Split(query, names)
 
 
-@hypothesis(kind=text, probability=number)
+@hypothesis(kind=anything, probability=number)
 def assume_rare(query: str, kind: str, probability: Fraction) -> Rare:
     """What is proved holds but for an event over own coins, or a distance in total variation."""
     ensure(kind in ("event", "distance"), "the kind is event or distance")
@@ -214,7 +214,7 @@ def assume_rare(query: str, kind: str, probability: Fraction) -> Rare:
     return Rare(query, kind, str(probability))
 
 
-@hypothesis(measure=text, budget=anything, relation=relation_of)
+@hypothesis(measure=anything, budget=anything, relation=relation_of)
 def assume_filter(query: str, measure: str, budget: Any, relation: str) -> Private:
     """A filter stops before the charges exceed this budget."""
     amounts = {"pure": 1, "approximate": 2, "zcdp": 1, "gdp": 1}.get(measure)

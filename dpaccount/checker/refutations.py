@@ -22,7 +22,7 @@ def vector_of(value: list[object]) -> list[Fraction]:
     return list(map(number, value))
 
 
-@hypothesis(kind=text, left=vector_of, right=vector_of, relation=relation_of, observer=observer_of)
+@hypothesis(kind=anything, left=vector_of, right=vector_of, relation=relation_of, observer=observer_of)
 def assume_neighbours(
     query: str, kind: str, left: list[Fraction], right: list[Fraction], relation: str, observer: str
 ) -> Apart:

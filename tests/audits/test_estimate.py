@@ -9,6 +9,8 @@ from hypothesis import strategies as st
 
 from audits.estimate import choose_threshold, clopper_pearson
 from dpaccount import checker
+from dpaccount.checker import intervals
+from dpaccount.checker.certificate import counts
 
 F = Fraction
 
@@ -22,19 +24,19 @@ def test_every_bound_is_confirmed_by_the_checker(runs, data):
     hits, alarms = data.draw(st.integers(0, runs)), data.draw(st.integers(0, runs))
     delta = data.draw(st.sampled_from([F(0), F(1, 10**6), F(1, 10)]))
     bound = clopper_pearson(scores(hits, runs), scores(alarms, runs), 0.5, delta, F(1, 20), "left")
-    checker.Interval.work = 0  # a budget for one document, not for a test run
+    intervals.Interval.work = 0  # a budget for one document, not for a test run
     if bound.epsilon_lower > 0:
         point = {
             "hits": hits, "runs": runs, "alarms": alarms, "other_runs": runs, "risk": "1/20",
             "delta": str(delta), "power": bound.power, "false_alarm": bound.false_alarm,
         }  # fmt: skip
-        checker.confirm_counts(point, F(repr(bound.epsilon_lower)))
+        counts.confirm_counts(point, F(repr(bound.epsilon_lower)))
         with pytest.raises(checker.Rejected):
-            checker.confirm_counts(
+            counts.confirm_counts(
                 {**point, "power": min(bound.power * 1.05, 1.0)}, F(repr(bound.epsilon_lower))
             )
         with pytest.raises(checker.Rejected):
-            checker.confirm_counts(point, F(repr(bound.epsilon_lower)) + F(1, 100))
+            counts.confirm_counts(point, F(repr(bound.epsilon_lower)) + F(1, 100))
 
 
 def exact_failure(p: float, q: float, runs: int, risk: F, delta: F) -> float:

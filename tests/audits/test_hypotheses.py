@@ -15,6 +15,7 @@ import pytest
 from audits import catalogue
 from audits.evidence import check_of, gather, untested
 from dpaccount import checker
+from dpaccount.checker.certificate import evidence
 from dpaccount.curves import to_approximate
 from dpaccount.derivation import hypotheses, write
 from dpaccount.kernel import REPLACE_ONE, assume_ball, assume_rounds
@@ -235,8 +236,8 @@ def test_the_checker_takes_as_tested_what_has_a_test():
             assert known == (not words.startswith("no "))
             rules.add(each.rule)
             tested |= {each.rule} if known else set()
-    assert tested <= checker.TESTED
-    assert rules - checker.TESTED == {*("assume_rare", "assume_filter", "assume_neighbours", "assume_event")}
+    assert tested <= evidence.TESTED
+    assert rules - evidence.TESTED == {*("assume_rare", "assume_filter", "assume_neighbours", "assume_event")}
     subjects = [GaussianSum(rows=4), SqrtToeplitz(rounds=4), BufferedToeplitz(rounds=4)]
     for subject in subjects:
         for each in hypotheses(subject.proof(DELTA)):
@@ -251,7 +252,7 @@ def test_what_a_certificate_says_it_found_is_within_what_it_promises():
     found, _ = gather(subject, theorem, examples=30, seed=2, files=[Path(__file__)])
     for entry in found:
         step = next(s for s in steps if s["digest"] == entry.hypothesis.digest)
-        most = checker.limit_of(steps, step)
+        most = evidence.limit_of(steps, step)
         assert most is None or Fraction(entry.worst) <= most
         if entry.hypothesis.rule in ("assume_ball", "assume_rounds"):
             assert Fraction(entry.worst) > most / 10

@@ -16,6 +16,7 @@ from audits.evidence import gather
 from audits.report import html
 from audits.summary import summary
 from dpaccount import checker
+from dpaccount.checker import derivation
 from dpaccount.claim import read_claim
 from dpaccount.curves import despite, local_view, post_process, to_approximate
 from dpaccount.derivation import write
@@ -426,7 +427,7 @@ def test_rule_names_do_not_reach_the_terminal_raw(tmp_path, capsys):
 def test_large_sets_of_points_are_refused_at_once(step):
     given = {"query": "q", "points": step["points"], "relation": "replace-one", "because": "t"}
     with pytest.raises(checker.Rejected, match="points"):
-        checker.infer("assume_points", [], given)
+        derivation.infer("assume_points", [], given)
 
 
 # ------------------------------------------------------------------ between a proof and the code it is about

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from dpaccount import checker
-from dpaccount.checker import Rejected
+from dpaccount.checker import Rejected, derivation
 from dpaccount.curves import billboard, despite, local_view, post_process, to_approximate
 from dpaccount.derivation import hypotheses, write
 from dpaccount.errors import BudgetError, InputError, RuleError
@@ -114,7 +114,7 @@ def test_a_partition_refuses_departures(both):
     refuses(partition, assume_split("t", names, "t"), *one, match="may read anyone")
     facts = [["Split", "t", names[:1]], write(departs("c0", ADD_REMOVE))[-1]["gives"]]
     with pytest.raises(Rejected, match="may read anyone"):
-        checker.infer("partition", facts, {})
+        derivation.infer("partition", facts, {})
 
 
 def test_a_ledger_charges_every_unit_that_a_partition_reads(tmp_path):
@@ -150,7 +150,7 @@ def test_units_lie_below_the_end_of_anyone():
         ("assume_rounds", {"rounds": LAST + 1}),
     ):
         with pytest.raises(Rejected, match="below"):
-            checker.infer(rule, [], {"query": "q", **given, "because": "t"})
+            derivation.infer(rule, [], {"query": "q", **given, "because": "t"})
 
 
 def test_no_part_is_disjoint_from_a_departure():
@@ -338,7 +338,7 @@ def checker_refuses(rule, parts, given=None, match="drawn on two queries"):
             if known is None:
                 steps.append({**step, "from": [index[k] for k in step["from"]]})
         ends.append(index[max(index)])
-    gives = checker.infer(rule, [steps[k]["gives"] for k in ends], given or {})
+    gives = derivation.infer(rule, [steps[k]["gives"] for k in ends], given or {})
     body = {"rule": rule, "with": given or {}, "gives": gives}
     digest = checker.digest({**body, "from": [steps[k]["digest"] for k in ends]})
     with pytest.raises(Rejected, match=match):

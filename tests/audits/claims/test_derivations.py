@@ -12,6 +12,7 @@ from audits.claims.derived import Event, full_statistics, rational_pair, short_a
 from audits.claims.rank_one import with_corner
 from audits.claims.replay import column_spaces, rank, replay
 from dpaccount import checker
+from dpaccount.checker import derivation
 from dpaccount.errors import InputError
 from dpaccount.exact import Enclosure
 
@@ -160,7 +161,9 @@ def forged(found, **numbers):
     steps = copy.deepcopy(found["derivation"])
     steps[0]["with"].update(numbers)
     for step in steps:
-        step["gives"] = checker.infer(step["rule"], [steps[k]["gives"] for k in step["from"]], step["with"])
+        step["gives"] = derivation.infer(
+            step["rule"], [steps[k]["gives"] for k in step["from"]], step["with"]
+        )
         body = {key: step[key] for key in ("rule", "with", "gives")}
         step["digest"] = checker.digest({**body, "from": [steps[k]["digest"] for k in step["from"]]})
     return {**found, "derivation": steps}

@@ -6,20 +6,16 @@ values that nothing in the document can tell, which the certificate says itself 
 """
 
 import copy
-import importlib.util
 import json
 import re
-from pathlib import Path
 
 import pytest
 
 from dpaccount import checker
-
-spec = importlib.util.spec_from_file_location(
-    "sides_of_certificates", Path(__file__).with_name("test_checker_certificate_sides.py")
-)
-sides = importlib.util.module_from_spec(spec)
-spec.loader.exec_module(sides)
+from dpaccount.checker import conversions, intervals
+from dpaccount.checker.certificate import counts, shapes
+from dpaccount.checker.documents import Work
+from tests.dpaccount.checker import made as sides
 
 RELEASED = sides.sealed(sides.edited(sides.HONEST, *sides.ON_DATA))
 
@@ -104,15 +100,15 @@ def forged(document, path, value):
 @pytest.fixture(autouse=True)
 def remembered(monkeypatch):
     """Remember the two costly decisions, which depend on their arguments alone."""
-    for name in ("implies", "binomial_tail"):
-        monkeypatch.setattr(checker, name, memory(getattr(checker, name)))
+    for module, name in ((conversions, "implies"), (counts, "implies"), (counts, "binomial_tail")):
+        monkeypatch.setattr(module, name, memory(getattr(module, name)))
 
 
 def memory(decide):
     known = {}
 
     def again(*arguments, **named):
-        where = repr([a.digits if isinstance(a, checker.Interval) else a for a in arguments]) + repr(named)
+        where = repr([a.digits if isinstance(a, intervals.Interval) else a for a in arguments]) + repr(named)
         if where not in known:
             known[where] = decide(*arguments, **named)
         return known[where]
@@ -121,7 +117,7 @@ def memory(decide):
 
 
 def accepted(document):
-    checker.Work.spent = 0
+    Work.spent = 0
     try:
         checker.check(json.dumps(document).encode())
     except (checker.Rejected, checker.Unreadable):
@@ -273,7 +269,7 @@ def test_no_name_or_text_of_a_file_controls_the_terminal(tmp_path, capsys):
         if path[0] != "digest":
             documents.append((forged(RELEASED, path, evil), []))
     for document, options in documents:
-        checker.Work.spent = 0
+        Work.spent = 0
         file.write_text(json.dumps(document))
         code = checker.main([str(file), *options])
         out, err = capsys.readouterr()
@@ -323,7 +319,7 @@ def typed(value, name):
 
 def test_the_published_schema_closes_the_same_tables(root):
     schema = json.loads((root / "dpaccount" / "schemas" / "certificate.json").read_text())
-    assert set(schema["properties"]) == set(schema["required"]) == set(checker.FIELDS)
+    assert set(schema["properties"]) == set(schema["required"]) == set(shapes.FIELDS)
     for document in (RELEASED, sides.refuted(), sides.HONEST):
         assert fits(document, schema)
         for path in tables(document):

@@ -13,6 +13,8 @@ from fractions import Fraction
 import pytest
 
 from dpaccount import checker
+from dpaccount.checker import derivation, documents
+from tests.dpaccount.checker.made import HONEST
 
 F = Fraction
 MEGABYTES, SECONDS = 300, 10
@@ -33,7 +35,7 @@ print(int(peak.split()[1]) // 1024, used.ru_utime + used.ru_stime, code, file=sy
 
 def cost(root, path, *options):
     """Return peak megabytes, processor seconds and exit code of the checker on a file."""
-    script = str(root / "dpaccount" / "checker.py")
+    script = str(root / "dpaccount" / "checker")
     done = subprocess.run(
         [sys.executable, "-I", "-S", "-c", RUN, script, str(path), *options],
         capture_output=True,
@@ -51,10 +53,10 @@ def chained(*steps):
     written, facts = [], []
     for rule, before, given in steps:
         try:
-            gives = checker.infer(rule, [facts[k] for k in before], given)
+            gives = derivation.infer(rule, [facts[k] for k in before], given)
         except (checker.Rejected, ArithmeticError, ValueError, TypeError, IndexError):
             gives = ["unknown"]
-        checker.Work.spent = 0
+        documents.Work.spent = 0
         facts.append(gives)
         body = {"rule": rule, "with": given, "gives": gives}
         digest = checker.digest({**body, "from": [written[k]["digest"] for k in before]})
@@ -184,7 +186,7 @@ def test_no_derivation_costs_more(make, tmp_path, root):
     assert code in (0, 1)
 
 
-MANY = checker.MAX_PARTS - 1000
+MANY = documents.MAX_PARTS - 1000
 WITNESSES = {
     "lists": lambda: [[] for _ in range(MANY)],
     "tables": lambda: [{"": k} for k in range(MANY // 2)],
@@ -206,7 +208,7 @@ def test_no_certificate_costs_more(name, tmp_path, root, honest):
     body = {key: value for key, value in document.items() if key not in ("digest", "signature")}
     document = {**document, "digest": checker.digest(body)}
     path.write_text(json.dumps(document, separators=(",", ":"), ensure_ascii=False), encoding="utf-8")
-    assert path.stat().st_size <= checker.MAX_BYTES
+    assert path.stat().st_size <= documents.MAX_BYTES
     memory, seconds, code = cost(root, path)
     assert (memory < MEGABYTES, seconds < SECONDS, code) == (True, True, 0), (memory, seconds, code)
 
@@ -232,12 +234,5 @@ def test_no_counts_cost_more(tmp_path, root, honest):
 @pytest.fixture
 def honest():
     """Return the honest certificate of the tests of its sides."""
-    import importlib.util
-    from pathlib import Path
-
-    name = Path(__file__).with_name("test_checker_certificate_sides.py")
-    spec = importlib.util.spec_from_file_location("sides_of_certificates", name)
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    checker.Work.spent = 0
-    return module.HONEST
+    documents.Work.spent = 0
+    return HONEST

@@ -9,8 +9,8 @@ from fractions import Fraction
 
 import pytest
 
-from dpaccount import checker
-from dpaccount.checker import Rejected, infer
+from dpaccount.checker import Rejected, derivation, documents, facts, sensitivity
+from dpaccount.checker.derivation import infer
 
 F = Fraction
 #: what `check_derivation` turns into a rejection
@@ -20,7 +20,7 @@ R, A = "replace-one", "add-remove"
 
 def setup_function(_):
     """Forget the arithmetic of earlier tests: the checker counts it within one document."""
-    checker.Work.spent = 0
+    documents.Work.spent = 0
 
 
 BIG = str(2**256 - 1)
@@ -297,7 +297,7 @@ def test_what_a_rule_gives(rule, found, given, gives):
 
 
 def test_every_rule_is_here():
-    assert {case[0] for case in HONEST} >= set(checker.INFERRED) | set(checker.ASSUMED) | checker.TESTED
+    assert {case[0] for case in HONEST} >= set(facts.RULES)
 
 
 @pytest.mark.parametrize(("rule", "found", "given"), [case[:3] for case in HONEST], ids=map(named, HONEST))
@@ -405,7 +405,7 @@ FALSE = [
         {"matrix": [[2], [1, True], [1, 1, 1]]}, {"matrix": [1, 2]})],
     *[("factorised", [STREAM[0], rounds(k)], {"matrix": [[2], [1, 2], [3, -5, 1]], "bits": 1}) for k in (2, 4)],
     ("factorised", [stable("l1"), rounds(1)], {"matrix": [[1]], "bits": 0}),
-    *[(rule, found, {**given, name: bad}) for rule, found, given, _ in HONEST if rule in checker.NOISE
+    *[(rule, found, {**given, name: bad}) for rule, found, given, _ in HONEST if rule in derivation.NOISE
       for name in {"scale", "variance", "rate", "matrix", "vector", "grid", "threshold", "limit", "coordinates"}
       & given.keys() for bad in ("0", "-1", 0, None)],
     *[(rule, [stable("other"), *found[1:]], given) for rule, found, given, _ in HONEST if found and found[0][0] == "Stable"],
@@ -610,7 +610,7 @@ def test_several_rounds_of_one_unit():
     c, length = [4, 3, 1, 2], 6
     column = lambda s: [c[t - s] if 0 <= t - s < len(c) else 0 for t in range(length)]  # noqa: E731
     for times, separation in ((1, 1), (2, 1), (2, 2), (3, 2), (2, 4)):
-        found = checker.toeplitz(c, times, separation)
+        found = sensitivity.toeplitz(c, times, separation)
         best = 0
         for first in range(length):
             chosen = [first + k * separation for k in range(times)]
@@ -620,10 +620,10 @@ def test_several_rounds_of_one_unit():
         assert best <= found
         if times == 1:
             assert found == 30
-    assert checker.toeplitz(c, 2, 1) == 2 * 30 + 2 * (12 + 3 + 2)
-    assert checker.toeplitz(c, 2, 3) == 2 * 30 + 2 * 8
-    assert checker.toeplitz(c, 3, 2) == 3 * 30 + 2 * 2 * 10
-    assert checker.toeplitz(c, 2, 4) == 60
+    assert sensitivity.toeplitz(c, 2, 1) == 2 * 30 + 2 * (12 + 3 + 2)
+    assert sensitivity.toeplitz(c, 2, 3) == 2 * 30 + 2 * 8
+    assert sensitivity.toeplitz(c, 3, 2) == 3 * 30 + 2 * 2 * 10
+    assert sensitivity.toeplitz(c, 2, 4) == 60
     gives = infer("factorised", [UNIT, rounds(5, 9, 2), ONCE], MANY)
     relation = R + ", 3 rounds 2 apart"
     assert gives == ["Stable", "q", "l2-squared", str(3 * 6 + 2 * 2 * 2), relation, [1, 2**63]]

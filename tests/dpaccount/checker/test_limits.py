@@ -8,7 +8,7 @@ from fractions import Fraction
 import pytest
 
 from dpaccount import checker
-from dpaccount.checker import Rejected, check_derivation
+from dpaccount.checker import Rejected, check_derivation, derivation, documents
 
 MUCH = "more arithmetic"
 BALL = ("assume_ball", [], {"query": "q", "radius": "1", "relation": "replace-one", "because": "t"})
@@ -24,11 +24,11 @@ def document(*steps):
     written, facts = [], []
     for rule, premises, given in steps:
         try:
-            facts.append(checker.infer(rule, [facts[k] for k in premises], given))
+            facts.append(derivation.infer(rule, [facts[k] for k in premises], given))
         except (Rejected, ArithmeticError, ValueError, TypeError, IndexError):
             facts.append(["unknown"])
         finally:
-            checker.Work.spent = 0
+            documents.Work.spent = 0
         body = {"rule": rule, "with": given, "gives": facts[-1]}
         chained = {**body, "from": [written[k]["digest"] for k in premises]}
         written.append({**body, "from": premises, "digest": checker.digest(chained)})
@@ -58,7 +58,7 @@ def test_long_vectors_cost_work():
 @pytest.mark.slow
 def test_many_differences_cost_work(monkeypatch):
     one = document(points(256, 64), ("differences", [0], {}))
-    monkeypatch.setattr(checker, "MAX_WORK", 10**7)  # a third of the work, a third of the time
+    monkeypatch.setattr(documents, "MAX_WORK", 10**7)  # a third of the work, a third of the time
     with pytest.raises(Rejected, match=MUCH):
         check_derivation([*one, *[dict(one[1]) for _ in range(280)]])
 
@@ -68,7 +68,7 @@ def test_many_overlaps_cost_work(monkeypatch):
     matrix = [[(5 * k) % 9 + 1 for k in range(2048)]]
     many = rounds(2048, participations=2, separation=1)
     one = document(BALL, LINEAR, many, ("factorised", [1, 2, 0], {"matrix": matrix, "bits": 0}))
-    monkeypatch.setattr(checker, "MAX_WORK", 10**7)
+    monkeypatch.setattr(documents, "MAX_WORK", 10**7)
     steps = one + [dict(one[3]) for _ in range(100)]
     with pytest.raises(Rejected, match=MUCH):
         check_derivation(steps)

@@ -14,150 +14,36 @@ import pytest
 from scipy import stats
 
 from dpaccount import checker
-from dpaccount.checker import Interval, Rejected
-
-R = "replace-one"
-KEYS = ["noise"]
-CODE = "sha256:" + "c" * 64
+from dpaccount.checker import Rejected, distributions, documents
+from dpaccount.checker.certificate import hazards, shapes
+from dpaccount.checker.certificate.counts import stands as may_stand
+from dpaccount.checker.certificate.verdict import one_law
+from dpaccount.checker.derivation import reachable
+from dpaccount.checker.intervals import Interval
+from tests.dpaccount.checker.made import (
+    DROP,
+    HONEST,
+    KEYS,
+    LARGER,
+    ON_DATA,
+    RELEASED,
+    SMALLER,
+    UNPROVEN,
+    R,
+    accepted,
+    certificate,
+    derivation,
+    edited,
+    point,
+    refuted,
+    sealed,
+    step,
+)
 
 
 def setup_function(_):
     """Forget the arithmetic of earlier tests: the checker counts it within one document."""
-    checker.Work.spent = 0
-
-
-def step(steps, rule, before, **given):
-    gives = checker.infer(rule, [steps[k]["gives"] for k in before], given)
-    body = {"rule": rule, "from": [steps[k]["digest"] for k in before], "with": given, "gives": gives}
-    steps.append({**body, "from": before, "digest": checker.digest(body)})
-
-
-def derivation(relation=R, audience="everyone", name="clinic"):
-    steps = []
-    step(steps, "assume_ball", [], query="sum", radius="1/2", relation=relation, because="movement")
-    step(steps, "linear", [0])
-    step(steps, "gaussian", [1], variance="1", key="noise")
-    step(steps, "to_approximate", [2], epsilon="2", delta="1/10")
-    step(steps, "assume_view", [], query=name, audience=audience, releases=["noise"], because="replay")
-    step(steps, "post_process" if audience == "everyone" else "billboard", [3, 4])
-    return steps
-
-
-def evidence(steps):
-    return [
-        {
-            **{"rule": s["rule"], "query": s["with"]["query"], "step": s["digest"], "relation": R},
-            **{"value": checker.promised(steps, s["digest"])[0], "test": s["with"]["because"]},
-            **{"status": "tested", "examples": 200, "counterexample": None},
-            **{"worst": "0" if s["rule"] == "assume_view" else "1", "source": "sha256:" + "5" * 64},
-        }
-        for s in reversed(list(checker.reachable(steps)))
-        if s["rule"].startswith("assume_")
-    ]
-
-
-def point(of="claim", limit=2, delta="1/10", lower=0.0, **counts):
-    numbers = {
-        **{"hits": 500, "runs": 1000, "alarms": 480, "other_runs": 1000},
-        **{"risk": "1/100", "power": 0.4, "false_alarm": 0.6, "event": "score at least 1"},
-    }
-    return {"of": of, "limit": limit, "delta": delta, "epsilon_lower": lower, **numbers, **counts}
-
-
-#: counts that show ε ≥ 3.2 at δ = 1/10
-BEATEN = {"lower": 3.2, "hits": 990, "alarms": 10, "power": 0.9, "false_alarm": 0.03}
-
-
-def certificate(steps=None, points=(), verdict="CERTIFIED", refutes=None):
-    steps = derivation() if steps is None else steps
-    promise = {"model": "central", "unit": "a row", "relation": R, "epsilon": 2, "delta": 0.1}
-    claim = {
-        **{"schema": "dpaccount/claim/1", "name": "c", "guarantee": promise},
-        "governance": {"valid_until": "2027-01-31"},
-        "subject": {"use": "clinic", "parameters": {"sigma": 0.5, "mode": "tree"}},
-    }
-    points = list(points) or [point(), point("proof", 0, "2/5")]
-    audit = {
-        **{"attack": "likelihood ratio", "trials": 2000, "quick": False, "witness": {"unit": 1}},
-        "confidence": "0.95",
-        "epsilon_lower": points[0]["epsilon_lower"],
-        "points": points,
-    }
-    document = {
-        **{"schema": "dpaccount/certificate/1", "verdict": verdict, "refutes": refutes, "claim": claim},
-        "subject": {
-            **{"use": "clinic", "name": "clinic", "parameters": {"sigma": "1/2", "mode": "tree"}},
-            **{"source": "ours", "status": "sound", "code": CODE},
-        },
-        **{"guarantee": dict(promise), "environment": {"python": "3.11"}, "hazards": []},
-        "created": "2026-11-20T10:00:00Z",
-        "proved": {
-            **{"epsilon": {"lower": 1.0, "upper": 2.0}, "delta": "1/10", "derivation": steps},
-            **{"tight": None, "reason": None},
-        },
-        "sensitivity": evidence(steps),
-        **{"audit": audit, "release": None, "releasable": verdict == "CERTIFIED", "signature": None},
-    }
-    document["hazards"] = checker.hazards_of(document)
-    return sealed(document)
-
-
-def sealed(document):
-    body = {name: value for name, value in document.items() if name not in ("digest", "signature")}
-    return {**document, "digest": checker.digest(body)}
-
-
-def accepted(document, at=None):
-    try:
-        checker.check(json.dumps(sealed(document)).encode(), at)
-    except Rejected:
-        return False
-    return True
-
-
-def edited(document, *edits):
-    new = copy.deepcopy(document)
-    for path, value in edits:
-        place = new
-        for key in path[:-1]:
-            place = place[key]
-        if value is DROP:
-            del place[path[-1]]
-        else:
-            place[path[-1]] = value
-    return new
-
-
-DROP = object()
-HONEST = certificate()
-UNPROVEN = edited(
-    HONEST, (("verdict",), "UNPROVEN"), (("releasable",), False), (("proved", "reason"), "why not")
-)
-RELEASED = {
-    **{"report": {"sum": 3.5}, "ledger_entry": 1, "ledger_head": "1" * 64, "noise": "secure"},
-    **{"data": "sha256:" + "d" * 64, "code": CODE, "evaluation": None},
-}
-ON_DATA = [
-    (("claim", "data"), {"file": "rows.csv", "ledger": "sqlite:///rows.db"}),
-    (("release",), RELEASED),
-    (
-        ("hazards",),
-        [
-            *HONEST["hazards"][:6],
-            "The reader of the data file is trusted to take every row by itself.",
-            *HONEST["hazards"][6:],
-        ],
-    ),
-]
-LARGER = [
-    (("claim", "guarantee", "epsilon"), 3),
-    (("guarantee", "epsilon"), 3),
-    (("audit", "points", 0, "limit"), 3),
-]
-SMALLER = [
-    *((("claim", "guarantee", "epsilon"), 1.5), (("guarantee", "epsilon"), 1.5)),
-    (("audit", "points", 0, "limit"), 1.5),
-]
+    documents.Work.spent = 0
 
 
 def test_the_honest_ones_are_accepted():
@@ -173,8 +59,8 @@ def test_the_honest_ones_are_accepted():
 
 
 EDITS = [
-    *[((name,), DROP) for name in checker.FIELDS if name not in ("digest", "schema")],
-    *[((name,), 7) for name in checker.FIELDS if name not in ("digest", "schema")],
+    *[((name,), DROP) for name in shapes.FIELDS if name not in ("digest", "schema")],
+    *[((name,), 7) for name in shapes.FIELDS if name not in ("digest", "schema")],
     (("more",), 1),
     (("guarantee", "epsilon"), 1),
     (("guarantee", "unit"), "other"),
@@ -299,7 +185,7 @@ UNPROVEN_BECAUSE = [
     [
         *((("proved", "derivation"), []), (("proved", "epsilon"), None), (("sensitivity",), [])),
         *((("audit", "points"), [point()]), (("proved", "delta"), None)),
-        (("hazards",), [*checker.UNPROVED_HAZARDS, *HONEST["hazards"][6:]]),
+        (("hazards",), [*hazards.UNPROVED_HAZARDS, *HONEST["hazards"][6:]]),
     ],
 ]
 
@@ -395,7 +281,7 @@ def test_symmetric_noise_is_another_law_than_independent_noise():
     step(steps, "partition", [6, 2, 5])
     checker.check_derivation(steps)
     with pytest.raises(checker.Rejected, match="two laws"):
-        checker.one_law(steps)
+        one_law(steps)
 
 
 @pytest.mark.parametrize("member", ["audit", "sensitivity", "proved", "claim", "guarantee", "subject"])
@@ -420,12 +306,6 @@ def test_subjects_of_the_users_own_are_named_after_their_module():
 
 
 # ------------------------------------------------------------------ refutations and their counts
-
-
-def refuted(of="claim", **counts):
-    first = point(**{**BEATEN, **counts}) if of == "claim" else point()
-    second = point("proof", 0, "2/5", **{**BEATEN, **counts, "lower": 2.4}) if of == "proof" else None
-    return certificate(points=[p for p in (first, second) if p], verdict="REFUTED", refutes=of)
 
 
 def test_counts_refute_the_claim_or_the_proof():
@@ -546,24 +426,24 @@ def test_certain_counts():
 def test_binomial_tails_of_few_runs(n, p, k):
     i, exact = Interval(40), Fraction(p)
     upper = sum(math.comb(n, j) * exact**j * (1 - exact) ** (n - j) for j in range(k, n + 1))
-    low, high = checker.binomial_tail(i, n, exact, k, up=True)
+    low, high = distributions.binomial_tail(i, n, exact, k, up=True)
     assert Fraction(low) <= upper <= Fraction(high)
     if k > n * exact:
         assert Fraction(high) - Fraction(low) < Fraction(1, 10**30)
-    down = checker.binomial_tail(i, n, 1 - exact, n - k, up=False)
+    down = distributions.binomial_tail(i, n, 1 - exact, n - k, up=False)
     assert Fraction(down[0]) <= upper <= Fraction(down[1])
 
 
 @pytest.mark.parametrize("n", [0, 1, 2, 199, 200, 201, 250, 5000])
 def test_log_factorials_at_every_size(n):
-    low, high = checker.log_factorial(Interval(50), n)
+    low, high = distributions.log_factorial(Interval(50), n)
     exact = sum(math.log(k) for k in range(1, n + 1))
     assert float(low) <= exact * (1 + 1e-12) + 1e-12
     assert float(high) >= exact * (1 - 1e-12) - 1e-12
     assert high - low < Fraction(1, 10**17)
     if 1 < n <= 250:  # e^(ln n!) is n!, so the enclosure is on both sides of it
         i = Interval(600)
-        wide = i.exp(checker.log_factorial(i, n))
+        wide = i.exp(distributions.log_factorial(i, n))
         assert Fraction(wide[0]) < math.factorial(n) < Fraction(wide[1])
 
 
@@ -591,8 +471,8 @@ def test_steps_are_joined_as_written():
             checker.check_derivation(wrong)
     unused = copy.deepcopy(steps)
     step(unused, "assume_view", [], query="more", audience="others", releases=[], because="replay")
-    assert [s["rule"] for s in checker.reachable(unused)] == ["assume_view"]
-    assert [s["rule"] for s in checker.reachable(steps)][::-1] == [s["rule"] for s in steps]
+    assert [s["rule"] for s in reachable(unused)] == ["assume_view"]
+    assert [s["rule"] for s in reachable(steps)][::-1] == [s["rule"] for s in steps]
     stray = copy.deepcopy(steps)
     step(stray, "assume_filter", [], query="q", measure="pure", budget=["0"], relation=R, because="trust me")
     step(stray, "to_approximate", [3], epsilon="2", delta="1/10")
@@ -650,7 +530,7 @@ def test_a_name_that_fits_the_derivation_but_not_the_module():
 
 def test_an_epsilon_without_a_derivation_is_no_proof():
     nothing = [(("proved", "derivation"), []), (("sensitivity",), []), (("audit", "points"), [point()])]
-    nothing += [(("hazards",), [*checker.UNPROVED_HAZARDS, *HONEST["hazards"][6:]])]
+    nothing += [(("hazards",), [*hazards.UNPROVED_HAZARDS, *HONEST["hazards"][6:]])]
     assert not accepted(edited(UNPROVEN, *nothing))
     assert not accepted(edited(UNPROVEN, (("proved", "epsilon"), None)))
     assert not accepted(edited(UNPROVEN, *nothing, (("proved", "epsilon"), None)))
@@ -801,10 +681,10 @@ def test_counts_stand_where_their_bound_is_within_the_limit():
             for limit, stands in ((found + gap, True), (found - gap, False)):
                 if limit <= 0:
                     continue
-                said = checker.stands({**counts, "risk": risk, "delta": delta}, Fraction(limit))
+                said = may_stand({**counts, "risk": risk, "delta": delta}, Fraction(limit))
                 assert said is stands, (counts, risk, delta, found, limit)
                 seen.add(stands)
-                checker.Work.spent = 0
+                documents.Work.spent = 0
     assert seen == {True, False}
 
 

@@ -17,7 +17,8 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from dpaccount import checker
-from dpaccount.checker import Interval, Rejected, check_derivation
+from dpaccount.checker import Rejected, check_derivation, curves, distributions, intervals
+from dpaccount.checker.intervals import Interval
 from dpaccount.curves import at_most, billboard, delta_ball, to_approximate
 from dpaccount.derivation import write
 from dpaccount.kernel import Lattice, Pure, assume_covers, assume_points, assume_view
@@ -75,7 +76,7 @@ def test_interval_arithmetic_holds_all_points(a, b, c, d, digits):
 def test_pi_is_bounded_below_closely():
     with mpmath.workdps(300):
         for digits in (1, 5, 30, 200):
-            low = checker.pi(digits)
+            low = distributions.pi(digits)
             assert (
                 0 < mpmath.pi - mpmath.mpf(low.numerator) / low.denominator < mpmath.mpf(10) ** (1 - digits)
             )
@@ -88,7 +89,7 @@ def test_a_cut_series_still_encloses(terms):
     with mpmath.workdps(60):
         for x in ("0.3", "1", "1.7"):
             exact = mpmath.ncdf(x) - mpmath.mpf("0.5")
-            total = checker.tail_series(i, Decimal(x), terms)
+            total = distributions.tail_series(i, Decimal(x), terms)
             assert holds(total, exact / mpmath.npdf(x))
 
 
@@ -98,7 +99,7 @@ def test_a_short_fraction_still_encloses(steps):
     with mpmath.workdps(60):
         for x in ("4", "6.5", "20"):
             exact = mpmath.npdf(x) / (mpmath.erfc(mpmath.mpf(x) / mpmath.sqrt(2)) / 2)
-            assert holds(checker.tail_fraction(i, Decimal(x), steps), exact)
+            assert holds(distributions.tail_fraction(i, Decimal(x), steps), exact)
 
 
 @pytest.mark.parametrize("digits", [3, 10, 40])
@@ -107,7 +108,7 @@ def test_the_upper_tail_encloses(x, digits):
     i = Interval(digits)
     with mpmath.workdps(80):
         exact = mpmath.erfc(mpmath.mpf(x) / mpmath.sqrt(2)) / 2
-        pair = checker.upper_tail(i, i.of(F(x)))
+        pair = distributions.upper_tail(i, i.of(F(x)))
         assert holds(pair, exact)
         assert real(pair[1]) - real(pair[0]) <= mpmath.mpf(10) ** (3 - digits * 3 // 5)
 
@@ -121,26 +122,26 @@ def test_long_products_are_exact(a, b):
     for i, x in enumerate(a):
         for j, y in enumerate(b):
             expected[i + j] += x * y
-    assert checker.multiply(a, b) == expected
+    assert distributions.multiply(a, b) == expected
 
 
 def test_products_of_full_scale_masses_are_exact():
     a = [10**30 - 1] * 50
-    assert checker.multiply(a, a)[49] == 50 * (10**30 - 1) ** 2
-    assert checker.power([1, 1], 60)[30] == 118264581564861424
+    assert distributions.multiply(a, a)[49] == 50 * (10**30 - 1) ** 2
+    assert distributions.power([1, 1], 60)[30] == 118264581564861424
 
 
 def test_lattice_decisions_agree_with_the_kernel():
     for epsilon in ("0.9", "0.99", "0.9999", "1", "1.1"):
         for shift in ((2,), (1, 1), (1,)):
-            mine = checker.lattice_at_most(F("16.9") ** 2, list(shift), 4, F(epsilon), F("1e-6"))
+            mine = distributions.lattice_at_most(F("16.9") ** 2, list(shift), 4, F(epsilon), F("1e-6"))
             curve = Lattice(F("16.9") ** 2, (shift,), 4)
             assert mine == at_most(lambda bits: delta_ball(curve, F(epsilon), bits), F("1e-6"))
 
 
 def test_the_lattice_law_accounts_for_what_it_cuts():
     """At one digit the floors are gross: true masses must lie between floor and floor + excess."""
-    cells, reach, least, excess = checker.lattice_law(F(9), (1,), 2, 1)
+    cells, reach, least, excess = distributions.lattice_law(F(9), (1,), 2, 1)
     weights = {x: mpmath.exp(-mpmath.mpf(x * x) / 18) for x in range(-60, 61)}
     norm = mpmath.fsum(weights.values())
     assert least <= (norm * 10) ** 2 <= least + excess
@@ -157,23 +158,23 @@ def test_binomial_tails_enclose(n, p, k):
     with mpmath.workdps(60):
         q = mpmath.mpf(p)
         terms = [mpmath.binomial(n, j) * q**j * (1 - q) ** (n - j) for j in range(n + 1)]
-        assert holds(checker.binomial_tail(i, n, F(p), k, up=True), mpmath.fsum(terms[k:]))
+        assert holds(distributions.binomial_tail(i, n, F(p), k, up=True), mpmath.fsum(terms[k:]))
         low = n - k
-        assert holds(checker.binomial_tail(i, n, 1 - F(p), low, up=False), mpmath.fsum(terms[k:]))
+        assert holds(distributions.binomial_tail(i, n, 1 - F(p), low, up=False), mpmath.fsum(terms[k:]))
 
 
 @pytest.mark.parametrize("n", [0, 1, 5, 30, 200, 201, 202, 1000, 10**7])
 def test_log_factorials_enclose_closely(n):
     i = Interval(60)
     with mpmath.workdps(80):
-        pair, exact = checker.log_factorial(i, n), mpmath.loggamma(n + 1)
+        pair, exact = distributions.log_factorial(i, n), mpmath.loggamma(n + 1)
         assert holds(pair, exact)
         assert real(pair[1]) - real(pair[0]) < mpmath.mpf("1e-18")
 
 
 def test_tails_of_many_runs_are_enclosed_closely():
     i = Interval(40)
-    low, high = checker.binomial_tail(i, 10**6, F(3, 10), 301_500, up=True)
+    low, high = distributions.binomial_tail(i, 10**6, F(3, 10), 301_500, up=True)
     exact = stats.binom.sf(301_499, 10**6, 0.3)
     assert float(low) <= exact * (1 + 1e-9)
     assert exact * (1 - 1e-9) <= float(high) <= float(low) * (1 + 1e-12)
@@ -333,7 +334,7 @@ def test_huge_numbers_are_refused_quickly():
 def test_it_runs_alone_and_isolated(tmp_path, root: Path):
     file = tmp_path / "derivation.json"
     file.write_text(json.dumps({"schema": "dpaccount/derivation/1", "steps": derivation()}))
-    script = root / "dpaccount" / "checker.py"
+    script = root / "dpaccount" / "checker"
     done = subprocess.run(
         [sys.executable, "-I", "-S", str(script), str(file), "--derivation"],
         capture_output=True,
@@ -390,10 +391,10 @@ def test_a_missing_file_and_wrong_arguments(capsys, tmp_path):
 
 
 def test_pure_and_gdp_decisions_at_tiny_delta():
-    assert checker.at_most(checker.gdp_delta(F(1), F("37.4488480")), F("1e-300"))
-    assert not checker.at_most(checker.gdp_delta(F(1), F("37.4488479")), F("1e-300"))
+    assert intervals.at_most(curves.gdp_delta(F(1), F("37.4488480")), F("1e-300"))
+    assert not intervals.at_most(curves.gdp_delta(F(1), F("37.4488479")), F("1e-300"))
     curve = Pure(F(1))
     for epsilon in ("0.5", "0.9", "0.99999"):
         for delta in ("0.1", "0.01", "1e-5"):
-            mine = checker.at_most(checker.pure_delta(F(1), F(epsilon)), F(delta))
+            mine = intervals.at_most(curves.pure_delta(F(1), F(epsilon)), F(delta))
             assert mine == at_most(lambda bits: delta_ball(curve, F(epsilon), bits), F(delta))
