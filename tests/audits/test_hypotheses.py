@@ -4,7 +4,6 @@ Each class below draws what its proof pays for and no bound is passed, so that o
 can tell: its test must refute it.
 """
 
-import importlib.util
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from pathlib import Path
@@ -36,6 +35,7 @@ from mechanisms.gaussian_sum import GaussianSum
 from mechanisms.optimal_factor import OptimalFactor
 from mechanisms.sqrt_toeplitz import SqrtToeplitz
 from mechanisms.subject import View, shown
+from tests.dpaccount.rules.statements import theorems
 
 DELTA, HUGE = Fraction(1, 10**6), Fraction(10**6)
 
@@ -214,18 +214,10 @@ def test_a_stream_of_several_rounds_a_unit_has_no_test():
 # ------------------------------------------------------------------ checker and evidence agree on what is tested
 
 
-def programs():
-    where = Path(__file__).parents[1] / "dpaccount" / "test_two_programs.py"
-    spec = importlib.util.spec_from_file_location("two_programs", where)
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
-
 def test_the_checker_takes_as_tested_what_has_a_test():
     """Over statements that use every rule: a hypothesis without a test is never taken for a tested one."""
     rules, tested = set(), set()
-    for theorem in programs().theorems():
+    for theorem in theorems():
         steps = write(theorem)
         if any(step["rule"] == "partition" for step in steps):
             continue  # two statements about one cell there draw by different keys, which no receipt does
