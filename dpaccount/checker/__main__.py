@@ -12,7 +12,7 @@ import sys
 
 # run as a folder or zip file: a package off the path, where it would come before the standard library
 if not __package__:
-    __package__ = "checker"
+    __package__, __spec__ = "checker", None
     sys.modules[__package__] = type(sys)(__package__)
     sys.modules[__package__].__path__ = [sys.path.pop(0)]
 

@@ -2,7 +2,6 @@
 
 import sys
 from collections.abc import Iterator
-from types import CodeType
 from typing import Any
 
 from . import composition, conversions, hypotheses, noise, refutations, sensitivity
@@ -154,10 +153,10 @@ def reachable(steps: list[Step]) -> Iterator[Step]:
 
 
 def reading_list(steps: list[Step], *start: str) -> dict[str, list[dict[str, Any]]]:
-    """Return the rules that the last step rests on, with their lines, and the files that all rules need.
+    """Return the rules that the last step rests on, each with its file and line, and the files of the core.
 
-    Files are named from the checker's folder, in the order of their imports.  They are those of the modules
-    `start`, of this one, and of all that these import by name.
+    Files are named from the checker's folder, in the order of their imports.  The core is this module,
+    the modules `start`, and all that these import from; what a rule calls stands beside it or in the core.
     """
     sources = {name: RULES[name].source for name in sorted({s["rule"] for s in reachable(steps)})}
     wanted, waiting = set[str](), {__name__, *start}
@@ -167,18 +166,11 @@ def reading_list(steps: list[Step], *start: str) -> dict[str, list[dict[str, Any
         homes = {str(getattr(value, "__module__", "")) for value in held}
         waiting = {home for home in homes if home.startswith(f"{__package__}.")} - wanted
     rules = [
-        {"rule": name, "file": file_of(source.__module__), "line": first, "lines": last + 1 - first}
+        {"rule": name, "file": file_of(source.__module__), "line": source.__code__.co_firstlineno}
         for name, source in sources.items()
-        for first, last in [(source.__code__.co_firstlineno, last_line(source.__code__))]
     ]
     files = [{"file": file_of(n), "lines": lines_of(n)} for n in list(sys.modules) if n in wanted]
     return {"rules": rules, "files": files}
-
-
-def last_line(code: CodeType) -> int:
-    """Return the last line of a function."""
-    inner = [last_line(part) for part in code.co_consts if isinstance(part, CodeType)]
-    return max([*inner, *(line for _, _, line in code.co_lines() if line)])
 
 
 def file_of(name: str) -> str:
@@ -195,6 +187,6 @@ def lines_of(name: str) -> int:
 
 def in_words(found: dict[str, list[dict[str, Any]]]) -> str:
     """Return a reading list as lines."""
-    rules = [f"  {e['rule']:<20} {e['file']}:{e['line']} ({e['lines']} lines)" for e in found["rules"]]
-    files = [f"  {e['file']:<28} {e['lines']} lines" for e in found["files"]]
-    return "\n".join(["it rests on these rules:", *rules, "and on these files:", *files]) + "\n"
+    rules = [f"  {entry['rule']:<20} {entry['file']}:{entry['line']}" for entry in found["rules"]]
+    files = [f"  {entry['file']:<24} {entry['lines']:4} lines" for entry in found["files"]]
+    return "\n".join(["rules that it rests on:", *rules, "files that every one needs:", *files]) + "\n"
