@@ -19,7 +19,7 @@ from .curves import (
     written,
 )
 from .distributions import upper_tail
-from .documents import Rejected, ensure, integer
+from .documents import Rejected, ensure, several
 from .facts import ANYONE, Optional, Private, Rare, lengths, rule
 from .intervals import ZERO, Interval, Pair, at_most, number
 
@@ -115,7 +115,7 @@ def despite(part: Private, rare: Rare, delta: Fraction) -> Private:
     return part._replace(law=written(Approximate(epsilon, delta)), units=ANYONE)
 
 
-@rule(Private, size=lambda value: integer(value, 2), delta=Optional(number))
+@rule(Private, size=several, delta=Optional(number))
 def group(part: Private, size: int, delta: Fraction | None = None) -> Private:
     """What protects several units at once."""
     curve = part.curve

@@ -91,6 +91,11 @@ def natural(value: object) -> int:
     return integer(value, 0)
 
 
+def several(value: object) -> int:
+    """Read a JSON integer of at least 2."""
+    return integer(value, 2)
+
+
 def names_of(value: object) -> list[str]:
     """Read a sorted list of names, each once."""
     if not isinstance(value, list) or value != sorted(set(map(text, value))):

@@ -5,7 +5,7 @@ from fractions import Fraction
 from typing import Any, TypeVar
 
 from .curves import Approximate, BoundedRange, Curve, Gdp, Lattice, NearGdp, Pure, Zcdp, written
-from .documents import anything, brief, ensure, integer, spend, text
+from .documents import anything, brief, ensure, integer, several, spend, text
 from .facts import RULES, Contribution, Numbers, Optional, Private, Rule, Shifts, Stable
 from .intervals import Interval, Pair, added, at_most, number, positive
 
@@ -143,15 +143,14 @@ def ratio_of(outcome: tuple[Fraction, ...]) -> Fraction:
     return max(outcome) / min(outcome) if max(outcome) else Fraction(1)
 
 
-@noise(Contribution, scale=positive, threshold=integer, delta=number)
+@noise(Contribution, scale=positive, threshold=several, delta=number)
 def stable_histogram(person: Contribution, scale: Fraction, threshold: int, delta: Fraction) -> Approximate:
     """Counts with discrete Laplace noise, of cells that reach a threshold."""
     cells = person.kind == "cell" and person.relation == "add-remove"
     ensure(cells, "needed single cells, a record added or removed")
-    far = integer(threshold, 2) - 1
 
     def shown(i: Interval) -> Pair:
-        return i.div(i.exp(i.of(-far / scale)), i.add(i.of(1), i.exp(i.of(-1 / scale))))
+        return i.div(i.exp(i.of((1 - threshold) / scale)), i.add(i.of(1), i.exp(i.of(-1 / scale))))
 
     ensure(delta <= 1 and at_most(shown, delta), "delta does not cover the threshold")
     return Approximate(1 / scale, delta)

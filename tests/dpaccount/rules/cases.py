@@ -155,6 +155,7 @@ HONEST = [
      private("near-gdp", "1/50", "1/2000")),
     ("lattice_gaussian", [["Shifts", "q", [[1]], R]], {"variance": "8", "key": "k"},
      private("lattice", "8", [[1]], 1)),
+    ("laplace", [stable("l1")], {"scale": "2", "key": "k"}, private("pure", "2")),
     ("exponential", [stable("range")], {"rate": "1/2", "key": "k"}, private("bounded-range", "2")),
     ("permute_and_flip", [stable("range")], {"rate": "1/2", "key": "k"}, private("pure", "2")),
     ("k_norm", [stable("l2-squared")], {"rate": "1/2", "bound": "2", "grid": "1", "key": "k"},
