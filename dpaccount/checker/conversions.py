@@ -6,18 +6,7 @@ Common rules stand first.
 from fractions import Fraction
 from itertools import pairwise
 
-from .curves import (
-    Approximate,
-    BoundedRange,
-    Gdp,
-    Lattice,
-    NearGdp,
-    Pure,
-    Renyi,
-    Zcdp,
-    implies,
-    written,
-)
+from .curves import Approximate, BoundedRange, Gdp, Lattice, NearGdp, Pure, Renyi, Zcdp, implies, written
 from .distributions import upper_tail
 from .documents import Rejected, ensure, several
 from .facts import ANYONE, Optional, Private, Rare, lengths, rule

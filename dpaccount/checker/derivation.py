@@ -11,7 +11,7 @@ from .facts import RULES, Fact, apply, as_wire, fact_of
 MAX_STEPS = 300
 MAX_PREMISES = 5000
 MAX_KEY = 200  # characters of the key of a draw
-FAMILIES = (hypotheses, sensitivity, noise, composition, conversions, refutations)
+FAMILIES = (hypotheses, sensitivity, noise, composition, conversions, refutations)  # which declare the rules
 NOISE = {name for name, declared in RULES.items() if "key" in declared.members}
 
 Step = dict[str, Any]

@@ -6,18 +6,7 @@ from fractions import Fraction
 from typing import Any
 
 from ..derivation import check_derivation, conclusions, reachable, reading_list
-from ..documents import (
-    BROKEN,
-    Rejected,
-    Unreadable,
-    Work,
-    brief,
-    canonical,
-    digest,
-    ensure,
-    integer,
-    parse,
-)
+from ..documents import BROKEN, Rejected, Unreadable, Work, brief, canonical, digest, ensure, integer, parse
 from ..facts import Fact
 from .hazards import hazards_of, short_numbers
 from .shapes import CERTIFICATE, day, exact_of
