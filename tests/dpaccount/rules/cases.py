@@ -5,6 +5,7 @@ their premises.
 """
 
 import json
+from fractions import Fraction
 
 import pytest
 
@@ -602,3 +603,9 @@ def of(name, table):
             if program == "checker" or table is not FALSE or not of_the_file(*case)
         ],
     }
+
+
+def amounts(fact):
+    """The numbers of a statement's curve, its bound, or its moves: what a weaker statement has more of."""
+    numbers = fact[2][1:] if fact[0] == "Private" else [fact[3]]
+    return [Fraction(n[1]) if isinstance(n, list) else Fraction(n) for n in numbers if not isinstance(n, int)]

@@ -1,9 +1,30 @@
 """A statement is restated as a weaker one only."""
 
+from fractions import Fraction
+
 import pytest
 
 from tests.dpaccount.rules.cases import FALSE, HONEST, TRUE, of
 from tests.dpaccount.rules.programs import PROGRAMS, REFUSALS
+
+F = Fraction
+
+
+POINTS = [case for case in HONEST if case[0] == "to_approximate" and case[2]["delta"] != "0"]
+
+
+@pytest.mark.parametrize("program", PROGRAMS)
+@pytest.mark.parametrize("case", POINTS, ids=lambda case: case[1][0][2][0])
+def test_a_point_is_refused_somewhere_below_every_one_that_holds(program, case):
+    """Larger ε and δ follow too; with ε and δ a thousandth of them nothing does, whatever the order."""
+    rule, found, given, _ = case
+    for factor in (1, 2, 5):
+        more = {"epsilon": str(F(given["epsilon"]) * factor), "delta": given["delta"]}
+        assert PROGRAMS[program](rule, found, {**given, **more})
+    for name in ("epsilon", "delta"):
+        less = {"epsilon": "1/1000", "delta": "1/1000000", name: "0"}
+        with pytest.raises(REFUSALS[program]):
+            PROGRAMS[program](rule, found, {**given, **less})
 
 
 @pytest.mark.parametrize(**of("conversions", HONEST))

@@ -1,9 +1,30 @@
 """A draw is as private as its curve says, and needs the scale that its curve says."""
 
+from fractions import Fraction
+
 import pytest
 
-from tests.dpaccount.rules.cases import FALSE, HONEST, TRUE, of
+from tests.dpaccount.rules.cases import FALSE, HONEST, TRUE, amounts, of
 from tests.dpaccount.rules.programs import PROGRAMS, REFUSALS
+
+F = Fraction
+
+
+SCALES = {"scale": F(9, 10), "variance": F(9, 10), "threshold": F(9, 10), "rate": F(11, 10)}
+
+
+@pytest.mark.parametrize(**of("noise", HONEST))
+def test_no_noise_of_a_smaller_scale_is_as_private(program, case):
+    """A tenth less noise is refused, or its curve is larger in some number and smaller in none."""
+    rule, found, given, gives = case
+    for name in [n for n in SCALES if isinstance(given.get(n), str) and rule != "lattice_gaussian"]:
+        less = {**given, name: str(F(given[name]) * SCALES[name])}
+        try:
+            curve = amounts(PROGRAMS[program](rule, found, less))
+        except REFUSALS[program]:
+            continue
+        assert all(a >= b for a, b in zip(curve, amounts(gives), strict=True))
+        assert curve != amounts(gives)
 
 
 @pytest.mark.parametrize(**of("noise", HONEST))

@@ -1,9 +1,27 @@
 """A point is refuted where two neighbours are told apart better than it allows."""
 
+from fractions import Fraction
+
 import pytest
 
 from tests.dpaccount.rules.cases import FALSE, HONEST, TRUE, of
 from tests.dpaccount.rules.programs import PROGRAMS, REFUSALS
+
+F = Fraction
+
+
+REFUTED = [case for case in HONEST if case[0] == "refute"]
+
+
+@pytest.mark.parametrize("program", PROGRAMS)
+@pytest.mark.parametrize("case", REFUTED, ids=lambda case: case[1][0][2])
+def test_a_point_that_holds_is_not_refuted(program, case):
+    """What is told apart at a point is told apart at smaller ones, and δ = 1 always holds."""
+    rule, found, given, gives = case
+    less = {"epsilon": given["epsilon"], "delta": str(F(given["delta"]) / 2)}
+    assert PROGRAMS[program](rule, found, less) == [*gives[:3], less["delta"], *gives[4:]]
+    with pytest.raises(REFUSALS[program]):
+        PROGRAMS[program](rule, found, {**given, "delta": "1"})
 
 
 @pytest.mark.parametrize(**of("refutations", HONEST))

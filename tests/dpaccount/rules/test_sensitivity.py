@@ -1,5 +1,6 @@
 """A query moves by no more than its bound between neighbours."""
 
+import random
 from fractions import Fraction
 
 import pytest
@@ -7,10 +8,28 @@ import pytest
 from dpaccount import kernel, rules
 from dpaccount.checker import sensitivity
 from dpaccount.errors import RuleError
-from tests.dpaccount.rules.cases import FALSE, HONEST, MANY, ONCE, TRUE, UNIT, R, of, rounds
+from tests.dpaccount.rules.cases import FALSE, HONEST, MANY, ONCE, TRUE, UNIT, A, R, of, rounds
 from tests.dpaccount.rules.programs import PROGRAMS, REFUSALS, by_checker
 
 F = Fraction
+
+
+@pytest.mark.parametrize("program", PROGRAMS)
+def test_no_bound_is_below_a_movement_that_two_records_make(program):
+    """Sums of integer points by brute force over all pairs of records: the bound is the largest of them."""
+    rng = random.Random(5)
+    for relation in (R, A):
+        for _ in range(40):
+            points = sorted({(rng.randint(-9, 9), rng.randint(-9, 9)) for _ in range(5)})
+            person = ["Contribution", "q", "points", "0", "0", list(map(list, points)), relation, "public"]
+            others = points if relation == R else [(0, 0)]
+            moves = [(abs(a - c), abs(b - d)) for a, b in points for c, d in others]
+            stable = PROGRAMS[program]("linear", [person], {})
+            assert F(stable[3]) == max(x * x + y * y for x, y in moves)
+            listed = PROGRAMS[program]("differences", [person], {})[2]
+            assert sorted({tuple(v for v in sorted(m)[::-1] if v) for m in moves}) == sorted(
+                map(tuple, listed)
+            )
 
 
 @pytest.mark.parametrize(**of("sensitivity", HONEST))
