@@ -287,10 +287,10 @@ FALSE = [
     *[changed("assume_points", points=bad) for bad in (
         [], [[]], [[1], [1, 2]], [[1], [0]], [[0], [0]], [[0.5]], [[True]], [["1"]], [[2**64]], "points", [1],
         [[i] for i in range(257)], [[0] * 65])],
-    *[changed(rule, relation=bad) for rule in
-      ("assume_points", "assume_cell", "assume_range", "assume_filter", "assume_event") for bad in ("swap", None)],
-    *[changed(rule, source=bad) for rule in ("assume_points", "assume_clipped", "assume_ball") for bad in
-      ("public", "data", None)],
+    *[(rule, found, {**given, "relation": bad}) for rule, found, given, _ in HONEST if "relation" in given
+      for bad in ("swap", None)],
+    *[changed(rule, source=bad) for rule in
+      ("assume_points", "assume_clipped", "assume_ball", "assume_rank_one") for bad in ("public", "data", None)],
     changed("assume_clipped", low="2"),
     changed("assume_ball", radius="-1/2"),
     changed("assume_rank_one", reward="-1"),
