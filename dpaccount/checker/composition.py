@@ -18,22 +18,22 @@ MAX_SUBJECT = 10_000  # characters of the name of a composition
 @rule(Private, View)
 def post_process(part: Private, view: View) -> Private:
     """What everyone is shown is no less private than what it is made of."""
-    return seen(part, view, "everyone", "central", "central")
+    return viewed(part, view, "everyone", "central", "central")
 
 
 @rule(Private, View)
 def billboard(part: Private, view: View) -> Private:
     """What is shown to a person may read their own data too; the others see no more than the releases."""
-    return seen(part, view, "others", "central", "joint")
+    return viewed(part, view, "others", "central", "joint")
 
 
 @rule(Private, View)
 def local_view(part: Private, view: View) -> Private:
     """What is made of local messages is locally private, whoever sees it."""
-    return seen(part, view, view.audience, "local", "local")
+    return viewed(part, view, view.audience, "local", "local")
 
 
-def seen(part: Private, view: View, audience: str, needed: str, observer: str) -> Private:
+def viewed(part: Private, view: View, audience: str, needed: str, observer: str) -> Private:
     """Return what is known of a view of this audience, made of a statement for the observer `needed`."""
     ensure(part.observer == needed, f"needed a {needed} statement, found {part.observer}")
     ensure(view.audience == audience, f"needed what is shown to {audience}, found {view.audience}")
@@ -77,7 +77,7 @@ def compose(*parts: Private) -> Private:
     """Costs add up; later queries may be chosen from earlier answers."""
     columns = columns_of(parts)
     ensure(parts[0].law[0] != "bounded-range", "bounded range composes only once converted")
-    return together(parts, " + ", [added(column) for column in columns])
+    return combined(parts, " + ", [added(column) for column in columns])
 
 
 @rule(Private, ...)
@@ -88,13 +88,13 @@ def parallel(*parts: Private) -> Private:
     ensure(len(spans) == len(parts), "every part must say which units it reads")
     for (_, last), (first, _) in pairwise(spans):
         ensure(last < first, f"units overlap: one part up to {last}, one from {first}")
-    return together(parts, " | ", [max(column) for column in columns])
+    return combined(parts, " | ", [max(column) for column in columns])
 
 
 @rule(Choice, Private, ...)
 def mixture(choice: Choice, *parts: Private) -> Private:
     """One of the parts, which a public coin chooses."""
-    whole = together(parts, " or ", [max(column) for column in columns_of(parts)])
+    whole = combined(parts, " or ", [max(column) for column in columns_of(parts)])
     ensure(choice.query == whole.subject, "the choice is not among these parts")
     return whole
 
@@ -113,13 +113,13 @@ def partition(split: Split, *cells: Private) -> Private:
     ensure(apart, "needed central statements that add up")
     named = [cell.subject for cell in entering] == split.cells
     ensure(named, "the statements are not about the cells, in their order")
-    worst = changed(split, inside, entering) if inside else map(max, columns_of(entering))
+    worst = replacement_costs(split, inside, entering) if inside else map(max, columns_of(entering))
     relation = "replace-one" if inside else "add-remove"
     law = written(rebuilt(entering[0].curve, worst))
     return Private(split.query, law, relation, "central", hull(cells))
 
 
-def changed(split: Split, inside: list[Private], entering: list[Private]) -> list[Fraction]:
+def replacement_costs(split: Split, inside: list[Private], entering: list[Private]) -> list[Fraction]:
     """Return the costs of a replaced record, which leaves one cell and enters another, or stays in one."""
     measure, _, observer = common(inside)
     same = (measure, observer) == (entering[0].law[0], "central")
@@ -133,7 +133,7 @@ def changed(split: Split, inside: list[Private], entering: list[Private]) -> lis
 # ------------------------------------------------------------------ costs that add up
 
 
-def together(parts: Sequence[Private], sign: str, amounts: Iterable[Fraction]) -> Private:
+def combined(parts: Sequence[Private], sign: str, amounts: Iterable[Fraction]) -> Private:
     """Return the statement about all parts, with these amounts."""
     ensure(sum(len(part.subject) for part in parts) <= MAX_SUBJECT, "the name is too long for this checker")
     first = parts[0]

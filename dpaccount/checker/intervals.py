@@ -147,7 +147,7 @@ def at_most(value_at: Callable[[Interval], Pair], limit: Fraction) -> bool:
     return False
 
 
-def raised(i: Interval, base: Pair, times: int) -> Pair:
+def power_of(i: Interval, base: Pair, times: int) -> Pair:
     """Enclose a power of a number in [0, 1]."""
     result = i.of(1)
     while times:

@@ -10,7 +10,7 @@ from typing import Any
 
 from .documents import Rejected, anything, brief, ensure, integer, natural, spend
 from .facts import ANYONE, Contribution, Optional, Rounds, Shifts, Stable, lengths, rule, unit
-from .intervals import Interval, Pair, added, at_most, number, positive, raised
+from .intervals import Interval, Pair, added, at_most, number, positive, power_of
 
 MAX_MOVES = 5_000_000  # coordinates of differences that are listed
 TRANSFORMS = ("joint", "centred", "factorised", "buffered")  # public, of a query before its noise
@@ -218,7 +218,7 @@ def decaying(i: Interval, before: Fraction, buffers: list[tuple[Fraction, Fracti
     total = i.of(before)
     for v, f in buffers:
         for w, g in buffers:
-            left = i.sub(i.of(1), raised(i, i.of(f * g), later))
+            left = i.sub(i.of(1), power_of(i, i.of(f * g), later))
             total = i.add(total, i.mul(i.of(before * v * w / (1 - f * g)), left))
     return total
 
