@@ -5,6 +5,7 @@ Common rules stand first.
 
 from fractions import Fraction
 from itertools import pairwise
+from typing import Any
 
 from .curves import Approximate, BoundedRange, Gdp, Lattice, NearGdp, Pure, Renyi, Zcdp, implies, written
 from .distributions import upper_tail
@@ -104,38 +105,37 @@ def despite(part: Private, rare: Rare, delta: Fraction) -> Private:
     return part._replace(law=written(Approximate(epsilon, delta)), units=ANYONE)
 
 
+#: By which powers of a group's size the numbers of a curve grow.
+GROWTH: dict[type, tuple[int, ...]] = {Pure: (1,), Gdp: (2,), Zcdp: (2,), NearGdp: (2, 1)}
+
+
 @rule(Private, size=several, delta=Optional(number))
 def group(part: Private, size: int, delta: Fraction | None = None) -> Private:
     """What protects several units at once."""
     curve = part.curve
     fits = isinstance(curve, Approximate) == (delta is not None)
     ensure(fits, "a delta belongs to (epsilon, delta), and only there")
-    match curve:
-        case Pure(epsilon):
-            grown: Pure | Gdp | Zcdp | NearGdp | Approximate = Pure(size * epsilon)
-        case Gdp(square):
-            grown = Gdp(size**2 * square)
-        case Zcdp(rho):
-            grown = Zcdp(size**2 * rho)
-        case NearGdp(square, distance):
-            grown = NearGdp(size**2 * square, size * distance)
-        case Approximate(epsilon, spent) if delta is not None:
-            enough = at_most(lambda i: group_delta(i, epsilon, spent, size), delta)
-            ensure(enough, "delta does not cover the group")
-            grown = Approximate(size * epsilon, delta)
-        case _:
-            raise Rejected(f"no group rule for {part.law[0]}")
+    if isinstance(curve, Approximate) and delta is not None:
+        point = curve
+        enough = at_most(lambda i: group_delta(i, point, size), delta)
+        ensure(enough, "delta does not cover the group")
+        grown: Any = Approximate(size * point.epsilon, delta)
+    elif type(curve) in GROWTH:
+        powers = GROWTH[type(curve)]
+        grown = type(curve)(*(size**k * amount for k, amount in zip(powers, curve, strict=True)))
+    else:
+        raise Rejected(f"no group rule for {part.law[0]}")
     return part._replace(law=written(grown), relation=f"{part.relation}, groups of {size}")
 
 
-def group_delta(i: Interval, epsilon: Fraction, spent: Fraction, size: int) -> Pair:
+def group_delta(i: Interval, point: Approximate, size: int) -> Pair:
     """Enclose δ₀ Σ r^j over j < size, r = e^ε, bit by bit of the size."""
-    total, power, ratio = ZERO, i.of(1), i.exp(i.of(epsilon))
+    total, power, ratio = ZERO, i.of(1), i.exp(i.of(point.epsilon))
     for bit in bin(size)[2:]:
         total, power = i.mul(total, i.add(i.of(1), power)), i.mul(power, power)
         if bit == "1":
             total, power = i.add(total, power), i.mul(power, ratio)
-    return i.mul(i.of(spent), total)
+    return i.mul(i.of(point.delta), total)
 
 
 @rule(Private)

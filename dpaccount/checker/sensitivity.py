@@ -195,8 +195,7 @@ def buffered(
     floors = step * added(1 / (1 - decay) for _, decay in found)
 
     def moved(i: Interval) -> Pair:
-        root = i.sqrt(decaying(i, before, found, later))
-        root = i.add(root, i.mul(i.of(floors), i.sqrt(i.of(later * width))))
+        root = i.add(i.sqrt(decaying(i, before, found, later)), i.sqrt(i.of(floors**2 * later * width)))
         return i.mul(root, root)
 
     ensure(at_most(moved, most), "the stated bound is too small")

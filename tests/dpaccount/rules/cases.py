@@ -361,6 +361,10 @@ FALSE = [
       for name in {"scale", "variance", "rate", "matrix", "vector", "grid", "threshold", "limit", "coordinates"}
       & given.keys() for bad in ("0", "-1", 0, None)],
     *[(rule, [stable("other"), *found[1:]], given) for rule, found, given, _ in HONEST if found and found[0][0] == "Stable"],
+    ("fine_gaussian", [stable("l2-squared"), ["Numbers", "q", 1]],
+     {"variance": "100", "grid": "1", "coordinates": True, "distance": "1/2000", "key": "k"}),
+    *[changed("factorised", bits=bad) for bad in (True, "1", 1.0)],
+    changed("stable_histogram", scale="-1", threshold=2, delta="1"),
     changed("fine_gaussian", variance="99/100"),
     changed("fine_gaussian", distance="1/3000"),
     changed("fine_gaussian", distance="0"),
