@@ -86,7 +86,8 @@ def mutants(source: str) -> Iterator[Mutant]:
             continue
         for made in _readers(place.node) if place.declared else _changes(place.node):
             wrong = ast.fix_missing_locations(ast.copy_location(made, place.node))
-            shown = _shown(place.statement), _shown(place.node), _shown(wrong)
+            name = f"{place.parent.arg}=" if isinstance(place.parent, ast.keyword) and place.declared else ""
+            shown = _shown(place.statement), name + _shown(place.node), name + _shown(wrong)
             place.put(wrong)
             yield Mutant(place.function, place.node.lineno, *shown, tree, place.declared)
             place.put(place.node)

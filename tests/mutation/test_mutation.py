@@ -63,6 +63,44 @@ def test_the_slips_that_are_made():
     assert not any("300" in before or "sentence" in before for before, _ in made)
 
 
+def test_what_a_rule_demands_of_its_witness_is_dropped():
+    mutants = loaded("mutants")
+    source = "@rule(Stable, rate=positive, grid=Optional(number), why=anything)\ndef f(q):\n    return q\n"
+    made = [(m.function, m.before, m.after, m.declared) for m in mutants.mutants(source)]
+    assert made == [
+        ("f", "rate=positive", "rate=number", True),
+        ("f", "grid=Optional(number)", "grid=number", True),
+    ]
+
+
+def test_what_declares_a_rule_is_run_again():
+    """A slip in a decorator, or in what decorators are made of, reaches the rules that others call."""
+    code = """
+import sys
+from pathlib import Path
+sys.path[:0] = sys.argv[1:]
+import survivors
+from dpaccount.checker import derivation, facts, noise
+from mutants import mutants
+case = [["Stable", "q", "range", "2", "replace-one", None]], {"rate": "-1", "key": "k"}
+source = Path(noise.__file__).read_text()
+wanted = "exponential: `rate=positive` → `rate=number`"
+for mutant in mutants(source):
+    if mutant.name.startswith(wanted):
+        survivors.put(noise, compile(mutant.tree, "m", "exec"), "")
+print(derivation.infer("exponential", *case)[2])
+other = Path(facts.__file__).read_text().replace('UNREAD = ("because", "key")', 'UNREAD = ()')
+survivors.put(facts, compile(other, "m", "exec"), "module")
+try:
+    print(derivation.infer("exponential", case[0], {"rate": "1", "key": "k"})[2])
+except TypeError:
+    print("unread members are passed on")
+"""
+    tool = [str(HERE), str(HERE.parents[1])]
+    done = subprocess.run([sys.executable, "-c", code, *tool], capture_output=True, text=True, check=True)
+    assert done.stdout.splitlines() == ["['bounded-range', '-2']", "unread members are passed on"]
+
+
 def test_every_mutant_differs_in_one_place_and_the_source_is_whole_again():
     import ast
 
