@@ -240,7 +240,6 @@ def check_kinds(premises: tuple[Any, ...], found: Sequence[Fact]) -> None:
     kinds = [kind.of if isinstance(kind, Optional) else kind for kind in premises]
     if kinds[-1:] == [...]:
         kinds[-1:] = [kinds[-2]] * (len(found) + 1 - len(kinds))
-        ensure(len(found) >= len(premises) - 1, "needed at least one premise")
     elif premises and isinstance(premises[-1], Optional):
         kinds = kinds[: max(len(found), len(kinds) - 1)]
     needed, have = [kind.__name__ for kind in kinds], [type(fact).__name__ for fact in found]

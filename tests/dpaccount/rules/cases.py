@@ -489,6 +489,7 @@ FALSE = [
     ("apart", [apart("number", "4"), covered(2)], {"law": "laplace", "scale": "6"}),
     ("apart", [apart("vector", "4"), covered(1)], {"law": "laplace", "scale": "6"}),
     ("apart", [apart("number", "4"), covered(1)], {"law": "laplace", "scale": "0"}),
+    ("apart", [apart("number", "4"), covered(1)], {"law": "laplace", "scale": "-6"}),
     ("apart", [apart("number", "4"), covered(1)], {"law": "cauchy", "scale": "6"}),
     ("apart", [apart("event", "1", "0"), covered(1)], {"law": "gaussian", "scale": "6"}),
     ("refute", [apart("vector", "4")], {"epsilon": "0", "delta": "0"}),
