@@ -10,11 +10,12 @@ follows.  With --rules the rules that a valid document rests on are listed, and 
 
 import sys
 
-# run as a folder or zip file: a package off the path, where it would come before the standard library
-if not __package__:
+if not __package__:  # run as a folder or zip file: a package of its own, off the path of the standard library
+    here = __file__[: -len("/__main__.py")]
+    sys.path[:] = [place for place in sys.path if place.rstrip("/\\") != here]
     __package__, __spec__ = "checker", None
     sys.modules[__package__] = type(sys)(__package__)
-    sys.modules[__package__].__path__ = [sys.path.pop(0)]
+    sys.modules[__package__].__path__ = [here]
 
 import io
 from datetime import date

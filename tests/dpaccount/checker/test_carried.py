@@ -43,7 +43,10 @@ def test_folder_and_zip_file_say_the_same_with_the_same_exit_code(carried):
         found = [run(carried, program, name, "--rules") for program in ("folder", "dpaccount-checker.zip")]
         assert found[0] == found[1]
         assert found[0][0] == code
-    assert [run(carried, program)[0] for program in ("folder", "dpaccount-checker.zip")] == [2, 2]
+    for program in ("folder", "dpaccount-checker.zip"):
+        assert run(carried, program)[0] == 2
+    for program in ("./folder/", "folder/__main__.py", str(carried / "folder"), "./dpaccount-checker.zip"):
+        assert run(carried, program, "unproven.json")[0] == 3
 
 
 def test_the_reading_list_names_rules_and_files_where_they_stand(carried):
