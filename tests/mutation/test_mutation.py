@@ -142,7 +142,7 @@ FAMILIES = ("hypotheses", "sensitivity", "noise", "composition", "conversions", 
 RULES = [f"rules/test_{family}" for family in FAMILIES]
 KERNEL = [*RULES, *(f"test_{n}" for n in ("noise_rules", "release_rules", "refutations", "kernel", "curves"))]
 CHECKER = [*RULES, "rules/test_two_programs", "test_release_rules"] + [
-    f"checker/test_{name}" for name in ("certificates", "numbers", "limits", "derivations")
+    f"checker/test_{name}" for name in ("certificates", "numbers", "limits", "derivations", "reading_list")
 ]
 PARTS = [
     *(*FAMILIES, "documents", "intervals", "distributions", "curves", "facts", "derivation", "certificate"),

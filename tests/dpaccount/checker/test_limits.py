@@ -144,3 +144,19 @@ def test_a_transformed_query_is_not_released_as_a_raw_one():
         lengths = ("k_norm", [3], {"rate": "1", "bound": "9", "grid": "1", "key": "k"})
         with pytest.raises(Rejected, match="not transformed"):
             check_derivation(document(*start, first, lengths))
+
+
+def test_a_key_is_drawn_on_a_query_that_was_transformed_in_one_way_throughout():
+    """Two weights of one statistic, centred alike: the last transformation alone does not tell them apart."""
+    person = {"query": "q", "reward": "1", "kind": "rank-one", "relation": "replace-one", "because": "t"}
+    first = [("assume_rank_one", [], person), rounds(4)]
+    for weights, said in ((("1", "1"), None), (("1", "2"), "two queries")):
+        joint = [("joint", [0], {"weight": weight}) for weight in weights]
+        centred = [("centred", [2 + k, 1], {}) for k in (0, 1)]
+        noise = [("gaussian", [4 + k], {"variance": "4", "key": "k"}) for k in (0, 1)]
+        steps = document(*first, *joint, *centred, *noise, ("compose", [6, 7], {}))
+        if said is None:
+            check_derivation(steps)
+        else:
+            with pytest.raises(Rejected, match=said):
+                check_derivation(steps)
