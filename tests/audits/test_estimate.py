@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from audits.estimate import choose_threshold, clopper_pearson
 from dpaccount import checker
-from dpaccount.checker import intervals
+from dpaccount.checker import documents
 from dpaccount.checker.certificate import counts
 
 F = Fraction
@@ -24,7 +24,7 @@ def test_every_bound_is_confirmed_by_the_checker(runs, data):
     hits, alarms = data.draw(st.integers(0, runs)), data.draw(st.integers(0, runs))
     delta = data.draw(st.sampled_from([F(0), F(1, 10**6), F(1, 10)]))
     bound = clopper_pearson(scores(hits, runs), scores(alarms, runs), 0.5, delta, F(1, 20), "left")
-    intervals.Interval.work = 0  # a budget for one document, not for a test run
+    documents.Work.spent = 0  # a budget for one document, not for a test run
     if bound.epsilon_lower > 0:
         point = {
             "hits": hits, "runs": runs, "alarms": alarms, "other_runs": runs, "risk": "1/20",
