@@ -534,7 +534,10 @@ def test_an_epsilon_without_a_derivation_is_no_proof():
     assert not accepted(edited(UNPROVEN, *nothing))
     assert not accepted(edited(UNPROVEN, (("proved", "epsilon"), None)))
     assert not accepted(edited(UNPROVEN, *nothing, (("proved", "epsilon"), None)))
-    assert accepted(edited(UNPROVEN, *nothing, (("proved", "epsilon"), None), (("proved", "delta"), None)))
+    nothing += [(("proved", "epsilon"), None), (("proved", "delta"), None)]
+    assert accepted(edited(UNPROVEN, *nothing))
+    evidence = (("sensitivity",), HONEST["sensitivity"])
+    assert not accepted(edited(UNPROVEN, *nothing, evidence))  # on hypotheses that nothing rests on
 
 
 def test_the_last_step_is_a_point_that_is_shown():
