@@ -11,11 +11,11 @@ from pathlib import Path
 
 import pytest
 
-from audits.alone import audit_subject
-from audits.apart import apart
-from audits.certify import Effort, certify, refused_by_checker, silent
-from audits.worker import import_subject
-from dpaccount.claim import read_claim
+from audits.certificate.make import Effort, certify, refused_by_checker, silent
+from audits.claim import read_claim
+from audits.sandbox.apart import apart
+from audits.tasks.on_subject import audit_subject
+from audits.tasks.worker import import_subject
 from dpaccount.errors import InputError
 
 HERE = Path(__file__).parent

@@ -7,13 +7,13 @@ import numpy as np
 import pytest
 from scipy.stats import binom, multinomial
 
-from audits.betting import Bettor, bettor_of, plan_known_bet
-from audits.coin import Guess, epsilon_below, plan_guess, plan_known_guess, tail
-from audits.estimate import Threshold, plan_known_threshold, plan_threshold, violation
-from audits.exact_pair import epsilon_below as exact_epsilon
-from audits.exact_pair import factor
-from audits.gaussian_fit import fit
-from audits.planning import weighed
+from audits.attack.bets import Bettor, bettor_of, plan_known_bet
+from audits.attack.coin_guesses import Guess, epsilon_below, plan_guess, plan_known_guess, tail
+from audits.attack.exact_pair import epsilon_below as exact_epsilon
+from audits.attack.exact_pair import factor
+from audits.attack.gaussian_fit import fit
+from audits.attack.planning import weighed
+from audits.attack.thresholds import Threshold, plan_known_threshold, plan_threshold, violation
 from dpaccount.errors import InputError
 
 RISK = Fraction(1, 20)

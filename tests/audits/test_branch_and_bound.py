@@ -11,11 +11,11 @@ import numpy as np
 import pytest
 from flint import arb
 
-from audits import branch_and_bound
-from audits.ball_arrays import array, taught
-from audits.balls import Ball, Undecided
-from audits.branch_and_bound import entries
-from audits.shape import Shape
+from audits.datasets.shape import Shape
+from audits.sensitivity import branch_and_bound
+from audits.sensitivity.ball_arrays import array, taught
+from audits.sensitivity.balls import Ball, Undecided
+from audits.sensitivity.branch_and_bound import entries
 
 prove = functools.partial(branch_and_bound.prove, seconds=math.inf)  # boxes limit the effort, not load
 

@@ -5,11 +5,11 @@ from fractions import Fraction
 
 import pytest
 
-from audits.blackbox import Plan, attack
-from audits.broken.table import TABLE, known
-from audits.candidates import Candidate, candidates
-from audits.catalogue import entries
-from audits.isolation import Crew
+from audits.attack.black_box import Plan, attack
+from audits.datasets.named_pairs import Candidate, candidates
+from audits.sandbox.crew import Crew
+from audits.subjects.broken.table import TABLE, known
+from audits.subjects.catalogue import entries
 
 BROKEN = [each.name for each in TABLE if each.status == "broken"]
 SOUND = [each.name for each in TABLE if each.status == "sound"]

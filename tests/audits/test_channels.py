@@ -7,12 +7,12 @@ import numpy as np
 import pytest
 from hypothesis import given
 
-from audits.channels import ReplayError, Run, differing, log_ratio, record, replay
-from audits.evidence import gather
-from audits.neighbours import Pair, dataset, pairs
-from dpaccount.laws import Law
-from dpaccount.ledger.receipt import rehearse
-from dpaccount.noise import Rehearsal
+from audits.datasets.domain_pairs import Pair, dataset, pairs
+from audits.evidence.replay import ReplayError, Run, differing, log_ratio, record, replay
+from audits.evidence.search import gather
+from dpaccount.noise.laws import Law
+from dpaccount.noise.receipt import rehearse
+from dpaccount.noise.samplers import Rehearsal
 from mechanisms.binary_tree import BinaryTree
 from mechanisms.gaussian_sum import GaussianSum
 from mechanisms.laplace_sum import LaplaceSum

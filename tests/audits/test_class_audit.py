@@ -8,13 +8,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from audits import certify
-from audits.alone import Asked, audit_subject, claim_of
-from audits.certify import silent
-from audits.evidence import gather
-from audits.outcomes import of_value
-from audits.tries import runs_at_all, void
-from audits.worker import import_subject
+from audits.certificate import make
+from audits.certificate.make import silent
+from audits.evidence.search import gather
+from audits.evidence.tries import runs_at_all, void
+from audits.sandbox.outcomes import of_value
+from audits.tasks.on_subject import Asked, audit_subject, claim_of
+from audits.tasks.worker import import_subject
 from dpaccount.errors import InputError
 from mechanisms.subject import View
 
@@ -49,8 +49,8 @@ LEAKS = {
 
 @pytest.fixture(autouse=True)
 def short(monkeypatch):
-    monkeypatch.setattr("audits.alone.EXAMPLES", 25)
-    assert certify.EXAMPLES > 25
+    monkeypatch.setattr("audits.tasks.on_subject.EXAMPLES", 25)
+    assert make.EXAMPLES > 25
 
 
 @pytest.mark.parametrize("name", LEAKS)

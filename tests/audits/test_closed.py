@@ -4,9 +4,9 @@ import os
 
 import pytest
 
-from audits.apart import apart
 from audits.cli import run
-from audits.closed import close, opened
+from audits.evidence.closed import close, opened
+from audits.sandbox.apart import apart
 from dpaccount.ledger.ledger import Ledger, init
 
 OWN = """
@@ -14,8 +14,8 @@ from fractions import Fraction
 import csv
 from dataclasses import dataclass
 import numpy as np
-from dpaccount.kernel import REPLACE_ONE, assume_clipped
-from dpaccount.rules import laplace, linear
+from dpaccount.proof import REPLACE_ONE, assume_clipped
+from dpaccount.proof import laplace, linear
 from mechanisms.subject import Domain, View, shown_to_all
 
 def ages(path):

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from audits.estimate import choose_threshold, clopper_pearson
+from audits.attack.thresholds import choose_threshold, clopper_pearson
 from dpaccount import checker
 
 F = Fraction

@@ -12,13 +12,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from audits import catalogue
-from audits.evidence import check_of, gather, untested
+from audits.evidence.search import check_of, gather, untested
+from audits.subjects import catalogue
 from dpaccount import checker
-from dpaccount.curves import to_approximate
-from dpaccount.derivation import hypotheses, write
-from dpaccount.kernel import REPLACE_ONE, assume_ball, assume_rounds
-from dpaccount.rules import (
+from dpaccount.proof import (
+    REPLACE_ONE,
+    assume_ball,
+    assume_rounds,
     buffered,
     centred,
     discrete_gaussian,
@@ -27,12 +27,14 @@ from dpaccount.rules import (
     gaussian,
     linear,
     mixture,
+    to_approximate,
 )
-from dpaccount.witness import approximate
-from mechanisms import grid
+from dpaccount.proof.derivation import hypotheses, write
+from dpaccount.proof.search import approximate
 from mechanisms.buffered_toeplitz import BufferedToeplitz
 from mechanisms.gaussian_sum import GaussianSum
 from mechanisms.optimal_factor import OptimalFactor
+from mechanisms.shared import grid
 from mechanisms.sqrt_toeplitz import SqrtToeplitz
 from mechanisms.subject import View, shown
 
@@ -125,7 +127,7 @@ def test_numbers_are_counted_by_their_own_check(declared):
 
 
 def ran(exact):
-    from audits.channels import Run
+    from audits.evidence.replay import Run
 
     return Run(exact=exact, released=dict(exact), view=View())
 

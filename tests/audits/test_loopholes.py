@@ -11,16 +11,14 @@ from unittest.mock import patch
 import numpy as np
 import pytest
 
-from audits.certify import Effort, certify, refused_by_checker, seal
-from audits.evidence import gather
-from audits.report import html
-from audits.summary import summary
+from audits.certificate.make import Effort, certify, refused_by_checker, seal
+from audits.certificate.report import html
+from audits.certificate.summary import summary
+from audits.claim import read_claim
+from audits.evidence.search import gather
 from dpaccount import checker
-from dpaccount.claim import read_claim
-from dpaccount.curves import despite, local_view, post_process, to_approximate
-from dpaccount.derivation import write
 from dpaccount.errors import InputError
-from dpaccount.kernel import (
+from dpaccount.proof import (
     ADD_REMOVE,
     REPLACE_ONE,
     assume_ball,
@@ -28,23 +26,26 @@ from dpaccount.kernel import (
     assume_rare,
     assume_tree,
     assume_view,
-)
-from dpaccount.rules import (
     compose,
+    despite,
     discrete_gaussian,
     factorised,
     fine_gaussian,
     k_norm,
     linear,
     local,
+    local_view,
     mixture,
     nodes,
+    post_process,
+    to_approximate,
 )
-from dpaccount.witness import approximate
-from mechanisms import grid
+from dpaccount.proof.derivation import write
+from dpaccount.proof.search import approximate
 from mechanisms.binary_tree import BinaryTree
 from mechanisms.gaussian_sum import GaussianSum
 from mechanisms.laplace_sum import LaplaceSum
+from mechanisms.shared import grid
 from mechanisms.subject import View, shown
 
 DELTA = Fraction(1, 10**6)
@@ -65,7 +66,7 @@ def verdict(subject, model="central", epsilon=100, relation=REPLACE_ONE, name="g
     claim = replace(claim, accepted=frozenset(assume or {}))
     claim = replace(claim, guarantee=promise, use=name, written=written)
     claim = replace(claim, audit=replace(claim.audit, trials=60))
-    with patch("audits.catalogue.name_of", return_value=name):
+    with patch("audits.subjects.catalogue.name_of", return_value=name):
         return certify(claim, subject, Effort())[0]
 
 

@@ -10,16 +10,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from audits import pytest_plugin, sensitivity
-from audits.alone import Asked, claim_of
-from audits.betting import Won
-from audits.blackbox import Plan, Stuck, asked_of, attack, budget_of
-from audits.candidates import Candidate, candidates
-from audits.coin import Guess
-from audits.estimate import Threshold
-from audits.isolation import Code, TimeUp
-from audits.power import against, judged, power, power_of, verdict_of
-from audits.shape import Shape
+from audits import pytest_plugin
+from audits.attack.bets import Won
+from audits.attack.black_box import Plan, Stuck, asked_of, attack, budget_of
+from audits.attack.coin_guesses import Guess
+from audits.attack.power import against, judged, power, power_of, verdict_of
+from audits.attack.thresholds import Threshold
+from audits.datasets.named_pairs import Candidate, candidates
+from audits.datasets.shape import Shape
+from audits.sandbox.crew import Code, TimeUp
+from audits.sensitivity import search
+from audits.tasks.on_subject import Asked, claim_of
 from pytest_dpaccount import Budget, WrongRequest
 
 NOTHING = {  # what the first run does, as the error says it
@@ -62,8 +63,8 @@ trials = {trials}
 
 @pytest.fixture
 def claimed(root, tmp_path, in_process, monkeypatch):
-    monkeypatch.setattr(sensitivity, "RANDOM", 50)
-    monkeypatch.setattr(sensitivity, "EXAMPLES", 20)
+    monkeypatch.setattr(search, "RANDOM", 50)
+    monkeypatch.setattr(search, "EXAMPLES", 20)
     (tmp_path / "idle_functions.py").write_text((root / "tests/planted/idle_functions.py").read_text())
 
     def write(name, epsilon=1, trials=600):

@@ -11,11 +11,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from audits.columns import learn
-from audits.isolation import Code, Crew, received
-from audits.outcomes import MAX_NUMBERS, of_value
-from audits.sensitivity import movement
-from audits.worker import sent
+from audits.attack.outcome_columns import learn
+from audits.sandbox.crew import Code, Crew, received
+from audits.sandbox.outcomes import MAX_NUMBERS, of_value
+from audits.sensitivity.search import movement
+from audits.tasks.worker import sent
 from dpaccount.errors import InputError
 
 

@@ -6,10 +6,11 @@ import os
 import numpy as np
 import pytest
 
-from audits import isolation, own
-from audits.isolation import Code, Crew
-from audits.outcomes import of_value
-from dpaccount.claim import read_claim
+from audits.claim import read_claim
+from audits.sandbox import crew as isolation
+from audits.sandbox.crew import Code, Crew
+from audits.sandbox.outcomes import of_value
+from audits.tasks import on_code
 
 CLINIC = """
 import os, signal, sys, time
@@ -420,8 +421,8 @@ def test_values_of_any_kind_become_outcomes(value, structure, labels, numbers):
 OWN_CLASS = """
 import os, time
 from dataclasses import dataclass
-from dpaccount.curves import post_process
-from dpaccount.kernel import assume_view
+from dpaccount.proof import post_process
+from dpaccount.proof import assume_view
 from mechanisms.laplace_sum import LaplaceSum
 
 class Own(LaplaceSum):
@@ -495,8 +496,8 @@ def test_classes_that_misbehave_are_unproven(dpaccount, tmp_path, name, said, se
 
 RAISES = """
 from dataclasses import dataclass
-from dpaccount.curves import post_process
-from dpaccount.kernel import assume_view
+from dpaccount.proof import post_process
+from dpaccount.proof import assume_view
 from mechanisms.laplace_sum import LaplaceSum
 
 RUNS = []
@@ -556,9 +557,9 @@ def test_the_audit_of_a_class_says_what_it_could_have_shown(dpaccount, tmp_path)
 
 def test_a_proof_whose_attack_measured_nothing_is_unproven(dpaccount, tmp_path, monkeypatch):
     def stopped(worker, task, progress):
-        raise own.Ended("audit", "gives no answer within 60 seconds")
+        raise on_code.Ended("audit", "gives no answer within 60 seconds")
 
-    monkeypatch.setattr(own, "_done", stopped)
+    monkeypatch.setattr(on_code, "_done", stopped)
     (tmp_path / "own.py").write_text(RAISES)
     (tmp_path / "claim.toml").write_text(CLASS_CLAIM.format(name="Fine", seconds=NO_LIMIT))
     code, out, _ = dpaccount("certify", "claim.toml", "--json", "--jobs", 1)
@@ -572,5 +573,5 @@ def test_a_class_that_time_cut_says_so(dpaccount, tmp_path):
     (tmp_path / "claim.toml").write_text(CLASS_CLAIM.format(name="Fine", seconds=NO_LIMIT))
     claim = read_claim(tmp_path / "claim.toml")  # it asks for 100 runs
     answer = {"refuted": False, "trials": 60, "attack": "white box"}
-    assert own.said_cut(answer, claim)["attack"] == "white box; cut by time: 60 of 100 runs"
-    assert own.said_cut({**answer, "trials": 100}, claim)["attack"] == "white box"
+    assert on_code.said_cut(answer, claim)["attack"] == "white box; cut by time: 60 of 100 runs"
+    assert on_code.said_cut({**answer, "trials": 100}, claim)["attack"] == "white box"

@@ -7,15 +7,14 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from audits.attack import Target, attack, attack_early, targets
-from audits.certify import Effort, certify, subject_made
-from audits.evidence import gather
-from audits.worker import import_subject
+from audits.attack.white_box import Target, attack, attack_early, targets
+from audits.certificate.make import Effort, certify, subject_made
+from audits.claim import read_claim
+from audits.evidence.search import gather
+from audits.tasks.worker import import_subject
 from bandits.jdp_gp_ucb import JdpGpUcb
 from bandits.plan_finder import PlanFinder
-from dpaccount.claim import read_claim
-from dpaccount.curves import despite
-from dpaccount.kernel import assume_rare
+from dpaccount.proof import assume_rare, despite
 from mechanisms.gaussian_sum import GaussianSum
 from mechanisms.laplace_sum import LaplaceSum
 from mechanisms.subject import View

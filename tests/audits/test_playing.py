@@ -13,25 +13,26 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from audits import sources
-from audits.anywhere import anywhere
-from audits.apart import Ended, apart
-from audits.attack import Target, attack
-from audits.channels import record, replay
-from audits.evidence import gather, search
-from audits.landmarks import landmarks, numbers_in
-from audits.neighbours import BACKGROUNDS, BASES, crowd, dataset, marked, named_coins
-from audits.shown import learn, sample
-from audits.worker import import_subject
+from audits.attack.shown import learn, sample
+from audits.attack.white_box import Target, attack
+from audits.datasets.domain_pairs import BACKGROUNDS, BASES, crowd, dataset, marked, named_coins
+from audits.datasets.landmarks import landmarks, numbers_in
+from audits.evidence import search
+from audits.evidence.anywhere import anywhere
+from audits.evidence.replay import record, replay
+from audits.evidence.search import gather
+from audits.sandbox.apart import Ended, apart
+from audits.subjects import sources
+from audits.tasks.worker import import_subject
 from dpaccount.errors import InputError, ReceiptError
 from dpaccount.ledger.ledger import Ledger, init
-from dpaccount.ledger.receipt import NoNoise, rehearse
-from dpaccount.noise import Rehearsal
+from dpaccount.noise.receipt import NoNoise, rehearse
+from dpaccount.noise.samplers import Rehearsal
 from mechanisms.binary_tree import BinaryTree
 from mechanisms.laplace_sum import LaplaceSum
-from mechanisms.playing import Handed, NotPlain, identical, kept, plain, played, watched
-from mechanisms.private import Private, release
 from mechanisms.subject import Domain, View
+from mechanisms.subject.playing import Handed, NotPlain, identical, kept, plain, played, watched
+from mechanisms.subject.private import Private, release
 
 DELTA = Fraction(1, 10**6)
 UNIT = {"low": Fraction(0), "high": Fraction(1)}
@@ -399,7 +400,7 @@ def test_a_class_that_was_typed_in_has_no_digest():
 def test_a_digest_needs_no_package_to_be_loaded(tmp_path):
     (tmp_path / "lonely.py").write_text("class Lonely:\n    pass\n")
     code = (
-        "import sys; from audits.sources import digest_of_code; import lonely; "
+        "import sys; from audits.subjects.sources import digest_of_code; import lonely; "
         "assert 'bandits' not in sys.modules; print(digest_of_code(lonely.Lonely))"
     )
     done = subprocess.run(

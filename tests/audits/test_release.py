@@ -16,16 +16,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import bandits  # noqa: F401  part of the digest of the code that runs
-from audits import certify, release
-from audits.certify import Effort, subject_made
-from audits.requests import Options, certified
+from audits.certificate import make, release
+from audits.certificate.make import Effort, subject_made
+from audits.claim import read_claim
+from audits.tasks.requests import Options, certified
 from dpaccount import checker
-from dpaccount.claim import read_claim
 from dpaccount.errors import DpaccountError, InputError, LedgerError
 from dpaccount.exact import canonical
-from dpaccount.kernel import ADD_REMOVE, REPLACE_ONE, assume_clipped
 from dpaccount.ledger.ledger import Ledger, init, verify
-from dpaccount.rules import laplace, linear
+from dpaccount.proof import ADD_REMOVE, REPLACE_ONE, assume_clipped, laplace, linear
 from mechanisms.subject import Domain, View, shown_to_all
 
 
@@ -94,7 +93,7 @@ PEOPLE = ["31", "64", "47", "22", "50"]
 
 @pytest.fixture(autouse=True)
 def few_examples(monkeypatch):
-    monkeypatch.setattr(certify, "EXAMPLES", 10)
+    monkeypatch.setattr(make, "EXAMPLES", 10)
 
 
 def written(folder, ages=PEOPLE, *, made_by=Ages, relation=REPLACE_ONE, public="", more=None):
@@ -114,7 +113,7 @@ def url(folder):
     return f"sqlite:///{folder}/ages.db"
 
 
-def run(claim, made_by=Ages, *, again=False, progress=certify.silent):
+def run(claim, made_by=Ages, *, again=False, progress=make.silent):
     return certified(claim, subject_made(claim, made_by), Options(Effort(), again), progress)
 
 
@@ -453,7 +452,7 @@ def edit(folder, change, *, reseal=False):
         document = json.loads(body)
         change(document)
         if reseal:
-            document = certify.seal(document)
+            document = make.seal(document)
         file.execute("update entries set body = ? where number = ?", (json.dumps(document), number))
 
 
@@ -462,7 +461,7 @@ def released(tmp_path_factory):
     """Return a folder with a claim that was released, and its certificate."""
     folder = tmp_path_factory.mktemp("released")
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(certify, "EXAMPLES", 10)
+        patch.setattr(make, "EXAMPLES", 10)
         return folder, run(written(folder)).certificate
 
 
@@ -490,7 +489,7 @@ def test_a_kept_release_is_checked_although_the_chain_holds(released, tmp_path, 
         document = json.loads(json.dumps(released[1]))
         document["release"].update(ledger_entry=entry, ledger_head=head)
         EDITS[name](document)
-        ledger.keep_release(entry, certify.seal(document) if document else {"verdict": "CERTIFIED"})
+        ledger.keep_release(entry, make.seal(document) if document else {"verdict": "CERTIFIED"})
     assert verify(url(tmp_path))["valid"]
     if name == "report":  # noise: no one can tell
         assert run(claim).reprinted
@@ -516,7 +515,7 @@ def test_a_release_of_another_charge_data_or_code_is_named(released, what, chang
     right = made["ledger_entry"], made["ledger_head"]
     assert release._wrong(due, certificate, *right) is None
     change(made)
-    body = certify.seal({**certificate, "release": made})
+    body = make.seal({**certificate, "release": made})
     wrong = release._wrong(due, body, *right)
     assert wrong is not None
     assert what in wrong or "checker" in wrong

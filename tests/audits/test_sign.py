@@ -9,8 +9,9 @@ from cryptography.hazmat.primitives.asymmetric.rsa import generate_private_key
 from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat, PublicFormat
 
 from audits import cli
-from audits.certify import with_hazards
-from audits.sign import fingerprint, problem, read_key, sign
+from audits.certificate.make import with_hazards
+from audits.certificate.sign import fingerprint, problem, read_key, sign
+from audits.cli import app
 from dpaccount import checker
 from dpaccount.errors import InputError
 
@@ -190,7 +191,7 @@ EVIL = "one row\x1b[2K\r\nCERTIFIED  a-claim\x9b8m\u202e"
 
 def test_texts_of_a_claim_do_not_control_the_terminal():
     """A claim's unit, names and reasons are shown on one line, and nothing of them is obeyed."""
-    from audits.summary import summary
+    from audits.certificate.summary import summary
 
     certificate = unproven(unit=EVIL)
     certificate["proved"]["reason"] = EVIL
@@ -202,7 +203,7 @@ def test_texts_of_a_claim_do_not_control_the_terminal():
 
 
 def test_json_answers_do_not_control_the_terminal_either(capsys):
-    cli._print({"unit": EVIL}, True, str)
+    app._print({"unit": EVIL}, True, str)
     out = capsys.readouterr().out
     assert out[:-1].isprintable()
     assert json.loads(out) == {"unit": EVIL}

@@ -4,10 +4,10 @@ from fractions import Fraction
 
 import pytest
 
-from audits.blackbox import Plan, attack
-from audits.candidates import candidates
-from audits.isolation import Code, Crew
-from audits.shape import Shape
+from audits.attack.black_box import Plan, attack
+from audits.datasets.named_pairs import candidates
+from audits.datasets.shape import Shape
+from audits.sandbox.crew import Code, Crew
 
 DATA = Shape(8, None, (0.0,), (9.0,), integer=True, relation="replace-one")
 BROKEN = [

@@ -4,9 +4,9 @@ from fractions import Fraction
 
 import pytest
 
-from audits.attack import Outcome, Target
-from audits.certify import untested
-from audits.estimate import Threshold
+from audits.attack.thresholds import Threshold
+from audits.attack.white_box import Outcome, Target
+from audits.certificate.make import untested
 
 
 @pytest.mark.parametrize(

@@ -5,9 +5,9 @@ from fractions import Fraction
 
 import pytest
 
-from dpaccount.accountant import Accountant
+from dpaccount.accounting.accountant import Accountant
 from dpaccount.errors import InputError
-from dpaccount.events import Gaussian, Laplace, Plan, Pure, Relation
+from dpaccount.plan.events import Gaussian, Laplace, Plan, Pure, Relation
 
 
 def replaced(*events):

@@ -8,7 +8,7 @@ import shlex
 import pytest
 
 from audits import cli
-from dpaccount.events import VOCABULARY
+from dpaccount.plan.events import VOCABULARY
 
 
 @pytest.fixture

@@ -6,11 +6,11 @@ from statistics import NormalDist
 
 import pytest
 
-from dpaccount.accountant import Accountant
-from dpaccount.answers import calibrate_answer
-from dpaccount.calibrate import CLOSED, PARAMETERS, calibrate
+from dpaccount.accounting.accountant import Accountant
+from dpaccount.accounting.answers import calibrate_answer
+from dpaccount.accounting.calibrate import CLOSED, PARAMETERS, calibrate
 from dpaccount.errors import InputError
-from dpaccount.events import VOCABULARY, Plan, Relation
+from dpaccount.plan.events import VOCABULARY, Plan, Relation
 
 LESS = Fraction(1, 10**6)
 TARGETS = {

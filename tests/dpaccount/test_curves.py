@@ -9,7 +9,10 @@ from flint import arb, ctx
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dpaccount.curves import (
+from dpaccount.proof import (
+    Gdp,
+    Lattice,
+    Pure,
     at_most,
     ball,
     compare,
@@ -20,7 +23,6 @@ from dpaccount.curves import (
     pure_delta,
     renyi_log_delta,
 )
-from dpaccount.kernel import Gdp, Lattice, Pure
 
 
 def contains(value: arb, number: mpmath.mpf) -> bool:

@@ -7,7 +7,9 @@ from fractions import Fraction
 import pytest
 
 from dpaccount.errors import InputError
-from dpaccount.events import (
+from dpaccount.exact import parse_json
+from dpaccount.plan.event_costs import gdp_mu_squared, pure, zcdp
+from dpaccount.plan.events import (
     VOCABULARY,
     Gaussian,
     Laplace,
@@ -18,9 +20,7 @@ from dpaccount.events import (
     Sequence,
     Tree,
 )
-from dpaccount.exact import parse_json
-from dpaccount.reading import read_plan
-from dpaccount.scalars import gdp_mu_squared, pure, zcdp
+from dpaccount.plan.plan_file import read_plan
 
 
 def plan(*events, relation="replace-one", raw=None):

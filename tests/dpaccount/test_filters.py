@@ -7,10 +7,11 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from dpaccount import filters
-from dpaccount.accountant import Accountant
+from dpaccount.accounting import filters
+from dpaccount.accounting.accountant import Accountant
+from dpaccount.accounting.filters import Filter, Measure, Odometer
 from dpaccount.errors import BudgetError, InputError
-from dpaccount.events import (
+from dpaccount.plan.events import (
     Approximate,
     Gaussian,
     Laplace,
@@ -21,7 +22,6 @@ from dpaccount.events import (
     Relation,
     Zcdp,
 )
-from dpaccount.filters import Filter, Measure, Odometer
 
 DELTA = Fraction(1, 10**5)
 

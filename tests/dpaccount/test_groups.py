@@ -8,11 +8,12 @@ from fractions import Fraction
 
 import pytest
 
-from dpaccount import cost, groups
-from dpaccount import events as ev
-from dpaccount.accountant import Accountant
-from dpaccount.events import Plan, Relation
-from dpaccount.totals import total_of
+from dpaccount.accounting.accountant import Accountant
+from dpaccount.cost import exact_bounds
+from dpaccount.cost.exposure import total_of
+from dpaccount.plan import events as ev
+from dpaccount.plan import groups
+from dpaccount.plan.events import Plan, Relation
 
 DELTA = "1e-6"
 
@@ -215,7 +216,7 @@ def costs(events, k, at):
             continue
         scaled = [groups.scaled(kind, times) for kind, times in zip(kinds, one[1:], strict=True) if times]
         total = replace(total_of((event, 1) for event in scaled), mu2=(one[0], one[0]))
-        yield cost.delta(total, at, ROUGH).bounds
+        yield exact_bounds.delta(total, at, ROUGH).bounds
 
 
 def placed(rng, kinds):

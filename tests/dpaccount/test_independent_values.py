@@ -10,8 +10,8 @@ from fractions import Fraction
 
 import pytest
 
-from dpaccount.accountant import Accountant
-from dpaccount.events import (
+from dpaccount.accounting.accountant import Accountant
+from dpaccount.plan.events import (
     Approximate,
     DiscreteGaussian,
     DiscreteLaplace,

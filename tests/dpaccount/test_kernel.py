@@ -12,22 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dpaccount import checker
-from dpaccount.curves import (
-    billboard,
-    despite,
-    group,
-    local_view,
-    post_process,
-    replace_one,
-    to_approximate,
-    to_gdp,
-    to_pure,
-    to_renyi,
-    to_zcdp,
-)
-from dpaccount.derivation import hypotheses, leaves, write
 from dpaccount.errors import RuleError
-from dpaccount.kernel import (
+from dpaccount.proof import (
     ADD_REMOVE,
     REPLACE_ONE,
     Approximate,
@@ -52,24 +38,34 @@ from dpaccount.kernel import (
     assume_rare,
     assume_tree,
     assume_view,
-)
-from dpaccount.rules import (
+    billboard,
     centred,
     compose,
+    despite,
     differences,
     discrete_gaussian,
     exponential,
     gaussian,
+    group,
     joint,
     laplace,
     lattice_gaussian,
     linear,
     local,
+    local_view,
     mixture,
     nodes,
     parallel,
     permute_and_flip,
+    post_process,
+    replace_one,
+    to_approximate,
+    to_gdp,
+    to_pure,
+    to_renyi,
+    to_zcdp,
 )
+from dpaccount.proof.derivation import hypotheses, leaves, write
 
 F = Fraction
 ZERO, HALF, ONE, NINE = F(0), F(1, 2), F(1), F(9)

@@ -11,21 +11,18 @@ import pytest
 from flint import arb
 from scipy import stats
 
-from dpaccount.derivation import leaves
 from dpaccount.errors import ReceiptError
-from dpaccount.kernel import (
+from dpaccount.noise.laws import Law, draw, laws
+from dpaccount.noise.likelihood import log_mass, log_ratio
+from dpaccount.noise.receipt import rehearse
+from dpaccount.noise.samplers import Rehearsal, Secure, happens, root_up
+from dpaccount.proof import (
     assume_ball,
     assume_cell,
     assume_each,
     assume_points,
     assume_range,
     assume_rank_one,
-)
-from dpaccount.laws import Law, draw, laws
-from dpaccount.ledger.receipt import rehearse
-from dpaccount.likelihood import log_mass, log_ratio
-from dpaccount.noise import Rehearsal, Secure, happens, root_up
-from dpaccount.rules import (
     exponential,
     fine_gaussian,
     finite,
@@ -35,6 +32,7 @@ from dpaccount.rules import (
     sparse_vector,
     stable_histogram,
 )
+from dpaccount.proof.derivation import leaves
 
 F = Fraction
 SCORES = np.array([0, 2, 3, -1])

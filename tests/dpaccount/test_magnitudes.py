@@ -6,15 +6,15 @@ from fractions import Fraction
 
 import pytest
 
-from dpaccount import cost, magnitudes
-from dpaccount import events as ev
-from dpaccount.accountant import Accountant
-from dpaccount.answers import account_answer
-from dpaccount.calibrate import calibrate
-from dpaccount.events import Plan, Relation
+from dpaccount.accounting.accountant import Accountant
+from dpaccount.accounting.answers import account_answer
+from dpaccount.accounting.calibrate import calibrate
+from dpaccount.cost import coarse_bounds, exact_bounds
+from dpaccount.cost.exposure import total_of
 from dpaccount.exact import parse_json
-from dpaccount.numerics.gdp_of_pure import _of_large, mu_squared
-from dpaccount.totals import total_of
+from dpaccount.numerics.closed.gdp_of_pure import _of_large, mu_squared
+from dpaccount.plan import events as ev
+from dpaccount.plan.events import Plan, Relation
 
 HUGE, TINY = "1e5000", "1e-5000"
 
@@ -105,11 +105,14 @@ SMALL = (
 def test_bounds_in_closed_form_meet_the_exact_ones(event, count):
     total = total_of([(event, count)])
     for target in (Fraction(1, 10**7), Fraction(1, 20), Fraction(7, 10)):
-        rough, fine = magnitudes.epsilon(total, target), cost._fine_epsilon(total, target, Fraction(1, 10**4))
+        rough, fine = (
+            coarse_bounds.epsilon(total, target),
+            exact_bounds._fine_epsilon(total, target, Fraction(1, 10**4)),
+        )
         assert rough.lower <= fine.bounds.upper
         assert fine.bounds.lower <= rough.upper
     for at in (Fraction(0), Fraction(1), Fraction(count)):
-        rough, fine = magnitudes.delta(total, at), cost._fine_delta(total, at, Fraction(1, 10**4))
+        rough, fine = coarse_bounds.delta(total, at), exact_bounds._fine_delta(total, at, Fraction(1, 10**4))
         assert rough.lower <= fine.bounds.upper
         assert fine.bounds.lower <= rough.upper
 

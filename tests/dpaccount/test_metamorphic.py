@@ -8,13 +8,14 @@ from functools import cache
 import numpy as np
 import pytest
 
-from dpaccount import cost, kernel, totals
-from dpaccount import events as ev
-from dpaccount.accountant import Accountant
-from dpaccount.curves import delta_ball, renyi_log_delta
+from dpaccount import proof
+from dpaccount.accounting.accountant import Accountant
+from dpaccount.cost import exact_bounds, exposure
 from dpaccount.errors import InputError
-from dpaccount.events import Plan, Relation
 from dpaccount.numerics.balls import ceil_of, floor_of, precision
+from dpaccount.plan import events as ev
+from dpaccount.plan.events import Plan, Relation
+from dpaccount.proof import delta_ball, renyi_log_delta
 
 GAP = "1e-4"
 SAMPLES = {
@@ -221,16 +222,16 @@ def test_a_sample_costs_less_than_the_whole(name):
 
 def test_both_directions_of_add_remove():
     """Each direction alone, by the formulas of the two pairs; the answer is the larger at every δ."""
-    from dpaccount import cost
-    from dpaccount.totals import total_of
+    from dpaccount.cost import exact_bounds
+    from dpaccount.cost.exposure import total_of
 
     event = ev.PoissonSubsampled(rate="0.25", of=ev.Gaussian(sigma=1), count=10)
-    ways = cost.directions(total_of([(event, 1)]))
+    ways = exact_bounds.directions(total_of([(event, 1)]))
     assert len(ways) == 2
     assert ways[0].pairs[0][0].reversed() == ways[1].pairs[0][0]
-    assert cost.directions(total_of([(ev.Gaussian(sigma=1), 1)]))[0].symmetric
+    assert exact_bounds.directions(total_of([(ev.Gaussian(sigma=1), 1)]))[0].symmetric
     for delta in (Fraction(1, 100), Fraction(1, 10**6)):
-        alone = [cost._directed_epsilon(way, delta, Fraction(1, 10**6)).bounds for way in ways]
+        alone = [exact_bounds._directed_epsilon(way, delta, Fraction(1, 10**6)).bounds for way in ways]
         both = epsilon(event, delta=str(float(delta)), gap="1e-6")
         assert max(bounds.lower for bounds in alone) <= both.upper
         assert both.lower <= max(bounds.upper for bounds in alone)
@@ -239,20 +240,20 @@ def test_both_directions_of_add_remove():
 
 #: Every event in the kernel's words: what bounds its δ(ε) there, and whether the two are the same number.
 IN_THE_KERNEL = {
-    "gaussian": (kernel.Gdp(Fraction(1, 9)), True),
-    "gdp": (kernel.Gdp(Fraction(9, 100)), True),
-    "tree": (kernel.Gdp(Fraction(3, 25)), True),
-    "pure": (kernel.Pure(Fraction(1, 4)), True),
-    "randomized_response": (kernel.Pure(Fraction(1, 4)), False),
-    "permute_and_flip": (kernel.Pure(Fraction(1, 4)), False),
-    "laplace": (kernel.Pure(Fraction(1, 4)), False),
-    "discrete_laplace": (kernel.Pure(Fraction(1, 2)), False),
-    "discrete_gaussian": (kernel.Lattice(Fraction(16), ((1,),), 1), True),
-    "exponential": (kernel.BoundedRange(Fraction(1, 4)), True),
-    "bounded_range": (kernel.BoundedRange(Fraction(1, 4)), True),
-    "matrix_factorisation": (kernel.Gdp(Fraction(4, 25)), False),  # Σ c_k² < 4 at nine rounds
-    "poisson_subsampled": (kernel.Gdp(Fraction(1, 4)), False),
-    "sampled_without_replacement": (kernel.Gdp(Fraction(1, 4)), False),
+    "gaussian": (proof.Gdp(Fraction(1, 9)), True),
+    "gdp": (proof.Gdp(Fraction(9, 100)), True),
+    "tree": (proof.Gdp(Fraction(3, 25)), True),
+    "pure": (proof.Pure(Fraction(1, 4)), True),
+    "randomized_response": (proof.Pure(Fraction(1, 4)), False),
+    "permute_and_flip": (proof.Pure(Fraction(1, 4)), False),
+    "laplace": (proof.Pure(Fraction(1, 4)), False),
+    "discrete_laplace": (proof.Pure(Fraction(1, 2)), False),
+    "discrete_gaussian": (proof.Lattice(Fraction(16), ((1,),), 1), True),
+    "exponential": (proof.BoundedRange(Fraction(1, 4)), True),
+    "bounded_range": (proof.BoundedRange(Fraction(1, 4)), True),
+    "matrix_factorisation": (proof.Gdp(Fraction(4, 25)), False),  # Σ c_k² < 4 at nine rounds
+    "poisson_subsampled": (proof.Gdp(Fraction(1, 4)), False),
+    "sampled_without_replacement": (proof.Gdp(Fraction(1, 4)), False),
 }
 
 
@@ -342,12 +343,15 @@ def test_an_upper_bound_beside_samples_takes_the_worse_direction(slight):
 
 def test_bounds_at_one_order_take_the_worse_direction():
     """The optimal conversion of one Rényi order sees both directions of the samples beside it."""
-    from dpaccount.sharper import both_ways
+    from dpaccount.cost.special_bounds import both_ways
 
-    total = totals.total_of([(ev.PoissonSubsampled(rate="0.8", of=ev.Pure(epsilon=2), count=2), 1)])
+    total = exposure.total_of([(ev.PoissonSubsampled(rate="0.8", of=ev.Pure(epsilon=2), count=2), 1)])
     for order in (Fraction(11, 10), Fraction(2), Fraction(20)):
         both = both_ways(total)(order)
-        assert all(cost.renyi_bound(way)(order).lower() <= both.upper() for way in cost.directions(total))
+        assert all(
+            exact_bounds.renyi_bound(way)(order).lower() <= both.upper()
+            for way in exact_bounds.directions(total)
+        )
     assert both_ways(total.turned())(Fraction(2)).overlaps(both_ways(total)(Fraction(2)))
 
 
@@ -473,7 +477,9 @@ def test_a_sample_of_a_sample_is_a_sample_at_the_product_of_the_rates():
     for of in (gauss, noise):
         twice = ev.PoissonSubsampled(rate="0.1", of=ev.PoissonSubsampled(rate="0.5", of=of), count=7)
         once = ev.PoissonSubsampled(rate="0.05", of=of, count=7)
-        assert totals.total_of([(twice, 1)]) == totals.total_of([(once, 1)])
+        assert exposure.total_of([(twice, 1)]) == exposure.total_of([(once, 1)])
     # two samples inside one are not one sample
     pair = ev.PoissonSubsampled(rate="0.1", of=ev.PoissonSubsampled(rate="0.5", of=gauss, count=2))
-    assert totals.total_of([(pair, 1)]) != totals.total_of([(ev.PoissonSubsampled(rate="0.05", of=gauss), 2)])
+    assert exposure.total_of([(pair, 1)]) != exposure.total_of(
+        [(ev.PoissonSubsampled(rate="0.05", of=gauss), 2)]
+    )

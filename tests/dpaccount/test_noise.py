@@ -10,13 +10,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from dpaccount.derivation import leaves
 from dpaccount.errors import ReceiptError, RuleError
-from dpaccount.kernel import assume_ball, assume_clipped, assume_covers, assume_points, assume_rank_one
-from dpaccount.laws import law
-from dpaccount.ledger.receipt import Receipt, rehearse
-from dpaccount.noise import LIMIT, Rehearsal, Secure, dyadic_up, exact_root, in_range, root_up
-from dpaccount.rules import (
+from dpaccount.noise.laws import law
+from dpaccount.noise.receipt import Receipt, rehearse
+from dpaccount.noise.samplers import LIMIT, Rehearsal, Secure, dyadic_up, exact_root, in_range, root_up
+from dpaccount.proof import (
+    assume_ball,
+    assume_clipped,
+    assume_covers,
+    assume_points,
+    assume_rank_one,
     buffered,
     compose,
     differences,
@@ -28,6 +31,7 @@ from dpaccount.rules import (
     linear,
     nodes,
 )
+from dpaccount.proof.derivation import leaves
 
 F = Fraction
 

@@ -11,10 +11,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dpaccount import checker
-from dpaccount.curves import delta_ball, despite, group, lattice_delta, range_delta, to_approximate
-from dpaccount.derivation import leaves, write
 from dpaccount.errors import ReceiptError, RuleError
-from dpaccount.kernel import (
+from dpaccount.noise.receipt import rehearse
+from dpaccount.noise.samplers import Rehearsal
+from dpaccount.proof import (
     ADD_REMOVE,
     REPLACE_ONE,
     Approximate,
@@ -32,29 +32,32 @@ from dpaccount.kernel import (
     assume_rare,
     assume_split,
     assume_view,
-)
-from dpaccount.ledger.receipt import rehearse
-from dpaccount.noise import Rehearsal
-from dpaccount.rules import (
     buffered,
     centred,
     compose,
+    delta_ball,
+    despite,
     exponential,
     factorised,
     fine_gaussian,
     finite,
     gaussian,
+    group,
     k_norm,
     laplace,
+    lattice_delta,
     linear,
     local,
     mixture,
     nodes,
     parallel,
     partition,
+    range_delta,
     sparse_vector,
     stable_histogram,
+    to_approximate,
 )
+from dpaccount.proof.derivation import leaves, write
 
 F = Fraction
 ONE, HALF = F(1), F(1, 2)

@@ -37,25 +37,21 @@ from fractions import Fraction
 import pytest
 from flint import acb, arb, fmpz, fmpz_poly
 
-from dpaccount import lattices, pairs
-from dpaccount.numerics import (
-    discrete,
-    dots,
-    factors,
-    finite,
-    fourier,
-    gaussian,
-    laplace,
-    lattice,
-    sampled,
-    sampled_atoms,
-    sampled_laplace,
-)
+from dpaccount.cost import lattice_bounds, pair_curves
+from dpaccount.cost.exposure import Sampled, Total
 from dpaccount.numerics.balls import ball, precision
-from dpaccount.numerics.factors import AtomFactor, DiscreteGaussianFactor, LaplaceFactor
-from dpaccount.numerics.lattice import Grid, Lattice
-from dpaccount.numerics.spread import Spread
-from dpaccount.totals import Sampled, Total
+from dpaccount.numerics.closed import gaussian, laplace
+from dpaccount.numerics.fourier import (
+    fourier,
+    sampled_atoms,
+    sampled_gaussian,
+    sampled_laplace,
+    transforms,
+)
+from dpaccount.numerics.fourier.transforms import AtomFactor, DiscreteGaussianFactor, LaplaceFactor
+from dpaccount.numerics.lattice import connect_dots, counted_losses, discrete_losses, lattice
+from dpaccount.numerics.lattice.excess import Spread
+from dpaccount.numerics.lattice.lattice import Grid, Lattice
 
 ZERO = arb(0)
 HALF = Fraction(1, 2)
@@ -140,14 +136,14 @@ def gauss(t):
 
 
 def upper_curve_holds():
-    made = Spread(dots.above(gauss, Grid(HALF, 80, 0), Fraction(-5), 21))
+    made = Spread(connect_dots.above(gauss, Grid(HALF, 80, 0), Fraction(-5), 21))
     return all(not made.highest(Fraction(k, 16)) < gauss(Fraction(k, 16)) for k in range(-100, 100))
 
 
 def chords_lowered(patch):
-    right = dots._convex
+    right = connect_dots._convex
     patch.setattr(
-        dots, "_convex", lambda row, first, grid: [x * arb("0.999") for x in right(row, first, grid)]
+        connect_dots, "_convex", lambda row, first, grid: [x * arb("0.999") for x in right(row, first, grid)]
     )
 
 
@@ -156,7 +152,7 @@ def spread_holds(first, count, bits=80):
 
     def holds(_):
         made = Spread(
-            dots.spread(
+            connect_dots.spread(
                 gauss, Grid(Fraction(1, 4), bits, 0), Fraction(first), count, Fraction(0), bounded=False
             )
         )
@@ -171,12 +167,12 @@ def rise_forgotten(patch):
 
 
 def ends_trusted(patch):
-    right = dots.spread
-    patch.setattr(dots, "spread", lambda *given, bounded: right(*given, bounded=True))
+    right = connect_dots.spread
+    patch.setattr(connect_dots, "spread", lambda *given, bounded: right(*given, bounded=True))
 
 
 def masses_rounded_down(patch):
-    patch.setattr(dots, "units", lambda grid, mass: max(0, lattice.units(grid, mass) - 1))
+    patch.setattr(connect_dots, "units", lambda grid, mass: max(0, lattice.units(grid, mass) - 1))
 
 
 def between_holds():
@@ -201,11 +197,11 @@ def sample_holds(step, tail):
     """Compare samples of noise, from inner lattices that are coarse or have lost their tails, with themselves."""
 
     def holds(patch):
-        held, right = True, lattices.compose
+        held, right = True, lattice_bounds.compose
         inner = Total((Fraction(1), Fraction(1)), ((LaplaceFactor(HALF), 1),))
         for added in (False, True):
             kind = Sampled(Fraction(1, 5), inner, added)
-            exact = Spread(lattices._on_sample(kind, Grid(Fraction(1, 300), 80, 0), 60))
+            exact = Spread(lattice_bounds._on_sample(kind, Grid(Fraction(1, 300), 80, 0), 60))
 
             def short(total, at, log2):
                 made = right(total, step, log2)
@@ -214,8 +210,8 @@ def sample_holds(step, tail):
                 )
 
             with patch.context() as crude:
-                crude.setattr(lattices, "compose", short)
-                made = Spread(lattices._on_sample(kind, Grid(Fraction(1, 30), 80, 0), 60))
+                crude.setattr(lattice_bounds, "compose", short)
+                made = Spread(lattice_bounds._on_sample(kind, Grid(Fraction(1, 30), 80, 0), 60))
             points = [Fraction(k, 10) for k in range(-80, 31)]
             held = held and all(made.curve(t).overlaps(exact.curve(t)) for t in points)
         return held
@@ -224,7 +220,7 @@ def sample_holds(step, tail):
 
 
 def lost_forgotten(patch):
-    patch.setattr(lattices, "_lost", lambda known: ZERO)
+    patch.setattr(lattice_bounds, "_lost", lambda known: ZERO)
 
 
 def laplace_holds():
@@ -273,18 +269,20 @@ def total_holds():
             rate: 1 + 2 * sum((ball(-rate * x * x).exp() for x in range(1, 20)), ZERO) for rate in (HALF, 2)
         }
         return all(
-            discrete._plain_sum(ball(rate), 3).overlaps(exact[rate] + ball(0).union(arb(2) ** -190))
+            discrete_losses._plain_sum(ball(rate), 3).overlaps(exact[rate] + ball(0).union(arb(2) ** -190))
             for rate in exact
         )
 
 
 def unblurred(patch):
-    patch.setattr(factors, "blurred", lambda value, radius: value)
+    patch.setattr(transforms, "blurred", lambda value, radius: value)
 
 
 def no_tail(patch):
     patch.setattr(
-        discrete, "_plain_sum", lambda rate, bits: 1 + 2 * sum(((-rate * x * x).exp() for x in (1, 2)), ZERO)
+        discrete_losses,
+        "_plain_sum",
+        lambda rate, bits: 1 + 2 * sum(((-rate * x * x).exp() for x in (1, 2)), ZERO),
     )
 
 
@@ -347,7 +345,7 @@ def contour_holds():
                         for nodes in (points, fine)
                     )
                     held = held and bool(
-                        factors.blurred(rough, error).overlaps(factors.blurred(exact, arb(2) ** -150))
+                        transforms.blurred(rough, error).overlaps(transforms.blurred(exact, arb(2) ** -150))
                     )
     return held
 
@@ -359,36 +357,36 @@ def quadrature_trusted(patch):
 
 
 def line_holds():
-    factor = sampled.SampledGaussianFactor(Fraction(1, 10), Fraction(1))
+    factor = sampled_gaussian.SampledGaussianFactor(Fraction(1, 10), Fraction(1))
     held = True
     with precision(200):
         for a in (arb(4), arb(-3)):
-            fine = sampled._Line.real(factor, a).total()
+            fine = sampled_gaussian._Line.real(factor, a).total()
             for step, depth in ((0.2, 4.0), (1.4, 40.0), (0.6, 10.0)):
                 held = held and bool(
-                    sampled._Line._made(factor, a, step, 0.0, 3.0, depth).total().overlaps(fine)
+                    sampled_gaussian._Line._made(factor, a, step, 0.0, 3.0, depth).total().overlaps(fine)
                 )
     return held
 
 
 def strip_forgotten(patch):
-    patch.setattr(sampled._Line, "_kappa", lambda *_: ZERO)
+    patch.setattr(sampled_gaussian._Line, "_kappa", lambda *_: ZERO)
 
 
 def line_tails_forgotten(patch):
-    patch.setattr(sampled._Line, "_tails", lambda *_: ZERO)
+    patch.setattr(sampled_gaussian._Line, "_tails", lambda *_: ZERO)
 
 
 def counts_hold():
     with precision(120):
-        atoms = finite.ordered([(arb("-0.5"), arb("0.3775")), (arb("0.5"), arb("0.6225"))])
-        whole, part = (finite.compose([(atoms, ZERO, 400)], depth, 120) for depth in (900, 2))
+        atoms = counted_losses.ordered([(arb("-0.5"), arb("0.3775")), (arb("0.5"), arb("0.6225"))])
+        whole, part = (counted_losses.compose([(atoms, ZERO, 400)], depth, 120) for depth in (900, 2))
         return all(part.delta(Fraction(4 * k)).overlaps(whole.delta(Fraction(4 * k))) for k in range(40))
 
 
 def rare_counts_forgotten(patch):
-    right = finite.Composed
-    patch.setattr(finite, "Composed", lambda t, m, _, bits: right(t, m, ZERO, bits))
+    right = counted_losses.Composed
+    patch.setattr(counted_losses, "Composed", lambda t, m, _, bits: right(t, m, ZERO, bits))
 
 
 ATOMS = fourier.Product((Fraction(0), Fraction(0)), ((AtomFactor("pure", Fraction(1)), 6),))
@@ -458,8 +456,8 @@ FAILING = Sampled(HALF, Total(pairs=((AtomFactor("pure", Fraction(1)), 1),), fai
 def failing_holds(_):
     """Compare the inversion at a short period with the sums of the losses, where much mass is at +∞."""
     total = Total(pairs=((FAILING, 3),))
-    known = pairs.transformed(total)
-    product, exact = fourier.Product(known.mu2, known.pairs), pairs.finite_losses(total, 60.0)
+    known = pair_curves.transformed(total)
+    product, exact = fourier.Product(known.mu2, known.pairs), pair_curves.finite_losses(total, 60.0)
     held = True
     for c, period, left in ((1.0, 2.0, 3.0), (0.7, 3.0, -0.5)):
         made = stored(product, c=c, period=period, left=left, smooth=Fraction(1, 100), cut=60.0)
@@ -498,22 +496,22 @@ def next_period_forgotten(patch):
     def near(self, t):
         return (-t * t * (self.shift / self.sigma) ** 2 / 2).exp()
 
-    patch.setattr(factors.ThetaDecay, "near", near)
+    patch.setattr(transforms.ThetaDecay, "near", near)
 
 
 def range_forgotten(patch):
-    patch.setattr(factors.PairDecay, "reach", lambda self, t: 2 * arb.pi() / self.loss)
+    patch.setattr(transforms.PairDecay, "reach", lambda self, t: 2 * arb.pi() / self.loss)
 
 
 def late_forgotten(patch):
-    patch.setattr(factors.LaplaceDecay, "_late", lambda self, y: self._early(y))
+    patch.setattr(transforms.LaplaceDecay, "_late", lambda self, y: self._early(y))
 
 
 def sampled_decay_holds():
     """Compare ψ inside the cells with their bounds, for a law of two humps, whose ψ rises and falls."""
-    factor = sampled.SampledGaussianFactor(Fraction(3, 10), Fraction(16))
+    factor = sampled_gaussian.SampledGaussianFactor(Fraction(3, 10), Fraction(16))
     with precision(80):
-        decay = sampled.SampledDecay(factor, arb(HUMPS), 0.02)
+        decay = sampled_gaussian.SampledDecay(factor, arb(HUMPS), 0.02)
         whole = factor.value(arb(HUMPS))
         inside = [(j, decay.step * (j + arb(k) / 8)) for j in range(24) for k in range(1, 8)]
         sizes = [(j, abs(factor.nodes(arb(HUMPS), t, 2)[1]) / whole) for j, t in inside]
@@ -525,9 +523,9 @@ HUMPS = 0.05  #: the tilt
 
 def gain_forgotten(patch):
     right = (
-        sampled._float_up
+        sampled_gaussian._float_up
     )  # the bounds of the cells without h²·Var/4 = 1/64 (steps of a quarter deviation)
-    patch.setattr(sampled, "_float_up", lambda value: right(value) - 1 / 64)
+    patch.setattr(sampled_gaussian, "_float_up", lambda value: right(value) - 1 / 64)
 
 
 CASES = {

@@ -6,15 +6,17 @@ from fractions import Fraction
 import pytest
 from flint import arb
 
-from dpaccount import cost, lattices, magnitudes, pairs
-from dpaccount.numerics import dots, fourier, gaussian, laplace, lattice, renyi
+from dpaccount.cost import coarse_bounds, exact_bounds, lattice_bounds, pair_curves
+from dpaccount.cost.exposure import Sampled, Total
 from dpaccount.numerics.balls import ball, ceil_of, floor_of, precision
-from dpaccount.numerics.factors import AtomFactor, DiscreteGaussianFactor, LaplaceFactor
-from dpaccount.numerics.fourier import Contour, Inversion, Product
-from dpaccount.numerics.lattice import Grid, Lattice
-from dpaccount.numerics.sampled import SampledGaussianFactor, _Line
-from dpaccount.numerics.spread import Spread
-from dpaccount.totals import Sampled, Total
+from dpaccount.numerics.closed import gaussian, laplace, renyi
+from dpaccount.numerics.fourier import fourier
+from dpaccount.numerics.fourier.fourier import Contour, Inversion, Product
+from dpaccount.numerics.fourier.sampled_gaussian import SampledGaussianFactor, _Line
+from dpaccount.numerics.fourier.transforms import AtomFactor, DiscreteGaussianFactor, LaplaceFactor
+from dpaccount.numerics.lattice import connect_dots, lattice
+from dpaccount.numerics.lattice.excess import Spread
+from dpaccount.numerics.lattice.lattice import Grid, Lattice
 
 STEP = Fraction(1, 3)
 
@@ -88,7 +90,9 @@ CURVES = {
 def test_a_law_spread_onto_nodes_encloses_its_curve_between_them(name, step):
     curve, span, bounded = CURVES[name]
     count = math.ceil(2 * span / step) + 1
-    made = Spread(dots.spread(curve, Grid(step, 60, 0), Fraction(-span), count, Fraction(0), bounded=bounded))
+    made = Spread(
+        connect_dots.spread(curve, Grid(step, 60, 0), Fraction(-span), count, Fraction(0), bounded=bounded)
+    )
     for k in range(-70, 71):
         t = Fraction(k, 10) + Fraction(1, 37)
         assert made.curve(t).overlaps(curve(t))
@@ -99,8 +103,8 @@ def test_a_law_spread_onto_nodes_encloses_its_curve_between_them(name, step):
 @pytest.mark.parametrize("step", [Fraction(5), Fraction(2), Fraction(3, 4), Fraction(1, 2), Fraction(2, 61)])
 def test_laplace_masses_in_closed_form_connect_the_dots(step):
     loss, grid = Fraction(1), Grid(step, 80, 0)
-    made = dots.laplace(loss, grid)
-    other = dots.spread(
+    made = connect_dots.laplace(loss, grid)
+    other = connect_dots.spread(
         lambda t: laplace.delta_single(t, loss, 160), grid, made.origin, made.size, Fraction(0), bounded=True
     )
     assert made.position(made.size - 1) == loss
@@ -111,7 +115,9 @@ def test_laplace_masses_in_closed_form_connect_the_dots(step):
 
 def test_an_upper_curve_stays_below_its_lattice_of_which_nothing_is_known_from_below():
     made = Spread(
-        dots.above(lambda t: gaussian.delta(t, ONE, 160), Grid(Fraction(1, 3), 60, 0), Fraction(-3), 19)
+        connect_dots.above(
+            lambda t: gaussian.delta(t, ONE, 160), Grid(Fraction(1, 3), 60, 0), Fraction(-3), 19
+        )
     )
     for k in range(-40, 41):
         t = Fraction(k, 10)
@@ -127,9 +133,9 @@ def test_a_lattice_on_a_sample_encloses_the_curve_of_the_sample(added, failing):
     inner = Total(pairs=((LAPLACE, 1),), failures=failures)
     for rate in (Fraction(1, 10), Fraction(2, 3)):
         kind = Sampled(rate, inner, added)
-        exact = pairs.curve(kind, 120)
+        exact = pair_curves.curve(kind, 120)
         for step in (Fraction(1, 3), Fraction(1, 50)):
-            made = Spread(lattices._on_sample(kind, Grid(step, 80, 0), 60))
+            made = Spread(lattice_bounds._on_sample(kind, Grid(step, 80, 0), 60))
             for k in range(-30, 31):
                 t = Fraction(k, 20)
                 assert not made.highest(t) < exact(t)
@@ -140,7 +146,7 @@ def test_a_lattice_on_a_sample_encloses_the_curve_of_the_sample(added, failing):
 def test_sums_of_many_unequal_laplaces_are_enclosed_closely(number):
     kinds = tuple((LaplaceFactor(1 / (Fraction(number) + Fraction(j, 5))), 1) for j in range(number))
     target = Fraction(1, 10**6)
-    low, high = lattices.epsilon(Total(pairs=kinds), target, Fraction(1, 10**5))
+    low, high = lattice_bounds.epsilon(Total(pairs=kinds), target, Fraction(1, 10**5))
     assert high - low <= Fraction(1, 10**5)
     for counted in (kinds[0], kinds[-1]):  # equal ones cost more, and less
         below, above = laplace.epsilon(
@@ -312,13 +318,13 @@ def test_inversion_and_lattices_agree_on_samples(name):
     """Two ways that share nothing but the pair's curve enclose the same ε, the first one closely."""
     kind, count, delta = SAMPLES[name]
     total, target = Total(pairs=((kind, count),)), Fraction(delta)
-    known = pairs.transformed(total)
+    known = pair_curves.transformed(total)
     assert known != total
     log_target = math.log(target)
     low, high = fourier.epsilon(
         fourier.Product(known.mu2, known.pairs), target, log_target, Fraction(8, 10**7), 8.0
     )
-    below, above = lattices.epsilon(total, target, Fraction(1, 10**3))
+    below, above = lattice_bounds.epsilon(total, target, Fraction(1, 10**3))
     assert below <= high
     assert low <= above
     assert high - low <= Fraction(1, 10**6) * max(1, low)
@@ -340,9 +346,9 @@ def test_discrete_noise_repeats_at_high_frequencies():
 def test_the_largest_loss_bounds_from_below(kind):
     total = Total(pairs=((kind, 2),))
     for delta in ("1e-12", "1e-6", "1e-2"):
-        found = cost.epsilon(total, Fraction(delta), Fraction(1, 10**6)).bounds
+        found = exact_bounds.epsilon(total, Fraction(delta), Fraction(1, 10**6)).bounds
         with precision(200):
-            most, odds = magnitudes._peak(total)
+            most, odds = coarse_bounds._peak(total)
             assert floor_of(most + (1 - ball(Fraction(delta)) / odds).log()) <= found.upper <= ceil_of(most)
         assert found.upper - found.lower <= Fraction(1, 10**6)
 
@@ -351,12 +357,12 @@ def test_a_tail_beside_a_heavy_atom_is_enclosed_from_below():
     """Where nearly all mass lies near 0, nothing is known of δ(0) but much of the tail."""
     kind = SampledGaussianFactor(Fraction(1, 1000), Fraction(100, 9))
     total = Total(pairs=((kind, 10),))
-    low, high = lattices.epsilon(total, Fraction(1, 10**6), Fraction(1, 100))
+    low, high = lattice_bounds.epsilon(total, Fraction(1, 10**6), Fraction(1, 100))
     assert 10 < low <= high <= low * Fraction(101, 100)
 
 
 def test_a_tiny_delta_is_enclosed_from_both_sides():
     gauss = Total((Fraction(1), Fraction(1)), ((PURE, 1),))
-    low, high = lattices.delta(gauss, Fraction(20), Fraction(1, 10))
+    low, high = lattice_bounds.delta(gauss, Fraction(20), Fraction(1, 10))
     true = gaussian.delta(Fraction(20), (Fraction(1), Fraction(1)), 200)
     assert floor_of(true) < low <= high < Fraction(6, 5) * low

@@ -6,10 +6,10 @@ from fractions import Fraction
 import mpmath
 import pytest
 
-from dpaccount.accountant import Accountant
+from dpaccount.accounting.accountant import Accountant
 from dpaccount.errors import InputError
-from dpaccount.events import Approximate, BoundedRange, Plan, Pure, Relation, Zcdp
-from dpaccount.numerics import theorems
+from dpaccount.numerics.closed import theorems
+from dpaccount.plan.events import Approximate, BoundedRange, Plan, Pure, Relation, Zcdp
 
 DELTA = Fraction(1, 10**6)
 

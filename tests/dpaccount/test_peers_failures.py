@@ -5,10 +5,12 @@ from fractions import Fraction
 
 import pytest
 
-from dpaccount.accountant import Accountant
-from dpaccount.answers import account_answer
+from dpaccount.accounting.accountant import Accountant
+from dpaccount.accounting.answers import account_answer
 from dpaccount.errors import InputError
-from dpaccount.events import (
+from dpaccount.exact import parse_json
+from dpaccount.plan.event_costs import zcdp
+from dpaccount.plan.events import (
     Exponential,
     Gaussian,
     Laplace,
@@ -20,8 +22,6 @@ from dpaccount.events import (
     Relation,
     Sequence,
 )
-from dpaccount.exact import parse_json
-from dpaccount.scalars import zcdp
 
 
 def epsilon(event, delta, relation=Relation.REPLACE_ONE):

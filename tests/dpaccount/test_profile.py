@@ -8,10 +8,10 @@ from statistics import NormalDist
 
 import pytest
 
-from dpaccount.accountant import Accountant
+from dpaccount.accounting.accountant import Accountant
+from dpaccount.accounting.profile import POINTS, profile_points, trade_off, write_profile
 from dpaccount.errors import InputError
-from dpaccount.events import Gaussian, Laplace, Plan, PoissonSubsampled, Pure, Relation, Zcdp
-from dpaccount.profile import POINTS, profile_points, trade_off, write_profile
+from dpaccount.plan.events import Gaussian, Laplace, Plan, PoissonSubsampled, Pure, Relation, Zcdp
 
 PLANS = {
     "gaussian": Plan(Relation.REPLACE_ONE, (Gaussian(sigma=1),)),

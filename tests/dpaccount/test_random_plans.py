@@ -10,11 +10,11 @@ from fractions import Fraction
 
 import pytest
 
-from dpaccount import events as ev
-from dpaccount.accountant import Accountant
-from dpaccount.events import Plan, Relation
-from dpaccount.numerics import gaussian, renyi
+from dpaccount.accounting.accountant import Accountant
 from dpaccount.numerics.balls import ball
+from dpaccount.numerics.closed import gaussian, renyi
+from dpaccount.plan import events as ev
+from dpaccount.plan.events import Plan, Relation
 
 from .test_stand_ins import MAKERS, ROUNDING, enumerated, product, relation_of, stand_ins
 

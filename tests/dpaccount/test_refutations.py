@@ -7,22 +7,29 @@ import numpy as np
 import pytest
 
 from dpaccount import checker
-from dpaccount.curves import apart, assume_event, assume_neighbours, refute, to_approximate
-from dpaccount.derivation import write
 from dpaccount.errors import RuleError
-from dpaccount.kernel import (
+from dpaccount.proof import (
     ADD_REMOVE,
     CENTRAL,
     LOCAL,
     REPLACE_ONE,
     Apart,
     Refuted,
+    apart,
     assume_ball,
     assume_clipped,
     assume_covers,
+    assume_event,
+    assume_neighbours,
     assume_tree,
+    gaussian,
+    laplace,
+    linear,
+    nodes,
+    refute,
+    to_approximate,
 )
-from dpaccount.rules import gaussian, laplace, linear, nodes
+from dpaccount.proof.derivation import write
 
 F = Fraction
 ONE, HALF = F(1), F(1, 2)

@@ -11,10 +11,9 @@ import pytest
 
 from dpaccount import checker
 from dpaccount.checker import Rejected
-from dpaccount.curves import billboard, despite, local_view, post_process, to_approximate
-from dpaccount.derivation import hypotheses, write
 from dpaccount.errors import BudgetError, InputError, RuleError
-from dpaccount.kernel import (
+from dpaccount.ledger.ledger import Ledger, init
+from dpaccount.proof import (
     ADD_REMOVE,
     ANYONE,
     REPLACE_ONE,
@@ -33,13 +32,11 @@ from dpaccount.kernel import (
     assume_split,
     assume_tree,
     assume_view,
-    releases,
-)
-from dpaccount.ledger.ledger import Ledger, init
-from dpaccount.rules import (
+    billboard,
     buffered,
     centred,
     compose,
+    despite,
     factorised,
     fine_gaussian,
     gaussian,
@@ -47,11 +44,16 @@ from dpaccount.rules import (
     laplace,
     linear,
     local,
+    local_view,
     mixture,
     nodes,
     parallel,
     partition,
+    post_process,
+    releases,
+    to_approximate,
 )
+from dpaccount.proof.derivation import hypotheses, write
 
 F = Fraction
 ONE, HALF = F(1), F(1, 2)

@@ -7,12 +7,12 @@ import mpmath
 import numpy as np
 import pytest
 
-from dpaccount import sharper
-from dpaccount.accountant import Accountant
-from dpaccount.calibrate import calibrate
-from dpaccount.events import BoundedRange, Exponential, Gaussian, Plan, Rdp, Relation, Zcdp
-from dpaccount.numerics import ranges, renyi, single_order
+from dpaccount.accounting.accountant import Accountant
+from dpaccount.accounting.calibrate import calibrate
+from dpaccount.cost import special_bounds
 from dpaccount.numerics.balls import ball
+from dpaccount.numerics.closed import bounded_range, renyi, single_order
+from dpaccount.plan.events import BoundedRange, Exponential, Gaussian, Plan, Rdp, Relation, Zcdp
 
 
 def replaced(*events):
@@ -45,16 +45,16 @@ def test_the_single_curve_is_the_supremum_over_intervals():
             return p * max(0, 1 - mpmath.exp(eps - t)) + (1 - p) * max(0, 1 - mpmath.exp(eps - t + eta))
 
         best = max(of(eta * j / 4000) for j in range(4001))
-        exact = ranges.single_delta(Fraction(1), Fraction(str(eps)))
+        exact = bounded_range.single_delta(Fraction(1), Fraction(str(eps)))
         assert best <= float(exact) + 1e-15
         assert float(exact) - best < 1e-7
-        assert abs(ranges.single_epsilon(Fraction(1), exact) - Fraction(str(eps))) < Fraction(1, 10**9)
+        assert abs(bounded_range.single_epsilon(Fraction(1), exact) - Fraction(str(eps))) < Fraction(1, 10**9)
 
 
 @pytest.mark.parametrize("eps", [0.0, 0.2, 0.9, 1.6])
 def test_two_adaptive_mechanisms(eps):
     exact = more(lambda x: one(1.0, x), 1.0, eps, 20001)
-    found = float(sharper.delta(_total(1, 2), Fraction(str(eps)), Fraction(1, 10**6)).bounds.upper)
+    found = float(special_bounds.delta(_total(1, 2), Fraction(str(eps)), Fraction(1, 10**6)).bounds.upper)
     assert exact - 1e-12 <= found <= exact * 1.0005
 
 
@@ -63,21 +63,21 @@ def test_three_adaptive_mechanisms():
         return np.array([more(lambda x: one(0.5, x), 0.5, value) for value in values])
 
     exact = more(two, 0.5, 0.4, 301)
-    found = float(sharper.delta(_total("0.5", 3), Fraction(2, 5), Fraction(1, 10**6)).bounds.upper)
+    found = float(special_bounds.delta(_total("0.5", 3), Fraction(2, 5), Fraction(1, 10**6)).bounds.upper)
     assert exact - 1e-9 <= found <= exact * 1.001
 
 
 def _total(eta, count):
-    from dpaccount.totals import total_of
+    from dpaccount.cost.exposure import total_of
 
     return total_of([(BoundedRange(eta=eta), count)])
 
 
 def test_adaptive_choice_costs_more():
     """Two mechanisms, η = 1, ε = 0.2: 0.23654 with adaptive choice, 0.22986 without (both published to five digits)."""
-    fixed = ranges.fixed_delta(Fraction(1), 2, Fraction(1, 5))
+    fixed = bounded_range.fixed_delta(Fraction(1), 2, Fraction(1, 5))
     assert Fraction("0.2298655") < fixed[0] <= fixed[1] < Fraction("0.2298656")
-    adaptive = ranges.Adaptive(Fraction(1), 2, Fraction(2), 1024).delta(Fraction(1, 5))
+    adaptive = bounded_range.Adaptive(Fraction(1), 2, Fraction(2), 1024).delta(Fraction(1, 5))
     assert Fraction("0.236535") <= adaptive <= Fraction("0.236545")
 
 
@@ -97,7 +97,7 @@ def test_fixed_beforehand_by_brute_force(count, eps):
         return sum(mass * -math.expm1(eps - loss) for loss, mass in losses.items() if loss > eps)
 
     best = max(of([j / 2000] * count) for j in range(2001))
-    low, high = ranges.fixed_delta(Fraction(1), count, Fraction(str(eps)))
+    low, high = bounded_range.fixed_delta(Fraction(1), count, Fraction(str(eps)))
     assert high - low < Fraction(1, 10**30)
     assert best <= float(high) + 1e-12 <= best + 1e-6
     if count == 2:
@@ -108,11 +108,11 @@ def test_coarse_tables_stay_above(monkeypatch):
     """Few cells make the term between the cells' ends the largest error: without it the bound is broken."""
     exact = more(lambda x: one(1.0, x), 1.0, 0.2, 20001)
     assert all(
-        float(ranges.Adaptive(Fraction(1), 2, Fraction(2), n).delta(Fraction(1, 5))) > exact
+        float(bounded_range.Adaptive(Fraction(1), 2, Fraction(2), n).delta(Fraction(1, 5))) > exact
         for n in (1, 2, 5)
     )
 
-    class Bare(ranges.Adaptive):
+    class Bare(bounded_range.Adaptive):
         def _prepare(self, eta, cells):
             super()._prepare(eta, cells)
             self.bend = [0.0] * cells
@@ -122,8 +122,8 @@ def test_coarse_tables_stay_above(monkeypatch):
 
 def test_short_tables_stay_above():
     """A table that ends early keeps its last value: an upper bound, whatever the reach was."""
-    whole = ranges.Adaptive(Fraction(1), 4, Fraction(4), 512)  # within 1e-6 of the truth
-    short = ranges.Adaptive(Fraction(1), 4, Fraction(1), 32)
+    whole = bounded_range.Adaptive(Fraction(1), 4, Fraction(4), 512)  # within 1e-6 of the truth
+    short = bounded_range.Adaptive(Fraction(1), 4, Fraction(1), 32)
     for eps in (Fraction(0), Fraction(1, 3), Fraction(1), Fraction(2)):
         assert short.delta(eps) >= whole.delta(eps) - Fraction(1, 10**6)
     assert short.epsilon(Fraction(1, 10**6)) is None

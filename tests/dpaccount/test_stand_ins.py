@@ -13,12 +13,12 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from dpaccount import events as ev
-from dpaccount import groups
-from dpaccount.accountant import Accountant
-from dpaccount.events import Plan, Relation
-from dpaccount.numerics.toeplitz import group_squares
-from dpaccount.totals import total_of
+from dpaccount.accounting.accountant import Accountant
+from dpaccount.cost.exposure import total_of
+from dpaccount.numerics.closed.toeplitz import group_squares
+from dpaccount.plan import events as ev
+from dpaccount.plan import groups
+from dpaccount.plan.events import Plan, Relation
 
 ROUNDING = 1e-10  #: of sums in doubles
 CELLS = 24  #: that continuous noise is rounded to: a post-processing of it
@@ -382,7 +382,7 @@ def _gaussian_delta(mu, at):
 
 def test_groups_of_long_streams():
     """Where not every row is summed, the bounds still enclose; for one round they are the sum of squares."""
-    from dpaccount.numerics import toeplitz
+    from dpaccount.numerics.closed import toeplitz
 
     whole = group_squares(3000, 5)
     kept, toeplitz.SUMMED = toeplitz.SUMMED, 500

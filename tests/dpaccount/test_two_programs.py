@@ -11,35 +11,20 @@ from fractions import Fraction
 
 import pytest
 
-from dpaccount import checker, curves, kernel, rules
+from dpaccount import checker, proof
 from dpaccount.checker import Rejected, check_derivation
-from dpaccount.curves import (
-    apart,
-    assume_event,
-    assume_neighbours,
-    billboard,
-    despite,
-    group,
-    local_view,
-    post_process,
-    refute,
-    replace_one,
-    to_approximate,
-    to_gdp,
-    to_pure,
-    to_renyi,
-    to_zcdp,
-)
-from dpaccount.derivation import as_json, write
-from dpaccount.kernel import (
+from dpaccount.proof import (
     ADD_REMOVE,
     REPLACE_ONE,
+    apart,
     assume_ball,
     assume_cell,
     assume_clipped,
     assume_covers,
     assume_each,
+    assume_event,
     assume_filter,
+    assume_neighbours,
     assume_points,
     assume_range,
     assume_rank_one,
@@ -47,11 +32,11 @@ from dpaccount.kernel import (
     assume_split,
     assume_tree,
     assume_view,
-)
-from dpaccount.rules import (
+    billboard,
     buffered,
     centred,
     compose,
+    despite,
     differences,
     discrete_gaussian,
     exponential,
@@ -59,20 +44,31 @@ from dpaccount.rules import (
     fine_gaussian,
     finite,
     gaussian,
+    group,
     joint,
     k_norm,
     laplace,
     lattice_gaussian,
     linear,
     local,
+    local_view,
     mixture,
     nodes,
     parallel,
     partition,
     permute_and_flip,
+    post_process,
+    refute,
+    replace_one,
     sparse_vector,
     stable_histogram,
+    to_approximate,
+    to_gdp,
+    to_pure,
+    to_renyi,
+    to_zcdp,
 )
+from dpaccount.proof.derivation import as_json, write
 
 F = Fraction
 ONE, HALF = F(1), F(1, 2)
@@ -168,7 +164,7 @@ def proved_again(steps):
     """Return the kernel's conclusions, as written; raises `RuleError` where it refuses a step."""
     theorems = []
     for step in steps:
-        rule = next(getattr(m, step["rule"]) for m in (kernel, rules, curves) if hasattr(m, step["rule"]))
+        rule = next(getattr(m, step["rule"]) for m in (proof, proof, proof) if hasattr(m, step["rule"]))
         given = WITNESSES.get(step["rule"], lambda _: [])(step["with"])
         arguments, named = given if isinstance(given, tuple) else (given, {})
         before, beside = arranged(step["rule"], [theorems[k] for k in step["from"]])

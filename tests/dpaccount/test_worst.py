@@ -9,12 +9,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dpaccount import cost, worst
-from dpaccount import events as ev
-from dpaccount.accountant import Accountant
-from dpaccount.classes import classes
-from dpaccount.events import Plan, Relation
-from dpaccount.totals import total_of
+from dpaccount.accounting import worst_unit
+from dpaccount.accounting.accountant import Accountant
+from dpaccount.cost import exact_bounds
+from dpaccount.cost.exposure import total_of
+from dpaccount.plan import events as ev
+from dpaccount.plan.events import Plan, Relation
+from dpaccount.plan.unit_classes import classes
 
 UNITS = 12
 KINDS = [
@@ -85,7 +86,7 @@ def is_worst(found, every):
 @given(plans(), st.sampled_from(["1e-5", "1e-9", "0.01"]))
 def test_epsilon_is_that_of_the_worst_unit(plan, delta):
     target, gap = Fraction(delta), Fraction(1, 10**6)
-    every = one_by_one(plan, lambda total: cost.epsilon(total, target, gap))
+    every = one_by_one(plan, lambda total: exact_bounds.epsilon(total, target, gap))
     is_worst(Accountant(plan).worst_epsilon(delta), every)
 
 
@@ -93,7 +94,7 @@ def test_epsilon_is_that_of_the_worst_unit(plan, delta):
 @given(plans(), st.sampled_from(["0.2", "1", "3"]))
 def test_delta_is_that_of_the_worst_unit(plan, epsilon):
     at, gap = Fraction(epsilon), Fraction(1, 10**6)
-    every = one_by_one(plan, lambda total: cost.delta(total, at, gap))
+    every = one_by_one(plan, lambda total: exact_bounds.delta(total, at, gap))
     is_worst(Accountant(plan).worst_delta(epsilon), every)
 
 
@@ -119,14 +120,14 @@ def mixed(count, units, width, seed=1):
 def test_few_of_many_classes_are_evaluated(monkeypatch):
     """A thousand different mixtures: cheap bounds leave a handful to the exact methods, and lose nothing."""
     plan = mixed(2000, 20_000, 200)
-    tight = cost.epsilon
+    tight = exact_bounds.epsilon
     seen = []
 
     def counted(total, *rest):
         seen.append(total)
         return tight(total, *rest)
 
-    monkeypatch.setattr(cost, "epsilon", counted)
+    monkeypatch.setattr(exact_bounds, "epsilon", counted)
     both = Accountant(plan)
     assert len(both.classes) > 900
     found = both.worst_epsilon("1e-6").bounds
@@ -139,11 +140,11 @@ def test_few_of_many_classes_are_evaluated(monkeypatch):
 def test_without_time_the_cheap_bound_stands_in(monkeypatch):
     """Where an exact method cannot finish, the Rényi bound still cuts the enclosure from above."""
     total = total_of([(ev.Gaussian(sigma=10), 1), (ev.Laplace(scale=10), 3)])
-    rough = cost.Answer(cost.Enclosure(Fraction(0), math.inf), "none")
+    rough = exact_bounds.Answer(exact_bounds.Enclosure(Fraction(0), math.inf), "none")
     unit = classes([ev.Gaussian(sigma=10), ev.Laplace(scale=10, count=3)])[0]
     other = classes([ev.Laplace(scale=5)])[0]
-    found = worst.worst([unit, other], lambda _: rough, worst.epsilon_scalar(Fraction(1, 10**6)))
-    exact = cost.epsilon(total, Fraction(1, 10**6), Fraction(1, 10**6)).bounds
+    found = worst_unit.worst([unit, other], lambda _: rough, worst_unit.epsilon_scalar(Fraction(1, 10**6)))
+    exact = exact_bounds.epsilon(total, Fraction(1, 10**6), Fraction(1, 10**6)).bounds
     assert exact.lower <= found.bounds.upper < exact.upper * Fraction(12, 10)
 
 

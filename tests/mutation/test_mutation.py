@@ -105,7 +105,7 @@ RUNS = {
         *("checker_sides", "checker_certificate_sides", "checker_numbers", "checker_limits", "checker"),
         "release_rules",
     ],
-    **dict.fromkeys(("dpaccount.kernel", "dpaccount.rules", "dpaccount.curves"), KERNEL),
+    **dict.fromkeys(("dpaccount.proof.kernel", "dpaccount.proof.rules", "dpaccount.proof.curves"), KERNEL),
 }
 
 

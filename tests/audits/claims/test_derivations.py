@@ -7,10 +7,10 @@ from fractions import Fraction
 import pytest
 from scipy import stats
 
-from audits import claims
-from audits.claims.derived import Event, full_statistics, rational_pair, short_above, short_below
-from audits.claims.rank_one import with_corner
-from audits.claims.replay import column_spaces, rank, replay
+from audits import papers
+from audits.papers.derivations import Event, full_statistics, rational_pair, short_above, short_below
+from audits.papers.dubey.rank_one import with_corner
+from audits.papers.replay import column_spaces, rank, replay
 from dpaccount import checker
 from dpaccount.errors import InputError
 from dpaccount.exact import Enclosure
@@ -20,7 +20,7 @@ WORDS = ("mode", "users", "laws", "kernel", "part")
 
 def check(name, **settings):
     exact = {k: v if k in WORDS else Fraction(v) for k, v in settings.items()}
-    return json.loads(json.dumps(claims.claim(name, exact)))
+    return json.loads(json.dumps(papers.claim(name, exact)))
 
 
 # proved claims for which the kernel has no rule: an expectation over χ²_r at one ε, the law of random data,
@@ -29,7 +29,7 @@ WITHOUT = {"kharkovskii-sketch", "zhou-unbounded-distributional", "pavlovic-supr
 
 
 def test_every_verdict_at_its_defaults_is_derived_or_replayed():
-    for found in json.loads(json.dumps(claims.claims())):
+    for found in json.loads(json.dumps(papers.claims())):
         settled(found)
 
 

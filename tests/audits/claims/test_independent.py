@@ -8,15 +8,15 @@ import numpy as np
 import pytest
 from scipy.optimize import minimize
 
-from audits import claims
-from audits.claims import rank_one
-from audits.claims.certified import exactly
+from audits import papers
+from audits.papers.dubey import rank_one
+from audits.papers.enclosures import exactly
 
 mp.mp.dps = 30
 
 
 def check(name, **settings):
-    return claims.claim(
+    return papers.claim(
         name, {k: v if k in ("mode", "users", "laws") else Fraction(v) for k, v in settings.items()}
     )
 
@@ -133,7 +133,7 @@ def test_lemma5_by_search_over_angles(alpha, beta, reward):
 @pytest.mark.parametrize(("epsilon", "delta", "regret"), [("0.4", "1e-3", "0.5"), ("2", "0.01", "1")])
 def test_two_laplace_messages_by_quadrature(epsilon, delta, regret):
     """The composition curve against the integral of one curve over the other's loss."""
-    from audits.claims.zhou import _cost
+    from audits.papers.zhou import _cost
 
     e0 = mp.mpf(epsilon)
 

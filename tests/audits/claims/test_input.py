@@ -6,8 +6,8 @@ from fractions import Fraction
 
 import pytest
 
-from audits import claims
-from audits.claims.claim_check import Finding
+from audits import papers
+from audits.papers.claim_check import Finding
 from dpaccount.errors import InputError
 from dpaccount.exact import Enclosure
 
@@ -46,23 +46,23 @@ CONTRACT = {
 
 
 def test_names_and_parameters():
-    assert set(CONTRACT) <= set(claims.names())
+    assert set(CONTRACT) <= set(papers.names())
     for name, expected in CONTRACT.items():
-        assert set(claims.parameters(name)) == expected
-    assert claims.parameters("dubey-lemma2")["rho"] == 0
+        assert set(papers.parameters(name)) == expected
+    assert papers.parameters("dubey-lemma2")["rho"] == 0
 
 
 def test_every_claim_at_its_defaults():
-    listed = claims.claims()
-    assert [found["name"] for found in listed] == list(claims.names())
+    listed = papers.claims()
+    assert [found["name"] for found in listed] == list(papers.names())
     for found in listed:
         assert found.keys() == KEYS
-        assert set(claims.about(found["name"])) == {"source", "says"}
+        assert set(papers.about(found["name"])) == {"source", "says"}
         assert found["schema"] == "dpaccount/claim-check/1"
         assert set(found["proved"]) == {"epsilon", "delta"}
         assert found["witness"]
         assert (
-            claims.exit_code(found) == {"SOUND": 0, "LOOSE": 0, "REFUTED": 1, "UNPROVEN": 3}[found["verdict"]]
+            papers.exit_code(found) == {"SOUND": 0, "LOOSE": 0, "REFUTED": 1, "UNPROVEN": 3}[found["verdict"]]
         )
         json.dumps(found, allow_nan=False)
 
@@ -70,7 +70,7 @@ def test_every_claim_at_its_defaults():
 def test_derivations_pass_the_stand_alone_checker():
     from dpaccount import checker
 
-    written = {found["name"]: found["derivation"] for found in claims.claims() if found["derivation"]}
+    written = {found["name"]: found["derivation"] for found in papers.claims() if found["derivation"]}
     assert {"dubey-repair", "dubey-lemma2-actions", "zhou-ctl", "zhou-moma", "pavlovic-theorem73"} <= set(
         written
     )
@@ -118,20 +118,20 @@ BAD = [
 @pytest.mark.parametrize(("name", "settings", "says"), BAD)
 def test_bad_parameters(name, settings, says):
     with pytest.raises(InputError) as caught:
-        claims.claim(name, settings)
+        papers.claim(name, settings)
     assert says in str(caught.value)
     assert "\n" not in str(caught.value)
     assert len(str(caught.value)) < 800
 
 
 def test_settings_as_they_are_typed():
-    read = claims.read_settings(["alpha=10", "beta=0.1", "mode=carry", "T=1e3"])
+    read = papers.read_settings(["alpha=10", "beta=0.1", "mode=carry", "T=1e3"])
     assert read == {"alpha": 10, "beta": Fraction(1, 10), "mode": "carry", "T": 1000}
     for wrong in (["alpha"], ["=1"], ["a=1", "a=2"], ["alpha=1/3"], ["alpha="], ["alpha=0x10"]):
         with pytest.raises(InputError):
-            claims.read_settings(wrong)
+            papers.read_settings(wrong)
     with pytest.raises(InputError, match="alpha"):
-        claims.claim("dubey-lemma2", claims.read_settings(["alpha=nan"]))
+        papers.claim("dubey-lemma2", papers.read_settings(["alpha=nan"]))
 
 
 def finding(low, high, *, factor=None, covers_all=True, holds=None):
@@ -176,7 +176,7 @@ EXTREME = [
 
 @pytest.mark.parametrize(("name", "settings"), EXTREME)
 def test_extreme_parameters_are_answered(name, settings):
-    found = claims.claim(name, settings)
+    found = papers.claim(name, settings)
     json.dumps(found, allow_nan=False)
     assert found["verdict"] in ("SOUND", "LOOSE", "REFUTED", "UNPROVEN")
     ends = found["proved"]["epsilon"]
@@ -186,14 +186,14 @@ def test_extreme_parameters_are_answered(name, settings):
 
 def test_scopes():
     assert (
-        claims.claim("kharkovskii-branch", {"r": Fraction(1), "epsilon": Fraction(10)})["verdict"]
+        papers.claim("kharkovskii-branch", {"r": Fraction(1), "epsilon": Fraction(10)})["verdict"]
         == "UNPROVEN"
     )
     assert (
-        claims.claim("dubey-lemma2-actions", {"alpha": Fraction(10), "B": Fraction(20)})["verdict"] == "LOOSE"
+        papers.claim("dubey-lemma2-actions", {"alpha": Fraction(10), "B": Fraction(20)})["verdict"] == "LOOSE"
     )
     assert (
-        claims.claim("dubey-lemma2-actions", {"alpha": Fraction(169), "B": Fraction(20)})["verdict"]
+        papers.claim("dubey-lemma2-actions", {"alpha": Fraction(169), "B": Fraction(20)})["verdict"]
         == "UNPROVEN"
     )
-    assert claims.claim("pavlovic-clip", {"R": Fraction(0)})["verdict"] == "SOUND"
+    assert papers.claim("pavlovic-clip", {"R": Fraction(0)})["verdict"] == "SOUND"

@@ -5,16 +5,17 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from audits import claims
-from audits.claims import actions, runs
-from audits.claims.chi_square import doubled_variance
+from audits import papers
+from audits.papers import runs
+from audits.papers.dubey import actions
+from audits.papers.kharkovskii.chi_square import doubled_variance
 from dpaccount.errors import InputError
 from dpaccount.numerics.balls import floor_of
 
 
 def certify(name, seed=1, **settings):
     exact = {k: v if k in ("mode", "users", "laws") else Fraction(v) for k, v in settings.items()}
-    return claims.certify_claim(name, exact, seed)
+    return papers.certify_claim(name, exact, seed)
 
 
 @pytest.mark.slow
@@ -135,7 +136,7 @@ SMALL = {
 def test_actions_reach_most_of_what_is_proved_and_no_more():
     """T = 2: one action. The proof says at most 0.7103 at δ = 0.1."""
     seen = actions.action_attack(SMALL, 1, runs=40_000)
-    upper = claims.claim("dubey-lemma2-actions", SMALL)["proved"]["epsilon"]["upper"]
+    upper = papers.claim("dubey-lemma2-actions", SMALL)["proved"]["epsilon"]["upper"]
     assert upper == pytest.approx(0.710303, rel=1e-5)
     assert 0.8 * upper < seen["epsilon_lower"] < upper
     assert not seen["refuted"]
