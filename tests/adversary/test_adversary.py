@@ -71,7 +71,7 @@ def test_the_threat_model_names_files_and_classes_that_are_there(root):
     known = (
         here | tests | {name.rpartition("/")[2] for name in tests} | {"checker.py", "kernel.py", "rules.py"}
     )
-    assert {"RarePlace", "careless_state.py", "tests/audits/test_playing.py"} <= names
+    assert {"RarePlace", "careless_state.py", "tests/audits/evidence/test_playing.py"} <= names
     assert names - known <= {"curves.py"}, names - known
 
 

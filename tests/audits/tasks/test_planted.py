@@ -20,7 +20,7 @@ from mechanisms.laplace_sum import LaplaceSum
 from mechanisms.subject import View
 
 DELTA = Fraction(1, 10**6)
-PLANTED = Path(__file__).parent.parent / "planted"
+PLANTED = Path(__file__).parents[2] / "planted"
 
 
 @pytest.mark.slow

@@ -21,7 +21,7 @@ from mechanisms.subject import View
 DELTA = Fraction(0)
 
 
-Shows = import_subject("showing:Shows", [str(Path(__file__).parents[1] / "planted")])
+Shows = import_subject("showing:Shows", [str(Path(__file__).parents[2] / "planted")])
 
 
 def audited(what):

@@ -406,7 +406,7 @@ def test_a_digest_needs_no_package_to_be_loaded(tmp_path):
     done = subprocess.run(
         [sys.executable, "-c", code],
         cwd=tmp_path,
-        env={**os.environ, "PYTHONPATH": f"{HERE.parent.parent}{os.pathsep}{tmp_path}"},
+        env={**os.environ, "PYTHONPATH": f"{HERE.parents[2]}{os.pathsep}{tmp_path}"},
         capture_output=True,
         text=True,
         check=True,

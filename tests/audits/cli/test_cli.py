@@ -11,7 +11,7 @@ import pytest
 
 from dpaccount import checker
 
-EXAMPLES = Path(__file__).parent.parent.parent / "examples"
+EXAMPLES = Path(__file__).parents[3] / "examples"
 
 QUICK = """
 schema = "dpaccount/claim/1"
@@ -182,7 +182,7 @@ def test_refuted_where_a_claim_is_far_below_the_truth(dpaccount, tmp_path):
 
 @pytest.mark.slow
 def test_a_subject_of_ones_own_says_that_it_runs_code(dpaccount, tmp_path):
-    shutil.copy(Path(__file__).parent.parent / "planted" / "own_sum.py", tmp_path)
+    shutil.copy(Path(__file__).parents[2] / "planted" / "own_sum.py", tmp_path)
     path = claim(tmp_path, use="own_sum:OwnSum")
     code, _, err = dpaccount("certify", path, "--jobs", 1)
     assert code == 0

@@ -216,7 +216,7 @@ def test_a_stream_of_several_rounds_a_unit_has_no_test():
 
 
 def programs():
-    where = Path(__file__).parents[1] / "dpaccount" / "test_two_programs.py"
+    where = Path(__file__).parents[2] / "dpaccount" / "test_two_programs.py"
     spec = importlib.util.spec_from_file_location("two_programs", where)
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
