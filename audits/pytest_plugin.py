@@ -11,10 +11,10 @@ from typing import Any
 
 import pytest
 
-from audits.alone import Asked, claim_of, option_described
-from audits.functions import audit_function
-from audits.isolation import Code, Crew
-from audits.sensitivity import NORMS, Declared, answer, runnable, test_sensitivity
+from audits.sandbox.crew import Code, Crew
+from audits.sensitivity.search import NORMS, Declared, answer, runnable, test_sensitivity
+from audits.tasks.functions import audit_function
+from audits.tasks.on_subject import Asked, claim_of, option_described
 from dpaccount.errors import DpaccountError, InputError
 from dpaccount.exact import read_number
 from pytest_dpaccount import Budget, WrongRequest

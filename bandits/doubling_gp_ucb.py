@@ -16,16 +16,24 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from bandits import contextual, streams
-from bandits.calibration import target
-from bandits.features import FourierFeatures, quadrature_features
-from bandits.gp_ucb import upper_bounds
-from bandits.statistics import centred, contribution
-from dpaccount.curves import billboard
+from bandits.learning import contextual
+from bandits.learning.features import FourierFeatures, quadrature_features
+from bandits.learning.gp_ucb import upper_bounds
+from bandits.statistics import continual_sums
+from bandits.statistics.calibration import target
+from bandits.statistics.second_moments import centred, contribution
 from dpaccount.errors import InputError
-from dpaccount.kernel import REPLACE_ONE, Cover, Theorem, assume_covers, assume_rank_one, assume_view
-from dpaccount.ledger.receipt import Noise
-from dpaccount.noise import Integers
+from dpaccount.noise.receipt import Noise
+from dpaccount.noise.samplers import Integers
+from dpaccount.proof import (
+    REPLACE_ONE,
+    Cover,
+    Theorem,
+    assume_covers,
+    assume_rank_one,
+    assume_view,
+    billboard,
+)
 from mechanisms.subject import Rows, View
 from mechanisms.symmetric_gaussian import BITS
 
@@ -83,7 +91,7 @@ class DoublingGpUcb(contextual.Contextual):
     def _sums(self, sigma: Fraction, delta: Fraction) -> Theorem:
         person = assume_rank_one("statistics", HALF, REPLACE_ONE, "movement")
         covers = assume_covers("statistics", self.releases, "movement")
-        return streams.matrix_proof(person, sigma, covers, self.features.size + 1, 2 * BITS, delta)
+        return continual_sums.matrix_proof(person, sigma, covers, self.features.size + 1, 2 * BITS, delta)
 
     def play(self, data: Rows, noise: Noise, coins: int) -> View:
         """Serve every person once, in order; a person sees their own action only."""

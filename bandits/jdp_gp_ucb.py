@@ -19,15 +19,15 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from bandits import contextual, published, streams
-from bandits.calibration import target
-from bandits.features import FourierFeatures, quadrature_features
-from bandits.gp_ucb import upper_bounds
-from bandits.statistics import contribution, within
-from dpaccount.curves import billboard
+from bandits.learning import contextual
+from bandits.learning.features import FourierFeatures, quadrature_features
+from bandits.learning.gp_ucb import upper_bounds
+from bandits.statistics import continual_sums, published_noise
+from bandits.statistics.calibration import target
+from bandits.statistics.second_moments import contribution, within
 from dpaccount.errors import InputError
-from dpaccount.kernel import REPLACE_ONE, Theorem, assume_rank_one, assume_tree, assume_view
-from dpaccount.ledger.receipt import Noise
+from dpaccount.noise.receipt import Noise
+from dpaccount.proof import REPLACE_ONE, Theorem, assume_rank_one, assume_tree, assume_view, billboard
 from mechanisms.subject import Rows, View
 from mechanisms.symmetric_gaussian import BITS
 
@@ -67,7 +67,7 @@ class JdpGpUcb(contextual.Contextual):
     def __post_init__(self) -> None:
         """Refuse parameters that make no sense, before any charge."""
         contextual.domain(self.rounds, self.candidates, self.dimension)
-        streams.known(self.stream, ("tree", "honaker"))
+        continual_sums.known(self.stream, ("tree", "honaker"))
         if self.calibration not in CALIBRATIONS:
             raise InputError(f"calibration is {self.calibration[:40]!r}; known: {', '.join(CALIBRATIONS)}")
         target(self.epsilon, self.delta)
@@ -94,7 +94,7 @@ class JdpGpUcb(contextual.Contextual):
     def noise(self) -> Fraction:
         """Return σ: as given, by Lemma 2, or the least that is proved to be enough."""
         if self.sigma is None and self.calibration == "published":
-            return published.lemma2_sigma(self.epsilon, self.delta, self.rounds, self.reward)
+            return published_noise.lemma2_sigma(self.epsilon, self.delta, self.rounds, self.reward)
         return super().noise
 
     def proof(self, delta: Fraction) -> Theorem:
@@ -105,7 +105,7 @@ class JdpGpUcb(contextual.Contextual):
         kind = "rank-one" if self.calibration == "exact" else "outer"
         person = assume_rank_one("statistics", self.reward, REPLACE_ONE, "movement", kind)
         tree = assume_tree("statistics", self.rounds - 1, "movement")
-        return streams.matrix_proof(person, sigma, tree, self.features.size + 1, 2 * BITS, delta)
+        return continual_sums.matrix_proof(person, sigma, tree, self.features.size + 1, 2 * BITS, delta)
 
     def play(self, data: Rows, noise: Noise, coins: int) -> View:
         """Serve every person once, in order; a person sees their own action, everybody what was learned.
@@ -123,7 +123,7 @@ class Privatiser:
 
     def __init__(self, subject: JdpGpUcb, noise: Noise) -> None:
         self._subject = subject
-        self._sums = streams.matrix_sums(subject.stream, noise)
+        self._sums = continual_sums.matrix_sums(subject.stream, noise)
 
     def add(self, features: Floats, reward: float) -> tuple[int, Floats]:
         """Add one person's statistics; return the rounds so far and the released prefix sum."""
@@ -167,8 +167,8 @@ class Server:
     def _shift(self, rounds: int) -> float:
         subject, sigma, size = self._subject, float(self._subject.noise), self._subject.features.size
         if subject.calibration == "published":
-            return 2 * published.lemma3_spectrum(sigma, subject.rounds, size, ZETA)[0]
-        edge = 2 * sigma * np.sqrt(size) * streams.deviation(subject.stream, rounds)
+            return 2 * published_noise.lemma3_spectrum(sigma, subject.rounds, size, ZETA)[0]
+        edge = 2 * sigma * np.sqrt(size) * continual_sums.deviation(subject.stream, rounds)
         return float(subject.shift) * float(edge)
 
 

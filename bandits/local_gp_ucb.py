@@ -17,26 +17,30 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from bandits import contextual, published
-from bandits.calibration import least_sigma, target
-from bandits.features import FourierFeatures, quadrature_features
-from bandits.gp_ucb import upper_bounds
-from bandits.statistics import centred, contribution
-from dpaccount.curves import local_view
+from bandits.learning import contextual
+from bandits.learning.features import FourierFeatures, quadrature_features
+from bandits.learning.gp_ucb import upper_bounds
+from bandits.statistics import published_noise
+from bandits.statistics.calibration import least_sigma, target
+from bandits.statistics.second_moments import centred, contribution
 from dpaccount.errors import InputError
-from dpaccount.kernel import (
+from dpaccount.noise.receipt import Noise
+from dpaccount.proof import (
     REPLACE_ONE,
     Theorem,
     assume_ball,
     assume_covers,
     assume_rank_one,
     assume_view,
+    compose,
+    fine_gaussian,
+    linear,
+    local,
+    local_view,
 )
-from dpaccount.ledger.receipt import Noise
-from dpaccount.rules import compose, fine_gaussian, linear, local
-from dpaccount.rules import discrete_gaussian as zcdp_gaussian
-from mechanisms import grid
-from mechanisms.fine import distance, gaussian, least
+from dpaccount.proof import discrete_gaussian as zcdp_gaussian
+from mechanisms.shared import grid
+from mechanisms.shared.gaussian_noise import distance, gaussian, least
 from mechanisms.subject import Domain, Rows, View
 from mechanisms.symmetric_gaussian import BITS, STEP
 
@@ -93,7 +97,7 @@ class LocalGpUcb:
     def noise(self) -> tuple[Fraction, Fraction]:
         """Return the noise of an entry of φφᵀ off the diagonal, and of φy."""
         if self.calibration == "published":
-            return published.lemma5_sigmas(self.epsilon, self.delta, Fraction(1))
+            return published_noise.lemma5_sigmas(self.epsilon, self.delta, Fraction(1))
         sigma = self.sigma or least_sigma(lambda s: self._joint(s, self.delta), self.epsilon, self.delta)
         return sigma, sigma
 
@@ -185,7 +189,7 @@ class Server:
     def _shift(self) -> float:
         subject, (sigma, other), size = self._subject, self._subject.noise, len(self._vector)
         if subject.calibration == "published":
-            spectrum = published.lemma6_spectrum(float(sigma), float(other), subject.rounds, size, ZETA)
+            spectrum = published_noise.lemma6_spectrum(float(sigma), float(other), subject.rounds, size, ZETA)
             return 2 * spectrum[0]
         return float(subject.shift) * 2 * float(sigma) * float(np.sqrt(size * self._rounds))
 

@@ -13,14 +13,14 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from bandits import contextual, streams
-from bandits.calibration import target
-from bandits.features import quadrature_features
-from bandits.moments import BITS, HALF, Moments, contribution
-from dpaccount.curves import billboard
+from bandits.learning import contextual
+from bandits.learning.features import quadrature_features
+from bandits.statistics import continual_sums
+from bandits.statistics.calibration import target
+from bandits.statistics.first_moments import BITS, HALF, Moments, contribution
 from dpaccount.errors import InputError
-from dpaccount.kernel import REPLACE_ONE, Theorem, assume_ball, assume_view
-from dpaccount.ledger.receipt import Noise
+from dpaccount.noise.receipt import Noise
+from dpaccount.proof import REPLACE_ONE, Theorem, assume_ball, assume_view, billboard
 from mechanisms.subject import Rows, View
 
 Floats = NDArray[np.float64]
@@ -54,7 +54,7 @@ class MomentGpUcb(Moments):
 
     def __post_init__(self) -> None:
         """Refuse parameters that make no sense, before any charge."""
-        streams.known(self.stream)
+        continual_sums.known(self.stream)
         contextual.domain(self.rounds, self.candidates, self.dimension)
         if self.size < 1 or self.width < 0 or (self.sigma is not None and self.sigma <= 0):
             raise InputError("needed size >= 1, width >= 0 and sigma > 0")
@@ -67,7 +67,7 @@ class MomentGpUcb(Moments):
 
     def _sums(self, sigma: Fraction, delta: Fraction) -> Theorem:
         person = assume_ball("moments", HALF, REPLACE_ONE, "movement")
-        return streams.vector_proof(
+        return continual_sums.vector_proof(
             self.stream, person, sigma, self.rounds - 1, self.features.phi.size, BITS, delta
         )
 
@@ -81,7 +81,7 @@ class Learner:
 
     def __init__(self, subject: MomentGpUcb, noise: Noise) -> None:
         self._subject, self._spread = subject, subject.features.spread
-        self._sums = streams.vector_sums(subject.stream, noise, subject.rounds - 1, len(self._spread))
+        self._sums = continual_sums.vector_sums(subject.stream, noise, subject.rounds - 1, len(self._spread))
         self._mean = np.zeros(len(self._spread))
         self._variance = np.full(len(self._spread), 1 / PRECISION)
 
@@ -105,7 +105,7 @@ class Learner:
         """
         known = t * self._spread
         guess = np.minimum(self._mean**2 + self._variance, 0.25)
-        noise = (float(self._subject.noise) * streams.deviation(self._subject.stream, t)) ** 2
+        noise = (float(self._subject.noise) * continual_sums.deviation(self._subject.stream, t)) ** 2
         error = noise + t * known * float(self._spread @ guess) + REWARD_NOISE * known
         self._variance = 1 / (PRECISION + known**2 / error)
         self._mean = self._variance * known * moment / error

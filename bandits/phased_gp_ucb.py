@@ -13,18 +13,26 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from bandits import contextual
-from bandits.calibration import target
-from bandits.environments import in_ball
-from bandits.features import quadrature_features
-from bandits.moments import BITS, HALF, Moments, contribution
-from dpaccount.curves import billboard
+from bandits.learning import contextual
+from bandits.learning.features import quadrature_features
+from bandits.statistics.calibration import target
+from bandits.statistics.first_moments import BITS, HALF, Moments, contribution
+from bandits.worlds.simulated_people import in_ball
 from dpaccount.errors import InputError
-from dpaccount.kernel import REPLACE_ONE, Cover, Theorem, assume_ball, assume_covers, assume_view
-from dpaccount.ledger.receipt import Noise
-from dpaccount.rules import linear, nodes
-from mechanisms import grid
-from mechanisms.fine import gaussian
+from dpaccount.noise.receipt import Noise
+from dpaccount.proof import (
+    REPLACE_ONE,
+    Cover,
+    Theorem,
+    assume_ball,
+    assume_covers,
+    assume_view,
+    billboard,
+    linear,
+    nodes,
+)
+from mechanisms.shared import grid
+from mechanisms.shared.gaussian_noise import gaussian
 from mechanisms.subject import Rows, View
 
 Floats = NDArray[np.float64]

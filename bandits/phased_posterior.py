@@ -21,14 +21,13 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import cho_solve, cholesky, solve_triangular
 
-from bandits.calibration import least_sigma, target
-from bandits.surfaces import Indices, Surface, surface
+from bandits.statistics.calibration import least_sigma, target
+from bandits.worlds.surfaces import Indices, Surface, surface
 from dpaccount.errors import InputError
-from dpaccount.kernel import REPLACE_ONE, Cover, Theorem, assume_ball, assume_covers
-from dpaccount.ledger.receipt import Noise
-from dpaccount.rules import linear, nodes
-from mechanisms import grid
-from mechanisms.fine import gaussian
+from dpaccount.noise.receipt import Noise
+from dpaccount.proof import REPLACE_ONE, Cover, Theorem, assume_ball, assume_covers, linear, nodes
+from mechanisms.shared import grid
+from mechanisms.shared.gaussian_noise import gaussian
 from mechanisms.subject import Domain, Rows, View, shown, wide
 
 Floats = NDArray[np.float64]

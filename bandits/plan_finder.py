@@ -20,14 +20,24 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from bandits import insurance
-from dpaccount.curves import billboard
+from bandits.worlds import insurance
 from dpaccount.errors import InputError
-from dpaccount.kernel import REPLACE_ONE, Cover, Theorem, assume_covers, assume_points, assume_view
-from dpaccount.ledger.receipt import Noise, NoNoise, rehearse
-from dpaccount.noise import Integers, Rehearsal
-from dpaccount.rules import differences, lattice_gaussian, nodes, parallel
-from dpaccount.witness import approximate
+from dpaccount.noise.receipt import Noise, NoNoise, rehearse
+from dpaccount.noise.samplers import Integers, Rehearsal
+from dpaccount.proof import (
+    REPLACE_ONE,
+    Cover,
+    Theorem,
+    assume_covers,
+    assume_points,
+    assume_view,
+    billboard,
+    differences,
+    lattice_gaussian,
+    nodes,
+    parallel,
+)
+from dpaccount.proof.search import approximate
 from mechanisms.subject import Domain, Rows, View
 
 ARMS = len(insurance.PLANS)

@@ -17,19 +17,19 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import LinAlgError, cho_factor, cho_solve
 
-from bandits import published, streams
-from bandits.calibration import least_sigma, target
-from bandits.contextual import pick
-from bandits.features import quadrature_features
-from bandits.surfaces import Surface, surface
+from bandits.learning.contextual import pick
+from bandits.learning.features import quadrature_features
+from bandits.statistics import continual_sums, published_noise
+from bandits.statistics.calibration import least_sigma, target
+from bandits.worlds.surfaces import Surface, surface
 from dpaccount.errors import InputError
-from dpaccount.kernel import REPLACE_ONE, Cover, Theorem, assume_covers, assume_rank_one
-from dpaccount.ledger.receipt import Noise
-from dpaccount.noise import Integers
-from mechanisms import grid
+from dpaccount.noise.receipt import Noise
+from dpaccount.noise.samplers import Integers
+from dpaccount.proof import REPLACE_ONE, Cover, Theorem, assume_covers, assume_rank_one
+from mechanisms.continual.tree_sums import TreeSums
+from mechanisms.shared import grid
 from mechanisms.subject import Domain, Rows, View, shown, wide
 from mechanisms.symmetric_gaussian import BITS
-from mechanisms.tree import TreeSums
 
 Floats = NDArray[np.float64]
 ONE = Fraction(1)  #: rewards are clipped to [−1, 1]
@@ -108,7 +108,7 @@ class SurfaceGpUcb:
         if self.sigma is not None:
             return self.sigma
         if self.calibration == "published":
-            return published.lemma2_sigma(self.epsilon, self.delta, self.rounds, ONE)
+            return published_noise.lemma2_sigma(self.epsilon, self.delta, self.rounds, ONE)
         return least_sigma(lambda sigma: self._sums(sigma, self.delta), self.epsilon, self.delta)
 
     @property
@@ -141,7 +141,7 @@ class SurfaceGpUcb:
         kind = "rank-one" if self.calibration == "exact" else "outer"
         person = assume_rank_one("statistics", ONE, REPLACE_ONE, "movement", kind, source="dp-output")
         covers = assume_covers("statistics", self.covers(), "movement")
-        return streams.matrix_proof(person, sigma, covers, self.size + 1, 2 * BITS, delta)
+        return continual_sums.matrix_proof(person, sigma, covers, self.size + 1, 2 * BITS, delta)
 
     def play(self, data: Rows, noise: Noise, coins: int) -> View:
         """Serve every person once; everyone sees the points played and the sums released."""
@@ -227,6 +227,6 @@ class Learner:
         """Return 2Λ of Lemma 3, or twice the spectral edge 2σ√m of as many nodes as a prefix may have."""
         subject, sigma = self._subject, float(self._subject.noise)
         if subject.calibration == "published":
-            return 2 * published.lemma3_spectrum(sigma, subject.rounds, subject.size, ZETA)[0]
+            return 2 * published_noise.lemma3_spectrum(sigma, subject.rounds, subject.size, ZETA)[0]
         nodes = len(subject.covers()).bit_length()
         return float(4 * sigma * np.sqrt(subject.size * nodes))

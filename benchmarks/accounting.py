@@ -20,9 +20,17 @@ from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
 
-from dpaccount.accountant import Accountant
-from dpaccount.events import Event, Gaussian, Laplace, Plan, PoissonSubsampled, RandomizedResponse, Relation
+from dpaccount.accounting.accountant import Accountant
 from dpaccount.exact import Enclosure
+from dpaccount.plan.events import (
+    Event,
+    Gaussian,
+    Laplace,
+    Plan,
+    PoissonSubsampled,
+    RandomizedResponse,
+    Relation,
+)
 
 PEERS = ("dp-accounting==0.6.0", "prv-accountant==0.2.0")
 REPEATS = 3

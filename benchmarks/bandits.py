@@ -15,8 +15,8 @@ from pathlib import Path
 
 import numpy as np
 
-from bandits.features import quadrature_features, random_features, squared_exponential
-from bandits.gp_ucb import GpUcb, Scores
+from bandits.learning.features import quadrature_features, random_features, squared_exponential
+from bandits.learning.gp_ucb import GpUcb, Scores
 
 SIZES = (64, 256, 1024)
 POINTS = np.random.default_rng(0).uniform(-1, 1, (200, 2))

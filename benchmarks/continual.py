@@ -13,10 +13,10 @@ from functools import partial
 
 import numpy as np
 
-from dpaccount.noise import Integers, Rehearsal
-from mechanisms import factors, tree
-from mechanisms.streams import Buffers, FactorSums, History, Sums, Window
-from mechanisms.tree import HonakerSums, TreeSums
+from dpaccount.noise.samplers import Integers, Rehearsal
+from mechanisms.continual import factors, tree_sums
+from mechanisms.continual.factor_sums import Buffers, FactorSums, History, Sums, Window
+from mechanisms.continual.tree_sums import HonakerSums, TreeSums
 
 WIDTH = 256
 SCALE = 2.0**43  #: of the noise, in grid units: 8 in the data's units, 16 + 20 + 4 bits
@@ -57,11 +57,11 @@ def decaying(rounds: int, count: int) -> Callable[[Noisy], Sums]:
 
 
 def table(rounds: int) -> None:
-    weights, depth = factors.sqrt_toeplitz(rounds), tree.levels(rounds)
+    weights, depth = factors.sqrt_toeplitz(rounds), tree_sums.levels(rounds)
     plain, refined = partial(TreeSums, depth=depth), partial(HonakerSums, depth=depth)
     kinds: dict[str, tuple[Callable[[Noisy], Sums], float, float]] = {
-        "tree": (plain, tree.error(rounds, depth, refined=False), depth),
-        "Honaker": (refined, tree.error(rounds, depth, refined=True), depth),
+        "tree": (plain, tree_sums.error(rounds, depth, refined=False), depth),
+        "Honaker": (refined, tree_sums.error(rounds, depth, refined=True), depth),
     }
     for name, own in (
         ("sqrt-Toeplitz", weights),

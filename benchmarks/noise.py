@@ -10,8 +10,8 @@ from functools import partial
 
 import numpy as np
 
-from dpaccount.laws import Law, draw
-from dpaccount.noise import Rehearsal, Sampler, Secure
+from dpaccount.noise.laws import Law, draw
+from dpaccount.noise.samplers import Rehearsal, Sampler, Secure
 
 COIN = ((Fraction(3, 4), Fraction(1, 4)), (Fraction(1, 4), Fraction(3, 4)))
 #: what is drawn, the private value, how many draws one call makes

@@ -4,11 +4,11 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import ClassVar
 
-from dpaccount.kernel import Theorem
-from dpaccount.ledger.receipt import Noise
-from mechanisms.continual import PrefixSums, tree_proof
+from dpaccount.noise.receipt import Noise
+from dpaccount.proof import Theorem
+from mechanisms.continual.prefix_sums import PrefixSums, tree_proof
+from mechanisms.continual.tree_sums import TreeSums, levels
 from mechanisms.subject import Rows, View
-from mechanisms.tree import TreeSums, levels
 
 
 @dataclass(frozen=True)

@@ -7,14 +7,14 @@ from itertools import product
 from typing import ClassVar
 
 from dpaccount.errors import InputError
-from dpaccount.kernel import Theorem
-from dpaccount.ledger.receipt import Noise
-from dpaccount.noise import dyadic_up
-from dpaccount.rules import buffered
-from mechanisms import continual, factors, grid
-from mechanisms.continual import PrefixSums
-from mechanisms.factors import DECAY
-from mechanisms.streams import Buffers
+from dpaccount.noise.receipt import Noise
+from dpaccount.noise.samplers import dyadic_up
+from dpaccount.proof import Theorem, buffered
+from mechanisms.continual import factors, prefix_sums
+from mechanisms.continual.factor_sums import Buffers
+from mechanisms.continual.factors import DECAY
+from mechanisms.continual.prefix_sums import PrefixSums
+from mechanisms.shared import grid
 from mechanisms.subject import Rows, View
 
 
@@ -52,11 +52,11 @@ class BufferedToeplitz(PrefixSums):
         def rows(vectors: Theorem) -> Theorem:
             return buffered(vectors, self.rounds, self.columns, self._pairs(), DECAY, step, most)
 
-        return continual.row_proof("buffered-toeplitz", self, delta, rows)
+        return prefix_sums.row_proof("buffered-toeplitz", self, delta, rows)
 
     def play(self, data: Rows, noise: Noise, coins: int) -> View:
         """Release row by row; show all prefix sums, in the data's own units."""
-        return continual.play(lambda width, kind: Buffers(self._pairs(), width, kind), self, data, noise)
+        return prefix_sums.play(lambda width, kind: Buffers(self._pairs(), width, kind), self, data, noise)
 
     def _pairs(self) -> list[tuple[int, int]]:
         return factors.buffers(self.rounds, self.buffers)

@@ -7,10 +7,9 @@ from typing import ClassVar
 import numpy as np
 
 from dpaccount.errors import InputError
-from dpaccount.kernel import REPLACE_ONE, Theorem, assume_points
-from dpaccount.ledger.receipt import Noise
-from dpaccount.noise import Integers, exact_root
-from dpaccount.rules import differences, lattice_gaussian
+from dpaccount.noise.receipt import Noise
+from dpaccount.noise.samplers import Integers, exact_root
+from dpaccount.proof import REPLACE_ONE, Theorem, assume_points, differences, lattice_gaussian
 from mechanisms.subject import Domain, Rows, View, known_relation, shown_to_all
 
 MOST = 64  #: cells whose shifts a proof lists

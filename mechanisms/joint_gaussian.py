@@ -7,11 +7,10 @@ from typing import ClassVar
 import numpy as np
 
 from dpaccount.errors import InputError
-from dpaccount.kernel import Theorem, assume_rank_one
-from dpaccount.ledger.receipt import Noise
-from dpaccount.noise import Integers
-from dpaccount.rules import joint
-from mechanisms.fine import gaussian, unchanged
+from dpaccount.noise.receipt import Noise
+from dpaccount.noise.samplers import Integers
+from dpaccount.proof import Theorem, assume_rank_one, joint
+from mechanisms.shared.gaussian_noise import gaussian, unchanged
 from mechanisms.subject import Rows, View, shown
 from mechanisms.symmetric_gaussian import STEP, SymmetricGaussian
 

@@ -7,11 +7,10 @@ from typing import ClassVar
 import numpy as np
 
 from dpaccount.errors import InputError
-from dpaccount.kernel import REPLACE_ONE, Theorem, assume_clipped
-from dpaccount.ledger.receipt import Noise
-from dpaccount.noise import Integers
-from dpaccount.rules import compose, laplace, linear
-from mechanisms import grid
+from dpaccount.noise.receipt import Noise
+from dpaccount.noise.samplers import Integers
+from dpaccount.proof import REPLACE_ONE, Theorem, assume_clipped, compose, laplace, linear
+from mechanisms.shared import grid
 from mechanisms.subject import EXAMPLE, Domain, Rows, View, known_relation, shown_to_all
 
 

@@ -7,10 +7,9 @@ from typing import ClassVar
 import numpy as np
 
 from dpaccount.errors import InputError
-from dpaccount.kernel import REPLACE_ONE, Theorem, assume_points
-from dpaccount.ledger.receipt import Noise
-from dpaccount.noise import Integers
-from dpaccount.rules import discrete_gaussian, linear
+from dpaccount.noise.receipt import Noise
+from dpaccount.noise.samplers import Integers
+from dpaccount.proof import REPLACE_ONE, Theorem, assume_points, discrete_gaussian, linear
 from mechanisms.histogram import MOST, counts_of
 from mechanisms.subject import Domain, Rows, View, known_relation, shown_to_all
 

@@ -9,10 +9,10 @@ from typing import ClassVar
 import numpy as np
 
 from dpaccount.errors import InputError
-from dpaccount.kernel import REPLACE_ONE, Theorem
-from dpaccount.ledger.receipt import Noise
-from dpaccount.noise import Integers
-from mechanisms import local
+from dpaccount.noise.receipt import Noise
+from dpaccount.noise.samplers import Integers
+from dpaccount.proof import REPLACE_ONE, Theorem
+from mechanisms.shared import local_tables
 from mechanisms.subject import EXAMPLE, Domain, Rows, View
 
 CHANNELS = ("duchi", "piecewise", "hybrid")
@@ -49,7 +49,7 @@ class LocalMean:
             raise InputError("needed steps in 1 ... 64 and rows >= 1")
 
     @cached_property
-    def _parts(self) -> tuple[local.Table, tuple[Fraction, ...]]:
+    def _parts(self) -> tuple[local_tables.Table, tuple[Fraction, ...]]:
         """Return (table, values): the chances of every outcome, and the numbers that outcomes stand for."""
         if self.channel == "duchi" or (self.channel == "hybrid" and self.epsilon <= Fraction(61, 100)):
             return self._duchi()
@@ -62,20 +62,20 @@ class LocalMean:
         mixed = tuple(tuple(share * p for p in a) + tuple((1 - share) * p for p in b) for a, b in rows)
         return mixed, values + signs
 
-    def _duchi(self) -> tuple[local.Table, tuple[Fraction, ...]]:
+    def _duchi(self) -> tuple[local_tables.Table, tuple[Fraction, ...]]:
         """At place x ∈ [−1, 1]: ±(R + 1)/(R − 1), the positive one with chance ½ + x(R − 1)/(2(R + 1))."""
-        tilt = (local.ratio(self.epsilon) - 1) / (local.ratio(self.epsilon) + 1)
+        tilt = (local_tables.ratio(self.epsilon) - 1) / (local_tables.ratio(self.epsilon) + 1)
         places = [Fraction(i, self.steps) for i in range(-self.steps, self.steps + 1)]
         table = tuple(((1 - x * tilt) / 2, (1 + x * tilt) / 2) for x in places)
         return table, (-1 / tilt, 1 / tilt)
 
-    def _piecewise(self) -> tuple[local.Table, tuple[Fraction, ...]]:
+    def _piecewise(self) -> tuple[local_tables.Table, tuple[Fraction, ...]]:
         """At place i: outcomes within h of i have weight R, others 1; the mean is i times a constant.
 
         The window's share of the outcomes is that of the continuous mechanism, (C − 1)/(2C) with
         C = (e^(ε/2) + 1)/(e^(ε/2) − 1).
         """
-        truth, reach = local.ratio(self.epsilon), 1 / math.tanh(float(self.epsilon) / 4)
+        truth, reach = local_tables.ratio(self.epsilon), 1 / math.tanh(float(self.epsilon) / 4)
         share = (reach - 1) / (2 * reach)
         half = max(math.ceil(self.steps * share / (1 - share)), 0)
         edge = self.steps + half
@@ -85,7 +85,7 @@ class LocalMean:
         # Σ_j j·weight = (R − 1)(2h + 1)·i, over the sum of weights
         total = len(outcomes) + (truth - 1) * (2 * half + 1)
         unit = total / ((truth - 1) * (2 * half + 1) * self.steps)
-        return local.weighted(rows), tuple(j * unit for j in outcomes)
+        return local_tables.weighted(rows), tuple(j * unit for j in outcomes)
 
     def domain(self) -> Domain:
         """Return one column; values beyond the interval are clipped, so the domain reaches beyond it."""
@@ -101,11 +101,11 @@ class LocalMean:
 
     def proof(self, delta: Fraction) -> Theorem:
         """Every answer is private by itself, and reads one person only: local DP."""
-        return local.proof("local-mean", self._parts[0], self.epsilon, self.rows, delta)
+        return local_tables.proof("local-mean", self._parts[0], self.epsilon, self.rows, delta)
 
     def play(self, data: Rows, noise: Noise, coins: int) -> View:
         """Collect everyone's answer; show them as numbers, and their mean."""
-        answers = local.answers(self.query(data), noise)
+        answers = local_tables.answers(self.query(data), noise)
         values = np.array([float(value) for value in self._parts[1]])
         middle, half = float(self.low + self.high) / 2, float(self.high - self.low) / 2
         numbers = middle + half * values[answers]

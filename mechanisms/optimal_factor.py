@@ -5,12 +5,12 @@ from fractions import Fraction
 from typing import ClassVar
 
 from dpaccount.errors import InputError
-from dpaccount.kernel import Theorem
-from dpaccount.ledger.receipt import Noise
-from dpaccount.noise import Integers
-from mechanisms import continual, factors
-from mechanisms.continual import PrefixSums
-from mechanisms.streams import AllRows
+from dpaccount.noise.receipt import Noise
+from dpaccount.noise.samplers import Integers
+from dpaccount.proof import Theorem
+from mechanisms.continual import factors, prefix_sums
+from mechanisms.continual.factor_sums import AllRows
+from mechanisms.continual.prefix_sums import PrefixSums
 from mechanisms.subject import Rows, View
 
 
@@ -37,11 +37,11 @@ class OptimalFactor(PrefixSums):
 
     def proof(self, delta: Fraction) -> Theorem:
         """Measure the longest column of the factor exactly; noise by the better of two Gaussian rules."""
-        return continual.proof("optimal-factor", factors.lower(self._factor()), self, delta)
+        return prefix_sums.proof("optimal-factor", factors.lower(self._factor()), self, delta)
 
     def play(self, data: Rows, noise: Noise, coins: int) -> View:
         """Release row by row; show all prefix sums, in the data's own units."""
-        return continual.play(lambda width, kind: AllRows(self._factor(), width, kind), self, data, noise)
+        return prefix_sums.play(lambda width, kind: AllRows(self._factor(), width, kind), self, data, noise)
 
     def _factor(self) -> Integers:
         return factors.optimal(self.rounds)

@@ -4,10 +4,9 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import ClassVar
 
-from dpaccount.kernel import Theorem
-from dpaccount.rules import permute_and_flip
+from dpaccount.proof import Theorem, permute_and_flip
+from mechanisms.shared.votes import Choice
 from mechanisms.subject import shown_to_all
-from mechanisms.votes import Choice
 
 
 @dataclass(frozen=True)

@@ -11,12 +11,11 @@ from typing import ClassVar
 import numpy as np
 
 from dpaccount.errors import InputError
-from dpaccount.kernel import REPLACE_ONE, Theorem, assume_ball
-from dpaccount.ledger.receipt import Noise
-from dpaccount.noise import Integers
-from dpaccount.rules import linear
-from mechanisms import grid
-from mechanisms.fine import gaussian, unchanged
+from dpaccount.noise.receipt import Noise
+from dpaccount.noise.samplers import Integers
+from dpaccount.proof import REPLACE_ONE, Theorem, assume_ball, linear
+from mechanisms.shared import grid
+from mechanisms.shared.gaussian_noise import gaussian, unchanged
 from mechanisms.subject import Domain, Rows, View, shown, wide
 
 

@@ -8,10 +8,10 @@ from typing import ClassVar
 import numpy as np
 
 from dpaccount.errors import InputError
-from dpaccount.kernel import REPLACE_ONE, Theorem
-from dpaccount.ledger.receipt import Noise
-from dpaccount.noise import Integers
-from mechanisms import local
+from dpaccount.noise.receipt import Noise
+from dpaccount.noise.samplers import Integers
+from dpaccount.proof import REPLACE_ONE, Theorem
+from mechanisms.shared import local_tables
 from mechanisms.subject import Domain, Rows, View
 
 
@@ -38,11 +38,11 @@ class RandomisedResponse:
             raise InputError("needed epsilon in (0, 30], categories >= 2 and rows >= 1")
 
     @cached_property
-    def table(self) -> local.Table:
+    def table(self) -> local_tables.Table:
         """Return everyone's chances, by category."""
-        size, truth = self.categories, local.ratio(self.epsilon)
+        size, truth = self.categories, local_tables.ratio(self.epsilon)
         weights = [[truth if i == j else Fraction(1) for j in range(size)] for i in range(size)]
-        return local.weighted(weights)
+        return local_tables.weighted(weights)
 
     def domain(self) -> Domain:
         """Return one column of integers, one beyond the categories on either side."""
@@ -56,11 +56,11 @@ class RandomisedResponse:
 
     def proof(self, delta: Fraction) -> Theorem:
         """Every answer is private by itself, and reads one person only: local DP."""
-        return local.proof("randomised-response", self.table, self.epsilon, self.rows, delta)
+        return local_tables.proof("randomised-response", self.table, self.epsilon, self.rows, delta)
 
     def play(self, data: Rows, noise: Noise, coins: int) -> View:
         """Collect everyone's answer; estimate the counts from them."""
-        answers = local.answers(self.query(data), noise)
+        answers = local_tables.answers(self.query(data), noise)
         truth, lie = float(self.table[0][0]), float(self.table[0][1])
         counts = np.bincount(answers, minlength=self.categories)
         return View(public={"answers": answers, "counts": (counts - self.rows * lie) / (truth - lie)})

@@ -6,16 +6,15 @@ from fractions import Fraction
 from functools import partial
 from typing import ClassVar
 
-from dpaccount.kernel import REPLACE_ONE, Cover, Theorem, assume_ball, assume_covers
-from dpaccount.ledger.receipt import Noise
-from dpaccount.noise import dyadic_up
-from dpaccount.rules import linear, parallel
-from mechanisms import grid
-from mechanisms.continual import PrefixSums, nodes_of
-from mechanisms.fine import gaussian
-from mechanisms.streams import Restarting
+from dpaccount.noise.receipt import Noise
+from dpaccount.noise.samplers import dyadic_up
+from dpaccount.proof import REPLACE_ONE, Cover, Theorem, assume_ball, assume_covers, linear, parallel
+from mechanisms.continual.factor_sums import Restarting
+from mechanisms.continual.prefix_sums import PrefixSums, nodes_of
+from mechanisms.continual.tree_sums import TreeSums, levels
+from mechanisms.shared import grid
+from mechanisms.shared.gaussian_noise import gaussian
 from mechanisms.subject import Rows, View, shown
-from mechanisms.tree import TreeSums, levels
 
 
 @dataclass(frozen=True)

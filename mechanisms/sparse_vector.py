@@ -5,12 +5,11 @@ from fractions import Fraction
 from typing import ClassVar
 
 from dpaccount.errors import InputError
-from dpaccount.kernel import REPLACE_ONE, Theorem, assume_each
-from dpaccount.ledger.receipt import Noise
-from dpaccount.noise import Integers
-from dpaccount.rules import sparse_vector
+from dpaccount.noise.receipt import Noise
+from dpaccount.noise.samplers import Integers
+from dpaccount.proof import REPLACE_ONE, Theorem, assume_each, sparse_vector
+from mechanisms.shared.votes import votes
 from mechanisms.subject import Domain, Rows, View, known_relation, shown_to_all
-from mechanisms.votes import votes
 
 
 @dataclass(frozen=True)

@@ -4,12 +4,12 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import ClassVar
 
-from dpaccount.kernel import Theorem
-from dpaccount.ledger.receipt import Noise
-from dpaccount.noise import Integers
-from mechanisms import continual, factors
-from mechanisms.continual import PrefixSums
-from mechanisms.streams import Window
+from dpaccount.noise.receipt import Noise
+from dpaccount.noise.samplers import Integers
+from dpaccount.proof import Theorem
+from mechanisms.continual import factors, prefix_sums
+from mechanisms.continual.factor_sums import Window
+from mechanisms.continual.prefix_sums import PrefixSums
 from mechanisms.subject import Rows, View
 
 
@@ -28,11 +28,11 @@ class SqrtToeplitz(PrefixSums):
 
     def proof(self, delta: Fraction) -> Theorem:
         """Measure the first column of the factor, the longest; noise by the better of two Gaussian rules."""
-        return continual.proof("sqrt-toeplitz", [self._weights().tolist()], self, delta)
+        return prefix_sums.proof("sqrt-toeplitz", [self._weights().tolist()], self, delta)
 
     def play(self, data: Rows, noise: Noise, coins: int) -> View:
         """Release row by row; show all prefix sums, in the data's own units."""
-        return continual.play(lambda width, kind: Window(self._weights(), width, kind), self, data, noise)
+        return prefix_sums.play(lambda width, kind: Window(self._weights(), width, kind), self, data, noise)
 
     def _weights(self) -> Integers:
         return factors.sqrt_toeplitz(self.rounds)

@@ -7,10 +7,9 @@ from typing import ClassVar
 import numpy as np
 
 from dpaccount.errors import InputError
-from dpaccount.kernel import ADD_REMOVE, Theorem, assume_cell
-from dpaccount.ledger.receipt import Noise
-from dpaccount.noise import Integers, exact_root
-from dpaccount.rules import stable_histogram
+from dpaccount.noise.receipt import Noise
+from dpaccount.noise.samplers import Integers, exact_root
+from dpaccount.proof import ADD_REMOVE, Theorem, assume_cell, stable_histogram
 from mechanisms.histogram import counts_of
 from mechanisms.subject import Domain, Rows, View, shown
 

@@ -8,12 +8,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpaccount.errors import InputError
-from dpaccount.kernel import REPLACE_ONE, Theorem, assume_rank_one
-from dpaccount.ledger.receipt import Noise
-from dpaccount.noise import Integers
-from dpaccount.rules import linear
-from mechanisms import grid
-from mechanisms.fine import gaussian, unchanged
+from dpaccount.noise.receipt import Noise
+from dpaccount.noise.samplers import Integers
+from dpaccount.proof import REPLACE_ONE, Theorem, assume_rank_one, linear
+from mechanisms.shared import grid
+from mechanisms.shared.gaussian_noise import gaussian, unchanged
 from mechanisms.subject import Domain, Rows, View, shown
 
 BITS = 15  #: features and rewards lie on multiples of 2^−15, their products on 2^−30

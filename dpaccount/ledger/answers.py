@@ -11,7 +11,7 @@ from typing import Any
 from dpaccount.exact import Place
 from dpaccount.ledger import ledger as durable
 from dpaccount.ledger.ledger import Ledger, RefusedError
-from dpaccount.reading import read_plan
+from dpaccount.plan.plan_file import read_plan
 
 Answer = dict[str, Any]
 

@@ -6,9 +6,9 @@ from fractions import Fraction
 
 from dpaccount.errors import InputError
 from dpaccount.exact import read_number, shown
-from dpaccount.kernel import RELATIONS
 from dpaccount.ledger.measures import Measure, measure
-from dpaccount.ledger.profile import Amounts, zero
+from dpaccount.ledger.spending import Amounts, zero
+from dpaccount.proof import RELATIONS
 
 MAX_TEXT = 1000
 MAX_EPSILON = 10**300

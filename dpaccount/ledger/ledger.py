@@ -2,7 +2,7 @@
 
 >>> from tempfile import TemporaryDirectory
 >>> from fractions import Fraction
->>> from dpaccount.events import Gaussian, Plan, Relation
+>>> from dpaccount.plan.events import Gaussian, Plan, Relation
 >>> with TemporaryDirectory() as folder:
 ...     url = f"sqlite:///{folder}/budget.db"
 ...     _ = init(url, epsilon=1, delta=Fraction("1e-6"), unit="person", relation="replace-one")
@@ -24,20 +24,22 @@ from typing import Any, Final, NoReturn
 from weakref import WeakValueDictionary
 
 from dpaccount.errors import BudgetError, InputError, LedgerError, ReceiptError
-from dpaccount.events import Plan
 from dpaccount.exact import Enclosure, canonical, printed, shown
-from dpaccount.kernel import Theorem
-from dpaccount.ledger import process, profile, requests
-from dpaccount.ledger.audit import first_bad
+from dpaccount.ledger import amounts as requests
+from dpaccount.ledger import spending
+from dpaccount.ledger.amounts import Request
 from dpaccount.ledger.budget import Budget, budget, one_line, read_budget
 from dpaccount.ledger.chain import BUDGET, CHARGE, DRAWING, ORIGIN, REFUSAL, RELEASE, Entry
-from dpaccount.ledger.profile import Amounts, Cover, Step
-from dpaccount.ledger.receipt import Receipt, issue, rehearse
-from dpaccount.ledger.requests import Request
+from dpaccount.ledger.spending import Amounts, Cover, Step
 from dpaccount.ledger.store import Rows, Store
 from dpaccount.ledger.totals import MEMBER, Next, Totals
 from dpaccount.ledger.totals import totals as read_totals
-from dpaccount.noise import Rehearsal, Secure
+from dpaccount.ledger.verification import first_bad
+from dpaccount.noise import process
+from dpaccount.noise.receipt import Receipt, issue, rehearse
+from dpaccount.noise.samplers import Rehearsal, Secure
+from dpaccount.plan.events import Plan
+from dpaccount.proof import Theorem
 
 AHEAD: Final = 8  #: after n draws, n/8 more are marked ahead: at most so many are spent by a crash
 _UNNAMED: Final = "unnamed "  #: begins the random key of a charge without one
@@ -224,7 +226,7 @@ class Ledger:
             able = " or ".join(request.takers)
             right = f"a ledger in {able} takes it" if able else "prove it at one (ε, δ) and use approximate"
             return f"the charge has no bound in this ledger's measure, {self.budget.measure.name} ({right})"
-        if self.budget.fits(profile.most(after, self.budget.width)):
+        if self.budget.fits(spending.most(after, self.budget.width)):
             return None
         unit, total = next(step for step in after if not self.budget.fits(step[1]))
         names = zip(self.budget.measure.amounts, total, strict=True)
@@ -265,7 +267,7 @@ class Ledger:
         """Return the ε of what `steps` spend at the worst unit, at the budget's δ."""
         if steps is None:
             return Enclosure(None, math.inf)
-        return self.budget.measure.epsilon(profile.most(steps, self.budget.width), self.budget.delta)
+        return self.budget.measure.epsilon(spending.most(steps, self.budget.width), self.budget.delta)
 
     def _totals(self, rows: Rows) -> Totals:
         """Return the totals at the end of the chain; raises `LedgerError` where chain or totals were changed.
@@ -386,7 +388,7 @@ class Ledger:
             totals = self._totals(rows)
             steps, head = totals.steps(), totals.at.digest
             entries, refused = rows.count(CHARGE), rows.count(REFUSAL)
-        spent = profile.most(steps, self.budget.width)
+        spent = spending.most(steps, self.budget.width)
         return {
             "budget": self.budget.as_json(),
             "spent": self._shown(spent, up=True),
@@ -436,7 +438,7 @@ def _record(
     steps = request.steps or []
     if steps:
         rows.put(steps, after.lines)
-    written = [[first, profile.written(amounts)] for first, amounts in steps]
+    written = [[first, spending.written(amounts)] for first, amounts in steps]
     return rows.append(CHARGE, _written({**facts, "steps": written, MEMBER: after.digest}), key=key)
 
 

@@ -12,16 +12,16 @@ from fractions import Fraction
 
 import numpy as np
 
-from dpaccount import events, kernel, scalars
-from dpaccount.curves import at_most, ball, gdp_delta, renyi_log_delta
+from dpaccount import proof
 from dpaccount.errors import InputError
-from dpaccount.events import Event
 from dpaccount.exact import Enclosure
-from dpaccount.kernel import Curve
-from dpaccount.ledger.profile import Amounts
-from dpaccount.numerics import gaussian, renyi
+from dpaccount.ledger.spending import Amounts
 from dpaccount.numerics.balls import log_float
-from dpaccount.numerics.gdp_of_pure import mu_squared
+from dpaccount.numerics.closed import gaussian, renyi
+from dpaccount.numerics.closed.gdp_of_pure import mu_squared
+from dpaccount.plan import event_costs, events
+from dpaccount.plan.events import Event
+from dpaccount.proof import Curve, at_most, ball, gdp_delta, renyi_log_delta
 
 BITS = 128  #: significant bits of an amount that is rounded up
 LOG2 = math.log(2)
@@ -90,20 +90,20 @@ def short(amount: Fraction) -> Fraction:
 
 def _pure_curve(curve: Curve) -> Amounts | None:
     match curve:
-        case kernel.Pure(epsilon) | kernel.Approximate(epsilon, Fraction(numerator=0)):
+        case proof.Pure(epsilon) | proof.Approximate(epsilon, Fraction(numerator=0)):
             return (epsilon,)
     return None
 
 
 def _pure_event(event: Event) -> Amounts | None:
-    return _one(scalars.pure(event))
+    return _one(event_costs.pure(event))
 
 
 def _approximate_curve(curve: Curve) -> Amounts | None:
     match curve:
-        case kernel.Pure(epsilon):
+        case proof.Pure(epsilon):
             return epsilon, Fraction(0)
-        case kernel.Approximate(epsilon, delta):
+        case proof.Approximate(epsilon, delta):
             return epsilon, delta
     return None
 
@@ -118,7 +118,7 @@ def _approximate_event(event: Event) -> Amounts | None:
             return None
         epsilon, delta = (sum(column, Fraction(0)) for column in zip((Fraction(0),) * 2, *known, strict=True))
         return event.count * epsilon, event.count * delta
-    loss = scalars.pure(event)
+    loss = event_costs.pure(event)
     return None if loss is None else (loss, Fraction(0))
 
 
@@ -136,18 +136,18 @@ def _plain_epsilon(total: Amounts, delta: Fraction) -> Enclosure:
 
 def _gdp_curve(curve: Curve) -> Amounts | None:
     match curve:
-        case kernel.Gdp(mu2):
+        case proof.Gdp(mu2):
             return (mu2,)
-        case kernel.Pure(epsilon) | kernel.Approximate(epsilon, Fraction(numerator=0)):
+        case proof.Pure(epsilon) | proof.Approximate(epsilon, Fraction(numerator=0)):
             return (_mu2_of_pure(epsilon),)
     return None
 
 
 def _gdp_event(event: Event) -> Amounts | None:
-    loss = scalars.pure(event)
+    loss = event_costs.pure(event)
     if loss is not None and loss > LARGE:
         return (_mu2_of_pure(loss),)
-    return _one(scalars.gdp_mu_squared(event))
+    return _one(event_costs.gdp_mu_squared(event))
 
 
 def _mu2_of_pure(epsilon: Fraction) -> Fraction:
@@ -178,19 +178,19 @@ def _gdp_epsilon(total: Amounts, delta: Fraction) -> Enclosure:
 
 def _zcdp_curve(curve: Curve) -> Amounts | None:
     match curve:
-        case kernel.Zcdp(rho):
+        case proof.Zcdp(rho):
             return (rho,)
-        case kernel.Gdp(mu2):
+        case proof.Gdp(mu2):
             return (mu2 / 2,)
-        case kernel.Pure(epsilon) | kernel.Approximate(epsilon, Fraction(numerator=0)):
+        case proof.Pure(epsilon) | proof.Approximate(epsilon, Fraction(numerator=0)):
             return (epsilon**2 / 2,)
-        case kernel.Lattice(variance, shifts, count):
+        case proof.Lattice(variance, shifts, count):
             return (count * max(Fraction(sum(v * v for v in shift)) for shift in shifts) / (2 * variance),)
     return None
 
 
 def _zcdp_event(event: Event) -> Amounts | None:
-    return _one(scalars.zcdp(event))
+    return _one(event_costs.zcdp(event))
 
 
 def _zcdp_fits(total: Amounts, epsilon: Fraction, delta: Fraction) -> bool:

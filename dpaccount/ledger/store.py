@@ -40,9 +40,10 @@ from sqlalchemy.exc import ArgumentError, DBAPIError
 from sqlalchemy.pool import QueuePool
 
 from dpaccount.errors import InputError, LedgerError
-from dpaccount.ledger import process, profile
+from dpaccount.ledger import spending
 from dpaccount.ledger.chain import BUDGET, ORIGIN, Entry, seal
-from dpaccount.ledger.profile import Step
+from dpaccount.ledger.spending import Step
+from dpaccount.noise import process
 
 BUSY_SECONDS: Final = 60.0  #: how long a writer waits for the others
 TURN_SECONDS: Final = 10.0  #: how long of this in line
@@ -160,7 +161,7 @@ class Rows:
 
 def _reach(charge: list[Step]) -> tuple[int, list[Any]]:
     """Return the first unit that `charge`, not zero, touches, and the condition on steps within its reach."""
-    first, end = profile.touched(charge)
+    first, end = spending.touched(charge)
     ends = [] if end is None else [_PROFILE.c.first <= end]
     return first, [_PROFILE.c.first >= first, *ends]
 

@@ -15,9 +15,9 @@ from functools import cached_property
 from typing import Any
 
 from dpaccount.errors import LedgerError
-from dpaccount.ledger import profile
+from dpaccount.ledger import spending
 from dpaccount.ledger.chain import CHARGE, DRAWING, ORIGIN, REFUSAL, Entry
-from dpaccount.ledger.profile import Step
+from dpaccount.ledger.spending import Step
 from dpaccount.ledger.store import Rows
 
 MEMBER = "totals"  #: the digest's name in the body of a charge, a refusal and a drawing
@@ -37,7 +37,7 @@ class Next:
     @cached_property
     def lines(self) -> list[Line]:
         """Return the steps as they are stored: of a refused charge they may be too long to write."""
-        return [(unit, profile.written(amounts)) for unit, amounts in self.steps]
+        return [(unit, spending.written(amounts)) for unit, amounts in self.steps]
 
     @cached_property
     def sum(self) -> int:
@@ -67,7 +67,7 @@ class Totals:
 
     def steps(self) -> list[Step]:
         """Return what every unit has spent."""
-        return [(unit, profile.read(text, self.width)) for unit, text in self._lines(0, len(self.units))]
+        return [(unit, spending.read(text, self.width)) for unit, text in self._lines(0, len(self.units))]
 
     def near(self, charge: list[Step]) -> list[Line]:
         """Return the steps within the reach of `charge` and the one before it."""
@@ -79,10 +79,10 @@ class Totals:
         if not charge:
             return Next(0, 0, [], self.sum)
         (start, end), first = self._slice(charge), charge[0][0]
-        level = profile.read(self.texts[start - 1], self.width) if start else profile.zero(self.width)
+        level = spending.read(self.texts[start - 1], self.width) if start else spending.zero(self.width)
         known = self._lines(start, end)
-        inside = [(unit, profile.read(text, self.width)) for unit, text in known]
-        both = profile.total([[(first - 1, level), *inside], charge], self.width)
+        inside = [(unit, spending.read(text, self.width)) for unit, text in known]
+        both = spending.total([[(first - 1, level), *inside], charge], self.width)
         return Next(start, end, [step for step in both if step[0] >= first], self.sum - _sum(known))
 
     def take(self, entry: Entry, found: Next) -> None:
@@ -106,7 +106,7 @@ class Totals:
             raise _broken()
 
     def _slice(self, charge: list[Step]) -> tuple[int, int]:
-        first, end = profile.touched(charge)
+        first, end = spending.touched(charge)
         stop = len(self.units) if end is None else bisect_right(self.units, end)
         return bisect_left(self.units, first), stop
 
@@ -144,12 +144,12 @@ def charged(entry: Entry, width: int) -> list[Step]:
     """Return the amounts over units that an entry added."""
     if entry.kind != CHARGE:
         return []
-    return [(first, profile.read(text, width)) for first, text in json.loads(entry.body)["steps"]]
+    return [(first, spending.read(text, width)) for first, text in json.loads(entry.body)["steps"]]
 
 
 def digest_of(steps: Iterable[Step]) -> str:
     """Return the digest of a whole profile."""
-    return _shown(_sum((unit, profile.written(amounts)) for unit, amounts in steps))
+    return _shown(_sum((unit, spending.written(amounts)) for unit, amounts in steps))
 
 
 def _last_claim(rows: Rows, entry: Entry) -> str | None:
@@ -175,7 +175,7 @@ def _added_up(rows: Rows, width: int) -> str:
             raise _broken()
         charges.append(charged(entry, width))
         before = entry.digest
-    return digest_of(profile.total(charges, width))
+    return digest_of(spending.total(charges, width))
 
 
 def _sum(lines: Iterable[Line]) -> int:

@@ -6,8 +6,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from dpaccount.kernel import REPLACE_ONE, assume_clipped
-from dpaccount.rules import laplace, linear
+from dpaccount.proof import REPLACE_ONE, assume_clipped, laplace, linear
 from mechanisms.subject import Domain, View, shown_to_all
 
 

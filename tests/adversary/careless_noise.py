@@ -9,7 +9,7 @@ import numpy as np
 from careless import Author
 
 from dpaccount.errors import ReceiptError
-from dpaccount.ledger.receipt import Receipt
+from dpaccount.noise.receipt import Receipt
 from mechanisms.subject import View
 
 

@@ -11,11 +11,11 @@ from pathlib import Path
 
 import pytest
 
-from audits.alone import audit_subject
-from audits.apart import apart
-from audits.certify import Effort, certify, refused_by_checker, silent
-from audits.worker import import_subject
-from dpaccount.claim import read_claim
+from audits.certificate.make import Effort, certify, refused_by_checker, silent
+from audits.claim import read_claim
+from audits.sandbox.apart import apart
+from audits.tasks.on_subject import audit_subject
+from audits.tasks.worker import import_subject
 from dpaccount.errors import InputError
 
 HERE = Path(__file__).parent
@@ -69,7 +69,7 @@ def test_the_threat_model_names_files_and_classes_that_are_there(root):
     tests = {str(file.relative_to(root)) for file in (root / "tests").rglob("*.py")}
     names = {name for name in re.findall(r"`([\w/]+\.py|[A-Z]\w+)`", text) if name[:4] != "play"}
     known = here | tests | {name.rpartition("/")[2] for name in tests} | {"kernel.py", "rules.py"}
-    assert {"RarePlace", "careless_state.py", "tests/audits/test_playing.py"} <= names
+    assert {"RarePlace", "careless_state.py", "tests/audits/evidence/test_playing.py"} <= names
     assert names - known <= {"curves.py"}, names - known
 
 

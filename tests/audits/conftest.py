@@ -3,9 +3,10 @@
 import numpy as np
 import pytest
 
-from audits import cli, isolation
-from audits.outcomes import Outcome
-from audits.worker import import_subject, played
+from audits import cli
+from audits.sandbox import crew
+from audits.sandbox.outcomes import Outcome
+from audits.tasks.worker import import_subject, played
 
 
 @pytest.fixture
@@ -21,7 +22,7 @@ def dpaccount(capsys, tmp_path, monkeypatch):
     return run
 
 
-class InProcess(isolation.Crew):
+class InProcess(crew.Crew):
     """A crew that runs functions in this process, on a clock that only runs move: `cost` seconds each.
 
     A function whose name begins with `hangs` gives no answer.
@@ -31,7 +32,7 @@ class InProcess(isolation.Crew):
 
     def __init__(self, code, *, seconds, jobs=1):
         self.code, self.seconds, self.jobs = code, seconds, 1
-        self.tally, self.used = isolation.Tally(), 0.0
+        self.tally, self.used = crew.Tally(), 0.0
         self._workers, self._chunk_size = [None], 100
         self.function = import_subject(code.use, list(code.folders))
         self.kind = "function" if callable(self.function) else type(self.function).__name__
@@ -46,7 +47,7 @@ class InProcess(isolation.Crew):
         done = []
         for which, *seed in plays:
             hangs = self.code.use.partition(":")[2].startswith("hangs")
-            cost = self.seconds * isolation.PATIENCE if hangs else self.cost
+            cost = self.seconds * crew.PATIENCE if hangs else self.cost
             if self.left() < max(cost, 1e-300):
                 self.used = self.seconds
                 break
@@ -64,9 +65,10 @@ class InProcess(isolation.Crew):
 @pytest.fixture
 def in_process(monkeypatch):
     """Let commands and fixtures use crews without processes; return their class, to set `cost` on."""
-    from audits import own, pytest_plugin
+    from audits import pytest_plugin
+    from audits.tasks import on_code
 
     monkeypatch.setattr(InProcess, "cost", 0.0)
-    for module in (own, pytest_plugin):
+    for module in (on_code, pytest_plugin):
         monkeypatch.setattr(module, "Crew", InProcess)
     return InProcess

@@ -11,8 +11,8 @@ from types import SimpleNamespace
 import pytest
 
 import pytest_dpaccount
-from audits import neighbours as plain_functions
 from audits import pytest_plugin
+from audits.datasets import domain_pairs as plain_functions
 from pytest_dpaccount import Budget, Listener, Tally, WrongRequest
 
 PYTEST = Path(sys.executable).parent / "pytest"

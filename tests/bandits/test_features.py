@@ -5,7 +5,7 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from bandits.features import (
+from bandits.learning.features import (
     FourierFeatures,
     PolynomialFeatures,
     additive_features,
@@ -17,7 +17,7 @@ from bandits.features import (
     random_features,
     squared_exponential,
 )
-from bandits.theory import quadrature_error, remarks, theorem2_bound
+from bandits.worlds.regret_bounds import quadrature_error, remarks, theorem2_bound
 from dpaccount.errors import InputError
 
 POINTS = np.random.default_rng(0).uniform(-1, 1, (60, 2))

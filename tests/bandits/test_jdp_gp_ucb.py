@@ -8,13 +8,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from bandits.environments import simulated_people
-from bandits.features import quadrature_features, squared_exponential
-from bandits.gp_ucb import GpUcb
 from bandits.jdp_gp_ucb import HALF, JdpGpUcb
+from bandits.learning.features import quadrature_features, squared_exponential
+from bandits.learning.gp_ucb import GpUcb
+from bandits.worlds.simulated_people import simulated_people
 from dpaccount.errors import InputError
-from dpaccount.ledger.receipt import NoNoise, rehearse
-from dpaccount.noise import Rehearsal
+from dpaccount.noise.receipt import NoNoise, rehearse
+from dpaccount.noise.samplers import Rehearsal
 from mechanisms.symmetric_gaussian import BITS, contribution
 
 DELTA = Fraction(1, 10**6)

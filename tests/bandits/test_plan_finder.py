@@ -8,11 +8,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bandits import insurance
 from bandits.plan_finder import ARMS, PlanFinder, Slots, expected_kept, regret
+from bandits.worlds import insurance
 from dpaccount.errors import InputError
-from dpaccount.ledger.receipt import NoNoise, rehearse
-from dpaccount.noise import Rehearsal
+from dpaccount.noise.receipt import NoNoise, rehearse
+from dpaccount.noise.samplers import Rehearsal
 
 DELTA = Fraction(1, 10**6)
 

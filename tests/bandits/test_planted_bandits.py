@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from audits.evidence import check_of, search
+from audits.evidence import search
+from audits.evidence.search import check_of
 from bandits.doubling_gp_ucb import DoublingGpUcb
 from bandits.jdp_gp_ucb import JdpGpUcb
 from bandits.local_gp_ucb import LocalGpUcb
@@ -14,7 +15,7 @@ from bandits.moment_gp_ucb import MomentGpUcb
 from bandits.phased_gp_ucb import PhasedGpUcb
 from bandits.phased_posterior import PhasedPosterior
 from bandits.surface_gp_ucb import SurfaceGpUcb
-from dpaccount.derivation import hypotheses
+from dpaccount.proof.derivation import hypotheses
 
 DELTA = Fraction(1, 10**6)
 

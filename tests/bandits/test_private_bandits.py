@@ -7,29 +7,30 @@ from itertools import accumulate
 import numpy as np
 import pytest
 
-from audits import reproduce
 from audits.cli import run
-from audits.reproduce_dubey import TABLE1
-from bandits import selector, streams
-from bandits.contextual import serve
+from audits.papers import reproduce
+from audits.papers.dubey.figures import TABLE1
 from bandits.doubling_gp_ucb import DoublingGpUcb, ended
-from bandits.environments import simulated_people
-from bandits.gp_ucb import GpUcb, Scores, upper_bounds
 from bandits.jdp_gp_ucb import JdpGpUcb, Learner, Privatiser
+from bandits.learning import selector
+from bandits.learning.contextual import serve
+from bandits.learning.gp_ucb import GpUcb, Scores, upper_bounds
 from bandits.local_gp_ucb import LocalGpUcb
 from bandits.moment_gp_ucb import MomentGpUcb, contribution
 from bandits.phased_gp_ucb import PhasedGpUcb
 from bandits.phased_posterior import PhasedPosterior
-from bandits.simulate import contextual, contextual_at_random, surface, surface_at_random
+from bandits.statistics import continual_sums
 from bandits.surface_gp_ucb import Learner as SurfaceLearner
 from bandits.surface_gp_ucb import SurfaceGpUcb
-from dpaccount.derivation import point
+from bandits.worlds.regret import contextual, contextual_at_random, surface, surface_at_random
+from bandits.worlds.simulated_people import simulated_people
 from dpaccount.errors import InputError
-from dpaccount.kernel import JOINT, LOCAL
-from dpaccount.ledger.receipt import NoNoise, rehearse
-from dpaccount.noise import Rehearsal
-from mechanisms import factors
-from mechanisms.tree import TreeSums
+from dpaccount.noise.receipt import NoNoise, rehearse
+from dpaccount.noise.samplers import Rehearsal
+from dpaccount.proof import JOINT, LOCAL
+from dpaccount.proof.derivation import point
+from mechanisms.continual import factors
+from mechanisms.continual.tree_sums import TreeSums
 
 ONE, TENTH, SMALL = Fraction(1), Fraction(1, 10), Fraction(1, 10**6)
 
@@ -56,7 +57,7 @@ def test_one_release_costs_one_and_a_tree_of_ten_levels_root_ten():
     assert tree == pytest.approx(one * 10**0.5, rel=2e-3)
     assert matrix == pytest.approx(one * 10**0.5 * 1.25, rel=2e-3)
     toeplitz = float(MomentGpUcb(epsilon=ONE, delta=TENTH).noise)
-    assert toeplitz == pytest.approx(one * streams.deviation("sqrt-toeplitz", 1023), rel=2e-3)
+    assert toeplitz == pytest.approx(one * continual_sums.deviation("sqrt-toeplitz", 1023), rel=2e-3)
 
 
 def test_models_are_kept_apart():
@@ -74,10 +75,10 @@ def test_the_local_message_costs_one_release_whatever_the_horizon():
 
 @pytest.mark.parametrize("t", [1, 2, 3, 7, 12, 64])
 def test_deviations_are_those_of_the_estimates(t):
-    assert streams.deviation("tree", t) ** 2 == pytest.approx(bin(t).count("1"))
+    assert continual_sums.deviation("tree", t) ** 2 == pytest.approx(bin(t).count("1"))
     weights = factors.sqrt_toeplitz(t) / 2.0**factors.BITS
-    assert streams.deviation("sqrt-toeplitz", t) ** 2 == pytest.approx((weights**2).sum())
-    assert streams.deviation("honaker", t) <= streams.deviation("tree", t)
+    assert continual_sums.deviation("sqrt-toeplitz", t) ** 2 == pytest.approx((weights**2).sum())
+    assert continual_sums.deviation("honaker", t) <= continual_sums.deviation("tree", t)
 
 
 @pytest.mark.parametrize(("mode", "most"), [("restart", 9), ("carry", 10)])
@@ -110,9 +111,9 @@ def test_batches_cover_every_round_once_and_stay_several_under_strong_noise(sigm
 def test_the_selector_says_why():
     choice = selector.choose("joint", ONE, SMALL, 256)
     assert choice.subject == "moment-gp-ucb"
-    errors = {s: selector.error(s, ONE, SMALL, 256, 20) for s in streams.STREAMS}
+    errors = {s: selector.error(s, ONE, SMALL, 256, 20) for s in continual_sums.STREAMS}
     assert choice.parameters["stream"] == min(errors, key=errors.get) == "sqrt-toeplitz"
-    assert all(name in choice.because for name in streams.STREAMS)
+    assert all(name in choice.because for name in continual_sums.STREAMS)
     assert selector.choose("reward", ONE, SMALL, 256).subject == "phased-posterior"
     assert selector.choose("local", ONE, SMALL, 256).subject == "local-gp-ucb"
     with pytest.raises(InputError, match="joint, reward, local"):

@@ -7,9 +7,9 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from bandits import saved
 from bandits.doubling_gp_ucb import DoublingGpUcb
 from bandits.jdp_gp_ucb import JdpGpUcb
+from bandits.learning import resumable
 from bandits.local_gp_ucb import LocalGpUcb
 from bandits.moment_gp_ucb import MomentGpUcb
 from bandits.phased_gp_ucb import PhasedGpUcb
@@ -19,7 +19,7 @@ from bandits.surface_gp_ucb import SurfaceGpUcb
 from dpaccount.errors import BudgetError, InputError, ReceiptError
 from dpaccount.ledger import ledger as ledgers
 from dpaccount.ledger.ledger import Ledger, init
-from dpaccount.noise import Rehearsal
+from dpaccount.noise.samplers import Rehearsal
 
 SMALL = {"rounds": 9, "candidates": 3, "nodes_per_axis": 2}
 LEARNERS = [
@@ -100,17 +100,19 @@ def test_a_stopped_run_goes_on_as_if_it_had_not_been(subject, url, tmp_path, mon
         with monkeypatch.context() as patched:
             cut(patched, "kept", 2)
             with pytest.raises(PowerCutError):
-                saved.play(subject, data, ledger, tmp_path / "run.json", 7)
-        resumed = saved.play(subject, data, ledger, tmp_path / "run.json", 7)
+                resumable.play(subject, data, ledger, tmp_path / "run.json", 7)
+        resumed = resumable.play(subject, data, ledger, tmp_path / "run.json", 7)
         paid = ledger.show()
-        same(resumed, saved.play(subject, data, ledger, tmp_path / "run.json", 7))  # from the kept releases
+        same(
+            resumed, resumable.play(subject, data, ledger, tmp_path / "run.json", 7)
+        )  # from the kept releases
         assert ledger.show()["entries"] == paid["entries"]
     whole = f"sqlite:///{tmp_path}/whole.db"
     init(whole, epsilon=1000, delta=Fraction(1, 10**6), unit="round", relation="replace-one", measure="zcdp")
     numbered = iter(range(10**6))
     monkeypatch.setattr(ledgers, "Secure", lambda: Rehearsal(next(numbered)))
     with Ledger.open(whole) as ledger:
-        same(resumed, saved.play(subject, data, ledger, tmp_path / "whole.json", 7))
+        same(resumed, resumable.play(subject, data, ledger, tmp_path / "whole.json", 7))
         assert ledger.show()["spent"] == paid["spent"]
 
 
@@ -118,10 +120,10 @@ def test_what_was_charged_and_not_drawn_is_drawn_once(url, tmp_path, monkeypatch
     with monkeypatch.context() as patched:
         cut(patched, "charged", 3)
         with Ledger.open(url) as ledger, pytest.raises(PowerCutError):
-            saved.play(ONE, records(ONE), ledger, tmp_path / "run.json")
+            resumable.play(ONE, records(ONE), ledger, tmp_path / "run.json")
     with Ledger.open(url) as ledger:
         assert ledger.show()["entries"] == 3
-        saved.play(ONE, records(ONE), ledger, tmp_path / "run.json")
+        resumable.play(ONE, records(ONE), ledger, tmp_path / "run.json")
         assert ledger.show()["entries"] == 8  # one node ends with each of the 8 rounds that are learned from
 
 
@@ -129,11 +131,11 @@ def test_what_was_drawn_and_not_kept_is_refused(url, tmp_path, monkeypatch):
     with monkeypatch.context() as patched:
         cut(patched, "drawn", 3)
         with Ledger.open(url) as ledger, pytest.raises(PowerCutError):
-            saved.play(ONE, records(ONE), ledger, tmp_path / "run.json")
+            resumable.play(ONE, records(ONE), ledger, tmp_path / "run.json")
     with Ledger.open(url) as ledger:
         for _ in range(2):
             with pytest.raises(ReceiptError, match="begin a new run"):
-                saved.play(ONE, records(ONE), ledger, tmp_path / "run.json")
+                resumable.play(ONE, records(ONE), ledger, tmp_path / "run.json")
         assert ledger.show()["entries"] == 3
 
 
@@ -149,7 +151,7 @@ def test_without_room_nothing_is_drawn(tmp_path):
     )
     with Ledger.open(url) as ledger:
         with pytest.raises(BudgetError):
-            saved.play(ONE, records(ONE), ledger, tmp_path / "run.json")
+            resumable.play(ONE, records(ONE), ledger, tmp_path / "run.json")
         assert ledger.show()["refused"] == 1
 
 
@@ -167,10 +169,10 @@ def test_without_room_nothing_is_drawn(tmp_path):
 )
 def test_a_state_of_another_configuration_is_refused_before_any_charge(other, coins, said, url, tmp_path):
     with Ledger.open(url) as ledger:
-        saved.play(ONE, records(ONE), ledger, tmp_path / "run.json")
+        resumable.play(ONE, records(ONE), ledger, tmp_path / "run.json")
         before = ledger.show()["head"]
         with pytest.raises(InputError, match=said) as refused:
-            saved.play(other, records(other), ledger, tmp_path / "run.json", coins)
+            resumable.play(other, records(other), ledger, tmp_path / "run.json", coins)
         assert "\n" not in str(refused.value)
         assert ledger.show()["head"] == before
 
@@ -182,17 +184,17 @@ def test_a_state_of_another_configuration_is_refused_before_any_charge(other, co
         (lambda text: text.replace('"coins":0', '"coins":1'), "damaged"),
         (lambda text: "[]", "damaged"),
         (lambda text: text.replace("bandit-state/1", "bandit-state/0"), "version"),
-        (lambda text: json.dumps({"schema": saved.SCHEMA}), "damaged"),
+        (lambda text: json.dumps({"schema": resumable.SCHEMA}), "damaged"),
     ],
 )
 def test_a_damaged_or_older_state_is_refused_before_any_charge(change, said, url, tmp_path):
     file = tmp_path / "run.json"
     with Ledger.open(url) as ledger:
-        saved.play(ONE, records(ONE), ledger, file)
+        resumable.play(ONE, records(ONE), ledger, file)
         before = ledger.show()["head"]
         file.write_text(change(file.read_text()))
         with pytest.raises(InputError, match=said):
-            saved.play(ONE, records(ONE), ledger, file)
+            resumable.play(ONE, records(ONE), ledger, file)
         assert ledger.show()["head"] == before
 
 
@@ -200,16 +202,16 @@ def test_a_changed_proof_and_another_ledger_are_refused(url, tmp_path, monkeypat
     file, second = tmp_path / "run.json", f"sqlite:///{tmp_path}/second.db"
     init(second, epsilon=1000, delta=Fraction(1, 10**6), unit="round", relation="replace-one", measure="zcdp")
     with Ledger.open(url) as ledger:
-        saved.play(ONE, records(ONE), ledger, file)
+        resumable.play(ONE, records(ONE), ledger, file)
     with Ledger.open(second) as ledger:
         with pytest.raises(InputError, match="the ledger that the run began with"):
-            saved.play(ONE, records(ONE), ledger, file)
+            resumable.play(ONE, records(ONE), ledger, file)
         real = MomentGpUcb.proof
         monkeypatch.setattr(
             MomentGpUcb, "proof", lambda self, delta: real(replace(self, sigma=Fraction(9)), delta)
         )
         with pytest.raises(InputError, match="proof differs"):
-            saved.play(ONE, records(ONE), ledger, file)
+            resumable.play(ONE, records(ONE), ledger, file)
         assert ledger.show()["entries"] == 0
 
 
@@ -217,8 +219,8 @@ def test_rows_that_are_proved_together_are_not_kept_one_by_one(url, tmp_path):
     subject = replace(ONE, stream="sqrt-toeplitz")
     with Ledger.open(url) as ledger:
         with pytest.raises(InputError, match="tree or phases"):
-            saved.play(subject, records(subject), ledger, tmp_path / "run.json")
+            resumable.play(subject, records(subject), ledger, tmp_path / "run.json")
         assert not (tmp_path / "run.json").exists()
         with pytest.raises(InputError, match="rows"):
-            saved.play(ONE, records(ONE)[:4], ledger, tmp_path / "run.json")
+            resumable.play(ONE, records(ONE)[:4], ledger, tmp_path / "run.json")
         assert ledger.show()["entries"] == 0

@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from bandits.contextual import pick
-from bandits.environments import simulated_people
-from bandits.surfaces import (
+from bandits.learning.contextual import pick
+from bandits.worlds.simulated_people import simulated_people
+from bandits.worlds.surfaces import (
     MICHALEWICZ_10_LEAST,
     STYBLINSKI_TANG_LEAST,
     SURFACES,

@@ -6,11 +6,12 @@ from math import log, sqrt
 import numpy as np
 import pytest
 
-from bandits import information, published, theory
-from bandits.features import quadrature_features, squared_exponential
 from bandits.jdp_gp_ucb import JdpGpUcb
-from dpaccount.derivation import point
+from bandits.learning.features import quadrature_features, squared_exponential
+from bandits.statistics import published_noise
+from bandits.worlds import information_gain, regret_bounds
 from dpaccount.errors import InputError
+from dpaccount.proof.derivation import point
 
 TENTH = Fraction(1, 10)
 GRID = np.linspace(0, 1, 30)[:, None]
@@ -21,22 +22,22 @@ GRID = np.linspace(0, 1, 30)[:, None]
 
 def test_lemma_2_as_its_proof_reads():
     """16·11·26·ln²(100) = 311.52² at B = 5, and 86.40² at B = 1."""
-    assert float(published.lemma2_sigma(Fraction(1), TENTH, 1024, Fraction(5))) == pytest.approx(
+    assert float(published_noise.lemma2_sigma(Fraction(1), TENTH, 1024, Fraction(5))) == pytest.approx(
         311.52, abs=0.01
     )
-    assert float(published.lemma2_sigma(Fraction(1), TENTH, 1024, Fraction(1))) == pytest.approx(
+    assert float(published_noise.lemma2_sigma(Fraction(1), TENTH, 1024, Fraction(1))) == pytest.approx(
         86.4007, abs=0.001
     )
-    literal = published.lemma2_sigma(Fraction(1), TENTH, 1024, Fraction(1), literal=True)
+    literal = published_noise.lemma2_sigma(Fraction(1), TENTH, 1024, Fraction(1), literal=True)
     assert float(literal) == pytest.approx(86.40065126811015**2, rel=1e-6)
 
 
 def test_lemma_5_and_the_published_sizes():
-    x, u = published.lemma5_sigmas(Fraction(1), TENTH, Fraction(1))
+    x, u = published_noise.lemma5_sigmas(Fraction(1), TENTH, Fraction(1))
     assert float(x) == pytest.approx(sqrt(8 * log(25)), abs=1e-3)
     assert float(u) == pytest.approx(sqrt(8 * log(50)), abs=1e-3)
-    assert published.size_published(1024, 2) == 2 * 42**2
-    assert published.size_published(1024, 2, remark3=True) == 2 * 21**2
+    assert published_noise.size_published(1024, 2) == 2 * 42**2
+    assert published_noise.size_published(1024, 2, remark3=True) == 2 * 21**2
 
 
 def test_the_published_noise_is_proved_at_its_own_cost():
@@ -56,22 +57,22 @@ def spectral_noise(rng, sigma, size, terms):
 @pytest.mark.statistical  # seeded; the lemma allows ζ/(2T) = 5e-5 a round: 400 draws, false alarm below .02
 def test_lemma_3_is_accurate():
     rng, size, sigma, rounds, zeta = np.random.default_rng(5), 16, 3.0, 1024, 0.1
-    least, most, kappa = published.lemma3_spectrum(sigma, rounds, size, zeta)
+    least, most, kappa = published_noise.lemma3_spectrum(sigma, rounds, size, zeta)
     assert most == pytest.approx(3 * least)
     for _ in range(400):
-        noise = spectral_noise(rng, sigma, size, published.nodes_published(rounds))
+        noise = spectral_noise(rng, sigma, size, published_noise.nodes_published(rounds))
         values, vectors = np.linalg.eigh(noise + 2 * least * np.eye(size))
         assert least <= values[0] <= values[-1] <= most
-        h = rng.normal(0, sigma * sqrt(published.nodes_published(rounds)), size)
+        h = rng.normal(0, sigma * sqrt(published_noise.nodes_published(rounds)), size)
         assert sqrt(((vectors.T @ h) ** 2 / values).sum()) <= kappa
 
 
 @pytest.mark.statistical  # seeded; the corrected κ may fail with probability 5e-5 a draw, the printed one about ½
 def test_lemma_6_needs_its_correction():
     rng, size, rounds, zeta = np.random.default_rng(6), 16, 1024, 0.1
-    x, u = (float(s) for s in published.lemma5_sigmas(Fraction(10), TENTH, Fraction(1)))
-    least, _, kappa = published.lemma6_spectrum(x, u, rounds, size, zeta)
-    printed = published.lemma6_spectrum(x, u, rounds, size, zeta, printed=True)[2]
+    x, u = (float(s) for s in published_noise.lemma5_sigmas(Fraction(10), TENTH, Fraction(1)))
+    least, _, kappa = published_noise.lemma6_spectrum(x, u, rounds, size, zeta)
+    printed = published_noise.lemma6_spectrum(x, u, rounds, size, zeta, printed=True)[2]
     lengths = []
     for _ in range(400):
         raw = np.triu(rng.normal(0, x * sqrt(rounds), (size, size)))
@@ -87,43 +88,43 @@ def test_lemma_6_needs_its_correction():
 
 
 def test_gain_of_independent_points_is_a_sum_of_logarithms():
-    assert information.gain(np.eye(5), 0.5) == pytest.approx(5 * log(3) / 2)
-    assert information.greedy_gain(np.eye(5), 5, 0.5) == pytest.approx(5 * log(3) / 2)
+    assert information_gain.gain(np.eye(5), 0.5) == pytest.approx(5 * log(3) / 2)
+    assert information_gain.greedy_gain(np.eye(5), 5, 0.5) == pytest.approx(5 * log(3) / 2)
 
 
 @pytest.mark.parametrize("rounds", [1, 10, 100])
 def test_bounds_lie_above_what_is_reached(rounds):
     kernel = squared_exponential(GRID, GRID, 0.2)
-    reached = information.greedy_gain(kernel, rounds, 0.1)
-    assert reached <= information.spectral_upper_bound(kernel, rounds, 0.1)
-    assert reached <= information.greedy_upper_bound(kernel, rounds, 0.1)
+    reached = information_gain.greedy_gain(kernel, rounds, 0.1)
+    assert reached <= information_gain.spectral_upper_bound(kernel, rounds, 0.1)
+    assert reached <= information_gain.greedy_upper_bound(kernel, rounds, 0.1)
     chosen = np.random.default_rng(0).integers(0, 30, rounds)
-    some = information.gain(kernel[np.ix_(chosen, chosen)], 0.1)
-    assert some <= information.spectral_upper_bound(kernel, rounds, 0.1)
-    assert some <= information.greedy_upper_bound(kernel, rounds, 0.1)
+    some = information_gain.gain(kernel[np.ix_(chosen, chosen)], 0.1)
+    assert some <= information_gain.spectral_upper_bound(kernel, rounds, 0.1)
+    assert some <= information_gain.greedy_upper_bound(kernel, rounds, 0.1)
 
 
 def test_features_bound_their_own_kernel():
     features = quadrature_features(1, 6, 1.0)
     phi = features(GRID)
-    assert information.greedy_gain(phi @ phi.T, 50, 0.1) <= information.feature_upper_bound(
+    assert information_gain.greedy_gain(phi @ phi.T, 50, 0.1) <= information_gain.feature_upper_bound(
         features.size, 50, 0.1
     )
 
 
 def test_rates_and_exponents():
-    assert information.gain_exponent("squared-exponential", 2) == 0
-    assert information.gain_exponent("matern", 1, 2.5) == pytest.approx(2 / 7)
-    assert information.gain_rate("linear", 1000, 3) == pytest.approx(3 * log(1000))
-    assert theory.exponents("joint", "squared-exponential", 2) == theory.Exponents(0.5, 0.5)
-    assert theory.exponents("local", "squared-exponential", 2) == theory.Exponents(0.75, 0.5)
-    assert theory.exponents("none", "matern", 1, 2.5).rounds == pytest.approx(0.5 + 1 / 7)
+    assert information_gain.gain_exponent("squared-exponential", 2) == 0
+    assert information_gain.gain_exponent("matern", 1, 2.5) == pytest.approx(2 / 7)
+    assert information_gain.gain_rate("linear", 1000, 3) == pytest.approx(3 * log(1000))
+    assert regret_bounds.exponents("joint", "squared-exponential", 2) == regret_bounds.Exponents(0.5, 0.5)
+    assert regret_bounds.exponents("local", "squared-exponential", 2) == regret_bounds.Exponents(0.75, 0.5)
+    assert regret_bounds.exponents("none", "matern", 1, 2.5).rounds == pytest.approx(0.5 + 1 / 7)
     for wrong in (
-        lambda: information.gain_exponent("matern", 1),
-        lambda: information.gain_exponent("cosine", 1),
-        lambda: theory.exponents("shuffled", "linear", 1),
-        lambda: information.gain(np.eye(2), 0.0),
-        lambda: information.gain(np.full((2, 2), np.nan), 1.0),
+        lambda: information_gain.gain_exponent("matern", 1),
+        lambda: information_gain.gain_exponent("cosine", 1),
+        lambda: regret_bounds.exponents("shuffled", "linear", 1),
+        lambda: information_gain.gain(np.eye(2), 0.0),
+        lambda: information_gain.gain(np.full((2, 2), np.nan), 1.0),
     ):
         with pytest.raises(InputError):
             wrong()
@@ -133,18 +134,18 @@ def test_rates_and_exponents():
 
 
 def test_the_theorems_terms_by_hand():
-    spectrum = theory.Spectrum(4.0, 8.0, 3.0)
-    width = theory.theorem1_width(spectrum, 10, 2.0, norm=1.0, rho=0.5, error=0.01, zeta=0.1)
+    spectrum = regret_bounds.Spectrum(4.0, 8.0, 3.0)
+    width = regret_bounds.theorem1_width(spectrum, 10, 2.0, norm=1.0, rho=0.5, error=0.01, zeta=0.1)
     by_hand = sqrt(8 / 0.25 + 1) + 10 * 0.01 / (0.5 * 2) + 6 + sqrt(2 + 2 * log(20))
     assert width == pytest.approx(by_hand)
-    regret = theory.theorem3_regret(100, 2.0, 9.0, norm=1.0, rho=0.5, error=0.0)
+    regret = regret_bounds.theorem3_regret(100, 2.0, 9.0, norm=1.0, rho=0.5, error=0.0)
     assert regret == pytest.approx(2 * 2 * 30)
-    with_error = theory.theorem3_regret(10, 2.0, 9.0, norm=1.0, rho=0.5, error=1e-4)
+    with_error = regret_bounds.theorem3_regret(10, 2.0, 9.0, norm=1.0, rho=0.5, error=1e-4)
     assert with_error == pytest.approx(4 * sqrt(90) + 2 * 1000 * 2 * 1e-2 / 1.5 + 20 * 1e-4)
 
 
 def test_limits_out_of_order_are_refused():
     with pytest.raises(InputError):
-        theory.Spectrum(2.0, 1.0, 0.0)
+        regret_bounds.Spectrum(2.0, 1.0, 0.0)
     with pytest.raises(InputError):
-        published.lemma2_sigma(Fraction(0), TENTH, 1024, Fraction(1))
+        published_noise.lemma2_sigma(Fraction(0), TENTH, 1024, Fraction(1))

@@ -4,16 +4,16 @@ from fractions import Fraction
 
 import pytest
 
-from audits.catalogue import entries, example_values
-from audits.channels import record, replay
-from audits.evidence import gather
-from audits.neighbours import dataset
+from audits.datasets.domain_pairs import dataset
+from audits.evidence.replay import record, replay
+from audits.evidence.search import gather
+from audits.subjects.catalogue import entries, example_values
 from dpaccount import checker
-from dpaccount.derivation import leaves, write
 from dpaccount.errors import ReceiptError
-from dpaccount.kernel import Private
-from dpaccount.ledger.receipt import rehearse
-from dpaccount.noise import Rehearsal
+from dpaccount.noise.receipt import rehearse
+from dpaccount.noise.samplers import Rehearsal
+from dpaccount.proof import Private
+from dpaccount.proof.derivation import leaves, write
 
 DELTA = Fraction(1, 10**6)
 SMALL = {

@@ -11,19 +11,18 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from audits.catalogue import entries, example_values
-from audits.channels import ReplayError, record, replay
-from audits.evidence import gather
-from audits.neighbours import dataset, pairs
+from audits.datasets.domain_pairs import dataset, pairs
+from audits.evidence.replay import ReplayError, record, replay
+from audits.evidence.search import gather
+from audits.subjects.catalogue import entries, example_values
 from dpaccount import checker
-from dpaccount.derivation import leaves, point, walk, write
 from dpaccount.errors import InputError, ReceiptError, RuleError
-from dpaccount.kernel import ADD_REMOVE, Contribution, Covered, Shifts, Stable
 from dpaccount.ledger.ledger import Ledger, init
-from dpaccount.ledger.receipt import rehearse
-from dpaccount.noise import Rehearsal
-from dpaccount.rules import compose
-from mechanisms.private import Private, release
+from dpaccount.noise.receipt import rehearse
+from dpaccount.noise.samplers import Rehearsal
+from dpaccount.proof import ADD_REMOVE, Contribution, Covered, Shifts, Stable, compose
+from dpaccount.proof.derivation import leaves, point, walk, write
+from mechanisms.subject.private import Private, release
 
 DELTA = Fraction(1, 10**6)
 

@@ -11,8 +11,8 @@ import sys
 
 import pytest
 
-from audits.catalogue import entries
-from mechanisms import factors, tree
+from audits.subjects.catalogue import entries
+from mechanisms.continual import factors, tree_sums
 
 
 def blocks(text, language):
@@ -87,8 +87,8 @@ def test_stated_errors_are_computed_elsewhere_and_the_same(figure, root):
 
     weights = factors.sqrt_toeplitz(1024)
     found = {
-        times(tree.error(1024, 10, refined=False), 10),
-        times(tree.error(1024, 10, refined=True), 10),
+        times(tree_sums.error(1024, 10, refined=False), 10),
+        times(tree_sums.error(1024, 10, refined=True), 10),
         *(
             times(factors.toeplitz_error(weights[:b], 1024), factors.column_squared(weights[:b]))
             for b in (64, 256, 1024)

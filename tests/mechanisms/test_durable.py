@@ -6,15 +6,14 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from audits.catalogue import entries, example_values
+from audits.subjects.catalogue import entries, example_values
 from dpaccount.errors import BudgetError, LedgerError, ReceiptError
-from dpaccount.kernel import REPLACE_ONE, assume_ball
 from dpaccount.ledger.ledger import Ledger, init
-from dpaccount.ledger.receipt import rehearse
-from dpaccount.noise import Rehearsal
-from dpaccount.rules import discrete_gaussian, linear
-from mechanisms.durable import DurableNodes, rounds_of
-from mechanisms.tree import HonakerSums, TreeSums
+from dpaccount.noise.receipt import rehearse
+from dpaccount.noise.samplers import Rehearsal
+from dpaccount.proof import REPLACE_ONE, assume_ball, discrete_gaussian, linear
+from mechanisms.continual.tree_sums import HonakerSums, TreeSums
+from mechanisms.subject.durable import DurableNodes, rounds_of
 
 VALUES = np.arange(14).reshape(7, 2)
 SUMS = pytest.mark.parametrize("sums", [TreeSums, HonakerSums])
@@ -128,7 +127,7 @@ def test_rounds_of_nodes():
 def test_a_stream_that_another_process_is_drawing_is_not_called_lost(url, monkeypatch):
     with Ledger.open(url) as ledger:
         with monkeypatch.context() as elsewhere:
-            elsewhere.setattr("dpaccount.ledger.process.name", lambda: "another-machine 1 17@99")
+            elsewhere.setattr("dpaccount.noise.process.name", lambda: "another-machine 1 17@99")
             elsewhere.setattr(Ledger, "keep_release", lambda *_: None)
             stream(ledger, TreeSums, VALUES[:1])
         with pytest.raises(ReceiptError, match="another run is drawing"):

@@ -11,12 +11,12 @@ import numpy as np
 import pytest
 from flint import arb, arb_poly, ctx
 
-from audits.channels import Recorder
-from dpaccount.derivation import point
-from dpaccount.kernel import ADD_REMOVE
-from dpaccount.laws import laws
-from dpaccount.ledger.receipt import rehearse
-from dpaccount.noise import Rehearsal
+from audits.evidence.replay import Recorder
+from dpaccount.noise.laws import laws
+from dpaccount.noise.receipt import rehearse
+from dpaccount.noise.samplers import Rehearsal
+from dpaccount.proof import ADD_REMOVE
+from dpaccount.proof.derivation import point
 from mechanisms.binary_tree import BinaryTree
 from mechanisms.clipped_mean import ClippedMean
 from mechanisms.exponential import Exponential

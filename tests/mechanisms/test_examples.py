@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from audits.catalogue import entries
-from audits.certify import Effort, certify, subject_of
+from audits.certificate.make import Effort, certify, subject_of
+from audits.claim import read_claim
+from audits.subjects.catalogue import entries
 from dpaccount import checker
-from dpaccount.claim import read_claim
-from dpaccount.derivation import point, write
+from dpaccount.proof.derivation import point, write
 
 EXAMPLES = Path(__file__).parent.parent.parent / "examples" / "mechanisms"
 NAMES = [entry.name for entry in entries() if entry.layer == "mechanisms"]

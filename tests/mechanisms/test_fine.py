@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from dpaccount.derivation import point, walk
 from dpaccount.errors import RuleError
-from mechanisms.fine import distance
+from dpaccount.proof.derivation import point, walk
 from mechanisms.gaussian_sum import GaussianSum
+from mechanisms.shared.gaussian_noise import distance
 from mechanisms.symmetric_gaussian import SymmetricGaussian
 
 F = Fraction

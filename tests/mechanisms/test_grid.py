@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from dpaccount.errors import InputError
-from mechanisms.grid import clipped, in_ball, step
+from mechanisms.shared.grid import clipped, in_ball, step
 
 anything = st.floats(allow_nan=True, allow_infinity=True)
 

@@ -14,15 +14,15 @@ from hypothesis import strategies as st
 
 from dpaccount.errors import BudgetError, InputError
 from dpaccount.ledger.ledger import Ledger, init
-from mechanisms import private
 from mechanisms.clipped_mean import ClippedMean
 from mechanisms.gaussian_sum import GaussianSum
 from mechanisms.histogram import Histogram
 from mechanisms.laplace_sum import LaplaceSum
 from mechanisms.laplace_vector import LaplaceVector
 from mechanisms.local_mean import LocalMean
-from mechanisms.private import Private, release
 from mechanisms.quantile import Quantile
+from mechanisms.subject import private
+from mechanisms.subject.private import Private, release
 
 MISUSES = {
     "print": str,

@@ -8,15 +8,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dpaccount.derivation import point
 from dpaccount.errors import InputError, RuleError
-from dpaccount.ledger.receipt import rehearse
-from dpaccount.noise import Rehearsal
-from mechanisms import factors, tree
+from dpaccount.noise.receipt import rehearse
+from dpaccount.noise.samplers import Rehearsal
+from dpaccount.proof.derivation import point
 from mechanisms.binary_tree import BinaryTree
 from mechanisms.buffered_toeplitz import BufferedToeplitz
+from mechanisms.continual import factors, tree_sums
+from mechanisms.continual.factor_sums import AllRows, Buffers, FactorSums, Restarting, Window
 from mechanisms.joint_gaussian import JointGaussian
-from mechanisms.streams import AllRows, Buffers, FactorSums, Restarting, Window
 
 T = 1024
 
@@ -120,11 +120,13 @@ def test_error_times_sensitivity_at_1024_rounds():
     assert product(factors.toeplitz_error(decaying, T), (decaying**2).sum()) <= 3.09
     banded = weights[:256]
     assert product(factors.toeplitz_error(banded, T), factors.column_squared(banded)) <= 3.3
-    depth = tree.levels(T)  # a round lies in one node of every level
+    depth = tree_sums.levels(T)  # a round lies in one node of every level
     assert depth == 10
-    assert product(tree.error(T, depth, refined=True), depth) <= 5.7
-    assert product(tree.error(T, depth, refined=False), depth) <= 7.1
-    assert product(tree.error(T, 11, refined=False), 11) == pytest.approx(7.41692, abs=1e-5)  # with the root
+    assert product(tree_sums.error(T, depth, refined=True), depth) <= 5.7
+    assert product(tree_sums.error(T, depth, refined=False), depth) <= 7.1
+    assert product(tree_sums.error(T, 11, refined=False), 11) == pytest.approx(
+        7.41692, abs=1e-5
+    )  # with the root
 
 
 @pytest.mark.parametrize("rounds", [1, 2, 16, 64])
@@ -204,8 +206,8 @@ def test_measured_errors_are_the_stated_ones(name):
 
     if name in ("tree", "honaker"):
         depth = 4  # so that several nodes of the highest level add up
-        sums = {"tree": tree.TreeSums, "honaker": tree.HonakerSums}[name](release, depth)
-        stated = tree.error(rounds, depth, refined=name == "honaker") * scale
+        sums = {"tree": tree_sums.TreeSums, "honaker": tree_sums.HonakerSums}[name](release, depth)
+        stated = tree_sums.error(rounds, depth, refined=name == "honaker") * scale
     elif name == "buffered":
         sums = FactorSums(buffered(rounds), width, lambda t, row: row + (release(t, row) - row) * 2**8)
         stated = factors.toeplitz_error(factors.decaying(factors.buffers(rounds, 6), rounds), rounds) * 1000
@@ -223,9 +225,12 @@ def test_restarts_and_honaker_are_exact_without_noise(values):
     seen = []
 
     def make(epoch, rounds):
-        return tree.TreeSums(lambda node, exact: seen.append((epoch, rounds, node)) or exact)
+        return tree_sums.TreeSums(lambda node, exact: seen.append((epoch, rounds, node)) or exact)
 
-    restarting, honaker = Restarting(make), tree.HonakerSums(lambda node, exact: exact, len(values) % 4 + 1)
+    restarting, honaker = (
+        Restarting(make),
+        tree_sums.HonakerSums(lambda node, exact: exact, len(values) % 4 + 1),
+    )
     for t, value in enumerate(values, start=1):
         total = sum(values[:t])
         assert int(restarting.add(np.array([value]))[0]) == int(restarting.release()[0]) == total
@@ -238,7 +243,7 @@ def test_restarts_and_honaker_are_exact_without_noise(values):
 @given(st.integers(1, 130))
 def test_honaker_releases_every_complete_node_once(rounds):
     seen = []
-    sums = tree.HonakerSums(lambda node, exact: seen.append(node) or exact)
+    sums = tree_sums.HonakerSums(lambda node, exact: seen.append(node) or exact)
     for _ in range(rounds):
         sums.add(np.array([1]))
     assert sorted(seen) == sorted((j, k) for j in range(8) for k in range(rounds >> j))

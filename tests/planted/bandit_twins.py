@@ -6,19 +6,27 @@ from typing import ClassVar
 
 import numpy as np
 
-from bandits import contextual, moment_gp_ucb
+from bandits import moment_gp_ucb
 from bandits.doubling_gp_ucb import DoublingGpUcb
 from bandits.jdp_gp_ucb import JdpGpUcb, Learner, Privatiser
+from bandits.learning import contextual
 from bandits.local_gp_ucb import LocalGpUcb
 from bandits.moment_gp_ucb import MomentGpUcb
 from bandits.phased_gp_ucb import PhasedGpUcb
 from bandits.phased_posterior import BITS, PhasedPosterior
 from bandits.phased_posterior import Learner as BatchLearner
 from bandits.surface_gp_ucb import SurfaceGpUcb
-from dpaccount.curves import billboard
-from dpaccount.kernel import REPLACE_ONE, assume_covers, assume_rank_one, assume_view
-from dpaccount.rules import discrete_gaussian, linear, nodes
-from dpaccount.witness import approximate
+from dpaccount.proof import (
+    REPLACE_ONE,
+    assume_covers,
+    assume_rank_one,
+    assume_view,
+    billboard,
+    discrete_gaussian,
+    linear,
+    nodes,
+)
+from dpaccount.proof.search import approximate
 from mechanisms.subject import Domain, View
 from mechanisms.symmetric_gaussian import STEP
 

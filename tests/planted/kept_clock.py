@@ -9,8 +9,7 @@ from typing import ClassVar
 import numpy as np
 
 from bandits.plan_finder import ARMS, Observation, PlanFinder, Slots, expected_kept
-from dpaccount.curves import billboard
-from dpaccount.kernel import assume_view
+from dpaccount.proof import assume_view, billboard
 from mechanisms.subject import View
 
 KEPT_PER_BATCH = 115

@@ -5,10 +5,18 @@ from fractions import Fraction
 from typing import ClassVar
 
 from bandits.plan_finder import ARMS, PlanFinder
-from dpaccount.curves import billboard
-from dpaccount.kernel import REPLACE_ONE, assume_covers, assume_points, assume_view
-from dpaccount.rules import differences, lattice_gaussian, nodes, parallel
-from dpaccount.witness import approximate
+from dpaccount.proof import (
+    REPLACE_ONE,
+    assume_covers,
+    assume_points,
+    assume_view,
+    billboard,
+    differences,
+    lattice_gaussian,
+    nodes,
+    parallel,
+)
+from dpaccount.proof.search import approximate
 
 
 @dataclass(frozen=True)

@@ -8,13 +8,13 @@ from fractions import Fraction
 
 import numpy as np
 
-from dpaccount.kernel import assume_points, assume_range
-from dpaccount.rules import discrete_gaussian, exponential, linear
-from mechanisms import continual, factors, grid
+from dpaccount.proof import assume_points, assume_range, discrete_gaussian, exponential, linear
 from mechanisms.banded_toeplitz import BandedToeplitz
 from mechanisms.binary_tree import BinaryTree
 from mechanisms.buffered_toeplitz import BufferedToeplitz
 from mechanisms.clipped_mean import ClippedMean
+from mechanisms.continual import factors, prefix_sums
+from mechanisms.continual.factor_sums import Buffers
 from mechanisms.exponential import Exponential
 from mechanisms.gaussian_sum import GaussianSum
 from mechanisms.histogram import Histogram
@@ -31,10 +31,10 @@ from mechanisms.projection import Projection
 from mechanisms.quantile import Quantile
 from mechanisms.randomised_response import RandomisedResponse
 from mechanisms.restarting_tree import RestartingTree
+from mechanisms.shared import grid
 from mechanisms.sparse_vector import SparseVector
 from mechanisms.sqrt_toeplitz import SqrtToeplitz
 from mechanisms.stable_histogram import StableHistogram
-from mechanisms.streams import Buffers
 from mechanisms.subject import shown_to_all
 from mechanisms.symmetric_gaussian import BITS, SymmetricGaussian
 
@@ -171,7 +171,7 @@ class SqrtToeplitzCountsOneRound(SqrtToeplitz):
     """Calibrates to a round's own weight and forgets the column below it."""
 
     def proof(self, delta):
-        return continual.proof("sqrt-toeplitz", [self._weights()[:1].tolist()], self, delta)
+        return prefix_sums.proof("sqrt-toeplitz", [self._weights()[:1].tolist()], self, delta)
 
 
 @dataclass(frozen=True)
@@ -179,7 +179,7 @@ class BandedToeplitzDeclaresAShorterBand(BandedToeplitz):
     """Declares a shorter band than it releases."""
 
     def proof(self, delta):
-        return continual.proof("banded-toeplitz", [self._weights()[: self.band // 8].tolist()], self, delta)
+        return prefix_sums.proof("banded-toeplitz", [self._weights()[: self.band // 8].tolist()], self, delta)
 
 
 @dataclass(frozen=True)
@@ -188,7 +188,7 @@ class BufferedToeplitzForgetsToDecay(BufferedToeplitz):
 
     def play(self, data, noise, coins):
         pairs = [(w, 2**factors.DECAY - 1) for w, _ in self._pairs()]
-        return continual.play(lambda width, kind: Buffers(pairs, width, kind), self, data, noise)
+        return prefix_sums.play(lambda width, kind: Buffers(pairs, width, kind), self, data, noise)
 
 
 @dataclass(frozen=True)
@@ -197,7 +197,7 @@ class OptimalFactorMeasuresRows(OptimalFactor):
 
     def proof(self, delta):
         last = self._factor()[-1, ::-1]
-        return continual.proof("optimal-factor", [(last // 4).tolist()], self, delta)
+        return prefix_sums.proof("optimal-factor", [(last // 4).tolist()], self, delta)
 
 
 @dataclass(frozen=True)

@@ -2,8 +2,7 @@
 
 from dataclasses import dataclass
 
-from dpaccount.curves import post_process
-from dpaccount.kernel import assume_view
+from dpaccount.proof import assume_view, post_process
 from mechanisms.laplace_sum import LaplaceSum
 
 

@@ -4,8 +4,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from bandits.plan_finder import PlanFinder
-from dpaccount.curves import billboard
-from dpaccount.kernel import assume_view
+from dpaccount.proof import assume_view, billboard
 
 
 @dataclass(frozen=True)

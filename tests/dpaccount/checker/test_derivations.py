@@ -19,10 +19,21 @@ from scipy import stats
 from dpaccount import checker
 from dpaccount.checker import Rejected, check_derivation, curves, distributions, intervals
 from dpaccount.checker.intervals import Interval
-from dpaccount.curves import at_most, billboard, delta_ball, to_approximate
-from dpaccount.derivation import write
-from dpaccount.kernel import Lattice, Pure, assume_covers, assume_points, assume_view
-from dpaccount.rules import differences, lattice_gaussian, nodes
+from dpaccount.proof import (
+    Lattice,
+    Pure,
+    assume_covers,
+    assume_points,
+    assume_view,
+    at_most,
+    billboard,
+    delta_ball,
+    differences,
+    lattice_gaussian,
+    nodes,
+    to_approximate,
+)
+from dpaccount.proof.derivation import write
 
 F = Fraction
 

@@ -7,30 +7,30 @@ from typing import Any
 
 import pytest
 
-from dpaccount import curves, kernel, rules
-from dpaccount.kernel import REPLACE_ONE, Theorem
+from dpaccount import proof
 from dpaccount.ledger.ledger import Ledger, init
+from dpaccount.proof import REPLACE_ONE, Theorem
 
 
 def a_sum(relation: str = REPLACE_ONE) -> Theorem:
     """Return that a sum of numbers in [0, 1] moves by at most 1."""
-    return rules.linear(kernel.assume_clipped("sum", Fraction(0), Fraction(1), relation, "made up"))
+    return proof.linear(proof.assume_clipped("sum", Fraction(0), Fraction(1), relation, "made up"))
 
 
 def pure(epsilon: Fraction | int | str, relation: str = REPLACE_ONE, key: str = "noise") -> Theorem:
     """Return a Laplace release of pure ε; its noise can be drawn."""
-    return rules.laplace(a_sum(relation), 1 / Fraction(epsilon), Fraction(1, 1024), key)
+    return proof.laplace(a_sum(relation), 1 / Fraction(epsilon), Fraction(1, 1024), key)
 
 
 def approximate(epsilon: Fraction | int | str, delta: Fraction | int | str) -> Theorem:
     """Return an (ε, δ) statement about a Laplace release."""
-    return curves.to_approximate(pure(epsilon), Fraction(epsilon), Fraction(delta))
+    return proof.to_approximate(pure(epsilon), Fraction(epsilon), Fraction(delta))
 
 
 def discrete_gaussian(variance: Fraction | int) -> Theorem:
     """Return a discrete Gaussian release of ρ = 2/variance."""
-    ball = rules.linear(kernel.assume_ball("mean", Fraction(1), REPLACE_ONE, "made up"))
-    return rules.discrete_gaussian(ball, Fraction(variance), Fraction(1, 1024), "noise")
+    ball = proof.linear(proof.assume_ball("mean", Fraction(1), REPLACE_ONE, "made up"))
+    return proof.discrete_gaussian(ball, Fraction(variance), Fraction(1, 1024), "noise")
 
 
 @pytest.fixture

@@ -11,9 +11,9 @@ from pathlib import Path
 import pytest
 
 from dpaccount.errors import BudgetError
-from dpaccount.events import Plan, Pure, Relation
 from dpaccount.ledger import store
 from dpaccount.ledger.ledger import Ledger, init, verify
+from dpaccount.plan.events import Plan, Pure, Relation
 
 from .conftest import pure
 
@@ -31,7 +31,7 @@ import sys
 from contextlib import nullcontext
 from fractions import Fraction
 from dpaccount.errors import BudgetError
-from dpaccount.events import Plan, Pure, Relation
+from dpaccount.plan.events import Plan, Pure, Relation
 from dpaccount.ledger import store
 from dpaccount.ledger.ledger import Ledger
 
@@ -53,7 +53,7 @@ with Ledger.open(url) as ledger:
 FORKER = """
 import os, sys
 from fractions import Fraction
-from dpaccount.events import Plan, Pure, Relation
+from dpaccount.plan.events import Plan, Pure, Relation
 from dpaccount.ledger.ledger import Ledger
 
 plan = Plan(Relation.REPLACE_ONE, (Pure(epsilon=Fraction(1, 100)),))

@@ -9,12 +9,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from dpaccount import curves, kernel, rules
+from dpaccount import proof
 from dpaccount.errors import BudgetError, InputError, LedgerError, ReceiptError
-from dpaccount.events import Gaussian, Laplace, Plan, Pure, Relation, Tree
 from dpaccount.ledger import store
 from dpaccount.ledger.ledger import Ledger, RefusedError, init, verify
-from dpaccount.ledger.profile import LAST_UNIT
+from dpaccount.ledger.spending import LAST_UNIT
+from dpaccount.plan.events import Gaussian, Laplace, Plan, Pure, Relation, Tree
 
 from .conftest import a_sum, approximate, discrete_gaussian, pure
 
@@ -218,8 +218,8 @@ def test_disjoint_covers_share_a_budget(make):
 
 def test_the_theorem_says_which_units_pay(make):
     ledger = make(measure="approximate", delta=MILLIONTH)
-    covers = kernel.assume_covers("sum", [(1, 4), (3, 8)], "made up")
-    theorem = rules.nodes(pure("1/4"), covers)
+    covers = proof.assume_covers("sum", [(1, 4), (3, 8)], "made up")
+    theorem = proof.nodes(pure("1/4"), covers)
     ledger.charge(theorem, "tree")
     assert spent(ledger) == 0.5
     with pytest.raises(InputError, match=r"leaves out units.*cover \[1, 8\]"):
@@ -274,7 +274,7 @@ def test_statements_without_a_cost_are_refused(make):
 def test_noise_that_cannot_be_drawn_is_not_charged(make):
     ledger = make()
     with pytest.raises(ReceiptError, match="continuous"):
-        ledger.charge(rules.laplace(a_sum(), Fraction(2), None, "noise"), "try")
+        ledger.charge(proof.laplace(a_sum(), Fraction(2), None, "noise"), "try")
     assert ledger.show()["entries"] == 0
 
 
@@ -540,10 +540,10 @@ def test_a_cover_has_as_many_units_as_are_read(make):
 
 def test_who_may_read_anyone_charges_everyone(make):
     ledger = make(measure="approximate", delta=MILLIONTH)
-    theorem = curves.despite(
-        approximate("1/4", 0), kernel.assume_rare("sum", "event", MILLIONTH / 2, "made up"), MILLIONTH
+    theorem = proof.despite(
+        approximate("1/4", 0), proof.assume_rare("sum", "event", MILLIONTH / 2, "made up"), MILLIONTH
     )
-    assert theorem.conclusion.units == kernel.ANYONE
+    assert theorem.conclusion.units == proof.ANYONE
     with pytest.raises(InputError, match="leaves out units"):
         ledger.charge(theorem, "sum", cover=(1, LAST_UNIT))
     ledger.charge(theorem, "sum")

@@ -7,10 +7,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dpaccount import events, kernel
-from dpaccount.curves import gdp_delta
+from dpaccount import proof
 from dpaccount.errors import InputError
 from dpaccount.ledger.measures import MEASURES, measure, short
+from dpaccount.plan import events
+from dpaccount.proof import gdp_delta
 
 GDP, PURE, APPROXIMATE, ZCDP = (measure(name) for name in ("gdp", "pure", "approximate", "zcdp"))
 MILLIONTH = Fraction(1, 10**6)
@@ -25,12 +26,12 @@ def test_unknown_measures_are_refused():
 @pytest.mark.parametrize(
     ("curve", "able"),
     [
-        (kernel.Pure(Fraction(1)), {"gdp", "pure", "approximate", "zcdp"}),
-        (kernel.Approximate(Fraction(1), Fraction(0)), {"gdp", "pure", "approximate", "zcdp"}),
-        (kernel.Approximate(Fraction(1), MILLIONTH), {"approximate"}),
-        (kernel.Gdp(Fraction(1)), {"gdp", "zcdp"}),
-        (kernel.Zcdp(Fraction(1)), {"zcdp"}),
-        (kernel.Lattice(Fraction(4), ((2,), (1, 1)), 3), {"zcdp"}),
+        (proof.Pure(Fraction(1)), {"gdp", "pure", "approximate", "zcdp"}),
+        (proof.Approximate(Fraction(1), Fraction(0)), {"gdp", "pure", "approximate", "zcdp"}),
+        (proof.Approximate(Fraction(1), MILLIONTH), {"approximate"}),
+        (proof.Gdp(Fraction(1)), {"gdp", "zcdp"}),
+        (proof.Zcdp(Fraction(1)), {"zcdp"}),
+        (proof.Lattice(Fraction(4), ((2,), (1, 1)), 3), {"zcdp"}),
     ],
 )
 def test_which_measure_takes_a_curve(curve, able):
@@ -38,16 +39,16 @@ def test_which_measure_takes_a_curve(curve, able):
 
 
 def test_a_point_with_delta_never_becomes_gaussian():
-    assert GDP.of_curve(kernel.Approximate(Fraction(1), Fraction(1, 10**300))) is None
+    assert GDP.of_curve(proof.Approximate(Fraction(1), Fraction(1, 10**300))) is None
     assert GDP.of_event(events.Approximate(epsilon=1, delta="1e-300")) is None
     assert GDP.of_event(events.Zcdp(rho=1)) is None
 
 
 def test_amounts_of_curves():
-    assert ZCDP.of_curve(kernel.Gdp(Fraction(3))) == (Fraction(3, 2),)
-    assert ZCDP.of_curve(kernel.Pure(Fraction(3))) == (Fraction(9, 2),)
-    assert ZCDP.of_curve(kernel.Lattice(Fraction(4), ((2,), (1, 1)), 3)) == (Fraction(3, 2),)
-    assert APPROXIMATE.of_curve(kernel.Pure(Fraction(3))) == (Fraction(3), Fraction(0))
+    assert ZCDP.of_curve(proof.Gdp(Fraction(3))) == (Fraction(3, 2),)
+    assert ZCDP.of_curve(proof.Pure(Fraction(3))) == (Fraction(9, 2),)
+    assert ZCDP.of_curve(proof.Lattice(Fraction(4), ((2,), (1, 1)), 3)) == (Fraction(3, 2),)
+    assert APPROXIMATE.of_curve(proof.Pure(Fraction(3))) == (Fraction(3), Fraction(0))
 
 
 def test_amounts_of_events():
@@ -62,7 +63,7 @@ def test_amounts_of_events():
 
 @given(st.fractions(Fraction(1, 10**6), 30))
 def test_pure_enters_gaussian_by_the_least_mu_rounded_up(epsilon):
-    [mu_squared] = GDP.of_curve(kernel.Pure(epsilon))
+    [mu_squared] = GDP.of_curve(proof.Pure(epsilon))
     mu = math.sqrt(mu_squared)
     # Φ(−μ/2) = 1/(1 + e^ε) to within doubles
     assert math.erfc(mu / 2 / math.sqrt(2)) / 2 == pytest.approx(1 / (1 + math.exp(epsilon)), rel=1e-9)
@@ -70,7 +71,7 @@ def test_pure_enters_gaussian_by_the_least_mu_rounded_up(epsilon):
 
 def test_huge_charges_are_decided_quickly():
     for size in (Fraction(10) ** 300, Fraction(10) ** 5000):
-        [mu_squared] = GDP.of_curve(kernel.Pure(size))
+        [mu_squared] = GDP.of_curve(proof.Pure(size))
         assert mu_squared == 8 * size
         for kind in (GDP, ZCDP):
             assert not kind.fits((mu_squared,), Fraction(1), MILLIONTH)

@@ -23,13 +23,13 @@ import joblib
 import numpy as np
 import pytest
 
-from dpaccount import kernel, rules
+from dpaccount import proof
 from dpaccount.errors import DpaccountError, LedgerError, ReceiptError
 from dpaccount.ledger import ledger as durable
-from dpaccount.ledger import process
 from dpaccount.ledger.ledger import Ledger, init
-from dpaccount.ledger.receipt import rehearse
-from dpaccount.noise import Rehearsal
+from dpaccount.noise import process
+from dpaccount.noise.receipt import rehearse
+from dpaccount.noise.samplers import Rehearsal
 
 from .conftest import pure
 
@@ -43,8 +43,8 @@ KINDS = pytest.mark.parametrize("parts", PARTS.values(), ids=PARTS.keys())
 
 def stream(releases=4):
     """Return releases of one key over disjoint rounds."""
-    covers = kernel.assume_covers("sum", [(i, i) for i in range(1, releases + 1)], "made up")
-    return rules.nodes(pure("1/4"), covers)
+    covers = proof.assume_covers("sum", [(i, i) for i in range(1, releases + 1)], "made up")
+    return proof.nodes(pure("1/4"), covers)
 
 
 @pytest.fixture

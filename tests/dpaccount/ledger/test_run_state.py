@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 
 from dpaccount.errors import LedgerError
-from dpaccount.ledger import process
 from dpaccount.ledger.chain import seal
 from dpaccount.ledger.ledger import Ledger, RunState
+from dpaccount.noise import process
 
 from .conftest import pure
 

@@ -13,9 +13,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from dpaccount.errors import BudgetError, LedgerError
-from dpaccount.events import Gaussian, Plan, Relation
 from dpaccount.ledger.chain import ORIGIN, seal
 from dpaccount.ledger.ledger import Ledger, init, verify
+from dpaccount.plan.events import Gaussian, Plan, Relation
 
 from .conftest import pure
 

@@ -15,11 +15,11 @@ import numpy as np
 import pytest
 
 from dpaccount.errors import BudgetError, LedgerError
-from dpaccount.events import Plan, Pure, Relation
-from dpaccount.ledger import profile
+from dpaccount.ledger import spending
 from dpaccount.ledger.chain import ORIGIN, seal
 from dpaccount.ledger.ledger import Ledger, init, verify
-from dpaccount.ledger.profile import spent_on, total
+from dpaccount.ledger.spending import spent_on, total
+from dpaccount.plan.events import Plan, Pure, Relation
 
 from .conftest import pure
 from .test_tamper import COLUMNS, rows_of, variants
@@ -372,7 +372,7 @@ def histories(url, seed, length):
 
 def steps_of(ledger):
     with ledger._store.reading() as rows:
-        return [(first, profile.read(text, 1)) for first, text in rows.steps()]
+        return [(first, spending.read(text, 1)) for first, text in rows.steps()]
 
 
 def at(steps, unit):

@@ -2,13 +2,12 @@
 
 from fractions import Fraction
 
-from dpaccount import curves, kernel, rules
+from dpaccount import proof
 from dpaccount.checker import Rejected
 from dpaccount.checker.derivation import infer
 from dpaccount.checker.documents import Work
-from dpaccount.derivation import as_json
 from dpaccount.errors import RuleError
-from dpaccount.kernel import (
+from dpaccount.proof import (
     Apart,
     Approximate,
     BoundedRange,
@@ -30,6 +29,7 @@ from dpaccount.kernel import (
     View,
     Zcdp,
 )
+from dpaccount.proof.derivation import as_json
 
 F = Fraction
 #: what `check_derivation` turns into a rejection, and how the kernel refuses what its callers cannot mean
@@ -45,7 +45,7 @@ def by_checker(rule, found, given):
 
 def by_kernel(rule, found, given):
     """What the kernel's rule gives, as written; premises are made up by the rules' own door, `proved`."""
-    premises = [kernel.proved("given", judgement(fact)) for fact in found]
+    premises = [proof.proved("given", judgement(fact)) for fact in found]
     return as_json(applied(rule, premises, given).conclusion)
 
 
@@ -54,7 +54,7 @@ PROGRAMS = {"checker": by_checker, "kernel": by_kernel}
 
 def applied(rule, premises, given):
     """Apply the kernel's rule of this name to theorems."""
-    apply = next(getattr(m, rule) for m in (kernel, rules, curves) if hasattr(m, rule))
+    apply = getattr(proof, rule)
     read = WITNESSES.get(rule, lambda _: [])(given)
     arguments, named = read if isinstance(read, tuple) else (read, {})
     before, beside = arranged(rule, premises)

@@ -2,33 +2,18 @@
 
 from fractions import Fraction
 
-from dpaccount.curves import (
-    apart,
-    assume_event,
-    assume_neighbours,
-    billboard,
-    despite,
-    group,
-    local_view,
-    post_process,
-    refute,
-    replace_one,
-    to_approximate,
-    to_gdp,
-    to_pure,
-    to_renyi,
-    to_zcdp,
-)
-from dpaccount.derivation import write
-from dpaccount.kernel import (
+from dpaccount.proof import (
     ADD_REMOVE,
     REPLACE_ONE,
+    apart,
     assume_ball,
     assume_cell,
     assume_clipped,
     assume_covers,
     assume_each,
+    assume_event,
     assume_filter,
+    assume_neighbours,
     assume_points,
     assume_range,
     assume_rank_one,
@@ -36,11 +21,11 @@ from dpaccount.kernel import (
     assume_split,
     assume_tree,
     assume_view,
-)
-from dpaccount.rules import (
+    billboard,
     buffered,
     centred,
     compose,
+    despite,
     differences,
     discrete_gaussian,
     exponential,
@@ -48,20 +33,31 @@ from dpaccount.rules import (
     fine_gaussian,
     finite,
     gaussian,
+    group,
     joint,
     k_norm,
     laplace,
     lattice_gaussian,
     linear,
     local,
+    local_view,
     mixture,
     nodes,
     parallel,
     partition,
     permute_and_flip,
+    post_process,
+    refute,
+    replace_one,
     sparse_vector,
     stable_histogram,
+    to_approximate,
+    to_gdp,
+    to_pure,
+    to_renyi,
+    to_zcdp,
 )
+from dpaccount.proof.derivation import write
 
 F = Fraction
 ONE, HALF = F(1), F(1, 2)

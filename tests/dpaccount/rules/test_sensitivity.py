@@ -5,7 +5,7 @@ from fractions import Fraction
 
 import pytest
 
-from dpaccount import kernel, rules
+from dpaccount import proof
 from dpaccount.checker import sensitivity
 from dpaccount.errors import RuleError
 from tests.dpaccount.rules.cases import FALSE, HONEST, MANY, ONCE, TRUE, UNIT, A, R, of, rounds
@@ -57,27 +57,27 @@ def test_outer_products_at_a_rational_root(root):
     inner = (1 + reward**2) ** 2 + (1 + b * b) ** 2 - 2 * (reward * b - 1) ** 2
     exact = max(inner, 8 * reward**2)
     for slack in (F(1, 10**6), F(1, 10**12), F(1, 10**15)):
-        assert rules.linear(outer(reward), exact * (1 + slack))
+        assert proof.linear(outer(reward), exact * (1 + slack))
         for below in (exact * (1 - slack), exact * (1 - 1000 * slack)):
             with pytest.raises(RuleError, match="not shown"):
-                rules.linear(outer(reward), below)
+                proof.linear(outer(reward), below)
     if inner > 8 * reward**2:
         with pytest.raises(RuleError, match="not shown"):
-            rules.linear(outer(reward), 8 * reward**2)
+            proof.linear(outer(reward), 8 * reward**2)
 
 
 @pytest.mark.parametrize("reward", ["11/10", "3/2", "2", "9/4", "47/20"])
 def test_outer_products_at_the_end(reward):
     """Up to B = 2.3548 the supremum is 8B², at t = B."""
     b = F(reward)
-    assert rules.linear(outer(b), 8 * b * b * (1 + F(1, 10**9)))
+    assert proof.linear(outer(b), 8 * b * b * (1 + F(1, 10**9)))
     for below in (1 - F(1, 10**9), F(999, 1000), F(1, 2)):
         with pytest.raises(RuleError, match="not shown"):
-            rules.linear(outer(b), 8 * b * b * below)
+            proof.linear(outer(b), 8 * b * b * below)
 
 
 def outer(reward):
-    return kernel.assume_rank_one("q", reward, "replace-one", "b", "outer")
+    return proof.assume_rank_one("q", reward, "replace-one", "b", "outer")
 
 
 def test_several_rounds_of_one_unit():

@@ -1,0 +1,1 @@
+"""Attacks: estimates from runs of what an adversary sees, with bounds on their chance of error."""

@@ -1,0 +1,174 @@
+"""The adaptive coin: each run is made on a side chosen by a fair coin, and the score guesses the coin.
+
+Under (ε, δ)-differential privacy guesses cannot be right too often.  N runs, of which r are guessed
+(the score is in a set fixed beforehand) and v rightly; the claim is rejected where
+
+    P[Bin(r, s) + Bin(N, δ′) ≥ v] ≤ α,   s = e^ε/(1+e^ε),
+
+with δ′ = δ where both sides are guessed and δ/2 where only one is.  The least ε that is not rejected
+is a lower bound at confidence 1 − α.
+
+Validity (one-run form of Steinke, Nasr & Jagielski 2023 for independent runs, with δ > 0).  Let a run
+be guessed rightly with probability c, wrongly with w.  For the guess "left" on the event A and "right"
+on B: c = (P(A) + P′(B))/2, w = (P′(A) + P(B))/2, so privacy gives c ≤ e^ε w + δ (with one event only,
+δ/2).  Put a = max(0, c − e^ε w) ≤ δ′.  Draw independent R ~ Bern(a) and G ~ Bern((c+w−a)/(1−a)); guess
+where R or G; be right on R, and on G without R right with probability (c−a)/(c+w−a) ≤ s by a
+further coin.  Then a run is guessed with probability c + w and guessed rightly with a + (c − a) = c: this has
+the law of the run.  Let M count the G.  M, the R and the further coins are independent, r ≥ M, and
+v ≤ #R + Bin(M, s).  The critical value k(r) = min{k : P[Bin(r, s) + Bin(N, δ′) ≥ k] ≤ α} does not
+decrease in r.  Hence P(v ≥ k(r)) ≤ P(#R + Bin(M, s) ≥ k(M)) = E_M P(Bin(M, s) + Bin(N, a) ≥ k(M) | M) ≤ α.
+The bound holds over all runs, not conditionally on r.
+"""
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+
+import numpy as np
+from numpy.typing import NDArray
+
+from audits.attack.planning import CAREFUL, Floats, Rates, counted, cuts_of, fewer, modelled, weighed
+
+LARGEST = 60.0  #: no count can show more
+ROUNDING = 1e-13  #: absolute; of the differences of tails
+SLACK = 1e-6  #: relative; far above the error of scipy's binomial tails
+
+
+@dataclass(frozen=True)
+class Guessed:
+    """A bound from `right` of `guessed` guesses in `runs` runs."""
+
+    delta: Fraction
+    epsilon_lower: float
+    risk: Fraction
+    right: int
+    guessed: int
+    runs: int
+    rule: "Guess"
+
+    def said(self) -> str:
+        """Return the evidence in words."""
+        return f"{self.rule.said()}: {self.right} of {self.guessed} guesses right in {self.runs} runs"
+
+
+@dataclass(frozen=True)
+class Guess:
+    """Guess left where the score is at least `upper`, right where it is at most `lower`, else nothing."""
+
+    upper: float
+    lower: float
+
+    def __post_init__(self) -> None:
+        """Refuse guesses that contradict each other."""
+        if not self.lower < self.upper:
+            raise ValueError(f"lower {self.lower} must be below upper {self.upper}")
+
+    def said(self) -> str:
+        """Return the rule in words."""
+        sides = [f"left where the score >= {self.upper!r}"] if math.isfinite(self.upper) else []
+        sides += [f"right where it is <= {self.lower!r}"] if math.isfinite(self.lower) else []
+        return "guess " + ", ".join(sides)
+
+    def measure(self, held: Floats, out: Floats, delta: Fraction, risk: Fraction) -> Guessed:
+        """Return the bound; a fair coin must have decided for every run which side it is on."""
+        right = int((held >= self.upper).sum() + (out <= self.lower).sum())
+        wrong = int((held <= self.lower).sum() + (out >= self.upper).sum())
+        runs = len(held) + len(out)
+        both = math.isfinite(self.upper) and math.isfinite(self.lower)
+        bad = float(delta) if both else float(delta) / 2
+        lower = epsilon_below(right, right + wrong, runs, bad, float(risk))
+        return Guessed(delta, lower, risk, right, right + wrong, runs, self)
+
+
+def tail(v: int, r: int, n: int, s: float, bad: float) -> float:
+    """Return an upper bound on P[Bin(r, s) + Bin(n, bad) ≥ v]."""
+    most = min(int(n * bad + 12 * math.sqrt(n * bad) + 100), n) if bad > 0 else 0
+    ways = np.arange(most + 1)
+    upper = _reach(n, bad, ways)  # P(Bin(n, bad) ≥ k); what is beyond the last counts with the last
+    chances = upper - np.append(upper[1:], 0.0)
+    total = float(chances @ _reach(r, s, v - ways))
+    return min(total * (1 + SLACK) + (ROUNDING if bad > 0 else 0.0), 1.0)
+
+
+def _reach(n: int, p: float, k: NDArray[np.int64]) -> Floats:
+    """Return P(Bin(n, p) ≥ k), as an incomplete beta function."""
+    from scipy.special import betainc
+
+    inside = np.clip(k, 1, max(n, 1))
+    found: Floats = np.where(k <= 0, 1.0, np.where(k > n, 0.0, betainc(inside, n - inside + 1.0, p)))
+    return found
+
+
+def epsilon_below(v: int, r: int, n: int, bad: float, risk: float) -> float:
+    """Return the largest ε (rounded down) at which v right guesses of r are too many."""
+    if r == 0 or tail(v, r, n, 0.5, bad) > risk:
+        return 0.0
+    low, high = 0.0, LARGEST
+    while high - low > 1e-7:
+        middle = (low + high) / 2
+        s = 1 / (1 + math.exp(-middle))
+        low, high = (middle, high) if tail(v, r, n, s, bad) <= risk else (low, middle)
+    return low
+
+
+def plan_guess(held: Floats, out: Floats, delta: Fraction, risk: Fraction, runs: int) -> tuple[Guess, float]:
+    """Return the thresholds with the best bound expected of `runs` further runs a side, and that bound."""
+    cuts = cuts_of(held, out, 120)
+    seen, curve = counted(held, out, cuts), modelled(held, out, cuts)
+    smooth = int(np.argmax(_expected(curve, runs, delta, float(risk))))
+    runs = fewer(runs, min(len(held), len(out)))
+    careful = _expected(seen, runs, delta, min(float(risk), CAREFUL))
+    plain = _expected(seen, runs, delta, float(risk))
+    lucky = int(np.argmax(careful))
+    of_smooth, of_lucky = float(plain.flat[smooth]), float(careful.flat[lucky])
+    if max(of_smooth, of_lucky) <= 0:  # nothing can be expected of so few runs: more right guesses than wrong
+        return _guess(cuts, int(np.argmax(np.where(np.isfinite(plain), _gain(seen), -np.inf)))), 0.0
+    return _guess(cuts, smooth if of_smooth >= of_lucky else lucky), max(of_smooth, of_lucky, 0.0)
+
+
+def plan_known_guess(
+    held: Floats, out: Floats, delta: Fraction, risk: Fraction, runs: int
+) -> tuple[Guess, float]:
+    """Return the thresholds and the bound expected where scores are log-likelihood ratios."""
+    cuts = cuts_of(held, out, 120)
+    expected = _expected(weighed(held, out, cuts), runs, delta, float(risk))
+    best = int(np.argmax(expected))
+    return _guess(cuts, best), max(float(expected.flat[best]), 0.0)
+
+
+def _gain(rates: Rates) -> Floats:
+    """Return by how much right guesses outnumber wrong ones, for every pair of thresholds."""
+    left, right = np.append(rates.left - rates.not_left, 0.0), np.append(rates.right - rates.not_right, 0.0)
+    gained: Floats = left[:, None] + right[None, :]
+    return gained
+
+
+def _guess(cuts: Floats, place: int) -> Guess:
+    """Return the thresholds at a place in the table of pairs; beyond the last cut there is none."""
+    i, j = divmod(place, len(cuts) + 1)
+    return Guess(
+        float(cuts[i]) if i < len(cuts) else math.inf, float(cuts[j]) if j < len(cuts) else -math.inf
+    )
+
+
+def _expected(rates: Rates, runs: int, delta: Fraction, risk: float) -> Floats:
+    """Return the bounds for every pair of thresholds (upper, lower); the last of each stands for none."""
+    from scipy.special import betaincinv, ndtri
+
+    left, not_left, right, not_right = (
+        np.append(part, 0.0) for part in (rates.left, rates.not_left, rates.right, rates.not_right)
+    )
+    good = runs * (left[:, None] + right[None, :])
+    bad = runs * (not_left[:, None] + not_right[None, :])
+    places = np.arange(len(left))
+    never = places == len(left) - 1
+    one_sided = never[:, None] | never[None, :]
+    mean = 2 * runs * np.where(one_sided, float(delta) / 2, float(delta))
+    lost = np.where(mean > 0, np.ceil(mean - ndtri(risk / 2) * np.sqrt(mean)), 0.0)
+    certain = np.maximum(good - lost, 0.0)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        share = np.where(certain > 0, betaincinv(np.maximum(certain, 1e-9), bad + lost + 1, risk), 0.0)
+        expected: Floats = np.log(np.maximum(share, 1e-12) / np.maximum(1 - share, 1e-12))
+    contradict = (places[:, None] <= places[None, :]) & ~never[:, None] & ~never[None, :]
+    expected[contradict | (never[:, None] & never[None, :])] = -np.inf  # upper must exceed lower
+    return expected

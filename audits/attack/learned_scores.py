@@ -1,0 +1,187 @@
+"""Scores learned from runs: how much more likely an outcome is on the left dataset than on the right.
+
+The score is an additive model over binned columns (a log-odds table for each column, fitted
+together by Newton steps), a single column's table, or a single column itself.  Which one is
+decided on runs that it was not fitted to; if its scores are many, it is then fitted to all of them.
+A poor score costs power and never validity: other runs certify it.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from audits.attack.outcome_columns import Columns, learn
+from audits.sandbox.outcomes import Outcome
+
+Floats = NDArray[np.float64]
+#: bins of a column and the pull of their log-odds towards 0: fine for one strong column, coarse for many weak
+GRAINS = ((24, 1.0), (8, 10.0))
+TOGETHER = 20  #: columns in the additive model
+ALONE = 6  #: columns tried by themselves
+SWEEPS = 12
+
+
+@dataclass(frozen=True)
+class Table:
+    """Log-odds for the bins of one column; `edges` separate them, `atoms` (repeated values) stand alone."""
+
+    column: int
+    atoms: Floats
+    edges: Floats
+    odds: Floats
+    ridge: float = 1.0
+
+    def bins(self, values: Floats) -> NDArray[np.int64]:
+        """Return each value's bin: atoms first, then intervals, then what is absent."""
+        found = len(self.atoms) + np.searchsorted(self.edges, values, side="right")
+        found[np.isnan(values)] = len(self.atoms) + len(self.edges) + 1
+        if len(self.atoms):
+            place = np.searchsorted(self.atoms, values)
+            place[place == len(self.atoms)] = 0
+            exact = self.atoms[place] == values
+            found[exact] = place[exact]
+        return found
+
+    def score(self, values: Floats) -> Floats:
+        """Return the log-odds of each value."""
+        return self.odds[self.bins(values)]
+
+
+def binned(column: int, values: Floats, grain: tuple[int, float]) -> Table:
+    """Return an empty table for a column: every frequent value alone, the others in quantiles."""
+    bins, ridge = grain
+    known = values[~np.isnan(values)]
+    levels, counts = np.unique(known, return_counts=True)
+    often = counts >= max(3, len(values) // 200)
+    atoms = levels[often]
+    if len(atoms) > 200:
+        atoms = np.sort(levels[np.argsort(-counts)[:200]])
+    rest = known[~np.isin(known, atoms)]
+    edges = np.zeros(0)
+    if len(rest):
+        size = int(np.clip(len(rest) // 20, 1, bins))
+        ranks = np.concatenate([np.linspace(0, 1, size + 1)[1:-1], [0.01, 0.99]])
+        with np.errstate(invalid="ignore"):
+            edges = np.unique(np.quantile(rest, ranks, method="lower"))
+    return Table(column, atoms, edges, np.zeros(len(atoms) + len(edges) + 2), ridge)
+
+
+def fit(tables: list[Table], values: Floats, sides: Floats) -> list[Table]:
+    """Return the tables fitted together: penalised logistic regression, one column at a time in turn.
+
+    `sides` is 1 for rows from the left and 0 for rows from the right.
+    """
+    places = [table.bins(values[:, table.column]) for table in tables]
+    odds = [table.odds.copy() for table in tables]
+    total = np.full(len(values), np.log((sides.sum() + 1) / (len(sides) - sides.sum() + 1)))
+    for _ in range(SWEEPS if len(tables) > 1 else 6):
+        for table, place, held in zip(tables, places, odds, strict=True):
+            chance = 1 / (1 + np.exp(-np.clip(total, -30, 30)))
+            pull = np.bincount(place, sides - chance, len(held)) - table.ridge * held
+            curve = np.bincount(place, chance * (1 - chance), len(held)) + table.ridge
+            step = np.clip(pull / curve, -1.0, 1.0)
+            held += step  # in place: the tables themselves  # noqa: PLW2901
+            total += step[place]
+    return [replace(table, odds=found) for table, found in zip(tables, odds, strict=True)]
+
+
+@dataclass(frozen=True)
+class Score:
+    """A fixed function from outcomes to numbers: large means left."""
+
+    columns: Columns
+    tables: tuple[Table, ...] = ()
+    column: int = -1
+    sign: float = 1.0
+
+    def of(self, outcomes: Sequence[Outcome]) -> Floats:
+        """Return the score of every outcome."""
+        return self.of_table(self.columns.table(outcomes))
+
+    def of_table(self, values: Floats) -> Floats:
+        """Return the scores of rows of the table of columns, rounded so that equal ones are equal."""
+        if self.column >= 0:
+            values = np.clip(self.sign * values[:, self.column], -1e100, 1e100)
+            return np.nan_to_num(values, nan=-2e100)
+        return np.round(sum((t.score(values[:, t.column]) for t in self.tables), np.zeros(len(values))), 6)
+
+    def said(self) -> str:
+        """Return what is scored, in words."""
+        if self.column >= 0:
+            return ("" if self.sign > 0 else "minus ") + self.columns.names[self.column]
+        names = [self.columns.names[table.column] for table in self.tables]
+        more = f" and {len(names) - 3} more" if len(names) > 3 else ""
+        return f"learned log-odds of {', '.join(names[:3])}{more}"
+
+
+Judge = Callable[[Floats, Floats], float]
+
+
+@dataclass(frozen=True)
+class Learned:
+    """A score; how it scores training runs that the choice of thresholds may look at; what the judge said."""
+
+    score: Score
+    left: Floats
+    right: Floats
+    value: float
+
+
+def best_score(left: Sequence[Outcome], right: Sequence[Outcome], judge: Judge) -> Learned:
+    """Return the score that `judge` (of scores on the left and on the right) likes best.
+
+    Fitted on the even runs, judged on the odd ones.
+    """
+    columns = learn(left[::2], right[::2])
+    a, b = columns.table(left), columns.table(right)
+    fitted, sides = np.concatenate([a[::2], b[::2]]), np.repeat([1.0, 0.0], [len(a[::2]), len(b[::2])])
+    alive = [j for j in range(fitted.shape[1]) if _varies(fitted[:, j])]
+    scores = []
+    for grain in GRAINS:
+        single = [fit([binned(j, fitted[:, j], grain)], fitted, sides)[0] for j in alive]
+        gains = _gains(single, a[1::2], b[1::2])
+        order = np.argsort(-gains)
+        useful = [single[k].column for k in order[:TOGETHER] if gains[k] > -np.log(2)]
+        if len(useful) > 1:
+            scores.append(_additive(columns, useful, fitted, sides, grain))
+        if grain == GRAINS[0]:
+            scores += [Score(columns, tables=(single[k],)) for k in order[:ALONE]]
+            scores += [
+                Score(columns, column=single[k].column, sign=sign)
+                for k in order[:ALONE]
+                for sign in (1.0, -1.0)
+            ]
+    if not scores:
+        scores = [Score(columns, column=0)]
+    judged = [judge(score.of_table(a[1::2]), score.of_table(b[1::2])) for score in scores]
+    best = int(np.argmax(judged))
+    chosen, seen = scores[best], slice(1, None, 2) if scores[best].tables else slice(None)
+    to_plan = chosen.of_table(a[seen]), chosen.of_table(b[seen])
+    if chosen.tables and 2 * len(np.unique(to_plan[0])) > len(
+        to_plan[0]
+    ):  # thresholds stand exactly on scores that are few
+        whole, both = np.concatenate([a, b]), np.repeat([1.0, 0.0], [len(a), len(b)])
+        used = [table.column for table in chosen.tables]
+        grain = next(grain for grain in GRAINS if grain[1] == chosen.tables[0].ridge)
+        chosen = _additive(columns, used, whole, both, grain)
+    return Learned(chosen, *to_plan, judged[best])
+
+
+def _gains(single: list[Table], left: Floats, right: Floats) -> Floats:
+    """Return the mean log-likelihood of the sides of runs under each column's table."""
+    runs, truth = np.concatenate([left, right]), np.repeat([1.0, -1.0], [len(left), len(right)])
+    return np.array([-np.logaddexp(0, -truth * t.score(runs[:, t.column])).mean() for t in single])
+
+
+def _additive(
+    columns: Columns, used: list[int], values: Floats, sides: Floats, grain: tuple[int, float]
+) -> Score:
+    empty = [binned(column, values[:, column], grain) for column in used]
+    return Score(columns, tables=tuple(fit(empty, values, sides)))
+
+
+def _varies(values: Floats) -> bool:
+    known = values[~np.isnan(values)]
+    return len(known) > 0 and (len(known) < len(values) or bool((known != known[0]).any()))

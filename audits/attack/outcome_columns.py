@@ -1,0 +1,232 @@
+"""Outcomes as a table of numbers that a score can be learned from.
+
+Beside the values themselves: which structure and text an outcome has, the lowest set bit of every
+double (where floating-point noise leaks), order statistics, repeated values, differences between
+entries (where noise is reused), and one learned direction.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.stats import rankdata
+
+from audits.sandbox.outcomes import Outcome
+
+Floats = NDArray[np.float64]
+Place = tuple[str, int]  #: "text" or "part of the kind", and which one of an outcome
+MAX_ENTRIES = 48  #: entries of an outcome that get columns of their own
+PAIRWISE = 6  #: up to so many entries, all differences are columns
+RARE = -1.0
+
+
+@dataclass
+class Columns:
+    """How outcomes become columns; learned once on training outcomes, then only applied."""
+
+    structures: dict[object, float] = field(default_factory=dict)
+    texts: dict[object, float] = field(default_factory=dict)
+    wholes: dict[object, float] = field(default_factory=dict)
+    entries: NDArray[np.int64] = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
+    broken: set[int] = field(default_factory=set)  #: entries that have been no whole numbers
+    width: int = 0
+    places: list[Place] = field(
+        default_factory=list
+    )  #: texts, and parts of the structure, with columns of their own
+    kinds: bool = False  #: structures differ, and their parts are looked at
+    signed: bool = False  #: there are zeros below zero, or NaN of several kinds
+    direction: Floats = field(default_factory=lambda: np.zeros(0))
+    names: list[str] = field(default_factory=list)
+
+    def table(self, outcomes: Sequence[Outcome]) -> Floats:
+        """Return one row an outcome; what an outcome lacks is NaN."""
+        numbers = padded(outcomes, self.width)
+        columns: dict[str, Floats] = {
+            "the kind of result": np.array([self.structures.get(o.structure, RARE) for o in outcomes]),
+            "the text": np.array([self.texts.get(o.labels, RARE) for o in outcomes]),
+            "the length of the text": np.array([float(sum(map(len, o.labels))) for o in outcomes]),
+            "the whole result": np.array([self.wholes.get(o.key(), RARE) for o in outcomes]),
+            "the number of entries": np.array([float(len(o.numbers)) for o in outcomes]),
+        }
+        tokens = [_tokens(o, self.kinds) for o in outcomes] if self.places else []
+        for place in self.places:
+            columns[f"{place[0]} {place[1] + 1}"] = np.array(
+                [self.texts.get((place, each[place]), RARE) if place in each else np.nan for each in tokens]
+            )
+        if self.signed:
+            columns["signs of zeros and bits of NaN"] = np.array(
+                [self.texts.get(_signs(o.numbers), RARE) for o in outcomes]
+            )
+            for place in self.entries.tolist():
+                columns[f"the bits of entry {place}"] = _own_bits(numbers[:, place])
+        if self.width:
+            for place in self.entries.tolist():
+                columns[f"entry {place}"] = numbers[:, place]
+                if place in self.broken:  # whole numbers have no bits below the point
+                    columns[f"the lowest set bit of entry {place}"] = lowest_bit(numbers[:, place])
+        if self.width > 1:
+            columns |= _shared_columns(numbers)
+            if len(self.direction):
+                with np.errstate(invalid="ignore", over="ignore"):
+                    columns["a weighted sum of the entries"] = numbers[:, self.entries] @ self.direction
+        self.names = list(columns)
+        return np.column_stack(list(columns.values()))
+
+
+def learn(left: Sequence[Outcome], right: Sequence[Outcome]) -> Columns:
+    """Return the columns for outcomes like these two samples."""
+    both = [*left, *right]
+    columns = Columns(width=max((len(o.numbers) for o in both), default=0))
+    columns.structures = _codes([o.structure for o in both])
+    columns.texts = _codes([o.labels for o in both])
+    columns.kinds = len({o.structure for o in both}) > 1
+    if columns.kinds or any(o.labels for o in both):
+        _learn_places(columns, left, right)
+    columns.signed = any(_signs(o.numbers) for o in both)
+    if columns.signed:
+        columns.texts |= _codes([_signs(o.numbers) for o in both])
+    columns.wholes = _codes([o.key() for o in both])
+    if not columns.width:
+        return columns
+    a, b = padded(left, columns.width), padded(right, columns.width)
+    columns.entries = _telling(a, b)
+    known = np.nan_to_num(np.concatenate([a, b]), posinf=0.0, neginf=0.0)
+    columns.broken = set(np.flatnonzero((known != np.floor(known)).any(axis=0)).tolist())
+    if columns.width > 1:
+        columns.direction = _direction(a[:, columns.entries], b[:, columns.entries])
+    return columns
+
+
+def _tokens(outcome: Outcome, kinds: bool) -> dict[Place, str]:  # noqa: FBT001
+    """Return the texts of an outcome, and the parts of its structure, by their places."""
+    found = {("text", at): label for at, label in enumerate(outcome.labels)}
+    parts = outcome.structure.split(" ") if kinds else []
+    return found | {("part of the kind", at): part for at, part in enumerate(parts)}
+
+
+def _learn_places(columns: Columns, left: Sequence[Outcome], right: Sequence[Outcome]) -> None:
+    """Give codes to the texts of those places at which the samples differ most."""
+    counts: dict[Place, dict[str, list[int]]] = {}
+    for side, outcomes in enumerate((left, right)):
+        for outcome in outcomes:
+            for place, token in _tokens(outcome, columns.kinds).items():
+                counts.setdefault(place, {}).setdefault(token, [0, 0])[side] += 1
+    apart = {
+        place: sum(abs(a / len(left) - b / len(right)) for a, b in found.values() if a + b > 2)
+        for place, found in counts.items()
+    }
+    columns.places = sorted(apart, key=lambda place: -apart[place])[:MAX_ENTRIES]
+    for place in columns.places:
+        often = sorted(
+            (t for t, n in counts[place].items() if sum(n) > 2), key=lambda t: -sum(counts[place][t])
+        )
+        columns.texts |= {(place, token): float(i) for i, token in enumerate(often[:256])}
+
+
+NAN = np.array([np.nan]).view(np.uint64)[0]
+
+
+def _signs(numbers: Floats) -> tuple[bytes, ...]:
+    """Return what comparing numbers does not see: signs of zeros, bits of unusual NaN; mostly nothing."""
+    odd = ((numbers == 0) & np.signbit(numbers)) | (np.isnan(numbers) & (numbers.view(np.uint64) != NAN))
+    return (np.flatnonzero(odd).tobytes(), numbers[odd].tobytes()) if odd.any() else ()
+
+
+def _own_bits(values: Floats) -> Floats:
+    """Return 0 for an ordinary number; marks for a negative zero and for the bits of a NaN."""
+    bits = values.view(np.int64) if values.flags.c_contiguous else values.copy().view(np.int64)
+    odd = np.isnan(values)
+    low = (bits & (2**52 - 1)).astype(np.float64) * np.where(bits < 0, -1.0, 1.0)
+    return np.where(odd, low, np.where((values == 0) & np.signbit(values), -1.0, 0.0))
+
+
+def _codes(keys: Sequence[object]) -> dict[object, float]:
+    """Return numbers for the keys that repeat, the most frequent first."""
+    counts: dict[object, int] = {}
+    for key in keys:
+        counts[key] = counts.get(key, 0) + 1
+    often = sorted((key for key, n in counts.items() if n > 2), key=lambda key: -counts[key])
+    return {key: float(i) for i, key in enumerate(often[:256])}
+
+
+def padded(outcomes: Sequence[Outcome], width: int) -> Floats:
+    """Return the numbers as rows of equal length; absent entries are NaN."""
+    table = np.full((len(outcomes), width), np.nan)
+    for row, outcome in zip(table, outcomes, strict=True):
+        part = outcome.numbers[:width]
+        row[: len(part)] = part
+    return table
+
+
+def _telling(a: Floats, b: Floats) -> NDArray[np.int64]:
+    """Return the entries (at most `MAX_ENTRIES`) whose ranks differ most between the samples."""
+    if a.shape[1] <= MAX_ENTRIES:
+        return np.arange(a.shape[1])
+    both = np.nan_to_num(np.concatenate([a, b]), nan=-1.5e300, posinf=1e300, neginf=-1e300)
+    moving = np.flatnonzero((both != both[0]).any(axis=0))
+    if len(moving) <= MAX_ENTRIES:
+        return moving
+    ranks = rankdata(both[:, moving], axis=0)  # equal ones share their rank: what is constant tells nothing
+    apart = np.abs(ranks[: len(a)].mean(axis=0) - ranks[len(a) :].mean(axis=0))
+    spread = np.abs(np.abs(ranks[: len(a)] - len(both) / 2).mean(axis=0) - len(both) / 4)
+    return moving[np.sort(np.argsort(-(apart + spread))[:MAX_ENTRIES])]
+
+
+def _direction(a: Floats, b: Floats) -> Floats:
+    """Return Fisher's discriminant: the pooled covariance's inverse on the difference of means."""
+    a, b = a[np.isfinite(a).all(axis=1)], b[np.isfinite(b).all(axis=1)]
+    if (
+        not a.shape[1]
+        or min(len(a), len(b)) < 2 * a.shape[1] + 10
+        or max(np.abs(a).max(), np.abs(b).max()) > 1e100
+    ):
+        return np.zeros(0)
+    moved = a.mean(axis=0) - b.mean(axis=0)
+    pooled = np.atleast_2d((np.cov(a.T) + np.cov(b.T)) / 2)
+    weights: Floats = np.linalg.pinv(pooled, rcond=1e-10) @ moved
+    return weights if np.isfinite(weights).all() and weights.any() else np.zeros(0)
+
+
+def _shared_columns(numbers: Floats) -> dict[str, Floats]:
+    """Return columns about all entries together."""
+    known = np.where(np.isnan(numbers), 0.0, numbers)
+    with np.errstate(invalid="ignore", over="ignore"):
+        inside = np.sort(np.clip(known, -1e300, 1e300), axis=1)
+        found = {
+            "the sum": known.sum(axis=1),
+            "the sum of squares": (known * known).sum(axis=1),
+            "the largest entry": inside[:, -1],
+            "the smallest entry": inside[:, 0],
+            "the lead of the largest": inside[:, -1] - inside[:, -2],
+            "where the largest is": known.argmax(axis=1).astype(np.float64),
+            "where the smallest is": known.argmin(axis=1).astype(np.float64),
+            "the number of zeros": (numbers == 0).sum(axis=1).astype(np.float64),
+            "the number of different values": 1.0 + (np.diff(inside, axis=1) != 0).sum(axis=1),
+            "the first entry that is not zero": (known != 0).argmax(axis=1).astype(np.float64),
+            "the number of turns": (np.diff(np.sign(np.diff(known, axis=1)), axis=1) != 0)
+            .sum(axis=1)
+            .astype(np.float64),
+        }
+        width = numbers.shape[1]
+        pairs = (
+            [(i, j) for i in range(width) for j in range(i)]
+            if width <= PAIRWISE
+            else [(i + 1, i) for i in range(min(width - 1, MAX_ENTRIES))]
+        )
+        for i, j in pairs:
+            found[f"entry {i} less entry {j}"] = numbers[:, i] - numbers[:, j]
+    return found
+
+
+def lowest_bit(values: Floats) -> Floats:
+    """Return the exponent of every double's lowest set bit; 0 and what is not finite have own marks.
+
+    A sum of a value and floating-point noise has no bits below those of its largest term (Mironov 2012).
+    """
+    finite = np.isfinite(values) & (values != 0)
+    mantissa, exponent = np.frexp(np.where(finite, values, 1.0))
+    whole = np.abs(np.ldexp(mantissa, 53)).astype(np.int64)
+    zeros = np.log2((whole & -whole).astype(np.float64))
+    bit = exponent - 53.0 + zeros
+    return np.where(finite, bit, np.where(values == 0, 5000.0, 6000.0))

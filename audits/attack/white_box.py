@@ -1,0 +1,355 @@
+"""The white-box attack on a conclusion: known noise, the worst pair that the search finds, counted runs.
+
+Each run is one play of the real code in one of two worlds; its score is the exact log-likelihood
+ratio of the releases, from the private values that the code handed to its noise source.  What a proof
+asserts is about the releases; a claim is about what is shown, and judged by a score of that alone
+(`audits.shown`).  A threshold is fixed on training runs; other runs certify it.
+"""
+
+import contextlib
+import pickle
+import sys
+import time
+from dataclasses import dataclass, field, replace
+from fractions import Fraction
+
+import numpy as np
+from numpy.typing import NDArray
+
+from audits.attack.bets import bettor_of, plan_known_bet
+from audits.attack.shown import Sample, Score, learn, sample, wanted
+from audits.attack.thresholds import Planner, Reached, plan_known_threshold
+from audits.datasets.domain_pairs import Pair
+from audits.evidence.replay import Part, ReplayError, Run, differing, log_ratio, record, replay
+from audits.evidence.search import Suspect
+from audits.subjects.catalogue import CODE_FOLDERS, code_on_path
+from dpaccount.noise.laws import Law, laws
+from dpaccount.noise.receipt import rehearse
+from dpaccount.noise.samplers import Integers, Rehearsal
+from dpaccount.proof import Approximate, Gdp, Lattice, Private, Pure, Theorem, View
+from dpaccount.proof.derivation import point, walk
+from dpaccount.proof.search import delta_upper
+from mechanisms.subject import Subject
+
+Floats = NDArray[np.float64]
+CHUNK = 250
+BLOCK = 4000  #: runs between two looks at the bets
+TRAINING = 20  #: one run in so many chooses rules: every score says how likely it is on either side
+PROBES = 20  #: runs that measure how long one takes
+SHARE = 0.5  #: of the wall limit that the runs may be expected to take
+COLUMNS = {"proof": 0, "claim": 1}  #: which score a target is about: of the releases, of what is shown
+EXTRA = 200  #: runs that may be made for learning what is shown, beside those that are counted
+FIRST_EXTRA = 2**40  #: their numbers
+CERTAIN = 1e9  #: the score of a run that the other world cannot have made
+
+
+@dataclass(frozen=True)
+class Target:
+    """A point that the audit tests: ε must not exceed `limit` at `delta`; `of` is ``claim`` or ``proof``."""
+
+    of: str
+    limit: Fraction
+    delta: Fraction
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """An audit: the pair, and for every target the bound that was reached."""
+
+    suspect: Suspect
+    trials: int
+    results: tuple[tuple[Target, Reached], ...]
+
+    def refuted(self) -> list[tuple[Target, Reached]]:
+        """Return the targets whose limit the lower bound exceeds."""
+        return [(target, bound) for target, bound in self.results if bound.epsilon_lower > target.limit]
+
+
+def targets(theorem: Theorem | None, epsilon: Fraction, delta: Fraction, unit: int) -> list[Target]:
+    """Return the claimed point, and points of the profile that the proof asserts for the unit.
+
+    The asserted curve is the exact one before it is turned into a point: total variation (ε = 0),
+    and half the claimed ε.
+    """
+    found = [Target("claim", epsilon, delta)]
+    for curve in asserted(theorem, unit):
+        found += [Target("proof", limit, delta_upper(curve, limit)) for limit in (Fraction(0), epsilon / 2)]
+    return found
+
+
+def asserted(theorem: Theorem | None, unit: int) -> list[Lattice | Gdp | Pure]:
+    """Return the exact curves that a proof asserts for what `unit` goes through."""
+    found: list[Lattice | Gdp | Pure] = []
+    for part in walk(theorem) if theorem is not None else ():
+        fact = part.conclusion
+        if (
+            part.rule == "to_approximate"
+            and isinstance(fact, Private)
+            and isinstance(fact.curve, Approximate)
+        ):
+            before = part.premises[0].conclusion
+            within = fact.units is None or fact.units[0] <= unit <= fact.units[1]
+            if within and isinstance(before, Private) and isinstance(before.curve, Lattice | Gdp | Pure):
+                found.append(before.curve)
+    return found
+
+
+def attack(  # noqa: PLR0913
+    subject: Subject,
+    theorem: Theorem,
+    points: list[Target],
+    suspect: Suspect,
+    *,
+    trials: int,
+    risk: Fraction,
+    seed: int,
+    jobs: int = 1,
+    seconds: float | None = None,
+    planners: tuple[Planner, ...] = (plan_known_threshold,),
+) -> Outcome:
+    """Attack `points` on one pair with 2·`trials` runs, each on a side that a fair coin chose.
+
+    All bounds together hold at 1 − risk.  The first twentieth of the runs chooses every point's rule, the
+    more promising of those that `planners` make; the rest certifies.  With `seconds`, slow runs are
+    fewer.  The result depends on the seed, not on the number of jobs: every run's noise is seeded
+    by its own number.
+    """
+    worlds, trials, swapped, train = _arranged(subject, theorem, suspect, trials, seed, jobs, seconds)
+    worlds = taught(worlds, theorem, swapped[:train], seed)
+    made = int(swapped.sum())
+    trained = train - int(swapped[:train].sum()), int(swapped[:train].sum())
+    left, right = (
+        scores(world, theorem, range(runs), seed, jobs)
+        for world, runs in zip(worlds, (2 * trials - made, made), strict=True)
+    )
+    share = risk / len(points)
+    results = []
+    for target in points:
+        held, out = left[:, COLUMNS[target.of]], right[:, COLUMNS[target.of]]
+        plans = [
+            planner(held[: trained[0]], out[: trained[1]], target.delta, share, trials - train // 2)
+            for planner in planners
+        ]
+        rule = max(plans, key=lambda plan: plan[1])[0]
+        reached = rule.measure(held[trained[0] :], out[trained[1] :], target.delta, share)
+        results.append((target, reached))
+    return Outcome(suspect, trials, tuple(results))
+
+
+def attack_early(  # noqa: PLR0913
+    subject: Subject,
+    theorem: Theorem,
+    target: Target,
+    suspect: Suspect,
+    *,
+    trials: int,
+    risk: Fraction,
+    seed: int,
+    jobs: int = 1,
+    seconds: float | None = None,
+) -> Outcome:
+    """Attack as `attack` does, by bets: stop at the first run with which the claim falls.
+
+    Bets and the counts of all runs, which decide where no bet does, have half of the risk each.  The
+    runs are those of `attack`, made block by block, so that the result does not depend on the number
+    of jobs.
+    """
+    worlds, trials, swapped, train = _arranged(subject, theorem, suspect, trials, seed, jobs, seconds)
+    worlds = taught(worlds, theorem, swapped[:train], seed)
+    column = COLUMNS[target.of]
+    done = [0, 0]
+    ends = [train, *range(train + BLOCK, 2 * trials, BLOCK), 2 * trials]
+    halves: tuple[list[Floats], list[Floats]] = ([], [])
+    bettor = None
+    for start, end in zip([0, *ends[:-1]], ends, strict=True):
+        sides = swapped[start:end]
+        made = np.empty(len(sides))
+        for side, here in ((0, ~sides), (1, sides)):
+            new = scores(worlds[side], theorem, range(done[side], done[side] + int(here.sum())), seed, jobs)
+            new = new[:, column]
+            made[here] = new
+            halves[side].append(new)
+            done[side] += len(new)
+        if bettor is None:
+            first = halves[0][0], halves[1][0]
+            counts, _ = plan_known_threshold(*first, target.delta, risk / 2, trials - train // 2)
+            bets_on = plan_known_bet(*first, target.limit, target.delta)
+            bettor = bettor_of(bets_on, *first, target.limit, target.delta, risk / 2)
+            continue
+        won = bettor.feed(made, ~sides)
+        if won is not None:
+            return Outcome(suspect, (train + won.runs) // 2, ((target, won),))
+    left, right = (np.concatenate(half[1:]) for half in halves)
+    return Outcome(suspect, trials, ((target, counts.measure(left, right, target.delta, risk / 2)),))
+
+
+def _arranged(
+    subject: Subject,
+    theorem: Theorem,
+    suspect: Suspect,
+    trials: int,
+    seed: int,
+    jobs: int,
+    seconds: float | None,
+) -> tuple[list["World"], int, NDArray[np.bool_], int]:
+    """Return both sides, the runs a side, which of all runs are on the right, and how many train."""
+    pair = suspect.pair
+    unit = 0 if shown_to_everyone(theorem) else pair.unit
+    # a unit that was removed has no row on the right
+    absent = unit if len(pair.left) == len(pair.right) else 0
+    worlds = [
+        World(subject, pair, suspect.coins, swapped, absent if swapped else unit) for swapped in (False, True)
+    ]
+    if seconds is not None:
+        trials = affordable(worlds, theorem, trials, seed, jobs, seconds)
+    swapped = np.random.default_rng([seed, 11]).integers(0, 2, 2 * trials) == 1
+    return worlds, trials, swapped, max(2 * trials // TRAINING, 10)
+
+
+def affordable(
+    worlds: list["World"], theorem: Theorem, trials: int, seed: int, jobs: int, seconds: float
+) -> int:
+    """Return the runs a side, at most `trials`, that fit into the wall limit."""
+    begun = time.perf_counter()
+    for world in worlds:
+        _chunk(world, theorem, seed, range(PROBES))
+    pace = (time.perf_counter() - begun) / (2 * PROBES)
+    return max(min(trials, int(SHARE * seconds * jobs / (2 * pace))), 30)
+
+
+def shown_to_everyone(theorem: Theorem) -> bool:
+    """Say whether the world sees each person's own part too: in the central model."""
+    views = [part.conclusion for part in walk(theorem) if isinstance(part.conclusion, View)]
+    return any(view.audience == "everyone" for view in views)
+
+
+@dataclass(frozen=True)
+class World:
+    """One side of the comparison: a subject on one dataset of the pair (`swapped`: the right one).
+
+    All but `unit` look (0: everyone does); `shown` scores what they see.
+    """
+
+    subject: Subject
+    pair: Pair
+    coins: int
+    swapped: bool
+    unit: int = 0
+    shown: Score = field(default_factory=Score)
+
+    def score(self, theorem: Theorem, noise: dict[str, Law], sampler: Rehearsal) -> tuple[float, float]:
+        """Return the scores of one run, large for the left: of its releases, and of what it shows."""
+        run, _, ratio = self.run(theorem, noise, sampler)
+        if run is None:
+            return 0.0, 0.0
+        return ratio, self.shown.of(run, ratio, lambda released: self.again(released, run, noise), self.unit)
+
+    def run(
+        self, theorem: Theorem, noise: dict[str, Law], sampler: Rehearsal
+    ) -> tuple[Run | None, Run | None, float]:
+        """Return a run here, its replay there, and the log-likelihood ratio of its releases.
+
+        None stands for a side on which the code fails.
+        """
+        other: Run | None = None
+        here, there = (self.pair.right, self.pair.left) if self.swapped else (self.pair.left, self.pair.right)
+        try:
+            run = record(self.subject, here, rehearse(theorem, sampler), self.coins)
+        except (Exception, SystemExit):
+            return None, None, 0.0  # code that raises is judged by the property tests; it tells nothing here
+        try:
+            other = replay(self.subject, there, run, self.coins)
+            ratio = log_ratio(run, other, noise)
+        except ReplayError:
+            ratio = CERTAIN
+        except (Exception, SystemExit):
+            ratio = 0.0
+        return run, other, -ratio if self.swapped else ratio
+
+    def learned_from(self, run: Run, other: Run | None, ratio: float, unit: int) -> Sample:
+        """Return what is kept of a training run; `unit` is that of the left side.
+
+        Where its replay shows something else, the releases do not say all: what is shown tells the side.
+        """
+        if other is None or differing(*((other, run) if self.swapped else (run, other)), unit) is None:
+            return sample(run, ratio, self.unit)
+        return sample(run, -CERTAIN if self.swapped else CERTAIN, self.unit, told=True)
+
+    def again(self, released: dict[Part, Integers], like: Run, noise: dict[str, Law]) -> float:
+        """Return the log-likelihood ratio of any releases, from replays on both sides; 0 where one fails."""
+        given = replace(like, exact=released, released=released)
+        try:
+            left, right = (
+                replay(self.subject, rows, given, self.coins) for rows in (self.pair.left, self.pair.right)
+            )
+            return log_ratio(left, right, noise)
+        except (Exception, SystemExit):
+            return 0.0
+
+
+def taught(worlds: list[World], theorem: Theorem, training: NDArray[np.bool_], seed: int) -> list[World]:
+    """Return the worlds with the score of what is shown that their training runs suggest.
+
+    Where it needs more runs, they are made beside those that are counted.
+    """
+    noise = laws(theorem)
+
+    def samples(world: World, runs: range) -> list[Sample]:
+        made = (world.run(theorem, noise, _sampler(world, seed, n)) for n in runs)
+        return [
+            world.learned_from(run, other, ratio, worlds[0].unit)
+            for run, other, ratio in made
+            if run is not None
+        ]
+
+    right = int(training.sum())
+    found = samples(worlds[0], range(len(training) - right)) + samples(worlds[1], range(right))
+    more = wanted(found) - len(found)
+    if 0 < more <= EXTRA and learn(found).weights is None:
+        found += samples(worlds[0], range(FIRST_EXTRA, FIRST_EXTRA + more))
+    score = learn(found)
+    return [replace(world, shown=score) for world in worlds]
+
+
+def _sampler(world: World, seed: int, number: int) -> Rehearsal:
+    return Rehearsal(np.random.SeedSequence([seed, int(world.swapped), number]))
+
+
+def scores(world: World, theorem: Theorem, runs: range, seed: int, jobs: int) -> Floats:
+    """Return two scores of every run in one world: of its releases, and of what it shows.
+
+    They are finite, and rounded so that equal ratios stay equal.
+    """
+    parts = [range(k, min(k + CHUNK, runs.stop)) for k in range(runs.start, runs.stop, CHUNK)]
+    if jobs == 1 or len(parts) < 4:
+        found = [_chunk(world, theorem, seed, part) for part in parts]
+    else:
+        from joblib import Parallel, delayed
+
+        _, delta = point(theorem)
+        # a class of the user's own is found again in the worker by the same path
+        blob = pickle.dumps(world)
+        work = (delayed(_proved_chunk)(CODE_FOLDERS, blob, delta, seed, part) for part in parts)
+        found = list(Parallel(n_jobs=jobs)(work))
+    whole: Floats = np.concatenate([np.zeros((0, 2)), *found]).clip(-CERTAIN, CERTAIN).round(9)
+    return whole
+
+
+_PROVED: dict[bytes, tuple[World, Theorem]] = {}
+
+
+def _proved_chunk(folders: list[str], blob: bytes, delta: Fraction, seed: int, runs: range) -> Floats:
+    # a theorem does not travel between processes: each worker proves again, once
+    if blob not in _PROVED:
+        with code_on_path(folders):
+            world: World = pickle.loads(blob)  # noqa: S301  # made by this program a moment ago
+        _PROVED[blob] = world, world.subject.proof(delta)
+    world, theorem = _PROVED[blob]
+    with contextlib.redirect_stdout(sys.stderr):
+        return _chunk(world, theorem, seed, runs)
+
+
+def _chunk(world: World, theorem: Theorem, seed: int, runs: range) -> Floats:
+    noise = laws(theorem)
+    found = [world.score(theorem, noise, _sampler(world, seed, n)) for n in runs]
+    return np.array(found).reshape(len(found), 2)

@@ -1,0 +1,1 @@
+"""Certificates: made, released, reported, signed, and gated by a policy."""

@@ -1,0 +1,52 @@
+"""Policies for gates in CI: the largest ε and δ, and the relations and models that a team allows."""
+
+from dataclasses import dataclass
+from fractions import Fraction
+from pathlib import Path
+
+from audits.claim import MODELS, RELATIONS, Guarantee
+from dpaccount.exact import parse_toml, read_bytes, shown
+
+
+@dataclass(frozen=True)
+class Policy:
+    """What is allowed; a bound that is None is not set."""
+
+    epsilon: Fraction | None
+    delta: Fraction | None
+    relations: tuple[str, ...]
+    models: tuple[str, ...]
+
+
+def read_policy(path: Path) -> Policy:
+    """Return the policy in a TOML file with keys epsilon, delta, relations and models, all optional."""
+    place = parse_toml(read_bytes(path), str(path))
+    table = place.table((), ("schema", "epsilon", "delta", "relations", "models"))
+    if "schema" in table:
+        table["schema"].text("dpaccount/policy/1")
+    return Policy(
+        epsilon=table["epsilon"].number(least=0) if "epsilon" in table else None,
+        delta=table["delta"].number(0, 1) if "delta" in table else None,
+        relations=tuple(p.text(*RELATIONS) for p in table["relations"].items())
+        if "relations" in table
+        else RELATIONS,
+        models=tuple(p.text(*MODELS) for p in table["models"].items()) if "models" in table else MODELS,
+    )
+
+
+def violations(policy: Policy, promise: Guarantee, verdict: str) -> list[str]:
+    """Return one sentence for every rule of the policy that a certified promise breaks."""
+    found = []
+    if verdict != "CERTIFIED":
+        found.append(f"the verdict is {verdict}, the policy asks for CERTIFIED")
+    for name, limit, value in (
+        ("epsilon", policy.epsilon, promise.epsilon),
+        ("delta", policy.delta, promise.delta),
+    ):
+        if limit is not None and value > limit:
+            found.append(f"{name} {shown(value)} exceeds the policy's {shown(limit)}")
+    if promise.relation not in policy.relations:
+        found.append(f"the relation {promise.relation} is not among {', '.join(policy.relations)}")
+    if promise.model not in policy.models:
+        found.append(f"the model {promise.model} is not among {', '.join(policy.models)}")
+    return found

@@ -1,0 +1,365 @@
+"""The real run: charged durably, drawn once, kept in the ledger, and printed again for nothing.
+
+Every step is done by an instance of its own, made from the claim, and reader and report in processes of
+their own: what is proved never met the file, and what reports met nothing but the view.  So nothing
+that an instance, a class or a module keeps can be shown.
+"""
+
+import hashlib
+import itertools
+import json
+from collections.abc import Callable
+from dataclasses import dataclass, fields
+from pathlib import Path
+from typing import Any, Protocol, TypeVar, runtime_checkable
+
+import numpy as np
+
+from audits.certificate.make import describe_subject, digest_of_code, seal, subject_made
+from audits.claim import Claim
+from audits.datasets.domain_pairs import dataset
+from audits.evidence.closed import opened
+from audits.evidence.replay import ReplayError, record
+from audits.sandbox.fork import Fork
+from audits.tasks.worker import packed, unpacked
+from dpaccount import checker
+from dpaccount.errors import BudgetError, InputError, LedgerError, ReceiptError
+from dpaccount.exact import canonical
+from dpaccount.ledger.ledger import Ledger, RunState
+from dpaccount.noise.receipt import Noise, rehearse
+from dpaccount.noise.samplers import Rehearsal
+from dpaccount.proof import ADD_REMOVE, Private, Theorem
+from mechanisms.subject import Rows, Subject, View
+
+REHEARSED = ("corners", "uniform")  #: made-up data that a run is tried on
+EVALUATION = "evaluation on public data, outside the guarantee"
+
+#: what each part of a subject must do that another way would tell or show something
+WANTED = {
+    "read": "return a row for every record, NaN for a cell that is no number",
+    "play": "let it take any data of the domain",
+    "report": "it is given a new instance and the view, nothing that `read` or `play` kept",
+    "evaluate": "it is given a new instance, the data and the view",
+}
+
+Answer = TypeVar("Answer")
+
+
+class RunningError(LedgerError):
+    """Another run of the same claim, data and code is being made."""
+
+    exit_code = 1
+
+
+@runtime_checkable
+class OnFiles(Subject, Protocol):
+    """A subject that can be run on a real file."""
+
+    def read(self, path: Path) -> Rows:
+        """Return the file's rows, NaN for what is missing; raises `InputError` for public facts only."""
+
+    def report(self, view: View) -> dict[str, object]:
+        """Return what a run publishes, from what it showed and nothing else."""
+
+    def evaluate(self, data: Rows, view: View, coins: int) -> dict[str, object]:
+        """Return how a run did, read off the data without noise: for public data only."""
+
+
+@dataclass(frozen=True)
+class Release:
+    """A real run that is due: the open question is only whether it was made before.
+
+    `rows` are within the domain; `digest` is that of the file's bytes.
+    """
+
+    claim: Claim
+    made_by: type
+    rows: Rows
+    digest: str
+    key: str
+
+    def subject(self) -> OnFiles:
+        """Return an instance that has seen nothing."""
+        return _on_files(self.claim, subject_made(self.claim, self.made_by))
+
+    def numbered(self, number: int) -> str:
+        """Return the ledger's key of the run of this number, from 1."""
+        return f"{self.key}.{number}"
+
+
+@dataclass(frozen=True)
+class Run:
+    """A release and the number that it has settled on; `kept` is its certificate if it was made before."""
+
+    due: Release
+    number: int
+    again: bool
+    kept: dict[str, Any] | None = None
+
+
+# -------------------------------------------------------------- the data
+
+
+def prepare(claim: Claim, subject: Subject) -> Release | None:
+    """Read a claim's data file and bring it within the domain; None where the claim touches no real data.
+
+    Refused is what is public: no such file, other columns, another number of rows.  Values out of range
+    are clamped, since a refusal would tell.  The key is a digest of claim, data and code: the same run
+    is never charged twice.
+    """
+    if claim.data_file is None or claim.ledger is None:
+        return None
+    made_by = type(_on_files(claim, subject))
+    with opened():
+        digest = _digest(claim.data_file)
+        rows = _rows(claim, made_by, claim.data_file)
+        changed = _digest(claim.data_file) != digest
+    if changed:
+        raise InputError(f"{claim.data_file} changed while it was read; certify when nobody writes to it")
+    parts = [canonical(claim.written), digest.encode(), digest_of_code(subject).encode()]
+    key = hashlib.sha256(canonical([hashlib.sha256(part).hexdigest() for part in parts])).hexdigest()
+    return Release(claim, made_by, rows, digest, key)
+
+
+def _on_files(claim: Claim, subject: Subject) -> OnFiles:
+    if not isinstance(subject, OnFiles):
+        raise InputError(f"{claim.path}: {claim.use} reads no data file; leave [data] out")
+    return subject
+
+
+def _digest(path: Path) -> str:
+    try:
+        with path.open("rb") as file:
+            return f"sha256:{hashlib.file_digest(file, 'sha256').hexdigest()}"
+    except OSError as error:
+        raise InputError(f"{path}: {error.strerror or 'unreadable'}; give a readable data file") from None
+
+
+def _rows(claim: Claim, made_by: type, path: Path) -> Rows:
+    """Return the file's rows, read apart, within the domain."""
+    with Fork(lambda _: _read(claim, made_by, path)) as reader:
+        rows = unpacked(reader.ask())
+    subject = subject_made(claim, made_by)
+    domain = subject.domain()
+    if rows.ndim and not len(rows):
+        rows = rows.reshape(0, 0)  # no rows have no columns either
+    try:
+        domain.admit(rows, subject.relation)
+    except InputError:  # which number `read` returned may be private: it may have left out what lacks a cell
+        atmost = "at most " if subject.relation == ADD_REMOVE else ""
+        raise InputError(
+            f"{path}: {claim.use} reads no table of {atmost}{domain.rows} rows of {len(domain.low)} numbers;"
+            " give a file of that size, and return a row for every record, NaN for what lacks"
+        ) from None
+    return domain.clamped(rows)
+
+
+def _read(claim: Claim, made_by: type, path: Path) -> list[object]:
+    reader = _on_files(claim, subject_made(claim, made_by))
+    found = _asked(reader, "read", lambda: reader.read(path))
+    try:
+        return packed(np.array(found, dtype=np.float64))
+    except (TypeError, ValueError):
+        raise InputError(f"{path}: read gives no table of numbers; return rows, NaN for what lacks") from None
+
+
+def _asked(subject: Subject, what: str, answer: Callable[[], Answer]) -> Answer:
+    """Return a subject's answer; an error becomes one line without its text, which may quote the data.
+
+    What the ledger says passes, and so does what `read` says.  Raises `InputError` where the subject's
+    parameters are others afterwards.
+    """
+    before, passes = _parameters(subject), (LedgerError, ReceiptError, BudgetError)
+    name = f"{type(subject).__name__}.{what}"
+    try:
+        found = answer()
+    except (*passes, InputError) as error:
+        if what == "read" or isinstance(error, passes):
+            raise
+        raise InputError(f"{name} raises {type(error).__name__}; {WANTED[what]}") from None
+    except ReplayError as error:
+        raise InputError(f"{name}: {error}") from None
+    except (Exception, SystemExit) as error:  # a subject of the user's own may raise anything
+        raise InputError(f"{name} raises {type(error).__name__}; {WANTED[what]}") from None
+    if _parameters(subject) != before:
+        raise InputError(f"{name} changes the subject's parameters; they belong to the claim, leave them")
+    return found
+
+
+def _parameters(subject: Subject) -> list[object]:
+    return [getattr(subject, field.name) for field in fields(subject)]  # type: ignore[arg-type]
+
+
+# -------------------------------------------------------------- which run
+
+
+def settle(due: Release, *, again: bool) -> Run:
+    """Decide, before the work, which number the run has; its certificate is there if it was made before.
+
+    Raises `RunningError` where another run is being made, `LedgerError` where the latest one drew its
+    noise and was lost (it may have been seen, so it is not made again by itself) or was changed.
+    """
+    with _ledger(due) as ledger:
+        number, latest = _free(due, ledger)
+        if again or number == 1:
+            return Run(due, number, again)
+        return Run(due, number - 1, again, _made_before(due, ledger, number - 1, latest))
+
+
+def _free(due: Release, ledger: Ledger) -> tuple[int, RunState]:
+    """Return the first number that nothing was drawn for, and the state of the one before it."""
+    latest = RunState()
+    for number in itertools.count(1):
+        state = ledger.run_state(due.numbered(number))
+        if state.kept is None and not (state.drawing or state.lost):
+            return number, latest
+        latest = state
+    raise AssertionError("numbers do not end")
+
+
+def _made_before(due: Release, ledger: Ledger, number: int, state: RunState) -> dict[str, Any]:
+    """Return the kept certificate of a run that drew, checked like a new one."""
+    name = due.claim.name
+    if state.drawing:
+        raise RunningError(f"another run of {name} is drawing now; ask again when it has kept its release")
+    if state.kept is None:
+        raise LedgerError(f"a run of {name} drew its noise and was lost; --again makes a new, charged one")
+    entry, head = ledger.charged(due.numbered(number))
+    wrong = _wrong(due, state.kept, entry, head)
+    if wrong is not None:
+        raise LedgerError(
+            f"the release of {name} that the ledger kept is not printed: {wrong}; restore a backup"
+        )
+    return state.kept
+
+
+def _wrong(due: Release, body: dict[str, Any], entry: int, head: str) -> str | None:
+    """Return why a kept certificate is not the one of this claim, data, code and charge, or None."""
+    try:
+        checker.check(json.dumps(body).encode())
+    except (checker.Rejected, checker.Unreadable) as why:
+        return f"the checker refuses it ({why})"
+    subject, made = describe_subject(due.claim, due.subject()), body["release"]
+    if body["verdict"] != "CERTIFIED" or not isinstance(made, dict):
+        return "it is no certified release"
+    pairs = {
+        "claim": (body["claim"], due.claim.written),
+        "code": ([body["subject"].get("code"), made.get("code")], [subject["code"]] * 2),
+        "data": (made.get("data"), due.digest),
+        "ledger entry": ([made.get("ledger_entry"), made.get("ledger_head")], [entry, head]),
+    }
+    other = [name for name, (found, right) in pairs.items() if canonical(found) != canonical(right)]
+    return f"it is about another {', '.join(other)}" if other else None
+
+
+# -------------------------------------------------------------- the run
+
+
+def make(run: Run, theorem: Theorem, certificate: dict[str, Any]) -> tuple[dict[str, Any], bool]:
+    """Charge, run on the data with secure noise, keep and return the sealed certificate, and False.
+
+    Where another run with this number was made meanwhile its certificate is returned, and True: without
+    `--again` there is one charge and one release, however many ask.  Raises `BudgetError` where the
+    ledger has no room: then nothing is charged or drawn.
+    """
+    due = run.due
+    rehearsed(due, theorem)
+    with _ledger(due) as ledger:
+        number = _free(due, ledger)[0] if run.again else run.number
+        state = ledger.run_state(due.numbered(number))
+        if state == RunState() or state == RunState(charged=True):
+            try:
+                return _drawn(due, ledger, due.numbered(number), theorem, certificate), False
+            except ReceiptError:
+                state = ledger.run_state(due.numbered(number))
+                if state.kept is None and not state.drawing:
+                    raise  # nobody else's doing
+        return _made_before(due, ledger, number, state), True
+
+
+def rehearsed(due: Release, theorem: Theorem) -> None:
+    """Play and report on made-up data first, so that what fails there is said before anything is charged."""
+    domain, coins = due.subject().domain(), due.claim.audit.seed
+    for base in REHEARSED:
+        data = dataset(domain, base, coins)
+        _shown(due, data, rehearse(theorem, Rehearsal(coins)))
+    if due.subject().relation == ADD_REMOVE:
+        _shown(due, data[:0], rehearse(theorem, Rehearsal(coins)))
+
+
+def _shown(due: Release, data: Rows, noise: Noise) -> tuple[View, dict[str, object]]:
+    """Run on data, recorded as in the tests of its hypotheses; return what was shown, and the report.
+
+    Who reports is set apart before the run, and gets the view alone.
+    """
+    player, coins = due.subject(), due.claim.audit.seed
+    with Fork(lambda parts: _report(due, parts)) as reporter:
+        view = _asked(player, "play", lambda: record(player, data.copy(), noise, coins).view)
+        report: dict[str, object] = json.loads(reporter.ask(_parts(view)))
+    return view, report
+
+
+def _parts(view: View) -> list[object]:
+    return [[[name, packed(shown)] for name, shown in part.items()] for part in (view.own, view.public)]
+
+
+def _report(due: Release, parts: list[list[list[Any]]]) -> bytes:
+    reporter = due.subject()
+    view = View(*({name: unpacked(shown) for name, shown in part} for part in parts))
+    report = _asked(reporter, "report", lambda: reporter.report(view))
+    if not isinstance(report, dict) or not _is_json(report):
+        name = type(reporter).__name__
+        raise InputError(f"{name}.report gives no JSON; return a dict of text, finite numbers and lists")
+    return canonical(report)
+
+
+def _drawn(
+    due: Release, ledger: Ledger, key: str, theorem: Theorem, certificate: dict[str, Any]
+) -> dict[str, Any]:
+    fact = theorem.conclusion
+    cover = fact.units if isinstance(fact, Private) else None
+    receipt = ledger.charge(theorem, due.claim.name, cover, key)
+    entry, head = ledger.charged(receipt.entry)
+    try:
+        view, report = _shown(due, due.rows, receipt)
+    except InputError as error:
+        raise LedgerError(f"{error}; entry {entry} is charged, and what it drew is lost") from None
+    made = {
+        "report": report,
+        "ledger_entry": entry,
+        "ledger_head": head,
+        "data": due.digest,
+        "code": certificate["subject"]["code"],
+        "noise": "secure",
+        "evaluation": _evaluation(due, view),
+    }
+    sealed = seal({**certificate, "release": made, "releasable": receipt.releasable})
+    ledger.keep_release(receipt.entry, sealed)
+    kept: dict[str, Any] = json.loads(canonical(sealed))  # as it is printed again
+    return kept
+
+
+def _evaluation(due: Release, view: View) -> dict[str, object] | None:
+    """Read the data without noise only where the claim says that they are public."""
+    if not due.claim.public_data:
+        return None
+    judge, coins = due.subject(), due.claim.audit.seed
+    try:
+        found = _asked(judge, "evaluate", lambda: judge.evaluate(due.rows.copy(), view, coins))
+    except InputError as error:  # the release is paid for and is kept without it
+        return {"note": EVALUATION, "failed": str(error)}
+    if not isinstance(found, dict) or not _is_json(found):
+        return {"note": EVALUATION, "failed": f"{type(judge).__name__}.evaluate gives no JSON"}
+    return {"note": EVALUATION, **found}
+
+
+def _is_json(value: object) -> bool:
+    try:
+        canonical(value)
+    except (TypeError, ValueError):
+        return False
+    return True
+
+
+def _ledger(due: Release) -> Ledger:
+    return Ledger.open(str(due.claim.ledger))

@@ -1,0 +1,109 @@
+"""Signatures on certificates: Ed25519 (RFC 8032, by `cryptography`) over what a certificate says.
+
+Signed are the digest, the verdict, the claim's name and digest, when the certificate was made and when it
+was signed.  Only a certificate that the checker confirms is signed, so that a signature vouches for one.
+"""
+
+import base64
+import hashlib
+import json
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from cryptography.exceptions import InvalidSignature
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey
+from cryptography.hazmat.primitives.serialization import load_pem_private_key, load_pem_public_key
+
+from dpaccount import checker
+from dpaccount.documents import atomically
+from dpaccount.errors import InputError
+from dpaccount.exact import canonical, read_bytes
+
+ALGORITHM = "ed25519"
+
+
+def sign(certificate: Path, private: Path) -> dict[str, Any]:
+    """Sign a certificate's file in place; return the signature.
+
+    The private key is an unencrypted Ed25519 key in PEM.  Raises `InputError` for anything else, and for a
+    certificate that the checker does not confirm.
+    """
+    raw = read_bytes(certificate)
+    document = _confirmed(raw, certificate)
+    try:
+        key = load_pem_private_key(read_bytes(private), password=None)
+    except (ValueError, TypeError):
+        key = None
+    if not isinstance(key, Ed25519PrivateKey):
+        raise InputError(f"{private}: not an unencrypted Ed25519 private key in PEM; give one")
+    signed = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+    value = base64.b64encode(key.sign(_message(document, signed))).decode()
+    signature = {
+        "algorithm": ALGORITHM,
+        "key": fingerprint(key.public_key()),
+        "signed": signed,
+        "value": value,
+    }
+    atomically(
+        certificate, json.dumps({**document, "signature": signature}, indent=1, ensure_ascii=False) + "\n"
+    )
+    return signature
+
+
+def problem(document: dict[str, Any], public: Path) -> str | None:
+    """Return why the signature of a confirmed certificate is not valid under this public key, or None.
+
+    Raises `InputError` where the file holds no such key.
+    """
+    key = read_key(public)
+    signature = document["signature"]
+    if signature is None:
+        return "the certificate is not signed"
+    try:
+        key.verify(
+            base64.b64decode(signature["value"], validate=True), _message(document, signature["signed"])
+        )
+    except (InvalidSignature, ValueError):
+        return "the signature does not belong to this key and certificate"
+    return None if signature["key"] == fingerprint(key) else "the signature names another key than it is by"
+
+
+def read_key(public: Path) -> Ed25519PublicKey:
+    """Return an Ed25519 public key from a PEM file; raises `InputError` for anything else."""
+    try:
+        key = load_pem_public_key(read_bytes(public))
+    except ValueError:
+        key = None
+    if not isinstance(key, Ed25519PublicKey):
+        raise InputError(f"{public}: not an Ed25519 public key in PEM; give one")
+    return key
+
+
+def fingerprint(key: Ed25519PublicKey) -> str:
+    """Return the SHA-256 of a public key's 32 bytes, by which output names it."""
+    return hashlib.sha256(key.public_bytes_raw()).hexdigest()
+
+
+def _confirmed(raw: bytes, path: Path) -> dict[str, Any]:
+    try:
+        checker.judged(raw)
+    except (checker.Rejected, checker.Unreadable) as why:
+        raise InputError(f"{path}: {why}; sign a certificate that `dpaccount check` calls valid") from None
+    document: dict[str, Any] = json.loads(raw)  # the plain parser: numbers stay as they are written
+    return document
+
+
+def _message(document: dict[str, Any], signed: str) -> bytes:
+    """Return the bytes that are signed: whatever a reader of the first lines would want to hold."""
+    claim = document["claim"]
+    said = {
+        "schema": "dpaccount/signature/1",
+        "digest": document["digest"],
+        "verdict": document["verdict"],
+        "claim": claim["name"],
+        "claim_digest": "sha256:" + hashlib.sha256(canonical(claim)).hexdigest(),
+        "created": document["created"],
+        "signed": signed,
+    }
+    return canonical(said)

@@ -1,0 +1,1 @@
+"""Neighbouring datasets: what shape they have and which are tried."""

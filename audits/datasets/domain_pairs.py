@@ -1,0 +1,211 @@
+"""Neighbouring datasets of a domain, biased to the places where sensitivities break.
+
+Corners, equal rows, one outlier, first and last unit, sign flips: found by naming them, where
+uniform search would need hundreds of examples.  The strategies are Hypothesis's, so that a
+counterexample shrinks to a plain one and is reproducible.
+"""
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+from hypothesis import strategies as st
+
+from dpaccount.proof import ADD_REMOVE
+from mechanisms.subject import Domain, Rows
+
+OTHERS = ("mirrored", "negated", "one column", "any")
+SWEEP = 120  #: pairs about the numbers in the code; of many numbers more
+SWEEP_MOST = 400  #: pairs, one for each number that a column may hold
+SHAPES = (0.05, 0.3, 1.0, 3.0, 8.0)  #: of beta laws
+FEW = (1, 2, 3, 5)  #: records that share a value, as often as not
+BACKGROUNDS = ("low", "high", "uniform")  #: of a crowd
+BASES = ("low", "high", "middle", "corners", "uniform", "spread", "few", "tenths", "skewed")
+DRAWN = ("corners", "uniform", "spread", "few", "tenths", "skewed", "crowd")  #: by a seed
+
+
+@dataclass(frozen=True)
+class Pair:
+    """Two neighbouring datasets: `unit` (1-based) is replaced, or is missing on the right.
+
+    The other rows are ``dataset(domain, base, seed)``, so that a witness can name them.
+    """
+
+    left: Rows
+    right: Rows
+    unit: int
+    base: str
+    seed: int
+
+
+def pairs(domain: Domain, relation: str, marks: tuple[float, ...] = ()) -> st.SearchStrategy[Pair]:
+    """Return a strategy for neighbouring pairs under ``replace-one`` or ``add-remove``.
+
+    `marks` are numbers that the code asks for: records take them, and several records one of them.
+    """
+    places = columns_of(domain, (*marks, *domain.low, *domain.high))
+
+    @st.composite
+    def draw_pair(draw: st.DrawFn) -> Pair:
+        rows = draw(sizes(domain.rows)) if relation == ADD_REMOVE else domain.rows
+        base = draw(st.sampled_from((*BASES, "crowd")))
+        if base == "crowd":
+            column, mark = draw(st.sampled_from(places))
+            several = draw(st.sampled_from(counts(rows, marks, FEW)))
+            base = crowd(several, mark, column, draw(st.sampled_from(BACKGROUNDS)))
+        drawn = base.startswith(DRAWN)
+        seed = draw(st.integers(0, 2**32 - 1)) if drawn else 0
+        left = dataset(replace(domain, rows=rows), base, seed)
+        unit = draw(st.one_of(st.sampled_from([1, rows]), st.integers(1, rows)))
+        here = np.array(draw(records(domain, marks)))
+        left[unit - 1] = here
+        right = left.copy()
+        if relation == ADD_REMOVE:
+            return Pair(left, np.delete(right, unit - 1, axis=0), unit, base, seed)
+        right[unit - 1] = _other(domain, here, draw(st.sampled_from(OTHERS)), draw(records(domain, marks)))
+        return Pair(left, right, unit, base, seed)
+
+    return draw_pair()
+
+
+def marked(domain: Domain, relation: str, marks: tuple[float, ...], most: int = SWEEP) -> list[Pair]:
+    """Return pairs in which one record has a mark and its neighbour has not: alone and in crowds of it.
+
+    At most `most` pairs: of more marks, columns and counts an evenly spread choice.
+    """
+    rows = domain.rows
+    sizes_of = counts(rows, marks, (rows,))
+    places = columns_of(domain, marks)
+    kinds = len(sizes_of) + 1
+    whole = len(places) * kinds
+    chosen = list(range(0, whole, max(-(-whole // max(most, 1)), 1)))
+    if len(places) > len(chosen):  # then each mark in one column, in turn, and of more marks fewer
+        fits: dict[float, list[int]] = {}
+        for place, (_, mark) in enumerate(places):
+            fits.setdefault(mark, []).append(place)
+        step = max(-(-len(fits) // max(most, 1)), 1)
+        each = [found[k % len(found)] for k, found in enumerate(list(fits.values())[::step])]
+        chosen = [place * kinds + k % kinds for k, place in enumerate(each)]
+    found = []
+    for number, place in enumerate(chosen):
+        column, mark = places[place // kinds]
+        kind = place % kinds
+        base = crowd(sizes_of[kind - 1], mark, column, "low") if kind else "uniform"
+        left = dataset(domain, base, number)
+        unit = 1  # a member of the crowd
+        left[unit - 1, column] = mark
+        right = left.copy()
+        low, high = domain.low[column], domain.high[column]
+        right[unit - 1, column] = low if mark - low > high - mark else high
+        right = np.delete(right, unit - 1, axis=0) if relation == ADD_REMOVE else right
+        found.append(Pair(left, right, unit, base, number))
+    return found
+
+
+def columns_of(domain: Domain, marks: tuple[float, ...]) -> list[tuple[int, float]]:
+    """Return (column, mark) for every mark that a column may hold."""
+    columns = enumerate(zip(domain.low, domain.high, domain.integer, strict=True))
+    return [
+        (column, mark)
+        for column, (low, high, whole) in columns
+        for mark in marks
+        if low <= mark <= high and not (whole and mark != np.floor(mark))
+    ]
+
+
+def counts(rows: int, marks: tuple[float, ...], more: tuple[int, ...]) -> list[int]:
+    """Return how many records may share a mark: the numbers in the code, one more than these, and `more`."""
+    asked = {int(mark) + near for mark in marks if mark == int(mark) for near in (0, 1)}
+    return sorted(count for count in {rows, *more, *asked} if 0 < count <= rows)
+
+
+def crowd(count: int, mark: float, column: int, others: str) -> str:
+    """Return the base in which the first `count` rows have `mark` in a column (from 0), over another base."""
+    return f"crowd {count} {mark!r} {column} {others}"
+
+
+def named_coins(seed: int, marks: tuple[float, ...]) -> list[int]:
+    """Return seeds of public coins that code may ask for: the claim's own, 0, numbers in the code."""
+    asked = {int(mark) for mark in marks if mark == int(mark) and 0 <= mark < 2**32}
+    return sorted({0, 1, seed, *asked})
+
+
+def public_coins(seed: int, marks: tuple[float, ...]) -> st.SearchStrategy[int]:
+    """Return a strategy for the seed of public coins: named ones, or any."""
+    return st.one_of(st.integers(0, 2**32 - 1), st.sampled_from(named_coins(seed, marks)))
+
+
+def sizes(most: int) -> st.SearchStrategy[int]:
+    """Return a strategy for the larger size of a pair: the whole, the smallest ones, or any between."""
+    few = sorted({most, 1, min(2, most), min(3, most)}, reverse=True)
+    return st.one_of(st.just(most), st.sampled_from(few), st.integers(1, most))
+
+
+def _other(domain: Domain, here: Rows, kind: str, drawn: list[float]) -> Rows:
+    """Return the record that takes the place of `here`: its opposite in a way that often matters, or any."""
+    low, high = np.array(domain.low), np.array(domain.high)
+    match kind:
+        case "mirrored":
+            other: Rows = low + high - here
+        case "negated":
+            other = np.clip(-here, low, high)
+        case "one column":
+            other = here.copy()
+            other[-1] = drawn[-1]
+        case _:
+            other = np.array(drawn)
+    return other
+
+
+def records(domain: Domain, marks: tuple[float, ...] = ()) -> st.SearchStrategy[list[float]]:
+    """Return a strategy for one record: every column at a boundary, a landmark, or anywhere within."""
+    columns = zip(domain.low, domain.high, domain.integer, strict=True)
+    return st.tuples(*(_values(low, high, marks, whole=whole) for low, high, whole in columns)).map(list)
+
+
+def _values(low: float, high: float, noted: tuple[float, ...], *, whole: bool) -> st.SearchStrategy[float]:
+    known = (0.0, 1.0, -1.0, low + 1, high - 1, *noted)
+    marks = {low, high, (low + high) / 2, *(x for x in known if low <= x <= high)}
+    if whole:
+        places = sorted({float(np.floor(mark)) for mark in marks if low <= np.floor(mark)})
+        return st.one_of(st.sampled_from(places), st.integers(int(low), int(high)).map(float))
+    inner = st.floats(low, high, allow_nan=False, allow_infinity=False)
+    return st.one_of(st.sampled_from(sorted(marks)), inner)
+
+
+def dataset(domain: Domain, base: str, seed: int) -> Rows:
+    """Return a made-up dataset.
+
+    One corner everywhere, random corners, uniform or spread values, few values, values of one decimal,
+    skewed ones, or a crowd.
+    """
+    low, high = np.array(domain.low), np.array(domain.high)
+    shape = (domain.rows, len(low))
+    rng = np.random.default_rng(seed)
+    kind, *where = base.split()
+    match kind:
+        case "low":
+            rows = np.broadcast_to(low, shape).copy()
+        case "high":
+            rows = np.broadcast_to(high, shape).copy()
+        case "middle":
+            rows = np.broadcast_to((low + high) / 2, shape).copy()
+        case "corners":
+            rows = np.where(rng.random(shape) < 0.5, low, high)
+        case "uniform":
+            rows = low + (high - low) * rng.random(shape)
+        case "few":  # so that records share a value of a column, and some of them another
+            few = low + (high - low) * rng.random((int(rng.integers(2, 6)), len(low)))
+            rows = np.take_along_axis(few, rng.integers(0, len(few), shape), axis=0)
+        case "tenths":
+            rows = np.clip(np.round(low + (high - low) * rng.random(shape), 1), low, high)
+        case "skewed":  # most of it at one end, at both or in the middle; coarse as often as not
+            a, b = rng.choice(SHAPES, 2)
+            rows = low + (high - low) * np.round(rng.beta(a, b, shape), rng.choice((1, 2, 12)))
+        case "crowd":
+            rows = dataset(domain, where[3], seed)
+            rows[: int(where[0]), int(where[2])] = float(where[1])
+        case _:  # spread over orders of magnitude above the low end, where bounds are generous
+            rows = low + (high - low) * 10.0 ** (-8 * rng.random(shape))
+    whole = np.array(domain.integer, dtype=bool)
+    rows[:, whole] = np.floor(rows[:, whole])
+    return rows

@@ -1,0 +1,61 @@
+"""Hypothesis strategies for neighbouring datasets of a user's own shape, biased to boundaries."""
+
+import numpy as np
+from hypothesis import strategies as st
+
+from audits.datasets.domain_pairs import records
+from audits.datasets.named_pairs import Candidate, bases
+from audits.datasets.shape import Shape
+
+SMALL = 64  #: numbers; every entry of a dataset this small is drawn by itself
+
+
+def neighbouring(shape: Shape) -> st.SearchStrategy[Candidate]:
+    """Return a strategy for pairs of neighbours under the shape's relation."""
+    added = shape.relation == "add-remove"
+
+    @st.composite
+    def draw_pair(draw: st.DrawFn) -> Candidate:
+        rows = shape.rows
+        if added:
+            ends = sorted({1, min(2, shape.rows), shape.rows, shape.rows + 1})
+            rows = draw(st.one_of(st.sampled_from(ends), st.integers(1, shape.rows + 1)))
+        left = draw(datasets(shape, rows))
+        unit = draw(st.one_of(st.sampled_from(sorted({0, rows - 1})), st.integers(0, rows - 1)))
+        if added:
+            return _candidate(shape, left, np.delete(left, unit, axis=0))
+        right = left.copy()
+        right[unit] = draw(record(shape))
+        if shape.radius is not None:
+            moved = right[unit] - left[unit]
+            far = float(np.linalg.norm(moved))
+            if far > shape.radius:
+                right[unit] = left[unit] + moved * (shape.radius / far) * (1 - 1e-12)
+            if shape.integer:
+                right[unit] = np.trunc(right[unit] - left[unit]) + left[unit]
+        return _candidate(shape, left, right)
+
+    return draw_pair()
+
+
+def _candidate(shape: Shape, left: np.ndarray, right: np.ndarray) -> Candidate:
+    return Candidate(shape.data(left), shape.data(right), "drawn")
+
+
+@st.composite
+def datasets(draw: st.DrawFn, shape: Shape, rows: int) -> np.ndarray:
+    """Return records, one a row: named ones, one record repeated, or every entry drawn."""
+    kinds = ["named", "equal", "drawn"] if rows * shape.width <= SMALL else ["named", "equal"]
+    match draw(st.sampled_from(kinds)):
+        case "named":
+            rng = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
+            return draw(st.sampled_from(bases(shape, rows, rng)))[1].copy()
+        case "equal":
+            return np.tile(draw(record(shape)), (rows, 1))
+        case _:
+            return np.array([draw(record(shape)) for _ in range(rows)])
+
+
+def record(shape: Shape) -> st.SearchStrategy[np.ndarray]:
+    """Return a strategy for one record: every entry at a bound, a landmark, or anywhere within."""
+    return records(shape.domain()).map(lambda entries: np.array(entries, dtype=np.float64))

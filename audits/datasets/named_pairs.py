@@ -1,0 +1,200 @@
+"""Neighbouring pairs worth trying on a function that nothing is known about.
+
+Named, not drawn: corners, equal rows, one outlier, the middle of a sorted column, ties, sign flips,
+empty and nearly empty datasets.  Where sensitivities and branches go wrong, one of these shows it.
+"""
+
+import itertools
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from audits.datasets.shape import Data, Shape
+
+Rows = NDArray[np.float64]
+NUMBERS = 20_000_000  #: in all pairs together
+FEWEST = 12  #: pairs, however large
+VALUES = 20  #: of one record, between its bounds
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """A neighbouring pair; `base` says how the unchanged records were made."""
+
+    left: Data
+    right: Data
+    base: str
+
+    def as_json(self) -> dict[str, object]:
+        """Return the pair as a certificate's witness holds it."""
+        return {"left": self.left.tolist(), "right": self.right.tolist(), "base": self.base}
+
+
+def candidates(shape: Shape, seed: int, most: int = 800) -> list[Candidate]:
+    """Return up to `most` different pairs (fewer where they are large), every base in turn."""
+    room = min(most, max(NUMBERS // (2 * shape.rows * shape.width), FEWEST))
+    found: dict[tuple[int, int], Candidate] = {}
+    for layer in itertools.zip_longest(*_by_base(shape, seed)):
+        for candidate in layer:
+            if candidate is not None:
+                sides = sorted((hash(candidate.left.tobytes()), hash(candidate.right.tobytes())))
+                found.setdefault((sides[0], sides[1]), candidate)
+            if len(found) >= room:
+                return list(found.values())
+    return list(found.values())
+
+
+def random_pairs(shape: Shape, seed: int, count: int) -> list[Candidate]:
+    """Return pairs drawn at random: every entry at a corner, on a decimal grid, anywhere, or repeated."""
+    rng = np.random.default_rng([seed, 13])
+    domain = shape.domain()
+    low, high = np.array(domain.low), np.array(domain.high)
+
+    def drawn(rows: int) -> Rows:
+        size = (rows, shape.width)
+        kind = rng.integers(0, 4, size) if rng.random() < 0.5 else np.full(size, rng.integers(0, 4))
+        place = np.where(kind == 0, rng.integers(0, 2, size), rng.random(size))
+        place = np.where(kind == 1, np.round(place, 1), place)
+        if rows:
+            place = np.where(kind == 3, place[0], place)
+        made = low + (high - low) * place
+        clipped: Rows = np.clip(np.round(made) if shape.integer else made, low, high)
+        return clipped
+
+    found = []
+    for _ in range(count):
+        if shape.relation == "add-remove":
+            sizes = (1, 2, shape.rows, shape.rows + 1, int(rng.integers(1, shape.rows + 2)))
+            size = min(sizes[rng.integers(len(sizes))], shape.rows + 1)
+            rows, unit = drawn(size), int(rng.integers(size))
+            shorter = np.delete(rows, unit, axis=0)
+            found.append(Candidate(shape.data(rows), shape.data(shorter), "random"))
+            continue
+        rows, unit = drawn(shape.rows), int(rng.integers(shape.rows))
+        pair = _pair(shape, rows, unit, rows[unit], _within(shape, rows[unit], drawn(1)[0]), "random")
+        found += [pair] if pair is not None else []
+    return found
+
+
+def _by_base(shape: Shape, seed: int) -> list[Iterator[Candidate]]:
+    rng = np.random.default_rng([seed, 7])
+    if shape.relation != "add-remove":
+        known = bases(shape, shape.rows, rng)
+        return [*(_replaced(shape, rows, name) for name, rows in known), _everywhere(shape, known)]
+    sizes = dict.fromkeys((shape.rows, 0, 1, shape.rows - 1))  # the smaller side of a pair
+    return [_added(shape, rows, name) for size in sizes for name, rows in bases(shape, size, rng)]
+
+
+def bases(shape: Shape, rows: int, rng: np.random.Generator) -> list[tuple[str, Rows]]:
+    """Return named datasets of `rows` records: what the changed record stands among."""
+    domain = shape.domain(max(rows, 1))
+    low, high = np.array(domain.low), np.array(domain.high)
+    place = np.arange(rows)[:, None]
+    zero = np.clip(0.0, low, high)
+    alternating = np.where(np.arange(shape.width) % 2 == 0, low, high)
+    made = {
+        "all low": np.broadcast_to(low, (rows, shape.width)),
+        "all high": np.broadcast_to(high, (rows, shape.width)),
+        "all zero": np.broadcast_to(zero, (rows, shape.width)),
+        "half high": np.where(place < rows // 2, low, high),
+        "all in the middle": np.broadcast_to((low + high) / 2, (rows, shape.width)),
+        "one high": np.where(place == rows - 1, high, low),
+        "one low": np.where(place == rows - 1, low, high),
+        "alternating columns": np.broadcast_to(alternating, (rows, shape.width)),
+        "more than half high": np.where(place < (rows - 1) // 2, low, high),
+        "fewer than half high": np.where(place < rows // 2 + 1, low, high),
+        "random corners": np.where(rng.random((rows, shape.width)) < 0.5, low, high),
+        "uniform": low + (high - low) * rng.random((rows, shape.width)),
+        "a quarter high": np.where(place < rows - rows // 4, low, high),
+        "a quarter low": np.where(place < rows // 4, low, high),
+        "near low": low + (high - low) * 10.0 ** (-8 * rng.random((rows, shape.width))),
+        "even steps": low + (high - low) * (place + 1) / (rows + 1),
+    }
+    unequal: dict[bytes, tuple[str, Rows]] = {}
+    for name, rows_ in made.items():
+        whole = np.floor(rows_) if shape.integer else rows_
+        unequal.setdefault(whole.tobytes(), (name, np.array(whole, dtype=np.float64)))
+    return list(unequal.values())
+
+
+def records(shape: Shape) -> list[Rows]:
+    """Return records at which things happen: corners, zero, the middle, one column alone, mixed signs."""
+    domain = shape.domain()
+    low, high = np.array(domain.low), np.array(domain.high)
+    zero, middle = np.clip(0.0, low, high), (low + high) / 2
+    found = [low, high, zero, middle]
+    if shape.width > 1:
+        even = np.arange(shape.width) % 2 == 0
+        found += [np.where(even, low, high), np.where(even, high, low)]
+        for j in dict.fromkeys((0, shape.width - 1)):
+            for base, end in ((low, high), (zero, high), (high, low)):
+                one = base.copy()
+                one[j] = end[j]
+                found.append(one)
+    found.append(np.clip(low + 1, low, high))
+    whole = [np.floor(record) if shape.integer else record for record in found]
+    return list({record.tobytes(): record for record in whole}.values())
+
+
+def _units(rows: Rows) -> list[int]:
+    """Return the places of records to change: first, last, and where a sorted column steps."""
+    if not len(rows):
+        return []
+    steps = np.flatnonzero((np.diff(rows, axis=0) != 0).any(axis=1))
+    middle = [int(steps[0]), int(steps[0]) + 1] if len(steps) else []
+    return list(dict.fromkeys([0, len(rows) - 1, *middle]))
+
+
+def _replaced(shape: Shape, rows: Rows, name: str) -> Iterator[Candidate]:
+    known = records(shape)
+    swaps = list(itertools.combinations(range(len(known)), 2))
+    swaps.sort(key=lambda swap: -float(np.abs(known[swap[0]] - known[swap[1]]).sum()))  # opposites first
+    made = [(unit, rows[unit], other) for unit in _units(rows) for other in known]
+    made += [(0, known[a], known[b]) for a, b in swaps]
+    for unit, here, other in made:
+        pair = _pair(shape, rows, unit, here, _within(shape, here, other), name)
+        if pair is not None:
+            yield pair
+
+
+def _everywhere(shape: Shape, known: list[tuple[str, Rows]]) -> Iterator[Candidate]:
+    """Yield pairs whose changed record takes every value in turn (of a few): a branch may be at any."""
+    domain = shape.domain()
+    low, high = np.array(domain.low), np.array(domain.high)
+    steps = int(min(max(high - low), VALUES)) if shape.integer else VALUES
+    values = [low + (high - low) * k / max(steps, 1) for k in range(steps + 1)]
+    for name, rows in dict([known[0], known[-1]]).items():  # all equal, and all different
+        for value in values:
+            other = _within(shape, rows[0], np.round(value) if shape.integer else value)
+            pair = _pair(shape, rows, 0, rows[0], other, name)
+            if pair is not None:
+                yield pair
+
+
+def _within(shape: Shape, here: Rows, other: Rows) -> Rows:
+    """Return `other`, pulled towards `here` until bounded-row allows it."""
+    if shape.radius is None:
+        return other
+    far = float(np.linalg.norm(other - here))
+    pulled = other if far <= shape.radius else here + (other - here) * (shape.radius / far) * (1 - 1e-12)
+    return np.floor(pulled) if shape.integer else pulled
+
+
+def _pair(shape: Shape, rows: Rows, unit: int, here: Rows, there: Rows, name: str) -> Candidate | None:
+    left, right = rows.copy(), rows.copy()
+    left[unit], right[unit] = here, there
+    if np.array_equal(left, right):
+        return None
+    one, two = shape.data(left), shape.data(right)
+    if shape.radius is not None and not shape.neighbours(one, two):
+        return None
+    return Candidate(one, two, name)
+
+
+def _added(shape: Shape, rows: Rows, name: str) -> Iterator[Candidate]:
+    for record in records(shape):
+        for unit in dict.fromkeys((len(rows), 0)):
+            longer = np.insert(rows, unit, record, axis=0)
+            yield Candidate(shape.data(longer), shape.data(rows), f"{name}, {len(rows)} rows")

@@ -1,0 +1,194 @@
+"""What a dataset of a user's own function looks like, and which two datasets are neighbours."""
+
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from audits.claim import RELATIONS
+from dpaccount.errors import InputError
+from dpaccount.exact import Place, read_number
+from mechanisms.subject import Domain
+
+Data = NDArray[Any]  #: (rows,) or (rows, columns), float64 or int64
+
+MAX_NUMBERS = 1_000_000
+LARGEST = Fraction(10) ** 300
+
+
+@dataclass(frozen=True)
+class Shape:
+    """Datasets of `rows` records: a vector where `columns` is None, else a matrix.
+
+    Every entry of column j lies in [low[j], high[j]].  Under add-remove the number of rows varies
+    by one around `rows`, and any smaller number may occur.  Under bounded-row one record moves by
+    at most `radius` in the ℓ2 norm.
+    """
+
+    rows: int
+    columns: int | None
+    low: tuple[float, ...]
+    high: tuple[float, ...]
+    integer: bool
+    relation: str
+    radius: float | None = None
+
+    def __post_init__(self) -> None:
+        """Refuse what describes no dataset."""
+        if self.rows < 1 or (self.columns is not None and self.columns < 1):
+            raise InputError("a dataset has at least one row and one column; give positive numbers")
+        if self.rows * (self.columns or 1) > MAX_NUMBERS:
+            raise InputError(f"a dataset of more than {MAX_NUMBERS} numbers; describe a smaller one")
+        for low, high in zip(self.low, self.high, strict=True):
+            if low > high:
+                raise InputError(f"low {low} is above high {high}; exchange them")
+            if self.integer and np.floor(high) < np.ceil(low):
+                raise InputError(f"no integer lies between {low} and {high}; widen the bounds")
+        if self.relation not in RELATIONS:
+            raise InputError(f"unknown relation {self.relation!r}; known: {', '.join(RELATIONS)}")
+        if (self.relation == "bounded-row") != (self.radius is not None):
+            raise InputError("a radius goes with the relation bounded-row; give both or neither")
+
+    @property
+    def width(self) -> int:
+        """Return the numbers in one record."""
+        return self.columns or 1
+
+    def domain(self, rows: int | None = None) -> Domain:
+        """Return the domain of the search for neighbours, with another number of rows if given."""
+        kinds = (self.integer,) * self.width
+        low, high = (np.array(ends) for ends in (self.low, self.high))
+        if self.integer:
+            low, high = np.ceil(low), np.floor(high)
+        return Domain(self.rows if rows is None else rows, tuple(low), tuple(high), kinds)
+
+    def data(self, rows: NDArray[np.float64]) -> Data:
+        """Return records (one a row) as the function takes them."""
+        typed: Data = rows.astype(np.int64) if self.integer else rows.astype(np.float64)
+        return typed[:, 0].copy() if self.columns is None else typed
+
+    def records(self, data: Data) -> NDArray[np.float64]:
+        """Return a dataset as records, one a row."""
+        return data.astype(np.float64).reshape(len(data), self.width)
+
+    def allows(self, data: Data) -> bool:
+        """Say whether every entry is within bounds."""
+        return self.domain().contains(self.records(data))
+
+    def neighbours(self, left: Data, right: Data) -> bool:
+        """Say whether two datasets are neighbours under the relation."""
+        a, b = self.records(left), self.records(right)
+        if self.relation == "add-remove":
+            longer, shorter = (a, b) if len(a) > len(b) else (b, a)
+            if len(longer) != len(shorter) + 1:
+                return False
+            return any(np.array_equal(np.delete(longer, i, axis=0), shorter) for i in range(len(longer)))
+        if a.shape != b.shape:
+            return False
+        changed = np.flatnonzero((a != b).any(axis=1))
+        if self.radius is not None and len(changed) == 1:
+            return bool(np.linalg.norm(a[changed[0]] - b[changed[0]]) <= self.radius)
+        return len(changed) <= 1
+
+
+@dataclass(frozen=True)
+class Described:
+    """A shape, and a neighbouring pair where the claim gives one."""
+
+    shape: Shape
+    pair: tuple[Data, Data] | None = None
+
+
+def read_shape(place: Place, relation: str, radius: Fraction | None) -> Described:
+    """Return what ``[subject.data]`` says; raises `InputError` with the key that is wrong."""
+    table = place.table(("shape", "low", "high"), ("dtype", "left", "right"))
+    sizes = [each.integer(1, MAX_NUMBERS) for each in table["shape"].items()]
+    if len(sizes) not in (1, 2):
+        raise table["shape"].wrong(f"found {len(sizes)} sizes", "write [rows] or [rows, columns]")
+    whole = "dtype" in table and table["dtype"].text("float", "int") == "int"
+    columns = sizes[1] if len(sizes) == 2 else None
+    low, high = (_ends(table[key], columns or 1) for key in ("low", "high"))
+    try:
+        shape = Shape(
+            sizes[0], columns, low, high, whole, relation, None if radius is None else float(radius)
+        )
+    except InputError as error:
+        raise place.wrong(*str(error).split("; ", 1)) from None
+    if ("left" in table) != ("right" in table):
+        raise place.wrong("a pair has two sides", "give both left and right, or neither")
+    if "left" not in table:
+        return Described(shape)
+    left, right = (_dataset(table[key], shape) for key in ("left", "right"))
+    if not shape.neighbours(left, right):
+        raise place.wrong(f"left and right are no neighbours under {relation}", "change one record only")
+    return Described(shape, (left, right))
+
+
+def _ends(place: Place, columns: int) -> tuple[float, ...]:
+    if isinstance(place.value, list):
+        ends = [_double(each) for each in place.items()]
+        if len(ends) != columns:
+            raise place.wrong(f"found {len(ends)} bounds", f"give one number, or one for each of {columns}")
+        return tuple(ends)
+    return (_double(place),) * columns
+
+
+def _double(place: Place) -> float:
+    value = place.number()
+    if abs(value) > LARGEST:
+        raise place.wrong("a number too large for floating point", "use magnitudes up to 1e300")
+    return float(value)
+
+
+def _dataset(place: Place, shape: Shape) -> Data:
+    rows = []
+    for record in place.items():
+        if shape.columns is None:
+            rows.append([_double(record)])
+            continue
+        entries = [_double(each) for each in record.items()]
+        if len(entries) != shape.columns:
+            raise record.wrong(f"found {len(entries)} numbers", f"a record has {shape.columns}")
+        rows.append(entries)
+    array = np.array(rows, dtype=np.float64).reshape(len(rows), shape.width)
+    if not shape.domain().contains(array):
+        raise place.wrong("an entry outside the declared bounds or type", "give records that can occur")
+    return shape.data(array)
+
+
+def option_shape(
+    shape: str, low: str, high: str, dtype: str, relation: str, radius: Fraction | None = None
+) -> Shape:
+    """Return the shape that command-line options describe, such as ``6,3``, ``-1`` and ``1``."""
+    sizes = _numbers(shape, "--shape")
+    if len(sizes) not in (1, 2) or any(n.denominator != 1 or not 1 <= n <= MAX_NUMBERS for n in sizes):
+        raise InputError(f"--shape is {shape[:70]}; write ROWS or ROWS,COLUMNS such as 6,3")
+    if dtype not in ("float", "int"):
+        raise InputError(f"--dtype is {dtype[:70]!r}; known: float, int")
+    columns = int(sizes[1]) if len(sizes) == 2 else None
+    ends = []
+    for text, name in ((low, "--low"), (high, "--high")):
+        values = _numbers(text, name)
+        if len(values) not in (1, columns or 1):
+            raise InputError(f"{name} has {len(values)} numbers; give one, or one for each of {columns or 1}")
+        if any(abs(value) > LARGEST for value in values):
+            raise InputError(f"{name} has a number too large for floating point; use magnitudes up to 1e300")
+        ends.append(tuple(map(float, values)) * ((columns or 1) if len(values) == 1 else 1))
+    return Shape(
+        int(sizes[0]),
+        columns,
+        low=ends[0],
+        high=ends[1],
+        integer=dtype == "int",
+        relation=relation,
+        radius=None if radius is None else float(radius),
+    )
+
+
+def _numbers(text: str, option: str) -> list[Fraction]:
+    try:
+        return [read_number(part.strip()) for part in text.split(",")]
+    except InputError as error:
+        raise InputError(f"{option}: {error}") from None

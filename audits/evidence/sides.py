@@ -1,0 +1,92 @@
+"""One side of an example: a run recorded or replayed, or how it failed."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from audits.evidence.replay import (
+    Recorder,
+    Remembers,
+    Replayer,
+    ReplayError,
+    Run,
+    record,
+    replay,
+    with_report,
+)
+from audits.sandbox.apart import Ended
+from dpaccount.errors import ReceiptError
+from dpaccount.noise.receipt import Noise
+from mechanisms.subject import Rows, Subject, View
+from mechanisms.subject.playing import NotPlain, fresh
+
+
+@dataclass(frozen=True)
+class Failed:
+    """How a run failed, in one sentence; a person would see that.  `mute`: it gave nothing to judge.
+
+    `kind` is the type of what the code raised, and `run` what was released before; None where the
+    failure is wrong whatever the other side does.
+    """
+
+    wrong: str
+    mute: bool = True
+    kind: str | None = None
+    run: Run | None = None
+
+
+Play = Callable[[], Run | Failed]
+Where = Callable[[Play], Run | Failed]  #: in which process a side runs
+
+
+def recorded(subject: Subject, data: Rows, noise: Callable[[], Noise], coins: int) -> Run | Failed:
+    """Return what a run did, with its report, or how it failed; its noise is made in its process."""
+    recorder = Recorder(noise())
+
+    def play() -> Run:
+        instance = fresh(subject)
+        return with_report(subject, instance, record(instance, data, recorder, coins))
+
+    return _judged(play, recorder)
+
+
+def replayed(subject: Subject, data: Rows, run: Run, coins: int) -> Run | Failed:
+    """Return what a run on other data did with the releases of `run`, or how it failed."""
+    replayer = Replayer(run.released, run.asked_by)
+
+    def play() -> Run:
+        instance = fresh(subject)
+        return with_report(subject, instance, replay(instance, data, run, coins, replayer))
+
+    return _judged(play, replayer)
+
+
+def side(where: Where, play: Play) -> Run | Failed:
+    """Return what a run did, or how it failed; also where its process ends."""
+    try:
+        return where(play)
+    except Ended as ended:
+        return Failed(str(ended))
+
+
+def _judged(play: Callable[[], Run], noise: Recorder | Replayer) -> Run | Failed:
+    try:
+        return play()
+    except NotPlain as error:
+        return Failed(str(error))
+    except (ReplayError, Remembers, ReceiptError) as error:
+        return Failed(str(error), mute=False)
+    except (Exception, SystemExit) as error:
+        before = Run(noise.exact, noise.released, View(), noise.asked_by)
+        return Failed(f"{type(error).__name__}: {error}", kind=_kind(error), run=before)
+
+
+def _kind(error: BaseException) -> str:
+    """Return what others can tell failures apart by: the type, of an exit its code too; texts may differ."""
+    return repr(error) if isinstance(error, SystemExit) else type(error).__name__
+
+
+def alike(one: Failed, other: Run | Failed) -> bool:
+    """Say whether both sides fail by the same type after the same releases: then the noise decided it."""
+    if one.run is None or not isinstance(other, Failed) or other.run is None:
+        return False
+    return one.kind == other.kind and one.run.exact.keys() == other.run.exact.keys()

@@ -1,0 +1,115 @@
+"""The privacy claims of four papers: what each says, what it really costs, and who is right.
+
+>>> from audits import papers
+>>> found = papers.claim("dubey-lemma2", {"alpha": 10, "B": 20})
+>>> found["verdict"], round(found["mu"], 6)
+('REFUTED', 7.329199)
+"""
+
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from fractions import Fraction
+from functools import lru_cache
+from typing import Any
+
+from audits.papers.claim_check import EXIT_CODES, Claim, ClaimCheck, Value
+from dpaccount.errors import InputError, NumericsError
+from dpaccount.exact import read_number
+
+
+@lru_cache(maxsize=1)
+def _entries() -> dict[str, Claim]:
+    from audits.papers import zhou
+    from audits.papers.dubey import actions, joint, limits, local, steps
+    from audits.papers.kharkovskii import theorem1
+    from audits.papers.pavlovic import predictions, supremum
+
+    papers = (joint, actions, local, limits, steps, zhou, theorem1, predictions, supremum)
+    return {entry.name: entry for paper in papers for entry in paper.CLAIMS}
+
+
+def names() -> tuple[str, ...]:
+    """Return the names of all claims, by paper."""
+    return tuple(_entries())
+
+
+def parameters(name: str) -> dict[str, Fraction | str]:
+    """Return a claim's parameters with their defaults."""
+    return {key: kind.default for key, kind in _find(name).parameters.items()}
+
+
+def about(name: str) -> dict[str, str]:
+    """Return where a claim is made and what it says."""
+    entry = _find(name)
+    return {"source": entry.source, "says": entry.says}
+
+
+def read_settings(words: Iterable[str]) -> dict[str, Value]:
+    """Return ``KEY=VALUE`` words as settings: exact numbers where a number is spelled, else words."""
+    found: dict[str, Value] = {}
+    for word in words:
+        key, sign, text = word.partition("=")
+        if not sign or not key:
+            raise InputError(f"{word[:60]!r} is not a setting; write KEY=VALUE, such as alpha=10")
+        if key in found:
+            raise InputError(f"{key[:60]!r} is set twice; set it once")
+        found[key] = text if text.isalpha() else read_number(text)
+    return found
+
+
+def claims() -> list[dict[str, Any]]:
+    """Return every claim checked at its defaults."""
+    return [claim(name, {}) for name in names()]
+
+
+def claim(name: str, settings: Mapping[str, Value]) -> dict[str, Any]:
+    """Check a claim at these parameters (exact numbers or words; defaults for the rest).
+
+    Raises `InputError` for an unknown name, an unknown parameter or a value out of range.
+    """
+    return _checked(name, settings).as_json()
+
+
+def certify_claim(name: str, settings: Mapping[str, Value], seed: int = 1) -> dict[str, Any]:
+    """Check a claim and run its refutation or audit, seeded; the answer has one more key, `certified`.
+
+    It holds what the run showed and, for a refuted claim, the replay of its written refutation; None
+    where nothing is run: the derivation settles such a claim.
+    """
+    from audits.papers.replay import can_replay, replay
+    from audits.papers.runs import RUNS
+
+    found = _checked(name, settings)
+    run, answer = RUNS.get(name), found.as_json()
+    with _within_reach(name):
+        shown = {} if run is None else run(found.parameters, seed)
+        again = {"replay": replay(answer)} if can_replay(answer) else {}
+    return {**answer, "certified": {**shown, **again} or None}
+
+
+def exit_code(answer: Mapping[str, Any]) -> int:
+    """Return the exit code of one answer: 0 SOUND and LOOSE, 1 REFUTED, 3 UNPROVEN."""
+    return EXIT_CODES[answer["verdict"]]
+
+
+def _checked(name: str, settings: Mapping[str, Value]) -> ClaimCheck:
+    entry = _find(name)
+    values = entry.read(settings)
+    with _within_reach(name):
+        return ClaimCheck(entry, values, entry.check(values))
+
+
+@contextmanager
+def _within_reach(name: str) -> Iterator[None]:
+    """Turn what overflows, or stays undecided at the highest precision, into an error about the input."""
+    try:
+        yield
+    except (OverflowError, ZeroDivisionError, MemoryError, NumericsError):
+        raise InputError(f"{name}: these parameters are too extreme; less extreme ones belong here") from None
+
+
+def _find(name: str) -> Claim:
+    entries = _entries()
+    if name not in entries:
+        raise InputError(f"unknown claim {name[:60]!r}; known: {', '.join(entries)}")
+    return entries[name]

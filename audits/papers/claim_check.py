@@ -1,0 +1,269 @@
+"""What a claim is, what checking it finds, and the verdict that follows.
+
+A claim is somebody's sentence "this is (ε, δ)-private at these parameters".  Checking it finds an
+enclosure of what the published mechanism really costs; the verdict is a comparison, nothing else.
+"""
+
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+from dpaccount import checker
+from dpaccount.errors import InputError, RuleError
+from dpaccount.exact import Bound, Enclosure, printed, shown
+from dpaccount.proof import Theorem
+from dpaccount.proof.derivation import write
+
+SCHEMA = "dpaccount/claim-check/1"
+REFUTED, SOUND, LOOSE, UNPROVEN = "REFUTED", "SOUND", "LOOSE", "UNPROVEN"
+EXIT_CODES = {SOUND: 0, LOOSE: 0, REFUTED: 1, UNPROVEN: 3}
+TIGHT = Fraction(105, 100)  #: published over needed noise below this is SOUND, from here on LOOSE
+SIZE = Fraction(10) ** 300  #: numbers of parameters lie between 1/SIZE and SIZE
+
+Value = Fraction | str
+Settings = Mapping[str, Value]
+
+
+@dataclass(frozen=True)
+class Number:
+    """A number with its default, and the range it must lie in (open ends say so)."""
+
+    default: Fraction
+    least: Fraction | None = None
+    most: Fraction | None = None
+    above: Fraction | None = None
+    below: Fraction | None = None
+    whole: bool = False
+
+    def read(self, name: str, value: Value) -> Fraction:
+        """Return the value, refusing what is not such a number."""
+        if isinstance(value, bool) or not isinstance(value, Fraction | int):
+            raise InputError(f"{name} is {_short(value)}; {self._right()} belongs here")
+        exact = Fraction(value)
+        inside = (
+            (self.least is None or exact >= self.least)
+            and (self.most is None or exact <= self.most)
+            and (self.above is None or exact > self.above)
+            and (self.below is None or exact < self.below)
+            and (not self.whole or exact.denominator == 1)
+        )
+        if not inside:
+            raise InputError(f"{name} is {_short(exact)}; {self._right()} belongs here")
+        if exact != 0 and not 1 / SIZE <= abs(exact) <= SIZE:
+            raise InputError(f"{name} is {_short(exact)}; a size between 1e-300 and 1e300 belongs here")
+        return exact
+
+    def _right(self) -> str:
+        kind = "a whole number" if self.whole else "a number"
+        ends = (
+            ("at least", self.least),
+            ("above", self.above),
+            ("at most", self.most),
+            ("below", self.below),
+        )
+        limits = " and ".join(f"{word} {_short(end)}" for word, end in ends if end is not None)
+        return f"{kind} {limits}".strip()
+
+
+@dataclass(frozen=True)
+class Choice:
+    """One of a few words, the first by default."""
+
+    words: tuple[str, ...]
+
+    @property
+    def default(self) -> str:
+        """Return the first word."""
+        return self.words[0]
+
+    def read(self, name: str, value: Value) -> str:
+        """Return the word, refusing any other."""
+        if not isinstance(value, str) or value not in self.words:
+            raise InputError(f"{name} is {_short(value)}; one of {', '.join(self.words)} belongs here")
+        return value
+
+
+Parameter = Number | Choice
+
+
+def positive(default: str) -> Number:
+    """Return a number above 0."""
+    return Number(Fraction(default), above=Fraction(0))
+
+
+def at_least(least: int, default: str) -> Number:
+    """Return a number of at least `least`."""
+    return Number(Fraction(default), least=Fraction(least))
+
+
+def probability(default: str) -> Number:
+    """Return a number strictly between 0 and 1."""
+    return Number(Fraction(default), above=Fraction(0), below=Fraction(1))
+
+
+def count(default: int, least: int = 1, most: int | None = None) -> Number:
+    """Return a whole number."""
+    top = None if most is None else Fraction(most)
+    return Number(Fraction(default), least=Fraction(least), most=top, whole=True)
+
+
+@dataclass(frozen=True)
+class Noise:
+    """The scale that was published and the least that meets the claim; None where there is none."""
+
+    published: Enclosure | None
+    needed: Enclosure | None
+
+
+@dataclass(frozen=True)
+class Finding:
+    """What a published mechanism costs at the claim's parameters.
+
+    `claimed` is (ε, δ), None for what a claim does not speak of.  `epsilon` encloses the exact cost
+    at `delta`, `loss_delta` encloses δ at the claimed ε.  `covers_all` says that the cost is the
+    supremum over all neighbours, not the cost of one pair: only then can a claim hold.  `holds`
+    decides where the claim is about another number than ε or δ (a sensitivity, a step of a proof).
+    `proof` derives what is proved, `refutation` that the claimed (ε, δ) does not hold.
+    """
+
+    claimed: tuple[Bound | None, Fraction | None]
+    delta: Fraction | None
+    epsilon: Enclosure | None
+    loss_delta: Enclosure | None
+    witness: dict[str, Any]
+    mu: Enclosure | None = None
+    noise: Noise | None = None
+    factor: Enclosure | None = None
+    proof: Callable[[], Theorem] | None = None
+    refutation: Callable[[], Theorem] | None = None
+    covers_all: bool = True
+    holds: bool | None = None
+
+    @property
+    def verdict(self) -> str:
+        """Compare the cost with the claim.
+
+        REFUTED if the cost at the claimed δ, or δ at the claimed ε, surely exceeds the claim; UNPROVEN
+        if it is not surely within it; else SOUND or, where 1.05 times less noise would do, LOOSE.
+        """
+        if self.holds is not None:
+            return self._fit if self.holds else REFUTED
+        compared = [
+            (limit, cost)
+            for limit, cost in zip(self.claimed, (self.epsilon, self.loss_delta), strict=True)
+            if limit is not None and cost is not None
+        ]
+        if any(cost.lower is not None and cost.lower > limit for limit, cost in compared):
+            return REFUTED
+        if not self.covers_all or not any(cost.upper <= limit for limit, cost in compared):
+            return UNPROVEN
+        return self._fit
+
+    @property
+    def _fit(self) -> str:
+        return SOUND if self.factor is None or self.factor.upper < TIGHT else LOOSE
+
+    def derivation(self) -> list[dict[str, Any]]:
+        """Return the steps behind the verdict; none where kernel or checker do not reach these numbers."""
+        build = self.refutation if self.verdict == REFUTED else self.proof
+        if build is None:
+            return []
+        try:
+            steps = write(build())
+            checker.check_derivation(steps)
+        except (RuleError, checker.Rejected):
+            return []
+        return steps
+
+
+Check = Callable[[dict[str, Any]], Finding]
+
+
+@dataclass(frozen=True)
+class Claim:
+    """A named claim: its source, what it says, its parameters and how it is checked.
+
+    `check` takes the parameters (exact numbers and words) and returns the finding.
+    """
+
+    name: str
+    source: str
+    says: str
+    parameters: dict[str, Parameter]
+    check: Check
+
+    def read(self, settings: Settings) -> dict[str, Any]:
+        """Return all parameters, defaults filled in; `InputError` for unknown or impossible ones."""
+        unknown = [key for key in settings if key not in self.parameters]
+        if unknown:
+            known = ", ".join(self.parameters) or "none"
+            raise InputError(f"{self.name} has no parameter {_short(unknown[0])}; known: {known}")
+        return {key: kind.read(key, settings.get(key, kind.default)) for key, kind in self.parameters.items()}
+
+
+@dataclass(frozen=True)
+class ClaimCheck:
+    """A claim, the parameters it was checked at, and what was found."""
+
+    claim: Claim
+    parameters: dict[str, Any]
+    finding: Finding
+
+    def as_json(self) -> dict[str, Any]:
+        """Return the document of schema dpaccount/claim-check/1; keys that do not apply are null."""
+        found = self.finding
+        noise = found.noise
+        return {
+            "schema": SCHEMA,
+            "name": self.claim.name,
+            "parameters": {key: _plain(value) for key, value in self.parameters.items()},
+            "claimed": {"epsilon": _plain(found.claimed[0]), "delta": _plain(found.claimed[1])},
+            "proved": {
+                "epsilon": None if found.epsilon is None else found.epsilon.as_json(),
+                "delta": _plain(found.delta),
+            },
+            "delta_at_claimed_epsilon": None if found.loss_delta is None else found.loss_delta.as_json(),
+            "mu": _near(found.mu),
+            "noise": None
+            if noise is None
+            else {"published": _near(noise.published), "needed": _upper(noise.needed)},
+            "verdict": found.verdict,
+            "factor": _near(found.factor),
+            "derivation": found.derivation(),
+            "witness": found.witness,
+        }
+
+
+def _plain(value: Bound | str | None) -> int | float | str | None:
+    """Return an exact number as JSON writes it: an integer, else the nearest double."""
+    if value is None or isinstance(value, str):
+        return value
+    if value == math.inf:
+        return "inf"
+    exact = Fraction(value)
+    if exact.denominator == 1 and abs(exact) < 2**53:
+        return int(exact)
+    return float(exact) if 1 / SIZE <= abs(exact) <= SIZE else printed(exact, up=True)
+
+
+def _near(value: Enclosure | None) -> int | float | str | None:
+    """Return the middle of a narrow enclosure, as a number that is not printed as a bound."""
+    if value is None:
+        return None
+    if value.lower is None or value.upper == math.inf:
+        return printed(value.upper, up=True)
+    return _plain((Fraction(value.lower) + Fraction(value.upper)) / 2)
+
+
+def _upper(value: Enclosure | None) -> float | str | None:
+    return None if value is None else printed(value.upper, up=True)
+
+
+def _short(value: object) -> str:
+    try:
+        text = shown(value) if isinstance(value, Fraction) else repr(value)
+    except (OverflowError, ValueError):  # more digits than Python writes
+        text = "a number of very many digits"
+    return text if len(text) <= 60 else text[:57] + "..."

@@ -1,0 +1,190 @@
+"""Derivations of verdicts: what is proved, and what is refuted, by the kernel's own rules.
+
+A refutation is a derivation too: two neighbours, or one event and its probabilities under both, and the
+rule that concludes that (ε, δ) does not hold.  Numbers go in as short fractions, rounded to the side that
+makes the statement weaker: noise up and distances down where something is refuted, noise down and
+distances up where something is proved.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from math import isqrt
+from typing import Any
+
+from flint import arb
+
+from audits.papers.dubey.rank_one import Movement, with_corner
+from audits.papers.enclosures import root
+from dpaccount.errors import RuleError
+from dpaccount.exact import Enclosure
+from dpaccount.numerics.balls import accurate, ball, ceil_of, floor_of
+from dpaccount.proof import (
+    CENTRAL,
+    REPLACE_ONE,
+    Theorem,
+    apart,
+    assume_covers,
+    assume_event,
+    assume_neighbours,
+    assume_rank_one,
+    linear,
+    refute,
+    to_approximate,
+)
+from dpaccount.proof.search import approximate
+
+BITS = 64  #: of short fractions
+TINY = Fraction(1, 2**2880)  #: rarer events are stated as rare as this: derivations hold no longer numbers
+ONE_RELEASE = [(1, 1)]
+
+
+def short_below(value: Fraction) -> Fraction:
+    """Return a fraction of 64 bits just below a positive one."""
+    shift = value.denominator.bit_length() - value.numerator.bit_length() + BITS
+    scale = Fraction(2) ** shift
+    return Fraction(int(value * scale)) / scale
+
+
+def short_above(value: Fraction) -> Fraction:
+    """Return a number that is short already, else a fraction of 64 bits just above a positive one."""
+    return value if value.denominator.bit_length() <= BITS else 1 / short_below(1 / value)
+
+
+def settled(theorem: Theorem, epsilon: Fraction, delta: Fraction) -> Theorem:
+    """Return the theorem at the least ε that is proved at δ, or at the claimed ε if that is less."""
+    try:
+        found = approximate(theorem, delta)
+    except RuleError:  # no ε on its grid: the claimed one may still do
+        return to_approximate(theorem, epsilon, delta)
+    proved = found.conclusion.curve.epsilon  # type: ignore[union-attr]
+    return found if proved <= epsilon else to_approximate(theorem, epsilon, delta)
+
+
+# ------------------------------------------------------------------ rank-one statistics
+
+
+def full_statistics(query: str, reward: Fraction) -> Theorem:
+    """Bound the movement of sums of [φ, y]ᵀ[φ, y], ‖φ‖ ≤ 1, |y| ≤ `reward`, corner included.
+
+    The bound is the supremum of `rank_one.with_corner`, a little above it where the rule asks for that.
+    """
+    person = assume_rank_one(
+        query, reward, REPLACE_ONE, "clipped rewards, features of norm at most 1", "outer"
+    )
+    if reward <= 1:
+        return linear(person)
+    least = Fraction(with_corner(Enclosure(reward**2, reward**2)).square.upper)
+    for slack in (60, 40, 20):
+        try:
+            return linear(person, short_above(least * (1 + Fraction(1, 2**slack))))
+        except RuleError:
+            continue
+    return linear(person, 2 * (1 + reward**2) ** 2)  # over the whole ball
+
+
+def rational_pair(movement: Movement, b2: Enclosure) -> tuple[list[Fraction], list[Fraction]]:
+    """Return records [φ, y] and [φ′, y′] with rational entries next to the pair that moves most.
+
+    Both lie inside the domain: ‖φ‖, ‖φ′‖ ≤ 1 and |y|, |y′| ≤ B.
+    """
+    reward = short_below(Fraction(root(b2).lower or 0)) if b2.lower else Fraction(0)
+    if movement.cosine == 1:
+        other = max(-reward, min(reward, Fraction(movement.rewards[1]))) if reward else reward
+        if movement.rewards[1] == -movement.rewards[0]:
+            other = -reward
+        return [Fraction(1), reward], [Fraction(1), other]
+    cosine = min(reward**2, Fraction(1))
+    return [Fraction(1), Fraction(0), reward], [*unit(cosine), -reward]
+
+
+def unit(cosine: Fraction) -> list[Fraction]:
+    """Return (c, s) with c = `cosine` in [0, 1] rounded down and c² + s² just below 1."""
+    c = Fraction(int(cosine * 2**BITS), 2**BITS)
+    return [c, Fraction(isqrt(int((1 - c * c) * 4**BITS)), 2**BITS)]
+
+
+# ------------------------------------------------------------------ refutations
+
+
+def noisy_pair(
+    kind: str,
+    pair: tuple[Sequence[Fraction], Sequence[Fraction]],
+    covers: Theorem | None,
+    law: tuple[str, Fraction],
+    point: tuple[Fraction, Fraction],
+    because: str,
+    observer: str = CENTRAL,
+) -> Theorem:
+    """Refute (ε, δ) = `point` by two records and the noise (`law`, scale) on the releases that read them."""
+    query = "released" if covers is None else covers.conclusion.query  # type: ignore[union-attr]
+    told = assume_neighbours(query, kind, *pair, REPLACE_ONE, because, observer)
+    spread = covers or assume_covers(query, ONE_RELEASE, "one release")
+    return refute(apart(told, spread, *law), *point)
+
+
+@dataclass(frozen=True)
+class Event:
+    """At least `least` of `trials` independent trials succeed, each with a probability of a known law.
+
+    `numbers` holds the law's number in the first and in the second world: ``certain`` (none; 1 against
+    0), ``logistic`` (log-odds), ``normal`` (a of Φ(a)), ``laplace`` (a of P(noise ≥ a), scale 1), or for
+    ``chi-square`` the degrees k and an edge x: P(χ²_k > x/2), a little less of it, against P(χ²_k > x).
+    """
+
+    law: str
+    numbers: tuple[Fraction, ...] = ()
+    trials: int = 1
+    least: int = 1
+
+    def as_json(self) -> dict[str, Any]:
+        """Return the event as a witness holds it."""
+        numbers = [str(number) for number in self.numbers]
+        return {"law": self.law, "numbers": numbers, "trials": self.trials, "least": self.least}
+
+    def probabilities(self) -> tuple[Fraction, Fraction]:
+        """Return a lower bound in the first world and an upper bound in the second."""
+        if self.law == "certain":
+            return Fraction(1), Fraction(0)
+        likely, rarely = accurate(lambda: self._tail(0), 100), accurate(lambda: self._tail(1), 100)
+        return short_below(floor_of(likely)), short_above(max(TINY, ceil_of(rarely)))
+
+    def _tail(self, world: int) -> arb:
+        one = self._one(world)
+        term, total = one**self.trials, arb(0)
+        for k in range(self.trials, self.least - 1, -1):
+            total += term
+            term = term * k / (self.trials - k + 1) * (1 - one) / one
+        return total
+
+    def _one(self, world: int) -> arb:
+        if self.law == "chi-square":
+            degrees, edge = (ball(number) for number in self.numbers)
+            tail = (edge / (4 if world == 0 else 2)).gamma_upper(degrees / 2, regularized=1)
+            # the pair of variances 2 and 1 is a limit: nearby ones reach all but a little of it
+            return tail * ball(1 - Fraction(1, 10**9)) if world == 0 else tail
+        at = ball(self.numbers[world])
+        match self.law:
+            case "logistic":
+                return 1 / (1 + (-at).exp())
+            case "normal":
+                return (-at / arb(2).sqrt()).erfc() / 2
+            case _:
+                return (-at).exp() / 2 if self.numbers[world] >= 0 else 1 - at.exp() / 2
+
+
+def telling_event(
+    query: str, event: Event, point: tuple[Fraction, Fraction], because: str, observer: str = CENTRAL
+) -> Theorem:
+    """Refute (ε, δ) = `point` by an event."""
+    return refute(assume_event(query, *event.probabilities(), REPLACE_ONE, because, observer), *point)
+
+
+def lower(value: Enclosure) -> Fraction:
+    """Return a short number just below an enclosure of a positive one."""
+    return short_below(Fraction(value.lower or 0)) if value.lower else Fraction(0)
+
+
+def upper(value: Enclosure) -> Fraction:
+    """Return a short number just above an enclosure of a positive one."""
+    return short_above(Fraction(value.upper))

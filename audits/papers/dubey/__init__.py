@@ -1,0 +1,1 @@
+"""Claims of Dubey's papers on private contextual and kernel bandits."""

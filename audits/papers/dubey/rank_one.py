@@ -1,0 +1,124 @@
+"""How far one person can move the sum of rank-one matrices: suprema with proof and witness.
+
+A person adds vvᵀ with v = (φ, y), ‖φ‖ ≤ 1 and |y| ≤ B.  Replacing them moves the sum by vvᵀ − wwᵀ, and
+‖vvᵀ − wwᵀ‖_F² = |v|⁴ + |w|⁴ − 2(v·w)².
+
+*With the corner y².*  Write p, q for the norms of φ, φ′ and a, b for |y|, |y′|.  Given these, v·w may be
+chosen as near 0 as ab > pq allows, so the square is F = (p²+a²)² + (q²+b²)² − 2((ab − pq)₊)².  It grows
+with p and q (each derivative is a sum of terms ≥ 0), so p = q = 1; then with the larger of a and b, as
+a + a³ − ab² + b ≥ 0 for a ≥ b, so a = B.  What is left is h(b) = (1+B²)² + (1+b²)² − 2((Bb − 1)₊)² on
+[0, B], h′/4 = b³ + (1−B²)b + B beyond 1/B.  For B ≤ 1 the largest value is at b = B: 2(1+B²)².  For
+B > 1 it is h(B) = 8B² or h at the smaller positive root of the cubic, which is convex for b > 0 and has
+positive roots iff 4(B²−1)³ ≥ 27B², that is B ≥ 2.  Attained with φ = φ′ and y = B, y′ = −b (for B < 1
+with φ·φ′ = B² and y = −y′ = B, which takes two features).
+
+*Without it* the square is a⁴+b⁴−2a²b²c²+2B²(a²+b²+2abc) in norms a, b and cosine c, at most 2(1+B²)²
+for B ≤ 1 and 8B² for B ≥ 1 (`dpaccount.proof.linear` has the proof).
+
+Numbers are squares, as functions of B² enclosed in a ball: B itself may be irrational.
+"""
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+
+from flint import arb
+
+from audits.papers.enclosures import enclose, exactly, of
+from dpaccount.exact import Enclosure
+from dpaccount.numerics.balls import ball, ceil_of, floor_of, mid_of, precision
+
+SEARCH = 400  #: bits at which the cubic's root is located, more for large rewards
+
+
+@dataclass(frozen=True)
+class Movement:
+    """The supremum of ‖vvᵀ − wwᵀ‖_F² and a pair that reaches it: cosine of φ, φ′ (unit vectors), y, y′."""
+
+    square: Enclosure
+    cosine: Fraction | float
+    rewards: tuple[float, float]
+
+    def pair(self) -> dict[str, object]:
+        """Return the neighbouring pair as text and numbers."""
+        return {"phi_dot_phi": float(self.cosine), "y": self.rewards[0], "y_prime": self.rewards[1]}
+
+
+def with_corner(b2: Enclosure) -> Movement:
+    """Return the supremum over ‖φ‖ ≤ 1, |y| ≤ B of the full matrix; `b2` encloses B²."""
+    reward = float(b2.upper) ** 0.5
+    if b2.upper <= 1:
+        return Movement(enclose(lambda: 2 * (1 + of(b2)) ** 2), float(b2.upper), (reward, -reward))
+    opposite = _opposite(b2)
+    inner = _inner(b2)
+    if inner is None or inner[0].upper <= opposite.upper:
+        return Movement(_larger(opposite, inner[0] if inner else None), 1, (reward, -reward))
+    return Movement(_larger(inner[0], opposite), 1, (reward, -float(inner[1])))
+
+
+def without_corner(b2: Enclosure) -> Movement:
+    """Return the supremum for [φφᵀ, φy; yφᵀ, 0]."""
+    reward = float(b2.upper) ** 0.5
+    if b2.upper <= 1:
+        return Movement(enclose(lambda: 2 * (1 + of(b2)) ** 2), float(b2.upper), (reward, -reward))
+    return Movement(_opposite(b2), 1, (reward, -reward))
+
+
+def ball_bound(b2: Enclosure) -> Enclosure:
+    """Return 2(1+B²)², the square of √2L² over the whole ball |v|² ≤ L² = 1 + B² (published)."""
+    return enclose(lambda: 2 * (1 + of(b2)) ** 2)
+
+
+def at_pair(y: Fraction, other: Fraction) -> Enclosure:
+    """Return the square for equal unit φ and rewards `y`, `other`: exact."""
+    square = (1 + y * y) ** 2 + (1 + other * other) ** 2 - 2 * (1 + y * other) ** 2
+    return exactly(square)
+
+
+def _opposite(b2: Enclosure) -> Enclosure:
+    """Return 8B², joined with 2(1+B²)² where B² cannot be told from 1."""
+    found = enclose(lambda: 8 * of(b2))
+    return found if b2.lower is not None and b2.lower >= 1 else _larger(found, ball_bound(b2))
+
+
+def _inner(b2: Enclosure) -> tuple[Enclosure, Fraction] | None:
+    """Return h at the smaller positive root of b³ + (1−B²)b + B, and an exact point near the root.
+
+    The root lies between a point where the cubic is proved positive and, right of it, one where it is
+    proved negative; h over that interval is an enclosure of the maximum there.  None where the cubic
+    has no sure sign change (for B near 2 the other candidate is larger anyway: h is then within the
+    balls of its values, all below 8B²; they cross at B = 2.3548).
+    """
+    if b2.upper < 4:
+        return None
+    bits = SEARCH + 4 * math.ceil(b2.upper).bit_length()
+    with precision(bits):
+        square = of(b2)
+        reward = square.sqrt()
+
+        def cubic(b: Fraction) -> arb:
+            at = ball(b)
+            return at**3 + (1 - square) * at + reward
+
+        low = floor_of(1 / reward)
+        high = mid_of(((square - 1) / 3).sqrt())
+        if high <= low or not cubic(high) < 0:
+            return None
+        for _ in range(bits // 2):
+            middle = Fraction(round((low + high) / 2 * (1 << bits)), 1 << bits)  # exact numbers stay small
+            value = cubic(middle)
+            if value > 0:
+                low = middle
+            elif value < 0:
+                high = middle
+            else:
+                break
+        at = ball(low).union(ball(high))
+        value = (1 + square) ** 2 + (1 + at * at) ** 2 - 2 * (reward * at - 1) ** 2
+        return Enclosure(floor_of(value), ceil_of(value)), (low + high) / 2
+
+
+def _larger(a: Enclosure, b: Enclosure | None) -> Enclosure:
+    if b is None or a.lower is None or b.lower is None:
+        return a
+    return Enclosure(max(a.lower, b.lower), max(a.upper, b.upper))

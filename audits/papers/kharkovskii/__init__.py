@@ -1,0 +1,1 @@
+"""Claims of the paper by Kharkovskii and others on outsourced Bayesian optimisation."""

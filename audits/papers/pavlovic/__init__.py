@@ -1,0 +1,1 @@
+"""Claims of the paper by Pavlovic and others."""

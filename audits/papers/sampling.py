@@ -1,0 +1,28 @@
+"""From scores of simulated runs to a lower bound on ε, at a stated confidence."""
+
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from audits.attack.thresholds import choose_threshold, clopper_pearson
+
+Floats = NDArray[np.float64]
+RISK = Fraction(1, 100)
+
+
+def attack(held: Floats, out: Floats, epsilon: Fraction, delta: Fraction) -> dict[str, Any]:
+    """Return the lower bound on ε at δ from scores of both worlds, threshold chosen on their first halves."""
+    half = len(held) // 2
+    cut = choose_threshold(held[:half], out[:half], delta, RISK)
+    found = clopper_pearson(held[half:], out[half:], cut, delta, RISK, "forward")
+    return {
+        "trials": 2 * half,
+        "confidence": float(1 - RISK),
+        "hits": found.hits,
+        "alarms": found.alarms,
+        "epsilon_lower": found.epsilon_lower,
+        "delta": float(delta),
+        "refuted": found.epsilon_lower > epsilon,
+    }

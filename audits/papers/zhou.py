@@ -1,0 +1,279 @@
+"""Zhou & Tan: local privacy of rewards by Laplace noise of scale 2(B + R)/ε.
+
+Rewards f(x) + η with |f| ≤ B (k(x, x) ≤ 1) and |η| ≤ R span 2(B + R), so one message costs exactly ε at δ = 0
+(Dwork et al. 2006).  Truncating messages afterwards (ATA, TGP) is post-processing, and free.  Scales are
+in units of rewards; for repeated messages in units of 2(B + R).
+"""
+
+import math
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+from flint import arb
+from scipy.stats import binom, norm
+
+from audits.papers.claim_check import (
+    Choice,
+    Claim,
+    Finding,
+    Noise,
+    Number,
+    at_least,
+    count,
+    positive,
+    probability,
+)
+from audits.papers.derivations import Event, noisy_pair, settled, telling_event
+from audits.papers.enclosures import ONE, ZERO, ceiling, enclose, exactly, falling, log, of
+from dpaccount.accounting.accountant import Accountant
+from dpaccount.errors import InputError
+from dpaccount.exact import Enclosure
+from dpaccount.numerics.balls import ball
+from dpaccount.numerics.closed import laplace as curve
+from dpaccount.numerics.closed import renyi
+from dpaccount.plan.events import Laplace, Plan, Relation
+from dpaccount.proof import (
+    LOCAL,
+    REPLACE_ONE,
+    Theorem,
+    assume_clipped,
+    assume_covers,
+    laplace,
+    linear,
+    local,
+    to_gdp,
+)
+
+GAP = Fraction(1, 10**10)
+QUERY = "message"
+
+
+def ctl(p: dict[str, Any]) -> Finding:
+    """Lemma 1: one reward within B + R, Laplace noise of scale 2(B + R)/ε."""
+    epsilon, reach = p["epsilon"], p["B"] + p["R"]
+    if reach == 0:
+        raise InputError("B and R are both 0, so there is nothing to hide; B + R above 0 belongs here")
+    scale = exactly(2 * reach / epsilon)
+    return Finding(
+        claimed=(epsilon, Fraction(0)),
+        delta=Fraction(0),
+        epsilon=exactly(epsilon),
+        loss_delta=ZERO,
+        noise=Noise(scale, scale),
+        factor=ONE,
+        proof=lambda: _messages_proof(reach, 2 * reach / epsilon, 1),
+        witness={
+            "neighbours": "one reward, B + R against -(B + R)",
+            "y": float(reach),
+            "y_prime": -float(reach),
+            "statistic": "the message; its likelihood ratio is e^epsilon wherever it exceeds B + R",
+            "total_variation": float(enclose(lambda: -(ball(-epsilon / 2)).expm1()).upper),
+        },
+    )
+
+
+def moma(p: dict[str, Any]) -> Finding:
+    """Algorithm 3: each point is played k = ⌈24 ln(4eT/δ)⌉ times, for k users or k times for the same one.
+
+    Distinct users pay ε each (parallel).  One user who is asked k times pays for k messages that move
+    together: k ε at δ = 0, the exact curve of k Laplace pairs at δ > 0.
+    """
+    epsilon, delta = p["epsilon"], p["delta"]
+    replays = ceiling(lambda: 24 * (1 + log(4 * p["T"] / p["regret_delta"])))
+    times = replays if p["users"] == "same" else 1
+    cost, loss = _cost(epsilon, times, delta), _loss(1 / epsilon, times, epsilon)
+    votes = _votes(epsilon, times, delta)
+    scale, needed = exactly(1 / epsilon), _least_scale(epsilon, delta, times)
+    return Finding(
+        claimed=(epsilon, delta),
+        delta=delta,
+        epsilon=cost,
+        loss_delta=loss,
+        noise=Noise(scale, needed),
+        factor=enclose(lambda: of(scale) / of(needed)),
+        proof=lambda: _messages_proof(Fraction(1, 2), 1 / epsilon, times, delta),
+        refutation=lambda: telling_event(
+            "messages", votes, (epsilon, delta), "messages of one user beyond a threshold", LOCAL
+        ),
+        witness={
+            "neighbours": "one user, all rewards B + R against all -(B + R)",
+            "replays": replays,
+            "messages_of_one_user": times,
+            "event": votes.as_json(),
+            **_by_orders(epsilon, times, delta),
+            "statistic": "sum of |message + B + R| - |message - B - R|",
+            "noise_unit": "2(B + R)",
+        },
+    )
+
+
+def unbounded(p: dict[str, Any]) -> Finding:
+    """§4.5: noise without a bound, scale 2(B + R)/ε, at two rewards D apart.
+
+    Exact curve of the pair: δ(x) = 1 − e^{(x − D/b)/2} below D/b (Balle, Barthe & Gaboardi 2018); as D
+    grows it tends to 1, so no δ below 1 is worst-case.  Clipping to ±(B + R) gives ε, with no δ at all.
+    """
+    epsilon, reach, distance = p["epsilon"], p["B"] + p["R"], p["distance"]
+    if reach == 0:
+        raise InputError("B and R are both 0, so there is no noise; B + R above 0 belongs here")
+    scale, needed = exactly(2 * reach / epsilon), exactly(distance / epsilon)
+    loss, point = distance * epsilon / (2 * reach), (epsilon, Fraction(0))
+
+    def refutation() -> Theorem:
+        pair, law = ([distance], [Fraction(0)]), ("laplace", 2 * reach / epsilon)
+        return noisy_pair("vector", pair, None, law, point, "no message is clipped", LOCAL)
+
+    return Finding(
+        claimed=(epsilon, Fraction(0)),
+        delta=Fraction(0),
+        epsilon=exactly(loss),
+        loss_delta=_loss(1 / loss, 1, epsilon),
+        noise=Noise(scale, needed),
+        factor=exactly(2 * reach / distance),
+        proof=lambda: _messages_proof(distance / 2, 2 * reach / epsilon, 1),
+        refutation=refutation,
+        witness={
+            "neighbours": "two rewards this far apart",
+            "distance": float(distance),
+            "statistic": "the message",
+            "scope": "rewards this far apart; the cost grows without bound with the distance",
+        },
+    )
+
+
+def distributional(p: dict[str, Any]) -> Finding:
+    """§4.5 over the law of the noise: p is the probability that one user's |η| exceeds R.
+
+    Given that both rewards lie within B + R, one message is ε-private; so P(M ∈ S) ≤ e^ε P(M′ ∈ S)·P(good)/
+    P(good′) + p.  Equal noise laws cancel the ratio; else it is at most 1/(1 − p).  This is a statement
+    about random rewards (a hypothesis on the data), not differential privacy.
+    """
+    epsilon, tail = p["epsilon"], p["p"]
+    extra = ZERO if p["laws"] == "same" else enclose(lambda: -(ball(-tail)).log1p())
+    upper = enclose(lambda: ball(epsilon) + of(extra)).upper if extra.upper else epsilon
+    return Finding(
+        claimed=(epsilon, tail),
+        delta=tail,
+        epsilon=Enclosure(None, upper),
+        loss_delta=None,
+        witness={"statistic": "upper bound over the law of the rewards", "scope": "distributional"},
+    )
+
+
+# ------------------------------------------------------------------ k messages of one user
+
+
+def _cost(epsilon: Fraction, times: int, delta: Fraction) -> Enclosure:
+    """Return the exact ε at `delta` of `times` Laplace messages of ε each."""
+    if delta == 0:
+        return exactly(times * epsilon)
+    if times == 1:
+        return enclose(lambda: (ball(epsilon) + 2 * (-ball(delta)).log1p()).max(ball(0)))
+    return Accountant(_plan(1 / epsilon, times)).epsilon(delta, GAP)
+
+
+def _loss(scale: Fraction, times: int, epsilon: Fraction) -> Enclosure:
+    """Return the exact δ at ε of `times` Laplace messages at `scale` (of a range of 1)."""
+    if times / scale <= epsilon:
+        return ZERO
+    if times == 1:
+        return enclose(lambda: curve.delta_single(epsilon, 1 / scale))
+    return Accountant(_plan(scale, times)).delta(epsilon, GAP)
+
+
+def _least_scale(epsilon: Fraction, delta: Fraction, times: int) -> Enclosure:
+    """Return the least scale at which `times` messages are (ε, δ)-private."""
+    if delta == 0:
+        return exactly(times / epsilon)
+    if times == 1:  # 1 − e^{(ε − 1/b)/2} = δ
+        return enclose(lambda: 1 / (ball(epsilon) - 2 * (-ball(delta)).log1p()))
+    return falling(lambda scale: of(_loss(scale, times, epsilon)), delta)
+
+
+def _by_orders(epsilon: Fraction, times: int, delta: Fraction) -> dict[str, float]:
+    """Return the ε that Rényi orders prove (Mironov 2017), for comparison with the exact one."""
+    if times == 1 or delta == 0:
+        return {}
+
+    def divergence(order: Fraction) -> arb:  # of one message, ln[αe^{(α−1)ε} + (α−1)e^{−αε}]/(2α−1) over α−1
+        a, eps = ball(order), ball(epsilon)
+        sum_of = a * ((a - 1) * eps).exp() + (a - 1) * (-a * eps).exp()
+        return times * (sum_of / (2 * a - 1)).log() / (a - 1)
+
+    found = renyi.epsilon(divergence, delta)
+    return {} if found is None else {"renyi_epsilon": float(found)}
+
+
+def _votes(epsilon: Fraction, times: int, delta: Fraction) -> Event:
+    """Return an event that tells the rewards apart by how many messages lie beyond a threshold.
+
+    At δ = 0 all of them beyond the first reward; else so many beyond the middle as tell most.
+    """
+    if delta == 0:
+        return Event("laplace", (Fraction(0), epsilon), times, times)
+    near, far = 1 - math.exp(-float(epsilon) / 2) / 2, math.exp(-float(epsilon) / 2) / 2
+    k, weight = np.arange(times), math.exp(min(float(epsilon), 700))
+    least = 1 + int(np.argmax(binom.sf(k, times, near) - weight * binom.sf(k, times, far)))
+    return Event("laplace", (-epsilon / 2, epsilon / 2), times, least)
+
+
+def _plan(scale: Fraction, times: int) -> Plan:
+    return Plan(Relation.REPLACE_ONE, (Laplace(scale=scale, count=times),))
+
+
+def _messages_proof(reach: Fraction, scale: Fraction, times: int, delta: Fraction = Fraction(0)) -> Theorem:
+    """Clip, Laplace noise, as many messages as one user sends, local.
+
+    Several messages at δ > 0 compose by Gaussian DP (Dong et al. 2022), a little above the exact curve.
+    """
+    reward = assume_clipped(QUERY, -reach, reach, REPLACE_ONE, "rewards are clipped to public constants")
+    sent = assume_covers(QUERY, [(1, 1)] * times, "how often the user answers")
+    message = laplace(linear(reward), scale, None, QUERY)
+    if delta == 0:
+        return local(message, sent)
+    if times > 1:
+        message = to_gdp(message, Fraction(_gaussian_mu(float(2 * reach / scale)) ** 2))
+    return settled(local(message, sent), 2 * reach / scale, delta)
+
+
+def _gaussian_mu(epsilon: float) -> float:
+    """Return μ a little above −2Φ⁻¹(1/(1 + e^ε))."""
+    return float(-2 * norm.ppf(1 / (1 + math.exp(epsilon)))) * (1 + 1e-9)
+
+
+EPSILON = positive("1")
+BOUNDS = {"B": at_least(0, "1"), "R": at_least(0, "1")}
+
+CLAIMS = (
+    Claim(
+        "zhou-ctl", "Zhou & Tan, Lemma 1", "CTL(epsilon) is epsilon-LDP", {"epsilon": EPSILON, **BOUNDS}, ctl
+    ),
+    Claim(
+        "zhou-moma",
+        "Zhou & Tan, Algorithm 3 with CTL",
+        "LDP-MoMA is epsilon-LDP",
+        {
+            "epsilon": EPSILON,
+            "T": count(10_000),
+            "regret_delta": Number(Fraction(1, 100), above=Fraction(0), most=Fraction(1)),
+            "delta": Number(Fraction(0), least=Fraction(0), below=Fraction(1)),
+            "users": Choice(("distinct", "same")),
+        },
+        moma,
+    ),
+    Claim(
+        "zhou-unbounded",
+        "Zhou & Tan, section 4.5",
+        "unbounded noise costs a delta, not epsilon",
+        {"epsilon": EPSILON, **BOUNDS, "distance": positive("12")},
+        unbounded,
+    ),
+    Claim(
+        "zhou-unbounded-distributional",
+        "Zhou & Tan, section 4.5",
+        "over the law of the rewards it is (epsilon, p)-private",
+        {"epsilon": EPSILON, "p": probability("0.01"), "laws": Choice(("same", "different"))},
+        distributional,
+    ),
+)

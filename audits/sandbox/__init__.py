@@ -1,0 +1,1 @@
+"""Code of others, run in processes of its own."""

@@ -1,0 +1,359 @@
+"""Code of others runs in processes of their own, under a wall limit and a memory limit.
+
+What such code does to its process (an exit, a crash, a hang) reaches this program as an `Outcome`.
+"""
+
+import contextlib
+import importlib.machinery
+import os
+import re
+import select
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from pathlib import Path
+from queue import SimpleQueue
+from typing import Any
+
+import msgspec
+import numpy as np
+from numpy.typing import NDArray
+
+from audits.sandbox.outcomes import SILENT, Outcome
+from audits.tasks.worker import LENGTH, packed, write_frame
+from dpaccount.errors import InputError
+
+MEMORY = 4 * 2**30  #: bytes of address space of one process
+PATIENCE = 0.1  #: the part of the wall limit that a single run may take
+IMPORT = 60.0  #: seconds that an import may take, however little time the runs have
+CHUNK = 100  #: runs that one process does before it takes the next batch
+BATCH = 1.0  #: seconds that such a batch should take, so that few slow runs use all processes
+
+Play = tuple[int, ...]  #: which dataset, then the seed words; none: a query, without a generator
+
+
+class TimeUp(Exception):  # noqa: N818
+    """The wall limit is spent."""
+
+
+class Gone(Exception):  # noqa: N818
+    """The process died or was killed; the text says how."""
+
+
+@dataclass(frozen=True)
+class Code:
+    """A user's code: ``package.module:name``, found in `folders` (at the end of the path) or installed.
+
+    It may not open the file `closed` by itself; see `audits.closed`.
+    """
+
+    use: str
+    folders: tuple[str, ...]
+    closed: str | None = None
+
+    @property
+    def name(self) -> str:
+        """Return the module's own name with hyphens, as certificates name a subject."""
+        return self.use.partition(":")[0].rpartition(".")[2].replace("_", "-")
+
+    def file(self) -> Path | None:
+        """Return the file that the import will run, found without importing anything."""
+        return self._found([*sys.path, *self.folders])
+
+    def meant(self) -> str | None:
+        """Return the file that the name must stand for: one in the folders goes before others of its name."""
+        found = self._found(list(self.folders)) or self.file()
+        return str(found) if found is not None and found.is_file() else None
+
+    def _found(self, path: list[str]) -> Path | None:
+        first, *rest = self.use.partition(":")[0].split(".")
+        spec = importlib.machinery.PathFinder.find_spec(first, path)
+        if spec is None or spec.origin in (None, "built-in", "frozen"):
+            return None
+        found = Path(str(spec.origin))
+        if rest:
+            found = found.parent.joinpath(*rest)
+            return found / "__init__.py" if found.is_dir() else found.with_suffix(".py")
+        return found
+
+
+def code_of(use: str, folder: Path, *, allow_code: bool) -> Code:
+    """Return the code that ``package.module:name`` stands for, having said on standard error that it runs.
+
+    `folder` (the claim's) and the working directory are searched last.  Raises `InputError` where
+    the name is malformed or code is not allowed.
+    """
+    module_name, _, attribute = use.partition(":")
+    if not all(part.isidentifier() for part in [*module_name.split("."), attribute]):
+        raise InputError(f"{use[:70]!r} is not package.module:name; write such as clinic:noisy_mean")
+    if not allow_code:
+        raise InputError(f"{use} runs code, and --no-code forbids it; name a catalogued subject")
+    code = Code(use, (str(folder.resolve()), str(Path.cwd())))
+    file = code.file()
+    where = file if file is None or not file.is_relative_to(Path.cwd()) else file.relative_to(Path.cwd())
+    sys.stderr.write(f"runs code from {where or module_name}\n")
+    return code
+
+
+class Worker:
+    """One process; `start` imports the code, `kill` ends it and all that it started."""
+
+    def __init__(self, code: Code, memory: int = MEMORY) -> None:
+        self.code, self.memory = code, memory
+        self.kind = ""
+        self._process: subprocess.Popen[bytes] | None = None
+        self._buffer = bytearray()
+
+    def start(self) -> str:
+        """Start and import; return ``function``, ``class`` or another type's name.
+
+        Raises `InputError` where that fails.
+        """
+        threads = dict.fromkeys(("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"), "1")
+        self._process = subprocess.Popen(
+            [sys.executable, "-P", "-m", "audits.tasks.worker"],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            start_new_session=True,  # so that what it starts can be killed with it
+            env={**os.environ, **threads},
+        )
+        self._buffer.clear()
+        if self.code.closed is not None:
+            self.send(["close", self.code.closed])
+        self.send(["load", self.code.use, list(self.code.folders), self.memory, self.code.meant()])
+        try:
+            answer, said = self.receive(IMPORT)
+        except Gone as gone:
+            answer, said = "failed", str(gone)
+        if answer == "failed":
+            self.kill()
+            raise InputError(f"importing {self.code.use.partition(':')[0]} failed ({said}); mend it")
+        self.kind = said
+        return self.kind
+
+    def send(self, request: Sequence[object]) -> None:
+        """Send a request; a process that is gone is noticed when the answer is awaited."""
+        if self._process is not None and self._process.stdin is not None:
+            with contextlib.suppress(BrokenPipeError):
+                write_frame(self._process.stdin, request)
+
+    def receive(self, seconds: float) -> Any:
+        """Return the next answer; raises `Gone` if none comes in time or the process ends."""
+        process, until = self._process, time.monotonic() + seconds
+        if process is None or process.stdout is None:
+            raise Gone("not started")
+        pipe = process.stdout.fileno()
+        while (document := self._taken()) is None:
+            left = until - time.monotonic()
+            if left <= 0 or not select.select([pipe], [], [], left)[0]:
+                self.kill()
+                raise Gone(f"gives {SILENT} within {seconds:.3g} seconds")
+            piece = os.read(pipe, 1 << 16)
+            if not piece:
+                code = process.wait()
+                self.kill()
+                how = f"by signal {signal.Signals(-code).name}" if code < 0 else f"with exit code {code}"
+                raise Gone(f"ends its process {how}")
+            self._buffer += piece
+        return msgspec.msgpack.decode(document)
+
+    def _taken(self) -> bytes | None:
+        if len(self._buffer) < LENGTH.size:
+            return None
+        end = LENGTH.size + LENGTH.unpack_from(self._buffer)[0]
+        if len(self._buffer) < end:
+            return None
+        document = bytes(self._buffer[LENGTH.size : end])
+        del self._buffer[:end]
+        return document
+
+    def kill(self) -> None:
+        """End the process and all of its session."""
+        process, self._process = self._process, None
+        if process is None:
+            return
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGKILL)
+        process.wait()
+        for pipe in (process.stdin, process.stdout):
+            if pipe is not None:
+                with contextlib.suppress(BrokenPipeError):
+                    pipe.close()
+
+    @property
+    def alive(self) -> bool:
+        """Say whether the process was started and not killed."""
+        return self._process is not None
+
+
+@dataclass
+class Tally:
+    """What the runs of a crew came to: how many, how many without a result or an answer, and why."""
+
+    runs: int = 0
+    void: int = 0
+    silent: int = 0
+    most: int = 0  #: numbers that one result had
+    first: str = ""
+    opaque: str = ""  #: the first result with a member that cannot be seen
+    failures: dict[str, list[Any]] = field(default_factory=dict)  #: by kind: how many, the first one shown
+
+    def add(self, outcomes: Sequence[Outcome]) -> None:
+        """Count further runs."""
+        for outcome in outcomes:
+            self.first = self.first or outcome.shown_as_failure()
+            if outcome.opaque:
+                self.opaque = self.opaque or outcome.shown_as_failure()
+            self.runs += 1
+            self.void += outcome.void
+            self.silent += outcome.silent
+            self.most = max(self.most, len(outcome.numbers))
+            if outcome.failed:
+                self.failures.setdefault(outcome.structure, [0, outcome.shown_as_failure()])[0] += 1
+
+    def said(self) -> list[str]:
+        """Return a sentence on each kind of failure, the most frequent first."""
+        kinds = sorted(self.failures.values(), key=lambda kind: -kind[0])
+        return [f"{count:,} of {self.runs:,} runs {_plural(what)}" for count, what in kinds]
+
+    @property
+    def empty(self) -> bool:
+        """Say whether no run gave anything that can be compared, though some did end."""
+        return self.void == self.runs > self.silent
+
+
+def _plural(did: str) -> str:
+    """Return what one run did as what several do: raises, exits, gives no answer, ends its process."""
+    return re.sub(r"^(\w+)s\b", r"\1", did).replace("end its", "end their", 1)
+
+
+class Crew:
+    """`jobs` workers with the same code; the outcomes do not depend on how many there are.
+
+    All runs together may take `seconds` from the moment the crew is made, a single one a tenth of that.
+    """
+
+    def __init__(self, code: Code, *, seconds: float, jobs: int = 1) -> None:
+        self.code, self.seconds, self.jobs = code, seconds, max(jobs, 1)
+        self.tally = Tally()
+        self._workers = [Worker(code) for _ in range(self.jobs)]
+        self._datasets: list[list[object]] = []
+        self._chunk_size = CHUNK
+        self.kind = self._workers[0].start()
+        self._until = time.monotonic() + seconds
+
+    @property
+    def first(self) -> Worker:
+        """Return the worker that is always there."""
+        return self._workers[0]
+
+    @property
+    def processes(self) -> int:
+        """Return how many runs are made at once."""
+        return min(self.jobs, os.cpu_count() or 1)
+
+    def left(self) -> float:
+        """Return the seconds that are left of the wall limit."""
+        return self._until - time.monotonic()
+
+    def keep(self, datasets: Sequence[NDArray[Any]]) -> None:
+        """Hand the datasets that `run` then refers to by their place."""
+        self._datasets = [packed(data) for data in datasets]
+        for worker in self._workers:
+            if worker.alive:
+                worker.send(["keep", self._datasets])
+
+    def run(self, plays: Sequence[Play]) -> list[Outcome]:
+        """Return the outcome of every run, in order.  Raises `TimeUp` when the wall limit is spent."""
+        found = self.some(plays)
+        if len(found) < len(plays):
+            raise TimeUp
+        return found
+
+    def some(self, plays: Sequence[Play]) -> list[Outcome]:
+        """Return the outcomes of the first runs, in order: of as many as the wall limit allows."""
+        size, begun = self._chunk_size, self.left()
+        chunks = [plays[i : i + size] for i in range(0, len(plays), size)]
+        if len(self._workers) == 1 or len(chunks) == 1:
+            parts = [self._chunk(self._workers[0], chunk) for chunk in chunks]
+        else:
+            parts = self._at_once(chunks)
+        found: list[Outcome] = []
+        for chunk, part in zip(chunks, parts, strict=True):
+            found += part
+            if len(part) < len(chunk):
+                break
+        self.tally.add(found)
+        if self.tally.opaque and not self.tally.empty:
+            raise InputError(
+                f"{self.code.use} {self.tally.opaque} (one of {self.tally.runs} runs), whose content cannot"
+                " be compared; mend it, so that all that it returns is numbers or text"
+            )
+        pace = max(begun - self.left(), 1e-9) / max(len(found), 1)
+        self._chunk_size = max(1, min(CHUNK, int(BATCH / pace)))
+        return found
+
+    def _at_once(self, chunks: Sequence[Sequence[Play]]) -> list[list[Outcome]]:
+        idle: SimpleQueue[Worker] = SimpleQueue()
+        for worker in self._workers:
+            idle.put(worker)
+
+        def one(chunk: Sequence[Play]) -> list[Outcome]:
+            worker = idle.get()
+            try:
+                return self._chunk(worker, chunk)
+            finally:
+                idle.put(worker)
+
+        with ThreadPoolExecutor(len(self._workers)) as pool:
+            return list(pool.map(one, chunks))
+
+    def _chunk(self, worker: Worker, plays: Sequence[Play]) -> list[Outcome]:
+        """Return the outcomes of runs that one process makes; fewer when the wall limit is spent."""
+        done: list[Outcome] = []
+        asked = False
+        while len(done) < len(plays):
+            left = self.left()
+            if left <= 0:
+                worker.kill()  # answers may still be on their way
+                break
+            if not worker.alive:
+                worker.start()
+                worker.send(["keep", self._datasets])
+                asked = False
+            if not asked:
+                worker.send(["play", [list(play) for play in plays[len(done) :]]])
+                asked = True
+            patience = self.seconds * PATIENCE
+            try:
+                done.append(received(worker.receive(min(left, patience))))
+            except Gone as gone:
+                if left < patience and SILENT in str(gone):
+                    break  # the limit of all runs cut it short, not its own
+                done.append(Outcome(str(gone), (), np.zeros(0), failed=True))
+        return done
+
+    def close(self) -> None:
+        """End all processes."""
+        for worker in self._workers:
+            worker.kill()
+
+    def __enter__(self) -> "Crew":
+        """Return the crew, for a `with` that closes it."""
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """End all processes."""
+        self.close()
+
+
+def received(answer: list[Any]) -> Outcome:
+    """Return an outcome that travelled."""
+    structure, labels, numbers, flags = answer
+    return Outcome(
+        structure, tuple(labels), np.frombuffer(numbers), bool(flags & 1), bool(flags & 2), bool(flags & 4)
+    )

@@ -1,0 +1,77 @@
+"""Parts of a real run in processes of their own: what they keep in memory no other part ever sees.
+
+A subject's reader meets the rows as they are, and its report what was released.  Each runs in a fork:
+a module's cache, a class's list or an attribute that one of them fills ends with its process.
+"""
+
+import os
+import signal
+from collections.abc import Callable
+from contextlib import suppress
+from itertools import pairwise
+from types import TracebackType
+from typing import Any
+
+from audits.tasks.worker import read_frame, write_frame
+from dpaccount.errors import DpaccountError, InputError
+
+
+class Fork:
+    """A fork of this process, made now, that does `work` on what `ask` sends it later, and ends.
+
+    Questions and answers are what MessagePack can hold.  Use it in a ``with`` block.
+    """
+
+    def __init__(self, work: Callable[[Any], object]) -> None:
+        inbox, questions = os.pipe()
+        answers, outbox = os.pipe()
+        self._child = os.fork()
+        if self._child == 0:
+            _close_all_but(inbox, outbox)
+            _answer(work, inbox, outbox)
+        os.close(inbox)
+        os.close(outbox)
+        self._questions, self._answers = os.fdopen(questions, "wb"), os.fdopen(answers, "rb")
+
+    def __enter__(self) -> "Fork":
+        """Return the fork."""
+        return self
+
+    def __exit__(self, *_: type[BaseException] | BaseException | TracebackType | None) -> None:
+        """End the fork: it has answered, or is not asked any more."""
+        os.kill(self._child, signal.SIGKILL)
+        os.waitpid(self._child, 0)
+        for stream in (self._questions, self._answers):
+            with suppress(BrokenPipeError):  # what it was never sent
+                stream.close()
+
+    def ask(self, question: object = None) -> Any:
+        """Return the answer; raises `InputError` with what `work` raised, or where it ended without one."""
+        try:
+            write_frame(self._questions, question)
+            kind, said = read_frame(self._answers)
+        except (EOFError, OSError):
+            raise InputError("the subject's code ended its process; let it return") from None
+        if kind == "error":
+            raise InputError(said)
+        return said
+
+
+def _close_all_but(*kept: int) -> None:
+    """Close what the parent has open beyond its standard streams: a lock on a file would be held here too."""
+    ends = [2, *sorted(kept), os.sysconf("SC_OPEN_MAX")]
+    for before, after in pairwise(ends):
+        os.closerange(before + 1, after)
+
+
+def _answer(work: Callable[[Any], object], inbox: int, outbox: int) -> None:
+    """Answer one question in the fork, and end it without the clean-up that belongs to its parent."""
+    try:
+        with os.fdopen(inbox, "rb") as questions, os.fdopen(outbox, "wb") as answers:
+            try:
+                answer = ["done", work(read_frame(questions))]
+            except DpaccountError as error:
+                answer = ["error", str(error)]
+            write_frame(answers, answer)
+    finally:
+        os._exit(0)

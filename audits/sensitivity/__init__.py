@@ -1,0 +1,1 @@
+"""Sensitivities of one's own queries: searched, or proved by branch and bound."""

@@ -1,0 +1,424 @@
+"""Numbers that stand for every real of a ball, with derivatives: what a query is evaluated on in a proof.
+
+A `Ball` holds an enclosure of a value (python-flint's `arb`, rounded outward), of its slopes in every
+variable, and of its bends, the second derivatives that involve the changed record.  Where a function
+has a corner (abs, min, max) the slope is Clarke's: all values between those beside it, with which the
+mean value theorem still holds (Clarke 1983, Theorem 2.3.7); the bend is then unknown.
+"""
+
+import math
+import operator
+from collections.abc import Callable
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+from flint import arb, fmpq
+
+Vector = tuple[arb, ...]
+ZERO = arb(0)
+EITHER = arb(0, 1)  #: slopes of abs at 0 lie within
+UNKNOWN = arb("nan")
+
+
+class Undecided(Exception):  # noqa: N818
+    """Reals of one ball go different ways (a comparison, a root, a quotient); smaller balls may not."""
+
+
+class Unsupported(Exception):  # noqa: N818
+    """The query does what is not defined on balls; the text says what."""
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Ball:
+    """An enclosure of a value and of its derivatives.
+
+    Without slopes it is a constant.  `bends` has a row for every variable of the changed record, which
+    come first among the slopes; None: not followed.  `positive`: the value is at least 0, even where
+    the ball is not.
+    """
+
+    value: arb
+    slopes: Vector = ()
+    bends: Vector | None = ()
+    positive: bool = False
+
+    # ------------------------------------------------------------------ arithmetic
+
+    def __add__(self, other: Any) -> Any:
+        """Return the sum."""
+        if (b := _lifted(other)) is None:
+            return NotImplemented
+        both = self.positive and b.positive
+        return Ball(self.value + b.value, _sum(self.slopes, b.slopes), _bend_sum(self, b), both)
+
+    def __neg__(self) -> "Ball":
+        """Return the negative."""
+        bends = None if self.bends is None else _scaled(arb(-1), self.bends)
+        return Ball(-self.value, _scaled(arb(-1), self.slopes), bends)
+
+    def __sub__(self, other: Any) -> Any:
+        """Return the difference."""
+        b = _lifted(other)
+        return NotImplemented if b is None else self + (-b)
+
+    def __rsub__(self, other: Any) -> Any:
+        """Return the difference."""
+        b = _lifted(other)
+        return NotImplemented if b is None else b + (-self)
+
+    def __mul__(self, other: Any) -> Any:
+        """Return the product; of a ball with itself, its square."""
+        if (b := _lifted(other)) is None:
+            return NotImplemented
+        if b is self:
+            return _power(self, 2)
+        slopes = _sum(_scaled(b.value, self.slopes), _scaled(self.value, b.slopes))
+        bends = None
+        if self.bends is not None and b.bends is not None:
+            bends = _sum(_scaled(b.value, self.bends), _scaled(self.value, b.bends))
+            bends = _sum(bends, _sum(_outer(self, b), _outer(b, self)))
+        return Ball(self.value * b.value, slopes, bends, self.positive and b.positive)
+
+    def __truediv__(self, other: Any) -> Any:
+        """Return the quotient."""
+        b = _lifted(other)
+        return NotImplemented if b is None else self * _reciprocal(b)
+
+    def __rtruediv__(self, other: Any) -> Any:
+        """Return the quotient."""
+        b = _lifted(other)
+        return NotImplemented if b is None else b * _reciprocal(self)
+
+    def __pow__(self, other: Any) -> Any:
+        """Return the power."""
+        b = _lifted(other)
+        return NotImplemented if b is None else power(self, b)
+
+    def __rpow__(self, other: Any) -> Any:
+        """Return the power."""
+        b = _lifted(other)
+        return NotImplemented if b is None else power(b, self)
+
+    def __abs__(self) -> "Ball":
+        """Return the absolute value."""
+        return absolute(self)
+
+    def __pos__(self) -> "Ball":
+        """Return the number."""
+        return self
+
+    __radd__, __rmul__ = __add__, __mul__
+
+    def conjugate(self) -> "Ball":
+        """Return the number itself: it is real."""
+        return self
+
+    # ------------------------------------------------------------------ what must be decided
+
+    def __lt__(self, other: Any) -> bool:
+        """Say whether all of it is below."""
+        return _decided(self, other, operator.lt, operator.ge)
+
+    def __le__(self, other: Any) -> bool:
+        """Say whether all of it is at most that."""
+        return _decided(self, other, operator.le, operator.gt)
+
+    def __gt__(self, other: Any) -> bool:
+        """Say whether all of it is above."""
+        return _decided(self, other, operator.gt, operator.le)
+
+    def __ge__(self, other: Any) -> bool:
+        """Say whether all of it is at least that."""
+        return _decided(self, other, operator.ge, operator.lt)
+
+    def __eq__(self, other: object) -> bool:
+        """Say whether both are one and the same number."""
+        return _decided(self, other, operator.eq, operator.ne)
+
+    def __ne__(self, other: object) -> bool:
+        """Say whether they differ everywhere."""
+        return not self == other
+
+    def __bool__(self) -> bool:
+        """Say whether it is not 0."""
+        return self != 0
+
+    __hash__ = None  # type: ignore[assignment]  # equality may be undecided
+
+    def __float__(self) -> float:
+        """Refuse: a ball is no single number."""
+        raise Unsupported("turns entries into floating-point numbers")
+
+    def __int__(self) -> int:
+        """Refuse: a ball is no whole number."""
+        raise Unsupported("turns entries into whole numbers")
+
+    __index__ = __int__
+
+    def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **settings: Any) -> Any:
+        """Apply one of NumPy's functions."""
+        from audits.sensitivity.ball_arrays import applied
+
+        return applied(ufunc, method, inputs, settings)
+
+
+def _lifted(value: object) -> Ball | None:
+    """Return a number as a ball; None for what is no number."""
+    if isinstance(value, Ball):
+        return value
+    if isinstance(value, np.ndarray) and value.ndim == 0:
+        return _lifted(value.item())
+    if isinstance(value, bool | np.bool_ | int | np.integer):
+        return Ball(arb(int(value)), positive=bool(value >= 0))
+    if isinstance(value, float | np.floating):
+        return Ball(arb(float(value)), positive=bool(value >= 0))
+    if isinstance(value, Fraction):
+        return Ball(arb(fmpq(value.numerator, value.denominator)), positive=value >= 0)
+    return None
+
+
+def lifted(value: object) -> Ball:
+    """Return a number as a ball; raises `Unsupported` for what is no number."""
+    found = _lifted(value)
+    if found is None:
+        raise Unsupported(f"gives {type(value).__name__}, which is no number")
+    return found
+
+
+def _sum(a: Vector, b: Vector) -> Vector:
+    return b if not a else a if not b else tuple(map(operator.add, a, b))
+
+
+def _scaled(factor: arb, a: Vector) -> Vector:
+    return tuple([factor * x for x in a])
+
+
+def _bend_sum(a: Ball, b: Ball) -> Vector | None:
+    return None if a.bends is None or b.bends is None else _sum(a.bends, b.bends)
+
+
+def _outer(a: Ball, b: Ball) -> Vector:
+    """Return the products of slopes of `a` in the changed record with all slopes of `b`."""
+    if not a.slopes or not b.slopes:
+        return ()
+    own = len(a.bends or b.bends or ()) // len(a.slopes)
+    return tuple([x * y for x in a.slopes[:own] for y in b.slopes])
+
+
+def _decided(a: Ball, other: object, holds: Callable[..., bool], fails: Callable[..., bool]) -> bool:
+    b = _lifted(other)
+    if b is None:
+        return bool(fails is operator.eq) if holds is operator.ne else False
+    if holds(a.value, b.value):
+        return True
+    if fails(a.value, b.value):
+        return False
+    raise Undecided("a comparison")
+
+
+# ------------------------------------------------------------------ functions
+
+
+def _through(u: Ball, value: arb, first: arb, second: arb, *, positive: bool = False) -> Ball:
+    """Return φ(u) from enclosures of φ, φ′ and φ″ over u (the chain rule, twice)."""
+    slopes = _chained(first, u.slopes)
+    if u.bends is None:
+        return Ball(value, slopes, None, positive)
+    return Ball(value, slopes, _sum(_chained(second, _outer(u, u)), _scaled(first, u.bends)), positive)
+
+
+def _chained(factor: arb, a: Vector) -> Vector:
+    """Return the products; along what u does not depend on, φ(u) is constant however wild φ is."""
+    return tuple([ZERO if x.is_zero() else factor * x for x in a])
+
+
+def _reciprocal(u: Ball) -> Ball:
+    if u.value.contains(0):
+        raise Undecided("a division by what may be 0")
+    inverse = _between(lambda x: 1 / x, u.value)
+    return _through(
+        u, inverse, -_between(lambda x: x * x, inverse), 2 * inverse * inverse * inverse, positive=u.positive
+    )
+
+
+def _between(monotone: Callable[[arb], arb], x: arb) -> arb:
+    """Return the values of a function that is monotone on x: all between those at the ends."""
+    return monotone(x.lower()).union(monotone(x.upper()))
+
+
+def _power(u: Ball, n: int) -> Ball:
+    """Return uⁿ for n ≥ 2; an even power is never negative."""
+    size = u.value.abs_lower().union(u.value.abs_upper()) if n % 2 == 0 else u.value
+    value = _between(lambda x: _times(x, n), size)
+    first, second = n * _times(u.value, n - 1), n * (n - 1) * _times(u.value, n - 2)
+    return _through(u, value, first, second, positive=u.positive or n % 2 == 0)
+
+
+def _times(x: arb, n: int) -> arb:
+    """Return xⁿ (arb's own power goes through a logarithm and gives NaN where x may be negative)."""
+    return math.prod([x] * n, start=arb(1))
+
+
+def power(base: Any, exponent: Any) -> Ball:
+    """Return a power: whole exponents of anything, other ones of what is positive."""
+    u, p = lifted(base), lifted(exponent)
+    if not p.slopes and p.value.is_exact():
+        whole = p.value.unique_fmpz()
+        if whole is not None and p.value.is_integer() and abs(int(whole)) <= 64:
+            n = int(whole)
+            if n < 0:
+                return _reciprocal(power(u, -n))
+            return Ball(arb(1), positive=True) if n == 0 else u if n == 1 else _power(u, n)
+        if p.value == arb(0.5):
+            return sqrt(u)
+    return exp(lifted(p * log(u)))
+
+
+def sqrt(x: Any) -> Ball:
+    """Return the square root; undecided where the argument may be negative."""
+    u = lifted(x)
+    inside = u.value
+    if not inside >= 0:
+        if not u.positive:
+            raise Undecided("the root of what may be negative")
+        inside = inside.nonnegative_part()
+    root = inside.sqrt()
+    first = 1 / (2 * root)
+    return _through(u, root, first, -first / (2 * inside), positive=True)
+
+
+def exp(x: Any) -> Ball:
+    """Return the exponential."""
+    u = lifted(x)
+    value = u.value.exp()
+    return _through(u, value, value, value, positive=True)
+
+
+def expm1(x: Any) -> Ball:
+    """Return exp(x) − 1."""
+    return lifted(exp(x) - 1)
+
+
+def log(x: Any) -> Ball:
+    """Return the natural logarithm; undecided where the argument may not be positive."""
+    u = lifted(x)
+    if not u.value > 0:
+        raise Undecided("the logarithm of what may not be positive")
+    inverse = 1 / u.value
+    return _through(u, u.value.log(), inverse, -inverse * inverse)
+
+
+def log1p(x: Any) -> Ball:
+    """Return log(1 + x)."""
+    return log(lifted(x) + 1)
+
+
+def sin(x: Any) -> Ball:
+    """Return the sine."""
+    u = lifted(x)
+    s, c = u.value.sin(), u.value.cos()
+    return _through(u, s, c, -s)
+
+
+def cos(x: Any) -> Ball:
+    """Return the cosine."""
+    u = lifted(x)
+    s, c = u.value.sin(), u.value.cos()
+    return _through(u, c, -s, -c)
+
+
+def tanh(x: Any) -> Ball:
+    """Return the hyperbolic tangent."""
+    u = lifted(x)
+    t = u.value.tanh()
+    first = 1 - t * t
+    return _through(u, t, first, -2 * t * first)
+
+
+def arctan(x: Any) -> Ball:
+    """Return the inverse tangent."""
+    u = lifted(x)
+    first = 1 / (1 + _between(lambda x: x * x, u.value.abs_lower().union(u.value.abs_upper())))
+    return _through(u, u.value.atan(), first, -2 * u.value * first * first)
+
+
+def square(x: Any) -> Ball:
+    """Return the square."""
+    return _power(lifted(x), 2)
+
+
+def absolute(x: Any) -> Ball:
+    """Return the absolute value."""
+    u = lifted(x)
+    if u.positive or u.value >= 0:
+        return Ball(u.value, u.slopes, u.bends, positive=True)
+    if u.value <= 0:
+        below = -u
+        return Ball(below.value, below.slopes, below.bends, positive=True)
+    return _through(u, abs(u.value), EITHER, UNKNOWN, positive=True)
+
+
+def maximum(x: Any, y: Any) -> Ball:
+    """Return the larger of two."""
+    a, b = lifted(x), lifted(y)
+    if a.value >= b.value:
+        return a
+    if b.value >= a.value:
+        return b
+    count = len(a.slopes) or len(b.slopes)
+    pairs = zip(a.slopes or (ZERO,) * count, b.slopes or (ZERO,) * count, strict=True)
+    slopes = tuple([s.union(t) for s, t in pairs])
+    twice = a + b + absolute(a - b)  # for its bends
+    bends = None if twice.bends is None else _scaled(arb(0.5), twice.bends)
+    return Ball(a.value.max(b.value), slopes, bends, a.positive or b.positive)
+
+
+def minimum(x: Any, y: Any) -> Ball:
+    """Return the smaller of two."""
+    a, b = lifted(x), lifted(y)
+    found = -maximum(-a, -b)
+    return Ball(found.value, found.slopes, found.bends, a.positive and b.positive)
+
+
+def clip(x: Any, low: Any = None, high: Any = None) -> Ball:
+    """Return x moved into [low, high]."""
+    u = lifted(x)
+    u = u if low is None else maximum(u, low)
+    return u if high is None else minimum(u, high)
+
+
+FUNCTIONS: dict[str, tuple[Callable[..., Ball], int]] = {
+    "sqrt": (sqrt, 1),
+    "exp": (exp, 1),
+    "expm1": (expm1, 1),
+    "log": (log, 1),
+    "log1p": (log1p, 1),
+    "sin": (sin, 1),
+    "cos": (cos, 1),
+    "tanh": (tanh, 1),
+    "arctan": (arctan, 1),
+    "square": (square, 1),
+    "absolute": (absolute, 1),
+    "fabs": (absolute, 1),
+    "maximum": (maximum, 2),
+    "minimum": (minimum, 2),
+    "fmax": (maximum, 2),
+    "fmin": (minimum, 2),
+    "power": (power, 2),
+    "float_power": (power, 2),
+    "clip": (clip, 3),
+}
+
+
+def _method(function: Callable[..., Ball]) -> Callable[[Ball], Ball]:
+    def applied(ball: Ball) -> Ball:  # a built-in or a lambda would not bind
+        return function(ball)
+
+    return applied
+
+
+for _name, (_function, _inputs) in FUNCTIONS.items():
+    if _inputs == 1:  # what NumPy calls on the members of an array of objects
+        setattr(Ball, _name, _method(_function))

@@ -1,0 +1,434 @@
+"""A proof that a query moves by at most so much: branch and bound over all pairs of neighbours.
+
+The query runs on balls (`audits.balls`) that hold a whole box of pairs: the changed record before and
+after, and all others.  Enclosures of a movement f(z, x′) − f(z, x) are intersected: the difference of
+the two; the slope in the changed record times x′ − x (mean value theorem); and, around the middle of the
+box, the slopes of the movement itself.  In those, what both sides share cancels, because it is f's bend
+times x′ − x.  Where a slope keeps its sign, the movement is largest at one end (Hansen & Walster 2004,
+sections 8 and 12).  The box with the largest bound is halved next, until all bounds are within the
+declared one, or the middle of a box is a counterexample, or the effort is spent.
+
+What is proved is about the query in real arithmetic.  In the middle of every box the balls are compared
+with a run in floating point, so that code which treats balls otherwise than numbers is noticed.
+"""
+
+import heapq
+import math
+import time
+import warnings
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+from flint import arb
+
+from audits.datasets.shape import Data, Shape
+from audits.sensitivity import balls
+from audits.sensitivity.ball_arrays import array, taught
+from audits.sensitivity.balls import Ball, Undecided, Unsupported
+
+BOXES = 20_000
+MOST_NUMBERS = 64  #: in a pair; far fewer can be searched
+AGREE = 1e-6  #: relative; balls and floating point
+SLACK = Fraction(1, 10**9)  #: relative; that of the declared bound of a query in floating point
+
+Query = Callable[[Any], Any]
+Ends = tuple[float, float]
+
+
+@dataclass(frozen=True)
+class Proof:
+    """How a search ended.
+
+    `status` is ``proved`` (no pair moves by more than `upper`, which is within the bound),
+    ``refuted`` (`left` and `right` do) or ``undecided`` (the largest movement lies between `lower`
+    and `upper`; `why` says what stopped the search).
+    """
+
+    status: str
+    lower: float
+    upper: float
+    boxes: int
+    why: str = ""
+    left: Data | None = None
+    right: Data | None = None
+
+
+@dataclass(frozen=True)
+class Part:
+    """A box of pairs, and what is bounded on it.
+
+    Record `row` of `rows` is replaced, or `removed`.  `box` holds the ends of the changed record's
+    entries, of those that replace them, then of all others.  Bounded is the movement of the result's
+    `entry` times `sign`, or the norm where `entry` is None.
+    """
+
+    rows: int
+    row: int
+    removed: bool
+    entry: int | None
+    sign: int
+    box: tuple[Ends, ...]
+
+
+@dataclass(frozen=True)
+class Seen:
+    """A part, cut down to where the movement can be largest; its bound, its slopes, and a movement in it."""
+
+    part: Part
+    upper: float
+    slopes: tuple[arb, ...]
+    reached: float
+
+
+def prove(
+    query: Query, shape: Shape, norm: str, bound: Fraction, *, boxes: int = BOXES, seconds: float = 60.0
+) -> Proof:
+    """Search for a proof that `query` moves by at most `bound` (one part in 1e9 more is allowed).
+
+    `norm` is l1, l2 or linf; `shape` says what a dataset is and which two are neighbours.  A query that
+    cannot be evaluated on balls is undecided, and `why` says what it does.
+    """
+    numbers = (shape.rows + 1) * shape.width
+    if numbers > MOST_NUMBERS:
+        why = f"a pair has {numbers} numbers; at most {MOST_NUMBERS} are searched: describe smaller data"
+        return Proof("undecided", 0.0, math.inf, 0, why)
+    with taught(query), warnings.catch_warnings(), np.errstate(all="ignore"):
+        warnings.simplefilter("ignore")  # of a query that divides by 0 somewhere
+        try:
+            return _search(Movement(query, shape, norm), bound, boxes, time.monotonic() + seconds)
+        except Unsupported as does:
+            why = f"balls cannot tell: the query {does}; use arithmetic and NumPy's elementary functions"
+        except Undecided as kind:
+            why = f"balls cannot tell even on one dataset: the query needs {kind} to be decided"
+        return Proof("undecided", 0.0, math.inf, 0, why)
+
+
+def _search(movement: "Movement", bound: Fraction, boxes: int, until: float) -> Proof:
+    most, count, lower, settled = bound * (1 + SLACK), 0, 0.0, 0.0
+    waiting: list[tuple[float, int, Seen]] = []  # the largest bound first
+    todo = [(math.inf, part) for part in movement.parts()]
+    while todo or waiting:
+        top = max([settled, *(-each[0] for each in waiting[:1]), *(upper for upper, _ in todo)])
+        if count >= boxes or time.monotonic() > until:
+            return Proof("undecided", lower, top, count, f"the effort is spent after {count} boxes")
+        if not todo:
+            parent = heapq.heappop(waiting)[2]
+            todo = [(parent.upper, part) for part in movement.halves(parent)]
+            if not todo:
+                return Proof("undecided", lower, top, count, "a single pair on which balls decide nothing")
+            continue
+        count += 1
+        seen = movement.bounded(todo.pop()[1])
+        if seen is None:
+            continue
+        lower = max(lower, seen.reached)
+        if Fraction(seen.reached) > most:
+            return Proof("refuted", lower, math.inf, count, "", *movement.middle_pair(seen.part))
+        if math.isfinite(seen.upper) and Fraction(seen.upper) <= most:
+            settled = max(settled, seen.upper)
+        else:
+            heapq.heappush(waiting, (-seen.upper, count, seen))
+    return Proof("proved", lower, settled, count)
+
+
+class Movement:
+    """The movement of a query between neighbours, enclosed on boxes of pairs."""
+
+    def __init__(self, query: Query, shape: Shape, norm: str) -> None:
+        """Take a query, its data and the norm (l1, l2, linf) of its movement."""
+        self.query, self.shape, self.norm, self.width = query, shape, norm, shape.width
+        domain = shape.domain()
+        self.ends = tuple(zip(map(float, domain.low), map(float, domain.high), strict=True))
+
+    def parts(self) -> Iterator[Part]:
+        """Return the boxes that hold all pairs, for everything that is to be bounded."""
+        removed = self.shape.relation == "add-remove"
+        for rows in range(1, self.shape.rows + 2) if removed else (self.shape.rows,):
+            box = self.ends * (rows if removed else rows + 1)
+            count = len(self._plain(self.middle_pair(Part(rows, 0, removed, None, 1, box))[0]))
+            alone = count == 1 or self.norm == "linf"
+            # two datasets that are replaced by each other move by opposite amounts: one sign is enough
+            signs = (1, -1) if removed and alone else (1,)
+            for entry in range(count) if alone else (None,):
+                for row in range(rows):
+                    yield from (Part(rows, row, removed, entry, sign, box) for sign in signs)
+
+    def halves(self, seen: Seen) -> list[Part]:
+        """Return the two halves of a part, cut where that narrows the bound most; none of a single pair."""
+        part = seen.part
+        ends = [self.ends[k % self.width] for k in range(len(part.box))]
+        gains = []
+        for (low, high), whole, slope in zip(part.box, ends, seen.slopes, strict=True):
+            width = high - low
+            steep = float(slope.abs_upper()) if slope.is_finite() else 1.0 / (whole[1] - whole[0] or 1.0)
+            gains.append(width * max(steep, 1e-9) if width > 0 else -1.0)
+        place = int(np.argmax(gains))
+        low, high = part.box[place]
+        cut = _middle(low, high, whole=self.shape.integer)
+        after = cut + 1 if self.shape.integer else cut
+        if gains[place] <= 0 or not (
+            low <= cut and after <= high and (low, high) not in ((low, cut), (after, high))
+        ):
+            return []
+        return [_with(part, place, (low, cut)), _with(part, place, (after, high))]
+
+    def bounded(self, part: Part) -> Seen | None:
+        """Return the bound of a part; None where no two neighbours are in it."""
+        if self._apart(part):
+            return None
+        unknown = (balls.UNKNOWN,) * len(part.box)
+        while True:
+            try:
+                value, slopes = self._enclosed(part)
+            except Undecided:
+                upper, slopes = math.inf, unknown
+                break
+            shorter = self._at_ends(part, slopes)
+            if shorter == part:
+                upper = min(_above(self._whole(part, value)), self._farthest(part))
+                break
+            part = shorter
+        try:
+            middle = self._at_middle(part)
+        except Undecided:
+            return Seen(part, upper, slopes, 0.0)
+        here = [arb(m) for m in self._middles(part)]
+        around = sum((s * (_ball(e) - m) for s, e, m in zip(slopes, part.box, here, strict=True)), middle)
+        left, right = self.middle_pair(part)
+        reached = _below(self._whole(part, middle)) if self.shape.neighbours(left, right) else 0.0
+        return Seen(part, min(upper, _above(self._whole(part, around))), slopes, reached)
+
+    def middle_pair(self, part: Part) -> tuple[Data, Data]:
+        """Return the two datasets in the middle of a box."""
+        sides = [self._rows(part, self._middles(part), side) for side in (0, 1)]
+        left, right = (self.shape.data(np.array(rows).reshape(-1, self.width)) for rows in sides)
+        return left, right
+
+    # ------------------------------------------------------------------ enclosures
+
+    def _enclosed(self, part: Part) -> tuple[arb, tuple[arb, ...]]:
+        """Return what is bounded on a part, and its slopes in every number of the box."""
+        d = self.width
+        before, after = self._run(part, "box", 0), self._run(part, "box", 1)
+        if len(before) != len(after):
+            raise Unsupported("gives results of different lengths")
+        own, others = 0 if part.removed else d, len(part.box) - (d if part.removed else 2 * d)
+        between = None if part.removed else self._between(part)
+        moves = []
+        for k, (a, b) in enumerate(zip(before, after, strict=True)):
+            value = b.value - a.value
+            left = a.slopes or (balls.ZERO,) * (d + others)
+            right = b.slopes or (balls.ZERO,) * (own + others)
+            shared = [y - x for x, y in zip(left[d:], right[own:], strict=True)]
+            if between is not None:
+                value = _meet(value, between[k][0])
+                shared = [_meet(s, t) for s, t in zip(shared, between[k][1], strict=True)]
+            moves.append(Ball(value, (*(-s for s in left[:d]), *right[:own], *shared), None))
+        found = self._size(part, moves)
+        return found.value, found.slopes or (balls.ZERO,) * len(part.box)
+
+    def _between(self, part: Part) -> list[tuple[arb, list[arb]]] | None:
+        """Return each entry's movement, and its slopes in the other records, by the mean value theorem."""
+        d = self.width
+        try:
+            found = self._run(part, "hull", 0)
+        except Undecided:
+            return None
+        steps = [
+            _ball(after) - _ball(before) for before, after in zip(part.box[:d], part.box[d:], strict=False)
+        ]
+        others = len(part.box) - 2 * d
+        moves = []
+        for ball in found:
+            slopes = ball.slopes or (balls.ZERO,) * (d + others)
+            moved = sum((s * step for s, step in zip(slopes[:d], steps, strict=True)), balls.ZERO)
+            shared = [balls.UNKNOWN] * others
+            if ball.bends is not None:
+                bends = ball.bends or (balls.ZERO,) * (d * (d + others))
+                rows = [bends[c * (d + others) + d : (c + 1) * (d + others)] for c in range(d)]
+                shared = [
+                    sum((row[j] * step for row, step in zip(rows, steps, strict=True)), balls.ZERO)
+                    for j in range(others)
+                ]
+            moves.append((moved, shared))
+        return moves
+
+    def _at_middle(self, part: Part) -> arb:
+        """Return what is bounded, in the middle of a box; compare the balls there with floating point."""
+        before, after = (self._run(part, "middle", side) for side in (0, 1))
+        for data, on_balls in zip(self.middle_pair(part), (before, after), strict=True):
+            plain, thin = self._plain(data), [ball.value for ball in on_balls]
+            if len(plain) != len(thin) or not all(map(_agree, plain, thin)):
+                raise Unsupported("gives another result on balls than on numbers")
+        if len(before) != len(after):
+            raise Unsupported("gives results of different lengths")
+        return self._size(part, [b - a for a, b in zip(before, after, strict=True)]).value
+
+    def _plain(self, data: Data) -> list[arb]:
+        """Return the query's entries in floating point."""
+        try:
+            return [ball.value for ball in entries(self.query(data.copy()))]
+        except Unsupported:
+            raise
+        except Exception as error:
+            raise Unsupported(f"raises {type(error).__name__} on some data") from None
+
+    def _size(self, part: Part, moves: Sequence[Ball]) -> Ball:
+        """Return what is bounded: one entry's movement, or the norm of all, squared where it is a root."""
+        if part.entry is not None:
+            return moves[part.entry] if part.sign > 0 else -moves[part.entry]
+        terms = [balls.absolute(move) if self.norm == "l1" else balls.square(move) for move in moves]
+        return balls.lifted(sum(terms[1:], terms[0]) if terms else 0)
+
+    def _whole(self, part: Part, value: arb) -> arb:
+        """Return the movement that `_size` stands for."""
+        return value.nonnegative_part().sqrt() if part.entry is None and self.norm == "l2" else value
+
+    def _farthest(self, part: Part) -> float:
+        """Return how far a record within the radius can move the result: ‖J‖·radius (mean value theorem).
+
+        ‖J‖₂ is at most √(‖J‖₁ ‖J‖∞), the largest sums of columns and of rows (Hölder).
+        """
+        if self.shape.radius is None:
+            return math.inf
+        try:
+            found = self._run(part, "hull", 0)
+        except Undecided:
+            return math.inf
+        flat = (balls.ZERO,) * self.width
+        steep = [[s.abs_upper() for s in (ball.slopes or flat)[: self.width]] for ball in found]
+        if part.entry is not None:
+            norm = sum((s * s for s in steep[part.entry]), balls.ZERO).sqrt()
+        else:
+            rows = [sum(row, balls.ZERO) for row in steep]
+            columns = [sum(column, balls.ZERO) for column in zip(*steep, strict=True)]
+            norm = (_largest(rows) * _largest(columns)).sqrt()
+            norm = norm * arb(len(found)).sqrt() if self.norm == "l1" else norm
+        return _above(norm * arb(self.shape.radius))
+
+    def _run(self, part: Part, where: str, side: int) -> list[Ball]:
+        """Return the query's entries before (0) or after (1) the change, on the box, its middle or the hull.
+
+        On the hull the changed record is anywhere between its ends before and after, and bends are kept.
+        """
+        d = self.width
+        ends: Sequence[Ends] = part.box
+        if where == "middle":
+            ends = [(m, m) for m in self._middles(part)]
+        elif where == "hull":
+            hull = [
+                (min(a[0], b[0]), max(a[1], b[1])) for a, b in zip(part.box[:d], part.box[d:], strict=False)
+            ]
+            ends = [*hull, *part.box[d:]]
+        rows = self._rows(part, list(range(len(ends))), side)  # which number of the box stands where
+        changed = rows[part.row] if len(rows) == part.rows else []
+        order = [*changed, *(k for row in rows for k in row if k not in changed)]
+        count = 0 if where == "middle" else len(order)
+        bends = (balls.ZERO,) * (d * count) if where in ("hull", "middle") else None
+        made = {}
+        for place, k in enumerate(order):
+            slopes = tuple(arb(int(j == place)) for j in range(count))
+            made[k] = Ball(_ball(ends[k]), slopes, bends, positive=ends[k][0] >= 0)
+        shape = (len(rows),) if self.shape.columns is None else (len(rows), d)
+        given = array([made[k] for row in rows for k in row], shape)
+        try:
+            return entries(self.query(given))
+        except (Unsupported, Undecided):
+            raise
+        except Exception as error:  # whatever the query makes of balls
+            raise Unsupported(f"raises {type(error).__name__} on balls ({str(error)[:80]})") from None
+
+    # ------------------------------------------------------------------ boxes
+
+    def _rows(self, part: Part, numbers: Sequence[Any], side: int) -> list[list[Any]]:
+        """Return what stands in every record of one side, given what stands for every number of the box."""
+        d = self.width
+        first = d if part.removed else 2 * d
+        rows = [list(numbers[k : k + d]) for k in range(first, len(numbers), d)]
+        if side == 0:
+            rows.insert(part.row, list(numbers[:d]))
+        elif not part.removed:
+            rows.insert(part.row, list(numbers[d : 2 * d]))
+        return rows
+
+    def _middles(self, part: Part) -> list[float]:
+        return [_middle(low, high, whole=self.shape.integer) for low, high in part.box]
+
+    def _at_ends(self, part: Part, slopes: Sequence[arb]) -> Part:
+        """Return the part with every number at one end along which what is bounded only grows."""
+        box = list(part.box)
+        # under bounded-row an end may be no neighbour: what it would stand for is not in the box
+        free = 2 * self.width if self.shape.radius is not None else 0
+        for k, slope in enumerate(slopes):
+            low, high = box[k]
+            if k >= free and low < high and slope.is_finite() and (slope >= 0 or slope <= 0):
+                box[k] = (high, high) if slope >= 0 else (low, low)
+        return replace(part, box=tuple(box))
+
+    def _apart(self, part: Part) -> bool:
+        """Say whether the changed record moves by more than the radius everywhere in the box."""
+        if self.shape.radius is None:
+            return False
+        d = self.width
+        steps = [_ball(b) - _ball(a) for a, b in zip(part.box[:d], part.box[d:], strict=False)]
+        least = sum((step.abs_lower() * step.abs_lower() for step in steps), balls.ZERO)
+        return bool(least > arb(self.shape.radius) * arb(self.shape.radius))
+
+
+def entries(value: Any) -> list[Ball]:
+    """Return the numbers of a result, in order, as balls."""
+    if isinstance(value, dict):
+        return [ball for member in value.values() for ball in entries(member)]
+    if isinstance(value, list | tuple):
+        return [ball for member in value for ball in entries(member)]
+    if isinstance(value, np.ndarray):
+        return [balls.lifted(member) for member in value.ravel().tolist()]
+    return [balls.lifted(value)]
+
+
+def _with(part: Part, place: int, ends: Ends) -> Part:
+    return replace(part, box=(*part.box[:place], ends, *part.box[place + 1 :]))
+
+
+def _middle(low: float, high: float, *, whole: bool) -> float:
+    middle = low + (high - low) / 2
+    return float(np.floor(middle)) if whole else middle
+
+
+def _ball(ends: Ends) -> arb:
+    return arb(ends[0]) if ends[0] == ends[1] else arb(ends[0]).union(arb(ends[1]))
+
+
+def _meet(a: arb, b: arb) -> arb:
+    """Return what is in both enclosures; one that says nothing is left out."""
+    if not (a.is_finite() and b.is_finite()):
+        return b if b.is_finite() else a
+    if a.is_exact() or b.is_exact():
+        return a if a.is_exact() else b
+    if not a.overlaps(b):
+        raise Unsupported("is not the same function each time it runs")
+    return a.intersection(b)
+
+
+def _largest(sizes: Sequence[arb]) -> arb:
+    found = balls.ZERO
+    for size in sizes:
+        found = found.max(size)
+    return found
+
+
+def _agree(plain: arb, thin: arb) -> bool:
+    if not (plain.is_finite() and thin.is_finite()):
+        return True  # nothing is concluded from such a point
+    return bool(abs(plain - thin) <= AGREE * (1 + abs(thin)))
+
+
+def _above(x: arb) -> float:
+    return math.nextafter(float(x.upper()), math.inf) if x.is_finite() else math.inf
+
+
+def _below(x: arb) -> float:
+    return max(math.nextafter(float(x.lower()), -math.inf), 0.0) if x.is_finite() else 0.0

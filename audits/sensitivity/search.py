@@ -1,0 +1,403 @@
+"""Property test of a declared sensitivity of a query of a user's own.
+
+Three searches, each starting from what the one before found: named pairs (corners, ties, one outlier,
+nearly empty), Hypothesis drawn towards movement, and ascent entry by entry over corners and
+landmarks.  A counterexample is then made plain, entry by entry, while it still is one.
+"""
+
+import contextlib
+import math
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass, field
+from fractions import Fraction
+from typing import Any
+
+import hypothesis
+import numpy as np
+from hypothesis import HealthCheck, Phase, given, settings, target
+
+from audits.datasets.drawn_pairs import neighbouring
+from audits.datasets.named_pairs import Candidate, candidates, random_pairs
+from audits.datasets.shape import Data, Shape, option_shape
+from audits.sandbox.crew import Crew, Gone, TimeUp
+from audits.sandbox.outcomes import Outcome
+from audits.sensitivity.branch_and_bound import Proof
+from audits.tasks.worker import unpacked
+from dpaccount.errors import InputError
+from dpaccount.exact import rounded, shown
+
+SLACK = Fraction(1, 10**9)  #: relative; a query of a plain function is computed in floating point
+NORMS = ("l1", "l2", "linf")
+EXAMPLES = 300  #: of Hypothesis
+RANDOM = 2000  #: pairs drawn at random
+NUMBERS = 2_000_000  #: handed to the worker at a time
+SWEEPS = 4
+ENTRIES = 60  #: entries that one sweep of the ascent changes
+AT_ONCE = 64
+
+
+@dataclass(frozen=True)
+class Declared:
+    """A declared sensitivity: the query moves by at most `bound` in `norm` between neighbours."""
+
+    norm: str
+    bound: Fraction
+    shape: Shape
+
+    @property
+    def most(self) -> Fraction:
+        """Return the movement above which a pair is a counterexample."""
+        return self.bound * (1 + SLACK)
+
+
+@dataclass
+class Search:
+    """What was tried, the farthest pair (infinite where one side has no value), and what was odd.
+
+    `measured` of the `examples` have a side with numbers: the others are no evidence.
+    """
+
+    declared: Declared
+    examples: int = 0
+    measured: int = 0
+    worst: float = 0.0
+    best: Candidate | None = None
+    why: str = ""
+    odd: list[str] = field(default_factory=list)
+    proof: Proof | None = None
+
+    @property
+    def refuted(self) -> bool:
+        """Say whether a counterexample was found."""
+        return self.worst > self.declared.most
+
+
+def declared_by(
+    norm: str | None,
+    bound: Fraction | None,
+    shape: str | None,
+    low: str | None,
+    high: str | None,
+    dtype: str | None,
+    relation: str | None,
+    radius: Fraction | None,
+) -> Declared:
+    """Return what the options of the command line declare; raises `InputError` where one is missing."""
+    given = {"--norm": norm, "--bound": bound, "--shape": shape, "--low": low, "--high": high}
+    missing = [option for option, value in given.items() if value is None]
+    if norm is None or bound is None or shape is None or low is None or high is None:
+        raise InputError(f"{missing[0]} is missing; a query needs {', '.join(given)}")
+    if norm not in NORMS:
+        raise InputError(f"--norm is {norm[:70]!r}; known: {', '.join(NORMS)}")
+    if bound < 0:
+        raise InputError(f"--bound is {shown(bound)}; a sensitivity is at least 0")
+    described = option_shape(shape, low, high, dtype or "float", relation or "replace-one", radius)
+    return Declared(norm, bound, described)
+
+
+def test_sensitivity(crew: Crew, declared: Declared, seed: int) -> Search:
+    """Search for two neighbours between which the query moves by more than is declared."""
+    found = Search(declared)
+    shape = declared.shape
+
+    def tried(pairs: Sequence[Candidate]) -> list[float]:
+        return _tried(crew, found, pairs)
+
+    try:
+        named = candidates(shape, seed)
+        tried(named[:1])
+        if crew.tally.silent == crew.tally.runs:
+            found.odd.append(f"{crew.code.use} {found.why}")
+            return found
+        room = max(NUMBERS // (shape.rows * shape.width), 10)
+        many = [*named, *random_pairs(shape, seed, min(RANDOM, room))]
+        step = min(AT_ONCE, room)
+        for start in range(1, len(many), step):
+            tried(many[start : start + step])
+        if crew.tally.empty:
+            raise nothing(crew)
+        if not found.refuted:
+            _hypothesis(tried, found, seed)
+        if found.worst < math.inf:
+            _ascend(tried, found, shape)
+        if found.refuted:
+            _simplify(tried, found, shape)
+    except TimeUp:
+        if crew.tally.empty:
+            raise nothing(crew) from None
+        found.odd.append(f"cut by time: stopped after {crew.seconds:.3g} seconds, {found.examples} examples")
+    found.odd += crew.tally.said()
+    return found
+
+
+def nothing(crew: Crew) -> InputError:
+    """Return the error of a query that gave no number on any run."""
+    tally = crew.tally
+    return InputError(
+        f"{crew.code.use} gives no numbers on any dataset that was tried: it {tally.first} on every run"
+        f" that was tried ({tally.runs}, the first is shown); mend it"
+    )
+
+
+def prove_sensitivity(crew: Crew, found: Search) -> None:
+    """Search for a proof of what a search could not refute; what that finds is tried and made plain."""
+    if found.refuted:
+        return
+    declared, seconds = found.declared, 0.8 * crew.left()
+    if seconds <= 0:
+        found.proof = Proof("undecided", found.worst, math.inf, 0, "no time was left for a proof")
+        return
+    crew.first.send(["prove", declared.norm, str(declared.bound), asdict(declared.shape), seconds])
+    try:
+        *said, left, right = crew.first.receive(crew.left())
+    except Gone as gone:
+        found.proof = Proof("undecided", found.worst, math.inf, 0, f"the query {gone}")
+        return
+    found.proof = Proof(*said)
+    if found.proof.status == "refuted":
+        worst = Candidate(unpacked(left), unpacked(right), "from the proof")
+        with contextlib.suppress(TimeUp):
+            _tried(crew, found, [worst])
+            if found.refuted:
+                _simplify(lambda pairs: _tried(crew, found, pairs), found, declared.shape)
+        if not found.refuted:
+            why = "a run in floating point does not confirm what the balls refute"
+            found.proof = Proof("undecided", found.worst, math.inf, found.proof.boxes, why)
+
+
+test_sensitivity.__test__ = False  # type: ignore[attr-defined]  # the name is not for pytest
+
+
+def _tried(crew: Crew, found: Search, pairs: Sequence[Candidate]) -> list[float]:
+    """Return how far the query moves on each pair; remember the farthest."""
+    crew.keep([side for pair in pairs for side in (pair.left, pair.right)])
+    outcomes = crew.run([(place,) for place in range(2 * len(pairs))])
+    moves = []
+    for pair, left, right in zip(pairs, outcomes[::2], outcomes[1::2], strict=True):
+        moved, why = movement(left, right, found.declared.norm)
+        found.examples += 1
+        if left.void and right.void:
+            found.why = found.why or left.shown()
+        else:
+            found.measured += 1
+        if (left.mutated or right.mutated) and not found.odd:
+            found.odd.append("the query changes the dataset that it is given")
+        if moved > found.worst or found.best is None:
+            found.worst, found.best, found.why = moved, pair, why or found.why
+        moves.append(moved)
+    return moves
+
+
+def movement(left: Outcome, right: Outcome, norm: str) -> tuple[float, str]:
+    """Return ‖right − left‖, and why it is infinite where it is: one side fails or has another shape.
+
+    Equal entries, infinite ones and NaN too, do not move.
+    """
+    for outcome in (left, right):
+        if outcome.labels and not outcome.failed:
+            raise InputError(f"the query gives {outcome.shown()[:60]}; a query returns numbers")
+    if left.key() == right.key():
+        return 0.0, ""
+    if left.failed or right.failed:
+        failing = left if left.failed else right
+        return math.inf, f"fails on one side only: {failing.shown()}"
+    unlike = len(left.numbers) != len(right.numbers) or not len(left.numbers)
+    if unlike or _frame(left.structure) != _frame(right.structure):
+        return math.inf, f"gives {left.structure} and {right.structure}"
+    same = (left.numbers == right.numbers) | (np.isnan(left.numbers) & np.isnan(right.numbers))
+    with np.errstate(invalid="ignore", over="ignore"):
+        apart = np.where(same, 0.0, np.abs(right.numbers - left.numbers))
+    if not np.isfinite(apart).all():
+        return math.inf, "gives a number that is not finite"
+    match norm:
+        case "l1":
+            return math.fsum(apart), ""
+        case "l2":
+            return math.hypot(*apart), ""
+        case _:
+            return float(apart.max()), ""
+
+
+NUMBER = re.compile(
+    r"(?<!\S)(?:bool_?|u?int\d*|longlong|float\d*|longdouble|complex\d*)(?:\[\])?(?=[*\[ ]|$)"
+)
+
+
+def _frame(structure: str) -> str:
+    """Return a structure without the types of its numbers: keys, shapes and lengths."""
+    return NUMBER.sub("number", structure)
+
+
+def _hypothesis(tried: Callable[[Sequence[Candidate]], list[float]], found: Search, seed: int) -> None:
+    @hypothesis.seed(seed)
+    @settings(
+        max_examples=EXAMPLES,
+        database=None,
+        deadline=None,
+        print_blob=False,
+        phases=[Phase.generate, Phase.target],
+        suppress_health_check=list(HealthCheck),
+    )
+    @given(pair=neighbouring(found.declared.shape))
+    def property_test(pair: Candidate) -> None:
+        target(min(tried([pair])[0], 1e300))
+        if found.refuted:
+            raise Found
+
+    with contextlib.suppress(Found):
+        property_test()
+
+
+class Found(Exception):  # noqa: N818
+    """Ends a search that has succeeded."""
+
+
+def _ascend(tried: Callable[[Sequence[Candidate]], list[float]], found: Search, shape: Shape) -> None:
+    """Change one entry after the other to the landmark with the largest movement, while that helps."""
+    for _ in range(SWEEPS):
+        before = found.worst
+        for place in _entries(found.best, shape):
+            if found.best is None:
+                return
+            tried(_with_entry(found.best, shape, place, landmarks(shape, place[1])))
+        if found.worst <= before:
+            return
+
+
+def _simplify(tried: Callable[[Sequence[Candidate]], list[float]], found: Search, shape: Shape) -> None:
+    """Make the counterexample plain: simple numbers, while it still moves as far."""
+    best = found.best
+    if best is None:
+        return
+    plain, most, why = best, found.worst, found.why
+    for place in _entries(best, shape):
+        for value in landmarks(shape, place[1])[:3]:
+            changed = _with_entry(plain, shape, place, [value])
+            if not changed:
+                break  # plain enough: the values come in order of preference
+            if tried(changed)[0] >= most:  # it moves as far, and is plainer
+                plain = changed[0]
+                break
+    found.best, found.worst, found.why = plain, most, why
+
+
+def landmarks(shape: Shape, column: int) -> list[float]:
+    """Return values of a column at which things happen, the plainest first."""
+    domain = shape.domain()
+    low, high = domain.low[column], domain.high[column]
+    inner = [x for x in (0.0, 1.0, -1.0) if low <= x <= high]
+    found = [*inner, low, high, (low + high) / 2]
+    return list(dict.fromkeys(float(np.floor(x)) if shape.integer else x for x in found))
+
+
+Entry = tuple[int, int, bool]  #: row of the longer side, column, and whether it is the changed record's
+
+
+def _entries(pair: Candidate | None, shape: Shape) -> list[Entry]:
+    """Return entries to change: those of the changed record first, then evenly spread others."""
+    if pair is None:
+        return []
+    changed = changed_row(pair, shape)
+    rows = max(len(pair.left), len(pair.right))
+    others = [(row, column, False) for row in range(rows) if row != changed for column in range(shape.width)]
+    if len(others) > ENTRIES:
+        others = [others[int(k)] for k in np.linspace(0, len(others) - 1, ENTRIES)]
+    return [(changed, column, True) for column in range(shape.width)] + others
+
+
+def changed_row(pair: Candidate, shape: Shape) -> int:
+    """Return the row (of the longer side) in which the two sides differ."""
+    a, b = shape.records(pair.left), shape.records(pair.right)
+    longer, shorter = (a, b) if len(a) >= len(b) else (b, a)
+    rows = np.flatnonzero((longer[: len(shorter)] != shorter).any(axis=1))
+    return int(rows[0]) if len(rows) else len(longer) - 1
+
+
+def _with_entry(pair: Candidate, shape: Shape, place: Entry, values: Sequence[float]) -> list[Candidate]:
+    """Return the pairs with other values at one entry: on either side of the changed record, else on both."""
+    row, column, own = place
+    found = []
+    a, b = shape.records(pair.left), shape.records(pair.right)
+    removed = changed_row(pair, shape) if len(a) != len(b) else None
+    for value in values:
+        for sides in ((0,), (1,)) if own and removed is None else ((0, 1),):
+            new = [a.copy(), b.copy()]
+            for side in sides:
+                shorter = len(new[side]) < max(len(a), len(b))
+                if removed is not None and shorter and row == removed:
+                    continue
+                at = row - 1 if removed is not None and shorter and row > removed else row
+                new[side][at, column] = value
+            made = Candidate(shape.data(new[0]), shape.data(new[1]), pair.base)
+            unequal = any(
+                x.tobytes() != y.tobytes() for x, y in ((made.left, pair.left), (made.right, pair.right))
+            )
+            if unequal and shape.neighbours(made.left, made.right):
+                found.append(made)
+    return found
+
+
+# ------------------------------------------------------------------ what is printed
+
+
+def answer(found: Search) -> dict[str, Any]:
+    """Return the answer of `dpaccount sensitivity` (schema dpaccount/sensitivity/1).
+
+    `rounding` is the excess over the bound where it is too small to be a counterexample.
+    """
+    bound, best = found.declared.bound, found.best
+    worst: float | str = found.worst if math.isfinite(found.worst) else "inf"
+    excess = None
+    if not found.refuted and found.worst > bound:
+        excess = rounded(Fraction(found.worst) - bound, up=True)
+    shows = found.refuted and best is not None
+    proof = {} if found.proof is None else {"proof": _proof_json(found.proof)}
+    return {
+        "schema": "dpaccount/sensitivity/1",
+        "bound": shown(bound),
+        "worst": worst,
+        "refuted": found.refuted,
+        "left": best.left.tolist() if shows and best is not None else None,
+        "right": best.right.tolist() if shows and best is not None else None,
+        "examples": found.examples,
+        "rounding": excess,
+        **proof,
+    }
+
+
+def _proof_json(proof: Proof) -> dict[str, object]:
+    upper = proof.upper if math.isfinite(proof.upper) else "inf"
+    return {
+        "status": proof.status,
+        "lower": proof.lower,
+        "upper": None if proof.status == "refuted" else upper,
+        "boxes": proof.boxes,
+        "why": proof.why or None,
+    }
+
+
+def runnable(found: Search, use: str) -> str:
+    """Return the counterexample as a test in Python that fails."""
+    module, _, name = use.partition(":")
+    best, declared = found.best, found.declared
+    if best is None:
+        return ""
+    call = {"l1": "np.abs(moved).sum()", "l2": "np.linalg.norm(moved)", "linf": "np.abs(moved).max()"}
+    return "\n".join(
+        [
+            "import numpy as np",
+            f"from {module} import {name}",
+            "",
+            "",
+            f"def test_sensitivity_of_{name}():",
+            f"    left = {_literal(best.left)}",
+            f"    right = {_literal(best.right)}",
+            f"    moved = np.ravel({name}(right)) - np.ravel({name}(left))",
+            f"    assert {call[declared.norm]} <= {float(declared.most)!r}  # moves by {found.worst!r}",
+        ]
+    )
+
+
+def _literal(data: Data) -> str:
+    return f"np.array({data.tolist()}, dtype=np.{data.dtype}).reshape({data.shape})"

@@ -1,0 +1,214 @@
+"""Finds subjects: catalogued ones by file name, a user's own as ``package.module:name``."""
+
+import contextlib
+import dataclasses
+import importlib
+import importlib.util
+import pkgutil
+import sys
+import types
+import typing
+from collections.abc import Iterator
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+from audits.claim import NAME
+from audits.subjects.broken.table import TABLE, Known, known
+from dpaccount.errors import InputError
+from dpaccount.exact import Place
+from mechanisms.subject import EXAMPLE, Subject
+
+LAYERS = ("mechanisms", "bandits")
+
+
+@dataclass(frozen=True)
+class Entry:
+    """A catalogued subject: its name, layer and class."""
+
+    name: str
+    layer: str
+    made_by: type[Any]
+
+    def parameters(self) -> dict[str, dict[str, object]]:
+        """Return each parameter's type and default, as `dpaccount subjects` prints them.
+
+        One without a default has an `example` instead, if its class names one.
+        """
+        return {
+            field.name: {"type": _type_name(hint), "default": _default(field), **_example(field)}
+            for field, hint in _fields(self.made_by)
+        }
+
+
+def entries() -> Iterator[Entry]:
+    """Yield all catalogued subjects: every module of a layer whose one class is named after the file."""
+    for layer in LAYERS:
+        package = importlib.import_module(layer)
+        for info in sorted(pkgutil.iter_modules(package.__path__), key=lambda module: module.name):
+            found = _entry(layer, info.name)
+            if found is not None:
+                yield found
+
+
+def _entry(layer: str, module_name: str) -> Entry | None:
+    module = importlib.import_module(f"{layer}.{module_name}")
+    made_by = getattr(module, "".join(part.capitalize() for part in module_name.split("_")), None)
+    if hasattr(module, "__path__"):  # a folder holds what several share
+        return None
+    if made_by is None or not hasattr(made_by, "proof") or not hasattr(made_by, "status"):
+        return None
+    return Entry(module_name.replace("_", "-"), layer, made_by)
+
+
+def find(name: str) -> Entry:
+    """Return a catalogued subject; raises `InputError` with the known names."""
+    if NAME.fullmatch(name) is not None and "." not in name:  # a dot would name a package to import
+        module_name = name.replace("-", "_")
+        for layer in LAYERS:
+            if importlib.util.find_spec(f"{layer}.{module_name}") is not None:
+                found = _entry(layer, module_name)
+                if found is not None and found.name == name:
+                    return found
+    known = ", ".join(entry.name for entry in entries())
+    raise InputError(f"unknown subject {name[:70]!r}; known: {known}, or package.module:name of your own")
+
+
+def listed(name: str | None) -> list[dict[str, Any]] | dict[str, Any]:
+    """Return what `dpaccount subjects` prints: all, or the one of this name."""
+    alone = None if name is None else known(name)
+    if alone is not None:
+        return _listed_function(alone)
+    if name is not None:
+        return _listed_class(find(name))
+    return [*map(_listed_class, entries()), *map(_listed_function, TABLE)]
+
+
+def _listed_class(entry: Entry) -> dict[str, Any]:
+    return {
+        "name": entry.name,
+        "layer": entry.layer,
+        "parameters": entry.parameters(),
+        "source": entry.made_by.source,
+        "status": entry.made_by.status,
+    }
+
+
+def _listed_function(function: Known) -> dict[str, Any]:
+    return {
+        "name": function.name,
+        "layer": "audits",
+        "parameters": {},
+        "source": f"{function.source}  Claims {function.claimed()}.",
+        "status": function.status,
+    }
+
+
+#: where the latest subject of a user's own was found, for worker processes to find it again
+CODE_FOLDERS: list[str] = []
+
+
+@contextlib.contextmanager
+def code_on_path(folders: list[str]) -> Iterator[None]:
+    """Append folders to the end of the import path for a while."""
+    sys.path.extend(folders)
+    try:
+        yield
+    finally:
+        for folder in folders:
+            sys.path.remove(folder)
+
+
+def make(made_by: type, parameters: Place | None, *, examples: bool = False) -> Subject:
+    """Return the subject with parameters read exactly; unknown ones and wrong types are `InputError`.
+
+    With `examples` the parameters that have no default take their example values: for made-up data.
+    """
+    _frozen(made_by)
+    fields = {field.name: hint for field, hint in _fields(made_by)}
+    given = {} if parameters is None else parameters.table((), tuple(fields))
+    values = {name: _read(place, fields[name]) for name, place in given.items()}
+    where = f"{parameters.file}: {parameters.at}: " if parameters is not None else ""
+    if examples:
+        values = {**example_values(made_by), **values}
+    unsaid = [name for name in required(made_by) if name not in values]
+    if unsaid:
+        names = ", ".join(unsaid)
+        raise InputError(f"{where}{name_of(made_by)} has no default for {names}; say them as parameters")
+    try:
+        subject: Subject = made_by(**values)
+    except InputError as error:
+        raise InputError(f"{where}{error}") from None
+    except (Exception, SystemExit) as error:
+        raise InputError(
+            f"making {made_by.__name__} raises {type(error).__name__}: {error}; mend it"
+        ) from None
+    return subject
+
+
+def required(made_by: type) -> list[str]:
+    """Return the parameters that have no default: a claim and a release must say them."""
+    missing = dataclasses.MISSING
+    fields = (field for field, _ in _fields(made_by))
+    return [f.name for f in fields if f.default is missing and f.default_factory is missing]
+
+
+def example_values(made_by: type) -> dict[str, object]:
+    """Return the example values that a class names for parameters without a default."""
+    return {field.name: field.metadata[EXAMPLE] for field, _ in _fields(made_by) if EXAMPLE in field.metadata}
+
+
+def _frozen(made_by: type) -> None:
+    """Refuse a class whose instances can be changed: what is proved must be what is run."""
+    settings = vars(made_by).get("__dataclass_params__")
+    if settings is None or not settings.frozen:
+        name = made_by.__name__
+        raise InputError(f"{name} may change between proof and run; declare it @dataclass(frozen=True)")
+
+
+def _read(place: Place, hint: Any) -> object:
+    kinds = typing.get_args(hint) if isinstance(hint, types.UnionType) else (hint,)
+    if Fraction in kinds:
+        return _moderate(place)
+    if bool in kinds:
+        return place.flag()
+    if int in kinds:
+        return place.integer(-(10**6), 10**6)
+    return place.text()
+
+
+def _moderate(place: Place) -> Fraction:
+    """Return a number that floating point can work with on the simulation's side."""
+    value = place.number()
+    if value and not Fraction(1, 10**15) <= abs(value) <= 10**15:
+        raise place.wrong("a parameter this large or small", "use magnitudes from 1e-15 to 1e15")
+    return value
+
+
+def _fields(made_by: type) -> list[tuple[dataclasses.Field[Any], Any]]:
+    if not dataclasses.is_dataclass(made_by):
+        return []
+    hints = typing.get_type_hints(made_by)
+    return [(field, hints[field.name]) for field in dataclasses.fields(made_by) if field.init]
+
+
+def _type_name(hint: Any) -> str:
+    kinds = typing.get_args(hint) if isinstance(hint, types.UnionType) else (hint,)
+    names = {Fraction: "number", int: "integer", str: "text", bool: "flag"}
+    return next((names[kind] for kind in kinds if kind in names), "text")
+
+
+def _default(field: dataclasses.Field[Any]) -> object:
+    if field.default is dataclasses.MISSING:
+        return None
+    return str(field.default) if isinstance(field.default, Fraction) else field.default
+
+
+def _example(field: dataclasses.Field[Any]) -> dict[str, object]:
+    found = field.metadata.get(EXAMPLE)
+    return {} if found is None else {EXAMPLE: str(found) if isinstance(found, Fraction) else found}
+
+
+def name_of(made_by: type) -> str:
+    """Return the name of the file that a subject's class stands in, with hyphens."""
+    return made_by.__module__.rpartition(".")[2].replace("_", "-")

@@ -1,0 +1,1 @@
+"""What a command asks for, done here or in a process of its own."""

@@ -1,0 +1,1 @@
+"""What learns from statistics: features, posteriors, selection, state that can be resumed."""

@@ -1,0 +1,94 @@
+"""People with private decision sets: one row a person, served once each, in order.
+
+A person's row holds the coordinates of their candidates, then what each candidate would pay.  They are
+shown scores of their own candidates under what was released before, and ties fall by a coin of their
+own slot: no coin of one slot depends on another person's data.
+"""
+
+from collections.abc import Callable
+from fractions import Fraction
+from functools import cached_property
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bandits.statistics.calibration import least_sigma
+from dpaccount.errors import InputError
+from dpaccount.proof import Theorem
+from mechanisms.subject import Domain, Rows, View
+
+Floats = NDArray[np.float64]
+TIE = 1e-12  #: scores so near the best one share it
+
+RADIUS = 2.0  #: candidates lie in the ball of this radius
+
+
+class Learner(Protocol):
+    """What serves people: scores before a round, learning after it."""
+
+    def scores(self, candidates: Floats) -> Floats:
+        """Return one score for each row of features; the highest is played."""
+
+    def tell(self, features: Floats, reward: float) -> None:
+        """Learn from what was played and what it paid."""
+
+
+def domain(rounds: int, candidates: int, dimension: int) -> Domain:
+    """Return one row per person: the candidates' coordinates, then what each would pay, in [0, 1]."""
+    if rounds < 2 or min(candidates, dimension) < 1:
+        raise InputError("needed rounds >= 2, candidates >= 1 and dimension >= 1")
+    low = (-RADIUS,) * (candidates * dimension) + (0.0,) * candidates
+    high = (RADIUS,) * (candidates * dimension) + (1.0,) * candidates
+    return Domain(rounds, low, high, (False,) * len(low))
+
+
+class Contextual:
+    """What bandits for such people share: their domain, and a noise that is given or calibrated.
+
+    A subject has these fields and proves what all its sums cost.
+    """
+
+    rounds: int
+    candidates: int
+    dimension: int
+    epsilon: Fraction
+    delta: Fraction
+    sigma: Fraction | None
+
+    def domain(self) -> Domain:
+        """Return one row per person: the candidates' coordinates, then what each would pay."""
+        return domain(self.rounds, self.candidates, self.dimension)
+
+    @cached_property
+    def noise(self) -> Fraction:
+        """Return σ: as given, or the least that is proved to meet (`epsilon`, `delta`)."""
+        if self.sigma is not None:
+            return self.sigma
+        return least_sigma(lambda sigma: self._sums(sigma, self.delta), self.epsilon, self.delta)
+
+    def _sums(self, sigma: Fraction, delta: Fraction) -> Theorem:
+        """Return the theorem at `delta` about all sums that are released with this noise."""
+        raise NotImplementedError
+
+
+def serve(
+    data: Rows, candidates: int, features: Callable[[Floats], Floats], learner: Learner, coins: int
+) -> View:
+    """Serve every row's person once; what was played is for that person's eyes."""
+    rounds = len(data)
+    points = data[:, :-candidates].reshape(rounds, candidates, -1)
+    rewards = data[:, -candidates:]
+    ties = np.random.default_rng(coins).random((rounds, candidates))
+    actions = np.zeros(rounds, dtype=np.int64)
+    for t in range(rounds):
+        phi = features(points[t])
+        actions[t] = pick(learner.scores(phi), ties[t])
+        if t < rounds - 1:  # nobody acts on the last person's data
+            learner.tell(phi[actions[t]], float(rewards[t, actions[t]]))
+    return View(own={"action": actions})
+
+
+def pick(scores: Floats, ties: Floats) -> int:
+    """Return the place of the highest score; among those within 1e-12 of it, of the highest coin."""
+    return int(np.argmax(np.where(scores >= scores.max() - TIE, ties, -1.0)))

@@ -1,0 +1,1 @@
+"""Private statistics that bandits learn from: moments, continual sums, their noise."""

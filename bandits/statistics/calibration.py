@@ -1,0 +1,50 @@
+"""The least noise that a subject's own proof shows to meet (ε, δ)."""
+
+from collections.abc import Callable
+from fractions import Fraction
+
+from dpaccount.errors import InputError, RuleError
+from dpaccount.proof import Theorem
+from dpaccount.proof.derivation import point
+
+STEPS = 10  #: the answer is within a part in 2^10 of the least
+REACH = 40  #: scales from 2^−40 to 2^40 are tried
+
+
+def target(epsilon: Fraction, delta: Fraction) -> None:
+    """Refuse (ε, δ) that a bandit is not calibrated to; raises `InputError`."""
+    if epsilon <= 0 or not 0 < delta < 1:
+        raise InputError("needed epsilon > 0 and 0 < delta < 1")
+
+
+def least_sigma(prove: Callable[[Fraction], Theorem], epsilon: Fraction, delta: Fraction) -> Fraction:
+    """Return a dyadic σ with `prove(σ)` at most (ε, δ) that is within a part in 2^10 of the least such.
+
+    `prove` makes the theorem at `delta` for a noise scale; its ε falls as the scale grows.  Raises
+    `InputError` where ε or δ is out of range or no scale up to 2^40 is enough.
+    """
+    if epsilon <= 0 or not 0 <= delta < 1:
+        raise InputError("needed epsilon > 0 and 0 <= delta < 1")
+
+    def enough(sigma: Fraction) -> bool:
+        try:
+            return point(prove(sigma))[0] <= epsilon
+        except RuleError:  # too little noise for any finite ε, or for the grid
+            return False
+
+    power = 0
+    if enough(Fraction(1)):
+        while power > -REACH and enough(Fraction(2) ** (power - 1)):
+            power -= 1
+    else:
+        while not enough(Fraction(2) ** power):
+            power += 1
+            if power > REACH:
+                raise InputError(f"no noise is proved to meet ε = {float(epsilon)}, δ = {float(delta):.3g}")
+    high = Fraction(1 << power) if power >= 0 else Fraction(1, 1 << -power)
+    low, step = high / 2, high / (1 << STEPS + 1)
+    few, many = 0, 1 << STEPS  # σ = low + many·step is enough, low + few·step is not known to be
+    while many - few > 1:
+        middle = (few + many) // 2
+        few, many = (few, middle) if enough(low + middle * step) else (middle, many)
+    return low + many * step

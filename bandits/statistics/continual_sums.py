@@ -1,0 +1,103 @@
+"""Continual release of one sum of statistics: which stream, its proof, and how noisy its prefixes are.
+
+A stream turns a theorem about one noisy sum, or about a stable query, into one about all prefix sums.
+Vectors may use any stream; symmetric matrices the trees, whose every release is noised by itself.
+"""
+
+import math
+from fractions import Fraction
+from functools import lru_cache
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpaccount.errors import InputError
+from dpaccount.noise.receipt import Noise
+from dpaccount.proof import Theorem, assume_tree, factorised, linear, nodes
+from mechanisms.continual import factors
+from mechanisms.continual.factor_sums import FactorSums, Sums, Window
+from mechanisms.continual.tree_sums import HonakerSums, TreeSums, variance_from_below
+from mechanisms.shared.gaussian_noise import gaussian, unchanged
+
+STREAMS = ("tree", "honaker", "sqrt-toeplitz")
+
+
+def known(stream: str, allowed: tuple[str, ...] = STREAMS) -> None:
+    """Refuse an unknown stream."""
+    if stream not in allowed:
+        raise InputError(f"stream is {stream[:40]!r}; known here: {', '.join(allowed)}")
+
+
+def vector_proof(
+    stream: str, person: Theorem, sigma: Fraction, rounds: int, numbers: int, bits: int, delta: Fraction
+) -> Theorem:
+    """Return the least (ε, `delta`) of all prefix sums over `rounds` rounds of vectors of `numbers`.
+
+    `person` is one person's contribution in a ball, values lie on 2^−`bits`; every released node or row
+    has noise of standard deviation `sigma` per coordinate, in the values' units.
+    """
+    query, step = linear(person), Fraction(1, 2**bits)
+    if stream == "sqrt-toeplitz":
+        weights = factors.sqrt_toeplitz(rounds).tolist()
+        rows = factorised(query, rounds, [weights], factors.BITS)
+        return gaussian(rows, sigma, step / 2**factors.BITS, numbers * rounds, "sums", delta, unchanged)
+    tree = assume_tree(person.witness["query"], rounds, "movement")
+    return gaussian(query, sigma, step, numbers, "sums", delta, lambda one: nodes(one, tree))
+
+
+def matrix_proof(
+    person: Theorem, sigma: Fraction, covers: Theorem, size: int, bits: int, delta: Fraction
+) -> Theorem:
+    """Return the least (ε, `delta`) of sums of symmetric matrices of `size` rows, one for each cover.
+
+    `person` is one person's contribution; `covers` says which rounds each release sums.
+    """
+    numbers, query = size * (size + 1) // 2, linear(person)
+    return gaussian(
+        query, sigma, Fraction(1, 2**bits), numbers, "sums", delta, lambda one: nodes(one, covers)
+    )
+
+
+def vector_sums(stream: str, noise: Noise, rounds: int, numbers: int) -> Sums:
+    """Return prefix sums of integer vectors, in grid units; Toeplitz rows are 2^20 finer, which it undoes."""
+    if stream == "sqrt-toeplitz":
+        weights = factors.sqrt_toeplitz(rounds)
+
+        def history(width: int, kind: type) -> Window:
+            return Window(weights, width, kind)
+
+        return FactorSums(history, numbers, lambda t, row: noise.noisy("sums", t, row))
+    return (TreeSums if stream == "tree" else HonakerSums)(lambda node, sums: noise.noisy("sums", node, sums))
+
+
+def matrix_sums(stream: str, noise: Noise) -> Sums:
+    """Return prefix sums of symmetric integer matrices, in grid units."""
+    kind = TreeSums if stream == "tree" else HonakerSums
+    return kind(lambda node, sums: noise.noisy_symmetric("sums", node, sums))
+
+
+def deviation(stream: str, t: int) -> float:
+    """Return the standard deviation of the noise in the prefix of t rounds, for released noise of 1.
+
+    A tree adds one node for each one of t in binary; Honaker's estimate refines each from below; the
+    square-root factor adds Σ_{k<t} c_k², c_k = C(2k, k)/4^k.
+    """
+    if t == 0:
+        return 0.0
+    if stream == "sqrt-toeplitz":
+        return float(_toeplitz_deviations(1 << (t - 1).bit_length())[t - 1])
+    if stream == "tree":
+        return math.sqrt(t.bit_count())
+    return math.sqrt(sum(variance_from_below(j) for j in range(t.bit_length()) if t >> j & 1))
+
+
+@lru_cache(maxsize=32)
+def _toeplitz_deviations(rounds: int) -> NDArray[np.float64]:
+    weights = factors.sqrt_toeplitz(rounds) / 2.0**factors.BITS
+    spread: NDArray[np.float64] = np.sqrt(np.cumsum(weights**2))
+    return spread
+
+
+def largest_deviation(stream: str, rounds: int) -> float:
+    """Return the largest of those deviations over rounds 1 … `rounds`."""
+    return max(deviation(stream, t) for t in range(1, rounds + 1))

@@ -1,0 +1,32 @@
+"""A person's statistics for the second moments of features and rewards, in exact integers."""
+
+import math
+from fractions import Fraction
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpaccount.noise.samplers import Integers
+from mechanisms.shared import grid
+from mechanisms.symmetric_gaussian import BITS
+from mechanisms.symmetric_gaussian import contribution as without_corner
+
+Floats = NDArray[np.float64]
+
+
+def within(reward: float) -> float:
+    """Return clip(y, 0, 1); NaN counts as ½.  Nothing is refused or counted: either would tell."""
+    return 0.5 if math.isnan(reward) else min(max(reward, 0.0), 1.0)
+
+
+def centred(reward: float) -> float:
+    """Return clip(y, 0, 1) − ½; NaN counts as ½."""
+    return within(reward) - 0.5
+
+
+def contribution(features: Floats, reward: float, bound: Fraction, *, corner: bool) -> Integers:
+    """Return [φφᵀ, φy; yφᵀ, c] on the grid, ‖φ‖ ≤ 1 and |y| ≤ `bound` exactly; c = y² with `corner`."""
+    matrix = without_corner(features, reward, bound)
+    if corner:
+        matrix[-1, -1] = int(grid.clipped(np.array([reward]), -bound, bound, BITS)[0]) ** 2
+    return matrix

@@ -1,0 +1,1 @@
+"""Where bandits are tried: data, surfaces, simulated people, regret."""

@@ -1,0 +1,106 @@
+"""Regret of bandits on made-up people, with rehearsal noise: nothing from here may be released."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bandits.learning.contextual import pick
+from bandits.learning.features import quadrature_features
+from bandits.learning.gp_ucb import GpUcb
+from bandits.phased_posterior import Learner, PhasedPosterior
+from bandits.surface_gp_ucb import SurfaceGpUcb
+from bandits.worlds.simulated_people import simulated_people
+from dpaccount.noise.receipt import rehearse
+from dpaccount.noise.samplers import Rehearsal
+from dpaccount.proof import Theorem
+
+Floats = NDArray[np.float64]
+REWARD_NOISE = 0.1  #: standard deviation of the surfaces' rewards
+
+
+def noise_of(theorem: Theorem, seed: int) -> Any:
+    """Return rehearsal noise for one run, independent of the people and coins of the same seed."""
+    return rehearse(theorem, Rehearsal(np.random.SeedSequence([seed, 1])))
+
+
+# ------------------------------------------------------------------ contextual people
+
+
+def contextual(subject: Any, seed: int) -> Floats:
+    """Return the regret of every round of a contextual subject on simulated people."""
+    people = simulated_people(subject.rounds, subject.candidates, subject.dimension, seed)
+    view = subject.play(people.records(), noise_of(subject.proof(subject.delta), seed), seed)
+    return people.regrets(np.asarray(view.own["action"]))
+
+
+def contextual_without_privacy(rounds: int, candidates: int, seed: int) -> Floats:
+    """Return the regret of every round of GP-UCB without noise on the same people."""
+    people, features = simulated_people(rounds, candidates, 2, seed), quadrature_features(2, 8, 1.0)
+    learner, chosen = GpUcb(features.size, width=0.1), np.zeros(rounds, dtype=np.int64)
+    for t in range(rounds):
+        phi = features(people.points[t])
+        chosen[t] = learner.ask(phi)
+        learner.tell(phi[chosen[t]], float(people.rewards[t, chosen[t]]) - 0.5)
+    return people.regrets(chosen)
+
+
+def contextual_at_random(rounds: int, candidates: int, seed: int) -> Floats:
+    """Return the regret of every round of choices by coins alone."""
+    people = simulated_people(rounds, candidates, 2, seed)
+    coins = np.random.default_rng(seed).random((rounds, candidates))
+    return people.regrets(np.array([pick(np.zeros(candidates), row) for row in coins]))
+
+
+# ------------------------------------------------------------------ surfaces
+
+
+def surface(subject: PhasedPosterior | SurfaceGpUcb, seed: int) -> Floats:
+    """Return the regret of every round on a surface, its grid points in an order of this seed."""
+    data = np.random.default_rng([seed, 2]).normal(0, REWARD_NOISE, (subject.rounds, 1))
+    view = subject.play(data, noise_of(subject.proof(subject.delta), seed), seed)
+    return subject.world.regret(np.asarray(view.public["points"]))
+
+
+@dataclass(frozen=True)
+class Published:
+    """Not private in any useful sense: each reward is shown in the clear with probability `chance`.
+
+    The coin alone makes it (0, `chance`)-private: what a δ of that size allows.
+    """
+
+    surface: PhasedPosterior
+    chance: float
+
+
+class _Shown(Learner):
+    """A learner without noise that is told only those rewards whose coin came up."""
+
+    chance = 1.0
+
+    def _aim(self, chosen: NDArray[np.int64]) -> None:
+        super()._aim(chosen)
+        self._directions[self._rng.random(len(chosen)) >= self.chance] = 0.0
+
+
+def shown_rewards(case: Published, seed: int) -> Floats:
+    """Return the regret of every round of learning from rewards that coins publish."""
+    subject = case.surface
+    learner = _Shown(subject.model, float(subject.noise), subject.rounds, seed)
+    learner.chance = case.chance
+    rng, parts = np.random.default_rng([seed, 2]), []
+    covers = subject.covers()
+    for number, (first, last) in enumerate(covers):
+        points = learner.ask(first - 1, last, final=number == len(covers) - 1)
+        rewards = subject.world.value(points) + rng.normal(0, REWARD_NOISE, last - first + 1)
+        learner.tell(learner.contributions(rewards) / 2.0**24)
+        parts.append(subject.world.regret(points))
+    return np.concatenate(parts)
+
+
+def surface_at_random(subject: PhasedPosterior, seed: int) -> Floats:
+    """Return the regret of every round of uniform choices."""
+    rng = np.random.default_rng(seed)
+    points = np.stack([rng.integers(0, n, subject.rounds) for n in subject.world.sizes], axis=1)
+    return subject.world.regret(points)

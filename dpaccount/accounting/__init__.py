@@ -1,0 +1,1 @@
+"""What a plan of releases costs: totals, the worst unit, filters, calibration, answers."""

@@ -1,0 +1,150 @@
+"""The answers of `account` and `calibrate`, exactly as their files print them."""
+
+import math
+import time
+from fractions import Fraction
+from typing import Any
+
+from dpaccount.accounting.accountant import GAP, STANDARD_DELTAS, Accountant
+from dpaccount.accounting.calibrate import calibrate
+from dpaccount.accounting.worst_unit import Worst
+from dpaccount.errors import InputError
+from dpaccount.exact import Bound, Place, printed, shown
+from dpaccount.numerics.balls import allowance
+from dpaccount.plan.plan_file import read_plan
+
+ACCOUNT = "dpaccount/account/1"
+CALIBRATION = "dpaccount/calibration/1"
+SECONDS = 9.0  #: of processor time for exact methods in one answer; bounds in closed form stand in after
+
+
+def account_answer(
+    place: Place,
+    *,
+    delta: Fraction | None = None,
+    epsilon: Fraction | None = None,
+    gap: Fraction | None = None,
+    group: int | None = None,
+) -> dict[str, Any]:
+    """Return what the events in `place` cost: ε at `delta`, δ at `epsilon`, or a summary of both.
+
+    Raises `InputError` naming the place in the document, or the option that is out of range.
+    """
+    with allowance(SECONDS):
+        return _account(place, delta=delta, epsilon=epsilon, gap=gap, group=group)
+
+
+def _account(
+    place: Place,
+    *,
+    delta: Fraction | None,
+    epsilon: Fraction | None,
+    gap: Fraction | None,
+    group: int | None,
+) -> dict[str, Any]:
+    begun = time.perf_counter()
+    accountant = Accountant(read_plan(place), _group(group))
+    width = _gap(gap)
+    answer: dict[str, Any] = {"schema": ACCOUNT}
+    if delta is not None and epsilon is not None:
+        raise InputError("--delta and --epsilon are both given; give one of them")
+    if delta is not None:
+        worst = accountant.worst_epsilon(_within("--delta", delta, 1), width)
+        answer |= {"delta": shown(delta), "epsilon": worst.bounds.as_json(), **_whose(worst)}
+    elif epsilon is not None:
+        worst = accountant.worst_delta(_within("--epsilon", epsilon, None), width)
+        answer |= {"epsilon": shown(epsilon), "delta": worst.bounds.as_json(), **_whose(worst)}
+    else:
+        answer |= summary(accountant, width)
+    answer |= scalars(accountant)
+    answer["seconds"] = round(time.perf_counter() - begun, 6)
+    return answer
+
+
+def summary(accountant: Accountant, gap: Fraction = GAP) -> dict[str, Any]:
+    """Return pure ε where it exists and ε at a few standard δ, with the worst unit of the first."""
+    found = {at: accountant.worst_epsilon(at, gap) for at in STANDARD_DELTAS}
+    first = found[STANDARD_DELTAS[0]]
+    return {
+        "pure": _upper(accountant.pure()),
+        "epsilons": [
+            {"delta": shown(Fraction(at)), "epsilon": worst.bounds.as_json()} for at, worst in found.items()
+        ],
+        **_whose(first),
+    }
+
+
+def scalars(accountant: Accountant) -> dict[str, Any]:
+    """Return the zCDP ρ and the GDP μ of the worst unit, rounded up; null where there is none."""
+    mu2 = accountant.gdp()
+    return {"zcdp": _upper(accountant.zcdp()), "gdp": None if mu2 is None else _root(mu2)}
+
+
+def calibrate_answer(
+    name: str,
+    *,
+    epsilon: Fraction,
+    delta: Fraction,
+    sensitivity: Fraction = Fraction(1),
+    count: int = 1,
+    rounds: int | None = None,
+) -> dict[str, Any]:
+    """Return the least noise (or largest parameter) that is proved to meet (epsilon, delta).
+
+    Raises `InputError` where the event has no such parameter, or a number is out of range.
+    """
+    begun = time.perf_counter()
+    found = calibrate(name, epsilon, delta, sensitivity=sensitivity, count=count, rounds=rounds)
+    return {
+        "schema": CALIBRATION,
+        "event": name,
+        "parameter": found.parameter,
+        "value": found.text,
+        "proved": {"epsilon": found.bounds.as_json(), "delta": shown(delta)},
+        "seconds": round(time.perf_counter() - begun, 6),
+    }
+
+
+def _whose(worst: Worst) -> dict[str, Any]:
+    return {"worst_unit": worst.unit, "method": worst.method}
+
+
+def _upper(value: Bound | None) -> float | str | None:
+    return None if value is None else printed(value, up=True)
+
+
+def _root(square: Fraction) -> float | str:
+    """Return √square rounded up, by integers: ⌈√(n·4^k/d)⌉/2^k."""
+    if square == 0:
+        return 0.0
+    shift = 2 * max(0, 128 + square.denominator.bit_length() - square.numerator.bit_length())
+    floor = math.isqrt((square.numerator << shift) // square.denominator)
+    return printed(
+        Fraction(floor + 1, 1 << (shift // 2))
+        if floor * floor != square * 2**shift
+        else Fraction(floor, 1 << (shift // 2)),
+        up=True,
+    )
+
+
+def _within(option: str, value: Fraction, most: int | None) -> Fraction:
+    if value < 0 or (most is not None and value > most):
+        bounds = "at least 0" if most is None else f"in [0, {most}]"
+        raise InputError(f"{option} {shown(value)} is out of range; it must be {bounds}")
+    return value
+
+
+def _gap(gap: Fraction | None) -> Fraction:
+    if gap is None:
+        return GAP
+    if gap <= 0:
+        raise InputError(f"--gap {shown(gap)} is out of range; it must be above 0")
+    return gap
+
+
+def _group(group: int | None) -> int:
+    if group is None:
+        return 1
+    if group < 1:
+        raise InputError(f"--group {shown(Fraction(group))} is out of range; it must be at least 1")
+    return group

@@ -1,0 +1,260 @@
+"""The least noise, or the largest privacy parameter, that is proved to meet (ε, δ)."""
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
+from fractions import Fraction
+
+import numpy as np
+from flint import arb
+
+from dpaccount.cost import exact_bounds, special_bounds
+from dpaccount.cost.exposure import Total, total_of
+from dpaccount.errors import InputError
+from dpaccount.exact import Enclosure
+from dpaccount.numerics.balls import allowance, between, log_float, spent
+from dpaccount.numerics.closed import gaussian
+from dpaccount.numerics.solve import solve
+from dpaccount.plan import event_costs
+from dpaccount.plan import events as ev
+from dpaccount.plan.unit_classes import classes
+
+DIGITS = 13  #: significant digits of the value
+FINE = Fraction(1, 10**9)  #: width of enclosures that the search asks for
+GAP = Fraction(1, 10**6)  #: width of an ordinary answer
+SECONDS = 15.0  #: of processor time
+
+MOST = 1 << 63  #: rounds of a stream, and releases: as many as a ledger can number
+
+#: The parameter of each event that can be calibrated, and whether more of it costs less.
+PARAMETERS: dict[str, tuple[str, bool]] = {
+    "gaussian": ("sigma", True),
+    "discrete_gaussian": ("sigma", True),
+    "tree": ("sigma", True),
+    "matrix_factorisation": ("sigma", True),
+    "laplace": ("scale", True),
+    "discrete_laplace": ("scale", True),
+    "pure": ("epsilon", False),
+    "randomized_response": ("epsilon", False),
+    "exponential": ("epsilon", False),
+    "permute_and_flip": ("epsilon", False),
+    "bounded_range": ("eta", False),
+    "zcdp": ("rho", False),
+    "gdp": ("mu", False),
+}
+
+#: Those whose cost is a formula, at any count.
+CLOSED = ("gaussian", "gdp", "tree", "matrix_factorisation", "zcdp", "exponential", "bounded_range")
+
+
+@dataclass(frozen=True)
+class Calibration:
+    """A value that is proved to meet the target, and the ε that it costs at the target's δ."""
+
+    parameter: str
+    value: Fraction
+    text: str
+    bounds: Enclosure
+
+
+def calibrate(
+    name: str,
+    epsilon: Fraction,
+    delta: Fraction,
+    *,
+    sensitivity: Fraction = Fraction(1),
+    count: int = 1,
+    rounds: int | None = None,
+) -> Calibration:
+    """Return the least noise (or largest parameter) of `count` such events that meets (epsilon, delta).
+
+    Raises `InputError` where the event has no such parameter or no noise is enough.
+    """
+    if name not in PARAMETERS:
+        raise InputError(f"{name!r} cannot be calibrated; known here: {', '.join(PARAMETERS)}")
+    parameter = PARAMETERS[name][0]
+    if not 0 <= delta < 1:
+        raise InputError("the target delta is out of range; it must be at least 0 and below 1")
+    if epsilon < 0:
+        raise InputError("the target epsilon is out of range; it must be at least 0")
+    if name not in CLOSED:
+        _in_range("count", count)
+    build = _builder(name, parameter, sensitivity, count, rounds)
+    with allowance(SECONDS):
+        return _calibrated(name, build, epsilon, delta)
+
+
+def _calibrated(
+    name: str, build: Callable[[Fraction], ev.Event], epsilon: Fraction, delta: Fraction
+) -> Calibration:
+    """Return the least noise, as a decimal that is proved to meet the target.
+
+    First with enclosures as narrow as they come, then with those of an ordinary answer; whatever is returned
+    holds at the width that an ordinary answer has.
+    """
+    for gap in (FINE, GAP):
+        found = _at_width(name, build, epsilon, delta, gap)
+        lower, upper = found.bounds.lower, found.bounds.upper
+        if lower is None or upper - lower <= upper / 10**6 + FINE:
+            return found
+    raise InputError(f"{name} cannot be calibrated closely at these magnitudes; ask for less extreme numbers")
+
+
+def _at_width(
+    name: str, build: Callable[[Fraction], ev.Event], epsilon: Fraction, delta: Fraction, gap: Fraction
+) -> Calibration:
+    parameter, falls = PARAMETERS[name]
+
+    def loss(value: Fraction, width: Fraction = gap) -> Enclosure:
+        return _worst(build(value), lambda total: special_bounds.epsilon(total, delta, width))
+
+    def noise_of(value: Fraction) -> Fraction:
+        return value if falls else 1 / value
+
+    guess = _guess(build(Fraction(1)), epsilon, delta, linear=name == "zcdp")
+    text = _decimal(noise_of(_least(lambda noise: loss(noise_of(noise)), epsilon, delta, guess)), up=falls)
+    step = Fraction(10) ** (Decimal(text).adjusted() - DIGITS + 1)
+    while True:
+        value = Fraction(text)
+        bounds = loss(value)
+        if bounds.upper <= epsilon and loss(value, GAP).upper <= epsilon:
+            return Calibration(parameter, value, text, bounds)
+        text = _decimal(value + step if falls else value - step, up=falls)
+        step *= 2
+
+
+def _builder(
+    name: str, parameter: str, sensitivity: Fraction, count: int, rounds: int | None
+) -> Callable[[Fraction], ev.Event]:
+    """Return value ↦ the event with its parameter set to it."""
+    kind = ev.VOCABULARY[name]
+    fixed: dict[str, object] = {"count": count}
+    if "sensitivity" in kind.__dataclass_fields__:
+        if sensitivity == 0:
+            raise InputError("a sensitivity of 0 costs nothing; calibrate for one above 0")
+        fixed["sensitivity"] = sensitivity
+    elif sensitivity != 1:
+        raise InputError(f"{name} has no sensitivity; leave it out")
+    if "rounds" in kind.__dataclass_fields__:
+        if rounds is None:
+            raise InputError(f"{name} needs its number of rounds; give --rounds")
+        _in_range("number of rounds", rounds)
+        fixed["rounds"] = rounds
+    elif rounds is not None:
+        raise InputError(f"{name} has no rounds; leave --rounds out")
+    return lambda value: kind(**{parameter: value, **fixed})  # type: ignore[arg-type]
+
+
+def _in_range(name: str, value: int) -> None:
+    """Refuse at once what would only be refused after a long search."""
+    if not 1 <= value <= MOST:
+        raise InputError(f"the {name} is out of range; it must be from 1 to 2^63")
+
+
+def _worst(event: ev.Event, evaluate: Callable[[Total], exact_bounds.Answer]) -> Enclosure:
+    """Return the largest answer over the classes of units of one event; refuses when the time is over."""
+    if spent():
+        raise InputError(
+            f"{event.name} could not be calibrated within {SECONDS:g} seconds; ask for a smaller count or a"
+            " larger delta"
+        )
+    answers = [evaluate(total_of(found.items)).bounds for found in classes([event])]
+    return max(answers, key=lambda bounds: bounds.upper)
+
+
+def _least(
+    loss: Callable[[Fraction], Enclosure], epsilon: Fraction, delta: Fraction, guess: Fraction
+) -> Fraction:
+    """Return the least noise, within 1e-11, whose ε is proved to be at most the target."""
+    low, high = _bracket(lambda noise: loss(noise).upper <= epsilon, guess)
+
+    def curve(noise: Fraction) -> arb:
+        bounds = loss(noise)
+        upper = Fraction(min(bounds.upper, 1 << 64))
+        return between(upper if bounds.lower is None else min(Fraction(bounds.lower), upper), upper)
+
+    if epsilon > 0 and delta > 0:
+        return solve(curve, epsilon, low, high, high / 10**11)[1]
+    close = 10**14 if delta == 0 else 10**10
+    while high - low > high / close:
+        middle = (low + high) / 2
+        low, high = (low, middle) if loss(middle).upper <= epsilon else (middle, high)
+    return high
+
+
+def _guess(unit: ev.Event, epsilon: Fraction, delta: Fraction, *, linear: bool) -> Fraction:
+    """Return about the noise that is enough: where a Gaussian of the event's ρ has that ε (`unit`: noise 1).
+
+    ρ falls as the square of the noise, or as its first power (`linear`). The Gaussian one is near √ρ =
+    ε/(√(ε + L) + √L), L = ln(1/δ), by zCDP's simple conversion. All in logarithms, for any magnitude.
+    """
+    rho = event_costs.zcdp(unit)
+    if not (epsilon > 0 and delta > 0 and rho):
+        return Fraction(1)
+    depth, e = math.log(max(-log_float(delta), 1e-300)), log_float(epsilon)
+    root = e - float(np.logaddexp(np.logaddexp(e, depth) / 2, depth / 2))  # ln √ρ of the target
+    if abs(e) < 12 and abs(depth) < 8:
+        root = _gaussian_root(root, epsilon, delta)
+    bits = (log_float(rho) - 2 * root) / math.log(2) * (1.0 if linear else 0.5)
+    bits = max(-float(FARTHEST), min(float(FARTHEST), bits))
+    return Fraction(2) ** math.floor(bits) * Fraction(2 ** (bits - math.floor(bits)))
+
+
+def _gaussian_root(root: float, epsilon: Fraction, delta: Fraction) -> float:
+    """Return ln √ρ at which a Gaussian has ε(δ) = epsilon, by a few secants from a guess (an estimate)."""
+
+    def height(at: float) -> float:
+        mu2 = 2 * Fraction(math.exp(2 * at))
+        found = gaussian.epsilon(delta, (mu2, mu2), epsilon / 10**9)[1]
+        return log_float(found / epsilon) if found else -1.0
+
+    before, now = root, root + 0.05
+    low, high = height(before), height(now)
+    for _ in range(8):
+        if low == high or abs(high) < 1e-9:
+            break
+        step = max(-1.0, min(1.0, (before - now) * high / (high - low)))
+        before, low, now = now, high, now + step
+        high = height(now)
+    return now
+
+
+FARTHEST = 1 << 16  #: powers of two within which noise is sought (numbers in files end at 10^±5000)
+NEAR = (Fraction(1025, 1024), Fraction(17, 16))  #: factors from the guess that are tried first
+
+
+def _bracket(enough: Callable[[Fraction], bool], guess: Fraction) -> tuple[Fraction, Fraction]:
+    """Return a noise that is not enough and one that is, near each other: by galloping exponents."""
+    sign, step = (-1, 1) if enough(guess) else (1, 1)
+
+    def at(exponent: int) -> Fraction:
+        return guess * Fraction(2) ** (sign * exponent)
+
+    def is_past(noise: Fraction) -> bool:
+        return enough(noise) == (sign > 0)
+
+    last = guess
+    for factor in NEAR:
+        near = guess * factor if sign > 0 else guess / factor
+        if is_past(near):
+            return min(last, near), max(last, near)
+        last = near
+    while not is_past(at(step)):
+        step *= 2
+        if step > 2 * FARTHEST:
+            if sign < 0:
+                raise InputError("any noise meets this target; ask for a smaller epsilon or delta")
+            raise InputError("no noise meets this target; ask for a larger epsilon or a delta above 0")
+    low = step // 2
+    while step - low > 1:
+        middle = (low + step) // 2
+        low, step = (low, middle) if is_past(at(middle)) else (middle, step)
+    ends = at(step - 1), at(step)
+    return min(ends), max(ends)
+
+
+def _decimal(value: Fraction, *, up: bool) -> str:
+    """Return a decimal of 13 digits at least (at most) an exact value."""
+    context = Context(prec=DIGITS, rounding=ROUND_CEILING if up else ROUND_FLOOR, Emin=-999999, Emax=999999)
+    return str(context.divide(Decimal(value.numerator), Decimal(value.denominator)))

@@ -1,0 +1,109 @@
+"""The privacy profile δ(ε) of a plan and its trade-off curve, as points to tabulate or to draw."""
+
+import csv
+import io
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from pathlib import Path
+
+from dpaccount.accounting.accountant import Accountant
+from dpaccount.documents import atomically
+from dpaccount.errors import InputError
+from dpaccount.exact import Enclosure, printed
+from dpaccount.numerics.balls import allowance, ball, floor_of, precision
+
+POINTS = 33
+SMALLEST = Fraction(1, 10**10)  #: δ at the right end of a profile
+SECONDS = 30.0  #: of processor time for exact methods in one file; bounds in closed form stand in after
+DRAWN = 1e300  #: the largest ε of a drawing
+
+
+@dataclass(frozen=True)
+class Point:
+    """An ε and the enclosure of δ(ε)."""
+
+    epsilon: Fraction
+    delta: Enclosure
+
+
+def profile_points(
+    accountant: Accountant, points: int = POINTS, smallest: Fraction = SMALLEST
+) -> list[Point]:
+    """Return δ at evenly spaced ε from 0 to where δ falls to `smallest` (to 10 where it never does)."""
+    if points < 2:
+        raise InputError(f"{points} points are no profile; ask for at least 2")
+    top = accountant.epsilon(smallest).upper
+    end = Fraction(10) if top == math.inf else Fraction(math.floor(top * 1000) + 1, 1000)
+    steps = [end * j / (points - 1) for j in range(points)]
+    return [Point(at, accountant.delta(at)) for at in steps]
+
+
+def trade_off(points: Sequence[Point], false_alarm: Fraction) -> Fraction:
+    """Return a lower bound on the miss rate of any attack with this false-alarm rate α in [0, 1].
+
+    Whatever tells two neighbours apart obeys α + e^ε β ≥ 1 − δ(ε) and e^ε α + β ≥ 1 − δ(ε) at every ε, so
+    that β ≥ max over ε of 1 − δ(ε) − e^ε α and e^{−ε}(1 − δ(ε) − α), at least 0 (Wasserman & Zhou 2010; Dong,
+    Roth & Su 2022). Every point of a profile gives two lines; more points give more of the
+    curve.
+    """
+    if not 0 <= false_alarm <= 1:
+        raise InputError(f"the false-alarm rate {float(false_alarm):g} is out of range; it must be in [0, 1]")
+    best = Fraction(0)
+    with precision(96):
+        for point in points:
+            grown, kept = ball(point.epsilon).exp(), 1 - ball(Fraction(point.delta.upper))
+            for line in (kept - grown * ball(false_alarm), (kept - ball(false_alarm)) / grown):
+                if line > 0:
+                    best = max(best, floor_of(line))
+    return best
+
+
+def write_profile(accountant: Accountant, path: Path) -> None:
+    """Write the profile as .csv (epsilon, lower, upper) or .svg, by a temporary file beside it."""
+    writers = {".csv": _csv, ".svg": _svg}
+    if path.suffix.lower() not in writers:
+        raise InputError(f"--profile {path}: unknown kind {path.suffix!r}; use a name ending in .csv or .svg")
+    with allowance(SECONDS):
+        text = writers[path.suffix.lower()](profile_points(accountant))
+    try:
+        atomically(path, text)
+    except OSError as error:
+        raise InputError(f"--profile {path}: {error.strerror}; give a path in a writable directory") from None
+
+
+def _csv(points: Sequence[Point]) -> str:
+    out = io.StringIO()
+    table = csv.writer(out, lineterminator="\n")
+    table.writerow(["epsilon", "delta_lower", "delta_upper"])
+    for point in points:
+        ends = point.delta.as_json()
+        table.writerow([printed(point.epsilon, up=True), ends["lower"], ends["upper"]])
+    return out.getvalue()
+
+
+def _svg(points: Sequence[Point]) -> str:
+    """Draw δ(ε) on a logarithmic scale; the band between the bounds is filled."""
+    import matplotlib as mpl
+
+    mpl.use("Agg")
+    mpl.rcParams["svg.hashsalt"] = "dpaccount"  # the same input draws the same file
+    from matplotlib import pyplot as plt
+
+    if points[-1].epsilon > DRAWN:
+        raise InputError(f"an ε beyond {DRAWN:.0e} cannot be drawn; ask for a .csv file")
+    figure, axes = plt.subplots(figsize=(6, 4))
+    x = [float(point.epsilon) for point in points]
+    upper = [max(float(point.delta.upper), 1e-300) for point in points]
+    lower = [max(float(point.delta.lower or 0), 1e-300) for point in points]
+    axes.fill_between(x, lower, upper, alpha=0.4)
+    axes.plot(x, upper)
+    axes.set_yscale("log")
+    axes.set_ylim(bottom=max(min(upper), 1e-14))
+    axes.set_xlabel("ε")
+    axes.set_ylabel("δ(ε)")
+    out = io.StringIO()
+    figure.savefig(out, format="svg", metadata={"Date": None})
+    plt.close(figure)
+    return out.getvalue()

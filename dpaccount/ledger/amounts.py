@@ -1,0 +1,139 @@
+"""What is asked of a ledger: from a theorem or a plan to exact amounts over the units."""
+
+import hashlib
+from collections.abc import Iterator
+from dataclasses import dataclass, fields
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from dpaccount.errors import InputError
+from dpaccount.exact import canonical
+from dpaccount.ledger.budget import Budget, one_line
+from dpaccount.ledger.chain import digest
+from dpaccount.ledger.measures import short, takers
+from dpaccount.ledger.spending import LAST_UNIT, Cover, Step, spent_on, total
+from dpaccount.plan.events import Event, Gaussian, MatrixFactorisation, Plan, Tree
+from dpaccount.proof import ANYONE, Private, Theorem
+from dpaccount.proof.derivation import curve_json, digest_of
+
+
+@dataclass(frozen=True)
+class Request:
+    """A charge that is asked for.
+
+    `facts` are written down with it, `digest` tells whether two requests are the same, `steps` are its
+    amounts over the units; None where the ledger's measure has no bound, and the measures that do are
+    `takers`.
+    """
+
+    facts: dict[str, Any]
+    digest: str
+    steps: list[Step] | None
+    takers: list[str]
+
+
+def of_theorem(
+    budget: Budget, theorem: Theorem, purpose: str, cover: Cover | None, reads: int | None = None
+) -> Request:
+    """Return the request to charge what `theorem` proves to the units of `cover`, `reads` or more."""
+    fact = theorem.conclusion
+    if not isinstance(fact, Private):
+        raise InputError(f"a {type(fact).__name__} statement has no cost; charge a privacy statement")
+    _same_relation(budget, fact.relation)
+    reach = _reach(fact, cover, reads)
+    proof = digest_of(theorem)
+    facts = {
+        "purpose": one_line("purpose", purpose),
+        "subject": fact.subject,
+        "curve": curve_json(fact.curve),
+        "observer": fact.observer,
+        "theorem": proof,
+    }
+    identity = digest([proof, None if reach is None else list(reach)])
+    amounts = budget.measure.of_curve(fact.curve)
+    if amounts is None:
+        return Request(facts, identity, None, takers(lambda kind: kind.of_curve(fact.curve) is not None))
+    return Request(facts, identity, spent_on(reach, tuple(map(short, amounts))), [])
+
+
+def of_plan(budget: Budget, plan: Plan, purpose: str) -> Request:
+    """Return the request to charge a plan as one charge, each unit paying for the events that cover it."""
+    _same_relation(budget, plan.relation.value)
+    parts = [part for event in plan.events for part in _spread(event)]
+    kinds = {id(event): event for _, event in parts}  # a million covers may share one event
+    facts = {"purpose": one_line("purpose", purpose), "events": len(plan.events)}
+    identity = _digest(parts, kinds)
+    found = {mark: budget.measure.of_event(event) for mark, event in kinds.items()}
+    amounts = {mark: tuple(map(short, one)) for mark, one in found.items() if one is not None}
+    if len(amounts) < len(found):
+        able = takers(lambda kind: all(kind.of_event(event) is not None for event in kinds.values()))
+        return Request(facts, identity, None, able)
+    spent = (spent_on(cover, amounts[id(event)]) for cover, event in parts)
+    return Request(facts, identity, total(spent, budget.width), [])
+
+
+def _same_relation(budget: Budget, relation: str) -> None:
+    if relation != budget.relation:
+        raise InputError(
+            f"the charge is under {relation} and the ledger under {budget.relation};"
+            f" charge a ledger of the relation {relation}"
+        )
+
+
+def _reach(fact: Private, cover: Cover | None, reads: int | None) -> Cover | None:
+    """Return the units that pay, None for all: `cover`, which must hold all that the theorem reads.
+
+    A theorem without units may read any: then the cover is the caller's word, held to `reads` units.
+    """
+    if cover is None:
+        return None if fact.units in (None, ANYONE) else _within_range(fact.units)
+    first, last = (int(end) if isinstance(end, np.integer) else end for end in cover)
+    if type(first) is not int or type(last) is not int or not 1 <= first <= last:
+        raise InputError(f"the cover {list(cover)} is not a range of units; use 1 <= first <= last")
+    if fact.units == ANYONE:
+        raise InputError(f"the cover {list(cover)} leaves out units that are read; give none, for all pay")
+    if fact.units is not None and not (first <= fact.units[0] and fact.units[1] <= last):
+        raise InputError(f"the cover {list(cover)} leaves out units that are read; cover {list(fact.units)}")
+    if fact.units is None and reads is not None and last - first + 1 < reads:
+        raise InputError(f"the cover {list(cover)} has fewer units than may be read; cover at least {reads}")
+    return _within_range((first, last))
+
+
+def _within_range(cover: Cover) -> Cover:
+    if cover[1] > LAST_UNIT:
+        raise InputError("a cover ends beyond the units of a ledger; they go up to 2^63 - 2")
+    return cover
+
+
+def _spread(event: Event) -> Iterator[tuple[Cover | None, Event]]:
+    """Yield what an event releases over which units, without covers of its own."""
+    if isinstance(event, Tree):
+        for depth, cover in event.classes():
+            node = Gaussian(sigma=event.sigma, sensitivity=event.sensitivity, count=depth * event.count)
+            yield _within_range(cover), node
+    elif isinstance(event, MatrixFactorisation):
+        yield _within_range((event.start, event.start + event.rounds - 1)), event
+    elif event.cover is None:
+        yield None, event
+    else:
+        yield _within_range(event.cover), event.bare()
+
+
+def _digest(parts: list[tuple[Cover | None, Event]], kinds: dict[int, Event]) -> str:
+    names = {mark: canonical(_as_json(event)) for mark, event in kinds.items()}
+    found = hashlib.sha256()
+    for cover, event in parts:
+        found.update(b"%s %s\n" % (names[id(event)], str(cover).encode()))
+    return "sha256:" + found.hexdigest()
+
+
+def _as_json(value: object) -> Any:
+    if isinstance(value, Event):
+        named = {item.name: _as_json(getattr(value, item.name)) for item in fields(value)}
+        return {"event": value.name, **named}
+    if isinstance(value, tuple):
+        return [_as_json(item) for item in value]
+    # hexadecimal: decimal text of long numbers is slow, and refused beyond 4300 digits
+    return f"{value.numerator:x}/{value.denominator:x}" if isinstance(value, Fraction | int) else value

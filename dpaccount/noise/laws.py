@@ -1,0 +1,199 @@
+"""The law of every kind of noise that a proof can name: read from its leaf, and drawn.
+
+A law maps private integers to released integers of the same shape: sums get noise added, scores of
+candidates become the indicator of the chosen one, symbols become randomised answers, numbers become
+above (1), below (0) or unanswered (−1), counts become shown or 0.  Code never states a scale.
+"""
+
+import math
+from bisect import bisect_right
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import lru_cache
+from itertools import accumulate
+from math import lcm
+
+import numpy as np
+
+from dpaccount.errors import ReceiptError
+from dpaccount.noise.samplers import Integers, Sampler, exact_root, in_range, root_up
+from dpaccount.proof import Theorem
+from dpaccount.proof.derivation import Leaf, leaves
+
+WIDEST = 2.0**54  #: grid steps; noise beyond 2^61 is then rarer than e^(−2^13), or for Laplace e^(−128)
+HIGHEST = 1 << 53  #: threshold of a histogram: all integers up to it are doubles
+
+
+@dataclass(frozen=True)
+class Law:
+    """One kind of noise.
+
+    `kind` is ``gaussian``, ``symmetric``, ``laplace``, ``k-norm``, ``exponential``,
+    ``permute-and-flip``, ``table``, ``sparse-vector`` or ``stable-histogram``.  `scale` is in grid
+    units: a standard deviation, a Laplace scale, the length or score that makes a factor e.
+    `threshold` is the scale of a sparse vector's threshold, or the count below which none is shown;
+    `limit` the positive answers of a sparse vector; `table` the outcomes' probabilities, by symbol (its
+    scale is 1).
+    """
+
+    kind: str
+    scale: float = 1.0
+    threshold: float = 0.0
+    limit: int = 0
+    table: tuple[tuple[Fraction, ...], ...] = ()
+
+
+def laws(theorem: Theorem) -> dict[str, Law]:
+    """Return the law of every leaf of a proof, by key; refuses laws that no exact sampler has."""
+    found = {leaf.key: law(leaf) for leaf in leaves(theorem)}
+    for key, noise in found.items():
+        _held(noise.scale, key)
+    return found
+
+
+def _held(scale: float, key: str) -> None:
+    """Refuse noise that 64 bits may not hold: a sampler would cut it, and a sum could wrap."""
+    if scale > WIDEST:
+        raise ReceiptError(f"the noise of {key!r} is {scale:.3g} steps wide, too wide; use a coarser grid")
+
+
+def law(leaf: Leaf) -> Law:
+    """Return the law of a leaf; refuses laws that no exact sampler has.
+
+    A scale may be rounded up to a double, which only lowers the cost. Two rules are about one scale, which
+    must be a double: an exact lattice curve, and a stable histogram, whose δ rises with the scale.
+    """
+    given = leaf.parameters
+    match leaf.rule:
+        case "exponential" | "permute_and_flip":
+            return Law(leaf.rule.replace("_", "-"), double_up(1 / Fraction(given["rate"])))
+        case "lattice_gaussian":
+            scale = exact_root(Fraction(given["variance"]))
+            if scale is None:
+                raise ReceiptError(
+                    f"the standard deviation of {leaf.key!r} must be a double; round it up to one first"
+                )
+            return Law("gaussian", scale)
+        case "finite":
+            return Law("table", table=tuple(tuple(Fraction(p) for p in row) for row in given["table"]))
+        case "stable_histogram":
+            return Law(
+                "stable-histogram", *_stable(Fraction(given["scale"]), int(given["threshold"]), leaf.key)
+            )
+    if "grid" not in given:
+        raise ReceiptError(
+            f"the leaf {leaf.key!r} has continuous noise, which cannot be drawn exactly; prove it on a grid"
+        )
+    grid = Fraction(given["grid"])
+    match leaf.rule:
+        case "laplace":
+            return Law("laplace", double_up(Fraction(given["scale"]) / grid))
+        case "k_norm":
+            return Law("k-norm", double_up(1 / (Fraction(given["rate"]) * grid)))
+        case "sparse_vector":
+            scale, threshold = (double_up(Fraction(given[name]) / grid) for name in ("scale", "threshold"))
+            return Law("sparse-vector", scale, threshold, int(given["limit"]))
+        case "discrete_gaussian" | "fine_gaussian":
+            kind = "symmetric" if leaf.norm == "frobenius-squared" else "gaussian"
+            return Law(kind, root_up(Fraction(given["variance"]) / grid**2))
+    raise ReceiptError(f"no sampler is known for the rule {leaf.rule!r} of {leaf.key!r}")
+
+
+def _stable(scale: Fraction, threshold: int, key: str) -> tuple[float, float]:
+    """Return a stable histogram's scale and threshold as doubles, which must be exactly they."""
+    if Fraction(float(scale)) != scale:
+        raise ReceiptError(
+            f"the scale of {key!r} must be a double, as its δ rises with it; use one and prove again"
+        )
+    if threshold > HIGHEST:
+        raise ReceiptError(f"the threshold of {key!r} is {threshold}; it must be at most 2^53")
+    return float(scale), float(threshold)
+
+
+def double_up(value: Fraction) -> float:
+    """Return the least double that is at least `value`."""
+    near = float(value)
+    return near if Fraction(near) >= value else float(np.nextafter(near, np.inf))
+
+
+# ------------------------------------------------------------------ drawing
+
+
+def draw(noise: Law, values: Integers, sampler: Sampler) -> Integers:
+    """Return what the law makes of private `values`, in their shape; raises `ReceiptError` for wrong ones."""
+    exact = in_range(values)
+    match noise.kind:
+        case "laplace":
+            return sampler.laplace(exact.ravel(), noise.scale).reshape(exact.shape)
+        case "gaussian":
+            return sampler.gaussian(exact.ravel(), noise.scale).reshape(exact.shape)
+        case "symmetric":
+            return _symmetric(noise, exact, sampler)
+        case "k-norm":
+            _held(math.sqrt(exact.size) * noise.scale, "a K-norm release")
+            return sampler.k_norm(exact.ravel(), noise.scale).reshape(exact.shape)
+        case "table":
+            return _answers(noise, exact, sampler)
+        case "sparse-vector":
+            return _above(noise, exact, sampler)
+        case "stable-histogram":
+            return _shown(noise, exact, sampler)
+    if exact.ndim != 1 or not exact.size:
+        raise ReceiptError(f"a choice takes one score per candidate; found the shape {exact.shape}")
+    chosen = np.zeros_like(exact)
+    chosen[sampler.choose(exact, noise.scale, noise.kind)] = 1
+    return chosen
+
+
+def _symmetric(noise: Law, matrix: Integers, sampler: Sampler) -> Integers:
+    """Add `scale` off the diagonal, once for both halves, and twice its variance on the diagonal."""
+    if matrix.ndim != 2 or not np.array_equal(matrix, matrix.T):
+        raise ReceiptError("symmetric noise takes a symmetric matrix")
+    rows, columns = np.triu_indices(len(matrix), 1)
+    added = np.zeros_like(matrix)
+    added[rows, columns] = sampler.gaussian(np.zeros(len(rows), dtype=np.int64), noise.scale)
+    added += added.T
+    diagonal = root_up(2 * Fraction(noise.scale) ** 2)
+    added[np.diag_indices(len(matrix))] = sampler.gaussian(np.zeros(len(matrix), dtype=np.int64), diagonal)
+    return matrix + added
+
+
+@lru_cache(maxsize=16)
+def _steps(table: tuple[tuple[Fraction, ...], ...]) -> tuple[int, list[list[int]]]:
+    """Return a common denominator of all probabilities, and every row's running sums in its units."""
+    denominator = lcm(*(p.denominator for row in table for p in row))
+    return denominator, [list(accumulate(int(p * denominator) for p in row)) for row in table]
+
+
+def _answers(noise: Law, symbols: Integers, sampler: Sampler) -> Integers:
+    """Draw every symbol's outcome from its row of the table, by an integer below a common denominator."""
+    if symbols.size and not 0 <= symbols.min() <= symbols.max() < len(noise.table):
+        raise ReceiptError(
+            f"a symbol is one of 0 ... {len(noise.table) - 1}; map the values to symbols first"
+        )
+    denominator, steps = _steps(noise.table)
+    drawn = [sampler.below(denominator) for _ in range(symbols.size)]
+    found = [
+        bisect_right(steps[symbol], at) for symbol, at in zip(symbols.ravel().tolist(), drawn, strict=True)
+    ]
+    return np.array(found, dtype=np.int64).reshape(symbols.shape)
+
+
+def _above(noise: Law, numbers: Integers, sampler: Sampler) -> Integers:
+    """Say which numbers pass the noisy threshold at 0, until `limit` of them did (Lyu, Su & Li 2017)."""
+    if numbers.ndim != 1:
+        raise ReceiptError(f"a sparse vector takes one stream of numbers; found the shape {numbers.shape}")
+    threshold = sampler.laplace(np.zeros(1, dtype=np.int64), noise.threshold)[0]
+    passes = sampler.laplace(numbers, noise.scale) >= threshold
+    answered = np.cumsum(passes) - passes < noise.limit
+    return np.where(answered, passes.astype(np.int64), -1)
+
+
+def _shown(noise: Law, counts: Integers, sampler: Sampler) -> Integers:
+    """Show noisy counts of cells that are not empty and then reach the threshold; the others are 0."""
+    if counts.size and counts.min() < 0:
+        raise ReceiptError("a histogram's counts are at least 0; found a negative one")
+    inside = counts > 0
+    shown = np.zeros_like(counts)
+    shown[inside] = sampler.laplace(counts[inside], noise.scale)
+    return np.where(shown >= noise.threshold, shown, 0)

@@ -1,0 +1,182 @@
+"""Receipts: proof that a theorem was paid for, and the only way to noise.
+
+A receipt takes the private value and returns it with noise; the law is read from the theorem's
+leaf, so code cannot draw less than was proved.  Every (key, part) is served once, and no more
+parts than the proof pays for.
+"""
+
+import threading
+from collections.abc import Callable, Hashable
+from typing import NoReturn, Protocol
+
+import numpy as np
+
+from dpaccount.errors import ReceiptError
+from dpaccount.noise import process
+from dpaccount.noise.laws import Law, draw, laws
+from dpaccount.noise.samplers import Integers, Sampler, in_range
+from dpaccount.proof import Theorem
+from dpaccount.proof.derivation import Leaf, leaves
+
+_SEAL = object()
+
+
+Mark = Callable[[int, int], None]  #: told how many draws are made with the next, and how many are paid for
+
+
+def _nothing(_draws: int, _most: int) -> None:
+    """Mark nothing: for rehearsals."""
+
+
+class Noise(Protocol):
+    """What code that releases needs: a `Receipt`, or a stand-in for simulations without noise."""
+
+    def noisy(self, key: str, part: Hashable, values: Integers) -> Integers:
+        """Return what the leaf `key` proves private of integer values (grid units), in the same shape."""
+
+    def noisy_symmetric(self, key: str, part: Hashable, matrix: Integers) -> Integers:
+        """Return a symmetric integer matrix with symmetric noise."""
+
+
+class NoNoise:
+    """Returns values as they are: for the non-private line of an experiment, never for a release."""
+
+    def noisy(self, key: str, part: Hashable, values: Integers) -> Integers:
+        """Return the values."""
+        return in_range(values)
+
+    noisy_symmetric = noisy
+
+
+class Receipt:
+    """What `charge` returns; `noisy` and `noisy_symmetric` spend it."""
+
+    def __init__(
+        self,
+        seal: object,
+        theorem: Theorem,
+        sampler: Sampler,
+        entry: int,
+        mark: Mark = _nothing,
+    ) -> None:
+        if seal is not _SEAL:
+            raise ReceiptError("a Receipt comes from charging a ledger; charge the theorem first")
+        self.theorem = theorem
+        self.entry = entry
+        self.releasable = sampler.releasable
+        self._sampler, self._mark = sampler, mark
+        self._process = process.this()
+        self._leaves: dict[str, Leaf] = {}
+        for leaf in leaves(theorem):
+            if leaf.key in self._leaves:
+                raise ReceiptError(f"two leaves share the key {leaf.key!r}; give each leaf its own")
+            self._leaves[leaf.key] = leaf
+        self._drawn, self._draws = 0, sum(leaf.draws for leaf in self._leaves.values())
+        self._laws = laws(theorem)
+        self._gate = threading.Lock()  # two threads never get one part twice
+        self._served: dict[str, set[Hashable]] = {key: set() for key in self._leaves}
+        self._numbers: dict[str, int] = dict.fromkeys(self._leaves, 0)
+        self._branches: dict[str, int] = {}
+
+    def __reduce_ex__(self, _: object) -> NoReturn:
+        """Refuse to be copied or pickled."""
+        raise ReceiptError("a receipt cannot be copied or pickled; draw with it where it was charged")
+
+    def noisy(self, key: str, part: Hashable, values: Integers) -> Integers:
+        """Return what leaf `key` proves private of integer `values` (grid units), in the same shape.
+
+        What comes back for sums, scores, symbols and counts is said in `dpaccount.noise.laws`.  Raises
+        `ReceiptError` for a key that the proof has not, a part served before, or one too many.
+        """
+        given = np.asarray(values)  # once: what converts itself could do otherwise the second time
+        noise = self._serve(key, part, given.size)
+        if noise.kind == "symmetric":
+            raise ReceiptError(f"the leaf {key!r} is symmetric; use noisy_symmetric")
+        return draw(noise, given, self._sampler)
+
+    def noisy_symmetric(self, key: str, part: Hashable, matrix: Integers) -> Integers:
+        """Return a symmetric integer matrix with symmetric noise, on the diagonal of twice the variance."""
+        given = np.asarray(matrix)
+        rows = (given.shape or (1,))[0]
+        noise = self._serve(key, part, rows * (rows + 1) // 2)
+        if noise.kind != "symmetric":
+            raise ReceiptError(f"the leaf {key!r} is not symmetric; use noisy")
+        return draw(noise, given, self._sampler)
+
+    def _serve(self, key: str, part: Hashable, numbers: int) -> Law:
+        if self._process != process.this():  # before any lock, which a fork may have left held
+            raise ReceiptError(
+                "this receipt belongs to the process that charged it; draw there, or charge here anew"
+            )
+        if key not in self._leaves:
+            raise ReceiptError(f"this proof pays for {', '.join(self._leaves)}; it has no leaf {key!r}")
+        with self._gate:
+            self._check_branch(self._leaves[key])
+            noise = self._serve_once(key, part)
+            self._check_room(self._leaves[key], numbers)
+            self._drawn += 1
+            drawn = self._drawn
+        self._mark(drawn, self._draws)
+        return noise
+
+    def _check_branch(self, leaf: Leaf) -> None:
+        """Refuse a second part of a mixture: the proof pays for the worst of them, not for all."""
+        for mixture, part in leaf.branch:
+            if self._branches.setdefault(mixture, part) != part:
+                raise ReceiptError(
+                    f"{leaf.key!r} belongs to another part of a mixture than the one that was drawn"
+                )
+
+    def _check_room(self, leaf: Leaf, numbers: int) -> None:
+        """Refuse more numbers than a distance is proved for: of a release, or of a whole stream.
+
+        Floors of a buffered stream are counted for so many numbers of each release.
+        """
+        if leaf.width is not None and numbers > leaf.width:
+            raise ReceiptError(f"{leaf.key!r} is proved for rows of {leaf.width} numbers, found {numbers}")
+        if leaf.rule != "fine_gaussian":
+            return
+        streamed = leaf.rounds > 1
+        self._numbers[leaf.key] = numbers + (self._numbers[leaf.key] if streamed else 0)
+        most = int(leaf.parameters["coordinates"])
+        if self._numbers[leaf.key] > most:
+            raise ReceiptError(f"{leaf.key!r} is proved for {most} numbers, found {self._numbers[leaf.key]}")
+
+    def _serve_once(self, key: str, part: Hashable) -> Law:
+        served = self._served[key]
+        if not _itself(part):
+            raise ReceiptError(f"{part!r} cannot name a part; give a number, a text, or a tuple of these")
+        if part in served:
+            raise ReceiptError(
+                f"noise for {key!r}, part {part!r}, was already drawn; a second draw is a second release:"
+                " keep the first answer, or charge again"
+            )
+        if len(served) >= self._leaves[key].draws:
+            raise ReceiptError(
+                f"this proof pays for {len(served)} releases of {key!r}; charge again for {part!r}"
+            )
+        served.add(part)  # before the draw: a draw that fails is spent
+        return self._laws[key]
+
+
+def rehearse(theorem: Theorem, sampler: Sampler) -> Receipt:
+    """Return a receipt that no budget paid for: made-up data and a rehearsal sampler only."""
+    if sampler.releasable:
+        raise ReceiptError("a rehearsal draws rehearsal noise; charge a ledger for secure noise")
+    return Receipt(_SEAL, theorem, sampler, 0)
+
+
+def issue(theorem: Theorem, sampler: Sampler, entry: int, mark: Mark) -> Receipt:
+    """Return the receipt of a committed charge: for `Ledger.charge` only.
+
+    `mark` is called before every draw, so that the ledger can mark it durably.
+    """
+    return Receipt(_SEAL, theorem, sampler, entry, mark)
+
+
+def _itself(part: Hashable) -> bool:
+    """Say whether a part can be told from others: hashable, and equal to itself, which NaN is not."""
+    try:
+        return hash(part) == hash(part) and bool(part == part)  # noqa: PLR0124
+    except (TypeError, ValueError):
+        return False

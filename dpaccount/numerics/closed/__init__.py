@@ -1,0 +1,1 @@
+"""Curves with closed forms."""

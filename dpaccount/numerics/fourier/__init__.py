@@ -1,0 +1,1 @@
+"""Privacy losses by their characteristic functions."""

@@ -1,0 +1,319 @@
+"""Poisson samples of pairs with discrete losses: their transform is a sum over the losses.
+
+With z(t) = 1 − q + q e^t and H(a) = E_Q z^a over the inner pair (P, Q), removing a unit has M(s) = H(1 + s)
+and adding one M(s) = H(−s). All inner pairs here are symmetric: t has under Q the law of −t under P.
+"""
+
+import math
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from functools import lru_cache
+from typing import Any
+
+from flint import acb, arb, ctx
+
+from dpaccount.numerics.balls import OutOfReach, ball, bearable, precision, tick
+from dpaccount.numerics.closed.sampling import shrunk
+from dpaccount.numerics.fourier import exponential_sums
+from dpaccount.numerics.fourier.sampled_gaussian import SampledGaussianFactor
+from dpaccount.numerics.fourier.transforms import AtomFactor, Decay, DiscreteGaussianFactor, Factor, blurred
+from dpaccount.numerics.lattice import discrete_losses
+
+MOST_LOSSES = 12_000  #: of what is sampled
+WIDE = 300  #: σ from which a discrete Gaussian is handled as a continuous one only
+SMOOTH = 20  #: and from which it is so handled up to the frequencies where its lattice shows
+Inner = tuple[tuple[AtomFactor | DiscreteGaussianFactor, int], ...]
+
+
+@dataclass(frozen=True)
+class SampledAtomsFactor(Factor):
+    """Pairs with discrete losses, composed, on a Poisson sample of rate `rate`; `added`: the direction.
+
+    The inner pair fails with probability `lost`: that much of P is at t = +∞, as much of Q at −∞, where
+    z = 1 − q.
+    """
+
+    rate: Fraction
+    inner: Inner
+    added: bool = False
+    lost: Fraction = Fraction(0)
+    symmetric = False
+
+    def reversed(self) -> "SampledAtomsFactor":
+        """Return the pair of the other direction."""
+        return replace(self, added=not self.added)
+
+    def ceiling(self) -> arb | None:
+        """Return −ln(1 − q) when a unit is added, else ln(1 + q(e^most − 1)) of the inner bound."""
+        if self.added:
+            return -(-ball(self.rate)).log1p()
+        found = arb(0)
+        for factor, count in self.inner:
+            most = factor.ceiling()
+            if most is None:
+                return None
+            found += count * most
+        return shrunk(found, ball(self.rate))
+
+    def infinite(self) -> arb:
+        """Return the mass at an infinite loss: of a removed unit where the sample holds it and fails."""
+        return arb(0) if self.added else ball(self.rate * self.lost)
+
+    def power(self, s: arb) -> arb:
+        """Return the a of H(a) that stands for M(s)."""
+        return -s if self.added else 1 + s
+
+    def value(self, s: acb) -> acb:
+        """Return M(s) for real s."""
+        a = self.power(s)
+        found = sum((mass * (a * at).exp() for mass, at in self._points(a)), arb(0))
+        return blurred(found, self._dropped(a))
+
+    def nodes(self, c: arb, h: arb, count: int) -> list[acb]:
+        """Return M(c + inh) for n < count; adding a unit mirrors the line, so it is conjugated."""
+        a, wide = self.power(c), self._wide()
+        if wide is not None and wide.apart(a, h * count) < arb(2) ** -ctx.prec:
+            return wide.nodes(c, h, count)
+        points = [(mass * (a * at).exp(), at) for mass, at in self._points(a)]
+        error = self._dropped(a)
+        found = [blurred(value, error) for value in exponential_sums.along(points, h, count)]
+        return [value.conjugate() for value in found] if self.added else found
+
+    def log_m(self, s: float, count: int) -> float:
+        """Return an estimate of count·log M(s)."""
+        import numpy as np
+
+        a = -s if self.added else 1 + s
+        try:
+            grid = _float_points(replace(self, added=False), 2 ** math.ceil(math.log2(1 + max(a, 0.0))))
+        except OutOfReach:  # so far out that too many losses would matter
+            return math.inf
+        mass, logz, excess = grid
+        power = a * logz
+        if power.max() < 30:  # small deviations from 1 keep their digits, as E_Q (z − 1) = −q·lost
+            shift = a * float(self.rate * self.lost)
+            return count * float(np.log1p(mass @ (np.expm1(power) - a * excess) - shift))
+        top = power.max()
+        return count * float(top + np.log(mass @ np.exp(power - top) + 1e-300))
+
+    def work(self, c: float, bits: int) -> float:
+        """Return roughly how long one node on Re s = c takes, in units of 10 µs."""
+        wide = self._wide()
+        if wide is not None:
+            return wide.work(c, bits)
+        with precision(bits):
+            right = _right(self, self.power(arb(c)))
+        return exponential_sums.work(
+            right + math.prod(_size(factor) ** count for factor, count in self.inner), bits
+        )
+
+    def _wide(self) -> "SampledWideFactor | None":
+        noise = _noise(self.inner)
+        if noise is None or len(self.inner) > 1 or self.lost or noise.sigma < SMOOTH:
+            return None
+        return SampledWideFactor(self.rate, (noise.shift / noise.sigma) ** 2, self.added, noise.sigma)
+
+    def atoms(self) -> list[tuple[arb, arb]]:
+        """Return (loss, mass under P) of all losses but those of negligible mass under P and Q."""
+        found = self._points(arb(1))
+        return [(-at, mass) if self.added else (at, mass * at.exp()) for mass, at in found]
+
+    def _points(self, a: arb) -> list[tuple[arb, arb]]:
+        """Return (mass under Q, ln z) for all losses but those in `_dropped`."""
+        found = _points(self.rate, self.inner, _left(self, a), _right(self, a), ctx.prec)
+        if not self.lost:
+            return found
+        lost = ball(self.lost)
+        return [(lost, (-ball(self.rate)).log1p()), *((mass * (1 - lost), at) for mass, at in found)]
+
+    def _dropped(self, a: arb) -> arb:
+        """Return a bound on what the noise left out, x < −r and x > R, adds to |H(a + iτ)|.
+
+        Under Q the noise x has t₁ = (s/σ²)(x − s/2), and t₂ ≤ b is the sum of the other losses. For a ≥ 0:
+        on the left z^a ≤ 1 + e^{at₂}; on the right z ≤ q′e^{t₁+t₂}, q′ = q + (1 − q)e^{b−t₁(R)}, and e^{at₁}
+        moves the centre of x to as. For a < 0: z ≥ 1 − q on the left, z ≥ 1 − q + q e^{t₁(R)−b} on the right.
+        """
+        noise = _noise(self.inner)
+        if noise is None:
+            return arb(0)
+        left, right = _left(self, a), _right(self, a)
+        others, most = arb(1), arb(0)
+        for factor, count in self.inner:
+            if isinstance(factor, AtomFactor):
+                others *= factor.value(a - 1) ** count
+                most += count * ball(factor.largest())
+        edge, low, high = ball(_loss(noise, right)), 1 - ball(self.rate), ball(self.rate)
+        below, above = (discrete_losses.gaussian_tail(noise.sigma, reach) for reach in (left, right))
+        if a < 0:
+            return below * low**a + above * (low + high * (edge - most).exp()) ** a
+        rate = high + low * (most - edge).exp()
+        growth = (a * (a - 1) * ball(Fraction(noise.shift) ** 2 / noise.sigma**2) / 2).exp()
+        beyond = right - int(a.upper().ceil().unique_fmpz()) * noise.shift
+        tail = discrete_losses.gaussian_tail(noise.sigma, beyond) if beyond > 0 else 2 * arb(1)
+        return below * (1 + others) + tail * rate**a * growth * others
+
+
+@dataclass(frozen=True)
+class SampledWideFactor(SampledGaussianFactor):
+    """One discrete Gaussian of large σ, moved by s, on a Poisson sample, as the continuous one of μ = s/σ.
+
+    The sum over the noise is the trapezoid rule of step 1/σ for the integral that the continuous pair has,
+    over θ = Σ φ(x/σ)/σ = 1 + 2Σ_k e^{−2π²σ²k²}. With |z^{iτ}| ≤ e^{τyμ} at height y (arg z ≤ yμ) the strip
+    |Im u| < Y bounds the difference by H(a)·2e^{Y²/2} cos(Yμ/2)^{min(a,0)} e^{τYμ}/(e^{2πYσ} − 1).
+    """
+
+    sigma: Fraction = Fraction(WIDE)
+
+    def value(self, s: acb) -> acb:
+        """Return M(s) for real s."""
+        found = super().value(s)
+        return blurred(found, found * self.apart(self._power(s), arb(0)))
+
+    def nodes(self, c: arb, h: arb, count: int) -> list[acb]:
+        """Return M(c + inh) for n < count."""
+        error = super().value(c) * self.apart(self._power(c), h * (count - 1))
+        return [blurred(value, error) for value in super().nodes(c, h, count)]
+
+    def decay(self, c: arb, depth: float) -> Decay:
+        """Return no decay: the transform of a lattice comes back."""
+        return Decay()
+
+    def apart(self, a: arb, most: arb) -> arb:
+        """Return a bound on the relative difference for frequencies up to `most`."""
+        sigma, mu = ball(self.sigma), ball(self.mu2).sqrt()
+        height = arb(min(2.0, 1.5 / float(mu.mid())))
+        cosine = (a.min(arb(0)) * (height * mu / 2).cos().log()).exp()
+        gap = 2 * arb.pi() * height * sigma
+        strip = 2 * (height * height / 2 + most * height * mu - gap).exp() * cosine / (1 - (-gap).exp())
+        return strip + 4 * (-2 * (arb.pi() * sigma) ** 2).exp()
+
+
+def sampled_atoms(
+    rate: Fraction, pairs: tuple[tuple[Factor, int], ...], lost: Fraction = Fraction(0)
+) -> Factor | None:
+    """Return the factor of a sample of these pairs, which fail with probability `lost`.
+
+    None where some are not discrete or they are many.
+    """
+    if (
+        len(pairs) == 1
+        and not lost
+        and isinstance(noise := pairs[0][0], DiscreteGaussianFactor)
+        and noise.sigma >= WIDE
+    ):
+        return SampledWideFactor(rate, (noise.shift / noise.sigma) ** 2, sigma=noise.sigma)
+    inner = tuple((kind, n) for kind, n in pairs if isinstance(kind, AtomFactor | DiscreteGaussianFactor))
+    noises = [n for factor, n in inner if isinstance(factor, DiscreteGaussianFactor)]
+    if len(inner) < len(pairs) or not (inner or lost) or sum(noises) > 1 or sum(n for _, n in inner) > 64:
+        return None
+    size = math.prod(_size(factor) ** n for factor, n in inner)
+    return SampledAtomsFactor(rate, inner, lost=lost) if size <= MOST_LOSSES else None
+
+
+def _size(factor: AtomFactor | DiscreteGaussianFactor) -> int:
+    """Return about how many losses matter."""
+    if isinstance(factor, AtomFactor):
+        return factor.size()
+    return 2 * discrete_losses.gaussian_reach(factor.sigma, 100) + 1
+
+
+def _noise(inner: Inner) -> DiscreteGaussianFactor | None:
+    return next((factor for factor, _ in inner if isinstance(factor, DiscreteGaussianFactor)), None)
+
+
+def _loss(noise: DiscreteGaussianFactor, x: int) -> Fraction:
+    return noise.shift / noise.sigma**2 * (x - Fraction(noise.shift, 2))
+
+
+def _left(factor: SampledAtomsFactor, a: arb) -> int:
+    """Return the noise r below which the bound of `_dropped` is about 2^−bits (an estimate)."""
+    noise = _noise(factor.inner)
+    if noise is None:
+        return 0
+    lost = min(float(a.lower()), 0.0) * math.log2(1 - float(factor.rate))
+    return discrete_losses.gaussian_reach(noise.sigma, ctx.prec + math.ceil(lost))
+
+
+def _right(factor: SampledAtomsFactor, a: arb) -> int:
+    """Return the noise R beyond which the bound of `_dropped` is about 2^−bits of H(a) ≥ 1 (an estimate)."""
+    noise = _noise(factor.inner)
+    if noise is None:
+        return 0
+    power = max(float(a.upper()), 0.0)
+    sigma, shift, rate = float(noise.sigma), noise.shift, float(factor.rate)
+    growth = power * (power - 1) * (shift / sigma) ** 2 / 2
+    far = power * math.log(rate) + growth  # log of the weight that lies around x = as
+    if far > 0:
+        bearable(power * shift, MOST_LOSSES)
+    goal = max(0.0, far) - (ctx.prec + 8) * math.log(2)
+    right = discrete_losses.gaussian_reach(noise.sigma, ctx.prec)
+    while True:
+        bearable(right, MOST_LOSSES)
+        away = max(0.0, right - power * shift) / sigma
+        edge = shift / sigma**2 * (right - shift / 2)
+        if power * math.log(rate + (1 - rate) * math.exp(-max(edge, -600))) + growth - away * away / 2 < goal:
+            return right
+        right += math.ceil(sigma)
+
+
+@lru_cache(maxsize=64)
+def _points(rate: Fraction, inner: Inner, left: int, right: int, bits: int) -> list[tuple[arb, arb]]:
+    """Return (mass under Q, ln z(t)) of the composed losses, noise in [−left, right]; equal ones merged."""
+    whole = {Fraction(0): ball(1)}
+    for factor, count in inner:
+        own = _losses(factor, left, right)
+        for _ in range(count):
+            bearable(len(whole) * len(own), 40 * MOST_LOSSES)
+            merged: dict[Fraction, arb] = {}
+            for s, p in whole.items():
+                tick()
+                for t, m in own:
+                    merged[s + t] = merged.get(s + t, arb(0)) + p * m
+            whole = merged
+    return [(mass, _log_z(ball(t), ball(rate))) for t, mass in whole.items()]
+
+
+def _losses(factor: AtomFactor | DiscreteGaussianFactor, left: int, right: int) -> list[tuple[Fraction, arb]]:
+    """Return the losses t with their masses under Q."""
+    if isinstance(factor, AtomFactor):
+        return [(-t, mass()) for t, mass in factor.points()]
+    total = discrete_losses.gaussian_total(factor.sigma)
+    rate = 1 / (2 * factor.sigma**2)
+    return [(_loss(factor, x), ball(-rate * x * x).exp() / total) for x in range(-left, right + 1)]
+
+
+def _log_z(t: arb, rate: arb) -> arb:
+    return shrunk(t, rate) if t > 0 else (rate * t.expm1()).log1p()
+
+
+@lru_cache(maxsize=64)
+def _float_points(factor: SampledAtomsFactor, power: int) -> Any:
+    """Return masses, ln z and z − 1 as floats, for powers up to `power`."""
+    import numpy as np
+
+    losses, mass = np.zeros(1), np.ones(1)
+    for part, count in factor.inner:
+        with precision(64):
+            own, weight = _float_losses(part, factor, arb(power))
+        for _ in range(count):
+            bearable(len(losses) * len(own), 40 * MOST_LOSSES)
+            losses, mass = np.add.outer(losses, own).ravel(), np.multiply.outer(mass, weight).ravel()
+    q, lost = float(factor.rate), float(factor.lost)
+    excess = np.append(q * np.expm1(np.minimum(losses, 600)), -q)
+    logz = np.append(losses + math.log(q), math.log1p(-q))
+    return np.append(mass * (1 - lost), lost), np.where(excess < 1e200, np.log1p(excess), logz), excess
+
+
+def _float_losses(
+    factor: AtomFactor | DiscreteGaussianFactor, whole: SampledAtomsFactor, a: arb
+) -> tuple[Any, Any]:
+    """Return the losses of one part and their masses under Q."""
+    import numpy as np
+
+    if isinstance(factor, AtomFactor):
+        points = factor.points()
+        return np.array([-float(t) for t, _ in points]), np.array([float(m().mid()) for _, m in points])
+    x = np.arange(-_left(whole, a), _right(whole, a) + 1)
+    sigma = float(factor.sigma)
+    mass = np.exp(-x * x / (2 * sigma * sigma)) / float(discrete_losses.gaussian_total(factor.sigma).mid())
+    return factor.shift / sigma**2 * (x - factor.shift / 2), mass

@@ -1,0 +1,1 @@
+"""Privacy losses on lattices, summed exactly or rounded outward."""

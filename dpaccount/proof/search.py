@@ -1,0 +1,124 @@
+"""Search for the witnesses that rules verify: the least provable ε, a good Rényi order.  Not trusted."""
+
+import math
+from fractions import Fraction
+
+from flint import ctx
+
+from dpaccount.errors import RuleError
+from dpaccount.proof.curves import compare, delta_ball, to_approximate, to_zcdp
+from dpaccount.proof.kernel import Approximate, Curve, Gdp, Lattice, Private, Pure, Theorem, Zcdp
+
+MAX_CELLS = 40_000
+GRID = 10**9  #: ε is proposed in steps of 1e-9
+
+
+def private(theorem: Theorem) -> Private:
+    """Return what a theorem says about privacy; raises `RuleError` if it is about something else."""
+    fact = theorem.conclusion
+    if not isinstance(fact, Private):
+        raise RuleError(f"needed a privacy statement, found {type(fact).__name__}")
+    return fact
+
+
+def approximate(theorem: Theorem, delta: Fraction) -> Theorem:
+    """Return the theorem at (ε, δ) with the least ε on the grid that the kernel accepts."""
+    curve = private(theorem).curve
+    if isinstance(curve, Lattice) and _cells(curve, delta) > MAX_CELLS:
+        return approximate(to_zcdp(theorem), delta)  # the exact sum is out of the checker's reach
+    if isinstance(curve, Zcdp) and curve.rho > 0:
+        epsilon, order = zcdp_epsilon(curve.rho, delta)
+        return to_approximate(theorem, epsilon, delta, order)
+    return to_approximate(theorem, least_epsilon(curve, delta)[1], delta)
+
+
+def _cells(curve: Lattice, delta: Fraction) -> float:
+    """Return about how many lattice cells the exact curve needs at this δ."""
+    if delta <= 0:
+        return math.inf
+    digits = 24 + 2 * max(1.0, -_log(delta) / math.log(10))
+    steps = max((sum(shift) for shift in curve.shifts), default=0)
+    return 2 * curve.count * steps * math.sqrt(6 * float(curve.variance) * digits)
+
+
+def _log(value: Fraction) -> float:
+    """Return ln of a positive fraction of any size."""
+    return math.log(value.numerator) - math.log(value.denominator)
+
+
+def least_epsilon(curve: Curve, delta: Fraction, most: int = 10**6) -> tuple[Fraction, Fraction]:
+    """Return [lower, upper], neighbours on the grid, around the least ε with δ(ε) ≤ `delta`.
+
+    Raises `RuleError` if no ε up to `most` is enough.
+    """
+
+    def enough(steps: int) -> bool:
+        epsilon = Fraction(steps, GRID)
+        decided = compare(lambda bits: delta_ball(curve, epsilon, bits), delta)
+        if decided is None:
+            raise RuleError(f"cannot tell δ({float(epsilon)}) of {curve} from {float(delta):.3g}")
+        return decided
+
+    if enough(0):
+        return Fraction(0), Fraction(0)
+    high = 1
+    while not enough(high):
+        if high > most * GRID:
+            raise RuleError(f"no ε up to {most} meets δ = {float(delta):.3g} with {curve}")
+        high *= 2
+    low = high // 2
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (low, middle) if enough(middle) else (middle, high)
+    return Fraction(low, GRID), Fraction(high, GRID)
+
+
+def delta_upper(curve: Curve, epsilon: Fraction) -> Fraction:
+    """Return an upper bound on δ(ε), rounded up to about twelve digits."""
+    with ctx.workprec(128):
+        mantissa, exponent = delta_ball(curve, epsilon, 128).upper().man_exp()
+    exact = Fraction(int(mantissa)) * Fraction(2) ** int(exponent)
+    if exact <= 0:
+        return Fraction(0)
+    digits = Fraction(10) ** (12 + max(0, -math.floor(math.log10(exact))))
+    return Fraction(math.ceil(exact * digits)) / digits
+
+
+def lower_end(theorem: Theorem) -> Fraction | None:
+    """Return a lower bound on the exact ε of what a theorem at (ε, δ) describes, at its own δ.
+
+    It is the cost of the dominating pairs, known for exact curves and for the worst of parallel
+    parts; None where only an upper bound exists (zCDP, sums of points).
+    """
+    match theorem.rule:
+        case "to_approximate":
+            before, after = private(theorem.premises[0]).curve, private(theorem).curve
+            known = isinstance(before, Pure | Gdp | Lattice) and isinstance(after, Approximate)
+            return least_epsilon(before, after.delta)[0] if known else None  # type: ignore[union-attr]
+        case "parallel":
+            ends = [end for end in map(lower_end, theorem.premises) if end is not None]
+            return max(ends, default=None)
+        case "post_process" | "billboard" | "local":
+            return lower_end(theorem.premises[0])
+    return None
+
+
+def zcdp_epsilon(rho: Fraction, delta: Fraction) -> tuple[Fraction, Fraction]:
+    """Return (ε, order): the conversion of Canonne, Kamath & Steinke 2020 at a nearly best order."""
+    if delta <= 0:
+        raise RuleError("zCDP implies no finite ε at δ = 0")
+    if rho > 10**100:
+        raise RuleError("zCDP of more than 1e100 implies no ε of any use; use more noise")
+    r, log_delta = max(float(rho), 1e-100), _log(delta)  # a larger ρ only proves more ε
+
+    def cost(alpha: float) -> float:
+        return alpha * r + math.log1p(-1 / alpha) - (log_delta + math.log(alpha)) / (alpha - 1)
+
+    low, high = math.log(1e-9), math.log(max(1e3, 10 * math.sqrt(-log_delta / r + 1)))
+    for _ in range(200):  # the cost is unimodal in the order; work on log(order − 1)
+        a, b = low + (high - low) * 0.382, low + (high - low) * 0.618
+        low, high = (low, b) if cost(1 + math.exp(a)) < cost(1 + math.exp(b)) else (a, high)
+    order = Fraction(1 + math.exp((low + high) / 2)).limit_denominator(10**9)
+    epsilon = max(cost(float(order)), 0.0)
+    steps = math.ceil(epsilon * GRID)
+    return Fraction(steps + 1, GRID), order

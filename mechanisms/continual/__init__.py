@@ -1,0 +1,1 @@
+"""Prefix sums of a stream: trees and factorisations of the matrix of sums."""

@@ -1,0 +1,135 @@
+"""Factors C of the prefix sums A = B·C: integer weights, their longest column, and the error of B = A·C⁻¹.
+
+Continual release by factorisation releases C·x + z row by row and shows A·C⁻¹ of what was released,
+which is A·x + B·z.  Weights are integers in steps of 2^−`BITS`, and none is above the real weight it
+stands for, so that C·x is exact and the declared column norm is true of the code.
+"""
+
+import math
+from fractions import Fraction
+from functools import lru_cache
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.linalg import solve_triangular, toeplitz
+from scipy.signal import lfilter
+
+from dpaccount.errors import InputError
+from dpaccount.noise.samplers import Integers
+
+Floats = NDArray[np.float64]
+BITS = 20  #: weights are multiples of 2^−20
+DECAY = 28  #: weights and decays of buffers are multiples of 2^−28
+MOST = 256  #: rounds of an optimal factor: half a minute
+
+
+@lru_cache(maxsize=8)
+def sqrt_toeplitz(rounds: int) -> Integers:
+    """Return c_k = C(2k, k)/4^k for k < `rounds`, rounded down to multiples of 2^−20, as integers.
+
+    C = √A exactly (Fichtenberger, Henzinger & Upadhyay 2023).  Running products in floating point err
+    by less than 1e-9 of the value, which is taken off before rounding down; c_0 = 1 is exact.
+    """
+    k = np.arange(1, rounds, dtype=np.float64)
+    real = np.concatenate([[1.0], np.cumprod((2 * k - 1) / (2 * k)) * (1 - 1e-9)])
+    weights = np.floor(real * 2.0**BITS).astype(np.int64)
+    weights.flags.writeable = False
+    return weights
+
+
+def buffers(rounds: int, count: int) -> list[tuple[int, int]]:
+    """Return weights w and decays λ, over 2^28, with 1, Σw, Σwλ, Σwλ², … close to √Toeplitz' coefficients.
+
+    c_k = (1/π)∫₀¹ λ^k (λ(1−λ))^(−½) dλ; with λ = e^(−s) the trapezoidal rule in log s, from s = 2 to
+    1/(2·`rounds`), where the coefficients end.  The sums that decay (Dvijotham, McMahan, Pillutla,
+    Steinke & Thakurta 2024) have the least error somewhat below the √Toeplitz coefficients.
+    """
+    if rounds == 1:
+        return []
+    rates = np.geomspace(2, 0.5 / rounds, count)
+    decays, apart = np.exp(-rates), math.log(4 * rounds) / (count - 1)
+    weights = apart / math.pi * rates * decays**1.5 / np.sqrt(-np.expm1(-rates))
+    return [(int(w * 2**DECAY), int(f * 2**DECAY)) for w, f in zip(weights, decays, strict=True)]
+
+
+def decaying(pairs: list[tuple[int, int]], rounds: int) -> Floats:
+    """Return the coefficients 1, Σw, Σwλ, … of a factor with decaying buffers, close to exactly."""
+    found = np.zeros(rounds)
+    for weight, decay in pairs:
+        found[1:] += weight / 2.0**DECAY * (decay / 2.0**DECAY) ** np.arange(rounds - 1)
+    found[0] = 1.0
+    return found
+
+
+def column_squared(weights: Integers) -> Fraction:
+    """Return the squared ℓ2 norm of the first, longest column of a Toeplitz factor, exactly."""
+    return Fraction(sum(int(w) ** 2 for w in weights), 4**BITS)
+
+
+def longest_column_squared(factor: Integers) -> Fraction:
+    """Return the largest squared ℓ2 norm of a column of an explicit factor, exactly."""
+    return Fraction(max(sum(int(w) ** 2 for w in column) for column in factor.T), 4**BITS)
+
+
+def toeplitz_error(weights: Integers | Floats, rounds: int) -> float:
+    """Return the root mean square of the error A·C⁻¹·z over `rounds` rounds, for unit noise.
+
+    B is Toeplitz with the coefficients of 1/((1 − x)·C(x)); C may be banded.
+    """
+    unit = np.zeros(rounds)
+    unit[0] = 1.0
+    inverse = lfilter([1.0], weights[:rounds] / weights[0], unit)
+    squares = np.cumsum(np.cumsum(inverse) ** 2)
+    return math.sqrt(squares.mean())
+
+
+def error(factor: Integers) -> float:
+    """Return the root mean square of the error A·C⁻¹·z over all rounds, for unit noise."""
+    real = factor / 2.0**BITS
+    prefix = np.tril(np.ones(real.shape))
+    spread = solve_triangular(real.T, prefix.T, lower=False).T
+    return float(np.linalg.norm(spread) / math.sqrt(len(real)))
+
+
+def lower(factor: Integers) -> list[list[int]]:
+    """Return an explicit factor as rows up to the diagonal: what a proof holds."""
+    return [row[: i + 1] for i, row in enumerate(factor.tolist())]
+
+
+def explicit(weights: Integers, rounds: int) -> Integers:
+    """Return a Toeplitz factor as a matrix of `rounds` rows."""
+    column = np.zeros(rounds, dtype=np.int64)
+    column[: min(len(weights), rounds)] = weights[:rounds]
+    matrix: Integers = toeplitz(column, np.zeros(rounds, dtype=np.int64))
+    return matrix
+
+
+@lru_cache(maxsize=8)
+def optimal(rounds: int) -> Integers:
+    """Return the factor of least error times longest column, for at most 256 rounds, as integers.
+
+    Minimise tr(AᵀA·X⁻¹) over X = CᵀC with unit diagonal: convex, solved by the fixed point
+    v = diag((D·AᵀA·D)^½), D = diag(v)^½, of its dual (Denisov, McMahan, Rush, Smith & Thakurta
+    2022).  C is lower triangular with CᵀC = X.  Wherever the iteration stops, C is a factor and
+    its columns are measured exactly; only the error depends on how far it came.
+    """
+    if not 1 <= rounds <= MOST:
+        raise InputError(f"the optimal factor is computed for 1 to {MOST} rounds, found {rounds}")
+    prefix = np.tril(np.ones((rounds, rounds)))
+    gram, dual, change = prefix.T @ prefix, np.ones(rounds), 1.0
+    while change > 1e-4:
+        half = np.sqrt(dual)
+        root = _square_root(half[:, None] * gram * half)
+        change, dual = float(np.abs(np.diag(root) / dual - 1).max()), np.diag(root).copy()
+    best = root / np.outer(half, half)
+    # CᵀC = X with C lower triangular: the Cholesky factor of X read from its other end
+    flipped = np.linalg.cholesky(best[::-1, ::-1])
+    factor: Integers = np.trunc(flipped.T[::-1, ::-1] * 2.0**BITS).astype(np.int64)
+    factor.flags.writeable = False
+    return factor
+
+
+def _square_root(matrix: Floats) -> Floats:
+    values, vectors = np.linalg.eigh(matrix)
+    root: Floats = (vectors * np.sqrt(np.maximum(values, 0))) @ vectors.T
+    return root

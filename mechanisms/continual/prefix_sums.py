@@ -1,0 +1,94 @@
+"""What mechanisms for prefix sums have in common: settings, and the proofs and runs of trees and factors."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import partial
+from typing import ClassVar
+
+import numpy as np
+
+from dpaccount.errors import InputError
+from dpaccount.noise.receipt import Noise
+from dpaccount.proof import REPLACE_ONE, Theorem, assume_ball, assume_tree, factorised, linear, nodes
+from mechanisms.continual import factors
+from mechanisms.continual.factor_sums import FactorSums, History, Sums
+from mechanisms.continual.tree_sums import levels
+from mechanisms.shared import grid
+from mechanisms.shared.gaussian_noise import gaussian, unchanged
+from mechanisms.subject import Domain, Rows, View, shown, wide
+
+
+@dataclass(frozen=True)
+class PrefixSums:
+    """Release the sum of the first t vectors after every round t ≤ `rounds`; a unit is one round.
+
+    Vectors of `columns` numbers are clipped to ℓ2 norm `radius` and truncated to steps of 2^−`bits`;
+    noise has standard deviation `sigma` per coordinate.
+    """
+
+    relation: ClassVar[str] = REPLACE_ONE
+    most: ClassVar[int] = 2**16  #: rounds of one proof, which may hold a number a round
+    finer: ClassVar[int] = factors.BITS  #: bits that the weights of rows take
+
+    sigma: Fraction = Fraction(8)
+    radius: Fraction = Fraction(1)
+    rounds: int = 64
+    columns: int = 1
+    bits: int = 16
+
+    def __post_init__(self) -> None:
+        """Refuse parameters that make no sense, or whose sums would outgrow 64 bits."""
+        if min(self.sigma, self.radius) <= 0 or min(self.rounds, self.columns) < 1:
+            raise InputError("needed sigma > 0, radius > 0, rounds >= 1 and columns >= 1")
+        if self.rounds > self.most:
+            raise InputError(
+                f"rounds is {self.rounds}; a proof is for at most {self.most}: longer streams restart"
+            )
+        # nodes of restarting trees have more noise
+        grid.room((self.reach() + 200 * self.sigma) * 2**self.finer, self.bits)
+
+    def reach(self) -> Fraction:
+        """Return what no exact row exceeds, in the data's units."""
+        return self.rounds * self.radius
+
+    def domain(self) -> Domain:
+        """Return rows well beyond the ball, so that clipping is exercised."""
+        return wide(self.rounds, self.columns, 4 * float(self.radius))
+
+    def shown(self, sums: Sums, data: Rows) -> View:
+        """Run a stream through `sums`, a vector a round; show its prefix sums, in the data's own units."""
+        found = [sums.add(value) for value in grid.in_ball(data, self.radius, self.bits)]
+        return View(public={"prefix-sums": np.array(found) * float(grid.step(self.bits))})
+
+
+def proof(name: str, matrix: Sequence[Sequence[int]], subject: PrefixSums, delta: Fraction) -> Theorem:
+    """Prove from a ball: the factor stretches a round's vector by its longest column at most."""
+    return row_proof(name, subject, delta, lambda v: factorised(v, subject.rounds, matrix, factors.BITS))
+
+
+def row_proof(name: str, subject: PrefixSums, delta: Fraction, rows: Callable[[Theorem], Theorem]) -> Theorem:
+    """Prove noisy rows that `rows` makes of a stream of vectors in a ball."""
+    stream = rows(linear(assume_ball("stream", subject.radius, REPLACE_ONE, "movement")))
+    step, numbers = grid.step(subject.bits + subject.finer), subject.rounds * subject.columns
+    return shown(gaussian(stream, subject.sigma, step, numbers, "row", delta, unchanged), name)
+
+
+def tree_proof(name: str, subject: PrefixSums, delta: Fraction) -> Theorem:
+    """Prove from a ball: every node is a noisy sum, and a round is in one of each level at most."""
+    inside = assume_ball("prefix-sums", subject.radius, REPLACE_ONE, "movement")
+    tree = assume_tree("prefix-sums", subject.rounds, "movement", levels(subject.rounds))
+    step, numbers = grid.step(subject.bits), subject.columns
+    wrap = partial(nodes_of, tree)
+    return shown(gaussian(linear(inside), subject.sigma, step, numbers, "node", delta, wrap), name)
+
+
+def nodes_of(covered: Theorem, leaf: Theorem) -> Theorem:
+    """Return the leaf released over all covers."""
+    return nodes(leaf, covered)
+
+
+def play(history: Callable[[int, type], History], subject: PrefixSums, data: Rows, noise: Noise) -> View:
+    """Release the rows of C·x one by one; show the prefix sums."""
+    rows = FactorSums(history, subject.columns, lambda t, row: noise.noisy("row", t, row))
+    return subject.shown(rows, data)

@@ -1,0 +1,1 @@
+"""What several mechanisms share: grids, Gaussian noise, votes, tables held by each person."""

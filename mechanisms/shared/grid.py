@@ -1,0 +1,67 @@
+"""Putting real numbers on a grid so that a declared sensitivity is true of the code, bit for bit.
+
+A grid step is a power of two, so scaling by it is exact.  Truncation toward zero never lengthens a
+vector.  NaN becomes 0 and infinities the nearest bound before anything else: a public constant each.
+"""
+
+import math
+from fractions import Fraction
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpaccount.errors import InputError
+from dpaccount.noise.samplers import Integers
+
+Floats = NDArray[np.float64]
+
+
+def step(bits: int) -> Fraction:
+    """Return the grid step 2^−bits."""
+    return Fraction(1, 2**bits)
+
+
+def room(total: Fraction, bits: int) -> None:
+    """Refuse settings whose largest sum, `total` in the data's units, outgrows 64-bit grid units.
+
+    Also checks that `bits` lies in 0 … 40.  Half of the room is left for noise.
+    """
+    if not 0 <= bits <= 40:
+        raise InputError(f"bits is {bits}; it lies in 0 ... 40")
+    if total * 2**bits >= 2**61:
+        raise InputError(
+            f"sums may reach 2^{math.ceil(total).bit_length()} or so, too large for a grid of 2^-{bits};"
+            " use fewer bits"
+        )
+
+
+def clipped(values: Floats, low: Fraction, high: Fraction, bits: int) -> Integers:
+    """Return every value clipped to [low, high] and truncated to the grid, in grid units.
+
+    The result lies in [low, high] exactly, whatever the input: integer bounds are applied last.
+    Raises `InputError` if no grid point lies within.
+    """
+    scale = 2.0**bits
+    least, most = -(-low * 2**bits // 1), high * 2**bits // 1  # ceiling, floor
+    if least > most:
+        raise InputError(f"no multiple of 2^-{bits} lies in [{low}, {high}]; use a finer grid")
+    if max(abs(least), abs(most)) >= 2**62:
+        raise InputError(f"[{low}, {high}] is too wide for a grid of 2^-{bits}; use a coarser grid")
+    limited = np.clip(np.nan_to_num(values, nan=0.0, posinf=np.inf, neginf=-np.inf), float(low), float(high))
+    return np.clip(np.trunc(limited * scale).astype(np.int64), int(least), int(most))
+
+
+def in_ball(rows: Floats, radius: Fraction, bits: int) -> Integers:
+    """Return every row projected onto the ℓ2 ball of `radius` and truncated to the grid, in grid units.
+
+    The squared length is at most (radius·2^bits)² exactly: the projection leaves a margin of 2^−40
+    for its own rounding, and truncation toward zero does not lengthen.
+    """
+    safe = np.nan_to_num(rows, nan=0.0)  # infinities become the largest doubles
+    largest = np.maximum(np.abs(safe).max(axis=-1, keepdims=True), 1e-300)
+    unit = safe / largest  # so that squares neither overflow nor vanish
+    length = np.maximum(np.linalg.norm(unit, axis=-1, keepdims=True), 1e-300)
+    limit = float(radius) * (1 - 2.0**-40)
+    shrunk = unit * np.minimum(largest, limit / length)
+    units: Integers = np.trunc(shrunk * 2.0**bits).astype(np.int64)
+    return units

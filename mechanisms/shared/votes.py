@@ -1,0 +1,63 @@
+"""A choice among public candidates by how rows vote: what the choosing mechanisms have in common."""
+
+from dataclasses import dataclass
+from fractions import Fraction
+
+import numpy as np
+
+from dpaccount.errors import InputError
+from dpaccount.noise.receipt import Noise
+from dpaccount.noise.samplers import Integers
+from dpaccount.proof import REPLACE_ONE, Theorem, assume_range
+from mechanisms.subject import Domain, Rows, View, known_relation
+
+
+@dataclass(frozen=True)
+class Choice:
+    """Choose one of `candidates` by their totals; `rate` says how much a vote counts.
+
+    Every row gives each candidate an integer vote, rounded down and clipped to 0 … `limit` (NaN is 0).
+    """
+
+    rate: Fraction = Fraction(1, 2)
+    candidates: int = 4
+    limit: int = 1
+    rows: int = 100
+    relation: str = REPLACE_ONE
+
+    def __post_init__(self) -> None:
+        """Refuse parameters that make no sense."""
+        known_relation(self.relation)
+        if self.rate <= 0 or min(self.limit, self.rows) < 1:
+            raise InputError("needed rate > 0, limit >= 1 and rows >= 1")
+        if self.candidates < 1:
+            raise InputError("there is no candidate to choose; needed candidates >= 1")
+
+    def domain(self) -> Domain:
+        """Return one column per candidate, beyond the limit on either side, so that votes are clipped."""
+        size = self.candidates
+        return Domain(self.rows, (-1.0,) * size, (self.limit + 1.0,) * size, (True,) * size)
+
+    def query(self, data: Rows) -> Integers:
+        """Return the candidates' totals."""
+        return votes(data, self.limit)
+
+    def totals(self) -> Theorem:
+        """Return how totals move: a row moves each upwards, by 0 … limit, so the range is at most `limit`.
+
+        Replacing one is a difference of two such moves (Durfee & Rogers 2019, on monotonic scores).
+        """
+        width = 2 * self.limit if self.relation == REPLACE_ONE else self.limit
+        return assume_range("totals", Fraction(width), self.relation, "movement")
+
+    def play(self, data: Rows, noise: Noise, coins: int) -> View:
+        """Release the number of the chosen candidate, from 0."""
+        indicator = noise.noisy("choice", 0, self.query(data))
+        return View(public={"choice": np.array([indicator.argmax()])})
+
+
+def votes(data: Rows, limit: int) -> Integers:
+    """Return each candidate's total; a vote is rounded down and clipped to 0 … `limit`, NaN is 0."""
+    clean = np.clip(np.nan_to_num(data, nan=0.0), 0, limit)
+    total: Integers = np.floor(clean).astype(np.int64).sum(axis=0)
+    return total

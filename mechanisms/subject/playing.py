@@ -1,0 +1,236 @@
+"""How a subject is run: what it is handed, and what of its answer is shown.
+
+Rehearsal, replay and the real run go through `played`, so that code cannot tell one from the other:
+it gets a copy of the data and noise that answers and nothing else.  What it gives back leaves as
+plain arrays, in which nothing can be hidden.
+"""
+
+import dataclasses
+import struct
+from collections.abc import Hashable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpaccount.errors import InputError
+from dpaccount.noise.receipt import Noise
+from dpaccount.noise.samplers import Integers
+from mechanisms.subject import Rows, Subject, View
+
+Array = NDArray[np.generic]
+PLAIN = (bool, int, float, str, type(None))  #: what an array of objects may hold
+KINDS = "biufcSUMm"  #: of dtypes whose bytes say all
+ANSWERS = ("noisy", "noisy_symmetric")
+
+
+class NotPlain(InputError):  # noqa: N818
+    """What is shown cannot be compared, so nobody can say what it tells."""
+
+
+class Handed:
+    """The noise that a subject gets: it answers, and has no attribute that tells a rehearsal from a release.
+
+    `asked` collects the names of other attributes that the code looked for; they are missing.
+    `failed` collects what the inner source raised, which the code may have caught.
+    """
+
+    __slots__ = ("_asked", "_failed", "_inner")
+
+    def __init__(self, inner: Noise, asked: list[str], failed: list[BaseException]) -> None:
+        self._inner, self._asked, self._failed = inner, asked, failed
+
+    def noisy(self, key: str, part: Hashable, values: Integers) -> Integers:
+        """Return what the inner source answers, as an array of its own."""
+        return _answer(self, "noisy", key, part, values)
+
+    def noisy_symmetric(self, key: str, part: Hashable, matrix: Integers) -> Integers:
+        """Return what the inner source answers, as an array of its own."""
+        return _answer(self, "noisy_symmetric", key, part, matrix)
+
+    def __getattribute__(self, name: str) -> Any:
+        """Return one of the two answers; note any other name and say that there is none."""
+        if name in ANSWERS:
+            return object.__getattribute__(self, name)
+        object.__getattribute__(self, "_asked").append(name)
+        raise AttributeError(f"noise answers {' and '.join(ANSWERS)} only; it has no {name}")
+
+
+def _answer(handed: Handed, how: str, key: str, part: Hashable, values: Integers) -> Integers:
+    inner: Noise = object.__getattribute__(handed, "_inner")
+    failed: list[BaseException] = object.__getattribute__(handed, "_failed")
+    try:
+        return np.array(getattr(inner, how)(key, part, values), dtype=np.int64, order="C")
+    except BaseException as error:
+        failed.append(error)
+        raise
+
+
+@dataclass(frozen=True)
+class Played:
+    """A run: what is shown, what hid in the arrays, which attributes of the noise the code looked for.
+
+    `changed` says that it wrote to its copy of the data.
+    """
+
+    view: View
+    hidden: dict[str, Array] = field(default_factory=dict)
+    asked: tuple[str, ...] = ()
+    changed: bool = False
+
+
+def played(subject: Subject, data: Rows, noise: Noise, coins: int) -> View:
+    """Run a subject and return what it shows, in plain arrays; raises `NotPlain` where that cannot be."""
+    return watched(subject, data, noise, coins).view
+
+
+def watched(subject: Subject, data: Rows, noise: Noise, coins: int) -> Played:
+    """Run a subject as `played` does, and say what else it did.
+
+    Where its noise failed, that is raised, whatever the code made of it: it may show what it holds
+    without the noise.
+    """
+    asked: list[str] = []
+    failed: list[BaseException] = []
+    given = np.array(data, dtype=np.float64, order="C")
+    try:
+        shown = subject.play(given, Handed(noise, asked, failed), coins)
+    finally:
+        if failed:
+            raise failed[0]
+    changed = given.shape != data.shape or not np.array_equal(given, data, equal_nan=True)
+    return Played(kept(shown), hidden(shown), tuple(dict.fromkeys(asked)), changed)
+
+
+def fresh(subject: Subject) -> Subject:
+    """Return another instance of the same parameters: what one run keeps in it, the next must not see."""
+    made: Subject = dataclasses.replace(subject)  # type: ignore[type-var]  # subjects are dataclasses
+    return made
+
+
+def reported(subject: Any, view: View) -> Any:
+    """Return what a fresh instance reports on a view, in plain values; raises `NotPlain` for others."""
+    reporter: Any = fresh(subject)
+    return plain(reporter.report(kept(view)), "the report")
+
+
+# ------------------------------------------------------------------ plain arrays
+
+
+def kept(view: View) -> View:
+    """Return what is shown in plain arrays of their own, in its order: what everybody gets to see.
+
+    Masks, attributes, memory behind an array and metadata of types stay behind.  Raises `NotPlain`.
+    """
+    if not isinstance(view, View):
+        raise NotPlain(f"play returns {type(view).__name__}; it must return a View")
+    return View(_plain_part(view.own), _plain_part(view.public))
+
+
+def _plain_part(part: Mapping[str, Array]) -> dict[str, Array]:
+    if not isinstance(part, Mapping) or any(type(name) is not str for name in part):
+        raise NotPlain("a view's parts must be named by text")
+    return {name: plain_array(shown, name) for name, shown in part.items()}
+
+
+def plain_array(shown: object, name: str) -> Array:
+    """Return a copy of an array as bare numbers or text; a mask is filled, a subclass forgotten."""
+    if isinstance(shown, np.ma.MaskedArray):
+        shown = shown.filled()
+    if not isinstance(shown, np.ndarray | np.generic | bool | int | float | str | None):
+        raise NotPlain(f"{name} is of type {type(shown).__name__}; show arrays of numbers or text")
+    array = np.array(shown, order="C", subok=False)
+    if array.dtype.kind == "O":
+        array = array.copy()
+        for place, value in np.ndenumerate(array):
+            array[place] = _single(value, name)
+        return array
+    if array.dtype.kind not in KINDS or array.dtype.char in "gG":
+        raise NotPlain(f"{name} has the type {array.dtype}; show numbers of up to 64 bits or text")
+    bare: Array = np.array(array, dtype=np.dtype(array.dtype.str))  # without the type's metadata
+    return bare
+
+
+def _single(value: object, name: str) -> object:
+    found = plain(value, name)
+    if type(found) in PLAIN:
+        return found
+    raise NotPlain(f"{name} holds {type(value).__name__}; show numbers or text")
+
+
+def plain(value: object, name: str) -> Any:
+    """Return a value as numbers, text, None, lists and tables of these; raises `NotPlain`."""
+    if type(value) in PLAIN:
+        return value
+    if isinstance(value, np.generic | np.ndarray):
+        bare = plain_array(value, name)
+        return plain(bare.tolist(), name) if bare.dtype.kind in "biufUO" else str(bare.tolist())
+    if isinstance(value, Mapping) and all(type(key) is str for key in value):
+        return {key: plain(each, name) for key, each in value.items()}
+    if type(value) in (list, tuple):
+        return [plain(each, name) for each in value]  # type: ignore[attr-defined]
+    raise NotPlain(f"{name} holds {type(value).__name__}; use numbers, text, lists and tables of them")
+
+
+def hidden(view: View) -> dict[str, Array]:
+    """Return what a view carries beside what it shows: behind masks, in attributes, in memory around arrays.
+
+    It stays behind in `kept`; who calls `play` by hand could read it.
+    """
+    found = _carried("the view", view, ("own", "public"))
+    for title, part in (("own", view.own), ("public", view.public)):
+        found |= _carried(f"the table of {title} parts", part, ())
+        for name, shown in part.items():
+            if isinstance(shown, np.ndarray):
+                found |= _around(name, shown)
+    return found
+
+
+def _around(name: str, shown: Array) -> dict[str, Array]:
+    found = {}
+    if isinstance(shown, np.ma.MaskedArray):
+        found[f"{name}, behind its mask"] = np.array(shown.data)
+        found[f"{name}, its mask"] = np.array(np.ma.getmaskarray(shown))
+    elif type(shown) is not np.ndarray:
+        ours = [
+            made for made in type(shown).__mro__ if issubclass(made, np.ndarray) and made is not np.ndarray
+        ]
+        for made in ours:
+            found |= _plain_of(name, vars(made))
+        found |= _carried(name, shown, ())
+    if isinstance(shown.base, np.ndarray) and shown.base.dtype.kind in KINDS:
+        found[f"{name}, the memory it is part of"] = np.array(shown.base, subok=False)
+    if shown.dtype.metadata:
+        found[f"{name}, metadata of its type"] = np.array(repr(dict(shown.dtype.metadata)))
+    return found
+
+
+def _carried(name: str, holder: object, known: tuple[str, ...]) -> dict[str, Array]:
+    """Return the attributes that an object was given, but for those that are `known`."""
+    given = getattr(holder, "__dict__", {})
+    return _plain_of(name, {attribute: value for attribute, value in given.items() if attribute not in known})
+
+
+def _plain_of(name: str, attributes: Mapping[str, object]) -> dict[str, Array]:
+    comparable = (*PLAIN, np.ndarray, np.generic)
+    return {
+        f"{name}.{attribute}": np.array(value, subok=False)
+        for attribute, value in attributes.items()
+        if attribute[:2] != "__" and isinstance(value, comparable)
+    }
+
+
+def identical(a: Array | np.generic, b: Array | np.generic) -> bool:
+    """Say whether arrays agree bit for bit, with type and shape: a sign of zero is seen too."""
+    if (a.shape, a.dtype) != (b.shape, b.dtype):
+        return False
+    if a.dtype.kind != "O":
+        return a.tobytes() == b.tobytes()
+    pairs = zip(np.ravel(a).tolist(), np.ravel(b).tolist(), strict=True)
+    return all(type(x) is type(y) and _same(x, y) for x, y in pairs)
+
+
+def _same(x: object, y: object) -> bool:
+    both = isinstance(x, float) and isinstance(y, float)
+    return struct.pack("d", x) == struct.pack("d", y) if both else x == y

@@ -1,0 +1,202 @@
+"""Private values: rows that leave only through a mechanism, and the one call that releases from them.
+
+A guard against accidents, not a sandbox: code in the same process can always reach the rows.
+
+>>> ages = Private([[31.0], [64.0], [47.0]])
+>>> print(ages)
+Traceback (most recent call last):
+    ...
+dpaccount.errors.InputError: a Private value cannot be shown; use release(mechanism, value, ledger, purpose)
+"""
+
+import math
+from collections.abc import Callable
+from fractions import Fraction
+from typing import Final, NoReturn
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from dpaccount.errors import InputError
+from dpaccount.ledger.ledger import Ledger
+from mechanisms.subject import Rows, Subject, View
+from mechanisms.subject.playing import played
+
+Change = Callable[[NDArray[np.float64]], ArrayLike]  #: a function of one row
+
+TRIED: Final = (0.0, 1.0, 0.5)  #: made-up rows that a row-wise function is tried on
+
+_WAY_OUT: Final = "use release(mechanism, value, ledger, purpose)"
+
+
+class Private:
+    """Rows of private numbers, one unit each; wraps a whole batch at once.
+
+    A vector of numbers counts as one column.  The rows are copied, so that nobody else changes them.
+    Raises `InputError` for what is not a table of numbers.
+    """
+
+    __slots__ = ("_bounds", "_rows")
+
+    def __init__(self, rows: ArrayLike) -> None:
+        try:
+            table = np.array(rows, dtype=np.float64)
+        except (TypeError, ValueError):
+            raise InputError("private rows must be numbers in a table; found something else") from None
+        if table.ndim == 1:
+            table = table[:, None]
+        if table.ndim != 2:
+            raise InputError(f"private rows have {table.ndim} dimensions; needed rows and columns")
+        table.flags.writeable = False
+        self._rows: Rows = table
+        self._bounds: tuple[float, float] | None = None
+
+    def rowwise(
+        self,
+        change: Change,
+        low: Fraction | int,
+        high: Fraction | int,
+        *,
+        columns: int | None = None,
+        missing: Fraction | int = 0,
+    ) -> "Private":
+        """Return the rows after `change`, each seen by itself and clipped to the public [low, high].
+
+        Units stay units: `change` gets a copy of one row and returns `columns` numbers (default: as many
+        as it gets), so that no rows at all are like any other.  Where it fails or returns another number
+        of them the row becomes `missing`, and so does NaN: nothing tells on what row.  The bounds must be
+        those of the mechanism that is released with.  Raises `InputError` where it fails on rows that are
+        made up to try it, whatever the private ones are.
+        """
+        least, most = _public("low", low), _public("high", high)
+        if least > most:
+            raise InputError("low is above high; give the bounds in order")
+        width = self._rows.shape[1] if columns is None else columns
+        if len(self._rows):
+            _tried(change, self._rows.shape[1], width)
+        default = np.full(width, _public("missing", missing))
+        changed = [_or_default(change, row, default) for row in self._rows]
+        table = np.array(changed).reshape(len(changed), width)
+        mapped = Private(np.clip(np.where(np.isnan(table), default, table), least, most))
+        mapped._bounds = least, most
+        return mapped
+
+
+def _public(name: str, value: Fraction | int) -> float:
+    """Return a public constant as a double; raises `InputError` for what is no finite number."""
+    try:
+        found = float(value) if isinstance(value, Fraction | int | float | np.number) else math.nan
+    except OverflowError:
+        found = math.inf
+    if not math.isfinite(found):
+        raise InputError(f"{name} is no finite number within the doubles; give a public one")
+    return found
+
+
+def _tried(change: Change, width: int, columns: int) -> None:
+    """Refuse a row-wise function that fails on all made-up rows, or does not return `columns` numbers."""
+    lengths, why = set(), ""
+    for value in TRIED:
+        try:
+            lengths.add(np.array(change(np.full(width, value)), dtype=np.float64).size)
+        except Exception as error:  # a user's function may raise anything
+            why = type(error).__name__
+    if not lengths:
+        raise InputError(
+            f"the row-wise function raises {why} on every row made up to try it; let it return numbers"
+        ) from None
+    if lengths != {columns}:
+        found = " or ".join(map(str, sorted(lengths)))
+        raise InputError(
+            f"the row-wise function returns {found} numbers; return one length, and say it: columns={columns}"
+        )
+
+
+def _or_default(change: Change, row: NDArray[np.float64], default: NDArray[np.float64]) -> Rows:
+    try:
+        found = np.array(change(row.copy()), dtype=np.float64).ravel()
+    except (Exception, SystemExit):  # an error would tell that this row is here
+        return default
+    return found if found.shape == default.shape else default
+
+
+def _same_bounds(value: Private, mechanism: Subject) -> None:
+    """Refuse rows that were clipped to other bounds than the mechanism's: it would clip them again.
+
+    Bounds are public, so that this tells nothing.  A mechanism without `low` and `high` takes rows from
+    anywhere within its domain.
+    """
+    if value._bounds is None:
+        return
+    (low, high), domain = value._bounds, mechanism.domain()
+    own = _interval(mechanism)
+    least, most = own or (min(domain.low), max(domain.high))
+    agree = (low, high) == own if own else least <= low and high <= most
+    if not agree:
+        raise InputError(
+            f"rows were mapped into [{low:g}, {high:g}], but the mechanism takes [{least:g}, {most:g}];"
+            " give both the same bounds"
+        )
+
+
+def _interval(mechanism: Subject) -> tuple[float, float] | None:
+    """Return the interval that a mechanism clips numbers to, where it has one."""
+    own = [getattr(mechanism, name, None) for name in ("low", "high")]
+    bounds = [float(bound) for bound in own if isinstance(bound, int | float | Fraction)]
+    return (bounds[0], bounds[1]) if len(bounds) == len(own) else None
+
+
+def release(
+    mechanism: Subject,
+    value: Private,
+    ledger: Ledger,
+    purpose: str,
+    delta: Fraction | int = 0,
+    *,
+    cover: tuple[int, int] | None = None,
+    key: str | None = None,
+    coins: int = 0,
+) -> View:
+    """Check the shape, charge the mechanism's proof at `delta`, run it on the rows; return what it shows.
+
+    The `cover` are the rows' units: at least as many as the mechanism's public number of rows, which under
+    add-remove is its limit, whatever the private number is; without one all units pay.
+    Raises `InputError` (nothing charged) for data of a wrong shape, and what `Ledger.charge` raises.
+    Values out of range are no error: rows are clamped to the mechanism's domain, one by one.
+    """
+    if not isinstance(value, Private):
+        raise InputError(f"release takes a Private value, found {type(value).__name__}; wrap it first")
+    rows = value._rows  # the one place that opens a Private value
+    _same_bounds(value, mechanism)
+    domain = mechanism.domain()
+    domain.admit(rows, mechanism.relation)
+    rows = domain.clamped(rows)  # what a mechanism was never tested on does not reach it
+    theorem = mechanism.proof(Fraction(delta))
+    receipt = ledger.charge(theorem, purpose, cover, key, reads=domain.rows)
+    return played(mechanism, rows, receipt, coins)
+
+
+_MISUSE: Final = {
+    "shown": ("__repr__", "__str__", "__format__", "__bytes__"),
+    "compared": ("__eq__", "__ne__", "__lt__", "__le__", "__gt__", "__ge__", "__hash__", "__bool__"),
+    "indexed or counted": ("__getitem__", "__iter__", "__len__", "__contains__", "__reversed__"),
+    "converted": ("__array__", "__float__", "__int__", "__complex__", "__index__", "__array_ufunc__"),
+    "calculated with": (
+        *("__add__", "__radd__", "__sub__", "__rsub__", "__mul__", "__rmul__", "__truediv__"),
+        *("__rtruediv__", "__matmul__", "__rmatmul__", "__pow__", "__neg__", "__abs__", "__round__"),
+    ),
+    "pickled or copied": ("__reduce_ex__", "__reduce__", "__getstate__", "__copy__", "__deepcopy__"),
+    "changed": ("__setitem__", "__delitem__"),
+}
+
+
+def _refusing(what: str) -> Callable[..., NoReturn]:
+    def refuse(*_: object, **__: object) -> NoReturn:
+        raise InputError(f"a Private value cannot be {what}; {_WAY_OUT}")
+
+    return refuse
+
+
+for _what, _names in _MISUSE.items():
+    for _name in _names:
+        setattr(Private, _name, _refusing(_what))

@@ -1,0 +1,167 @@
+"""Calibrated noise is enough, and a millionth less is not."""
+
+import math
+from fractions import Fraction
+from statistics import NormalDist
+
+import pytest
+
+from dpaccount.accounting.accountant import Accountant
+from dpaccount.accounting.answers import calibrate_answer
+from dpaccount.accounting.calibrate import CLOSED, PARAMETERS, calibrate
+from dpaccount.errors import InputError
+from dpaccount.plan.events import VOCABULARY, Plan, Relation
+
+LESS = Fraction(1, 10**6)
+TARGETS = {
+    "ordinary": (1, Fraction(1), Fraction(1, 10**6)),
+    "many": (10**9, Fraction(3), Fraction(1, 10**5)),
+    "loose": (5, Fraction(10), Fraction(1, 1000)),
+    "tight": (3, Fraction(1, 10), Fraction(1, 10**12)),
+}
+
+ALIKE = ("bounded_range", "permute_and_flip", "randomized_response")  #: curves of exponential, laplace, pure
+
+
+def account(name, value, count, delta, rounds):
+    """Return ε as `account` would print it by default."""
+    shape = {} if rounds is None else {"rounds": rounds}
+    event = VOCABULARY[name](**{PARAMETERS[name][0]: value, "count": count, **shape})
+    return Accountant(Plan(Relation.REPLACE_ONE, (event,))).epsilon(delta)
+
+
+def test_every_event_with_a_scale_is_known():
+    scales = {"sigma", "scale", "epsilon", "eta", "rho", "mu"}
+    with_scale = {name for name, kind in VOCABULARY.items() if scales & set(kind.__dataclass_fields__)}
+    assert with_scale - {"approximate"} == set(PARAMETERS)  # (ε, δ) has two
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("name", "target"),
+    [
+        (name, target)
+        for name in sorted(PARAMETERS)
+        for target in TARGETS
+        if target == "ordinary" or name not in ALIKE
+    ],
+)
+def test_it_is_enough_and_a_millionth_less_is_not(name, target):
+    count, epsilon, delta = TARGETS[target]
+    rounds = 100 if name in ("tree", "matrix_factorisation") else None
+    found = calibrate(name, epsilon, delta, count=count, rounds=rounds)
+    assert Fraction(found.text) == found.value
+    assert found.bounds.upper <= epsilon
+    assert account(name, found.text, count, delta, rounds).upper <= epsilon
+    less = found.value * (1 - LESS if PARAMETERS[name][1] else 1 + LESS)
+    broken = account(name, less, count, delta, rounds)
+    assert (broken.upper if broken.lower is None else broken.lower) > epsilon
+
+
+def gaussian_sigma(epsilon, delta):
+    """σ of the Gaussian mechanism by bisection on its closed form, in floats."""
+    cdf = NormalDist().cdf
+
+    def failure(sigma):
+        return cdf(0.5 / sigma - epsilon * sigma) - math.exp(epsilon) * cdf(-0.5 / sigma - epsilon * sigma)
+
+    low, high = 1e-3, 1e6
+    for _ in range(200):
+        middle = math.sqrt(low * high)
+        low, high = (low, middle) if failure(middle) <= delta else (middle, high)
+    return high
+
+
+@pytest.mark.parametrize(("epsilon", "delta"), [(1, 1e-5), (0.1, 1e-3), (8, 1e-6)])
+def test_gaussians_by_their_closed_form(epsilon, delta):
+    sigma = gaussian_sigma(epsilon, delta)
+    found = calibrate(
+        "gaussian", Fraction(str(epsilon)), Fraction(str(delta)), sensitivity=Fraction(2), count=9
+    )
+    assert math.isclose(float(found.value), 6 * sigma, rel_tol=1e-8)
+    tree = calibrate("tree", Fraction(str(epsilon)), Fraction(str(delta)), rounds=1000)
+    assert math.isclose(float(tree.value), math.sqrt(10) * sigma, rel_tol=1e-8)  # ⌊log₂ 1000⌋ + 1 nodes
+    squares = sum((math.comb(2 * k, k) / 4**k) ** 2 for k in range(50))
+    stream = calibrate("matrix_factorisation", Fraction(str(epsilon)), Fraction(str(delta)), rounds=50)
+    assert math.isclose(float(stream.value), math.sqrt(squares) * sigma, rel_tol=1e-8)
+    mu = calibrate("gdp", Fraction(str(epsilon)), Fraction(str(delta)))
+    assert math.isclose(float(mu.value), 1 / sigma, rel_tol=1e-8)
+
+
+def test_one_step_by_hand():
+    """Laplace: δ = 1 − e^{(ε − ε₀)/2}; ε-DP: (e^{ε₀} − e^ε)/(1 + e^{ε₀}) = δ; BR: (e^{η/2} − e^{ε/2})² = δ(e^η − 1)."""
+    delta = Fraction(1, 1000)
+    laplace = calibrate("laplace", Fraction(1), delta)
+    assert math.isclose(float(1 / laplace.value), 1 - 2 * math.log1p(-1e-3), rel_tol=1e-9)
+    grown = (math.e + 1e-3) / (1 - 1e-3)
+    flip = calibrate("permute_and_flip", Fraction(1), delta)  # dominated by the Laplace pair
+    assert math.isclose(float(flip.value), 1 - 2 * math.log1p(-1e-3), rel_tol=1e-9)
+    for name in ("pure", "randomized_response"):
+        assert math.isclose(float(calibrate(name, Fraction(1), delta).value), math.log(grown), rel_tol=1e-9)
+    eta = float(calibrate("exponential", Fraction(1), delta).value)
+    assert math.isclose((math.exp(eta / 2) - math.exp(0.5)) ** 2, 1e-3 * math.expm1(eta), rel_tol=1e-6)
+
+
+def test_known_values():
+    assert calibrate_answer("gaussian", epsilon=Fraction(1), delta=Fraction(1, 10**5))["value"].startswith(
+        "3.7306316"
+    )
+    many = calibrate("gaussian", Fraction(1), Fraction(1, 10**5), count=10**9, sensitivity=Fraction(2))
+    assert abs(float(many.value) / (2 * 10**4.5 * 3.730631634816) - 1) < 1e-9
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [("laplace", 3), ("discrete_laplace", 3), ("pure", Fraction(1, 3)), ("exponential", Fraction(1, 3))],
+)
+def test_pure_targets_are_met_exactly(name, value):
+    found = calibrate(name, Fraction(1), Fraction(0), count=3)
+    assert found.bounds.upper <= 1
+    assert abs(found.value - value) < Fraction(1, 10**12)
+
+
+@pytest.mark.parametrize(
+    ("name", "epsilon", "delta", "count"),
+    [
+        ("gaussian", "1e-3000", "1e-10", 1),
+        ("gaussian", "1", "1e-3000", 1),
+        ("gaussian", "1e3000", "1e-10", 1),
+        ("laplace", "1", "1e-6", 10**18),
+        ("gdp", "1e-100", "1e-5", 10**18),
+        ("zcdp", "1e4", "1e-300", 1),
+        ("gaussian", "0", "1e-6", 1),
+        ("bounded_range", "0", "1e-6", 1),
+    ],
+)
+def test_extremes(name, epsilon, delta, count):
+    found = calibrate(name, Fraction(epsilon), Fraction(delta), count=count)
+    assert found.value > 0
+    assert found.bounds.upper <= Fraction(epsilon)
+
+
+@pytest.mark.parametrize(
+    ("name", "options", "message"),
+    [
+        ("poisson_subsampled", {}, "cannot be calibrated"),
+        ("tree", {}, "rounds"),
+        ("gaussian", {"rounds": 3}, "no rounds"),
+        ("pure", {"sensitivity": Fraction(2)}, "no sensitivity"),
+        ("gaussian", {"sensitivity": Fraction(0)}, "costs nothing"),
+        ("gaussian", {"delta": Fraction(0)}, "no noise"),
+        ("zcdp", {"delta": Fraction(0)}, "no noise"),
+        ("gaussian", {"delta": Fraction(1)}, "out of range"),
+        ("gaussian", {"count": 0}, "count"),
+        *(
+            (name, {"count": (1 << 63) + 1}, "the count is out of range")
+            for name in sorted(set(PARAMETERS) - set(CLOSED))
+        ),
+        *(("tree", {"rounds": 10**n}, "number of rounds is out of range") for n in (19, 308, 1000, 5000)),
+        *(
+            ("matrix_factorisation", {"rounds": 10**n}, "number of rounds is out of range")
+            for n in (308, 1000)
+        ),
+    ],
+)
+def test_what_cannot_be_calibrated_is_refused(name, options, message):
+    with pytest.raises(InputError, match=message):
+        calibrate(name, Fraction(1), options.pop("delta", Fraction(1, 10**5)), **options)
