@@ -34,7 +34,7 @@ def conclusions(steps: object) -> list[Fact]:
     if not isinstance(steps, list) or not 0 < len(steps) <= MAX_STEPS:
         raise Rejected(f"the derivation should be a list of 1 to {MAX_STEPS} steps")
     Work.spent = 0
-    done = Progress(steps)
+    done = Inference(steps)
     for index, step in enumerate(steps):
         name = step.get("rule") if isinstance(step, dict) else None
         try:
@@ -46,7 +46,7 @@ def conclusions(steps: object) -> list[Fact]:
     return done.facts
 
 
-class Progress:
+class Inference:
     """What is known of the steps so far."""
 
     def __init__(self, steps: list[Any]) -> None:
