@@ -36,6 +36,7 @@ from dpaccount.proof import (
     Zcdp,
 )
 from dpaccount.proof.derivation import as_json
+from dpaccount.proof.theorem import proved
 
 F = Fraction
 REFUSED = (RuleError, ArithmeticError, ValueError, TypeError, KeyError, IndexError, AttributeError)
@@ -105,7 +106,7 @@ def judgement(fact):  # noqa: C901, PLR0911
 
 def infer(rule, found, given):
     """Apply the kernel's rule; return what it gives, as the checker writes it."""
-    premises = [proof.proved("given", judgement(fact)) for fact in found]
+    premises = [proved("given", judgement(fact)) for fact in found]
     apply = next(getattr(m, rule) for m in (proof, proof, proof) if hasattr(m, rule))
     read = WITNESSES.get(rule, lambda _: [])(given)
     arguments, named = read if isinstance(read, tuple) else (read, {})
