@@ -51,7 +51,7 @@ from .hypotheses import (
     assume_numbers,  # → Numbers: how many a release has at most; at least 1
     assume_points,  # → Contribution of a finite set; integer vectors of one dimension, public source
     assume_range,  # → Stable: the range of scores' differences is at most w; w ≥ 0
-    assume_rank_one,  # → Contribution [φφᵀ, φy; yφᵀ, 0] or with y²; |y| ≤ B, replace-one, public source
+    assume_rank_one,  # → Contribution [φφᵀ, φy, yφᵀ, 0], or with y²; |y| ≤ B, replace-one, public source
     assume_rare,  # → Rare departure; 0 ≤ p ≤ 1
     assume_rounds,  # → Rounds: which unit enters which; 1 ≤ rounds < 2^63
     assume_split,  # → Split by value; cells named once
@@ -68,16 +68,16 @@ from .sensitivity import (
 )
 from .noise import (
     discrete_gaussian,  # Stable ℓ2 or Frobenius → zCDP ρ = μ²/2; variance > 0, values on the grid
-    exponential,  # Stable range → BoundedRange; rate > 0, exact sampler
-    fine_gaussian,  # Stable ℓ2 or Frobenius, Numbers → NearGdp; σ ≥ grid, a distance that covers the rounding
+    exponential,  # Stable range → BoundedRange rate·width; rate > 0, exact sampler
+    fine_gaussian,  # Stable ℓ2 or Frobenius, Numbers → NearGdp; σ ≥ grid, a distance that covers rounding
     finite,  # Contribution of points → Pure; replace-one, rows of probabilities, no one-sided outcome
     gaussian,  # Stable ℓ2 or Frobenius → Gdp μ² = Δ²/σ²; variance > 0, symmetric noise on symmetric queries
-    k_norm,  # Stable ℓ2 → Pure; a stated bound of Δ, on a grid, one draw: not transformed
-    laplace,  # Stable ℓ1 → Pure; scale > 0, grid > 0 or none
+    k_norm,  # Stable ℓ2 → Pure rate·Δ; a stated bound of Δ, on a grid, one draw: not transformed
+    laplace,  # Stable ℓ1 → Pure Δ/scale; scale > 0, grid > 0 or none
     lattice_gaussian,  # Shifts → Lattice; variance > 0
-    permute_and_flip,  # Stable range → Pure; rate > 0
-    sparse_vector,  # Stable each → Pure; scales > 0, at least one answer above
-    stable_histogram,  # Contribution to a cell → Approximate; add-remove, τ ≥ 2, δ covers a lone record
+    permute_and_flip,  # Stable range → Pure rate·width; rate > 0
+    sparse_vector,  # Stable each → Pure Δ/b₁ + 2cΔ/b₂; scales > 0, c ≥ 1 answers above
+    stable_histogram,  # Contribution to a cell → (1/scale, δ); add-remove, τ ≥ 2, δ covers a lone record
 )
 from .composition import (
     billboard,  # Private central, View others → joint; a view of just these releases
@@ -92,13 +92,13 @@ from .composition import (
 )
 from .conversions import (
     despite,  # Private (ε, δ), Rare → δ + p, or δ + (1 + e^ε)p; the same subject
-    group,  # Private → of groups of k; k ≥ 2, the path stays in the domain
-    replace_one,  # Private add-remove, groups of 2 → replace-one
+    group,  # Private → of groups of k ≥ 2: kε, k²μ², k²ρ; the path between them stays in the domain
+    replace_one,  # Private → replace-one; add-remove for groups of 2
     to_approximate,  # Private → (ε, δ); δ(ε) ≤ δ, zCDP and Rényi at an order above 1
     to_gdp,  # Private pure → GDP; Φ(−μ/2)(1 + e^ε) ≤ 1
-    to_pure,  # Private of bounded range → pure
-    to_renyi,  # Private zCDP → Rényi; rising orders above 1
-    to_zcdp,  # Private pure, GDP, lattice or bounded range → zCDP
+    to_pure,  # Private of bounded range → pure η
+    to_renyi,  # Private zCDP → Rényi αρ; rising orders above 1
+    to_zcdp,  # Private pure, GDP, lattice or bounded range → zCDP ε²/2, μ²/2, k|v|²/2σ², η²/8
 )
 from .refutations import (
     apart,  # Apart, Covered → Apart by noise; covers of its query, noise of a known law

@@ -81,8 +81,7 @@ def compose(*parts: Theorem) -> Theorem:
 
     Bounds are fixed in advance (Dwork et al. 2006; Bun & Steinke 2016; Dong, Roth & Su 2022).
     """
-    rule = "compose"
-    facts = _private(parts, rule)
+    facts = _private(parts, rule := "compose")
     _alike(facts, rule)
     need(not isinstance(facts[0].curve, BoundedRange), rule, "bounded range composes only once converted")
     total = rebuilt(facts[0].curve, [sum(column, Fraction(0)) for column in _columns(facts, rule)])
@@ -96,8 +95,7 @@ def nodes(leaf: Theorem, covered: Theorem) -> Theorem:
     Given the transcript, what follows depends on a unit only through its one vector, added in the covers
     that contain it: the cost is that of `most` releases moved by it, and other covers are free.
     """
-    rule = "nodes"
-    fact, spread = private(leaf, rule), conclusion_of(covered, rule)
+    fact, spread = private(leaf, rule := "nodes"), conclusion_of(covered, rule)
     if not isinstance(spread, Covered):
         raise RuleError(f"{rule}: needed the covers of the releases, found {type(spread).__name__}")
     need(spread.query == fact.subject, rule, f"covers of {spread.query!r}, a leaf of {fact.subject!r}")
@@ -115,8 +113,7 @@ def nodes(leaf: Theorem, covered: Theorem) -> Theorem:
 
 def parallel(*parts: Theorem) -> Theorem:
     """Release each part on units of its own, told apart by public position (McSherry 2009) (R9)."""
-    rule = "parallel"
-    facts = _private(parts, rule)
+    facts = _private(parts, rule := "parallel")
     _alike(facts, rule)
     spans = sorted(fact.units for fact in facts if fact.units is not None)
     need(len(spans) == len(facts), rule, "every part must say which units it reads")
@@ -128,14 +125,13 @@ def parallel(*parts: Theorem) -> Theorem:
 
 
 def partition(split: Theorem, *cells: Theorem) -> Theorem:
-    """Release each cell of a partition by value; under add-remove a record pays for one cell (R9).
+    """Release each cell of a partition by value; a record pays for one cell, or two (McSherry 2009) (R9).
 
     Under replace-one it may move: `cells` are then the replace-one statements about all cells followed by
     their add-remove ones, and it pays for a change in its cell, or for leaving one and entering another.
     The whole reads the units that any cell reads.
     """
-    rule = "partition"
-    facts, kind = _private(cells, rule), conclusion_of(split, rule)
+    facts, kind = _private(cells, rule := "partition"), conclusion_of(split, rule)
     if not isinstance(kind, Split):
         raise RuleError(f"{rule}: needed a partition by value, found {type(kind).__name__}")
     swaps = [fact for fact in facts if fact.relation == REPLACE_ONE]
@@ -165,8 +161,7 @@ def mixture(*parts: Theorem, choice: Theorem | None = None) -> Theorem:
 
     That one part is drawn, and of the others nothing, is the hypothesis `choice`.
     """
-    rule = "mixture"
-    facts = _private(parts, rule)
+    facts = _private(parts, rule := "mixture")
     _alike(facts, rule)
     subject, keys = " or ".join(fact.subject for fact in facts), tuple(map(releases, parts))
     choice = choice or assume_choice(subject, keys, "one part")
@@ -178,8 +173,7 @@ def mixture(*parts: Theorem, choice: Theorem | None = None) -> Theorem:
 
 def local(message: Theorem, covered: Theorem) -> Theorem:
     """Each person randomises messages that read one unit, given what is public: local DP (R14)."""
-    rule = "local"
-    fact, spread = private(nodes(message, covered), rule), conclusion_of(covered, rule)
+    fact, spread = private(nodes(message, covered), rule := "local"), conclusion_of(covered, rule)
     need(isinstance(spread, Covered) and spread.widest == 1, rule, "a message reads one unit only")
     need(fact.relation == REPLACE_ONE, rule, f"a message's one record is replaced, found {fact.relation}")
     return proved(rule, replace(fact, observer=LOCAL), (message, covered))

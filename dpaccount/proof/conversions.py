@@ -28,9 +28,8 @@ from .theorem import Theorem, conclusion_of, private, proved
 
 
 def to_zcdp(part: Theorem) -> Theorem:
-    """Pure ε gives ε²/2 zCDP and μ-GDP gives μ²/2 (Bun & Steinke 2016; Gaussian divergence)."""
-    rule = "to_zcdp"
-    fact = private(part, rule)
+    """Pure gives ε²/2, GDP μ²/2 (Bun & Steinke 2016), bounded range η²/8 zCDP (Cesar & Rogers 2021) (R17)."""
+    fact = private(part, rule := "to_zcdp")
     match fact.curve:
         case Pure(epsilon):
             rho = epsilon**2 / 2
@@ -39,25 +38,23 @@ def to_zcdp(part: Theorem) -> Theorem:
         case Lattice(variance, shifts, count):
             rho = count * max(Fraction(sum(v * v for v in s)) for s in shifts) / (2 * variance)
         case BoundedRange(eta):
-            rho = eta**2 / 8  # Cesar & Rogers 2021
+            rho = eta**2 / 8
         case _:
             raise RuleError(f"{rule}: {type(fact.curve).__name__} does not imply zCDP")
     return proved(rule, replace(fact, curve=Zcdp(rho)), (part,))
 
 
 def to_pure(part: Theorem) -> Theorem:
-    """η-bounded range is η-DP (Durfee & Rogers 2019)."""
-    rule = "to_pure"
-    fact = private(part, rule)
+    """η-bounded range is η-DP (Durfee & Rogers 2019) (R17)."""
+    fact = private(part, rule := "to_pure")
     if not isinstance(fact.curve, BoundedRange):
         raise RuleError(f"{rule}: needed bounded range, found {fact.curve}")
     return proved(rule, replace(fact, curve=Pure(fact.curve.eta)), (part,))
 
 
 def to_renyi(part: Theorem, orders: Sequence[Fraction]) -> Theorem:
-    """ρ-zCDP bounds the Rényi divergence of every order α > 1 by αρ (Bun & Steinke 2016)."""
-    rule = "to_renyi"
-    fact = private(part, rule)
+    """ρ-zCDP bounds the Rényi divergence of every order α > 1 by αρ (Bun & Steinke 2016) (R17)."""
+    fact = private(part, rule := "to_renyi")
     if not isinstance(fact.curve, Zcdp):
         raise RuleError(f"{rule}: needed zCDP, found {type(fact.curve).__name__}; convert to zCDP first")
     exact = [number(order, rule, "order") for order in orders]
@@ -68,9 +65,8 @@ def to_renyi(part: Theorem, orders: Sequence[Fraction]) -> Theorem:
 
 
 def to_gdp(part: Theorem, mu_squared: Fraction) -> Theorem:
-    """Pure ε gives μ-GDP for μ ≥ −2Φ⁻¹(1/(1+e^ε)), that is Φ(−μ/2) ≤ 1/(1+e^ε) (Dong et al. 2022)."""
-    rule = "to_gdp"
-    fact, mu_squared = private(part, rule), number(mu_squared, rule, "mu_squared")
+    """Pure ε gives μ-GDP for μ ≥ −2Φ⁻¹(1/(1+e^ε)), that is Φ(−μ/2) ≤ 1/(1+e^ε) (Dong et al. 2022) (R17)."""
+    fact, mu_squared = private(part, rule := "to_gdp"), number(mu_squared, rule, "mu_squared")
     curve = fact.curve
     if not isinstance(curve, Pure):
         raise RuleError(f"{rule}: a whole profile is needed; only pure DP is converted, found {curve}")
@@ -85,9 +81,8 @@ def to_gdp(part: Theorem, mu_squared: Fraction) -> Theorem:
 def to_approximate(
     part: Theorem, epsilon: Fraction, delta: Fraction, order: Fraction | None = None
 ) -> Theorem:
-    """Any curve gives (ε, δ) where its exact δ(ε) is at most δ; zCDP and Rényi bounds at an order α > 1."""
-    rule = "to_approximate"
-    fact = private(part, rule)
+    """Any curve gives (ε, δ) where its δ(ε) ≤ δ (Balle & Wang 2018; Canonne et al. 2020) (R17)."""
+    fact = private(part, rule := "to_approximate")
     epsilon, delta = number(epsilon, rule, "epsilon"), number(delta, rule, "delta")
     need(
         epsilon >= 0 and 0 <= delta <= 1, rule, f"epsilon >= 0 and delta in [0, 1], found {epsilon}, {delta}"
@@ -129,8 +124,7 @@ def group(part: Theorem, size: int, delta: Fraction | None = None) -> Theorem:
 
     The k-step path must stay in the domain (Dwork & Roth 2014; Bun & Steinke 2016; Dong et al. 2022).
     """
-    rule = "group"
-    fact = private(part, rule)
+    fact = private(part, rule := "group")
     witness: dict[str, object] = {"size": whole(size, rule, "the size", 2)}
     match fact.curve:
         case Pure(epsilon):
@@ -176,8 +170,7 @@ def despite(part: Theorem, rare: Theorem, delta: Fraction) -> Theorem:
 
 def replace_one(part: Theorem) -> Theorem:
     """Replace a record by removing and adding one: add-remove for groups of 2 covers replace-one (R0)."""
-    rule = "replace_one"
-    fact = private(part, rule)
+    fact = private(part, rule := "replace_one")
     wanted = f"{ADD_REMOVE}, groups of 2"
     need(fact.relation == wanted, rule, f"needed the relation {wanted!r}, found {fact.relation!r}")
     return proved(rule, replace(fact, relation=REPLACE_ONE), (part,))

@@ -24,9 +24,6 @@ MAX_NUMBER_BITS = 3000  #: so that every number of a derivation can be written a
 MAX_BITS = 8192  #: the precision at which a comparison is given up
 
 
-# ------------------------------------------------------------------ exact side conditions
-
-
 def need(holds: bool, rule: str, needed: str) -> None:  # noqa: FBT001
     """Refuse unless a side condition is exactly True."""
     if holds is not True:
@@ -78,9 +75,6 @@ def one_of(value: str, rule: str, name: str, known: Sequence[str]) -> None:
 def neighbouring(relation: str, rule: str) -> None:
     """Refuse an unknown relation."""
     one_of(relation, rule, "relation", RELATIONS)
-
-
-# ------------------------------------------------------------------ balls
 
 
 def compare(ball_at: Callable[[int], arb], limit: Fraction) -> bool | None:

@@ -43,7 +43,7 @@ def _added(rule: str, fact: Contribution, **witness: Any) -> Theorem:
 def assume_points(
     query: str, points: Sequence[Shift], relation: str, because: str, source: str = "public"
 ) -> Theorem:
-    """Assume that every unit adds one of these integer vectors."""
+    """Assume that every unit adds one of these integer vectors (R1)."""
     rule = "assume_points"
     wide = {len(point) for point in points}
     need(len(wide) == 1 and 0 not in wide, rule, "points must be vectors of one dimension, at least one")
@@ -57,8 +57,7 @@ def assume_clipped(
     query: str, low: Fraction, high: Fraction, relation: str, because: str, source: str = "public"
 ) -> Theorem:
     """Assume that every unit adds one number in [low, high], clipped there (R1)."""
-    rule = "assume_clipped"
-    low, high = number(low, rule, "low"), number(high, rule, "high")
+    low, high = number(low, rule := "assume_clipped", "low"), number(high, rule, "high")
     need(low <= high, rule, f"low must be at most high, found {low} > {high}")
     fact = Contribution(query, "interval", low, high, (), relation, source)
     return _added(rule, fact, low=str(low), high=str(high), because=because)
@@ -66,24 +65,17 @@ def assume_clipped(
 
 def assume_ball(query: str, radius: Fraction, relation: str, because: str, source: str = "public") -> Theorem:
     """Assume that every unit adds a vector of ℓ2 norm at most `radius` (R1)."""
-    rule = "assume_ball"
-    radius = number(radius, rule, "radius")
+    radius = number(radius, rule := "assume_ball", "radius")
     need(radius >= 0, rule, f"the radius must not be negative, found {radius}")
     fact = Contribution(query, "ball", Fraction(0), radius**2, (), relation, source)
     return _added(rule, fact, radius=str(radius), because=because)
 
 
 def assume_rank_one(
-    query: str,
-    reward: Fraction,
-    relation: str,
-    because: str,
-    kind: str = "rank-one",
-    source: str = "public",
+    query: str, reward: Fraction, relation: str, because: str, kind: str = "rank-one", source: str = "public"
 ) -> Theorem:
     """Assume that every unit adds [φφᵀ, φy; yφᵀ, 0], ‖φ‖ ≤ 1 and |y| ≤ `reward`; ``outer``: with y² (R1)."""
-    rule = "assume_rank_one"
-    reward = number(reward, rule, "reward")
+    reward = number(reward, rule := "assume_rank_one", "reward")
     need(relation == REPLACE_ONE, rule, f"the closed form is for {REPLACE_ONE}, found {relation!r}")
     need(reward >= 0, rule, f"the reward bound must not be negative, found {reward}")
     one_of(kind, rule, "kind", ("rank-one", "outer"))
@@ -92,13 +84,13 @@ def assume_rank_one(
 
 
 def assume_cell(query: str, relation: str, because: str) -> Theorem:
-    """Assume that every unit adds 1 to one cell of a table, which is as long as the data make it."""
+    """Assume that every unit adds 1 to one cell of a table, which is as long as the data make it (R1)."""
     fact = Contribution(query, "cell", Fraction(0), Fraction(1), (), relation)
     return _added("assume_cell", fact, because=because)
 
 
 def assume_covers(query: str, covers: Sequence[Cover], because: str) -> Theorem:
-    """Assume that release i of `query` sums the units of covers[i] = [first, last] and no others."""
+    """Assume that release i of `query` sums the units of covers[i] = [first, last] and no others (R9)."""
     rule = "assume_covers"
     spans = [(first, last) for first, last in covers]
     need(bool(spans), rule, "needed at least one cover")
@@ -119,8 +111,7 @@ def assume_tree(query: str, rounds: int, because: str, levels: int | None = None
 
     A round lies in one node of each level at most; all ⌊log₂ N⌋ + 1 or the lowest (Chan et al. 2011) (R10).
     """
-    rule = "assume_tree"
-    every = unit(rounds, rule, "rounds").bit_length()
+    every = unit(rounds, rule := "assume_tree", "rounds").bit_length()
     most = whole(every if levels is None else levels, rule, "levels")
     need(most <= every, rule, f"{rounds} rounds have {every} levels, found {most}")
     fact = Covered(query, sum(rounds >> j for j in range(most)), most, 2 ** (most - 1), (1, rounds))
@@ -141,8 +132,7 @@ def assume_view(query: str, audience: str, because: str, keys: Sequence[str] = (
 
 def assume_rounds(query: str, rounds: int, because: str, times: int = 1, apart: int = 1) -> Theorem:
     """Assume which unit enters which round of a stream or row of a table, as `Rounds` says (R11)."""
-    rule = "assume_rounds"
-    unit(rounds, rule, "the number of rounds, or rows,")
+    unit(rounds, rule := "assume_rounds", "the number of rounds, or rows,")
     whole(times, rule, "participations")
     whole(apart, rule, "separation")
     need(times > 1 or apart == 1, rule, f"one round a unit has no separation, found {apart}")
@@ -187,7 +177,7 @@ def assume_range(query: str, width: Fraction, relation: str, because: str) -> Th
 
 
 def assume_each(query: str, width: Fraction, relation: str, because: str) -> Theorem:
-    """Assume that every number of `query` moves by at most `width` between neighbours."""
+    """Assume that every number of `query` moves by at most `width` between neighbours (R2)."""
     return _scores("assume_each", "each", query, width, relation, because)
 
 
@@ -206,8 +196,7 @@ def assume_filter(
     Pure and (ε, δ) by sums, zCDP and GDP by Σρ and Σμ² (Rogers, Roth, Ullman & Vadhan 2016; Feldman &
     Zrnic 2021; Smith & Thakurta 2022) (R8).
     """
-    rule = "assume_filter"
-    neighbouring(relation, rule)
+    neighbouring(relation, rule := "assume_filter")
     makers = {"pure": Pure, "approximate": Approximate, "zcdp": Zcdp, "gdp": Gdp}
     one_of(measure, rule, "measure", list(makers))
     amounts = [number(amount, rule, "budget") for amount in budget]

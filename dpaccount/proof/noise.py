@@ -82,7 +82,7 @@ def gaussian(query: Theorem, variance: Fraction, key: str) -> Theorem:
 
 
 def discrete_gaussian(query: Theorem, variance: Fraction, grid: Fraction, key: str) -> Theorem:
-    """Discrete Gaussian noise on a grid γℤᵈ is zCDP, ρ = bound²/(2·variance) (Canonne et al. 2020)."""
+    """Discrete Gaussian noise on a grid γℤᵈ is zCDP, ρ = bound²/(2·variance) (Canonne et al. 2020) (R3)."""
     square, variance = _drift(query, variance, rule := "discrete_gaussian")
     return _drawn(rule, query, Zcdp(square / 2), key, variance=variance, grid=positive(grid, rule, "grid"))
 
@@ -102,8 +102,7 @@ def fine_gaussian(
     With s = σ/γ ≥ 1 the two laws of a coordinate differ by at most φ(1)/(12s²) + (1+4e^(−3/2))/(48√(2π)s³)
     + Σ_m e^(−2π²s²m²) < .0201643/s² + .01573/s³ in total variation (docs/proofs.md) (R18).
     """
-    rule = "fine_gaussian"
-    moved, variance = _drift(query, variance, rule)
+    moved, variance = _drift(query, variance, rule := "fine_gaussian")
     grid, distance = positive(grid, rule, "grid"), number(distance, rule, "distance")
     square = variance / grid**2
     need(square >= 1, rule, f"the grid {grid} is coarser than the noise")
@@ -119,9 +118,8 @@ def fine_gaussian(
 
 
 def lattice_gaussian(shifts: Theorem, variance: Fraction, key: str) -> Theorem:
-    """Discrete Gaussian noise on integers moved by one of known shifts: the exact curve, of the worst."""
-    rule = "lattice_gaussian"
-    fact, variance = conclusion_of(shifts, rule), positive(variance, rule, "variance")
+    """Discrete Gaussian noise on integers moved by one of known shifts: the worst exact curve (R3)."""
+    fact, variance = conclusion_of(shifts, rule := "lattice_gaussian"), positive(variance, rule, "variance")
     if not isinstance(fact, Shifts):
         raise RuleError(f"{rule}: needed a set of shifts, found {fact}")
     return _drawn(rule, shifts, Lattice(variance, fact.shifts, 1), key, variance=variance)
@@ -142,7 +140,7 @@ def permute_and_flip(scores: Theorem, rate: Fraction, key: str) -> Theorem:
 def finite(answer: Theorem, table: Sequence[Sequence[Fraction]], epsilon: Fraction, key: str) -> Theorem:
     """Answer the symbol i, one of 0 … k−1, by an outcome drawn from row i of a public table: pure.
 
-    e^ε is at least every ratio within a column (Warner 1965; Kairouz, Oh & Viswanath 2016).
+    e^ε is at least every ratio within a column (Warner 1965; Kairouz, Oh & Viswanath 2016) (R5).
     """
     fact = contribution_of(answer, rule := "finite", "points")
     rows = [[number(p, rule, "a probability") for p in row] for row in table]
@@ -166,10 +164,9 @@ def sparse_vector(
     """Say which numbers of a stream pass a noisy threshold, up to `limit` times: pure.
 
     Laplace noise of scale `threshold` on the threshold, once, and of `scale` on each number.  The threshold
-    moves by Δ; a number above makes up for 2Δ, one below for nothing (Lyu, Su & Li 2017, Algorithm 1).
+    moves by Δ; a number above makes up for 2Δ, one below for nothing (Lyu, Su & Li 2017, Algorithm 1) (R5).
     """
-    rule = "sparse_vector"
-    fact = stable(query, rule, "each")
+    fact = stable(query, rule := "sparse_vector", "each")
     t, s = positive(threshold, rule, "threshold"), positive(scale, rule, "scale")
     curve = Pure(fact.bound / t + 2 * whole(limit, rule, "limit") * fact.bound / s)
     return _drawn(rule, query, curve, key, threshold=t, scale=s, limit=limit, grid=grid)
@@ -179,10 +176,9 @@ def stable_histogram(cells: Theorem, scale: Fraction, threshold: int, delta: Fra
     """Show noisy counts, of cells that are not empty and then reach `threshold`: (1/scale, δ), add-remove.
 
     X is discrete Laplace.  A record among others costs 1/scale; one alone in its cell shows it with
-    probability P(1 + X ≥ τ) = e^(−(τ−1)/b)/(1 + e^(−1/b)) ≤ δ (Korolova et al. 2009).
+    probability P(1 + X ≥ τ) = e^(−(τ−1)/b)/(1 + e^(−1/b)) ≤ δ (Korolova et al. 2009) (R5).
     """
-    rule = "stable_histogram"
-    fact, scale = contribution_of(cells, rule, "cell"), positive(scale, rule, "scale")
+    fact, scale = contribution_of(cells, rule := "stable_histogram", "cell"), positive(scale, rule, "scale")
     need(fact.relation == ADD_REMOVE, rule, f"a record is added or removed, found {fact.relation}")
     far, delta = whole(threshold, rule, "threshold", 2) - 1, number(delta, rule, "delta")
 

@@ -24,13 +24,12 @@ def assume_neighbours(
     because: str,
     observer: str = CENTRAL,
 ) -> Theorem:
-    """Assume that the claim allows two neighbours whose contributions to `query` are at least this far apart.
+    """Assume that the claim allows two neighbours whose contributions to `query` are so far apart (R22).
 
     A ``vector`` moves it by `left` − `right` (add-remove: `right` is 0); for ``rank-one`` and ``outer``,
     v = (φ, y) and w, ‖vvᵀ − wwᵀ‖²_F = |v|⁴ + |w|⁴ − 2(v·w)², less the corner (y² − y′²)² where it is 0.
     """
-    rule = "assume_neighbours"
-    neighbouring(relation, rule)
+    neighbouring(relation, rule := "assume_neighbours")
     one_of(kind, rule, "kind", ("vector", "rank-one", "outer"))
     one_of(observer, rule, "observer", OBSERVERS)
     v, w = ([number(x, rule, "a coordinate") for x in side] for side in (left, right))
@@ -55,9 +54,8 @@ def assume_neighbours(
 def assume_event(
     query: str, likely: Fraction, rarely: Fraction, relation: str, because: str, observer: str = CENTRAL
 ) -> Theorem:
-    """Assume that for two neighbours one event has probability ≥ `likely` and ≤ `rarely`: `Apart`."""
-    rule = "assume_event"
-    neighbouring(relation, rule)
+    """Assume that for two neighbours one event has probability ≥ `likely` and ≤ `rarely`: `Apart` (R22)."""
+    neighbouring(relation, rule := "assume_event")
     numbers = number(likely, rule, "likely"), number(rarely, rule, "rarely")
     need(all(0 <= p <= 1 for p in numbers), rule, f"probabilities lie in [0, 1], found {likely}, {rarely}")
     one_of(observer, rule, "observer", OBSERVERS)
@@ -67,14 +65,13 @@ def assume_event(
 
 
 def apart(neighbours: Theorem, covered: Theorem, law: str, scale: Fraction) -> Theorem:
-    """Tell two neighbours apart by the noisy releases that read the record in which they differ.
+    """Tell two neighbours apart by the noisy releases that read the record in which they differ (R22).
 
     ``gaussian``: noise of variance `scale` (symmetric queries: off the diagonal, twice that on it) on
     every release; the releases together have μ² = most·D²/scale (D²/2 if symmetric).  ``laplace``: noise
     of that scale on one release of a number.
     """
-    rule = "apart"
-    fact, spread = conclusion_of(neighbours, rule), conclusion_of(covered, rule)
+    fact, spread = conclusion_of(neighbours, rule := "apart"), conclusion_of(covered, rule)
     scale = positive(scale, rule, "scale")
     if not isinstance(fact, Apart) or not isinstance(spread, Covered):
         raise RuleError(f"{rule}: needed neighbours and covers, found {fact} and {spread}")
@@ -93,9 +90,8 @@ def apart(neighbours: Theorem, covered: Theorem, law: str, scale: Fraction) -> T
 
 
 def refute(told: Theorem, epsilon: Fraction, delta: Fraction) -> Theorem:
-    """Conclude that (ε, δ) does not hold: these two neighbours have a larger δ(ε)."""
-    rule = "refute"
-    fact = conclusion_of(told, rule)
+    """Conclude that (ε, δ) does not hold: these two neighbours have a larger δ(ε) (R22)."""
+    fact = conclusion_of(told, rule := "refute")
     epsilon, delta = number(epsilon, rule, "epsilon"), number(delta, rule, "delta")
     if not isinstance(fact, Apart):
         raise RuleError(f"{rule}: needed two neighbours that are told apart, found {fact}")

@@ -24,8 +24,7 @@ def linear(contribution: Theorem, bound_squared: Fraction | None = None) -> Theo
     An interval gives its ℓ1 bound (width, or largest magnitude); a ball gives 4r² or r².  Rank one: D² =
     2(1+B²)² for B ≤ 1, then 8B² without corner, a verified `bound_squared` with it (docs/proofs.md).
     """
-    rule = "linear"
-    fact = contribution_of(contribution, rule)
+    fact = contribution_of(contribution, rule := "linear")
     swap, high = fact.relation == REPLACE_ONE, fact.high
     norm, bound = "frobenius-squared", 2 * (1 + high**2) ** 2
     witness: dict[str, str] = {}
@@ -122,7 +121,7 @@ def factorised(
     separation: int = 1,
     contribution: Theorem | None = None,
 ) -> Theorem:
-    """Apply a public lower-triangular matrix C of integers over 2^bits to a stream (R11).
+    """Apply a public lower-triangular matrix C of integers over 2^bits to a stream (Li et al. 2015) (R11).
 
     `matrix` holds C's rows up to the diagonal, or one row: the coefficients of a Toeplitz C.  Rows are
     released in order with independent noise, so queries may be adaptive (Denisov et al. 2022).  A unit
@@ -132,8 +131,7 @@ def factorised(
     rounds than before: what it added and what it adds are each within `contribution`,
     and together within twice that.
     """
-    rule = "factorised"
-    fact, coefficients = plain_vector(query, rule), [list(row) for row in matrix]
+    fact, coefficients = plain_vector(query, rule := "factorised"), [list(row) for row in matrix]
     entered, said = _entered(fact, rounds, rule, participations, separation)
     times, scale = min(said.times, -(-said.rounds // said.apart)), 4 ** whole(bits, rule, "bits", 0)
     need(all(type(c) is int for row in coefficients for c in row), rule, "coefficients must be integers")
@@ -184,9 +182,9 @@ def buffered(
 ) -> Theorem:
     """Add decaying buffers b ← ⌊λb⌋ + w·x to a stream x of vectors of `width` steps·2^bits (R11).
 
-    Rows x + Σb are released in order, as `factorised` ones; `pairs` holds w and λ < 1, integers over 2^bits.
-    A change of x moves the row k later by c_k = Σ w λ^(k−1) times it, c_0 = 1, and every number by up to
-    Σ 1/(1−λ) steps more, one lost a round to floors.  `most` bounds the squared movement: it covers
+    Rows x + Σb are released in order, as `factorised` ones; `pairs` holds w and λ < 1, integers over 2^bits
+    (Dvijotham et al. 2024).  A change of x moves the row k later by c_k = Σ w λ^(k−1) times it, c_0 = 1, and
+    every number by up to Σ 1/(1−λ) steps more, one lost a round to floors.  `most` bounds its square by
     ((Σ c_k²)^½·before + step·(width·(rounds − 1))^½·Σ 1/(1−λ))² (docs/proofs.md).
     """
     rule = "buffered"
