@@ -1,5 +1,6 @@
 """The documents are true: their examples run, their links exist, their tables are complete."""
 
+import doctest
 import importlib
 import importlib.util
 import inspect
@@ -57,6 +58,11 @@ def test_the_page_of_rules_is_what_the_kernel_says(root):
     assert len(said) == 54
     assert all(re.match(r"R\d+", writer.rule_row(name, "")[2:]) for _, name in said)
     assert (root / "docs" / "rules.md").read_text() == writer.page(), "run: python docs/write_rules.py"
+
+
+def test_the_examples_of_the_rules_run(root):
+    failed, tried = doctest.testfile(str(root / "docs" / "proofs.md"), module_relative=False)
+    assert (failed, tried > 15) == (0, True)
 
 
 def test_readme_shows_what_the_command_prints(root):
