@@ -124,7 +124,7 @@ def noisy_pair(
 
 
 @dataclass(frozen=True)
-class Event:
+class LikelyEvent:
     """At least `least` of `trials` independent trials succeed, each with a probability of a known law.
 
     `numbers` holds the law's number in the first and in the second world: ``certain`` (none; 1 against
@@ -174,7 +174,7 @@ class Event:
 
 
 def telling_event(
-    query: str, event: Event, point: tuple[Fraction, Fraction], because: str, observer: str = CENTRAL
+    query: str, event: LikelyEvent, point: tuple[Fraction, Fraction], because: str, observer: str = CENTRAL
 ) -> Theorem:
     """Refute (ε, δ) = `point` by an event."""
     return refute(assume_event(query, *event.probabilities(), REPLACE_ONE, because, observer), *point)
