@@ -95,7 +95,7 @@ def _checked(name: str, settings: Mapping[str, Value]) -> ClaimCheck:
     entry = find(name)
     values = entry.read(settings)
     with _within_reach(name):
-        return ClaimCheck(entry, values, entry.check(values))
+        return entry.checked(values)
 
 
 @contextmanager

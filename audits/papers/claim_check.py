@@ -207,6 +207,11 @@ class PaperClaim:
             raise InputError(f"{self.name} has no parameter {_short(unknown[0])}; known: {known}")
         return {key: kind.read(key, settings.get(key, kind.default)) for key, kind in self.parameters.items()}
 
+    def checked(self, settings: Settings) -> "ClaimCheck":
+        """Return what checking finds at these parameters, defaults filled in."""
+        values = self.read(settings)
+        return ClaimCheck(self, values, self.check(values))
+
 
 @dataclass(frozen=True)
 class ClaimCheck:

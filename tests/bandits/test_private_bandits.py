@@ -10,6 +10,7 @@ import pytest
 from audits.cli import run
 from audits.papers import reproduce
 from audits.papers.dubey.figures import TABLE1
+from audits.papers.dubey.regret import contextual, contextual_at_random, surface, surface_at_random
 from bandits.doubling_gp_ucb import DoublingGpUcb, ended
 from bandits.jdp_gp_ucb import JdpGpUcb, Learner, Privatiser
 from bandits.learning import selector
@@ -22,7 +23,6 @@ from bandits.phased_posterior import PhasedPosterior
 from bandits.statistics import continual_sums
 from bandits.surface_gp_ucb import Learner as SurfaceLearner
 from bandits.surface_gp_ucb import SurfaceGpUcb
-from bandits.worlds.regret import contextual, contextual_at_random, surface, surface_at_random
 from bandits.worlds.simulated_people import simulated_people
 from dpaccount.errors import InputError
 from dpaccount.noise.receipt import NoNoise, rehearse

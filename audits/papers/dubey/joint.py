@@ -29,17 +29,15 @@ from audits.papers.claim_check import (
     probability,
 )
 from audits.papers.derivations import (
-    full_statistics,
     lower,
     noisy_pair,
-    rational_pair,
     settled,
     short_above,
     upper,
 )
 from audits.papers.dubey import rank_one
 from audits.papers.dubey.noisy_tree import tree_attack
-from audits.papers.dubey.rank_one import Movement
+from audits.papers.dubey.rank_one import Movement, full_statistics, rational_pair
 from audits.papers.enclosures import (
     enclose,
     exactly,
@@ -130,14 +128,14 @@ def tree(rounds: int) -> ReleasedNodes:
 
 
 def gaussian_finding(
-    p: dict[str, Any], movement: Movement, spread: ReleasedNodes, variance: Enclosure | None, **said: Any
+    p: dict[str, Any], movement: Movement, released: ReleasedNodes, variance: Enclosure | None, **said: Any
 ) -> Cost:
     """Return the exact cost of the nodes that one record meets, all moved alike, against (α, β).
 
     Without a published `variance` the least that meets the claim is used.
     """
     alpha, beta = p["alpha"], p["beta"]
-    moved = enclose(lambda: spread.times * of(movement.square) / 2)  # μ²σ²
+    moved = enclose(lambda: released.times * of(movement.square) / 2)  # μ²σ²
     allowed = permitted_mu2(alpha, beta)
     least = enclose(lambda: of(moved) / of(allowed))
     used = variance or exactly(Fraction(least.upper))
@@ -158,7 +156,7 @@ def gaussian_finding(
         witness={
             "neighbours": "one record: unit features with this inner product, rewards y and y_prime",
             **movement.pair(),
-            "nodes_met": spread.times,
+            "nodes_met": released.times,
             "movement_squared": float(movement.square.upper),
             "statistic": STATISTIC,
             **said,
@@ -167,7 +165,7 @@ def gaussian_finding(
 
 
 def full_finding(
-    p: dict[str, Any], spread: ReleasedNodes, variance: Enclosure, clip2: Enclosure, **said: Any
+    p: dict[str, Any], released: ReleasedNodes, variance: Enclosure, clip2: Enclosure, **said: Any
 ) -> Cost:
     """Return the cost of the full matrix, rewards within C (`clip2` is C²), with its derivations."""
     movement = rank_one.with_corner(clip2)
@@ -176,14 +174,14 @@ def full_finding(
     def proof() -> Theorem:
         reward = upper(root(clip2)) if clip2.upper else Fraction(0)
         moved = full_statistics(QUERY, reward)
-        return settled(spread.release(lambda key: gaussian(moved, lower(variance), key)), *point)
+        return settled(released.release(lambda key: gaussian(moved, lower(variance), key)), *point)
 
     def refutation() -> Theorem:
         pair = rational_pair(movement, clip2)
         law = "gaussian", upper(variance)
-        return noisy_pair("outer", pair, spread.covers(), law, point, "both lie within the clipped domain")
+        return noisy_pair("outer", pair, released.covers(), law, point, "both lie within the clipped domain")
 
-    found = gaussian_finding(p, movement, spread, variance, **said)
+    found = gaussian_finding(p, movement, released, variance, **said)
     return replace(found, proof=proof, refutation=refutation)
 
 
@@ -197,12 +195,12 @@ def _at_most(value: Enclosure, limit: Fraction) -> Enclosure:
 def lemma2(p: dict[str, Any]) -> Cost:
     """Lemma 2 as its proof reads, full matrix, rewards clipped, rounds 1 … T−1."""
     numbers = lemma(p)
-    spread = tree(int(p["T"]) - 1)
+    released = tree(int(p["T"]) - 1)
     # over the whole ball |v|² ≤ L², and with the n nodes that the paper counts
     ball_mu = enclose(lambda: ball(p["alpha"]) * of(numbers.square).sqrt() / (4 * log(10 / p["beta"])))
     return full_finding(
         p,
-        spread,
+        released,
         numbers.variance,
         numbers.clip2,
         observer="released statistics",
@@ -223,20 +221,20 @@ def lemma2_unclipped(p: dict[str, Any]) -> Cost:
     if square.upper == 0:
         raise InputError("y equals -B, the same record; another reward belongs here")
     movement = Movement(square, 1, (float(p["y"]), -float(p["B"])))
-    spread, variance, point = tree(int(p["T"]) - 1), lemma(p).variance, (p["alpha"], p["beta"])
+    released, variance, point = tree(int(p["T"]) - 1), lemma(p).variance, (p["alpha"], p["beta"])
 
     def refutation() -> Theorem:
         pair = [Fraction(1), p["y"]], [Fraction(1), -p["B"]]
         return noisy_pair(
-            "outer", pair, spread.covers(), ("gaussian", upper(variance)), point, "no reward is clipped"
+            "outer", pair, released.covers(), ("gaussian", upper(variance)), point, "no reward is clipped"
         )
 
     def proof() -> Theorem:
         both = full_statistics(QUERY, max(abs(p["y"]), p["B"]))
-        return settled(spread.release(lambda key: gaussian(both, lower(variance), key)), *point)
+        return settled(released.release(lambda key: gaussian(both, lower(variance), key)), *point)
 
     said = "at these two rewards only: the cost grows without bound in y, so no noise is enough for all"
-    found = gaussian_finding(p, movement, spread, variance, scope=said)
+    found = gaussian_finding(p, movement, released, variance, scope=said)
     return replace(found, proof=proof, refutation=refutation)
 
 

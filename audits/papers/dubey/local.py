@@ -18,7 +18,8 @@ from typing import Any
 from flint import arb
 
 from audits.papers.claim_check import Cost, PaperClaim, Parameter, Scales, at_least, positive, probability
-from audits.papers.derivations import lower, noisy_pair, settled, unit, upper
+from audits.papers.derivations import lower, noisy_pair, settled, upper
+from audits.papers.dubey.rank_one import unit
 from audits.papers.enclosures import (
     enclose,
     exactly,

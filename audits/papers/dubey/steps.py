@@ -11,9 +11,10 @@ from typing import Any
 from flint import arb, fmpz, fmpz_poly
 
 from audits.papers.claim_check import Cost, PaperClaim, Scales, at_least, count, positive, probability
-from audits.papers.derivations import LikelyEvent, full_statistics, telling_event
+from audits.papers.derivations import LikelyEvent, telling_event
 from audits.papers.dubey import rank_one
 from audits.papers.dubey.joint import QUERY, met
+from audits.papers.dubey.rank_one import full_statistics
 from audits.papers.enclosures import ONE, enclose, exactly, log, of, ratio, root
 from dpaccount.exact import Enclosure
 from dpaccount.numerics.balls import ball, floor_of
@@ -73,12 +74,12 @@ def chernoff(p: dict[str, Any]) -> Cost:
         tail = (((edge - ball(reward)) / scale).erfc() + ((edge + ball(reward)) / scale).erfc()) / 2
         return -(rounds * (-tail).log1p()).expm1()
 
-    def spread() -> arb:
+    def deviation() -> arb:
         return 2 * ball(rho**2) * log(8 * rounds / p["beta"])
 
-    found = enclose(lambda: failure((ball(reward**2) + spread()).sqrt()))
+    found = enclose(lambda: failure((ball(reward**2) + deviation()).sqrt()))
     found = Enclosure(found.lower, min(found.upper, Fraction(1)))
-    right = enclose(lambda: failure(ball(reward) + spread().sqrt()))
+    right = enclose(lambda: failure(ball(reward) + deviation().sqrt()))
     said = {
         "statistic": "probability that some reward leaves the interval, rewards N(B, rho^2)",
         "with_cross_term": float(right.upper),

@@ -98,8 +98,8 @@ def _predictions_proof(epsilon: Fraction, uses: int, delta: Fraction) -> Theorem
     if uses == 1:
         alone = to_pure(_prediction(epsilon))
         return alone if delta == 0 else to_approximate(alone, epsilon, delta)
-    spread = assume_covers("prediction", [(1, 1)] * uses, "each prediction reads every record")
-    return settled(nodes(to_zcdp(_prediction(epsilon)), spread), epsilon, delta)
+    uses_of_all = assume_covers("prediction", [(1, 1)] * uses, "each prediction reads every record")
+    return settled(nodes(to_zcdp(_prediction(epsilon)), uses_of_all), epsilon, delta)
 
 
 def _votes(epsilon: Fraction, uses: int, delta: Fraction) -> LikelyEvent:
@@ -318,9 +318,9 @@ def observed_contexts(p: dict[str, Any], _: int) -> dict[str, Any]:
         gain = np.linalg.inv(seen @ seen.T + np.eye(len(seen)))
         asked = np.array([here, there, other])
         cross = asked @ seen.T
-        spread = 1 - (cross @ gain * cross).sum(axis=1)
+        variance = 1 - (cross @ gain * cross).sum(axis=1)
         score = (cross - cross @ gain @ (seen @ seen.T)) @ rewards
-        odds = float(p["epsilon"]) * score / (2 * spread.max())
+        odds = float(p["epsilon"]) * score / (2 * variance.max())
         logs.append(np.concatenate([-np.logaddexp(0, -odds), -np.logaddexp(0, odds)]))
     ratio = float(np.abs(logs[0] - logs[1]).max())
     return {

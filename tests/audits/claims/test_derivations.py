@@ -8,8 +8,8 @@ import pytest
 from scipy import stats
 
 from audits import papers
-from audits.papers.derivations import LikelyEvent, full_statistics, rational_pair, short_above, short_below
-from audits.papers.dubey.rank_one import with_corner
+from audits.papers.derivations import LikelyEvent, short_above, short_below
+from audits.papers.dubey.rank_one import full_statistics, rational_pair, with_corner
 from audits.papers.replay import column_spaces, rank, replay
 from dpaccount import checker
 from dpaccount.errors import InputError
