@@ -37,7 +37,7 @@ from audits.papers.derivations import (
 )
 from audits.papers.dubey import rank_one
 from audits.papers.dubey.noisy_tree import tree_attack
-from audits.papers.dubey.rank_one import Movement, full_statistics, rational_pair
+from audits.papers.dubey.rank_one import FarthestPair, full_statistics, rational_pair
 from audits.papers.enclosures import (
     enclose,
     exactly,
@@ -128,7 +128,11 @@ def tree(rounds: int) -> ReleasedNodes:
 
 
 def gaussian_finding(
-    p: dict[str, Any], movement: Movement, released: ReleasedNodes, variance: Enclosure | None, **said: Any
+    p: dict[str, Any],
+    movement: FarthestPair,
+    released: ReleasedNodes,
+    variance: Enclosure | None,
+    **said: Any,
 ) -> Cost:
     """Return the exact cost of the nodes that one record meets, all moved alike, against (α, β).
 
@@ -220,7 +224,7 @@ def lemma2_unclipped(p: dict[str, Any]) -> Cost:
     square = rank_one.at_pair(p["y"], -p["B"])
     if square.upper == 0:
         raise InputError("y equals -B, the same record; another reward belongs here")
-    movement = Movement(square, 1, (float(p["y"]), -float(p["B"])))
+    movement = FarthestPair(square, 1, (float(p["y"]), -float(p["B"])))
     released, variance, point = tree(int(p["T"]) - 1), lemma(p).variance, (p["alpha"], p["beta"])
 
     def refutation() -> Theorem:
@@ -332,7 +336,7 @@ def run_lemma2(p: dict[str, Any], seed: int) -> dict[str, Any]:
 def run_unclipped(p: dict[str, Any], seed: int) -> dict[str, Any]:
     """Run them at a reward y that nothing clips, against −B."""
     rewards = (float(p["y"]), -float(p["B"]))
-    movement = Movement(rank_one.at_pair(p["y"], -p["B"]), 1, rewards)
+    movement = FarthestPair(rank_one.at_pair(p["y"], -p["B"]), 1, rewards)
     sigma = math.sqrt(lemma(p).variance.upper)
     return {"y": rewards[0], **tree_attack(p, movement, met(int(p["T"]) - 1), sigma, seed)}
 

@@ -35,7 +35,7 @@ SEARCH = 400  #: bits at which the cubic's root is located, more for large rewar
 
 
 @dataclass(frozen=True)
-class Movement:
+class FarthestPair:
     """The supremum of ‖vvᵀ − wwᵀ‖_F² and a pair that reaches it: cosine of φ, φ′ (unit vectors), y, y′."""
 
     square: Enclosure
@@ -47,24 +47,24 @@ class Movement:
         return {"phi_dot_phi": float(self.cosine), "y": self.rewards[0], "y_prime": self.rewards[1]}
 
 
-def with_corner(b2: Enclosure) -> Movement:
+def with_corner(b2: Enclosure) -> FarthestPair:
     """Return the supremum over ‖φ‖ ≤ 1, |y| ≤ B of the full matrix; `b2` encloses B²."""
     reward = float(b2.upper) ** 0.5
     if b2.upper <= 1:
-        return Movement(enclose(lambda: 2 * (1 + of(b2)) ** 2), float(b2.upper), (reward, -reward))
+        return FarthestPair(enclose(lambda: 2 * (1 + of(b2)) ** 2), float(b2.upper), (reward, -reward))
     opposite = _opposite(b2)
     inner = _inner(b2)
     if inner is None or inner[0].upper <= opposite.upper:
-        return Movement(_larger(opposite, inner[0] if inner else None), 1, (reward, -reward))
-    return Movement(_larger(inner[0], opposite), 1, (reward, -float(inner[1])))
+        return FarthestPair(_larger(opposite, inner[0] if inner else None), 1, (reward, -reward))
+    return FarthestPair(_larger(inner[0], opposite), 1, (reward, -float(inner[1])))
 
 
-def without_corner(b2: Enclosure) -> Movement:
+def without_corner(b2: Enclosure) -> FarthestPair:
     """Return the supremum for [φφᵀ, φy; yφᵀ, 0]."""
     reward = float(b2.upper) ** 0.5
     if b2.upper <= 1:
-        return Movement(enclose(lambda: 2 * (1 + of(b2)) ** 2), float(b2.upper), (reward, -reward))
-    return Movement(_opposite(b2), 1, (reward, -reward))
+        return FarthestPair(enclose(lambda: 2 * (1 + of(b2)) ** 2), float(b2.upper), (reward, -reward))
+    return FarthestPair(_opposite(b2), 1, (reward, -reward))
 
 
 def ball_bound(b2: Enclosure) -> Enclosure:
@@ -149,7 +149,7 @@ def full_statistics(query: str, reward: Fraction) -> Theorem:
     return linear(person, 2 * (1 + reward**2) ** 2)  # over the whole ball
 
 
-def rational_pair(movement: Movement, b2: Enclosure) -> tuple[list[Fraction], list[Fraction]]:
+def rational_pair(movement: FarthestPair, b2: Enclosure) -> tuple[list[Fraction], list[Fraction]]:
     """Return records [φ, y] and [φ′, y′] with rational entries next to the pair that moves most.
 
     Both lie inside the domain: ‖φ‖, ‖φ′‖ ≤ 1 and |y|, |y′| ≤ B.
