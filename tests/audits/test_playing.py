@@ -15,7 +15,8 @@ from hypothesis import strategies as st
 
 from audits.attack.shown import learn, sample
 from audits.attack.white_box import Target, attack
-from audits.datasets.domain_pairs import BACKGROUNDS, BASES, crowd, dataset, marked, named_coins
+from audits.datasets.bases import BACKGROUNDS, BASES, crowd, dataset
+from audits.datasets.domain_pairs import marked, named_coins
 from audits.datasets.landmarks import landmarks, numbers_in
 from audits.evidence import search
 from audits.evidence.anywhere import anywhere
