@@ -14,10 +14,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bandits.learning import contextual
-from bandits.learning.features import quadrature_features
+from bandits.learning.public_moments import Moments
 from bandits.statistics import continual_sums
 from bandits.statistics.calibration import target
-from bandits.statistics.first_moments import BITS, HALF, Moments, contribution
+from bandits.statistics.first_moments import BITS, HALF, contribution
 from dpaccount.errors import InputError
 from dpaccount.noise.receipt import Noise
 from dpaccount.proof import REPLACE_ONE, Theorem, assume_ball, assume_view, billboard
@@ -37,15 +37,7 @@ class MomentGpUcb(Moments):
     """
 
     source: ClassVar[str] = "ours; moments only under continual release (setting of Dubey 2021, section 6.1)"
-    status: ClassVar[str] = "sound"
-    relation: ClassVar[str] = REPLACE_ONE
 
-    rounds: int = 1024
-    candidates: int = 25
-    dimension: int = 2
-    nodes_per_axis: int = 8
-    size: int = 20
-    lengthscale: Fraction = Fraction(1)
     stream: str = "sqrt-toeplitz"
     epsilon: Fraction = Fraction(1)
     delta: Fraction = Fraction(1, 10**6)
@@ -59,7 +51,7 @@ class MomentGpUcb(Moments):
         if self.size < 1 or self.width < 0 or (self.sigma is not None and self.sigma <= 0):
             raise InputError("needed size >= 1, width >= 0 and sigma > 0")
         target(self.epsilon, self.delta)
-        quadrature_features(self.dimension, self.nodes_per_axis, float(self.lengthscale))
+        self.quadrature(self.lengthscale)
 
     def proof(self, delta: Fraction) -> Theorem:
         """Moments in the ball of radius ½, a stream of prefix sums over rounds 1 … T−1, billboard."""

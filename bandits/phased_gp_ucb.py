@@ -14,10 +14,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bandits.learning import contextual
-from bandits.learning.features import quadrature_features
+from bandits.learning.public_moments import Moments
 from bandits.statistics.calibration import target
-from bandits.statistics.first_moments import BITS, HALF, Moments, contribution
-from bandits.worlds.simulated_people import in_ball
+from bandits.statistics.first_moments import BITS, HALF, contribution
 from dpaccount.errors import InputError
 from dpaccount.noise.receipt import Noise
 from dpaccount.proof import (
@@ -48,15 +47,7 @@ class PhasedGpUcb(Moments):
     """Jointly private contextual bandit that learns in growing phases; fields as of `moment-gp-ucb`."""
 
     source: ClassVar[str] = "ours; phases with simulated second moments (setting of Dubey 2021, section 6.1)"
-    status: ClassVar[str] = "sound"
-    relation: ClassVar[str] = REPLACE_ONE
 
-    rounds: int = 1024
-    candidates: int = 25
-    dimension: int = 2
-    nodes_per_axis: int = 8
-    size: int = 20
-    lengthscale: Fraction = Fraction(1)
     epsilon: Fraction = Fraction(1)
     delta: Fraction = Fraction(1, 10**6)
     sigma: Fraction | None = None
@@ -67,7 +58,7 @@ class PhasedGpUcb(Moments):
         if self.size < 1 or (self.sigma is not None and self.sigma <= 0):
             raise InputError("needed size >= 1 and sigma > 0")
         target(self.epsilon, self.delta)
-        quadrature_features(self.dimension, self.nodes_per_axis, float(self.lengthscale))
+        self.quadrature(self.lengthscale)
 
     def covers(self) -> list[Cover]:
         """Return the rounds of every phase but the last, whose sum nobody would read: public."""
@@ -135,7 +126,7 @@ class Learner:
         drawn = np.linalg.solve(factor.T, self._rng.normal(size=len(mean)))
         self._policy = mean if last else mean + np.sqrt(DRAW) * drawn
         subject = self._subject
-        points = in_ball(self._rng, SIMULATED * subject.candidates, subject.dimension)
+        points = contextual.in_ball(self._rng, SIMULATED * subject.candidates, subject.dimension)
         phi = subject.features.phi(points).reshape(SIMULATED, subject.candidates, -1)
         played = phi[np.arange(SIMULATED), np.argmax(phi @ self._policy, axis=1)]
         self._simulated = played.T @ played / SIMULATED

@@ -24,6 +24,13 @@ def upper_bounds(candidates: Floats, gram: Floats, moment: Floats, width: float)
     return bounds
 
 
+def raised(matrix: Floats, shift: float) -> Floats:
+    """Return a symmetric matrix plus (1 + `shift`)·I, with eigenvalues that are still below 1 raised to 1."""
+    values, vectors = np.linalg.eigh(matrix)
+    found: Floats = (vectors * np.maximum(values + 1 + shift, 1.0)) @ vectors.T
+    return found
+
+
 @dataclass
 class GpUcb:
     """Ask for a candidate, tell its reward; `ridge` is λ, `width` the confidence width.
