@@ -80,7 +80,9 @@ class DoublingGpUcb(contextual.Calibrated, contextual.Contextual):
 
     def proof(self, delta: Fraction) -> Theorem:
         """Rank-one sensitivity, symmetric noise per node, the nodes of all epochs, billboard."""
-        return billboard(self._sums(self.noise, delta), assume_view("doubling-gp-ucb", "others", "replay"))
+        return billboard(
+            self._sums(self.noise_scale, delta), assume_view("doubling-gp-ucb", "others", "replay")
+        )
 
     def _sums(self, sigma: Fraction, delta: Fraction) -> Theorem:
         person = assume_rank_one("statistics", HALF, REPLACE_ONE, "movement")
@@ -133,6 +135,6 @@ class Learner:
             self._kept.append(((first, last), released))
         total = np.sum([node for _, node in self._kept], axis=0) / 2.0 ** (2 * BITS)
         size = len(total) - 1
-        edge = 2 * float(self._subject.noise) * np.sqrt(size * len(self._kept))
+        edge = 2 * float(self._subject.noise_scale) * np.sqrt(size * len(self._kept))
         self._gram = raised(total[:size, :size], float(self._subject.shift) * edge)
         self._moment = total[:size, size]

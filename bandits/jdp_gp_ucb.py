@@ -61,7 +61,7 @@ class JdpGpUcb(contextual.Calibrated, contextual.Contextual):
     def __post_init__(self) -> None:
         """Refuse parameters that make no sense, before any charge."""
         contextual.domain(self.rounds, self.candidates, self.dimension)
-        continual_sums.known(self.stream, ("tree", "honaker"))
+        continual_sums.known_stream(self.stream, ("tree", "honaker"))
         if self.calibration not in CALIBRATIONS:
             raise InputError(f"calibration is {self.calibration[:40]!r}; known: {', '.join(CALIBRATIONS)}")
         target(self.epsilon, self.delta)
@@ -85,15 +85,15 @@ class JdpGpUcb(contextual.Calibrated, contextual.Contextual):
         return HALF if self.calibration == "exact" else Fraction(1)
 
     @cached_property
-    def noise(self) -> Fraction:
+    def noise_scale(self) -> Fraction:
         """Return σ: as given, by Lemma 2, or the least that is proved to be enough."""
         if self.sigma is None and self.calibration == "published":
             return published_noise.lemma2_sigma(self.epsilon, self.delta, self.rounds, self.reward)
-        return super().noise
+        return super().noise_scale
 
     def proof(self, delta: Fraction) -> Theorem:
         """Rank-one sensitivity, symmetric noise per node, the tree over rounds 1 … T−1, billboard."""
-        return billboard(self._sums(self.noise, delta), assume_view("jdp-gp-ucb", "others", "replay"))
+        return billboard(self._sums(self.noise_scale, delta), assume_view("jdp-gp-ucb", "others", "replay"))
 
     def _sums(self, sigma: Fraction, delta: Fraction) -> Theorem:
         kind = "rank-one" if self.calibration == "exact" else "outer"
@@ -158,7 +158,7 @@ class Server:
         self._moment = released[:size, size]
 
     def _shift(self, rounds: int) -> float:
-        subject, sigma, size = self._subject, float(self._subject.noise), self._subject.features.size
+        subject, sigma, size = self._subject, float(self._subject.noise_scale), self._subject.features.size
         if subject.calibration == "published":
             return 2 * published_noise.lemma3_spectrum(sigma, subject.rounds, size, ZETA)[0]
         edge = 2 * sigma * np.sqrt(size) * continual_sums.deviation(subject.stream, rounds)

@@ -88,7 +88,7 @@ class LocalGpUcb(contextual.Contextual):
         return self.quadrature(self.lengthscale)
 
     @cached_property
-    def noise(self) -> tuple[Fraction, Fraction]:
+    def noise_scale(self) -> tuple[Fraction, Fraction]:
         """Return the noise of an entry of φφᵀ off the diagonal, and of φy."""
         if self.calibration == "published":
             return published_noise.lemma5_sigmas(self.epsilon, self.delta, Fraction(1))
@@ -97,7 +97,9 @@ class LocalGpUcb(contextual.Contextual):
 
     def proof(self, delta: Fraction) -> Theorem:
         """One message a person, in one release; what others see is a function of messages."""
-        whole = self._joint(self.noise[0], delta) if self.calibration == "exact" else self._separate(delta)
+        whole = (
+            self._joint(self.noise_scale[0], delta) if self.calibration == "exact" else self._separate(delta)
+        )
         return local_view(whole, assume_view("local-gp-ucb", "others", "replay"))
 
     def _one_each(self, query: str) -> Theorem:
@@ -105,9 +107,9 @@ class LocalGpUcb(contextual.Contextual):
 
     def _joint(self, sigma: Fraction, delta: Fraction) -> Theorem:
         person, size = assume_rank_one("message", HALF, REPLACE_ONE, "movement"), self.features.size + 1
-        numbers, spread = size * (size + 1) // 2, self._one_each("message")
+        numbers, one_each = size * (size + 1) // 2, self._one_each("message")
         return gaussian(
-            linear(person), sigma, STEP, numbers, "message", delta, lambda one: local(one, spread)
+            linear(person), sigma, STEP, numbers, "message", delta, lambda one: local(one, one_each)
         )
 
     def _separate(self, delta: Fraction) -> Theorem:
@@ -117,7 +119,7 @@ class LocalGpUcb(contextual.Contextual):
 
         def parts(kind: str) -> list[Theorem]:
             found = []
-            for (name, count), sigma in zip(counts.items(), self.noise, strict=True):
+            for (name, count), sigma in zip(counts.items(), self.noise_scale, strict=True):
                 query = linear(assume_ball(name, Fraction(1), REPLACE_ONE, "movement"))
                 far = distance(sigma, step, count)
                 one = (
@@ -176,7 +178,7 @@ class Aggregator:
         self.moment = self._vector
 
     def _shift(self) -> float:
-        subject, (sigma, other), size = self._subject, self._subject.noise, len(self._vector)
+        subject, (sigma, other), size = self._subject, self._subject.noise_scale, len(self._vector)
         if subject.calibration == "published":
             spectrum = published_noise.lemma6_spectrum(float(sigma), float(other), subject.rounds, size, ZETA)
             return 2 * spectrum[0]

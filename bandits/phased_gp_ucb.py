@@ -62,7 +62,7 @@ class PhasedGpUcb(Moments):
 
     def covers(self) -> list[Cover]:
         """Return the rounds of every phase but the last, whose sum nobody would read: public."""
-        size, first, found = min(max(ceil(24 * float(self.noise) ** 0.7), 24), 128), 1, []
+        size, first, found = min(max(ceil(24 * float(self.noise_scale) ** 0.7), 24), 128), 1, []
         while first + size - 1 < self.rounds:
             found.append((first, first + size - 1))
             first, size = first + size, int(size * GROWTH)
@@ -70,14 +70,14 @@ class PhasedGpUcb(Moments):
 
     def proof(self, delta: Fraction) -> Theorem:
         """Moments in the ball of radius ½, each in one phase's sum, billboard."""
-        whole = self._sums(self.noise, delta, self.covers())
+        whole = self._sums(self.noise_scale, delta, self.covers())
         return billboard(whole, assume_view("phased-gp-ucb", "others", "replay"))
 
     def _sums(self, sigma: Fraction, delta: Fraction, covers: list[Cover] | None = None) -> Theorem:
         person = linear(assume_ball("phase", HALF, REPLACE_ONE, "movement"))
-        spread = assume_covers("phase", covers or [(1, 1)], "movement")
+        phases = assume_covers("phase", covers or [(1, 1)], "movement")
         numbers, step = self.features.phi.size, grid.step(BITS)
-        return gaussian(person, sigma, step, numbers, "phase", delta, lambda one: nodes(one, spread))
+        return gaussian(person, sigma, step, numbers, "phase", delta, lambda one: nodes(one, phases))
 
     def play(self, data: Rows, noise: Noise, coins: int) -> View:
         """Serve every person once, in order; a person sees their own action only."""
@@ -111,8 +111,8 @@ class Learner:
         released = self._noise.noisy("phase", number, self._exact) / 2.0**BITS
         length = self._round - (self._ends[number - 1] if number else 0)
         second = length * self._simulated
-        spread = REWARD_NOISE * second + float(self._subject.noise) ** 2 * np.eye(len(second))
-        weighted = np.linalg.solve(spread, np.column_stack([second, released]))
+        error = REWARD_NOISE * second + float(self._subject.noise_scale) ** 2 * np.eye(len(second))
+        weighted = np.linalg.solve(error, np.column_stack([second, released]))
         self._precision += second @ weighted[:, :-1]
         self._moment += second @ weighted[:, -1]
         self._exact = np.zeros_like(self._exact)

@@ -101,7 +101,7 @@ def certificate(subject: Any) -> dict[str, Any]:
         "epsilon": rounded(epsilon, up=True),
         "delta": rounded(delta, up=True),
         "observer": private(theorem).observer,
-        "noise": str(subject.noise),
+        "noise": str(subject.noise_scale),
         "steps": len(steps),
         "digest": steps[-1]["digest"],
         "checked": True,

@@ -36,4 +36,4 @@ class Reproduction:
 
 def frozen(subject: Any) -> Any:
     """Return a subject with its calibrated σ written in, so that workers need not search for it."""
-    return replace(subject, sigma=subject.noise)
+    return replace(subject, sigma=subject.noise_scale)

@@ -56,7 +56,7 @@ class Calibrated:
     sigma: Fraction | None
 
     @cached_property
-    def noise(self) -> Fraction:
+    def noise_scale(self) -> Fraction:
         """Return σ: as given, or the least that is proved to meet (`epsilon`, `delta`)."""
         if self.sigma is not None:
             return self.sigma
@@ -69,7 +69,7 @@ class Calibrated:
 
 @dataclass(frozen=True)
 class Contextual:
-    """What bandits for `rounds` such people with `candidates` points each share, and their public features."""
+    """What bandits for `rounds` such people with `candidates` points each have in common."""
 
     status: ClassVar[str] = "sound"
     relation: ClassVar[str] = REPLACE_ONE

@@ -18,7 +18,7 @@ class PublicFeatures:
     """Principal features of the public domain and the eigenvalues of its second moment."""
 
     phi: PrincipalFeatures
-    spread: Floats
+    eigenvalues: Floats
 
 
 def public_features(dimension: int, nodes_per_axis: int, size: int, lengthscale: float) -> PublicFeatures:

@@ -38,7 +38,9 @@ def choose(privacy: str, epsilon: Fraction, delta: Fraction, rounds: int, size: 
         why = "contexts are public, so each reward enters one batch sum with noise for one release"
         return Selection("phased-posterior", {}, why)
     if privacy == "local":
-        return Selection("local-gp-ucb", {}, "nobody is trusted, so every person noises a message of their own")
+        return Selection(
+            "local-gp-ucb", {}, "nobody is trusted, so every person noises a message of their own"
+        )
     errors = {stream: error(stream, epsilon, delta, rounds, size) for stream in continual_sums.STREAMS}
     best = min(errors, key=lambda stream: errors[stream])
     listed = ", ".join(f"{name} {value:.3g}" for name, value in errors.items())

@@ -87,8 +87,8 @@ def error(factor: Integers) -> float:
     """Return the root mean square of the error A·C⁻¹·z over all rounds, for unit noise."""
     real = factor / 2.0**BITS
     prefix = np.tril(np.ones(real.shape))
-    spread = solve_triangular(real.T, prefix.T, lower=False).T
-    return float(np.linalg.norm(spread) / math.sqrt(len(real)))
+    real_error = solve_triangular(real.T, prefix.T, lower=False).T
+    return float(np.linalg.norm(real_error) / math.sqrt(len(real)))
 
 
 def lower(factor: Integers) -> list[list[int]]:

@@ -25,7 +25,7 @@ def formed(history, rounds):
     """Return the factor whose rows a memory forms, as an integer matrix."""
     memory, factor = history(rounds, np.int64), np.zeros((rounds, rounds), dtype=np.int64)
     for t, unit in enumerate(np.eye(rounds, dtype=np.int64)):
-        factor[t] = memory.past() + memory.own() * unit
+        factor[t] = memory.past() + memory.diagonal() * unit
         memory.push(unit)
     return factor
 
