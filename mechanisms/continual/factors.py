@@ -11,7 +11,7 @@ from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.linalg import solve_triangular, toeplitz
+from scipy.linalg import solve_triangular
 from scipy.signal import lfilter
 
 from dpaccount.errors import InputError
@@ -94,14 +94,6 @@ def error(factor: Integers) -> float:
 def lower(factor: Integers) -> list[list[int]]:
     """Return an explicit factor as rows up to the diagonal: what a proof holds."""
     return [row[: i + 1] for i, row in enumerate(factor.tolist())]
-
-
-def explicit(weights: Integers, rounds: int) -> Integers:
-    """Return a Toeplitz factor as a matrix of `rounds` rows."""
-    column = np.zeros(rounds, dtype=np.int64)
-    column[: min(len(weights), rounds)] = weights[:rounds]
-    matrix: Integers = toeplitz(column, np.zeros(rounds, dtype=np.int64))
-    return matrix
 
 
 @lru_cache(maxsize=8)
