@@ -17,7 +17,7 @@ from audits.attack.learned_scores import Learned, best_score
 from audits.attack.planning import Floats
 from audits.attack.power import against, power, verdict_of
 from audits.attack.thresholds import Planner, Reached, Rule, Threshold, plan_threshold, violation
-from audits.datasets.named_pairs import Candidate
+from audits.datasets.bases import Pair as Candidate
 from audits.sandbox.crew import Crew, TimeUp
 from audits.sandbox.outcomes import Outcome
 from dpaccount.errors import InputError

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from audits.attack.bets import bettor_of, plan_known_bet
 from audits.attack.shown import Sample, Score, learn, sample, wanted
 from audits.attack.thresholds import Planner, Reached, plan_known_threshold
-from audits.datasets.domain_pairs import Pair
+from audits.datasets.bases import Pair
 from audits.evidence.replay import Part, ReplayError, Run, differing, log_ratio, record, replay
 from audits.evidence.search import Suspect
 from audits.subjects.catalogue import CODE_FOLDERS, code_on_path

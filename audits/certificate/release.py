@@ -17,7 +17,7 @@ import numpy as np
 
 from audits.certificate.make import describe_subject, digest_of_code, seal, subject_made
 from audits.claim import Claim
-from audits.datasets.domain_pairs import dataset
+from audits.datasets.bases import dataset
 from audits.evidence.closed import opened
 from audits.evidence.replay import ReplayError, record
 from audits.sandbox.fork import Fork

@@ -12,7 +12,7 @@ from functools import partial
 
 import numpy as np
 
-from audits.datasets.domain_pairs import Pair, dataset
+from audits.datasets.bases import Pair, dataset
 from audits.evidence.replay import Run, differing, differing_anywhere
 from audits.evidence.sides import Failed, alike, recorded, replayed
 from dpaccount.noise.laws import Law, laws
@@ -128,7 +128,7 @@ def anywhere(subject: Subject, theorem: Theorem, seed: int) -> tuple[Pair, int, 
         released = run.run if isinstance(run, Failed) else run
         if released is None:
             continue  # wrong by itself; of runs with drawn noise the search finds that
-        here = Pair(left, left, 1, base, seed)
+        here = Pair(left, left, base, seed, unit=1)
         for what, pair, unit in _others(subject, domain, here, number, way, everywhere=source.everywhere):
             wrong = _told(run, replayed(subject, pair.right, released, coins), unit)
             if wrong is not None:

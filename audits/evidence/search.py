@@ -17,7 +17,8 @@ from typing import Any, TypeGuard
 import hypothesis
 from hypothesis import HealthCheck, Phase, given, settings, target
 
-from audits.datasets.domain_pairs import SWEEP, SWEEP_MOST, Pair, marked, named_coins, pairs, public_coins
+from audits.datasets.bases import Pair
+from audits.datasets.domain_pairs import SWEEP, SWEEP_MOST, marked, named_coins, pairs, public_coins
 from audits.datasets.landmarks import landmarks
 from audits.evidence.anywhere import anywhere
 from audits.evidence.replay import Run, differing, distance, unlike

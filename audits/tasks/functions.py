@@ -6,7 +6,8 @@ from typing import Any
 from audits.attack.black_box import Attack, Plan, Progress, Stuck, attack
 from audits.certificate.make import environment, point_json, with_hazards
 from audits.claim import Claim
-from audits.datasets.named_pairs import Candidate, candidates
+from audits.datasets.bases import Pair
+from audits.datasets.named_pairs import candidates
 from audits.datasets.shape import Described, read_shape
 from audits.evidence.search import digest_of_files
 from audits.sandbox.crew import Code, Crew
@@ -41,7 +42,7 @@ def attack_function(
     pairs = (
         candidates(data.shape, plan.seed)
         if data.pair is None
-        else [Candidate(*data.pair, "the pair in the claim")]
+        else [Pair(*data.pair, "the pair in the claim")]
     )
     asked = Plan(
         promise.epsilon,

@@ -6,7 +6,8 @@ from fractions import Fraction
 import pytest
 
 from audits.attack.black_box import Plan, attack
-from audits.datasets.named_pairs import Candidate, candidates
+from audits.datasets.bases import Pair
+from audits.datasets.named_pairs import candidates
 from audits.sandbox.crew import Crew
 from audits.subjects.broken.table import TABLE, known
 from audits.subjects.catalogue import entries
@@ -27,7 +28,7 @@ QUICK = [
 def attacked(name, trials, risk, seed=1):
     subject = known(name)
     data = subject.described
-    pairs = candidates(data.shape, seed) if data.pair is None else [Candidate(*data.pair, "given")]
+    pairs = candidates(data.shape, seed) if data.pair is None else [Pair(*data.pair, "given")]
     with Crew(subject.code, seconds=10**6, jobs=1) as crew:
         plan = Plan(subject.epsilon, subject.delta, trials, risk, seed)
         return attack(crew, pairs, plan, lambda _: None).refuted(subject.epsilon)

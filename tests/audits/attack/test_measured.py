@@ -16,7 +16,8 @@ from audits.attack.black_box import Plan, Stuck, asked_of, attack, budget_of
 from audits.attack.coin_guesses import Guess
 from audits.attack.power import against, judged, power, power_of, verdict_of
 from audits.attack.thresholds import Threshold
-from audits.datasets.named_pairs import Candidate, candidates
+from audits.datasets.bases import Pair
+from audits.datasets.named_pairs import candidates
 from audits.datasets.shape import Shape
 from audits.sandbox.crew import Code, TimeUp
 from audits.sensitivity import search
@@ -249,7 +250,7 @@ def few_runs(in_process, root, name, cost, epsilon, pairs, **more):
 
 
 SHAPE = Shape(5, None, (0.0,), (1.0,), integer=False, relation="replace-one")
-GIVEN = [Candidate(np.zeros(5), np.array([1.0, 0, 0, 0, 0]), "given")]
+GIVEN = [Pair(np.zeros(5), np.array([1.0, 0, 0, 0, 0]), "given")]
 
 
 @pytest.mark.parametrize("counts_only", [False, True], ids=["coin", "counts"])

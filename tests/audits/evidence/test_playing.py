@@ -15,12 +15,12 @@ from hypothesis import strategies as st
 
 from audits.attack.shown import learn, sample
 from audits.attack.white_box import Target, attack
-from audits.datasets.domain_pairs import BACKGROUNDS, BASES, crowd, dataset, marked, named_coins
+from audits.datasets.bases import BACKGROUNDS, BASES, crowd, dataset
+from audits.datasets.domain_pairs import marked, named_coins
 from audits.datasets.landmarks import landmarks, numbers_in
-from audits.evidence import search
 from audits.evidence.anywhere import anywhere
 from audits.evidence.replay import record, replay
-from audits.evidence.search import gather
+from audits.evidence.search import gather, search
 from audits.sandbox.apart import Ended, apart
 from audits.subjects import sources
 from audits.tasks.worker import import_subject
