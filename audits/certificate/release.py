@@ -23,8 +23,8 @@ from audits.evidence.replay import ReplayError, record
 from audits.sandbox.fork import Fork
 from audits.tasks.worker import packed, unpacked
 from dpaccount import checker
+from dpaccount.documents import canonical
 from dpaccount.errors import BudgetError, InputError, LedgerError, ReceiptError
-from dpaccount.exact import canonical
 from dpaccount.ledger.ledger import Ledger, RunState
 from dpaccount.noise.receipt import Noise, rehearse
 from dpaccount.noise.samplers import Rehearsal

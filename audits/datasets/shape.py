@@ -8,8 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from audits.claim import RELATIONS
+from dpaccount.documents import Place
 from dpaccount.errors import InputError
-from dpaccount.exact import Place, read_number
+from dpaccount.exact import read_number
 from mechanisms.subject import Domain
 
 Data = NDArray[Any]  #: (rows,) or (rows, columns), float64 or int64

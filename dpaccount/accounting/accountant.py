@@ -22,7 +22,7 @@ from dpaccount.accounting.worst_unit import Scalar, Worst, delta_scalar, epsilon
 from dpaccount.cost import exact_bounds, special_bounds
 from dpaccount.cost.exposure import Total
 from dpaccount.errors import BudgetError, InputError
-from dpaccount.exact import Bound, Enclosure
+from dpaccount.exact import Enclosure, Number
 from dpaccount.plan import event_costs, events, groups
 from dpaccount.plan.events import Exact, Plan
 from dpaccount.plan.unit_classes import UnitClass, attained, classes
@@ -62,7 +62,7 @@ class Accountant:
         def evaluate(total: Total) -> exact_bounds.Answer:
             return special_bounds.epsilon(total, target, width)
 
-        def chained(delta_of: Callable[[Fraction], Fraction]) -> Bound:
+        def chained(delta_of: Callable[[Fraction], Fraction]) -> Number:
             found = groups.chain_epsilon(delta_of, target, self.group) if target < 1 else Fraction(0)
             return math.inf if found is None else found
 
@@ -77,7 +77,7 @@ class Accountant:
         def evaluate(total: Total) -> exact_bounds.Answer:
             return special_bounds.delta(total, at, width)
 
-        def chained(delta_of: Callable[[Fraction], Fraction]) -> Bound:
+        def chained(delta_of: Callable[[Fraction], Fraction]) -> Number:
             return groups.chain_delta(delta_of, at, self.group)
 
         return self._grouped(evaluate, chained, delta_scalar(at), width)
@@ -85,7 +85,7 @@ class Accountant:
     def _grouped(
         self,
         evaluate: Callable[[Total], exact_bounds.Answer],
-        chained: Callable[[Callable[[Fraction], Fraction]], Bound],
+        chained: Callable[[Callable[[Fraction], Fraction]], Number],
         scalar: Scalar | None,
         gap: Fraction,
     ) -> Worst:
@@ -128,7 +128,7 @@ class Accountant:
     def _chained(
         self,
         evaluate: Callable[[Total], exact_bounds.Answer],
-        chained: Callable[[Callable[[Fraction], Fraction]], Bound],
+        chained: Callable[[Callable[[Fraction], Fraction]], Number],
         scalar: Scalar | None,
         gap: Fraction,
     ) -> Worst:

@@ -8,8 +8,9 @@ from typing import Any
 from dpaccount.accounting.accountant import GAP, STANDARD_DELTAS, Accountant
 from dpaccount.accounting.calibrate import calibrate
 from dpaccount.accounting.worst_unit import Worst
+from dpaccount.documents import Place
 from dpaccount.errors import InputError
-from dpaccount.exact import Bound, Place, printed, shown
+from dpaccount.exact import Number, printed, shown
 from dpaccount.numerics.balls import allowance
 from dpaccount.plan.plan_file import read_plan
 
@@ -109,7 +110,7 @@ def _whose(worst: Worst) -> dict[str, Any]:
     return {"worst_unit": worst.unit, "method": worst.method}
 
 
-def _upper(value: Bound | None) -> float | str | None:
+def _upper(value: Number | None) -> float | str | None:
     return None if value is None else printed(value, up=True)
 
 

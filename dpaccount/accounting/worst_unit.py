@@ -15,7 +15,7 @@ from flint import arb
 
 from dpaccount.cost import exact_bounds
 from dpaccount.cost.exposure import Loose, Total, total_of
-from dpaccount.exact import Bound, Enclosure
+from dpaccount.exact import Enclosure, Number
 from dpaccount.numerics.balls import NotFinite, OutOfReach, ball, precision
 from dpaccount.numerics.closed import renyi
 from dpaccount.numerics.fourier.transforms import Factor
@@ -174,12 +174,12 @@ def _worse(a: Worst | None, b: Worst) -> Worst:
         return b
     leader = b if _rank(b) > _rank(a) else a
     lowers = [x.bounds.lower for x in (a, b) if x.bounds.lower is not None]
-    upper: Bound = max(a.bounds.upper, b.bounds.upper)
+    upper: Number = max(a.bounds.upper, b.bounds.upper)
     lower = max(lowers) if lowers and leader.bounds.lower is not None else None
     return Worst(Enclosure(lower, upper), leader.unit, leader.method)
 
 
-def _rank(found: Worst) -> tuple[Bound, Bound, int]:
+def _rank(found: Worst) -> tuple[Number, Number, int]:
     """Return what the worse of two units has more of: cost, and among equals the unit that comes first."""
     lower = found.bounds.lower
     return found.bounds.upper, -1 if lower is None else lower, -(found.unit or 0)

@@ -13,7 +13,7 @@ from fractions import Fraction
 from flint import arb
 
 from dpaccount.cost.exposure import Drawn, Loose, RangeBound, RdpBound, Sampled, Total, ZcdpBound, failure
-from dpaccount.exact import Bound, Enclosure
+from dpaccount.exact import Enclosure, Number
 from dpaccount.numerics.balls import ball, ceil_of, floor_of, precision, unhurried
 from dpaccount.numerics.closed import renyi
 from dpaccount.numerics.closed.moments import Spread, atoms, laplace, two_sided
@@ -45,7 +45,7 @@ def delta(total: Total, at: Fraction) -> Enclosure:
         return Enclosure(low, max(low, Fraction(high)))
 
 
-def _least(found: Iterable[arb], otherwise: Bound) -> Bound:
+def _least(found: Iterable[arb], otherwise: Number) -> Number:
     """Return the least of some upper bounds, 0 at least; bounds that came out infinite say nothing."""
     return max(Fraction(0), min((ceil_of(x) for x in found if x.is_finite()), default=otherwise))
 

@@ -16,7 +16,7 @@ from dpaccount.cost import coarse_bounds, lattice_bounds
 from dpaccount.cost import pair_curves as pairs_of
 from dpaccount.cost.exposure import Drawn, RangeBound, RdpBound, Sampled, Total, ZcdpBound, failure
 from dpaccount.errors import NumericsError
-from dpaccount.exact import Bound, Enclosure, printed
+from dpaccount.exact import Enclosure, Number, printed
 from dpaccount.numerics.balls import (
     NotFinite,
     OutOfReach,
@@ -135,7 +135,7 @@ def _close(bounds: Enclosure) -> bool:
     return Fraction(bounds.upper) - Fraction(bounds.lower) <= CLOSE * Fraction(bounds.upper)
 
 
-def _raised(answer: Answer, least: Bound | None) -> Answer:
+def _raised(answer: Answer, least: Number | None) -> Answer:
     """Return the answer, its lower end at least a bound found another way; both must be able to hold."""
     bounds = answer.bounds
     if least is None or bounds.lower is None or least <= bounds.lower:
@@ -179,7 +179,7 @@ def _order(total: Total, saddle_of: Callable[[saddle.LogM], float]) -> Fraction 
 MOST_ORDER = 3000.0  #: of Rényi cross-checks; a sampled pair's moments cost more the higher they are
 
 
-def _checked(answer: Answer, above: Bound | None) -> Answer:
+def _checked(answer: Answer, above: Number | None) -> Answer:
     """Return the answer, intersected with an upper bound found another way; both must be able to hold."""
     bounds = answer.bounds
     if above is None or above >= bounds.upper:
@@ -229,7 +229,7 @@ def _worse(answers: list[Answer]) -> Answer:
     return Answer(Enclosure(max(lowers), worst.bounds.upper), worst.method)
 
 
-def _directed_epsilon(total: Total, target: Fraction, gap: Fraction, least: Bound = Fraction(0)) -> Answer:
+def _directed_epsilon(total: Total, target: Fraction, gap: Fraction, least: Number = Fraction(0)) -> Answer:
     pairs, log_target = total.pairs, log_float(target)
     if _is_single(total):
         return Answer(Enclosure(*_single_epsilon(pairs[0][0], target)), "one step")
@@ -253,7 +253,7 @@ def _directed_epsilon(total: Total, target: Fraction, gap: Fraction, least: Boun
     return found or _lattice_epsilon(total, target, gap, least)
 
 
-def _sampled_epsilon(total: Total, target: Fraction, gap: Fraction, least: Bound) -> Answer:
+def _sampled_epsilon(total: Total, target: Fraction, gap: Fraction, least: Number) -> Answer:
     """Return ε(target) where samples take part that may have a transform, but are dear beyond the gap."""
     known = pairs_of.transformed(total)
     if _transforms(known):
@@ -375,7 +375,7 @@ def _few(total: Total) -> bool:
 MOST_STEPS = 10**6  #: of one kind in a lattice composition
 
 
-def _lattice_epsilon(total: Total, target: Fraction, gap: Fraction, least: Bound = Fraction(0)) -> Answer:
+def _lattice_epsilon(total: Total, target: Fraction, gap: Fraction, least: Number = Fraction(0)) -> Answer:
     """Return ε(target) by lattices, closely where it may exceed `least`."""
     low, high = lattice_bounds.epsilon(total, target, gap, least) if _few(total) else (Fraction(0), None)
     bottom = None if total.loose else low
@@ -617,7 +617,7 @@ def _tried(label: str, method: Callable[[], Fraction | None], share: int = 1) ->
         return []
 
 
-def _least(found: Tried, otherwise: Bound) -> Answer:
+def _least(found: Tried, otherwise: Number) -> Answer:
     if not found:
         raise OutOfReach("no method reaches this far")
     known = [(bound, label) for bound, label in found if bound is not None]

@@ -16,7 +16,7 @@ from flint import arb
 from dpaccount.cost import pair_curves
 from dpaccount.cost.exposure import RangeBound, Sampled, Total, failure
 from dpaccount.cost.pair_curves import Curve, GaussianKind, Kind, parts
-from dpaccount.exact import Bound
+from dpaccount.exact import Number
 from dpaccount.numerics.balls import (
     OutOfReach,
     ball,
@@ -43,7 +43,7 @@ FINEST = 1 << 17  #: nodes of a lattice inside a sample
 
 
 def epsilon(
-    total: Total, target: Fraction, gap: Fraction, least: Bound = Fraction(0)
+    total: Total, target: Fraction, gap: Fraction, least: Number = Fraction(0)
 ) -> tuple[Fraction | None, Fraction | None]:
     """Return bounds on ε(target), 0 < target < 1, gap·max(1, ε) apart if they can and it may exceed `least`.
 

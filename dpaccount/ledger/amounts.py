@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
+from dpaccount.documents import canonical
 from dpaccount.errors import InputError
-from dpaccount.exact import canonical
 from dpaccount.ledger.budget import Budget, one_line
 from dpaccount.ledger.chain import digest
 from dpaccount.ledger.measures import short, takers

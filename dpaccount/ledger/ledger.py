@@ -23,8 +23,9 @@ from secrets import token_hex
 from typing import Any, Final, NoReturn
 from weakref import WeakValueDictionary
 
+from dpaccount.documents import canonical
 from dpaccount.errors import BudgetError, InputError, LedgerError, ReceiptError
-from dpaccount.exact import Enclosure, canonical, printed, shown
+from dpaccount.exact import Enclosure, printed, shown
 from dpaccount.ledger import amounts as requests
 from dpaccount.ledger import spending
 from dpaccount.ledger.amounts import Request

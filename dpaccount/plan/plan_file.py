@@ -7,7 +7,8 @@ from dataclasses import MISSING, fields
 from fractions import Fraction
 from typing import Any
 
-from dpaccount.exact import Place, shown
+from dpaccount.documents import Place
+from dpaccount.exact import shown
 from dpaccount.plan.events import ELSEWHERE, HOLD, RANGES, VOCABULARY, Event, Plan, Relation, allowed
 
 

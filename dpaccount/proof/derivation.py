@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
+from dpaccount.documents import canonical
 from dpaccount.errors import RuleError
-from dpaccount.exact import canonical
 from dpaccount.proof.kernel import (
     Apart,
     Approximate,

@@ -6,8 +6,8 @@ from fractions import Fraction
 
 import pytest
 
+from dpaccount.documents import parse_json
 from dpaccount.errors import InputError
-from dpaccount.exact import parse_json
 from dpaccount.plan.event_costs import gdp_mu_squared, pure, zcdp
 from dpaccount.plan.events import (
     VOCABULARY,

@@ -11,7 +11,7 @@ from dpaccount.accounting.answers import account_answer
 from dpaccount.accounting.calibrate import calibrate
 from dpaccount.cost import coarse_bounds, exact_bounds
 from dpaccount.cost.exposure import total_of
-from dpaccount.exact import parse_json
+from dpaccount.documents import parse_json
 from dpaccount.numerics.closed.gdp_of_pure import _of_large, mu_squared
 from dpaccount.plan import events as ev
 from dpaccount.plan.events import Plan, Relation

@@ -7,8 +7,8 @@ import pytest
 
 from dpaccount.accounting.accountant import Accountant
 from dpaccount.accounting.answers import account_answer
+from dpaccount.documents import parse_json
 from dpaccount.errors import InputError
-from dpaccount.exact import parse_json
 from dpaccount.plan.event_costs import zcdp
 from dpaccount.plan.events import (
     Exponential,
