@@ -13,8 +13,9 @@ from dpaccount.cost import exact_bounds, special_bounds
 from dpaccount.cost.exposure import Total, total_of
 from dpaccount.errors import InputError
 from dpaccount.exact import Enclosure
-from dpaccount.numerics.balls import allowance, between, log_float, spent
+from dpaccount.numerics.balls import between, log_float
 from dpaccount.numerics.closed import gaussian
+from dpaccount.numerics.limits import CALIBRATION, allowance, spent
 from dpaccount.numerics.solve import solve
 from dpaccount.plan import event_costs
 from dpaccount.plan import events as ev
@@ -23,7 +24,6 @@ from dpaccount.plan.unit_classes import classes
 DIGITS = 13  #: significant digits of the value
 FINE = Fraction(1, 10**9)  #: width of enclosures that the search asks for
 GAP = Fraction(1, 10**6)  #: width of an ordinary answer
-SECONDS = 15.0  #: of processor time
 
 MOST = 1 << 63  #: rounds of a stream, and releases: as many as a ledger can number
 
@@ -81,7 +81,7 @@ def calibrate(
     if name not in CLOSED:
         _in_range("count", count)
     build = _builder(name, parameter, sensitivity, count, rounds)
-    with allowance(SECONDS):
+    with allowance(CALIBRATION):
         return _calibrated(name, build, epsilon, delta)
 
 
@@ -156,7 +156,7 @@ def _worst(event: ev.Event, evaluate: Callable[[Total], exact_bounds.Answer]) ->
     """Return the largest answer over the classes of units of one event; refuses when the time is over."""
     if spent():
         raise InputError(
-            f"{event.name} could not be calibrated within {SECONDS:g} seconds; ask for a smaller count or a"
+            f"{event.name} could not be calibrated within {CALIBRATION:g} seconds; ask for a smaller count or a"
             " larger delta"
         )
     answers = [evaluate(total_of(found.items)).bounds for found in classes([event])]

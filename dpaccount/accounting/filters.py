@@ -77,7 +77,7 @@ class Measure:
     def epsilon(self, total: Fraction, delta: Fraction) -> Fraction | None:
         """Return an ε with (ε, delta) for whatever has this `total`; None where it is infinite.
 
-        GDP by its exact curve, ρ and Rényi by their conversions (`numerics.renyi`).
+        GDP by its exact curve, ρ and Rényi by their conversions (`numerics.closed.renyi`).
         """
         if self.name == "pure" or total == 0:
             return total

@@ -16,9 +16,10 @@ from flint import arb
 from dpaccount.cost import exact_bounds
 from dpaccount.cost.exposure import Loose, Total, total_of
 from dpaccount.exact import Enclosure, Number
-from dpaccount.numerics.balls import NotFinite, OutOfReach, ball, precision
+from dpaccount.numerics.balls import NotFinite, ball, precision
 from dpaccount.numerics.closed import renyi
 from dpaccount.numerics.fourier.transforms import Factor
+from dpaccount.numerics.limits import OutOfReach
 from dpaccount.plan.unit_classes import UnitClass
 
 #: (total, Rényi order) ↦ an upper bound on the answer at that order; None where there is none.

@@ -1,7 +1,7 @@
 """Bounds on a total's ε(δ) and δ(ε) that are found at once whatever the magnitudes are.
 
 They stand where an exact method is out of reach (exponents in the thousands, astronomical counts), and they
-are the answer wherever they are already tight. `numerics.coarse` says why they hold; beside those, joint
+are the answer wherever they are already tight. `moments` says why they hold; beside those, joint
 convexity (a sample leaks no more than the whole), the probability that a unit is ever sampled, and basic
 composition of sampled steps.
 """
@@ -14,12 +14,13 @@ from flint import arb
 
 from dpaccount.cost.exposure import Drawn, Loose, RangeBound, RdpBound, Sampled, Total, ZcdpBound, failure
 from dpaccount.exact import Enclosure, Number
-from dpaccount.numerics.balls import ball, ceil_of, floor_of, precision, unhurried
+from dpaccount.numerics.balls import ball, ceil_of, floor_of, precision
 from dpaccount.numerics.closed import renyi
-from dpaccount.numerics.closed.moments import Spread, atoms, laplace, two_sided
+from dpaccount.numerics.closed.moments import Moments, atoms, laplace, two_sided
 from dpaccount.numerics.closed.sampling import grown, shrunk
 from dpaccount.numerics.fourier.sampled_gaussian import SampledGaussianFactor
 from dpaccount.numerics.fourier.transforms import AtomFactor, DiscreteGaussianFactor, Factor, LaplaceFactor
+from dpaccount.numerics.limits import unhurried
 
 Kind = Factor | Loose
 DEEPEST = 8  #: samples of samples beyond this depth are bounded by what is sampled
@@ -73,9 +74,9 @@ def _extent(value: Fraction | int) -> int:
     return abs(exact.numerator.bit_length() - exact.denominator.bit_length())
 
 
-def spread(total: Total) -> Spread | None:
+def spread(total: Total) -> Moments | None:
     """Return the means and deviations of a total; None where Rényi orders or failures stand in the way."""
-    found, centred = Spread.none(), False
+    found, centred = Moments.none(), False
     if total.mu2[1]:
         low, high = map(ball, total.mu2)
         found.above, found.width_above, found.below, found.width_below = high / 2, high, low / 2, low
@@ -90,7 +91,7 @@ def spread(total: Total) -> Spread | None:
     return found
 
 
-def _add(found: Spread, kind: Kind, count: int) -> bool:
+def _add(found: Moments, kind: Kind, count: int) -> bool:
     """Add a kind; return whether it has a mean and a deviation."""
     if isinstance(kind, AtomFactor):
         bounded = kind.kind == "discrete_laplace"
@@ -147,7 +148,7 @@ def _alone(total: Total, kind: Kind | None, count: int) -> Total:
 
 def _moved(total: Total) -> arb | None:
     """Return a bound on δ(0): the probability of ever being sampled, and Pinsker's bound for the rest."""
-    sampled, rest = ball(0), Spread.none()
+    sampled, rest = ball(0), Moments.none()
     rest.above = ball(total.mu2[1]) / 2
     for kind, count in (*total.pairs, *total.loose):
         drawn = _sampling(kind)
@@ -207,7 +208,7 @@ def _orders(total: Total) -> renyi.Bound:
     """Return α ↦ a bound on the Rényi divergence by means, deviations and Rényi bounds."""
 
     def value(order: Fraction) -> arb | None:
-        plain, found = Spread.none(), ball(0)
+        plain, found = Moments.none(), ball(0)
         plain.above = ball(total.mu2[1]) / 2
         plain.width_above = ball(total.mu2[1])
         for kind, count in (*total.pairs, *total.loose):

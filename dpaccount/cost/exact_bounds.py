@@ -17,24 +17,13 @@ from dpaccount.cost import pair_curves as pairs_of
 from dpaccount.cost.exposure import Drawn, RangeBound, RdpBound, Sampled, Total, ZcdpBound, failure
 from dpaccount.errors import NumericsError
 from dpaccount.exact import Enclosure, Number, printed
-from dpaccount.numerics.balls import (
-    NotFinite,
-    OutOfReach,
-    accurate,
-    ball,
-    ceil_of,
-    floor_of,
-    log_float,
-    out_of_time,
-    patience,
-    precision,
-    seconds_left,
-)
+from dpaccount.numerics.balls import NotFinite, accurate, ball, ceil_of, floor_of, log_float, precision
 from dpaccount.numerics.closed import gaussian, laplace, renyi
 from dpaccount.numerics.closed.sampling import shrunk
-from dpaccount.numerics.fourier import fourier, saddle
+from dpaccount.numerics.fourier import contours, fourier, saddle
 from dpaccount.numerics.fourier.transforms import AtomFactor, DiscreteGaussianFactor, Factor, LaplaceFactor
 from dpaccount.numerics.lattice import counted_losses, exact_grids
+from dpaccount.numerics.limits import METHOD, OutOfReach, out_of_time, patience, seconds_left
 from dpaccount.numerics.solve import Ends, solve
 
 INFINITE = Enclosure(math.inf, math.inf)
@@ -110,7 +99,6 @@ def _fine_epsilon(total: Total, target: Fraction, gap: Fraction) -> Answer:
     return _checked(_tight_epsilon(total, target, gap), _renyi_epsilon(total, target))
 
 
-SECONDS = 8.0  #: of processor time that an exact method may take
 CLOSE = Fraction(1, 10**16)  #: relative width at which bounds in closed form are the answer
 
 #: What methods for ordinary magnitudes raise on others; a disagreement between two of them is not among it.
@@ -122,7 +110,7 @@ def _guarded(rough: Enclosure, fine: Callable[[], Answer]) -> Answer:
     if _close(rough):
         return Answer(rough, "mean and deviation")
     try:
-        with patience(SECONDS):
+        with patience(METHOD):
             answer = fine()
     except _UNREACHED:
         return Answer(rough, "mean and deviation; closer methods are out of reach at these magnitudes")
@@ -172,7 +160,7 @@ def _order(total: Total, saddle_of: Callable[[saddle.LogM], float]) -> Fraction 
     """Return the order to cross-check at; None where a transform is missing or the order out of reach."""
     if not _transforms(total):
         return None
-    c = saddle_of(fourier.Product(total.mu2, total.pairs).log_m)
+    c = saddle_of(contours.Product(total.mu2, total.pairs).log_m)
     return 1 + Fraction(c) if 1e-6 < c < MOST_ORDER else None
 
 
@@ -239,7 +227,7 @@ def _directed_epsilon(total: Total, target: Fraction, gap: Fraction, least: Numb
             low, high = counted_losses.epsilon(few, target)
             return Answer(Enclosure(low, math.inf if high is None else high), "counted losses")
         return _sampled_epsilon(total, target, gap, least)
-    product = fourier.Product(total.mu2, pairs)
+    product = contours.Product(total.mu2, pairs)
     if _is_laplace(total):
         guess, _ = saddle.guess(product.log_m, log_target)
         loss, count = _equal_laplaces(total)
@@ -267,7 +255,7 @@ def _inverted_epsilon(
     total: Total, target: Fraction, gap: Fraction, digits: tuple[float, ...]
 ) -> Answer | None:
     """Return ε(target) by Fourier inversion; None where that does not come close enough."""
-    product = fourier.Product(total.mu2, total.pairs)
+    product = contours.Product(total.mu2, total.pairs)
     for wanted in digits:
         try:
             found = fourier.epsilon(product, target, log_float(target), gap * 4 / 5, wanted)
@@ -280,7 +268,7 @@ def _inverted_epsilon(
     return None
 
 
-def _on_grid(total: Total, product: fourier.Product, depth: float) -> bool:
+def _on_grid(total: Total, product: contours.Product, depth: float) -> bool:
     return total.mu2[1] == 0 and exact_grids.suits(total.pairs, lambda: spread(product, depth))
 
 
@@ -445,8 +433,8 @@ def _directed_delta(total: Total, epsilon: Fraction, gap: Fraction) -> Answer:
         known = pairs_of.transformed(total)
         found = _inverted_delta(known, epsilon, gap, _digits(gap)[1:]) if _transforms(known) else None
         return found or _lattice_delta(total, epsilon, gap)
-    product = fourier.Product(total.mu2, pairs)
-    small = fourier.estimate_delta(product, float(epsilon)).log_delta - 0.01
+    product = contours.Product(total.mu2, pairs)
+    small = contours.estimate_delta(product, float(epsilon)).log_delta - 0.01
     if _is_laplace(total):
         loss, count = _equal_laplaces(total)
         value = laplace.delta(epsilon, loss, count, 60, -small / LOG2)
@@ -460,7 +448,7 @@ def _inverted_delta(
     total: Total, epsilon: Fraction, gap: Fraction, digits: tuple[float, ...]
 ) -> Answer | None:
     """Return δ(ε) by Fourier inversion; None where that does not come close enough."""
-    product = fourier.Product(total.mu2, total.pairs)
+    product = contours.Product(total.mu2, total.pairs)
     for wanted in digits:
         try:
             found = fourier.delta(product, epsilon, gap * 4 / 5, wanted)
@@ -485,7 +473,7 @@ def _is_laplace(total: Total) -> bool:
     return isinstance(factor, LaplaceFactor) and (count == 1 or (count <= 3000 and count * factor.loss <= 60))
 
 
-def spread(product: fourier.Product, depth: float) -> float:
+def spread(product: contours.Product, depth: float) -> float:
     """Return about how wide the range of losses is that matters down to probabilities e^−depth."""
     variance = max((product.log_m(1e-2) - 2 * product.log_m(0.0) + product.log_m(-1e-2)) / 1e-4, 0.0)
     return 2 * (math.sqrt(2 * variance * (depth + 45)) + variance)

@@ -1,7 +1,7 @@
 """Lattices above compositions of any pairs, and the enclosures they prove.
 
 The fallback for whatever has no transform that decays: unequal atoms, few steps, pairs on samples; the only
-method for upper curves (`totals.Loose`), of which nothing is known from below.
+method for upper curves (`exposure.Bounded`), of which nothing is known from below.
 """
 
 import math
@@ -17,28 +17,17 @@ from dpaccount.cost import pair_curves
 from dpaccount.cost.exposure import RangeBound, Sampled, Total, failure
 from dpaccount.cost.pair_curves import Curve, GaussianKind, Kind, parts
 from dpaccount.exact import Number
-from dpaccount.numerics.balls import (
-    OutOfReach,
-    ball,
-    between,
-    ceil_of,
-    floor_of,
-    log_float,
-    precision,
-    seconds_left,
-    unhurried,
-)
+from dpaccount.numerics.balls import ball, between, ceil_of, floor_of, log_float, precision
 from dpaccount.numerics.closed import gaussian
 from dpaccount.numerics.closed.sampling import shrunk
 from dpaccount.numerics.fourier.transforms import AtomFactor, DiscreteGaussianFactor, Factor, LaplaceFactor
 from dpaccount.numerics.lattice import connect_dots, exact_grids, lattice
-from dpaccount.numerics.lattice.excess import Spread
-from dpaccount.numerics.lattice.lattice import Grid, Lattice
+from dpaccount.numerics.lattice.excess import Excess
+from dpaccount.numerics.lattice.lattice import Grid, Masses
+from dpaccount.numerics.limits import LATTICE, UPPER_LATTICE, OutOfReach, seconds_left, unhurried
 
 CAP = 1 << 15  #: nodes beyond which a composed lattice may be made coarser
 FIRST = 100  #: nodes of the narrowest pair on the first lattice
-SECONDS = 6.0  #: of processor time within which the last lattice should be done
-LOOSE_SECONDS = 1.5  #: the same for upper curves, of which it is not known how close they are
 FINEST = 1 << 17  #: nodes of a lattice inside a sample
 
 
@@ -89,19 +78,19 @@ def _apart(total: Total, low: Fraction, before: Fraction | None, high: Fraction)
     return high - low
 
 
-def _finer(total: Total, log2_delta: float) -> Iterator[Spread]:
+def _finer(total: Total, log2_delta: float) -> Iterator[Excess]:
     """Yield lattices, each finer by what the last one was too wide by (its `wide`), while there is time.
 
     The rise is second order in the step.
     """
     share = seconds_left() * (0.8 if total.symmetric else 0.6)  # there is another direction
-    begun, seconds = time.process_time(), min(share, LOOSE_SECONDS if total.loose else SECONDS)
+    begun, seconds = time.process_time(), min(share, UPPER_LATTICE if total.loose else LATTICE)
     step = _step(total, FIRST, int(-log2_delta) + 40)
-    last: Spread | None = None
+    last: Excess | None = None
     while True:
         started = time.process_time()
         try:
-            last = Spread(compose(total, step, log2_delta))
+            last = Excess(compose(total, step, log2_delta))
         except OutOfReach:
             if last is None:
                 raise
@@ -120,10 +109,10 @@ def _finer(total: Total, log2_delta: float) -> Iterator[Spread]:
 def curve(total: Total, bits: int) -> Curve:
     """Return the curve of a composition, failures left out, as one lattice knows it."""
     depth = int(bits) + 40
-    return Spread(compose(total, _step(total, 10 * FIRST, depth), -float(bits))).curve
+    return Excess(compose(total, _step(total, 10 * FIRST, depth), -float(bits))).curve
 
 
-def compose(total: Total, step: Fraction, log2_delta: float) -> Lattice:
+def compose(total: Total, step: Fraction, log2_delta: float) -> Masses:
     """Return a lattice measure above the composition, for curves down to about 2^log2_delta."""
     found = parts(total)
     rounds = sum(2 * count.bit_length() for _, count in found) + len(found)
@@ -134,7 +123,7 @@ def compose(total: Total, step: Fraction, log2_delta: float) -> Lattice:
     return lattice.product([lattice.power(_base(kind, grid, depth), n, CAP) for kind, n in found], CAP)
 
 
-def _base(kind: Kind, grid: Grid, depth: int) -> Lattice:
+def _base(kind: Kind, grid: Grid, depth: int) -> Masses:
     """Return a lattice measure above one pair."""
     if isinstance(kind, LaplaceFactor):
         return connect_dots.laplace(kind.loss, grid)
@@ -160,7 +149,7 @@ def is_simple(kind: Sampled) -> bool:
     return len(found) <= 1 and all(n == 1 and not isinstance(inner, Sampled) for inner, n in found)
 
 
-def _on_sample(kind: Sampled, grid: Grid, depth: int) -> Lattice:
+def _on_sample(kind: Sampled, grid: Grid, depth: int) -> Masses:
     """Return a lattice above a pair on a sample, from one above the inner pair (when added, its reverse).
 
     A node of mass p at t becomes, removing, p(q + (1 − q)e^{−t}) at ln(1 − q + qe^t); adding, from the
@@ -173,7 +162,7 @@ def _on_sample(kind: Sampled, grid: Grid, depth: int) -> Lattice:
     count = sum(n for _, n in parts(inner))
     step = max(grid.step / math.isqrt(count), (high - low) / FINEST)
     made = compose(inner, _fitting(inner, step, depth), -float(depth + 64 + 3 * math.ceil(abs(low))))
-    known = Spread(made)
+    known = Excess(made)
     with precision(made.grid.bits + 64):
         rate, fail = ball(kind.rate), between(*failure(kind.inner))
         least, kept = (-rate).log1p(), (1 - fail) / known.unit
@@ -199,7 +188,7 @@ def _on_sample(kind: Sampled, grid: Grid, depth: int) -> Lattice:
         return replace(found, infinite=beyond, moved=moved, spread=found.spread + made.spread)
 
 
-def _lost(known: Spread) -> arb:
+def _lost(known: Excess) -> arb:
     """Return a bound on the mass under Q, in units, that is not where the lattice has it: moved left tails.
 
     The nodes have Σ m_j e^{−t_j} of it; what was added to the law there counts at most as at the first node.

@@ -1,6 +1,6 @@
 """Curves of single pairs at every real ε, and other ways to write pairs on samples.
 
-Curves of loose kinds (`totals.Loose`) are upper bounds and make sense on the upper side alone.
+Curves of loose kinds (`exposure.Bounded`) are upper bounds and make sense on the upper side alone.
 """
 
 import math
@@ -12,13 +12,14 @@ from functools import lru_cache
 from flint import arb
 
 from dpaccount.cost.exposure import Drawn, Loose, RangeBound, Sampled, Total, failure
-from dpaccount.numerics.balls import OutOfReach, accurate, ball, ceil_of, floor_of, precision
+from dpaccount.numerics.balls import accurate, ball, ceil_of, floor_of, precision
 from dpaccount.numerics.closed import gaussian, laplace, renyi
 from dpaccount.numerics.fourier.sampled_atoms import SampledAtomsFactor, sampled_atoms
 from dpaccount.numerics.fourier.sampled_gaussian import SampledGaussianFactor
 from dpaccount.numerics.fourier.sampled_laplace import SampledLaplaceFactor
 from dpaccount.numerics.fourier.transforms import AtomFactor, DiscreteGaussianFactor, Factor, LaplaceFactor
 from dpaccount.numerics.lattice import counted_losses, exact_grids
+from dpaccount.numerics.limits import OutOfReach
 
 Curve = Callable[[Fraction], arb]
 Kind = Factor | Loose

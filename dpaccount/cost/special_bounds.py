@@ -1,7 +1,7 @@
 """Upper bounds that use more of what is known about one kind of event than a Rényi bound does.
 
-Equal bounded-range mechanisms have an adaptive optimum (`numerics.ranges`), and bounds at single Rényi orders
-an optimal conversion (`numerics.single_order`). Both only lower an upper end that is already known.
+Equal bounded-range mechanisms have an adaptive optimum (`bounded_range`), and bounds at single Rényi orders
+an optimal conversion (`numerics.closed.single_order`). Both only lower an upper end that is already known.
 """
 
 from dataclasses import replace
@@ -14,8 +14,9 @@ from dpaccount.cost import exact_bounds
 from dpaccount.cost.exact_bounds import Answer, directions, renyi_bound
 from dpaccount.cost.exposure import RangeBound, RdpBound, Total, failure
 from dpaccount.exact import Enclosure
-from dpaccount.numerics.balls import ball, spent
+from dpaccount.numerics.balls import ball
 from dpaccount.numerics.closed import bounded_range, renyi, single_order
+from dpaccount.numerics.limits import spent
 
 NEAR = Fraction(1, 10**9)  #: relative width of what is found by bisection
 MOST_ORDERS = 12
