@@ -19,8 +19,9 @@ from functools import cached_property
 from typing import Never
 
 from dpaccount.accounting.worst_unit import Scalar, Worst, delta_scalar, epsilon_scalar, worst
-from dpaccount.cost import exact_bounds, special_bounds
-from dpaccount.cost.exposure import Total
+from dpaccount.cost import special_bounds
+from dpaccount.cost.answer import Answer
+from dpaccount.cost.exposure import Exposure
 from dpaccount.errors import BudgetError, InputError
 from dpaccount.exact import Enclosure, Number
 from dpaccount.plan import event_costs, events, groups
@@ -59,7 +60,7 @@ class Accountant:
         if not 0 <= target <= 1:
             raise InputError(f"delta {delta} is out of range; it must be in [0, 1]")
 
-        def evaluate(total: Total) -> exact_bounds.Answer:
+        def evaluate(total: Exposure) -> Answer:
             return special_bounds.epsilon(total, target, width)
 
         def chained(delta_of: Callable[[Fraction], Fraction]) -> Number:
@@ -74,7 +75,7 @@ class Accountant:
         if at < 0:
             raise InputError(f"epsilon {epsilon} is out of range; it must be at least 0")
 
-        def evaluate(total: Total) -> exact_bounds.Answer:
+        def evaluate(total: Exposure) -> Answer:
             return special_bounds.delta(total, at, width)
 
         def chained(delta_of: Callable[[Fraction], Fraction]) -> Number:
@@ -84,7 +85,7 @@ class Accountant:
 
     def _grouped(
         self,
-        evaluate: Callable[[Total], exact_bounds.Answer],
+        evaluate: Callable[[Exposure], Answer],
         chained: Callable[[Callable[[Fraction], Fraction]], Number],
         scalar: Scalar | None,
         gap: Fraction,
@@ -103,7 +104,7 @@ class Accountant:
             return found if whole else _lower(self._floored(found, evaluate, scalar), joint, evaluate)
         return _lower(self._chained(evaluate, chained, scalar, gap), joint, evaluate)
 
-    def _single(self, evaluate: Callable[[Total], exact_bounds.Answer], scalar: Scalar | None) -> Worst:
+    def _single(self, evaluate: Callable[[Exposure], Answer], scalar: Scalar | None) -> Worst:
         """Return what the worst unit is charged, with what some unit is known to cost as its lower end."""
         found = worst(self.classes, evaluate, scalar)
         factored = any(isinstance(event, events.MatrixFactorisation) for event in self.plan.events)
@@ -116,9 +117,7 @@ class Accountant:
         known = None if lower is None else min(lower, found.bounds.lower)
         return replace(found, bounds=Enclosure(known, found.bounds.upper))
 
-    def _aligned(
-        self, evaluate: Callable[[Total], exact_bounds.Answer], scalar: Scalar | None
-    ) -> tuple[Worst, bool]:
+    def _aligned(self, evaluate: Callable[[Exposure], Answer], scalar: Scalar | None) -> tuple[Worst, bool]:
         """Return what k units cost as if each met the worst Gaussian noise, and whether some do."""
         known = [event for event in (groups.scaled(event, self.group) for event in self.plan.events) if event]
         wide = all(unit.size is None or unit.size >= self.group for unit in self.classes)
@@ -127,7 +126,7 @@ class Accountant:
 
     def _chained(
         self,
-        evaluate: Callable[[Total], exact_bounds.Answer],
+        evaluate: Callable[[Exposure], Answer],
         chained: Callable[[Callable[[Fraction], Fraction]], Number],
         scalar: Scalar | None,
         gap: Fraction,
@@ -142,9 +141,7 @@ class Accountant:
         bounds = Enclosure(single.bounds.lower, chained(delta_of))
         return replace(single, bounds=bounds, method=f"group chain over {single.method}")
 
-    def _floored(
-        self, found: Worst, evaluate: Callable[[Total], exact_bounds.Answer], scalar: Scalar | None
-    ) -> Worst:
+    def _floored(self, found: Worst, evaluate: Callable[[Exposure], Answer], scalar: Scalar | None) -> Worst:
         """Return the answer with what one unit pays as its lower end."""
         lower, upper = self._single(evaluate, scalar).bounds.lower, found.bounds.upper
         known = None if lower is None or found.bounds.lower is None else min(lower, upper)
@@ -185,7 +182,7 @@ class Accountant:
         return worst * scale
 
 
-def _lower(found: Worst, joint: Total | None, evaluate: Callable[[Total], exact_bounds.Answer]) -> Worst:
+def _lower(found: Worst, joint: Exposure | None, evaluate: Callable[[Exposure], Answer]) -> Worst:
     """Return the answer, cut at what all events together cost at their own worst units."""
     answer = None if joint is None else evaluate(joint)
     if answer is None or answer.bounds.upper >= found.bounds.upper:

@@ -9,8 +9,9 @@ from fractions import Fraction
 import numpy as np
 from flint import arb
 
-from dpaccount.cost import exact_bounds, special_bounds
-from dpaccount.cost.exposure import Total, total_of
+from dpaccount.cost import special_bounds
+from dpaccount.cost.answer import Answer
+from dpaccount.cost.exposure import Exposure, exposure_of
 from dpaccount.errors import InputError
 from dpaccount.exact import Enclosure
 from dpaccount.numerics.balls import between, log_float
@@ -152,14 +153,14 @@ def _in_range(name: str, value: int) -> None:
         raise InputError(f"the {name} is out of range; it must be from 1 to 2^63")
 
 
-def _worst(event: ev.Event, evaluate: Callable[[Total], exact_bounds.Answer]) -> Enclosure:
+def _worst(event: ev.Event, evaluate: Callable[[Exposure], Answer]) -> Enclosure:
     """Return the largest answer over the classes of units of one event; refuses when the time is over."""
     if spent():
         raise InputError(
-            f"{event.name} could not be calibrated within {CALIBRATION:g} seconds; ask for a smaller count or a"
-            " larger delta"
+            f"{event.name} could not be calibrated within {CALIBRATION:g} seconds; ask for a smaller count"
+            " or a larger delta"
         )
-    answers = [evaluate(total_of(found.items)).bounds for found in classes([event])]
+    answers = [evaluate(exposure_of(found.items)).bounds for found in classes([event])]
     return max(answers, key=lambda bounds: bounds.upper)
 
 

@@ -28,8 +28,8 @@ from fractions import Fraction
 
 from flint import arb
 
-from dpaccount.cost import exact_bounds
-from dpaccount.cost.exposure import total_of
+from dpaccount.cost.exposure import directions, exposure_of
+from dpaccount.cost.renyi_bounds import renyi_bound
 from dpaccount.errors import BudgetError, InputError
 from dpaccount.exact import shown
 from dpaccount.numerics.balls import ball, ceil_of, precision
@@ -66,11 +66,11 @@ class Measure:
                 "pure": event_costs.pure,
             }[self.name]
             return bound(event)
-        total = total_of([(event, 1)])
+        total = exposure_of([(event, 1)])
         if total.failures:
             return None
         with precision(192):
-            found = [exact_bounds.renyi_bound(way)(self.order) for way in exact_bounds.directions(total)]
+            found = [renyi_bound(way)(self.order) for way in directions(total)]
             known = [ceil_of(tau) for tau in found if tau is not None and tau.is_finite()]
         return max(known) if len(known) == len(found) else None
 

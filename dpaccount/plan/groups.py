@@ -14,7 +14,7 @@ from fractions import Fraction
 
 from flint import arb
 
-from dpaccount.cost.exposure import Total, total_of
+from dpaccount.cost.exposure import Exposure, exposure_of
 from dpaccount.numerics.balls import ball, ceil_of, precision
 from dpaccount.numerics.closed.toeplitz import group_squares
 from dpaccount.numerics.solve import solve
@@ -69,7 +69,7 @@ def _chain_of_pure(event: ev.Pure | ev.RandomizedResponse, k: int) -> ev.Event:
     )
 
 
-def joint(events: Sequence[ev.Event], k: int) -> Total | None:
+def joint(events: Sequence[ev.Event], k: int) -> Exposure | None:
     """Return the total in which every event meets the k units that are worst for it; None: chains alone."""
     low = high = Fraction(0)
     items: list[ev.Event] = []
@@ -85,7 +85,7 @@ def joint(events: Sequence[ev.Event], k: int) -> Total | None:
             items.append(known)
         else:
             return None
-    found = total_of((event, 1) for event in items)
+    found = exposure_of((event, 1) for event in items)
     return replace(found, mu2=(found.mu2[0] + low, found.mu2[1] + high))
 
 

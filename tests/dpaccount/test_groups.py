@@ -10,7 +10,7 @@ import pytest
 
 from dpaccount.accounting.accountant import Accountant
 from dpaccount.cost import exact_bounds
-from dpaccount.cost.exposure import total_of
+from dpaccount.cost.exposure import exposure_of
 from dpaccount.plan import events as ev
 from dpaccount.plan import groups
 from dpaccount.plan.events import Plan, Relation
@@ -215,7 +215,7 @@ def costs(events, k, at):
         if any(one != other and all(a <= b for a, b in zip(one, other, strict=True)) for other in found):
             continue
         scaled = [groups.scaled(kind, times) for kind, times in zip(kinds, one[1:], strict=True) if times]
-        total = replace(total_of((event, 1) for event in scaled), mu2=(one[0], one[0]))
+        total = replace(exposure_of((event, 1) for event in scaled), mu2=(one[0], one[0]))
         yield exact_bounds.delta(total, at, ROUGH).bounds
 
 

@@ -38,7 +38,7 @@ import pytest
 from flint import acb, arb, fmpz, fmpz_poly
 
 from dpaccount.cost import lattice_bounds, pair_curves
-from dpaccount.cost.exposure import Sampled, Total
+from dpaccount.cost.exposure import Exposure, Sampled
 from dpaccount.numerics.balls import ball, precision
 from dpaccount.numerics.closed import discrete_losses, gaussian, laplace
 from dpaccount.numerics.fourier import (
@@ -199,7 +199,7 @@ def sample_holds(step, tail):
 
     def holds(patch):
         held, right = True, lattice_bounds.compose
-        inner = Total((Fraction(1), Fraction(1)), ((LaplaceFactor(HALF), 1),))
+        inner = Exposure((Fraction(1), Fraction(1)), ((LaplaceFactor(HALF), 1),))
         for added in (False, True):
             kind = Sampled(Fraction(1, 5), inner, added)
             exact = Excess(lattice_bounds._on_sample(kind, Grid(Fraction(1, 300), 80, 0), 60))
@@ -451,12 +451,12 @@ def bump_cut_forgotten(patch):
     patch.setattr(contours.Decays, "area", lambda self, t: ZERO)
 
 
-FAILING = Sampled(HALF, Total(pairs=((AtomFactor("pure", Fraction(1)), 1),), failures=((HALF, 1),)))
+FAILING = Sampled(HALF, Exposure(pairs=((AtomFactor("pure", Fraction(1)), 1),), failures=((HALF, 1),)))
 
 
 def failing_holds(_):
     """Compare the inversion at a short period with the sums of the losses, where much mass is at +∞."""
-    total = Total(pairs=((FAILING, 3),))
+    total = Exposure(pairs=((FAILING, 3),))
     known = pair_curves.transformed(total)
     product, exact = contours.Product(known.mu2, known.pairs), pair_curves.finite_losses(total, 60.0)
     held = True

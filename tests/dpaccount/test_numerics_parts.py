@@ -7,7 +7,7 @@ import pytest
 from flint import arb
 
 from dpaccount.cost import coarse_bounds, exact_bounds, lattice_bounds, pair_curves
-from dpaccount.cost.exposure import Sampled, Total
+from dpaccount.cost.exposure import Exposure, Sampled
 from dpaccount.numerics.balls import ball, ceil_of, floor_of, precision
 from dpaccount.numerics.closed import gaussian, laplace, renyi
 from dpaccount.numerics.fourier import contours, fourier
@@ -131,10 +131,10 @@ def test_an_upper_curve_stays_below_its_lattice_of_which_nothing_is_known_from_b
 def test_a_lattice_on_a_sample_encloses_the_curve_of_the_sample(added, failing):
     """The lattice of the inner pair, sampled, and the curve of the sampled pair share no code."""
     failures = ((Fraction(1, 100), 1),) if failing else ()
-    inner = Total(pairs=((LAPLACE, 1),), failures=failures)
+    inner = Exposure(pairs=((LAPLACE, 1),), failures=failures)
     for rate in (Fraction(1, 10), Fraction(2, 3)):
         kind = Sampled(rate, inner, added)
-        exact = pair_curves.curve(kind, 120)
+        exact = lattice_bounds.curve(kind, 120)
         for step in (Fraction(1, 3), Fraction(1, 50)):
             made = Excess(lattice_bounds._on_sample(kind, Grid(step, 80, 0), 60))
             for k in range(-30, 31):
@@ -147,7 +147,7 @@ def test_a_lattice_on_a_sample_encloses_the_curve_of_the_sample(added, failing):
 def test_sums_of_many_unequal_laplaces_are_enclosed_closely(number):
     kinds = tuple((LaplaceFactor(1 / (Fraction(number) + Fraction(j, 5))), 1) for j in range(number))
     target = Fraction(1, 10**6)
-    low, high = lattice_bounds.epsilon(Total(pairs=kinds), target, Fraction(1, 10**5))
+    low, high = lattice_bounds.epsilon(Exposure(pairs=kinds), target, Fraction(1, 10**5))
     assert high - low <= Fraction(1, 10**5)
     for counted in (kinds[0], kinds[-1]):  # equal ones cost more, and less
         below, above = laplace.epsilon(
@@ -301,7 +301,9 @@ PURE = AtomFactor("pure", Fraction(1, 2))
 
 
 def on_sample(rate, *kinds, failures=(), added=False):
-    return Sampled(Fraction(rate), Total(pairs=tuple((kind, 1) for kind in kinds), failures=failures), added)
+    return Sampled(
+        Fraction(rate), Exposure(pairs=tuple((kind, 1) for kind in kinds), failures=failures), added
+    )
 
 
 SAMPLES = {
@@ -318,7 +320,7 @@ SAMPLES = {
 def test_inversion_and_lattices_agree_on_samples(name):
     """Two ways that share nothing but the pair's curve enclose the same ε, the first one closely."""
     kind, count, delta = SAMPLES[name]
-    total, target = Total(pairs=((kind, count),)), Fraction(delta)
+    total, target = Exposure(pairs=((kind, count),)), Fraction(delta)
     known = pair_curves.transformed(total)
     assert known != total
     log_target = math.log(target)
@@ -345,7 +347,7 @@ def test_discrete_noise_repeats_at_high_frequencies():
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", [LAPLACE, PURE, on_sample("1/3", LAPLACE), on_sample("1/3", PURE)])
 def test_the_largest_loss_bounds_from_below(kind):
-    total = Total(pairs=((kind, 2),))
+    total = Exposure(pairs=((kind, 2),))
     for delta in ("1e-12", "1e-6", "1e-2"):
         found = exact_bounds.epsilon(total, Fraction(delta), Fraction(1, 10**6)).bounds
         with precision(200):
@@ -357,13 +359,13 @@ def test_the_largest_loss_bounds_from_below(kind):
 def test_a_tail_beside_a_heavy_atom_is_enclosed_from_below():
     """Where nearly all mass lies near 0, nothing is known of δ(0) but much of the tail."""
     kind = SampledGaussianFactor(Fraction(1, 1000), Fraction(100, 9))
-    total = Total(pairs=((kind, 10),))
+    total = Exposure(pairs=((kind, 10),))
     low, high = lattice_bounds.epsilon(total, Fraction(1, 10**6), Fraction(1, 100))
     assert 10 < low <= high <= low * Fraction(101, 100)
 
 
 def test_a_tiny_delta_is_enclosed_from_both_sides():
-    gauss = Total((Fraction(1), Fraction(1)), ((PURE, 1),))
+    gauss = Exposure((Fraction(1), Fraction(1)), ((PURE, 1),))
     low, high = lattice_bounds.delta(gauss, Fraction(20), Fraction(1, 10))
     true = gaussian.delta(Fraction(20), (Fraction(1), Fraction(1)), 200)
     assert floor_of(true) < low <= high < Fraction(6, 5) * low
