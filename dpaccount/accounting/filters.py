@@ -34,8 +34,8 @@ from dpaccount.errors import BudgetError, InputError
 from dpaccount.exact import shown
 from dpaccount.numerics.balls import ball, ceil_of, precision
 from dpaccount.numerics.closed import gaussian, renyi
-from dpaccount.plan import event_costs
 from dpaccount.plan import events as ev
+from dpaccount.plan.event_base import Event
 
 MEASURES = ("zcdp", "gdp", "rdp", "pure")
 NOTHING = Fraction(0)
@@ -57,13 +57,13 @@ class Measure:
                 f"measure {self.name!r} with order {self.order}; rdp needs one order above 1, others none"
             )
 
-    def cost(self, event: ev.Event) -> Fraction | None:
+    def cost(self, event: Event) -> Fraction | None:
         """Return an upper bound on the event's cost in this measure; None where it has none."""
         if self.order is None:
-            bound: Callable[[ev.Event], Fraction | None] = {
-                "zcdp": event_costs.zcdp,
-                "gdp": event_costs.gdp_mu_squared,
-                "pure": event_costs.pure,
+            bound: Callable[[Event], Fraction | None] = {
+                "zcdp": Event.zcdp,
+                "gdp": Event.mu_squared,
+                "pure": Event.pure,
             }[self.name]
             return bound(event)
         total = exposure_of([(event, 1)])
@@ -128,12 +128,12 @@ class Odometer:
         if not self.first > 0:
             raise InputError(f"the first total {shown(self.first)} is out of range; it must be above 0")
 
-    def charge(self, event: ev.Event) -> Fraction:
+    def charge(self, event: Event) -> Fraction:
         """Add an event and return the new total; raises `BudgetError` where the measure cannot take it."""
         self.spent += self.price(event)
         return self.spent
 
-    def price(self, event: ev.Event) -> Fraction:
+    def price(self, event: Event) -> Fraction:
         """Return what an event would add."""
         ev.Plan(self.relation, (event,))  # refuses what has no meaning under the relation
         value = self.measure.cost(event)
@@ -167,7 +167,7 @@ class Filter(Odometer):
 
     budget: Fraction = field(kw_only=True)
 
-    def charge(self, event: ev.Event) -> Fraction:
+    def charge(self, event: Event) -> Fraction:
         """Add an event and return the new total; raises `BudgetError` where it does not fit."""
         value = self.price(event)
         if self.spent + value > self.budget:

@@ -15,10 +15,10 @@ from flint import arb
 
 from dpaccount.numerics.balls import ball, ceil_of, floor_of, precision
 from dpaccount.numerics.closed.sampling import shrunk
-from dpaccount.numerics.closed.toeplitz import squares
 from dpaccount.numerics.fourier.sampled_gaussian import SampledGaussianFactor
 from dpaccount.numerics.fourier.transforms import AtomFactor, DiscreteGaussianFactor, Factor, LaplaceFactor
 from dpaccount.plan import events as ev
+from dpaccount.plan.event_base import Event
 
 
 @dataclass(frozen=True)
@@ -223,7 +223,7 @@ class _Sum:
         self.bounded: Counter[Bounded] = Counter()
         self.dominated = False
 
-    def add(self, event: ev.Event, count: int) -> None:
+    def add(self, event: Event, count: int) -> None:
         """Add `count` times `event`, whose own count multiplies it."""
         _ADD[type(event)](self, event, count * event.count)
 
@@ -237,7 +237,7 @@ class _Sum:
         if epsilon > 0:
             self.pairs[AtomFactor("pure", epsilon)] += count
 
-    def total(self) -> Exposure:
+    def exposure(self) -> Exposure:
         """Return the sum."""
         return Exposure(
             (self.low, self.high),
@@ -261,12 +261,26 @@ def _rank(value: Any) -> str:
     return str(value)
 
 
-def exposure_of(items: Iterable[tuple[ev.Event, int]]) -> Exposure:
+def exposure_of(items: Iterable[tuple[Event, int]]) -> Exposure:
     """Return the total of events with multiplicities (covers are not looked at)."""
     found = _Sum()
     for event, count in items:
         found.add(event, count)
-    return found.total()
+    return found.exposure()
+
+
+def group_exposure(events: Iterable[Event], k: int) -> Exposure | None:
+    """Return what every event costs for the k units that are worst for it; None: chains alone."""
+    found = _Sum()
+    for event in events:
+        moved, known = event.moved_by_group(k), event.bare().for_group(k)
+        if moved is not None:
+            found.shift(*moved, event.count)
+        elif known is not None:
+            found.add(known, 1)
+        else:
+            return None
+    return found.exposure()
 
 
 def _gaussian(found: _Sum, event: Any, count: int) -> None:
@@ -278,15 +292,10 @@ def _gdp(found: _Sum, event: Any, count: int) -> None:
     found.shift(event.mu**2, event.mu**2, count)
 
 
-def _tree(found: _Sum, event: ev.Tree, count: int) -> None:
-    """Add the nodes over the worst round, which lies under the most."""
-    _gaussian(found, event, count * event.rounds.bit_length())
-
-
-def _matrix(found: _Sum, event: ev.MatrixFactorisation, count: int) -> None:
-    low, high = squares(event.rounds)
-    scale = (event.sensitivity / event.sigma) ** 2
-    found.shift(low * scale, high * scale, count)
+def _stream(found: _Sum, event: Any, count: int) -> None:
+    """Add what the round that lies under most noise meets."""
+    low, high = event.moved_by_group(1)
+    found.shift(low, high, count)
 
 
 def _laplace(found: _Sum, event: ev.Laplace, count: int) -> None:
@@ -313,10 +322,13 @@ def _response(found: _Sum, event: ev.RandomizedResponse, count: int) -> None:
         found.pairs[AtomFactor("response", event.epsilon, event.k)] += count
 
 
-def _range(found: _Sum, event: Any, count: int) -> None:
-    eta = event.eta if isinstance(event, ev.BoundedRange) else event.epsilon
-    if eta:
-        found.bounded[RangeBound(eta)] += count
+def _range(found: _Sum, event: ev.BoundedRange, count: int) -> None:
+    if event.eta:
+        found.bounded[RangeBound(event.eta)] += count
+
+
+def _exponential(found: _Sum, event: ev.Exponential, count: int) -> None:
+    _range(found, ev.BoundedRange(eta=event.epsilon), count)
 
 
 def _pure(found: _Sum, event: Any, count: int) -> None:
@@ -387,16 +399,16 @@ def _sequence(found: _Sum, event: ev.Sequence, count: int) -> None:
         found.add(part, count)
 
 
-_ADD: dict[type[ev.Event], Callable[[_Sum, Any, int], None]] = {
+_ADD: dict[type[Event], Callable[[_Sum, Any, int], None]] = {
     ev.Gaussian: _gaussian,
     ev.Gdp: _gdp,
-    ev.Tree: _tree,
-    ev.MatrixFactorisation: _matrix,
+    ev.Tree: _stream,
+    ev.MatrixFactorisation: _stream,
     ev.Laplace: _laplace,
     ev.DiscreteLaplace: _discrete_laplace,
     ev.DiscreteGaussian: _discrete_gaussian,
     ev.RandomizedResponse: _response,
-    ev.Exponential: _range,
+    ev.Exponential: _exponential,
     ev.BoundedRange: _range,
     ev.PermuteAndFlip: _permute_and_flip,
     ev.Pure: _pure,
