@@ -25,7 +25,8 @@ from audits.tasks.worker import packed, unpacked
 from dpaccount import checker
 from dpaccount.documents import canonical
 from dpaccount.errors import BudgetError, InputError, LedgerError, ReceiptError
-from dpaccount.ledger.ledger import Ledger, RunState
+from dpaccount.ledger.entries import RunState
+from dpaccount.ledger.ledger import Ledger
 from dpaccount.noise.receipt import Noise, rehearse
 from dpaccount.noise.samplers import Rehearsal
 from dpaccount.proof import ADD_REMOVE, Private, Theorem
