@@ -19,8 +19,9 @@ from audits.evidence.search import Evidence, Suspect, describe, gather
 from audits.evidence.tries import runs_at_all
 from audits.subjects import catalogue, sources
 from dpaccount import checker
+from dpaccount.documents import canonical
 from dpaccount.errors import InputError, RuleError
-from dpaccount.exact import Enclosure, canonical, shown
+from dpaccount.exact import Enclosure, shown
 from dpaccount.proof import Theorem, View
 from dpaccount.proof.derivation import point, walk, write
 from dpaccount.proof.search import lower_end

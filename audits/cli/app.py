@@ -17,8 +17,9 @@ from typing import Annotated, Any
 from cyclopts import App, CycloptsError, Parameter
 
 import dpaccount
+from dpaccount.documents import MAX_BYTES, parse_json, read_bytes
 from dpaccount.errors import DpaccountError, InputError
-from dpaccount.exact import MAX_BYTES, parse_json, read_bytes, read_number
+from dpaccount.exact import read_number
 
 VERDICTS = {"CERTIFIED": 0, "REFUTED": 1, "UNPROVEN": 3}
 AUDITED = {"NOT REFUTED": 0, "REFUTED": 1, "NOT ATTACKED": 3}

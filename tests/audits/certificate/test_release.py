@@ -21,8 +21,8 @@ from audits.certificate.make import Effort, subject_made
 from audits.claim import read_claim
 from audits.tasks.requests import Options, certified
 from dpaccount import checker
+from dpaccount.documents import canonical
 from dpaccount.errors import DpaccountError, InputError, LedgerError
-from dpaccount.exact import canonical
 from dpaccount.ledger.ledger import Ledger, init, verify
 from dpaccount.proof import ADD_REMOVE, REPLACE_ONE, assume_clipped, laplace, linear
 from mechanisms.subject import Domain, View, shown_to_all
