@@ -21,9 +21,8 @@ from audits.attack.shown import Sample, Score, learn, sample, wanted
 from audits.attack.thresholds import Planner, Reached, plan_known_threshold
 from audits.datasets.domain_pairs import Pair
 from audits.evidence.replay import Part, ReplayError, Run, differing, log_ratio, record, replay
-from audits.evidence.search import Suspect
+from audits.evidence.seen import Suspect
 from audits.subjects.catalogue import CODE_FOLDERS, code_on_path
-from dpaccount.noise.laws import Law
 from dpaccount.noise.proved import Proved
 from dpaccount.noise.receipt import rehearse
 from dpaccount.noise.samplers import Integers, Rehearsal
@@ -53,7 +52,7 @@ class Target:
 
 
 @dataclass(frozen=True)
-class Outcome:
+class Attacked:
     """An audit: the pair, and for every target the bound that was reached."""
 
     suspect: Suspect
@@ -106,7 +105,7 @@ def attack(  # noqa: PLR0913
     jobs: int = 1,
     seconds: float | None = None,
     planners: tuple[Planner, ...] = (plan_known_threshold,),
-) -> Outcome:
+) -> Attacked:
     """Attack `points` on one pair with 2·`trials` runs, each on a side that a fair coin chose.
 
     All bounds together hold at 1 − risk.  The first twentieth of the runs chooses every point's rule, the
@@ -133,7 +132,7 @@ def attack(  # noqa: PLR0913
         rule = max(plans, key=lambda plan: plan[1])[0]
         reached = rule.measure(held[trained[0] :], out[trained[1] :], target.delta, share)
         results.append((target, reached))
-    return Outcome(suspect, trials, tuple(results))
+    return Attacked(suspect, trials, tuple(results))
 
 
 def attack_early(  # noqa: PLR0913
@@ -147,7 +146,7 @@ def attack_early(  # noqa: PLR0913
     seed: int,
     jobs: int = 1,
     seconds: float | None = None,
-) -> Outcome:
+) -> Attacked:
     """Attack as `attack` does, by bets: stop at the first run with which the claim falls.
 
     Bets and the counts of all runs, which decide where no bet does, have half of the risk each.  The
@@ -178,9 +177,9 @@ def attack_early(  # noqa: PLR0913
             continue
         won = bettor.feed(made, ~sides)
         if won is not None:
-            return Outcome(suspect, (train + won.runs) // 2, ((target, won),))
+            return Attacked(suspect, (train + won.runs) // 2, ((target, won),))
     left, right = (np.concatenate(half[1:]) for half in halves)
-    return Outcome(suspect, trials, ((target, counts.measure(left, right, target.delta, risk / 2)),))
+    return Attacked(suspect, trials, ((target, counts.measure(left, right, target.delta, risk / 2)),))
 
 
 def _arranged(
@@ -237,16 +236,14 @@ class World:
     unit: int = 0
     shown: Score = field(default_factory=Score)
 
-    def score(self, proved: Proved, noise: Mapping[str, Law], sampler: Rehearsal) -> tuple[float, float]:
+    def score(self, proved: Proved, sampler: Rehearsal) -> tuple[float, float]:
         """Return the scores of one run, large for the left: of its releases, and of what it shows."""
-        run, _, ratio = self.run(proved, noise, sampler)
+        run, _, ratio = self.run(proved, sampler)
         if run is None:
             return 0.0, 0.0
-        return ratio, self.shown.of(run, ratio, lambda released: self.again(released, run, noise), self.unit)
+        return ratio, self.shown.of(run, ratio, lambda released: self.again(released, run, proved), self.unit)
 
-    def run(
-        self, proved: Proved, noise: Mapping[str, Law], sampler: Rehearsal
-    ) -> tuple[Run | None, Run | None, float]:
+    def run(self, proved: Proved, sampler: Rehearsal) -> tuple[Run | None, Run | None, float]:
         """Return a run here, its replay there, and the log-likelihood ratio of its releases.
 
         None stands for a side on which the code fails.
@@ -259,7 +256,7 @@ class World:
             return None, None, 0.0  # code that raises is judged by the property tests; it tells nothing here
         try:
             other = replay(self.subject, there, run, self.coins)
-            ratio = log_ratio(run, other, noise)
+            ratio = log_ratio(run, other, proved.laws)
         except ReplayError:
             ratio = CERTAIN
         except (Exception, SystemExit):
@@ -275,14 +272,14 @@ class World:
             return sample(run, ratio, self.unit)
         return sample(run, -CERTAIN if self.swapped else CERTAIN, self.unit, told=True)
 
-    def again(self, released: dict[Part, Integers], like: Run, noise: Mapping[str, Law]) -> float:
+    def again(self, released: dict[Part, Integers], like: Run, proved: Proved) -> float:
         """Return the log-likelihood ratio of any releases, from replays on both sides; 0 where one fails."""
         given = replace(like, exact=released, released=released)
         try:
             left, right = (
                 replay(self.subject, rows, given, self.coins) for rows in (self.pair.left, self.pair.right)
             )
-            return log_ratio(left, right, noise)
+            return log_ratio(left, right, proved.laws)
         except (Exception, SystemExit):
             return 0.0
 
@@ -292,10 +289,9 @@ def taught(worlds: list[World], proved: Proved, training: NDArray[np.bool_], see
 
     Where it needs more runs, they are made beside those that are counted.
     """
-    noise = proved.laws
 
     def samples(world: World, runs: range) -> list[Sample]:
-        made = (world.run(proved, noise, _sampler(world, seed, n)) for n in runs)
+        made = (world.run(proved, _sampler(world, seed, n)) for n in runs)
         return [
             world.learned_from(run, other, ratio, worlds[0].unit)
             for run, other, ratio in made
@@ -350,6 +346,5 @@ def _proved_chunk(folders: list[str], blob: bytes, delta: Fraction, seed: int, r
 
 
 def _chunk(world: World, proved: Proved, seed: int, runs: range) -> Floats:
-    noise = proved.laws
-    found = [world.score(proved, noise, _sampler(world, seed, n)) for n in runs]
+    found = [world.score(proved, _sampler(world, seed, n)) for n in runs]
     return np.array(found).reshape(len(found), 2)

@@ -38,9 +38,9 @@ Play = Callable[[], Run | Failed]
 Where = Callable[[Play], Run | Failed]  #: in which process a side runs
 
 
-def recorded(subject: Subject, data: Rows, noise: Callable[[], Noise], coins: int) -> Run | Failed:
-    """Return what a run did, with its report, or how it failed; its noise is made in its process."""
-    recorder = Recorder(noise())
+def recorded(subject: Subject, data: Rows, noise: Noise, coins: int) -> Run | Failed:
+    """Return what a run did, with its report, or how it failed."""
+    recorder = Recorder(noise)
 
     def play() -> Run:
         instance = fresh(subject)

@@ -5,7 +5,8 @@ from fractions import Fraction
 
 import pytest
 
-from audits.attack.black_box import Plan, attack
+from audits.attack.black_box import attack
+from audits.attack.runs import Challenge
 from audits.datasets.named_pairs import Candidate, candidates
 from audits.sandbox.crew import Crew
 from audits.subjects.broken.table import TABLE, known
@@ -29,7 +30,7 @@ def attacked(name, trials, risk, seed=1):
     data = subject.described
     pairs = candidates(data.shape, seed) if data.pair is None else [Candidate(*data.pair, "given")]
     with Crew(subject.code, seconds=10**6, jobs=1) as crew:
-        plan = Plan(subject.epsilon, subject.delta, trials, risk, seed)
+        plan = Challenge(subject.epsilon, subject.delta, trials, risk, seed)
         return attack(crew, pairs, plan, lambda _: None).refuted(subject.epsilon)
 
 

@@ -18,6 +18,7 @@ from audits.claim import read_claim
 from audits.evidence.search import gather
 from dpaccount import checker
 from dpaccount.errors import InputError
+from dpaccount.noise.proved import Proved
 from dpaccount.proof import (
     ADD_REMOVE,
     REPLACE_ONE,
@@ -196,7 +197,7 @@ class NoPoint(GaussianSum):
 
 
 def refuted(subject):
-    found, _ = gather(subject, subject.proof(DELTA), examples=60, seed=1, files=[])
+    found, _ = gather(subject, Proved(subject.proof(DELTA)), examples=60, seed=1, files=[])
     return {entry.hypothesis.rule for entry in found if entry.status == "refuted"}
 
 

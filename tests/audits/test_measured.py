@@ -12,9 +12,11 @@ from hypothesis import strategies as st
 
 from audits import pytest_plugin
 from audits.attack.bets import Won
-from audits.attack.black_box import Plan, Stuck, asked_of, attack, budget_of
+from audits.attack.black_box import attack
 from audits.attack.coin_guesses import Guess
 from audits.attack.power import against, judged, power, power_of, verdict_of
+from audits.attack.runs import Challenge, asked_of, runs_within
+from audits.attack.suspicious_pairs import Stuck
 from audits.attack.thresholds import Threshold
 from audits.datasets.named_pairs import Candidate, candidates
 from audits.datasets.shape import Shape
@@ -216,7 +218,7 @@ def test_a_test_that_passes_says_how_many_runs_fail(planted):
 # ------------------------------------------------------------------ few runs
 
 
-PLAN = Plan(Fraction(1), Fraction(0), 20_000, Fraction(1, 20), 1)
+PLAN = Challenge(Fraction(1), Fraction(0), 20_000, Fraction(1, 20), 1)
 
 
 @given(
@@ -228,7 +230,7 @@ def test_a_budget_fits_and_keeps_half_for_what_counts(most, trials, pairs):
     plan = replace(PLAN, trials=trials)
     asked = asked_of(plan, pairs)
     try:
-        budget = budget_of(most, plan, pairs)
+        budget = runs_within(most, plan, pairs)
     except TimeUp:
         assert most < 20
         return

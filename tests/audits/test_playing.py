@@ -17,15 +17,15 @@ from audits.attack.shown import learn, sample
 from audits.attack.white_box import Target, attack
 from audits.datasets.domain_pairs import BACKGROUNDS, BASES, crowd, dataset, marked, named_coins
 from audits.datasets.landmarks import landmarks, numbers_in
-from audits.evidence import search
 from audits.evidence.anywhere import anywhere
 from audits.evidence.replay import record, replay
-from audits.evidence.search import gather
+from audits.evidence.search import gather, search
 from audits.sandbox.apart import Ended, apart
 from audits.subjects import sources
 from audits.tasks.worker import import_subject
 from dpaccount.errors import InputError, ReceiptError
 from dpaccount.ledger.ledger import Ledger, init
+from dpaccount.noise.proved import Proved
 from dpaccount.noise.receipt import NoNoise, rehearse
 from dpaccount.noise.samplers import Rehearsal
 from mechanisms.binary_tree import BinaryTree
@@ -234,9 +234,9 @@ def test_code_that_fails_on_every_run_is_a_wrong_request():
 
     subject = Shows(**UNIT, rows=3, what=fails)
     with pytest.raises(InputError, match=r"fails on every run .*KeyError"):
-        gather(subject, subject.proof(DELTA), examples=20, seed=1, files=[])
+        gather(subject, Proved(subject.proof(DELTA)), examples=20, seed=1, files=[])
     with pytest.raises(InputError, match="fails on every run"):
-        search(subject, subject.proof(DELTA), [], examples=5, seed=1).judged(subject)
+        search(subject, Proved(subject.proof(DELTA)), [], examples=5, seed=1).judged(subject)
 
 
 @pytest.mark.slow
@@ -247,7 +247,7 @@ def test_code_that_fails_on_some_runs_says_how_many():
         return {"sum": noisy}
 
     subject = Shows(**UNIT, rows=3, what=fails)
-    found, _ = gather(subject, subject.proof(DELTA), examples=12, seed=1, files=[])
+    found, _ = gather(subject, Proved(subject.proof(DELTA)), examples=12, seed=1, files=[])
     assert all(each.status == "refuted" for each in found)
     assert "runs fail)" in found[0].counterexample["wrong"]
 
@@ -342,9 +342,9 @@ def test_a_claim_falls_by_what_is_shown_only(what, falls):
     """ε = 1 of the releases, claimed ½."""
     subject = Shows(**UNIT, rows=3, scale=Fraction(1), what=what)
     theorem = subject.proof(Fraction(0))
-    suspect = search(subject, theorem, [], examples=60, seed=1).suspect()
+    suspect = search(subject, Proved(theorem), [], examples=60, seed=1).suspect()
     points = [Target("claim", Fraction(1, 2), Fraction(0)), Target("proof", Fraction(1, 2), Fraction(0))]
-    outcome = attack(subject, theorem, points, suspect, trials=1500, risk=Fraction(1, 1000), seed=2)
+    outcome = attack(subject, Proved(theorem), points, suspect, trials=1500, risk=Fraction(1, 1000), seed=2)
     assert {target.of for target, _ in outcome.refuted()} == ({"claim", "proof"} if falls else {"proof"})
 
 
@@ -436,14 +436,14 @@ def flag(of):
 @pytest.mark.parametrize("threshold", [0.2, 0.5, 0.8])
 def test_an_exact_mean_is_told_by_unrelated_data_however_many_rows(threshold):
     subject = Shows(**UNIT, rows=5000, what=flag(lambda data, noisy: data.mean() > threshold))
-    found = anywhere(subject, subject.proof(DELTA), 1)
+    found = anywhere(subject, Proved(subject.proof(DELTA)), 1)
     assert found is not None
     assert "the public flag differs" in found[2]
 
 
 def test_a_function_of_the_releases_is_none_of_the_data():
     subject = Shows(**UNIT, rows=50, what=flag(lambda data, noisy: noisy[0] > 20))
-    assert anywhere(subject, subject.proof(DELTA), 1) is None
+    assert anywhere(subject, Proved(subject.proof(DELTA)), 1) is None
 
 
 @given(st.lists(st.integers(0, 10**6), min_size=1, max_size=5), st.sampled_from([" ", ", ", "-", "/"]))
