@@ -19,7 +19,7 @@ from audits.datasets.landmarks import landmarks
 from audits.evidence.anywhere import anywhere
 from audits.evidence.checks import Check, Finding, check_of, may_move, untested
 from audits.evidence.replay import Run, distance, unlike
-from audits.evidence.seen import Evidence, Example, Seen, Suspect, describe
+from audits.evidence.seen import Evidence, Example, Searched, Suspect, describe
 from audits.evidence.sides import Failed, Where, alike, recorded, replayed, side
 from audits.evidence.tries import void
 from audits.sandbox.apart import apart, here
@@ -63,8 +63,8 @@ def gather(
         if failing is None and each.rule == "assume_view":
             failing = beyond
         elif failing is not None:
-            alone = search(subject, proved, [check], examples=examples, seed=seed, shrink=True)
-            failing = {**(alone.failing[0] or failing)}
+            shrunk = search(subject, proved, [check], examples=examples, seed=seed, shrink=True)
+            failing = {**(shrunk.failing[0] or failing)}
             if seen.raised:
                 failing["wrong"] = f"{failing['wrong']} ({seen.raised} of {seen.count} runs fail)"
         idle = check is untested or (worst == 0 and each.rule != "assume_view" and may_move(proved, each))
@@ -99,14 +99,14 @@ def search(
     shrink: bool = False,
     sweep: bool = False,
     where: Where = here,
-) -> Seen:
+) -> Searched:
     """Try neighbouring pairs, coins and noise, drawn towards large movement; judge each by all `checks`.
 
     With `shrink` it stops at the first failure and reduces it to a plain one.  `sweep` tries
     the numbers that stand in the code one by one first.  `where` says in which
     process a side runs.
     """
-    seen = Seen(0, [Fraction(0)] * len(checks), [None] * len(checks))
+    seen = Searched(0, [Fraction(0)] * len(checks), [None] * len(checks))
     marks = landmarks(subject)
     domain, relation = subject.domain(), subject.relation
 
@@ -168,7 +168,7 @@ def examine(
     pair: Pair,
     coins: int,
     checks: list[Check],
-    seen: Seen,
+    seen: Searched,
     where: Where = here,
 ) -> tuple[list[Finding], float]:
     """Run on the left, replay on the right, judge; return the findings and the distance in noise units.
