@@ -51,6 +51,7 @@ from dpaccount.ledger.totals import MEMBER, Totals
 from dpaccount.ledger.totals import totals as read_totals
 from dpaccount.ledger.verification import first_bad
 from dpaccount.noise import process
+from dpaccount.noise.proved import Proved
 from dpaccount.noise.receipt import Receipt, issue, rehearse
 from dpaccount.noise.samplers import Rehearsal, Secure
 from dpaccount.plan.events import Plan
@@ -185,9 +186,10 @@ class Ledger:
         that cannot be drawn, or was.
         """
         request = requests.of_theorem(self.budget, theorem, purpose, cover, reads)
-        rehearse(theorem, Rehearsal(0))  # what cannot be drawn must not be charged
+        proved = Proved(theorem)
+        rehearse(proved, Rehearsal(0))  # what cannot be drawn must not be charged
         charge = self._decide(request, _UNNAMED + token_hex(16) if key is None else key, dry_run=False)
-        return self._receipt(theorem, charge.entry or 0, fresh=key is None)
+        return self._receipt(proved, charge.entry or 0, fresh=key is None)
 
     def charge_plan(
         self, plan: Plan, purpose: str, key: str | None = None, *, dry_run: bool = False
@@ -236,7 +238,7 @@ class Ledger:
             f"the charge would bring unit {unit} to {at}, beyond the budget's ε {shown(self.budget.epsilon)}"
         )
 
-    def _receipt(self, theorem: Theorem, entry: int, *, fresh: bool) -> Receipt:
+    def _receipt(self, proved: Proved, entry: int, *, fresh: bool) -> Receipt:
         """Return the receipt of a committed charge: one per entry, however often its key is charged.
 
         Nobody else can have drawn for a `fresh` charge, whose key nobody knows.
@@ -247,7 +249,7 @@ class Ledger:
             if receipt is None:
                 if not fresh:
                     self._check_undrawn(entry)
-                receipt = issue(theorem, Secure(), entry, lambda draws, most: self._mark(entry, draws, most))
+                receipt = issue(proved, Secure(), entry, lambda draws, most: self._mark(entry, draws, most))
                 known.receipts[entry] = receipt
             return receipt
 

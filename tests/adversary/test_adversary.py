@@ -13,7 +13,7 @@ import pytest
 
 from audits.certificate.make import Effort, certify, refused_by_checker, silent
 from audits.claim import read_claim
-from audits.sandbox.apart import apart
+from audits.sandbox.fork import apart
 from audits.tasks.on_subject import audit_subject
 from audits.tasks.worker import import_subject
 from dpaccount.errors import InputError

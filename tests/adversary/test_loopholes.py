@@ -19,6 +19,7 @@ from audits.evidence.search import gather
 from dpaccount import checker
 from dpaccount.checker import derivation
 from dpaccount.errors import InputError
+from dpaccount.noise.proved import Proved
 from dpaccount.proof import (
     ADD_REMOVE,
     REPLACE_ONE,
@@ -197,7 +198,7 @@ class NoPoint(GaussianSum):
 
 
 def refuted(subject):
-    found, _ = gather(subject, subject.proof(DELTA), examples=60, seed=1, files=[])
+    found, _ = gather(subject, Proved(subject.proof(DELTA)), examples=60, seed=1, files=[])
     return {entry.hypothesis.rule for entry in found if entry.status == "refuted"}
 
 

@@ -5,7 +5,8 @@ from fractions import Fraction
 
 import pytest
 
-from audits.attack.black_box import Plan, attack
+from audits.attack.black_box import attack
+from audits.attack.runs import Challenge
 from audits.datasets.bases import Pair
 from audits.datasets.named_pairs import candidates
 from audits.sandbox.crew import Crew
@@ -30,7 +31,7 @@ def attacked(name, trials, risk, seed=1):
     data = subject.described
     pairs = candidates(data.shape, seed) if data.pair is None else [Pair(*data.pair, "given")]
     with Crew(subject.code, seconds=10**6, jobs=1) as crew:
-        plan = Plan(subject.epsilon, subject.delta, trials, risk, seed)
+        plan = Challenge(subject.epsilon, subject.delta, trials, risk, seed)
         return attack(crew, pairs, plan, lambda _: None).refuted(subject.epsilon)
 
 

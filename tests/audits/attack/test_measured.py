@@ -11,10 +11,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from audits import pytest_plugin
+from audits.attack import black_box
+from audits.attack import runs as planned
 from audits.attack.bets import Won
-from audits.attack.black_box import Plan, Stuck, asked_of, attack, budget_of
+from audits.attack.black_box import attack
 from audits.attack.coin_guesses import Guess
 from audits.attack.power import against, judged, power, power_of, verdict_of
+from audits.attack.runs import Challenge, asked_of, runs_within
+from audits.attack.suspicious_pairs import Stuck
 from audits.attack.thresholds import Threshold
 from audits.datasets.bases import Pair
 from audits.datasets.named_pairs import candidates
@@ -217,7 +221,7 @@ def test_a_test_that_passes_says_how_many_runs_fail(planted):
 # ------------------------------------------------------------------ few runs
 
 
-PLAN = Plan(Fraction(1), Fraction(0), 20_000, Fraction(1, 20), 1)
+PLAN = Challenge(Fraction(1), Fraction(0), 20_000, Fraction(1, 20), 1)
 
 
 @given(
@@ -229,7 +233,7 @@ def test_a_budget_fits_and_keeps_half_for_what_counts(most, trials, pairs):
     plan = replace(PLAN, trials=trials)
     asked = asked_of(plan, pairs)
     try:
-        budget = budget_of(most, plan, pairs)
+        budget = runs_within(most, plan, pairs)
     except TimeUp:
         assert most < 20
         return
@@ -263,6 +267,27 @@ def test_data_in_the_clear_are_refuted_however_slow(in_process, root, cost, pair
     assert found.refuted(Fraction(1))
     assert found.cut.startswith(f"cut by time: {found.runs} of 20000 runs")
     assert found.cut in found.findings
+
+
+def test_wide_results_are_compared_on_fewer_runs_and_that_is_said(in_process, root, monkeypatch):
+    """Where memory holds results of five numbers of 50 runs a side, 50 train: a cut like that of time."""
+    whole = few_runs(in_process, root, "leaks", 0.0, 1, GIVEN, trials=600)
+    assert whole.cut is None
+    trained = []
+    learned = black_box.best_score
+    monkeypatch.setattr(
+        black_box, "best_score", lambda a, b, judge: trained.append(len(a)) or learned(a, b, judge)
+    )
+    monkeypatch.setattr(planned, "CELLS", 2 * 6 * 50)
+    thinned = few_runs(in_process, root, "leaks", 0.0, 1, GIVEN, trials=600)
+    assert trained == [50]
+    assert thinned.runs == whole.runs - 2 * 50
+    assert (
+        thinned.cut
+        == "cut by width: results of up to 5 numbers, of which 50 runs a side are compared at once"
+    )
+    assert thinned.cut in thinned.findings
+    assert thinned.refuted(Fraction(1))
 
 
 @pytest.mark.parametrize("cost", [50.0, 14.0, 5.0, 2.0, 1.0, 0.25])

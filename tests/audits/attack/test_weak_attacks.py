@@ -5,7 +5,7 @@ from fractions import Fraction
 import pytest
 
 from audits.attack.thresholds import Threshold
-from audits.attack.white_box import Outcome, Target
+from audits.attack.white_box import Attacked, Target
 from audits.certificate.make import untested
 
 
@@ -20,7 +20,7 @@ def test_runs_that_could_not_refute_a_claim_say_so(limit, runs, weak):
         (Target("proof", Fraction(0), Fraction(0)), bound),
         (Target("claim", Fraction(limit), Fraction(0)), bound),
     )
-    said = untested(Outcome(None, runs, points))
+    said = untested(Attacked(None, runs, points))
     assert (["tested nothing of the claim itself" in s for s in said] == [True]) is weak
     assert weak or said == []
 

@@ -12,6 +12,7 @@ from audits.datasets.domain_pairs import pairs
 from audits.evidence.replay import ReplayError, Run, differing, log_ratio, record, replay
 from audits.evidence.search import gather
 from dpaccount.noise.laws import Law
+from dpaccount.noise.proved import Proved
 from dpaccount.noise.receipt import rehearse
 from dpaccount.noise.samplers import Rehearsal
 from mechanisms.binary_tree import BinaryTree
@@ -71,7 +72,7 @@ def test_a_data_dependent_release_is_a_mismatch():
     silent = record(subject, poor, rehearse(theorem, Rehearsal(1)), 0)
     with pytest.raises(ReplayError, match="releases 'sum'"):
         replay(subject, rich, silent, 0)
-    found, _ = gather(subject, theorem, examples=60, seed=1, files=[])
+    found, _ = gather(subject, Proved(theorem), examples=60, seed=1, files=[])
     assert all(entry.status == "refuted" for entry in found)
 
 
@@ -112,6 +113,6 @@ def test_add_remove_pairs_miss_one_row(pair: Pair):
 def test_the_search_reaches_the_declared_sensitivity():
     """The bound is tight, so a search that is biased to boundaries must attain it."""
     subject = LaplaceSum(rows=4, relation="add-remove", low=Fraction(-1), high=Fraction(3))
-    found, suspect = gather(subject, subject.proof(DELTA), examples=60, seed=1, files=[])
+    found, suspect = gather(subject, Proved(subject.proof(DELTA)), examples=60, seed=1, files=[])
     assert {entry.worst for entry in found if entry.hypothesis.query == "laplace-sum"} >= {"9"}
     assert suspect.distance > 0

@@ -16,6 +16,7 @@ from audits.sandbox.outcomes import of_value
 from audits.tasks.on_subject import Asked, audit_subject, claim_of
 from audits.tasks.worker import import_subject
 from dpaccount.errors import InputError
+from dpaccount.noise.proved import Proved
 from mechanisms.subject import View
 
 DELTA = Fraction(0)
@@ -96,9 +97,9 @@ def test_a_class_that_shows_no_value_on_any_run_is_a_wrong_request(name):
     subject = Shows(what=lambda exact, draw: [draw(), VOID[name]][1])
     theorem = subject.proof(DELTA)
     for asked in (
-        lambda: gather(subject, theorem, examples=10, seed=1, files=[]),
+        lambda: gather(subject, Proved(theorem), examples=10, seed=1, files=[]),
         lambda: audited(subject.what),
-        lambda: runs_at_all(subject, theorem),
+        lambda: runs_at_all(subject, Proved(theorem)),
     ):
         with pytest.raises(InputError, match="shows no value, but for NaN or None"):
             asked()
@@ -106,7 +107,7 @@ def test_a_class_that_shows_no_value_on_any_run_is_a_wrong_request(name):
 
 def test_a_class_that_shows_a_value_on_some_runs_is_judged():
     subject = Shows(what=lambda exact, draw: {"sum": draw() if exact[0] % 2 else np.array([np.nan])})
-    found, _ = gather(subject, subject.proof(DELTA), examples=20, seed=1, files=[])
+    found, _ = gather(subject, Proved(subject.proof(DELTA)), examples=20, seed=1, files=[])
     assert any(each.status == "refuted" for each in found)
 
 

@@ -11,10 +11,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from audits.evidence.search import check_of, gather, untested
+from audits.evidence.checks import check_of, untested
+from audits.evidence.search import gather
 from audits.subjects import catalogue
 from dpaccount import checker
 from dpaccount.checker.certificate import evidence
+from dpaccount.noise.proved import Proved
 from dpaccount.proof import (
     REPLACE_ONE,
     assume_ball,
@@ -43,7 +45,9 @@ DELTA, HUGE = Fraction(1, 10**6), Fraction(10**6)
 
 
 def statuses(subject, examples=60):
-    found, _ = gather(subject, subject.proof(DELTA), examples=examples, seed=1, files=[Path(__file__)])
+    found, _ = gather(
+        subject, Proved(subject.proof(DELTA)), examples=examples, seed=1, files=[Path(__file__)]
+    )
     return {entry.hypothesis.rule: entry.status for entry in found}
 
 
@@ -120,7 +124,7 @@ def test_numbers_are_counted_by_their_own_check(declared):
     subject = GaussianSum(rows=4, columns=3)
     theorem = fine_gaussian(sums(subject), HUGE, grid.step(subject.bits), declared, Fraction(1, 1000), "sum")
     (found,) = [each for each in hypotheses(theorem) if each.rule == "assume_numbers"]
-    check, words = check_of(theorem, found)
+    check, words = check_of(Proved(theorem), found)
     run = ran({("sum", 0): np.zeros(3, dtype=np.int64)})
     assert words == f"at most {declared} numbers"
     assert (check(run, run, 1).wrong is None) == (declared >= 3)
@@ -151,7 +155,7 @@ def test_two_parts_of_a_mixture_in_one_run_are_refuted():
     assert statuses(Both(rows=4))["assume_choice"] == "refuted"
     theorem = Both(rows=4).proof(DELTA)
     (found,) = [each for each in hypotheses(theorem) if each.rule == "assume_choice"]
-    check, words = check_of(theorem, found)
+    check, words = check_of(Proved(theorem), found)
     assert words == "one part is drawn"
     value = np.zeros(3, dtype=np.int64)
     for drawn, fine in (("a", True), ("b", True), ("ab", False), ("c", True), ("ac", True)):
@@ -161,7 +165,7 @@ def test_two_parts_of_a_mixture_in_one_run_are_refuted():
 
 def moves(theorem, rule="assume_rounds"):
     (found,) = [each for each in hypotheses(theorem) if each.rule == rule]
-    check, _ = check_of(theorem, found)
+    check, _ = check_of(Proved(theorem), found)
 
     def wrong(before, after, unit):
         runs = [
@@ -210,7 +214,7 @@ def test_a_stream_of_several_rounds_a_unit_has_no_test():
     ball = linear(assume_ball("g", Fraction(1), REPLACE_ONE, "t"))
     theorem = gaussian(factorised(ball, assume_rounds("g", 4, "t", 2, 2), [[1, 1]]), HUGE, "k")
     (found,) = [each for each in hypotheses(theorem) if each.rule == "assume_rounds"]
-    assert check_of(theorem, found) == (untested, "no release of g is tested")
+    assert check_of(Proved(theorem), found) == (untested, "no release of g is tested")
 
 
 # ------------------------------------------------------------------ checker and evidence agree on what is tested
@@ -224,7 +228,7 @@ def test_the_checker_takes_as_tested_what_has_a_test():
         if any(step["rule"] == "partition" for step in steps):
             continue  # two statements about one cell there draw by different keys, which no receipt does
         for each in hypotheses(theorem):
-            check, words = check_of(theorem, each)
+            check, words = check_of(Proved(theorem), each)
             known = checker.promised(steps, each.digest)[1]
             assert known == (check is not untested)
             assert known == (not words.startswith("no "))
@@ -243,7 +247,7 @@ def test_what_a_certificate_says_it_found_is_within_what_it_promises():
     subject = SqrtToeplitz(rounds=4)
     theorem = subject.proof(DELTA)
     steps = write(theorem)
-    found, _ = gather(subject, theorem, examples=30, seed=2, files=[Path(__file__)])
+    found, _ = gather(subject, Proved(theorem), examples=30, seed=2, files=[Path(__file__)])
     for entry in found:
         step = next(s for s in steps if s["digest"] == entry.hypothesis.digest)
         most = evidence.limit_of(steps, step)

@@ -1,6 +1,7 @@
 """What a subject is handed and what of its answer is shown; scores of what is shown; digests of code."""
 
 import contextlib
+import enum
 import os
 import subprocess
 import sys
@@ -8,6 +9,7 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from pathlib import Path
 
+import msgspec
 import numpy as np
 import pytest
 from hypothesis import given
@@ -19,13 +21,15 @@ from audits.datasets.bases import BACKGROUNDS, BASES, crowd, dataset
 from audits.datasets.domain_pairs import marked, named_coins
 from audits.datasets.landmarks import landmarks, numbers_in
 from audits.evidence.anywhere import anywhere
-from audits.evidence.replay import record, replay
+from audits.evidence.replay import Run, differing, record, replay
 from audits.evidence.search import gather, search
-from audits.sandbox.apart import Ended, apart
+from audits.evidence.travel import packed_run, unpacked_run
+from audits.sandbox.fork import NoAnswer, apart
 from audits.subjects import sources
 from audits.tasks.worker import import_subject
 from dpaccount.errors import InputError, ReceiptError
 from dpaccount.ledger.ledger import Ledger, init
+from dpaccount.noise.proved import Proved
 from dpaccount.noise.receipt import NoNoise, rehearse
 from dpaccount.noise.samplers import Rehearsal
 from mechanisms.binary_tree import BinaryTree
@@ -223,8 +227,44 @@ def test_a_forked_call_leaves_nothing_behind_and_its_death_is_no_answer():
     state = []
     assert apart(lambda: state.append(1) or len(state)) == 1
     assert state == []
-    with pytest.raises(Ended):
+    with pytest.raises(NoAnswer):
         apart(lambda: os.kill(os.getpid(), 9))
+
+
+class Arm(enum.IntEnum):
+    LEFT = 1
+
+
+PARTS = [0, True, 2**70, -(2**63), 0.5, "a", b"a", None, Fraction(1, 3), Arm.LEFT]
+PARTS += [np.int64(3), np.float64(-0.0), np.str_("x"), np.datetime64("2026-01-01"), (1, ("a", np.int32(2)))]
+SHOWN = {
+    "zeros": np.array([0.0, -0.0, np.nan]),
+    "none": np.zeros((0, 3), dtype=">i4"),
+    "text": np.array(["ä", ""]),
+    "objects": np.array([[None, 1], [2**70, -0.0]], dtype=object),
+    "scalar": np.array(True),
+    "times": np.array(["NaT", "2026-01-01"], dtype="datetime64[D]"),
+    "fields": np.array([(1, 2.0)], dtype=[("a", "i4"), ("b", "f8")]),
+}
+
+
+def test_a_run_that_travels_arrives_as_it_left():
+    """Bit for bit, with the types and the order of parts; a part of another kind is refused in words."""
+    values = {("k", part): np.array([k]) for k, part in enumerate(PARTS)}
+    run = Run(
+        values, values, View(SHOWN, SHOWN), dict.fromkeys(values, "noisy"), SHOWN, ("seed",), True, "it"
+    )
+    there = unpacked_run(msgspec.msgpack.decode(msgspec.msgpack.encode(packed_run(run))))
+    assert differing(run, there, 0) is None
+    assert list(there.exact) == list(there.released) == list(there.asked_by) == list(values)
+    assert {hash(part) for part in there.exact} == {hash(part) for part in values}
+    assert (there.asked, there.changed, there.report) == (("seed",), True, "it")
+    for name, array in SHOWN.items():
+        assert identical(there.view.own[name], array)
+        assert identical(there.hidden[name], array)
+    for part in (object(), frozenset([1]), ("a", 1j)):
+        with pytest.raises(ReceiptError, match="cannot name a part; give a number, a text"):
+            packed_run(replace(run, exact={("k", part): np.array([0])}))
 
 
 @pytest.mark.slow
@@ -234,9 +274,9 @@ def test_code_that_fails_on_every_run_is_a_wrong_request():
 
     subject = Shows(**UNIT, rows=3, what=fails)
     with pytest.raises(InputError, match=r"fails on every run .*KeyError"):
-        gather(subject, subject.proof(DELTA), examples=20, seed=1, files=[])
+        gather(subject, Proved(subject.proof(DELTA)), examples=20, seed=1, files=[])
     with pytest.raises(InputError, match="fails on every run"):
-        search(subject, subject.proof(DELTA), [], examples=5, seed=1).judged(subject)
+        search(subject, Proved(subject.proof(DELTA)), [], examples=5, seed=1).judged(subject)
 
 
 @pytest.mark.slow
@@ -247,7 +287,7 @@ def test_code_that_fails_on_some_runs_says_how_many():
         return {"sum": noisy}
 
     subject = Shows(**UNIT, rows=3, what=fails)
-    found, _ = gather(subject, subject.proof(DELTA), examples=12, seed=1, files=[])
+    found, _ = gather(subject, Proved(subject.proof(DELTA)), examples=12, seed=1, files=[])
     assert all(each.status == "refuted" for each in found)
     assert "runs fail)" in found[0].counterexample["wrong"]
 
@@ -342,9 +382,9 @@ def test_a_claim_falls_by_what_is_shown_only(what, falls):
     """ε = 1 of the releases, claimed ½."""
     subject = Shows(**UNIT, rows=3, scale=Fraction(1), what=what)
     theorem = subject.proof(Fraction(0))
-    suspect = search(subject, theorem, [], examples=60, seed=1).suspect()
+    suspect = search(subject, Proved(theorem), [], examples=60, seed=1).suspect()
     points = [Target("claim", Fraction(1, 2), Fraction(0)), Target("proof", Fraction(1, 2), Fraction(0))]
-    outcome = attack(subject, theorem, points, suspect, trials=1500, risk=Fraction(1, 1000), seed=2)
+    outcome = attack(subject, Proved(theorem), points, suspect, trials=1500, risk=Fraction(1, 1000), seed=2)
     assert {target.of for target, _ in outcome.refuted()} == ({"claim", "proof"} if falls else {"proof"})
 
 
@@ -436,14 +476,14 @@ def flag(of):
 @pytest.mark.parametrize("threshold", [0.2, 0.5, 0.8])
 def test_an_exact_mean_is_told_by_unrelated_data_however_many_rows(threshold):
     subject = Shows(**UNIT, rows=5000, what=flag(lambda data, noisy: data.mean() > threshold))
-    found = anywhere(subject, subject.proof(DELTA), 1)
+    found = anywhere(subject, Proved(subject.proof(DELTA)), 1)
     assert found is not None
     assert "the public flag differs" in found[2]
 
 
 def test_a_function_of_the_releases_is_none_of_the_data():
     subject = Shows(**UNIT, rows=50, what=flag(lambda data, noisy: noisy[0] > 20))
-    assert anywhere(subject, subject.proof(DELTA), 1) is None
+    assert anywhere(subject, Proved(subject.proof(DELTA)), 1) is None
 
 
 @given(st.lists(st.integers(0, 10**6), min_size=1, max_size=5), st.sampled_from([" ", ", ", "-", "/"]))

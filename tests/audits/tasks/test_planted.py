@@ -14,6 +14,7 @@ from audits.evidence.search import gather
 from audits.tasks.worker import import_subject
 from bandits.jdp_gp_ucb import JdpGpUcb
 from bandits.plan_finder import PlanFinder
+from dpaccount.noise.proved import Proved
 from dpaccount.proof import assume_rare, despite
 from mechanisms.gaussian_sum import GaussianSum
 from mechanisms.laplace_sum import LaplaceSum
@@ -37,7 +38,7 @@ def test_planted_twins_of_the_plan_finder_are_refuted(name):
 
 
 def broken(subject):
-    found, _ = gather(subject, subject.proof(DELTA), examples=80, seed=1, files=[])
+    found, _ = gather(subject, Proved(subject.proof(DELTA)), examples=80, seed=1, files=[])
     return {entry.hypothesis.rule for entry in found if entry.status == "refuted"}
 
 
@@ -137,7 +138,7 @@ class Lucky(LaplaceSum):
 @pytest.mark.slow
 def test_a_hypothesis_without_a_test_is_not_evidence():
     subject = Lucky(low=0, high=1, rows=5)
-    found, _ = gather(subject, subject.proof(DELTA), examples=10, seed=1, files=[])
+    found, _ = gather(subject, Proved(subject.proof(DELTA)), examples=10, seed=1, files=[])
     assert {entry.hypothesis.rule: entry.status for entry in found}["assume_rare"] == "untested"
     claim = read_claim(PLANTED / "raw-reward.toml")
     promise = replace(claim.guarantee, model="central", epsilon=Fraction(1), delta=DELTA)
@@ -154,11 +155,13 @@ def test_a_hypothesis_without_a_test_is_not_evidence():
 def test_the_attack_refutes_a_false_claim_and_not_a_true_one():
     subject = LaplaceSum(low=0, high=1, rows=3, scale=Fraction(1))  # ε = 1 exactly
     theorem = subject.proof(Fraction(0))
-    _, suspect = gather(subject, theorem, examples=60, seed=1, files=[])
+    _, suspect = gather(subject, Proved(theorem), examples=60, seed=1, files=[])
 
     def refuted(epsilon):
         points = targets(None, epsilon, Fraction(0), 1)
-        outcome = attack(subject, theorem, points, suspect, trials=3000, risk=Fraction(1, 1000), seed=2)
+        outcome = attack(
+            subject, Proved(theorem), points, suspect, trials=3000, risk=Fraction(1, 1000), seed=2
+        )
         return bool(outcome.refuted())
 
     assert refuted(Fraction(1, 2))
@@ -170,10 +173,12 @@ def test_the_attack_refutes_a_false_claim_and_not_a_true_one():
 def test_the_result_does_not_depend_on_the_number_of_jobs():
     subject = LaplaceSum(low=0, high=1, rows=3)
     theorem = subject.proof(DELTA)
-    _, suspect = gather(subject, theorem, examples=20, seed=1, files=[])
-    points = targets(theorem, Fraction(1), DELTA, 1)
+    _, suspect = gather(subject, Proved(theorem), examples=20, seed=1, files=[])
+    points = targets(Proved(theorem), Fraction(1), DELTA, 1)
     one, two = (
-        attack(subject, theorem, points, suspect, trials=1100, risk=Fraction(1, 20), seed=2, jobs=jobs)
+        attack(
+            subject, Proved(theorem), points, suspect, trials=1100, risk=Fraction(1, 20), seed=2, jobs=jobs
+        )
         for jobs in (1, 2)
     )
     assert one.results == two.results
@@ -184,12 +189,14 @@ def test_the_result_does_not_depend_on_the_number_of_jobs():
 def test_an_attack_stops_where_the_claim_falls_whatever_the_number_of_jobs():
     subject = LaplaceSum(low=0, high=1, rows=3, scale=Fraction(1))  # ε = 1 exactly
     theorem = subject.proof(Fraction(0))
-    _, suspect = gather(subject, theorem, examples=60, seed=1, files=[])
+    _, suspect = gather(subject, Proved(theorem), examples=60, seed=1, files=[])
 
     def stopped(claimed, jobs):
         target = Target("claim", claimed, Fraction(0))
         risk = Fraction(1, 20)
-        return attack_early(subject, theorem, target, suspect, trials=3000, risk=risk, seed=2, jobs=jobs)
+        return attack_early(
+            subject, Proved(theorem), target, suspect, trials=3000, risk=risk, seed=2, jobs=jobs
+        )
 
     one, two = stopped(Fraction(1, 2), 1), stopped(Fraction(1, 2), 2)
     assert one == two
@@ -207,9 +214,9 @@ def test_a_profile_point_refutes_a_proof_with_half_the_noise():
     """The claim (ε, δ) survives 2,000 runs; total variation does not."""
     honest = LaplaceSum(low=0, high=1, rows=3, scale=Fraction(1))
     theorem = replace(honest, scale=Fraction(2)).proof(Fraction(0))  # asserts ε = ½
-    _, suspect = gather(honest, honest.proof(Fraction(0)), examples=40, seed=1, files=[])
-    points = targets(theorem, Fraction(5), Fraction(0), 1)
+    _, suspect = gather(honest, Proved(honest.proof(Fraction(0))), examples=40, seed=1, files=[])
+    points = targets(Proved(theorem), Fraction(5), Fraction(0), 1)
     outcome = attack(
-        honest, honest.proof(Fraction(0)), points, suspect, trials=2000, risk=Fraction(1, 20), seed=3
+        honest, Proved(honest.proof(Fraction(0))), points, suspect, trials=2000, risk=Fraction(1, 20), seed=3
     )
     assert {target.of for target, _ in outcome.refuted()} == {"proof"}

@@ -4,7 +4,8 @@ from fractions import Fraction
 
 import pytest
 
-from audits.attack.black_box import Plan, attack
+from audits.attack.black_box import attack
+from audits.attack.runs import Challenge
 from audits.datasets.named_pairs import candidates
 from audits.datasets.shape import Shape
 from audits.sandbox.crew import Code, Crew
@@ -26,7 +27,7 @@ SOUND = ["none_if_few", "fails_if_many", "two_halves", "noisy_length", "sorted_c
 
 def attacked(planted, name, trials, risk):
     with Crew(Code(f"strange_functions:{name}", (str(planted),)), seconds=10**6) as crew:
-        plan = Plan(Fraction(1), Fraction(0), trials, risk, 1)
+        plan = Challenge(Fraction(1), Fraction(0), trials, risk, 1)
         return attack(crew, candidates(DATA, 1), plan, lambda _: None)
 
 

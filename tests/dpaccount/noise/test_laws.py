@@ -12,8 +12,9 @@ from flint import arb
 from scipy import stats
 
 from dpaccount.errors import ReceiptError
-from dpaccount.noise.laws import Law, draw, laws
+from dpaccount.noise.laws import Law, draw
 from dpaccount.noise.likelihood import log_mass, log_ratio
+from dpaccount.noise.proved import Proved
 from dpaccount.noise.receipt import rehearse
 from dpaccount.noise.samplers import Rehearsal, Secure, happens, root_up
 from dpaccount.proof import (
@@ -137,12 +138,12 @@ def test_the_scales_are_read_from_the_proof_and_never_rounded_down():
     ball = linear(assume_ball("q", F(1), "replace-one", "t"))
     grid = F(1, 2**10)
     found = {
-        **laws(exponential(scores, F(1, 3), "a")),
-        **laws(permute_and_flip(scores, F(3, 7), "b")),
-        **laws(k_norm(ball, F(1, 3), F(2), grid, "c")),
-        **laws(sparse_vector(assume_each("q", F(1), "replace-one", "t"), F(1, 3), F(7, 3), 2, grid, "d")),
-        **laws(stable_histogram(assume_cell("q", "add-remove", "t"), F(3, 2), 30, F(1, 100), "e")),
-        **laws(finite(assume_points("q", [(0,), (1,)], "replace-one", "t"), [list(row) for row in COIN], F(2), "f")),
+        **Proved(exponential(scores, F(1, 3), "a")).laws,
+        **Proved(permute_and_flip(scores, F(3, 7), "b")).laws,
+        **Proved(k_norm(ball, F(1, 3), F(2), grid, "c")).laws,
+        **Proved(sparse_vector(assume_each("q", F(1), "replace-one", "t"), F(1, 3), F(7, 3), 2, grid, "d")).laws,
+        **Proved(stable_histogram(assume_cell("q", "add-remove", "t"), F(3, 2), 30, F(1, 100), "e")).laws,
+        **Proved(finite(assume_points("q", [(0,), (1,)], "replace-one", "t"), [list(row) for row in COIN], F(2), "f")).laws,
     }  # fmt: skip
     least = {"a": F(3), "b": F(7, 3), "c": F(3 * 2**10), "d": F(7 * 2**10, 3), "e": F(3, 2)}
     for key, scale in least.items():
@@ -159,9 +160,9 @@ def test_a_histogram_is_drawn_at_no_larger_delta_than_proved(scale, threshold):
     doubles = all(F(float(value)) == value for value in (scale, threshold))
     if not doubles:
         with pytest.raises(ReceiptError, match=r"must be (a double|at most 2\^53)"):
-            laws(theorem)
+            _ = Proved(theorem).laws
         return
-    law = laws(theorem)["k"]
+    law = Proved(theorem).laws["k"]
     assert F(law.scale) <= scale
     assert F(law.threshold) >= threshold
 
@@ -169,14 +170,14 @@ def test_a_histogram_is_drawn_at_no_larger_delta_than_proved(scale, threshold):
 def test_fine_noise_on_a_symmetric_statistic_is_drawn_as_symmetric():
     person = linear(assume_rank_one("q", F(1), "replace-one", "t"))
     leaf = fine_gaussian(person, F(4), F(1, 2**10), 3, F(1, 10**5), "k")
-    assert laws(leaf)["k"].kind == "symmetric"
+    assert Proved(leaf).laws["k"].kind == "symmetric"
     matrix = np.zeros((2, 2), dtype=np.int64)
     with pytest.raises(ReceiptError, match=r"symmetric|proved for"):
         rehearse(leaf, Rehearsal(1)).noisy("k", 0, matrix)
     drawn = rehearse(leaf, Rehearsal(1)).noisy_symmetric("k", 0, matrix)
     assert (drawn == drawn.T).all()
     (only,) = leaves(leaf)
-    assert F(laws(leaf)["k"].scale) >= F(root_up(F(only.parameters["variance"]) * 2**20))
+    assert F(Proved(leaf).laws["k"].scale) >= F(root_up(F(only.parameters["variance"]) * 2**20))
 
 
 def test_likelihood_ratios_are_those_of_the_masses():
