@@ -2,7 +2,7 @@
 
 A forger has honest digests: steps are chained anew, evidence follows its step, the certificate is sealed.
 Each such forgery must be refused, but at the few places that are free: texts that promise nothing, and
-values that nothing in the document can tell, which the certificate says itself (docs/kernel.md lists them).
+values that nothing in the document can tell, which the certificate says itself (docs/formats.md lists them).
 """
 
 import copy

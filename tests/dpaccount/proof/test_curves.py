@@ -9,20 +9,8 @@ from flint import arb, ctx
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dpaccount.proof import (
-    Gdp,
-    Lattice,
-    Pure,
-    at_most,
-    ball,
-    compare,
-    delta_ball,
-    gdp_delta,
-    lattice_delta,
-    normal_cdf,
-    pure_delta,
-    renyi_log_delta,
-)
+from dpaccount.proof import Gdp, Lattice, Pure, at_most, ball, compare, delta_ball, gdp_delta, renyi_log_delta
+from dpaccount.proof.decide import lattice_delta, normal_cdf, pure_delta
 
 
 def contains(value: arb, number: mpmath.mpf) -> bool:

@@ -45,18 +45,17 @@ from dpaccount.proof import (
     group,
     k_norm,
     laplace,
-    lattice_delta,
     linear,
     local,
     mixture,
     nodes,
     parallel,
     partition,
-    range_delta,
     sparse_vector,
     stable_histogram,
     to_approximate,
 )
+from dpaccount.proof.decide import lattice_delta, range_delta
 from dpaccount.proof.derivation import leaves, write
 
 F = Fraction

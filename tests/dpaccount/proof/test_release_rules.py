@@ -50,10 +50,10 @@ from dpaccount.proof import (
     parallel,
     partition,
     post_process,
-    releases,
     to_approximate,
 )
 from dpaccount.proof.derivation import hypotheses, write
+from dpaccount.proof.theorem import releases
 
 F = Fraction
 ONE, HALF = F(1), F(1, 2)

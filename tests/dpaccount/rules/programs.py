@@ -30,6 +30,7 @@ from dpaccount.proof import (
     Zcdp,
 )
 from dpaccount.proof.derivation import as_json
+from dpaccount.proof.theorem import proved
 
 F = Fraction
 #: what `check_derivation` turns into a rejection, and how the kernel refuses what its callers cannot mean
@@ -45,7 +46,7 @@ def by_checker(rule, found, given):
 
 def by_kernel(rule, found, given):
     """What the kernel's rule gives, as written; premises are made up by the rules' own door, `proved`."""
-    premises = [proof.proved("given", judgement(fact)) for fact in found]
+    premises = [proved("given", judgement(fact)) for fact in found]
     return as_json(applied(rule, premises, given).conclusion)
 
 
