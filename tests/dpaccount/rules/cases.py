@@ -327,6 +327,7 @@ FALSE = [
     ("partition", [split("q", "r"), ADDED[0], private("gdp", "3", relation=A, subject="r", units=[1, 2**63])], {}),
     ("partition", [split("q"), private("gdp", "1", units=[1, 2**63]), ADDED[0]], {}),
     *[changed("assume_split", cells=bad) for bad in ([], ["a", "a"], [1], "aa", None)],
+    changed("assume_neighbours", relation="swap", right=["0", "0"]),
     changed("assume_neighbours", kind="outer", right=["0", "-1", "5"]),
     changed("assume_neighbours", kind="outer", left=["0", "-1", "5"]),
     changed("assume_rare", kind="luck"),
