@@ -14,8 +14,8 @@ import pytest
 from audits.certificate.make import Effort, certify, refused_by_checker, silent
 from audits.claim import read_claim
 from audits.sandbox.apart import apart
+from audits.subjects.code import import_subject
 from audits.tasks.on_subject import audit_subject
-from audits.tasks.worker import import_subject
 from dpaccount.errors import InputError
 
 HERE = Path(__file__).parent

@@ -13,8 +13,8 @@ from audits.certificate.make import silent
 from audits.evidence.search import gather
 from audits.evidence.tries import runs_at_all, void
 from audits.sandbox.outcomes import of_value
+from audits.subjects.code import import_subject
 from audits.tasks.on_subject import Asked, audit_subject, claim_of
-from audits.tasks.worker import import_subject
 from dpaccount.errors import InputError
 from dpaccount.noise.proved import Proved
 from mechanisms.subject import View

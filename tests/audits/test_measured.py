@@ -20,8 +20,9 @@ from audits.attack.suspicious_pairs import Stuck
 from audits.attack.thresholds import Threshold
 from audits.datasets.named_pairs import Candidate, candidates
 from audits.datasets.shape import Shape
-from audits.sandbox.crew import Code, TimeUp
+from audits.sandbox.crew import TimeUp
 from audits.sensitivity import search
+from audits.subjects.code import Code
 from audits.tasks.on_subject import Asked, claim_of
 from pytest_dpaccount import Budget, WrongRequest
 

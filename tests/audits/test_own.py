@@ -8,8 +8,9 @@ import pytest
 
 from audits.claim import read_claim
 from audits.sandbox import crew as isolation
-from audits.sandbox.crew import Code, Crew
+from audits.sandbox.crew import Crew
 from audits.sandbox.outcomes import of_value
+from audits.subjects.code import Code
 from audits.tasks import on_code
 
 CLINIC = """

@@ -11,7 +11,7 @@ from audits.attack.white_box import Target, attack, attack_early, targets
 from audits.certificate.make import Effort, certify, subject_made
 from audits.claim import read_claim
 from audits.evidence.search import gather
-from audits.tasks.worker import import_subject
+from audits.subjects.code import import_subject
 from bandits.jdp_gp_ucb import JdpGpUcb
 from bandits.plan_finder import PlanFinder
 from dpaccount.noise.proved import Proved

@@ -22,7 +22,7 @@ from audits.evidence.replay import record, replay
 from audits.evidence.search import gather, search
 from audits.sandbox.apart import Ended, apart
 from audits.subjects import sources
-from audits.tasks.worker import import_subject
+from audits.subjects.code import import_subject
 from dpaccount.errors import InputError, ReceiptError
 from dpaccount.ledger.ledger import Ledger, init
 from dpaccount.noise.proved import Proved

@@ -12,6 +12,7 @@ from typing import ClassVar
 
 import numpy as np
 import pytest
+from audits.tasks.requests import Options, certified
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -19,7 +20,6 @@ import bandits  # noqa: F401  part of the digest of the code that runs
 from audits.certificate import make, release
 from audits.certificate.make import Effort, subject_made
 from audits.claim import read_claim
-from audits.tasks.requests import Options, certified
 from dpaccount import checker
 from dpaccount.errors import DpaccountError, InputError, LedgerError
 from dpaccount.exact import canonical
