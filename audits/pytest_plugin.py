@@ -40,11 +40,8 @@ def private(
     __tracebackhide__ = True
     seconds = _seconds(terms)
     with _one_line():
-        share, options = (
-            budget.share(),
-            AuditOptions(**_options(terms), trials=str(_trials(trials)), early=True),
-        )
-        asked = options.question(_name(function))
+        options = AuditOptions(**_options(terms), trials=str(_trials(trials)), early=True)
+        share, asked = budget.share(), options.question(_name(function))
         asked = changed(asked, plan=replace(asked.plan, confidence=1 - share))
         with _crew(function, seconds) as crew:
             found = audit_function(crew, asked, described_by(asked.use, asked.shape), silent)

@@ -131,7 +131,7 @@ def power_said(found: Attempt, question: Audit) -> str:
 # ------------------------------------------------------------------ audit
 
 
-def audit_code(question: Audit, progress: Progress) -> dict[str, Any]:
+def audit_code(question: Audit, progress: Progress) -> Any:
     """Return the answer of `dpaccount audit` on code of a user's own, without its seconds."""
     folder = Path.cwd() if question.claim is None else question.claim.parent
     code = _code(question.use, folder, allow_code=question.allow_code)
@@ -140,8 +140,7 @@ def audit_code(question: Audit, progress: Progress) -> dict[str, Any]:
         if _kind(crew) == "function":
             return audit_function(crew, question, _data(question), progress)
         try:
-            answer: dict[str, Any] = _done(crew.first, Task(question, code.folders, seconds), progress)
-            return answer
+            return _done(crew.first, Task(question, code.folders, seconds), progress)
         except Ended as ended:
             if not ended.silent:
                 raise InputError(f"{question.use} cannot be attacked: {ended}; mend it") from None
@@ -149,7 +148,7 @@ def audit_code(question: Audit, progress: Progress) -> dict[str, Any]:
 
 
 def _data(question: Audit) -> Described:
-    """Return the data of the function that is asked about: of the options, the claim's file or the catalogue."""
+    """Return the data of the function in question, as the claim's file, the catalogue or the options say."""
     if question.claim is not None:
         return _described(read_claim(question.claim))
     catalogued = function_named(question.use)
@@ -279,7 +278,7 @@ def query_sensitivity(question: Sensitivity) -> Search:
         return found
 
 
-def class_sensitivities(question: Sensitivity) -> dict[str, Any]:
+def class_sensitivities(question: Sensitivity) -> Any:
     """Test every sensitivity that a mechanism class of a user's own declares."""
     code = code_of(question.use, Path.cwd(), allow_code=question.allow_code)
     seconds = float(question.seconds)
@@ -290,10 +289,9 @@ def class_sensitivities(question: Sensitivity) -> dict[str, Any]:
             )
         try:
             task = Task(question, code.folders, seconds)
-            answer: dict[str, Any] = _done(crew.first, task, lambda _: None)
+            return _done(crew.first, task, lambda _: None)
         except Ended as ended:
             raise InputError(f"{question.use} cannot be tested: {ended}; mend it") from None
-        return answer
 
 
 # ------------------------------------------------------------------ the process
