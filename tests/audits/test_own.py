@@ -12,6 +12,7 @@ from audits.sandbox.crew import Crew
 from audits.sandbox.outcomes import of_value
 from audits.subjects.code import Code
 from audits.tasks import on_code
+from audits.tasks.on_subject import said_cut
 
 CLINIC = """
 import os, signal, sys, time
@@ -574,5 +575,5 @@ def test_a_class_that_time_cut_says_so(dpaccount, tmp_path):
     (tmp_path / "claim.toml").write_text(CLASS_CLAIM.format(name="Fine", seconds=NO_LIMIT))
     claim = read_claim(tmp_path / "claim.toml")  # it asks for 100 runs
     answer = {"refuted": False, "trials": 60, "attack": "white box"}
-    assert on_code.said_cut(answer, claim)["attack"] == "white box; cut by time: 60 of 100 runs"
-    assert on_code.said_cut({**answer, "trials": 100}, claim)["attack"] == "white box"
+    assert said_cut(answer, claim.audit)["attack"] == "white box; cut by time: 60 of 100 runs"
+    assert said_cut({**answer, "trials": 100}, claim.audit)["attack"] == "white box"
