@@ -81,14 +81,15 @@ def runs_within(most: int, challenge: Challenge, pairs: int) -> Runs:
     asked = asked_of(challenge, pairs)
     if asked.cost <= most:
         return asked
-    certify, rest = min(asked.certify, most // 2), most - min(asked.certify, most // 2)
+    certify = half = min(asked.certify, most // 2)
+    rest = most - half
     if pairs == 1:
         train = min(asked.train, max(most // 8, TRAIN))
         certify = min(asked.certify, most - 2 * train)
     else:
         train = min(asked.train, max(rest // 6, TRAIN))
     search = rest - 2 * train
-    if certify < 1 or (pairs > 1 and search < 2):
+    if certify < max(half, 1) or (pairs > 1 and search < 2):
         raise TimeUp
     if pairs == 1:
         return Runs(0, 0, (), train, certify)

@@ -19,6 +19,7 @@ from dpaccount.noise.samplers import Integers
 
 Floats = NDArray[np.float64]
 Ratio = Callable[[dict[Part, Integers]], float]  #: the score of any releases, from replays on both sides
+ONE = np.ones(1)  #: what the constant of a map is a weight of
 FITTED = 2  #: runs for every number that is shown, to fit a map
 MOST = 1500  #: shown numbers beyond which none is fitted
 
@@ -60,14 +61,14 @@ class Score:
             return ratio if same else again(decoded)
         if self.slope is not None:
             fits = numbers is not None and len(numbers) + 1 == len(self.slope)
-            return float(np.append(numbers, 1.0) @ self.slope) if fits else 0.0  # type: ignore[arg-type]
+            return float(np.concatenate([numbers, ONE]) @ self.slope) if fits else 0.0
         return self.known.get(bytes_of(run, unit), 0.0)
 
     def decode(self, numbers: Floats | None) -> dict[Part, Integers] | None:
         """Return the releases that shown numbers tell, or None where they are of another form."""
         if numbers is None or self.weights is None or len(numbers) + 1 != len(self.weights):
             return None
-        flat = np.rint(np.append(numbers, 1.0) @ self.weights)
+        flat = np.rint(np.concatenate([numbers, ONE]) @ self.weights)
         if not (np.abs(flat) < 2.0**62).all():
             return None
         found, start = {}, 0
