@@ -131,7 +131,7 @@ def power_said(found: Attempt, question: Audit) -> str:
 # ------------------------------------------------------------------ audit
 
 
-def audit_code(question: Audit, progress: Progress) -> Any:
+def audit_code(question: Audit, progress: Progress) -> dict[str, Any]:
     """Return the answer of `dpaccount audit` on code of a user's own, without its seconds."""
     folder = Path.cwd() if question.claim is None else question.claim.parent
     code = _code(question.use, folder, allow_code=question.allow_code)
@@ -140,11 +140,12 @@ def audit_code(question: Audit, progress: Progress) -> Any:
         if _kind(crew) == "function":
             return audit_function(crew, question, _data(question), progress)
         try:
-            return _done(crew.first, Task(question, code.folders, seconds), progress)
+            answer: dict[str, Any] = _done(crew.first, Task(question, code.folders, seconds), progress)
         except Ended as ended:
             if not ended.silent:
                 raise InputError(f"{question.use} cannot be attacked: {ended}; mend it") from None
-            return nothing_found(question, str(ended))
+            answer = nothing_found(question, str(ended))
+        return answer
 
 
 def _data(question: Audit) -> Described:
@@ -278,7 +279,7 @@ def query_sensitivity(question: Sensitivity) -> Search:
         return found
 
 
-def class_sensitivities(question: Sensitivity) -> Any:
+def class_sensitivities(question: Sensitivity) -> dict[str, Any]:
     """Test every sensitivity that a mechanism class of a user's own declares."""
     code = code_of(question.use, Path.cwd(), allow_code=question.allow_code)
     seconds = float(question.seconds)
@@ -289,9 +290,10 @@ def class_sensitivities(question: Sensitivity) -> Any:
             )
         try:
             task = Task(question, code.folders, seconds)
-            return _done(crew.first, task, lambda _: None)
+            answer: dict[str, Any] = _done(crew.first, task, lambda _: None)
         except Ended as ended:
             raise InputError(f"{question.use} cannot be tested: {ended}; mend it") from None
+        return answer
 
 
 # ------------------------------------------------------------------ the process
