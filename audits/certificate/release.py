@@ -91,7 +91,7 @@ class Release:
 
 
 @dataclass(frozen=True)
-class Run:
+class Settled:
     """A release and the number that it has settled on; `kept` is its certificate if it was made before."""
 
     due: Release
@@ -196,7 +196,7 @@ def _parameters(subject: Subject) -> list[object]:
 # -------------------------------------------------------------- which run
 
 
-def settle(due: Release, *, again: bool) -> Run:
+def settle(due: Release, *, again: bool) -> Settled:
     """Decide, before the work, which number the run has; its certificate is there if it was made before.
 
     Raises `RunningError` where another run is being made, `LedgerError` where the latest one drew its
@@ -205,8 +205,8 @@ def settle(due: Release, *, again: bool) -> Run:
     with _ledger(due) as ledger:
         number, latest = _free(due, ledger)
         if again or number == 1:
-            return Run(due, number, again)
-        return Run(due, number - 1, again, _made_before(due, ledger, number - 1, latest))
+            return Settled(due, number, again)
+        return Settled(due, number - 1, again, _made_before(due, ledger, number - 1, latest))
 
 
 def _free(due: Release, ledger: Ledger) -> tuple[int, RunState]:
@@ -258,7 +258,7 @@ def _wrong(due: Release, body: dict[str, Any], entry: int, head: str) -> str | N
 # -------------------------------------------------------------- the run
 
 
-def make(run: Run, proved: Proved, certificate: Certificate) -> tuple[dict[str, Any], bool]:
+def make(run: Settled, proved: Proved, certificate: Certificate) -> tuple[dict[str, Any], bool]:
     """Charge, run on the data with secure noise, keep and return the sealed certificate, and False.
 
     Where another run with this number was made meanwhile its certificate is returned, and True: without

@@ -15,7 +15,6 @@ import hypothesis
 from hypothesis import HealthCheck, Phase, given, settings, target
 
 from audits.datasets.domain_pairs import SWEEP, SWEEP_MOST, Pair, marked, named_coins, pairs, public_coins
-from audits.subjects.landmarks import landmarks
 from audits.evidence.anywhere import anywhere
 from audits.evidence.checks import Check, Finding, check_of, may_move, untested
 from audits.evidence.replay import Run, distance, unlike
@@ -23,6 +22,7 @@ from audits.evidence.seen import Evidence, Example, Seen, Suspect, describe
 from audits.evidence.sides import Failed, Where, alike, recorded, replayed, side
 from audits.evidence.tries import void
 from audits.sandbox.apart import apart, here
+from audits.subjects.landmarks import landmarks
 from dpaccount.errors import InputError
 from dpaccount.noise.proved import Proved
 from dpaccount.noise.receipt import rehearse

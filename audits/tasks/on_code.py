@@ -37,7 +37,7 @@ NO_PROOF = (
 )
 
 
-class Ended(Exception):  # noqa: N818
+class Stopped(Exception):  # noqa: N818
     """A class's process died or was killed; the text says how, `silent` that it gave no answer in time."""
 
     def __init__(self, phase: str, how: str) -> None:
@@ -61,8 +61,8 @@ def certify_code(question: Certify, claim: Claim, progress: Progress) -> Certifi
                 task = Task(question, code.folders, seconds)
                 certificate, reprinted, broken = _done(crew.first, task, progress)
                 return Certified(certificate, reprinted, tuple(broken))
-            except Ended as ended:
-                draft = _unproved(claim, code, str(ended))
+            except Stopped as stopped:
+                draft = _unproved(claim, code, str(stopped))
         else:
             draft = _attacked(crew, claim, question, progress)
     wrong = () if policy is None else tuple(violations(policy, claim.guarantee, draft.verdict))
@@ -141,10 +141,10 @@ def audit_code(question: Audit, progress: Progress) -> dict[str, Any]:
             return audit_function(crew, question, _data(question), progress)
         try:
             answer: dict[str, Any] = _done(crew.first, Task(question, code.folders, seconds), progress)
-        except Ended as ended:
-            if not ended.silent:
-                raise InputError(f"{question.use} cannot be attacked: {ended}; mend it") from None
-            answer = nothing_found(question, str(ended))
+        except Stopped as stopped:
+            if not stopped.silent:
+                raise InputError(f"{question.use} cannot be attacked: {stopped}; mend it") from None
+            answer = nothing_found(question, str(stopped))
         return answer
 
 
@@ -291,8 +291,8 @@ def class_sensitivities(question: Sensitivity) -> dict[str, Any]:
         try:
             task = Task(question, code.folders, seconds)
             answer: dict[str, Any] = _done(crew.first, task, lambda _: None)
-        except Ended as ended:
-            raise InputError(f"{question.use} cannot be tested: {ended}; mend it") from None
+        except Stopped as stopped:
+            raise InputError(f"{question.use} cannot be tested: {stopped}; mend it") from None
         return answer
 
 
@@ -326,7 +326,7 @@ def _called(kind: str) -> str:
 def _done(process: Process, task: Task, progress: Progress) -> Any:
     """Return the result of a task; each of its phases may take the wall limit.
 
-    Raises what the task raised, and `Ended` where the process died or had to be killed.
+    Raises what the task raised, and `Stopped` where the process died or had to be killed.
     """
     with ExitStack() as stack:
         stack.callback(process.kill)
@@ -336,7 +336,7 @@ def _done(process: Process, task: Task, progress: Progress) -> Any:
             try:
                 kind, *said = process.receive(limit)
             except Gone as gone:
-                raise Ended(phase, str(gone)) from None
+                raise Stopped(phase, str(gone)) from None
             if kind == "done":
                 return msgspec.json.decode(said[0])
             if kind == "error":

@@ -16,13 +16,13 @@ from hypothesis import strategies as st
 from audits.attack.shown import learn, sample
 from audits.attack.white_box import Target, attack
 from audits.datasets.domain_pairs import BACKGROUNDS, BASES, crowd, dataset, marked, named_coins
-from audits.subjects.landmarks import landmarks, numbers_in
 from audits.evidence.anywhere import anywhere
 from audits.evidence.replay import record, replay
 from audits.evidence.search import gather, search
 from audits.sandbox.apart import Ended, apart
 from audits.subjects import sources
 from audits.subjects.code import import_subject
+from audits.subjects.landmarks import landmarks, numbers_in
 from dpaccount.errors import InputError, ReceiptError
 from dpaccount.ledger.ledger import Ledger, init
 from dpaccount.noise.proved import Proved

@@ -559,7 +559,7 @@ def test_the_audit_of_a_class_says_what_it_could_have_shown(dpaccount, tmp_path)
 
 def test_a_proof_whose_attack_measured_nothing_is_unproven(dpaccount, tmp_path, monkeypatch):
     def stopped(worker, task, progress):
-        raise on_code.Ended("audit", "gives no answer within 60 seconds")
+        raise on_code.Stopped("audit", "gives no answer within 60 seconds")
 
     monkeypatch.setattr(on_code, "_done", stopped)
     (tmp_path / "own.py").write_text(RAISES)
