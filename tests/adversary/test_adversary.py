@@ -11,11 +11,13 @@ from pathlib import Path
 
 import pytest
 
-from audits.certificate.make import Effort, certify, refused_by_checker, silent
+from audits.certificate.document import refused_by_checker
+from audits.certificate.make import Effort, certify, silent
 from audits.claim import read_claim
 from audits.sandbox.fork import apart
+from audits.subjects.code import import_subject
+from audits.tasks.messages import attack_on
 from audits.tasks.on_subject import audit_subject
-from audits.tasks.worker import import_subject
 from dpaccount.errors import InputError
 
 HERE = Path(__file__).parent
@@ -39,7 +41,8 @@ def answer(made_by):
     use = f"{made_by.__module__}:{made_by.__name__}"
     written = {**claim.written, "subject": {"use": use}}
     try:
-        certificate, _ = certify(replace(claim, use=use, written=written), made_by(), Effort())
+        found, _ = certify(replace(claim, use=use, written=written), made_by(), Effort())
+        certificate = found.as_json()
     except InputError as error:
         return "wrong request", None, str(error)
     said = [entry["counterexample"] for entry in certificate["sensitivity"]]
@@ -49,7 +52,7 @@ def answer(made_by):
 def audited(claim, made_by):
     """Return the answer of `audit`, None for a wrong request."""
     try:
-        return audit_subject(claim, made_by(), 1, None, silent, early=False)
+        return audit_subject(attack_on(claim), made_by(), Effort(), silent)
     except InputError:
         return None
 

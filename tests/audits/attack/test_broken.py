@@ -10,7 +10,7 @@ from audits.attack.runs import Challenge
 from audits.datasets.bases import Pair
 from audits.datasets.named_pairs import candidates
 from audits.sandbox.crew import Crew
-from audits.subjects.broken.table import TABLE, known
+from audits.subjects.broken.table import TABLE, function_named
 from audits.subjects.catalogue import entries
 
 BROKEN = [each.name for each in TABLE if each.status == "broken"]
@@ -27,7 +27,7 @@ QUICK = [
 
 
 def attacked(name, trials, risk, seed=1):
-    subject = known(name)
+    subject = function_named(name)
     data = subject.described
     pairs = candidates(data.shape, seed) if data.pair is None else [Pair(*data.pair, "given")]
     with Crew(subject.code, seconds=10**6, jobs=1) as crew:

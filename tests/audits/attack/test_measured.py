@@ -20,12 +20,13 @@ from audits.attack.power import against, judged, power, power_of, verdict_of
 from audits.attack.runs import Challenge, asked_of, runs_within
 from audits.attack.suspicious_pairs import Stuck
 from audits.attack.thresholds import Threshold
+from audits.cli.questions import AuditOptions
 from audits.datasets.bases import Pair
 from audits.datasets.named_pairs import candidates
 from audits.datasets.shape import Shape
-from audits.sandbox.crew import Code, TimeUp
+from audits.sandbox.crew import TimeUp
 from audits.sensitivity import search
-from audits.tasks.on_subject import Asked, claim_of
+from audits.subjects.code import Code
 from pytest_dpaccount import Budget, WrongRequest
 
 NOTHING = {  # what the first run does, as the error says it
@@ -429,5 +430,5 @@ def test_dotted_names_are_wrong_requests(dpaccount, tmp_path):
 
 
 def test_options_make_the_claim_that_they_say():
-    asked = Asked(subject="m:f", epsilon="1", shape="3", low="0", high="1")
-    assert claim_of(asked).audit.seconds == 60
+    asked = AuditOptions(epsilon="1", shape="3", low="0", high="1").question("m:f")
+    assert asked.plan.seconds == 60

@@ -6,7 +6,7 @@ import pytest
 
 from audits.attack.thresholds import Threshold
 from audits.attack.white_box import Attacked, Target
-from audits.certificate.make import untested
+from audits.certificate.verdict import untested
 
 
 @pytest.mark.parametrize(

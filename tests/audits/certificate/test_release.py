@@ -17,13 +17,18 @@ from hypothesis import strategies as st
 
 import bandits  # noqa: F401  part of the digest of the code that runs
 from audits.certificate import make, release
-from audits.certificate.make import Effort, subject_made
+from audits.certificate.document import seal
+from audits.certificate.make import Effort
+from audits.certificate.verdict import certificate_of
 from audits.claim import read_claim
-from audits.tasks.requests import Options, certified
+from audits.subjects.catalogue import subject_made
+from audits.tasks.messages import Certify
+from audits.tasks.on_subject import certify_subject
 from dpaccount import checker
 from dpaccount.documents import canonical
 from dpaccount.errors import DpaccountError, InputError, LedgerError
 from dpaccount.ledger.ledger import Ledger, init, verify
+from dpaccount.noise.proved import Proved
 from dpaccount.proof import ADD_REMOVE, REPLACE_ONE, assume_clipped, laplace, linear
 from mechanisms.subject import Domain, View, shown_to_all
 
@@ -114,7 +119,8 @@ def url(folder):
 
 
 def run(claim, made_by=Ages, *, again=False, progress=make.silent):
-    return certified(claim, subject_made(claim, made_by), Options(Effort(), again), progress)
+    question = Certify(claim.path, again=again)
+    return certify_subject(question, claim, subject_made(claim, made_by), Effort(), progress)
 
 
 def charges(folder):
@@ -350,8 +356,9 @@ CARELESS = {
 def release_from(claim, made_by):
     """Ask for the run itself, whatever proof and audit make of the class."""
     due = prepared(claim, made_by)
-    proof = due.subject().proof(Fraction(0))
-    return release.make(release.settle(due, again=False), proof, {"subject": {"code": "of this test"}})[0]
+    proved = Proved(due.subject().proof(Fraction(0)))
+    certificate = certificate_of(claim, {"code": "of this test", "status": "sound"}, None, "not asked")
+    return release.make(release.settle(due, again=False), proved, certificate)[0]
 
 
 @pytest.mark.parametrize("made_by", CARELESS, ids=lambda made_by: made_by.__name__)
@@ -452,7 +459,7 @@ def edit(folder, change, *, reseal=False):
         document = json.loads(body)
         change(document)
         if reseal:
-            document = make.seal(document)
+            document = seal(document)
         file.execute("update entries set body = ? where number = ?", (json.dumps(document), number))
 
 
@@ -489,7 +496,7 @@ def test_a_kept_release_is_checked_although_the_chain_holds(released, tmp_path, 
         document = json.loads(json.dumps(released[1]))
         document["release"].update(ledger_entry=entry, ledger_head=head)
         EDITS[name](document)
-        ledger.keep_release(entry, make.seal(document) if document else {"verdict": "CERTIFIED"})
+        ledger.keep_release(entry, seal(document) if document else {"verdict": "CERTIFIED"})
     assert verify(url(tmp_path))["valid"]
     if name == "report":  # noise: no one can tell
         assert run(claim).reprinted
@@ -515,7 +522,7 @@ def test_a_release_of_another_charge_data_or_code_is_named(released, what, chang
     right = made["ledger_entry"], made["ledger_head"]
     assert release._wrong(due, certificate, *right) is None
     change(made)
-    body = make.seal({**certificate, "release": made})
+    body = seal({**certificate, "release": made})
     wrong = release._wrong(due, body, *right)
     assert wrong is not None
     assert what in wrong or "checker" in wrong

@@ -9,9 +9,9 @@ from cryptography.hazmat.primitives.asymmetric.rsa import generate_private_key
 from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat, PublicFormat
 
 from audits import cli
-from audits.certificate.make import with_hazards
+from audits.certificate.document import Certificate, describe_proof
 from audits.certificate.sign import fingerprint, problem, read_key, sign
-from audits.cli import app
+from audits.cli.options import show
 from dpaccount import checker
 from dpaccount.errors import InputError
 
@@ -28,25 +28,19 @@ def unproven(name="a-claim", unit="one row"):
     """Return the least certificate that is valid: nothing is proved and nothing attacked."""
     promise = {"model": "central", "unit": unit, "relation": "replace-one", "epsilon": 0.5, "delta": 1e-06}
     use = {"use": "some.rows:mean"}
-    body = with_hazards(
-        {
-            **{"schema": "dpaccount/certificate/1", "verdict": "UNPROVEN", "refutes": None},
-            "claim": {
-                "schema": "dpaccount/claim/1",
-                **{"name": name, "guarantee": promise, "subject": use},
-            },
-            "subject": {
-                **{**use, "name": "rows", "source": "ours", "status": "unproved", "parameters": {}},
-                "code": None,
-            },
-            "guarantee": dict(promise),
-            "proved": {
-                **{"epsilon": None, "delta": None, "tight": None, "derivation": [], "reason": "no proof"},
-            },
-            **{"sensitivity": [], "audit": None, "release": None, "releasable": False, "hazards": []},
-            **{"environment": {}, "created": "2026-11-20T10:00:00Z"},
-        }
-    )
+    rows = {**use, "name": "rows", "source": "ours", "status": "unproved", "parameters": {}, "code": None}
+    body = Certificate(
+        verdict="UNPROVEN",
+        refutes=None,
+        claim={"schema": "dpaccount/claim/1", "name": name, "guarantee": promise, "subject": use},
+        subject=rows,
+        guarantee=dict(promise),
+        proved=describe_proof(None, "no proof"),
+        sensitivity=[],
+        audit=None,
+        environment={},
+        created="2026-11-20T10:00:00Z",
+    ).as_json()
     return {**body, "digest": checker.digest(body), "signature": None}
 
 
@@ -203,7 +197,7 @@ def test_texts_of_a_claim_do_not_control_the_terminal():
 
 
 def test_json_answers_do_not_control_the_terminal_either(capsys):
-    app._print({"unit": EVIL}, True, str)
+    show({"unit": EVIL}, True, str)
     out = capsys.readouterr().out
     assert out[:-1].isprintable()
     assert json.loads(out) == {"unit": EVIL}

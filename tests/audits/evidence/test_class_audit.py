@@ -9,12 +9,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from audits.certificate import make
-from audits.certificate.make import silent
+from audits.certificate.make import Effort, silent
+from audits.cli.questions import AuditOptions
 from audits.evidence.search import gather
 from audits.evidence.tries import runs_at_all, void
 from audits.sandbox.outcomes import of_value
-from audits.tasks.on_subject import Asked, audit_subject, claim_of
-from audits.tasks.worker import import_subject
+from audits.subjects.code import import_subject
+from audits.tasks.on_subject import audit_subject
 from dpaccount.errors import InputError
 from dpaccount.noise.proved import Proved
 from mechanisms.subject import View
@@ -26,8 +27,8 @@ Shows = import_subject("showing:Shows", [str(Path(__file__).parents[2] / "plante
 
 
 def audited(what):
-    claim = claim_of(Asked("laplace-sum", epsilon="0.5", trials=200))
-    return audit_subject(claim, Shows(what=what), 1, None, silent)
+    question = AuditOptions(epsilon="0.5", trials="200").question("laplace-sum")
+    return audit_subject(question, Shows(what=what), Effort(), silent)
 
 
 def now_and_then(exact, draw):

@@ -19,14 +19,14 @@ from audits.attack.shown import learn, sample
 from audits.attack.white_box import Target, attack
 from audits.datasets.bases import BACKGROUNDS, BASES, crowd, dataset
 from audits.datasets.domain_pairs import marked, named_coins
-from audits.datasets.landmarks import landmarks, numbers_in
 from audits.evidence.anywhere import anywhere
 from audits.evidence.replay import Run, differing, record, replay
 from audits.evidence.search import gather, search
 from audits.evidence.travel import packed_run, unpacked_run
 from audits.sandbox.fork import NoAnswer, apart
 from audits.subjects import sources
-from audits.tasks.worker import import_subject
+from audits.subjects.code import import_subject
+from audits.subjects.landmarks import landmarks, numbers_in
 from dpaccount.errors import InputError, ReceiptError
 from dpaccount.ledger.ledger import Ledger, init
 from dpaccount.noise.proved import Proved

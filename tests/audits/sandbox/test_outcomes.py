@@ -12,10 +12,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from audits.attack.outcome_columns import learn
-from audits.sandbox.crew import Code, Crew, received
+from audits.sandbox.crew import Crew
+from audits.sandbox.frames import received, sent
 from audits.sandbox.outcomes import MAX_NUMBERS, of_value
 from audits.sensitivity.search import movement
-from audits.tasks.worker import sent
+from audits.subjects.code import Code
 from dpaccount.errors import InputError
 
 

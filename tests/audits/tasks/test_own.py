@@ -8,9 +8,11 @@ import pytest
 
 from audits.claim import read_claim
 from audits.sandbox import crew as isolation
-from audits.sandbox.crew import Code, Crew
+from audits.sandbox.crew import Crew
 from audits.sandbox.outcomes import of_value
+from audits.subjects.code import Code
 from audits.tasks import on_code
+from audits.tasks.on_subject import said_cut
 
 CLINIC = """
 import os, signal, sys, time
@@ -557,7 +559,7 @@ def test_the_audit_of_a_class_says_what_it_could_have_shown(dpaccount, tmp_path)
 
 def test_a_proof_whose_attack_measured_nothing_is_unproven(dpaccount, tmp_path, monkeypatch):
     def stopped(worker, task, progress):
-        raise on_code.Ended("audit", "gives no answer within 60 seconds")
+        raise on_code.Stopped("audit", "gives no answer within 60 seconds")
 
     monkeypatch.setattr(on_code, "_done", stopped)
     (tmp_path / "own.py").write_text(RAISES)
@@ -573,5 +575,5 @@ def test_a_class_that_time_cut_says_so(dpaccount, tmp_path):
     (tmp_path / "claim.toml").write_text(CLASS_CLAIM.format(name="Fine", seconds=NO_LIMIT))
     claim = read_claim(tmp_path / "claim.toml")  # it asks for 100 runs
     answer = {"refuted": False, "trials": 60, "attack": "white box"}
-    assert on_code.said_cut(answer, claim)["attack"] == "white box; cut by time: 60 of 100 runs"
-    assert on_code.said_cut({**answer, "trials": 100}, claim)["attack"] == "white box"
+    assert said_cut(answer, claim.audit)["attack"] == "white box; cut by time: 60 of 100 runs"
+    assert said_cut({**answer, "trials": 100}, claim.audit)["attack"] == "white box"

@@ -8,10 +8,11 @@ import numpy as np
 import pytest
 
 from audits.attack.white_box import Target, attack, attack_early, targets
-from audits.certificate.make import Effort, certify, subject_made
+from audits.certificate.make import Effort, certify
 from audits.claim import read_claim
 from audits.evidence.search import gather
-from audits.tasks.worker import import_subject
+from audits.subjects.catalogue import subject_made
+from audits.subjects.code import import_subject
 from bandits.jdp_gp_ucb import JdpGpUcb
 from bandits.plan_finder import PlanFinder
 from dpaccount.noise.proved import Proved
@@ -31,8 +32,8 @@ def test_planted_twins_of_the_plan_finder_are_refuted(name):
     claim = read_claim(PLANTED / f"{name}.toml")
     subject = subject_made(claim, import_subject(claim.use, [str(PLANTED)]))
     certificate, _ = certify(claim, subject, Effort(quick=True))
-    assert certificate["verdict"] == "REFUTED"
-    false = [entry for entry in certificate["sensitivity"] if entry["status"] == "refuted"]
+    assert certificate.verdict == "REFUTED"
+    false = [entry for entry in certificate.sensitivity if entry["status"] == "refuted"]
     assert false
     assert all(entry["counterexample"]["wrong"] for entry in false)
 
@@ -144,7 +145,7 @@ def test_a_hypothesis_without_a_test_is_not_evidence():
     promise = replace(claim.guarantee, model="central", epsilon=Fraction(1), delta=DELTA)
     claim = replace(claim, guarantee=promise, audit=replace(claim.audit, trials=100))
     certificate, _ = certify(claim, subject, Effort())
-    assert certificate["verdict"] == "UNPROVEN"
+    assert certificate.verdict == "UNPROVEN"
 
 
 # ------------------------------------------------------------------ the attack on conclusions

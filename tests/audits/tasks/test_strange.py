@@ -8,7 +8,8 @@ from audits.attack.black_box import attack
 from audits.attack.runs import Challenge
 from audits.datasets.named_pairs import candidates
 from audits.datasets.shape import Shape
-from audits.sandbox.crew import Code, Crew
+from audits.sandbox.crew import Crew
+from audits.subjects.code import Code
 
 DATA = Shape(8, None, (0.0,), (9.0,), integer=True, relation="replace-one")
 BROKEN = [
