@@ -52,19 +52,14 @@ def column(data: NDArray[np.float64], name: str) -> NDArray[np.float64]:
     return data[:, COLUMNS.index(name)]
 
 
-def plans(data: NDArray[np.float64]) -> NDArray[np.int64]:
-    """Return each person's plan code, the place of its name in `CODES`."""
-    return column(data, "plan").astype(np.int64)
-
-
 def rewards(data: NDArray[np.float64], kind: str) -> NDArray[np.int64]:
     """Return each person's reward in {0, 1} under the plan they were logged on.
 
     ``seen``: saw a doctor.  ``under-60``: saw a doctor, and neither the plan nor the family paid more
     than $60 in the year.
     """
-    visits, spending = column(data, "md_visits"), column(data, "spending_usd")
-    share = np.append(SHARES, 0.0)[plans(data)]
+    plan, visits, spending = (column(data, name) for name in COLUMNS)
+    share = np.append(SHARES, 0.0)[plan.astype(np.int64)]
     good = visits >= 1
     if kind == "under-60":
         good = good & ((1 - share) * spending <= 60) & (share * spending <= 60)

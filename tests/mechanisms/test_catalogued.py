@@ -1,5 +1,6 @@
 """What every catalogued mechanism and bandit must do, without being registered here."""
 
+import ast
 from fractions import Fraction
 
 import pytest
@@ -86,3 +87,16 @@ def test_its_parameters_are_documented_with_defaults(subject, entry):
     assert entry.made_by.status in ("sound", "published", "broken")
     for name, value in entry.parameters().items():
         assert value["type"] in ("number", "integer", "text", "flag"), name
+
+
+@pytest.mark.parametrize("layer", ["mechanisms", "bandits"])
+def test_a_layer_is_its_catalogue_and_rooms_that_know_nothing_of_it(root, layer):
+    """One file a subject at the layer's own level; what they share lies in folders that import none of them."""
+    files = {file.stem for file in (root / layer).glob("*.py")} - {"__init__"}
+    assert files == {entry.name.replace("-", "_") for entry in entries() if entry.layer == layer}
+    for file in sorted((root / layer).glob("*/*.py")):
+        for node in ast.walk(ast.parse(file.read_text())):
+            names = [node.module or ""] if isinstance(node, ast.ImportFrom) else []
+            names += [f"{node.module}.{each.name}" for each in node.names] if names else []
+            names += [each.name for each in node.names] if isinstance(node, ast.Import) else []
+            assert not {f"{layer}.{name}" for name in files} & set(names), file
