@@ -17,7 +17,7 @@ MOST = 64  #: cells whose shifts a proof lists
 
 def counts_of(data: Rows, cells: int) -> Integers:
     """Return how many numbers, rounded down, are 0, 1, … `cells` − 1; others (NaN too) count nowhere."""
-    cell = np.floor(np.nan_to_num(data[:, 0], nan=-1.0))
+    cell = np.floor(data[:, 0])
     inside = cell[(cell >= 0) & (cell < cells)].astype(np.int64)
     return np.bincount(inside, minlength=cells).astype(np.int64)
 

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from audits.attack.bets import Won
 from audits.attack.coin_guesses import Guess, Guessed, epsilon_below
 from audits.attack.planning import Floats
-from audits.attack.thresholds import Bound, Reached, Rule, clopper_pearson
+from audits.attack.thresholds import CountedBound, Reached, Rule, clopper_pearson
 
 EVERY = Guess(1.0, -1.0)  #: a guess at the side of every run
 
@@ -40,7 +40,7 @@ def power(rule: Rule, coins: NDArray[np.int64], made: int, delta: Fraction, risk
 def power_of(reached: Reached) -> float:
     """Return the largest ε that as many runs as a bound rests on could have shown."""
     delta, risk = reached.delta, reached.risk
-    if isinstance(reached, Bound):
+    if isinstance(reached, CountedBound):
         full, empty = np.ones(reached.runs), np.zeros(reached.other_runs)
         return clopper_pearson(full, empty, 0.5, delta, risk, reached.direction).epsilon_lower
     if not isinstance(reached, Guessed | Won):

@@ -19,6 +19,7 @@ from dpaccount.noise.samplers import Integers
 
 Floats = NDArray[np.float64]
 Ratio = Callable[[dict[Part, Integers]], float]  #: the score of any releases, from replays on both sides
+ONE = np.ones(1)  #: what the constant of a map is a weight of
 FITTED = 2  #: runs for every number that is shown, to fit a map
 MOST = 1500  #: shown numbers beyond which none is fitted
 
@@ -39,12 +40,12 @@ class Sample:
 
 
 @dataclass(frozen=True)
-class Score:
+class ShownScore:
     """A score of what is shown: `decode` where there is a map to the releases, else one learned."""
 
     layout: tuple[tuple[Part, tuple[int, ...]], ...] = ()
     weights: Floats | None = None
-    known: dict[bytes, float] = field(default_factory=dict)
+    means: dict[bytes, float] = field(default_factory=dict)
     slope: Floats | None = None
 
     def of(self, run: Run, ratio: float, again: Ratio, unit: int) -> float:
@@ -60,14 +61,14 @@ class Score:
             return ratio if same else again(decoded)
         if self.slope is not None:
             fits = numbers is not None and len(numbers) + 1 == len(self.slope)
-            return float(np.append(numbers, 1.0) @ self.slope) if fits else 0.0  # type: ignore[arg-type]
-        return self.known.get(bytes_of(run, unit), 0.0)
+            return float(np.concatenate([numbers, ONE]) @ self.slope) if fits else 0.0
+        return self.means.get(bytes_of(run, unit), 0.0)
 
     def decode(self, numbers: Floats | None) -> dict[Part, Integers] | None:
         """Return the releases that shown numbers tell, or None where they are of another form."""
         if numbers is None or self.weights is None or len(numbers) + 1 != len(self.weights):
             return None
-        flat = np.rint(np.append(numbers, 1.0) @ self.weights)
+        flat = np.rint(np.concatenate([numbers, ONE]) @ self.weights)
         if not (np.abs(flat) < 2.0**62).all():
             return None
         found, start = {}, 0
@@ -118,10 +119,10 @@ def wanted(samples: Sequence[Sample]) -> int:
     return FITTED * (1 + max((len(each.numbers) for each in samples if each.numbers is not None), default=0))
 
 
-def learn(samples: Sequence[Sample]) -> Score:
+def learn(samples: Sequence[Sample]) -> ShownScore:
     """Return the score that training runs suggest: of decoded releases, of repeated views, or linear."""
     if not samples:
-        return Score()
+        return ShownScore()
     decoder = None if any(each.told for each in samples) else _decoder(samples)
     if decoder is not None:
         return decoder
@@ -131,8 +132,8 @@ def learn(samples: Sequence[Sample]) -> Score:
     if 2 * len(ratios) > len(samples):
         slope = _slope(samples)
         if slope is not None:
-            return Score(slope=slope)
-    return Score(known={seen: float(np.mean(found)) for seen, found in ratios.items()})
+            return ShownScore(slope=slope)
+    return ShownScore(means={seen: float(np.mean(found)) for seen, found in ratios.items()})
 
 
 def _table(samples: Sequence[Sample]) -> Floats | None:
@@ -143,7 +144,7 @@ def _table(samples: Sequence[Sample]) -> Floats | None:
     return np.hstack([np.array(rows), np.ones((len(rows), 1))])
 
 
-def _decoder(samples: Sequence[Sample]) -> Score | None:
+def _decoder(samples: Sequence[Sample]) -> ShownScore | None:
     table = _table(samples)
     if table is None or len({each.layout for each in samples}) != 1:
         return None
@@ -153,7 +154,7 @@ def _decoder(samples: Sequence[Sample]) -> Score | None:
         weights = np.linalg.lstsq(table, released, rcond=None)[0]
     if weights is None or not np.array_equal(np.rint(table @ weights), released):
         return None
-    return Score(layout=samples[0].layout, weights=weights)
+    return ShownScore(layout=samples[0].layout, weights=weights)
 
 
 def _verbatim(table: Floats, released: Floats) -> Floats | None:

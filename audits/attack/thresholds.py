@@ -46,7 +46,7 @@ Planner = Callable[[Floats, Floats, Fraction, Fraction, int], tuple[Rule, float]
 
 
 @dataclass(frozen=True)
-class Bound:
+class CountedBound:
     """A bound from counts.
 
     The event, chosen beforehand, was seen in `hits` of `runs` on one dataset and in `alarms` of
@@ -81,7 +81,7 @@ class Threshold:
     cut: float
     direction: str = "left"
 
-    def measure(self, held: Floats, out: Floats, delta: Fraction, risk: Fraction) -> Bound:
+    def measure(self, held: Floats, out: Floats, delta: Fraction, risk: Fraction) -> CountedBound:
         """Return the bound of Clopper and Pearson from the event's counts."""
         if self.direction == "right":
             held, out = -out, -held
@@ -90,7 +90,7 @@ class Threshold:
 
 def clopper_pearson(
     held: Floats, out: Floats, threshold: float, delta: Fraction, risk: Fraction, direction: str
-) -> Bound:
+) -> CountedBound:
     """Return the bound from the event {score ≥ threshold} (Clopper & Pearson 1934).
 
     With probability at least 1 − risk: P(event | held) ≥ p₁ and P(event | out) ≤ p₂, hence
@@ -100,7 +100,7 @@ def clopper_pearson(
     power = float(lower_end(hits, len(held), float(risk) / 2))
     false_alarm = float(upper_end(alarms, len(out), float(risk) / 2))
     lower = log_below((Fraction(power) - delta) / Fraction(false_alarm))
-    return Bound(
+    return CountedBound(
         delta, lower, risk, hits, len(held), alarms, len(out), power, false_alarm, threshold, direction
     )
 

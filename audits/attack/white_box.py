@@ -17,17 +17,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from audits.attack.bets import bettor_of, plan_known_bet
-from audits.attack.shown import Sample, Score, learn, sample, wanted
+from audits.attack.shown import Sample, ShownScore, learn, sample, wanted
 from audits.attack.thresholds import Planner, Reached, plan_known_threshold
 from audits.datasets.bases import Pair
 from audits.evidence.replay import Part, ReplayError, Run, differing, log_ratio, record, replay
-from audits.evidence.search import Suspect
+from audits.evidence.seen import Suspect
 from audits.subjects.catalogue import CODE_FOLDERS, code_on_path
-from dpaccount.noise.laws import Law, laws
+from dpaccount.noise.proved import Proved
 from dpaccount.noise.receipt import rehearse
 from dpaccount.noise.samplers import Integers, Rehearsal
-from dpaccount.proof import Approximate, Gdp, Lattice, Private, Pure, Theorem, View
-from dpaccount.proof.derivation import point, walk
+from dpaccount.proof import Approximate, Gdp, Lattice, Private, Pure, View
 from dpaccount.proof.search import delta_upper
 from mechanisms.subject import Subject
 
@@ -53,7 +52,7 @@ class Target:
 
 
 @dataclass(frozen=True)
-class Outcome:
+class Attacked:
     """An audit: the pair, and for every target the bound that was reached."""
 
     suspect: Suspect
@@ -65,22 +64,22 @@ class Outcome:
         return [(target, bound) for target, bound in self.results if bound.epsilon_lower > target.limit]
 
 
-def targets(theorem: Theorem | None, epsilon: Fraction, delta: Fraction, unit: int) -> list[Target]:
+def targets(proved: Proved | None, epsilon: Fraction, delta: Fraction, unit: int) -> list[Target]:
     """Return the claimed point, and points of the profile that the proof asserts for the unit.
 
     The asserted curve is the exact one before it is turned into a point: total variation (ε = 0),
     and half the claimed ε.
     """
     found = [Target("claim", epsilon, delta)]
-    for curve in asserted(theorem, unit):
+    for curve in asserted(proved, unit):
         found += [Target("proof", limit, delta_upper(curve, limit)) for limit in (Fraction(0), epsilon / 2)]
     return found
 
 
-def asserted(theorem: Theorem | None, unit: int) -> list[Lattice | Gdp | Pure]:
+def asserted(proved: Proved | None, unit: int) -> list[Lattice | Gdp | Pure]:
     """Return the exact curves that a proof asserts for what `unit` goes through."""
     found: list[Lattice | Gdp | Pure] = []
-    for part in walk(theorem) if theorem is not None else ():
+    for part in proved.parts if proved is not None else ():
         fact = part.conclusion
         if (
             part.rule == "to_approximate"
@@ -96,7 +95,7 @@ def asserted(theorem: Theorem | None, unit: int) -> list[Lattice | Gdp | Pure]:
 
 def attack(  # noqa: PLR0913
     subject: Subject,
-    theorem: Theorem,
+    proved: Proved,
     points: list[Target],
     suspect: Suspect,
     *,
@@ -106,7 +105,7 @@ def attack(  # noqa: PLR0913
     jobs: int = 1,
     seconds: float | None = None,
     planners: tuple[Planner, ...] = (plan_known_threshold,),
-) -> Outcome:
+) -> Attacked:
     """Attack `points` on one pair with 2·`trials` runs, each on a side that a fair coin chose.
 
     All bounds together hold at 1 − risk.  The first twentieth of the runs chooses every point's rule, the
@@ -114,12 +113,12 @@ def attack(  # noqa: PLR0913
     fewer.  The result depends on the seed, not on the number of jobs: every run's noise is seeded
     by its own number.
     """
-    worlds, trials, swapped, train = _arranged(subject, theorem, suspect, trials, seed, jobs, seconds)
-    worlds = taught(worlds, theorem, swapped[:train], seed)
+    worlds, trials, swapped, train = _arranged(subject, proved, suspect, trials, seed, jobs, seconds)
+    worlds = taught(worlds, proved, swapped[:train], seed)
     made = int(swapped.sum())
     trained = train - int(swapped[:train].sum()), int(swapped[:train].sum())
     left, right = (
-        scores(world, theorem, range(runs), seed, jobs)
+        scores(world, proved, range(runs), seed, jobs)
         for world, runs in zip(worlds, (2 * trials - made, made), strict=True)
     )
     share = risk / len(points)
@@ -133,12 +132,12 @@ def attack(  # noqa: PLR0913
         rule = max(plans, key=lambda plan: plan[1])[0]
         reached = rule.measure(held[trained[0] :], out[trained[1] :], target.delta, share)
         results.append((target, reached))
-    return Outcome(suspect, trials, tuple(results))
+    return Attacked(suspect, trials, tuple(results))
 
 
 def attack_early(  # noqa: PLR0913
     subject: Subject,
-    theorem: Theorem,
+    proved: Proved,
     target: Target,
     suspect: Suspect,
     *,
@@ -147,15 +146,15 @@ def attack_early(  # noqa: PLR0913
     seed: int,
     jobs: int = 1,
     seconds: float | None = None,
-) -> Outcome:
+) -> Attacked:
     """Attack as `attack` does, by bets: stop at the first run with which the claim falls.
 
     Bets and the counts of all runs, which decide where no bet does, have half of the risk each.  The
     runs are those of `attack`, made block by block, so that the result does not depend on the number
     of jobs.
     """
-    worlds, trials, swapped, train = _arranged(subject, theorem, suspect, trials, seed, jobs, seconds)
-    worlds = taught(worlds, theorem, swapped[:train], seed)
+    worlds, trials, swapped, train = _arranged(subject, proved, suspect, trials, seed, jobs, seconds)
+    worlds = taught(worlds, proved, swapped[:train], seed)
     column = COLUMNS[target.of]
     done = [0, 0]
     ends = [train, *range(train + BLOCK, 2 * trials, BLOCK), 2 * trials]
@@ -165,7 +164,7 @@ def attack_early(  # noqa: PLR0913
         sides = swapped[start:end]
         made = np.empty(len(sides))
         for side, here in ((0, ~sides), (1, sides)):
-            new = scores(worlds[side], theorem, range(done[side], done[side] + int(here.sum())), seed, jobs)
+            new = scores(worlds[side], proved, range(done[side], done[side] + int(here.sum())), seed, jobs)
             new = new[:, column]
             made[here] = new
             halves[side].append(new)
@@ -178,14 +177,14 @@ def attack_early(  # noqa: PLR0913
             continue
         won = bettor.feed(made, ~sides)
         if won is not None:
-            return Outcome(suspect, (train + won.runs) // 2, ((target, won),))
+            return Attacked(suspect, (train + won.runs) // 2, ((target, won),))
     left, right = (np.concatenate(half[1:]) for half in halves)
-    return Outcome(suspect, trials, ((target, counts.measure(left, right, target.delta, risk / 2)),))
+    return Attacked(suspect, trials, ((target, counts.measure(left, right, target.delta, risk / 2)),))
 
 
 def _arranged(
     subject: Subject,
-    theorem: Theorem,
+    proved: Proved,
     suspect: Suspect,
     trials: int,
     seed: int,
@@ -194,32 +193,32 @@ def _arranged(
 ) -> tuple[list["World"], int, NDArray[np.bool_], int]:
     """Return both sides, the runs a side, which of all runs are on the right, and how many train."""
     pair = suspect.pair
-    unit = 0 if shown_to_everyone(theorem) else pair.unit
+    unit = 0 if shown_to_everyone(proved) else pair.unit
     # a unit that was removed has no row on the right
     absent = unit if len(pair.left) == len(pair.right) else 0
     worlds = [
         World(subject, pair, suspect.coins, swapped, absent if swapped else unit) for swapped in (False, True)
     ]
     if seconds is not None:
-        trials = affordable(worlds, theorem, trials, seed, jobs, seconds)
+        trials = affordable(worlds, proved, trials, seed, jobs, seconds)
     swapped = np.random.default_rng([seed, 11]).integers(0, 2, 2 * trials) == 1
     return worlds, trials, swapped, max(2 * trials // TRAINING, 10)
 
 
 def affordable(
-    worlds: list["World"], theorem: Theorem, trials: int, seed: int, jobs: int, seconds: float
+    worlds: list["World"], proved: Proved, trials: int, seed: int, jobs: int, seconds: float
 ) -> int:
     """Return the runs a side, at most `trials`, that fit into the wall limit."""
     begun = time.perf_counter()
     for world in worlds:
-        _chunk(world, theorem, seed, range(PROBES))
+        _chunk(world, proved, seed, range(PROBES))
     pace = (time.perf_counter() - begun) / (2 * PROBES)
     return max(min(trials, int(SHARE * seconds * jobs / (2 * pace))), 30)
 
 
-def shown_to_everyone(theorem: Theorem) -> bool:
+def shown_to_everyone(proved: Proved) -> bool:
     """Say whether the world sees each person's own part too: in the central model."""
-    views = [part.conclusion for part in walk(theorem) if isinstance(part.conclusion, View)]
+    views = [part.conclusion for part in proved.parts if isinstance(part.conclusion, View)]
     return any(view.audience == "everyone" for view in views)
 
 
@@ -235,18 +234,16 @@ class World:
     coins: int
     swapped: bool
     unit: int = 0
-    shown: Score = field(default_factory=Score)
+    shown: ShownScore = field(default_factory=ShownScore)
 
-    def score(self, theorem: Theorem, noise: dict[str, Law], sampler: Rehearsal) -> tuple[float, float]:
+    def score(self, proved: Proved, sampler: Rehearsal) -> tuple[float, float]:
         """Return the scores of one run, large for the left: of its releases, and of what it shows."""
-        run, _, ratio = self.run(theorem, noise, sampler)
+        run, _, ratio = self.run(proved, sampler)
         if run is None:
             return 0.0, 0.0
-        return ratio, self.shown.of(run, ratio, lambda released: self.again(released, run, noise), self.unit)
+        return ratio, self.shown.of(run, ratio, lambda released: self.again(released, run, proved), self.unit)
 
-    def run(
-        self, theorem: Theorem, noise: dict[str, Law], sampler: Rehearsal
-    ) -> tuple[Run | None, Run | None, float]:
+    def run(self, proved: Proved, sampler: Rehearsal) -> tuple[Run | None, Run | None, float]:
         """Return a run here, its replay there, and the log-likelihood ratio of its releases.
 
         None stands for a side on which the code fails.
@@ -254,12 +251,12 @@ class World:
         other: Run | None = None
         here, there = (self.pair.right, self.pair.left) if self.swapped else (self.pair.left, self.pair.right)
         try:
-            run = record(self.subject, here, rehearse(theorem, sampler), self.coins)
+            run = record(self.subject, here, rehearse(proved, sampler), self.coins)
         except (Exception, SystemExit):
             return None, None, 0.0  # code that raises is judged by the property tests; it tells nothing here
         try:
             other = replay(self.subject, there, run, self.coins)
-            ratio = log_ratio(run, other, noise)
+            ratio = log_ratio(run, other, proved.laws)
         except ReplayError:
             ratio = CERTAIN
         except (Exception, SystemExit):
@@ -275,27 +272,26 @@ class World:
             return sample(run, ratio, self.unit)
         return sample(run, -CERTAIN if self.swapped else CERTAIN, self.unit, told=True)
 
-    def again(self, released: dict[Part, Integers], like: Run, noise: dict[str, Law]) -> float:
+    def again(self, released: dict[Part, Integers], like: Run, proved: Proved) -> float:
         """Return the log-likelihood ratio of any releases, from replays on both sides; 0 where one fails."""
         given = replace(like, exact=released, released=released)
         try:
             left, right = (
                 replay(self.subject, rows, given, self.coins) for rows in (self.pair.left, self.pair.right)
             )
-            return log_ratio(left, right, noise)
+            return log_ratio(left, right, proved.laws)
         except (Exception, SystemExit):
             return 0.0
 
 
-def taught(worlds: list[World], theorem: Theorem, training: NDArray[np.bool_], seed: int) -> list[World]:
+def taught(worlds: list[World], proved: Proved, training: NDArray[np.bool_], seed: int) -> list[World]:
     """Return the worlds with the score of what is shown that their training runs suggest.
 
     Where it needs more runs, they are made beside those that are counted.
     """
-    noise = laws(theorem)
 
     def samples(world: World, runs: range) -> list[Sample]:
-        made = (world.run(theorem, noise, _sampler(world, seed, n)) for n in runs)
+        made = (world.run(proved, _sampler(world, seed, n)) for n in runs)
         return [
             world.learned_from(run, other, ratio, worlds[0].unit)
             for run, other, ratio in made
@@ -315,18 +311,18 @@ def _sampler(world: World, seed: int, number: int) -> Rehearsal:
     return Rehearsal(np.random.SeedSequence([seed, int(world.swapped), number]))
 
 
-def scores(world: World, theorem: Theorem, runs: range, seed: int, jobs: int) -> Floats:
+def scores(world: World, proved: Proved, runs: range, seed: int, jobs: int) -> Floats:
     """Return two scores of every run in one world: of its releases, and of what it shows.
 
     They are finite, and rounded so that equal ratios stay equal.
     """
     parts = [range(k, min(k + CHUNK, runs.stop)) for k in range(runs.start, runs.stop, CHUNK)]
     if jobs == 1 or len(parts) < 4:
-        found = [_chunk(world, theorem, seed, part) for part in parts]
+        found = [_chunk(world, proved, seed, part) for part in parts]
     else:
         from joblib import Parallel, delayed
 
-        _, delta = point(theorem)
+        _, delta = proved.point
         # a class of the user's own is found again in the worker by the same path
         blob = pickle.dumps(world)
         work = (delayed(_proved_chunk)(CODE_FOLDERS, blob, delta, seed, part) for part in parts)
@@ -335,7 +331,7 @@ def scores(world: World, theorem: Theorem, runs: range, seed: int, jobs: int) ->
     return whole
 
 
-_PROVED: dict[bytes, tuple[World, Theorem]] = {}
+_PROVED: dict[bytes, tuple[World, Proved]] = {}
 
 
 def _proved_chunk(folders: list[str], blob: bytes, delta: Fraction, seed: int, runs: range) -> Floats:
@@ -343,13 +339,12 @@ def _proved_chunk(folders: list[str], blob: bytes, delta: Fraction, seed: int, r
     if blob not in _PROVED:
         with code_on_path(folders):
             world: World = pickle.loads(blob)  # noqa: S301  # made by this program a moment ago
-        _PROVED[blob] = world, world.subject.proof(delta)
-    world, theorem = _PROVED[blob]
+        _PROVED[blob] = world, Proved(world.subject.proof(delta))
+    world, proved = _PROVED[blob]
     with contextlib.redirect_stdout(sys.stderr):
-        return _chunk(world, theorem, seed, runs)
+        return _chunk(world, proved, seed, runs)
 
 
-def _chunk(world: World, theorem: Theorem, seed: int, runs: range) -> Floats:
-    noise = laws(theorem)
-    found = [world.score(theorem, noise, _sampler(world, seed, n)) for n in runs]
+def _chunk(world: World, proved: Proved, seed: int, runs: range) -> Floats:
+    found = [world.score(proved, _sampler(world, seed, n)) for n in runs]
     return np.array(found).reshape(len(found), 2)

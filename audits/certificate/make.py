@@ -12,22 +12,22 @@ from typing import Any
 
 import dpaccount
 from audits.attack.power import power_of
-from audits.attack.thresholds import Bound, Reached
-from audits.attack.white_box import Outcome, attack, targets
+from audits.attack.thresholds import CountedBound, Reached
+from audits.attack.white_box import Attacked, attack, targets
 from audits.claim import Claim
-from audits.evidence.search import Evidence, Suspect, describe, gather
-from audits.evidence.tries import runs_at_all
+from audits.evidence.search import EXAMPLES, gather
+from audits.evidence.seen import Evidence, Suspect, describe
+from audits.evidence.tries import check_size, runs_at_all
 from audits.subjects import catalogue, sources
 from dpaccount import checker
+from dpaccount.documents import canonical
 from dpaccount.errors import InputError, RuleError
-from dpaccount.exact import Enclosure, canonical, shown
+from dpaccount.exact import Enclosure, shown
+from dpaccount.noise.proved import Proved
 from dpaccount.proof import Theorem, View
 from dpaccount.proof.derivation import point, walk, write
 from dpaccount.proof.search import lower_end
 from mechanisms.subject import Subject
-
-MAX_NUMBERS = 5_000_000  #: of one made-up dataset
-EXAMPLES = 200  #: Hypothesis examples for every hypothesis of a proof
 
 Progress = Callable[[str], None]
 
@@ -74,20 +74,21 @@ def certify(
     progress("proof")
     theorem, reason = _proof(claim, subject)
     evidence: list[Evidence] = []
-    outcome: Outcome | None = None
+    outcome: Attacked | None = None
     notes: tuple[str, ...] = ()
     if theorem is not None:
         progress("property tests of the hypotheses")
-        roomy(subject)
+        check_size(subject)
+        proved = Proved(theorem)
         files = sources.modules_of(type(subject))
-        evidence, suspect = gather(subject, theorem, examples=EXAMPLES, seed=claim.audit.seed, files=files)
+        evidence, suspect = gather(subject, proved, examples=EXAMPLES, seed=claim.audit.seed, files=files)
         notes = suspect.notes
         if all(entry.status == "refuted" for entry in evidence):
-            runs_at_all(subject, theorem)
+            runs_at_all(subject, proved)
         evidence = [accepted(entry, claim) for entry in evidence]
         progress("audit")
         false = any(entry.status == "refuted" for entry in evidence)
-        outcome = _audit(claim, subject, theorem, suspect, effort, short=false)
+        outcome = _audit(claim, subject, proved, suspect, effort, short=false)
     certificate = _certificate(claim, subject, theorem, reason, evidence, outcome, effort)
     certificate["hazards"] += (*notes, *untested(outcome))
     refusal = None if theorem is None else refused_by_checker(certificate)
@@ -98,7 +99,7 @@ def certify(
     return _certificate(claim, subject, None, reason, [], None, effort), None
 
 
-def untested(outcome: Outcome | None) -> list[str]:
+def untested(outcome: Attacked | None) -> list[str]:
     """Say it where the runs were too few to show any ε above the claim, whatever the code had leaked."""
     for target, reached in outcome.results if outcome is not None else ():
         could = power_of(reached)
@@ -114,16 +115,6 @@ def accepted(entry: Evidence, claim: Claim) -> Evidence:
     """Return the entry, as accepted where it has no test and the claim takes it on trust."""
     trusted = entry.status == "untested" and entry.name in claim.accepted
     return replace(entry, status="accepted") if trusted else entry
-
-
-def roomy(subject: Subject) -> None:
-    """Refuse domains that made-up data would not fit into memory for."""
-    try:
-        domain = subject.domain()
-    except (Exception, SystemExit) as error:
-        raise InputError(f"the subject's domain raises {type(error).__name__}: {error}; mend it") from None
-    if domain.rows * len(domain.low) > MAX_NUMBERS:
-        raise InputError(f"{domain.rows} rows of {len(domain.low)} numbers are too many to test; use fewer")
 
 
 def refused_by_checker(certificate: dict[str, Any]) -> str | None:
@@ -163,13 +154,13 @@ def trials_of(claim: Claim, effort: Effort, *, short: bool) -> int:
 
 
 def _audit(
-    claim: Claim, subject: Subject, theorem: Theorem, suspect: Suspect, effort: Effort, *, short: bool
-) -> Outcome:
+    claim: Claim, subject: Subject, proved: Proved, suspect: Suspect, effort: Effort, *, short: bool
+) -> Attacked:
     promise = claim.guarantee
     return attack(
         subject,
-        theorem,
-        targets(theorem, promise.epsilon, promise.delta, suspect.pair.unit),
+        proved,
+        targets(proved, promise.epsilon, promise.delta, suspect.pair.unit),
         suspect,
         trials=trials_of(claim, effort, short=short),
         risk=1 - claim.audit.confidence,
@@ -180,7 +171,7 @@ def _audit(
 
 
 def verdict_of(
-    claim: Claim, theorem: Theorem | None, evidence: list[Evidence], outcome: Outcome | None
+    claim: Claim, theorem: Theorem | None, evidence: list[Evidence], outcome: Attacked | None
 ) -> tuple[str, str | None]:
     """Return (verdict, what is refuted): the rules of a certificate, as the checker applies them."""
     beaten = {target.of for target, _ in outcome.refuted()} if outcome is not None else set()
@@ -208,7 +199,7 @@ def _certificate(
     theorem: Theorem | None,
     reason: str | None,
     evidence: list[Evidence],
-    outcome: Outcome | None,
+    outcome: Attacked | None,
     effort: Effort,
 ) -> dict[str, Any]:
     verdict, refutes = verdict_of(claim, theorem, evidence, outcome)
@@ -287,7 +278,7 @@ def _proved(theorem: Theorem | None, reason: str | None) -> dict[str, Any]:
     }
 
 
-def _audit_json(claim: Claim, outcome: Outcome, effort: Effort) -> dict[str, Any]:
+def _audit_json(claim: Claim, outcome: Attacked, effort: Effort) -> dict[str, Any]:
     points = [
         point_json(target.of, target.limit, bound, "log-likelihood ratio")
         for target, bound in outcome.results
@@ -308,7 +299,7 @@ def _audit_json(claim: Claim, outcome: Outcome, effort: Effort) -> dict[str, Any
 
 def point_json(of: str, limit: Fraction, bound: Reached, score: str) -> dict[str, Any]:
     """Return an audited point as certificates hold it, for the checker to count again."""
-    if not isinstance(bound, Bound):
+    if not isinstance(bound, CountedBound):
         raise TypeError("a certificate holds counts of one event")
     return {
         "of": of,

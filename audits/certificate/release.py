@@ -23,9 +23,10 @@ from audits.evidence.replay import ReplayError, record
 from audits.sandbox.fork import Fork
 from audits.tasks.worker import packed, unpacked
 from dpaccount import checker
+from dpaccount.documents import canonical
 from dpaccount.errors import BudgetError, InputError, LedgerError, ReceiptError
-from dpaccount.exact import canonical
-from dpaccount.ledger.ledger import Ledger, RunState
+from dpaccount.ledger.entries import RunState
+from dpaccount.ledger.ledger import Ledger
 from dpaccount.noise.receipt import Noise, rehearse
 from dpaccount.noise.samplers import Rehearsal
 from dpaccount.proof import ADD_REMOVE, Private, Theorem

@@ -17,8 +17,9 @@ from typing import Annotated, Any
 from cyclopts import App, CycloptsError, Parameter
 
 import dpaccount
+from dpaccount.documents import MAX_BYTES, parse_json, read_bytes
 from dpaccount.errors import DpaccountError, InputError
-from dpaccount.exact import MAX_BYTES, parse_json, read_bytes, read_number
+from dpaccount.exact import read_number
 
 VERDICTS = {"CERTIFIED": 0, "REFUTED": 1, "UNPROVEN": 3}
 AUDITED = {"NOT REFUTED": 0, "REFUTED": 1, "NOT ATTACKED": 3}
@@ -380,6 +381,7 @@ def check(
     at: str | None = None,
     key: Path | None = None,
     derivation: bool = False,
+    rules: bool = False,
     json_: Json = False,
 ) -> int:
     """Re-verify a certificate with the independent checker: every step, digest and the verdict.
@@ -396,6 +398,8 @@ def check(
         An Ed25519 public key (PEM) that it must be signed with.
     derivation
         The file is a bare derivation; exit 0 where every step follows.
+    rules
+        List the rules that it rests on, and the checker's files to read.
     """
     from datetime import date
 
@@ -424,14 +428,18 @@ def check(
         "verdict": verdict,
         "said": said,
         "signature": signature,
+        **(checker.to_read(raw) if rules and verdict is not None else {}),
     }
     _print(answer, json_, _checked)
     return 1 if verdict is None else checker.EXIT[verdict]
 
 
 def _checked(found: dict[str, Any]) -> str:
+    from dpaccount import checker
+
     signed = f", {found['signature']}" if found["valid"] and found["signature"] else ""
-    return f"{'valid' if found['valid'] else 'invalid'}: {found['said']}{signed}"
+    listed = f"\n{checker.in_words(found).rstrip()}" if "rules" in found else ""
+    return f"{'valid' if found['valid'] else 'invalid'}: {found['said']}{signed}{listed}"
 
 
 def _signature(raw: bytes, key: Path | None) -> tuple[str | None, str]:

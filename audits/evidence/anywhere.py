@@ -6,19 +6,19 @@ chosen far in the tail of the noise, if these are possible on all data: only suc
 A statistic far from its threshold, or a branch that a hundred runs never take, shows by this alone.
 """
 
-from collections.abc import Hashable
+from collections.abc import Hashable, Mapping
 from dataclasses import dataclass, replace
-from functools import partial
 
 import numpy as np
 
 from audits.datasets.bases import Pair, dataset
 from audits.evidence.replay import Run, differing, differing_anywhere
 from audits.evidence.sides import Failed, alike, recorded, replayed
-from dpaccount.noise.laws import Law, laws
+from dpaccount.noise.laws import Law
+from dpaccount.noise.proved import Proved
 from dpaccount.noise.receipt import Noise, rehearse
 from dpaccount.noise.samplers import Integers, Rehearsal
-from dpaccount.proof import ADD_REMOVE, Theorem
+from dpaccount.proof import ADD_REMOVE
 from mechanisms.subject import Domain, Rows, Subject
 
 FIRST = (
@@ -69,7 +69,7 @@ class Chosen:
     """
 
     inner: Noise
-    noise: dict[str, Law]
+    noise: Mapping[str, Law]
     way: Way
     number: int
     everywhere: bool = True
@@ -113,18 +113,18 @@ class Chosen:
         return chosen.reshape(drawn.shape)
 
 
-def anywhere(subject: Subject, theorem: Theorem, seed: int) -> tuple[Pair, int, str] | None:
+def anywhere(subject: Subject, proved: Proved, seed: int) -> tuple[Pair, int, str] | None:
     """Return data on either side, coins, and what shows which of both it was with the same releases; or None.
 
     The data are a neighbour's, and unrelated.
     """
-    domain, noise = subject.domain(), laws(theorem)
+    domain = subject.domain()
     for number, way in enumerate(WAYS):
         coins = seed + number
         base = FIRST[number % len(FIRST)]
         left = dataset(domain, base, seed)
-        source = Chosen(rehearse(theorem, Rehearsal(coins)), noise, way, number)
-        run = recorded(subject, left, partial(_same, source), coins)
+        source = Chosen(rehearse(proved, Rehearsal(coins)), proved.laws, way, number)
+        run = recorded(subject, left, source, coins)
         released = run.run if isinstance(run, Failed) else run
         if released is None:
             continue  # wrong by itself; of runs with drawn noise the search finds that
@@ -134,10 +134,6 @@ def anywhere(subject: Subject, theorem: Theorem, seed: int) -> tuple[Pair, int, 
             if wrong is not None:
                 return pair, coins, f"{wrong} {what}{_said(way)}"
     return None
-
-
-def _same(source: Chosen) -> Noise:
-    return source
 
 
 def _said(way: Way) -> str:

@@ -7,7 +7,7 @@ declared.  Both are read off the running code, through the noise source that it 
 
 import contextlib
 import math
-from collections.abc import Hashable
+from collections.abc import Hashable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import NoReturn
 
@@ -235,7 +235,7 @@ def unlike(run: Run, again: Run) -> str | None:
     return differing(run, again, 0)
 
 
-def log_ratio(run: Run, other: Run, noise: dict[str, Law]) -> float:
+def log_ratio(run: Run, other: Run, noise: Mapping[str, Law]) -> float:
     """Return ln P(releases | `run`'s values) − ln P(releases | `other`'s): known noise, nothing fitted.
 
     It is infinite where a release is impossible under one of them, and 0 where each forbids another.
@@ -248,7 +248,7 @@ def log_ratio(run: Run, other: Run, noise: dict[str, Law]) -> float:
     return forbidden.pop() if len(forbidden) == 1 else 0.0 if forbidden else math.fsum(found)
 
 
-def distance(run: Run, other: Run, noise: dict[str, Law]) -> float:
+def distance(run: Run, other: Run, noise: Mapping[str, Law]) -> float:
     """Return Σ ‖shift‖²/scale² over the releases: how far apart the two runs are in noise units."""
     total = 0.0
     for part, exact in run.exact.items():

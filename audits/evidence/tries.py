@@ -1,7 +1,7 @@
 """Whether a mechanism class runs at all: one that never does is a wrong request, and no finding.
 
 So is one that shows no value: there is nothing to compare.  Asked after the property tests, where all of
-them fail: no run before them may leave state behind.
+them fail: no run before them may leave state behind.  Before them, its data must fit into memory.
 """
 
 import numpy as np
@@ -10,24 +10,35 @@ from numpy.typing import NDArray
 from audits.datasets.bases import BASES, dataset
 from audits.evidence.replay import ReplayError, record
 from dpaccount.errors import DpaccountError, InputError
+from dpaccount.noise.proved import Proved
 from dpaccount.noise.receipt import rehearse
 from dpaccount.noise.samplers import Rehearsal
-from dpaccount.proof import Theorem
 from mechanisms.subject import Subject, View
 from mechanisms.subject.playing import fresh
 
+MAX_NUMBERS = 5_000_000  #: of one made-up dataset
 SEEDS = 3  #: runs on each made-up dataset
 NO_VALUE = "shows no value, but for NaN or None"
 
 
-def runs_at_all(subject: Subject, theorem: Theorem) -> None:
+def check_size(subject: Subject) -> None:
+    """Refuse domains that made-up data would not fit into memory for."""
+    try:
+        domain = subject.domain()
+    except (Exception, SystemExit) as error:
+        raise InputError(f"the subject's domain raises {type(error).__name__}: {error}; mend it") from None
+    if domain.rows * len(domain.low) > MAX_NUMBERS:
+        raise InputError(f"{domain.rows} rows of {len(domain.low)} numbers are too many to test; use fewer")
+
+
+def runs_at_all(subject: Subject, proved: Proved) -> None:
     """Run on made-up datasets until one run shows a value; raises `InputError` where none does."""
     wrong: list[str] = []
     for base in BASES:
         for seed in range(SEEDS):
             try:
                 rows = np.array(dataset(subject.domain(), base, seed))
-                run = record(fresh(subject), rows, rehearse(theorem, Rehearsal(seed)), seed)
+                run = record(fresh(subject), rows, rehearse(proved, Rehearsal(seed)), seed)
             except (ReplayError, DpaccountError):
                 return  # it asks for what its proof does not pay for: the tests of its hypotheses judge that
             except (Exception, SystemExit) as error:  # whatever it raises, the user should see

@@ -12,7 +12,8 @@ from typing import Any
 
 from dpaccount import checker
 from dpaccount.errors import InputError, RuleError
-from dpaccount.exact import Bound, Enclosure, printed, shown
+from dpaccount.exact import Enclosure, printed, shown
+from dpaccount.exact import Number as Bound
 from dpaccount.proof import Theorem
 from dpaccount.proof.derivation import write
 

@@ -15,8 +15,8 @@ from typing import Any
 
 from audits.claim import NAME
 from audits.subjects.broken.table import TABLE, Known, known
+from dpaccount.documents import Place
 from dpaccount.errors import InputError
-from dpaccount.exact import Place
 from mechanisms.subject import EXAMPLE, Subject
 
 LAYERS = ("mechanisms", "bandits")

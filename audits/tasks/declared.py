@@ -4,12 +4,11 @@ import math
 from fractions import Fraction
 from typing import Any
 
-from audits.certificate.make import EXAMPLES, roomy
-from audits.evidence.search import gather
-from audits.evidence.tries import runs_at_all
+from audits.evidence.search import EXAMPLES, gather
+from audits.evidence.tries import check_size, runs_at_all
 from audits.subjects.sources import modules_of
 from dpaccount.errors import InputError, RuleError
-from dpaccount.proof import Theorem
+from dpaccount.noise.proved import Proved
 from mechanisms.subject import Subject
 
 DELTAS = (Fraction(0), Fraction(1, 10**6))  #: a proof for one of these declares the sensitivities
@@ -21,11 +20,11 @@ def declared_answer(name: str, subject: Subject, seed: int) -> dict[str, Any]:
     `hypotheses` holds every declared one as a certificate does; the entries beside it are those of the
     refuted one, else of the first.  `worst` is the largest movement seen, in the ℓ2 norm.
     """
-    roomy(subject)
-    theorem = _proof(name, subject)
-    found, _ = gather(subject, theorem, examples=EXAMPLES, seed=seed, files=modules_of(type(subject)))
+    check_size(subject)
+    proved = _proved(name, subject)
+    found, _ = gather(subject, proved, examples=EXAMPLES, seed=seed, files=modules_of(type(subject)))
     if all(each.status == "refuted" for each in found):
-        runs_at_all(subject, theorem)
+        runs_at_all(subject, proved)
     tested = [each for each in found if each.status != "untested"]
     if not tested:
         raise InputError(f"{name} declares no sensitivity that a test is known for; name another subject")
@@ -44,10 +43,10 @@ def declared_answer(name: str, subject: Subject, seed: int) -> dict[str, Any]:
     }
 
 
-def _proof(name: str, subject: Subject) -> Theorem:
+def _proved(name: str, subject: Subject) -> Proved:
     for delta in DELTAS:
         try:
-            return subject.proof(delta)
+            return Proved(subject.proof(delta))
         except RuleError as error:
             why = error
     raise InputError(f"{name} has no proof, so it declares no sensitivity: {why}; give its parameters")

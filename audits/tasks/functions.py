@@ -3,7 +3,9 @@
 from datetime import UTC, datetime
 from typing import Any
 
-from audits.attack.black_box import Attack, Plan, Progress, Stuck, attack
+from audits.attack.black_box import Attempt, attack
+from audits.attack.runs import Challenge
+from audits.attack.suspicious_pairs import Progress, Stuck
 from audits.certificate.make import environment, point_json, with_hazards
 from audits.claim import Claim
 from audits.datasets.bases import Pair
@@ -36,7 +38,7 @@ def shape_of(claim: Claim) -> Described:
 
 def attack_function(
     crew: Crew, claim: Claim, data: Described, progress: Progress, *, counts_only: bool, early: bool = False
-) -> Attack:
+) -> Attempt:
     """Attack a function's claim on the pair that is given, or on the worst one that is found."""
     promise, plan = claim.guarantee, claim.audit
     pairs = (
@@ -44,7 +46,7 @@ def attack_function(
         if data.pair is None
         else [Pair(*data.pair, "the pair in the claim")]
     )
-    asked = Plan(
+    asked = Challenge(
         promise.epsilon,
         promise.delta,
         plan.trials,
@@ -56,7 +58,7 @@ def attack_function(
     return attack(crew, pairs, asked, progress)
 
 
-def witness(found: Attack) -> dict[str, object]:
+def witness(found: Attempt) -> dict[str, object]:
     """Return what one needs to see the violation: two datasets, the event, its counts."""
     return {
         **found.candidate.as_json(),
@@ -105,7 +107,7 @@ def nothing_found(claim: Claim, why: str) -> dict[str, Any]:
     }
 
 
-def power_said(found: Attack, claim: Claim) -> str:
+def power_said(found: Attempt, claim: Claim) -> str:
     """Return, for a certificate's reason, that the runs were too few; empty where they were enough."""
     if found.verdict(claim.guarantee.epsilon) != "NOT ATTACKED":
         return ""
@@ -113,7 +115,7 @@ def power_said(found: Attack, claim: Claim) -> str:
 
 
 def certificate_of(
-    claim: Claim, code: Code, found: Attack | None, reason: str, *, quick: bool
+    claim: Claim, code: Code, found: Attempt | None, reason: str, *, quick: bool
 ) -> dict[str, Any]:
     """Return the certificate of code without a proof: what was attacked and found, `reason` why no more.
 
@@ -159,7 +161,7 @@ def _origin(claim: Claim) -> dict[str, str]:
     return {"source": catalogued.source, "status": catalogued.status}
 
 
-def _audit_json(claim: Claim, found: Attack, *, quick: bool) -> dict[str, Any]:
+def _audit_json(claim: Claim, found: Attempt, *, quick: bool) -> dict[str, Any]:
     return {
         "attack": "black box: a learned score of the results, Clopper-Pearson",
         "trials": found.runs,

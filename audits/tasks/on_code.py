@@ -7,7 +7,7 @@ from typing import Any
 
 import msgspec
 
-from audits.attack.black_box import Progress, Stuck
+from audits.attack.suspicious_pairs import Progress, Stuck
 from audits.certificate.make import refused_by_checker, seal
 from audits.certificate.policy import read_policy, violations
 from audits.claim import Claim

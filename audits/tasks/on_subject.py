@@ -11,13 +11,15 @@ from audits.attack.coin_guesses import plan_known_guess
 from audits.attack.power import judged
 from audits.attack.thresholds import plan_known_threshold
 from audits.attack.white_box import Target, attack, attack_early
-from audits.certificate.make import EXAMPLES, Progress, roomy
+from audits.certificate.make import Progress
 from audits.claim import RELATIONS, AuditPlan, Claim, Guarantee, read_claim
 from audits.datasets.shape import Described, option_shape
-from audits.evidence.search import Evidence, Suspect, describe, gather
-from audits.evidence.tries import runs_at_all
+from audits.evidence.search import EXAMPLES, gather
+from audits.evidence.seen import Evidence, Suspect, describe
+from audits.evidence.tries import check_size, runs_at_all
 from dpaccount.errors import InputError, RuleError
 from dpaccount.exact import read_number, shown
+from dpaccount.noise.proved import Proved
 from mechanisms.subject import Subject
 
 
@@ -137,18 +139,18 @@ def audit_subject(
     early: bool = False,
 ) -> dict[str, Any]:
     """Return the answer of `dpaccount audit` on a mechanism class, without its seconds."""
-    roomy(subject)
+    check_size(subject)
     promise, plan = claim.guarantee, claim.audit
     try:
-        theorem = subject.proof(promise.delta)
+        proved = Proved(subject.proof(promise.delta))
     except RuleError as error:
         raise InputError(
             f"{claim.use} has no proof to draw noise from at this δ: {error}; try another δ"
         ) from None
     progress("search for the worst neighbouring pair")
-    evidence, suspect = gather(subject, theorem, examples=EXAMPLES, seed=plan.seed, files=[])
+    evidence, suspect = gather(subject, proved, examples=EXAMPLES, seed=plan.seed, files=[])
     if all(entry.status == "refuted" for entry in evidence):
-        runs_at_all(subject, theorem)
+        runs_at_all(subject, proved)
     unseen = unmeasured(evidence, suspect)
     progress("attack")
     target = Target("claim", promise.epsilon, promise.delta)
@@ -160,11 +162,11 @@ def audit_subject(
     }
     trials = max(plan.trials // 2, 30)
     outcome = (
-        attack_early(subject, theorem, target, suspect, trials=trials, **effort)
+        attack_early(subject, proved, target, suspect, trials=trials, **effort)
         if early
         else attack(
             subject,
-            theorem,
+            proved,
             [target],
             suspect,
             trials=trials,

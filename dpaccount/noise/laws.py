@@ -17,8 +17,7 @@ import numpy as np
 
 from dpaccount.errors import ReceiptError
 from dpaccount.noise.samplers import Integers, Sampler, exact_root, in_range, root_up
-from dpaccount.proof import Theorem
-from dpaccount.proof.derivation import Leaf, leaves
+from dpaccount.proof.derivation import Leaf
 
 WIDEST = 2.0**54  #: grid steps; noise beyond 2^61 is then rarer than e^(−2^13), or for Laplace e^(−128)
 HIGHEST = 1 << 53  #: threshold of a histogram: all integers up to it are doubles
@@ -43,18 +42,13 @@ class Law:
     table: tuple[tuple[Fraction, ...], ...] = ()
 
 
-def laws(theorem: Theorem) -> dict[str, Law]:
-    """Return the law of every leaf of a proof, by key; refuses laws that no exact sampler has."""
-    found = {leaf.key: law(leaf) for leaf in leaves(theorem)}
-    for key, noise in found.items():
-        _held(noise.scale, key)
-    return found
-
-
-def _held(scale: float, key: str) -> None:
-    """Refuse noise that 64 bits may not hold: a sampler would cut it, and a sum could wrap."""
-    if scale > WIDEST:
-        raise ReceiptError(f"the noise of {key!r} is {scale:.3g} steps wide, too wide; use a coarser grid")
+def held(noise: Law, key: str) -> Law:
+    """Return the law; refuses one that 64 bits may not hold: a sampler would cut it, and a sum could wrap."""
+    if noise.scale > WIDEST:
+        raise ReceiptError(
+            f"the noise of {key!r} is {noise.scale:.3g} steps wide, too wide; use a coarser grid"
+        )
+    return noise
 
 
 def law(leaf: Leaf) -> Law:
@@ -130,7 +124,7 @@ def draw(noise: Law, values: Integers, sampler: Sampler) -> Integers:
         case "symmetric":
             return _symmetric(noise, exact, sampler)
         case "k-norm":
-            _held(math.sqrt(exact.size) * noise.scale, "a K-norm release")
+            held(Law("k-norm", math.sqrt(exact.size) * noise.scale), "a K-norm release")
             return sampler.k_norm(exact.ravel(), noise.scale).reshape(exact.shape)
         case "table":
             return _answers(noise, exact, sampler)

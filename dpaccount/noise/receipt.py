@@ -13,10 +13,11 @@ import numpy as np
 
 from dpaccount.errors import ReceiptError
 from dpaccount.noise import process
-from dpaccount.noise.laws import Law, draw, laws
+from dpaccount.noise.laws import Law, draw
+from dpaccount.noise.proved import Proved
 from dpaccount.noise.samplers import Integers, Sampler, in_range
 from dpaccount.proof import Theorem
-from dpaccount.proof.derivation import Leaf, leaves
+from dpaccount.proof.derivation import Leaf
 
 _SEAL = object()
 
@@ -54,25 +55,19 @@ class Receipt:
     def __init__(
         self,
         seal: object,
-        theorem: Theorem,
+        proved: Proved,
         sampler: Sampler,
         entry: int,
         mark: Mark = _nothing,
     ) -> None:
         if seal is not _SEAL:
             raise ReceiptError("a Receipt comes from charging a ledger; charge the theorem first")
-        self.theorem = theorem
         self.entry = entry
         self.releasable = sampler.releasable
         self._sampler, self._mark = sampler, mark
         self._process = process.this()
-        self._leaves: dict[str, Leaf] = {}
-        for leaf in leaves(theorem):
-            if leaf.key in self._leaves:
-                raise ReceiptError(f"two leaves share the key {leaf.key!r}; give each leaf its own")
-            self._leaves[leaf.key] = leaf
-        self._drawn, self._draws = 0, sum(leaf.draws for leaf in self._leaves.values())
-        self._laws = laws(theorem)
+        self._leaves, self._laws, self._draws = proved.leaves, proved.laws, proved.draws
+        self._drawn = 0
         self._gate = threading.Lock()  # two threads never get one part twice
         self._served: dict[str, set[Hashable]] = {key: set() for key in self._leaves}
         self._numbers: dict[str, int] = dict.fromkeys(self._leaves, 0)
@@ -159,19 +154,22 @@ class Receipt:
         return self._laws[key]
 
 
-def rehearse(theorem: Theorem, sampler: Sampler) -> Receipt:
-    """Return a receipt that no budget paid for: made-up data and a rehearsal sampler only."""
+def rehearse(theorem: Theorem | Proved, sampler: Sampler) -> Receipt:
+    """Return a receipt that no budget paid for: made-up data and a rehearsal sampler only.
+
+    Who rehearses often reads the theorem once and gives what was `Proved`.
+    """
     if sampler.releasable:
         raise ReceiptError("a rehearsal draws rehearsal noise; charge a ledger for secure noise")
-    return Receipt(_SEAL, theorem, sampler, 0)
+    return Receipt(_SEAL, theorem if isinstance(theorem, Proved) else Proved(theorem), sampler, 0)
 
 
-def issue(theorem: Theorem, sampler: Sampler, entry: int, mark: Mark) -> Receipt:
+def issue(proved: Proved, sampler: Sampler, entry: int, mark: Mark) -> Receipt:
     """Return the receipt of a committed charge: for `Ledger.charge` only.
 
     `mark` is called before every draw, so that the ledger can mark it durably.
     """
-    return Receipt(_SEAL, theorem, sampler, entry, mark)
+    return Receipt(_SEAL, proved, sampler, entry, mark)
 
 
 def _itself(part: Hashable) -> bool:

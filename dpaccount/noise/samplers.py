@@ -19,6 +19,7 @@ from dpaccount.errors import ReceiptError
 
 Integers = NDArray[np.int64]
 LIMIT = 2**62  #: values beyond this are refused, so that no sum of value and noise can wrap
+FEW = 64  #: values that are compared one by one faster than as an array
 
 
 class Sampler(Protocol):
@@ -176,7 +177,8 @@ def in_range(values: Integers) -> Integers:
     array = np.asarray(values)
     if array.dtype.kind not in "iu":
         raise ReceiptError(f"noise is added to integers in grid units; found {array.dtype}")
-    if array.size and (int(array.max()) >= LIMIT or int(array.min()) <= -LIMIT):
+    ends = array.ravel().tolist() if array.size <= FEW else [int(array.max()), int(array.min())]
+    if ends and (max(ends) >= LIMIT or min(ends) <= -LIMIT):
         raise ReceiptError("a value is 2^62 or more in grid units; use a coarser grid")
     return array.astype(np.int64)
 

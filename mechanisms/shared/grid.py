@@ -6,6 +6,7 @@ vector.  NaN becomes 0 and infinities the nearest bound before anything else: a 
 
 import math
 from fractions import Fraction
+from functools import cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,6 +17,7 @@ from dpaccount.noise.samplers import Integers
 Floats = NDArray[np.float64]
 
 
+@cache
 def step(bits: int) -> Fraction:
     """Return the grid step 2^−bits."""
     return Fraction(1, 2**bits)
@@ -57,10 +59,11 @@ def in_ball(rows: Floats, radius: Fraction, bits: int) -> Integers:
     The squared length is at most (radius·2^bits)² exactly: the projection leaves a margin of 2^−40
     for its own rounding, and truncation toward zero does not lengthen.
     """
-    safe = np.nan_to_num(rows, nan=0.0)  # infinities become the largest doubles
+    # infinities become the largest doubles
+    safe = rows if np.isfinite(rows).all() else np.nan_to_num(rows, nan=0.0)
     largest = np.maximum(np.abs(safe).max(axis=-1, keepdims=True), 1e-300)
     unit = safe / largest  # so that squares neither overflow nor vanish
-    length = np.maximum(np.linalg.norm(unit, axis=-1, keepdims=True), 1e-300)
+    length = np.maximum(np.sqrt((unit * unit).sum(axis=-1, keepdims=True)), 1e-300)
     limit = float(radius) * (1 - 2.0**-40)
     shrunk = unit * np.minimum(largest, limit / length)
     units: Integers = np.trunc(shrunk * 2.0**bits).astype(np.int64)

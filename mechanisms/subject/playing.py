@@ -21,7 +21,9 @@ from mechanisms.subject import Rows, Subject, View
 
 Array = NDArray[np.generic]
 PLAIN = (bool, int, float, str, type(None))  #: what an array of objects may hold
+SHOWN = np.ndarray | np.generic | bool | int | float | str | None  #: what becomes a plain array
 KINDS = "biufcSUMm"  #: of dtypes whose bytes say all
+PARTS = frozenset({"own", "public"})  #: of a view
 ANSWERS = ("noisy", "noisy_symmetric")
 
 
@@ -99,8 +101,13 @@ def watched(subject: Subject, data: Rows, noise: Noise, coins: int) -> Played:
     finally:
         if failed:
             raise failed[0]
-    changed = given.shape != data.shape or not np.array_equal(given, data, equal_nan=True)
-    return Played(kept(shown), hidden(shown), tuple(dict.fromkeys(asked)), changed)
+    return Played(kept(shown), hidden(shown), tuple(dict.fromkeys(asked)), not _unchanged(given, data))
+
+
+def _unchanged(given: Rows, data: Rows) -> bool:
+    if given.shape != data.shape:
+        return False
+    return given.tobytes() == data.tobytes() or np.array_equal(given, data, equal_nan=True)
 
 
 def fresh(subject: Subject) -> Subject:
@@ -138,7 +145,7 @@ def plain_array(shown: object, name: str) -> Array:
     """Return a copy of an array as bare numbers or text; a mask is filled, a subclass forgotten."""
     if isinstance(shown, np.ma.MaskedArray):
         shown = shown.filled()
-    if not isinstance(shown, np.ndarray | np.generic | bool | int | float | str | None):
+    if not isinstance(shown, SHOWN):
         raise NotPlain(f"{name} is of type {type(shown).__name__}; show arrays of numbers or text")
     array = np.array(shown, order="C", subok=False)
     if array.dtype.kind == "O":
@@ -148,8 +155,9 @@ def plain_array(shown: object, name: str) -> Array:
         return array
     if array.dtype.kind not in KINDS or array.dtype.char in "gG":
         raise NotPlain(f"{name} has the type {array.dtype}; show numbers of up to 64 bits or text")
-    bare: Array = np.array(array, dtype=np.dtype(array.dtype.str))  # without the type's metadata
-    return bare
+    if array.dtype.itemsize and not array.dtype.metadata:
+        return array
+    return np.array(array, dtype=np.dtype(array.dtype.str))
 
 
 def _single(value: object, name: str) -> object:
@@ -178,9 +186,9 @@ def hidden(view: View) -> dict[str, Array]:
 
     It stays behind in `kept`; who calls `play` by hand could read it.
     """
-    found = _carried("the view", view, ("own", "public"))
+    found = _carried("the view", view, PARTS)
     for title, part in (("own", view.own), ("public", view.public)):
-        found |= _carried(f"the table of {title} parts", part, ())
+        found |= _carried(f"the table of {title} parts", part, frozenset())
         for name, shown in part.items():
             if isinstance(shown, np.ndarray):
                 found |= _around(name, shown)
@@ -198,7 +206,7 @@ def _around(name: str, shown: Array) -> dict[str, Array]:
         ]
         for made in ours:
             found |= _plain_of(name, vars(made))
-        found |= _carried(name, shown, ())
+        found |= _carried(name, shown, frozenset())
     if isinstance(shown.base, np.ndarray) and shown.base.dtype.kind in KINDS:
         found[f"{name}, the memory it is part of"] = np.array(shown.base, subok=False)
     if shown.dtype.metadata:
@@ -206,9 +214,11 @@ def _around(name: str, shown: Array) -> dict[str, Array]:
     return found
 
 
-def _carried(name: str, holder: object, known: tuple[str, ...]) -> dict[str, Array]:
+def _carried(name: str, holder: object, known: frozenset[str]) -> dict[str, Array]:
     """Return the attributes that an object was given, but for those that are `known`."""
     given = getattr(holder, "__dict__", {})
+    if type(given) is dict and given.keys() <= known:
+        return {}
     return _plain_of(name, {attribute: value for attribute, value in given.items() if attribute not in known})
 
 

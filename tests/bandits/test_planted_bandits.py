@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from audits.evidence.search import check_of, search
+from audits.evidence.checks import check_of
+from audits.evidence.search import search
 from audits.subjects.catalogue import entries
 from bandits.doubling_gp_ucb import DoublingGpUcb
 from bandits.jdp_gp_ucb import JdpGpUcb
@@ -15,6 +16,7 @@ from bandits.moment_gp_ucb import MomentGpUcb
 from bandits.phased_gp_ucb import PhasedGpUcb
 from bandits.phased_posterior import PhasedPosterior
 from bandits.surface_gp_ucb import SurfaceGpUcb
+from dpaccount.noise.proved import Proved
 from dpaccount.proof.derivation import hypotheses
 
 DELTA = Fraction(1, 10**6)
@@ -48,7 +50,11 @@ def broken(subject, examples=25):
     theorem = subject.proof(DELTA)
     tested = hypotheses(theorem)
     seen = search(
-        subject, theorem, [check_of(theorem, each)[0] for each in tested], examples=examples, seed=1
+        subject,
+        Proved(theorem),
+        [check_of(Proved(theorem), each)[0] for each in tested],
+        examples=examples,
+        seed=1,
     )
     return {each.rule for each, failing in zip(tested, seen.failing, strict=True) if failing is not None}
 

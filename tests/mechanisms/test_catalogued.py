@@ -11,6 +11,7 @@ from audits.evidence.search import gather
 from audits.subjects.catalogue import entries, example_values
 from dpaccount import checker
 from dpaccount.errors import ReceiptError
+from dpaccount.noise.proved import Proved
 from dpaccount.noise.receipt import rehearse
 from dpaccount.noise.samplers import Rehearsal
 from dpaccount.proof import Private
@@ -54,7 +55,7 @@ def test_its_proof_is_inferred_again_by_the_checker(subject, entry):
 @pytest.mark.parametrize(("subject", "entry"), SEARCHED)
 def test_its_hypotheses_survive_a_search(subject, entry):
     theorem = subject.proof(DELTA)
-    found, _ = gather(subject, theorem, examples=100, seed=3, files=[])
+    found, _ = gather(subject, Proved(theorem), examples=100, seed=3, files=[])
     assert [e.counterexample for e in found] == [None] * len(found)
     assert {e.status for e in found} == {"tested"}
     assert any(Fraction(e.worst) > 0 for e in found)

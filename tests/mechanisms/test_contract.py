@@ -19,6 +19,7 @@ from audits.subjects.catalogue import entries, example_values
 from dpaccount import checker
 from dpaccount.errors import InputError, ReceiptError, RuleError
 from dpaccount.ledger.ledger import Ledger, init
+from dpaccount.noise.proved import Proved
 from dpaccount.noise.receipt import rehearse
 from dpaccount.noise.samplers import Rehearsal
 from dpaccount.proof import ADD_REMOVE, Contribution, Covered, Shifts, Stable, compose
@@ -302,7 +303,7 @@ def twins():
 
 def refuted(subject):
     """Say whether the property tests of hypotheses, or exact movement, catch a subject."""
-    found, _ = gather(subject, subject.proof(DELTA), examples=300, seed=1, files=[])
+    found, _ = gather(subject, Proved(subject.proof(DELTA)), examples=300, seed=1, files=[])
     return any(each.status == "refuted" for each in found) or counterexample(subject, 150) is not None
 
 

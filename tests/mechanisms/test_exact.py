@@ -12,7 +12,7 @@ import pytest
 from flint import arb, arb_poly, ctx
 
 from audits.evidence.replay import Recorder
-from dpaccount.noise.laws import laws
+from dpaccount.noise.proved import Proved
 from dpaccount.noise.receipt import rehearse
 from dpaccount.noise.samplers import Rehearsal
 from dpaccount.proof import ADD_REMOVE
@@ -251,7 +251,7 @@ TIGHT = [
 
 def worst_divergence(subject, records, theorem, epsilon):
     """Return the largest divergence over all neighbours among `records`, at ε."""
-    noise, seen, worst = laws(theorem), set(), arb(0)
+    noise, seen, worst = Proved(theorem).laws, set(), arb(0)
     for left, right in pairs_of(subject, records):
         here, there = (private_values(subject, theorem, data) for data in (left, right))
         assert here.keys() == there.keys()

@@ -1,0 +1,109 @@
+"""How many runs an attack on a function makes: those that are asked for, or those that time allows."""
+
+from dataclasses import dataclass
+from fractions import Fraction
+
+from audits.sandbox.crew import TimeUp
+
+TOGETHER = (1, 2, 3)  #: seeds of the runs that both sides of a pair make with the same randomness
+#: of each round of the search: pairs kept, how many of one base, runs a side that it adds
+ROUNDS = ((40, 40, 150), (15, 5, 450), (6, 3, 1200))
+SCREENED = 800  #: pairs whose movement is measured
+LEAST = 60  #: certifying runs that are asked for
+TRAIN = 4  #: training runs a side without which nothing can be learned
+THIN = 20  #: runs a side with which the search's rounds compare pairs at least
+#: numbers of all runs that are held at once, about; wide results are compared on fewer runs
+CELLS = 20_000_000
+
+
+@dataclass(frozen=True)
+class Challenge:
+    """What is claimed and how hard to attack it.
+
+    `counts_only`: the bound must rest on counts of one event, which a certificate can hold;
+    `early`: stop at the first refutation, by betting.
+    """
+
+    epsilon: Fraction
+    delta: Fraction
+    trials: int
+    risk: Fraction
+    seed: int
+    counts_only: bool = False
+    early: bool = False
+
+
+@dataclass(frozen=True)
+class Runs:
+    """Runs: `screened` pairs with `seeds` runs a side, the search's `rounds`, `train` a side, `certify`."""
+
+    screened: int
+    seeds: int
+    rounds: tuple[tuple[int, int, int], ...]
+    train: int
+    certify: int
+
+    @property
+    def cost(self) -> int:
+        """Return the runs in all."""
+        compared = sum(pairs * runs for pairs, _, runs in self.rounds)
+        return 2 * (self.screened * self.seeds + compared + self.train) + self.certify
+
+    def at_once(self, pairs: int) -> int:
+        """Return the most runs a side, of all of so many pairs, that are compared at one time."""
+        rounds = [min(kept, pairs) * runs for kept, _, runs in self.rounds]
+        return max(self.train, min(self.screened, pairs) * self.seeds, *rounds)
+
+
+def room_for(most: int) -> int:
+    """Return how many runs a side with results of up to `most` numbers are held at once."""
+    return CELLS // (2 * (1 + most))
+
+
+def asked_of(challenge: Challenge, pairs: int) -> Runs:
+    """Return the runs that are asked for."""
+    train, certify = max(challenge.trials // 6, LEAST), max(challenge.trials * 2 // 3, LEAST)
+    if pairs == 1:
+        return Runs(0, 0, (), train, certify)
+    scale = min(1.0, max(challenge.trials / 10_000, 0.2))
+    return Runs(SCREENED, len(TOGETHER), _thinned(scale), train, certify)
+
+
+def _thinned(scale: float) -> tuple[tuple[int, int, int], ...]:
+    return tuple((kept, of_base, max(int(runs * scale), THIN)) for kept, of_base, runs in ROUNDS)
+
+
+def runs_within(most: int, challenge: Challenge, pairs: int) -> Runs:
+    """Return the runs that fit into `most`: all that were asked for, or fewer, half of them to certify.
+
+    Raises `TimeUp` where there is no room for an attack.
+    """
+    asked = asked_of(challenge, pairs)
+    if asked.cost <= most:
+        return asked
+    certify = half = min(asked.certify, most // 2)
+    rest = most - half
+    if pairs == 1:
+        train = min(asked.train, max(most // 8, TRAIN))
+        certify = min(asked.certify, most - 2 * train)
+    else:
+        train = min(asked.train, max(rest // 6, TRAIN))
+    search = rest - 2 * train
+    if certify < max(half, 1) or (pairs > 1 and search < 2):
+        raise TimeUp
+    if pairs == 1:
+        return Runs(0, 0, (), train, certify)
+    rounds = _rounds_in(search * 2 // 3)
+    left = search - 2 * sum(kept * runs for kept, _, runs in rounds)
+    seeds = len(TOGETHER) if left >= 2 * len(TOGETHER) * ROUNDS[0][0] else 1
+    return Runs(min(left // (2 * seeds), SCREENED), seeds, rounds, train, certify)
+
+
+def _rounds_in(runs: int) -> tuple[tuple[int, int, int], ...]:
+    """Return rounds of the search that take at most so many runs: thinner ones, then of fewer pairs."""
+    whole = 2 * sum(kept * each for kept, _, each in ROUNDS)
+    scaled = _thinned(min(runs / whole, 1.0))
+    most = 2 * sum(kept * each for kept, _, each in scaled)
+    part = min(1.0, runs / most)
+    fewer = ((int(kept * part), max(int(of_base * part), 1), each) for kept, of_base, each in scaled)
+    return tuple(round_ for round_ in fewer if round_[0] > 1)

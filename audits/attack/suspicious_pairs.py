@@ -1,0 +1,182 @@
+"""The search for the most suspicious of many pairs: by movement, then by scores on more and more runs."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from audits.attack.learned_scores import best_score
+from audits.attack.planning import Floats
+from audits.attack.runs import THIN, TOGETHER, TRAIN, Challenge, Runs, room_for
+from audits.attack.thresholds import plan_threshold, violation
+from audits.datasets.bases import Pair
+from audits.sandbox.crew import Crew
+from audits.sandbox.outcomes import Outcome
+
+AT_ONCE = 2_000_000  #: numbers handed to a worker at a time
+CLEAR = 3.5  #: standard deviations beyond the claim from which a pair is preferred for them
+FIRST = 12  #: runs a side before the pace on a pair is known
+HANGS = 3  #: runs without an answer after which the search gives up
+
+Progress = Callable[[str], None]
+
+
+class Stuck(Exception):  # noqa: N818
+    """The function cannot be attacked: it gives no answer, or not in time; the text says which."""
+
+
+@dataclass
+class Trial:
+    """A pair under suspicion and all runs that were made on it so far."""
+
+    candidate: Pair
+    left: list[Outcome] = field(default_factory=list)
+    right: list[Outcome] = field(default_factory=list)
+    promise: float = -np.inf
+    pace: float = 1e-6  #: seconds that a run on it takes
+
+
+def note(found: list[str], outcomes: Sequence[Outcome]) -> None:
+    """Add to the findings what every user of the function should know."""
+    if any(outcome.mutated for outcome in outcomes):
+        found.append("it changes the dataset that it is given")
+
+
+def most_suspicious(
+    crew: Crew,
+    pairs: Sequence[Pair],
+    challenge: Challenge,
+    planned: Runs,
+    pace: float,
+    found: list[str],
+    progress: Progress,
+) -> tuple[Trial, int]:
+    """Return the most suspicious pair, and how many were tried."""
+    if len(pairs) == 1:
+        return Trial(pairs[0], pace=pace), 1
+    room = room_for(crew.tally.most)
+    screened = pairs[: min(planned.screened, max(room // planned.seeds, 1))]
+    moved = _movements(crew, screened, challenge.seed, TOGETHER[: planned.seeds], found)
+    most = planned.rounds[0][0] if planned.rounds else 1
+    trials = [Trial(screened[k], pace=pace) for k in _shortlist(screened, moved, most)]
+    judge = judge_of(challenge, max(planned.certify // 2, 1000))
+    for number, (kept, of_base, runs) in enumerate(planned.rounds):
+        trials = _mixed(trials, kept, of_base)
+        share = (crew.left() - crew.seconds / 2) / (len(planned.rounds) - number) / len(trials)
+        if share <= 0:
+            break
+        runs = min(runs, max(room // len(trials), THIN))  # noqa: PLW2901
+        for trial in trials:  # a pair on which the function crashes is slow
+            more_runs(crew, trial, runs, challenge.seed, share)
+            note(found, trial.left)
+            if len(trial.left) >= TRAIN:
+                trial.promise = best_score(trial.left, trial.right, judge).value
+        trials.sort(key=lambda trial: -trial.promise)
+        progress(f"{len(trials)} pairs compared")
+    return trials[0], len(screened)
+
+
+def _mixed(trials: list[Trial], most: int, of_base: int) -> list[Trial]:
+    """Return the first `most` trials with at most `of_base` of one base: what is rare shows on few."""
+    kept: list[Trial] = []
+    for trial in trials:
+        same = sum(other.candidate.base == trial.candidate.base for other in kept)
+        if same < of_base and len(kept) < most:
+            kept.append(trial)
+    return kept
+
+
+def judge_of(challenge: Challenge, runs: int) -> Callable[[Floats, Floats], float]:
+    """Return how scores are judged: by the bound expected if it breaks the claim, else by signs of that."""
+    epsilon, delta = float(challenge.epsilon), float(challenge.delta)
+
+    def judged(held: Floats, out: Floats) -> float:
+        rule, expected = plan_threshold(held, out, challenge.delta, challenge.risk, runs)
+        if expected > epsilon:
+            return 1000.0 + expected
+        beyond = max(violation(held, out, epsilon, delta), violation(-out, -held, epsilon, delta))
+        if beyond > CLEAR:
+            return 100.0 + beyond
+        sign = 1 if rule.direction == "left" else -1
+        gap = float((sign * held >= rule.cut).mean() - (sign * out >= rule.cut).mean())
+        return expected or abs(gap) - 1  # where nothing is promised: the larger difference
+
+    return judged
+
+
+def _movements(
+    crew: Crew, pairs: Sequence[Pair], seed: int, together: Sequence[int], found: list[str]
+) -> Floats:
+    """Return how far the sides of each pair are apart when both use the same randomness.
+
+    Additive noise cancels, so three runs show what the query moves by, in units of the noise.
+    """
+    gathered: list[list[tuple[Outcome, Outcome]]] = []
+    step = max(1, min(AT_ONCE // (2 * max(pair.left.size + pair.right.size for pair in pairs)), 64))
+    hangs = 0
+    for start in range(0, len(pairs), step):
+        group = pairs[start : start + step]
+        crew.keep([side for pair in group for side in (pair.left, pair.right)])
+        plays = [(2 * k + side, seed, 1, s) for k in range(len(group)) for s in together for side in (0, 1)]
+        outcomes = crew.run(plays)
+        hangs += sum(outcome.silent for outcome in outcomes)
+        if hangs >= HANGS:
+            raise Stuck("the function gives no answer on some datasets")
+        note(found, outcomes)
+        for k in range(len(group)):
+            part = outcomes[2 * len(together) * k :]
+            gathered.append([(part[2 * i], part[2 * i + 1]) for i in range(len(together))])
+    scales = _noise_scales(gathered)
+    return np.array([np.mean([_apart(a, b, scales) for a, b in each]) for each in gathered])
+
+
+def _noise_scales(gathered: list[list[tuple[Outcome, Outcome]]]) -> dict[str, Floats]:
+    """Return, by kind of result, each entry's typical spread over the randomness."""
+    spreads: dict[str, list[Floats]] = {}
+    for each in gathered:
+        for side in (0, 1):
+            same = [pair[side] for pair in each if pair[side].structure == each[0][side].structure]
+            if len(same) > 1:
+                with np.errstate(invalid="ignore", over="ignore"):
+                    spreads.setdefault(same[0].structure, []).append(
+                        np.std([outcome.numbers for outcome in same], axis=0)
+                    )
+    with np.errstate(invalid="ignore"):
+        return {kind: np.nan_to_num(np.median(all_, axis=0)) for kind, all_ in spreads.items()}
+
+
+def _apart(a: Outcome, b: Outcome, scales: dict[str, Floats]) -> float:
+    if a.key() == b.key():
+        return 0.0
+    if a.structure != b.structure:
+        return 5.0
+    text = 2.0 * (a.labels != b.labels)
+    scale = scales.get(a.structure, np.zeros(len(a.numbers)))
+    with np.errstate(invalid="ignore", over="ignore", divide="ignore"):
+        moved = np.nan_to_num(np.abs(a.numbers - b.numbers), nan=1.0, posinf=1e300)
+        units = np.minimum(moved / np.maximum(scale, 1e-3 * (np.abs(a.numbers) + 1e-12)), 10.0)
+    units = np.nan_to_num(units, nan=10.0)
+    return text + float(np.sqrt((units * units).sum())) or 2.0  # the sign of a zero, the bits of a NaN
+
+
+def _shortlist(pairs: Sequence[Pair], moved: Floats, most: int) -> list[int]:
+    """Return the places of the pairs that move most, three quarters of them at most two of each base."""
+    order = [int(k) for k in np.argsort(-moved, kind="stable")]
+    of_base: dict[str, list[int]] = {}
+    for k in order:
+        of_base.setdefault(pairs[k].base, []).append(k)
+    spread = [k for ranked in of_base.values() for k in ranked[:2]][: most * 3 // 4]
+    return list(dict.fromkeys([*spread, *order]))[:most]
+
+
+def more_runs(crew: Crew, trial: Trial, runs: int, seed: int, seconds: float) -> None:
+    """Make up to `runs` further runs on both sides of a pair, in about `seconds` at most; one at least."""
+    crew.keep([trial.candidate.left, trial.candidate.right])
+    first = min(runs, FIRST, max(int(seconds / (2 * trial.pace)), 1))
+    while first > 0:
+        start, begun = len(trial.left), crew.left()
+        for side, made in ((0, trial.left), (1, trial.right)):
+            made.extend(crew.run([(side, seed, 2 + side, n) for n in range(start, start + first)]))
+        trial.pace = max((begun - crew.left()) / (2 * first), 1e-7)
+        runs, seconds = runs - first, seconds - (begun - crew.left())
+        first = min(runs, int(seconds / (2 * trial.pace)))

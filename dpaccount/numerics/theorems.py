@@ -1,0 +1,157 @@
+"""Composition and amplification theorems in closed form, for when a simple bound is what is wanted.
+
+Each returns an upper bound, rounded up (`optimal`: an enclosure). The accountant is never looser than these;
+they serve proofs, comparisons and settings that the events do not describe (shuffling).
+"""
+
+import math
+from collections.abc import Sequence
+from fractions import Fraction
+
+from flint import arb
+
+from dpaccount.errors import InputError
+from dpaccount.numerics.balls import ball, ceil_of, log_float, precision
+from dpaccount.numerics.closed import gaussian, renyi, single_order
+from dpaccount.numerics.closed.sampling import shrunk
+from dpaccount.numerics.fourier.transforms import AtomFactor
+from dpaccount.numerics.lattice import exact_grids
+
+BITS = 192
+LOG2 = math.log(2)
+
+
+def basic(pairs: Sequence[tuple[Fraction, Fraction]]) -> tuple[Fraction, Fraction]:
+    """Return (Σε, Σδ), δ at most 1: adaptive composition of (ε, δ) pairs.
+
+    Dwork, Kenthapadi, McSherry, Mironov & Naor 2006; Dwork & Roth 2014.
+    """
+    return sum((e for e, _ in pairs), Fraction(0)), min(Fraction(1), sum((d for _, d in pairs), Fraction(0)))
+
+
+def advanced(epsilon: Fraction, delta: Fraction, count: int, slack: Fraction) -> tuple[Fraction, Fraction]:
+    """Return ε√(2k ln(1/δ′)) + kε(e^ε − 1) and kδ + δ′, for k adaptive (ε, δ) pairs and a slack δ′ > 0.
+
+    Dwork, Rothblum & Vadhan 2010; Dwork & Roth 2014, Theorem 3.20.
+    """
+    _chance("the slack", slack)
+    with precision(BITS):
+        e = ball(epsilon)
+        spread = e * (-2 * count * ball(slack).log()).sqrt()
+        return ceil_of(spread + count * e * e.expm1()), min(Fraction(1), count * delta + slack)
+
+
+def optimal(
+    pairs: Sequence[tuple[Fraction, Fraction, int]], target: Fraction
+) -> tuple[Fraction, Fraction | None]:
+    """Return an enclosure of the least ε at δ = target of counted (ε, δ, count); None: infinite.
+
+    The ε's must lie on a common rational grid of moderate size: masses are then exact integers. Equal pairs:
+    Kairouz, Oh & Viswanath 2015 (their optimal composition theorem); unequal ones: Murtagh & Vadhan 2016.
+    Failures are set apart: δ = 1 − Π(1 − δᵢ)(1 − δ_rest).
+    """
+    kept = Fraction(1)
+    for _, delta, count in pairs:
+        kept *= (1 - delta) ** count
+    aim = 1 - (1 - target) / kept if kept else Fraction(-1)
+    if aim < 0:
+        return Fraction(0), None
+    factors = [(AtomFactor("pure", epsilon), count) for epsilon, _, count in pairs if epsilon]
+    if aim == 0 or not factors:
+        most = sum((epsilon * count for epsilon, _, count in pairs), Fraction(0))
+        return most, most
+    return exact_grids.epsilon(factors, aim, log_float(aim) / LOG2)
+
+
+def zcdp(rho: Fraction, target: Fraction) -> Fraction:
+    """Return ε at δ = target of ρ-zCDP; ρ adds up under adaptive composition (Bun & Steinke 2016, Lemma 1.7).
+
+    min over α of ρα + ln(1 − 1/α) − (ln δ + ln α)/(α − 1) (Canonne, Kamath & Steinke 2020).
+    """
+    return renyi.epsilon(lambda order: ball(order * rho), target) or Fraction(0)
+
+
+def zcdp_simple(rho: Fraction, target: Fraction) -> Fraction:
+    """Return ρ + 2√(ρ ln(1/δ)), the simple conversion (Bun & Steinke 2016, Proposition 1.3)."""
+    with precision(BITS):
+        return ceil_of(ball(rho) + 2 * (-ball(rho) * ball(target).log()).sqrt())
+
+
+def rdp(order: Fraction, tau: Fraction, target: Fraction) -> Fraction:
+    """Return the optimal ε at δ = target of D_order ≤ tau; bounds add at one order (Mironov 2017).
+
+    Asoodeh, Liao, Calmon, Kosut & Sankar 2021 (`single_order`).
+    """
+    general = renyi.epsilon(lambda at: ball(tau) if at == order else None, target, [order])
+    if not general:
+        return Fraction(0)
+    return single_order.epsilon(order, ball(tau), target, general, general / 10**9)
+
+
+def gdp(mu2: Fraction, target: Fraction) -> Fraction:
+    """Return ε at δ = target of √mu2-GDP; squares add up (Dong, Roth & Su 2022, composition)."""
+    return gaussian.epsilon(target, (mu2, mu2), Fraction(1, 10**15))[1]
+
+
+def zcdp_of_pure(epsilon: Fraction) -> Fraction:
+    """Return ε²/2, the zCDP of ε-DP (Bun & Steinke 2016)."""
+    return epsilon**2 / 2
+
+
+def zcdp_of_range(eta: Fraction) -> Fraction:
+    """Return η²/8, the zCDP of η-bounded range (Cesar & Rogers 2021)."""
+    return eta**2 / 8
+
+
+def bounded_range(eta: Fraction, count: int, target: Fraction) -> Fraction:
+    """Return kη²/8 + η√(k ln(1/δ)/2) for k adaptive η-bounded-range mechanisms, at most kη.
+
+    Hoeffding's lemma on the losses, whose means are at most η²/8 (Dong, Durfee & Rogers 2020). The adaptive
+    optimum is in `bounded_range.Adaptive`, for choices made beforehand it is `bounded_range.fixed_delta`.
+    """
+    with precision(BITS):
+        spread = ball(eta) * (-ball(target).log() * count / 2).sqrt()
+        return min(count * eta, ceil_of(count * ball(eta) ** 2 / 8 + spread))
+
+
+def group(epsilon: Fraction, delta: Fraction, k: int) -> tuple[Fraction, Fraction]:
+    """Return (kε, δ(e^{kε} − 1)/(e^ε − 1)) for groups of k (Vadhan 2017), the sum kept exact."""
+    with precision(BITS):
+        chain = sum((ball(j * epsilon).exp() for j in range(k)), arb(0))
+        return k * epsilon, min(Fraction(1), ceil_of(ball(delta) * chain))
+
+
+def sampled(epsilon: Fraction, delta: Fraction, rate: Fraction) -> tuple[Fraction, Fraction]:
+    """Return (ln(1 + q(e^ε − 1)), qδ) for what runs on a sample of the fraction q.
+
+    Poisson sampling under add-remove, and sampling without replacement (q = size/population) under
+    replace-one: Balle, Barthe & Gaboardi 2018, Theorems 8 and 9.
+    """
+    if rate == 0:
+        return Fraction(0), Fraction(0)
+    _chance("the rate", rate)
+    if epsilon == 0:
+        return Fraction(0), rate * delta
+    with precision(BITS + rate.denominator.bit_length()):
+        return ceil_of(shrunk(ball(epsilon), ball(rate))), rate * delta
+
+
+def shuffled(epsilon: Fraction, users: int, target: Fraction) -> Fraction:
+    """Return the central ε at δ = target of `users` shuffled reports, each of an ε-DP local randomiser.
+
+    ln(1 + (e^ε − 1)(4√(2 ln(4/δ))/√((e^ε + 1)n) + 4/n)) where ε ≤ ln(n/(8 ln(2/δ)) − 1), else no
+    amplification (Feldman, McMillan & Talwar 2023); replace-one.
+    """
+    _chance("the target", target)
+    with precision(BITS):
+        e, d, n = ball(epsilon), ball(target), ball(users)
+        room = n / (8 * (2 / d).log()) - 1
+        if not (room > 0 and e <= room.log()):
+            return epsilon
+        rate = 4 * (2 * (4 / d).log()).sqrt() / ((e.exp() + 1) * n).sqrt() + 4 / n
+        return min(epsilon, ceil_of((e.expm1() * rate).log1p()))
+
+
+def _chance(name: str, value: Fraction) -> None:
+    if not 0 < value <= 1:
+        raise InputError(f"{name} {float(value):g} is out of range; it must be above 0 and at most 1")

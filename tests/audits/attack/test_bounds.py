@@ -1,0 +1,175 @@
+"""Coin, bets and the Gaussian fit of the benchmark: each holds as often as it says, and is not idle."""
+
+import math
+import runpy
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from scipy.stats import binom, multinomial
+
+from audits.attack.bets import Bettor, bettor_of, plan_known_bet
+from audits.attack.coin_guesses import Guess, epsilon_below, plan_guess, plan_known_guess, tail
+from audits.attack.planning import weighed
+from audits.attack.thresholds import Threshold, plan_known_threshold, plan_threshold, violation
+
+RISK = Fraction(1, 20)
+HALF = Fraction(1, 2)
+
+
+# ------------------------------------------------------------------ the coin
+
+
+@pytest.mark.parametrize(
+    ("v", "r", "n", "s", "bad"),
+    [(50, 100, 1000, 0.5, 0), (80, 100, 1000, 0.6, 0.01), (20, 30, 10**5, 0.5, 1e-5), (5, 5, 100, 0.9, 0.5), (3, 2, 10, 0.5, 0.1)],
+)  # fmt: skip
+def test_tails_are_those_of_two_binomials(v, r, n, s, bad):
+    ways = np.arange(n + 1)
+    exact = float(binom.pmf(ways, n, bad) @ binom.sf(v - 1 - ways, r, s))
+    assert exact <= tail(v, r, n, s, bad) <= exact * (1 + 1e-5) + 1e-12
+
+
+@pytest.mark.parametrize("epsilon", [0.0, 0.3, 1.0, 3.0])
+@pytest.mark.parametrize("bad", [0.0, 0.01, 0.1])
+@pytest.mark.parametrize("wrong", [0.01, 0.1, 0.25])
+def test_the_coin_errs_no_more_often_than_stated(epsilon, bad, wrong):
+    """Exact, over all outcomes of 40 runs of a mechanism that is tight: right = e^ε wrong + δ."""
+    right = math.exp(epsilon) * wrong + bad
+    if right + wrong > 1:
+        pytest.skip("not a distribution")
+    s, runs = 1 / (1 + math.exp(-epsilon)), 40
+    law = multinomial(runs, [right, wrong, max(1 - right - wrong, 0.0)])
+    failure = 0.0
+    for v in range(runs + 1):
+        for w in range(runs + 1 - v):
+            if v + w > 0 and tail(v, v + w, runs, s, bad) <= 0.05:
+                failure += float(law.pmf([v, w, runs - v - w]))
+    assert failure <= 0.05
+
+
+def test_the_coin_reaches_most_of_the_truth():
+    """Randomised response at ε = 1: 10,000 runs on either side."""
+    right = round(20_000 * math.e / (1 + math.e))
+    assert 0.95 < epsilon_below(right, 20_000, 20_000, 0.0, 0.05) < 1
+    assert epsilon_below(10_000, 20_000, 20_000, 0.0, 0.05) == 0
+    assert epsilon_below(0, 0, 100, 0.0, 0.05) == 0
+
+
+@pytest.mark.statistical  # seeded
+def test_the_coin_guesses_on_both_sides_or_on_one():
+    rng = np.random.default_rng(3)
+    held, out = rng.laplace(0, 1, 20_000), rng.laplace(1, 1, 20_000)
+    rule, expected = plan_guess(-held[:4000], -out[:4000], Fraction(0), RISK, 16_000)
+    assert math.isfinite(rule.upper)
+    assert math.isfinite(rule.lower)
+    reached = rule.measure(-held[4000:], -out[4000:], Fraction(0), RISK)
+    assert 0.93 < reached.epsilon_lower <= 1
+    assert expected < reached.epsilon_lower
+    one = Guess(0.0, -math.inf).measure(-held, -out, Fraction(1, 10), RISK)
+    assert one.guessed < reached.runs
+    with pytest.raises(ValueError, match="below"):
+        Guess(0.0, 0.0)
+
+
+# ------------------------------------------------------------------ bets
+
+
+@pytest.mark.statistical  # seeded; 400 tight streams at level .05: more than 38 falls have probability below 1e-4
+@pytest.mark.parametrize("delta", [Fraction(0), Fraction(1, 50)])
+def test_bets_fall_no_more_often_than_stated(delta):
+    rng = np.random.default_rng(11)
+    q = 0.2
+    p = math.e * q + float(delta)
+    falls = 0
+    for _ in range(400):
+        bettor = Bettor(Threshold(0.5), 1.0, delta, RISK, (p + 0.05, q))
+        lefts = rng.random(600) < 0.5
+        seen = rng.random(600) < np.where(lefts, p, q)
+        falls += bettor.feed(seen.astype(float), lefts) is not None
+    assert falls <= 38
+
+
+@pytest.mark.statistical  # seeded
+def test_bets_refute_early_and_their_bound_is_above_the_claim():
+    rng = np.random.default_rng(5)
+    lefts = rng.random(5000) < 0.5
+    scores = np.where(lefts, rng.laplace(0, 1, 5000), rng.laplace(1, 1, 5000))
+    won = Bettor(Threshold(0.0, "right"), 0.5, Fraction(0), RISK, (0.5, 0.2)).feed(scores, lefts)
+    assert won is None  # large scores are on the right: "right" bets on small ones
+    won = Bettor(Threshold(-0.2, "left"), 0.5, Fraction(0), RISK, (0.5, 0.2)).feed(-scores, lefts)
+    assert won is not None
+    assert 0.5 < won.epsilon_lower <= 1
+    assert won.runs < 2500
+
+
+@pytest.mark.statistical  # seeded; medians of 15 streams, a third below what is asked
+def test_bets_on_known_ratios_choose_the_event_that_pays():
+    """Laplace with ε = 1, claimed ½, in units of runs until the claim falls; a huge claim never falls."""
+    runs = []
+    for seed in range(15):
+        rng = np.random.default_rng(seed)
+        lefts = rng.random(4000) < 0.5
+        shown = rng.laplace(np.where(lefts, 0.0, 1.0), 1)
+        scores = np.abs(shown - 1) - np.abs(shown)
+        train = scores[:1000][lefts[:1000]], scores[:1000][~lefts[:1000]]
+        rule = plan_known_bet(*train, HALF, Fraction(0))
+        won = bettor_of(rule, *train, HALF, Fraction(0), RISK).feed(scores[1000:], lefts[1000:])
+        runs.append(4000 if won is None else won.runs)
+        huge = Fraction(10**4)
+        rule = plan_known_bet(*train, huge, Fraction(0))
+        assert bettor_of(rule, *train, huge, Fraction(0), RISK).feed(scores[1000:], lefts[1000:]) is None
+    assert np.median(runs) < 600
+
+
+# ------------------------------------------------------------------ planning
+
+
+def test_violations_are_told_from_their_absence():
+    rng = np.random.default_rng(1)
+    held, out = rng.normal(1, 1, 4000), rng.normal(0, 1, 4000)
+    assert violation(held, out, 0.5, 0.0) > 4
+    assert violation(held, out, 5.0, 0.0) < 2.5
+    held, out = (rng.random(4000) < chance for chance in (0.99, 0.5))
+    rule, expected = plan_threshold(held * 1.0, out * 1.0, Fraction(0), RISK, 4000)
+    assert rule.direction == "right"
+    assert expected > 2.5
+
+
+@pytest.mark.statistical  # seeded; a median of 15 runs, far below which no seed of 100 came
+def test_known_ratios_need_few_runs_to_choose_thresholds():
+    """Gaussian, μ = 1, δ = 1e-5: ε = 4.377; 500 of 10,000 runs a side choose, and half of ε is certified."""
+    delta, fractions = Fraction(1, 10**5), {"coin": [], "counts": []}
+    for seed in range(15):
+        rng = np.random.default_rng(seed)
+        held, out = 0.5 - rng.normal(0, 1, 10_000), 0.5 - rng.normal(1, 1, 10_000)
+        for name, planner in (("coin", plan_known_guess), ("counts", plan_known_threshold)):
+            rule, expected = planner(held[:500], out[:500], delta, RISK, 9500)
+            reached = rule.measure(held[500:], out[500:], delta, RISK).epsilon_lower
+            fractions[name].append(reached / 4.377178)
+            assert abs(expected - reached) < 0.5 * 4.377178
+    assert np.median(fractions["coin"]) > 0.507
+    assert np.median(fractions["counts"]) > 0.465
+
+
+def test_known_ratios_weigh_every_run_on_both_sides():
+    """A score of 3 is e³ times likelier on the left: 1/(1 + e³) of such runs are from the right."""
+    cuts = np.array([-3.0, 3.0])
+    rates = weighed(np.array([3.0] * 10), np.array([-3.0] * 10), cuts)
+    near = 1 / (1 + math.exp(-3))
+    assert np.allclose([rates.left[1], rates.not_left[1]], [near, 1 - near])
+    assert np.allclose([rates.right[0], rates.not_right[0]], [near, 1 - near])
+    assert rates.left[0] == rates.right[1] == 1
+
+
+# ------------------------------------------------------------------ Gaussian
+
+
+@pytest.mark.statistical  # seeded; 300 fits at level .05: more than 30 misses have probability below 1e-4
+def test_the_gaussian_fit_holds_where_its_assumption_does(root):
+    fit = runpy.run_path(str(root / "benchmarks" / "audits.py"))["fit"]
+    rng = np.random.default_rng(4)
+    fits = [fit(rng.normal(0.5, 1, 400), rng.normal(0, 1, 400), RISK).mu_lower for _ in range(300)]
+    assert sum(lower > 0.5 for lower in fits) <= 30
+    assert np.mean(fits) > 0.3
+    assert fit(np.arange(50.0), np.arange(50.0), RISK).mu_lower == 0

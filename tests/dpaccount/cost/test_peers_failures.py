@@ -1,0 +1,129 @@
+"""Failures seen in other accountants, each as a case that must hold here."""
+
+import json
+from fractions import Fraction
+
+import pytest
+
+from dpaccount.accounting.accountant import Accountant
+from dpaccount.accounting.answers import account_answer
+from dpaccount.documents import parse_json
+from dpaccount.errors import InputError
+from dpaccount.plan.event_base import Event
+from dpaccount.plan.events import (
+    Exponential,
+    Gaussian,
+    Laplace,
+    PermuteAndFlip,
+    Plan,
+    PoissonSubsampled,
+    Pure,
+    RandomizedResponse,
+    Relation,
+    Sequence,
+)
+
+
+def epsilon(event, delta, relation=Relation.REPLACE_ONE):
+    return Accountant(Plan(relation, (event,))).epsilon(delta)
+
+
+def test_1_randomised_response_is_counted():
+    found = epsilon(RandomizedResponse(epsilon="0.1", count=200), "1e-6")
+    assert Fraction("7.185594457672347693420866") in found
+
+
+def test_2_pessimistic_means_pessimistic():
+    found = epsilon(Pure(epsilon="0.01", count=5000), "1e-12")
+    assert found.lower > Fraction("4.97889")
+    assert found.upper < Fraction("4.97890")
+    sampled = PoissonSubsampled(rate="0.029644", of=Gaussian(sigma="0.7117"), count=792)
+    exact = epsilon(sampled, "1e-10", Relation.ADD_REMOVE)
+    assert exact.lower > Fraction("18.710928")
+    assert exact.upper < Fraction("18.710929")
+    optimistic = exact.lower - Fraction("2.2e-4")  # about what was given: δ there is above the target
+    both = Accountant(Plan(Relation.ADD_REMOVE, (sampled,))).delta(optimistic)
+    assert Fraction("1.0003e-10") < both.lower <= both.upper < Fraction("1.0006e-10")
+
+
+@pytest.mark.parametrize("sigma", ["nan", "inf", float("nan"), 0.5, "-1", 0])
+def test_3_nor_in_python(sigma):
+    with pytest.raises(InputError):
+        Gaussian(sigma=sigma)
+
+
+@pytest.mark.parametrize("sigma", ["NaN", "Infinity", "-Infinity"])
+def test_3_nan_is_an_error(sigma):
+    text = (
+        '{"schema":"dpaccount/events/1","relation":"replace-one","events":[{"event":"gaussian","sigma":%s}]}'
+    )
+    with pytest.raises(InputError):
+        account_answer(parse_json(text % sigma, "plan.json"), delta=Fraction(1, 10))
+
+
+@pytest.mark.parametrize("delta", ["0.9", "0.5", "1e-3"])
+def test_4_no_bound_is_negative(delta):
+    events = (
+        Gaussian(sigma=50),
+        Laplace(scale=50),
+        Pure(epsilon="0.01", count=3),
+        Exponential(epsilon="0.01"),
+    )
+    for event in events:
+        found = epsilon(event, delta)
+        assert 0 <= (found.lower or 0) <= found.upper
+    assert epsilon(Gaussian(sigma=50), "0.9").upper == 0
+
+
+@pytest.mark.parametrize(
+    ("delta", "exact"), [("1e-30", "9.341895632705148574594"), ("1e-100", "29.59871159080581320100")]
+)
+def test_5_tiny_delta(delta, exact):
+    sampled = PoissonSubsampled(rate="0.01", of=Gaussian(sigma=1), count=1000)
+    found = epsilon(sampled, delta, Relation.ADD_REMOVE)
+    assert found.lower <= Fraction(exact) <= found.upper <= found.lower * (1 + Fraction(1, 10**9))
+
+
+def test_6_small_budgets_are_tight():
+    sampled = PoissonSubsampled(rate="1e-5", of=Gaussian(sigma=1), count=10**8)
+    found = epsilon(sampled, "1e-5", Relation.ADD_REMOVE)
+    assert found.lower <= Fraction("0.4576752680152216739194") <= found.upper < Fraction("0.457675269")
+    wide = epsilon(Gaussian(sigma=10**6), "1e-10")
+    assert wide.upper - wide.lower < wide.lower / 10**9
+
+
+def test_7_extreme_noise_and_counts():
+    assert epsilon(Gaussian(sigma="0.001"), "1e-5").lower > 504_000
+    many = epsilon(Laplace(scale=10**5, count=10**9), "1e-6")
+    assert many.lower <= Fraction("1.367569002245887203469") <= many.upper < Fraction("1.3675690023")
+    assert epsilon(Pure(epsilon="0.1", count=10**18), "1e-5").lower > 4 * 10**15
+
+
+def test_8_one_sample_is_amplified_once():
+    """Several releases on one sample are one event inside the sampling, and cost more than fresh samples."""
+    rate, inner = "0.1", Gaussian(sigma=2)
+    shared = PoissonSubsampled(rate=rate, of=Sequence(of=(inner,) * 4))
+    fresh = PoissonSubsampled(rate=rate, of=inner, count=4)
+    assert (
+        epsilon(shared, "1e-6", Relation.ADD_REMOVE).lower > epsilon(fresh, "1e-6", Relation.ADD_REMOVE).upper
+    )
+
+
+def test_8_a_noisy_maximum_is_not_charged_as_bounded_range():
+    """ρ of an ε-DP selection is ε²/8 for the exponential mechanism only: four times that for others."""
+    assert Event.zcdp(Exponential(epsilon=1)) == Fraction(1, 8)
+    assert Event.zcdp(PermuteAndFlip(epsilon=1)) == Event.zcdp(Pure(epsilon=1)) == Fraction(1, 2)
+    flips = epsilon(PermuteAndFlip(epsilon=1, count=9), "1e-6")
+    assert flips.lower is None
+    assert flips.upper == epsilon(Laplace(scale=1, count=9), "1e-6").upper
+    assert flips.upper > epsilon(Exponential(epsilon=1, count=9), "1e-6").upper
+
+
+def test_answers_are_json():
+    text = (
+        '{"schema":"dpaccount/events/1","relation":"replace-one","events":[{"event":"gaussian","sigma":1}]}'
+    )
+    place = parse_json(text, "plan.json")
+    answer = json.loads(json.dumps(account_answer(place, delta=Fraction(0)), allow_nan=False))
+    assert answer["epsilon"] == {"lower": "inf", "upper": "inf"}
+    assert {"schema", "delta", "epsilon", "worst_unit", "method", "zcdp", "gdp", "seconds"} == set(answer)

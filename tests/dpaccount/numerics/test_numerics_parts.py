@@ -1,0 +1,371 @@
+"""Each part of a bound alone, with its error term made dominant: dropping the term fails a test here."""
+
+import math
+from fractions import Fraction
+
+import pytest
+from flint import arb
+
+from dpaccount.cost import coarse_bounds, exact_bounds, lattice_bounds, pair_curves
+from dpaccount.cost.exposure import Exposure, Sampled
+from dpaccount.numerics.balls import ball, ceil_of, floor_of, precision
+from dpaccount.numerics.closed import gaussian, laplace, renyi
+from dpaccount.numerics.fourier import contours, fourier
+from dpaccount.numerics.fourier.contours import Contour, Product
+from dpaccount.numerics.fourier.fourier import Inversion
+from dpaccount.numerics.fourier.sampled_gaussian import SampledGaussianFactor, _Line
+from dpaccount.numerics.fourier.transforms import AtomFactor, DiscreteGaussianFactor, LaplaceFactor
+from dpaccount.numerics.lattice import connect_dots, lattice
+from dpaccount.numerics.lattice.excess import Excess
+from dpaccount.numerics.lattice.lattice import Grid, Masses
+
+STEP = Fraction(1, 3)
+
+
+def exact_product(a, b):
+    out = [Fraction(0)] * (len(a) + len(b) - 1)
+    for i, x in enumerate(a):
+        for j, y in enumerate(b):
+            out[i + j] += x * y
+    return out
+
+
+def curve_of(first, masses, infinite, x_of):
+    return lambda x: infinite + sum(m * max(0, 1 - x / x_of(first + j)) for j, m in enumerate(masses))
+
+
+def ninth(index):
+    """Stand in for e^{jh} by (10/9)^j, so that curves compare exactly."""
+    return Fraction(10, 9) ** index
+
+
+@pytest.mark.parametrize(("bits", "tail"), [(2, 0), (6, 13), (8, 60)])
+def test_products_enclose_at_few_digits_and_with_large_tails(bits, tail):
+    unit = 2**bits
+    grid = Grid(STEP, bits, tail)
+    for seed in range(40):
+        sizes = [(seed * 7 + 3 * j * j) % (unit // 2 + 1) for j in range(6)]
+        infinite = seed % (unit // 2)
+        sizes[2] += unit - min(unit, sum(sizes) + infinite)  # masses of a law, or more
+        one = Masses(grid, Fraction(0), -3, lattice.fmpz_poly(sizes), infinite)
+        found = lattice.compose(one, one)
+        masses = [Fraction(int(m), unit) for m in one.masses.coeffs()]
+        inf = Fraction(infinite, unit)
+        whole = sum(masses) + inf
+        true = curve_of(-6, exact_product(masses, masses), inf * whole + sum(masses) * inf, ninth)
+        made = curve_of(
+            found.first,
+            [Fraction(int(m), unit) for m in found.masses.coeffs()],
+            Fraction(found.infinite, unit),
+            ninth,
+        )
+        added = Fraction(int(found.masses(1)) + found.infinite + found.moved, unit) - whole**2
+        for k in range(-8, 9):
+            x = ninth(k) * Fraction(11, 10)
+            assert made(x) - added <= true(x) <= made(x)
+
+
+def test_coarsening_raises_the_curve_by_no_more_than_its_spread_allows():
+    grid = Grid(Fraction(1, 2), 10, 0)
+    row = [(37 * j * j + 11 * j) % 200 for j in range(11)]
+    row[5] += 1024 - sum(row) % 1024
+    fine = Masses(grid, Fraction(0), -5, lattice.fmpz_poly([m * 1024 // sum(row) + 1 for m in row]))
+    coarse = Excess(lattice.coarser(fine))
+    for k in range(-30, 31):
+        t = Fraction(k, 10)
+        true = Excess(fine).highest(t)
+        assert not coarse.highest(t) < true
+        assert not coarse.lowest(t) > true
+
+
+ONE = (Fraction(1), Fraction(1))
+CURVES = {
+    "laplace": (lambda t: laplace.delta_single(t, Fraction(1), 160), 1, True),
+    "gaussian": (lambda t: gaussian.delta(t, ONE, 160), 5, False),
+    "gaussian, cut": (lambda t: gaussian.delta_plain(t, ONE, 160), 2, False),
+}
+
+
+@pytest.mark.parametrize("name", CURVES)
+@pytest.mark.parametrize("step", [Fraction(1, 2), Fraction(1, 7), Fraction(1, 40)])
+def test_a_law_spread_onto_nodes_encloses_its_curve_between_them(name, step):
+    curve, span, bounded = CURVES[name]
+    count = math.ceil(2 * span / step) + 1
+    made = Excess(
+        connect_dots.spread(curve, Grid(step, 60, 0), Fraction(-span), count, Fraction(0), bounded=bounded)
+    )
+    for k in range(-70, 71):
+        t = Fraction(k, 10) + Fraction(1, 37)
+        assert made.curve(t).overlaps(curve(t))
+        assert not made.highest(t) < curve(t)
+        assert not made.lowest(t) > curve(t)
+
+
+@pytest.mark.parametrize("step", [Fraction(5), Fraction(2), Fraction(3, 4), Fraction(1, 2), Fraction(2, 61)])
+def test_laplace_masses_in_closed_form_connect_the_dots(step):
+    loss, grid = Fraction(1), Grid(step, 80, 0)
+    made = connect_dots.laplace(loss, grid)
+    other = connect_dots.spread(
+        lambda t: laplace.delta_single(t, loss, 160), grid, made.origin, made.size, Fraction(0), bounded=True
+    )
+    assert made.position(made.size - 1) == loss
+    assert all(
+        abs(int(a) - int(b)) <= 2 for a, b in zip(made.masses.coeffs(), other.masses.coeffs(), strict=True)
+    )
+
+
+def test_an_upper_curve_stays_below_its_lattice_of_which_nothing_is_known_from_below():
+    made = Excess(
+        connect_dots.above(
+            lambda t: gaussian.delta(t, ONE, 160), Grid(Fraction(1, 3), 60, 0), Fraction(-3), 19
+        )
+    )
+    for k in range(-40, 41):
+        t = Fraction(k, 10)
+        assert not made.highest(t) < gaussian.delta(t, ONE, 160)
+        assert made.lowest(t) == 0
+
+
+@pytest.mark.parametrize("added", [False, True])
+@pytest.mark.parametrize("failing", [False, True])
+def test_a_lattice_on_a_sample_encloses_the_curve_of_the_sample(added, failing):
+    """The lattice of the inner pair, sampled, and the curve of the sampled pair share no code."""
+    failures = ((Fraction(1, 100), 1),) if failing else ()
+    inner = Exposure(pairs=((LAPLACE, 1),), failures=failures)
+    for rate in (Fraction(1, 10), Fraction(2, 3)):
+        kind = Sampled(rate, inner, added)
+        exact = lattice_bounds.curve(kind, 120)
+        for step in (Fraction(1, 3), Fraction(1, 50)):
+            made = Excess(lattice_bounds._on_sample(kind, Grid(step, 80, 0), 60))
+            for k in range(-30, 31):
+                t = Fraction(k, 20)
+                assert not made.highest(t) < exact(t)
+                assert not made.lowest(t) > exact(t)
+
+
+@pytest.mark.parametrize("number", [10, 100])
+def test_sums_of_many_unequal_laplaces_are_enclosed_closely(number):
+    kinds = tuple((LaplaceFactor(1 / (Fraction(number) + Fraction(j, 5))), 1) for j in range(number))
+    target = Fraction(1, 10**6)
+    low, high = lattice_bounds.epsilon(Exposure(pairs=kinds), target, Fraction(1, 10**5))
+    assert high - low <= Fraction(1, 10**5)
+    for counted in (kinds[0], kinds[-1]):  # equal ones cost more, and less
+        below, above = laplace.epsilon(
+            target, counted[0].loss, number, Fraction(1, 10**9), (Fraction(0), Fraction(4))
+        )
+        assert above > low if counted == kinds[0] else below < high
+
+
+def gaussian_inversion(**changes):
+    chosen = {
+        "c": 3.4,
+        "period": 10.0,
+        "right": 8.0,
+        "left": 3.0,
+        "smooth": Fraction(0),
+        "cut": 12.0,
+        "bits": 100,
+    }
+    return Inversion(Product((Fraction(1), Fraction(1)), ()), Contour(**{**chosen, **changes}), 60.0)
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"period": 3.0},  # aliases on both sides dominate
+        {"period": 1.2, "c": 1.0},
+        {"period": 2.0, "left": -1.0},  # the other bound on the left
+        {"period": 2.0, "left": -0.5},
+        {"cut": 2.0},  # truncation dominates
+        {"cut": 0.7},
+        {"smooth": Fraction(1, 4)},  # the excess of smoothing dominates
+        {"smooth": Fraction(2)},
+        {"bits": 20},
+        {},
+    ],
+)
+def test_inversion_encloses_the_gaussian_curve_whatever_dominates(changes):
+    stored = gaussian_inversion(**changes)
+    for at in (Fraction(1, 2), Fraction(3), Fraction(44, 10)):
+        assert stored.curve(at).overlaps(gaussian.delta(at, (Fraction(1), Fraction(1)), 200))
+
+
+def test_every_error_term_of_the_inversion_is_needed(monkeypatch):
+    """Without aliases, truncation or excess the enclosure misses the truth somewhere above."""
+    at, true = Fraction(3), gaussian.delta(Fraction(3), (Fraction(1), Fraction(1)), 200)
+    zero = arb(0)
+    cases = [
+        ({"period": 3.0}, "right"),
+        ({"period": 3.0, "c": 1.0}, "left"),
+        ({"cut": 1.0}, "tail"),
+    ]
+    for changes, part in cases:
+        stored = gaussian_inversion(**changes)
+        assert stored.curve(at).overlaps(true)
+        monkeypatch.setattr(stored, part, zero)
+        assert not all(
+            stored.curve(x).overlaps(gaussian.delta(x, (Fraction(1), Fraction(1)), 200))
+            for x in (Fraction(1, 2), Fraction(1), Fraction(2), at, Fraction(4))
+        ), part
+    stored = gaussian_inversion(smooth=Fraction(1, 4))
+    monkeypatch.setattr(Inversion, "_excess", lambda *_: zero)
+    assert not stored.curve(at).overlaps(true)
+
+
+def test_quadrature_of_the_sampled_gaussian_is_enclosed_at_coarse_steps():
+    factor = SampledGaussianFactor(Fraction(1, 10), Fraction(1))
+    missed = 0
+    with precision(200):
+        fine = _Line.real(factor, arb(4)).total()
+    with precision(60):
+        for step in (0.2, 0.6, 1.0, 1.4):
+            line = _Line._made(factor, arb(4), step, 0.0, 3.0, 40.0)
+            assert line.total().overlaps(fine)
+            rough = sum((weight for weight, _ in line._points()), arb(0))
+            missed += not rough.overlaps(fine)
+    assert missed  # the bare sum is off: the error term matters
+
+
+@pytest.mark.parametrize("added", [False, True])
+def test_decay_of_the_sampled_gaussian_holds_between_its_nodes(added):
+    factor = SampledGaussianFactor(Fraction(1, 20), Fraction(1), added)
+    with precision(80):
+        decay = factor.decay(arb(3), 0.1)
+        values = factor.nodes(arb(3), arb("0.0371"), 300)
+        for n in range(3, 300, 7):
+            assert not decay.far(n * arb("0.0371")) < abs(values[n]) / values[0].real
+
+
+@pytest.mark.parametrize(
+    "factor",
+    [
+        LaplaceFactor(Fraction(1, 2)),
+        AtomFactor("pure", Fraction(1, 2)),
+        AtomFactor("response", Fraction(1), 4),
+        AtomFactor("discrete_laplace", Fraction(3), 20),
+        DiscreteGaussianFactor(Fraction(3), 2),
+    ],
+)
+def test_decays_bound_the_transform(factor):
+    from flint import acb
+
+    with precision(120):
+        c = arb("1.7")
+        decay, whole = factor.decay(c, 1.0), factor.value(c)
+        for k in range(1, 60):
+            t = arb(k) / 13
+            ratio = abs(factor.value(acb(c, t))) / whole
+            assert not decay.far(t) < ratio
+            end = decay.reach(t)
+            if end is None or end > t:
+                assert not decay.near(t) < ratio
+
+
+@pytest.mark.parametrize("steps", [0, 1, 2, 4])
+def test_dropped_laplace_terms_are_bounded(steps):
+    with precision(200):
+        wide = laplace._sum(Fraction(1, 3), Fraction(1, 2), 6, steps)
+        assert wide.overlaps(laplace._sum(Fraction(1, 3), Fraction(1, 2), 6, 6))
+        assert wide.rad() > arb(2) ** -60 or steps >= 6
+
+
+def test_renyi_bounds_lie_above_the_curve():
+    for rho in (Fraction(1, 50), Fraction(1, 2), Fraction(8)):
+        mu2 = 2 * rho
+        for target in (Fraction(1, 10**9), Fraction(1, 100)):
+            above = renyi.epsilon(lambda order, rho=rho: ball(order * rho), target)
+            low, high = gaussian.epsilon(target, (mu2, mu2), Fraction(1, 10**12))
+            assert low <= high <= above <= high * Fraction(3, 2) + Fraction(1, 2)
+
+
+def test_chords_bound_renyi_between_orders():
+    points = ((Fraction(2), Fraction(1)), (Fraction(4), Fraction(2)))
+    assert renyi.points_bound(points, Fraction(4)) == 2
+    assert renyi.points_bound(points, Fraction(3)) <= 2
+    assert renyi.points_bound(points, Fraction(3, 2)) == 1
+    assert renyi.points_bound(points, Fraction(5)) is None
+
+
+def test_balls_that_decide_nothing_pass_no_test():
+    nan = arb.nan()
+    assert not nan < 1
+    assert not nan >= 0
+    with precision(53):
+        third = ball(Fraction(1, 3))
+        assert floor_of(third) < Fraction(1, 3) < ceil_of(third)
+        assert math.isclose(float(third.mid()), 1 / 3)
+
+
+LAPLACE, NOISE = LaplaceFactor(Fraction(1)), DiscreteGaussianFactor(Fraction(3), 1)
+PURE = AtomFactor("pure", Fraction(1, 2))
+
+
+def on_sample(rate, *kinds, failures=(), added=False):
+    return Sampled(
+        Fraction(rate), Exposure(pairs=tuple((kind, 1) for kind in kinds), failures=failures), added
+    )
+
+
+SAMPLES = {
+    "Laplace": (on_sample("1/2", LAPLACE), 10, "1e-3"),
+    "Laplace, added": (on_sample("1/10", LAPLACE, added=True), 10, "1e-4"),
+    "noise": (on_sample("1/10", NOISE), 10, "1e-6"),
+    "noise, added": (on_sample("1/10", NOISE, added=True), 10, "1e-6"),
+    "noise and a response": (on_sample("1/5", NOISE, PURE), 5, "1e-4"),
+    "a failing one": (on_sample("1/5", PURE, failures=((Fraction(1, 10**7), 1),)), 5, "1e-3"),
+}
+
+
+@pytest.mark.parametrize("name", SAMPLES)
+def test_inversion_and_lattices_agree_on_samples(name):
+    """Two ways that share nothing but the pair's curve enclose the same ε, the first one closely."""
+    kind, count, delta = SAMPLES[name]
+    total, target = Exposure(pairs=((kind, count),)), Fraction(delta)
+    known = pair_curves.transformed(total)
+    assert known != total
+    log_target = math.log(target)
+    low, high = fourier.epsilon(
+        contours.Product(known.mu2, known.pairs), target, log_target, Fraction(8, 10**7), 8.0
+    )
+    below, above = lattice_bounds.epsilon(total, target, Fraction(1, 10**3))
+    assert below <= high
+    assert low <= above
+    assert high - low <= Fraction(1, 10**6) * max(1, low)
+
+
+def test_discrete_noise_repeats_at_high_frequencies():
+    from flint import acb
+
+    for sigma, shift in ((Fraction(5, 2), 1), (Fraction(5, 2), 3), (Fraction(1, 2), 1)):
+        factor = DiscreteGaussianFactor(sigma, shift)
+        with precision(150):
+            for t in ("0.3", "20.7", "3001.7"):
+                s = acb(arb("1.3"), arb(t))
+                assert (factor.value(s) - factor._direct(s, 150)).abs_upper() < arb(2) ** -100
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", [LAPLACE, PURE, on_sample("1/3", LAPLACE), on_sample("1/3", PURE)])
+def test_the_largest_loss_bounds_from_below(kind):
+    total = Exposure(pairs=((kind, 2),))
+    for delta in ("1e-12", "1e-6", "1e-2"):
+        found = exact_bounds.epsilon(total, Fraction(delta), Fraction(1, 10**6)).bounds
+        with precision(200):
+            most, odds = coarse_bounds._peak(total)
+            assert floor_of(most + (1 - ball(Fraction(delta)) / odds).log()) <= found.upper <= ceil_of(most)
+        assert found.upper - found.lower <= Fraction(1, 10**6)
+
+
+def test_a_tail_beside_a_heavy_atom_is_enclosed_from_below():
+    """Where nearly all mass lies near 0, nothing is known of δ(0) but much of the tail."""
+    kind = SampledGaussianFactor(Fraction(1, 1000), Fraction(100, 9))
+    total = Exposure(pairs=((kind, 10),))
+    low, high = lattice_bounds.epsilon(total, Fraction(1, 10**6), Fraction(1, 100))
+    assert 10 < low <= high <= low * Fraction(101, 100)
+
+
+def test_a_tiny_delta_is_enclosed_from_both_sides():
+    gauss = Exposure((Fraction(1), Fraction(1)), ((PURE, 1),))
+    low, high = lattice_bounds.delta(gauss, Fraction(20), Fraction(1, 10))
+    true = gaussian.delta(Fraction(20), (Fraction(1), Fraction(1)), 200)
+    assert floor_of(true) < low <= high < Fraction(6, 5) * low

@@ -1,0 +1,135 @@
+"""Reading and building events: every rule of the vocabulary, and the place in every message."""
+
+import json
+import math
+from fractions import Fraction
+
+import pytest
+
+from dpaccount.documents import parse_json
+from dpaccount.errors import InputError
+from dpaccount.plan.event_base import Event
+from dpaccount.plan.events import (
+    VOCABULARY,
+    Gaussian,
+    Laplace,
+    Plan,
+    PoissonSubsampled,
+    Pure,
+    Relation,
+    Sequence,
+    Tree,
+)
+from dpaccount.plan.plan_file import read_plan
+
+
+def plan(*events, relation="replace-one", raw=None):
+    text = raw or json.dumps({"schema": "dpaccount/events/1", "relation": relation, "events": list(events)})
+    return read_plan(parse_json(text, "plan.json"))
+
+
+def test_decimals_are_read_as_written():
+    raw = '{"schema":"dpaccount/events/1","relation":"add-remove","events":[{"event":"pure","epsilon":0.1,"count":1e18}]}'
+    assert plan(raw=raw).events == (Pure(epsilon=Fraction(1, 10), count=10**18),)
+
+
+def test_floats_are_refused_in_python():
+    with pytest.raises(InputError, match="not exact"):
+        Gaussian(sigma=0.1)
+
+
+GAUSS = {"event": "gaussian", "sigma": 1}
+
+
+@pytest.mark.parametrize(
+    ("event", "where"),
+    [
+        ({"event": "gauss", "sigma": 1}, "/events/0/event"),
+        ({"event": "gaussian"}, "/events/0"),
+        ({"event": "gaussian", "sigma": 0}, "/events/0/sigma"),
+        ({"event": "gaussian", "sigma": "1"}, "/events/0/sigma"),
+        ({"event": "gaussian", "sigma": 1, "sensitivity": -1}, "/events/0/sensitivity"),
+        ({"event": "gaussian", "sigma": 1, "count": 0}, "/events/0/count"),
+        ({"event": "gaussian", "sigma": 1, "count": True}, "/events/0/count"),
+        ({"event": "gaussian", "sigma": 1, "noise": 1}, "unknown key"),
+        ({"event": "gaussian", "sigma": 1, "cover": [2, 1]}, "/events/0/cover"),
+        ({"event": "gaussian", "sigma": 1, "cover": [0, 1]}, "/events/0/cover/0"),
+        ({"event": "discrete_laplace", "scale": 1, "sensitivity": 0.5}, "/events/0/sensitivity"),
+        ({"event": "randomized_response", "epsilon": 1, "k": 1}, "/events/0/k"),
+        ({"event": "rdp", "points": [[1, 2]]}, "/events/0/points/0/0"),
+        ({"event": "rdp", "points": []}, "/events/0/points"),
+        ({"event": "approximate", "epsilon": 1, "delta": 1.5}, "/events/0/delta"),
+        ({"event": "poisson_subsampled", "rate": 0.5, "of": GAUSS}, "poisson_subsampled has no meaning"),
+        ({"event": "sequence", "of": [{**GAUSS, "cover": [1, 2]}]}, "/events/0/of/0"),
+        ({"event": "sequence", "of": [{"event": "tree", "rounds": 4, "sigma": 1}]}, "tree stands inside"),
+        ({"event": "tree", "rounds": 4, "sigma": 1, "cover": [1, 2]}, "unknown key"),
+        ({"event": "sampled_without_replacement", "size": 3, "population": 2, "of": GAUSS}, "/events/0/size"),
+        (3, "/events/0"),
+    ],
+)
+def test_wrong_events_name_their_place(event, where):
+    with pytest.raises(InputError, match=where) as caught:
+        plan(event)
+    assert "plan.json" in str(caught.value)
+    assert ";" in str(caught.value)
+
+
+def test_relations_are_kept_apart():
+    with pytest.raises(InputError, match="randomized_response has no meaning under add-remove"):
+        plan({"event": "randomized_response", "epsilon": 1}, relation="add-remove")
+    with pytest.raises(InputError, match="relation"):
+        plan(relation="group")
+
+
+def test_a_boolean_is_no_integer_even_after_one_was_read():
+    first = {"event": "gaussian", "sigma": 1, "sensitivity": 1, "cover": [1, 2]}
+    with pytest.raises(InputError, match="/events/1/sensitivity"):
+        plan(first, {**first, "sensitivity": True})
+
+
+def test_many_covers_share_one_reading():
+    events = plan(*({**GAUSS, "cover": [i, i + 1]} for i in range(1, 50))).events
+    assert [event.cover for event in events] == [(i, i + 1) for i in range(1, 50)]
+    assert {event.bare() for event in events} == {Gaussian(sigma=1)}
+
+
+@pytest.mark.parametrize("rounds", [1, 2, 3, 7, 8, 13, 100])
+def test_tree_classes_count_the_complete_nodes_over_every_round(rounds):
+    touched = {}
+    for depth, (first, last) in Tree(rounds=rounds, sigma=1, start=5).classes():
+        touched |= dict.fromkeys(range(first - 5, last - 4), depth)
+    levels = range(rounds.bit_length())
+    assert touched == {o: sum((o // 2**j + 1) * 2**j <= rounds for j in levels) for o in range(rounds)}
+
+
+def test_scalar_bounds():
+    assert Event.zcdp(Gaussian(sigma=2, count=3)) == Fraction(3, 8)
+    assert Event.mu_squared(Gaussian(sigma=2, count=4)) == 1
+    assert Event.pure(Sequence(of=(Laplace(scale=2), Pure(epsilon=1)), count=2)) == 3
+    assert Event.pure(Gaussian(sigma=1)) is None
+    assert 1.51786 < Event.mu_squared(Pure(epsilon=1)) < 1.51792
+    assert Relation("add-remove") is Relation.ADD_REMOVE
+    assert len(VOCABULARY) == 18
+
+
+@pytest.mark.parametrize("cover", [(0, 1), (2, 1), (1.0, 2), (True, 2), (1,), (1, 2, 3), 5, "12"])
+def test_covers_are_ranges_in_python_too(cover):
+    with pytest.raises(InputError, match="cover"):
+        Gaussian(sigma=1, cover=cover)
+
+
+def test_what_is_no_event_or_relation_is_refused():
+    for wrong in (lambda: Sequence(of=(1,)), lambda: Plan("replace-one", (1,)), lambda: Plan("other", ())):
+        with pytest.raises(InputError):
+            wrong()
+    assert Plan("add-remove", [Gaussian(sigma=1, cover=[1, 2])]).events[0].cover == (1, 2)
+
+
+def test_scalars_of_samples():
+    """A sample of everything keeps its scalars; a smaller one has what its pure loss gives."""
+    whole = PoissonSubsampled(rate=1, of=Gaussian(sigma=2), count=3)
+    assert (Event.zcdp(whole), Event.mu_squared(whole)) == (Fraction(3, 8), Fraction(3, 4))
+    assert Event.zcdp(PoissonSubsampled(rate="0.5", of=Gaussian(sigma=2))) is None
+    half = PoissonSubsampled(rate="0.5", of=Pure(epsilon=1))
+    assert abs(float(Event.pure(half)) - math.log1p(math.expm1(1) / 2)) < 1e-12
+    assert Event.pure(PoissonSubsampled(rate=0, of=Gaussian(sigma=2))) == 0
