@@ -91,10 +91,9 @@ def test_its_parameters_are_documented_with_defaults(subject, entry):
 
 
 @pytest.mark.parametrize("layer", ["mechanisms", "bandits"])
-def test_a_layer_is_its_catalogue_and_rooms_that_know_nothing_of_it(root, layer):
-    """One file a subject at the layer's own level; what they share lies in folders that import none of them."""
+def test_what_a_catalogue_shares_knows_nothing_of_it(root, layer):
+    """The folders below mechanisms and bandits import none of the files that stand beside them."""
     files = {file.stem for file in (root / layer).glob("*.py")} - {"__init__"}
-    assert files == {entry.name.replace("-", "_") for entry in entries() if entry.layer == layer}
     for file in sorted((root / layer).glob("*/*.py")):
         for node in ast.walk(ast.parse(file.read_text())):
             names = [node.module or ""] if isinstance(node, ast.ImportFrom) else []
