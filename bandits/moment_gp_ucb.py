@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bandits.learning import contextual
-from bandits.learning.public_moments import Moments
+from bandits.learning.public_moments import MomentBandit
 from bandits.statistics import continual_sums
 from bandits.statistics.calibration import target
 from bandits.statistics.first_moments import BITS, HALF, contribution
@@ -29,7 +29,7 @@ REWARD_NOISE = 0.22  #: variance of a Bernoulli reward about its mean, as the mo
 
 
 @dataclass(frozen=True)
-class MomentGpUcb(Moments):
+class MomentGpUcb(MomentBandit):
     """Jointly private contextual bandit on `rounds` people with `candidates` points in a ball of radius 2.
 
     `stream` releases the prefix sums of u.  `sigma` is the noise of what it releases; left out, the least

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bandits.learning import contextual
-from bandits.learning.public_moments import Moments
+from bandits.learning.public_moments import MomentBandit
 from bandits.statistics.calibration import target
 from bandits.statistics.first_moments import BITS, HALF, contribution
 from dpaccount.errors import InputError
@@ -43,7 +43,7 @@ SIMULATED = 400  #: people of the public domain in a simulated second moment
 
 
 @dataclass(frozen=True)
-class PhasedGpUcb(Moments):
+class PhasedGpUcb(MomentBandit):
     """Jointly private contextual bandit that learns in growing phases; fields as of `moment-gp-ucb`."""
 
     source: ClassVar[str] = "ours; phases with simulated second moments (setting of Dubey 2021, section 6.1)"

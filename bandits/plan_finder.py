@@ -268,7 +268,7 @@ class Slots:
     def __init__(self, data: Rows, reward: str, coins: int) -> None:
         count = len(data)
         draws = np.random.default_rng(coins).random((count, 2))
-        self.logged = data[:, 0].astype(np.int64)
+        self.logged = insurance.column(data, "plan").astype(np.int64)
         self.reward = insurance.rewards(data, reward)
         on_plans = self.logged < ARMS
         own = np.where(on_plans, self.logged, 0)

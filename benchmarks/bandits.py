@@ -16,7 +16,7 @@ from pathlib import Path
 import numpy as np
 
 from bandits.learning.features import FourierFeatures, quadrature_features, squared_exponential
-from bandits.learning.gp_ucb import GpUcb, Scores
+from bandits.learning.gp_ucb import GpUcb
 
 SIZES = (64, 256, 1024)
 POINTS = np.random.default_rng(0).uniform(-1, 1, (200, 2))
@@ -35,16 +35,14 @@ def microseconds(action, repeats: int) -> float:
 
 def updates() -> list[str]:
     rng = np.random.default_rng(1)
-    lines = [f"{'features':>8} {'update':>10} {'floor':>10} {'100 scores':>11}   microseconds"]
+    lines = [f"{'features':>8} {'update':>10} {'floor':>10}   microseconds"]
     for size in SIZES:
-        phi = rng.normal(size=(100, size)) / np.sqrt(size)
-        learner, scores = GpUcb(size), Scores(phi)
+        phi, learner = rng.normal(size=size) / np.sqrt(size), GpUcb(size)
         triangle = np.ones(size * (size + 1) // 2)
         repeats = max(20, 200_000 // size**2 * 10)
-        tell = microseconds(lambda one=learner, row=phi[0]: one.tell(row, 0.1), repeats)
+        tell = microseconds(lambda one=learner, row=phi: one.tell(row, 0.1), repeats)
         floor = microseconds(lambda half=triangle: np.multiply(half, 1.0, out=half), repeats)
-        fixed = microseconds(lambda one=scores: one.tell(3, 0.1), repeats)
-        lines.append(f"{size:>8} {tell:>10.1f} {floor:>10.1f} {fixed:>11.1f}")
+        lines.append(f"{size:>8} {tell:>10.1f} {floor:>10.1f}")
     return lines
 
 

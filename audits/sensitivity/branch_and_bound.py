@@ -57,7 +57,7 @@ class Proof:
 
 
 @dataclass(frozen=True)
-class Part:
+class PairBox:
     """A box of pairs, and what is bounded on it.
 
     Record `row` of `rows` is replaced, or `removed`.  `box` holds the ends of the changed record's
@@ -77,7 +77,7 @@ class Part:
 class BoundedPart:
     """A part, cut down to where the movement can be largest; its bound, its slopes, and a movement in it."""
 
-    part: Part
+    part: PairBox
     upper: float
     slopes: tuple[arb, ...]
     reached: float
@@ -143,20 +143,20 @@ class Movement:
         domain = shape.domain()
         self.ends = tuple(zip(map(float, domain.low), map(float, domain.high), strict=True))
 
-    def parts(self) -> Iterator[Part]:
+    def parts(self) -> Iterator[PairBox]:
         """Return the boxes that hold all pairs, for everything that is to be bounded."""
         removed = self.shape.relation == "add-remove"
         for rows in range(1, self.shape.rows + 2) if removed else (self.shape.rows,):
             box = self.ends * (rows if removed else rows + 1)
-            count = len(self._plain(self.middle_pair(Part(rows, 0, removed, None, 1, box))[0]))
+            count = len(self._plain(self.middle_pair(PairBox(rows, 0, removed, None, 1, box))[0]))
             alone = count == 1 or self.norm == "linf"
             # two datasets that are replaced by each other move by opposite amounts: one sign is enough
             signs = (1, -1) if removed and alone else (1,)
             for entry in range(count) if alone else (None,):
                 for row in range(rows):
-                    yield from (Part(rows, row, removed, entry, sign, box) for sign in signs)
+                    yield from (PairBox(rows, row, removed, entry, sign, box) for sign in signs)
 
-    def halves(self, seen: BoundedPart) -> list[Part]:
+    def halves(self, seen: BoundedPart) -> list[PairBox]:
         """Return the two halves of a part, cut where that narrows the bound most; none of a single pair."""
         part = seen.part
         ends = [self.ends[k % self.width] for k in range(len(part.box))]
@@ -175,7 +175,7 @@ class Movement:
             return []
         return [_with(part, place, (low, cut)), _with(part, place, (after, high))]
 
-    def bounded(self, part: Part) -> BoundedPart | None:
+    def bounded(self, part: PairBox) -> BoundedPart | None:
         """Return the bound of a part; None where no two neighbours are in it."""
         if self._apart(part):
             return None
@@ -201,7 +201,7 @@ class Movement:
         reached = _below(self._whole(part, middle)) if self.shape.neighbours(left, right) else 0.0
         return BoundedPart(part, min(upper, _above(self._whole(part, around))), slopes, reached)
 
-    def middle_pair(self, part: Part) -> tuple[Data, Data]:
+    def middle_pair(self, part: PairBox) -> tuple[Data, Data]:
         """Return the two datasets in the middle of a box."""
         sides = [self._rows(part, self._middles(part), side) for side in (0, 1)]
         left, right = (self.shape.data(np.array(rows).reshape(-1, self.width)) for rows in sides)
@@ -209,7 +209,7 @@ class Movement:
 
     # ------------------------------------------------------------------ enclosures
 
-    def _enclosed(self, part: Part) -> tuple[arb, tuple[arb, ...]]:
+    def _enclosed(self, part: PairBox) -> tuple[arb, tuple[arb, ...]]:
         """Return what is bounded on a part, and its slopes in every number of the box."""
         d = self.width
         before, after = self._run(part, "box", 0), self._run(part, "box", 1)
@@ -230,7 +230,7 @@ class Movement:
         found = self._size(part, moves)
         return found.value, found.slopes or (balls.ZERO,) * len(part.box)
 
-    def _between(self, part: Part) -> list[tuple[arb, list[arb]]] | None:
+    def _between(self, part: PairBox) -> list[tuple[arb, list[arb]]] | None:
         """Return each entry's movement, and its slopes in the other records, by the mean value theorem."""
         d = self.width
         try:
@@ -256,7 +256,7 @@ class Movement:
             moves.append((moved, shared))
         return moves
 
-    def _at_middle(self, part: Part) -> arb:
+    def _at_middle(self, part: PairBox) -> arb:
         """Return what is bounded, in the middle of a box; compare the balls there with floating point."""
         before, after = (self._run(part, "middle", side) for side in (0, 1))
         for data, on_balls in zip(self.middle_pair(part), (before, after), strict=True):
@@ -276,18 +276,18 @@ class Movement:
         except Exception as error:
             raise Unsupported(f"raises {type(error).__name__} on some data") from None
 
-    def _size(self, part: Part, moves: Sequence[Ball]) -> Ball:
+    def _size(self, part: PairBox, moves: Sequence[Ball]) -> Ball:
         """Return what is bounded: one entry's movement, or the norm of all, squared where it is a root."""
         if part.entry is not None:
             return moves[part.entry] if part.sign > 0 else -moves[part.entry]
         terms = [balls.absolute(move) if self.norm == "l1" else balls.square(move) for move in moves]
         return balls.lifted(sum(terms[1:], terms[0]) if terms else 0)
 
-    def _whole(self, part: Part, value: arb) -> arb:
+    def _whole(self, part: PairBox, value: arb) -> arb:
         """Return the movement that `_size` stands for."""
         return value.nonnegative_part().sqrt() if part.entry is None and self.norm == "l2" else value
 
-    def _farthest(self, part: Part) -> float:
+    def _farthest(self, part: PairBox) -> float:
         """Return how far a record within the radius can move the result: ‖J‖·radius (mean value theorem).
 
         ‖J‖₂ is at most √(‖J‖₁ ‖J‖∞), the largest sums of columns and of rows (Hölder).
@@ -309,7 +309,7 @@ class Movement:
             norm = norm * arb(len(found)).sqrt() if self.norm == "l1" else norm
         return _above(norm * arb(self.shape.radius))
 
-    def _run(self, part: Part, where: str, side: int) -> list[Ball]:
+    def _run(self, part: PairBox, where: str, side: int) -> list[Ball]:
         """Return the query's entries before (0) or after (1) the change, on the box, its middle or the hull.
 
         On the hull the changed record is anywhere between its ends before and after, and bends are kept.
@@ -343,7 +343,7 @@ class Movement:
 
     # ------------------------------------------------------------------ boxes
 
-    def _rows(self, part: Part, numbers: Sequence[Any], side: int) -> list[list[Any]]:
+    def _rows(self, part: PairBox, numbers: Sequence[Any], side: int) -> list[list[Any]]:
         """Return what stands in every record of one side, given what stands for every number of the box."""
         d = self.width
         first = d if part.removed else 2 * d
@@ -354,10 +354,10 @@ class Movement:
             rows.insert(part.row, list(numbers[d : 2 * d]))
         return rows
 
-    def _middles(self, part: Part) -> list[float]:
+    def _middles(self, part: PairBox) -> list[float]:
         return [_middle(low, high, whole=self.shape.integer) for low, high in part.box]
 
-    def _at_ends(self, part: Part, slopes: Sequence[arb]) -> Part:
+    def _at_ends(self, part: PairBox, slopes: Sequence[arb]) -> PairBox:
         """Return the part with every number at one end along which what is bounded only grows."""
         box = list(part.box)
         # under bounded-row an end may be no neighbour: what it would stand for is not in the box
@@ -368,7 +368,7 @@ class Movement:
                 box[k] = (high, high) if slope >= 0 else (low, low)
         return replace(part, box=tuple(box))
 
-    def _apart(self, part: Part) -> bool:
+    def _apart(self, part: PairBox) -> bool:
         """Say whether the changed record moves by more than the radius everywhere in the box."""
         if self.shape.radius is None:
             return False
@@ -389,7 +389,7 @@ def entries(value: Any) -> list[Ball]:
     return [balls.lifted(value)]
 
 
-def _with(part: Part, place: int, ends: Ends) -> Part:
+def _with(part: PairBox, place: int, ends: Ends) -> PairBox:
     return replace(part, box=(*part.box[:place], ends, *part.box[place + 1 :]))
 
 

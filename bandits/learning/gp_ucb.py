@@ -4,7 +4,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.linalg.blas import dger, dsymv, dsyr
+from scipy.linalg.blas import dsymv, dsyr
 
 from dpaccount.errors import InputError
 
@@ -69,28 +69,3 @@ class GpUcb:
         along = dsymv(1.0, self._inverse, features)
         self._inverse = dsyr(-1.0 / (1.0 + float(features @ along)), along, a=self._inverse, overwrite_a=1)
         self.moment += reward * features
-
-
-class Scores:
-    """Means and spreads of a fixed set of candidates, updated with each observation in O(n m).
-
-    With w = G⁻¹φ of the point played, every candidate's φᵢᵀG⁻¹φᵢ falls by (φᵢᵀw)²/(1 + φᵀw) and its mean
-    moves by φᵢᵀw·(y − mean)/(1 + φᵀw).
-    """
-
-    def __init__(self, candidates: Floats, ridge: float = 1.0) -> None:
-        if not ridge > 0:
-            raise InputError(f"the ridge is {ridge}; it must be above 0")
-        self._candidates = candidates
-        self._solved = np.asfortranarray(candidates / ridge)  #: rows φᵢᵀG⁻¹
-        self.mean = np.zeros(len(candidates))
-        self.variance = (candidates * self._solved).sum(axis=1)
-
-    def tell(self, index: int, reward: float) -> None:
-        """Learn that candidate `index` paid `reward`."""
-        along = self._solved[index].copy()
-        shared = self._candidates @ along
-        scale = 1.0 / (1.0 + shared[index])
-        self.mean += shared * ((reward - self.mean[index]) * scale)
-        self.variance -= shared**2 * scale
-        self._solved = dger(-scale, shared, along, a=self._solved, overwrite_a=1)

@@ -29,7 +29,7 @@ def public_features(dimension: int, nodes_per_axis: int, size: int, lengthscale:
 
 
 @dataclass(frozen=True)
-class Moments(Calibrated, Contextual):
+class MomentBandit(Calibrated, Contextual):
     """A contextual bandit that releases moments only; `size` features of so many `nodes_per_axis`."""
 
     nodes_per_axis: int = 8

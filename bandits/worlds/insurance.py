@@ -27,7 +27,7 @@ ON_PLANS = 0.7364  #: declared share of people logged on one of the four plans
 MAX_VISITS = 1000
 MAX_SPENDING = 10_000_000.0
 
-COLUMNS = ("plan", "md_visits", "spending_usd")
+COLUMNS = ("plan", "md_visits", "spending_usd")  #: of the file, and of a row in this order
 REWARDS = ("under-60", "seen")
 
 
@@ -47,14 +47,19 @@ PARTNERS = np.cumsum(PAIR_MATRIX / PAIR_MATRIX.sum(axis=1, keepdims=True), axis=
 PARTNERS[:, -1] = 1.0
 
 
+def column(data: NDArray[np.float64], name: str) -> NDArray[np.float64]:
+    """Return one of the `COLUMNS` of rows."""
+    return data[:, COLUMNS.index(name)]
+
+
 def rewards(data: NDArray[np.float64], kind: str) -> NDArray[np.int64]:
     """Return each person's reward in {0, 1} under the plan they were logged on.
 
     ``seen``: saw a doctor.  ``under-60``: saw a doctor, and neither the plan nor the family paid more
     than $60 in the year.
     """
-    plan, visits, spending = data[:, 0].astype(np.int64), data[:, 1], data[:, 2]
-    share = np.append(SHARES, 0.0)[plan]
+    plan, visits, spending = (column(data, name) for name in COLUMNS)
+    share = np.append(SHARES, 0.0)[plan.astype(np.int64)]
     good = visits >= 1
     if kind == "under-60":
         good = good & ((1 - share) * spending <= 60) & (share * spending <= 60)

@@ -15,7 +15,7 @@ from bandits.doubling_gp_ucb import DoublingGpUcb, ended
 from bandits.jdp_gp_ucb import JdpGpUcb, Learner, Privatiser
 from bandits.learning import selector
 from bandits.learning.contextual import serve
-from bandits.learning.gp_ucb import GpUcb, Scores, upper_bounds
+from bandits.learning.gp_ucb import GpUcb, upper_bounds
 from bandits.local_gp_ucb import LocalGpUcb
 from bandits.moment_gp_ucb import MomentGpUcb, contribution
 from bandits.phased_gp_ucb import PhasedGpUcb
@@ -126,16 +126,14 @@ def test_the_selector_says_why():
 def test_incremental_updates_are_the_solved_ones():
     rng = np.random.default_rng(0)
     candidates = rng.normal(size=(7, 5)) / 3
-    learner, scores, gram, moment = GpUcb(5, width=0.4), Scores(candidates), np.eye(5), np.zeros(5)
+    learner, gram, moment = GpUcb(5, width=0.4), np.eye(5), np.zeros(5)
     for _ in range(40):
         at, reward = int(rng.integers(7)), float(rng.normal())
         learner.tell(candidates[at], reward)
-        scores.tell(at, reward)
         gram += np.outer(candidates[at], candidates[at])
         moment += reward * candidates[at]
     bounds = upper_bounds(candidates, gram, moment, 0.4)
     assert learner.ask(candidates) == int(np.argmax(bounds))
-    assert scores.mean + 0.4 * np.sqrt(scores.variance) == pytest.approx(bounds)
 
 
 # ------------------------------------------------------------------ inputs

@@ -1,5 +1,6 @@
 """What every catalogued mechanism and bandit must do, without being registered here."""
 
+import ast
 from fractions import Fraction
 
 import pytest
@@ -87,3 +88,15 @@ def test_its_parameters_are_documented_with_defaults(subject, entry):
     assert entry.made_by.status in ("sound", "published", "broken")
     for name, value in entry.parameters().items():
         assert value["type"] in ("number", "integer", "text", "flag"), name
+
+
+@pytest.mark.parametrize("layer", ["mechanisms", "bandits"])
+def test_what_a_catalogue_shares_knows_nothing_of_it(root, layer):
+    """The folders below mechanisms and bandits import none of the files that stand beside them."""
+    files = {file.stem for file in (root / layer).glob("*.py")} - {"__init__"}
+    for file in sorted((root / layer).glob("*/*.py")):
+        for node in ast.walk(ast.parse(file.read_text())):
+            names = [node.module or ""] if isinstance(node, ast.ImportFrom) else []
+            names += [f"{node.module}.{each.name}" for each in node.names] if names else []
+            names += [each.name for each in node.names] if isinstance(node, ast.Import) else []
+            assert not {f"{layer}.{name}" for name in files} & set(names), file

@@ -1,6 +1,7 @@
 """The documents about mechanisms are true: their code runs, and what they list is what there is."""
 
 import contextlib
+import doctest
 import io
 import math
 import re
@@ -34,11 +35,18 @@ def test_adding_a_mechanism_takes_the_two_files_that_are_described(root, copy_of
 
 def test_the_example_of_the_page_runs(root, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    (code,) = blocks((root / "docs" / "mechanisms.md").read_text(), "python")
+    code, _ = blocks((root / "docs" / "mechanisms.md").read_text(), "python")
     printed = io.StringIO()
     with contextlib.redirect_stdout(printed):
         exec(code, {})  # noqa: S102  # the page's own example
     assert 0 <= float(printed.getvalue().strip(" []\n")) <= 1
+
+
+def test_the_examples_of_factors_print_what_the_page_says(root):
+    page = str(root / "docs" / "mechanisms.md")
+    failed, tried = doctest.testfile(page, module_relative=False, encoding="utf-8")
+    assert tried >= 8
+    assert failed == 0
 
 
 def test_the_table_lists_every_mechanism_and_no_other(root):
