@@ -18,8 +18,8 @@ from hypothesis import strategies as st
 from audits.attack.shown import learn, sample
 from audits.attack.white_box import Target, attack
 from audits.datasets.domain_pairs import BACKGROUNDS, BASES, crowd, dataset, marked, named_coins
-from audits.datasets.landmarks import landmarks, numbers_in
 from audits.evidence.anywhere import anywhere
+from audits.evidence.landmarks import landmarks, numbers_in
 from audits.evidence.replay import Run, differing, record, replay
 from audits.evidence.search import gather, search
 from audits.evidence.travel import packed_run, unpacked_run
