@@ -1,6 +1,8 @@
 # Two commands do everything on a machine with python3.11, make, git and gcc:
 #   make certify   sets up, then certifies the shipped example on real data
 #   make test      sets up if needed, then runs the tests
+# and one makes what a reviewer can carry away:
+#   make checker   writes dist/dpaccount-checker.zip, which python3 runs as it is
 PYTHON ?= python3.11
 VENV := .venv
 BIN := $(VENV)/bin
@@ -8,7 +10,7 @@ READY := $(VENV)/.ready
 EXAMPLE := examples/plan_finder
 LEDGER := sqlite:///$(EXAMPLE)/plan-finder.db
 
-.PHONY: setup certify test slow nightly lint clean
+.PHONY: setup certify checker test slow nightly lint clean
 
 setup: $(READY)
 
@@ -25,6 +27,9 @@ $(EXAMPLE)/plan-finder.db: | $(READY)
 
 certify: $(READY) $(EXAMPLE)/plan-finder.db
 	$(BIN)/dpaccount certify $(EXAMPLE)/claim.toml
+
+checker:
+	$(PYTHON) .ci/zip_checker.py dist/dpaccount-checker.zip
 
 test: $(READY)
 	$(BIN)/python -m pytest -n 2 -m "not slow and not nightly"

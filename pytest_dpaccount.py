@@ -22,6 +22,7 @@ session of an environment loads it, also where the project under test has packag
 
 import importlib
 import importlib.util
+import inspect
 from collections.abc import Callable, Generator, Iterator
 from fractions import Fraction
 from pathlib import Path
@@ -156,6 +157,7 @@ class Tally:
 BUDGET = pytest.StashKey[Budget]()
 TALLY = pytest.StashKey[Tally]()
 PASSED = pytest.StashKey[bool]()
+SERVED = pytest.StashKey[set[str]]()
 
 
 def ours() -> Any:
@@ -243,16 +245,38 @@ def dp_query(request: pytest.FixtureRequest) -> Iterator[Check]:
     yield from _answering(request, "dp_query", check)
 
 
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Note which fixtures the tests of a class or module have that bears a marker of ours."""
+    for item in items:
+        for node, _ in item.iter_markers_with_node():
+            node.stash.setdefault(SERVED, set()).update(getattr(item, "fixturenames", ()))
+
+
 def pytest_runtest_setup(item: pytest.Item) -> None:
-    """Refuse a marker of a test's own without the fixture that it is for: nothing would be tested."""
+    """Refuse a marker without the fixture that it is for: nothing would be tested.
+
+    One of a class or module is for its tests that have the fixture; it is refused where none has it.
+    """
     item.stash[PASSED] = False
-    for marker in item.own_markers:
+    for node, marker in item.iter_markers_with_node():
         fixture = FIXTURES.get(marker.name)
-        if fixture is not None and fixture not in getattr(item, "fixturenames", ()):
+        served = node.stash.get(SERVED, set()) | set(_parameters(getattr(node, "obj", None)))
+        if fixture is not None and fixture not in served:
             raise WrongRequest(
                 f"{item.name} has the marker {marker.name} without the fixture {fixture}: nothing is tested;"
                 f" call {fixture}"
             )
+
+
+def _parameters(holder: object) -> Iterator[str]:
+    """Yield the parameters of the tests in a class or module, also of those that are not run this time."""
+    for name in dir(holder):
+        member = getattr(holder, name, None) if name.lower().startswith("test") else None
+        if inspect.isfunction(member):
+            yield from inspect.signature(member).parameters
+        elif inspect.isclass(member):
+            yield from _parameters(member)
 
 
 def _marked(request: pytest.FixtureRequest, name: str) -> dict[str, Any]:

@@ -9,10 +9,12 @@ from typing import Any
 
 from dpaccount.errors import InputError
 from dpaccount.exact import Place, parse_toml, read_bytes
+from dpaccount.relation import Observer, Relation
 
 NAME = re.compile(r"[a-z0-9][a-z0-9._-]{0,63}", re.ASCII)
-MODELS = ("central", "joint", "local")
-RELATIONS = ("replace-one", "add-remove", "bounded-row")
+MODELS = tuple(Observer)
+BOUNDED_ROW = "bounded-row"  #: for functions that are measured; no rule and no event knows it
+RELATIONS = (*Relation, BOUNDED_ROW)
 
 
 @dataclass(frozen=True)
@@ -93,7 +95,7 @@ def claim_at(place: Place, path: Path) -> Claim:
 def _guarantee(place: Place) -> Guarantee:
     table = place.table(("model", "unit", "relation", "epsilon"), ("delta", "radius"))
     relation = table["relation"].text(*RELATIONS)
-    if (relation == "bounded-row") != ("radius" in table):
+    if (relation == BOUNDED_ROW) != ("radius" in table):
         raise place.wrong("a radius goes with the relation bounded-row", "give both or neither")
     return Guarantee(
         model=table["model"].text(*MODELS),

@@ -10,11 +10,15 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec.structs import replace as changed
 
-from audits.sandbox.crew import Code, Crew
+from audits.certificate.make import silent
+from audits.cli.questions import AuditOptions
+from audits.sandbox.crew import Crew
 from audits.sensitivity.search import NORMS, Declared, answer, runnable, test_sensitivity
-from audits.tasks.functions import audit_function
-from audits.tasks.on_subject import Asked, claim_of, option_described
+from audits.subjects.code import Code
+from audits.tasks.messages import Audit
+from audits.tasks.on_code import audit_function, described_by
 from dpaccount.errors import DpaccountError, InputError
 from dpaccount.exact import read_number
 from pytest_dpaccount import Budget, WrongRequest
@@ -36,17 +40,16 @@ def private(
     __tracebackhide__ = True
     seconds = _seconds(terms)
     with _one_line():
-        asked = Asked(**_options(terms), subject=_name(function), trials=_trials(trials))
-        share = budget.share()
-        claim = claim_of(asked)
-        claim = replace(claim, audit=replace(claim.audit, confidence=1 - share))
+        options = AuditOptions(**_options(terms), trials=str(_trials(trials)), early=True)
+        share, asked = budget.share(), options.question(_name(function))
+        asked = changed(asked, plan=replace(asked.plan, confidence=1 - share))
         with _crew(function, seconds) as crew:
-            found = audit_function(crew, claim, option_described(asked), lambda _: None, early=True)
+            found = audit_function(crew, asked, described_by(asked.use, asked.shape), silent)
     if found["verdict"] == "NOT ATTACKED":
-        pytest.fail(_not_attacked(function, claim, found), pytrace=False)
+        pytest.fail(_not_attacked(function, asked, found), pytrace=False)
     budget.spend()
     if found["refuted"]:
-        pytest.fail(_violation(function, claim, found, share), pytrace=False)
+        pytest.fail(_violation(function, asked, found, share), pytrace=False)
     budget.notes += [f"{_name(function)}: {said}" for said in found["witness"]["findings"]]
     return found
 
@@ -59,7 +62,8 @@ def query(function: Callable[..., Any], terms: dict[str, Any], budget: Budget) -
     if norm not in NORMS or bound is None:
         raise WrongRequest(f"norm is one of {', '.join(NORMS)}, and bound is a number")
     with _one_line():
-        described = option_described(Asked(**_options(terms), subject=_name(function)))
+        options = AuditOptions(**_options(terms))
+        described = described_by(_name(function), options.data())
         declared = Declared(norm, _bound(bound), described.shape)
         with _crew(function, seconds) as crew:
             found = test_sensitivity(crew, declared, seed=1)
@@ -141,8 +145,8 @@ def _code(function: Callable[..., Any]) -> Any:
     return Code(_name(function), (str(folder),))
 
 
-def _not_attacked(function: Callable[..., Any], claim: Any, found: dict[str, Any]) -> str:
-    epsilon = float(claim.guarantee.epsilon)
+def _not_attacked(function: Callable[..., Any], question: Audit, found: dict[str, Any]) -> str:
+    epsilon = float(question.epsilon)
     lines = [
         f"{_name(function)} was NOT ATTACKED: its {found['trials']} runs could have shown no more than"
         f" epsilon = {found['epsilon_power']:.4g}, and {epsilon:g} is claimed; allow more runs (--dp-trials)"
@@ -152,12 +156,11 @@ def _not_attacked(function: Callable[..., Any], claim: Any, found: dict[str, Any
     return "\n".join(lines)
 
 
-def _violation(function: Callable[..., Any], claim: Any, answer: dict[str, Any], share: Fraction) -> str:
+def _violation(function: Callable[..., Any], question: Audit, answer: dict[str, Any], share: Fraction) -> str:
     witness = answer["witness"]
-    promise = claim.guarantee
     return "\n".join(
         [
-            f"{_name(function)} is not ({float(promise.epsilon):g}, {float(promise.delta):g})-private:"
+            f"{_name(function)} is not ({float(question.epsilon):g}, {float(question.delta):g})-private:"
             f" epsilon > {answer['epsilon_lower']:.4g} (wrong with probability {float(share):.2g})",
             f"left:  {json.dumps(witness['left'])[:400]}",
             f"right: {json.dumps(witness['right'])[:400]}",

@@ -22,7 +22,7 @@ from audits.attack.thresholds import Planner, Reached, plan_known_threshold
 from audits.datasets.domain_pairs import Pair
 from audits.evidence.replay import Part, ReplayError, Run, differing, log_ratio, record, replay
 from audits.evidence.seen import Suspect
-from audits.subjects.catalogue import CODE_FOLDERS, code_on_path
+from audits.subjects.code import on_path
 from dpaccount.noise.proved import Proved
 from dpaccount.noise.receipt import rehearse
 from dpaccount.noise.samplers import Integers, Rehearsal
@@ -104,6 +104,7 @@ def attack(  # noqa: PLR0913
     seed: int,
     jobs: int = 1,
     seconds: float | None = None,
+    folders: tuple[str, ...] = (),
     planners: tuple[Planner, ...] = (plan_known_threshold,),
 ) -> Attacked:
     """Attack `points` on one pair with 2·`trials` runs, each on a side that a fair coin chose.
@@ -111,9 +112,11 @@ def attack(  # noqa: PLR0913
     All bounds together hold at 1 − risk.  The first twentieth of the runs chooses every point's rule, the
     more promising of those that `planners` make; the rest certifies.  With `seconds`, slow runs are
     fewer.  The result depends on the seed, not on the number of jobs: every run's noise is seeded
-    by its own number.
+    by its own number; they find a class of a user's own in `folders`.
     """
-    worlds, trials, swapped, train = _arranged(subject, proved, suspect, trials, seed, jobs, seconds)
+    worlds, trials, swapped, train = _arranged(
+        World(subject, suspect.pair, suspect.coins, folders), proved, trials, seed, jobs, seconds
+    )
     worlds = taught(worlds, proved, swapped[:train], seed)
     made = int(swapped.sum())
     trained = train - int(swapped[:train].sum()), int(swapped[:train].sum())
@@ -146,6 +149,7 @@ def attack_early(  # noqa: PLR0913
     seed: int,
     jobs: int = 1,
     seconds: float | None = None,
+    folders: tuple[str, ...] = (),
 ) -> Attacked:
     """Attack as `attack` does, by bets: stop at the first run with which the claim falls.
 
@@ -153,7 +157,9 @@ def attack_early(  # noqa: PLR0913
     runs are those of `attack`, made block by block, so that the result does not depend on the number
     of jobs.
     """
-    worlds, trials, swapped, train = _arranged(subject, proved, suspect, trials, seed, jobs, seconds)
+    worlds, trials, swapped, train = _arranged(
+        World(subject, suspect.pair, suspect.coins, folders), proved, trials, seed, jobs, seconds
+    )
     worlds = taught(worlds, proved, swapped[:train], seed)
     column = COLUMNS[target.of]
     done = [0, 0]
@@ -183,22 +189,19 @@ def attack_early(  # noqa: PLR0913
 
 
 def _arranged(
-    subject: Subject,
+    world: "World",
     proved: Proved,
-    suspect: Suspect,
     trials: int,
     seed: int,
     jobs: int,
     seconds: float | None,
 ) -> tuple[list["World"], int, NDArray[np.bool_], int]:
     """Return both sides, the runs a side, which of all runs are on the right, and how many train."""
-    pair = suspect.pair
+    pair = world.pair
     unit = 0 if shown_to_everyone(proved) else pair.unit
     # a unit that was removed has no row on the right
     absent = unit if len(pair.left) == len(pair.right) else 0
-    worlds = [
-        World(subject, pair, suspect.coins, swapped, absent if swapped else unit) for swapped in (False, True)
-    ]
+    worlds = [replace(world, unit=unit), replace(world, unit=absent, swapped=True)]
     if seconds is not None:
         trials = affordable(worlds, proved, trials, seed, jobs, seconds)
     swapped = np.random.default_rng([seed, 11]).integers(0, 2, 2 * trials) == 1
@@ -226,13 +229,15 @@ def shown_to_everyone(proved: Proved) -> bool:
 class World:
     """One side of the comparison: a subject on one dataset of the pair (`swapped`: the right one).
 
-    All but `unit` look (0: everyone does); `shown` scores what they see.
+    All but `unit` look (0: everyone does); `shown` scores what they see.  A class of a user's own is found in
+    `folders`.
     """
 
     subject: Subject
     pair: Pair
     coins: int
-    swapped: bool
+    folders: tuple[str, ...] = ()
+    swapped: bool = False
     unit: int = 0
     shown: ShownScore = field(default_factory=ShownScore)
 
@@ -325,7 +330,7 @@ def scores(world: World, proved: Proved, runs: range, seed: int, jobs: int) -> F
         _, delta = proved.point
         # a class of the user's own is found again in the worker by the same path
         blob = pickle.dumps(world)
-        work = (delayed(_proved_chunk)(CODE_FOLDERS, blob, delta, seed, part) for part in parts)
+        work = (delayed(_proved_chunk)(world.folders, blob, delta, seed, part) for part in parts)
         found = list(Parallel(n_jobs=jobs)(work))
     whole: Floats = np.concatenate([np.zeros((0, 2)), *found]).clip(-CERTAIN, CERTAIN).round(9)
     return whole
@@ -334,10 +339,10 @@ def scores(world: World, proved: Proved, runs: range, seed: int, jobs: int) -> F
 _PROVED: dict[bytes, tuple[World, Proved]] = {}
 
 
-def _proved_chunk(folders: list[str], blob: bytes, delta: Fraction, seed: int, runs: range) -> Floats:
+def _proved_chunk(folders: tuple[str, ...], blob: bytes, delta: Fraction, seed: int, runs: range) -> Floats:
     # a theorem does not travel between processes: each worker proves again, once
     if blob not in _PROVED:
-        with code_on_path(folders):
+        with on_path(folders):
             world: World = pickle.loads(blob)  # noqa: S301  # made by this program a moment ago
         _PROVED[blob] = world, Proved(world.subject.proof(delta))
     world, proved = _PROVED[blob]

@@ -9,26 +9,29 @@ import hashlib
 import itertools
 import json
 from collections.abc import Callable
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Any, Protocol, TypeVar, runtime_checkable
 
 import numpy as np
 
-from audits.certificate.make import describe_subject, digest_of_code, seal, subject_made
+from audits.certificate.document import Certificate, describe_subject, seal
 from audits.claim import Claim
 from audits.datasets.domain_pairs import dataset
 from audits.evidence.closed import opened
 from audits.evidence.replay import ReplayError, record
 from audits.sandbox.fork import Fork
-from audits.tasks.worker import packed, unpacked
+from audits.sandbox.frames import packed, unpacked
+from audits.subjects.catalogue import subject_made
+from audits.subjects.sources import digest_of_code
 from dpaccount import checker
 from dpaccount.errors import BudgetError, InputError, LedgerError, ReceiptError
 from dpaccount.exact import canonical
 from dpaccount.ledger.ledger import Ledger, RunState
+from dpaccount.noise.proved import Proved
 from dpaccount.noise.receipt import Noise, rehearse
 from dpaccount.noise.samplers import Rehearsal
-from dpaccount.proof import ADD_REMOVE, Private, Theorem
+from dpaccount.proof import ADD_REMOVE
 from mechanisms.subject import Rows, Subject, View
 
 REHEARSED = ("corners", "uniform")  #: made-up data that a run is tried on
@@ -88,7 +91,7 @@ class Release:
 
 
 @dataclass(frozen=True)
-class Run:
+class Settled:
     """A release and the number that it has settled on; `kept` is its certificate if it was made before."""
 
     due: Release
@@ -116,7 +119,7 @@ def prepare(claim: Claim, subject: Subject) -> Release | None:
         changed = _digest(claim.data_file) != digest
     if changed:
         raise InputError(f"{claim.data_file} changed while it was read; certify when nobody writes to it")
-    parts = [canonical(claim.written), digest.encode(), digest_of_code(subject).encode()]
+    parts = [canonical(claim.written), digest.encode(), digest_of_code(made_by).encode()]
     key = hashlib.sha256(canonical([hashlib.sha256(part).hexdigest() for part in parts])).hexdigest()
     return Release(claim, made_by, rows, digest, key)
 
@@ -193,7 +196,7 @@ def _parameters(subject: Subject) -> list[object]:
 # -------------------------------------------------------------- which run
 
 
-def settle(due: Release, *, again: bool) -> Run:
+def settle(due: Release, *, again: bool) -> Settled:
     """Decide, before the work, which number the run has; its certificate is there if it was made before.
 
     Raises `RunningError` where another run is being made, `LedgerError` where the latest one drew its
@@ -202,8 +205,8 @@ def settle(due: Release, *, again: bool) -> Run:
     with _ledger(due) as ledger:
         number, latest = _free(due, ledger)
         if again or number == 1:
-            return Run(due, number, again)
-        return Run(due, number - 1, again, _made_before(due, ledger, number - 1, latest))
+            return Settled(due, number, again)
+        return Settled(due, number - 1, again, _made_before(due, ledger, number - 1, latest))
 
 
 def _free(due: Release, ledger: Ledger) -> tuple[int, RunState]:
@@ -255,7 +258,7 @@ def _wrong(due: Release, body: dict[str, Any], entry: int, head: str) -> str | N
 # -------------------------------------------------------------- the run
 
 
-def make(run: Run, theorem: Theorem, certificate: dict[str, Any]) -> tuple[dict[str, Any], bool]:
+def make(run: Settled, proved: Proved, certificate: Certificate) -> tuple[dict[str, Any], bool]:
     """Charge, run on the data with secure noise, keep and return the sealed certificate, and False.
 
     Where another run with this number was made meanwhile its certificate is returned, and True: without
@@ -263,13 +266,13 @@ def make(run: Run, theorem: Theorem, certificate: dict[str, Any]) -> tuple[dict[
     ledger has no room: then nothing is charged or drawn.
     """
     due = run.due
-    rehearsed(due, theorem)
+    rehearsed(due, proved)
     with _ledger(due) as ledger:
         number = _free(due, ledger)[0] if run.again else run.number
         state = ledger.run_state(due.numbered(number))
         if state == RunState() or state == RunState(charged=True):
             try:
-                return _drawn(due, ledger, due.numbered(number), theorem, certificate), False
+                return _drawn(due, ledger, due.numbered(number), proved, certificate), False
             except ReceiptError:
                 state = ledger.run_state(due.numbered(number))
                 if state.kept is None and not state.drawing:
@@ -277,14 +280,14 @@ def make(run: Run, theorem: Theorem, certificate: dict[str, Any]) -> tuple[dict[
         return _made_before(due, ledger, number, state), True
 
 
-def rehearsed(due: Release, theorem: Theorem) -> None:
+def rehearsed(due: Release, proved: Proved) -> None:
     """Play and report on made-up data first, so that what fails there is said before anything is charged."""
     domain, coins = due.subject().domain(), due.claim.audit.seed
     for base in REHEARSED:
         data = dataset(domain, base, coins)
-        _shown(due, data, rehearse(theorem, Rehearsal(coins)))
+        _shown(due, data, rehearse(proved, Rehearsal(coins)))
     if due.subject().relation == ADD_REMOVE:
-        _shown(due, data[:0], rehearse(theorem, Rehearsal(coins)))
+        _shown(due, data[:0], rehearse(proved, Rehearsal(coins)))
 
 
 def _shown(due: Release, data: Rows, noise: Noise) -> tuple[View, dict[str, object]]:
@@ -314,11 +317,9 @@ def _report(due: Release, parts: list[list[list[Any]]]) -> bytes:
 
 
 def _drawn(
-    due: Release, ledger: Ledger, key: str, theorem: Theorem, certificate: dict[str, Any]
+    due: Release, ledger: Ledger, key: str, proved: Proved, certificate: Certificate
 ) -> dict[str, Any]:
-    fact = theorem.conclusion
-    cover = fact.units if isinstance(fact, Private) else None
-    receipt = ledger.charge(theorem, due.claim.name, cover, key)
+    receipt = ledger.charge(proved.theorem, due.claim.name, proved.units, key)
     entry, head = ledger.charged(receipt.entry)
     try:
         view, report = _shown(due, due.rows, receipt)
@@ -329,11 +330,11 @@ def _drawn(
         "ledger_entry": entry,
         "ledger_head": head,
         "data": due.digest,
-        "code": certificate["subject"]["code"],
+        "code": certificate.subject["code"],
         "noise": "secure",
         "evaluation": _evaluation(due, view),
     }
-    sealed = seal({**certificate, "release": made, "releasable": receipt.releasable})
+    sealed = seal(replace(certificate, release=made, releasable=receipt.releasable).as_json())
     ledger.keep_release(receipt.entry, sealed)
     kept: dict[str, Any] = json.loads(canonical(sealed))  # as it is printed again
     return kept

@@ -7,9 +7,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from audits.claim import RELATIONS
+from audits.claim import BOUNDED_ROW, RELATIONS
 from dpaccount.errors import InputError
 from dpaccount.exact import Place, read_number
+from dpaccount.relation import ADD_REMOVE
 from mechanisms.subject import Domain
 
 Data = NDArray[Any]  #: (rows,) or (rows, columns), float64 or int64
@@ -48,7 +49,7 @@ class Shape:
                 raise InputError(f"no integer lies between {low} and {high}; widen the bounds")
         if self.relation not in RELATIONS:
             raise InputError(f"unknown relation {self.relation!r}; known: {', '.join(RELATIONS)}")
-        if (self.relation == "bounded-row") != (self.radius is not None):
+        if (self.relation == BOUNDED_ROW) != (self.radius is not None):
             raise InputError("a radius goes with the relation bounded-row; give both or neither")
 
     @property
@@ -80,7 +81,7 @@ class Shape:
     def neighbours(self, left: Data, right: Data) -> bool:
         """Say whether two datasets are neighbours under the relation."""
         a, b = self.records(left), self.records(right)
-        if self.relation == "add-remove":
+        if self.relation == ADD_REMOVE:
             longer, shorter = (a, b) if len(a) > len(b) else (b, a)
             if len(longer) != len(shorter) + 1:
                 return False

@@ -17,11 +17,11 @@ from hypothesis import HealthCheck, Phase, given, settings, target
 from audits.datasets.domain_pairs import SWEEP, SWEEP_MOST, Pair, marked, named_coins, pairs, public_coins
 from audits.evidence.anywhere import anywhere
 from audits.evidence.checks import Check, Finding, check_of, may_move, untested
-from audits.evidence.landmarks import landmarks
 from audits.evidence.replay import Run, distance, unlike
 from audits.evidence.seen import Evidence, Example, Searched, Suspect, describe
 from audits.evidence.sides import Failed, alike, recorded, replayed, side
 from audits.evidence.tries import void
+from audits.subjects.landmarks import landmarks
 from dpaccount.errors import InputError
 from dpaccount.noise.proved import Proved
 from dpaccount.noise.receipt import rehearse

@@ -32,7 +32,7 @@ from dpaccount.exact import Enclosure
 from dpaccount.numerics.balls import ball
 from dpaccount.numerics.closed import laplace as curve
 from dpaccount.numerics.closed import renyi
-from dpaccount.plan.events import Laplace, Plan, Relation
+from dpaccount.plan.events import Laplace, Plan
 from dpaccount.proof import (
     LOCAL,
     REPLACE_ONE,
@@ -44,6 +44,7 @@ from dpaccount.proof import (
     local,
     to_gdp,
 )
+from dpaccount.relation import Relation
 
 GAP = Fraction(1, 10**10)
 QUERY = "message"

@@ -4,7 +4,6 @@ What such code does to its process (an exit, a crash, a hang) reaches this progr
 """
 
 import contextlib
-import importlib.machinery
 import os
 import re
 import select
@@ -15,7 +14,6 @@ import time
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
-from pathlib import Path
 from queue import SimpleQueue
 from typing import Any
 
@@ -23,8 +21,9 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
+from audits.sandbox.frames import LENGTH, packed, received, write_frame
 from audits.sandbox.outcomes import SILENT, Outcome
-from audits.tasks.worker import LENGTH, packed, write_frame
+from audits.subjects.code import Code
 from dpaccount.errors import InputError
 
 MEMORY = 4 * 2**30  #: bytes of address space of one process
@@ -44,68 +43,13 @@ class Gone(Exception):  # noqa: N818
     """The process died or was killed; the text says how."""
 
 
-@dataclass(frozen=True)
-class Code:
-    """A user's code: ``package.module:name``, found in `folders` (at the end of the path) or installed.
-
-    It may not open the file `closed` by itself; see `audits.closed`.
-    """
-
-    use: str
-    folders: tuple[str, ...]
-    closed: str | None = None
-
-    @property
-    def name(self) -> str:
-        """Return the module's own name with hyphens, as certificates name a subject."""
-        return self.use.partition(":")[0].rpartition(".")[2].replace("_", "-")
-
-    def file(self) -> Path | None:
-        """Return the file that the import will run, found without importing anything."""
-        return self._found([*sys.path, *self.folders])
-
-    def meant(self) -> str | None:
-        """Return the file that the name must stand for: one in the folders goes before others of its name."""
-        found = self._found(list(self.folders)) or self.file()
-        return str(found) if found is not None and found.is_file() else None
-
-    def _found(self, path: list[str]) -> Path | None:
-        first, *rest = self.use.partition(":")[0].split(".")
-        spec = importlib.machinery.PathFinder.find_spec(first, path)
-        if spec is None or spec.origin in (None, "built-in", "frozen"):
-            return None
-        found = Path(str(spec.origin))
-        if rest:
-            found = found.parent.joinpath(*rest)
-            return found / "__init__.py" if found.is_dir() else found.with_suffix(".py")
-        return found
-
-
-def code_of(use: str, folder: Path, *, allow_code: bool) -> Code:
-    """Return the code that ``package.module:name`` stands for, having said on standard error that it runs.
-
-    `folder` (the claim's) and the working directory are searched last.  Raises `InputError` where
-    the name is malformed or code is not allowed.
-    """
-    module_name, _, attribute = use.partition(":")
-    if not all(part.isidentifier() for part in [*module_name.split("."), attribute]):
-        raise InputError(f"{use[:70]!r} is not package.module:name; write such as clinic:noisy_mean")
-    if not allow_code:
-        raise InputError(f"{use} runs code, and --no-code forbids it; name a catalogued subject")
-    code = Code(use, (str(folder.resolve()), str(Path.cwd())))
-    file = code.file()
-    where = file if file is None or not file.is_relative_to(Path.cwd()) else file.relative_to(Path.cwd())
-    sys.stderr.write(f"runs code from {where or module_name}\n")
-    return code
-
-
-class Worker:
+class Process:
     """One process; `start` imports the code, `kill` ends it and all that it started."""
 
     def __init__(self, code: Code, memory: int = MEMORY) -> None:
         self.code, self.memory = code, memory
         self.kind = ""
-        self._process: subprocess.Popen[bytes] | None = None
+        self._popen: subprocess.Popen[bytes] | None = None
         self._buffer = bytearray()
 
     def start(self) -> str:
@@ -114,7 +58,7 @@ class Worker:
         Raises `InputError` where that fails.
         """
         threads = dict.fromkeys(("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"), "1")
-        self._process = subprocess.Popen(
+        self._popen = subprocess.Popen(
             [sys.executable, "-P", "-m", "audits.tasks.worker"],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
@@ -137,16 +81,16 @@ class Worker:
 
     def send(self, request: Sequence[object]) -> None:
         """Send a request; a process that is gone is noticed when the answer is awaited."""
-        if self._process is not None and self._process.stdin is not None:
+        if self._popen is not None and self._popen.stdin is not None:
             with contextlib.suppress(BrokenPipeError):
-                write_frame(self._process.stdin, request)
+                write_frame(self._popen.stdin, request)
 
     def receive(self, seconds: float) -> Any:
         """Return the next answer; raises `Gone` if none comes in time or the process ends."""
-        process, until = self._process, time.monotonic() + seconds
-        if process is None or process.stdout is None:
+        child, until = self._popen, time.monotonic() + seconds
+        if child is None or child.stdout is None:
             raise Gone("not started")
-        pipe = process.stdout.fileno()
+        pipe = child.stdout.fileno()
         while (document := self._taken()) is None:
             left = until - time.monotonic()
             if left <= 0 or not select.select([pipe], [], [], left)[0]:
@@ -154,7 +98,7 @@ class Worker:
                 raise Gone(f"gives {SILENT} within {seconds:.3g} seconds")
             piece = os.read(pipe, 1 << 16)
             if not piece:
-                code = process.wait()
+                code = child.wait()
                 self.kill()
                 how = f"by signal {signal.Signals(-code).name}" if code < 0 else f"with exit code {code}"
                 raise Gone(f"ends its process {how}")
@@ -173,13 +117,13 @@ class Worker:
 
     def kill(self) -> None:
         """End the process and all of its session."""
-        process, self._process = self._process, None
-        if process is None:
+        child, self._popen = self._popen, None
+        if child is None:
             return
         with contextlib.suppress(ProcessLookupError):
-            os.killpg(process.pid, signal.SIGKILL)
-        process.wait()
-        for pipe in (process.stdin, process.stdout):
+            os.killpg(child.pid, signal.SIGKILL)
+        child.wait()
+        for pipe in (child.stdin, child.stdout):
             if pipe is not None:
                 with contextlib.suppress(BrokenPipeError):
                     pipe.close()
@@ -187,7 +131,7 @@ class Worker:
     @property
     def alive(self) -> bool:
         """Say whether the process was started and not killed."""
-        return self._process is not None
+        return self._popen is not None
 
 
 @dataclass
@@ -232,7 +176,7 @@ def _plural(did: str) -> str:
 
 
 class Crew:
-    """`jobs` workers with the same code; the outcomes do not depend on how many there are.
+    """`jobs` processes with the same code; the outcomes do not depend on how many there are.
 
     All runs together may take `seconds` from the moment the crew is made, a single one a tenth of that.
     """
@@ -240,16 +184,16 @@ class Crew:
     def __init__(self, code: Code, *, seconds: float, jobs: int = 1) -> None:
         self.code, self.seconds, self.jobs = code, seconds, max(jobs, 1)
         self.tally = Tally()
-        self._workers = [Worker(code) for _ in range(self.jobs)]
+        self._processes = [Process(code) for _ in range(self.jobs)]
         self._datasets: list[list[object]] = []
         self._chunk_size = CHUNK
-        self.kind = self._workers[0].start()
+        self.kind = self._processes[0].start()
         self._until = time.monotonic() + seconds
 
     @property
-    def first(self) -> Worker:
-        """Return the worker that is always there."""
-        return self._workers[0]
+    def first(self) -> Process:
+        """Return the process that is always there."""
+        return self._processes[0]
 
     @property
     def processes(self) -> int:
@@ -263,9 +207,9 @@ class Crew:
     def keep(self, datasets: Sequence[NDArray[Any]]) -> None:
         """Hand the datasets that `run` then refers to by their place."""
         self._datasets = [packed(data) for data in datasets]
-        for worker in self._workers:
-            if worker.alive:
-                worker.send(["keep", self._datasets])
+        for process in self._processes:
+            if process.alive:
+                process.send(["keep", self._datasets])
 
     def run(self, plays: Sequence[Play]) -> list[Outcome]:
         """Return the outcome of every run, in order.  Raises `TimeUp` when the wall limit is spent."""
@@ -278,8 +222,8 @@ class Crew:
         """Return the outcomes of the first runs, in order: of as many as the wall limit allows."""
         size, begun = self._chunk_size, self.left()
         chunks = [plays[i : i + size] for i in range(0, len(plays), size)]
-        if len(self._workers) == 1 or len(chunks) == 1:
-            parts = [self._chunk(self._workers[0], chunk) for chunk in chunks]
+        if len(self._processes) == 1 or len(chunks) == 1:
+            parts = [self._chunk(self._processes[0], chunk) for chunk in chunks]
         else:
             parts = self._at_once(chunks)
         found: list[Outcome] = []
@@ -298,39 +242,39 @@ class Crew:
         return found
 
     def _at_once(self, chunks: Sequence[Sequence[Play]]) -> list[list[Outcome]]:
-        idle: SimpleQueue[Worker] = SimpleQueue()
-        for worker in self._workers:
-            idle.put(worker)
+        idle: SimpleQueue[Process] = SimpleQueue()
+        for process in self._processes:
+            idle.put(process)
 
         def one(chunk: Sequence[Play]) -> list[Outcome]:
-            worker = idle.get()
+            process = idle.get()
             try:
-                return self._chunk(worker, chunk)
+                return self._chunk(process, chunk)
             finally:
-                idle.put(worker)
+                idle.put(process)
 
-        with ThreadPoolExecutor(len(self._workers)) as pool:
+        with ThreadPoolExecutor(len(self._processes)) as pool:
             return list(pool.map(one, chunks))
 
-    def _chunk(self, worker: Worker, plays: Sequence[Play]) -> list[Outcome]:
+    def _chunk(self, process: Process, plays: Sequence[Play]) -> list[Outcome]:
         """Return the outcomes of runs that one process makes; fewer when the wall limit is spent."""
         done: list[Outcome] = []
         asked = False
         while len(done) < len(plays):
             left = self.left()
             if left <= 0:
-                worker.kill()  # answers may still be on their way
+                process.kill()  # answers may still be on their way
                 break
-            if not worker.alive:
-                worker.start()
-                worker.send(["keep", self._datasets])
+            if not process.alive:
+                process.start()
+                process.send(["keep", self._datasets])
                 asked = False
             if not asked:
-                worker.send(["play", [list(play) for play in plays[len(done) :]]])
+                process.send(["play", [list(play) for play in plays[len(done) :]]])
                 asked = True
             patience = self.seconds * PATIENCE
             try:
-                done.append(received(worker.receive(min(left, patience))))
+                done.append(received(process.receive(min(left, patience))))
             except Gone as gone:
                 if left < patience and SILENT in str(gone):
                     break  # the limit of all runs cut it short, not its own
@@ -339,8 +283,8 @@ class Crew:
 
     def close(self) -> None:
         """End all processes."""
-        for worker in self._workers:
-            worker.kill()
+        for process in self._processes:
+            process.kill()
 
     def __enter__(self) -> "Crew":
         """Return the crew, for a `with` that closes it."""
@@ -349,11 +293,3 @@ class Crew:
     def __exit__(self, *_: object) -> None:
         """End all processes."""
         self.close()
-
-
-def received(answer: list[Any]) -> Outcome:
-    """Return an outcome that travelled."""
-    structure, labels, numbers, flags = answer
-    return Outcome(
-        structure, tuple(labels), np.frombuffer(numbers), bool(flags & 1), bool(flags & 2), bool(flags & 4)
-    )

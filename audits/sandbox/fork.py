@@ -14,7 +14,7 @@ from itertools import pairwise
 from types import TracebackType
 from typing import Any
 
-from audits.tasks.worker import read_frame, write_frame
+from audits.sandbox.frames import read_frame, write_frame
 from dpaccount.errors import DpaccountError, InputError
 
 

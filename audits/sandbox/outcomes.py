@@ -7,9 +7,10 @@ what a double does not hold has its rest beside it, and what cannot be read is o
 """
 
 import hashlib
+import random
 import re
-from collections.abc import Iterable
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field, replace
 from enum import Enum
 from itertools import groupby
 from typing import Any
@@ -95,6 +96,28 @@ def of_error(error: BaseException) -> Outcome:
     except Exception:
         said = ""
     return Outcome(kind, (_label(said),), np.zeros(0), failed=True)
+
+
+def played(function: Callable[..., Any], data: NDArray[Any], seed: list[int] | None) -> Outcome:
+    """Run once on a copy of the dataset; with a seed the function gets a generator, else the data alone.
+
+    The global generators are seeded as well, so that code that uses them repeats itself too.
+    """
+    given = data.copy()
+    try:
+        if seed is None:
+            value = function(given)
+        else:
+            mixed = np.random.SeedSequence(seed)
+            number = int(mixed.generate_state(1)[0])
+            random.seed(number)
+            np.random.seed(number)  # noqa: NPY002  # for code that draws from the old global generator
+            value = function(given, np.random.default_rng(mixed))
+        outcome = of_value(value)
+    except BaseException as error:  # whatever it raises is what it did
+        outcome = of_error(error)
+    changed = given.shape != data.shape or given.tobytes() != data.tobytes()
+    return replace(outcome, mutated=True) if changed else outcome
 
 
 @dataclass

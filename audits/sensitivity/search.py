@@ -21,9 +21,9 @@ from audits.datasets.drawn_pairs import neighbouring
 from audits.datasets.named_pairs import Candidate, candidates, random_pairs
 from audits.datasets.shape import Data, Shape, option_shape
 from audits.sandbox.crew import Crew, Gone, TimeUp
+from audits.sandbox.frames import unpacked
 from audits.sandbox.outcomes import Outcome
 from audits.sensitivity.branch_and_bound import Proof
-from audits.tasks.worker import unpacked
 from dpaccount.errors import InputError
 from dpaccount.exact import rounded, shown
 

@@ -1,11 +1,9 @@
 """Finds subjects: catalogued ones by file name, a user's own as ``package.module:name``."""
 
-import contextlib
 import dataclasses
 import importlib
 import importlib.util
 import pkgutil
-import sys
 import types
 import typing
 from collections.abc import Iterator
@@ -13,8 +11,8 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
-from audits.claim import NAME
-from audits.subjects.broken.table import TABLE, Known, known
+from audits.claim import NAME, Claim
+from audits.subjects.broken.table import TABLE, ListedFunction, function_named
 from dpaccount.errors import InputError
 from dpaccount.exact import Place
 from mechanisms.subject import EXAMPLE, Subject
@@ -23,7 +21,7 @@ LAYERS = ("mechanisms", "bandits")
 
 
 @dataclass(frozen=True)
-class Entry:
+class Listed:
     """A catalogued subject: its name, layer and class."""
 
     name: str
@@ -41,7 +39,7 @@ class Entry:
         }
 
 
-def entries() -> Iterator[Entry]:
+def entries() -> Iterator[Listed]:
     """Yield all catalogued subjects: every module of a layer whose one class is named after the file."""
     for layer in LAYERS:
         package = importlib.import_module(layer)
@@ -51,17 +49,17 @@ def entries() -> Iterator[Entry]:
                 yield found
 
 
-def _entry(layer: str, module_name: str) -> Entry | None:
+def _entry(layer: str, module_name: str) -> Listed | None:
     module = importlib.import_module(f"{layer}.{module_name}")
     made_by = getattr(module, "".join(part.capitalize() for part in module_name.split("_")), None)
     if hasattr(module, "__path__"):  # a folder holds what several share
         return None
     if made_by is None or not hasattr(made_by, "proof") or not hasattr(made_by, "status"):
         return None
-    return Entry(module_name.replace("_", "-"), layer, made_by)
+    return Listed(module_name.replace("_", "-"), layer, made_by)
 
 
-def find(name: str) -> Entry:
+def find(name: str) -> Listed:
     """Return a catalogued subject; raises `InputError` with the known names."""
     if NAME.fullmatch(name) is not None and "." not in name:  # a dot would name a package to import
         module_name = name.replace("-", "_")
@@ -70,21 +68,21 @@ def find(name: str) -> Entry:
                 found = _entry(layer, module_name)
                 if found is not None and found.name == name:
                     return found
-    known = ", ".join(entry.name for entry in entries())
-    raise InputError(f"unknown subject {name[:70]!r}; known: {known}, or package.module:name of your own")
+    names = ", ".join(entry.name for entry in entries())
+    raise InputError(f"unknown subject {name[:70]!r}; known: {names}, or package.module:name of your own")
 
 
 def listed(name: str | None) -> list[dict[str, Any]] | dict[str, Any]:
     """Return what `dpaccount subjects` prints: all, or the one of this name."""
-    alone = None if name is None else known(name)
-    if alone is not None:
-        return _listed_function(alone)
+    function = None if name is None else function_named(name)
+    if function is not None:
+        return _listed_function(function)
     if name is not None:
         return _listed_class(find(name))
     return [*map(_listed_class, entries()), *map(_listed_function, TABLE)]
 
 
-def _listed_class(entry: Entry) -> dict[str, Any]:
+def _listed_class(entry: Listed) -> dict[str, Any]:
     return {
         "name": entry.name,
         "layer": entry.layer,
@@ -94,7 +92,7 @@ def _listed_class(entry: Entry) -> dict[str, Any]:
     }
 
 
-def _listed_function(function: Known) -> dict[str, Any]:
+def _listed_function(function: ListedFunction) -> dict[str, Any]:
     return {
         "name": function.name,
         "layer": "audits",
@@ -104,19 +102,19 @@ def _listed_function(function: Known) -> dict[str, Any]:
     }
 
 
-#: where the latest subject of a user's own was found, for worker processes to find it again
-CODE_FOLDERS: list[str] = []
+def subject_of(claim: Claim) -> Subject:
+    """Return the catalogued subject that a claim names, with its parameters."""
+    return subject_made(claim, find(claim.use).made_by)
 
 
-@contextlib.contextmanager
-def code_on_path(folders: list[str]) -> Iterator[None]:
-    """Append folders to the end of the import path for a while."""
-    sys.path.extend(folders)
-    try:
-        yield
-    finally:
-        for folder in folders:
-            sys.path.remove(folder)
+def subject_made(claim: Claim, made_by: type) -> Subject:
+    """Return an instance of the class with the claim's parameters."""
+    subject = make(made_by, claim.parameters)
+    if claim.data_shape is not None:
+        raise claim.data_shape.wrong(
+            "a subject with a domain of its own takes no data shape", "leave this table out"
+        )
+    return subject
 
 
 def make(made_by: type, parameters: Place | None, *, examples: bool = False) -> Subject:
@@ -127,7 +125,7 @@ def make(made_by: type, parameters: Place | None, *, examples: bool = False) -> 
     _frozen(made_by)
     fields = {field.name: hint for field, hint in _fields(made_by)}
     given = {} if parameters is None else parameters.table((), tuple(fields))
-    values = {name: _read(place, fields[name]) for name, place in given.items()}
+    values = {name: _value_at(place, fields[name]) for name, place in given.items()}
     where = f"{parameters.file}: {parameters.at}: " if parameters is not None else ""
     if examples:
         values = {**example_values(made_by), **values}
@@ -166,7 +164,7 @@ def _frozen(made_by: type) -> None:
         raise InputError(f"{name} may change between proof and run; declare it @dataclass(frozen=True)")
 
 
-def _read(place: Place, hint: Any) -> object:
+def _value_at(place: Place, hint: Any) -> object:
     kinds = typing.get_args(hint) if isinstance(hint, types.UnionType) else (hint,)
     if Fraction in kinds:
         return _moderate(place)

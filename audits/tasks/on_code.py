@@ -1,4 +1,8 @@
-"""`certify` and `audit` on code of a user's own, which this process never imports."""
+"""Questions about code of a user's own, answered by processes that run it: this one never imports it.
+
+A mechanism class answers the whole question in such a process.  Plain functions ``f(data, rng)`` are attacked
+from here; they have no proof, so the verdict is REFUTED or UNPROVEN.
+"""
 
 from contextlib import ExitStack
 from dataclasses import replace
@@ -7,33 +11,33 @@ from typing import Any
 
 import msgspec
 
+from audits.attack.black_box import Attempt, attack
+from audits.attack.runs import Challenge
 from audits.attack.suspicious_pairs import Progress, Stuck
-from audits.certificate.make import refused_by_checker, seal
+from audits.attack.white_box import Target
+from audits.certificate.document import AuditReport, Certificate, refused_by_checker, seal
 from audits.certificate.policy import read_policy, violations
-from audits.claim import Claim
-from audits.datasets.shape import Described
-from audits.sandbox.crew import IMPORT, Code, Crew, Gone, Worker, code_of
+from audits.certificate.verdict import certificate_of
+from audits.claim import Claim, read_claim
+from audits.datasets.named_pairs import Candidate, candidates
+from audits.datasets.shape import Described, Shape, read_shape
+from audits.evidence.search import digest_of_files
+from audits.sandbox.crew import IMPORT, Crew, Gone, Process
 from audits.sandbox.outcomes import SILENT
-from audits.sensitivity.search import Declared, Search, prove_sensitivity, test_sensitivity
-from audits.subjects.broken.table import known
-from audits.tasks.functions import (
-    NO_PROOF,
-    attack_function,
-    audit_function,
-    certificate_of,
-    nothing_found,
-    power_said,
-    shape_of,
-)
-from audits.tasks.in_worker import Task
-from audits.tasks.on_subject import Asked, option_described
-from audits.tasks.requests import Certified, Options
+from audits.sensitivity.search import Search, prove_sensitivity, test_sensitivity
+from audits.subjects.broken.table import function_named
+from audits.subjects.code import Code, code_of
+from audits.tasks.messages import Audit, Certified, Certify, Sensitivity, Task, attack_on, packed_task
 from dpaccount.errors import BudgetError, DpaccountError, InputError, LedgerError, RuleError
+from dpaccount.exact import shown
 
-LEAST_RUNS = 30  #: on either side, that a class's attack makes whatever is asked for
+NO_PROOF = (
+    "a plain function has no proof; prove its query with `dpaccount sensitivity --prove` and use a mechanism"
+    " of `dpaccount subjects`, or write a mechanism (docs/add-a-mechanism.md)"
+)
 
 
-class Ended(Exception):  # noqa: N818
+class Stopped(Exception):  # noqa: N818
     """A class's process died or was killed; the text says how, `silent` that it gave no answer in time."""
 
     def __init__(self, phase: str, how: str) -> None:
@@ -41,139 +45,263 @@ class Ended(Exception):  # noqa: N818
         self.silent = SILENT in how
 
 
-def certify_own(claim: Claim, options: Options, progress: Progress, *, allow_code: bool) -> Certified:
+# ------------------------------------------------------------------ certify
+
+
+def certify_code(question: Certify, claim: Claim, progress: Progress) -> Certified:
     """Certify a claim about code of a user's own, or about a catalogued function without a proof."""
-    catalogued = known(claim.use)
-    code = (
-        code_of(claim.use, claim.path.parent, allow_code=allow_code)
-        if catalogued is None
-        else catalogued.code
-    )
+    code = _code(claim.use, claim.path.parent, allow_code=question.allow_code)
     if claim.data_file is not None:
         code = replace(code, closed=str(claim.data_file))
-    seconds, effort = float(claim.audit.seconds), options.effort
-    policy = None if options.policy is None else read_policy(options.policy)
-    with Crew(code, seconds=seconds, jobs=effort.jobs) as crew:
+    seconds = float(claim.audit.seconds)
+    policy = None if question.policy is None else read_policy(question.policy)
+    with Crew(code, seconds=seconds, jobs=question.jobs) as crew:
         if _kind(crew) == "class":
-            task = Task(
-                "certify",
-                list(code.folders),
-                effort.jobs,
-                seconds,
-                claim=str(claim.path),
-                quick=effort.quick,
-                again=options.again,
-                policy=None if options.policy is None else str(options.policy),
-            )
             try:
+                task = Task(question, code.folders, seconds)
                 certificate, reprinted, broken = _done(crew.first, task, progress)
                 return Certified(certificate, reprinted, tuple(broken))
-            except Ended as ended:
-                draft = certificate_of(claim, code, None, str(ended), quick=effort.quick)
+            except Stopped as stopped:
+                draft = _unproved(claim, code, str(stopped))
         else:
-            draft = _attacked(crew, claim, code, effort.quick, progress)
-    broken = () if policy is None else tuple(violations(policy, claim.guarantee, draft["verdict"]))
-    return Certified(seal(draft), broken=broken)
+            draft = _attacked(crew, claim, question, progress)
+    wrong = () if policy is None else tuple(violations(policy, claim.guarantee, draft.verdict))
+    return Certified(seal(draft.as_json()), broken=wrong)
 
 
-def _code(claim: Claim, folder: Path, *, allow_code: bool) -> Code:
-    catalogued = known(claim.use)
-    return code_of(claim.use, folder, allow_code=allow_code) if catalogued is None else catalogued.code
+def _attacked(crew: Crew, claim: Claim, question: Certify, progress: Progress) -> Certificate:
+    data, code = _described(claim), crew.code
+    asked = attack_on(claim, quick=question.quick)
+    try:
+        found = attack_function(crew, asked, data, progress, counts_only=True)
+    except Stuck as stuck:
+        return _unproved(claim, code, f"{NO_PROOF}, and {stuck}")
+    report = _report(asked, found, quick=question.quick)
+    draft = _unproved(claim, code, NO_PROOF + power_said(found, asked), report, found.findings)
+    refusal = refused_by_checker(draft.as_json())
+    if refusal is not None:  # counts that the checker does not confirm are no refutation
+        reason = f"{NO_PROOF}, and the independent checker does not confirm the attack ({refusal})"
+        return _unproved(claim, code, reason)
+    return draft
+
+
+def _unproved(
+    claim: Claim, code: Code, reason: str, report: AuditReport | None = None, findings: tuple[str, ...] = ()
+) -> Certificate:
+    """Return the certificate of code without a proof: what was attacked and found, `reason` why no more."""
+    notes = [f"Finding: {said}." for said in findings]
+    return certificate_of(claim, _described_code(claim, code), None, reason, report=report, notes=notes)
+
+
+def _described_code(claim: Claim, code: Code) -> dict[str, Any]:
+    """Return what a certificate says of code that only its author knows, or of a catalogued function."""
+    catalogued, file = function_named(claim.use), code.file()
+    parameters = claim.written["subject"].get("parameters", {})
+    return {
+        "name": code.name if ":" in claim.use else claim.use,
+        "use": claim.use,
+        "source": "code of the claim's author" if catalogued is None else catalogued.source,
+        "status": "unproved" if catalogued is None else catalogued.status,
+        "parameters": {
+            name: str(value) if isinstance(value, float) else value for name, value in parameters.items()
+        },
+        "code": None if file is None else digest_of_files([file]),
+    }
+
+
+def _report(question: Audit, found: Attempt, *, quick: bool) -> AuditReport:
+    return AuditReport(
+        attack="black box: a learned score of the results, Clopper-Pearson",
+        score=found.score,
+        trials=found.runs,
+        quick=quick,
+        confidence=question.plan.confidence,
+        results=((Target("claim", question.epsilon, question.delta), found.reached),),
+        witness=witness(found),
+    )
+
+
+def power_said(found: Attempt, question: Audit) -> str:
+    """Return, for a certificate's reason, that the runs were too few; empty where they were enough."""
+    if found.verdict(question.epsilon) != "NOT ATTACKED":
+        return ""
+    return f", and the attack's {found.runs} runs could have shown no more than ε = {found.power:.4g}"
+
+
+# ------------------------------------------------------------------ audit
+
+
+def audit_code(question: Audit, progress: Progress) -> dict[str, Any]:
+    """Return the answer of `dpaccount audit` on code of a user's own, without its seconds."""
+    folder = Path.cwd() if question.claim is None else question.claim.parent
+    code = _code(question.use, folder, allow_code=question.allow_code)
+    seconds = float(question.plan.seconds)
+    with Crew(code, seconds=seconds, jobs=question.jobs) as crew:
+        if _kind(crew) == "function":
+            return audit_function(crew, question, _data(question), progress)
+        try:
+            answer: dict[str, Any] = _done(crew.first, Task(question, code.folders, seconds), progress)
+        except Stopped as stopped:
+            if not stopped.silent:
+                raise InputError(f"{question.use} cannot be attacked: {stopped}; mend it") from None
+            answer = nothing_found(question, str(stopped))
+        return answer
+
+
+def _data(question: Audit) -> Described:
+    """Return the data of the function in question, as the claim's file, the catalogue or the options say."""
+    if question.claim is not None:
+        return _described(read_claim(question.claim))
+    catalogued = function_named(question.use)
+    if catalogued is not None:
+        return catalogued.on(question.relation or "replace-one")
+    return described_by(question.use, question.shape)
+
+
+def described_by(use: str, shape: Shape | None) -> Described:
+    """Return the data that options describe; raises `InputError` where they do not."""
+    if shape is None:
+        raise InputError(f"{use} is a plain function; describe its data by --shape, --low, --high")
+    return Described(shape)
 
 
 def _described(claim: Claim) -> Described:
     """Return the claim's data, or those that belong to a catalogued function."""
-    catalogued = known(claim.use)
+    catalogued = function_named(claim.use)
     if catalogued is None:
         return shape_of(claim)
-    described = catalogued.described
     if claim.parameters is not None or claim.data_shape is not None:
         raise InputError(f"{claim.path}: {claim.use} has data of its own; leave [subject.data] out")
-    if claim.guarantee.relation != described.shape.relation:
-        raise InputError(f"{claim.use} is about {described.shape.relation}; say that as the relation")
-    return described
+    return catalogued.on(claim.guarantee.relation)
 
 
-def _attacked(crew: Crew, claim: Claim, code: Code, quick: bool, progress: Progress) -> dict[str, Any]:  # noqa: FBT001
-    data = _described(claim)
-    trials = max(claim.audit.trials // 10, 10) if quick else claim.audit.trials
-    shorter = replace(claim, audit=replace(claim.audit, trials=trials))
+def shape_of(claim: Claim) -> Described:
+    """Return what a dataset of the claim's function looks like; raises `InputError` where it is not said."""
+    if claim.parameters is not None:
+        raise claim.parameters.wrong("a plain function takes no parameters", "leave this table out")
+    if claim.data_file is not None:
+        raise InputError(f"{claim.path}: {claim.use} reads no data file; leave [data] out")
+    if claim.data_shape is None:
+        raise InputError(
+            f"{claim.path}: {claim.use} is a plain function; describe its data in [subject.data]"
+        )
+    return read_shape(claim.data_shape, claim.guarantee.relation, claim.guarantee.radius)
+
+
+def audit_function(crew: Crew, question: Audit, data: Described, progress: Progress) -> dict[str, Any]:
+    """Return the answer of `dpaccount audit` on a function, without its seconds."""
     try:
-        found = attack_function(crew, shorter, data, progress, counts_only=True)
+        found = attack_function(crew, question, data, progress, counts_only=False)
     except Stuck as stuck:
-        return certificate_of(claim, code, None, f"{NO_PROOF}, and {stuck}", quick=quick)
-    draft = certificate_of(claim, code, found, NO_PROOF + power_said(found, shorter), quick=quick)
-    refusal = refused_by_checker(draft)
-    if refusal is not None:  # counts that the checker does not confirm are no refutation
-        reason = f"{NO_PROOF}, and the independent checker does not confirm the attack ({refusal})"
-        return certificate_of(claim, code, None, reason, quick=quick)
-    return draft
+        return nothing_found(question, str(stuck))
+    said = f"; {found.cut}" if found.cut else ""
+    return {
+        **nothing_found(question, ""),
+        "epsilon_lower": found.reached.epsilon_lower,
+        "epsilon_power": found.power,
+        "trials": found.runs,
+        "attack": f"black box: {found.score}{said}",
+        "refuted": found.refuted(question.epsilon),
+        "verdict": found.verdict(question.epsilon),
+        "witness": witness(found),
+    }
 
 
-def audit_own(
-    asked: Asked, claim: Claim, *, jobs: int, allow_code: bool, early: bool, progress: Progress
-) -> dict[str, Any]:
-    """Return the answer of `dpaccount audit` on code of a user's own, without its seconds."""
-    folder = Path.cwd() if asked.file is None else claim.path.parent
-    code = _code(claim, folder, allow_code=allow_code)
-    seconds = float(claim.audit.seconds)
-    with Crew(code, seconds=seconds, jobs=jobs) as crew:
-        if _kind(crew) == "class":
-            words = msgspec.to_builtins(asked)
-            task = Task("audit", list(code.folders), jobs, seconds, asked=words, early=early)
-            try:
-                answer: dict[str, Any] = _done(crew.first, task, progress)
-            except Ended as ended:
-                if not ended.silent:
-                    raise InputError(f"{claim.use} cannot be attacked: {ended}; mend it") from None
-                return nothing_found(claim, str(ended))
-            return said_cut(answer, claim)
-        by_options = asked.file is None and known(claim.use) is None
-        data = option_described(asked) if by_options else _described(claim)
-        return audit_function(crew, claim, data, progress, early=early)
+def attack_function(
+    crew: Crew, question: Audit, data: Described, progress: Progress, *, counts_only: bool
+) -> Attempt:
+    """Attack a function's claim on the pair that is given, or on the worst one that is found."""
+    plan = question.plan
+    pairs = (
+        candidates(data.shape, plan.seed)
+        if data.pair is None
+        else [Candidate(*data.pair, "the pair in the claim")]
+    )
+    challenge = Challenge(
+        question.epsilon,
+        question.delta,
+        plan.trials,
+        1 - plan.confidence,
+        plan.seed,
+        counts_only=counts_only,
+        early=question.early,
+    )
+    return attack(crew, pairs, challenge, progress)
 
 
-def sensitivity_own(
-    target: str,
-    declared: Declared,
-    *,
-    seed: int,
-    jobs: int,
-    seconds: float,
-    allow_code: bool,
-    prove: bool = False,
-) -> Search:
-    """Test the declared sensitivity of a query of a user's own; with `prove` try to prove it then."""
-    code = code_of(target, Path.cwd(), allow_code=allow_code)
-    with Crew(code, seconds=seconds, jobs=jobs) as crew:
+def witness(found: Attempt) -> dict[str, object]:
+    """Return what one needs to see the violation: two datasets, the event, its counts."""
+    return {
+        **found.candidate.as_json(),
+        "event": found.reached.said(),
+        "score": found.score,
+        "pairs_tried": found.searched,
+        "findings": list(found.findings),
+    }
+
+
+def nothing_found(question: Audit, why: str) -> dict[str, Any]:
+    """Return the answer of an audit that could not attack, with the reason as a finding."""
+    return {
+        "schema": "dpaccount/audit/1",
+        "verdict": "NOT ATTACKED",
+        "epsilon_lower": 0.0,
+        "epsilon_power": 0.0,
+        "delta": shown(question.delta),
+        "confidence": shown(question.plan.confidence),
+        "trials": 0,
+        "attack": f"none: {why}",
+        "refuted": False,
+        "witness": {"findings": [why]},
+    }
+
+
+# ------------------------------------------------------------------ sensitivity
+
+
+def query_sensitivity(question: Sensitivity) -> Search:
+    """Test the declared sensitivity of a query of a user's own; try to prove it then, if that is asked."""
+    if question.declared is None:
+        raise ValueError("nothing is declared")
+    code = code_of(question.use, Path.cwd(), allow_code=question.allow_code)
+    with Crew(code, seconds=float(question.seconds), jobs=question.jobs) as crew:
         if crew.kind == "class":
             raise InputError(
-                f"{target} declares its own sensitivities; leave --norm, --bound, --shape, … out"
+                f"{question.use} declares its own sensitivities; leave --norm, --bound, --shape, … out"
             )
         if crew.kind != "function":
             raise InputError(
-                f"{target} is {_called(crew.kind)}; name a function of the data that returns numbers"
+                f"{question.use} is {_called(crew.kind)}; name a function of the data that returns numbers"
             )
-        found = test_sensitivity(crew, declared, seed)
-        if prove:
+        found = test_sensitivity(crew, question.declared, question.seed)
+        if question.prove:
             prove_sensitivity(crew, found)
         return found
 
 
-def declared_own(target: str, *, seed: int, seconds: float, allow_code: bool) -> dict[str, Any]:
+def class_sensitivities(question: Sensitivity) -> dict[str, Any]:
     """Test every sensitivity that a mechanism class of a user's own declares."""
-    code = code_of(target, Path.cwd(), allow_code=allow_code)
+    code = code_of(question.use, Path.cwd(), allow_code=question.allow_code)
+    seconds = float(question.seconds)
     with Crew(code, seconds=seconds) as crew:
         if crew.kind != "class":
             raise InputError(
-                f"{target} is {_called(crew.kind)}; say --norm, --bound, --shape, --low and --high"
+                f"{question.use} is {_called(crew.kind)}; say --norm, --bound, --shape, --low and --high"
             )
-        task = Task("sensitivity", list(code.folders), 1, seconds, asked={"subject": target}, seed=seed)
         try:
+            task = Task(question, code.folders, seconds)
             answer: dict[str, Any] = _done(crew.first, task, lambda _: None)
-        except Ended as ended:
-            raise InputError(f"{target} cannot be tested: {ended}; mend it") from None
+        except Stopped as stopped:
+            raise InputError(f"{question.use} cannot be tested: {stopped}; mend it") from None
         return answer
+
+
+# ------------------------------------------------------------------ the process
+
+
+def _code(use: str, folder: Path, *, allow_code: bool) -> Code:
+    catalogued = function_named(use)
+    return code_of(use, folder, allow_code=allow_code) if catalogued is None else catalogued.code
 
 
 def _kind(crew: Crew) -> str:
@@ -195,29 +323,20 @@ def _called(kind: str) -> str:
     return words.get(kind, f"of type {kind}")
 
 
-def said_cut(answer: dict[str, Any], claim: Claim) -> dict[str, Any]:
-    """Return a class's answer; it says where time cut the runs that the claim asks for."""
-    asked = max(claim.audit.trials // 2, LEAST_RUNS) * 2
-    if answer["refuted"] or answer["trials"] >= asked:
-        return answer
-    cut = f"cut by time: {answer['trials']} of {asked} runs"
-    return {**answer, "attack": f"{answer['attack']}; {cut}"}
-
-
-def _done(worker: Worker, task: Task, progress: Progress) -> Any:
+def _done(process: Process, task: Task, progress: Progress) -> Any:
     """Return the result of a task; each of its phases may take the wall limit.
 
-    Raises what the task raised, and `Ended` where the process died or had to be killed.
+    Raises what the task raised, and `Stopped` where the process died or had to be killed.
     """
     with ExitStack() as stack:
-        stack.callback(worker.kill)
-        worker.send(["task", msgspec.json.encode(task)])
+        stack.callback(process.kill)
+        process.send(["task", packed_task(task)])
         phase, limit = "its start", max(task.seconds, IMPORT)  # what a class needs is imported first
         while True:
             try:
-                kind, *said = worker.receive(limit)
+                kind, *said = process.receive(limit)
             except Gone as gone:
-                raise Ended(phase, str(gone)) from None
+                raise Stopped(phase, str(gone)) from None
             if kind == "done":
                 return msgspec.json.decode(said[0])
             if kind == "error":

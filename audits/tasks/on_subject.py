@@ -1,151 +1,76 @@
-"""The attack alone, on a claim or on a subject named with an ε and a δ."""
+"""Questions about a mechanism class, answered in this process: certificate, attack, what it declares."""
 
-from dataclasses import replace
+import math
 from fractions import Fraction
-from pathlib import Path
 from typing import Any
-
-import msgspec
 
 from audits.attack.coin_guesses import plan_known_guess
 from audits.attack.power import judged
+from audits.attack.suspicious_pairs import Progress
 from audits.attack.thresholds import plan_known_threshold
-from audits.attack.white_box import Target, attack, attack_early
-from audits.certificate.make import Progress
-from audits.claim import RELATIONS, AuditPlan, Claim, Guarantee, read_claim
-from audits.datasets.shape import Described, option_shape
+from audits.attack.white_box import Attacked, Target, attack, attack_early
+from audits.certificate import release
+from audits.certificate.document import seal
+from audits.certificate.make import Effort, certify
+from audits.certificate.policy import read_policy, violations
+from audits.claim import AuditPlan, Claim, read_claim
 from audits.evidence.search import EXAMPLES, gather
 from audits.evidence.seen import Evidence, Suspect, describe
 from audits.evidence.tries import check_size, runs_at_all
+from audits.subjects import catalogue
+from audits.subjects.sources import modules_of
+from audits.tasks.messages import Audit, Certified, Certify, Sensitivity
 from dpaccount.errors import InputError, RuleError
-from dpaccount.exact import read_number, shown
+from dpaccount.exact import shown
 from dpaccount.noise.proved import Proved
 from mechanisms.subject import Subject
 
-
-class Asked(msgspec.Struct):
-    """What the command line of `audit` says; numbers as they were written, None where it says nothing."""
-
-    subject: str | None = None
-    file: str | None = None
-    epsilon: str | None = None
-    delta: str | None = None
-    trials: int | None = None
-    confidence: str | None = None
-    seed: int | None = None
-    relation: str | None = None
-    radius: str | None = None
-    shape: str | None = None
-    low: str | None = None
-    high: str | None = None
-    dtype: str | None = None
+LEAST_RUNS = 30  #: on either side, that a class's attack makes whatever is asked for
+DELTAS = (Fraction(0), Fraction(1, 10**6))  #: a proof for one of these declares the sensitivities
 
 
-def claim_of(asked: Asked) -> Claim:
-    """Return the claim to attack: a file's, or one made of a subject's name, ε and δ; options win."""
-    if (asked.subject is None) == (asked.file is None):
-        raise InputError("give either a subject's name or --claim CLAIM.toml")
-    epsilon, delta = _number(asked.epsilon, "--epsilon"), _number(asked.delta, "--delta")
-    confidence = _number(asked.confidence, "--confidence")
-    for name, value, most in (("--epsilon", epsilon, None), ("--delta", delta, 1)):
-        if value is not None and (value < 0 or (most is not None and value > most)):
-            raise InputError(
-                f"{name} is {shown(value)}; it must be at least 0{'' if most is None else ' and at most 1'}"
-            )
-    if confidence is not None and not 0 < confidence < 1:
-        raise InputError(f"--confidence is {shown(confidence)}; it lies strictly between 0 and 1")
-    claim = _of_file(asked) if asked.file is not None else _of_options(asked, epsilon)
-    promise, plan = claim.guarantee, claim.audit
-    return replace(
-        claim,
-        guarantee=replace(
-            promise,
-            epsilon=promise.epsilon if epsilon is None else epsilon,
-            delta=promise.delta if delta is None else delta,
-        ),
-        audit=replace(
-            plan,
-            trials=asked.trials or plan.trials,
-            confidence=confidence or plan.confidence,
-            seed=plan.seed if asked.seed is None else asked.seed,
-        ),
-    )
+# ------------------------------------------------------------------ certify
 
 
-def _of_file(asked: Asked) -> Claim:
-    described = (asked.relation, asked.radius, asked.shape, asked.low, asked.high, asked.dtype)
-    if any(option is not None for option in described):
-        raise InputError("--relation, --radius, --shape, --low, --high, --dtype go with a subject's name")
-    return read_claim(Path(str(asked.file)))
+def certify_subject(
+    question: Certify, claim: Claim, subject: Subject, effort: Effort, progress: Progress
+) -> Certified:
+    """Certify a claim, and run its subject on its data if it is certified and the policy is met."""
+    policy = None if question.policy is None else read_policy(question.policy)
+
+    def broken(verdict: str) -> tuple[str, ...]:
+        return () if policy is None else tuple(violations(policy, claim.guarantee, verdict))
+
+    due = release.prepare(claim, subject)
+    run = None if due is None else release.settle(due, again=question.again)
+    if run is not None and run.kept is not None:
+        return Certified(run.kept, reprinted=True, broken=broken(run.kept["verdict"]))
+    certificate, proved = certify(claim, subject, effort, progress)
+    wrong = broken(certificate.verdict)
+    if run is not None and proved is not None and certificate.verdict == "CERTIFIED" and not wrong:
+        return Certified(*release.make(run, proved, certificate))
+    return Certified(seal(certificate.as_json()), broken=wrong)
 
 
-def _of_options(asked: Asked, epsilon: Fraction | None) -> Claim:
-    if epsilon is None:
-        raise InputError("--epsilon is missing; give the claimed ε of the subject")
-    described = (asked.radius, asked.shape, asked.low, asked.high, asked.dtype)
-    if ":" not in str(asked.subject) and any(option is not None for option in described):
-        raise InputError(f"{asked.subject} has data of its own; leave --shape, --low, --high, --dtype out")
-    relation = asked.relation or "replace-one"
-    if relation not in RELATIONS:
-        raise InputError(f"--relation is {relation[:70]!r}; known: {', '.join(RELATIONS)}")
-    radius = _number(asked.radius, "--radius")
-    promise = Guarantee("central", "one record", relation, epsilon, Fraction(0), radius)
-    return Claim(
-        path=Path("audit"),
-        name="audit",
-        guarantee=promise,
-        use=str(asked.subject),
-        parameters=None,
-        data_shape=None,
-        data_file=None,
-        ledger=None,
-        public_data=False,
-        accepted=frozenset(),
-        audit=AuditPlan(),
-        written={},
-    )
+# ------------------------------------------------------------------ audit
 
 
-def option_described(asked: Asked) -> Described:
-    """Return the shape that the options describe; raises `InputError` where one is missing."""
-    if asked.shape is None or asked.low is None or asked.high is None:
-        raise InputError(f"{asked.subject} is a plain function; describe its data by --shape, --low, --high")
-    return Described(
-        option_shape(
-            asked.shape,
-            asked.low,
-            asked.high,
-            asked.dtype or "float",
-            asked.relation or "replace-one",
-            _number(asked.radius, "--radius"),
-        )
-    )
+def subject_asked(question: Audit, made_by: type) -> Subject:
+    """Return an instance with the parameters of the claim's file; without one, of example values."""
+    if question.claim is None:
+        return catalogue.make(made_by, None, examples=True)
+    return catalogue.subject_made(read_claim(question.claim), made_by)
 
 
-def _number(text: str | None, option: str) -> Fraction | None:
-    try:
-        return None if text is None else read_number(text.strip())
-    except InputError as error:
-        raise InputError(f"{option}: {error}") from None
-
-
-def audit_subject(
-    claim: Claim,
-    subject: Subject,
-    jobs: int,
-    seconds: float | None,
-    progress: Progress,
-    *,
-    early: bool = False,
-) -> dict[str, Any]:
+def audit_subject(question: Audit, subject: Subject, effort: Effort, progress: Progress) -> dict[str, Any]:
     """Return the answer of `dpaccount audit` on a mechanism class, without its seconds."""
     check_size(subject)
-    promise, plan = claim.guarantee, claim.audit
+    plan = question.plan
     try:
-        proved = Proved(subject.proof(promise.delta))
+        proved = Proved(subject.proof(question.delta))
     except RuleError as error:
         raise InputError(
-            f"{claim.use} has no proof to draw noise from at this δ: {error}; try another δ"
+            f"{question.use} has no proof to draw noise from at this δ: {error}; try another δ"
         ) from None
     progress("search for the worst neighbouring pair")
     evidence, suspect = gather(subject, proved, examples=EXAMPLES, seed=plan.seed, files=[])
@@ -153,32 +78,12 @@ def audit_subject(
         runs_at_all(subject, proved)
     unseen = unmeasured(evidence, suspect)
     progress("attack")
-    target = Target("claim", promise.epsilon, promise.delta)
-    effort: dict[str, Any] = {
-        "risk": 1 - plan.confidence,
-        "seed": plan.seed,
-        "jobs": jobs,
-        "seconds": seconds,
-    }
-    trials = max(plan.trials // 2, 30)
-    outcome = (
-        attack_early(subject, proved, target, suspect, trials=trials, **effort)
-        if early
-        else attack(
-            subject,
-            proved,
-            [target],
-            suspect,
-            trials=trials,
-            planners=(plan_known_threshold, plan_known_guess),
-            **effort,
-        )
-    )
+    outcome = _attacked(question, subject, proved, suspect, effort)
     bound = outcome.results[0][1]
-    return {
+    answer = {
         "schema": "dpaccount/audit/1",
-        **judged(bound, promise.epsilon, blind=bool(unseen)),
-        "delta": shown(promise.delta),
+        **judged(bound, question.epsilon, blind=bool(unseen)),
+        "delta": shown(question.delta),
         "confidence": shown(plan.confidence),
         "trials": 2 * outcome.trials,
         "attack": "white box: log-likelihood ratio of the releases",
@@ -188,6 +93,33 @@ def audit_subject(
             "findings": [*unseen, *_broken(evidence), *suspect.notes],
         },
     }
+    return said_cut(answer, plan)
+
+
+def _attacked(
+    question: Audit, subject: Subject, proved: Proved, suspect: Suspect, effort: Effort
+) -> Attacked:
+    plan, target = question.plan, Target("claim", question.epsilon, question.delta)
+    terms: dict[str, Any] = {
+        "trials": max(plan.trials // 2, LEAST_RUNS),
+        "risk": 1 - plan.confidence,
+        "seed": plan.seed,
+        "jobs": effort.jobs,
+        "seconds": effort.seconds,
+        "folders": effort.folders,
+    }
+    if question.early:
+        return attack_early(subject, proved, target, suspect, **terms)
+    planners = (plan_known_threshold, plan_known_guess)
+    return attack(subject, proved, [target], suspect, planners=planners, **terms)
+
+
+def said_cut(answer: dict[str, Any], plan: AuditPlan) -> dict[str, Any]:
+    """Return a class's answer; it says where time cut the runs that are asked for."""
+    asked = max(plan.trials // 2, LEAST_RUNS) * 2
+    if answer["refuted"] or answer["trials"] >= asked:
+        return answer
+    return {**answer, "attack": f"{answer['attack']}; cut by time: {answer['trials']} of {asked} runs"}
 
 
 def unmeasured(evidence: list[Evidence], suspect: Suspect) -> list[str]:
@@ -212,3 +144,47 @@ def _broken(evidence: list[Evidence]) -> list[str]:
 
 def _wrong(entry: Evidence) -> str:
     return str((entry.counterexample or {}).get("wrong", "no test is known"))
+
+
+# ------------------------------------------------------------------ sensitivity
+
+
+def declared_answer(question: Sensitivity, subject: Subject) -> dict[str, Any]:
+    """Return the answer of `dpaccount sensitivity` on a class, with its own data and its own bounds.
+
+    `hypotheses` holds every declared one as a certificate does; the entries beside it are those of the
+    refuted one, else of the first.  `worst` is the largest movement seen, in the ℓ2 norm.
+    """
+    check_size(subject)
+    proved = _declaring(question.use, subject)
+    files = modules_of(type(subject))
+    found, _ = gather(subject, proved, examples=EXAMPLES, seed=question.seed, files=files)
+    if all(each.status == "refuted" for each in found):
+        runs_at_all(subject, proved)
+    tested = [each for each in found if each.status != "untested"]
+    if not tested:
+        raise InputError(
+            f"{question.use} declares no sensitivity that a test is known for; name another subject"
+        )
+    worst = next((each for each in tested if each.status == "refuted"), tested[0])
+    shows: dict[str, Any] = worst.counterexample or {}
+    return {
+        "schema": "dpaccount/sensitivity/1",
+        "bound": worst.bound,
+        "worst": math.sqrt(Fraction(worst.worst)),
+        "refuted": worst.status == "refuted",
+        "left": shows.get("left"),
+        "right": shows.get("right"),
+        "examples": worst.examples,
+        "rounding": None,
+        "hypotheses": [each.as_json() for each in found],
+    }
+
+
+def _declaring(name: str, subject: Subject) -> Proved:
+    for delta in DELTAS:
+        try:
+            return Proved(subject.proof(delta))
+        except RuleError as error:
+            why = error
+    raise InputError(f"{name} has no proof, so it declares no sensitivity: {why}; give its parameters")

@@ -1,79 +1,25 @@
-"""A process for code that this program did not write: started, fed and killed by `audits.isolation`.
+"""A process for code that this program did not write: started, fed and killed by `audits.sandbox.crew`.
 
-Requests come on standard input and answers go to standard output, each a MessagePack document after
-its length.  The code that is run sees neither: its input is empty, its output goes elsewhere.
+It stands above all else, and nobody imports it.  Requests come on standard input and answers go to standard
+output, each a MessagePack document after its length.  The code that is run sees neither: its input is empty,
+its output goes elsewhere.
 """
 
 import contextlib
-import importlib
 import os
 import queue
-import random
 import resource
-import struct
 import sys
 import threading
-from collections.abc import Callable
-from dataclasses import replace
 from fractions import Fraction
-from pathlib import Path
 from typing import IO, Any
 
-import msgspec
-import numpy as np
 from numpy.typing import NDArray
 
 from audits.evidence.closed import close
-from audits.sandbox.outcomes import Outcome, of_error, of_value
-
-LENGTH = struct.Struct("<I")
-_encode = msgspec.msgpack.Encoder().encode
-
-
-def read_frame(stream: IO[bytes]) -> Any:
-    """Return the next document; raises `EOFError` at the end of the stream."""
-    head = stream.read(LENGTH.size)
-    body = stream.read(LENGTH.unpack(head)[0]) if len(head) == LENGTH.size else b""
-    if len(head) < LENGTH.size or len(body) < LENGTH.unpack(head)[0]:
-        raise EOFError
-    return msgspec.msgpack.decode(body)
-
-
-def write_frame(stream: IO[bytes], document: object) -> None:
-    """Write one document and flush, so that nothing is lost if the next run kills the process."""
-    body = _encode(document)
-    stream.write(LENGTH.pack(len(body)) + body)
-    stream.flush()
-
-
-def packed(data: NDArray[Any]) -> list[object]:
-    """Return a dataset as it travels: type, shape, bytes."""
-    return [str(data.dtype), list(data.shape), data.tobytes()]
-
-
-def unpacked(parts: list[Any]) -> NDArray[Any]:
-    """Return a dataset that travelled."""
-    return np.frombuffer(parts[2], dtype=np.dtype(parts[0])).reshape(parts[1]).copy()
-
-
-def import_subject(use: str, folders: list[str]) -> Any:
-    """Import ``package.module:name`` with `folders` at the end of the path, and only meanwhile."""
-    module_name, _, attribute = use.partition(":")
-    sys.path.extend(folders)
-    try:
-        return getattr(importlib.import_module(module_name), attribute)
-    finally:
-        for folder in folders:
-            with contextlib.suppress(ValueError):
-                sys.path.remove(folder)
-
-
-def same_file(module_name: str, file: str | None) -> None:
-    """Raise `ImportError` where the module that was imported is not the one of `file`."""
-    got = getattr(sys.modules[module_name], "__file__", None)
-    if file is None or (got is not None and Path(got).samefile(file)):
-        return
-    raise ImportError(f"{file} is hidden by {got or 'a built-in module'} of the same name; rename the file")
+from audits.sandbox.frames import packed, read_frame, sent, unpacked, write_frame
+from audits.sandbox.outcomes import of_error, played
+from audits.subjects.code import import_subject, same_file
 
 
 def limit_memory(most: int) -> None:
@@ -81,34 +27,6 @@ def limit_memory(most: int) -> None:
     _, hard = resource.getrlimit(resource.RLIMIT_AS)
     allowed = most if hard == resource.RLIM_INFINITY else min(most, hard)
     resource.setrlimit(resource.RLIMIT_AS, (allowed, allowed))
-
-
-def played(function: Callable[..., Any], data: NDArray[Any], seed: list[int] | None) -> Outcome:
-    """Run once on a copy of the dataset; with a seed the function gets a generator, else the data alone.
-
-    The global generators are seeded as well, so that code that uses them repeats itself too.
-    """
-    given = data.copy()
-    try:
-        if seed is None:
-            value = function(given)
-        else:
-            mixed = np.random.SeedSequence(seed)
-            number = int(mixed.generate_state(1)[0])
-            random.seed(number)
-            np.random.seed(number)  # noqa: NPY002  # for code that draws from the old global generator
-            value = function(given, np.random.default_rng(mixed))
-        outcome = of_value(value)
-    except BaseException as error:  # whatever it raises is what it did
-        outcome = of_error(error)
-    changed = given.shape != data.shape or given.tobytes() != data.tobytes()
-    return replace(outcome, mutated=True) if changed else outcome
-
-
-def sent(outcome: Outcome) -> list[object]:
-    """Return an outcome as it travels."""
-    flags = int(outcome.failed) + 2 * int(outcome.mutated) + 4 * int(outcome.opaque)
-    return [outcome.structure, outcome.labels, outcome.numbers.tobytes(), flags]
 
 
 class Worker:
@@ -150,7 +68,7 @@ class Worker:
             )
 
     def prove(self, norm: str, bound: str, shape: dict[str, Any], seconds: float) -> None:
-        """Search for a proof of a query's sensitivity; see `audits.branch_and_bound`."""
+        """Search for a proof of a query's sensitivity; see `audits.sensitivity.branch_and_bound`."""
         from audits.datasets.shape import Shape
         from audits.sensitivity.branch_and_bound import prove
 
@@ -161,7 +79,7 @@ class Worker:
         write_frame(self.answers, [found.status, found.lower, found.upper, found.boxes, found.why, *pair])
 
     def task(self, document: bytes) -> None:
-        """Do a whole task on a class of the user's own; see `audits.own_class`."""
+        """Do a whole task on a class of the user's own; see `audits.tasks.in_worker`."""
         from audits.tasks.in_worker import perform
 
         silence()

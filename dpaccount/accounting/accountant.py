@@ -1,7 +1,8 @@
 """What a plan costs: ε(δ) and δ(ε) of its worst unit, as proved enclosures.
 
 >>> from dpaccount.accounting.accountant import Accountant
->>> from dpaccount.plan.events import Gaussian, Plan, Relation
+>>> from dpaccount.plan.events import Gaussian, Plan
+>>> from dpaccount.relation import Relation
 >>> plan = Plan(Relation.REPLACE_ONE, (Gaussian(sigma=4, count=16),))
 >>> bounds = Accountant(plan).epsilon("1e-5")
 >>> bounds.lower <= bounds.upper, round(float(bounds.upper), 9)

@@ -36,6 +36,7 @@ from dpaccount.numerics.balls import ball, ceil_of, precision
 from dpaccount.numerics.closed import gaussian, renyi
 from dpaccount.plan import event_costs
 from dpaccount.plan import events as ev
+from dpaccount.relation import Relation
 
 MEASURES = ("zcdp", "gdp", "rdp", "pure")
 NOTHING = Fraction(0)
@@ -119,7 +120,7 @@ class Odometer:
     """
 
     measure: Measure
-    relation: ev.Relation = ev.Relation.REPLACE_ONE
+    relation: Relation = Relation.REPLACE_ONE
     first: Fraction = field(default=Fraction(1, 1000), kw_only=True)
     spent: Fraction = field(default=NOTHING, init=False)
 

@@ -8,7 +8,7 @@ from dpaccount.errors import InputError
 from dpaccount.exact import read_number, shown
 from dpaccount.ledger.measures import Measure, measure
 from dpaccount.ledger.spending import Amounts, zero
-from dpaccount.proof import RELATIONS
+from dpaccount.relation import RELATIONS
 
 MAX_TEXT = 1000
 MAX_EPSILON = 10**300

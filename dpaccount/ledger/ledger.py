@@ -2,7 +2,8 @@
 
 >>> from tempfile import TemporaryDirectory
 >>> from fractions import Fraction
->>> from dpaccount.plan.events import Gaussian, Plan, Relation
+>>> from dpaccount.plan.events import Gaussian, Plan
+>>> from dpaccount.relation import Relation
 >>> with TemporaryDirectory() as folder:
 ...     url = f"sqlite:///{folder}/budget.db"
 ...     _ = init(url, epsilon=1, delta=Fraction("1e-6"), unit="person", relation="replace-one")

@@ -9,21 +9,14 @@ Meaning never changes under a name: a new meaning gets a new name.
 from collections.abc import Iterator
 from dataclasses import dataclass, field, fields, replace
 from decimal import Decimal
-from enum import StrEnum
 from fractions import Fraction
 from typing import Any, ClassVar
 
 from dpaccount.errors import InputError
 from dpaccount.exact import read_number, shown
+from dpaccount.relation import Relation
 
 Exact = Fraction | int | Decimal | str  #: what the constructors take; a string is a decimal
-
-
-class Relation(StrEnum):
-    """Which datasets are neighbours."""
-
-    REPLACE_ONE = "replace-one"
-    ADD_REMOVE = "add-remove"
 
 
 @dataclass(frozen=True, kw_only=True)

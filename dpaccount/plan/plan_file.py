@@ -8,7 +8,8 @@ from fractions import Fraction
 from typing import Any
 
 from dpaccount.exact import Place, shown
-from dpaccount.plan.events import ELSEWHERE, HOLD, RANGES, VOCABULARY, Event, Plan, Relation, allowed
+from dpaccount.plan.events import ELSEWHERE, HOLD, RANGES, VOCABULARY, Event, Plan, allowed
+from dpaccount.relation import Relation
 
 
 def read_plan(place: Place) -> Plan:

@@ -1,251 +1,108 @@
-"""Theorems about privacy: judgements and the rules that infer them."""
+"""Proof: theorems `hypotheses ⊢ conclusion`, and the rules that alone make them.  The one door to the kernel.
 
-from dpaccount.proof.curves import (
-    MAX_BITS,
-    apart,
-    assume_event,
-    assume_neighbours,
-    at_most,
-    ball,
-    billboard,
-    compare,
-    delta_ball,
-    despite,
-    gdp_delta,
-    group,
-    lattice_delta,
-    local_view,
-    normal_cdf,
-    post_process,
-    pure_delta,
-    range_delta,
-    refute,
-    renyi_log_delta,
-    replace_one,
-    to_approximate,
-    to_gdp,
-    to_pure,
-    to_renyi,
-    to_zcdp,
-)
-from dpaccount.proof.kernel import (
-    ADD_REMOVE,
-    ANYONE,
-    CENTRAL,
-    JOINT,
-    LOCAL,
-    MAX_KEY,
-    MAX_NUMBER_BITS,
-    RELATIONS,
-    REPLACE_ONE,
-    SOURCES,
-    TRANSFORMS,
-    Apart,
-    Approximate,
-    Assumption,
-    BoundedRange,
-    Choice,
-    Contribution,
-    Cover,
-    Covered,
-    Curve,
-    Gdp,
-    Judgement,
-    Lattice,
-    NearGdp,
-    Numbers,
-    Private,
-    Pure,
-    Rare,
-    Refuted,
-    Renyi,
-    Rounds,
-    Shift,
-    Shifts,
-    Split,
-    Stable,
-    Theorem,
-    View,
-    Zcdp,
-    assume_ball,
-    assume_cell,
-    assume_choice,
-    assume_clipped,
-    assume_covers,
-    assume_each,
-    assume_filter,
-    assume_numbers,
-    assume_points,
-    assume_range,
-    assume_rank_one,
-    assume_rare,
-    assume_rounds,
-    assume_split,
-    assume_tree,
-    assume_view,
-    conclusion_of,
-    key_of,
-    need,
-    neighbouring,
-    number,
-    one_draw,
-    one_of,
-    positive,
-    private,
-    proved,
-    releases,
-    stable,
-    unit,
-    whole,
-)
-from dpaccount.proof.rules import (
-    Matrix,
-    amounts,
-    buffered,
-    centred,
-    compose,
-    differences,
-    discrete_gaussian,
-    exponential,
-    factorised,
-    fine_gaussian,
-    finite,
-    gaussian,
-    joint,
-    k_norm,
-    laplace,
-    lattice_gaussian,
-    linear,
-    local,
-    mixture,
-    nodes,
-    parallel,
-    partition,
-    permute_and_flip,
-    rebuilt,
-    sparse_vector,
-    stable_histogram,
-)
+A rule takes theorems and a witness; it matches its premises, checks its side conditions and returns a
+theorem, or raises `RuleError` with what was needed and what was found.  Below, a line each: premises →
+conclusion; side conditions.  Numbers are exact fractions; inequalities are decided by balls, or refused.
 
-__all__ = [
-    "ADD_REMOVE",
-    "ANYONE",
-    "CENTRAL",
-    "JOINT",
-    "LOCAL",
-    "MAX_BITS",
-    "MAX_KEY",
-    "MAX_NUMBER_BITS",
-    "RELATIONS",
-    "REPLACE_ONE",
-    "SOURCES",
-    "TRANSFORMS",
-    "Apart",
-    "Approximate",
-    "Assumption",
-    "BoundedRange",
-    "Choice",
-    "Contribution",
-    "Cover",
-    "Covered",
-    "Curve",
-    "Gdp",
-    "Judgement",
-    "Lattice",
-    "Matrix",
-    "NearGdp",
-    "Numbers",
-    "Private",
-    "Pure",
-    "Rare",
-    "Refuted",
-    "Renyi",
-    "Rounds",
-    "Shift",
-    "Shifts",
-    "Split",
-    "Stable",
-    "Theorem",
-    "View",
-    "Zcdp",
-    "amounts",
-    "apart",
-    "assume_ball",
-    "assume_cell",
-    "assume_choice",
-    "assume_clipped",
-    "assume_covers",
-    "assume_each",
-    "assume_event",
-    "assume_filter",
-    "assume_neighbours",
-    "assume_numbers",
-    "assume_points",
-    "assume_range",
-    "assume_rank_one",
-    "assume_rare",
-    "assume_rounds",
-    "assume_split",
-    "assume_tree",
-    "assume_view",
-    "at_most",
-    "ball",
-    "billboard",
-    "buffered",
-    "centred",
-    "compare",
-    "compose",
-    "conclusion_of",
-    "delta_ball",
-    "despite",
-    "differences",
-    "discrete_gaussian",
-    "exponential",
-    "factorised",
-    "fine_gaussian",
-    "finite",
-    "gaussian",
-    "gdp_delta",
-    "group",
-    "joint",
-    "k_norm",
-    "key_of",
-    "laplace",
-    "lattice_delta",
-    "lattice_gaussian",
-    "linear",
-    "local",
-    "local_view",
-    "mixture",
-    "need",
-    "neighbouring",
-    "nodes",
-    "normal_cdf",
-    "number",
-    "one_draw",
-    "one_of",
-    "parallel",
-    "partition",
-    "permute_and_flip",
-    "positive",
-    "post_process",
-    "private",
-    "proved",
-    "pure_delta",
-    "range_delta",
-    "rebuilt",
-    "refute",
-    "releases",
-    "renyi_log_delta",
-    "replace_one",
-    "sparse_vector",
-    "stable",
-    "stable_histogram",
-    "to_approximate",
-    "to_gdp",
-    "to_pure",
-    "to_renyi",
-    "to_zcdp",
-    "unit",
-    "whole",
-]
+Trusted: every file of this folder but `search`, which proposes witnesses, with python-flint; by who trusts
+`dpaccount.checker`, none.  Guards against made-up theorems stop accidents only: the checker infers a written
+`derivation` again.  The families are those of the checker.  R0 … R22, sources: docs/rules.md; docs/proofs.md.
+"""
+
+from dpaccount.relation import ADD_REMOVE, CENTRAL, JOINT, LOCAL, RELATIONS, REPLACE_ONE
+
+from .theorem import Theorem
+from .judgements import (
+    ANYONE,  # units: of no known interval
+    Apart,  # some two neighbours move a query so far, or are told apart so well
+    Approximate,  # curve: one point (ε, δ)
+    BoundedRange,  # curve: losses differ by at most η
+    Choice,  # one of several parts is drawn, which a public coin chooses
+    Contribution,  # each unit adds to a query one vector of a known set
+    Cover,  # first and last unit
+    Covered,  # how often a query is released, how many units a release reads, how many releases a unit meets
+    Curve,  # any of the privacy curves
+    Gdp,  # curve: μ-Gaussian
+    Judgement,  # whatever a theorem says
+    Lattice,  # curve: k equal shifts of a discrete Gaussian, exact
+    NearGdp,  # curve: μ-Gaussian up to a total variation
+    Numbers,  # how many numbers a release has at most
+    Private,  # a subject has this curve, for a relation, as seen by an observer, reading these units
+    Pure,  # curve: ε
+    Rare,  # a subject departs from what is proved with small probability
+    Refuted,  # (ε, δ) does not hold
+    Renyi,  # curve: divergences at listed orders
+    Rounds,  # which unit enters which round of a stream, or row of a table
+    Shifts,  # between neighbours a query moves by one of these integer vectors
+    Split,  # every record is read in one of the named cells
+    Stable,  # between neighbours a query moves by at most a bound
+    View,  # what is shown is a function of releases, public values and coins
+    Zcdp,  # curve: ρ-zero-concentrated
+)
+from .decide import at_most, ball, compare, delta_ball, gdp_delta, renyi_log_delta
+from .hypotheses import (
+    assume_ball,  # → Contribution of ℓ2 norm at most r; r ≥ 0, public source
+    assume_cell,  # → Contribution of 1 to one cell of an open table
+    assume_choice,  # → Choice of one part by a public coin; sorted keys of every part
+    assume_clipped,  # → Contribution in [low, high]; low ≤ high, public source
+    assume_covers,  # → Covered: which units each release reads; 1 ≤ first ≤ last < 2^63
+    assume_each,  # → Stable: every number moves by at most w; w ≥ 0
+    assume_filter,  # → Private: a budget that adaptive charges never exceed; pure, (ε, δ), zCDP or GDP, ≥ 0
+    assume_numbers,  # → Numbers: how many a release has at most; at least 1
+    assume_points,  # → Contribution of a finite set; integer vectors of one dimension, public source
+    assume_range,  # → Stable: the range of scores' differences is at most w; w ≥ 0
+    assume_rank_one,  # → Contribution [φφᵀ, φy, yφᵀ, 0], or with y²; |y| ≤ B, replace-one, public source
+    assume_rare,  # → Rare departure; 0 ≤ p ≤ 1
+    assume_rounds,  # → Rounds: which unit enters which; 1 ≤ rounds < 2^63
+    assume_split,  # → Split by value; cells named once
+    assume_tree,  # → Covered by the nodes of a binary tree; no more levels than there are
+    assume_view,  # → View: what is shown, from which releases; keys each once
+)
+from .sensitivity import (
+    buffered,  # Stable ℓ2, Rounds → Stable ℓ2; a bound that covers column and floors, 0 ≤ λ < 1
+    centred,  # Stable ℓ2, Rounds → times 1 − 1/n; replace-one, n public, a unit is a row, not transformed
+    differences,  # Contribution of points → Shifts
+    factorised,  # Stable ℓ2, Rounds → times C's columns; lower triangular integers / 2^bits, not transformed
+    joint,  # Contribution of rank one → Stable ℓ2 of matrix and vector as one; no corner, w > 0
+    linear,  # Contribution → Stable in ℓ1, ℓ2² or Frobenius²; a set with a known closed form
+)
+from .noise import (
+    discrete_gaussian,  # Stable ℓ2 or Frobenius → zCDP ρ = μ²/2; variance > 0, values on the grid
+    exponential,  # Stable range → BoundedRange rate·width; rate > 0, exact sampler
+    fine_gaussian,  # Stable ℓ2 or Frobenius, Numbers → NearGdp; σ ≥ grid, a distance that covers rounding
+    finite,  # Contribution of points → Pure; replace-one, rows of probabilities, no one-sided outcome
+    gaussian,  # Stable ℓ2 or Frobenius → Gdp μ² = Δ²/σ²; variance > 0, symmetric noise on symmetric queries
+    k_norm,  # Stable ℓ2 → Pure rate·Δ; a stated bound of Δ, on a grid, one draw: not transformed
+    laplace,  # Stable ℓ1 → Pure Δ/scale; scale > 0, grid > 0 or none
+    lattice_gaussian,  # Shifts → Lattice; variance > 0
+    permute_and_flip,  # Stable range → Pure rate·width; rate > 0
+    sparse_vector,  # Stable each → Pure Δ/b₁ + 2cΔ/b₂; scales > 0, c ≥ 1 answers above
+    stable_histogram,  # Contribution to a cell → (1/scale, δ); add-remove, τ ≥ 2, δ covers a lone record
+)
+from .composition import (
+    billboard,  # Private central, View others → joint; a view of just these releases
+    compose,  # Private … → amounts add; one measure, relation and observer
+    local,  # Private, Covered → local; every release reads one unit, which is replaced
+    local_view,  # Private local, View → Private of the view; a view of just these releases
+    mixture,  # Choice, Private … → the worst; alike, and the choice names their keys
+    nodes,  # Private, Covered → times what one unit meets; central, of the leaf's query, no units yet
+    parallel,  # Private … → the worst; alike, of disjoint units
+    partition,  # Split, Private … → the worst cell, or two; every cell named, none may read anyone
+    post_process,  # Private central, View everyone → Private of the view; a view of just these releases
+)
+from .conversions import (
+    despite,  # Private (ε, δ), Rare → δ + p, or δ + (1 + e^ε)p; the same subject
+    group,  # Private → of groups of k ≥ 2: kε, k²μ², k²ρ; the path between them stays in the domain
+    replace_one,  # Private → replace-one; add-remove for groups of 2
+    to_approximate,  # Private → (ε, δ); δ(ε) ≤ δ, zCDP and Rényi at an order above 1
+    to_gdp,  # Private pure → GDP; Φ(−μ/2)(1 + e^ε) ≤ 1
+    to_pure,  # Private of bounded range → pure η
+    to_renyi,  # Private zCDP → Rényi αρ; rising orders above 1
+    to_zcdp,  # Private pure, GDP, lattice or bounded range → zCDP ε²/2, μ²/2, k|v|²/2σ², η²/8
+)
+from .refutations import (
+    apart,  # Apart, Covered → Apart by noise; covers of its query, noise of a known law
+    assume_event,  # → Apart by an event likely for one and rare for the other; probabilities
+    assume_neighbours,  # → Apart by contributions; inside the relation
+    refute,  # Apart by laws → Refuted; δ(ε) of the pair is above δ
+)

@@ -6,40 +6,17 @@ Nothing here is trusted: a wrong step is caught when it is checked.
 """
 
 import hashlib
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any
+from typing import Any, cast
 
 from dpaccount.errors import RuleError
 from dpaccount.exact import canonical
-from dpaccount.proof.kernel import (
-    Apart,
-    Approximate,
-    Assumption,
-    BoundedRange,
-    Choice,
-    Contribution,
-    Covered,
-    Curve,
-    Gdp,
-    Judgement,
-    Lattice,
-    NearGdp,
-    Numbers,
-    Private,
-    Pure,
-    Rare,
-    Refuted,
-    Renyi,
-    Rounds,
-    Shifts,
-    Split,
-    Stable,
-    Theorem,
-    View,
-    Zcdp,
-)
+
+from .judgements import Approximate, Covered, Curve, Judgement, Private, Pure, Renyi, Rounds
+from .theorem import Theorem
 
 
 @dataclass(frozen=True)
@@ -178,62 +155,27 @@ def digest_of(theorem: Theorem) -> str:
 
 def as_json(fact: Judgement) -> list[Any]:
     """Return a judgement as the list that a step's ``gives`` holds; exact numbers are strings."""
-    match fact:
-        case Stable(query, norm, bound, relation, span):
-            return ["Stable", query, norm, str(bound), relation, None if span is None else list(span)]
-        case Shifts(query, shifts, relation):
-            return ["Shifts", query, [list(shift) for shift in shifts], relation]
-        case Apart(query, law, numbers, relation, observer):
-            return ["Apart", query, law, [str(value) for value in numbers], relation, observer]
-        case Refuted(subject, epsilon, delta, relation, observer):
-            return ["Refuted", subject, str(epsilon), str(delta), relation, observer]
-        case Private(subject, curve, relation, observer, span):
-            units = None if span is None else list(span)
-            return ["Private", subject, curve_json(curve), relation, observer, units]
-        case _:
-            return _assumed(fact)
-
-
-def _assumed(fact: Assumption) -> list[Any]:
-    match fact:
-        case Contribution(query, kind, low, high, points, relation, source):
-            listed = [list(point) for point in points]
-            return ["Contribution", query, kind, str(low), str(high), listed, relation, source]
-        case Covered(query, releases, most, widest, units):
-            return ["Covered", query, releases, most, widest, list(units)]
-        case View(query, audience, keys):
-            return ["View", query, audience, list(keys)]
-        case Rounds(query, rounds, times, apart):
-            return ["Rounds", query, rounds, times, apart]
-        case Numbers(query, most):
-            return ["Numbers", query, most]
-        case Choice(query, parts):
-            return ["Choice", query, list(map(list, parts))]
-        case Split(query, cells):
-            return ["Split", query, list(cells)]
-        case Rare(query, kind, probability):
-            return ["Rare", query, kind, str(probability)]
+    return [type(fact).__name__, *map(_written, vars(fact).values())]
 
 
 def curve_json(curve: Curve) -> list[Any]:
     """Return a curve as JSON: its measure and its exact parameters."""
-    match curve:
-        case Pure(epsilon):
-            return ["pure", str(epsilon)]
-        case Approximate(epsilon, delta):
-            return ["approximate", str(epsilon), str(delta)]
-        case Zcdp(rho):
-            return ["zcdp", str(rho)]
-        case Gdp(mu_squared):
-            return ["gdp", str(mu_squared)]
-        case NearGdp(mu_squared, distance):
-            return ["near-gdp", str(mu_squared), str(distance)]
-        case Lattice(variance, shifts, count):
-            return ["lattice", str(variance), [list(shift) for shift in shifts], count]
-        case BoundedRange(eta):
-            return ["bounded-range", str(eta)]
-        case Renyi(points):
-            return ["renyi", *([str(order), str(divergence)] for order, divergence in points)]
+    measure = re.sub("(?<=[a-z])(?=[A-Z])", "-", type(curve).__name__).lower()
+    values = curve.points if isinstance(curve, Renyi) else vars(curve).values()
+    return [measure, *map(_written, values)]
+
+
+def _written(value: object) -> object:
+    match value:
+        case Fraction():
+            return str(value)
+        case tuple():
+            return [_written(item) for item in value]
+        case str():
+            return str(value)  # a relation is written as its word
+        case None | int():
+            return value
+    return curve_json(cast("Curve", value))
 
 
 def point(theorem: Theorem) -> tuple[Fraction, Fraction]:

@@ -6,8 +6,11 @@ from fractions import Fraction
 from flint import ctx
 
 from dpaccount.errors import RuleError
-from dpaccount.proof.curves import compare, delta_ball, to_approximate, to_zcdp
-from dpaccount.proof.kernel import Approximate, Curve, Gdp, Lattice, Private, Pure, Theorem, Zcdp
+
+from .conversions import to_approximate, to_zcdp
+from .decide import compare, delta_ball
+from .judgements import Approximate, Curve, Gdp, Lattice, Private, Pure, Zcdp
+from .theorem import Theorem
 
 MAX_CELLS = 40_000
 GRID = 10**9  #: ε is proposed in steps of 1e-9

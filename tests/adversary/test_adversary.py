@@ -11,11 +11,13 @@ from pathlib import Path
 
 import pytest
 
-from audits.certificate.make import Effort, certify, refused_by_checker, silent
+from audits.certificate.document import refused_by_checker
+from audits.certificate.make import Effort, certify, silent
 from audits.claim import read_claim
 from audits.sandbox.fork import apart
+from audits.subjects.code import import_subject
+from audits.tasks.messages import attack_on
 from audits.tasks.on_subject import audit_subject
-from audits.tasks.worker import import_subject
 from dpaccount.errors import InputError
 
 HERE = Path(__file__).parent
@@ -39,7 +41,8 @@ def answer(made_by):
     use = f"{made_by.__module__}:{made_by.__name__}"
     written = {**claim.written, "subject": {"use": use}}
     try:
-        certificate, _ = certify(replace(claim, use=use, written=written), made_by(), Effort())
+        found, _ = certify(replace(claim, use=use, written=written), made_by(), Effort())
+        certificate = found.as_json()
     except InputError as error:
         return "wrong request", None, str(error)
     said = [entry["counterexample"] for entry in certificate["sensitivity"]]
@@ -49,7 +52,7 @@ def answer(made_by):
 def audited(claim, made_by):
     """Return the answer of `audit`, None for a wrong request."""
     try:
-        return audit_subject(claim, made_by(), 1, None, silent, early=False)
+        return audit_subject(attack_on(claim), made_by(), Effort(), silent)
     except InputError:
         return None
 
@@ -68,11 +71,9 @@ def test_the_threat_model_names_files_and_classes_that_are_there(root):
     here = {made.id for made in authors()} | {file.name for file in HERE.glob("*.py")}
     tests = {str(file.relative_to(root)) for file in (root / "tests").rglob("*.py")}
     names = {name for name in re.findall(r"`([\w/]+\.py|[A-Z]\w+)`", text) if name[:4] != "play"}
-    known = (
-        here | tests | {name.rpartition("/")[2] for name in tests} | {"checker.py", "kernel.py", "rules.py"}
-    )
-    assert {"RarePlace", "careless_state.py", "tests/audits/test_playing.py"} <= names
-    assert names - known <= {"curves.py"}, names - known
+    known = here | tests | {name.rpartition("/")[2] for name in tests}
+    assert {"RarePlace", "careless_state.py", "tests/audits/evidence/test_playing.py"} <= names
+    assert names <= known, names - known
 
 
 @pytest.mark.parametrize("made_by", list(authors()))

@@ -5,8 +5,8 @@ import pytest
 
 from audits import cli
 from audits.sandbox import crew
-from audits.sandbox.outcomes import Outcome
-from audits.tasks.worker import import_subject, played
+from audits.sandbox.outcomes import Outcome, played
+from audits.subjects.code import import_subject
 
 
 @pytest.fixture
@@ -33,7 +33,7 @@ class InProcess(crew.Crew):
     def __init__(self, code, *, seconds, jobs=1):
         self.code, self.seconds, self.jobs = code, seconds, 1
         self.tally, self.used = crew.Tally(), 0.0
-        self._workers, self._chunk_size = [None], 100
+        self._processes, self._chunk_size = [None], 100
         self.function = import_subject(code.use, list(code.folders))
         self.kind = "function" if callable(self.function) else type(self.function).__name__
 

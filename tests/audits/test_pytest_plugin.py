@@ -379,3 +379,49 @@ def test_a_package_that_is_not_there_is_said(monkeypatch):
     monkeypatch.setattr(pytest_dpaccount, "PACKAGES", ("dpaccount", "no_such_package_here"))
     with pytest.raises(WrongRequest, match="its package no_such_package_here is not installed"):
         pytest_dpaccount.ours()
+
+
+HELD_BY_OTHERS = """
+import pytest
+
+MEAN = dict(norm="l1", bound=1, shape=(2,), low=0, high=1)
+
+def total(data):
+    return float(data.sum())
+
+@pytest.mark.dp_private(shape=(2,), low=0, high=1, dtype="int", epsilon=1)
+class TestMarked:
+    def test_untested(self):
+        pass
+
+    def test_another(self, dp_query):
+        dp_query(total, **MEAN)
+
+@pytest.mark.dp_sensitivity(**MEAN)
+class TestServed:
+    def test_beside(self):
+        pass
+
+    def test_measured(self, dp_query):
+        dp_query(total)
+
+    class TestInside:
+        def test_far(self):
+            pass
+"""
+
+
+def test_a_marker_of_a_class_or_module_needs_its_fixture_somewhere(tmp_path):
+    (tmp_path / "test_held.py").write_text(HELD_BY_OTHERS)
+    done = session(tmp_path, "test_held.py")
+    assert "3 passed, 2 errors" in done.stdout, done.stdout
+    for name in ("test_untested", "test_another"):
+        assert f"{name} has the marker dp_private without the fixture dp_private" in done.stdout
+    (tmp_path / "test_held.py").write_text(
+        HELD_BY_OTHERS + "\npytestmark = pytest.mark.dp_private(epsilon=1)\n"
+    )
+    done = session(tmp_path, "test_held.py")
+    assert "5 errors" in done.stdout, done.stdout
+    (tmp_path / "test_held.py").write_text(HELD_BY_OTHERS)
+    done = session(tmp_path, "test_held.py::TestServed::test_beside")  # the others have it, though not now
+    assert "1 passed" in done.stdout, done.stdout

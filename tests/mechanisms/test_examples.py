@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from audits.certificate.make import Effort, certify, subject_of
+from audits.certificate.make import Effort, certify
 from audits.claim import read_claim
-from audits.subjects.catalogue import entries
+from audits.subjects.catalogue import entries, subject_of
 from dpaccount import checker
 from dpaccount.proof.derivation import point, write
 
@@ -42,7 +42,7 @@ def test_the_proof_meets_the_claim_and_not_much_less_would(name):
 @pytest.mark.parametrize("name", NAMES)
 def test_it_is_certified(name):
     certificate, _ = certify(*claimed(name), Effort(quick=True))
-    assert certificate["verdict"] == "CERTIFIED"
+    assert certificate.verdict == "CERTIFIED"
 
 
 @pytest.mark.slow
@@ -55,4 +55,4 @@ def test_half_the_claimed_epsilon_is_not_certified(name, tmp_path):
     file.write_text(file.read_text().replace(written, f"epsilon = {float(claim.guarantee.epsilon) / 2}"))
     claim = read_claim(file)
     certificate, _ = certify(claim, subject_of(claim), Effort(quick=True))
-    assert certificate["verdict"] in ("UNPROVEN", "REFUTED")
+    assert certificate.verdict in ("UNPROVEN", "REFUTED")

@@ -1,15 +1,20 @@
 """Small wrong versions of a source file: one change each, of the kind that a slip would make.
 
 Changed are comparisons, arithmetic, integer constants, dropped checks, and/or, not, the direction of
-rounding, and minima for maxima.  Left alone are annotations, docstrings, messages, decorators and limits on
-effort.
+rounding, minima for maxima, and what a declared rule demands of its witness.  Left alone are annotations,
+docstrings, messages, other decorators and limits on effort.
 """
 
 import ast
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-CHECKS = {"need", "ensure", "keys", "premises", "_known", "_alike", "positive", "text", "number", "integer"}
+CHECKS = {
+    *("need", "ensure", "_known", "_alike", "positive", "text", "number", "integer"),
+    *("one_round", "one_law", "common", "rounding_at_most", "confirm_counts", "short_numbers"),
+}
+DECLARING = ("rule", "noise", "hypothesis")  # decorators whose keywords say how a witness is read
+WEAKER = {"positive": "number", "unit": "integer"}
 SWAPPED_NAMES = {
     "min": "max",
     "max": "min",
@@ -64,6 +69,7 @@ class Mutant:
     before: str
     after: str
     tree: ast.Module
+    declared: bool = False  #: it shows when the module is run again
 
     @property
     def name(self) -> str:
@@ -75,14 +81,15 @@ class Mutant:
 def mutants(source: str) -> Iterator[Mutant]:
     """Yield every wrong version of a module's text."""
     tree = ast.parse(source)
-    for place in list(_places(tree)):
+    for place in [*_places(tree), *_declared(tree)]:
         if _limit(place.statement):
             continue
-        for made in _changes(place.node):
+        for made in _readers(place.node) if place.declared else _changes(place.node):
             wrong = ast.fix_missing_locations(ast.copy_location(made, place.node))
-            shown = _shown(place.statement), _shown(place.node), _shown(wrong)
+            name = f"{place.parent.arg}=" if isinstance(place.parent, ast.keyword) and place.declared else ""
+            shown = _shown(place.statement), name + _shown(place.node), name + _shown(wrong)
             place.put(wrong)
-            yield Mutant(place.function, place.node.lineno, *shown, tree)
+            yield Mutant(place.function, place.node.lineno, *shown, tree, place.declared)
             place.put(place.node)
 
 
@@ -102,6 +109,7 @@ class Place:
     index: int | None
     function: str
     statement: ast.stmt
+    declared: bool = False  #: a reader in a rule's decorator
 
     def put(self, node: ast.AST) -> None:
         """Hang another node in this place."""
@@ -114,6 +122,28 @@ class Place:
 def _places(tree: ast.Module) -> Iterator[Place]:
     """Yield every place where a change is tried, in the order of the text."""
     yield from _inside(tree, "module", tree.body[0])
+
+
+def _declared(tree: ast.Module) -> Iterator[Place]:
+    """Yield every reader of a witness that a rule's decorator names."""
+    for function in ast.walk(tree):
+        for made in function.decorator_list if isinstance(function, ast.FunctionDef) else []:
+            match made:
+                case ast.Call(ast.Name(name), _, keywords) if name in DECLARING:
+                    for keyword in keywords:
+                        yield Place(
+                            keyword.value, keyword, "value", None, function.name, ast.Expr(made), True
+                        )
+
+
+def _readers(node: ast.expr | ast.stmt) -> Iterator[ast.AST]:
+    match node:
+        case ast.Name(name) if name in WEAKER:
+            yield ast.Name(WEAKER[name], ast.Load())
+        case ast.Call(ast.Name("Optional"), [inner]):
+            yield inner
+        case ast.Name(name) if name != "anything":
+            yield ast.parse("lambda value: value", mode="eval").body
 
 
 def _inside(node: ast.AST, function: str, statement: ast.stmt) -> Iterator[Place]:
@@ -191,7 +221,7 @@ def _parts(node: ast.expr | ast.stmt) -> Iterator[ast.AST]:
             yield inner
         case ast.Call(ast.Name("sorted"), [inner, *_]):
             yield inner
-        case ast.Expr(ast.Call(ast.Name(name))) if name in CHECKS:
+        case ast.Expr(ast.Call(ast.Name(name))) if name in CHECKS or name.startswith("check_"):
             yield ast.Pass()
         case ast.Raise():
             yield ast.Pass()

@@ -39,8 +39,9 @@ import scipy.stats
 ROOT = Path(__file__).parents[2]
 sys.path[:0] = [str(ROOT), str(Path(__file__).parent)]
 
-from mutants import mutants  # noqa: E402
+from mutants import DECLARING, mutants  # noqa: E402
 
+CHECKER = "dpaccount.checker"
 MEMORY = 4 * 2**30
 Check = tuple[str, Callable[[], object]]
 
@@ -49,11 +50,12 @@ def put(module: ModuleType, code: CodeType, function: str) -> None:
     """Put a mutant in the place of the honest module.
 
     Inside a function its code is exchanged, so every reference to the function sees the change.  What
-    runs at import is run again into the same module, and old references are bound to what came of it.
+    runs at import, and what declares rules, is run again into the same module, as is every module of the
+    checker that was imported after it; old references are bound to what came of it.
     """
     owner, held = function.split("."), code
     holder: Any = module
-    for name in owner:
+    for name in owner if owner[0] not in DECLARING else ():
         inner = next((c for c in held.co_consts if isinstance(c, CodeType) and c.co_name == name), None)
         holder = getattr(holder, name, None)
         if inner is None or holder is None:
@@ -68,14 +70,28 @@ def put(module: ModuleType, code: CodeType, function: str) -> None:
             if changed:
                 return
             break  # a default or a decorator changed: that is run at import
-    before = dict(vars(module))
-    exec(code, vars(module))  # noqa: S102
-    fresh = {id(old): vars(module)[name] for name, old in before.items() if name in vars(module)}
+    again = [(module, code), *((other, _honest(other)) for other in _later(module))]
+    before = [(other, dict(vars(other))) for other, _ in again]
+    for other, run in again:
+        exec(run, vars(other))  # noqa: S102
+    fresh = {id(v): vars(m)[name] for m, held in before for name, v in held.items() if name in vars(m)}
     for other in list(sys.modules.values()):
-        if getattr(other, "__name__", "").startswith(("dpaccount", "mutation_")):
+        if getattr(other, "__name__", "").startswith(("dpaccount", "mutation_", "tests.")):
             for name, old in list(vars(other).items()):
                 if id(old) in fresh and not name.startswith("__"):
                     vars(other)[name] = fresh[id(old)]
+
+
+def _later(module: ModuleType) -> list[ModuleType]:
+    """Return the modules of the checker that were imported after this one of them."""
+    names = [name for name in sys.modules if name.startswith(f"{CHECKER}.")]
+    later = names[names.index(module.__name__) + 1 :] if module.__name__ in names else []
+    return [sys.modules[name] for name in later]
+
+
+def _honest(module: ModuleType) -> CodeType:
+    file = Path(str(module.__file__))
+    return compile(file.read_text(), str(file), "exec")
 
 
 class Said(NamedTuple):
@@ -144,15 +160,8 @@ def _expanded(
     marks = getattr(test, "pytestmark", [])
     if any(mark.name in ("slow", "nightly") for mark in marks):
         return
-    for mark in marks:
-        if mark.name == "parametrize":
-            names = (
-                mark.args[0]
-                if not isinstance(mark.args[0], str)
-                else mark.args[0].replace(" ", "").split(",")
-            )
-            one = len(names) == 1
-            axes.append([dict(zip(names, [v] if one else v, strict=True)) for v in mark.args[1]])
+    for mark in (mark for mark in marks if mark.name == "parametrize"):
+        axes.append(list(_parameters(*mark.args, **mark.kwargs)))  # noqa: PERF401
     given = hasattr(test, "hypothesis")
     asked = set() if given else set(inspect.signature(test).parameters) - {k for a in axes for k in a[0]}
     if not asked <= FIXTURES.keys():
@@ -168,6 +177,19 @@ def _expanded(
                 test(**arguments, **found)
 
         yield name, run
+
+
+def _parameters(
+    argnames: str | Sequence[str], argvalues: Sequence[Any], **_: object
+) -> Iterator[dict[str, Any]]:
+    """Yield what a mark fills in, but for its slow values."""
+    names = argnames.replace(" ", "").split(",") if isinstance(argnames, str) else argnames
+    for value in argvalues:
+        marked = hasattr(value, "marks")
+        if marked and any(mark.name in ("slow", "nightly") for mark in value.marks):
+            continue
+        values = value.values if marked else [value] if len(names) == 1 else value
+        yield dict(zip(names, values, strict=True))
 
 
 def _quiet() -> None:
@@ -256,7 +278,8 @@ def main(arguments: Sequence[str]) -> list[dict[str, Any]]:
     parser.add_argument("--out", type=Path)
     asked = parser.parse_args(arguments)
     low, high = map(int, asked.lines.split("-"))
-    source = (ROOT / (asked.module.replace(".", "/") + ".py")).read_text()
+    path = ROOT / asked.module.replace(".", "/")
+    source = (path / "__init__.py" if path.is_dir() else path.with_suffix(".py")).read_text()
     files = [file.resolve() for file in asked.tests]
     start = time.monotonic()
     module, listed = importlib.import_module(asked.module), list(checks(files))
@@ -276,7 +299,7 @@ def main(arguments: Sequence[str]) -> list[dict[str, Any]]:
         # those that kill much in little time come first
         order = sorted(seconds, key=lambda test: (seconds[test] + 0.001) / (1 + wins.get(test, 0)))
         how = killer(
-            lambda code=code, name=mutant.function, order=order: run_mutant(
+            lambda code=code, name="" if mutant.declared else mutant.function, order=order: run_mutant(
                 module, (code, name), listed, order
             ),
             asked.limit,

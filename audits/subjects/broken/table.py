@@ -7,11 +7,12 @@ from fractions import Fraction
 import numpy as np
 
 from audits.datasets.shape import Data, Described, Shape
-from audits.sandbox.crew import Code
+from audits.subjects.code import Code
+from dpaccount.errors import InputError
 
 
 @dataclass(frozen=True)
-class Known:
+class ListedFunction:
     """A function to attack: where it stands, its data, the (ε, δ) that it claims, and whether that holds."""
 
     name: str
@@ -20,6 +21,12 @@ class Known:
     epsilon: Fraction
     delta: Fraction
     status: str
+
+    def on(self, relation: str) -> Described:
+        """Return the data; raises `InputError` where the function is about another relation."""
+        if relation != self.shape.relation:
+            raise InputError(f"{self.name} is about {self.shape.relation}; say that as the relation")
+        return self.described
 
     @property
     def described(self) -> Described:
@@ -75,7 +82,7 @@ ONE, TWO, SMALL = Fraction(1), Fraction(2), Fraction(1, 10**5)
 NONE = Fraction(0)
 
 TABLE = tuple(
-    Known(name, where, shape, epsilon, delta, status)
+    ListedFunction(name, where, shape, epsilon, delta, status)
     for name, where, shape, epsilon, delta, status in (
         ("svt-1", "sparse_vector:alg1", QUERIES, ONE, NONE, "sound"),
         ("svt-2", "sparse_vector:alg2", QUERIES, ONE, NONE, "sound"),
@@ -131,6 +138,6 @@ TABLE = tuple(
 )
 
 
-def known(name: str) -> Known | None:
+def function_named(name: str) -> ListedFunction | None:
     """Return the function of this name, or None."""
     return next((each for each in TABLE if each.name == name), None)

@@ -1,0 +1,77 @@
+"""From proof, evidence and attack to a verdict, and to the certificate that says it."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+from audits.attack.power import power_of
+from audits.attack.white_box import Attacked
+from audits.certificate.document import AuditReport, Certificate, describe_proof
+from audits.claim import Claim
+from audits.evidence.seen import Evidence
+from dpaccount.exact import shown
+from dpaccount.noise.proved import Proved
+
+
+def certificate_of(
+    claim: Claim,
+    subject: dict[str, Any],
+    proved: Proved | None,
+    reason: str | None,
+    evidence: Sequence[Evidence] = (),
+    report: AuditReport | None = None,
+    notes: Sequence[str] = (),
+) -> Certificate:
+    """Return the certificate, not yet sealed, of a subject as it is described; `reason` says why no proof."""
+    verdict, refutes = verdict_of(claim, proved, evidence, report)
+    written = claim.written
+    return Certificate(
+        verdict=verdict,
+        refutes=refutes,
+        claim=written,
+        subject=subject,
+        guarantee={"delta": 0, **written["guarantee"]},
+        proved=describe_proof(proved, reason),
+        sensitivity=[entry.as_json() for entry in evidence],
+        audit=None if report is None else report.as_json(),
+        releasable=verdict == "CERTIFIED",
+        hazards=tuple(notes),
+    )
+
+
+def verdict_of(
+    claim: Claim, proved: Proved | None, evidence: Sequence[Evidence], report: AuditReport | None
+) -> tuple[str, str | None]:
+    """Return (verdict, what is refuted): the rules of a certificate, as the checker applies them."""
+    beaten = set() if report is None else report.refuted()
+    if any(entry.status == "refuted" for entry in evidence):
+        beaten.add("hypothesis")
+    for kind in ("claim", "proof", "hypothesis"):
+        if kind in beaten:
+            return "REFUTED", kind
+    if proved is None:
+        return "UNPROVEN", None
+    promise, (epsilon, delta) = claim.guarantee, proved.point
+    holds = epsilon <= promise.epsilon and delta <= promise.delta
+    holds = holds and all(entry.status in ("tested", "accepted") for entry in evidence)
+    observer = getattr(proved.theorem.conclusion, "observer", None)
+    same = proved.relation == promise.relation and observer == promise.model
+    return ("CERTIFIED" if holds and same else "UNPROVEN"), None
+
+
+def accepted(entry: Evidence, claim: Claim) -> Evidence:
+    """Return the entry, as accepted where it has no test and the claim takes it on trust."""
+    trusted = entry.status == "untested" and entry.name in claim.accepted
+    return replace(entry, status="accepted") if trusted else entry
+
+
+def untested(outcome: Attacked | None) -> list[str]:
+    """Say it where the runs were too few to show any ε above the claim, whatever the code had leaked."""
+    for target, reached in outcome.results if outcome is not None else ():
+        could = power_of(reached)
+        if target.of == "claim" and could <= target.limit:
+            return [
+                f"The attack's runs could have shown at most epsilon >= {could:.6g}, which is not above the"
+                f" claim's {shown(target.limit)}: it tested nothing of the claim itself."
+            ]
+    return []

@@ -1,0 +1,106 @@
+"""`audit`, `sensitivity` and `subjects`: attacks without a certificate, and what can be attacked."""
+
+import sys
+import time
+from contextlib import redirect_stdout
+from typing import Annotated, Any
+
+from cyclopts import Parameter
+
+from audits.cli.options import Json, Reporter, lines, say, show
+from audits.cli.questions import AuditOptions, SensitivityOptions
+
+AUDITED = {"NOT REFUTED": 0, "REFUTED": 1, "NOT ATTACKED": 3}
+AUDIT, SENSITIVITY = AuditOptions(), SensitivityOptions()  #: nothing said
+
+
+def audit(
+    subject: str | None = None,
+    *,
+    options: Annotated[AuditOptions, Parameter(name="*")] = AUDIT,
+    json_: Json = False,
+) -> int:
+    """Attack a subject: a lower bound on its epsilon at DELTA; exit 1 where it exceeds the claimed one.
+
+    Exit 3, NOT ATTACKED, where the runs could not have refuted a release of the data in the clear either;
+    epsilon_power is the largest epsilon that they could have shown.
+
+    Give --claim CLAIM.toml, or a subject's name with --epsilon and --delta; a function of your own,
+    package.module:name, also with --shape, --low and --high.
+
+    Parameters
+    ----------
+    subject
+        A name from `dpaccount subjects`, or package.module:name.
+    """
+    from audits.tasks import ask
+
+    question = options.question(subject)
+    begun = time.perf_counter()
+    with Reporter() as report, redirect_stdout(sys.stderr):
+        answer = ask.audit(question, report)
+    answer["seconds"] = round(time.perf_counter() - begun, 3)
+    for said in answer["witness"].get("findings", ()):
+        say(f"note: {said}")
+    show(answer, json_, lines)
+    return AUDITED[answer["verdict"]]
+
+
+def sensitivity(
+    target: str,
+    *,
+    options: Annotated[SensitivityOptions, Parameter(name="*")] = SENSITIVITY,
+    json_: Json = False,
+) -> int:
+    """Search for two neighbouring datasets between which a query moves by more than BOUND; exit 1 if found.
+
+    A subject's name, or a mechanism class of your own, declares its bounds itself: give no options then.
+
+    Parameters
+    ----------
+    target
+        package.module:name of a function of the data alone, or a subject's name.
+    """
+    from audits.sensitivity.search import answer, runnable
+    from audits.tasks import ask
+
+    with redirect_stdout(sys.stderr):
+        found = ask.sensitivity(options.question(target))
+    if isinstance(found, dict):
+        show(found, json_, _declared_lines)
+        return 1 if found["refuted"] else 0
+    for said in found.odd:
+        say(said)
+    test = f"\n\n{runnable(found, target)}" if found.refuted else ""
+    show(answer(found), json_, lambda shown: lines({**shown, "left": None, "right": None}) + test)
+    if found.refuted:
+        return 1
+    undecided = found.proof is not None and found.proof.status != "proved"
+    return 3 if undecided or not found.measured else 0
+
+
+def _declared_lines(found: dict[str, Any]) -> str:
+    rows = [
+        f"{each['status']:<10} {each['query']}: {each['value']}  ({each['examples']} examples)"
+        + (f": {each['counterexample']['wrong']}" if each["counterexample"] else "")
+        for each in found["hypotheses"]
+    ]
+    return "\n".join([*rows, lines({**found, "hypotheses": None})])
+
+
+def subjects(name: str | None = None, *, json_: Json = False) -> int:
+    """List what can be proved, run and attacked; with NAME, that subject's parameters."""
+    from audits.subjects.catalogue import listed
+
+    def person(found: list[dict[str, Any]] | dict[str, Any]) -> str:
+        if isinstance(found, list):
+            rows = (f"{e['name']:<26} {e['layer']:<11} {e['status']:<10} {e['source']}" for e in found)
+            return "\n".join(rows)
+        details = [
+            f"  {key} ({value['type']}, default {value['default']})"
+            for key, value in found["parameters"].items()
+        ]
+        return "\n".join([f"{found['name']}: {found['source']}", *details])
+
+    show(listed(name), json_, person)
+    return 0

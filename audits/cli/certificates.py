@@ -1,0 +1,175 @@
+"""`certify`, `check`, `sign` and `schema`: certificates made, checked and signed."""
+
+import json
+import sys
+from contextlib import redirect_stdout
+from pathlib import Path
+from typing import Any
+
+from audits.cli.options import Flag, Json, NoCode, Number, Reporter, cores, say, show, whole
+from dpaccount.errors import InputError
+from dpaccount.exact import read_bytes
+
+VERDICTS = {"CERTIFIED": 0, "REFUTED": 1, "UNPROVEN": 3}
+
+
+def certify(
+    claim: Path,
+    *,
+    out: Path | None = None,
+    quick: Flag = False,
+    again: Flag = False,
+    require: Path | None = None,
+    no_code: NoCode = False,
+    jobs: Number = None,
+    json_: Json = False,
+) -> int:
+    """Prove, test and attack a claim; print CERTIFIED, REFUTED or UNPROVEN and write the certificate.
+
+    A claim with real data is then run on it once, charging its ledger; the same command again prints
+    that release and charges nothing.
+
+    Parameters
+    ----------
+    claim
+        A TOML file of schema dpaccount/claim/1.
+    out
+        Folder for certificate.json, report.html and junit.xml (default certificates/NAME).
+    quick
+        Cut the audit's runs tenfold; the certificate says so.
+    again
+        Make a new, charged release.
+    require
+        A policy file; exit 1 where it is not met.
+    no_code
+        Refuse subjects that are not catalogued.
+    jobs
+        Processes for the audit (default: the number of cores); the result does not depend on it.
+    """
+    from audits.certificate.files import write_all
+    from audits.certificate.summary import summary
+    from audits.tasks import ask
+    from audits.tasks.messages import Certify
+
+    processes = whole(jobs, "--jobs") or cores()
+    question = Certify(claim, quick, again, require, processes, allow_code=not no_code)
+    with Reporter() as report, redirect_stdout(sys.stderr):  # a subject may print
+        done = ask.certify(question, report)
+    certificate = done.certificate
+    path = write_all(certificate, out or Path("certificates") / certificate["claim"]["name"])
+    if done.reprinted:
+        say("run on this data before: printed again, nothing drawn or charged (--again: a new release)")
+    for sentence in done.broken:
+        say(f"policy: {sentence}")
+    show(certificate, json_, lambda found: summary(found, path))
+    return 1 if done.broken else VERDICTS[certificate["verdict"]]
+
+
+def check(
+    certificate: Path,
+    *,
+    at: str | None = None,
+    key: Path | None = None,
+    derivation: bool = False,
+    rules: bool = False,
+    json_: Json = False,
+) -> int:
+    """Re-verify a certificate with the independent checker: every step, digest and the verdict.
+
+    Exit code: 0 valid and CERTIFIED, 1 not valid or REFUTED, 3 UNPROVEN, 2 no certificate at all.
+
+    Parameters
+    ----------
+    certificate
+        A certificate.json.
+    at
+        A date, YYYY-MM-DD, on which it must still be valid.
+    key
+        An Ed25519 public key (PEM) that it must be signed with.
+    derivation
+        The file is a bare derivation; exit 0 where every step follows.
+    rules
+        List the rules that it rests on, and the checker's files to read.
+    """
+    from datetime import date
+
+    from dpaccount import checker
+
+    try:
+        day = None if at is None else date.fromisoformat(at)
+    except ValueError:
+        raise InputError(f"--at is {at}; write a date as YYYY-MM-DD") from None
+    if derivation and key is not None:
+        raise InputError("a bare derivation is not signed; leave --key or --derivation out")
+    raw, verdict = read_bytes(certificate), None
+    signature = None if derivation else "not looked at"
+    try:
+        verdict, said = checker.judged(raw, day, derivation=derivation)
+    except checker.Unreadable as why:
+        raise InputError(f"{checker.plain(str(certificate))}: {why}; give a certificate") from None
+    except checker.Rejected as why:
+        said = str(why)
+    if verdict is not None and not derivation:
+        wrong, signature = _signature(raw, key)
+        verdict, said = (verdict, said) if wrong is None else (None, wrong)
+    answer = {
+        "schema": "dpaccount/check/1",
+        "valid": verdict is not None,
+        "verdict": verdict,
+        "said": said,
+        "signature": signature,
+        **(checker.to_read(raw) if rules and verdict is not None else {}),
+    }
+    show(answer, json_, _checked)
+    return 1 if verdict is None else checker.EXIT[verdict]
+
+
+def _checked(found: dict[str, Any]) -> str:
+    from dpaccount import checker
+
+    signed = f", {found['signature']}" if found["valid"] and found["signature"] else ""
+    listed = f"\n{checker.in_words(found).rstrip()}" if "rules" in found else ""
+    return f"{'valid' if found['valid'] else 'invalid'}: {found['said']}{signed}{listed}"
+
+
+def _signature(raw: bytes, key: Path | None) -> tuple[str | None, str]:
+    """Return what is wrong with a valid certificate's signature, or None, and what can be said of it."""
+    from dpaccount import checker
+
+    if key is None:
+        return None, checker.signature_of(raw)
+    from audits.certificate.sign import problem
+
+    document = json.loads(raw)
+    wrong = problem(document, key)
+    if wrong is not None:
+        return wrong, "not valid"
+    return None, f"signed by {document['signature']['key']} on {document['signature']['signed']}"
+
+
+def sign(certificate: Path, *, key: Path, json_: Json = False) -> int:
+    """Sign a valid certificate in place with an Ed25519 private key (PEM, unencrypted).
+
+    `openssl genpkey -algorithm ed25519 -out private.pem` makes one, and
+    `openssl pkey -in private.pem -pubout -out public.pem` its public half.
+    """
+    from audits.certificate.sign import sign as signed
+
+    show(signed(certificate, key), json_, lambda found: f"signed by {found['key']}: {certificate}")
+    return 0
+
+
+def schema(name: str, *, json_: Json = False) -> int:
+    """Print the JSON schema of a file: certificate."""
+    from importlib.resources import files
+
+    from audits.claim import valid_name
+
+    folder = files("dpaccount") / "schemas"
+    names = sorted(
+        entry.name.removesuffix(".json") for entry in folder.iterdir() if entry.name.endswith(".json")
+    )
+    if valid_name(name, "schema") not in names:
+        raise InputError(f"unknown schema {name!r}; known: {', '.join(names)}")
+    sys.stdout.write((folder / f"{name}.json").read_text(encoding="utf-8"))
+    return 0

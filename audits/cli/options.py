@@ -1,0 +1,122 @@
+"""What several commands share: types of options, numbers in and out, answers as lines or as JSON."""
+
+import json
+import os
+import sys
+from collections.abc import Callable
+from fractions import Fraction
+from pathlib import Path
+from typing import Annotated, Any
+
+from cyclopts import Parameter
+
+from dpaccount.errors import InputError
+from dpaccount.exact import MAX_BYTES, read_bytes, read_number
+
+Flag = Annotated[bool, Parameter(negative="")]
+Json = Annotated[
+    bool, Parameter(name="--json", negative="", help="Print one JSON document and nothing else.")
+]
+NoCode = Annotated[bool, Parameter(name="--no-code", negative="")]
+Source = Annotated[str, Parameter(allow_leading_hyphen=True)]
+Number = Annotated[str | None, Parameter(allow_leading_hyphen=True)]
+
+
+def number(text: str | None, option: str) -> Fraction | None:
+    """Return the exact number that an option gives; raises `InputError` naming the option."""
+    if text is None:
+        return None
+    try:
+        return read_number(text.strip())
+    except InputError as error:
+        raise InputError(f"{option}: {error}") from None
+
+
+def required(text: str | None, option: str) -> Fraction:
+    """Return the exact number of an option that must be there."""
+    value = number(text, option)
+    if value is None:
+        raise InputError(f"{option} is missing; give a number")
+    return value
+
+
+def whole(text: str | None, option: str, least: int = 1, most: int | None = None) -> int | None:
+    """Return the whole number that an option gives, within its limits."""
+    value = number(text, option)
+    if value is None:
+        return None
+    if value.denominator != 1 or value < least or (most is not None and value > most):
+        limits = f"of at least {least}" if most is None else f"from {least} to {most}"
+        raise InputError(f"{option} is {text}; a whole number {limits} belongs here")
+    return int(value)
+
+
+def show(answer: Any, as_json: bool, person: Callable[[Any], str]) -> None:  # noqa: FBT001
+    """Print an answer as JSON, or as `person` words it."""
+    text = json.dumps(answer, ensure_ascii=False, allow_nan=False) if as_json else person(answer)
+    if as_json and not text.isprintable():  # a text of JSON stays what it is, and a terminal shows it
+        text = "".join(c if c.isprintable() else json.dumps(c)[1:-1] for c in text)
+    sys.stdout.write(text + "\n")
+
+
+def say(message: str) -> None:
+    """Say a line on standard error."""
+    sys.stderr.write(message + "\n")
+
+
+def source(name: str) -> bytes:
+    """Return the bytes of a file, or of standard input for a hyphen."""
+    if name != "-":
+        return read_bytes(Path(name))
+    raw = sys.stdin.buffer.read(MAX_BYTES + 1)
+    if len(raw) > MAX_BYTES:
+        raise InputError(f"standard input: more than {MAX_BYTES} bytes; inputs are at most that long")
+    return raw
+
+
+def lines(answer: Any) -> str:
+    """Return a flat answer as aligned lines."""
+    shown = {key: value for key, value in answer.items() if key != "schema" and value is not None}
+    width = max((len(key) for key in shown), default=0)
+    return "\n".join(f"{key:<{width}}  {short(value)}" for key, value in shown.items())
+
+
+def short(value: Any) -> str:
+    """Return a value in one line; an enclosure as an interval."""
+    if isinstance(value, dict) and value.keys() == {"lower", "upper"}:
+        return f"[{value['lower'] if value['lower'] is not None else '-'}, {value['upper']}]"
+    if isinstance(value, dict):
+        return ", ".join(f"{key} {short(member)}" for key, member in value.items())
+    if isinstance(value, list):
+        return "; ".join(short(member) for member in value)
+    return str(value)
+
+
+def cores() -> int:
+    """Return how many processes to use where nothing is said."""
+    return min(len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else (os.cpu_count() or 1), 8)
+
+
+class Reporter:
+    """Says on standard error what is being done: a spinner on a terminal, plain lines elsewhere."""
+
+    def __enter__(self) -> Callable[[str], None]:
+        """Begin; return what reports a step."""
+        self._status: Any = None
+        if sys.stderr.isatty():
+            from rich.console import Console
+
+            self._status = Console(stderr=True).status("starting")
+            self._status.start()
+        return self._report
+
+    def _report(self, what: str) -> None:
+        if self._status is not None:
+            self._status.update(what)
+        else:
+            say(f"{what} ...")
+
+    def __exit__(self, *_: object) -> None:
+        """Clear the terminal's line."""
+        if self._status is not None:
+            self._status.stop()

@@ -1,0 +1,223 @@
+"""The options of `audit` and `sensitivity`, parsed at once to the questions that they ask."""
+
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from audits.cli.options import Flag, NoCode, Number, cores, number, whole
+from dpaccount.errors import InputError
+from dpaccount.exact import shown
+
+if TYPE_CHECKING:
+    from audits.datasets.shape import Shape
+    from audits.sensitivity.search import Declared
+    from audits.tasks.messages import Audit, Sensitivity
+
+
+@dataclass(frozen=True)
+class AuditOptions:
+    """What `audit` may be told beside a subject's name.
+
+    Parameters
+    ----------
+    claim
+        A TOML file of schema dpaccount/claim/1.
+    trials
+        Runs on the pair under attack (default 20000).
+    confidence
+        Of the lower bound (default 0.95).
+    seconds
+        Limit on the time of all runs (default 60 for code of your own): slow code gets fewer, and the answer
+        says so.
+    jobs
+        Processes (default: the number of cores); the result does not depend on it.
+    relation
+        Of your own function: replace-one (default), add-remove, or bounded-row with --radius.
+    shape
+        Of your own function's data: ROWS or ROWS,COLUMNS.
+    low, high
+        Bounds of every entry: a number, or one for each column.
+    dtype
+        float (default) or int.
+    early
+        Stop at the first refutation; the lower bound is then just above the claim.
+    """
+
+    claim: Path | None = None
+    epsilon: Number = None
+    delta: Number = None
+    trials: Number = None
+    confidence: Number = None
+    seed: Number = None
+    seconds: Number = None
+    jobs: Number = None
+    relation: str | None = None
+    radius: Number = None
+    shape: str | None = None
+    low: Number = None
+    high: Number = None
+    dtype: str | None = None
+    early: Flag = False
+    no_code: NoCode = False
+
+    def question(self, subject: str | None) -> "Audit":
+        """Return what is asked of a subject, or of the claim in a file; the options win.
+
+        Raises `InputError` for what is missing or wrong, or does not go together.
+        """
+        from msgspec.structs import replace as changed
+
+        trials, seed = whole(self.trials, "--trials", 10, 10**7), whole(self.seed, "--seed", 0)
+        seconds = time_limit(self.seconds)
+        if (subject is None) == (self.claim is None):
+            raise InputError("give either a subject's name or --claim CLAIM.toml")
+        epsilon, delta = self._promise()
+        confidence = self._confidence()
+        asked = self._of_file(self.claim) if subject is None else self._of_name(subject, epsilon)
+        effort = _said(trials=trials, confidence=confidence, seconds=seconds, seed=seed)
+        return changed(
+            asked,
+            **_said(epsilon=epsilon, delta=delta, relation=self.relation, seconds=seconds),
+            plan=replace(asked.plan, **effort),
+            early=self.early,
+            jobs=whole(self.jobs, "--jobs") or cores(),
+            allow_code=not self.no_code,
+        )
+
+    def _promise(self) -> tuple[Fraction | None, Fraction | None]:
+        epsilon, delta = number(self.epsilon, "--epsilon"), number(self.delta, "--delta")
+        if epsilon is not None and epsilon < 0:
+            raise InputError(f"--epsilon is {shown(epsilon)}; it must be at least 0")
+        if delta is not None and not 0 <= delta <= 1:
+            raise InputError(f"--delta is {shown(delta)}; it must be at least 0 and at most 1")
+        return epsilon, delta
+
+    def _confidence(self) -> Fraction | None:
+        confidence = number(self.confidence, "--confidence")
+        if confidence is not None and not 0 < confidence < 1:
+            raise InputError(f"--confidence is {shown(confidence)}; it lies strictly between 0 and 1")
+        return confidence
+
+    def _of_file(self, file: Path | None) -> "Audit":
+        """Return the attack on the claim in a file, which describes its data itself."""
+        from audits.claim import read_claim
+        from audits.tasks.messages import attack_on
+
+        described = (self.relation, self.radius, self.shape, self.low, self.high, self.dtype)
+        if any(option is not None for option in described):
+            raise InputError("--relation, --radius, --shape, --low, --high, --dtype go with a subject's name")
+        return attack_on(read_claim(Path(str(file))))
+
+    def _of_name(self, subject: str, epsilon: Fraction | None) -> "Audit":
+        """Return the attack on a subject that is named, with the data that the options describe."""
+        from audits.claim import RELATIONS, AuditPlan
+        from audits.tasks.messages import Audit
+
+        if epsilon is None:
+            raise InputError("--epsilon is missing; give the claimed ε of the subject")
+        described = (self.radius, self.shape, self.low, self.high, self.dtype)
+        if ":" not in subject and any(option is not None for option in described):
+            raise InputError(f"{subject} has data of its own; leave --shape, --low, --high, --dtype out")
+        if self.relation is not None and self.relation not in RELATIONS:
+            raise InputError(f"--relation is {self.relation[:70]!r}; known: {', '.join(RELATIONS)}")
+        return Audit(subject, epsilon, Fraction(0), AuditPlan(), shape=self.data())
+
+    def data(self) -> "Shape | None":
+        """Return what the data look like, where the options say it: a class needs none of them."""
+        from audits.datasets.shape import option_shape
+
+        radius = number(self.radius, "--radius")
+        if self.shape is None or self.low is None or self.high is None:
+            return None
+        kind, relation = self.dtype or "float", self.relation or "replace-one"
+        return option_shape(self.shape, self.low, self.high, kind, relation, radius)
+
+
+def _said(**options: Any) -> dict[str, Any]:
+    """Return the options that say something."""
+    return {name: value for name, value in options.items() if value is not None}
+
+
+def time_limit(text: str | None) -> Fraction | None:
+    """Return the limit on the time of all runs, in seconds."""
+    limit = number(text, "--seconds")
+    if limit is not None and not 0 < limit <= 10**7:
+        raise InputError(f"--seconds is {text}; a number above 0 and at most 10000000 belongs here")
+    return limit
+
+
+@dataclass(frozen=True)
+class SensitivityOptions:
+    """What `sensitivity` may be told beside a query's name.
+
+    Parameters
+    ----------
+    norm
+        l1, l2 or linf.
+    bound
+        The declared sensitivity.
+    shape
+        ROWS or ROWS,COLUMNS.
+    low, high
+        Bounds of every entry: a number, or one for each column.
+    relation
+        replace-one (default), add-remove, or bounded-row with --radius.
+    dtype
+        float (default) or int.
+    seconds
+        Limit on the time of all runs of your own code (default 60).
+    prove
+        If nothing is found, prove the bound by interval branch and bound; exit 3 where that is undecided.
+    """
+
+    norm: str | None = None
+    bound: Number = None
+    shape: str | None = None
+    low: Number = None
+    high: Number = None
+    relation: str | None = None
+    radius: Number = None
+    dtype: str | None = None
+    seed: Number = None
+    seconds: Number = None
+    jobs: Number = None
+    prove: Flag = False
+    no_code: NoCode = False
+
+    def question(self, target: str) -> "Sensitivity":
+        """Return what is asked of a query, or of a class, which declares its bounds itself.
+
+        Raises `InputError` for what is missing or wrong, or does not go together.
+        """
+        from msgspec.structs import replace as changed
+
+        from audits.tasks.messages import Sensitivity
+
+        said = _said(seed=whole(self.seed, "--seed", 0), seconds=time_limit(self.seconds))
+        asked = Sensitivity(target, prove=self.prove, allow_code=not self.no_code, **said)
+        described = _said(
+            norm=self.norm,
+            bound=self.bound,
+            shape=self.shape,
+            low=self.low,
+            high=self.high,
+            relation=self.relation,
+            radius=self.radius,
+            dtype=self.dtype,
+        )
+        if ":" in target and described:
+            return changed(asked, declared=self._declared(), jobs=whole(self.jobs, "--jobs") or 1)
+        if self.prove or described:
+            raise InputError(
+                f"{target[:70]} declares its bounds itself; leave --norm, --bound, … --prove out"
+            )
+        return asked
+
+    def _declared(self) -> "Declared":
+        from audits.sensitivity.search import declared_by
+
+        bound, radius = number(self.bound, "--bound"), number(self.radius, "--radius")
+        return declared_by(
+            self.norm, bound, self.shape, self.low, self.high, self.dtype, self.relation, radius
+        )

@@ -1,0 +1,94 @@
+"""Code of a user's own: where ``package.module:name`` stands, and its import in the process that runs it."""
+
+import contextlib
+import importlib
+import importlib.machinery
+import sys
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from dpaccount.errors import InputError
+
+
+@dataclass(frozen=True)
+class Code:
+    """A user's code: ``package.module:name``, found in `folders` (at the end of the path) or installed.
+
+    It may not open the file `closed` by itself; see `audits.evidence.closed`.
+    """
+
+    use: str
+    folders: tuple[str, ...]
+    closed: str | None = None
+
+    @property
+    def name(self) -> str:
+        """Return the module's own name with hyphens, as certificates name a subject."""
+        return self.use.partition(":")[0].rpartition(".")[2].replace("_", "-")
+
+    def file(self) -> Path | None:
+        """Return the file that the import will run, found without importing anything."""
+        return self._found([*sys.path, *self.folders])
+
+    def meant(self) -> str | None:
+        """Return the file that the name must stand for: one in the folders goes before others of its name."""
+        found = self._found(list(self.folders)) or self.file()
+        return str(found) if found is not None and found.is_file() else None
+
+    def _found(self, path: list[str]) -> Path | None:
+        first, *rest = self.use.partition(":")[0].split(".")
+        spec = importlib.machinery.PathFinder.find_spec(first, path)
+        if spec is None or spec.origin in (None, "built-in", "frozen"):
+            return None
+        found = Path(str(spec.origin))
+        if rest:
+            found = found.parent.joinpath(*rest)
+            return found / "__init__.py" if found.is_dir() else found.with_suffix(".py")
+        return found
+
+
+def code_of(use: str, folder: Path, *, allow_code: bool) -> Code:
+    """Return the code that ``package.module:name`` stands for, having said on standard error that it runs.
+
+    `folder` (the claim's) and the working directory are searched last.  Raises `InputError` where
+    the name is malformed or code is not allowed.
+    """
+    module_name, _, attribute = use.partition(":")
+    if not all(part.isidentifier() for part in [*module_name.split("."), attribute]):
+        raise InputError(f"{use[:70]!r} is not package.module:name; write such as clinic:noisy_mean")
+    if not allow_code:
+        raise InputError(f"{use} runs code, and --no-code forbids it; name a catalogued subject")
+    code = Code(use, (str(folder.resolve()), str(Path.cwd())))
+    file = code.file()
+    where = file if file is None or not file.is_relative_to(Path.cwd()) else file.relative_to(Path.cwd())
+    sys.stderr.write(f"runs code from {where or module_name}\n")
+    return code
+
+
+@contextlib.contextmanager
+def on_path(folders: Sequence[str]) -> Iterator[None]:
+    """Append folders to the end of the import path for a while."""
+    sys.path.extend(folders)
+    try:
+        yield
+    finally:
+        for folder in folders:
+            with contextlib.suppress(ValueError):
+                sys.path.remove(folder)
+
+
+def import_subject(use: str, folders: Sequence[str]) -> Any:
+    """Import ``package.module:name`` with `folders` at the end of the path, and only meanwhile."""
+    module_name, _, attribute = use.partition(":")
+    with on_path(folders):
+        return getattr(importlib.import_module(module_name), attribute)
+
+
+def same_file(module_name: str, file: str | None) -> None:
+    """Raise `ImportError` where the module that was imported is not the one of `file`."""
+    got = getattr(sys.modules[module_name], "__file__", None)
+    if file is None or (got is not None and Path(got).samefile(file)):
+        return
+    raise ImportError(f"{file} is hidden by {got or 'a built-in module'} of the same name; rename the file")

@@ -1,0 +1,52 @@
+"""One place that decides where a question is answered: in this process, or in one of its own.
+
+Catalogued classes are ours and answer here.  Code of a user's own, and catalogued functions, which are there
+to be attacked, run in other processes.
+"""
+
+from typing import Any
+
+from audits.attack.suspicious_pairs import Progress
+from audits.certificate.make import Effort
+from audits.claim import read_claim
+from audits.sensitivity.search import Search
+from audits.subjects import catalogue
+from audits.subjects.broken.table import function_named
+from audits.tasks import on_code, on_subject
+from audits.tasks.messages import Audit, Certified, Certify, Sensitivity
+from dpaccount.errors import InputError
+
+
+def certify(question: Certify, progress: Progress) -> Certified:
+    """Answer `dpaccount certify`."""
+    claim = read_claim(question.claim)
+    if runs_apart(claim.use):
+        return on_code.certify_code(question, claim, progress)
+    effort = Effort(question.quick, question.jobs)
+    return on_subject.certify_subject(question, claim, catalogue.subject_of(claim), effort, progress)
+
+
+def audit(question: Audit, progress: Progress) -> dict[str, Any]:
+    """Answer `dpaccount audit`, without its seconds."""
+    if runs_apart(question.use):
+        return on_code.audit_code(question, progress)
+    subject = on_subject.subject_asked(question, catalogue.find(question.use).made_by)
+    if question.relation not in (None, subject.relation):
+        raise InputError(f"{question.use} is about {subject.relation}; say that as --relation")
+    effort = Effort(jobs=question.jobs, seconds=None if question.seconds is None else float(question.seconds))
+    return on_subject.audit_subject(question, subject, effort, progress)
+
+
+def sensitivity(question: Sensitivity) -> Search | dict[str, Any]:
+    """Answer `dpaccount sensitivity`: what was found of a query, or of all that a class declares."""
+    if question.declared is not None:
+        return on_code.query_sensitivity(question)
+    if ":" in question.use:
+        return on_code.class_sensitivities(question)
+    made_by = catalogue.find(question.use).made_by
+    return on_subject.declared_answer(question, catalogue.make(made_by, None, examples=True))
+
+
+def runs_apart(use: str) -> bool:
+    """Say whether a name stands for code that runs in a process of its own."""
+    return ":" in use or function_named(use) is not None

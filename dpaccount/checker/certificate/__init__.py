@@ -1,0 +1,145 @@
+"""A certificate: its digest, derivation, evidence, audit and verdict, each checked again."""
+
+import json
+from datetime import date
+from fractions import Fraction
+from typing import Any
+
+from ..derivation import check_derivation, conclusions, reachable, reading_list
+from ..documents import BROKEN, Rejected, Unreadable, Work, brief, canonical, digest, ensure, integer, parse
+from ..facts import Fact
+from .hazards import hazards_of, short_numbers
+from .shapes import CERTIFICATE, day, exact_of
+from .verdict import refutation, unproved
+
+
+def check_certificate(document: dict[str, Any], at: date | None) -> None:
+    """Verify shape, digest, derivation and verdict of a certificate, or reject."""
+    CERTIFICATE(document, "the certificate")
+    steps = document["proved"]["derivation"]
+    final = conclusions(steps)[-1] if steps else None
+    used = sum(1 for _ in reachable(steps))
+    ensure(used == len(steps), "the derivation holds a step that its last one does not rest on")
+    check_content(document, at)
+    check_subject(document)
+    check_release(document)
+    first = hazards_of(document)
+    ensure(document["hazards"][: len(first)] == first, f"not listed first among the hazards: {brief(first)}")
+    check_verdict(document, final)
+
+
+def check_content(document: dict[str, Any], at: date | None) -> None:
+    """Verify the digest, that the guarantee is the claim's in short numbers, and the date."""
+    claim = document["claim"]
+    body = {name: value for name, value in document.items() if name not in ("digest", "signature")}
+    ensure(document["digest"] == digest(body), "the certificate's digest does not match its content")
+    promise = canonical({"delta": 0, **claim["guarantee"]})
+    ensure(canonical(document["guarantee"]) == promise, "guarantee differs from the claim's")
+    bounded = claim["guarantee"]["relation"] == "bounded-row"
+    ensure(bounded == ("radius" in claim["guarantee"]), "a radius goes with the relation bounded-row")
+    short_numbers(document)
+    until = claim.get("governance", {}).get("valid_until")
+    if until is not None:
+        last = day(until, "valid_until")
+        ensure(at is None or at <= last, f"it was valid until {brief(until)}")
+
+
+def check_verdict(document: dict[str, Any], final: Fact | None) -> None:
+    """Verify that the verdict follows, and what goes with it."""
+    missing, refuted, verdict = unproved(document, final), refutation(document, final), document["verdict"]
+    why = f": {missing}" if missing and verdict == "CERTIFIED" else ""
+    right = "REFUTED" if refuted else "CERTIFIED" if missing is None else "UNPROVEN"
+    ensure(verdict == right, f"the verdict {verdict!r} does not follow{why}")
+    ensure((document["refutes"] is not None) == refuted, "refutes does not go with the verdict")
+    reason = document["proved"]["reason"] is not None
+    ensure(not (reason and verdict == "CERTIFIED"), "a reason why not belongs to no certified claim")
+    ensure(reason or final is not None, "a reason is needed where nothing is proved")
+
+
+def check_release(document: dict[str, Any]) -> None:
+    """Verify that what was released was certified, of these data by this code, and is marked as it is."""
+    release, data = document["release"], document["claim"].get("data", {})
+    certified = document["verdict"] == "CERTIFIED"
+    ensure(certified or not document["releasable"], "only a certified claim is releasable")
+    if release is None:
+        return
+    ensure(certified and bool(data), "a release goes with a certified claim that names its data")
+    ensure(document["releasable"], "what was released is releasable")
+    integer(release["ledger_entry"])  # an entry of its ledger
+    ensure(release["code"] == document["subject"]["code"], "the release is by other code than the subject's")
+    public = data.get("public", False)
+    ensure(public or release["evaluation"] is None, "an evaluation without noise is of public data only")
+
+
+def check_subject(document: dict[str, Any]) -> None:
+    """Verify that claim, subject and parameters speak of the same thing."""
+    subject, asked = document["subject"], document["claim"]["subject"]
+    use = asked["use"]
+    ensure(subject["use"] == use, "the subject is not the claim's")
+    module, colon, _ = use.partition(":")
+    name = module.rpartition(".")[2].replace("_", "-") if colon else use
+    ensure(subject["name"] == name, f"the subject's name should be {brief(name)}")
+    for key, value in asked.get("parameters", {}).items():
+        held = subject["parameters"].get(key)
+        read = numeric if type(value) in (int, float) else str
+        ensure(read(held) == read(value), f"the parameter {brief(key)} is not the claim's")
+    known = subject["code"] is not None or not document["proved"]["derivation"]
+    ensure(known, "what is proved is proved of code, whose digest is missing")
+
+
+def numeric(value: object) -> Fraction | None:
+    """Read a parameter that is a number."""
+    return exact_of(value, "a parameter")
+
+
+def check(raw: bytes, at: date | None = None, *, derivation: bool = False) -> str:
+    """Return what was confirmed; raise `Rejected` naming what fails, or `Unreadable`."""
+    return judged(raw, at, derivation=derivation)[1]
+
+
+def judged(raw: bytes, at: date | None = None, *, derivation: bool = False) -> tuple[str, str]:
+    """Return the verdict of a valid certificate, and what was confirmed in words.
+
+    With `derivation` the document is a bare derivation, whose verdict is ``DERIVATION``: it speaks of no
+    claim, subject or evidence.  Raises `Rejected` naming what fails, or `Unreadable`.
+    """
+    document = opened(raw, derivation=derivation)
+    if derivation:
+        steps = len(check_derivation(document["steps"]))
+        return "DERIVATION", f"derivation of {steps} steps: every step follows"
+    try:
+        check_certificate(document, at)
+    except BROKEN as why:
+        raise Rejected(f"a field has the wrong shape ({type(why).__name__}: {str(why)[:80]})") from None
+    steps, verdict = len(document["proved"]["derivation"]), document["verdict"]
+    return verdict, f"{verdict}: the digest, {steps} steps and the verdict follow"
+
+
+def opened(raw: bytes, *, derivation: bool) -> dict[str, Any]:
+    """Return a document of the schema that is asked for; its work begins to count."""
+    Work.spent = 0
+    document = parse(raw)
+    schema = document.get("schema") if isinstance(document, dict) else None
+    if derivation:
+        if schema != "dpaccount/derivation/1" or set(document) != {"schema", "steps"}:
+            raise Unreadable("not a JSON object of schema dpaccount/derivation/1 with its steps alone")
+    elif schema != "dpaccount/certificate/1":
+        more = "; --derivation checks a bare one" if schema == "dpaccount/derivation/1" else ""
+        raise Unreadable(f"not a JSON object of schema dpaccount/certificate/1{more}")
+    return dict(document)
+
+
+def signature_of(raw: bytes) -> str:
+    """Return what can be said of a valid document's signature without a key."""
+    return "unsigned" if json.loads(raw).get("signature") is None else "signed, not checked"
+
+
+def to_read(raw: bytes) -> dict[str, list[dict[str, Any]]]:
+    """Return the reading list of a valid document: its rules, and the files that they need."""
+    document = json.loads(raw)
+    if "steps" in document:
+        return reading_list(document["steps"])
+    return reading_list(document["proved"]["derivation"], __name__)
+
+
+EXIT = {"CERTIFIED": 0, "DERIVATION": 0, "REFUTED": 1, "UNPROVEN": 3}

@@ -1,0 +1,173 @@
+"""The counts of an audit, and the bounds on ε that they support or refute."""
+
+import math
+from fractions import Fraction
+from typing import Any
+
+from ..curves import Gdp, Lattice, Pure, implies
+from ..derivation import reachable
+from ..distributions import binomial_tail
+from ..documents import Rejected, ensure, integer, natural, spend
+from ..facts import Fact, fact_of
+from ..intervals import ZERO, Interval
+from .evidence import MAX_RUNS
+from .shapes import exact_of
+
+MAX_POINTS = 64  # of one audit
+Point = dict[str, Any]
+
+
+def audited(document: dict[str, Any], final: Fact | None) -> set[str]:
+    """Return which of claim and proof the audit beats, from its counts and within the claim's confidence."""
+    points = document["audit"]["points"]
+    ensure([p["of"] for p in points].count("claim") == 1, "an audit attacks the claim at one point")
+    ensure(len(points) <= MAX_POINTS, "more points than this checker counts")
+    check_runs(document)
+    beaten = {point["of"] for point in points if beats(document, point, final)}
+    check_confidence(document)
+    return beaten
+
+
+def beats(document: dict[str, Any], point: Point, final: Fact | None) -> bool:
+    """Say whether the counts of a point exceed its limit; verify that they support what they say."""
+    chance = exact_of(point["risk"], "risk")
+    ensure(chance is not None and 0 < chance < 1, "a risk lies strictly between 0 and 1")
+    lower, bound = exact_of(point["epsilon_lower"], "epsilon_lower"), exact_of(point["limit"], "limit")
+    confirm_counts(point, lower or Fraction(0))
+    if point["of"] == "claim":
+        check_headline(document, point)
+    else:
+        ensure(final is not None, "a point is of the claim or of the proof")
+        ensure(asserts(document, point), "the proof does not assert the point that is attacked")
+    if bound is None:
+        return False
+    if lower is not None and lower > bound:
+        return True
+    ensure(stands(point, bound), "the audit's counts refute a limit that it says they leave standing")
+    return False
+
+
+def check_headline(document: dict[str, Any], point: Point) -> None:
+    """Verify that what is attacked is the guarantee, and that the audit's own bound is this point's."""
+    promise, audit = document["guarantee"], document["audit"]
+    attacked = exact_of(point["limit"], "limit"), exact_of(point["delta"], "delta")
+    same = attacked == (exact_of(promise["epsilon"], "epsilon"), exact_of(promise["delta"], "delta"))
+    ensure(same, "the audit's claim is not the guarantee")
+    lower = exact_of(point["epsilon_lower"], "epsilon_lower")
+    headline = lower == exact_of(audit["epsilon_lower"], "epsilon_lower")
+    ensure(headline, "the audit's headline is not its point")
+
+
+def check_confidence(document: dict[str, Any]) -> None:
+    """Verify that the risks of all points fit the claim's confidence."""
+    audit = document["audit"]
+    confidence = exact_of(audit["confidence"], "confidence")
+    asked = exact_of(document["claim"].get("audit", {}).get("confidence", "0.95"), "confidence")
+    ensure(confidence == asked, "the audit's confidence is not the claim's")
+    risks = [exact_of(point["risk"], "risk") or Fraction(1) for point in audit["points"]]
+    fair = confidence is not None and 0 < confidence < 1 and sum(risks) <= 1 - confidence
+    ensure(fair, "the audit's risks exceed its confidence")
+    # as many points as are counted at most share it; a smaller risk would let no counts refute anything
+    least = (1 - (confidence or Fraction(0))) / MAX_POINTS
+    ensure(min(risks) >= least, "a point's risk is smaller than an equal share would be")
+
+
+def check_runs(document: dict[str, Any]) -> None:
+    """Verify that runs and trials go together, and with what the claim asks for.
+
+    An attack on a proof scores every run at every point, but for a twentieth that chooses thresholds, and a
+    few more where runs are few; one on a function also spends runs on the search.  Slow runs are fewer.
+    """
+    audit, trials = document["audit"], integer(document["audit"]["trials"])
+    asked = exact_of(document["claim"].get("audit", {}).get("trials", 20_000), "trials") or Fraction(0)
+    ensure(10 <= asked <= MAX_RUNS and asked.denominator == 1, f"a claim asks for 10 to {MAX_RUNS} runs")
+    runs = {integer(p["runs"]) + integer(p["other_runs"]) for p in audit["points"]}
+    ensure(len(runs) == 1 and max(runs) <= trials, "the audit counts other runs than it made")
+    if document["proved"]["derivation"]:
+        ensure(4 * min(runs) >= 3 * trials, "the audit says that it made more runs than it counts")
+        ensure(trials >= 60, "an attack on a proof makes at least 30 runs a side")
+        most = max(int(asked) // 2 // (10 if audit["quick"] else 1), 30)
+        ensure(trials <= 2 * most, "the audit says that it made more runs than the claim asks for")
+
+
+def asserts(document: dict[str, Any], point: Point) -> bool:
+    """Say whether a curve that the derivation turns into a point gives this one too."""
+    steps = document["proved"]["derivation"]
+    limit, delta = exact_of(point["limit"], "limit"), exact_of(point["delta"], "delta")
+    if limit is None or delta is None:
+        return False
+    for step in reachable(steps):
+        if step["rule"] == "to_approximate":
+            curve = fact_of(steps[step["from"][0]]["gives"]).curve
+            if isinstance(curve, Pure | Gdp | Lattice) and implies(curve, limit, delta):
+                return True
+    return False
+
+
+def confirm_counts(point: Point, lower: Fraction) -> None:
+    """Verify ε ≥ `lower` from the counts of an event in runs on D and on D′ (Clopper & Pearson 1934).
+
+    With probability at least 1 − risk, P(event|D) ≥ p₁ and P(event|D′) ≤ p₂, each binomial tail at
+    most risk/2; then e^ε ≥ (p₁ − δ)/p₂.
+    """
+    hits, runs = natural(point["hits"]), integer(point["runs"])
+    alarms, others = natural(point["alarms"]), integer(point["other_runs"])
+    ensure(hits <= runs and alarms <= others and max(runs, others) <= MAX_RUNS, "more hits than runs")
+    risk, delta = exact_of(point["risk"], "risk"), exact_of(point["delta"], "delta")
+    p, q = exact_of(point["power"], "power"), exact_of(point["false_alarm"], "false_alarm")
+    if risk is None or delta is None or p is None or q is None:
+        raise Rejected("the audit's numbers should be finite")
+    ensure(0 < risk < 1 and 0 <= p <= 1 and 0 < q <= 1, "the audit's probabilities are out of range")
+    i = Interval(40)
+    high = binomial_tail(i, runs, p, hits, up=True) if p > 0 else ZERO
+    low = binomial_tail(i, others, q, alarms, up=False) if q < 1 else ZERO
+    half = i.of(risk / 2)
+    ensure(high[1] <= half[0], "the audit's power is not supported by its counts")
+    ensure(low[1] <= half[0], "the audit's false-alarm rate is not supported by its counts")
+    if lower:
+        ensure(p - delta > 0, "the audit's power does not exceed delta")
+        ensure(i.exp(i.of(lower))[1] <= i.of((p - delta) / q)[0], "the audit's lower bound does not follow")
+
+
+def stands(point: Point, limit: Fraction) -> bool:
+    """Say whether the counts leave e^limit ≥ (p₁ − δ)/p₂ standing, p₁ and p₂ as in `confirm_counts`.
+
+    They do where some rate x is at most the largest p₂ and δ + e^limit x at least the smallest p₁.  At the
+    rates that were seen themselves no tail is below 1/2; else x is sought with floats and then verified.
+    """
+    hits, runs, alarms, others = (int(point[name]) for name in ("hits", "runs", "alarms", "other_runs"))
+    half = (exact_of(point["risk"], "risk") or Fraction(1)) / 2
+    delta, i = exact_of(point["delta"], "delta") or Fraction(0), Interval(40)
+    factor = Fraction(i.exp(i.of(min(limit, Fraction(1000))))[0])
+    seen = Fraction(alarms, others)
+    if delta + factor * seen >= Fraction(hits, runs) or alarms == others:
+        return True
+    x = Fraction(largest_rate(others, alarms, float(half))) * (1 - Fraction(1, 10**6))
+    if x > seen and binomial_tail(i, others, x, alarms, up=False)[0] <= i.of(half)[1]:
+        raise Rejected("a rate could not be verified from its counts")
+    y = delta + factor * max(x, seen)
+    return bool(y >= Fraction(hits, runs)) or bool(
+        y > 0 and binomial_tail(i, runs, y, hits, up=True)[0] > i.of(half)[1]
+    )
+
+
+def largest_rate(n: int, k: int, risk: float) -> float:
+    """Return about the largest p with P(Bin(n, p) ≤ k) ≥ `risk`, k < n: a search; its result is verified."""
+    low, high = k / n, 1.0
+    choose = math.lgamma(n + 1) - math.lgamma(k + 1) - math.lgamma(n - k + 1)
+    for _ in range(50):
+        p = (low + high) / 2
+        if not low < p < high:
+            break
+        total = term = 1.0
+        steps = 0
+        for j in range(k, 0, -1):
+            steps += 1
+            term *= j / (n - j + 1) * (1 - p) / p
+            total += term
+            if term < total * 1e-12:
+                break
+        spend(20 + steps // 2)
+        tail = choose + k * math.log(p) + (n - k) * math.log1p(-p) + math.log(total)
+        low, high = (p, high) if tail >= math.log(risk) else (low, p)
+    return low

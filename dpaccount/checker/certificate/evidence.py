@@ -1,0 +1,122 @@
+"""Whether the evidence of a certificate is about the hypotheses of its derivation."""
+
+from fractions import Fraction
+from typing import Any
+
+from ..derivation import NOISE, Step, reachable
+from ..documents import brief, ensure, natural
+from ..facts import Contribution, Fact, Shifts, Stable, fact_of, lengths
+from ..intervals import number
+
+MAX_RUNS = 10**7
+Entry = dict[str, Any]
+
+#: Hypotheses that a property test on the running code knows; others are never ``tested``.
+TESTED = {
+    *("assume_points", "assume_clipped", "assume_ball", "assume_rank_one", "assume_cell", "assume_covers"),
+    *("assume_tree", "assume_view", "assume_range", "assume_each"),
+    *("assume_rounds", "assume_numbers", "assume_choice"),
+}
+
+
+def promised(steps: list[Step], name: str) -> tuple[str, bool]:
+    """Return what a hypothesis bounds, in words, and whether a test of it is known; `name`: its digest."""
+    step = next(s for s in steps if s["digest"] == name)
+    rule, query, drawn = step["rule"], step["with"]["query"], queries(steps, step["with"]["query"])
+    if rule not in TESTED:
+        return f"no test of {rule} is known", False
+    match rule:
+        case "assume_view":
+            everyone = any(s["gives"][:3] == ["View", query, "everyone"] for s in reachable(steps))
+            return ("everyone's" if everyone else "others'") + " view is unchanged", True
+        case "assume_choice":
+            return "one part is drawn", True
+        case "assume_numbers" if drawn:
+            return f"at most {step['with']['most']} numbers", True
+        case "assume_rounds" if drawn and fact_of(step["gives"]).times == 1:
+            return "a unit enters the round of its number alone", True
+        case "assume_covers" | "assume_tree" if drawn:
+            return "only covering releases move", True
+        case "assume_rounds" | "assume_numbers" | "assume_covers" | "assume_tree":
+            pass
+        case _ if drawn and not any(map(_unbounded, drawn)):
+            return "; ".join(map(_bound_of, drawn)), True
+    return f"no release of {query} is tested", False
+
+
+def queries(steps: list[Step], query: str) -> list[Fact]:
+    """Return what is known of the movement of a query, once for every noise that is drawn on it."""
+    noisy = [step for step in reachable(steps) if step["rule"] in NOISE]
+    found = [fact_of(steps[step["from"][0]]["gives"]) for step in reversed(noisy)]
+    return [fact for fact in found if fact.query == query]
+
+
+def _unbounded(fact: Fact) -> bool:
+    return isinstance(fact, Contribution) and fact.kind not in ("cell", "points")
+
+
+def _bound_of(fact: Fact) -> str:
+    match fact:
+        case Stable():
+            return f"{fact.norm} {fact.bound}"
+        case Shifts():
+            return f"shifts {brief(fact.shifts)}"
+    return f"contributions: {fact.kind}"
+
+
+def furthest(fact: Fact) -> Fraction | None:
+    """Return what no squared ℓ2 movement that keeps to a bound exceeds, where there is such a number."""
+    match fact:
+        case Shifts():
+            return Fraction(max(lengths(fact.shifts)))
+        case Stable() if fact.norm not in ("range", "each"):
+            return number(fact.bound) ** (2 if fact.norm == "l1" else 1)
+    return None
+
+
+def hypotheses_of(document: dict[str, Any]) -> dict[str, Step]:
+    """Return the steps of the derivation that are hypotheses, by their digests."""
+    steps = document["proved"]["derivation"]
+    return {s["digest"]: s for s in reachable(steps) if s["rule"].startswith("assume_")}
+
+
+def evidence(document: dict[str, Any]) -> dict[str, Entry]:
+    """Return the evidence on every hypothesis, by its digest; verify that it is about that hypothesis."""
+    assumed = hypotheses_of(document)
+    entries = {entry["step"]: entry for entry in document["sensitivity"]}
+    ensure(len(entries) == len(document["sensitivity"]), "a hypothesis has evidence twice")
+    ensure(entries.keys() <= assumed.keys(), "evidence on a hypothesis that the derivation does not use")
+    for name, entry in entries.items():
+        check_entry(document["proved"]["derivation"], assumed[name], entry)
+    missing = {"status": "missing", "relation": ""}
+    return {name: entries.get(name, missing) for name in assumed}
+
+
+def check_entry(steps: list[Step], step: Step, entry: Entry) -> None:
+    """Verify that an entry of evidence says what its step says, and no more than a test can have found."""
+    given = step["with"]
+    for member, right in (("rule", step["rule"]), ("query", given["query"]), ("test", given["because"])):
+        ensure(entry[member] == right, f"the evidence's {member} is not that of its step")
+    words, known = promised(steps, step["digest"])
+    ensure(entry["value"] == words, f"the evidence's value should be {brief(words)}")
+    failed = entry["counterexample"] is not None
+    fits = failed == (entry["status"] == "refuted")
+    ensure(fits, "a counterexample goes with status refuted, and only there")
+    ensure(natural(entry["examples"]) <= MAX_RUNS, "more examples than this checker counts")
+    worst = number(entry["worst"])
+    ensure(worst >= 0, "what moved most moved by at least 0")
+    if entry["status"] == "tested":
+        ensure(known, f"no test of {brief(step['rule'])} is known, so it was not tested")
+        most = limit_of(steps, step)
+        ensure(most is None or worst <= most, "the evidence found more than its step allows")
+
+
+def limit_of(steps: list[Step], step: Step) -> Fraction | None:
+    """Return what the worst that a passing test found cannot exceed, where a number says it."""
+    match step["rule"]:
+        case "assume_view" | "assume_choice":
+            return Fraction(0)
+        case "assume_numbers":
+            return Fraction(step["with"]["most"])
+    found = [furthest(fact) for fact in queries(steps, step["with"]["query"])]
+    return max((most for most in found if most is not None), default=None) if None not in found else None

@@ -1,0 +1,75 @@
+"""What every certificate says first of its limits, and how its numbers are written."""
+
+import re
+from fractions import Fraction
+from typing import Any
+
+from ..documents import brief, ensure
+from .shapes import exact_of
+
+#: What stands on every certificate with a proof, whatever else it says.
+HAZARDS = (
+    "Proved under the listed hypotheses; their tests search for counterexamples and do not prove them.",
+    "Not covered: a malicious author in the same process, timing, power loss beyond fsync's promise,"
+    " and data that leaves by another way than what is shown: printing, logs, warnings, files, the network.",
+    "Not covered: data that enters by another way than the rows that are read: other files and stores that"
+    " the code opens, copies of the data among them.",
+    "Not looked for: what the code does at rare places only, such as one special value that no test tries.",
+    "Each key of the proof is drawn once, by its law, and of a mixture one part is drawn: receipts see to it"
+    " where the code runs, and no document can show it.",
+    "That the digests are of the code and data that are meant, what one unit is, and who made this"
+    " document, are for its reader to check.",
+)
+#: What stands on every other one.
+UNPROVED_HAZARDS = (
+    "An attack that fails proves nothing.",
+    "Not covered: a malicious author, timing, and data that leaves by another way than the result:"
+    " printing, logs, warnings, files, the network.",
+)
+
+
+def hazards_of(document: dict[str, Any]) -> list[str]:
+    """Return what a certificate must say first of its limits: what it takes on trust, what is not covered."""
+    claim, found = document["claim"], []
+    for entry in document["sensitivity"]:
+        if entry["status"] == "accepted":
+            name = f"{entry['rule']} {entry['query']}"
+            reason = claim.get("assume", {}).get(name, "")
+            ensure(reason.strip() != "", f"the claim does not accept {brief(name)}, or gives no reason")
+            found.append(f"Accepted without a test: {name}, because: {reason}")
+    found += HAZARDS if document["proved"]["derivation"] else UNPROVED_HAZARDS
+    data = claim.get("data", {})
+    if data:
+        found.append("The reader of the data file is trusted to take every row by itself.")
+    if data.get("public", False):
+        found.append(
+            "The claim says that its data are public; figures in `evaluation` read them without noise."
+        )
+    delta = exact_of(document["guarantee"]["delta"], "delta") or Fraction(0)
+    if delta > Fraction(1, 100_000):
+        found.append(
+            f"delta = {float(delta):.6g} is large: publishing each record in the clear with that"
+            " probability would satisfy it; values up to 1e-5 are usual."
+        )
+    if document["subject"]["status"] != "sound":
+        found.append(f"The subject's status is {document['subject']['status']!r}.")
+    return found
+
+
+def short_numbers(document: dict[str, Any]) -> None:
+    """Verify that the numbers of a guarantee are written in one way: a text only where no double is exact."""
+    for name in ("epsilon", "delta", "radius"):
+        value = document["guarantee"].get(name)
+        if isinstance(value, str) and value != "inf":
+            plain = re.fullmatch(r"(0|[1-9]\d*)(\.\d*[1-9])?([eE][+-]?[1-9]\d*)?", value, re.ASCII)
+            ensure(
+                "/" in value or plain is not None, f"guarantee.{name} is {brief(value)}, not in short form"
+            )
+            exact = exact_of(value, name)
+            short = (
+                exact is not None
+                and exact < 2**63
+                and exact * 10**300 > 1
+                and Fraction(repr(float(exact))) == exact
+            )
+            ensure(not short, f"guarantee.{name} is {brief(value)}, which a JSON number says")

@@ -1,0 +1,184 @@
+"""What several releases give together, and who sees what of them.  Common rules stand first."""
+
+from collections.abc import Callable, Iterable, Sequence
+from fractions import Fraction
+from itertools import pairwise
+
+from .curves import BoundedRange, Curve, Lattice, Renyi, written
+from .documents import Rejected, ensure
+from .facts import ANYONE, Choice, Covered, Private, Split, View, rule
+from .intervals import added
+
+MAX_SUBJECT = 10_000  # characters of the name of a composition
+
+
+# ------------------------------------------------------------------ who sees what
+
+
+@rule(Private, View)
+def post_process(part: Private, view: View) -> Private:
+    """What everyone is shown is no less private than what it is made of."""
+    return viewed(part, view, "everyone", "central", "central")
+
+
+@rule(Private, View)
+def billboard(part: Private, view: View) -> Private:
+    """What is shown to a person may read their own data too; the others see no more than the releases."""
+    return viewed(part, view, "others", "central", "joint")
+
+
+@rule(Private, View)
+def local_view(part: Private, view: View) -> Private:
+    """What is made of local messages is locally private, whoever sees it."""
+    return viewed(part, view, view.audience, "local", "local")
+
+
+def viewed(part: Private, view: View, audience: str, needed: str, observer: str) -> Private:
+    """Return what is known of a view of this audience, made of a statement for the observer `needed`."""
+    ensure(part.observer == needed, f"needed a {needed} statement, found {part.observer}")
+    ensure(view.audience == audience, f"needed what is shown to {audience}, found {view.audience}")
+    return part._replace(subject=view.query, observer=observer)
+
+
+# ------------------------------------------------------------------ one leaf, released many times
+
+
+@rule(Private, Covered)
+def nodes(leaf: Private, covered: Covered) -> Private:
+    """A leaf that is released over covers costs a unit as often as it is covered."""
+    ensure(leaf.units is None, f"the leaf reads the units {leaf.units} already")
+    same = covered.query == leaf.subject
+    ensure(same, f"the covers are of {covered.query!r}, the leaf is of {leaf.subject!r}")
+    ensure(leaf.observer == "central", "the leaf must be centrally private")
+    curve, most = leaf.curve, covered.most
+    once = most == 1 or not isinstance(curve, BoundedRange)
+    ensure(once, "bounded range composes only once converted")
+    if isinstance(curve, Lattice):
+        total: Curve = curve._replace(times=curve.times * most)
+    else:
+        total = rebuilt(curve, [most * amount for amount in amounts_of(curve)])
+    return leaf._replace(law=written(total), units=covered.units)
+
+
+@rule(Private, Covered)
+def local(message: Private, covered: Covered) -> Private:
+    """A message reads one unit only, and its sender trusts nobody."""
+    whole = nodes(message, covered)
+    ensure(covered.widest == 1, "a message reads one unit only")
+    ensure(whole.relation == "replace-one", "a message has one record, which is replaced")
+    return whole._replace(observer="local")
+
+
+# ------------------------------------------------------------------ several parts
+
+
+@rule(Private, ...)
+def compose(*parts: Private) -> Private:
+    """Costs add up; later queries may be chosen from earlier answers."""
+    columns = columns_of(parts)
+    ensure(parts[0].law[0] != "bounded-range", "bounded range composes only once converted")
+    return combined(parts, " + ", [added(column) for column in columns])
+
+
+@rule(Private, ...)
+def parallel(*parts: Private) -> Private:
+    """Parts that read disjoint units cost a unit what the dearest one costs."""
+    columns = columns_of(parts)
+    spans = sorted(part.units for part in parts if part.units is not None)
+    ensure(len(spans) == len(parts), "every part must say which units it reads")
+    for (_, last), (first, _) in pairwise(spans):
+        ensure(last < first, f"units overlap: one part up to {last}, one from {first}")
+    return combined(parts, " | ", [max(column) for column in columns])
+
+
+@rule(Choice, Private, ...)
+def mixture(choice: Choice, *parts: Private) -> Private:
+    """One of the parts, which a public coin chooses."""
+    whole = combined(parts, " or ", [max(column) for column in columns_of(parts)])
+    ensure(choice.query == whole.subject, "the choice is not among these parts")
+    return whole
+
+
+@rule(Split, Private, ...)
+def partition(split: Split, *cells: Private) -> Private:
+    """Cells that a record's own value chooses: it stays in one, or leaves one and enters another."""
+    entering = [cell for cell in cells if cell.relation == "add-remove"]
+    inside = [cell for cell in cells if cell.relation == "replace-one"]
+    ordered = list(cells) == inside + entering
+    ensure(ordered, "replace-one statements come first, then add-remove ones")
+    anyone = any(cell.units == ANYONE for cell in cells)
+    ensure(not anyone, "a cell may read anyone, in every cell the same record")
+    measure, _, observer = common(entering)
+    apart = observer == "central" and measure != "bounded-range"
+    ensure(apart, "needed central statements that add up")
+    named = [cell.subject for cell in entering] == split.cells
+    ensure(named, "the statements are not about the cells, in their order")
+    worst = replacement_costs(split, inside, entering) if inside else map(max, columns_of(entering))
+    relation = "replace-one" if inside else "add-remove"
+    law = written(rebuilt(entering[0].curve, worst))
+    return Private(split.query, law, relation, "central", hull(cells))
+
+
+def replacement_costs(split: Split, inside: list[Private], entering: list[Private]) -> list[Fraction]:
+    """Return the costs of a replaced record, which leaves one cell and enters another, or stays in one."""
+    measure, _, observer = common(inside)
+    same = (measure, observer) == (entering[0].law[0], "central")
+    ensure(same, "the two relations differ in measure or observer")
+    common([cell._replace(relation="any") for cell in inside + entering])
+    ensure([cell.subject for cell in inside] == split.cells, "a cell is missing for one relation")
+    moved = [added(sorted(column, reverse=True)[:2]) for column in columns_of(entering)]
+    return [max(a, *b) for a, b in zip(moved, columns_of(inside), strict=True)]
+
+
+# ------------------------------------------------------------------ costs that add up
+
+
+def combined(parts: Sequence[Private], sign: str, amounts: Iterable[Fraction]) -> Private:
+    """Return the statement about all parts, with these amounts."""
+    ensure(sum(len(part.subject) for part in parts) <= MAX_SUBJECT, "the name is too long for this checker")
+    first = parts[0]
+    law = written(rebuilt(first.curve, amounts))
+    subject = sign.join(part.subject for part in parts)
+    return Private(subject, law, first.relation, first.observer, hull(parts))
+
+
+def common(parts: Sequence[Private]) -> tuple[str, str, str]:
+    """Return the one measure, relation and observer of several statements."""
+    ensure(len(parts) >= 1, "needed at least one premise")
+    kinds = {(part.law[0], part.relation, part.observer) for part in parts}
+    ensure(len(kinds) == 1, f"premises differ in measure, relation or observer: {sorted(kinds)}")
+    orders = {tuple(point[0] for point in part.law[1:]) for part in parts if part.law[0] == "renyi"}
+    ensure(len(orders) <= 1, "Rényi bounds are at different orders")
+    return kinds.pop()
+
+
+def columns_of(parts: Sequence[Private]) -> list[tuple[Fraction, ...]]:
+    """Return the amounts of several statements of one kind, amount by amount."""
+    common(parts)
+    return list(zip(*(amounts_of(part.curve) for part in parts), strict=True))
+
+
+def amounts_of(curve: Curve) -> list[Fraction]:
+    """Return the numbers of a curve that grow with its cost."""
+    match curve:
+        case Lattice():
+            raise Rejected("lattice curves are neither added nor ordered")
+        case Renyi(points):
+            return [bound for _, bound in points]
+    return list(curve)
+
+
+def rebuilt(curve: Curve, amounts: Iterable[Fraction]) -> Curve:
+    """Return a curve of the same measure with other amounts."""
+    if isinstance(curve, Renyi):
+        return Renyi(tuple((order, new) for (order, _), new in zip(curve.points, amounts, strict=True)))
+    made: Callable[..., Curve] = type(curve)
+    return made(*amounts)
+
+
+def hull(parts: Sequence[Private]) -> list[int] | None:
+    """Return the interval that holds all premises' units, None where all are draws that may read any."""
+    if all(part.units is None for part in parts):
+        return None
+    spans = [part.units or ANYONE for part in parts]
+    return [min(s[0] for s in spans), max(s[1] for s in spans)]

@@ -1,0 +1,146 @@
+"""Statements restated: in another measure, at a point, for several units, after a rare departure.
+
+Common rules stand first.
+"""
+
+from fractions import Fraction
+from itertools import pairwise
+from typing import Any
+
+from .curves import Approximate, BoundedRange, Gdp, Lattice, NearGdp, Pure, Renyi, Zcdp, implies, written
+from .distributions import upper_tail
+from .documents import Rejected, ensure, several
+from .facts import ANYONE, Optional, Private, Rare, lengths, rule
+from .intervals import ZERO, Interval, Pair, at_most, number
+
+
+@rule(Private, epsilon=number, delta=number, order=Optional(number))
+def to_approximate(
+    part: Private, epsilon: Fraction, delta: Fraction, order: Fraction | None = None
+) -> Private:
+    """A point of a curve, or of a Rényi bound at one order."""
+    ensure(epsilon >= 0 and 0 <= delta <= 1, "epsilon must be at least 0 and delta in [0, 1]")
+    follows = implies(part.curve, epsilon, delta, order)
+    ensure(follows, f"({float(epsilon):.9g}, {float(delta):.6g}) does not follow from {part.law[0]}")
+    return part._replace(law=written(Approximate(epsilon, delta)))
+
+
+@rule(Private)
+def to_zcdp(part: Private) -> Private:
+    """Zero-concentrated privacy of pure, Gaussian, bounded-range and lattice curves."""
+    match part.curve:
+        case Pure(epsilon):
+            rho = epsilon**2 / 2
+        case Gdp(square):
+            rho = square / 2
+        case BoundedRange(eta):
+            rho = eta**2 / 8
+        case Lattice(variance, shifts, times):
+            rho = times * Fraction(max(lengths(shifts))) / variance / 2
+        case _:
+            raise Rejected(f"{part.law[0]} does not imply zCDP")
+    return part._replace(law=written(Zcdp(rho)))
+
+
+@rule(Private)
+def to_pure(part: Private) -> Private:
+    """Bounded range is pure privacy of the same number."""
+    curve = part.curve
+    if not isinstance(curve, BoundedRange):
+        raise Rejected(f"needed bounded range, found {part.law[0]}")
+    return part._replace(law=written(Pure(curve.eta)))
+
+
+@rule(Private, mu_squared=number)
+def to_gdp(part: Private, mu_squared: Fraction) -> Private:
+    """Pure privacy is Gaussian: 2Φ(μ/2) − 1 covers the distance of randomised response."""
+    curve = part.curve
+    if not isinstance(curve, Pure):
+        raise Rejected(f"only pure DP is converted to GDP, found {part.law[0]}")
+    ensure(mu_squared >= 0, "mu_squared is negative")
+    epsilon = curve.epsilon
+
+    def excess(i: Interval) -> Pair:
+        half = i.div(i.sqrt(i.of(mu_squared)), i.of(2))
+        return i.mul(upper_tail(i, half), i.add(i.of(1), i.exp(i.of(epsilon))))
+
+    ensure(epsilon == 0 or at_most(excess, Fraction(1)), "mu_squared is too small")
+    return part._replace(law=written(Gdp(mu_squared)))
+
+
+def orders_of(value: list[object]) -> list[Fraction]:
+    """Read orders that rise from above 1."""
+    orders = [Fraction(1), *map(number, value)]
+    ensure(len(orders) > 1 and all(a < b for a, b in pairwise(orders)), "orders should rise from above 1")
+    return orders[1:]
+
+
+@rule(Private, orders=orders_of)
+def to_renyi(part: Private, orders: list[Fraction]) -> Private:
+    """Rényi divergences of zCDP at some orders."""
+    curve = part.curve
+    if not isinstance(curve, Zcdp):
+        raise Rejected(f"needed zCDP, found {part.law[0]}")
+    return part._replace(law=written(Renyi(tuple((order, order * curve.rho) for order in orders))))
+
+
+# ------------------------------------------------------------------ departures and groups
+
+
+@rule(Private, Rare, delta=number)
+def despite(part: Private, rare: Rare, delta: Fraction) -> Private:
+    """A point after a rare departure."""
+    curve = part.curve
+    if not isinstance(curve, Approximate):
+        raise Rejected("only (epsilon, delta) takes a departure")
+    ensure(rare.query == part.subject, f"the departure is of {rare.query!r}, not of {part.subject!r}")
+    ensure(delta <= 1, "delta is above 1")
+    (epsilon, spent), chance = curve, number(rare.probability)
+
+    def distant(i: Interval) -> Pair:
+        return i.add(i.of(spent), i.mul(i.of(chance), i.add(i.of(1), i.exp(i.of(epsilon)))))
+
+    enough = spent + chance <= delta if rare.kind == "event" else at_most(distant, delta)
+    ensure(enough, "delta does not cover the departure")
+    return part._replace(law=written(Approximate(epsilon, delta)), units=ANYONE)
+
+
+#: By which powers of a group's size the numbers of a curve grow.
+GROWTH: dict[type, tuple[int, ...]] = {Pure: (1,), Gdp: (2,), Zcdp: (2,), NearGdp: (2, 1)}
+
+
+@rule(Private, size=several, delta=Optional(number))
+def group(part: Private, size: int, delta: Fraction | None = None) -> Private:
+    """What protects several units at once."""
+    curve = part.curve
+    fits = isinstance(curve, Approximate) == (delta is not None)
+    ensure(fits, "a delta belongs to (epsilon, delta), and only there")
+    if isinstance(curve, Approximate) and delta is not None:
+        point = curve
+        enough = at_most(lambda i: group_delta(i, point, size), delta)
+        ensure(enough, "delta does not cover the group")
+        grown: Any = Approximate(size * point.epsilon, delta)
+    elif type(curve) in GROWTH:
+        powers = GROWTH[type(curve)]
+        grown = type(curve)(*(size**k * amount for k, amount in zip(powers, curve, strict=True)))
+    else:
+        raise Rejected(f"no group rule for {part.law[0]}")
+    return part._replace(law=written(grown), relation=f"{part.relation}, groups of {size}")
+
+
+def group_delta(i: Interval, point: Approximate, size: int) -> Pair:
+    """Enclose δ₀ Σ r^j over j < size, r = e^ε, bit by bit of the size."""
+    total, power, ratio = ZERO, i.of(1), i.exp(i.of(point.epsilon))
+    for bit in bin(size)[2:]:
+        total, power = i.mul(total, i.add(i.of(1), power)), i.mul(power, power)
+        if bit == "1":
+            total, power = i.add(total, power), i.mul(power, ratio)
+    return i.mul(i.of(point.delta), total)
+
+
+@rule(Private)
+def replace_one(part: Private) -> Private:
+    """A replaced record is one removed and one added."""
+    pairs = part.relation == "add-remove, groups of 2"
+    ensure(pairs, f"needed add-remove for groups of 2, found {part.relation}")
+    return part._replace(relation="replace-one")

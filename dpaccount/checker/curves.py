@@ -1,0 +1,179 @@
+"""Privacy curves: what they are, how they are written, and the δ that each has at an ε."""
+
+from collections.abc import Callable
+from fractions import Fraction
+from typing import Any, NamedTuple, cast
+
+from .distributions import lattice_at_most, upper_tail
+from .documents import ensure
+from .intervals import Interval, Pair, at_most, number
+
+Enclosed = Callable[[Interval], Pair]  #: a real number, to any number of digits
+
+
+class Pure(NamedTuple):
+    """ε-differential privacy."""
+
+    epsilon: Fraction
+
+
+class Approximate(NamedTuple):
+    """(ε, δ)-differential privacy at one point."""
+
+    epsilon: Fraction
+    delta: Fraction
+
+
+class Zcdp(NamedTuple):
+    """ρ-zero-concentrated differential privacy."""
+
+    rho: Fraction
+
+
+class Gdp(NamedTuple):
+    """μ-Gaussian differential privacy, as μ²."""
+
+    mu_squared: Fraction
+
+
+class NearGdp(NamedTuple):
+    """Gaussian differential privacy but for a distance in total variation on each side."""
+
+    mu_squared: Fraction
+    distance: Fraction
+
+
+class BoundedRange(NamedTuple):
+    """η-bounded range."""
+
+    eta: Fraction
+
+
+class Lattice(NamedTuple):
+    """Discrete Gaussian noise on integers, so many times the same shift, which is one of `shifts`."""
+
+    variance: Fraction
+    shifts: list[list[int]]
+    times: int
+
+
+class Renyi(NamedTuple):
+    """Rényi divergences at most so much, for each listed order."""
+
+    points: tuple[tuple[Fraction, Fraction], ...]
+
+
+Curve = Pure | Approximate | Zcdp | Gdp | NearGdp | BoundedRange | Lattice | Renyi
+MEASURES: dict[str, Any] = {
+    **{"pure": Pure, "approximate": Approximate, "zcdp": Zcdp, "gdp": Gdp, "near-gdp": NearGdp},
+    **{"bounded-range": BoundedRange, "lattice": Lattice, "renyi": Renyi},
+}
+
+
+def curve_of(wire: list[Any]) -> Curve:
+    """Read a curve."""
+    measure, *given = wire
+    match measure:
+        case "lattice":
+            return Lattice(number(given[0]), given[1], given[2])
+        case "renyi":
+            return Renyi(tuple((number(order), number(bound)) for order, bound in given))
+    ensure(measure in MEASURES, f"unknown curve {measure!r}")
+    return cast(Curve, MEASURES[measure](*map(number, given)))
+
+
+def written(curve: Curve) -> list[Any]:
+    """Write a curve."""
+    measure = next(name for name, kind in MEASURES.items() if kind is type(curve))
+    match curve:
+        case Lattice(variance, shifts, times):
+            return [measure, str(variance), shifts, times]
+        case Renyi(points):
+            return [measure, *([str(order), str(bound)] for order, bound in points)]
+    return [measure, *map(str, curve)]
+
+
+# ------------------------------------------------------------------ δ at ε
+
+
+def gdp_delta(mu_squared: Fraction, epsilon: Fraction) -> Enclosed:
+    """δ(ε) = P(N > ε/μ − μ/2) − e^ε P(N > ε/μ + μ/2)."""
+
+    def value(i: Interval) -> Pair:
+        mu, eps = i.sqrt(i.of(mu_squared)), i.of(epsilon)
+        centre, half = i.div(eps, mu), i.div(mu, i.of(2))
+        hit = upper_tail(i, i.sub(centre, half))
+        return i.sub(hit, i.mul(i.exp(eps), upper_tail(i, i.add(centre, half))))
+
+    return value
+
+
+def pure_delta(bound: Fraction, epsilon: Fraction) -> Enclosed:
+    """δ(ε) = (e^b − e^ε)/(1 + e^b), for ε below b."""
+
+    def value(i: Interval) -> Pair:
+        top, eps = i.exp(i.of(bound)), i.exp(i.of(epsilon))
+        return i.div(i.sub(top, eps), i.add(i.of(1), top))
+
+    return value
+
+
+def range_delta(eta: Fraction, epsilon: Fraction) -> Enclosed:
+    """δ(ε) = (e^((η−ε)/2) − 1)²/(e^(η−ε) − e^(−ε)), for ε below η."""
+
+    def value(i: Interval) -> Pair:
+        rise = i.sub(i.exp(i.of((eta - epsilon) / 2)), i.of(1))
+        return i.div(i.mul(rise, rise), i.sub(i.exp(i.of(eta - epsilon)), i.exp(i.of(-epsilon))))
+
+    return value
+
+
+def near_delta(mu_squared: Fraction, distance: Fraction, epsilon: Fraction) -> Enclosed:
+    """δ(ε) of a pair that is GDP but for `distance` in total variation on each side: δ + (1 + e^ε)p."""
+
+    def value(i: Interval) -> Pair:
+        more = i.mul(i.of(distance), i.add(i.of(1), i.exp(i.of(epsilon))))
+        return i.add(gdp_delta(mu_squared, epsilon)(i), more) if mu_squared else more
+
+    return value
+
+
+def renyi_excess(order: Fraction, divergence: Fraction, epsilon: Fraction, delta: Fraction) -> Enclosed:
+    """Return ln of the δ that order α proves, minus ln δ: (α−1)(D−ε) + (α−1) ln(1−1/α) − ln α − ln δ."""
+
+    def value(i: Interval) -> Pair:
+        less = i.of(order - 1)
+        main = i.add(i.of((order - 1) * (divergence - epsilon)), i.mul(less, i.ln(i.of(1 - 1 / order))))
+        return i.sub(i.sub(main, i.ln(i.of(order))), i.ln(i.of(delta)))
+
+    return value
+
+
+def implies(curve: Curve, epsilon: Fraction, delta: Fraction, order: Fraction | None = None) -> bool:
+    """Decide whether a curve's δ at `epsilon` is at most `delta`; `order`: of Rényi bounds."""
+    ordered = isinstance(curve, Renyi) or (isinstance(curve, Zcdp) and curve.rho != 0)
+    ensure(ordered == (order is not None), "an order belongs to zCDP and Rényi bounds, and only there")
+    match curve:
+        case Pure(bound):
+            return epsilon >= bound or at_most(pure_delta(bound, epsilon), delta)
+        case Approximate(bound, spent):
+            return bound <= epsilon and spent <= delta
+        case BoundedRange(eta):
+            return epsilon >= eta or at_most(range_delta(eta, epsilon), delta)
+        case Gdp(square):
+            return square == 0 or at_most(gdp_delta(square, epsilon), delta)
+        case NearGdp(square, distance):
+            return at_most(near_delta(square, distance, epsilon), delta)
+        case Lattice(variance, shifts, times):
+            return all(lattice_at_most(variance, shift, times, epsilon, delta) for shift in shifts)
+    return order is None or of_order(curve, order, epsilon, delta)
+
+
+def of_order(curve: Zcdp | Renyi, order: Fraction, epsilon: Fraction, delta: Fraction) -> bool:
+    """Decide whether the Rényi divergence of one order proves (ε, δ)."""
+    ensure(order > 1 and delta > 0, "needed order > 1 and delta > 0")
+    if isinstance(curve, Zcdp):
+        return at_most(renyi_excess(order, order * curve.rho, epsilon, delta), Fraction(0))
+    found = [bound for listed, bound in curve.points if listed == order]
+    ensure(len(found) == 1, "needed one of the listed orders")
+    return at_most(renyi_excess(order, found[0], epsilon, delta), Fraction(0))

@@ -1,0 +1,192 @@
+"""A derivation, inferred again step by step; and the list of what to read to judge one."""
+
+import sys
+from collections.abc import Iterator
+from typing import Any
+
+from . import composition, conversions, hypotheses, noise, refutations, sensitivity
+from .documents import BROKEN, Rejected, Work, brief, canonical, check_members, digest, ensure, spend, text
+from .facts import RULES, Fact, apply, as_wire, fact_of
+
+MAX_STEPS = 300
+MAX_PREMISES = 5000
+MAX_KEY = 200  # characters of the key of a draw
+FAMILIES = (hypotheses, sensitivity, noise, composition, conversions, refutations)  # which declare the rules
+NOISE = {name for name, declared in RULES.items() if "key" in declared.members}
+
+Step = dict[str, Any]
+#: Names of noise and of filters; for each the query, how it was transformed, and the covers.
+Draws = dict[str, tuple[str, str, str]]
+
+
+def infer(rule: str, found: list[list[Any]], given: dict[str, Any]) -> list[Any]:
+    """Return what a rule gives from these premises and this witness, all as on the wire, or reject."""
+    return as_wire(apply(rule, [fact_of(wire) for wire in found], given))
+
+
+def check_derivation(steps: object) -> list[list[Any]]:
+    """Infer every step again; return the conclusions, or reject naming the first step that fails."""
+    return [as_wire(fact) for fact in conclusions(steps)]
+
+
+def conclusions(steps: object) -> list[Fact]:
+    """Return what every step proves, or reject naming the first that fails."""
+    if not isinstance(steps, list) or not 0 < len(steps) <= MAX_STEPS:
+        raise Rejected(f"the derivation should be a list of 1 to {MAX_STEPS} steps")
+    Work.spent = 0
+    done = Inference(steps)
+    for index, step in enumerate(steps):
+        name = step.get("rule") if isinstance(step, dict) else None
+        try:
+            done.follow(index, step)
+        except Rejected as why:
+            raise Rejected(f"step {index} ({brief(name)}): {why}") from None
+        except BROKEN as why:
+            raise Rejected(f"step {index} ({brief(name)}): {type(why).__name__} while inferring it") from None
+    return done.facts
+
+
+class Inference:
+    """What is known of the steps so far."""
+
+    def __init__(self, steps: list[Any]) -> None:
+        """Start before the first one."""
+        self.steps = steps
+        self.facts: list[Fact] = []
+        self.made: list[str] = []  # for each step its covers, or how its query was transformed, as a digest
+        self.drawn: list[Draws] = []  # for each step all noise that it rests on
+
+    def follow(self, index: int, step: Any) -> None:
+        """Infer one more step, or reject."""
+        check_members(step, ("rule", "from", "with", "gives", "digest"))
+        before = premises_of(step, index)
+        check_members(step["with"], step["with"])
+        found, drawn = [self.facts[k] for k in before], [self.drawn[k] for k in before]
+        gives = apply(text(step["rule"]), found, step["with"])
+        check_named_noise(step["rule"], found, drawn)
+        paid, wire = self.noise_of(step, gives), as_wire(gives)
+        same = canonical(wire) == canonical(step["gives"])
+        ensure(same, f"claims {brief(step['gives'])}, but proves {brief(wire)}")
+        body = {"rule": step["rule"], "with": step["with"], "gives": step["gives"]}
+        chained = {**body, "from": [self.steps[k]["digest"] for k in before]}
+        ensure(step["digest"] == digest(chained), "its digest does not match")
+        self.facts.append(gives)
+        self.drawn.append(paid)
+        self.made.append(self.how_made(step))
+
+    def noise_of(self, step: Step, gives: Fact) -> Draws:
+        """Return the noise that a step rests on, verifying that a key is drawn on one query, over one cover.
+
+        a + X and b + X, shown together, tell a − b exactly; bounds and relations of one query may differ.
+        """
+        rule, before = step["rule"], step["from"]
+        if rule in NOISE:
+            return {name_of_draw(step["with"]["key"], MAX_KEY): (gives.subject, self.made[before[0]], "")}
+        if rule == "assume_filter":
+            return {name_of_draw(step["with"]["query"], composition.MAX_SUBJECT): ("", rule, "")}
+        found, parts = Draws(), [self.drawn[k] for k in set(before)]
+        spend(sum(map(len, parts)))
+        for part in parts:
+            for name, value in part.items():
+                same = found.setdefault(name, value) == value
+                ensure(same, f"the key {brief(name)} is drawn on two queries")
+        if rule in ("nodes", "local"):
+            over = self.made[before[1]]
+            return {name: (query, made, over) for name, (query, made, _) in found.items()}
+        return found
+
+    def how_made(self, step: Step) -> str:
+        """Return a digest of covers, or of what was done to a query up to this step; empty for other steps.
+
+        A stated bound, and why a hypothesis is believed, are no part of it.
+        """
+        rule, before = step["rule"], step["from"]
+        if rule not in (*sensitivity.TRANSFORMS, "assume_covers", "assume_tree"):
+            return ""
+        given = {k: v for k, v in step["with"].items() if k not in ("because", "most")}
+        beside = [as_wire(self.facts[k]) for k in before[1:2]]
+        return digest([rule, given, beside, [self.made[k] for k in before[:1]]])
+
+
+def premises_of(step: Step, index: int) -> list[int]:
+    """Return the numbers of the earlier steps that a step rests on."""
+    before = step["from"]
+    spend(1000)
+    fine = isinstance(before, list) and len(before) <= MAX_PREMISES
+    ensure(fine, f"from should be a list of at most {MAX_PREMISES} earlier steps")
+    spend(12 * len(before))
+    for k in before:
+        ensure(type(k) is int and 0 <= k < index, f"premise {k!r} is not an earlier step")
+    return list(before)
+
+
+def name_of_draw(name: object, most: int) -> str:
+    """Read the name of a draw."""
+    ensure(len(text(name)) <= most, f"the name of a draw has more than {most} characters")
+    return text(name)
+
+
+def check_named_noise(rule: str, found: list[Fact], drawn: list[Draws]) -> None:
+    """Verify that a view names the noise it reads, and a choice that of its parts."""
+    if rule not in ("post_process", "billboard", "local_view", "mixture"):
+        return
+    spend(sum(len(name) for part in drawn for name in part) // 10 + sum(map(len, drawn)))
+    names = {id(part): sorted(part) for part in drawn}
+    listed = [names[id(part)] for part in drawn]
+    if rule == "mixture":
+        ensure(found[0].parts == listed[1:], f"the choice is not among {brief(listed[1:3])}")
+    else:
+        paid = f"the view does not read {brief(listed[0])}, which is paid for"
+        ensure(found[1].releases == listed[0], paid)
+
+
+def reachable(steps: list[Step]) -> Iterator[Step]:
+    """Yield the steps that the last one rests on; of no steps none."""
+    wanted = {len(steps) - 1}
+    for index in range(len(steps) - 1, -1, -1):
+        if index in wanted:
+            wanted.update(steps[index]["from"])
+            yield steps[index]
+
+
+# ------------------------------------------------------------------ what to read
+
+
+def reading_list(steps: list[Step], *start: str) -> dict[str, list[dict[str, Any]]]:
+    """Return the rules that the last step rests on, each with its file and line, and the files of the core.
+
+    Files are named from the checker's folder, in the order of their imports.  The core is this module,
+    the modules `start`, and all that these import from; what a rule calls stands beside it or in the core.
+    """
+    sources = {name: RULES[name].source for name in sorted({s["rule"] for s in reachable(steps)})}
+    wanted, waiting = set[str](), {__name__, *start}
+    while waiting:
+        wanted |= waiting
+        held = [value for name in waiting for value in vars(sys.modules[name]).values()]
+        homes = {str(getattr(value, "__module__", "")) for value in held}
+        waiting = {home for home in homes if home.startswith(f"{__package__}.")} - wanted
+    rules = [
+        {"rule": name, "file": file_of(source.__module__), "line": source.__code__.co_firstlineno}
+        for name, source in sources.items()
+    ]
+    files = [{"file": file_of(n), "lines": lines_of(n)} for n in list(sys.modules) if n in wanted]
+    return {"rules": rules, "files": files}
+
+
+def file_of(name: str) -> str:
+    """Return where a module of the checker stands, from the checker's folder."""
+    path = name.removeprefix(f"{__package__}.").replace(".", "/")
+    return f"{path}/__init__.py" if hasattr(sys.modules[name], "__path__") else f"{path}.py"
+
+
+def lines_of(name: str) -> int:
+    """Return how many lines a module has."""
+    loader: Any = sys.modules[name].__loader__
+    return len(loader.get_source(name).splitlines())
+
+
+def in_words(found: dict[str, list[dict[str, Any]]]) -> str:
+    """Return a reading list as lines."""
+    rules = [f"  {entry['rule']:<20} {entry['file']}:{entry['line']}" for entry in found["rules"]]
+    files = [f"  {entry['file']:<24} {entry['lines']:4} lines" for entry in found["files"]]
+    return "\n".join(["rules that it rests on:", *rules, "files that every one needs:", *files]) + "\n"

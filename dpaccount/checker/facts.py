@@ -1,0 +1,246 @@
+"""What steps prove, and how a rule is declared.
+
+On the wire a fact is ``[kind, *fields]``; here fields have names, and exact numbers are still texts.  A
+rule states the kinds of its premises and the members of its witness; both are checked before it runs.
+"""
+
+from collections.abc import Callable, Sequence
+from fractions import Fraction
+from typing import Any, NamedTuple, TypeVar
+
+from .curves import Curve, curve_of
+from .documents import brief, check_members, ensure, integer, text
+from .intervals import number, positive
+
+ANYONE = [1, 2**63]  #: units lie below its end, so that nothing is beyond anyone
+
+
+def unit(value: object) -> int:
+    """Read the number of a unit, or of so many units: below the end of `ANYONE`."""
+    found = integer(value)
+    ensure(found < ANYONE[1], f"{found} should be below {ANYONE[1]}")
+    return found
+
+
+def relation_of(value: object) -> str:
+    """Read a neighbouring relation."""
+    ensure(value in ("replace-one", "add-remove"), f"unknown relation {value!r}")
+    return text(value)
+
+
+class Private(NamedTuple):
+    """A subject has a curve for a relation, as seen by an observer, and reads these units only."""
+
+    subject: str
+    law: list[Any]  #: the curve, as on the wire
+    relation: str
+    observer: str
+    units: list[int] | None  #: None: a draw that may be made on any
+
+    @property
+    def curve(self) -> Curve:
+        """Return the curve."""
+        return curve_of(self.law)
+
+
+class View(NamedTuple):
+    """What is shown to an audience is a function of these releases, named by the keys of their noise."""
+
+    query: str
+    audience: str
+    releases: list[str]
+
+
+class Contribution(NamedTuple):
+    """What each unit adds to a query."""
+
+    query: str
+    kind: str
+    low: str
+    high: str
+    points: list[list[int]]
+    relation: str
+    source: str
+
+
+class Stable(NamedTuple):
+    """A query moves by at most a bound in a norm between neighbours."""
+
+    query: str
+    norm: str
+    bound: str
+    relation: str
+    units: list[int] | None
+
+    def within(self, norm: str) -> Fraction:
+        """Return the bound, which must be in this norm."""
+        ensure(self.norm == norm, f"needed a bound in {norm}, found {self.norm}")
+        return number(self.bound)
+
+
+class Shifts(NamedTuple):
+    """A query moves by one of these vectors, up to order and signs."""
+
+    query: str
+    shifts: list[list[int]]
+    relation: str
+
+
+class Covered(NamedTuple):
+    """So many releases, of which one unit meets at most so many; the widest reads so many units."""
+
+    query: str
+    releases: int
+    most: int
+    widest: int
+    units: list[int]
+
+
+class Rounds(NamedTuple):
+    """A unit enters up to so many rounds of a query, any two of them at least so far apart."""
+
+    query: str
+    rounds: int
+    times: int
+    apart: int
+
+
+class Numbers(NamedTuple):
+    """A release has at most so many numbers."""
+
+    query: str
+    most: int
+
+
+class Choice(NamedTuple):
+    """One of these parts is drawn, each the keys of its noise."""
+
+    query: str
+    parts: list[list[str]]
+
+
+class Split(NamedTuple):
+    """Every record is read in one of these cells, by its own value."""
+
+    query: str
+    cells: list[str]
+
+
+class Rare(NamedTuple):
+    """A departure of small probability from what is proved."""
+
+    query: str
+    kind: str
+    probability: str
+
+
+class Apart(NamedTuple):
+    """How far some two neighbours are apart."""
+
+    query: str
+    law: str
+    numbers: list[str]
+    relation: str
+    observer: str
+
+
+class Refuted(NamedTuple):
+    """A point that does not hold."""
+
+    subject: str
+    epsilon: str
+    delta: str
+    relation: str
+    observer: str
+
+
+Fact = Any  #: one of the above
+FACTS: dict[str, type[Any]] = {
+    kind.__name__: kind
+    for kind in (
+        *(Private, View, Contribution, Stable, Shifts, Covered, Rounds, Numbers),
+        *(Choice, Split, Rare, Apart, Refuted),
+    )
+}
+
+
+def as_wire(fact: Fact) -> list[Any]:
+    """Write a fact."""
+    return [type(fact).__name__, *fact]
+
+
+def fact_of(wire: list[Any]) -> Fact:
+    """Read a fact."""
+    ensure(wire[0] in FACTS, f"unknown kind {brief(wire[0])}")
+    return FACTS[wire[0]](*wire[1:])
+
+
+def lengths(moves: list[list[int]]) -> list[int]:
+    """Return the squared ℓ2 lengths of integer vectors."""
+    return [sum(v * v for v in move) for move in moves]
+
+
+# ------------------------------------------------------------------ rules
+
+Inferring = TypeVar("Inferring", bound=Callable[..., Any])
+
+
+class Optional(NamedTuple):
+    """A premise, or a member of a witness, that may be missing."""
+
+    of: Any
+
+
+class Declared(NamedTuple):
+    """A rule: the kinds of its premises (`...`: one or more of the last), its witness, and what it gives."""
+
+    premises: tuple[Any, ...]
+    members: dict[str, Any]  #: readers
+    conclude: Callable[..., Fact]
+    source: Callable[..., Any]  #: the function that stands in the file
+
+
+RULES: dict[str, Declared] = {}
+UNREAD = ("because", "key")  # members of hypotheses and of noise that no conclusion depends on
+
+
+def rule(*premises: Any, **members: Any) -> Callable[[Inferring], Inferring]:
+    """Declare a rule, of the function's name."""
+
+    def declare(conclude: Inferring) -> Inferring:
+        RULES[conclude.__name__] = Declared(premises, members, conclude, conclude)
+        return conclude
+
+    return declare
+
+
+def apply(name: str, found: Sequence[Fact], given: dict[str, Any]) -> Fact:
+    """Return what a rule gives from these premises and this witness, or reject."""
+    ensure(name in RULES, f"unknown rule {brief(name)}")
+    declared = RULES[name]
+    witness = witness_of(declared.members, given)
+    check_kinds(declared.premises, found)
+    return declared.conclude(*found, **witness)
+
+
+def witness_of(members: dict[str, Any], given: dict[str, Any]) -> dict[str, Any]:
+    """Read a witness, which must have these members and no others."""
+    optional = {name for name, reader in members.items() if isinstance(reader, Optional)}
+    check_members(given, [name for name in members if name not in optional], optional)
+    found = {}
+    for name, reader in members.items():
+        if name in given:
+            read = reader.of if name in optional else reader
+            found[name] = positive(given[name], name) if read is positive else read(given[name])
+    return {name: value for name, value in found.items() if name not in UNREAD}
+
+
+def check_kinds(premises: tuple[Any, ...], found: Sequence[Fact]) -> None:
+    """Verify that premises are of these kinds."""
+    kinds = [kind.of if isinstance(kind, Optional) else kind for kind in premises]
+    if kinds[-1:] == [...]:
+        kinds[-1:] = [kinds[-2]] * (len(found) + 1 - len(kinds))
+    elif premises and isinstance(premises[-1], Optional):
+        kinds = kinds[: max(len(found), len(kinds) - 1)]
+    needed, have = [kind.__name__ for kind in kinds], [type(fact).__name__ for fact in found]
+    ensure(have == needed, f"needed premises {needed}, found {have}")

@@ -1,0 +1,223 @@
+"""What a proof assumes of the code: who sees what, what a unit adds, which releases read it.
+
+Common ones stand first.  Evidence for them is tested elsewhere; here only their form is checked, and
+what they say is written down.
+"""
+
+from collections.abc import Callable
+from fractions import Fraction
+from itertools import accumulate
+from typing import Any
+
+from .documents import Rejected, anything, brief, ensure, integer, names_of, spend, text
+from .facts import (
+    Choice,
+    Contribution,
+    Covered,
+    Inferring,
+    Numbers,
+    Optional,
+    Private,
+    Rare,
+    Rounds,
+    Split,
+    Stable,
+    View,
+    relation_of,
+    rule,
+    unit,
+)
+from .intervals import number
+
+
+def hypothesis(**members: Any) -> Callable[[Inferring], Inferring]:
+    """Declare a rule without premises: what is assumed of a query, and because of what."""
+    return rule(query=text, **members, because=anything)
+
+
+def source_of(value: object) -> str:
+    """Read who chose the constants of a contribution; nothing is said where they are public."""
+    ensure(value != "public", "a public source goes without saying")
+    ensure(value in ("coin", "dp-output"), f"numbers from {brief(value)} void a proof")
+    return text(value)
+
+
+@hypothesis(audience=anything, releases=names_of)
+def assume_view(query: str, audience: str, releases: list[str]) -> View:
+    """What is shown is a function of the releases, public values and coins."""
+    ensure(audience in ("everyone", "others"), "the audience is everyone or others")
+    return View(query, audience, releases)
+
+
+# ------------------------------------------------------------------ what a unit adds
+
+
+@hypothesis(radius=number, relation=relation_of, source=Optional(source_of))
+def assume_ball(query: str, radius: Fraction, relation: str, source: str = "public") -> Contribution:
+    """Each unit adds a vector of at most this ℓ2 norm."""
+    ensure(radius >= 0, "the radius is negative")
+    return Contribution(query, "ball", "0", str(radius**2), [], relation, source)
+
+
+@hypothesis(reward=number, kind=anything, relation=relation_of, source=Optional(source_of))
+def assume_rank_one(
+    query: str, reward: Fraction, kind: str, relation: str, source: str = "public"
+) -> Contribution:
+    """Each unit adds the symmetric matrix of features of norm ≤ 1 and a reward, or all but its corner."""
+    ensure(relation == "replace-one", "the closed form is for replace-one")
+    ensure(reward >= 0, "the reward bound is negative")
+    ensure(kind in ("rank-one", "outer"), "the kind is rank-one or outer")
+    return Contribution(query, kind, "0", str(reward), [], relation, source)
+
+
+def integer_points(points: object) -> list[list[int]]:
+    """Read a sorted list of integer vectors of one dimension."""
+    if not isinstance(points, list) or not 0 < len(points) <= 256:
+        raise Rejected("points: 1 to 256 vectors are read")
+    for point in points:
+        whole = isinstance(point, list) and all(type(v) is int and abs(v) < 2**64 for v in point)
+        ensure(whole and point != [], "a point should be a vector of integers")
+    ensure({len(p) for p in points} <= {min(len(points[0]), 64)}, "points: one dimension, at most 64")
+    fresh = points == sorted(points) and len({tuple(p) for p in points}) == len(points)
+    ensure(fresh, "points should be sorted, once each")
+    return points
+
+
+@hypothesis(points=integer_points, relation=relation_of, source=Optional(source_of))
+def assume_points(query: str, points: list[list[int]], relation: str, source: str = "public") -> Contribution:
+    """Each unit adds one of these vectors."""
+    return Contribution(query, "points", "0", "0", points, relation, source)
+
+
+@hypothesis(low=number, high=number, relation=relation_of, source=Optional(source_of))
+def assume_clipped(
+    query: str, low: Fraction, high: Fraction, relation: str, source: str = "public"
+) -> Contribution:
+    """Each unit adds a number of an interval."""
+    ensure(low <= high, "low is above high")
+    return Contribution(query, "interval", str(low), str(high), [], relation, source)
+
+
+@hypothesis(relation=relation_of)
+def assume_cell(query: str, relation: str) -> Contribution:
+    """Each unit adds 1 to one cell of an open table."""
+    return Contribution(query, "cell", "0", "1", [], relation, "public")
+
+
+# ------------------------------------------------------------------ which releases read which units
+
+
+def spans_of(covers: object) -> list[tuple[int, int]]:
+    """Read a list of [first, last]."""
+    if not isinstance(covers, list) or not covers:
+        raise Rejected("covers should be a list of [first, last]")
+    spend(10 * len(covers))
+    spans = []
+    for span in covers:
+        ensure(isinstance(span, list) and len(span) == 2, "a cover should be [first, last]")
+        first, last = unit(span[0]), unit(span[1])
+        ensure(first <= last, f"the cover [{first}, {last}] is empty")
+        spans.append((first, last))
+    return spans
+
+
+@hypothesis(covers=spans_of)
+def assume_covers(query: str, covers: list[tuple[int, int]]) -> Covered:
+    """Each release reads these units only."""
+    change: dict[int, int] = {}
+    for first, last in covers:
+        change[first] = change.get(first, 0) + 1
+        change[last + 1] = change.get(last + 1, 0) - 1
+    most = max(accumulate(change[at] for at in sorted(change)))
+    widest = max(last - first + 1 for first, last in covers)
+    reach = [min(first for first, _ in covers), max(last for _, last in covers)]
+    return Covered(query, len(covers), most, widest, reach)
+
+
+@hypothesis(rounds=unit, levels=integer)
+def assume_tree(query: str, rounds: int, levels: int) -> Covered:
+    """Releases are the whole nodes of a binary tree over the rounds, on so many levels."""
+    ensure(rounds.bit_length() >= levels, "the tree has fewer levels")
+    # whole nodes of every level: halving once more each time
+    sizes = [rounds // 2**level for level in range(levels)]
+    return Covered(query, sum(sizes), levels, 2 ** (levels - 1), [1, rounds])
+
+
+@hypothesis(rounds=unit, participations=Optional(integer), separation=Optional(integer))
+def assume_rounds(
+    query: str, rounds: int, participations: int | None = None, separation: int | None = None
+) -> Rounds:
+    """A unit enters one round, or so many that are so far apart."""
+    times = participations or 1
+    ensure(
+        (participations is not None) == (separation is not None) == (times > 1), "one participation is plain"
+    )
+    return Rounds(query, rounds, times, separation or 1)
+
+
+@hypothesis(most=integer)
+def assume_numbers(query: str, most: int) -> Numbers:
+    """A release has at most so many numbers."""
+    return Numbers(query, most)
+
+
+# ------------------------------------------------------------------ bounds that the code's author states
+
+
+@hypothesis(width=number, relation=relation_of)
+def assume_range(query: str, width: Fraction, relation: str) -> Stable:
+    """The differences of all scores lie in an interval of this width."""
+    return bounded_by("range", query, width, relation)
+
+
+@hypothesis(width=number, relation=relation_of)
+def assume_each(query: str, width: Fraction, relation: str) -> Stable:
+    """Every number moves by at most so much."""
+    return bounded_by("each", query, width, relation)
+
+
+def bounded_by(norm: str, query: str, width: Fraction, relation: str) -> Stable:
+    """State a bound of at least 0."""
+    ensure(width >= 0, "the width is negative")
+    return Stable(query, norm, str(width), relation, None)
+
+
+# ------------------------------------------------------------------ rarer ones
+
+
+def parts_of(value: object) -> list[list[str]]:
+    """Read the keys of every part of a choice."""
+    if not isinstance(value, list) or value == []:
+        raise Rejected("parts are lists of keys")
+    return [names_of(part) for part in value]
+
+
+@hypothesis(parts=parts_of)
+def assume_choice(query: str, parts: list[list[str]]) -> Choice:
+    """A public coin draws one part; of the others nothing is drawn."""
+    return Choice(query, parts)
+
+
+@hypothesis(cells=anything)
+def assume_split(query: str, cells: Any) -> Split:
+    """Every record is read in one cell, named by its own value."""
+    names = [text(cell) for cell in cells]
+    ensure(len(set(names)) == len(names) > 0, "the cells should be named, each once")
+    return Split(query, names)
+
+
+@hypothesis(kind=anything, probability=number)
+def assume_rare(query: str, kind: str, probability: Fraction) -> Rare:
+    """What is proved holds but for an event over own coins, or a distance in total variation."""
+    ensure(kind in ("event", "distance"), "the kind is event or distance")
+    ensure(0 <= probability <= 1, "the probability must lie in [0, 1]")
+    return Rare(query, kind, str(probability))
+
+
+@hypothesis(measure=anything, budget=anything, relation=relation_of)
+def assume_filter(query: str, measure: str, budget: Any, relation: str) -> Private:
+    """A filter stops before the charges exceed this budget."""
+    amounts = {"pure": 1, "approximate": 2, "zcdp": 1, "gdp": 1}.get(measure)
+    ensure(isinstance(budget, list) and len(budget) == amounts, "wrong budget")
+    ensure(min(map(number, budget)) >= 0, "a budget is negative")
+    return Private(query, [measure, *budget], relation, "central", None)

@@ -1,0 +1,156 @@
+"""Exact numbers read, and real numbers enclosed in intervals of decimals rounded outward."""
+
+import re
+from collections.abc import Callable, Iterable
+from decimal import (
+    MAX_EMAX,
+    MIN_EMIN,
+    ROUND_CEILING,
+    ROUND_FLOOR,
+    Context,
+    Decimal,
+    DivisionByZero,
+    InvalidOperation,
+    Overflow,
+)
+from fractions import Fraction
+
+from .documents import ensure, spend
+
+MAX_DIGITS = 480  # working digits before a comparison is given up
+MAX_TEXT = 1000  # characters of one exact number
+MAX_SUM = 40_000  # bits of a sum of exact numbers
+
+
+# ------------------------------------------------------------------ exact numbers
+
+
+def number(text: object) -> Fraction:
+    """Read an exact number as derivations write it: an integer or p/q in lowest terms."""
+    ensure(isinstance(text, str), f"{text!r} should be an exact number in quotes")
+    short = str(text)
+    spend(5 + len(short) ** 2 // 3000)
+    good = len(short) <= MAX_TEXT and re.fullmatch(r"-?\d+(/\d+)?", short, re.ASCII) is not None
+    ensure(good, f"{short[:40]!r} is not an exact number")
+    top, _, bottom = short.partition("/")
+    ensure(bottom == "" or int(bottom) > 0, f"{short[:40]!r} divides by zero")
+    value = Fraction(int(top), int(bottom or "1"))
+    ensure(str(value) == short, f"{short[:40]!r} is not in lowest terms")
+    return value
+
+
+def positive(value: object, name: str) -> Fraction:
+    """Read an exact number above zero."""
+    found = number(value)
+    ensure(found > 0, f"the {name} must be above 0, found {found}")
+    return found
+
+
+def added(values: Iterable[Fraction]) -> Fraction:
+    """Return an exact sum, refusing one whose digits grow beyond use."""
+    total = Fraction(0)
+    for value in values:
+        total += value
+        size = total.denominator.bit_length() + total.numerator.bit_length()
+        ensure(size <= MAX_SUM, "a sum of more digits than this checker adds")
+        spend(2 + (size // 300) ** 2)
+    return total
+
+
+# ------------------------------------------------------------------ intervals
+
+
+class Interval:
+    """A real number known to lie in [lo, hi]; operations round outward at a fixed number of digits.
+
+    Only methods of explicit contexts are used: operators, unary minus and abs() would round to the
+    default context.  The decimal module rounds exp, ln and sqrt half-even whatever the context says,
+    so those take one step outward.
+    """
+
+    def __init__(self, digits: int) -> None:
+        """Prepare two contexts of `digits` digits, one for each direction."""
+        traps = [InvalidOperation, DivisionByZero, Overflow]
+        self.down = Context(prec=digits, rounding=ROUND_FLOOR, Emax=MAX_EMAX, Emin=MIN_EMIN, traps=traps)
+        self.up = Context(prec=digits, rounding=ROUND_CEILING, Emax=MAX_EMAX, Emin=MIN_EMIN, traps=traps)
+        self.digits = digits
+        self.price = max(10, digits * digits // 2304)  # of a product: measured, from 30 to 480 digits
+
+    def of(self, value: Fraction | int) -> "Pair":
+        """Enclose an exact number."""
+        exact = Fraction(value)
+        spend(4)
+        top, bottom = Decimal(exact.numerator), Decimal(exact.denominator)
+        return self.down.divide(top, bottom), self.up.divide(top, bottom)
+
+    def add(self, a: "Pair", b: "Pair") -> "Pair":
+        """Enclose a + b."""
+        spend(2)
+        return self.down.add(a[0], b[0]), self.up.add(a[1], b[1])
+
+    def sub(self, a: "Pair", b: "Pair") -> "Pair":
+        """Enclose a − b."""
+        spend(2)
+        return self.down.subtract(a[0], b[1]), self.up.subtract(a[1], b[0])
+
+    def mul(self, a: "Pair", b: "Pair") -> "Pair":
+        """Enclose a·b."""
+        spend(self.price)
+        ends = [(x, y) for x in a for y in b]
+        return min(self.down.multiply(x, y) for x, y in ends), max(self.up.multiply(x, y) for x, y in ends)
+
+    def div(self, a: "Pair", b: "Pair") -> "Pair":
+        """Enclose a/b for b above 0."""
+        spend(self.price)
+        ensure(b[0] > 0, "division by what may be zero")
+        ends = [(x, y) for x in a for y in b]
+        return min(self.down.divide(x, y) for x, y in ends), max(self.up.divide(x, y) for x, y in ends)
+
+    def exp(self, a: "Pair") -> "Pair":
+        """Enclose e^a."""
+        spend(30 + self.digits // 3 + self.digits**2 // 16)  # about a millisecond at 240
+        return self.down.next_minus(self.down.exp(a[0])), self.up.next_plus(self.up.exp(a[1]))
+
+    def ln(self, a: "Pair") -> "Pair":
+        """Enclose ln a for a above 0."""
+        spend(30 + self.digits // 3 + self.digits**2 // 16)  # about a millisecond at 240
+        ensure(a[0] > 0, "the logarithm of what may be zero")
+        return self.down.next_minus(self.down.ln(a[0])), self.up.next_plus(self.up.ln(a[1]))
+
+    def sqrt(self, a: "Pair") -> "Pair":
+        """Enclose √a for a ≥ 0."""
+        spend(self.price)
+        ensure(a[0] >= 0, "the root of what may be negative")
+        low = self.down.next_minus(self.down.sqrt(a[0]))
+        return max(low, Decimal(0)), self.up.next_plus(self.up.sqrt(a[1]))
+
+    def neg(self, a: "Pair") -> "Pair":
+        """Enclose −a, exactly."""
+        return a[1].copy_negate(), a[0].copy_negate()
+
+
+Pair = tuple[Decimal, Decimal]
+ZERO: Pair = (Decimal(0), Decimal(0))
+
+
+def at_most(value_at: Callable[[Interval], Pair], limit: Fraction) -> bool:
+    """Decide value ≤ limit, doubling the digits until the enclosure lies on one side."""
+    digits = 30
+    while digits <= MAX_DIGITS:
+        i = Interval(digits)
+        value, edge = value_at(i), i.of(limit)
+        if value[1] <= edge[0]:
+            return True
+        if value[0] > edge[1]:
+            return False
+        digits *= 2
+    return False
+
+
+def power_of(i: Interval, base: Pair, times: int) -> Pair:
+    """Enclose a power of a number in [0, 1]."""
+    result = i.of(1)
+    while times:
+        result = i.mul(result, base) if times & 1 else result
+        base, times = i.mul(base, base), times >> 1
+    return result

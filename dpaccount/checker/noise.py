@@ -1,0 +1,156 @@
+"""What one draw of noise gives.  Every draw has a key; common laws stand first."""
+
+from collections.abc import Callable
+from fractions import Fraction
+from typing import Any, TypeVar
+
+from .curves import Approximate, BoundedRange, Curve, Gdp, Lattice, NearGdp, Pure, Zcdp, written
+from .documents import anything, brief, ensure, integer, several, spend, text
+from .facts import RULES, Contribution, Declared, Numbers, Optional, Private, Shifts, Stable
+from .intervals import Interval, Pair, added, at_most, number, positive
+
+Drawing = TypeVar("Drawing", bound=Callable[..., Curve])
+
+
+def noise(*premises: Any, **members: Any) -> Callable[[Drawing], Drawing]:
+    """Declare a law of noise: its function gives the curve of one draw, named by a key, on a query."""
+
+    def declare(curve_of: Drawing) -> Drawing:
+        def conclude(query: Any, *beside: Any, **witness: Any) -> Private:
+            units = query.units if isinstance(query, Stable) else None
+            curve = written(curve_of(query, *beside, **witness))
+            return Private(query.query, curve, query.relation, "central", units)
+
+        RULES[curve_of.__name__] = Declared(premises, {**members, "key": text}, conclude, curve_of)
+        return curve_of
+
+    return declare
+
+
+# ------------------------------------------------------------------ Gaussian
+
+
+def mu_squared(query: Stable, variance: Fraction) -> Fraction:
+    """Return μ² of Gaussian noise; symmetric noise has twice the variance on the diagonal."""
+    if query.norm == "frobenius-squared":
+        return query.within(query.norm) / variance / 2
+    return query.within("l2-squared") / variance
+
+
+@noise(Stable, Numbers, variance=positive, grid=positive, coordinates=integer, distance=number)
+def fine_gaussian(
+    query: Stable, numbers: Numbers, variance: Fraction, grid: Fraction, coordinates: int, distance: Fraction
+) -> NearGdp:
+    """The discrete Gaussian on a grid that is fine against its scale."""
+    square = mu_squared(query, variance)
+    drawn = numbers == Numbers(query.query, coordinates)
+    ensure(drawn, f"{coordinates} numbers are not what {brief(query.query)} is said to have")
+    rounding_at_most(variance / grid**2, coordinates, distance)
+    return NearGdp(square, distance)
+
+
+def rounding_at_most(square: Fraction, coordinates: int, distance: Fraction) -> None:
+    """Verify coordinates · (.0201643/s² + .01573/s³) ≤ distance, s² = `square` ≥ 1, in total variation.
+
+    Half of Σ|q − f| + Σ|f − p|, q the rounded, p the discrete Gaussian and f the density at integers.
+    The first is at most (1/24)(∫|f″| + V(f″)/2) = (4φ(1)/s² + (1 + 4e^(−3/2))/(√(2π)s³))/24, the
+    second 2Σ_m e^(−2π²s²m²) < 6e-9/s³ (Poisson's formula).
+    """
+    ensure(square >= 1, "the grid is coarser than the noise")
+    # d ≥ a/s² + b/s³ with s unknown but for its square: (d s² − a) s ≥ b
+    rest = distance / coordinates * square - Fraction("0.0201643")
+    ensure(rest > 0 and rest * rest * square >= Fraction("0.01573") ** 2, "the distance is too small")
+
+
+@noise(Shifts, variance=positive)
+def lattice_gaussian(query: Shifts, variance: Fraction) -> Lattice:
+    """The discrete Gaussian on integers."""
+    return Lattice(variance, query.shifts, 1)
+
+
+@noise(Stable, variance=positive, grid=positive)
+def discrete_gaussian(query: Stable, variance: Fraction, grid: Fraction) -> Zcdp:
+    """The discrete Gaussian on a grid on which the query lies."""
+    return Zcdp(mu_squared(query, variance) / 2)
+
+
+@noise(Stable, variance=positive)
+def gaussian(query: Stable, variance: Fraction) -> Gdp:
+    """The Gaussian."""
+    return Gdp(mu_squared(query, variance))
+
+
+# ------------------------------------------------------------------ Laplace and choices
+
+
+@noise(Stable, scale=positive, grid=Optional(positive))
+def laplace(query: Stable, scale: Fraction, grid: Fraction | None = None) -> Pure:
+    """Laplace noise, on a grid or not."""
+    return Pure(query.within("l1") / scale)
+
+
+@noise(Stable, rate=positive)
+def exponential(scores: Stable, rate: Fraction) -> BoundedRange:
+    """The exponential mechanism."""
+    return BoundedRange(rate * scores.within("range"))
+
+
+@noise(Stable, rate=positive)
+def permute_and_flip(scores: Stable, rate: Fraction) -> Pure:
+    """Permute and flip."""
+    return Pure(rate * scores.within("range"))
+
+
+@noise(Stable, rate=positive, bound=number, grid=positive)
+def k_norm(query: Stable, rate: Fraction, bound: Fraction, grid: Fraction) -> Pure:
+    """The K-norm mechanism in ℓ2: one joint draw."""
+    moved = query.within("l2-squared")
+    ensure(query.units is None, "one joint draw is needed, of a query that is not transformed")
+    ensure(bound >= 0 and bound * bound >= moved, "the bound is below the query's movement")
+    return Pure(rate * bound)
+
+
+@noise(Stable, threshold=positive, scale=positive, limit=integer, grid=positive)
+def sparse_vector(numbers: Stable, threshold: Fraction, scale: Fraction, limit: int, grid: Fraction) -> Pure:
+    """The sparse vector technique, up to `limit` answers above the threshold."""
+    return Pure(numbers.within("each") * (1 / threshold + 2 * limit / scale))
+
+
+# ------------------------------------------------------------------ tables
+
+
+@noise(Contribution, table=anything, epsilon=number)
+def finite(person: Contribution, table: Any, epsilon: Fraction) -> Pure:
+    """A draw from the row of a table that belongs to the unit's symbol."""
+    short = all(len(text(p)) <= 200 for row in table for p in row)
+    ensure(short, "a probability has more than 200 characters")
+    rows = [list(map(number, row)) for row in table]
+    symbols = person.kind == "points" and person.points == [[k] for k in range(len(rows))]
+    ensure(symbols and person.relation == "replace-one", "a row for each symbol, which is replaced")
+    ensure(len({len(row) for row in rows}) == 1, "rows of one length are needed")
+    for row in rows:
+        spend(10 * len(row) ** 2)
+        ensure(min(row) >= 0 and added(row) == 1, "a row of probabilities adds up to 1")
+    worst = max(map(ratio_of, zip(*rows, strict=True)))
+    enough = worst == 1 or at_most(lambda i: i.div(i.of(worst), i.exp(i.of(epsilon))), Fraction(1))
+    ensure(enough and epsilon >= 0, "epsilon is too small")
+    return Pure(epsilon)
+
+
+def ratio_of(outcome: tuple[Fraction, ...]) -> Fraction:
+    """Return the largest ratio of an outcome's probabilities."""
+    ensure(min(outcome) > 0 or max(outcome) == 0, "an outcome is possible for some symbols only")
+    return max(outcome) / min(outcome) if max(outcome) else Fraction(1)
+
+
+@noise(Contribution, scale=positive, threshold=several, delta=number)
+def stable_histogram(person: Contribution, scale: Fraction, threshold: int, delta: Fraction) -> Approximate:
+    """Counts with discrete Laplace noise, of cells that reach a threshold."""
+    cells = person.kind == "cell" and person.relation == "add-remove"
+    ensure(cells, "needed single cells, a record added or removed")
+
+    def shown(i: Interval) -> Pair:
+        return i.div(i.exp(i.of((1 - threshold) / scale)), i.add(i.of(1), i.exp(i.of(-1 / scale))))
+
+    ensure(delta <= 1 and at_most(shown, delta), "delta does not cover the threshold")
+    return Approximate(1 / scale, delta)

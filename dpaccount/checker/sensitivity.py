@@ -1,0 +1,245 @@
+"""How far a sum moves between neighbours, and what public transformations make of that.
+
+Common rules stand first: sums, centred and factorised queries; then single ones.
+"""
+
+import math
+from fractions import Fraction
+from itertools import product
+from typing import Any
+
+from .documents import Rejected, anything, brief, ensure, integer, natural, spend
+from .facts import ANYONE, Contribution, Optional, Rounds, Shifts, Stable, lengths, rule, unit
+from .intervals import Interval, Pair, added, at_most, number, positive, power_of
+
+MAX_MOVES = 5_000_000  # coordinates of differences that are listed
+TRANSFORMS = ("joint", "centred", "factorised", "buffered")  # public, of a query before its noise
+
+
+# ------------------------------------------------------------------ sums
+
+
+@rule(Contribution, bound_squared=Optional(number))
+def linear(person: Contribution, bound_squared: Fraction | None = None) -> Stable:
+    """A sum moves as far as one unit's vector, or as two of them differ."""
+    norm, bound = furthest_sum(person)
+    fits = (person.kind == "outer" and number(person.high) > 1) == (bound_squared is not None)
+    ensure(fits, "a bound is stated for outer products with rewards above 1")
+    if bound_squared is not None:
+        ensure(bound_squared >= outer_supremum(number(person.high)), "the stated bound is too small")
+        bound = bound_squared
+    return Stable(person.query, norm, str(bound), person.relation, None)
+
+
+def furthest_sum(person: Contribution) -> tuple[str, Fraction]:
+    """Return the norm in which a sum of such contributions is bounded, and its bound."""
+    a, b, replace = number(person.low), number(person.high), person.relation == "replace-one"
+    match person.kind:
+        case "interval":
+            return "l1", b - a if replace else max(abs(a), abs(b))
+        case "ball":
+            return "l2-squared", 4 * b if replace else b
+        case "rank-one":
+            # sup over norms ≤ 1 and the angle: (1+B²)²·2 up to B = 1, (2B)²·2 from there on
+            return "frobenius-squared", 2 * (2 * b) ** 2 if b >= 1 else 2 * (1 + b * b) ** 2
+        case "outer":
+            return "frobenius-squared", 2 * (1 + b * b) ** 2
+        case "points":
+            return "l2-squared", Fraction(max(lengths(moves_of(person.points, person.relation))))
+    raise Rejected(f"no bound is known for contributions of kind {person.kind}")
+
+
+@rule(Contribution)
+def differences(person: Contribution) -> Shifts:
+    """A sum of integer points moves by one of their differences."""
+    ensure(person.kind == "points", "only a finite set of integer points has a list of differences")
+    return Shifts(person.query, moves_of(person.points, person.relation), person.relation)
+
+
+def moves_of(points: list[list[int]], relation: str) -> list[list[int]]:
+    """Return all differences that a replaced (or added) record can make, up to order and signs."""
+    others = points if relation == "replace-one" else [[0] * len(points[0])]
+    size = len(points) * len(others) * len(points[0])
+    spend(size // 3)
+    ensure(size <= MAX_MOVES, "more differences than this checker lists")
+    found = {
+        tuple(sorted((abs(x - y) for x, y in zip(a, b, strict=True)), reverse=True))
+        for a, b in product(points, others)
+    }
+    return sorted([v for v in move if v] for move in found)
+
+
+# ------------------------------------------------------------------ rows and rounds
+
+
+def untransformed(vector: Stable, rounds: Rounds) -> Fraction:
+    """Return the squared ℓ2 bound of a query that these rounds are of, and that is its raw form."""
+    bound = vector.within("l2-squared")
+    ensure(vector.units is None, "the query is transformed already")
+    same = rounds.query == vector.query
+    ensure(same, f"the rounds are of {brief(rounds.query)}, not of {brief(vector.query)}")
+    return bound
+
+
+def one_round(rounds: Rounds) -> None:
+    """Verify that a unit enters one round."""
+    ensure(rounds.times == 1, "a unit enters one round")
+
+
+@rule(Stable, Rounds)
+def centred(vector: Stable, rows: Rounds) -> Stable:
+    """Less the mean of its n rows, a replaced row moves a vector by √(1 − 1/n) of before."""
+    before = untransformed(vector, rows)
+    one_round(rows)
+    ensure(vector.relation == "replace-one", "the number of rows must stay")
+    bound = before * (1 - Fraction(1, rows.rounds))
+    return Stable(vector.query, vector.norm, str(bound), vector.relation, [1, rows.rounds])
+
+
+@rule(Stable, Rounds, Optional(Contribution), matrix=anything, bits=natural)
+def factorised(
+    vector: Stable, rounds: Rounds, person: Contribution | None = None, *, matrix: Any, bits: int
+) -> Stable:
+    """Times a lower triangular matrix over 2^bits, a stream moves by the longest column that a unit meets."""
+    before = untransformed(vector, rounds)
+    times = min(rounds.times, (rounds.rounds - 1) // rounds.apart + 1)
+    ensure(bits <= 4096, "a matrix over at most 2^4096")
+    factor = Fraction(stretch(matrix, rounds.rounds, times, rounds.apart), 4**bits)
+    fits = (times > 1) == (person is not None)
+    ensure(fits, "what a unit adds belongs to several participations, and only there")
+    if person is None:
+        return vector._replace(bound=str(before * factor), units=[1, rounds.rounds])
+    bound = each_addition(vector, person) * factor
+    relation = f"{vector.relation}, {times} rounds {rounds.apart} apart"
+    return Stable(vector.query, vector.norm, str(bound), relation, ANYONE)
+
+
+def stretch(rows: object, rounds: int, times: int, apart: int) -> int:
+    """Return the squared factor by which a matrix of integers stretches unit vectors in so many columns."""
+    if not isinstance(rows, list) or not all(isinstance(row, list) for row in rows):
+        raise Rejected("a matrix of integers is needed")
+    ensure(
+        all(type(c) is int and abs(c) < 2**128 for row in rows for c in row), "a matrix of integers is needed"
+    )
+    spend(sum(map(len, rows)))
+    if len(rows) == 1:
+        ensure(0 < len(rows[0]) <= (2048 if times > 1 else 2**20), "too few or too many coefficients")
+        spend(len(rows[0]) ** 2 // 3 if times > 1 else 0)
+        return toeplitz([abs(c) for c in rows[0]][:rounds], times, apart)
+    shape = len(rows) == rounds and all(len(row) == k + 1 for k, row in enumerate(rows))
+    ensure(shape, "a row ends at its diagonal")
+    sums = [0] * rounds
+    for row in rows:
+        for column, c in enumerate(row):
+            sums[column] += c * c
+    return times * times * max(sums)
+
+
+def toeplitz(c: list[int], times: int, apart: int) -> int:
+    """Return Σ over all ordered pairs of `times` rounds, `apart` or more from one another, of overlaps."""
+
+    def overlap(lag: int) -> int:
+        return sum(c[i] * c[i + lag] for i in range(len(c) - lag))
+
+    total = times * overlap(0)
+    if times > 1:
+        overlaps, best = [overlap(lag) for lag in range(len(c))], 0
+        worst = [0] * len(c)  # of this lag or a longer one
+        for lag in range(len(c) - 1, -1, -1):
+            worst[lag] = best = max(best, overlaps[lag])
+        for steps in range(1, times):
+            if steps * apart >= len(c):
+                break
+            total += 2 * (times - steps) * worst[steps * apart]
+    return total
+
+
+def each_addition(query: Stable, person: Contribution) -> Fraction:
+    """Return the squared bound on what a unit adds, or on twice that, wherever its rounds stand.
+
+    A replaced unit may enter other rounds than before: by the triangle inequality the movement is at most
+    that of its old rounds and of its new ones.
+    """
+    ensure(linear(person) == query, "the contribution is not what the query sums")
+    ensure(person.kind in ("ball", "points"), f"needed a ball or points, found {person.kind}")
+    length = number(person.high) if person.kind == "ball" else Fraction(max(lengths(person.points)))
+    return 4 * length if person.relation == "replace-one" else length
+
+
+# ------------------------------------------------------------------ single ones
+
+
+@rule(Contribution, weight=positive)
+def joint(person: Contribution, weight: Fraction) -> Stable:
+    """Σφφᵀ and √w·Σφy as one vector, at the worst angle of two records."""
+    ensure(person.kind == "rank-one", f"needed a person's statistics without corner, found {person.kind}")
+    reach = number(person.high) ** 2 * weight
+    # the squared movement of the pair at its worst angle, which is inside up to reach 2
+    square = 2 + 2 * reach + reach * reach / 2 if reach <= 2 else 4 * reach
+    return Stable(person.query, "l2-squared", str(square), person.relation, None)
+
+
+@rule(Stable, Rounds, width=unit, pairs=anything, bits=integer, step=positive, most=number)
+def buffered(
+    vector: Stable, rounds: Rounds, width: int, pairs: Any, bits: int, step: Fraction, most: Fraction
+) -> Stable:
+    """A stated bound on the squared movement of a stream with decaying buffers.
+
+    A buffer is floored once a round, from two neighbouring values, so their difference errs by less than
+    a step, and by less than the geometric sum of decays in all; without floors, row k after the change
+    moves by Σ wλ^(k−1) of it, whose squares add up to geometric sums.
+    """
+    before, later = untransformed(vector, rounds), rounds.rounds - 1
+    one_round(rounds)
+    found = buffers_of(pairs, bits)
+    floors = step * added(1 / (1 - decay) for _, decay in found)
+
+    def moved(i: Interval) -> Pair:
+        root = i.add(i.sqrt(decaying(i, before, found, later)), i.sqrt(i.of(floors**2 * later * width)))
+        return i.mul(root, root)
+
+    ensure(at_most(moved, most), "the stated bound is too small")
+    return vector._replace(bound=str(most), units=[1, rounds.rounds])
+
+
+def buffers_of(pairs: Any, bits: int) -> list[tuple[Fraction, Fraction]]:
+    """Read the weights and decays of buffers, over 2^bits."""
+    ensure(isinstance(pairs, list) and len(pairs) <= 64 and bits <= 64, "at most 64 buffers, over 2^64")
+    ensure(all(isinstance(pair, list) and len(pair) == 2 for pair in pairs), "a buffer is [weight, decay]")
+    found = [(Fraction(natural(w), 2**bits), Fraction(natural(f), 2**bits)) for w, f in pairs]
+    ensure(all(decay < 1 for _, decay in found), "a decay is below 1")
+    spend(2000 * len(found) ** 2)
+    return found
+
+
+def decaying(i: Interval, before: Fraction, buffers: list[tuple[Fraction, Fraction]], later: int) -> Pair:
+    """Enclose the squared movement of all rounds from the change on, without floors."""
+    total = i.of(before)
+    for v, f in buffers:
+        for w, g in buffers:
+            left = i.sub(i.of(1), power_of(i, i.of(f * g), later))
+            total = i.add(total, i.mul(i.of(before * v * w / (1 - f * g)), left))
+    return total
+
+
+def outer_supremum(b: Fraction) -> Fraction:
+    """Return an upper bound, close to it, on the largest (1+B²)²+(1+t²)²−2(Bt−1)² over [1/B, B], B > 1.
+
+    Its derivative is 4p, p(t) = t³+(1−B²)t+B, convex for t > 0 with p(1/B) > 0 and p(B) > 0.  Either
+    p ≥ 0 throughout and the maximum is 8B² at t = B, or the first root t₁ gives another one; with
+    p(l) ≥ 0 > p(u) it lies in [l, u], and p ≤ p(l) there, as p falls up to its minimum beyond u.
+    """
+
+    def p(t: Fraction) -> Fraction:
+        return t**3 + (1 - b * b) * t + b
+
+    least = Fraction(math.isqrt(int((b * b - 1) / 3 * 10**40)), 10**20)  # near the minimum of p
+    if p(least) >= 0:
+        ensure(p(least) >= abs(3 * least**2 + 1 - b * b) * b, "too close to a double root for this checker")
+        return 8 * b * b
+    low, high = 1 / b, least
+    for _ in range(80):
+        middle = Fraction(int((low + high) * 2**99), 2**100)
+        low, high = (middle, high) if p(middle) >= 0 else (low, middle)
+    top = (1 + b * b) ** 2 + (1 + low**2) ** 2 - 2 * (b * low - 1) ** 2
+    return max(8 * b * b, top + 4 * p(low) * (high - low))

@@ -1,0 +1,223 @@
+"""Decide a side condition, or refuse: exact numbers as they are, real numbers by balls.
+
+The kernel has its own balls, Φ and δ beside `dpaccount.numerics` because it must not trust them: whoever
+trusts a theorem reads this file and python-flint, and nothing of what bounds plans.
+
+Numeric functions return a ball (python-flint `arb`) that contains the exact number; a decision is
+taken on a ball only when its whole extent agrees, so rounding can refuse but never approve.
+"""
+
+import math
+from collections.abc import Callable, Sequence
+from fractions import Fraction
+from functools import lru_cache
+
+from flint import arb, ctx, fmpq, fmpz_poly
+
+from dpaccount.errors import RuleError
+from dpaccount.relation import RELATIONS
+
+from .judgements import ANYONE, Approximate, BoundedRange, Curve, Gdp, Lattice, NearGdp, Pure, Shift
+
+MAX_KEY = 200  #: characters of the key of a draw
+MAX_NUMBER_BITS = 3000  #: so that every number of a derivation can be written and read
+MAX_BITS = 8192  #: the precision at which a comparison is given up
+
+
+def need(holds: bool, rule: str, needed: str) -> None:  # noqa: FBT001
+    """Refuse unless a side condition is exactly True."""
+    if holds is not True:
+        raise RuleError(f"{rule}: {needed}")
+
+
+def key_of(key: str, rule: str) -> str:
+    """Return the key of a draw, refusing one that is too long to be written often."""
+    need(type(key) is str and len(key) <= MAX_KEY, rule, f"a key is a text of at most {MAX_KEY} characters")
+    return key
+
+
+def number(value: Fraction | int, rule: str, name: str) -> Fraction:
+    """Return an exact number; floats are refused."""
+    need(type(value) in (int, Fraction), rule, f"{name} must be exact, found {type(value).__name__}")
+    exact = Fraction(value)
+    size = exact.numerator.bit_length() + exact.denominator.bit_length()
+    need(size <= MAX_NUMBER_BITS, rule, f"{name} has {size} bits, more than derivations hold")
+    return exact
+
+
+def positive(value: Fraction | int, rule: str, name: str) -> Fraction:
+    """Return an exact number above 0."""
+    found = number(value, rule, name)
+    need(found > 0, rule, f"the {name} must be above 0, found {found}")
+    return found
+
+
+def whole(value: int, rule: str, name: str, least: int = 1) -> int:
+    """Return an integer of at least `least`."""
+    fine = type(value) is int and value >= least
+    need(fine, rule, f"{name} must be an integer of at least {least}, found {value}")
+    return value
+
+
+def unit(value: int, rule: str, name: str, least: int = 1) -> int:
+    """Return the number of a unit, or of so many units: below the end of `ANYONE`."""
+    need(
+        whole(value, rule, name, least) < ANYONE[1], rule, f"{name} must be below {ANYONE[1]}, found {value}"
+    )
+    return value
+
+
+def one_of(value: str, rule: str, name: str, known: Sequence[str]) -> None:
+    """Refuse a word that is not among the known ones."""
+    need(value in known, rule, f"the {name} is one of {', '.join(known)}, found {value!r}")
+
+
+def neighbouring(relation: str, rule: str) -> None:
+    """Refuse an unknown relation."""
+    one_of(relation, rule, "relation", RELATIONS)
+
+
+def compare(ball_at: Callable[[int], arb], limit: Fraction) -> bool | None:
+    """Say whether value ≤ limit, for a number given as a ball at any precision (in bits); None: undecided."""
+    bits = 64
+    while bits <= MAX_BITS:
+        with ctx.workprec(bits):
+            value, edge = ball_at(bits), ball(limit)
+            if value <= edge:
+                return True
+            if value > edge:
+                return False
+        bits *= 2
+    return None
+
+
+def at_most(ball_at: Callable[[int], arb], limit: Fraction) -> bool:
+    """Decide value ≤ limit, refusing what `compare` cannot tell."""
+    return compare(ball_at, limit) is True
+
+
+def ball(value: Fraction | int) -> arb:
+    """Return a ball around an exact fraction at the working precision."""
+    exact = Fraction(value)
+    return arb(fmpq(exact.numerator, exact.denominator))
+
+
+def normal_cdf(x: arb) -> arb:
+    """Return Φ(x), without cancellation in either tail."""
+    return (-x / arb(2).sqrt()).erfc() / 2
+
+
+def gdp_delta(mu_squared: Fraction, epsilon: Fraction) -> arb:
+    """Return δ(ε) of μ-GDP, Φ(μ/2 − ε/μ) − e^ε Φ(−μ/2 − ε/μ) (Balle & Wang 2018; Dong et al. 2022)."""
+    if mu_squared == 0:
+        return arb(0)
+    mu, eps = ball(mu_squared).sqrt(), ball(epsilon)
+    return normal_cdf(mu / 2 - eps / mu) - eps.exp() * normal_cdf(-mu / 2 - eps / mu)
+
+
+def pure_delta(bound: Fraction, epsilon: Fraction) -> arb:
+    """Return δ(ε) of the randomised response that dominates all `bound`-DP: (e^b − e^ε)₊/(1 + e^b)."""
+    if epsilon >= bound:
+        return arb(0)
+    top, eps = ball(bound).exp(), ball(epsilon).exp()
+    return (top - eps) / (1 + top)
+
+
+def renyi_log_delta(alpha: Fraction, divergence: Fraction, epsilon: Fraction) -> arb:
+    """Return (α−1)(D − ε) + (α−1) ln(1 − 1/α) − ln α, at least ln δ(ε) (Canonne, Kamath & Steinke 2020)."""
+    a = ball(alpha)
+    return (a - 1) * (ball(divergence) - ball(epsilon)) + (a - 1) * (1 - 1 / a).log() - a.log()
+
+
+def lattice_delta(variance: Fraction, shift: Shift, count: int, epsilon: Fraction, bits: int) -> arb:
+    """Return the exact δ(ε) of `count` discrete Gaussians, each moved by the same lattice vector.
+
+    With S = Σ vⱼXᵢⱼ and h = k|v|²/2 the privacy loss is (h − S)/σ², and under the moved law S shifts by
+    −2h; S is symmetric.  Hence δ = P(S < h − σ²ε) − e^ε P(S > h + σ²ε) (docs/proofs.md).
+    """
+    steps = tuple(abs(v) for v in shift if v)
+    if not steps:
+        return arb(0)
+    half = Fraction(count * sum(v * v for v in steps), 2)
+    masses, reach, unit, lost = _weighted_sum(variance, steps, count, bits)
+    below = _tail(masses, reach, math.ceil(half - variance * epsilon), lower=True)
+    above = _tail(masses, reach, math.floor(half + variance * epsilon), lower=False)
+    slack = arb(0, lost * unit)
+    return below * unit + slack - ball(epsilon).exp() * (above * unit + slack)
+
+
+@lru_cache(maxsize=64)
+def _weighted_sum(variance: Fraction, steps: Shift, count: int, bits: int) -> tuple[fmpz_poly, int, arb, arb]:
+    """Return (masses, reach, unit, lost): the law of S as integers, position 0 meaning S = −reach.
+
+    Every mass is a floor of an exact weight; `unit` turns integers into probabilities and `lost`
+    bounds, in integer units, all that floors and the cut tails leave out: with F the sum of the floors of
+    one coordinate's weights on |x| ≤ R and e = (2R+1) + tail, its total lies in [F, F + e], so the law of
+    n coordinates lacks at most (F+e)ⁿ − Fⁿ of (F+e)ⁿ.
+    """
+    scale = bits + 32
+    radius = math.isqrt(math.ceil(2 * variance * scale)) + 2  # exp(−R²/2σ²) is below 2^−scale
+    with ctx.workprec(scale + 64):
+        rate = -1 / (2 * ball(variance))
+        # arb's floor is a ball; its lower end is the integer kept
+        half = [_floor((rate * (x * x)).exp() * arb(2) ** scale) for x in range(radius + 1)]
+        # Σ_{x>R} e^{−x²/2σ²} ≤ e^{−(R+1)²/2σ²} / (1 − e^{−(R+1)/σ²}), both sides
+        first = (rate * (radius + 1) ** 2).exp()
+        tail = 2 * first / (1 - (2 * rate * (radius + 1)).exp()) * arb(2) ** scale
+    base = half[:0:-1] + half
+    missing = 2 * radius + 1 + int(tail.upper().ceil().unique_fmpz())
+    total = sum(base)
+    product, reach, coordinates = fmpz_poly([1]), 0, 0
+    for step in steps:
+        spread = [0] * (2 * radius * step + 1)
+        spread[::step] = base
+        product *= fmpz_poly(spread) ** count
+        reach += radius * step * count
+        coordinates += count
+    with ctx.workprec(bits):
+        # W^n lies in [F^n, (F+e)^n]
+        low, high = total**coordinates, (total + missing) ** coordinates
+        unit = (1 / arb(low)).union(1 / arb(high))
+    return product, reach, unit, arb(high - low)
+
+
+def _floor(value: arb) -> int:
+    return int(value.lower().floor().unique_fmpz())
+
+
+def _tail(masses: fmpz_poly, reach: int, edge: int, *, lower: bool) -> arb:
+    coefficients = masses.coeffs()
+    start = min(max(edge + reach + (0 if lower else 1), 0), len(coefficients))
+    return arb(sum(coefficients[:start] if lower else coefficients[start:]))
+
+
+def range_delta(eta: Fraction, epsilon: Fraction) -> arb:
+    """Return the largest δ(ε) of an η-bounded-range mechanism, (e^{η/2} − e^{ε/2})²/(e^η − 1) for ε < η.
+
+    The pairs with loss t (probability (e^η − e^t)/(e^η − 1)) or t − η dominate (Dong, Durfee & Rogers 2020).
+    """
+    if epsilon >= eta:
+        return arb(0)
+    return ((ball(eta) / 2).exp() - (ball(epsilon) / 2).exp()) ** 2 / ball(eta).expm1()
+
+
+def delta_ball(curve: Curve, epsilon: Fraction, bits: int) -> arb:
+    """Return the least δ that `curve` guarantees at ε ≥ 0; zCDP and Rényi need an order instead."""
+    match curve:
+        case Pure(bound):
+            return pure_delta(bound, epsilon)
+        case BoundedRange(eta):
+            return range_delta(eta, epsilon)
+        case Gdp(mu_squared):
+            return gdp_delta(mu_squared, epsilon)
+        case NearGdp(mu_squared, distance):
+            return gdp_delta(mu_squared, epsilon) + ball(distance) * (1 + ball(epsilon).exp())
+        case Lattice(variance, shifts, count):
+            worst = arb(0)
+            for shift in shifts:
+                worst = worst.max(lattice_delta(variance, shift, count, epsilon, bits))
+            return worst
+        case Approximate(bound, delta):
+            return ball(delta) if epsilon >= bound else arb(1)
+        case _:
+            raise RuleError(f"no exact curve is known for {type(curve).__name__}; convert it at an order")

@@ -1,0 +1,208 @@
+"""How far a query moves between neighbours, and what public transformations make of it."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from fractions import Fraction
+from itertools import product
+
+from flint import arb, fmpq, fmpq_poly
+
+from dpaccount.errors import RuleError
+from dpaccount.relation import REPLACE_ONE
+
+from .decide import at_most, ball, need, number, positive, whole
+from .hypotheses import assume_rounds
+from .judgements import ANYONE, Contribution, Cover, Rounds, Shift, Shifts, Stable
+from .theorem import Theorem, conclusion_of, contribution_of, plain_vector, proved
+
+Matrix = Sequence[Sequence[int]]
+
+
+def linear(contribution: Theorem, bound_squared: Fraction | None = None) -> Theorem:
+    """Bound the movement of a sum of per-unit contributions: two (replace-one) or one (add-remove) (R2).
+
+    An interval gives its ℓ1 bound (width, or largest magnitude); a ball gives 4r² or r².  Rank one: D² =
+    2(1+B²)² for B ≤ 1, then 8B² without corner, a verified `bound_squared` with it (docs/proofs.md).
+    """
+    fact = contribution_of(contribution, rule := "linear")
+    swap, high = fact.relation == REPLACE_ONE, fact.high
+    norm, bound = "frobenius-squared", 2 * (1 + high**2) ** 2
+    witness: dict[str, str] = {}
+    match fact.kind:
+        case "interval":
+            norm, bound = "l1", high - fact.low if swap else max(abs(fact.low), abs(high))
+        case "ball":
+            norm, bound = "l2-squared", 4 * high if swap else high
+        case "points":
+            norm, bound = "l2-squared", Fraction(max(sum(v * v for v in s) for s in _moves(fact)))
+        case "rank-one" if high >= 1:
+            bound = 8 * high**2
+        case "outer" if high > 1:
+            bound = number(bound_squared or 0, rule, "bound_squared")
+            need(_bounds_outer(high, bound), rule, f"{float(bound):.9g} is not shown to be a bound")
+            witness["bound_squared"] = str(bound)
+        case "rank-one" | "outer":
+            pass
+        case _:
+            raise RuleError(f"{rule}: no bound is known for contributions of kind {fact.kind!r}")
+    return proved(rule, Stable(fact.query, norm, bound, fact.relation), (contribution,), **witness)
+
+
+def _bounds_outer(b: Fraction, bound: Fraction) -> bool:
+    """Decide h(t) = (1+B²)²+(1+t²)²−2(Bt−1)² < bound on [1/B, B], B > 1: so it is at 1, and never equal."""
+    gap = [bound - (1 + b * b) ** 2 + 1, -4 * b, 2 * b * b - 2, Fraction(0), Fraction(-1)]
+    found = fmpq_poly([fmpq(c.numerator, c.denominator) for c in gap]).complex_roots()
+    real = [r.real for r, _ in found if r.imag.overlaps(arb(0))]
+    return sum(gap) > 0 and all(bool(r < ball(1 / b)) or bool(r > ball(b)) for r in real)
+
+
+def differences(contribution: Theorem) -> Theorem:
+    """List every way in which a sum of integer contributions can move, up to order and signs (R2)."""
+    fact = contribution_of(contribution, rule := "differences", "points")
+    return proved(rule, Shifts(fact.query, _moves(fact), fact.relation), (contribution,))
+
+
+def _moves(fact: Contribution) -> tuple[Shift, ...]:
+    zero = (0,) * len(fact.points[0])
+    pairs = product(fact.points, fact.points if fact.relation == REPLACE_ONE else (zero,))
+    moves = {tuple(sorted((abs(x - y) for x, y in zip(a, b, strict=True)), reverse=True)) for a, b in pairs}
+    return tuple(sorted(tuple(v for v in move if v) for move in moves))
+
+
+def _entered(
+    query: Stable, rounds: int | Theorem, rule: str, times: int = 1, apart: int = 1
+) -> tuple[Theorem, Rounds]:
+    """Return the hypothesis that says which unit enters which round: the one given, or of so many rounds."""
+    made = rounds
+    if not isinstance(made, Theorem):
+        made = assume_rounds(query.query, made, "movement", times, apart if times > 1 else 1)
+    fact = conclusion_of(made, rule)
+    if not isinstance(fact, Rounds):
+        raise RuleError(f"{rule}: needed which unit enters which round, found {fact}")
+    need(fact.query == query.query, rule, f"the rounds are of {fact.query!r}, not of {query.query!r}")
+    return made, fact
+
+
+def _one_round(query: Stable, rounds: int | Theorem, rule: str) -> tuple[Theorem, int]:
+    made, fact = _entered(query, rounds, rule)
+    need(fact.times == 1, rule, f"a unit enters one round, found {fact}")
+    return made, fact.rounds
+
+
+def centred(query: Theorem, rows: int | Theorem) -> Theorem:
+    """Subtract the mean of `rows` rows, a public number: row i moves by v − v/n, every other by −v/n (R2).
+
+    Unit i is row i.
+    """
+    fact = plain_vector(query, rule := "centred")
+    need(fact.relation == REPLACE_ONE, rule, f"the number of rows must stay, found {fact.relation}")
+    entered, many = _one_round(fact, rows, rule)
+    bound = fact.bound * (1 - Fraction(1, many))
+    return proved(rule, replace(fact, bound=bound, units=(1, many)), (query, entered))
+
+
+def joint(person: Theorem, weight: Fraction) -> Theorem:
+    """Stack the upper triangle of Σφφᵀ and √`weight`·Σφy into one vector, for noise of one deviation (R4).
+
+    Its movement is the supremum of the sum (docs/proofs.md): 2 − 2c² + 2B²w(1 + c), c = min(1, B²w/2).
+    """
+    fact, w = contribution_of(person, rule := "joint", "rank-one"), positive(weight, rule, "weight")
+    cosine = min(Fraction(1), fact.high**2 * w / 2)
+    bound = 2 - 2 * cosine**2 + 2 * fact.high**2 * w * (1 + cosine)
+    return proved(rule, Stable(fact.query, "l2-squared", bound, fact.relation), (person,), weight=str(w))
+
+
+def factorised(
+    query: Theorem,
+    rounds: int | Theorem,
+    matrix: Matrix,
+    bits: int = 0,
+    participations: int = 1,
+    separation: int = 1,
+    contribution: Theorem | None = None,
+) -> Theorem:
+    """Apply a public lower-triangular matrix C of integers over 2^bits to a stream (Li et al. 2015) (R11).
+
+    `matrix` holds C's rows up to the diagonal, or one row: the coefficients of a Toeplitz C.  Rows are
+    released in order with independent noise, so queries may be adaptive (Denisov et al. 2022).  A unit
+    enters one round: the whole moves by at most the longest column; or up to k rounds at least b apart, as
+    the relation then says: ‖Σ C e_i u_i‖² ≤ Σ_ij |⟨C_i, C_j⟩|, at most k² longest columns; Toeplitz:
+    k g₀ + 2Σ_{m<k}(k−m) g_m, g_m = max_{d ≥ mb} Σ_i |c_i c_{i+d}|.  There a replaced unit may enter other
+    rounds than before: what it added and what it adds are each within `contribution`,
+    and together within twice that.
+    """
+    fact, coefficients = plain_vector(query, rule := "factorised"), [list(row) for row in matrix]
+    entered, said = _entered(fact, rounds, rule, participations, separation)
+    times, scale = min(said.times, -(-said.rounds // said.apart)), 4 ** whole(bits, rule, "bits", 0)
+    need(all(type(c) is int for row in coefficients for c in row), rule, "coefficients must be integers")
+    square = _stretch(coefficients, said.rounds, times, said.apart, rule)
+    premises: tuple[Theorem, ...] = (query, entered)
+    bound, relation, units = fact.bound, fact.relation, (1, said.rounds)
+    if times > 1:
+        person = contribution or next(iter(query.premises), query)
+        premises, bound, units = (query, entered, person), _alone(fact, person, rule), ANYONE
+        relation = f"{fact.relation}, {times} rounds {said.apart} apart"
+    out = replace(fact, bound=bound * Fraction(square, scale), relation=relation, units=units)
+    return proved(rule, out, premises, matrix=coefficients, bits=bits)
+
+
+def _stretch(rows: list[list[int]], rounds: int, times: int, apart: int, rule: str) -> int:
+    """Return the squared factor by which a matrix stretches unit vectors in `times` of its columns."""
+    if len(rows) != 1:
+        shape = len(rows) == rounds and all(len(row) == i + 1 for i, row in enumerate(rows))
+        need(shape, rule, f"row i of a matrix for {rounds} rounds holds i + 1 integers, up to its diagonal")
+        return times**2 * max(sum(row[j] ** 2 for row in rows[j:]) for j in range(rounds))
+    c = [abs(v) for v in rows[0][:rounds]]
+    need(len(c) >= 1 and (times == 1 or len(c) <= 2048), rule, "needed 1 to 2048 coefficients")
+    lags = range(len(c) if times > 1 else 1)
+    gram = [sum(x * y for x, y in zip(c, c[d:], strict=False)) for d in lags]
+    far = [max(gram[m * apart :], default=0) for m in range(min(times, len(c)))]
+    return 2 * sum((times - m) * g for m, g in enumerate(far)) - times * far[0]
+
+
+def _alone(query: Stable, person: Theorem, rule: str) -> Fraction:
+    """Return the squared bound on what a unit's rounds add where they may be other rounds of a neighbour.
+
+    Lengths within r before and after make 2r, wherever they stand (triangle inequality).
+    """
+    fact = contribution_of(person, rule, "ball", "points")
+    need(linear(person).conclusion == query, rule, f"{fact} is not what {query.query!r} sums")
+    length = fact.high if fact.kind == "ball" else Fraction(max(sum(v * v for v in p) for p in fact.points))
+    return 4 * length if fact.relation == REPLACE_ONE else length
+
+
+def buffered(
+    query: Theorem,
+    rounds: int | Theorem,
+    width: int,
+    pairs: Sequence[Cover],
+    bits: int,
+    step: Fraction,
+    most: Fraction,
+) -> Theorem:
+    """Add decaying buffers b ← ⌊λb⌋ + w·x to a stream x of vectors of `width` steps·2^bits (R11).
+
+    Rows x + Σb are released in order, as `factorised` ones; `pairs` holds w and λ < 1, integers over 2^bits
+    (Dvijotham et al. 2024).  A change of x moves the row k later by c_k = Σ w λ^(k−1) times it, c_0 = 1, and
+    every number by up to Σ 1/(1−λ) steps more, one lost a round to floors.  `most` bounds its square by
+    ((Σ c_k²)^½·before + step·(width·(rounds − 1))^½·Σ 1/(1−λ))² (docs/proofs.md).
+    """
+    rule = "buffered"
+    fact, step, one = plain_vector(query, rule), positive(step, rule, "step"), 2 ** whole(bits, rule, "bits")
+    buffers = [[whole(v, rule, "a weight or decay", 0) for v in pair] for pair in pairs]
+    need(all(decay < one for _, decay in buffers), rule, f"decays are below 2^{bits}")
+    entered, many = _one_round(fact, rounds, rule)
+    later, numbers = many - 1, whole(width, rule, "width")
+    lost = step * sum(Fraction(one, one - decay) for _, decay in buffers)
+
+    def moved(_: int) -> arb:
+        length = arb(1)
+        for (v, f), (w, g) in product(buffers, repeat=2):
+            ratio = ball(Fraction(f * g, one**2))
+            length += ball(Fraction(v * w, one**2)) * (1 - ratio**later) / (1 - ratio)
+        return ((length * ball(fact.bound)).sqrt() + ball(lost) * arb(later * numbers).sqrt()) ** 2
+
+    bound = number(most, rule, "most")
+    need(at_most(moved, bound), rule, f"{float(bound):.9g} is not shown to be a bound")
+    given = {"width": width, "pairs": buffers, "bits": bits, "step": str(step), "most": str(bound)}
+    return proved(rule, replace(fact, bound=bound, units=(1, many)), (query, entered), **given)

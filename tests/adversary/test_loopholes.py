@@ -1,0 +1,587 @@
+"""Ways to a false certificate that were found by attack, each closed: none may come out CERTIFIED."""
+
+import copy
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from functools import cached_property
+from pathlib import Path
+from typing import ClassVar
+from unittest.mock import patch
+
+import numpy as np
+import pytest
+
+from audits.certificate.document import refused_by_checker, seal
+from audits.certificate.make import Effort, certify
+from audits.certificate.report import html
+from audits.certificate.summary import summary
+from audits.claim import read_claim
+from audits.evidence.search import gather
+from dpaccount import checker
+from dpaccount.checker import derivation
+from dpaccount.errors import InputError
+from dpaccount.noise.proved import Proved
+from dpaccount.proof import (
+    ADD_REMOVE,
+    REPLACE_ONE,
+    assume_ball,
+    assume_covers,
+    assume_rare,
+    assume_tree,
+    assume_view,
+    compose,
+    despite,
+    discrete_gaussian,
+    factorised,
+    fine_gaussian,
+    k_norm,
+    linear,
+    local,
+    local_view,
+    mixture,
+    nodes,
+    post_process,
+    to_approximate,
+)
+from dpaccount.proof.derivation import write
+from dpaccount.proof.search import approximate
+from mechanisms.binary_tree import BinaryTree
+from mechanisms.gaussian_sum import GaussianSum
+from mechanisms.laplace_sum import LaplaceSum
+from mechanisms.shared import grid
+from mechanisms.subject import View, shown
+
+DELTA = Fraction(1, 10**6)
+PLANTED = Path(__file__).parent.parent / "planted"
+
+
+def verdict(subject, model="central", epsilon=100, relation=REPLACE_ONE, name="gaussian-sum", assume=None):
+    """Certify as if the subject were catalogued under `name`."""
+    claim = read_claim(PLANTED / "raw-reward.toml")
+    promise = replace(claim.guarantee, model=model, relation=relation, epsilon=Fraction(epsilon), delta=DELTA)
+    terms = {"model": model, "relation": relation, "epsilon": epsilon}
+    written = {
+        **claim.written,
+        "guarantee": {**claim.written["guarantee"], **terms},
+        "subject": {"use": name},
+        **({"assume": assume} if assume else {}),
+    }
+    claim = replace(claim, accepted=frozenset(assume or {}))
+    claim = replace(claim, guarantee=promise, use=name, written=written)
+    claim = replace(claim, audit=replace(claim.audit, trials=60))
+    with patch("audits.subjects.catalogue.name_of", return_value=name):
+        return certify(claim, subject, Effort())[0].as_json()
+
+
+@dataclass(frozen=True)
+class CentralAsLocal(GaussianSum):
+    """Sums all rows, and calls the sum one person's message."""
+
+    def proof(self, delta):
+        inside = assume_ball("gaussian-sum", self.radius, self.relation, "movement")
+        sum_of_all = discrete_gaussian(linear(inside), self.sigma**2, grid.step(self.bits), "sum")
+        sent = local(sum_of_all, assume_covers("gaussian-sum", [(1, 1)], "movement"))
+        return local_view(approximate(sent, delta), assume_view("gaussian-sum", "others", "replay"))
+
+
+@dataclass(frozen=True)
+class ManyPrefixes(BinaryTree):
+    """Releases every prefix under made-up node names."""
+
+    def play(self, data, noise, coins):
+        values = grid.in_ball(data, self.radius, self.bits)
+        shown = [noise.noisy("node", (40 + t, 0), values[: t + 1].sum(axis=0)) for t in range(self.rounds)]
+        return View(public={"prefix-sums": np.array(shown)})
+
+
+@dataclass(frozen=True)
+class HigherLevels(BinaryTree):
+    """Declares the leaves only, and releases sums of two rounds too."""
+
+    def proof(self, delta):
+        tree = assume_tree("prefix-sums", self.rounds, "movement", 1)
+        inside = linear(assume_ball("prefix-sums", self.radius, REPLACE_ONE, "movement"))
+        leaf = discrete_gaussian(inside, self.sigma**2, grid.step(self.bits), "node")
+        return shown(approximate(nodes(leaf, tree), delta), "higher-levels")
+
+    def play(self, data, noise, coins):
+        values = grid.in_ball(data, self.radius, self.bits)
+        pairs = [
+            noise.noisy("node", (1, k), values[2 * k : 2 * k + 2].sum(axis=0))
+            for k in range(self.rounds // 2)
+        ]
+        return View(public={"prefix-sums": np.array(pairs)})
+
+
+@dataclass(frozen=True)
+class WrongRelation(GaussianSum):
+    """Proved for replaced rows, tested on removed ones."""
+
+    relation: str = ADD_REMOVE
+
+    def proof(self, delta):
+        return GaussianSum(rows=self.rows, relation=REPLACE_ONE).proof(delta)
+
+
+@dataclass(frozen=True)
+class Idle(GaussianSum):
+    """Releases nothing of the rows."""
+
+    def query(self, data):
+        return super().query(data) * 0
+
+
+@dataclass(frozen=True)
+class Cached(GaussianSum):
+    """Answers the replay from memory, so that nothing ever moves."""
+
+    seen: ClassVar[dict[int, object]] = {}
+
+    def play(self, data, noise, coins):
+        return super().play(self.seen.setdefault(coins, data), noise, coins)
+
+
+@dataclass(frozen=True)
+class SignOfZero(GaussianSum):
+    """Publishes a bit in the sign of a zero."""
+
+    def play(self, data, noise, coins):
+        shown = super().play(data, noise, coins)
+        return View(public={**shown.public, "zero": np.copysign(0.0, data[0, 0])})
+
+
+@dataclass(frozen=True)
+class NanForAll(GaussianSum):
+    """Shows everyone the same NaN: nothing is wrong with it."""
+
+    def play(self, data, noise, coins):
+        return View(
+            own={"advice": np.full(len(data), np.nan)}, public=super().play(data, noise, coins).public
+        )
+
+
+@dataclass(frozen=True)
+class TwoSums(GaussianSum):
+    """Releases one query twice under two keys and pays for both: nothing is wrong with it."""
+
+    def proof(self, delta):
+        inside = linear(assume_ball("gaussian-sum", self.radius, REPLACE_ONE, "movement"))
+        once = assume_covers("gaussian-sum", [(1, self.rows)], "movement")
+        leaves = [discrete_gaussian(inside, self.sigma**2, grid.step(self.bits), key) for key in ("a", "b")]
+        both = compose(*(nodes(leaf, once) for leaf in leaves))
+        return post_process(approximate(both, delta), assume_view("gaussian-sum", "everyone", "replay"))
+
+    def play(self, data, noise, coins):
+        return View(public={key: noise.noisy(key, 0, self.query(data)) for key in ("a", "b")})
+
+
+@dataclass(frozen=True)
+class SaidTwice(TwoSums):
+    """States one hypothesis in two steps of its proof: it is one all the same."""
+
+    def proof(self, delta):
+        def leaf(key):
+            inside = linear(assume_ball("gaussian-sum", self.radius, REPLACE_ONE, "movement"))
+            once = assume_covers("gaussian-sum", [(1, self.rows)], "movement")
+            return nodes(discrete_gaussian(inside, self.sigma**2, grid.step(self.bits), key), once)
+
+        whole = approximate(compose(leaf("a"), leaf("b")), delta)
+        return post_process(whole, assume_view("gaussian-sum", "everyone", "replay"))
+
+
+@dataclass(frozen=True)
+class NoPoint(GaussianSum):
+    """Ends its proof in zCDP."""
+
+    def proof(self, delta):
+        inside = linear(assume_ball("gaussian-sum", self.radius, REPLACE_ONE, "movement"))
+        return discrete_gaussian(inside, self.sigma**2, grid.step(self.bits), "sum")
+
+
+def refuted(subject):
+    found, _ = gather(subject, Proved(subject.proof(DELTA)), examples=60, seed=1, files=[])
+    return {entry.hypothesis.rule for entry in found if entry.status == "refuted"}
+
+
+@pytest.mark.slow
+def test_a_central_sum_is_no_message():
+    assert "assume_covers" in refuted(CentralAsLocal(rows=4))
+    assert verdict(CentralAsLocal(rows=4), "local")["verdict"] == "REFUTED"
+
+
+@pytest.mark.slow
+def test_a_tree_has_its_own_nodes_only():
+    assert "assume_tree" in refuted(ManyPrefixes(rounds=8))
+    assert "assume_tree" in refuted(HigherLevels(rounds=8))
+
+
+def test_the_proof_and_the_subject_speak_of_one_relation():
+    with pytest.raises(InputError, match="make them agree"):
+        verdict(WrongRelation(rows=4))
+
+
+@pytest.mark.slow
+def test_honest_subjects_are_certified_by_the_same_path():
+    assert verdict(GaussianSum(rows=4))["verdict"] == "CERTIFIED"
+    assert verdict(LaplaceSum(low=0, high=1, rows=4), name="laplace-sum")["verdict"] == "CERTIFIED"
+
+
+@pytest.mark.slow
+def test_a_hypothesis_said_twice_is_tested_once():
+    certificate = verdict(SaidTwice(rows=4))
+    assert certificate["verdict"] == "CERTIFIED"
+    assert len(certificate["sensitivity"]) == 3
+
+
+def test_a_proof_without_a_point_is_unproven():
+    certificate = verdict(NoPoint(rows=4))
+    assert certificate["verdict"] == "UNPROVEN"
+    assert "(ε, δ)" in certificate["proved"]["reason"]
+
+
+@pytest.mark.slow
+def test_evidence_in_which_nothing_moves_is_none():
+    certificate = verdict(Idle(rows=4))
+    assert certificate["verdict"] == "UNPROVEN"
+    assert {entry["status"] for entry in certificate["sensitivity"]} == {"untested", "tested"}
+
+
+@pytest.mark.slow
+def test_answers_from_memory_are_refuted():
+    certificate = verdict(Cached(rows=4))
+    assert certificate["verdict"] == "REFUTED"
+    assert "the runs before it" in certificate["sensitivity"][0]["counterexample"]["wrong"]
+
+
+@dataclass(frozen=True)
+class Lucky(LaplaceSum):
+    """Leaves a rare event aside, which no test looks for."""
+
+    def proof(self, delta):
+        inner = super().proof(Fraction(0))
+        return despite(inner, assume_rare("laplace-sum", "event", delta, "measured"), delta)
+
+
+@pytest.mark.slow
+def test_an_assumption_that_a_claim_accepts_stands_on_its_first_page():
+    assert verdict(Lucky(low=0, high=1, rows=5), name="laplace-sum")["verdict"] == "UNPROVEN"
+    reasons = {"assume_rare laplace-sum": "measured elsewhere", "assume_view laplace-sum": "not needed"}
+    certificate = verdict(Lucky(low=0, high=1, rows=5), name="laplace-sum", assume=reasons)
+    assert certificate["verdict"] == "CERTIFIED"
+    told = "Accepted without a test: assume_rare laplace-sum, because: measured elsewhere"
+    assert certificate["hazards"][0] == told
+    assert sum("Accepted" in line for line in certificate["hazards"]) == 1  # the view has its test
+    page = html(seal(certificate))
+    assert page.index("assume_rare of laplace-sum, because: measured elsewhere") < page.index("is promised")
+    assert "accepted  assume_rare of laplace-sum" in summary(seal(certificate), "path")
+    assert refused_by_checker(certificate) is None
+    silent = {**certificate, "hazards": certificate["hazards"][1:]}
+    assert "not listed" in refused_by_checker(silent)
+    unasked = {**certificate, "claim": {**certificate["claim"], "assume": {}}}
+    assert "does not accept" in refused_by_checker(unasked)
+
+
+@pytest.mark.slow
+def test_a_sign_of_zero_is_seen():
+    assert refuted(SignOfZero(rows=4)) == {"assume_view"}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("subject", [NanForAll(rows=4), TwoSums(rows=4)], ids=lambda s: type(s).__name__)
+def test_correct_subjects_are_not_accused(subject):
+    assert refuted(subject) == set()
+
+
+@pytest.mark.slow
+def test_what_the_checker_cannot_confirm_is_unproven():
+    """A derivation with more steps than the checker reads: the kernel's word is not enough."""
+
+    @dataclass(frozen=True)
+    class Long(LaplaceSum):
+        def proof(self, delta):
+            theorem = super().proof(delta)
+            for i in range(400):
+                theorem = to_approximate(theorem, Fraction(1 + i), delta)
+            return theorem
+
+    certificate = verdict(Long(low=0, high=1, rows=4), name="laplace-sum")
+    assert certificate["verdict"] == "UNPROVEN"
+    assert "checker" in certificate["proved"]["reason"]
+
+
+# ------------------------------------------------------------------ forged certificates, digests recomputed
+
+
+@pytest.fixture(scope="module")
+def honest():
+    claim = read_claim(PLANTED / "raw-reward.toml")
+    promise = replace(claim.guarantee, model="central", epsilon=Fraction(1, 2), delta=Fraction(0))
+    written = {
+        **claim.written,
+        "guarantee": {**claim.written["guarantee"], "model": "central", "epsilon": 0.5, "delta": 0},
+        "subject": {"use": "laplace-sum", "parameters": {"scale": 2, "rows": 4}},
+    }
+    claim = replace(claim, guarantee=promise, use="laplace-sum", written=written)
+    claim = replace(claim, audit=replace(claim.audit, trials=200))
+    return seal(certify(claim, LaplaceSum(low=0, high=1, rows=4), Effort())[0].as_json())
+
+
+def accepted(document):
+    import json
+
+    body = {name: value for name, value in document.items() if name not in ("digest", "signature")}
+    forged = {**body, "digest": checker.digest(body), "signature": None}
+    try:
+        checker.check(json.dumps(forged).encode())
+    except (checker.Rejected, checker.Unreadable):
+        return False
+    return True
+
+
+def test_the_honest_one_is_accepted(honest):
+    assert accepted(honest)
+
+
+def edited(document, path, value):
+    import copy
+
+    new = copy.deepcopy(document)
+    place = new
+    for key in path[:-1]:
+        place = place[key]
+    if value is DROP:
+        del place[path[-1]]
+    else:
+        place[path[-1]] = value
+    return new
+
+
+DROP = object()
+
+
+@pytest.mark.parametrize(
+    ("path", "value"),
+    [
+        (("subject", "use"), "plan-finder"),
+        (("claim", "subject", "use"), "plan-finder"),
+        (("claim", "subject", "parameters", "scale"), 0.001),
+        (("subject", "parameters", "scale"), "0.001"),
+        (("sensitivity", 0, "examples"), 0),
+        (("sensitivity", 0, "counterexample"), {"unit": 1}),
+        (("sensitivity", 0, "relation"), "add-remove"),
+        (("sensitivity", 0, "status"), "proved"),
+        (("sensitivity", 0, "step"), "sha256:" + "0" * 64),
+        (("sensitivity", 1), DROP),
+        (("audit",), None),
+        (("audit", "points"), []),
+        (("audit", "points", 0, "of"), "claimed"),
+        (("audit", "epsilon_lower"), 0.3),
+        (("audit", "trials"), 3),
+        (("audit", "confidence"), "0.9999"),
+        (("audit", "points", 0, "risk"), "999/1000"),
+        (("audit", "points", 1, "delta"), "1/1000"),
+        (("release",), DROP),
+        (("release",), {"noise": "none"}),
+        (("releasable",), "yes"),
+        (("hazards",), 0),
+        (("environment",), None),
+        (("extra",), 1),
+    ],
+)
+def test_forgeries_are_rejected(honest, path, value):
+    assert not accepted(edited(honest, path, value))
+
+
+def test_a_smaller_radius_than_was_tested_is_rejected(honest):
+    """The evidence is about the hypothesis as it stands in the derivation, numbers included."""
+    forged = edited(honest, ("proved", "derivation", 0, "with", "high"), "1/1000")
+    forged["proved"]["derivation"][0]["gives"][4] = "1/1000"
+    for step in forged["proved"]["derivation"]:
+        if step["gives"][0] == "Stable":
+            step["gives"][3] = "1/1000"
+        if step["rule"] == "laplace":
+            step["gives"][2][1] = "1/2000"
+        before = [forged["proved"]["derivation"][k]["digest"] for k in step["from"]]
+        body = {"rule": step["rule"], "with": step["with"], "gives": step["gives"]}
+        step["digest"] = checker.digest({**body, "from": before})
+    assert not accepted(forged)
+
+
+def test_rule_names_do_not_reach_the_terminal_raw(tmp_path, capsys):
+    file = tmp_path / "c.json"
+    file.write_text(
+        '{"schema": "dpaccount/derivation/1", "steps": [{"rule": "x\\n\\u001b[1mvalid: yes", "from": []}]}'
+    )
+    assert checker.main([str(file), "--derivation"]) == 1
+    out = capsys.readouterr().out
+    assert len(out.splitlines()) == 1
+    assert "\x1b" not in out
+    file.write_text('{"schema": "dpaccount/derivation/1", "steps": [{"rule": "\\ud800"}]}')
+    assert checker.main([str(file), "--derivation"]) == 2
+
+
+@pytest.mark.parametrize(
+    "step",
+    [
+        {"rule": "assume_points", "points": [[i] for i in range(4096)]},
+        {"rule": "assume_points", "points": [[0] * 100, [1] * 100]},
+    ],
+)
+def test_large_sets_of_points_are_refused_at_once(step):
+    given = {"query": "q", "points": step["points"], "relation": "replace-one", "because": "t"}
+    with pytest.raises(checker.Rejected, match="points"):
+        derivation.infer("assume_points", [], given)
+
+
+# ------------------------------------------------------------------ between a proof and the code it is about
+
+
+def ball_sum(subject):
+    return linear(assume_ball("g", subject.radius, subject.relation, "movement"))
+
+
+def seen(theorem, delta):
+    return post_process(approximate(theorem, delta), assume_view("gaussian-sum", "everyone", "replay"))
+
+
+@dataclass(frozen=True)
+class NoView(GaussianSum):
+    """Names its query like itself, assumes nothing of what it shows, and shows the rows."""
+
+    def proof(self, delta):
+        inside = linear(assume_ball("gaussian-sum", self.radius, self.relation, "movement"))
+        return approximate(discrete_gaussian(inside, self.sigma**2, grid.step(self.bits), "sum"), delta)
+
+    def play(self, data, noise, coins):
+        noise.noisy("sum", 0, self.query(data))
+        return View(public={"raw": data})
+
+
+@dataclass(frozen=True)
+class BothParts(GaussianSum):
+    """Pays for the worst of two parts between which a coin is said to choose, and releases both."""
+
+    def proof(self, delta):
+        parts = [discrete_gaussian(ball_sum(self), self.sigma**2, grid.step(self.bits), key) for key in "ab"]
+        return seen(mixture(*parts), delta)
+
+    def play(self, data, noise, coins):
+        return View(public={key: noise.noisy(key, 0, self.query(data)) for key in "ab"})
+
+
+@dataclass(frozen=True)
+class RowByRow(GaussianSum):
+    """Proves one draw of long noise on a whole stream, and draws it row by row: √rounds times as much."""
+
+    def proof(self, delta):
+        stream = factorised(ball_sum(self), 100, [[1] * 100])
+        return seen(k_norm(stream, Fraction(1, 1000), Fraction(21), grid.step(self.bits), "k"), delta)
+
+
+@dataclass(frozen=True)
+class Overwritten(GaussianSum):
+    """Shows the mean without noise in an array that every run writes to."""
+
+    @cached_property
+    def shown(self):
+        return np.zeros(self.columns)
+
+    def play(self, data, noise, coins):
+        noise.noisy("sum", 0, self.query(data))
+        self.shown[:] = data.mean(axis=0)
+        return View(public={"mean": self.shown})
+
+
+@dataclass(frozen=True)
+class Fitted(GaussianSum):
+    """Keeps the mean of the first rows that it sees, and shows it without noise."""
+
+    def play(self, data, noise, coins):
+        if not hasattr(self, "mean"):
+            object.__setattr__(self, "mean", data.mean(axis=0))
+        return View(public={"sum": noise.noisy("sum", 0, self.query(data)), "mean": self.mean})
+
+
+@dataclass(frozen=True)
+class Boxed(GaussianSum):
+    """Shows a row inside an object, which arrays compare by place only."""
+
+    def play(self, data, noise, coins):
+        noise.noisy("sum", 0, self.query(data))
+        return View(public={"box": np.array([{"raw": data[0, 0]}], dtype=object)})
+
+
+@dataclass(frozen=True)
+class RawWhenFew(GaussianSum):
+    """Shows the sum of few rows as it is."""
+
+    relation: str = ADD_REMOVE
+
+    def play(self, data, noise, coins):
+        released = noise.noisy("sum", 0, self.query(data))
+        return View(public={"sum": released if len(data) >= 3 else self.query(data)})
+
+
+@dataclass(frozen=True)
+class ForOneNumber(GaussianSum):
+    """Proves the distance from continuous noise for one number and releases many."""
+
+    def proof(self, delta):
+        near = fine_gaussian(
+            ball_sum(self), self.sigma**2, grid.step(self.bits), 1, Fraction(1, 10**9), "sum"
+        )
+        return seen(near, delta)
+
+
+@pytest.mark.parametrize("made_by", [NoView, RowByRow])
+def test_a_proof_that_does_not_reach_what_is_shown_is_none(made_by):
+    certificate = verdict(made_by(rows=4))
+    assert certificate["verdict"] == "UNPROVEN"
+    assert certificate["proved"]["derivation"] == []
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "subject",
+    [
+        *(BothParts(rows=4), Overwritten(rows=4), Fitted(rows=4)),
+        *(RawWhenFew(rows=6), ForOneNumber(rows=4, columns=40)),
+    ],
+    ids=lambda s: type(s).__name__,
+)
+def test_code_that_shows_more_than_its_proof_pays_for_is_refuted(subject):
+    assert verdict(subject, relation=subject.relation)["verdict"] == "REFUTED"
+
+
+@pytest.mark.slow
+def test_what_cannot_be_compared_is_a_wrong_request():
+    with pytest.raises(InputError, match="box holds dict"):
+        verdict(Boxed(rows=4))
+
+
+def test_the_checker_wants_the_subjects_view_too():
+    honest = verdict(GaussianSum(rows=4))
+    assert honest["verdict"] == "CERTIFIED"
+    forged = copy.deepcopy(honest)
+    forged["proved"]["derivation"] = write(NoView(rows=4).proof(DELTA))
+    assert "what the subject shows is not among the steps" in refused_by_checker(forged)
+
+
+def test_a_risk_below_zero_pays_for_no_other():
+    """A point with no lower bound and a negative risk would make room for weak evidence elsewhere."""
+    forged = verdict(LaplaceSum(low=0, high=1, rows=4), name="laplace-sum", epsilon=1)
+    counts = {"hits": 12, "runs": 30, "alarms": 0, "other_runs": 30}
+    first = forged["audit"]["points"][0]
+    first |= {**counts, "risk": "99/100", "power": 0.3, "false_alarm": 0.05, "epsilon_lower": 1.2}
+    dummy = {**first, "of": "proof", "epsilon_lower": 0, "risk": "-99/100"}
+    forged["audit"] |= {"epsilon_lower": 1.2, "trials": 60, "points": [first, dummy]}
+    forged |= {"verdict": "REFUTED", "refutes": "claim", "releasable": False}
+    assert "strictly between 0 and 1" in refused_by_checker(forged)
+
+
+def test_a_limit_below_zero_is_not_beaten_by_nothing():
+    forged = verdict(LaplaceSum(low=0, high=1, rows=4), name="laplace-sum", epsilon=1)
+    empty = {**forged["audit"]["points"][0], "of": "proof", "epsilon_lower": 0, "delta": "999/1000"}
+    forged["audit"]["points"].append({**empty, "limit": "-5", "risk": "1/1000"})
+    forged |= {"verdict": "REFUTED", "refutes": "proof", "releasable": False}
+    assert "at least 0" in refused_by_checker(forged)

@@ -1,0 +1,498 @@
+"""The command line as contracts state it: exit codes, one line of error, one document of JSON."""
+
+import io
+import json
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from dpaccount import checker
+
+EXAMPLES = Path(__file__).parents[3] / "examples"
+
+QUICK = """
+schema = "dpaccount/claim/1"
+name = "quick"
+[guarantee]
+model = "central"
+unit = "one row"
+relation = "replace-one"
+epsilon = {epsilon}
+delta = {delta}
+[subject]
+use = "{use}"
+[subject.parameters]
+rows = 5
+low = 0
+high = 1
+[audit]
+trials = 200
+"""
+
+
+def claim(tmp_path, text=None, *, use="laplace-sum", epsilon="0.5", delta="0", **more):
+    body = (text or QUICK).format(use=use, epsilon=epsilon, delta=delta)
+    for old, new in more.items():
+        body = body.replace(old, new)
+    path = tmp_path / "claim.toml"
+    path.write_text(body)
+    return path
+
+
+def is_error(result):
+    code, out, err = result
+    lines = [line for line in err.splitlines() if not line.startswith("runs code from")]
+    assert code == 2, result
+    assert out == ""
+    assert len(lines) == 1
+    assert lines[0].startswith("error: ")
+    return lines[0]
+
+
+# ------------------------------------------------------------------ verdicts
+
+
+def test_certified_then_checked_then_tampered(dpaccount, tmp_path):
+    code, out, _ = dpaccount("certify", claim(tmp_path), "--json", "--jobs", 1)
+    certificate = json.loads(out)
+    assert (code, certificate["verdict"]) == (0, "CERTIFIED")
+    assert certificate["proved"]["epsilon"]["upper"] == 0.5
+    path = tmp_path / "certificates" / "quick" / "certificate.json"
+    assert json.loads(path.read_text()) == certificate
+    code, out, _ = dpaccount("check", path)
+    assert code == 0
+    assert out.startswith("valid: CERTIFIED")
+    for step in certificate["proved"]["derivation"]:
+        for key, value in step["with"].items():
+            if value and value[0] in "0123456789":
+                damaged = json.loads(path.read_text())
+                target = damaged["proved"]["derivation"][certificate["proved"]["derivation"].index(step)]
+                target["with"][key] = "7/3"
+                (tmp_path / "bad.json").write_text(json.dumps(damaged))
+                code, out, _ = dpaccount("check", tmp_path / "bad.json", "--json")
+                assert (code, json.loads(out)["valid"]) == (1, False)
+                assert json.loads(out)["said"].startswith("step ")
+
+
+def test_a_forged_certificate_with_honest_digests_is_rejected(dpaccount, tmp_path):
+    _, out, _ = dpaccount("certify", claim(tmp_path), "--json", "--jobs", 1)
+    certificate = json.loads(out)
+    steps = certificate["proved"]["derivation"]
+    for step in steps:
+        if step["rule"] == "laplace":
+            step["with"]["scale"] = "1000"
+        body = {"rule": step["rule"], "with": step["with"], "gives": step["gives"]}
+        step["digest"] = checker.digest({**body, "from": [steps[k]["digest"] for k in step["from"]]})
+    body = {k: v for k, v in certificate.items() if k not in ("digest", "signature")}
+    certificate["digest"] = checker.digest(body)
+    (tmp_path / "forged.json").write_text(json.dumps(certificate))
+    code, out, _ = dpaccount("check", tmp_path / "forged.json")
+    assert code == 1
+    assert "(laplace)" in out
+
+
+def resealed(tmp_path, certificate, edit):
+    """Write an edited certificate with a recomputed digest: what a forger can do."""
+    edit(certificate)
+    body = {k: v for k, v in certificate.items() if k not in ("digest", "signature")}
+    certificate["digest"] = checker.digest(body)
+    path = tmp_path / "edited.json"
+    path.write_text(json.dumps(certificate))
+    return path
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "edit",
+    [
+        lambda c: c["guarantee"].update(epsilon=0.1),
+        lambda c: (c["guarantee"].update(epsilon=0.1), c["claim"]["guarantee"].update(epsilon=0.1)),
+        lambda c: (c["guarantee"].update(model="local"), c["claim"]["guarantee"].update(model="local")),
+        lambda c: (
+            c["guarantee"].update(relation="add-remove"),
+            c["claim"]["guarantee"].update(relation="add-remove"),
+        ),
+        lambda c: c.update(sensitivity=[]),
+        lambda c: c["sensitivity"][0].update(status="refuted"),
+        lambda c: c["proved"]["epsilon"].update(upper=0.4),
+        lambda c: c["proved"]["epsilon"].update(lower=0.6),
+        lambda c: c["proved"].update(derivation=[]),
+        lambda c: c["proved"].update(epsilon=None),
+        lambda c: c["subject"].update(name="another"),
+        lambda c: c.update(verdict="REFUTED", refutes="claim"),
+        lambda c: c.update(verdict="UNPROVEN"),
+        lambda c: c.update(refutes="claim"),
+        lambda c: c["audit"]["points"][0].update(epsilon_lower=9.0),
+        lambda c: c["audit"]["points"][0].update(limit="1/100", epsilon_lower=0.2),
+        lambda c: c.pop("claim"),
+        lambda c: c.update(proved=3),
+    ],
+)
+def test_a_verdict_that_does_not_follow_is_rejected(dpaccount, tmp_path, edit):
+    _, out, _ = dpaccount("certify", claim(tmp_path), "--json", "--jobs", 1)
+    code, out, _ = dpaccount("check", resealed(tmp_path, json.loads(out), edit))
+    assert code == 1
+    assert out.startswith("invalid: ")
+
+
+def test_unproven_where_the_claim_is_smaller_than_the_proof(dpaccount, tmp_path):
+    code, out, _ = dpaccount("certify", claim(tmp_path, epsilon="0.49"), "--json", "--jobs", 1)
+    assert (code, json.loads(out)["verdict"]) == (3, "UNPROVEN")
+    assert dpaccount("check", tmp_path / "certificates/quick/certificate.json")[0] == 3
+
+
+@pytest.mark.slow
+def test_unproven_where_the_model_or_relation_differs(dpaccount, tmp_path):
+    for old, new in (('"central"', '"joint"'), ('"replace-one"', '"add-remove"')):
+        code, out, _ = dpaccount("certify", claim(tmp_path, **{old: new}), "--json", "--jobs", 1)
+        assert (code, json.loads(out)["verdict"]) == (3, "UNPROVEN")
+
+
+def test_unproven_where_the_mechanism_has_no_proof_at_this_delta(dpaccount, tmp_path):
+    code, out, _ = dpaccount(
+        "certify", claim(tmp_path, use="gaussian-sum", **{"low = 0\nhigh = 1\n": ""}), "--json", "--jobs", 1
+    )
+    certificate = json.loads(out)
+    assert (code, certificate["verdict"]) == (3, "UNPROVEN")
+    assert "zCDP" in certificate["proved"]["reason"]
+    assert dpaccount("check", tmp_path / "certificates/quick/certificate.json")[0] == 3
+
+
+@pytest.mark.statistical  # seeded
+def test_refuted_where_a_claim_is_far_below_the_truth(dpaccount, tmp_path):
+    text = QUICK.replace("trials = 200", "trials = 4000").replace("rows = 5", "rows = 5\nscale = 0.5")
+    code, out, _ = dpaccount("certify", claim(tmp_path, text), "--json", "--jobs", 1)
+    certificate = json.loads(out)
+    assert (code, certificate["verdict"], certificate["refutes"]) == (1, "REFUTED", "claim")
+    path = tmp_path / "certificates/quick/certificate.json"
+    assert dpaccount("check", path)[:2] == (
+        1,
+        f"valid: REFUTED: the digest, {len(certificate['proved']['derivation'])} steps and the verdict follow, unsigned\n",
+    )
+    junit = (path.parent / "junit.xml").read_text()
+    assert 'failures="2"' in junit
+    report = (path.parent / "report.html").read_text()
+    assert "REFUTED" in report
+    assert "<script" not in report
+    assert "Content-Security-Policy" in report
+
+
+@pytest.mark.slow
+def test_a_subject_of_ones_own_says_that_it_runs_code(dpaccount, tmp_path):
+    shutil.copy(Path(__file__).parents[2] / "planted" / "own_sum.py", tmp_path)
+    path = claim(tmp_path, use="own_sum:OwnSum")
+    code, _, err = dpaccount("certify", path, "--jobs", 1)
+    assert code == 0
+    assert "runs code from own_sum" in err
+    assert "no-code" in is_error(dpaccount("certify", path, "--no-code"))
+
+
+@pytest.mark.slow
+def test_a_policy_gates_the_exit_code(dpaccount, tmp_path):
+    policy = tmp_path / "policy.toml"
+    policy.write_text('epsilon = 0.25\nmodels = ["joint"]\n')
+    code, _, err = dpaccount("certify", claim(tmp_path), "--require", policy, "--jobs", 1)
+    assert code == 1
+    assert "exceeds the policy's 0.25" in err
+    assert "central is not among joint" in err
+    policy.write_text("epsilon = 0.5\n")
+    assert dpaccount("certify", claim(tmp_path), "--require", policy, "--jobs", 1)[0] == 0
+    policy.write_text("epsilon = true\n")
+    is_error(dpaccount("certify", claim(tmp_path), "--require", policy))
+
+
+# ------------------------------------------------------------------ bad claims
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "said"),
+    [
+        ('"dpaccount/claim/1"', '"dpaccount/claim/2"', "schema"),
+        ('name = "quick"', 'name = "../quick"', "name"),
+        ('name = "quick"', 'name = "Quick"', "name"),
+        ("epsilon = 0.5", "epsilon = -1", "guarantee.epsilon"),
+        ("epsilon = 0.5", 'epsilon = "1"', "guarantee.epsilon"),
+        ("epsilon = 0.5", "epsilon = nan", "finite"),
+        ("epsilon = 0.5", "epsilon = inf", "finite"),
+        ("epsilon = 0.5", "epsilon = 1e9999", "exponent"),
+        ("epsilon = 0.5", "epsilon = true", "a boolean"),
+        ("epsilon = 0.5", "", "'epsilon' is missing"),
+        ("delta = 0", "delta = 2", "guarantee.delta"),
+        ("delta = 0", "delta = 0\nextra = 1", "unknown key 'extra'"),
+        ('"replace-one"', '"swap"', "unknown value 'swap'"),
+        ('"replace-one"', '"bounded-row"', "radius"),
+        ("rows = 5", "rows = 5.5", "subject.parameters.rows"),
+        ("rows = 5", "rows = 0", "rows >= 1"),
+        ("rows = 5", 'rows = "five"', "subject.parameters.rows"),
+        ("rows = 5", "columns = 5", "unknown key 'columns'"),
+        ("low = 0", "low = 3", "low <= high"),
+        ("low = 0", "", "laplace-sum has no default for low; say them as parameters"),
+        ("rows = 5\nlow = 0\nhigh = 1", "", "no default for low, high"),
+        ('use = "laplace-sum"', 'use = "unknown-sum"', "unknown subject 'unknown-sum'"),
+        ('use = "laplace-sum"', 'use = "no.such.module:thing"', "No module named"),
+        ('use = "laplace-sum"', 'use = "os:path"', "not a class"),
+        ('use = "laplace-sum"', 'use = "a b:c"', "package.module:name"),
+        ("trials = 200", "trials = 1", "audit.trials"),
+        ("trials = 200", "confidence = 1", "audit.confidence"),
+        ("trials = 200", "seed = -1", "audit.seed"),
+        ("[audit]", "[audits]", "unknown key 'audits'"),
+        ("[audit]", "[governance]\nowner = 3\n[audit]", "governance.owner"),
+        (
+            "[audit]",
+            '[data]\nfile = "../x.csv"\nledger = "sqlite:///x.db"\n[audit]',
+            "leaves the claim's directory",
+        ),
+        (
+            "[audit]",
+            '[data]\nfile = "x.csv"\nledger = "sqlite:////etc/x.db"\n[audit]',
+            "leaves the claim's directory",
+        ),
+        ("[audit]", '[data]\nfile = "x.csv"\nledger = "sqlite:///x.db"\n[audit]', "reads no data file"),
+        ("[guarantee]", "[guarantee", "TOML"),
+    ],
+)
+def test_a_bad_claim_is_one_line(dpaccount, tmp_path, old, new, said):
+    for option in ((), ("--json",)):
+        assert said in is_error(dpaccount("certify", claim(tmp_path, **{old: new}), *option))
+    assert not (tmp_path / "certificates").exists()
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("certify",), ("certify", "none.toml"), ("certify", "."), ("certify", "claim.toml", "--bogus"), ("bogus",),
+        ("check",), ("check", "none.json"), ("check", "."), ("account", "none.json"), ("account", "-x"),
+        ("audit",), ("audit", "laplace-sum"), ("audit", "none", "--epsilon", "1"),
+        ("audit", "laplace-sum", "--epsilon", "x"), ("audit", "laplace-sum", "--epsilon", "-1"),
+        ("audit", "laplace-sum", "--epsilon", "1", "--delta", "2"),
+        ("audit", "laplace-sum", "--epsilon", "1", "--trials", "1.5"),
+        ("audit", "laplace-sum", "--epsilon", "1", "--confidence", "1"),
+        ("subjects", "none"), ("subjects", "../x"), ("schema", "none"), ("ledger", "show", "sqlite:///none.db"),
+        ("ledger", "verify", "sqlite:///none.db"), ("ledger", "show", "mysql://x"), ("ledger", "charge", "sqlite:///none.db", "x.json"),
+        ("ledger", "init", "sqlite:///x.db", "--epsilon", "-1", "--delta", "0", "--unit", "u", "--relation", "replace-one"),
+        ("ledger", "init", "sqlite:///x.db", "--epsilon", "1", "--delta", "0", "--unit", "u", "--relation", "swap"),
+    ],
+)  # fmt: skip
+def test_a_bad_request_is_one_line(dpaccount, words):
+    is_error(dpaccount(*words))
+
+
+# ------------------------------------------------------------------ the real run
+
+
+@pytest.fixture
+def real(tmp_path, dpaccount):
+    """A copy of the plan finder's example with a short audit and a fresh ledger."""
+    folder = tmp_path / "plan"
+    shutil.copytree(EXAMPLES / "plan_finder", folder, ignore=shutil.ignore_patterns("*.db*"))
+    path = folder / "claim.toml"
+    path.write_text(path.read_text().replace("trials = 20000", "trials = 200"))
+    init = [
+        "--epsilon",
+        "1",
+        "--delta",
+        "1e-6",
+        "--unit",
+        "slot",
+        "--relation",
+        "replace-one",
+        "--measure",
+        "approximate",
+    ]
+    assert dpaccount("ledger", "init", f"sqlite:///{folder}/plan-finder.db", *init)[0] == 0
+    return path
+
+
+def entries(dpaccount, path):
+    return json.loads(dpaccount("ledger", "show", f"sqlite:///{path.parent}/plan-finder.db", "--json")[1])[
+        "entries"
+    ]
+
+
+@pytest.mark.slow
+def test_a_real_run_is_charged_once_and_reprinted(dpaccount, real):
+    code, out, _ = dpaccount("certify", real, "--json", "--jobs", 1)
+    first = json.loads(out)
+    assert (code, first["verdict"], first["releasable"]) == (0, "CERTIFIED", True)
+    assert first["release"]["evaluation"]["note"].startswith("evaluation on public data, outside")
+    assert entries(dpaccount, real) == 1
+    code, out, err = dpaccount("certify", real, "--json")
+    assert (code, json.loads(out)) == (0, first)
+    assert "printed again" in err
+    assert entries(dpaccount, real) == 1
+    assert dpaccount("check", "certificates/plan-finder/certificate.json")[0] == 0
+    code, out, err = dpaccount("certify", real, "--again", "--jobs", 1)
+    assert (code, out) == (1, "")
+    assert "nothing was charged" in err.splitlines()[-1]
+    assert entries(dpaccount, real) == 1
+    assert dpaccount("ledger", "verify", f"sqlite:///{real.parent}/plan-finder.db")[0] == 0
+
+
+def test_a_missing_or_truncated_ledger_charges_and_writes_nothing(dpaccount, real):
+    ledger = real.parent / "plan-finder.db"
+    content = ledger.read_bytes()
+    for damage in (
+        lambda: ledger.unlink(),
+        lambda: ledger.write_bytes(content[:3000]),
+        lambda: ledger.write_bytes(b""),
+    ):
+        damage()
+        is_error(dpaccount("certify", real, "--json"))
+        assert not Path("certificates").exists()
+
+
+@pytest.mark.slow
+def test_a_bad_data_file_charges_and_writes_nothing(dpaccount, real):
+    file = real.parent / "insurance_trial.csv"
+    lines = file.read_text().splitlines(keepends=True)
+    damaged = {
+        "people": lines[:-1],
+        "no column": [lines[0].replace("md_visits", "visits"), *lines[1:]],
+    }
+    for said, text in damaged.items():
+        file.write_text("".join(text))
+        assert said in is_error(dpaccount("certify", real))
+    assert entries(dpaccount, real) == 0
+    file.write_text("".join([lines[0], lines[1].replace(",12,", ",-12,"), *lines[2:]]))
+    assert dpaccount("certify", real, "--jobs", 1)[0] == 0  # a cell is private: a refusal would tell
+
+
+@pytest.mark.slow
+def test_no_real_data_is_touched_unless_the_claim_is_certified(dpaccount, real):
+    real.write_text(real.read_text().replace("epsilon = 1.0", "epsilon = 0.5"))
+    code, out, _ = dpaccount("certify", real, "--json", "--jobs", 1)
+    assert (code, json.loads(out)["release"]) == (3, None)
+    assert entries(dpaccount, real) == 0
+
+
+# ------------------------------------------------------------------ the rest
+
+
+@pytest.mark.slow
+@pytest.mark.statistical  # seeded; a sound subject is accused with probability at most 5 %
+def test_audit_alone(dpaccount):
+    code, out, _ = dpaccount(
+        "audit", "laplace-sum", "--epsilon", "0.1", "--trials", "4000", "--seed", "3", "--json", "--jobs", 1
+    )
+    answer = json.loads(out)
+    assert (code, answer["refuted"], answer["schema"]) == (1, True, "dpaccount/audit/1")
+    assert 0.1 < answer["epsilon_lower"] < 0.5
+    code, again, _ = dpaccount(
+        "audit", "laplace-sum", "--epsilon", "0.5", "--trials", "4000", "--seed", "3", "--json", "--jobs", 1
+    )
+    assert (code, json.loads(again)["refuted"]) == (0, False)
+
+
+def test_account_and_ledger(dpaccount, tmp_path):
+    events = tmp_path / "events.json"
+    events.write_text(
+        '{"schema": "dpaccount/events/1", "relation": "replace-one", "events": [{"event": "gaussian", "sigma": 1}]}'
+    )
+    code, out, _ = dpaccount("account", events, "--delta", "1e-5", "--json")
+    answer = json.loads(out)
+    assert code == 0
+    assert answer["epsilon"]["lower"] <= 4.377178095681225 <= answer["epsilon"]["upper"]
+    assert answer["delta"] == "1e-05"
+    is_error(dpaccount("account", events, "--delta", "1e-5", "--epsilon", "1"))
+    url = f"sqlite:///{tmp_path}/budget.db"
+    assert (
+        dpaccount(
+            "ledger",
+            "init",
+            url,
+            *["--epsilon", "5", "--delta", "1e-5", "--unit", "person", "--relation", "replace-one"],
+        )[0]
+        == 0
+    )
+    assert dpaccount("ledger", "charge", url, events, "--key", "a")[0] == 0
+    code, out, _ = dpaccount("ledger", "charge", url, events, "--key", "b", "--json")
+    assert (code, json.loads(out)["accepted"]) == (1, False)
+    code, out, _ = dpaccount("ledger", "show", url, "--json")
+    assert (json.loads(out)["entries"], json.loads(out)["refused"]) == (1, 1)
+    assert dpaccount("ledger", "verify", url)[0] == 0
+
+
+def test_subjects_and_schema(dpaccount):
+    code, out, _ = dpaccount("subjects", "--json")
+    listed = {entry["name"]: entry for entry in json.loads(out)}
+    assert code == 0
+    assert {"laplace-sum", "gaussian-sum", "binary-tree", "plan-finder", "jdp-gp-ucb"} <= set(listed)
+    assert set(listed["laplace-sum"]) == {"name", "layer", "parameters", "source", "status"}
+    code, out, _ = dpaccount("schema", "certificate")
+    assert (code, json.loads(out)["$id"]) == (0, "dpaccount/certificate/1")
+
+
+def test_certificates_follow_the_published_schema(dpaccount, tmp_path):
+    schema = json.loads(dpaccount("schema", "certificate")[1])
+    certificate = json.loads(dpaccount("certify", claim(tmp_path), "--json", "--jobs", 1)[1])
+    assert set(certificate) == set(schema["required"]) == set(schema["properties"])
+    for part in ("subject", "guarantee", "proved"):
+        assert set(schema["properties"][part]["required"]) <= set(certificate[part])
+
+
+def test_module_and_script_are_the_same(tmp_path):
+    for start in ([sys.executable, "-m", "dpaccount"], [str(Path(sys.executable).parent / "dpaccount")]):
+        done = subprocess.run([*start, "--version"], capture_output=True, text=True, check=True)
+        assert done.stdout.strip() == "0.1.0"
+
+
+def test_calibrate_then_account_meets_the_target(dpaccount, tmp_path):
+    code, out, _ = dpaccount(
+        "calibrate", "gaussian", "--epsilon", "1", "--delta", "1e-6", "--count", "4", "--json"
+    )
+    found = json.loads(out)
+    assert (code, found["schema"], found["parameter"]) == (0, "dpaccount/calibration/1", "sigma")
+    events = tmp_path / "events.json"
+
+    def cost(sigma):
+        one = {"event": "gaussian", "sigma": 0, "count": 4}
+        text = json.dumps({"schema": "dpaccount/events/1", "relation": "replace-one", "events": [one]})
+        events.write_text(text.replace('"sigma": 0', f'"sigma": {sigma}'))
+        return json.loads(dpaccount("account", events, "--delta", "1e-6", "--json")[1])["epsilon"]
+
+    assert cost(found["value"])["upper"] <= 1
+    assert cost(float(found["value"]) * (1 - 1e-6))["lower"] > 1
+    is_error(dpaccount("calibrate", "gaussian", "--epsilon", "-1", "--delta", "1e-6"))
+    is_error(dpaccount("calibrate", "zcdp", "--epsilon", "1", "--delta", "2"))
+    is_error(dpaccount("calibrate", "unknown", "--epsilon", "1", "--delta", "1e-6"))
+
+
+def test_account_reads_standard_input_and_writes_profiles(dpaccount, tmp_path, monkeypatch):
+    text = b'{"schema": "dpaccount/events/1", "relation": "replace-one", "events": [{"event": "pure", "epsilon": 1}]}'
+    monkeypatch.setattr("sys.stdin", type("In", (), {"buffer": io.BytesIO(text)})())
+    code, _, _ = dpaccount("account", "-", "--delta", "0", "--profile", "p.csv")
+    assert code == 0
+    rows = (tmp_path / "p.csv").read_text().splitlines()
+    assert rows[0].startswith("epsilon")
+    assert len(rows) > 10
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "verdict"),
+    [
+        (("dubey-lemma2", "--set", "alpha=10", "--set", "beta=0.1", "--set", "B=20"), 1, "REFUTED"),
+        (("dubey-repair",), 0, "SOUND"),
+        (("dubey-lemma5", "--set", "alpha=10"), 1, "REFUTED"),
+        (("zhou-moma", "--set", "users=same"), 1, "REFUTED"),
+        (("pavlovic-scale",), 3, "UNPROVEN"),
+    ],
+)
+def test_claims_have_verdicts_and_exit_codes(dpaccount, words, code, verdict):
+    got, out, _ = dpaccount("claims", *words, "--json")
+    answer = json.loads(out)
+    assert (got, answer["verdict"], answer["schema"]) == (code, verdict, "dpaccount/claim-check/1")
+
+
+def test_all_claims_are_listed_and_bad_requests_refused(dpaccount):
+    code, out, _ = dpaccount("claims", "--json")
+    assert code == 0
+    assert len(json.loads(out)) >= 16
+    for words in (
+        ("nope",), ("dubey-lemma2", "--set", "alpha"), ("dubey-lemma2", "--set", "gamma=1"),
+        ("dubey-lemma2", "--set", "alpha=nan"), ("dubey-lemma2", "--set", "T=1"), ("--certify",),
+        ("dubey-lemma2", "--set", "alpha=1", "--set", "alpha=2"), ("zhou-moma", "--set", "users=both"),
+    ):  # fmt: skip
+        is_error(dpaccount("claims", *words))

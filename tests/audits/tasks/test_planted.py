@@ -1,0 +1,223 @@
+"""Every audit must catch its broken twin, and leave the correct subject alone."""
+
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from audits.attack.white_box import Target, attack, attack_early, targets
+from audits.certificate.make import Effort, certify
+from audits.claim import read_claim
+from audits.evidence.search import gather
+from audits.subjects.catalogue import subject_made
+from audits.subjects.code import import_subject
+from bandits.jdp_gp_ucb import JdpGpUcb
+from bandits.plan_finder import PlanFinder
+from dpaccount.noise.proved import Proved
+from dpaccount.proof import assume_rare, despite
+from mechanisms.gaussian_sum import GaussianSum
+from mechanisms.laplace_sum import LaplaceSum
+from mechanisms.subject import View
+
+DELTA = Fraction(1, 10**6)
+PLANTED = Path(__file__).parents[2] / "planted"
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["leaf-calibrated", "kept-clock", "raw-reward"])
+def test_planted_twins_of_the_plan_finder_are_refuted(name):
+    """False alarms do not enter: each twin has an exact counterexample."""
+    claim = read_claim(PLANTED / f"{name}.toml")
+    subject = subject_made(claim, import_subject(claim.use, [str(PLANTED)]))
+    certificate, _ = certify(claim, subject, Effort(quick=True))
+    assert certificate.verdict == "REFUTED"
+    false = [entry for entry in certificate.sensitivity if entry["status"] == "refuted"]
+    assert false
+    assert all(entry["counterexample"]["wrong"] for entry in false)
+
+
+def broken(subject):
+    found, _ = gather(subject, Proved(subject.proof(DELTA)), examples=80, seed=1, files=[])
+    return {entry.hypothesis.rule for entry in found if entry.status == "refuted"}
+
+
+@dataclass(frozen=True)
+class Unclipped(LaplaceSum):
+    """Planted: forgets to clip."""
+
+    def query(self, data):
+        return np.trunc(data[:, :1] * 2.0**self.bits).astype(np.int64).sum(axis=0)
+
+
+@dataclass(frozen=True)
+class HalfNoise(LaplaceSum):
+    """Planted: releases twice the value and halves the answer, noise included."""
+
+    def play(self, data, noise, coins):
+        return View(public={"sum": noise.noisy("sum", 0, 2 * self.query(data)) / 2})
+
+
+@dataclass(frozen=True)
+class Counter(GaussianSum):
+    """Planted: shows how many rows are large."""
+
+    def play(self, data, noise, coins):
+        shown = super().play(data, noise, coins)
+        return View(public={**shown.public, "large": np.array((np.abs(data) > 1).sum())})
+
+
+@dataclass(frozen=True)
+class Raises(GaussianSum):
+    """Planted: fails on some data."""
+
+    def play(self, data, noise, coins):
+        if data.max() > 3:
+            raise ValueError("too large")
+        return super().play(data, noise, coins)
+
+
+@dataclass(frozen=True)
+class RawFeatures(JdpGpUcb):
+    """Planted: the reward enters the next action without noise."""
+
+    def play(self, data, noise, coins):
+        shown = super().play(data, noise, coins)
+        best = data[:, -self.candidates :].mean(axis=1) > 0.5
+        return View(own={"action": shown.own["action"] + np.roll(best, 1)})
+
+
+@dataclass(frozen=True)
+class ShowsOwn(GaussianSum):
+    """Planted: a central mechanism that shows each row its own rounding; the world sees that too."""
+
+    def play(self, data, noise, coins):
+        return View(own={"rounded": np.rint(data)}, public=super().play(data, noise, coins).public)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("subject", "rules"),
+    [
+        (ShowsOwn(rows=5), {"assume_view"}),
+        (Unclipped(low=0, high=1, rows=5), {"assume_clipped"}),
+        (HalfNoise(low=0, high=1, rows=5), {"assume_clipped"}),
+        (Counter(rows=5), {"assume_view"}),
+        (RawFeatures(rounds=6, candidates=2, nodes_per_axis=2), {"assume_view"}),
+    ],
+    ids=lambda value: type(value).__name__,
+)
+def test_planted_mechanisms_lose_the_right_hypothesis(subject, rules):
+    assert broken(subject) == rules
+
+
+@pytest.mark.slow
+def test_code_that_raises_on_some_data_is_a_finding():
+    assert broken(Raises(rows=5)) == {"assume_ball", "assume_numbers", "assume_view"}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "subject",
+    [LaplaceSum(low=0, high=1, rows=5), GaussianSum(rows=5), PlanFinder(slots=60, batch=8, batches=6)],
+)
+def test_correct_ones_lose_none(subject):
+    assert broken(subject) == set()
+
+
+@dataclass(frozen=True)
+class Lucky(LaplaceSum):
+    """Claims to fail only in a rare event, which no test looks for."""
+
+    def proof(self, delta):
+        inner = super().proof(Fraction(0))
+        near = assume_rare("laplace-sum", "event", delta, "hope")
+        return despite(inner, near, delta)
+
+
+@pytest.mark.slow
+def test_a_hypothesis_without_a_test_is_not_evidence():
+    subject = Lucky(low=0, high=1, rows=5)
+    found, _ = gather(subject, Proved(subject.proof(DELTA)), examples=10, seed=1, files=[])
+    assert {entry.hypothesis.rule: entry.status for entry in found}["assume_rare"] == "untested"
+    claim = read_claim(PLANTED / "raw-reward.toml")
+    promise = replace(claim.guarantee, model="central", epsilon=Fraction(1), delta=DELTA)
+    claim = replace(claim, guarantee=promise, audit=replace(claim.audit, trials=100))
+    certificate, _ = certify(claim, subject, Effort())
+    assert certificate.verdict == "UNPROVEN"
+
+
+# ------------------------------------------------------------------ the attack on conclusions
+
+
+@pytest.mark.slow
+@pytest.mark.statistical  # seeded; false alarm of the second half at most 1e-3
+def test_the_attack_refutes_a_false_claim_and_not_a_true_one():
+    subject = LaplaceSum(low=0, high=1, rows=3, scale=Fraction(1))  # ε = 1 exactly
+    theorem = subject.proof(Fraction(0))
+    _, suspect = gather(subject, Proved(theorem), examples=60, seed=1, files=[])
+
+    def refuted(epsilon):
+        points = targets(None, epsilon, Fraction(0), 1)
+        outcome = attack(
+            subject, Proved(theorem), points, suspect, trials=3000, risk=Fraction(1, 1000), seed=2
+        )
+        return bool(outcome.refuted())
+
+    assert refuted(Fraction(1, 2))
+    assert not refuted(Fraction(1))
+
+
+@pytest.mark.slow
+@pytest.mark.statistical  # seeded
+def test_the_result_does_not_depend_on_the_number_of_jobs():
+    subject = LaplaceSum(low=0, high=1, rows=3)
+    theorem = subject.proof(DELTA)
+    _, suspect = gather(subject, Proved(theorem), examples=20, seed=1, files=[])
+    points = targets(Proved(theorem), Fraction(1), DELTA, 1)
+    one, two = (
+        attack(
+            subject, Proved(theorem), points, suspect, trials=1100, risk=Fraction(1, 20), seed=2, jobs=jobs
+        )
+        for jobs in (1, 2)
+    )
+    assert one.results == two.results
+
+
+@pytest.mark.slow
+@pytest.mark.statistical  # seeded; a true claim would fall with probability at most .05
+def test_an_attack_stops_where_the_claim_falls_whatever_the_number_of_jobs():
+    subject = LaplaceSum(low=0, high=1, rows=3, scale=Fraction(1))  # ε = 1 exactly
+    theorem = subject.proof(Fraction(0))
+    _, suspect = gather(subject, Proved(theorem), examples=60, seed=1, files=[])
+
+    def stopped(claimed, jobs):
+        target = Target("claim", claimed, Fraction(0))
+        risk = Fraction(1, 20)
+        return attack_early(
+            subject, Proved(theorem), target, suspect, trials=3000, risk=risk, seed=2, jobs=jobs
+        )
+
+    one, two = stopped(Fraction(1, 2), 1), stopped(Fraction(1, 2), 2)
+    assert one == two
+    assert one.refuted()
+    assert one.trials < 1500
+    whole = stopped(Fraction(1), 2)
+    assert not whole.refuted()
+    assert whole.trials == 3000
+    assert whole.results[0][1].epsilon_lower > 0.6  # the counts decide where no bet does
+
+
+@pytest.mark.slow
+@pytest.mark.statistical  # seeded; under a correct proof each run errs with probability at most .05
+def test_a_profile_point_refutes_a_proof_with_half_the_noise():
+    """The claim (ε, δ) survives 2,000 runs; total variation does not."""
+    honest = LaplaceSum(low=0, high=1, rows=3, scale=Fraction(1))
+    theorem = replace(honest, scale=Fraction(2)).proof(Fraction(0))  # asserts ε = ½
+    _, suspect = gather(honest, Proved(honest.proof(Fraction(0))), examples=40, seed=1, files=[])
+    points = targets(Proved(theorem), Fraction(5), Fraction(0), 1)
+    outcome = attack(
+        honest, Proved(honest.proof(Fraction(0))), points, suspect, trials=2000, risk=Fraction(1, 20), seed=3
+    )
+    assert {target.of for target, _ in outcome.refuted()} == {"proof"}

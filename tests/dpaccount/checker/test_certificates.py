@@ -1,0 +1,737 @@
+"""The certificate around a derivation: every condition of the checker, both sides of each.
+
+The document is written by hand; each edit below is resealed with a fresh digest, as a forger would.
+"""
+
+import copy
+import json
+import math
+from datetime import date
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from dpaccount import checker
+from dpaccount.checker import Rejected, distributions, documents
+from dpaccount.checker.certificate import hazards, shapes
+from dpaccount.checker.certificate.counts import stands as may_stand
+from dpaccount.checker.certificate.verdict import one_law
+from dpaccount.checker.derivation import reachable
+from dpaccount.checker.intervals import Interval
+from tests.dpaccount.checker.made import (
+    DROP,
+    HONEST,
+    KEYS,
+    LARGER,
+    ON_DATA,
+    RELEASED,
+    SMALLER,
+    UNPROVEN,
+    R,
+    accepted,
+    certificate,
+    derivation,
+    edited,
+    point,
+    refuted,
+    sealed,
+    step,
+)
+
+
+def setup_function(_):
+    """Forget the arithmetic of earlier tests: the checker counts it within one document."""
+    documents.Work.spent = 0
+
+
+def test_the_honest_ones_are_accepted():
+    assert accepted(HONEST)
+    assert accepted(edited(HONEST, *LARGER))
+    assert accepted(edited(HONEST, *LARGER, (("proved", "epsilon", "upper"), 2.5)))
+    assert accepted(edited(HONEST, *ON_DATA))
+    assert accepted(edited(HONEST, (("proved", "epsilon", "lower"), None)))
+    assert accepted(edited(HONEST, (("proved", "epsilon", "lower"), 2)))
+    asked = (("claim", "audit"), {"confidence": 0.98})
+    assert accepted(edited(HONEST, asked, (("audit", "confidence"), "0.98")))
+    assert accepted(edited(HONEST, (("releasable",), False)))
+
+
+EDITS = [
+    *[((name,), DROP) for name in shapes.FIELDS if name not in ("digest", "schema")],
+    *[((name,), 7) for name in shapes.FIELDS if name not in ("digest", "schema")],
+    (("more",), 1),
+    (("guarantee", "epsilon"), 1),
+    (("guarantee", "unit"), "other"),
+    (("verdict",), "UNPROVEN"),
+    (("verdict",), "REFUTED"),
+    (("verdict",), "TRUE"),
+    (("refutes",), "claim"),
+    (("refutes",), "nothing"),
+    (("release",), RELEASED),
+    (("subject", "use"), "other"),
+    (("subject", "name"), "other"),
+    (("claim", "subject", "use"), "other"),
+    (("claim", "subject", "use"), 7),
+    (("subject", "parameters", "sigma"), "1/3"),
+    (("subject", "parameters", "sigma"), DROP),
+    (("subject", "parameters", "mode"), "leaf"),
+    (("proved", "epsilon"), None),
+    (("proved", "epsilon", "upper"), 1.999),
+    (("proved", "epsilon", "upper"), "x"),
+    (("proved", "epsilon", "lower"), 2.001),
+    (("proved", "epsilon", "lower"), "inf"),
+    (("proved", "delta"), "1/9"),
+    (("proved", "derivation"), []),
+    (("sensitivity", 0), DROP),
+    (("sensitivity", 0, "status"), "untested"),
+    (("sensitivity", 0, "status"), "believed"),
+    (("sensitivity", 0, "status"), "refuted"),
+    (("sensitivity", 0, "status"), "accepted"),
+    (("sensitivity", 0, "examples"), 0),
+    (("sensitivity", 0, "examples"), -1),
+    (("sensitivity", 0, "relation"), "add-remove"),
+    (("sensitivity", 0, "counterexample"), {"unit": 1}),
+    (("sensitivity", 0, "step"), "sha256:0"),
+    (("audit",), None),
+    (("audit", "points"), []),
+    (("audit", "points", 0, "of"), "proof"),
+    (("audit", "points", 0, "of"), "luck"),
+    (("audit", "points", 1, "of"), "claim"),
+    (("audit", "points", 0, "limit"), 1),
+    (("audit", "points", 0, "delta"), "1/9"),
+    (("audit", "points", 0, "epsilon_lower"), -1),
+    (("audit", "points", 0, "epsilon_lower"), "inf"),
+    (("audit", "points", 0, "epsilon_lower"), 0.1),
+    (("audit", "epsilon_lower"), 0.1),
+    (("audit", "points", 0, "risk"), 0),
+    (("audit", "points", 0, "risk"), 1),
+    (("audit", "points", 0, "risk"), "inf"),
+    (("audit", "points", 0, "risk"), "9/200"),
+    (("audit", "points", 0, "runs"), 1001),
+    (("audit", "points", 0, "runs"), 0),
+    (("audit", "trials"), 1999),
+    (("audit", "confidence"), "0.981"),
+    *[(("audit", "confidence"), bad) for bad in ("inf", 0, 1, -1, 2, "0.94", "0.98")],
+    (("audit", "trials"), 3000),
+    (("audit", "quick"), 0),
+    (("sensitivity", 0, "rule"), "assume_clipped"),
+    (("sensitivity", 0, "query"), "other"),
+    (("sensitivity", 0, "test"), "a proof assistant"),
+    (("sensitivity", 0, "value"), "l2-squared 1/4"),
+    (("sensitivity", 0, "worst"), "101/100"),
+    (("sensitivity", 0, "worst"), "-1"),
+    (("sensitivity", 1, "worst"), "1"),
+    (("sensitivity", 0, "examples"), 10**7 + 1),
+    (("proved", "reason"), "proved in Lean"),
+    (("proved", "tight"), {"lower": 0, "upper": 0.1}),
+    (("subject", "status"), "broken"),
+    (("subject", "code"), None),
+    (("hazards",), []),
+    (("hazards",), HONEST["hazards"][1:]),
+    (("hazards",), HONEST["hazards"][::-1]),
+    (("signature",), "signed by a ministry"),
+    (("signature",), {"algorithm": "ed25519", "value": "AAAA"}),
+    (("created",), "2026-11-20"),
+    (("environment",), {"python": 3}),
+    (("audit", "points", 1, "delta"), "3/8"),
+    (("audit", "points", 1, "limit"), "inf"),
+    (("audit", "points", 1, "delta"), "inf"),
+]
+
+
+@pytest.mark.parametrize(("path", "value"), EDITS, ids=lambda v: "DROP" if v is DROP else str(v)[:40])
+def test_one_edit_is_rejected(path, value):
+    assert not accepted(edited(HONEST, (path, value)))
+
+
+def test_the_digest_is_of_everything_else():
+    assert not accepts_raw({**HONEST, "created": "2026-11-21T10:00:00Z"})
+    assert not accepts_raw({**HONEST, "digest": "sha256:" + "0" * 64})
+    signature = {
+        "algorithm": "ed25519",
+        "key": "0" * 64,
+        "signed": HONEST["created"],
+        "value": "A" * 86 + "==",
+    }
+    assert accepts_raw({**HONEST, "signature": signature})
+
+
+def accepts_raw(document):
+    try:
+        checker.check(json.dumps(document).encode())
+    except Rejected:
+        return False
+    return True
+
+
+UNPROVEN_BECAUSE = [
+    SMALLER,
+    [(("proved", "epsilon", "upper"), 2.001)],
+    [(("proved", "epsilon", "upper"), "inf")],
+    [
+        *((("claim", "guarantee", "delta"), 0.0999), (("guarantee", "delta"), 0.0999)),
+        (("audit", "points", 0, "delta"), "0.0999"),
+        (("hazards", 6), HONEST["hazards"][6].replace("0.1", "0.0999")),
+    ],
+    [(("claim", "guarantee", "model"), "local"), (("guarantee", "model"), "local")],
+    [(("claim", "guarantee", "relation"), "add-remove"), (("guarantee", "relation"), "add-remove")],
+    [(("audit",), None)],
+    [(("sensitivity", 0, "status"), "untested")],
+    [(("sensitivity", 0, "examples"), 0)],
+    [(("sensitivity", 0, "relation"), "add-remove")],
+    [(("sensitivity", 0), DROP)],
+    [
+        *((("proved", "derivation"), []), (("proved", "epsilon"), None), (("sensitivity",), [])),
+        *((("audit", "points"), [point()]), (("proved", "delta"), None)),
+        (("hazards",), [*hazards.UNPROVED_HAZARDS, *HONEST["hazards"][6:]]),
+    ],
+]
+
+
+@pytest.mark.parametrize("edits", UNPROVEN_BECAUSE)
+def test_what_is_unproven_is_not_certified(edits):
+    assert accepted(edited(UNPROVEN, *edits))
+    assert not accepted(edited(UNPROVEN, *edits, (("verdict",), "CERTIFIED")))
+    assert not accepted(edited(UNPROVEN, *edits, (("releasable",), True)))
+    assert not accepted(
+        edited(UNPROVEN, *edits, (("claim", "data"), ON_DATA[0][1]), (("release",), RELEASED))
+    )
+    assert not accepted(edited(UNPROVEN, *edits, (("refutes",), "claim")))
+    assert not accepted(edited(UNPROVEN, *edits, (("verdict",), "REFUTED"), (("refutes",), "claim")))
+
+
+def test_the_derivation_is_about_the_subject_and_ends_in_a_point():
+    assert not accepted(certificate(derivation(name="other")))
+    pure = derivation()[:3]
+    assert not accepted(certificate(pure))
+    assert not accepted(certificate(derivation()[:2]))
+    joint = certificate(derivation(audience="others"))
+    assert not accepted(joint)
+    model = [(("claim", "guarantee", "model"), "joint"), (("guarantee", "model"), "joint")]
+    assert accepted(edited(joint, *model))
+
+
+def test_accepted_assumptions_are_claimed_and_listed():
+    taken = edited(HONEST, (("sensitivity", 0, "status"), "accepted"))
+    assumed = [
+        (("claim", "assume"), {"assume_ball sum": "why"}),
+        (("hazards",), ["Accepted without a test: assume_ball sum, because: why", *HONEST["hazards"]]),
+    ]
+    assert accepted(edited(taken, *assumed))
+    assert not accepted(edited(taken, assumed[0]))
+    assert not accepted(edited(taken, assumed[1]))
+    assert not accepted(edited(taken, *assumed, (("claim", "assume"), {"assume_ball other": "why"})))
+    assert not accepted(edited(taken, *assumed, (("claim", "assume"), {"assume_ball sum": ""})))
+    assert not accepted(edited(taken, *assumed, (("claim", "assume"), "assume_ball sum")))
+    buried = [*HONEST["hazards"], assumed[1][1][0]]
+    assert not accepted(edited(taken, assumed[0], (("hazards",), buried)))
+    for said in ("Thoroughly tested, nothing is assumed: assume_ball sum", {"assume_ball sum": "why"}):
+        assert not accepted(edited(taken, assumed[0], (("hazards",), [said, *HONEST["hazards"]])))
+
+
+def test_evidence_is_on_each_hypothesis_once():
+    twice = [*HONEST["sensitivity"], HONEST["sensitivity"][0]]
+    assert not accepted(edited(HONEST, (("sensitivity",), twice)))
+    stray = {**HONEST["sensitivity"][0], "step": "sha256:0"}
+    assert not accepted(edited(HONEST, (("sensitivity",), [*HONEST["sensitivity"], stray])))
+    for wrong in ((("sensitivity", 0, "status"), "believed"), (("sensitivity", 0, "examples"), -1)):
+        assert not accepted(edited(UNPROVEN, (("sensitivity", 1, "status"), "untested"), wrong))
+
+
+def test_one_key_names_one_law():
+    steps = derivation()[:3]
+    step(steps, "gaussian", [1], variance="2", key="noise")
+    step(steps, "compose", [2, 3])
+    step(steps, "to_approximate", [4], epsilon="2", delta="1/10")
+    step(steps, "assume_view", [], query="clinic", audience="everyone", releases=KEYS, because="replay")
+    step(steps, "post_process", [5, 6])
+    assert not accepted(certificate(steps, [point()]))
+    other = derivation()[:3]
+    step(other, "gaussian", [1], variance="2", key="more")
+    step(other, "compose", [2, 3])
+    step(other, "to_approximate", [4], epsilon="2", delta="1/10")
+    both = ["more", "noise"]
+    step(other, "assume_view", [], query="clinic", audience="everyone", releases=both, because="replay")
+    step(other, "post_process", [5, 6])
+    assert accepted(edited(certificate(other, [point()])))
+
+
+def test_symmetric_noise_is_another_law_than_independent_noise():
+    """One key, one rule, one variance and one grid: the norm of the query says which law is drawn."""
+    law = {"variance": "64", "grid": "1/1024", "key": "k"}
+    steps = []
+    step(
+        steps,
+        "assume_rank_one",
+        [],
+        query="a",
+        reward="1",
+        relation="replace-one",
+        kind="rank-one",
+        because="t",
+    )
+    step(steps, "linear", [0])
+    step(steps, "discrete_gaussian", [1], **law)
+    step(steps, "assume_ball", [], query="a", radius="1", relation="add-remove", because="t")
+    step(steps, "linear", [3])
+    step(steps, "discrete_gaussian", [4], **law)
+    step(steps, "assume_split", [], query="q", cells=["a"], because="t")
+    step(steps, "partition", [6, 2, 5])
+    checker.check_derivation(steps)
+    with pytest.raises(checker.Rejected, match="two laws"):
+        one_law(steps)
+
+
+@pytest.mark.parametrize("member", ["audit", "sensitivity", "proved", "claim", "guarantee", "subject"])
+@pytest.mark.parametrize("wrong", [5, None, "text", [[]], {"a": 1}])
+def test_members_of_a_wrong_shape_are_rejected(member, wrong):
+    assert not accepted(edited(HONEST, ((member,), wrong)))
+
+
+def test_validity_ends():
+    assert accepted(HONEST, date(2027, 1, 31))
+    assert not accepted(HONEST, date(2027, 2, 1))
+    assert accepted(edited(HONEST, (("claim", "governance"), {})), date(2030, 1, 1))
+    assert accepted(edited(HONEST, (("claim", "governance"), DROP)), date(2030, 1, 1))
+    assert not accepted(edited(HONEST, (("claim", "governance", "valid_until"), "soon")), date(2026, 1, 1))
+
+
+def test_subjects_of_the_users_own_are_named_after_their_module():
+    own = certificate(derivation(name="my-rows"))
+    use = [(("claim", "subject", "use"), "pack.my_rows:sum"), (("subject", "use"), "pack.my_rows:sum")]
+    assert accepted(edited(own, *use, (("subject", "name"), "my-rows")))
+    assert not accepted(edited(own, *use, (("subject", "name"), "rows")))
+
+
+# ------------------------------------------------------------------ refutations and their counts
+
+
+def test_counts_refute_the_claim_or_the_proof():
+    assert accepted(refuted())
+    assert not accepted(edited(refuted(), (("verdict",), "UNPROVEN"), (("refutes",), None)))
+    assert not accepted(edited(refuted(), (("verdict",), "CERTIFIED"), (("refutes",), None)))
+    assert not accepted(edited(refuted(), (("refutes",), "proof")))
+    assert not accepted(edited(refuted(), (("refutes",), "hypothesis")))
+    assert not accepted(edited(refuted(), (("refutes",), "nothing")))
+    assert not accepted(edited(refuted(), (("refutes",), None)))
+    assert not accepted(edited(refuted(), (("releasable",), True)))
+
+
+def test_counts_that_show_more_than_is_possible_are_looked_at_where_nothing_is_claimed_of_them():
+    for wrong in ({"hits": -1}, {"power": 2}, {"false_alarm": 0}, {"power": 0.6}, {"false_alarm": 0.4}):
+        assert not accepted(certificate(points=[point(**wrong)]))
+
+
+def test_a_false_proof_is_refuted_at_a_point_that_it_asserts():
+    document = refuted("proof", power=0.95, false_alarm=0.03)
+    assert math.log((0.95 - 0.4) / 0.03) > 2.4
+    assert accepted(document)
+    assert not accepted(edited(document, (("audit", "points", 1, "limit"), 3)))  # beyond what is shown
+    assert not accepted(edited(document, (("audit", "points", 1, "delta"), "0.38")))  # asserted by nobody
+    assert not accepted(edited(document, (("refutes",), "claim")))
+
+
+@pytest.mark.parametrize("lower", [-1, "inf"])
+def test_lower_bounds_are_finite_and_not_negative(lower):
+    both = [(("audit", "points", 0, "epsilon_lower"), lower), (("audit", "epsilon_lower"), lower)]
+    assert not accepted(edited(HONEST, *both))
+
+
+def test_no_limit_is_below_zero():
+    """Whatever exceeds ε = −5 at δ = .999 is nothing, and would refute any proof."""
+    point = {**HONEST["audit"]["points"][0], "of": "proof", "limit": "-5", "delta": "999/1000"}
+    point |= {"epsilon_lower": 0, "risk": "1/1000"}
+    beaten = [(("audit", "points"), [*HONEST["audit"]["points"], point])]
+    verdict = [(("verdict",), "REFUTED"), (("refutes",), "proof"), (("releasable",), False)]
+    assert not accepted(edited(HONEST, *beaten, *verdict))
+
+
+@pytest.mark.parametrize("risk", ["-1/2", 0, 1, "inf"])
+def test_no_risk_pays_for_another(risk):
+    document = refuted("proof", power=0.95, false_alarm=0.03)
+    assert not accepted(edited(document, (("audit", "points", 0, "risk"), risk)))
+    more = (("audit", "points", 1, "risk"), "1/2")
+    assert not accepted(edited(document, (("audit", "points", 0, "risk"), risk), more))
+
+
+def test_a_hypothesis_is_refuted_by_its_counterexample():
+    found = {"unit": 1, "left": [0.0], "right": None, "rows": 4, "other_rows": {"base": "zeros", "seed": 1}}
+    found |= {"coins": 3, "wrong": "it moves by 9"}
+    failed = [(("sensitivity", 0, "status"), "refuted"), (("sensitivity", 0, "counterexample"), found)]
+    verdict = [(("verdict",), "REFUTED"), (("refutes",), "hypothesis"), (("releasable",), False)]
+    assert accepted(edited(HONEST, *failed, *verdict))
+    assert not accepted(edited(HONEST, *failed))
+    for empty in (None, {}, {"unit": 1}):
+        assert not accepted(edited(HONEST, *failed, *verdict, (("sensitivity", 0, "counterexample"), empty)))
+
+
+WRONG_COUNTS = [
+    {"hits": 1001},
+    {"hits": -1},
+    {"alarms": 1001},
+    {"power": 0.985},
+    {"false_alarm": 0.015},
+    {"hits": 900},
+    {"alarms": 30},
+    {"lower": 3.3},
+    {"power": 0.1},
+    {"power": 1.1},
+    {"power": -0.1},
+    {"power": "inf"},
+    {"false_alarm": 0},
+    {"false_alarm": 1.1},
+    {"false_alarm": "inf"},
+    {"risk": 0},
+    {"risk": 1},
+    {"runs": 10**7 + 1},
+]
+
+
+@pytest.mark.parametrize("counts", WRONG_COUNTS, ids=str)
+def test_counts_that_do_not_show_it_are_rejected(counts):
+    document = refuted(**counts)
+    point = document["audit"]["points"][0]
+    trials = max(point["runs"] + point["other_runs"], 2000)
+    asked = (("claim", "audit"), {"trials": 10**8, "confidence": 0.5})
+    assert not accepted(
+        edited(document, (("audit", "trials"), trials), (("audit", "confidence"), "1/2"), asked)
+    )
+
+
+def test_counts_at_the_edge_of_their_bounds():
+    """The bounds of Clopper and Pearson by beta quantiles, a little inside and a little outside."""
+    risk = 0.01
+    low = stats.beta.ppf(risk / 2, 990, 11)
+    high = stats.beta.ppf(1 - risk / 2, 11, 990)
+    for inside, expected in ((1e-7, True), (-1e-7, False)):
+        p, q = low * (1 - inside), high * (1 + inside)
+        fine = {"power": p, "false_alarm": high * (1 + 1e-7), "lower": 3.0}
+        assert accepted(refuted(**fine)) is expected
+        fine = {"power": low * (1 - 1e-7), "false_alarm": q, "lower": 3.0}
+        assert accepted(refuted(**fine)) is expected
+        reached = math.log((low * (1 - 1e-7) - 0.1) / (high * (1 + 1e-7)))
+        fine = {"power": low * (1 - 1e-7), "false_alarm": high * (1 + 1e-7), "lower": reached * (1 - inside)}
+        assert accepted(refuted(**fine)) is expected
+
+
+def test_certain_counts():
+    assert accepted(refuted(hits=1000, power=0.99, alarms=0, false_alarm=0.01, lower=4.4))
+    assert not accepted(refuted(hits=1000, power=0.996, alarms=0, false_alarm=0.01, lower=4.4))
+    assert not accepted(refuted(hits=1000, power=1.0, alarms=0, false_alarm=0.01, lower=4.4))
+
+
+@pytest.mark.parametrize(("n", "p", "k"), [(10, "1/2", 5), (10, "1/2", 6), (10, "1/2", 10), (40, "1/5", 20)])
+def test_binomial_tails_of_few_runs(n, p, k):
+    i, exact = Interval(40), Fraction(p)
+    upper = sum(math.comb(n, j) * exact**j * (1 - exact) ** (n - j) for j in range(k, n + 1))
+    low, high = distributions.binomial_tail(i, n, exact, k, up=True)
+    assert Fraction(low) <= upper <= Fraction(high)
+    if k > n * exact:
+        assert Fraction(high) - Fraction(low) < Fraction(1, 10**30)
+    down = distributions.binomial_tail(i, n, 1 - exact, n - k, up=False)
+    assert Fraction(down[0]) <= upper <= Fraction(down[1])
+
+
+@pytest.mark.parametrize("n", [0, 1, 2, 199, 200, 201, 250, 5000])
+def test_log_factorials_at_every_size(n):
+    low, high = distributions.log_factorial(Interval(50), n)
+    exact = sum(math.log(k) for k in range(1, n + 1))
+    assert float(low) <= exact * (1 + 1e-12) + 1e-12
+    assert float(high) >= exact * (1 - 1e-12) - 1e-12
+    assert high - low < Fraction(1, 10**17)
+    if 1 < n <= 250:  # e^(ln n!) is n!, so the enclosure is on both sides of it
+        i = Interval(600)
+        wide = i.exp(distributions.log_factorial(i, n))
+        assert Fraction(wide[0]) < math.factorial(n) < Fraction(wide[1])
+
+
+def test_steps_are_joined_as_written():
+    steps = derivation()
+    for edit in (
+        lambda s: s[1].update({"from": 0}),
+        lambda s: s[1].update({"from": [True]}),
+        lambda s: s[1].update({"from": [1]}),
+        lambda s: s[1].update({"from": [-1]}),
+        lambda s: s[1].update({"with": []}),
+        lambda s: s[1].update({"rule": 7}),
+        lambda s: s[1].update({"more": 7}),
+        lambda s: s[1].pop("gives"),
+        lambda s: s[1].update({"gives": ["Stable"]}),
+        lambda s: s[1].update({"digest": s[0]["digest"]}),
+        lambda s: s.__setitem__(1, "step"),
+    ):
+        wrong = copy.deepcopy(steps)
+        edit(wrong)
+        with pytest.raises(Rejected, match="step 1 "):
+            checker.check_derivation(wrong)
+    for wrong in ([], "steps", None, {"steps": []}):
+        with pytest.raises(Rejected):
+            checker.check_derivation(wrong)
+    unused = copy.deepcopy(steps)
+    step(unused, "assume_view", [], query="more", audience="others", releases=[], because="replay")
+    assert [s["rule"] for s in reachable(unused)] == ["assume_view"]
+    assert [s["rule"] for s in reachable(steps)][::-1] == [s["rule"] for s in steps]
+    stray = copy.deepcopy(steps)
+    step(stray, "assume_filter", [], query="q", measure="pure", budget=["0"], relation=R, because="trust me")
+    step(stray, "to_approximate", [3], epsilon="2", delta="1/10")
+    step(stray, "post_process", [7, 4])
+    assert not accepted(certificate(stray))  # two steps that nothing rests on
+
+
+def test_the_command_line(tmp_path, capsys):
+    file = tmp_path / "c.json"
+    file.write_text(json.dumps(HONEST))
+    assert checker.main([str(file)]) == 0
+    assert capsys.readouterr().out.startswith("valid: CERTIFIED")
+    assert checker.main([str(file), "--at", "2027-01-31"]) == 0
+    assert checker.main([str(file), "--at", "2027-02-01"]) == 1
+    assert checker.main([str(file), "--on", "2027-02-01"]) == 2
+    file.write_text(json.dumps({**HONEST, "created": "x"}))
+    assert checker.main([str(file)]) == 1
+    assert capsys.readouterr().out.splitlines()[-1].startswith("invalid: ")
+    file.write_text(json.dumps(sealed(edited(UNPROVEN, (("audit",), None)))))
+    assert checker.main([str(file)]) == 3
+    assert (
+        capsys.readouterr().out == "valid: UNPROVEN: the digest, 6 steps and the verdict follow, unsigned\n"
+    )
+    file.write_text(json.dumps(refuted()))
+    assert checker.main([str(file)]) == 1
+    assert capsys.readouterr().out.startswith("valid: REFUTED")
+    file.write_text(json.dumps({**HONEST, "schema": "other"}))
+    assert checker.main([str(file)]) == 2
+    file.write_text("[]")
+    assert checker.main([str(file)]) == 2
+    file.write_text(json.dumps({"schema": "dpaccount/derivation/1", "steps": derivation()}))
+    assert checker.main([str(file)]) == 2
+    assert checker.main([str(file), "--derivation"]) == 0
+    bare = {**HONEST, "schema": "dpaccount/derivation/1", "steps": derivation()}
+    file.write_text(json.dumps(bare))
+    assert checker.main([str(file), "--derivation"]) == 2
+    assert checker.main([str(file)]) == 2
+
+
+def test_a_delta_that_the_claim_leaves_out_is_0():
+    without = [(("claim", "guarantee", "delta"), DROP), (("audit", "points", 0, "delta"), "1")]
+    assert not accepted(edited(HONEST, *without, (("guarantee", "delta"), 1)))
+    assert not accepted(edited(UNPROVEN, *without, (("guarantee", "delta"), 1)))
+    zero = [without[0], (("audit", "points", 0, "delta"), 0), (("guarantee", "delta"), 0)]
+    zero += [(("hazards",), HONEST["hazards"][:6])]
+    assert accepted(edited(UNPROVEN, *zero))
+
+
+def test_a_name_that_fits_the_derivation_but_not_the_module():
+    own = certificate(derivation(name="rows"))
+    use = [(("claim", "subject", "use"), "pack.my_rows:sum"), (("subject", "use"), "pack.my_rows:sum")]
+    assert not accepted(edited(own, *use, (("subject", "name"), "rows")))
+    assert not accepted(edited(own, (("subject", "name"), "rows")))
+
+
+def test_an_epsilon_without_a_derivation_is_no_proof():
+    nothing = [(("proved", "derivation"), []), (("sensitivity",), []), (("audit", "points"), [point()])]
+    nothing += [(("hazards",), [*hazards.UNPROVED_HAZARDS, *HONEST["hazards"][6:]])]
+    assert not accepted(edited(UNPROVEN, *nothing))
+    assert not accepted(edited(UNPROVEN, (("proved", "epsilon"), None)))
+    assert not accepted(edited(UNPROVEN, *nothing, (("proved", "epsilon"), None)))
+    nothing += [(("proved", "epsilon"), None), (("proved", "delta"), None)]
+    assert accepted(edited(UNPROVEN, *nothing))
+    evidence = (("sensitivity",), HONEST["sensitivity"])
+    assert not accepted(edited(UNPROVEN, *nothing, evidence))  # on hypotheses that nothing rests on
+
+
+def test_the_last_step_is_a_point_that_is_shown():
+    steps = []
+    step(steps, "assume_ball", [], query="clinic", radius="1/2", relation=R, because="movement")
+    step(steps, "linear", [0])
+    step(steps, "gaussian", [1], variance="1", key="noise")
+    step(steps, "to_approximate", [2], epsilon="2", delta="1/10")
+    assert not accepted(certificate(steps))  # nothing says what the subject shows
+    near = steps[:2]
+    step(near, "assume_numbers", [], query="clinic", most=1, because="movement")
+    law = {"variance": "1", "grid": "1/10", "coordinates": 1, "distance": "1/10", "key": "noise"}
+    step(near, "fine_gaussian", [1, 2], **law)
+    step(near, "assume_view", [], query="clinic", audience="everyone", releases=KEYS, because="replay")
+    step(near, "post_process", [3, 4])
+    assert near[-1]["gives"][2] == ["near-gdp", "1", "1/10"]  # two numbers, and no point
+    assert not accepted(edited(certificate(near, [point()])))
+
+
+def asked(document, trials, *edits):
+    return accepted(edited(document, (("claim", "audit"), {"trials": trials}), *edits))
+
+
+def test_runs_are_no_more_than_the_claim_asks_for():
+    """2,000 runs were made: half of the claim's trials on each side, a tenth of that with --quick."""
+    quick = (("audit", "quick"), True)
+    assert asked(HONEST, 2000)
+    assert not asked(HONEST, 1999)
+    assert asked(HONEST, 20_000, quick)
+    assert not asked(HONEST, 19_999, quick)
+    assert not asked(HONEST, 2000, quick)
+    assert not accepted(edited(HONEST, (("audit", "trials"), 20_002)))
+    few = {"hits": 15, "runs": 30, "alarms": 14, "other_runs": 30, "power": 0.1, "false_alarm": 0.95}
+    least = edited(certificate(points=[point(**few)]), (("audit", "trials"), 60))
+    assert asked(least, 10)
+    assert asked(least, 10, quick)
+    more = edited(least, (("audit", "points", 0, "runs"), 31), (("audit", "trials"), 61))
+    assert not asked(more, 10)
+    assert asked(more, 62)
+
+
+def test_the_runs_of_all_points_are_counted_and_nearly_all_that_were_made():
+    assert asked(HONEST, 4000, (("audit", "trials"), 2666))
+    assert not asked(HONEST, 4000, (("audit", "trials"), 2667))
+    assert not asked(HONEST, 4000, (("audit", "trials"), 1999))
+    one = [point(), point("proof", 0, "2/5", runs=999)]
+    assert not asked(certificate(points=one), 4000)
+    assert asked(certificate(points=[point(), point("proof", 0, "2/5", runs=999, other_runs=1001)]), 4000)
+
+
+def test_what_has_no_test_is_not_tested():
+    """(0, 0)-DP from a filter with no budget: no run of the program can have tested it."""
+    steps = []
+    step(
+        steps,
+        "assume_filter",
+        [],
+        query="clinic",
+        measure="pure",
+        budget=["0"],
+        relation=R,
+        because="movement",
+    )
+    step(steps, "assume_view", [], query="clinic", audience="everyone", releases=["clinic"], because="replay")
+    step(steps, "post_process", [0, 1])
+    step(steps, "to_approximate", [2], epsilon="2", delta="1/10")
+    made = certificate(steps, [point()])
+    idle = edited(made, (("sensitivity", 0, "status"), "untested"), (("sensitivity", 0, "worst"), "0"))
+    doubtful = [(("verdict",), "UNPROVEN"), (("releasable",), False), (("proved", "reason"), "no test")]
+    assert not accepted(made)
+    assert not accepted(edited(made, *doubtful))
+    assert not accepted(idle)
+    assert accepted(edited(idle, *doubtful))
+    reason = {"assume_filter clinic": "reviewed elsewhere"}
+    said = ["Accepted without a test: assume_filter clinic, because: reviewed elsewhere", *made["hazards"]]
+    taken = [(("claim", "assume"), reason), (("hazards",), said), (("sensitivity", 0, "status"), "accepted")]
+    assert accepted(edited(made, *taken))
+
+
+def test_the_worst_that_was_found_is_held_against_the_largest_bound_of_its_query():
+    """A query that is released as two statements may move as far as the weaker one says."""
+    steps = derivation()[:3]
+    step(steps, "assume_ball", [], query="sum", radius="1", relation=R, because="movement")
+    step(steps, "linear", [3])
+    step(steps, "gaussian", [4], variance="64", key="more")
+    step(steps, "compose", [2, 5])
+    step(steps, "to_approximate", [6], epsilon="2", delta="1/10")
+    step(
+        steps, "assume_view", [], query="clinic", audience="everyone", releases=["more", "noise"], because="r"
+    )
+    step(steps, "post_process", [7, 8])
+    made = certificate(steps, [point()])
+    assert accepted(edited(made, (("sensitivity", 0, "worst"), "4")))
+    assert not accepted(edited(made, (("sensitivity", 0, "worst"), "401/100")))
+
+
+def test_a_release_is_of_the_claims_data_by_the_subjects_code():
+    released = edited(HONEST, *ON_DATA)
+    assert accepted(released)
+    for member, wrong in (
+        *(("code", "sha256:" + "0" * 64), ("code", None), ("data", None), ("data", DROP), ("code", DROP)),
+        *(("ledger_entry", 0), ("ledger_entry", -1), ("ledger_head", "1"), ("ledger_head", DROP)),
+        *(("evaluation", {"mean": 3.5}), ("noise", "simulated"), ("more", 1)),
+    ):
+        assert not accepted(edited(released, (("release", member), wrong)))
+    public = "The claim says that its data are public; figures in `evaluation` read them without noise."
+    said = [*released["hazards"][:7], public, *released["hazards"][7:]]
+    shown = [(("claim", "data", "public"), True), (("release", "evaluation"), {"mean": 3.5})]
+    assert accepted(edited(released, *shown, (("hazards",), said)))
+    assert not accepted(edited(released, *shown))
+
+
+# ------------------------------------------------------------------ counts that refute are not passed over
+
+
+def reached(hits, runs, alarms, others, risk, delta):
+    """The ε of Clopper and Pearson's ends, by scipy."""
+    low = stats.beta.ppf(risk / 2, hits, runs - hits + 1) if hits else 0.0
+    high = stats.beta.ppf(1 - risk / 2, alarms + 1, others - alarms) if alarms < others else 1.0
+    return math.log(max((low - delta) / high, 1e-300))
+
+
+@pytest.mark.parametrize("of", [0, 1])
+def test_counts_that_refute_a_limit_are_not_said_to_leave_it(of):
+    hidden = {"hits": 990, "alarms": 10, "power": 0.5, "false_alarm": 1, "epsilon_lower": 0.0}
+    edits = [(("audit", "points", of, name), value) for name, value in hidden.items()]
+    assert reached(990, 1000, 10, 1000, 0.01, 0.1) > 3.5
+    for name in ("power", "false_alarm", "epsilon_lower"):
+        edits_of = [edit for edit in edits if edit[0][-1] != name]
+        assert not accepted(edited(HONEST, *edits_of))
+    assert not accepted(edited(HONEST, *edits))
+
+
+def test_counts_stand_where_their_bound_is_within_the_limit():
+    """Random counts: what `stands` says is what the ends of scipy say, but for one part in 10^5."""
+    rng, seen = np.random.default_rng(5), set()
+    for _ in range(300):
+        runs, others = (int(n) for n in rng.integers(1, 400, 2))
+        hits, alarms = int(rng.integers(0, runs + 1)), int(rng.integers(0, others + 1))
+        risk, delta = float(rng.choice([0.3, 0.05, 1e-6])), float(rng.choice([0.0, 0.1]))
+        found = reached(hits, runs, alarms, others, risk, delta)
+        counts = {"hits": hits, "runs": runs, "alarms": alarms, "other_runs": others}
+        for gap in (1e-5, 0.3):
+            for limit, stands in ((found + gap, True), (found - gap, False)):
+                if limit <= 0:
+                    continue
+                said = may_stand({**counts, "risk": risk, "delta": delta}, Fraction(limit))
+                assert said is stands, (counts, risk, delta, found, limit)
+                seen.add(stands)
+                documents.Work.spent = 0
+    assert seen == {True, False}
+
+
+@pytest.mark.parametrize("trials", [2, 9, 10**7 + 1, 2000.5])
+def test_a_claim_asks_for_as_many_runs_as_claims_may(trials):
+    assert asked(HONEST, 2000)
+    assert not asked(HONEST, trials)
+
+
+def test_an_attack_on_a_proof_makes_thirty_runs_a_side():
+    few = {"hits": 15, "runs": 29, "alarms": 14, "other_runs": 29, "power": 0.1, "false_alarm": 0.95}
+    assert not asked(edited(certificate(points=[point(**few)]), (("audit", "trials"), 59)), 59)
+    one = {"hits": 0, "runs": 1, "alarms": 0, "other_runs": 1, "power": 0, "false_alarm": 1}
+    assert not asked(edited(certificate(points=[point(**one)]), (("audit", "trials"), 2)), 10)
+
+
+# ------------------------------------------------------------------ one way to write a number or a day
+
+
+@pytest.mark.parametrize("text", ["002", "2.", "2.0", "2e0", "0.2e1", "+2", "2"])
+def test_a_promise_is_written_in_one_way(text):
+    said = [(("claim", "guarantee", "epsilon"), text), (("guarantee", "epsilon"), text)]
+    assert not accepted(edited(HONEST, *said, (("audit", "points", 0, "limit"), text)))
+    long = "2.00000000000000000000001"
+    said = [(("claim", "guarantee", "epsilon"), long), (("guarantee", "epsilon"), long)]
+    assert accepted(edited(HONEST, *said, (("audit", "points", 0, "limit"), long)))
+
+
+@pytest.mark.parametrize("moment", ["2026-02-31T00:00:00Z", "0001-01-01T00:00:00Z", "2026-13-01T00:00:00Z"])
+def test_a_moment_is_one_of_a_calendar(moment):
+    assert not accepted(edited(HONEST, (("created",), moment)))
+
+
+@pytest.mark.parametrize("until", ["whenever", "2027-02-30", ""])
+def test_the_end_of_a_claim_is_a_day(until):
+    for at in (None, date(2026, 12, 1)):
+        assert not accepted(edited(HONEST, (("claim", "governance", "valid_until"), until)), at)
+
+
+def test_what_was_released_is_releasable():
+    assert not accepted(edited(HONEST, *ON_DATA, (("releasable",), False)))
+
+
+def test_a_risk_is_not_so_small_that_no_counts_refute():
+    for risk, fine in (("1/1000", True), ("1/2000", False), ("1/100000000000000000000", False)):
+        edit = [(("audit", "points", 0, "risk"), risk), (("audit", "points", 0, "power"), 0.1)]
+        assert accepted(edited(HONEST, *edit, (("audit", "points", 0, "false_alarm"), 0.9))) is fine

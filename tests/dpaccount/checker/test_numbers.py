@@ -1,0 +1,412 @@
+"""The checker's numbers at their edges: intervals, curves, lattices, exact numbers, and the reading of files."""
+
+import math
+from decimal import Decimal
+from fractions import Fraction
+from unittest import mock
+
+import mpmath
+import pytest
+
+from dpaccount.checker import Rejected, Unreadable, curves, distributions, documents, intervals, sensitivity
+from dpaccount.checker.certificate import shapes
+from dpaccount.checker.intervals import Interval
+
+F = Fraction
+BIG = str(2**256 - 1)
+
+
+def setup_function(_):
+    """Forget the arithmetic of earlier tests: the checker counts it within one document."""
+    documents.Work.spent = 0
+
+
+# ------------------------------------------------------------------ curves against other formulas
+
+
+def points_of(curve, delta):
+    """ε of the curve at δ by mpmath."""
+    with mpmath.workdps(40):
+        match curve:
+            case ["pure", b]:
+                return lambda e: (mpmath.exp(b) - mpmath.exp(e)) / (1 + mpmath.exp(b)) - delta
+            case ["bounded-range", b]:
+                return lambda e: (
+                    (mpmath.exp(mpmath.mpf(b) / 2) - mpmath.exp(e / 2)) ** 2 / mpmath.expm1(b) - delta
+                )
+            case ["gdp", square] | ["near-gdp", square, _]:
+                mu = mpmath.sqrt(mpmath.mpf(square.numerator) / square.denominator)
+                far = mpmath.mpf(str(float(curve[2]))) if len(curve) == 3 else 0
+
+                def value(e):
+                    return (
+                        mpmath.ncdf(mu / 2 - e / mu)
+                        - mpmath.exp(e) * mpmath.ncdf(-mu / 2 - e / mu)
+                        + far * (1 + mpmath.exp(e))
+                        - delta
+                    )
+
+                return value
+            case ["renyi", [order, d]]:
+                a = mpmath.mpf(order)
+                return lambda e: (
+                    mpmath.exp((a - 1) * (d - e) + (a - 1) * mpmath.log1p(-1 / a) - mpmath.log(a)) - delta
+                )
+    raise AssertionError
+
+
+CURVES = [
+    (["pure", F(2)], "0.125", (0, 2)),
+    (["pure", F(2)], "0.001", (0, 2)),
+    (["bounded-range", F(3)], "0.125", (0, 3)),
+    (["gdp", F(1)], "0.125", (0, 9)),
+    (["gdp", F(9)], "1e-12", (0, 90)),
+    (["gdp", F(1, 64)], "1e-30", (0, 9)),
+    (["near-gdp", F(1), F(1, 64)], "0.25", (0, 1)),
+    (["renyi", [4, 2]], "0.0001", (0, 90)),
+]
+
+
+@pytest.mark.parametrize(("curve", "delta", "ends"), CURVES)
+def test_points_are_decided_on_both_sides(curve, delta, ends):
+    """ε by mpmath, then a part in 10⁹ above and below it."""
+    with mpmath.workdps(40):
+        low, high = map(mpmath.mpf, ends)
+        excess = points_of(curve, mpmath.mpf(delta))
+        for _ in range(120):
+            middle = (low + high) / 2
+            low, high = (middle, high) if excess(middle) > 0 else (low, middle)
+        truth = F(mpmath.nstr(low, 30, min_fixed=-50, max_fixed=50))
+    if curve[0] == "renyi":
+        written, order = ["renyi", ["4", "2"], ["2", "1"]], F(4)
+    else:
+        written, order = [curve[0], *map(str, curve[1:])], None
+    for side, expected in ((1 + F(1, 10**9), True), (1 - F(1, 10**9), False)):
+        assert curves.implies(curves.curve_of(written), truth * side, F(delta), order) is expected
+
+
+@pytest.mark.parametrize("reward", ["3/2", "19/10", "2", "9/4", "47/20", "2355/1000", "3", "10", "1000"])
+def test_outer_products_are_bounded_just_above_their_supremum(reward):
+    """The inner maximum at the cubic's smaller root, by mpmath; 8B² where that is larger."""
+    b, exact = F(reward), None
+    with mpmath.workdps(60):
+        c = mpmath.mpf(b.numerator) / b.denominator
+        exact, low, high = 8 * c * c, 1 / c, mpmath.sqrt((c * c - 1) / 3)
+        if c > 2:
+            for _ in range(180):
+                middle = (low + high) / 2
+                low, high = (middle, high) if middle**3 + (1 - c * c) * middle + c > 0 else (low, middle)
+            exact = max(exact, (1 + c * c) ** 2 + (1 + low**2) ** 2 - 2 * (c * low - 1) ** 2)
+        truth = F(mpmath.nstr(exact, 40, min_fixed=-90, max_fixed=90))
+    bound = sensitivity.outer_supremum(b)
+    assert truth * (1 - F(1, 10**30)) <= bound <= truth * (1 + F(1, 10**15))
+
+
+@pytest.mark.parametrize("root", ["1/3", "1/7", "3/10", "9/1000"])
+def test_outer_products_at_a_rational_root_are_never_below_the_supremum(root):
+    """B = (b² + 1)/b has the root b, so the supremum is an exact fraction there."""
+    b = F(root)
+    reward = (b * b + 1) / b
+    assert b**3 + (1 - reward**2) * b + reward == 0
+    exact = (1 + reward**2) ** 2 + (1 + b * b) ** 2 - 2 * (reward * b - 1) ** 2
+    assert max(exact, 8 * reward**2) <= sensitivity.outer_supremum(reward)
+
+
+# ------------------------------------------------------------------ numbers
+
+
+@pytest.mark.parametrize("digits", [2, 5, 30])
+def test_wide_intervals_are_mapped_to_both_ends(digits):
+    i = Interval(digits)
+    wide = (i.of(F(1, 3))[0], i.of(F(7, 3))[1])
+    with mpmath.workdps(60):
+        for mapped, exact in (
+            (i.exp(wide), mpmath.exp),
+            (i.ln(wide), mpmath.log),
+            (i.sqrt(wide), mpmath.sqrt),
+        ):
+            low, high = (exact(mpmath.mpf(str(end))) for end in wide)
+            slack = 30 * mpmath.mpf(10) ** (2 - digits)
+            assert low - slack < mpmath.mpf(str(mapped[0])) < low
+            assert high < mpmath.mpf(str(mapped[1])) < high + slack
+    assert i.neg(wide) == (wide[1].copy_negate(), wide[0].copy_negate())
+
+
+@pytest.mark.parametrize(("top", "bottom"), [(1, 3), (-1, 3), (2, 7), (-5, 9)])
+def test_quotients_are_rounded_apart(top, bottom):
+    i = Interval(3)
+    low, high = i.of(F(top, bottom))
+    assert F(low) < F(top, bottom) < F(high)
+    low, high = i.div((Decimal(top),) * 2, (Decimal(bottom),) * 2)
+    assert F(low) < F(top, bottom) < F(high)
+    low, high = i.div((Decimal(-2), Decimal(3)), (Decimal(3), Decimal(7)))
+    assert F(low) < F(-2, 3)
+    assert F(high) == 1
+
+
+@pytest.mark.parametrize("digits", [2, 9])
+def test_sums_and_products_of_wide_intervals(digits):
+    i = Interval(digits)
+    ends = [F(-7, 3), F(-1, 3), F(1, 7), F(22, 7)]
+    wide = [(i.of(a)[0], i.of(b)[1]) for a in ends for b in ends if a <= b]
+    for x in wide:
+        for y in wide:
+            corners = [(F(a), F(b)) for a in x for b in y]
+            for pair, exact in (
+                (i.add(x, y), [a + b for a, b in corners]),
+                (i.sub(x, y), [a - b for a, b in corners]),
+                (i.mul(x, y), [a * b for a, b in corners]),
+            ):
+                slack = F(100, 10**digits)
+                assert min(exact) - slack <= F(pair[0]) <= min(exact)
+                assert max(exact) <= F(pair[1]) <= max(exact) + slack
+
+
+def test_impossible_arithmetic_is_refused():
+    i = Interval(9)
+    one = (Decimal(1), Decimal(1))
+    for bottom in ((Decimal(0), Decimal(1)), (Decimal(-1), Decimal(1)), (Decimal(-2), Decimal(-1))):
+        with pytest.raises(Rejected, match="division"):
+            i.div(one, bottom)
+    for bad in ((Decimal(0), Decimal(1)), (Decimal(-1), Decimal(1))):
+        with pytest.raises(Rejected, match="logarithm"):
+            i.ln(bad)
+    with pytest.raises(Rejected, match="root"):
+        i.sqrt((Decimal(-1), Decimal(1)))
+    assert i.sqrt((Decimal(0), Decimal(4)))[0] == 0
+    small = (Decimal("0.5"), Decimal("0.5"))
+    assert i.div(one, small) == (Decimal(2), Decimal(2))
+    assert i.ln(small)[1] < 0
+
+
+def test_pi_is_a_lower_bound_at_every_precision_that_is_used():
+    with mpmath.workdps(560):
+        for digits in range(1, 520):
+            low = distributions.pi(digits)
+            gap = mpmath.pi - mpmath.mpf(low.numerator) / low.denominator
+            assert 0 < gap < mpmath.mpf(10) ** (1 - digits)
+
+
+@pytest.mark.parametrize("digits", [3, 12, 40])
+def test_the_upper_tail_of_a_wide_interval(digits):
+    i = Interval(digits)
+    with mpmath.workdps(80):
+        for a, b in (
+            (F(-3), F(-1)),
+            (F(-1), F(1, 2)),
+            (F(1), F(5)),
+            (F(3, 2), F(2)),
+            (F(7), F(9)),
+            (F(0), F(0)),
+        ):
+            pair = distributions.upper_tail(i, (i.of(a)[0], i.of(b)[1]))
+            high, low = (mpmath.erfc(float(x) / mpmath.sqrt(2)) / 2 for x in (a, b))
+            assert mpmath.mpf(str(pair[0])) <= low
+            assert mpmath.mpf(str(pair[1])) >= high
+            slack = mpmath.mpf(10) ** (4 - digits) + mpmath.mpf(10) ** (2 - digits // 2)
+            assert (
+                high - low - slack
+                <= mpmath.mpf(str(pair[1])) - mpmath.mpf(str(pair[0]))
+                <= high - low + slack
+            )
+
+
+def test_a_series_that_is_too_short_is_refused():
+    with pytest.raises(Rejected, match="too few"):
+        distributions.tail_series(Interval(30), Decimal(4), 3)
+
+
+def test_undecided_is_refused_and_the_ends_are_read_in_order():
+    third = F(1, 3)
+    assert intervals.at_most(lambda i: i.of(third), F(1, 3) + F(1, 10**300))
+    assert not intervals.at_most(lambda i: i.of(third), F(1, 3) - F(1, 10**300))
+    assert not intervals.at_most(lambda i: (i.of(0)[0], i.of(1)[1]), F(1, 2))  # never narrow
+    assert not intervals.at_most(lambda i: i.of(third), third)  # equality that no digits decide
+    assert intervals.at_most(lambda i: i.of(F(1, 4)), F(1, 4))
+    assert not intervals.at_most(lambda i: (Decimal(-9), Decimal(2)), F(1))
+    assert intervals.at_most(lambda i: (Decimal(-9), Decimal(1)), F(1))
+
+
+def test_work_is_counted_and_ends():
+    i, one = Interval(150), (Decimal(1), Decimal(1))
+    for call in (i.exp, i.ln, lambda x: i.mul(x, x), lambda x: i.div(x, x)):
+        before = documents.Work.spent
+        call(one)
+        assert documents.Work.spent > before
+        documents.Work.spent = documents.MAX_WORK
+        with pytest.raises(Rejected, match="more arithmetic"):
+            call(one)
+        documents.Work.spent = 0
+    documents.spend(documents.MAX_WORK)
+    with pytest.raises(Rejected, match="more arithmetic"):
+        documents.spend(1)
+
+
+def lattice_delta(variance, shift, count, epsilon):
+    """By mpmath, all coordinates convolved."""
+    with mpmath.workdps(60):
+        s2 = mpmath.mpf(variance.numerator) / variance.denominator
+        reach = 12 * int(mpmath.sqrt(s2)) + 12
+        one = {x: mpmath.exp(-mpmath.mpf(x * x) / (2 * s2)) for x in range(-reach, reach + 1)}
+        norm = mpmath.fsum(one.values())
+        law = {0: mpmath.mpf(1)}
+        for v in list(shift) * count:
+            new = {}
+            for s, p in law.items():
+                for x, w in one.items():
+                    new[s + v * x] = new.get(s + v * x, 0) + p * w / norm
+            law = new
+        half = mpmath.mpf(count * sum(v * v for v in shift)) / 2
+        edge = s2 * mpmath.mpf(epsilon.numerator) / epsilon.denominator
+        low = mpmath.fsum(p for s, p in law.items() if s < half - edge)
+        high = mpmath.fsum(p for s, p in law.items() if s > half + edge)
+        return low - mpmath.exp(mpmath.mpf(epsilon.numerator) / epsilon.denominator) * high
+
+
+@pytest.mark.parametrize(
+    ("variance", "shift", "count", "epsilon"),
+    [(F(4), (1,), 1, F(1, 2)), (F(9, 4), (2,), 1, F(1)), (F(2), (1, 1), 1, F(3, 4)), (F(5), (1,), 2, F(1, 3)),
+     (F(4), (1,), 1, F(0)), (F(4), (2,), 1, F(1, 2))],
+)  # fmt: skip
+def test_lattices_are_decided_on_both_sides(variance, shift, count, epsilon):
+    """The steps of the loss meet their edges exactly at some of these ε."""
+    truth = lattice_delta(variance, shift, count, epsilon)
+    exact = F(mpmath.nstr(truth, 40, min_fixed=-90, max_fixed=50))
+    for side, expected in ((1 + F(1, 10**9), True), (1 - F(1, 10**9), False)):
+        assert distributions.lattice_at_most(variance, list(shift), count, epsilon, exact * side) is expected
+    assert distributions.lattice_at_most(variance, [0] * len(shift), count, epsilon, F(0))
+    with pytest.raises(Rejected, match="beyond"):
+        distributions.lattice_at_most(variance, list(shift), count, epsilon, F(0))
+
+
+def test_what_floors_leave_out_is_allowed_for():
+    """With two digits the floors matter: no δ below the true one is accepted, and a larger one is."""
+    law, variance = distributions.lattice_law, F(9)
+    with mock.patch.object(distributions, "lattice_law", lambda v, steps, count, _: law(v, steps, count, 2)):
+        _floors_are_allowed_for(law, variance)
+
+
+def _floors_are_allowed_for(law, variance):
+    for shift, count, epsilon in (((1,), 1, F(1, 3)), ((1, 1), 1, F(0)), ((2,), 3, F(1, 2))):
+        truth = F(int(lattice_delta(variance, shift, count, epsilon) * 10**12), 10**12)
+        assert not distributions.lattice_at_most(variance, list(shift), count, epsilon, truth * F(999, 1000))
+        assert distributions.lattice_at_most(variance, list(shift), count, epsilon, F(1))
+        cells, reach, least, excess = law(variance, shift, count, 2)
+        half = F(count * sum(v * v for v in shift), 2)
+        hit = sum(cells[: max(math.ceil(half - variance * epsilon) + reach, 0)])
+        miss = sum(cells[math.floor(half + variance * epsilon) + reach + 1 :])
+        bare = F(hit, least) - F(math.exp(epsilon)) * F(miss, least)
+        assert not distributions.lattice_at_most(variance, list(shift), count, epsilon, bare)
+        assert bare < truth + F(excess, least)
+
+
+def test_lattices_out_of_reach_are_refused():
+    with pytest.raises(Rejected, match="too large"):
+        distributions.lattice_at_most(F(10**8), [1000], 1, F(1), F(1, 100))
+    with pytest.raises(Rejected, match="beyond"):
+        distributions.lattice_at_most(F(4), [1], 1, F(1), F(1, 10**400))
+
+
+NUMBERS = ["1/0", "0/0", "-1/0", "2/4", "4/2", "+1", "1.5", "1e3", " 1", "1 ", "01", "-0", "", "-", "1/", "/2", "1/-2",
+           "١", "1" * 1001, None, 1, 1.0, True, ["1"]]  # fmt: skip
+
+
+@pytest.mark.parametrize("text", NUMBERS, ids=str)
+def test_numbers_have_one_spelling(text):
+    with pytest.raises(Rejected):
+        intervals.number(text)
+
+
+def test_numbers_are_read():
+    assert [intervals.number(t) for t in ("0", "-3", "1/2", "-7/3")] == [F(0), F(-3), F(1, 2), F(-7, 3)]
+    assert intervals.number("9" * 1000) == 10**1000 - 1
+    assert documents.integer(2**256 - 1) == 2**256 - 1
+    assert documents.integer(0, 0) == 0
+    for bad in (0, 2**256, True, "1", 1.0, None):
+        with pytest.raises(Rejected):
+            documents.integer(bad)
+    for bad in (1, None, ["q"]):
+        with pytest.raises(Rejected):
+            documents.text(bad)
+    for bad in ("0", "-1"):
+        with pytest.raises(Rejected):
+            intervals.positive(bad, "scale")
+    assert intervals.positive("1/9", "scale") == F(1, 9)
+    for bad in ([], "keys", None):
+        with pytest.raises(Rejected):
+            documents.check_members(bad, [])
+
+
+def test_products_of_masses_keep_every_digit():
+    a = [10**k for k in range(9)]
+    assert distributions.multiply([7], [9]) == [63]
+    assert distributions.multiply(a, [1]) == a
+    assert distributions.multiply([10**30 - 1] * 3, [1, 10**9]) == [
+        10**30 - 1, (10**30 - 1) * (1 + 10**9), (10**30 - 1) * (1 + 10**9), (10**30 - 1) * 10**9
+    ]  # fmt: skip
+    assert distributions.power([1, 2], 0) == [1]
+    assert distributions.power([1, 2], 5) == [1, 10, 40, 80, 80, 32]
+    with pytest.raises(Rejected, match="negative"):
+        distributions.multiply([1, -1], [1])
+    with pytest.raises(Rejected, match="negative"):
+        distributions.multiply([1], [2, -1])
+
+
+# ------------------------------------------------------------------ reading
+
+
+@pytest.mark.parametrize(
+    ("value", "exact"),
+    [(1, 1), (0.5, Fraction(1, 2)), ("0.1", Fraction(1, 10)), ("1/3", Fraction(1, 3)), ("-2e-3", Fraction(-1, 500)),
+     (".5", Fraction(1, 2)), ("5.", 5), ("inf", None), (1e300, 10**300)],
+)  # fmt: skip
+def test_numbers_of_certificates(value, exact):
+    assert shapes.exact_of(value, "x") == exact
+
+
+@pytest.mark.parametrize(
+    "value", [True, None, [], "nan", "-inf", "1e", "1e123456", "", "0x1", "1" * 1001, "1 "]
+)
+def test_what_is_no_number_of_a_certificate(value):
+    with pytest.raises(Rejected):
+        shapes.exact_of(value, "x")
+
+
+@pytest.mark.parametrize(
+    "raw",
+    [b'{"a": 1e999}', b'{"a": -Infinity}', b'{"a": "\\ud800"}', b'{"\\udfff": 1}', b'{"a": 1, "a": 1}',
+     b"[" * 66 + b"]" * 66, b"\xff", b"{} {}", b'{"a": ' + b"1" * 401 + b"}", b'{"a": 0.' + b"1" * 401 + b"}"],
+)  # fmt: skip
+def test_files_that_are_not_read(raw):
+    with pytest.raises(Unreadable):
+        documents.parse(raw)
+
+
+def test_files_that_are_read():
+    deep = b"[" * 64 + b"]" * 64
+    assert documents.parse(deep)
+    assert documents.parse(b'{"a": ' + b"1" * 400 + b"}") == {"a": int("1" * 400)}
+    assert documents.parse(b'{"a": "\\ud83d\\ude00"}')
+
+
+@pytest.mark.parametrize("digits", [1, 2, 3, 5, 8])
+@pytest.mark.parametrize("n", [2, 150, 201, 210, 333, 1000, 12345, 10**6])
+def test_log_factorials_of_few_digits_enclose(n, digits):
+    with mpmath.workdps(60):
+        exact = mpmath.loggamma(n + 1)
+        low, high = distributions.log_factorial(Interval(digits), n)
+        assert mpmath.mpf(str(low)) <= exact <= mpmath.mpf(str(high))
+
+
+@pytest.mark.parametrize("digits", [2, 4, 9])
+@pytest.mark.parametrize(("n", "p", "k"), [(10, "1/2", 7), (300, "1/3", 130), (1000, "1/100", 25)])
+def test_binomial_tails_of_few_digits_enclose(n, p, k, digits):
+    exact = F(p)
+    with mpmath.workdps(60):
+        q = mpmath.mpf(exact.numerator) / exact.denominator
+        tail = mpmath.fsum(mpmath.binomial(n, j) * q**j * (1 - q) ** (n - j) for j in range(k, n + 1))
+        for pair in (
+            distributions.binomial_tail(Interval(digits), n, exact, k, up=True),
+            distributions.binomial_tail(Interval(digits), n, 1 - exact, n - k, up=False),
+        ):
+            assert mpmath.mpf(str(pair[0])) <= tail <= mpmath.mpf(str(pair[1]))

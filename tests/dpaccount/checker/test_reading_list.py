@@ -1,0 +1,43 @@
+"""What a reviewer is told to read: the rules of a document where they stand, and the core, no more."""
+
+import json
+from pathlib import Path
+
+from dpaccount import checker
+from tests.dpaccount.checker.made import HONEST, derivation
+
+HERE = Path(checker.__file__).parent
+CORE = [f"{name}.py" for name in ("documents", "intervals", "distributions", "curves", "facts", "derivation")]
+AROUND = [f"certificate/{n}.py" for n in ("shapes", "hazards", "evidence", "counts", "verdict", "__init__")]
+BARE = json.dumps({"schema": "dpaccount/derivation/1", "steps": derivation()}).encode()
+
+
+def test_the_core_is_what_every_document_needs():
+    for raw, files in ((BARE, CORE), (json.dumps(HONEST).encode(), CORE + AROUND)):
+        listed = checker.to_read(raw)["files"]
+        assert [entry["file"] for entry in listed] == files
+        for entry in listed:
+            assert entry["lines"] == len((HERE / entry["file"]).read_text().splitlines())
+
+
+def test_rules_are_listed_by_name_where_they_stand():
+    listed = checker.to_read(BARE)["rules"]
+    assert [entry["rule"] for entry in listed] == sorted({step["rule"] for step in derivation()})
+    for entry in listed:
+        following = (HERE / entry["file"]).read_text().splitlines()[entry["line"] - 1 :]
+        assert following[0].startswith("@")
+        assert f"def {entry['rule']}(" in "\n".join(following[:3])
+
+
+def test_a_rule_that_nothing_rests_on_is_not_listed():
+    steps = derivation()
+    bare = {"schema": "dpaccount/derivation/1", "steps": steps[:3]}
+    listed = checker.to_read(json.dumps(bare).encode())["rules"]
+    assert [entry["rule"] for entry in listed] == ["assume_ball", "gaussian", "linear"]
+
+
+def test_people_get_a_line_each():
+    listed = checker.to_read(BARE)
+    lines = checker.in_words(listed).splitlines()
+    assert len(lines) == 2 + len(listed["rules"]) + len(listed["files"])
+    assert checker.in_words(listed).endswith(" lines\n")

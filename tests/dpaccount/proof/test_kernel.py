@@ -1,0 +1,631 @@
+"""Every rule: what it gives, and that it refuses when a side condition is false."""
+
+import copy
+import dataclasses
+import pickle
+from fractions import Fraction
+
+import mpmath
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from dpaccount import checker
+from dpaccount.checker import sensitivity
+from dpaccount.errors import RuleError
+from dpaccount.proof import (
+    ADD_REMOVE,
+    REPLACE_ONE,
+    Approximate,
+    BoundedRange,
+    Covered,
+    Gdp,
+    Lattice,
+    Private,
+    Pure,
+    Renyi,
+    Shifts,
+    Stable,
+    Theorem,
+    Zcdp,
+    assume_ball,
+    assume_clipped,
+    assume_covers,
+    assume_filter,
+    assume_points,
+    assume_range,
+    assume_rank_one,
+    assume_rare,
+    assume_tree,
+    assume_view,
+    billboard,
+    centred,
+    compose,
+    despite,
+    differences,
+    discrete_gaussian,
+    exponential,
+    gaussian,
+    group,
+    joint,
+    laplace,
+    lattice_gaussian,
+    linear,
+    local,
+    local_view,
+    mixture,
+    nodes,
+    parallel,
+    permute_and_flip,
+    post_process,
+    replace_one,
+    to_approximate,
+    to_gdp,
+    to_pure,
+    to_renyi,
+    to_zcdp,
+)
+from dpaccount.proof.derivation import hypotheses, leaves, write
+
+F = Fraction
+ZERO, HALF, ONE, NINE = F(0), F(1, 2), F(1), F(9)
+
+
+def clipped(relation=REPLACE_ONE, low=ZERO, high=ONE, query="q"):
+    return assume_clipped(query, low, high, relation, "test")
+
+
+def pure(epsilon=ONE, query="q", relation=REPLACE_ONE):
+    return laplace(linear(clipped(relation, query=query)), 1 / epsilon, None, f"key-{query}")
+
+
+def gdp(mu_squared=ONE, query="q"):
+    return gaussian(linear(assume_ball(query, F(1, 2), REPLACE_ONE, "test")), 1 / mu_squared, f"key-{query}")
+
+
+def zcdp(rho=HALF, query="q"):
+    return discrete_gaussian(
+        linear(assume_ball(query, F(1, 2), REPLACE_ONE, "t")), 1 / (2 * rho), F(1, 8), "k"
+    )
+
+
+def lattice(variance=NINE, query="q"):
+    points = assume_points(query, [(0, 0), (1, 0), (0, 1)], REPLACE_ONE, "test")
+    return lattice_gaussian(differences(points), variance, f"key-{query}")
+
+
+def ranged(eta=ONE, query="q"):
+    return exponential(assume_range(query, eta, REPLACE_ONE, "t"), ONE, f"key-{query}")
+
+
+def point(epsilon=ONE, delta=ZERO, query="q"):
+    return to_approximate(pure(epsilon, query), epsilon, delta)
+
+
+def refuses(rule, *arguments, match=None):
+    with pytest.raises(RuleError, match=match):
+        rule(*arguments)
+
+
+def accepted_by_checker(theorem):
+    facts = checker.check_derivation(write(theorem))
+    return facts[-1]
+
+
+# ------------------------------------------------------------------ hypotheses and sensitivity
+
+
+def test_replace_one_moves_by_the_width_and_add_remove_by_the_magnitude():
+    assert linear(clipped(low=F(-1), high=F(3))).conclusion == Stable("q", "l1", F(4), REPLACE_ONE)
+    assert linear(clipped(ADD_REMOVE, F(-1), F(3))).conclusion == Stable("q", "l1", F(3), ADD_REMOVE)
+
+
+def test_a_ball_moves_by_its_diameter_or_its_radius():
+    assert linear(assume_ball("q", F(3), REPLACE_ONE, "t")).conclusion.bound == 36
+    assert linear(assume_ball("q", F(3), ADD_REMOVE, "t")).conclusion.bound == 9
+
+
+def rank_one_without_corner(v, y):
+    whole = np.append(v, y)
+    matrix = np.outer(whole, whole)
+    matrix[-1, -1] = 0
+    return matrix
+
+
+@pytest.mark.parametrize("reward", [F(0), F(1, 2), F(9, 10), ONE, F(3, 2), F(5)])
+def test_rank_one_bound_holds_and_is_attained(reward):
+    """Independent search: random vectors of norms up to 1, at and off the boundary."""
+    bound = float(linear(assume_rank_one("q", reward, REPLACE_ONE, "t")).conclusion.bound)
+    rng = np.random.default_rng(5)
+    b = float(reward)
+    best = 0.0
+    for _ in range(4000):
+        v, w = rng.normal(size=(2, 2))
+        v, w = v / np.linalg.norm(v), w / np.linalg.norm(w)
+        if rng.random() < 0.3:
+            v, w = v * rng.random(), w * rng.random()
+        y, z = rng.choice([-b, b, b * rng.uniform(-1, 1)], 2)
+        best = max(
+            best, float(np.linalg.norm(rank_one_without_corner(v, y) - rank_one_without_corner(w, z)) ** 2)
+        )
+    cosine = min(b * b, 1.0)
+    v, w = np.array([1.0, 0.0]), np.array([cosine, np.sqrt(1 - cosine**2)])
+    attained = np.linalg.norm(rank_one_without_corner(v, b) - rank_one_without_corner(w, -b)) ** 2
+    assert best <= bound * (1 + 1e-12)
+    assert attained == pytest.approx(bound, rel=1e-12)
+
+
+@pytest.mark.parametrize("reward", [F(1, 2), ONE, F(3, 2), F(2), F("2.3548"), F(3), F(5), F(40)])
+def test_outer_products_with_corner(reward):
+    """The supremum by a dense independent search, then one part in 1e6 above and below it."""
+    b = float(reward)
+    t = np.linspace(0, b, 2_000_001)
+    best = ((1 + b * b) ** 2 + (1 + t * t) ** 2 - 2 * np.maximum(b * t - 1, 0) ** 2).max()
+    outer = assume_rank_one("q", reward, REPLACE_ONE, "t", "outer")
+    if reward <= 1:
+        assert float(linear(outer).conclusion.bound) == pytest.approx(best)
+        return
+    above, below = F(best) * (1 + F(1, 10**6)), F(best) * (1 - F(1, 10**6))
+    theorem = linear(outer, above)
+    assert theorem.conclusion == Stable("q", "frobenius-squared", above, REPLACE_ONE)
+    assert accepted_by_checker(theorem) == write(theorem)[-1]["gives"]
+    refuses(linear, outer, below, match="not shown")
+    refuses(linear, outer, match="not shown")
+    assert float(sensitivity.outer_supremum(reward)) == pytest.approx(best, rel=1e-9)
+
+
+def test_known_outer_sensitivity():
+    outer = assume_rank_one("q", F(5), REPLACE_ONE, "t", "outer")
+    assert linear(outer, F("26.0208614") ** 2)
+    refuses(linear, outer, F("26.0208612") ** 2, match="not shown")
+    refuses(assume_rank_one, "q", F(5), REPLACE_ONE, "t", "inner", match="kind")
+
+
+def test_points_move_by_all_their_differences():
+    basis = [(1, 0), (-1, 0), (0, 1), (0, -1), (0, 0)]
+    fact = differences(assume_points("q", basis, REPLACE_ONE, "t")).conclusion
+    assert fact == Shifts("q", ((), (1,), (1, 1), (2,)), REPLACE_ONE)
+    single = differences(assume_points("q", basis, ADD_REMOVE, "t")).conclusion
+    assert single.shifts == ((), (1,))
+    assert linear(assume_points("q", basis, REPLACE_ONE, "t")).conclusion.bound == 4
+
+
+def test_covers_count_what_one_unit_meets():
+    fact = assume_covers("q", [(1, 4), (5, 8), (1, 8), (8, 9)], "t").conclusion
+    assert fact == Covered("q", 4, 3, 8, (1, 9))
+
+
+@given(st.integers(1, 3000))
+def test_a_tree_is_the_sum_of_its_nodes(rounds):
+    levels = rounds.bit_length()
+    for most in {1, (levels + 1) // 2, levels}:
+        fact = assume_tree("q", rounds, "t", most).conclusion
+        every = [(k * 2**j + 1, (k + 1) * 2**j) for j in range(most) for k in range(rounds // 2**j)]
+        assert fact == assume_covers("q", every, "t").conclusion
+    assert assume_tree("q", rounds, "t").conclusion == assume_tree("q", rounds, "t", levels).conclusion
+
+
+@pytest.mark.parametrize(
+    ("rule", "arguments"),
+    [
+        (assume_points, ("q", [], REPLACE_ONE, "t")),
+        (assume_points, ("q", [(1,), (1, 2)], REPLACE_ONE, "t")),
+        (assume_points, ("q", [(0.5,)], REPLACE_ONE, "t")),
+        (assume_points, ("q", [(True,)], REPLACE_ONE, "t")),
+        (assume_points, ("q", [()], REPLACE_ONE, "t")),
+        (assume_points, ("q", [(1,)], "swap", "t")),
+        (assume_clipped, ("q", F(1), F(0), REPLACE_ONE, "t")),
+        (assume_clipped, ("q", 0.0, F(1), REPLACE_ONE, "t")),
+        (assume_clipped, ("q", F(0), F(1), "swap", "t")),
+        (assume_ball, ("q", F(-1), REPLACE_ONE, "t")),
+        (assume_ball, ("q", 1.0, REPLACE_ONE, "t")),
+        (assume_ball, ("q", F(1), "swap", "t")),
+        (assume_rank_one, ("q", F(-1), REPLACE_ONE, "t")),
+        (assume_rank_one, ("q", F(1), ADD_REMOVE, "t")),
+        (assume_rank_one, ("q", 1.0, REPLACE_ONE, "t")),
+        (assume_covers, ("q", [], "t")),
+        (assume_covers, ("q", [(0, 3)], "t")),
+        (assume_covers, ("q", [(4, 3)], "t")),
+        (assume_covers, ("q", [(1.0, 3)], "t")),
+        (assume_tree, ("q", 0, "t")),
+        (assume_tree, ("q", 2.0, "t")),
+        (assume_tree, ("q", True, "t")),
+        (assume_tree, ("q", 4, "t", 4)),
+        (assume_tree, ("q", 4, "t", 0)),
+    ],
+)
+def test_false_hypotheses_are_refused(rule, arguments):
+    refuses(rule, *arguments)
+
+
+def test_sensitivity_rules_want_contributions():
+    refuses(linear, pure(), match="contribution")
+    refuses(linear, "not a theorem", match="Theorem")
+    refuses(differences, clipped(), match="contribution points")
+
+
+def test_centring_shortens_a_replaced_row():
+    ball = linear(assume_ball("q", ONE, REPLACE_ONE, "t"))
+    theorem = centred(ball, 4)
+    assert theorem.conclusion.bound == 3
+    assert accepted_by_checker(theorem) == write(theorem)[-1]["gives"]
+    x = np.random.default_rng(0).normal(size=(4, 3))
+    y = x.copy()
+    y[1] = 7
+    moved = np.linalg.norm((x - x.mean(axis=0)) - (y - y.mean(axis=0))) ** 2
+    assert moved == pytest.approx(np.linalg.norm(x - y) ** 2 * 3 / 4)
+    refuses(centred, linear(assume_ball("q", ONE, ADD_REMOVE, "t")), 4, match="must stay")
+    refuses(centred, linear(clipped()), 4, match="l2")
+    for rows in (0, 2.0, True):
+        refuses(centred, ball, rows, match="rows")
+
+
+# ------------------------------------------------------------------ noise
+
+
+def test_leaves_give_their_curves():
+    assert pure(F(2)).conclusion == Private("q", Pure(F(2)), REPLACE_ONE, "central")
+    assert gdp(F(3)).conclusion.curve == Gdp(F(3))
+    assert zcdp(F(1, 7)).conclusion.curve == Zcdp(F(1, 7))
+    assert lattice().conclusion.curve == Lattice(F(9), ((), (1,), (1, 1)), 1)
+    person = linear(assume_rank_one("q", F(1, 2), REPLACE_ONE, "t"))
+    assert gaussian(person, F(1), "k").conclusion.curve == Gdp(F(25, 16))
+    assert discrete_gaussian(person, F(1), F(1, 4), "k").conclusion.curve == Zcdp(F(25, 32))
+
+
+@pytest.mark.parametrize(
+    ("b", "x", "u"), [("1", "1", "1"), ("1/2", "3", "1/2"), ("3", "1", "2"), ("2", "1/5", "7")]
+)
+def test_joint_noise_bounds_the_sum_and_is_attained(b, x, u):
+    """Random pairs of vectors, norms and rewards never exceed it; the worst cosine attains it."""
+    b, x, u = F(b), F(x), F(u)
+    theorem = gaussian(joint(assume_rank_one("q", b, REPLACE_ONE, "t"), x / u), x, "k")
+    bound = float(theorem.conclusion.curve.mu_squared)
+
+    def length(v, y, w, z):
+        a = np.outer(v, v) - np.outer(w, w)
+        matrix = (np.linalg.norm(a) ** 2 + (np.diag(a) ** 2).sum()) / (2 * float(x))
+        return matrix + np.linalg.norm(v * y - w * z) ** 2 / float(u)
+
+    rng = np.random.default_rng(1)
+    for _ in range(3000):
+        v, w = rng.normal(size=(2, 2))
+        v, w = (s / np.linalg.norm(s) * rng.random() ** rng.choice([0, 1]) for s in (v, w))
+        assert length(v, rng.uniform(-1, 1) * float(b), w, rng.choice([-1, 1]) * float(b)) <= bound * (
+            1 + 1e-12
+        )
+    half = np.arccos(min(1.0, float(b * b * x / (2 * u)))) / 2  # A is diagonal for vectors mirrored at 45°
+    v, w = (np.array([np.cos(np.pi / 4 + s * half), np.sin(np.pi / 4 + s * half)]) for s in (1, -1))
+    assert length(v, float(b), w, -float(b)) == pytest.approx(bound, rel=1e-12)
+    assert accepted_by_checker(theorem) == write(theorem)[-1]["gives"]
+
+
+def test_joint_noise_refuses():
+    person = assume_rank_one("q", ONE, REPLACE_ONE, "t")
+    for bad in (ZERO, -ONE, 1.0):
+        refuses(joint, person, bad, match="weight")
+    outer = assume_rank_one("q", ONE, REPLACE_ONE, "t", "outer")
+    refuses(joint, outer, ONE, match="contribution rank-one")
+    refuses(joint, linear(person), ONE, match="contribution rank-one")
+
+
+@pytest.mark.parametrize("bad", [F(0), F(-1), 1.0, None])
+def test_noise_needs_an_exact_positive_scale(bad):
+    ball = linear(assume_ball("q", ONE, REPLACE_ONE, "t"))
+    refuses(laplace, linear(clipped()), bad, None, "k")
+    refuses(gaussian, ball, bad, "k")
+    refuses(discrete_gaussian, ball, bad, ONE, "k")
+    refuses(discrete_gaussian, ball, ONE, bad, "k")
+    refuses(gaussian, linear(assume_rank_one("q", ONE, REPLACE_ONE, "t")), bad, "k")
+    refuses(lattice_gaussian, differences(assume_points("q", [(0,), (1,)], REPLACE_ONE, "t")), bad, "k")
+    if bad is not None:
+        refuses(laplace, linear(clipped()), ONE, bad, "k")
+
+
+def test_numbers_that_no_derivation_could_hold_are_refused():
+    largest = F(2**1499, 2**1499 + 1)  # 1500 bits above and below
+    assert assume_clipped("q", F(0), largest, REPLACE_ONE, "t").conclusion.high == largest
+    refuses(assume_clipped, "q", F(0), F(2**1499, 2**1500 + 1), REPLACE_ONE, "t", match="3001 bits")
+
+
+def test_noise_needs_its_own_norm():
+    l1, l2 = linear(clipped()), linear(assume_ball("q", ONE, REPLACE_ONE, "t"))
+    refuses(laplace, l2, ONE, None, "k", match="l1")
+    refuses(gaussian, l1, ONE, "k", match="l2")
+    refuses(discrete_gaussian, l1, ONE, ONE, "k", match="l2")
+    refuses(lattice_gaussian, l2, ONE, "k", match="shifts")
+
+
+# ------------------------------------------------------------------ composition
+
+
+def test_composition_adds_per_measure():
+    assert compose(pure(ONE), pure(F(2), "r")).conclusion.curve == Pure(F(3))
+    assert compose(gdp(ONE), gdp(F(2), "r")).conclusion.curve == Gdp(F(3))
+    assert compose(zcdp(F(1, 3)), zcdp(F(1, 6))).conclusion.curve == Zcdp(F(1, 2))
+    points = [to_approximate(pure(ONE), ONE, F(0)), to_approximate(pure(ONE), F(2), F(1, 10))]
+    assert compose(*points).conclusion.curve == Approximate(F(3), F(1, 10))
+
+
+def test_composition_refuses_mixtures():
+    refuses(compose, match="at least one")
+    refuses(compose, pure(), gdp(), match="measure")
+    refuses(compose, pure(), pure(relation=ADD_REMOVE), match="relation")
+    refuses(compose, pure(), billboard(pure(), assume_view("v", "others", "t")), match="observer")
+    refuses(compose, lattice(), lattice(), match="lattice")
+    refuses(compose, ranged(), ranged(), match="bounded range")
+    refuses(compose, to_renyi(zcdp(), [F(2)]), to_renyi(zcdp(), [F(3)]), match="same orders")
+    refuses(compose, linear(clipped()), match="privacy statement")
+
+
+def test_nodes_multiply_by_what_one_unit_meets():
+    covers = assume_covers("q", [(1, 2), (3, 4), (1, 4)], "t")
+    assert nodes(pure(ONE), covers).conclusion == Private("q", Pure(F(2)), REPLACE_ONE, "central", (1, 4))
+    assert nodes(gdp(ONE), covers).conclusion.curve == Gdp(F(2))
+    assert nodes(lattice(), covers).conclusion.curve.count == 2
+    assert nodes(zcdp(), assume_tree("q", 1024, "t")).conclusion.curve == Zcdp(F(11, 2))
+
+
+def test_nodes_refuse_covers_of_another_query_and_other_observers():
+    refuses(nodes, pure(), assume_covers("r", [(1, 2)], "t"), match="covers of 'r'")
+    refuses(nodes, pure(), clipped(), match="covers")
+    seen = billboard(pure(), assume_view("q", "others", "t"))
+    refuses(nodes, seen, assume_covers("q", [(1, 2)], "t"), match="centrally")
+
+
+def test_parallel_takes_the_worst_of_disjoint_units():
+    left = nodes(pure(ONE), assume_covers("q", [(1, 4)], "t"))
+    right = nodes(pure(F(3), "r"), assume_covers("r", [(5, 9)], "t"))
+    assert parallel(left, right).conclusion == Private("q | r", Pure(F(3)), REPLACE_ONE, "central", (1, 9))
+    refuses(parallel, left, nodes(pure(ONE, "r"), assume_covers("r", [(4, 9)], "t")), match="disjoint")
+    refuses(parallel, left, pure(ONE, "r"), match="which units")
+    refuses(parallel, nodes(lattice(), assume_covers("q", [(1, 4)], "t")), match="nor ordered")
+
+
+# ------------------------------------------------------------------ observers
+
+
+def singles(query="q"):
+    return assume_covers(query, [(1, 1), (2, 2), (3, 3), (2, 2)], "t")
+
+
+def test_observers():
+    everyone, others = (assume_view("subject", audience, "t") for audience in ("everyone", "others"))
+    assert post_process(pure(), everyone).conclusion == Private("subject", Pure(ONE), REPLACE_ONE, "central")
+    assert billboard(pure(), others).conclusion.observer == "joint"
+    sent = local(pure(), singles())
+    assert sent.conclusion == Private("q", Pure(F(2)), REPLACE_ONE, "local", (1, 3))
+    assert local_view(sent, others).conclusion == Private("subject", Pure(F(2)), REPLACE_ONE, "local", (1, 3))
+
+
+def test_observers_need_central_releases_and_the_right_audience():
+    everyone, others = (assume_view("subject", audience, "t") for audience in ("everyone", "others"))
+    joint = billboard(pure(), others)
+    refuses(post_process, joint, everyone, match="centrally")
+    refuses(billboard, joint, others, match="centrally")
+    refuses(post_process, pure(), others, match="everyone")
+    refuses(billboard, pure(), everyone, match="others")
+    for rule in (post_process, billboard):
+        refuses(rule, pure(), clipped(), match="shows")
+    refuses(assume_view, "q", "nobody", "t", match="audience")
+
+
+def test_local_messages_read_one_person():
+    refuses(local, pure(), assume_covers("q", [(1, 1), (2, 3)], "t"), match="one unit only")
+    refuses(local, pure(), assume_tree("q", 4, "t"), match="one unit only")
+    refuses(local, pure(query="r"), singles(), match="covers of")
+    refuses(local, pure(relation=ADD_REMOVE), singles(), match="replaced")
+    refuses(local, pure(), assume_view("q", "others", "t"), match="covers")
+    refuses(local_view, pure(), assume_view("q", "others", "t"), match="locally")
+    refuses(local_view, local(pure(), singles()), clipped(), match="shows")
+
+
+# ------------------------------------------------------------------ conversions
+
+
+def test_conversions_to_other_measures():
+    assert to_zcdp(pure(F(2))).conclusion.curve == Zcdp(F(2))
+    assert to_zcdp(gdp(F(3))).conclusion.curve == Zcdp(F(3, 2))
+    assert to_zcdp(lattice(F(2))).conclusion.curve == Zcdp(F(1, 2))
+    refuses(to_zcdp, zcdp(), match="imply")
+    refuses(to_zcdp, to_approximate(pure(), ONE, F(0)), match="imply")
+
+
+def test_pure_to_gdp_is_tight():
+    with mpmath.workdps(30):
+        exact = F(str(-2 * mpmath.sqrt(2) * mpmath.erfinv(2 / (1 + mpmath.e) - 1)))
+    above, below = (exact + F(1, 10**12)) ** 2, (exact - F(1, 10**12)) ** 2
+    assert to_gdp(pure(ONE), above).conclusion.curve == Gdp(above)
+    refuses(to_gdp, pure(ONE), below, match="too small")
+    refuses(to_gdp, pure(ONE), F(-1), match="negative")
+    refuses(to_gdp, zcdp(), F(100), match="profile")
+    refuses(to_gdp, to_approximate(pure(), ONE, F(1, 10)), F(100), match="profile")
+
+
+def test_points_are_accepted_just_above_the_truth_and_refused_just_below():
+    delta = F("1e-5")
+    assert to_approximate(gdp(), F("4.3771780957"), delta).conclusion.curve.epsilon == F("4.3771780957")
+    refuses(to_approximate, gdp(), F("4.3771780956"), delta)
+    refuses(to_approximate, pure(), F("0.99997"), delta)
+    assert to_approximate(pure(), F("0.99999"), delta)
+    best, order = F("4.72839"), F("5.43")  # ρ = ½: the exact optimum is 4.72838698…
+    assert to_approximate(zcdp(), best, delta, order)
+    refuses(to_approximate, zcdp(), F("4.728"), delta, order)
+
+
+def test_points_refuse_bad_parameters():
+    refuses(to_approximate, pure(), F(-1), F(0), match="found -1")
+    refuses(to_approximate, pure(), ONE, F(2), match="delta")
+    refuses(to_approximate, pure(), 1.0, F(0), match="exact")
+    refuses(to_approximate, zcdp(), F(9), F("1e-5"), match="order")
+    refuses(to_approximate, zcdp(), F(9), F("1e-5"), ONE, match="order > 1")
+    refuses(to_approximate, zcdp(), F(9), F(0), F(2), match="delta > 0")
+    refuses(to_approximate, to_approximate(pure(), ONE, F(1, 10)), ONE, F(1, 20))
+
+
+def test_bounded_range_and_renyi():
+    assert ranged(F(2)).conclusion.curve == BoundedRange(F(2))
+    assert to_pure(ranged(F(2))).conclusion.curve == Pure(F(2))
+    assert to_zcdp(ranged(F(2))).conclusion.curve == Zcdp(HALF)
+    flip = permute_and_flip(assume_range("q", F(2), REPLACE_ONE, "t"), F(3), "k")
+    assert flip.conclusion.curve == Pure(F(6))
+    both = compose(to_renyi(zcdp(F(1, 3)), [F(2), F(5)]), to_renyi(zcdp(F(1, 6)), [F(2), F(5)]))
+    assert both.conclusion.curve == Renyi(((F(2), ONE), (F(5), F(5, 2))))
+    refuses(to_pure, pure(), match="bounded range")
+    refuses(to_renyi, pure(), [F(2)], match="zCDP")
+    for orders in ([], [ONE], [F(3), F(2)], [F(2), F(2)], [2.0]):
+        refuses(to_renyi, zcdp(), orders)
+    for bad in (ZERO, -ONE, 1.0):
+        refuses(exponential, assume_range("q", ONE, REPLACE_ONE, "t"), bad, "k")
+        refuses(permute_and_flip, assume_range("q", ONE, REPLACE_ONE, "t"), bad, "k")
+    refuses(exponential, linear(clipped()), ONE, "k", match="range")
+    refuses(permute_and_flip, linear(clipped()), ONE, "k", match="range")
+    refuses(assume_range, "q", -ONE, REPLACE_ONE, "t")
+    refuses(assume_range, "q", ONE, "swap", "t")
+    refuses(nodes, ranged(), assume_covers("q", [(1, 2), (2, 3)], "t"), match="bounded range")
+    assert to_approximate(ranged(), ONE, ZERO)
+    refuses(to_approximate, ranged(), ONE - F(1, 10**12), ZERO)
+
+
+def test_renyi_points_are_converted_at_a_listed_order():
+    renyi = to_renyi(zcdp(), [F(2), F("5.43")])
+    assert to_approximate(renyi, F("4.72839"), F("1e-5"), F("5.43"))
+    refuses(to_approximate, renyi, F("4.728"), F("1e-5"), F("5.43"))
+    refuses(to_approximate, renyi, F(9), F("1e-5"), F(3), match="listed orders")
+    refuses(to_approximate, renyi, F(9), F("1e-5"), match="listed orders")
+
+
+def test_filters_give_their_budget():
+    fact = assume_filter("q", "approximate", [ONE, F("1e-6")], REPLACE_ONE, "t").conclusion
+    assert fact == Private("q", Approximate(ONE, F("1e-6")), REPLACE_ONE, "central")
+    assert assume_filter("q", "gdp", [F(2)], ADD_REMOVE, "t").conclusion.curve == Gdp(F(2))
+    for measure, budget, relation in (
+        ("renyi", [ONE], REPLACE_ONE), ("pure", [], REPLACE_ONE), ("pure", [ONE, ONE], REPLACE_ONE),
+        ("pure", [-ONE], REPLACE_ONE), ("pure", [1.0], REPLACE_ONE), ("pure", [ONE], "swap"),
+    ):  # fmt: skip
+        refuses(assume_filter, "q", measure, budget, relation, "t")
+
+
+def test_groups():
+    assert group(pure(F(2)), 3).conclusion.curve == Pure(F(6))
+    assert group(gdp(F(2)), 3).conclusion.curve == Gdp(F(18))
+    assert group(zcdp(F(2)), 3).conclusion == Private("q", Zcdp(F(18)), "replace-one, groups of 3", "central")
+    some = point(ONE, F(1, 100))
+    exact = F(1, 100) * (1 + F(str(mpmath.e)) + F(str(mpmath.e**2)))
+    assert group(some, 3, exact + F(1, 10**12)).conclusion.curve.epsilon == 3
+    refuses(group, some, 3, exact - F(1, 10**12), match="below")
+    assert group(point(ZERO + F(1, 10**9), F(1, 10)), 2, F(21, 100))
+    refuses(group, lattice(), 2, match="convert")
+    for size in (1, 0, 2.0, True):
+        refuses(group, pure(), size, match="size")
+
+
+def test_add_remove_twice_is_replace_one():
+    removed = pure(relation=ADD_REMOVE)
+    assert replace_one(group(removed, 2)).conclusion == Private("q", Pure(F(2)), REPLACE_ONE, "central")
+    refuses(replace_one, group(removed, 3), match="groups of 2")
+    refuses(replace_one, removed, match="groups of 2")
+    refuses(replace_one, group(pure(), 2), match="groups of 2")
+
+
+def test_mixtures_take_the_worst():
+    assert mixture(pure(ONE), pure(F(2), "r")).conclusion.curve == Pure(F(2))
+    assert mixture(point(ONE), point(F(2), F(1, 10))).conclusion.curve == Approximate(F(2), F(1, 10))
+    refuses(mixture, pure(), gdp(), match="measure")
+    refuses(mixture, lattice(), match="nor ordered")
+
+
+def test_rare_departures_cost_their_probability():
+    bad = assume_rare("q", "event", F(1, 10), "t")
+    assert despite(point(), bad, F(1, 10)).conclusion.curve == Approximate(ONE, F(1, 10))
+    refuses(despite, point(), bad, F(9, 100), match="cover")
+    near = assume_rare("q", "distance", F(1, 10), "t")
+    assert despite(point(), near, F("0.3719")).conclusion.curve.delta == F("0.3719")
+    refuses(despite, point(), near, F("0.3718"), match="cover")
+    refuses(despite, pure(), bad, ONE, match="needed")
+    refuses(despite, point(), clipped(), ONE, match="needed")
+    refuses(despite, point(query="r"), bad, ONE, match="not of 'r'")
+    refuses(despite, point(), bad, F(2), match="at most 1")
+    for kind, probability in (("luck", F(1, 10)), ("event", F(-1)), ("event", F(2)), ("event", 0.1)):
+        refuses(assume_rare, "q", kind, probability, "t")
+
+
+def test_numbers_too_long_to_write_are_refused():
+    refuses(assume_clipped, "q", ZERO, F(10**1000), REPLACE_ONE, "t", match="bits")
+
+
+# ------------------------------------------------------------------ forgery
+
+
+def test_theorems_cannot_be_made_changed_copied_or_sent():
+    theorem = pure()
+    with pytest.raises(RuleError):
+        Theorem(theorem.conclusion, "rule", (), {}, object())
+    with pytest.raises(RuleError):
+        Theorem(theorem.conclusion, "rule", (), {})
+    with pytest.raises(RuleError):
+        dataclasses.replace(theorem, rule="other")
+    with pytest.raises(AttributeError):
+        theorem.rule = "other"
+    with pytest.raises(AttributeError):
+        del theorem.rule
+    with pytest.raises(RuleError):
+        copy.copy(theorem)
+    with pytest.raises(RuleError):
+        pickle.dumps(theorem)
+    with pytest.raises(RuleError):
+        type("Fake", (Theorem,), {})
+
+
+def test_a_forced_theorem_is_caught_by_the_checker():
+    forged = object.__new__(Theorem)
+    fields = {"conclusion": Private("q", Pure(F(0)), REPLACE_ONE, "central"), "rule": "laplace"}
+    witness = {"scale": "1", "key": "k"}
+    for name, value in {**fields, "premises": (linear(clipped()),), "witness": witness}.items():
+        object.__setattr__(forged, name, value)
+    with pytest.raises(checker.Rejected, match="step 2"):
+        checker.check_derivation(write(forged))
+
+
+# ------------------------------------------------------------------ written derivations
+
+
+def everything():
+    """One theorem through every rule that ends in (ε, δ)."""
+    tree = to_approximate(nodes(lattice(F(25)), assume_covers("q", [(1, 2), (1, 4)], "t")), ONE, F(1, 100))
+    other = to_approximate(nodes(pure(F(1, 2), "r"), assume_tree("r", 1, "t")), ONE, F(0))
+    third = to_approximate(compose(gdp(F(1, 100)), to_gdp(pure(F(1, 100), "s"), F(1, 100))), ONE, F(1, 50))
+    person = linear(assume_rank_one("m", F(2), REPLACE_ONE, "t"))
+    fourth = to_zcdp(gaussian(person, F(10**6), "m"))
+    fifth = discrete_gaussian(person, F(10**6), F(1, 2), "n")
+    point = to_approximate(compose(fourth, fifth, zcdp(F(1, 10**4))), ONE, F(1, 10), F(20))
+    whole = compose(third, point)
+    pair = group(despite(other, assume_rare("r", "distance", F(1, 1000), "t"), F(1, 100)), 2, F(1, 10))
+    spent = assume_filter("s", "zcdp", [F(1, 50)], ADD_REMOVE, "t")
+    chosen = to_zcdp(exponential(assume_range("u", F(1, 2), ADD_REMOVE, "t"), F(1, 4), "u"))
+    renyi = to_renyi(replace_one(group(compose(spent, chosen), 2)), [F(3), F(20)])
+    flip = permute_and_flip(assume_range("w", F(1, 2), REPLACE_ONE, "t"), F(1, 4), "w")
+    worst = to_pure(exponential(assume_range("v", F(1, 2), REPLACE_ONE, "t"), F(1, 4), "v"))
+    return [
+        *(pair, to_approximate(renyi, F(4), F(1, 10), F(3)), mixture(flip, worst)),
+        *(to_approximate(renyi, F(9), F(1, 10), F(20)), to_renyi(spent, [F(2)]), tree, other, whole),
+        *(
+            billboard(tree, assume_view("b", "others", "t")),
+            local_view(local(pure(), singles()), assume_view("l", "others", "t")),
+        ),
+    ]
+
+
+@pytest.mark.parametrize("number", range(10))
+def test_the_checker_infers_what_the_kernel_proved(number):
+    theorem = everything()[number]
+    steps = write(theorem)
+    assert accepted_by_checker(theorem) == steps[-1]["gives"]
+
+
+def test_leaves_and_hypotheses_are_read_off_the_proof():
+    theorem = nodes(lattice(), assume_covers("q", [(1, 2), (3, 4), (1, 4)], "t"))
+    (leaf,) = leaves(theorem)
+    assert (leaf.key, leaf.rule, leaf.draws) == ("key-q", "lattice_gaussian", 3)
+    assert [h.rule for h in hypotheses(theorem)] == ["assume_points", "assume_covers"]

@@ -1,0 +1,428 @@
+"""Rules about who reads what: units of partitions, ends of covers, keys of views, rounds, one part of a mixture.
+
+Each is checked against what the statement would mean if it were false: enumeration, or a small search.
+"""
+
+import itertools
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+from dpaccount import checker
+from dpaccount.checker import Rejected, derivation
+from dpaccount.errors import BudgetError, InputError, RuleError
+from dpaccount.ledger.ledger import Ledger, init
+from dpaccount.proof import (
+    ADD_REMOVE,
+    ANYONE,
+    REPLACE_ONE,
+    Choice,
+    Pure,
+    assume_ball,
+    assume_choice,
+    assume_clipped,
+    assume_covers,
+    assume_filter,
+    assume_numbers,
+    assume_points,
+    assume_rank_one,
+    assume_rare,
+    assume_rounds,
+    assume_split,
+    assume_tree,
+    assume_view,
+    billboard,
+    buffered,
+    centred,
+    compose,
+    despite,
+    factorised,
+    fine_gaussian,
+    gaussian,
+    joint,
+    laplace,
+    linear,
+    local,
+    local_view,
+    mixture,
+    nodes,
+    parallel,
+    partition,
+    post_process,
+    to_approximate,
+)
+from dpaccount.proof.derivation import hypotheses, write
+from dpaccount.proof.theorem import releases
+
+F = Fraction
+ONE, HALF = F(1), F(1, 2)
+LAST = ANYONE[1] - 1
+
+
+def confirmed(theorem):
+    """The checker infers the same; return the conclusion."""
+    assert checker.check_derivation(write(theorem))[-1] == write(theorem)[-1]["gives"]
+    return theorem.conclusion
+
+
+def refuses(rule, *arguments, match=None, **named):
+    with pytest.raises(RuleError, match=match):
+        rule(*arguments, **named)
+
+
+def pure(query="q", relation=REPLACE_ONE, key=None, epsilon=ONE):
+    inside = assume_clipped(query, F(0), ONE, relation, "t")
+    return laplace(linear(inside), 1 / epsilon, ONE, key or f"{query}-{relation}")
+
+
+def ball(query="q", relation=REPLACE_ONE, radius=HALF):
+    return linear(assume_ball(query, radius, relation, "t"))
+
+
+def over(leaf, *covers):
+    return nodes(leaf, assume_covers(leaf.conclusion.subject, list(covers), "t"))
+
+
+# ------------------------------------------------------------------ partitions count the units of their cells
+
+
+def test_a_partition_reads_the_units_of_its_cells():
+    cells = [over(pure(name, ADD_REMOVE), span) for name, span in (("a", (3, 40)), ("b", (1, 100)))]
+    table = partition(assume_split("t", ["a", "b"], "t"), *cells)
+    assert confirmed(table).units == (1, 100)
+    refuses(nodes, table, assume_covers("t", [(1, 1)], "t"), match="already")
+    free = partition(assume_split("t", ["a"], "t"), pure("a", ADD_REMOVE))
+    assert confirmed(free).units is None
+    assert confirmed(over(free, (1, 5), (6, 9))).units == (1, 9)
+    mixed = partition(assume_split("t", ["a", "b"], "t"), cells[0], pure("b", ADD_REMOVE))
+    assert confirmed(mixed).units == ANYONE
+
+
+@pytest.mark.parametrize("both", [False, True])
+def test_a_partition_refuses_departures(both):
+    """Nine cells that each show the whole table with probability 1/10 have δ(1) ≥ 1 − .9⁹ = .61, not .1."""
+    names = [f"c{k}" for k in range(9)]
+
+    def departs(name, relation):
+        point = to_approximate(pure(name, relation), ONE, F(0))
+        return despite(point, assume_rare(name, "event", F(1, 10), "t"), F(1, 10))
+
+    relations = (REPLACE_ONE, ADD_REMOVE) if both else (ADD_REMOVE,)
+    cells = [departs(name, relation) for relation in relations for name in names]
+    refuses(partition, assume_split("t", names, "t"), *cells, match="may read anyone")
+    one = [to_approximate(pure(n, r), ONE, F(0)) for r in relations for n in names]
+    one[-1] = cells[-1]
+    refuses(partition, assume_split("t", names, "t"), *one, match="may read anyone")
+    facts = [["Split", "t", names[:1]], write(departs("c0", ADD_REMOVE))[-1]["gives"]]
+    with pytest.raises(Rejected, match="may read anyone"):
+        derivation.infer("partition", facts, {})
+
+
+def test_a_ledger_charges_every_unit_that_a_partition_reads(tmp_path):
+    url = f"sqlite:///{tmp_path}/l.db"
+    init(url, epsilon=F(1), delta=F(0), unit="row", relation=ADD_REMOVE, measure="pure")
+    cells = [over(pure(name, ADD_REMOVE), *[(k, k) for k in range(1, 101)]) for name in "ab"]
+    table = partition(assume_split("t", ["a", "b"], "t"), *cells)
+    with Ledger.open(url) as ledger:
+        for cover in ((1, 1), (2, 100), (1, 99)):
+            with pytest.raises(InputError):
+                ledger.charge(table, "p", cover)
+        ledger.charge(table, "p", (1, 100))
+        for again in (1, 50, 100):
+            with pytest.raises(BudgetError):
+                ledger.charge(over(pure("c", ADD_REMOVE), (again, again)), "p", (again, again))
+
+
+# ------------------------------------------------------------------ nothing is beyond anyone
+
+
+def test_units_lie_below_the_end_of_anyone():
+    confirmed(assume_covers("q", [(1, LAST)], "t"))
+    refuses(assume_covers, "q", [(1, LAST + 1)], "t", match="below")
+    refuses(assume_covers, "q", [(LAST + 1, LAST + 2)], "t", match="below")
+    refuses(assume_tree, "q", LAST + 1, "t", match="below")
+    refuses(assume_rounds, "q", LAST + 1, "t", match="below")
+    confirmed(centred(ball(), LAST))
+    refuses(centred, ball(), LAST + 1, match="below")
+    for rule, given in (
+        ("assume_covers", {"covers": [[1, LAST + 1]]}),
+        ("assume_covers", {"covers": [[LAST + 1, LAST + 1]]}),
+        ("assume_tree", {"rounds": LAST + 1, "levels": 1}),
+        ("assume_rounds", {"rounds": LAST + 1}),
+    ):
+        with pytest.raises(Rejected, match="below"):
+            derivation.infer(rule, [], {"query": "q", **given, "because": "t"})
+
+
+def test_no_part_is_disjoint_from_a_departure():
+    point = to_approximate(pure(), ONE, F(0))
+    rare = despite(point, assume_rare("q", "event", F(1, 10), "t"), F(1, 10))
+    beside = to_approximate(over(pure("b"), (LAST, LAST)), ONE, F(0))
+    refuses(parallel, rare, beside, match="disjoint")
+
+
+# ------------------------------------------------------------------ a view names what it reads
+
+
+def test_a_view_is_tied_to_the_noise_that_is_paid_for():
+    part = compose(pure("a", key="k"), pure("b", key="l"))
+    assert releases(part) == ("k", "l")
+    shown = post_process(part, assume_view("s", "everyone", "t"))
+    assert confirmed(shown).subject == "s"
+    (view,) = [each for each in hypotheses(shown) if each.rule == "assume_view"]
+    assert view.statement["releases"] == ["k", "l"]
+    confirmed(post_process(part, assume_view("s", "everyone", "t", ["l", "k"])))
+    for keys in (["k"], ["k", "l", "m"], ["m"]):
+        refuses(post_process, part, assume_view("s", "everyone", "t", keys), match="the view reads")
+        refuses(billboard, part, assume_view("s", "others", "t", keys), match="the view reads")
+    refuses(assume_view, "s", "everyone", "t", ["k", "k"], match="each once")
+    messages = local(pure("a", key="k"), assume_covers("a", [(1, 1)], "t"))
+    refuses(local_view, messages, assume_view("s", "others", "t", ["l"]), match="the view reads")
+    confirmed(local_view(messages, assume_view("s", "others", "t", ["k"])))
+    spent = assume_filter("budget", "pure", [ONE], REPLACE_ONE, "t")
+    assert releases(compose(spent, pure("a", key="k"))) == ("budget", "k")
+
+
+def test_the_checker_ties_a_view_to_the_steps_before_it():
+    steps = write(post_process(pure("a", key="k"), assume_view("s", "everyone", "t")))
+    checker.check_derivation(steps)
+    for keys in ([], ["l"], ["k", "l"]):
+        with pytest.raises(Rejected, match="does not read"):
+            checker.check_derivation(rewritten(steps, "assume_view", {"releases": keys}, 3, keys))
+    for keys in (["k", "k"], [1], "k"):
+        with pytest.raises(Rejected, match="assume_view"):
+            checker.check_derivation(rewritten(steps, "assume_view", {"releases": keys}, 3, keys))
+
+
+def rewritten(steps, rule, given, at, value):
+    """Return steps with one hypothesis changed, and honest digests."""
+    new = [{**step} for step in steps]
+    for step in new:
+        if step["rule"] == rule:
+            step["with"] = {**step["with"], **given}
+            step["gives"] = [*step["gives"][:at], value, *step["gives"][at + 1 :]]
+        body = {"rule": step["rule"], "with": step["with"], "gives": step["gives"]}
+        step["digest"] = checker.digest({**body, "from": [new[k]["digest"] for k in step["from"]]})
+    return new
+
+
+# ------------------------------------------------------------------ one round a unit
+
+
+def test_rounds_are_a_hypothesis_of_their_own():
+    for theorem in (
+        centred(ball(), 4),
+        factorised(ball(), 4, [[1, 1]]),
+        buffered(ball(), 4, 1, [(1, 1)], 1, F(1, 16), F(9)),
+    ):
+        assert confirmed(theorem).units == (1, 4)
+        assert [h.statement["rounds"] for h in hypotheses(theorem) if h.rule == "assume_rounds"] == [4]
+    entered = assume_rounds("q", 4, "t")
+    assert confirmed(factorised(ball(), entered, [[1, 1]])).units == (1, 4)
+    other = assume_rounds("r", 4, "t")
+    twice = assume_rounds("q", 4, "t", 2, 2)
+    refuses(centred, ball(), other, match="not of 'q'")
+    refuses(factorised, ball(), other, [[1]], match="not of 'q'")
+    refuses(buffered, ball(), other, 1, [(1, 1)], 1, F(1, 16), F(9), match="not of 'q'")
+    refuses(centred, ball(), twice, match="one round")
+    refuses(buffered, ball(), twice, 1, [(1, 1)], 1, F(1, 16), F(9), match="one round")
+    refuses(factorised, ball(), assume_covers("q", [(1, 4)], "t"), [[1]], match="which unit enters")
+    refuses(assume_rounds, "q", 4, "t", 1, 2, match="separation")
+
+
+def test_several_rounds_read_anyone():
+    """Which unit enters which of several rounds is not said, so no other part is disjoint from them."""
+    stream = gaussian(factorised(ball(), 10, [[1, 1]], 0, 2, 3), ONE, "k")
+    assert confirmed(stream).units == ANYONE
+    refuses(nodes, stream, assume_covers("q", [(1, 1)], "t"), match="already")
+
+
+def farthest(points, matrix, times, apart, relation):
+    """The largest squared movement over all patterns of rounds, before and after, and all contributions."""
+    rounds, best = matrix.shape[1], 0.0
+    patterns = [
+        chosen
+        for count in range(times + 1)
+        for chosen in itertools.combinations(range(rounds), count)
+        if all(b - a >= apart for a, b in itertools.pairwise(chosen))
+    ]
+    streams = []
+    for chosen in patterns:
+        for values in itertools.product(points, repeat=len(chosen)):
+            stream = np.zeros(rounds)
+            stream[list(chosen)] = values
+            streams.append(matrix @ stream)
+    others = streams if relation == REPLACE_ONE else [np.zeros(rounds)]
+    for one in streams:
+        for other in others:
+            best = max(best, float(np.sum((one - other) ** 2)))
+    return best
+
+
+@pytest.mark.parametrize("relation", [REPLACE_ONE, ADD_REMOVE])
+@pytest.mark.parametrize("points", [(5, 6), (0, 1), (-2, 3), (4,)])
+@pytest.mark.parametrize(("times", "apart"), [(2, 1), (2, 2), (3, 1)])
+def test_a_neighbour_may_take_part_at_other_rounds(relation, points, times, apart):
+    """Points 5 and 6: replaced in its rounds a unit moves them by 1, moved to other rounds by 5 and 6."""
+    coefficients, rounds = [2, 1, -1], 4
+    matrix = sum(np.diag([float(c)] * (rounds - lag), -lag) for lag, c in enumerate(coefficients))
+    query = linear(assume_points("q", [(p,) for p in points], relation, "t"))
+    stream = confirmed(factorised(query, rounds, [coefficients], 0, times, apart))
+    found = farthest(points, matrix, times, apart, relation)
+    assert found <= float(stream.bound) * (1 + 1e-12)
+    if relation == REPLACE_ONE and points == (5, 6):
+        assert (
+            found > float(query.conclusion.bound) * times**2 * 6
+        )  # what the difference in place would allow
+
+
+def test_what_a_unit_adds_must_be_known_by_itself_in_several_rounds():
+    person = assume_rank_one("q", HALF, REPLACE_ONE, "t")
+    refuses(factorised, joint(person, ONE), 4, [[1]], 0, 2, 1, match="ball or points")
+    near = assume_ball("q", F(1, 4), REPLACE_ONE, "t")
+    refuses(factorised, ball(), 4, [[1]], 0, 2, 1, near, match="is not what")
+    inside = assume_ball("q", HALF, REPLACE_ONE, "t")
+    assert confirmed(factorised(ball(), 4, [[1]], 0, 2, 1, inside)).bound == 2  # two rounds, 2r in each
+
+
+# ------------------------------------------------------------------ numbers drawn, and one part of a mixture
+
+
+def test_the_coordinates_of_fine_noise_are_those_of_a_hypothesis():
+    law = (F(10**6), ONE)
+    theorem = fine_gaussian(ball(), *law, 3, F(1, 1000), "k")
+    assert [h.statement["most"] for h in hypotheses(theorem) if h.rule == "assume_numbers"] == [3]
+    confirmed(theorem)
+    confirmed(fine_gaussian(ball(), *law, 3, F(1, 1000), "k", assume_numbers("q", 3, "t")))
+    for wrong in (assume_numbers("q", 2, "t"), assume_numbers("q", 4, "t"), assume_numbers("r", 3, "t")):
+        refuses(fine_gaussian, ball(), *law, 3, F(1, 1000), "k", wrong, match="numbers of 'q'")
+    fewer = rewritten(write(theorem), "fine_gaussian", {"coordinates": 1}, 1, "q")
+    with pytest.raises(Rejected, match="not what"):
+        checker.check_derivation(fewer)
+
+
+def test_of_a_mixture_one_part_is_assumed_to_be_drawn():
+    parts = [pure("a", key="k"), compose(pure("b", key="l"), pure("c", key="m"))]
+    coin = mixture(*parts)
+    assert confirmed(coin).curve == Pure(F(2))
+    said = [h for h in hypotheses(coin) if h.rule == "assume_choice"]
+    assert [h.statement["parts"] for h in said] == [[["k"], ["l", "m"]]]
+    assert Choice("a or b + c", (("k",), ("l", "m"))) in [p.conclusion for p in coin.premises]
+    right = assume_choice("a or b + c", [["k"], ["l", "m"]], "t")
+    confirmed(mixture(*parts, choice=right))
+    for wrong in (
+        assume_choice("a or b", [["k"], ["l", "m"]], "t"),
+        assume_choice("a or b + c", [["k"], ["l"]], "t"),
+        assume_choice("a or b + c", [["k"]], "t"),
+        assume_choice("a or b + c", [["l", "m"], ["k"]], "t"),
+    ):
+        refuses(mixture, *parts, choice=wrong, match="the choice is among")
+    refuses(assume_choice, "q", [], "t", match="sorted keys")
+    refuses(assume_choice, "q", [["l", "k"]], "t", match="sorted keys")
+    steps = write(coin)
+    for keys in ([["k"], ["l"]], [["k"], ["m", "l"]], [["k"]]):
+        with pytest.raises(Rejected):
+            checker.check_derivation(rewritten(steps, "assume_choice", {"parts": keys}, 2, keys))
+
+
+# ------------------------------------------------------------------ a key is drawn once, on one query
+
+
+def checker_refuses(rule, parts, given=None, match="drawn on two queries"):
+    """The checker refuses to put the parts' own steps together, as the kernel does."""
+    steps, ends = [], []
+    for part in parts:
+        index = {}
+        for at, step in enumerate(write(part)):
+            known = next((k for k, old in enumerate(steps) if old["digest"] == step["digest"]), None)
+            index[at] = len(steps) if known is None else known
+            if known is None:
+                steps.append({**step, "from": [index[k] for k in step["from"]]})
+        ends.append(index[max(index)])
+    gives = derivation.infer(rule, [steps[k]["gives"] for k in ends], given or {})
+    body = {"rule": rule, "with": given or {}, "gives": gives}
+    digest = checker.digest({**body, "from": [steps[k]["digest"] for k in ends]})
+    with pytest.raises(Rejected, match=match):
+        checker.check_derivation([*steps, {**body, "from": ends, "digest": digest}])
+
+
+def noised(values, noise):
+    """What is shown of several queries under one key: each with the same noise."""
+    return [value + noise for value in values]
+
+
+def test_one_draw_on_two_queries_tells_their_difference():
+    rng = np.random.default_rng(3)
+    shown = noised([7.0, 3.0], rng.laplace(scale=2.0))
+    assert shown[0] - shown[1] == pytest.approx(4.0, abs=1e-12)
+
+
+@pytest.mark.parametrize("rule", [compose, mixture])
+def test_one_key_is_not_drawn_on_two_queries(rule):
+    first, other = pure("a", key="k"), pure("b", key="k")
+    refuses(rule, first, other, match="drawn on two queries")
+    refuses(rule, compose(first, pure("c", key="l")), compose(pure("d", key="m"), other), match="two queries")
+    if rule is compose:
+        checker_refuses("compose", [first, other])
+    confirmed(rule(first, pure("b", key="l")))
+    confirmed(rule(first, first))
+    wide = laplace(linear(assume_clipped("a", F(0), F(2), REPLACE_ONE, "t")), ONE, ONE, "k")
+    confirmed(rule(first, wide))  # two statements about one draw
+
+
+def test_parts_and_cells_do_not_share_a_key():
+    first, last = over(pure("a", key="k"), (1, 5)), over(pure("b", key="k"), (6, 9))
+    refuses(parallel, first, last, match="drawn on two queries")
+    checker_refuses("parallel", [first, last])
+    confirmed(parallel(first, over(pure("b", key="l"), (6, 9))))
+    split = assume_split("t", ["a", "b"], "t")
+    cells = [pure(name, ADD_REMOVE, "k") for name in "ab"]
+    refuses(partition, split, *cells, match="drawn on two queries")
+    both = [pure(name, relation, name) for relation in (REPLACE_ONE, ADD_REMOVE) for name in "ab"]
+    confirmed(partition(split, *both))  # each cell's one draw, stated for both relations
+
+
+def test_one_key_is_not_drawn_over_two_lists_of_covers():
+    leaf = pure("a", key="k")
+    first, last = over(leaf, (1, 5)), over(leaf, (6, 9))
+    refuses(parallel, first, last, match="drawn on two queries")
+    checker_refuses("parallel", [first, last])
+    for one, two in (
+        (leaf, first),
+        (over(leaf, (1, 2), (3, 5)), over(leaf, (1, 3), (4, 5))),  # alike in number, width and ends
+        (over(leaf, (1, 4)), nodes(leaf, assume_tree("a", 4, "t", 1))),
+    ):
+        refuses(compose, one, two, match="drawn on two queries")
+        checker_refuses("compose", [one, two])
+    again = nodes(leaf, assume_covers("a", [(1, 5)], "other words"))
+    confirmed(compose(first, again))
+
+
+def test_a_transformed_query_is_another_one():
+    plain, centre = ball(radius=HALF), centred(ball(radius=HALF), 4)
+    streams = [
+        factorised(ball(), 4, [[1, 1]]),
+        factorised(ball(), 4, [[1, 2]]),
+        factorised(ball(), 5, [[1, 1]]),
+    ]
+    person = assume_rank_one("q", HALF, REPLACE_ONE, "t")
+    shown = [gaussian(query, ONE, "k") for query in (plain, centre, *streams, joint(person, ONE))]
+    for one, two in itertools.combinations(shown, 2):
+        refuses(compose, one, two, match="drawn on two queries")
+        checker_refuses("compose", [one, two])
+    for one in shown:
+        confirmed(compose(one, one))
+    buffers = [buffered(ball(), 4, 1, [(1, 1)], 1, F(1, 16), most) for most in (F(9), F(10))]
+    confirmed(compose(*[gaussian(query, ONE, "k") for query in buffers]))  # two bounds of one stream
+    spent = assume_filter("k", "gdp", [ONE], REPLACE_ONE, "t")
+    refuses(compose, spent, shown[0], match="drawn on two queries")
+    checker_refuses("compose", [spent, shown[0]])
+
+
+def test_keys_are_short():
+    confirmed(pure("a", key="k" * 200))
+    refuses(pure, "a", REPLACE_ONE, "k" * 201, match="at most 200")
+    long = rewritten(write(pure("a", key="k")), "laplace", {"key": "k" * 201}, 1, "a")
+    with pytest.raises(Rejected, match="more than 200"):
+        checker.check_derivation(long)

@@ -1,0 +1,32 @@
+"""Parts together are as private as their costs add up to; views show what was paid for."""
+
+import pytest
+
+from tests.dpaccount.rules.cases import FALSE, HONEST, TRUE, amounts, of
+from tests.dpaccount.rules.programs import PROGRAMS, REFUSALS
+
+
+@pytest.mark.parametrize(**of("composition", HONEST))
+def test_nothing_together_costs_less_than_one_of_its_parts(program, case):
+    """Whatever a rule puts together or shows, no number of its curve is below that of a part."""
+    rule, found, given, _ = case
+    whole = PROGRAMS[program](rule, found, given)
+    for part in (fact for fact in found if fact[0] == "Private" and fact[2][0] != "lattice"):
+        assert all(a >= b for a, b in zip(amounts(whole), amounts(part), strict=True))
+
+
+@pytest.mark.parametrize(**of("composition", HONEST))
+def test_what_a_rule_gives(program, case):
+    rule, found, given, gives = case
+    assert PROGRAMS[program](rule, found, given) == gives
+
+
+@pytest.mark.parametrize(**of("composition", TRUE))
+def test_true_side_conditions_are_accepted_at_their_edges(program, case):
+    assert PROGRAMS[program](*case)
+
+
+@pytest.mark.parametrize(**of("composition", FALSE))
+def test_false_side_conditions_are_refused(program, case):
+    with pytest.raises(REFUSALS[program]):
+        PROGRAMS[program](*case)

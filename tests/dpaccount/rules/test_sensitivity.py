@@ -1,0 +1,104 @@
+"""A query moves by no more than its bound between neighbours."""
+
+import random
+from fractions import Fraction
+
+import pytest
+
+from dpaccount import proof
+from dpaccount.checker import sensitivity
+from dpaccount.errors import RuleError
+from tests.dpaccount.rules.cases import FALSE, HONEST, MANY, ONCE, TRUE, UNIT, A, R, of, rounds
+from tests.dpaccount.rules.programs import PROGRAMS, REFUSALS, by_checker
+
+F = Fraction
+
+
+@pytest.mark.parametrize("program", PROGRAMS)
+def test_no_bound_is_below_a_movement_that_two_records_make(program):
+    """Sums of integer points by brute force over all pairs of records: the bound is the largest of them."""
+    rng = random.Random(5)
+    for relation in (R, A):
+        for _ in range(40):
+            points = sorted({(rng.randint(-9, 9), rng.randint(-9, 9)) for _ in range(5)})
+            person = ["Contribution", "q", "points", "0", "0", list(map(list, points)), relation, "public"]
+            others = points if relation == R else [(0, 0)]
+            moves = [(abs(a - c), abs(b - d)) for a, b in points for c, d in others]
+            stable = PROGRAMS[program]("linear", [person], {})
+            assert F(stable[3]) == max(x * x + y * y for x, y in moves)
+            listed = PROGRAMS[program]("differences", [person], {})[2]
+            assert sorted({tuple(v for v in sorted(m)[::-1] if v) for m in moves}) == sorted(
+                map(tuple, listed)
+            )
+
+
+@pytest.mark.parametrize(**of("sensitivity", HONEST))
+def test_what_a_rule_gives(program, case):
+    rule, found, given, gives = case
+    assert PROGRAMS[program](rule, found, given) == gives
+
+
+@pytest.mark.parametrize(**of("sensitivity", TRUE))
+def test_true_side_conditions_are_accepted_at_their_edges(program, case):
+    assert PROGRAMS[program](*case)
+
+
+@pytest.mark.parametrize(**of("sensitivity", FALSE))
+def test_false_side_conditions_are_refused(program, case):
+    with pytest.raises(REFUSALS[program]):
+        PROGRAMS[program](*case)
+
+
+@pytest.mark.parametrize("root", ["1/3", "1/7", "3/10", "9/1000", "2/5"])
+def test_outer_products_at_a_rational_root(root):
+    """B = (b² + 1)/b has the root b, so the supremum is an exact fraction: a bound below it is refused."""
+    b = F(root)
+    reward = (b * b + 1) / b
+    inner = (1 + reward**2) ** 2 + (1 + b * b) ** 2 - 2 * (reward * b - 1) ** 2
+    exact = max(inner, 8 * reward**2)
+    for slack in (F(1, 10**6), F(1, 10**12), F(1, 10**15)):
+        assert proof.linear(outer(reward), exact * (1 + slack))
+        for below in (exact * (1 - slack), exact * (1 - 1000 * slack)):
+            with pytest.raises(RuleError, match="not shown"):
+                proof.linear(outer(reward), below)
+    if inner > 8 * reward**2:
+        with pytest.raises(RuleError, match="not shown"):
+            proof.linear(outer(reward), 8 * reward**2)
+
+
+@pytest.mark.parametrize("reward", ["11/10", "3/2", "2", "9/4", "47/20"])
+def test_outer_products_at_the_end(reward):
+    """Up to B = 2.3548 the supremum is 8B², at t = B."""
+    b = F(reward)
+    assert proof.linear(outer(b), 8 * b * b * (1 + F(1, 10**9)))
+    for below in (1 - F(1, 10**9), F(999, 1000), F(1, 2)):
+        with pytest.raises(RuleError, match="not shown"):
+            proof.linear(outer(b), 8 * b * b * below)
+
+
+def outer(reward):
+    return proof.assume_rank_one("q", reward, "replace-one", "b", "outer")
+
+
+def test_several_rounds_of_one_unit():
+    """Overlaps by brute force over the rounds that a unit may take part in."""
+    c, length = [4, 3, 1, 2], 6
+    column = lambda s: [c[t - s] if 0 <= t - s < len(c) else 0 for t in range(length)]  # noqa: E731
+    for times, separation in ((1, 1), (2, 1), (2, 2), (3, 2), (2, 4)):
+        found = sensitivity.toeplitz(c, times, separation)
+        best = 0
+        for first in range(length):
+            chosen = [first + k * separation for k in range(times)]
+            if chosen[-1] < length:
+                total = [sum(v) for v in zip(*(column(s) for s in chosen), strict=True)]
+                best = max(best, sum(v * v for v in total))
+        assert best <= found
+        if times == 1:
+            assert found == 30
+    assert sensitivity.toeplitz(c, 2, 1) == 2 * 30 + 2 * (12 + 3 + 2)
+    assert sensitivity.toeplitz(c, 2, 3) == 2 * 30 + 2 * 8
+    assert sensitivity.toeplitz(c, 3, 2) == 3 * 30 + 2 * 2 * 10
+    assert sensitivity.toeplitz(c, 2, 4) == 60
+    gives = by_checker("factorised", [UNIT, rounds(5, 9, 2), ONCE], MANY)
+    relation = R + ", 3 rounds 2 apart"
+    assert gives == ["Stable", "q", "l2-squared", str(3 * 6 + 2 * 2 * 2), relation, [1, 2**63]]

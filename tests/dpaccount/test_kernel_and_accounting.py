@@ -1,0 +1,144 @@
+"""Kernel and accounting were written apart: kind by kind they say the same of one event.
+
+`test_metamorphic` holds their δ(ε) together; here are the numbers that add, whole plans and groups.
+"""
+
+from dataclasses import replace
+from fractions import Fraction
+
+import pytest
+
+from dpaccount.errors import RuleError
+from dpaccount.numerics.closed.gdp_of_pure import mu_squared
+from dpaccount.numerics.closed.toeplitz import squares
+from dpaccount.plan import event_costs, groups
+from dpaccount.plan import events as ev
+from dpaccount.proof import (
+    ADD_REMOVE,
+    REPLACE_ONE,
+    Gdp,
+    Lattice,
+    Pure,
+    assume_ball,
+    assume_clipped,
+    assume_points,
+    assume_range,
+    assume_tree,
+    compose,
+    differences,
+    exponential,
+    factorised,
+    finite,
+    gaussian,
+    group,
+    laplace,
+    lattice_gaussian,
+    linear,
+    nodes,
+    permute_and_flip,
+    to_gdp,
+    to_pure,
+    to_zcdp,
+)
+
+F = Fraction
+QUARTER = F(1, 4)
+
+
+def vector():
+    return linear(assume_ball("q", F(1), ADD_REMOVE, "t"))
+
+
+def one_number(high=1):
+    return linear(assume_clipped("q", F(0), F(high), ADD_REMOVE, "t"))
+
+
+def scores():
+    return assume_range("q", F(1), ADD_REMOVE, "t")
+
+
+def answer():
+    """Truth of four answers with odds 1.284 < e^(1/4)."""
+    table = [[F(1284 if i == j else 1000, 4284) for j in range(4)] for i in range(4)]
+    return assume_points("q", [(i,) for i in range(4)], REPLACE_ONE, "t"), table
+
+
+def stream():
+    """The square root of the sums' matrix, rounded up to 2^-40: nine rounds."""
+    row, c = [], F(1)
+    for k in range(9):
+        row.append(-(-c.numerator * 2**40 // c.denominator))
+        c *= F(2 * k + 1, 2 * k + 2)
+    return factorised(vector(), 9, [row], 40)
+
+
+#: an event, and the same release by the kernel's rules under a key
+KINDS = {
+    "gaussian": (ev.Gaussian(sigma=3), lambda key: gaussian(vector(), F(9), key)),
+    "discrete_gaussian": (
+        ev.DiscreteGaussian(sigma=4),
+        lambda key: lattice_gaussian(differences(assume_points("q", [(1,)], ADD_REMOVE, "t")), F(16), key),
+    ),
+    "laplace": (ev.Laplace(scale=4), lambda key: laplace(one_number(), F(4), None, key)),
+    "discrete_laplace": (
+        ev.DiscreteLaplace(scale=4, sensitivity=2),
+        lambda key: laplace(one_number(2), F(4), F(1), key),
+    ),
+    "randomized_response": (
+        ev.RandomizedResponse(epsilon=QUARTER, k=4),
+        lambda key: finite(*answer(), QUARTER, key),
+    ),
+    "exponential": (ev.Exponential(epsilon=QUARTER), lambda key: exponential(scores(), QUARTER, key)),
+    "bounded_range": (ev.BoundedRange(eta=QUARTER), lambda key: exponential(scores(), QUARTER, key)),
+    "permute_and_flip": (
+        ev.PermuteAndFlip(epsilon=QUARTER),
+        lambda key: permute_and_flip(scores(), QUARTER, key),
+    ),
+    "tree": (
+        ev.Tree(rounds=6, sigma=5),
+        lambda key: nodes(gaussian(vector(), F(25), key), assume_tree("q", 6, "t")),
+    ),
+}
+
+
+@pytest.mark.parametrize("name", KINDS)
+def test_numbers_that_add_are_the_same(name):
+    event, release = KINDS[name]
+    part = release("k")
+    assert event_costs.zcdp(event) == to_zcdp(part).conclusion.curve.rho
+    if isinstance(part.conclusion.curve, Gdp):
+        assert event_costs.gdp_mu_squared(event) == part.conclusion.curve.mu_squared
+        assert event_costs.pure(event) is None
+    elif not isinstance(part.conclusion.curve, Lattice):
+        whole = part if isinstance(part.conclusion.curve, Pure) else to_pure(part)
+        assert event_costs.pure(event) == whole.conclusion.curve.epsilon
+
+
+@pytest.mark.parametrize("name", KINDS)
+def test_three_of_a_kind_cost_what_three_releases_cost(name):
+    event, release = KINDS[name]
+    together = compose(*(to_zcdp(release(key)) for key in "abc"))
+    assert event_costs.zcdp(replace(event, count=3)) == together.conclusion.curve.rho
+
+
+@pytest.mark.parametrize("name", ["gaussian", "laplace", "discrete_laplace"])
+def test_groups_are_the_same_factor(name):
+    event, release = KINDS[name]
+    many = groups.scaled(event, 3)
+    assert event_costs.zcdp(many) == to_zcdp(group(release("k"), 3)).conclusion.curve.rho
+
+
+def test_the_factorised_stream_has_the_longest_column_of_the_kernel():
+    """The kernel's coefficients are rounded up to 2^-40; the accounting's sum of squares is exact."""
+    event = ev.MatrixFactorisation(rounds=9, sigma=5)
+    mine, theirs = gaussian(stream(), F(25), "k").conclusion.curve.mu_squared, squares(9)[1] / 25
+    assert event_costs.gdp_mu_squared(event) == theirs
+    assert theirs <= mine <= theirs * (1 + F(1, 10**11))
+
+
+def test_the_gdp_of_a_pure_statement_is_the_least_that_the_kernel_accepts():
+    part = KINDS["laplace"][1]("k")
+    least = mu_squared(QUARTER)
+    assert to_gdp(part, least).conclusion.curve.mu_squared == least
+    with pytest.raises(RuleError, match="too small"):
+        to_gdp(part, least * (1 - F(1, 10**9)))

@@ -1,0 +1,118 @@
+"""The house stays one that can be read: rooms by meaning, no circle, one meaning for each class name, short functions.
+
+docs/house.md is the map; which room may import which is written in pyproject.toml and held by `make lint`.
+"""
+
+import ast
+import statistics
+from collections import defaultdict
+from functools import lru_cache
+from graphlib import TopologicalSorter
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parent.parent
+TOPS = ("dpaccount", "mechanisms", "bandits", "audits")
+CATALOGUES = (ROOT / "mechanisms", ROOT / "bandits")
+CHECKER = ROOT / "dpaccount" / "checker"
+PROOF = ROOT / "dpaccount" / "proof"
+
+#: class names with two meanings on purpose, each with its reason
+TWINS: dict[str, str] = {}
+
+FILES = [file for top in TOPS for file in sorted((ROOT / top).rglob("*.py"))]
+
+
+@lru_cache(maxsize=1)
+def trees() -> dict[Path, ast.Module]:
+    return {file: ast.parse(file.read_text()) for file in FILES}
+
+
+def module_of(file: Path) -> str:
+    parts = file.relative_to(ROOT).with_suffix("").parts
+    return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
+
+
+MODULES = {module_of(file): file for file in FILES}
+
+
+def imports(file: Path) -> set[str]:
+    """Return the modules of ours that a file imports, inside functions too."""
+    package = module_of(file) if file.name == "__init__.py" else module_of(file).rpartition(".")[0]
+    found = set()
+    for node in ast.walk(trees()[file]):
+        if isinstance(node, ast.Import):
+            found |= {alias.name for alias in node.names}
+        if isinstance(node, ast.ImportFrom):
+            above = package.split(".")[: len(package.split(".")) - node.level + 1] if node.level else []
+            base = ".".join([*above, *([node.module] if node.module else [])])
+            for alias in node.names:
+                found.add(f"{base}.{alias.name}" if f"{base}.{alias.name}" in MODULES else base)
+    return found & set(MODULES) - {module_of(file)}
+
+
+def test_imports_run_in_no_circle():
+    # a sorter raises `CycleError`, which names the circle
+    assert (
+        len(list(TopologicalSorter({module_of(file): imports(file) for file in FILES}).static_order())) > 200
+    )
+
+
+def test_folders_and_files_can_be_taken_in():
+    for folder in {file.parent for file in FILES} - set(CATALOGUES):
+        beside_the_door = [file for file in folder.glob("*.py") if file.name != "__init__.py"]
+        assert len(beside_the_door) <= (14 if folder == CHECKER else 12), folder
+    for file in FILES:
+        lines = len(file.read_text().splitlines())
+        assert lines <= (250 if CHECKER in file.parents else 450), (file, lines)
+
+
+def test_what_is_trusted_is_short():
+    trusted = [file for file in PROOF.glob("*.py") if file.name != "search.py"]
+    assert sum(len(file.read_text().splitlines()) for file in trusted) <= 1900
+
+
+@pytest.mark.parametrize("top", CATALOGUES, ids=lambda top: top.name)
+def test_the_level_of_a_catalogue_holds_what_is_catalogued_and_nothing_else(top):
+    from audits.subjects.catalogue import entries
+
+    listed = {entry.name.replace("-", "_") for entry in entries() if entry.layer == top.name}
+    assert {file.stem for file in top.glob("*.py")} == listed | {"__init__"}
+
+
+def test_a_class_name_has_one_meaning():
+    places = defaultdict(list)
+    for file, tree in trees().items():
+        for node in ast.walk(tree):
+            if isinstance(node, ast.ClassDef):
+                places[node.name.lstrip("_")].append(module_of(file))
+    for where in places.values():  # the two programs speak of the same judgements and curves
+        proved = any(module.startswith("dpaccount.proof.") for module in where)
+        where[:] = [m for m in where if not (proved and m.startswith("dpaccount.checker."))]
+    assert {name: where for name, where in places.items() if len(where) > 1 and name not in TWINS} == {}
+    assert len(TWINS) <= 10
+    for name, reason in TWINS.items():
+        assert len(places[name]) > 1, f"{name} has one meaning by now"
+        assert len(reason) > 20
+
+
+def test_functions_are_short_and_public_ones_documented():
+    lengths = []
+    for file, tree in trees().items():
+        functions = (n for n in ast.walk(tree) if isinstance(n, ast.FunctionDef))
+        lengths += [node.end_lineno - node.lineno + 1 for node in functions]
+        for node in [tree, *(n for n in ast.walk(tree) if isinstance(n, ast.ClassDef | ast.FunctionDef))]:
+            name = getattr(node, "name", "")
+            if not name.startswith("_"):
+                inside = isinstance(node, ast.FunctionDef) and node not in public(tree)
+                assert inside or ast.get_docstring(node), (file, name)
+    lengths.sort()
+    assert statistics.median(lengths) <= 6
+    assert lengths[len(lengths) * 9 // 10] <= 19
+
+
+def public(tree: ast.Module) -> list[ast.AST]:
+    """Return the functions of a module and of its public classes."""
+    classes = [node for node in tree.body if isinstance(node, ast.ClassDef) and not node.name.startswith("_")]
+    return [node for holder in (tree, *classes) for node in holder.body if isinstance(node, ast.FunctionDef)]
