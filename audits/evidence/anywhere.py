@@ -21,23 +21,11 @@ from dpaccount.noise.samplers import Integers, Rehearsal
 from dpaccount.proof import ADD_REMOVE
 from mechanisms.subject import Domain, Rows, Subject
 
-FIRST = (
-    "uniform",
-    "low",
-    "skewed",
-    "tenths",
-    "high",
-    "few",
-    "spread",
-    "corners",
-    "middle",
-)  #: bases of a run
+#: bases of a run
+FIRST = ("uniform", "low", "skewed", "tenths", "high", "few", "spread", "corners", "middle")
 PLAIN = ("low", "high", "middle", "corners", "uniform", "spread", "few", "tenths")
-DRAWN, SKEWED, SOME = (
-    2,
-    14,
-    3,
-)  #: runs with releases as drawn; their skewed datasets; datasets of a chosen run
+#: runs with releases as drawn; their skewed datasets; datasets of a chosen run
+DRAWN, SKEWED, SOME = 2, 14, 3
 
 
 @dataclass(frozen=True)
@@ -48,17 +36,8 @@ class Way:
     exact: bool = True
 
 
-WAYS = (
-    *[Way()] * DRAWN,
-    Way(0),
-    Way(1),
-    Way(-1),
-    Way(30),
-    Way(-30),
-    Way(0, exact=False),
-    Way(30, exact=False),
-    Way(-30, exact=False),
-)
+FROM_EXACT, FROM_ZERO = (0, 1, -1, 30, -30), (0, 30, -30)  #: scales
+WAYS = [Way()] * DRAWN + [Way(k) for k in FROM_EXACT] + [Way(k, exact=False) for k in FROM_ZERO]
 
 
 @dataclass
