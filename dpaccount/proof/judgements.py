@@ -7,8 +7,6 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 Cover = tuple[int, int]
-
-
 Shift = tuple[int, ...]
 
 

@@ -142,7 +142,7 @@ def factorised(
     bound, relation, units = fact.bound, fact.relation, (1, said.rounds)
     if times > 1:
         person = contribution or next(iter(query.premises), query)
-        premises, bound, units = (query, entered, person), _alone(fact, person, rule), ANYONE
+        premises, bound, units = (query, entered, person), _each_addition(fact, person, rule), ANYONE
         relation = f"{fact.relation}, {times} rounds {said.apart} apart"
     out = replace(fact, bound=bound * Fraction(square, scale), relation=relation, units=units)
     return proved(rule, out, premises, matrix=coefficients, bits=bits)
@@ -162,7 +162,7 @@ def _stretch(rows: list[list[int]], rounds: int, times: int, apart: int, rule: s
     return 2 * sum((times - m) * g for m, g in enumerate(far)) - times * far[0]
 
 
-def _alone(query: Stable, person: Theorem, rule: str) -> Fraction:
+def _each_addition(query: Stable, person: Theorem, rule: str) -> Fraction:
     """Return the squared bound on what a unit's rounds add where they may be other rounds of a neighbour.
 
     Lengths within r before and after make 2r, wherever they stand (triangle inequality).
