@@ -13,7 +13,6 @@ from dpaccount.relation import ADD_REMOVE, CENTRAL, JOINT, LOCAL, RELATIONS, REP
 
 from .theorem import Theorem
 from .judgements import (
-    ANYONE,  # units: of no known interval
     Apart,  # some two neighbours move a query so far, or are told apart so well
     Approximate,  # curve: one point (ε, δ)
     BoundedRange,  # curve: losses differ by at most η
@@ -39,7 +38,7 @@ from .judgements import (
     View,  # what is shown is a function of releases, public values and coins
     Zcdp,  # curve: ρ-zero-concentrated
 )
-from .decide import at_most, ball, compare, delta_ball, gdp_delta, renyi_log_delta
+from .decide import ANYONE, at_most, ball, compare, delta_ball, gdp_delta, renyi_log_delta
 from .hypotheses import (
     assume_ball,  # → Contribution of ℓ2 norm at most r; r ≥ 0, public source
     assume_cell,  # → Contribution of 1 to one cell of an open table

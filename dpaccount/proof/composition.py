@@ -8,21 +8,9 @@ from itertools import pairwise
 from dpaccount.errors import RuleError
 from dpaccount.relation import ADD_REMOVE, CENTRAL, JOINT, LOCAL, REPLACE_ONE
 
-from .decide import need
+from .decide import ANYONE, need
 from .hypotheses import assume_choice, assume_view
-from .judgements import (
-    ANYONE,
-    BoundedRange,
-    Choice,
-    Cover,
-    Covered,
-    Curve,
-    Lattice,
-    Private,
-    Renyi,
-    Split,
-    View,
-)
+from .judgements import BoundedRange, Choice, Covered, Curve, Lattice, Private, Renyi, Split, View
 from .theorem import Theorem, conclusion_of, one_draw, private, proved, releases
 
 
@@ -43,7 +31,7 @@ def _alike(facts: Sequence[Private], rule: str) -> None:
     need(len(orders) <= 1, rule, "Rényi bounds must be at the same orders")
 
 
-def _hull(facts: Sequence[Private]) -> Cover | None:
+def _hull(facts: Sequence[Private]) -> tuple[int, int] | None:
     spans = [ANYONE if fact.units is None else fact.units for fact in facts]
     some = any(fact.units is not None for fact in facts)
     return (min(first for first, _ in spans), max(last for _, last in spans)) if some else None

@@ -10,20 +10,8 @@ from flint import arb
 from dpaccount.errors import RuleError
 from dpaccount.relation import ADD_REMOVE, REPLACE_ONE
 
-from .decide import at_most, ball, delta_ball, need, normal_cdf, number, renyi_log_delta, whole
-from .judgements import (
-    ANYONE,
-    Approximate,
-    BoundedRange,
-    Curve,
-    Gdp,
-    Lattice,
-    NearGdp,
-    Pure,
-    Rare,
-    Renyi,
-    Zcdp,
-)
+from .decide import ANYONE, at_most, ball, delta_ball, need, normal_cdf, number, renyi_log_delta, whole
+from .judgements import Approximate, BoundedRange, Curve, Gdp, Lattice, NearGdp, Pure, Rare, Renyi, Zcdp
 from .theorem import Theorem, conclusion_of, private, proved
 
 
@@ -84,9 +72,8 @@ def to_approximate(
     """Any curve gives (ε, δ) where its δ(ε) ≤ δ (Balle & Wang 2018; Canonne et al. 2020) (R17)."""
     fact = private(part, rule := "to_approximate")
     epsilon, delta = number(epsilon, rule, "epsilon"), number(delta, rule, "delta")
-    need(
-        epsilon >= 0 and 0 <= delta <= 1, rule, f"epsilon >= 0 and delta in [0, 1], found {epsilon}, {delta}"
-    )
+    inside = epsilon >= 0 and 0 <= delta <= 1
+    need(inside, rule, f"epsilon >= 0 and delta in [0, 1], found {epsilon}, {delta}")
     witness = {"epsilon": str(epsilon), "delta": str(delta)}
     divergence = _divergence(fact.curve, order, rule)
     if divergence is not None and fact.curve != Zcdp(Fraction(0)):

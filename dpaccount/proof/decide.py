@@ -11,14 +11,16 @@ import math
 from collections.abc import Callable, Sequence
 from fractions import Fraction
 from functools import lru_cache
+from typing import Final
 
 from flint import arb, ctx, fmpq, fmpz_poly
 
 from dpaccount.errors import RuleError
 from dpaccount.relation import RELATIONS
 
-from .judgements import ANYONE, Approximate, BoundedRange, Curve, Gdp, Lattice, NearGdp, Pure, Shift
+from .judgements import Approximate, BoundedRange, Cover, Curve, Gdp, Lattice, NearGdp, Pure, Shift
 
+ANYONE: Final[Cover] = (1, 2**63)  #: units of covers lie below its end, so that nothing is beyond anyone
 MAX_KEY = 200  #: characters of the key of a draw
 MAX_NUMBER_BITS = 3000  #: so that every number of a derivation can be written and read
 MAX_BITS = 8192  #: the precision at which a comparison is given up
@@ -61,9 +63,8 @@ def whole(value: int, rule: str, name: str, least: int = 1) -> int:
 
 def unit(value: int, rule: str, name: str, least: int = 1) -> int:
     """Return the number of a unit, or of so many units: below the end of `ANYONE`."""
-    need(
-        whole(value, rule, name, least) < ANYONE[1], rule, f"{name} must be below {ANYONE[1]}, found {value}"
-    )
+    below = whole(value, rule, name, least) < ANYONE[1]
+    need(below, rule, f"{name} must be below {ANYONE[1]}, found {value}")
     return value
 
 

@@ -2,7 +2,7 @@
 
 A step is ``{"rule", "from", "with", "gives", "digest"}``; `from` holds the indices of earlier steps,
 and the digest is taken over the step's canonical JSON with its premises' digests in their place.
-Nothing here is trusted: a wrong step is caught when it is checked.
+A wrong step is caught when it is checked; what is read off a theorem, hypotheses and noise, is trusted.
 """
 
 import hashlib
@@ -10,6 +10,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
+from itertools import chain
 from typing import Any, cast
 
 from dpaccount.documents import canonical
@@ -113,14 +114,13 @@ def _leaves(part: Theorem, draws: int, branch: tuple[tuple[str, int], ...], plac
         found.append(_leaves(premise, draws, chosen, f"{place}.{index}"))
     if part.rule == "partition":
         found = [_of_one_release(found[1:], part)]
-    return [leaf for leaves_of in found for leaf in leaves_of]
+    return list(chain.from_iterable(found))
 
 
 def _of_one_release(cells: list[list[Leaf]], part: Theorem) -> list[Leaf]:
     """Return the leaves of a partition's cells, which are stated once for every relation."""
     names = len(getattr(part.premises[0].conclusion, "cells", ()))
-    halves = [[leaf for found in half for leaf in found] for half in (cells[:-names], cells[-names:])]
-    swaps, steps = halves
+    swaps, steps = (list(chain.from_iterable(half)) for half in (cells[:-names], cells[-names:]))
     if swaps and [_law(leaf) for leaf in swaps] != [_law(leaf) for leaf in steps]:
         raise RuleError("a partition is released once: both relations must state the same noise, key by key")
     return steps
@@ -167,12 +167,10 @@ def curve_json(curve: Curve) -> list[Any]:
 
 def _written(value: object) -> object:
     match value:
-        case Fraction():
-            return str(value)
         case tuple():
             return [_written(item) for item in value]
-        case str():
-            return str(value)  # a relation is written as its word
+        case Fraction() | str():  # a relation is written as its word
+            return str(value)
         case None | int():
             return value
     return curve_json(cast("Curve", value))

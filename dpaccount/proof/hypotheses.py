@@ -12,7 +12,6 @@ from dpaccount.relation import CENTRAL, REPLACE_ONE
 
 from .decide import need, neighbouring, number, one_of, unit, whole
 from .judgements import (
-    SOURCES,
     Approximate,
     Choice,
     Contribution,
@@ -31,6 +30,8 @@ from .judgements import (
     Zcdp,
 )
 from .theorem import Theorem, proved
+
+SOURCES = ("public", "coin", "dp-output")
 
 
 def _added(rule: str, fact: Contribution, **witness: Any) -> Theorem:

@@ -5,16 +5,9 @@ All of them are frozen data with exact numbers.  GDP carries μ², because μ is
 
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Final
-
-SOURCES: Final = ("public", "coin", "dp-output")
-
 
 Cover = tuple[int, int]
-
-
 Shift = tuple[int, ...]
-ANYONE: Final[Cover] = (1, 2**63)  #: units of covers lie below its end, so that nothing is beyond anyone
 
 
 @dataclass(frozen=True)

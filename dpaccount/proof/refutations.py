@@ -14,15 +14,11 @@ from .decide import ball, compare, gdp_delta, need, neighbouring, number, one_of
 from .judgements import Apart, Covered, Refuted
 from .theorem import Theorem, conclusion_of, proved
 
+Vector = Sequence[Fraction]
+
 
 def assume_neighbours(
-    query: str,
-    kind: str,
-    left: Sequence[Fraction],
-    right: Sequence[Fraction],
-    relation: str,
-    because: str,
-    observer: str = CENTRAL,
+    query: str, kind: str, left: Vector, right: Vector, relation: str, because: str, observer: str = CENTRAL
 ) -> Theorem:
     """Assume that the claim allows two neighbours whose contributions to `query` are so far apart (R22).
 
@@ -95,9 +91,8 @@ def refute(told: Theorem, epsilon: Fraction, delta: Fraction) -> Theorem:
     epsilon, delta = number(epsilon, rule, "epsilon"), number(delta, rule, "delta")
     if not isinstance(fact, Apart):
         raise RuleError(f"{rule}: needed two neighbours that are told apart, found {fact}")
-    need(
-        epsilon >= 0 and 0 <= delta <= 1, rule, f"epsilon >= 0 and delta in [0, 1], found {epsilon}, {delta}"
-    )
+    inside = epsilon >= 0 and 0 <= delta <= 1
+    need(inside, rule, f"epsilon >= 0 and delta in [0, 1], found {epsilon}, {delta}")
 
     def reached(_: int) -> arb:
         match fact.law, fact.numbers:

@@ -10,12 +10,14 @@ from flint import arb, fmpq, fmpq_poly
 from dpaccount.errors import RuleError
 from dpaccount.relation import REPLACE_ONE
 
-from .decide import at_most, ball, need, number, positive, whole
+from .decide import ANYONE, at_most, ball, need, number, positive, whole
 from .hypotheses import assume_rounds
-from .judgements import ANYONE, Contribution, Cover, Rounds, Shift, Shifts, Stable
+from .judgements import Contribution, Rounds, Shift, Shifts, Stable
 from .theorem import Theorem, conclusion_of, contribution_of, plain_vector, proved
 
 Matrix = Sequence[Sequence[int]]
+Buffers = Sequence[tuple[int, int]]
+Entered = int | Theorem  #: so many rounds, or the hypothesis which unit enters which
 
 
 def linear(contribution: Theorem, bound_squared: Fraction | None = None) -> Theorem:
@@ -70,7 +72,7 @@ def _moves(fact: Contribution) -> tuple[Shift, ...]:
 
 
 def _entered(
-    query: Stable, rounds: int | Theorem, rule: str, times: int = 1, apart: int = 1
+    query: Stable, rounds: Entered, rule: str, times: int = 1, apart: int = 1
 ) -> tuple[Theorem, Rounds]:
     """Return the hypothesis that says which unit enters which round: the one given, or of so many rounds."""
     made = rounds
@@ -83,13 +85,13 @@ def _entered(
     return made, fact
 
 
-def _one_round(query: Stable, rounds: int | Theorem, rule: str) -> tuple[Theorem, int]:
+def _one_round(query: Stable, rounds: Entered, rule: str) -> tuple[Theorem, int]:
     made, fact = _entered(query, rounds, rule)
     need(fact.times == 1, rule, f"a unit enters one round, found {fact}")
     return made, fact.rounds
 
 
-def centred(query: Theorem, rows: int | Theorem) -> Theorem:
+def centred(query: Theorem, rows: Entered) -> Theorem:
     """Subtract the mean of `rows` rows, a public number: row i moves by v − v/n, every other by −v/n (R2).
 
     Unit i is row i.
@@ -114,7 +116,7 @@ def joint(person: Theorem, weight: Fraction) -> Theorem:
 
 def factorised(
     query: Theorem,
-    rounds: int | Theorem,
+    rounds: Entered,
     matrix: Matrix,
     bits: int = 0,
     participations: int = 1,
@@ -140,7 +142,7 @@ def factorised(
     bound, relation, units = fact.bound, fact.relation, (1, said.rounds)
     if times > 1:
         person = contribution or next(iter(query.premises), query)
-        premises, bound, units = (query, entered, person), _alone(fact, person, rule), ANYONE
+        premises, bound, units = (query, entered, person), _each_addition(fact, person, rule), ANYONE
         relation = f"{fact.relation}, {times} rounds {said.apart} apart"
     out = replace(fact, bound=bound * Fraction(square, scale), relation=relation, units=units)
     return proved(rule, out, premises, matrix=coefficients, bits=bits)
@@ -160,7 +162,7 @@ def _stretch(rows: list[list[int]], rounds: int, times: int, apart: int, rule: s
     return 2 * sum((times - m) * g for m, g in enumerate(far)) - times * far[0]
 
 
-def _alone(query: Stable, person: Theorem, rule: str) -> Fraction:
+def _each_addition(query: Stable, person: Theorem, rule: str) -> Fraction:
     """Return the squared bound on what a unit's rounds add where they may be other rounds of a neighbour.
 
     Lengths within r before and after make 2r, wherever they stand (triangle inequality).
@@ -172,13 +174,7 @@ def _alone(query: Stable, person: Theorem, rule: str) -> Fraction:
 
 
 def buffered(
-    query: Theorem,
-    rounds: int | Theorem,
-    width: int,
-    pairs: Sequence[Cover],
-    bits: int,
-    step: Fraction,
-    most: Fraction,
+    query: Theorem, rounds: Entered, width: int, pairs: Buffers, bits: int, step: Fraction, most: Fraction
 ) -> Theorem:
     """Add decaying buffers b ← ⌊λb⌋ + w·x to a stream x of vectors of `width` steps·2^bits (R11).
 

@@ -37,6 +37,7 @@ from dpaccount.proof import (
     centred,
     compose,
     despite,
+    discrete_gaussian,
     factorised,
     fine_gaussian,
     gaussian,
@@ -426,3 +427,17 @@ def test_keys_are_short():
     long = rewritten(write(pure("a", key="k")), "laplace", {"key": "k" * 201}, 1, "a")
     with pytest.raises(Rejected, match="more than 200"):
         checker.check_derivation(long)
+
+
+def twice_entered(radius, rounds=4):
+    sums = linear(assume_ball("stream", F(radius), ADD_REMOVE, "t"))
+    stream = factorised(sums, rounds, [[1, 1]], participations=2, separation=2)
+    return discrete_gaussian(stream, F(100), F(1, 16), "k")
+
+
+def test_one_draw_may_be_stated_with_two_bounds_of_its_stream():
+    """What a draw is on is its query, transformed over its rounds; how far that moves may be said twice."""
+    both = compose(twice_entered(1), twice_entered(2))
+    assert checker.check_derivation(write(both))[-1][2] == ["zcdp", str(both.conclusion.curve.rho)]
+    with pytest.raises(RuleError, match="drawn on two queries"):
+        compose(twice_entered(1), twice_entered(1, rounds=5))
