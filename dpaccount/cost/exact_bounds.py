@@ -105,13 +105,13 @@ def _ordinary_delta(total: Exposure, epsilon: Fraction, gap: Fraction) -> Answer
     return checked(tight_bounds.delta(total, epsilon, gap), _renyi_delta(total, epsilon))
 
 
-def _guarded(rough: Enclosure, fine: Callable[[], Answer]) -> Answer:
+def _guarded(rough: Enclosure, exact: Callable[[], Answer]) -> Answer:
     """Return the finer answer within the rough one, or the rough one where it is close or none is finer."""
     if _close(rough):
         return Answer(rough, "mean and deviation")
     try:
         with patience(METHOD):
-            answer = fine()
+            answer = exact()
     except UNREACHED:
         return Answer(rough, "mean and deviation; closer methods are out of reach at these magnitudes")
     return checked(raised(answer, rough.lower), rough.upper)
