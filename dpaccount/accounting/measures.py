@@ -14,8 +14,8 @@ import numpy as np
 from flint import arb
 
 from dpaccount import proof
-from dpaccount.cost.exposure import directions, exposure_of
-from dpaccount.cost.renyi_bounds import renyi_bound
+from dpaccount.cost.exposure import Exposure, exposure_of
+from dpaccount.cost.renyi_bounds import renyi_bound, worse_way
 from dpaccount.errors import InputError
 from dpaccount.exact import Enclosure
 from dpaccount.numerics.balls import ceil_of, log_float, precision
@@ -140,10 +140,13 @@ def _renyi(event: Event, order: Fraction) -> Fraction | None:
     whole = exposure_of([(event, 1)])
     if whole.failures:
         return None
+
+    def value(way: Exposure) -> Fraction | None:
+        tau = renyi_bound(way)(order)
+        return ceil_of(tau) if tau is not None and tau.is_finite() else None
+
     with precision(192):
-        found = [renyi_bound(way)(order) for way in directions(whole)]
-        known = [ceil_of(tau) for tau in found if tau is not None and tau.is_finite()]
-    return max(known) if len(known) == len(found) else None
+        return worse_way(whole, value)
 
 
 def _at_order(at: Fraction, order: Fraction, spent: Fraction) -> arb | None:
