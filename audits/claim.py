@@ -7,8 +7,8 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
+from dpaccount.documents import Place, parse_toml, read_bytes
 from dpaccount.errors import InputError
-from dpaccount.exact import Place, parse_toml, read_bytes
 from dpaccount.relation import Observer, Relation
 
 NAME = re.compile(r"[a-z0-9][a-z0-9._-]{0,63}", re.ASCII)

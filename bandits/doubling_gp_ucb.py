@@ -17,8 +17,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bandits.learning import contextual
-from bandits.learning.features import FourierFeatures, quadrature_features
-from bandits.learning.gp_ucb import upper_bounds
+from bandits.learning.features import FourierFeatures
+from bandits.learning.gp_ucb import raised, upper_bounds
 from bandits.statistics import continual_sums
 from bandits.statistics.calibration import target
 from bandits.statistics.second_moments import centred, contribution
@@ -43,17 +43,11 @@ MODES = ("restart", "carry")
 
 
 @dataclass(frozen=True)
-class DoublingGpUcb(contextual.Contextual):
+class DoublingGpUcb(contextual.Calibrated, contextual.Contextual):
     """`jdp-gp-ucb` that never reads `rounds` while it learns: only its proof and its budget do."""
 
     source: ClassVar[str] = "Dubey 2021, Remark 5, in both readings; exact calibration is ours"
-    status: ClassVar[str] = "sound"
-    relation: ClassVar[str] = REPLACE_ONE
 
-    rounds: int = 1024
-    candidates: int = 25
-    dimension: int = 2
-    nodes_per_axis: int = 4
     mode: str = "restart"
     epsilon: Fraction = Fraction(8)
     delta: Fraction = Fraction(1, 10**6)
@@ -77,7 +71,7 @@ class DoublingGpUcb(contextual.Contextual):
     @cached_property
     def features(self) -> FourierFeatures:
         """Return the public feature map."""
-        return quadrature_features(self.dimension, self.nodes_per_axis, 1.0)
+        return self.quadrature(Fraction(1))
 
     @cached_property
     def releases(self) -> list[Cover]:
@@ -86,7 +80,9 @@ class DoublingGpUcb(contextual.Contextual):
 
     def proof(self, delta: Fraction) -> Theorem:
         """Rank-one sensitivity, symmetric noise per node, the nodes of all epochs, billboard."""
-        return billboard(self._sums(self.noise, delta), assume_view("doubling-gp-ucb", "others", "replay"))
+        return billboard(
+            self._sums(self.noise_scale, delta), assume_view("doubling-gp-ucb", "others", "replay")
+        )
 
     def _sums(self, sigma: Fraction, delta: Fraction) -> Theorem:
         person = assume_rank_one("statistics", HALF, REPLACE_ONE, "movement")
@@ -139,7 +135,6 @@ class Learner:
             self._kept.append(((first, last), released))
         total = np.sum([node for _, node in self._kept], axis=0) / 2.0 ** (2 * BITS)
         size = len(total) - 1
-        edge = 2 * float(self._subject.noise) * np.sqrt(size * len(self._kept))
-        values, vectors = np.linalg.eigh(total[:size, :size])
-        raised = np.maximum(values + 1 + float(self._subject.shift) * edge, 1.0)
-        self._gram, self._moment = (vectors * raised) @ vectors.T, total[:size, size]
+        edge = 2 * float(self._subject.noise_scale) * np.sqrt(size * len(self._kept))
+        self._gram = raised(total[:size, :size], float(self._subject.shift) * edge)
+        self._moment = total[:size, size]

@@ -20,8 +20,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bandits.learning import contextual
-from bandits.learning.features import FourierFeatures, quadrature_features
-from bandits.learning.gp_ucb import upper_bounds
+from bandits.learning.features import FourierFeatures
+from bandits.learning.gp_ucb import raised, upper_bounds
 from bandits.statistics import continual_sums, published_noise
 from bandits.statistics.calibration import target
 from bandits.statistics.second_moments import contribution, within
@@ -38,7 +38,7 @@ CALIBRATIONS = ("exact", "published")
 
 
 @dataclass(frozen=True)
-class JdpGpUcb(contextual.Contextual):
+class JdpGpUcb(contextual.Calibrated, contextual.Contextual):
     """Jointly private GP-UCB on `rounds` people with `candidates` points each in a ball of radius 2.
 
     `sigma` is the off-diagonal noise of a node; left out, it is calibrated to (`epsilon`, `delta`).
@@ -47,13 +47,7 @@ class JdpGpUcb(contextual.Contextual):
     """
 
     source: ClassVar[str] = "Dubey 2021, Algorithms 1-2 and Lemma 2; exact calibration without corner is ours"
-    status: ClassVar[str] = "sound"
-    relation: ClassVar[str] = REPLACE_ONE
 
-    rounds: int = 1024
-    candidates: int = 25
-    dimension: int = 2
-    nodes_per_axis: int = 4
     lengthscale: Fraction = Fraction(1)
     calibration: str = "exact"
     epsilon: Fraction = Fraction(8)
@@ -67,7 +61,7 @@ class JdpGpUcb(contextual.Contextual):
     def __post_init__(self) -> None:
         """Refuse parameters that make no sense, before any charge."""
         contextual.domain(self.rounds, self.candidates, self.dimension)
-        continual_sums.known(self.stream, ("tree", "honaker"))
+        continual_sums.known_stream(self.stream, ("tree", "honaker"))
         if self.calibration not in CALIBRATIONS:
             raise InputError(f"calibration is {self.calibration[:40]!r}; known: {', '.join(CALIBRATIONS)}")
         target(self.epsilon, self.delta)
@@ -83,7 +77,7 @@ class JdpGpUcb(contextual.Contextual):
     @cached_property
     def features(self) -> FourierFeatures:
         """Return the public feature map."""
-        return quadrature_features(self.dimension, self.nodes_per_axis, float(self.lengthscale))
+        return self.quadrature(self.lengthscale)
 
     @property
     def reward(self) -> Fraction:
@@ -91,15 +85,15 @@ class JdpGpUcb(contextual.Contextual):
         return HALF if self.calibration == "exact" else Fraction(1)
 
     @cached_property
-    def noise(self) -> Fraction:
+    def noise_scale(self) -> Fraction:
         """Return σ: as given, by Lemma 2, or the least that is proved to be enough."""
         if self.sigma is None and self.calibration == "published":
             return published_noise.lemma2_sigma(self.epsilon, self.delta, self.rounds, self.reward)
-        return super().noise
+        return super().noise_scale
 
     def proof(self, delta: Fraction) -> Theorem:
         """Rank-one sensitivity, symmetric noise per node, the tree over rounds 1 … T−1, billboard."""
-        return billboard(self._sums(self.noise, delta), assume_view("jdp-gp-ucb", "others", "replay"))
+        return billboard(self._sums(self.noise_scale, delta), assume_view("jdp-gp-ucb", "others", "replay"))
 
     def _sums(self, sigma: Fraction, delta: Fraction) -> Theorem:
         kind = "rank-one" if self.calibration == "exact" else "outer"
@@ -160,12 +154,11 @@ class Server:
         if rounds % self._subject.refresh:
             return
         size = len(released) - 1
-        values, vectors = np.linalg.eigh(released[:size, :size])
-        raised = np.maximum(values + 1 + self._shift(rounds), 1.0)
-        self._gram, self._moment = (vectors * raised) @ vectors.T, released[:size, size]
+        self._gram = raised(released[:size, :size], self._shift(rounds))
+        self._moment = released[:size, size]
 
     def _shift(self, rounds: int) -> float:
-        subject, sigma, size = self._subject, float(self._subject.noise), self._subject.features.size
+        subject, sigma, size = self._subject, float(self._subject.noise_scale), self._subject.features.size
         if subject.calibration == "published":
             return 2 * published_noise.lemma3_spectrum(sigma, subject.rounds, size, ZETA)[0]
         edge = 2 * sigma * np.sqrt(size) * continual_sums.deviation(subject.stream, rounds)

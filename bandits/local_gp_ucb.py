@@ -18,8 +18,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bandits.learning import contextual
-from bandits.learning.features import FourierFeatures, quadrature_features
-from bandits.learning.gp_ucb import upper_bounds
+from bandits.learning.features import FourierFeatures
+from bandits.learning.gp_ucb import raised, upper_bounds
 from bandits.statistics import published_noise
 from bandits.statistics.calibration import least_sigma, target
 from bandits.statistics.second_moments import centred, contribution
@@ -41,7 +41,7 @@ from dpaccount.proof import (
 from dpaccount.proof import discrete_gaussian as zcdp_gaussian
 from mechanisms.shared import grid
 from mechanisms.shared.gaussian_noise import distance, gaussian, least
-from mechanisms.subject import Domain, Rows, View
+from mechanisms.subject import Rows, View
 from mechanisms.symmetric_gaussian import BITS, STEP
 
 Floats = NDArray[np.float64]
@@ -51,7 +51,7 @@ FINE = 20  #: published messages lie on multiples of 2^−20
 
 
 @dataclass(frozen=True)
-class LocalGpUcb:
+class LocalGpUcb(contextual.Contextual):
     """Locally private GP-UCB on `rounds` people with `candidates` points each in a ball of radius 2.
 
     `sigma` is the off-diagonal noise of an ``exact`` message; left out, it is calibrated to (`epsilon`,
@@ -59,13 +59,7 @@ class LocalGpUcb:
     """
 
     source: ClassVar[str] = "Dubey 2021, Algorithm 3 and Lemmas 5-6; exact calibration is ours"
-    status: ClassVar[str] = "sound"
-    relation: ClassVar[str] = REPLACE_ONE
 
-    rounds: int = 1024
-    candidates: int = 25
-    dimension: int = 2
-    nodes_per_axis: int = 4
     lengthscale: Fraction = Fraction(1)
     calibration: str = "exact"
     epsilon: Fraction = Fraction(4)
@@ -91,23 +85,21 @@ class LocalGpUcb:
     @cached_property
     def features(self) -> FourierFeatures:
         """Return the public feature map."""
-        return quadrature_features(self.dimension, self.nodes_per_axis, float(self.lengthscale))
+        return self.quadrature(self.lengthscale)
 
     @cached_property
-    def noise(self) -> tuple[Fraction, Fraction]:
+    def noise_scale(self) -> tuple[Fraction, Fraction]:
         """Return the noise of an entry of φφᵀ off the diagonal, and of φy."""
         if self.calibration == "published":
             return published_noise.lemma5_sigmas(self.epsilon, self.delta, Fraction(1))
         sigma = self.sigma or least_sigma(lambda s: self._joint(s, self.delta), self.epsilon, self.delta)
         return sigma, sigma
 
-    def domain(self) -> Domain:
-        """Return one row per person: the candidates' coordinates, then what each would pay."""
-        return contextual.domain(self.rounds, self.candidates, self.dimension)
-
     def proof(self, delta: Fraction) -> Theorem:
         """One message a person, in one release; what others see is a function of messages."""
-        whole = self._joint(self.noise[0], delta) if self.calibration == "exact" else self._separate(delta)
+        whole = (
+            self._joint(self.noise_scale[0], delta) if self.calibration == "exact" else self._separate(delta)
+        )
         return local_view(whole, assume_view("local-gp-ucb", "others", "replay"))
 
     def _one_each(self, query: str) -> Theorem:
@@ -115,9 +107,9 @@ class LocalGpUcb:
 
     def _joint(self, sigma: Fraction, delta: Fraction) -> Theorem:
         person, size = assume_rank_one("message", HALF, REPLACE_ONE, "movement"), self.features.size + 1
-        numbers, spread = size * (size + 1) // 2, self._one_each("message")
+        numbers, one_each = size * (size + 1) // 2, self._one_each("message")
         return gaussian(
-            linear(person), sigma, STEP, numbers, "message", delta, lambda one: local(one, spread)
+            linear(person), sigma, STEP, numbers, "message", delta, lambda one: local(one, one_each)
         )
 
     def _separate(self, delta: Fraction) -> Theorem:
@@ -127,7 +119,7 @@ class LocalGpUcb:
 
         def parts(kind: str) -> list[Theorem]:
             found = []
-            for (name, count), sigma in zip(counts.items(), self.noise, strict=True):
+            for (name, count), sigma in zip(counts.items(), self.noise_scale, strict=True):
                 query = linear(assume_ball(name, Fraction(1), REPLACE_ONE, "movement"))
                 far = distance(sigma, step, count)
                 one = (
@@ -167,7 +159,7 @@ class Client:
         return square, self._noise.noisy("vector", self._number, vector) / 2.0**FINE
 
 
-class Server:
+class Aggregator:
     """The other side: sums messages, and sends every client what it has learned."""
 
     def __init__(self, subject: LocalGpUcb) -> None:
@@ -182,12 +174,11 @@ class Server:
         self._rounds += 1
         if self._rounds % self._subject.refresh:
             return
-        values, vectors = np.linalg.eigh(self._matrix)
-        self.gram = (vectors * np.maximum(values + 1 + self._shift(), 1.0)) @ vectors.T
+        self.gram = raised(self._matrix, self._shift())
         self.moment = self._vector
 
     def _shift(self) -> float:
-        subject, (sigma, other), size = self._subject, self._subject.noise, len(self._vector)
+        subject, (sigma, other), size = self._subject, self._subject.noise_scale, len(self._vector)
         if subject.calibration == "published":
             spectrum = published_noise.lemma6_spectrum(float(sigma), float(other), subject.rounds, size, ZETA)
             return 2 * spectrum[0]
@@ -198,7 +189,7 @@ class Protocol:
     """Server and clients together, in scores/tell."""
 
     def __init__(self, subject: LocalGpUcb, noise: Noise) -> None:
-        self._subject, self._noise, self._server, self._next = subject, noise, Server(subject), 0
+        self._subject, self._noise, self._server, self._next = subject, noise, Aggregator(subject), 0
 
     def scores(self, candidates: Floats) -> Floats:
         """Return upper confidence bounds, computed where the person is from what the server sent."""

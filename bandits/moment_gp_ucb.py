@@ -14,10 +14,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bandits.learning import contextual
-from bandits.learning.features import quadrature_features
+from bandits.learning.public_moments import Moments
 from bandits.statistics import continual_sums
 from bandits.statistics.calibration import target
-from bandits.statistics.first_moments import BITS, HALF, Moments, contribution
+from bandits.statistics.first_moments import BITS, HALF, contribution
 from dpaccount.errors import InputError
 from dpaccount.noise.receipt import Noise
 from dpaccount.proof import REPLACE_ONE, Theorem, assume_ball, assume_view, billboard
@@ -37,15 +37,7 @@ class MomentGpUcb(Moments):
     """
 
     source: ClassVar[str] = "ours; moments only under continual release (setting of Dubey 2021, section 6.1)"
-    status: ClassVar[str] = "sound"
-    relation: ClassVar[str] = REPLACE_ONE
 
-    rounds: int = 1024
-    candidates: int = 25
-    dimension: int = 2
-    nodes_per_axis: int = 8
-    size: int = 20
-    lengthscale: Fraction = Fraction(1)
     stream: str = "sqrt-toeplitz"
     epsilon: Fraction = Fraction(1)
     delta: Fraction = Fraction(1, 10**6)
@@ -54,16 +46,18 @@ class MomentGpUcb(Moments):
 
     def __post_init__(self) -> None:
         """Refuse parameters that make no sense, before any charge."""
-        continual_sums.known(self.stream)
+        continual_sums.known_stream(self.stream)
         contextual.domain(self.rounds, self.candidates, self.dimension)
         if self.size < 1 or self.width < 0 or (self.sigma is not None and self.sigma <= 0):
             raise InputError("needed size >= 1, width >= 0 and sigma > 0")
         target(self.epsilon, self.delta)
-        quadrature_features(self.dimension, self.nodes_per_axis, float(self.lengthscale))
+        self.quadrature(self.lengthscale)
 
     def proof(self, delta: Fraction) -> Theorem:
         """Moments in the ball of radius ½, a stream of prefix sums over rounds 1 … T−1, billboard."""
-        return billboard(self._sums(self.noise, delta), assume_view("moment-gp-ucb", "others", "replay"))
+        return billboard(
+            self._sums(self.noise_scale, delta), assume_view("moment-gp-ucb", "others", "replay")
+        )
 
     def _sums(self, sigma: Fraction, delta: Fraction) -> Theorem:
         person = assume_ball("moments", HALF, REPLACE_ONE, "movement")
@@ -80,10 +74,11 @@ class Learner:
     """Scores and learning; all that is learned passes through the noisy stream."""
 
     def __init__(self, subject: MomentGpUcb, noise: Noise) -> None:
-        self._subject, self._spread = subject, subject.features.spread
-        self._sums = continual_sums.vector_sums(subject.stream, noise, subject.rounds - 1, len(self._spread))
-        self._mean = np.zeros(len(self._spread))
-        self._variance = np.full(len(self._spread), 1 / PRECISION)
+        self._subject, self._eigenvalues = subject, subject.features.eigenvalues
+        size = len(self._eigenvalues)
+        self._sums = continual_sums.vector_sums(subject.stream, noise, subject.rounds - 1, size)
+        self._mean = np.zeros(size)
+        self._variance = np.full(size, 1 / PRECISION)
 
     def scores(self, candidates: Floats) -> Floats:
         """Return φᵀθ̂ + width·√(φᵀPφ), less the ½ that all share."""
@@ -103,9 +98,9 @@ class Learner:
         The noise is the stream's s², the rewards' .22H, and what Σφφᵀ − tΣ_pub does to θ: with independent
         entries of variance t²Σ_iiΣ_jj it adds t²Σ_ii·Σ_j Σ_jj q_j, q the present guess of θ².
         """
-        known = t * self._spread
+        known = t * self._eigenvalues
         guess = np.minimum(self._mean**2 + self._variance, 0.25)
-        noise = (float(self._subject.noise) * continual_sums.deviation(self._subject.stream, t)) ** 2
-        error = noise + t * known * float(self._spread @ guess) + REWARD_NOISE * known
+        noise = (float(self._subject.noise_scale) * continual_sums.deviation(self._subject.stream, t)) ** 2
+        error = noise + t * known * float(self._eigenvalues @ guess) + REWARD_NOISE * known
         self._variance = 1 / (PRECISION + known**2 / error)
         self._mean = self._variance * known * moment / error

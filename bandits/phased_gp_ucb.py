@@ -14,10 +14,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bandits.learning import contextual
-from bandits.learning.features import quadrature_features
+from bandits.learning.public_moments import Moments
 from bandits.statistics.calibration import target
-from bandits.statistics.first_moments import BITS, HALF, Moments, contribution
-from bandits.worlds.simulated_people import in_ball
+from bandits.statistics.first_moments import BITS, HALF, contribution
 from dpaccount.errors import InputError
 from dpaccount.noise.receipt import Noise
 from dpaccount.proof import (
@@ -48,15 +47,7 @@ class PhasedGpUcb(Moments):
     """Jointly private contextual bandit that learns in growing phases; fields as of `moment-gp-ucb`."""
 
     source: ClassVar[str] = "ours; phases with simulated second moments (setting of Dubey 2021, section 6.1)"
-    status: ClassVar[str] = "sound"
-    relation: ClassVar[str] = REPLACE_ONE
 
-    rounds: int = 1024
-    candidates: int = 25
-    dimension: int = 2
-    nodes_per_axis: int = 8
-    size: int = 20
-    lengthscale: Fraction = Fraction(1)
     epsilon: Fraction = Fraction(1)
     delta: Fraction = Fraction(1, 10**6)
     sigma: Fraction | None = None
@@ -67,11 +58,11 @@ class PhasedGpUcb(Moments):
         if self.size < 1 or (self.sigma is not None and self.sigma <= 0):
             raise InputError("needed size >= 1 and sigma > 0")
         target(self.epsilon, self.delta)
-        quadrature_features(self.dimension, self.nodes_per_axis, float(self.lengthscale))
+        self.quadrature(self.lengthscale)
 
     def covers(self) -> list[Cover]:
         """Return the rounds of every phase but the last, whose sum nobody would read: public."""
-        size, first, found = min(max(ceil(24 * float(self.noise) ** 0.7), 24), 128), 1, []
+        size, first, found = min(max(ceil(24 * float(self.noise_scale) ** 0.7), 24), 128), 1, []
         while first + size - 1 < self.rounds:
             found.append((first, first + size - 1))
             first, size = first + size, int(size * GROWTH)
@@ -79,14 +70,14 @@ class PhasedGpUcb(Moments):
 
     def proof(self, delta: Fraction) -> Theorem:
         """Moments in the ball of radius ½, each in one phase's sum, billboard."""
-        whole = self._sums(self.noise, delta, self.covers())
+        whole = self._sums(self.noise_scale, delta, self.covers())
         return billboard(whole, assume_view("phased-gp-ucb", "others", "replay"))
 
     def _sums(self, sigma: Fraction, delta: Fraction, covers: list[Cover] | None = None) -> Theorem:
         person = linear(assume_ball("phase", HALF, REPLACE_ONE, "movement"))
-        spread = assume_covers("phase", covers or [(1, 1)], "movement")
+        phases = assume_covers("phase", covers or [(1, 1)], "movement")
         numbers, step = self.features.phi.size, grid.step(BITS)
-        return gaussian(person, sigma, step, numbers, "phase", delta, lambda one: nodes(one, spread))
+        return gaussian(person, sigma, step, numbers, "phase", delta, lambda one: nodes(one, phases))
 
     def play(self, data: Rows, noise: Noise, coins: int) -> View:
         """Serve every person once, in order; a person sees their own action only."""
@@ -120,8 +111,8 @@ class Learner:
         released = self._noise.noisy("phase", number, self._exact) / 2.0**BITS
         length = self._round - (self._ends[number - 1] if number else 0)
         second = length * self._simulated
-        spread = REWARD_NOISE * second + float(self._subject.noise) ** 2 * np.eye(len(second))
-        weighted = np.linalg.solve(spread, np.column_stack([second, released]))
+        error = REWARD_NOISE * second + float(self._subject.noise_scale) ** 2 * np.eye(len(second))
+        weighted = np.linalg.solve(error, np.column_stack([second, released]))
         self._precision += second @ weighted[:, :-1]
         self._moment += second @ weighted[:, -1]
         self._exact = np.zeros_like(self._exact)
@@ -135,7 +126,7 @@ class Learner:
         drawn = np.linalg.solve(factor.T, self._rng.normal(size=len(mean)))
         self._policy = mean if last else mean + np.sqrt(DRAW) * drawn
         subject = self._subject
-        points = in_ball(self._rng, SIMULATED * subject.candidates, subject.dimension)
+        points = contextual.in_ball(self._rng, SIMULATED * subject.candidates, subject.dimension)
         phi = subject.features.phi(points).reshape(SIMULATED, subject.candidates, -1)
         played = phi[np.arange(SIMULATED), np.argmax(phi @ self._policy, axis=1)]
         self._simulated = played.T @ played / SIMULATED

@@ -28,7 +28,7 @@ from dpaccount.noise.receipt import Noise
 from dpaccount.proof import REPLACE_ONE, Cover, Theorem, assume_ball, assume_covers, linear, nodes
 from mechanisms.shared import grid
 from mechanisms.shared.gaussian_noise import gaussian
-from mechanisms.subject import Domain, Rows, View, shown, wide
+from mechanisms.subject import Domain, Rows, View, reals, shown
 
 Floats = NDArray[np.float64]
 
@@ -82,7 +82,7 @@ class PhasedPosterior:
         return model_of(self.surface)
 
     @cached_property
-    def noise(self) -> Fraction:
+    def noise_scale(self) -> Fraction:
         """Return σ: as given, or calibrated."""
         if self.sigma is not None:
             return self.sigma
@@ -90,9 +90,9 @@ class PhasedPosterior:
 
     def covers(self) -> list[Cover]:
         """Return the rounds of every batch: public, from `rounds`, σ and the number of features alone."""
-        crowd = CROWD * float(self.noise) ** 2 * self.model.size
+        crowd = CROWD * float(self.noise_scale) ** 2 * self.model.size
         second = max(FIRST, min(crowd, self.rounds / 10))  # few batches are worse than noisy ones
-        size, first, found = max(LEAST, ceil(20 * self.noise)), 1, []
+        size, first, found = max(LEAST, ceil(20 * self.noise_scale)), 1, []
         while first <= self.rounds:
             last = min(first + size - 1, self.rounds)
             found.append((first, last))
@@ -101,23 +101,23 @@ class PhasedPosterior:
 
     def domain(self) -> Domain:
         """Return one number a person, well beyond what is clipped."""
-        return wide(self.rounds, 1, 4.0)
+        return reals(self.rounds, 1, 4.0)
 
     def proof(self, delta: Fraction) -> Theorem:
         """One vector of norm at most 1 a person, in one batch's sum: Gaussian noise of 2σ there."""
-        return shown(self._batches(self.noise, delta, self.covers()), "phased-posterior")
+        return shown(self._batches(self.noise_scale, delta, self.covers()), "phased-posterior")
 
     def _batches(self, sigma: Fraction, delta: Fraction, covers: list[Cover] | None = None) -> Theorem:
         inside = assume_ball("batch", Fraction(1), REPLACE_ONE, "movement", source="dp-output")
-        spread = assume_covers("batch", covers or [(1, self.rounds)], "movement")
+        batches = assume_covers("batch", covers or [(1, self.rounds)], "movement")
         step, numbers = grid.step(BITS), 1 + self.model.size
         return gaussian(
-            linear(inside), 2 * sigma, step, numbers, "batch", delta, lambda one: nodes(one, spread)
+            linear(inside), 2 * sigma, step, numbers, "batch", delta, lambda one: nodes(one, batches)
         )
 
     def play(self, data: Rows, noise: Noise, coins: int) -> View:
         """Serve every person once; everyone sees the points played and the sums released."""
-        learner = Learner(self.model, float(self.noise), self.rounds, coins)
+        learner = Learner(self.model, float(self.noise_scale), self.rounds, coins)
         chosen, sums = [], []
         covers = self.covers()
         for number, (first, last) in enumerate(covers):

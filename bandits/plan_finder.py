@@ -86,7 +86,7 @@ class PlanFinder:
             raise InputError(f"schedule is {self.schedule!r}; known: {', '.join(SCHEDULES)}")
         if self.reward not in insurance.REWARDS:
             raise InputError(f"reward is {self.reward!r}; known: {', '.join(insurance.REWARDS)}")
-        if min(self.noise, self.report_sigma) <= 0:
+        if min(self.noise_scale, self.report_sigma) <= 0:
             raise InputError("sigma and report_sigma must be above 0")
         if self.slots > MAX_SLOTS or self.plan[1] > MAX_BATCHES:
             raise InputError(f"at most {MAX_SLOTS} slots and {MAX_BATCHES} batches")
@@ -99,7 +99,7 @@ class PlanFinder:
     # -------------------------------------------------------------- public constants
 
     @property
-    def noise(self) -> Fraction:
+    def noise_scale(self) -> Fraction:
         """Return the standard deviation on every arm sum."""
         return SIGMA[self.schedule] if self.sigma is None else self.sigma
 
@@ -147,7 +147,7 @@ class PlanFinder:
         sums = assume_points("arm-sums", [(0,) * ARMS, *basis], REPLACE_ONE, "movement")
         report = assume_points("report-card", [(0, 0), (1, 1), (-1, 1)], REPLACE_ONE, "movement")
         learning = nodes(
-            lattice_gaussian(differences(sums), self.noise**2, "arm-sums"),
+            lattice_gaussian(differences(sums), self.noise_scale**2, "arm-sums"),
             assume_covers("arm-sums", self.covers(), "movement"),
         )
         measuring = nodes(
@@ -173,9 +173,9 @@ class PlanFinder:
             exact = slots.arm_sums(slice(first - 1, last), recommended)
             sums.append(noise.noisy("arm-sums", b - 1, exact))
             history.append(Observation(expected_kept(order) * size, sums[-1]))
-            mean, spread = self.posterior(history)
-            wide = float(WIDTH[self.schedule] if self.width is None else self.width)
-            order = mean + (wide * spread if b < number else 0.0)
+            mean, deviation = self.posterior(history)
+            width = float(WIDTH[self.schedule] if self.width is None else self.width)
+            order = mean + (width * deviation if b < number else 0.0)
             orders.append(order)
         final = slice(self.last()[0] - 1, self.slots)
         recommended[final] = slots.recommend(final, order)
@@ -192,7 +192,7 @@ class PlanFinder:
         """
         precision, weighted = PRIOR_PRECISION.copy(), np.zeros(ARMS)
         for counts, total, terms in self.observations(history):
-            error = counts / 4 + terms * (float(self.noise) / 2) ** 2
+            error = counts / 4 + terms * (float(self.noise_scale) / 2) ** 2
             precision += np.diag(counts * counts / error)
             weighted += counts * (total / 2) / error
         covariance = np.linalg.inv(precision)

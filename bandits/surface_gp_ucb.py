@@ -28,7 +28,7 @@ from dpaccount.noise.samplers import Integers
 from dpaccount.proof import REPLACE_ONE, Cover, Theorem, assume_covers, assume_rank_one
 from mechanisms.continual.tree_sums import TreeSums
 from mechanisms.shared import grid
-from mechanisms.subject import Domain, Rows, View, shown, wide
+from mechanisms.subject import Domain, Rows, View, reals, shown
 from mechanisms.symmetric_gaussian import BITS
 
 Floats = NDArray[np.float64]
@@ -103,7 +103,7 @@ class SurfaceGpUcb:
         return sum(features.shape[1] for features in self.features)
 
     @cached_property
-    def noise(self) -> Fraction:
+    def noise_scale(self) -> Fraction:
         """Return σ: as given, by Lemma 2, or the least that is proved to be enough."""
         if self.sigma is not None:
             return self.sigma
@@ -131,11 +131,11 @@ class SurfaceGpUcb:
 
     def domain(self) -> Domain:
         """Return one number a person, well beyond what is clipped."""
-        return wide(self.rounds, 1, 4.0)
+        return reals(self.rounds, 1, 4.0)
 
     def proof(self, delta: Fraction) -> Theorem:
         """Rank-one sensitivity, symmetric noise per node, each person in the nodes of the tree over them."""
-        return shown(self._sums(self.noise, delta), "surface-gp-ucb")
+        return shown(self._sums(self.noise_scale, delta), "surface-gp-ucb")
 
     def _sums(self, sigma: Fraction, delta: Fraction) -> Theorem:
         kind = "rank-one" if self.calibration == "exact" else "outer"
@@ -225,7 +225,7 @@ class Learner:
 
     def _shift(self) -> float:
         """Return 2Λ of Lemma 3, or twice the spectral edge 2σ√m of as many nodes as a prefix may have."""
-        subject, sigma = self._subject, float(self._subject.noise)
+        subject, sigma = self._subject, float(self._subject.noise_scale)
         if subject.calibration == "published":
             return 2 * published_noise.lemma3_spectrum(sigma, subject.rounds, subject.size, ZETA)[0]
         nodes = len(subject.covers()).bit_length()

@@ -15,7 +15,7 @@ from pathlib import Path
 
 import numpy as np
 
-from bandits.learning.features import quadrature_features, random_features, squared_exponential
+from bandits.learning.features import FourierFeatures, quadrature_features, squared_exponential
 from bandits.learning.gp_ucb import GpUcb, Scores
 
 SIZES = (64, 256, 1024)
@@ -56,7 +56,11 @@ def errors() -> tuple[dict[int, float], dict[int, float]]:
         phi = features(POINTS)
         return float(np.abs(phi @ phi.T - exact).max())
 
-    made = [random_features(2, count, 1.0, 3) for count in (8, 32, 128, 512, 2048)]
+    def random(count: int) -> FourierFeatures:  # Rahimi & Recht 2008
+        frequencies = np.random.default_rng(3).normal(size=(count, 2))
+        return FourierFeatures(frequencies, np.full(count, 1 / count))
+
+    made = [random(count) for count in (8, 32, 128, 512, 2048)]
     quadrature = [quadrature_features(2, per_axis, 1.0) for per_axis in range(2, 13)]
     return {f.size: of(f) for f in made}, {f.size: of(f) for f in quadrature}
 

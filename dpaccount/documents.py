@@ -1,8 +1,189 @@
-"""Writing files whole or not at all."""
+"""Documents in and out: JSON and TOML with exact numbers, every value with its place; files written whole.
 
+Every error names the file and where in it: what is wrong; what would be right.
+"""
+
+import json
 import os
+import re
 import tempfile
+import tomllib
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import date, datetime, time
+from fractions import Fraction
 from pathlib import Path
+from typing import Any
+
+from dpaccount.errors import InputError
+from dpaccount.exact import MAX_CHARACTERS, read_number, shown
+
+MAX_DEPTH = 64
+MAX_BYTES = 64 * 2**20
+
+_SURROGATE = re.compile("[\ud800-\udfff]")
+
+
+@dataclass(frozen=True)
+class Place:
+    """A value of an input document together with where it stands, for messages."""
+
+    value: Any
+    file: str
+    at: str = ""
+    toml: bool = False
+
+    def wrong(self, what: str, right: str) -> InputError:
+        """Return the error to raise about this place."""
+        where = f"{self.file}: {self.at}" if self.at else self.file
+        return InputError(f"{where}: {what}; {right}")
+
+    def child(self, key: str | int) -> "Place":
+        """Return the member `key` of this table or list."""
+        step = str(key).replace("~", "~0").replace("/", "~1")
+        at = f"{self.at}.{key}".lstrip(".") if self.toml else f"{self.at}/{step}"
+        return Place(self.value[key], self.file, at, self.toml)
+
+    def table(self, required: tuple[str, ...] = (), optional: tuple[str, ...] = ()) -> dict[str, "Place"]:
+        """Return the members of a table with exactly these keys; unknown or missing ones are errors."""
+        if not isinstance(self.value, dict):
+            raise self.wrong(f"found {kind(self.value)}", "a table of keys and values belongs here")
+        for key in self.value:
+            if key not in required and key not in optional:
+                known = ", ".join((*required, *optional)) or "none"
+                raise self.wrong(f"unknown key {_short(key)}", f"known here: {known}")
+        for key in required:
+            if key not in self.value:
+                raise self.wrong(f"the key {key!r} is missing", f"required here: {', '.join(required)}")
+        return {key: self.child(key) for key in self.value}
+
+    def items(self) -> Iterator["Place"]:
+        """Yield the members of a list."""
+        if not isinstance(self.value, list):
+            raise self.wrong(f"found {kind(self.value)}", "a list belongs here")
+        return (self.child(index) for index in range(len(self.value)))
+
+    def number(self, least: int | None = None, most: int | None = None) -> Fraction:
+        """Return an exact number within [least, most]."""
+        if isinstance(self.value, bool) or not isinstance(self.value, int | Fraction):
+            raise self.wrong(f"found {kind(self.value)}", "a number belongs here")
+        value = Fraction(self.value)
+        too_low, too_high = least is not None and value < least, most is not None and value > most
+        if too_low or too_high:
+            bounds = f"at least {least}" if most is None else f"in [{least}, {most}]"
+            raise self.wrong(f"{_short(shown(value))} is out of range", f"it must be {bounds}")
+        return value
+
+    def positive(self) -> Fraction:
+        """Return an exact number above zero."""
+        value = self.number()
+        if value <= 0:
+            raise self.wrong(f"{_short(shown(value))} is out of range", "it must be above 0")
+        return value
+
+    def integer(self, least: int | None = None, most: int | None = None) -> int:
+        """Return an integer within [least, most]; ``1e18`` and ``100.0`` count as integers."""
+        value = self.number(least, most)
+        if value.denominator != 1:
+            raise self.wrong(f"{_short(shown(value))} is not whole", "an integer belongs here")
+        return int(value)
+
+    def text(self, *choices: str) -> str:
+        """Return a string, one of `choices` where any are given."""
+        if not isinstance(self.value, str):
+            raise self.wrong(f"found {kind(self.value)}", "a string belongs here")
+        if choices and self.value not in choices:
+            raise self.wrong(f"unknown value {_short(self.value)}", f"known here: {', '.join(choices)}")
+        return self.value
+
+    def flag(self) -> bool:
+        """Return true or false."""
+        if not isinstance(self.value, bool):
+            raise self.wrong(f"found {kind(self.value)}", "true or false belongs here")
+        return self.value
+
+
+def kind(value: object) -> str:
+    """Return what a parsed value is, in a reader's words."""
+    names = {bool: "a boolean", str: "a string", dict: "a table", list: "a list", type(None): "null"}
+    return names.get(type(value), "a number")
+
+
+def _short(text: str) -> str:
+    return repr(text if len(text) <= 60 else text[:57] + "...")
+
+
+def read_bytes(path: Path) -> bytes:
+    """Return a file's bytes; refuses what is missing, a directory, unreadable or above 64 MB."""
+    try:
+        with path.open("rb") as file:
+            raw = file.read(MAX_BYTES + 1)
+    except OSError as error:
+        reason = error.strerror or "unreadable"
+        raise InputError(f"{path}: {reason}; give the path of a readable file") from None
+    except ValueError:
+        raise InputError(f"{str(path)!r} is not a path; give the path of a readable file") from None
+    if len(raw) > MAX_BYTES:
+        raise InputError(f"{path}: more than {MAX_BYTES} bytes; input files are at most that long")
+    return raw
+
+
+def parse_json(raw: bytes | str, file: str) -> Place:
+    """Return the one JSON document in `raw`, its numbers exact (`Fraction`, or `int` where spelled so)."""
+    text = _decoded(raw, file)
+
+    def pairs(members: list[tuple[str, Any]]) -> dict[str, Any]:
+        table = dict(members)
+        if len(table) != len(members):
+            names = [name for name, _ in members]
+            twice = next(name for name in names if names.count(name) > 1)
+            raise InputError(f"the key {_short(twice)} stands twice in one table; keep one of them")
+        return table
+
+    def constant(name: str) -> Any:
+        raise InputError(f"{name} is not a number here; write a finite decimal")
+
+    try:
+        value = json.loads(
+            text,
+            object_pairs_hook=pairs,
+            parse_float=read_number,
+            parse_int=_read_integer,
+            parse_constant=constant,
+        )
+    except InputError as error:
+        raise InputError(f"{file}: {error}") from None
+    except json.JSONDecodeError as error:
+        raise InputError(
+            f"{file}: line {error.lineno}, column {error.colno}: {error.msg}; one JSON document belongs here"
+        ) from None
+    except RecursionError:
+        raise InputError(f"{file}: nested too deeply; at most {MAX_DEPTH} levels are read") from None
+    _walk(value, Place(value, file))
+    return Place(value, file)
+
+
+def parse_toml(raw: bytes | str, file: str) -> Place:
+    """Return the TOML document in `raw`, its numbers exact and its dates as ISO text."""
+    text = _decoded(raw, file)
+    try:
+        value = tomllib.loads(text, parse_float=lambda number: read_number(number.replace("_", "")))
+    except InputError as error:
+        raise InputError(f"{file}: {error}") from None
+    except RecursionError:
+        raise InputError(f"{file}: nested too deeply; at most {MAX_DEPTH} levels are read") from None
+    except ValueError as error:  # TOMLDecodeError, and integers of more than 4300 digits
+        raise InputError(f"{file}: {error}; a TOML document belongs here") from None
+    value = _dates_as_text(value)
+    _walk(value, Place(value, file, toml=True))
+    return Place(value, file, toml=True)
+
+
+def canonical(value: object) -> bytes:
+    """Return canonical JSON: sorted keys, no spaces, UTF-8 (the form that digests are taken over)."""
+    return json.dumps(
+        value, sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False
+    ).encode()
 
 
 def atomically(path: Path, text: str) -> None:
@@ -18,3 +199,46 @@ def atomically(path: Path, text: str) -> None:
     except BaseException:
         Path(name).unlink(missing_ok=True)
         raise
+
+
+def _decoded(raw: bytes | str, file: str) -> str:
+    try:
+        return raw.decode("utf-8") if isinstance(raw, bytes) else raw
+    except UnicodeDecodeError as error:
+        raise InputError(f"{file}: byte {error.start} is not UTF-8; save the file as UTF-8") from None
+
+
+def _read_integer(text: str) -> int:
+    if len(text) > MAX_CHARACTERS:
+        raise InputError(f"a number of {len(text)} characters; at most {MAX_CHARACTERS} are read")
+    return int(text)
+
+
+def _dates_as_text(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {key: _dates_as_text(member) for key, member in value.items()}
+    if isinstance(value, list):
+        return [_dates_as_text(member) for member in value]
+    return value.isoformat() if isinstance(value, datetime | date | time) else value
+
+
+def _walk(root: object, place: Place) -> None:
+    """Refuse what is nested too deeply, has oversized integers, or holds unpaired surrogates."""
+    level, depth = [root], 0
+    while level:
+        depth += 1
+        if depth > MAX_DEPTH + 1:
+            raise place.wrong("nested too deeply", f"at most {MAX_DEPTH} levels are read")
+        below: list[object] = []
+        for value in level:
+            if isinstance(value, dict):
+                below.extend(value)
+                below.extend(value.values())
+            elif isinstance(value, list):
+                below.extend(value)
+            elif isinstance(value, str):
+                if not value.isascii() and _SURROGATE.search(value):
+                    raise place.wrong("a string holds an unpaired surrogate", "use well-formed Unicode text")
+            elif isinstance(value, int) and value.bit_length() > 4 * MAX_CHARACTERS:
+                raise place.wrong("an integer is too long", f"at most {MAX_CHARACTERS} characters are read")
+        level = below

@@ -5,12 +5,12 @@ from fractions import Fraction
 from typing import ClassVar
 
 from dpaccount.proof import Theorem, exponential
-from mechanisms.shared.votes import Choice
+from mechanisms.shared.votes import ChoiceByVotes
 from mechanisms.subject import shown_to_all
 
 
 @dataclass(frozen=True)
-class Exponential(Choice):
+class Exponential(ChoiceByVotes):
     """Choose one of `candidates` with weight ∝ exp(`rate`·total).
 
     Every row gives each candidate an integer vote, rounded down and clipped to 0 … `limit` (NaN is 0).

@@ -5,12 +5,12 @@ from fractions import Fraction
 from typing import ClassVar
 
 from dpaccount.proof import Theorem, permute_and_flip
-from mechanisms.shared.votes import Choice
+from mechanisms.shared.votes import ChoiceByVotes
 from mechanisms.subject import shown_to_all
 
 
 @dataclass(frozen=True)
-class PermuteAndFlip(Choice):
+class PermuteAndFlip(ChoiceByVotes):
     """Choose one of `candidates` with the largest total after exponential noise of `rate`.
 
     Every row gives each candidate an integer vote, rounded down and clipped to 0 … `limit` (NaN is 0).

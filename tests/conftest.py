@@ -1,5 +1,10 @@
 """Shared fixtures.  Tests run from anywhere; nothing reads outside the project."""
 
+import os
+import re
+import shutil
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -18,3 +23,52 @@ settings.load_profile("dev")
 def root() -> Path:
     """Return the project's root."""
     return ROOT
+
+
+class Copy:
+    """A copy of the project in which a page of the documents is followed literally."""
+
+    def __init__(self, folder: Path, parts: tuple[str, ...]) -> None:
+        """Copy these parts; what is not copied is the project's own."""
+        self.folder = folder
+        for part in parts:
+            shutil.copytree(ROOT / part, folder / part, ignore=shutil.ignore_patterns("__pycache__"))
+        shutil.copy(ROOT / "pyproject.toml", folder)
+
+    def write(self, section: str) -> list[str]:
+        """Write the files that headings name, each with the block of Python that follows; return their names."""
+        files = re.findall(r"^#+ \d\. .*`(.*\.py)`", section, re.MULTILINE)
+        blocks = [block for block in self.blocks(section, "python") if not block.startswith(">>>")]
+        for file, content in zip(files, blocks, strict=True):
+            assert not (self.folder / file).exists()
+            (self.folder / file).write_text(content)
+        return files
+
+    def run(self, words: list[str]) -> subprocess.CompletedProcess[str]:
+        """Run Python with these arguments in the copy."""
+        return subprocess.run(
+            [sys.executable, *words],
+            cwd=self.folder,
+            env={**os.environ, "PYTHONPATH": f"{self.folder}{os.pathsep}{ROOT}"},
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+
+    def follow(self, section: str) -> subprocess.CompletedProcess[str]:
+        """Run the section's one command."""
+        (command,) = self.blocks(section, "sh")
+        first, *words = [word.strip('"') for word in re.findall(r'"[^"]*"|\S+', command)]
+        assert first == ".venv/bin/python"
+        return self.run([*words, *(["-q", "-p", "no:cacheprovider"] if "pytest" in words else [])])
+
+    @staticmethod
+    def blocks(section: str, language: str) -> list[str]:
+        """Return the blocks of a language."""
+        return re.findall(rf"```{language}\n(.*?)```", section, re.DOTALL)
+
+
+@pytest.fixture
+def copy_of(tmp_path: Path):
+    """Return a function that copies parts of the project."""
+    return lambda *parts: Copy(tmp_path, parts)

@@ -27,7 +27,7 @@ from audits.attack.suspicious_pairs import (
     note,
 )
 from audits.attack.thresholds import Planner, Reached, Rule, Threshold, plan_threshold
-from audits.datasets.named_pairs import Candidate
+from audits.datasets.bases import Pair
 from audits.sandbox.crew import Crew, TimeUp
 from dpaccount.errors import InputError
 
@@ -44,7 +44,7 @@ class Attempt:
     `power` is the largest ε that these runs could have shown, had every one of them told its side.
     """
 
-    candidate: Candidate
+    candidate: Pair
     reached: Reached
     score: str
     runs: int
@@ -62,7 +62,7 @@ class Attempt:
         return verdict_of(self.reached.epsilon_lower, self.power, epsilon)
 
 
-def attack(crew: Crew, pairs: Sequence[Candidate], challenge: Challenge, progress: Progress) -> Attempt:
+def attack(crew: Crew, pairs: Sequence[Pair], challenge: Challenge, progress: Progress) -> Attempt:
     """Attack the claim on the most suspicious of `pairs`.
 
     Raises `Stuck` where no attack is possible, and `InputError` where no run gives a result.
@@ -125,7 +125,7 @@ def _affordable(crew: Crew, pace: float) -> int:
     return int(SPARE * crew.left() * crew.processes / pace)
 
 
-def _probe(crew: Crew, pairs: Sequence[Candidate], challenge: Challenge, found: list[str]) -> float:
+def _probe(crew: Crew, pairs: Sequence[Pair], challenge: Challenge, found: list[str]) -> float:
     """Run a little; note how the function behaves; return the seconds that a run takes."""
     first = next((pair for pair in pairs if pair.base == "uniform"), pairs[-1])
     crew.keep([first.left, pairs[0].left])
@@ -153,7 +153,7 @@ def _probe(crew: Crew, pairs: Sequence[Candidate], challenge: Challenge, found: 
     return max((begun - crew.left()) / len(some), 1e-6)
 
 
-def _anything(crew: Crew, pairs: Sequence[Candidate], challenge: Challenge, pace: float) -> None:
+def _anything(crew: Crew, pairs: Sequence[Pair], challenge: Challenge, pace: float) -> None:
     """Try other datasets where no run gave a result; raise `InputError` where none does on these either."""
     if not crew.tally.empty:
         return

@@ -40,12 +40,12 @@ class Sample:
 
 
 @dataclass(frozen=True)
-class Score:
+class ShownScore:
     """A score of what is shown: `decode` where there is a map to the releases, else one learned."""
 
     layout: tuple[tuple[Part, tuple[int, ...]], ...] = ()
     weights: Floats | None = None
-    known: dict[bytes, float] = field(default_factory=dict)
+    means: dict[bytes, float] = field(default_factory=dict)
     slope: Floats | None = None
 
     def of(self, run: Run, ratio: float, again: Ratio, unit: int) -> float:
@@ -62,7 +62,7 @@ class Score:
         if self.slope is not None:
             fits = numbers is not None and len(numbers) + 1 == len(self.slope)
             return float(np.concatenate([numbers, ONE]) @ self.slope) if fits else 0.0
-        return self.known.get(bytes_of(run, unit), 0.0)
+        return self.means.get(bytes_of(run, unit), 0.0)
 
     def decode(self, numbers: Floats | None) -> dict[Part, Integers] | None:
         """Return the releases that shown numbers tell, or None where they are of another form."""
@@ -119,10 +119,10 @@ def wanted(samples: Sequence[Sample]) -> int:
     return FITTED * (1 + max((len(each.numbers) for each in samples if each.numbers is not None), default=0))
 
 
-def learn(samples: Sequence[Sample]) -> Score:
+def learn(samples: Sequence[Sample]) -> ShownScore:
     """Return the score that training runs suggest: of decoded releases, of repeated views, or linear."""
     if not samples:
-        return Score()
+        return ShownScore()
     decoder = None if any(each.told for each in samples) else _decoder(samples)
     if decoder is not None:
         return decoder
@@ -132,8 +132,8 @@ def learn(samples: Sequence[Sample]) -> Score:
     if 2 * len(ratios) > len(samples):
         slope = _slope(samples)
         if slope is not None:
-            return Score(slope=slope)
-    return Score(known={seen: float(np.mean(found)) for seen, found in ratios.items()})
+            return ShownScore(slope=slope)
+    return ShownScore(means={seen: float(np.mean(found)) for seen, found in ratios.items()})
 
 
 def _table(samples: Sequence[Sample]) -> Floats | None:
@@ -144,7 +144,7 @@ def _table(samples: Sequence[Sample]) -> Floats | None:
     return np.hstack([np.array(rows), np.ones((len(rows), 1))])
 
 
-def _decoder(samples: Sequence[Sample]) -> Score | None:
+def _decoder(samples: Sequence[Sample]) -> ShownScore | None:
     table = _table(samples)
     if table is None or len({each.layout for each in samples}) != 1:
         return None
@@ -154,7 +154,7 @@ def _decoder(samples: Sequence[Sample]) -> Score | None:
         weights = np.linalg.lstsq(table, released, rcond=None)[0]
     if weights is None or not np.array_equal(np.rint(table @ weights), released):
         return None
-    return Score(layout=samples[0].layout, weights=weights)
+    return ShownScore(layout=samples[0].layout, weights=weights)
 
 
 def _verbatim(table: Floats, released: Floats) -> Floats | None:

@@ -9,7 +9,7 @@ from audits.attack.learned_scores import best_score
 from audits.attack.planning import Floats
 from audits.attack.runs import THIN, TOGETHER, TRAIN, Challenge, Runs, room_for
 from audits.attack.thresholds import plan_threshold, violation
-from audits.datasets.named_pairs import Candidate
+from audits.datasets.bases import Pair
 from audits.sandbox.crew import Crew
 from audits.sandbox.outcomes import Outcome
 
@@ -29,7 +29,7 @@ class Stuck(Exception):  # noqa: N818
 class Trial:
     """A pair under suspicion and all runs that were made on it so far."""
 
-    candidate: Candidate
+    candidate: Pair
     left: list[Outcome] = field(default_factory=list)
     right: list[Outcome] = field(default_factory=list)
     promise: float = -np.inf
@@ -44,7 +44,7 @@ def note(found: list[str], outcomes: Sequence[Outcome]) -> None:
 
 def most_suspicious(
     crew: Crew,
-    pairs: Sequence[Candidate],
+    pairs: Sequence[Pair],
     challenge: Challenge,
     planned: Runs,
     pace: float,
@@ -105,7 +105,7 @@ def judge_of(challenge: Challenge, runs: int) -> Callable[[Floats, Floats], floa
 
 
 def _movements(
-    crew: Crew, pairs: Sequence[Candidate], seed: int, together: Sequence[int], found: list[str]
+    crew: Crew, pairs: Sequence[Pair], seed: int, together: Sequence[int], found: list[str]
 ) -> Floats:
     """Return how far the sides of each pair are apart when both use the same randomness.
 
@@ -159,7 +159,7 @@ def _apart(a: Outcome, b: Outcome, scales: dict[str, Floats]) -> float:
     return text + float(np.sqrt((units * units).sum())) or 2.0  # the sign of a zero, the bits of a NaN
 
 
-def _shortlist(pairs: Sequence[Candidate], moved: Floats, most: int) -> list[int]:
+def _shortlist(pairs: Sequence[Pair], moved: Floats, most: int) -> list[int]:
     """Return the places of the pairs that move most, three quarters of them at most two of each base."""
     order = [int(k) for k in np.argsort(-moved, kind="stable")]
     of_base: dict[str, list[int]] = {}

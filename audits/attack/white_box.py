@@ -17,9 +17,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from audits.attack.bets import bettor_of, plan_known_bet
-from audits.attack.shown import Sample, Score, learn, sample, wanted
+from audits.attack.shown import Sample, ShownScore, learn, sample, wanted
 from audits.attack.thresholds import Planner, Reached, plan_known_threshold
-from audits.datasets.domain_pairs import Pair
+from audits.datasets.bases import Pair
 from audits.evidence.replay import Part, ReplayError, Run, differing, log_ratio, record, replay
 from audits.evidence.seen import Suspect
 from audits.subjects.code import on_path
@@ -239,7 +239,7 @@ class World:
     folders: tuple[str, ...] = ()
     swapped: bool = False
     unit: int = 0
-    shown: Score = field(default_factory=Score)
+    shown: ShownScore = field(default_factory=ShownScore)
 
     def score(self, proved: Proved, sampler: Rehearsal) -> tuple[float, float]:
         """Return the scores of one run, large for the left: of its releases, and of what it shows."""

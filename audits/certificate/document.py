@@ -16,7 +16,8 @@ from audits.attack.white_box import Target
 from audits.claim import Claim
 from audits.subjects import catalogue, sources
 from dpaccount import checker
-from dpaccount.exact import Enclosure, canonical, shown
+from dpaccount.documents import canonical
+from dpaccount.exact import Enclosure, shown
 from dpaccount.noise.proved import Proved
 from dpaccount.proof.search import lower_end
 from mechanisms.subject import Subject

@@ -5,7 +5,8 @@ from fractions import Fraction
 from pathlib import Path
 
 from audits.claim import MODELS, RELATIONS, Guarantee
-from dpaccount.exact import parse_toml, read_bytes, shown
+from dpaccount.documents import parse_toml, read_bytes
+from dpaccount.exact import shown
 
 
 @dataclass(frozen=True)

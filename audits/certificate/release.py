@@ -17,7 +17,7 @@ import numpy as np
 
 from audits.certificate.document import Certificate, describe_subject, seal
 from audits.claim import Claim
-from audits.datasets.domain_pairs import dataset
+from audits.datasets.bases import dataset
 from audits.evidence.closed import opened
 from audits.evidence.replay import ReplayError, record
 from audits.sandbox.fork import Fork
@@ -25,9 +25,10 @@ from audits.sandbox.frames import packed, unpacked
 from audits.subjects.catalogue import subject_made
 from audits.subjects.sources import digest_of_code
 from dpaccount import checker
+from dpaccount.documents import canonical
 from dpaccount.errors import BudgetError, InputError, LedgerError, ReceiptError
-from dpaccount.exact import canonical
-from dpaccount.ledger.ledger import Ledger, RunState
+from dpaccount.ledger.entries import RunState
+from dpaccount.ledger.ledger import Ledger
 from dpaccount.noise.proved import Proved
 from dpaccount.noise.receipt import Noise, rehearse
 from dpaccount.noise.samplers import Rehearsal

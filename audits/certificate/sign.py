@@ -16,9 +16,8 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey,
 from cryptography.hazmat.primitives.serialization import load_pem_private_key, load_pem_public_key
 
 from dpaccount import checker
-from dpaccount.documents import atomically
+from dpaccount.documents import atomically, canonical, read_bytes
 from dpaccount.errors import InputError
-from dpaccount.exact import canonical, read_bytes
 
 ALGORITHM = "ed25519"
 

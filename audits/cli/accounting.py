@@ -4,7 +4,7 @@ from fractions import Fraction
 from pathlib import Path
 
 from audits.cli.options import Json, Number, Source, lines, number, required, show, source, whole
-from dpaccount.exact import parse_json
+from dpaccount.documents import parse_json
 
 
 def account(

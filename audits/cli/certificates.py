@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from audits.cli.options import Flag, Json, NoCode, Number, cores, reporting, say, show, whole
+from dpaccount.documents import read_bytes
 from dpaccount.errors import InputError
-from dpaccount.exact import read_bytes
 
 VERDICTS = {"CERTIFIED": 0, "REFUTED": 1, "UNPROVEN": 3}
 

@@ -1,7 +1,7 @@
 """`ledger init`, `charge`, `show` and `verify`: a durable budget."""
 
 from audits.cli.options import Flag, Json, Number, Source, lines, required, say, show, source
-from dpaccount.exact import parse_json
+from dpaccount.documents import parse_json
 
 
 def init(

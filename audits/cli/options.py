@@ -11,8 +11,9 @@ from typing import Annotated, Any
 
 from cyclopts import Parameter
 
+from dpaccount.documents import MAX_BYTES, read_bytes
 from dpaccount.errors import InputError
-from dpaccount.exact import MAX_BYTES, read_bytes, read_number
+from dpaccount.exact import read_number
 
 Flag = Annotated[bool, Parameter(negative="")]
 Json = Annotated[

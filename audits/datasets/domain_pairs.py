@@ -1,40 +1,22 @@
 """Neighbouring datasets of a domain, biased to the places where sensitivities break.
 
-Corners, equal rows, one outlier, first and last unit, sign flips: found by naming them, where
-uniform search would need hundreds of examples.  The strategies are Hypothesis's, so that a
-counterexample shrinks to a plain one and is reproducible.
+Named bases, first and last unit, opposite records, where uniform search would need hundreds of examples.
+The strategies are Hypothesis's, so that a counterexample shrinks to a plain one and is reproducible.
 """
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 from hypothesis import strategies as st
 
+from audits.datasets.bases import BACKGROUNDS, BASES, DRAWN, Pair, crowd, dataset
 from dpaccount.proof import ADD_REMOVE
 from mechanisms.subject import Domain, Rows
 
 OTHERS = ("mirrored", "negated", "one column", "any")
 SWEEP = 120  #: pairs about the numbers in the code; of many numbers more
 SWEEP_MOST = 400  #: pairs, one for each number that a column may hold
-SHAPES = (0.05, 0.3, 1.0, 3.0, 8.0)  #: of beta laws
 FEW = (1, 2, 3, 5)  #: records that share a value, as often as not
-BACKGROUNDS = ("low", "high", "uniform")  #: of a crowd
-BASES = ("low", "high", "middle", "corners", "uniform", "spread", "few", "tenths", "skewed")
-DRAWN = ("corners", "uniform", "spread", "few", "tenths", "skewed", "crowd")  #: by a seed
-
-
-@dataclass(frozen=True)
-class Pair:
-    """Two neighbouring datasets: `unit` (1-based) is replaced, or is missing on the right.
-
-    The other rows are ``dataset(domain, base, seed)``, so that a witness can name them.
-    """
-
-    left: Rows
-    right: Rows
-    unit: int
-    base: str
-    seed: int
 
 
 def pairs(domain: Domain, relation: str, marks: tuple[float, ...] = ()) -> st.SearchStrategy[Pair]:
@@ -42,7 +24,7 @@ def pairs(domain: Domain, relation: str, marks: tuple[float, ...] = ()) -> st.Se
 
     `marks` are numbers that the code asks for: records take them, and several records one of them.
     """
-    places = columns_of(domain, (*marks, *domain.low, *domain.high))
+    places = marked_columns(domain, (*marks, *domain.low, *domain.high))
 
     @st.composite
     def draw_pair(draw: st.DrawFn) -> Pair:
@@ -60,9 +42,9 @@ def pairs(domain: Domain, relation: str, marks: tuple[float, ...] = ()) -> st.Se
         left[unit - 1] = here
         right = left.copy()
         if relation == ADD_REMOVE:
-            return Pair(left, np.delete(right, unit - 1, axis=0), unit, base, seed)
+            return Pair(left, np.delete(right, unit - 1, axis=0), base, seed, unit)
         right[unit - 1] = _other(domain, here, draw(st.sampled_from(OTHERS)), draw(records(domain, marks)))
-        return Pair(left, right, unit, base, seed)
+        return Pair(left, right, base, seed, unit)
 
     return draw_pair()
 
@@ -74,7 +56,7 @@ def marked(domain: Domain, relation: str, marks: tuple[float, ...], most: int = 
     """
     rows = domain.rows
     sizes_of = counts(rows, marks, (rows,))
-    places = columns_of(domain, marks)
+    places = marked_columns(domain, marks)
     kinds = len(sizes_of) + 1
     whole = len(places) * kinds
     chosen = list(range(0, whole, max(-(-whole // max(most, 1)), 1)))
@@ -97,11 +79,11 @@ def marked(domain: Domain, relation: str, marks: tuple[float, ...], most: int = 
         low, high = domain.low[column], domain.high[column]
         right[unit - 1, column] = low if mark - low > high - mark else high
         right = np.delete(right, unit - 1, axis=0) if relation == ADD_REMOVE else right
-        found.append(Pair(left, right, unit, base, number))
+        found.append(Pair(left, right, base, number, unit))
     return found
 
 
-def columns_of(domain: Domain, marks: tuple[float, ...]) -> list[tuple[int, float]]:
+def marked_columns(domain: Domain, marks: tuple[float, ...]) -> list[tuple[int, float]]:
     """Return (column, mark) for every mark that a column may hold."""
     columns = enumerate(zip(domain.low, domain.high, domain.integer, strict=True))
     return [
@@ -116,11 +98,6 @@ def counts(rows: int, marks: tuple[float, ...], more: tuple[int, ...]) -> list[i
     """Return how many records may share a mark: the numbers in the code, one more than these, and `more`."""
     asked = {int(mark) + near for mark in marks if mark == int(mark) for near in (0, 1)}
     return sorted(count for count in {rows, *more, *asked} if 0 < count <= rows)
-
-
-def crowd(count: int, mark: float, column: int, others: str) -> str:
-    """Return the base in which the first `count` rows have `mark` in a column (from 0), over another base."""
-    return f"crowd {count} {mark!r} {column} {others}"
 
 
 def named_coins(seed: int, marks: tuple[float, ...]) -> list[int]:
@@ -170,42 +147,3 @@ def _values(low: float, high: float, noted: tuple[float, ...], *, whole: bool) -
         return st.one_of(st.sampled_from(places), st.integers(int(low), int(high)).map(float))
     inner = st.floats(low, high, allow_nan=False, allow_infinity=False)
     return st.one_of(st.sampled_from(sorted(marks)), inner)
-
-
-def dataset(domain: Domain, base: str, seed: int) -> Rows:
-    """Return a made-up dataset.
-
-    One corner everywhere, random corners, uniform or spread values, few values, values of one decimal,
-    skewed ones, or a crowd.
-    """
-    low, high = np.array(domain.low), np.array(domain.high)
-    shape = (domain.rows, len(low))
-    rng = np.random.default_rng(seed)
-    kind, *where = base.split()
-    match kind:
-        case "low":
-            rows = np.broadcast_to(low, shape).copy()
-        case "high":
-            rows = np.broadcast_to(high, shape).copy()
-        case "middle":
-            rows = np.broadcast_to((low + high) / 2, shape).copy()
-        case "corners":
-            rows = np.where(rng.random(shape) < 0.5, low, high)
-        case "uniform":
-            rows = low + (high - low) * rng.random(shape)
-        case "few":  # so that records share a value of a column, and some of them another
-            few = low + (high - low) * rng.random((int(rng.integers(2, 6)), len(low)))
-            rows = np.take_along_axis(few, rng.integers(0, len(few), shape), axis=0)
-        case "tenths":
-            rows = np.clip(np.round(low + (high - low) * rng.random(shape), 1), low, high)
-        case "skewed":  # most of it at one end, at both or in the middle; coarse as often as not
-            a, b = rng.choice(SHAPES, 2)
-            rows = low + (high - low) * np.round(rng.beta(a, b, shape), rng.choice((1, 2, 12)))
-        case "crowd":
-            rows = dataset(domain, where[3], seed)
-            rows[: int(where[0]), int(where[2])] = float(where[1])
-        case _:  # spread over orders of magnitude above the low end, where bounds are generous
-            rows = low + (high - low) * 10.0 ** (-8 * rng.random(shape))
-    whole = np.array(domain.integer, dtype=bool)
-    rows[:, whole] = np.floor(rows[:, whole])
-    return rows

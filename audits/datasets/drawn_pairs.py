@@ -3,19 +3,19 @@
 import numpy as np
 from hypothesis import strategies as st
 
+from audits.datasets.bases import Pair, named_datasets
 from audits.datasets.domain_pairs import records
-from audits.datasets.named_pairs import Candidate, bases
 from audits.datasets.shape import Shape
 
 SMALL = 64  #: numbers; every entry of a dataset this small is drawn by itself
 
 
-def neighbouring(shape: Shape) -> st.SearchStrategy[Candidate]:
+def neighbouring(shape: Shape) -> st.SearchStrategy[Pair]:
     """Return a strategy for pairs of neighbours under the shape's relation."""
     added = shape.relation == "add-remove"
 
     @st.composite
-    def draw_pair(draw: st.DrawFn) -> Candidate:
+    def draw_pair(draw: st.DrawFn) -> Pair:
         rows = shape.rows
         if added:
             ends = sorted({1, min(2, shape.rows), shape.rows, shape.rows + 1})
@@ -23,7 +23,7 @@ def neighbouring(shape: Shape) -> st.SearchStrategy[Candidate]:
         left = draw(datasets(shape, rows))
         unit = draw(st.one_of(st.sampled_from(sorted({0, rows - 1})), st.integers(0, rows - 1)))
         if added:
-            return _candidate(shape, left, np.delete(left, unit, axis=0))
+            return _pair(shape, left, np.delete(left, unit, axis=0))
         right = left.copy()
         right[unit] = draw(record(shape))
         if shape.radius is not None:
@@ -33,13 +33,13 @@ def neighbouring(shape: Shape) -> st.SearchStrategy[Candidate]:
                 right[unit] = left[unit] + moved * (shape.radius / far) * (1 - 1e-12)
             if shape.integer:
                 right[unit] = np.trunc(right[unit] - left[unit]) + left[unit]
-        return _candidate(shape, left, right)
+        return _pair(shape, left, right)
 
     return draw_pair()
 
 
-def _candidate(shape: Shape, left: np.ndarray, right: np.ndarray) -> Candidate:
-    return Candidate(shape.data(left), shape.data(right), "drawn")
+def _pair(shape: Shape, left: np.ndarray, right: np.ndarray) -> Pair:
+    return Pair(shape.data(left), shape.data(right), "drawn")
 
 
 @st.composite
@@ -49,7 +49,7 @@ def datasets(draw: st.DrawFn, shape: Shape, rows: int) -> np.ndarray:
     match draw(st.sampled_from(kinds)):
         case "named":
             rng = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
-            return draw(st.sampled_from(bases(shape, rows, rng)))[1].copy()
+            return draw(st.sampled_from(named_datasets(shape, rows, rng)))[1].copy()
         case "equal":
             return np.tile(draw(record(shape)), (rows, 1))
         case _:

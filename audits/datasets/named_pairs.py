@@ -6,36 +6,22 @@ empty and nearly empty datasets.  Where sensitivities and branches go wrong, one
 
 import itertools
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
-from audits.datasets.shape import Data, Shape
+from audits.datasets.bases import Pair, named_datasets
+from audits.datasets.shape import Shape
+from mechanisms.subject import Rows
 
-Rows = NDArray[np.float64]
 NUMBERS = 20_000_000  #: in all pairs together
 FEWEST = 12  #: pairs, however large
 VALUES = 20  #: of one record, between its bounds
 
 
-@dataclass(frozen=True)
-class Candidate:
-    """A neighbouring pair; `base` says how the unchanged records were made."""
-
-    left: Data
-    right: Data
-    base: str
-
-    def as_json(self) -> dict[str, object]:
-        """Return the pair as a certificate's witness holds it."""
-        return {"left": self.left.tolist(), "right": self.right.tolist(), "base": self.base}
-
-
-def candidates(shape: Shape, seed: int, most: int = 800) -> list[Candidate]:
+def candidates(shape: Shape, seed: int, most: int = 800) -> list[Pair]:
     """Return up to `most` different pairs (fewer where they are large), every base in turn."""
     room = min(most, max(NUMBERS // (2 * shape.rows * shape.width), FEWEST))
-    found: dict[tuple[int, int], Candidate] = {}
+    found: dict[tuple[int, int], Pair] = {}
     for layer in itertools.zip_longest(*_by_base(shape, seed)):
         for candidate in layer:
             if candidate is not None:
@@ -46,7 +32,7 @@ def candidates(shape: Shape, seed: int, most: int = 800) -> list[Candidate]:
     return list(found.values())
 
 
-def random_pairs(shape: Shape, seed: int, count: int) -> list[Candidate]:
+def random_pairs(shape: Shape, seed: int, count: int) -> list[Pair]:
     """Return pairs drawn at random: every entry at a corner, on a decimal grid, anywhere, or repeated."""
     rng = np.random.default_rng([seed, 13])
     domain = shape.domain()
@@ -70,7 +56,7 @@ def random_pairs(shape: Shape, seed: int, count: int) -> list[Candidate]:
             size = min(sizes[rng.integers(len(sizes))], shape.rows + 1)
             rows, unit = drawn(size), int(rng.integers(size))
             shorter = np.delete(rows, unit, axis=0)
-            found.append(Candidate(shape.data(rows), shape.data(shorter), "random"))
+            found.append(Pair(shape.data(rows), shape.data(shorter), "random"))
             continue
         rows, unit = drawn(shape.rows), int(rng.integers(shape.rows))
         pair = _pair(shape, rows, unit, rows[unit], _within(shape, rows[unit], drawn(1)[0]), "random")
@@ -78,45 +64,13 @@ def random_pairs(shape: Shape, seed: int, count: int) -> list[Candidate]:
     return found
 
 
-def _by_base(shape: Shape, seed: int) -> list[Iterator[Candidate]]:
+def _by_base(shape: Shape, seed: int) -> list[Iterator[Pair]]:
     rng = np.random.default_rng([seed, 7])
     if shape.relation != "add-remove":
-        known = bases(shape, shape.rows, rng)
+        known = named_datasets(shape, shape.rows, rng)
         return [*(_replaced(shape, rows, name) for name, rows in known), _everywhere(shape, known)]
     sizes = dict.fromkeys((shape.rows, 0, 1, shape.rows - 1))  # the smaller side of a pair
-    return [_added(shape, rows, name) for size in sizes for name, rows in bases(shape, size, rng)]
-
-
-def bases(shape: Shape, rows: int, rng: np.random.Generator) -> list[tuple[str, Rows]]:
-    """Return named datasets of `rows` records: what the changed record stands among."""
-    domain = shape.domain(max(rows, 1))
-    low, high = np.array(domain.low), np.array(domain.high)
-    place = np.arange(rows)[:, None]
-    zero = np.clip(0.0, low, high)
-    alternating = np.where(np.arange(shape.width) % 2 == 0, low, high)
-    made = {
-        "all low": np.broadcast_to(low, (rows, shape.width)),
-        "all high": np.broadcast_to(high, (rows, shape.width)),
-        "all zero": np.broadcast_to(zero, (rows, shape.width)),
-        "half high": np.where(place < rows // 2, low, high),
-        "all in the middle": np.broadcast_to((low + high) / 2, (rows, shape.width)),
-        "one high": np.where(place == rows - 1, high, low),
-        "one low": np.where(place == rows - 1, low, high),
-        "alternating columns": np.broadcast_to(alternating, (rows, shape.width)),
-        "more than half high": np.where(place < (rows - 1) // 2, low, high),
-        "fewer than half high": np.where(place < rows // 2 + 1, low, high),
-        "random corners": np.where(rng.random((rows, shape.width)) < 0.5, low, high),
-        "uniform": low + (high - low) * rng.random((rows, shape.width)),
-        "a quarter high": np.where(place < rows - rows // 4, low, high),
-        "a quarter low": np.where(place < rows // 4, low, high),
-        "near low": low + (high - low) * 10.0 ** (-8 * rng.random((rows, shape.width))),
-        "even steps": low + (high - low) * (place + 1) / (rows + 1),
-    }
-    unequal: dict[bytes, tuple[str, Rows]] = {}
-    for name, rows_ in made.items():
-        whole = np.floor(rows_) if shape.integer else rows_
-        unequal.setdefault(whole.tobytes(), (name, np.array(whole, dtype=np.float64)))
-    return list(unequal.values())
+    return [_added(shape, rows, name) for size in sizes for name, rows in named_datasets(shape, size, rng)]
 
 
 def records(shape: Shape) -> list[Rows]:
@@ -147,7 +101,7 @@ def _units(rows: Rows) -> list[int]:
     return list(dict.fromkeys([0, len(rows) - 1, *middle]))
 
 
-def _replaced(shape: Shape, rows: Rows, name: str) -> Iterator[Candidate]:
+def _replaced(shape: Shape, rows: Rows, name: str) -> Iterator[Pair]:
     known = records(shape)
     swaps = list(itertools.combinations(range(len(known)), 2))
     swaps.sort(key=lambda swap: -float(np.abs(known[swap[0]] - known[swap[1]]).sum()))  # opposites first
@@ -159,7 +113,7 @@ def _replaced(shape: Shape, rows: Rows, name: str) -> Iterator[Candidate]:
             yield pair
 
 
-def _everywhere(shape: Shape, known: list[tuple[str, Rows]]) -> Iterator[Candidate]:
+def _everywhere(shape: Shape, known: list[tuple[str, Rows]]) -> Iterator[Pair]:
     """Yield pairs whose changed record takes every value in turn (of a few): a branch may be at any."""
     domain = shape.domain()
     low, high = np.array(domain.low), np.array(domain.high)
@@ -182,7 +136,7 @@ def _within(shape: Shape, here: Rows, other: Rows) -> Rows:
     return np.floor(pulled) if shape.integer else pulled
 
 
-def _pair(shape: Shape, rows: Rows, unit: int, here: Rows, there: Rows, name: str) -> Candidate | None:
+def _pair(shape: Shape, rows: Rows, unit: int, here: Rows, there: Rows, name: str) -> Pair | None:
     left, right = rows.copy(), rows.copy()
     left[unit], right[unit] = here, there
     if np.array_equal(left, right):
@@ -190,11 +144,11 @@ def _pair(shape: Shape, rows: Rows, unit: int, here: Rows, there: Rows, name: st
     one, two = shape.data(left), shape.data(right)
     if shape.radius is not None and not shape.neighbours(one, two):
         return None
-    return Candidate(one, two, name)
+    return Pair(one, two, name)
 
 
-def _added(shape: Shape, rows: Rows, name: str) -> Iterator[Candidate]:
+def _added(shape: Shape, rows: Rows, name: str) -> Iterator[Pair]:
     for record in records(shape):
         for unit in dict.fromkeys((len(rows), 0)):
             longer = np.insert(rows, unit, record, axis=0)
-            yield Candidate(shape.data(longer), shape.data(rows), f"{name}, {len(rows)} rows")
+            yield Pair(shape.data(longer), shape.data(rows), f"{name}, {len(rows)} rows")

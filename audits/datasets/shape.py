@@ -8,8 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from audits.claim import BOUNDED_ROW, RELATIONS
+from dpaccount.documents import Place
 from dpaccount.errors import InputError
-from dpaccount.exact import Place, read_number
+from dpaccount.exact import read_number
 from dpaccount.relation import ADD_REMOVE
 from mechanisms.subject import Domain
 

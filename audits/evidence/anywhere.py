@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from audits.datasets.domain_pairs import Pair, dataset
+from audits.datasets.bases import Pair, dataset
 from audits.evidence.replay import Run, differing, differing_anywhere
 from audits.evidence.sides import Failed, alike, recorded, replayed
 from dpaccount.noise.laws import Law
@@ -128,7 +128,7 @@ def anywhere(subject: Subject, proved: Proved, seed: int) -> tuple[Pair, int, st
         released = run.run if isinstance(run, Failed) else run
         if released is None:
             continue  # wrong by itself; of runs with drawn noise the search finds that
-        here = Pair(left, left, 1, base, seed)
+        here = Pair(left, left, base, seed, unit=1)
         for what, pair, unit in _others(subject, domain, here, number, way, everywhere=source.everywhere):
             wrong = _told(run, replayed(subject, pair.right, released, coins), unit)
             if wrong is not None:

@@ -14,14 +14,14 @@ from pathlib import Path
 import hypothesis
 from hypothesis import HealthCheck, Phase, given, settings, target
 
-from audits.datasets.domain_pairs import SWEEP, SWEEP_MOST, Pair, marked, named_coins, pairs, public_coins
+from audits.datasets.bases import Pair
+from audits.datasets.domain_pairs import SWEEP, SWEEP_MOST, marked, named_coins, pairs, public_coins
 from audits.evidence.anywhere import anywhere
 from audits.evidence.checks import Check, Finding, check_of, may_move, untested
 from audits.evidence.replay import Run, distance, unlike
-from audits.evidence.seen import Evidence, Example, Seen, Suspect, describe
-from audits.evidence.sides import Failed, Where, alike, recorded, replayed, side
+from audits.evidence.seen import Evidence, Example, Searched, Suspect, describe
+from audits.evidence.sides import Failed, alike, recorded, replayed, side
 from audits.evidence.tries import void
-from audits.sandbox.apart import apart, here
 from audits.subjects.landmarks import landmarks
 from dpaccount.errors import InputError
 from dpaccount.noise.proved import Proved
@@ -51,7 +51,7 @@ def gather(
     relation = relation_of(subject, proved)
     checks = [check_of(proved, each) for each in tested]
     judges = [check for check, _ in checks]
-    first = search(subject, proved, judges, examples=examples // APART + 1, seed=seed, where=apart)
+    first = search(subject, proved, judges, examples=examples // APART + 1, seed=seed, apart=True)
     seen = search(subject, proved, judges, examples=examples, seed=seed, sweep=True)
     seen = seen.joined(first).judged(subject)
     beyond = strange(subject, proved, seed)
@@ -63,8 +63,8 @@ def gather(
         if failing is None and each.rule == "assume_view":
             failing = beyond
         elif failing is not None:
-            alone = search(subject, proved, [check], examples=examples, seed=seed, shrink=True)
-            failing = {**(alone.failing[0] or failing)}
+            shrunk = search(subject, proved, [check], examples=examples, seed=seed, shrink=True)
+            failing = {**(shrunk.failing[0] or failing)}
             if seen.raised:
                 failing["wrong"] = f"{failing['wrong']} ({seen.raised} of {seen.count} runs fail)"
         idle = check is untested or (worst == 0 and each.rule != "assume_view" and may_move(proved, each))
@@ -98,21 +98,21 @@ def search(
     seed: int,
     shrink: bool = False,
     sweep: bool = False,
-    where: Where = here,
-) -> Seen:
+    apart: bool = False,
+) -> Searched:
     """Try neighbouring pairs, coins and noise, drawn towards large movement; judge each by all `checks`.
 
     With `shrink` it stops at the first failure and reduces it to a plain one.  `sweep` tries
-    the numbers that stand in the code one by one first.  `where` says in which
-    process a side runs.
+    the numbers that stand in the code one by one first.  With `apart` each
+    side runs in a process of its own.
     """
-    seen = Seen(0, [Fraction(0)] * len(checks), [None] * len(checks))
+    seen = Searched(0, [Fraction(0)] * len(checks), [None] * len(checks))
     marks = landmarks(subject)
     domain, relation = subject.domain(), subject.relation
 
     def judge(pair: Pair, coins: int) -> float:
         seen.count += 1
-        found, size = examine(subject, proved, pair, coins, checks, seen, where)
+        found, size = examine(subject, proved, pair, coins, checks, seen, apart=apart)
         if seen.best is None or size > seen.best.distance:
             seen.best = Suspect(pair, coins, size)
         for index, finding in enumerate(found):
@@ -168,28 +168,29 @@ def examine(
     pair: Pair,
     coins: int,
     checks: list[Check],
-    seen: Seen,
-    where: Where = here,
+    seen: Searched,
+    *,
+    apart: bool = False,
 ) -> tuple[list[Finding], float]:
     """Run on the left, replay on the right, judge; return the findings and the distance in noise units.
 
     Code that raises is itself a finding, on every hypothesis, unless it raises the same type on the
     right with the same releases: then these decided it, and they are all that anybody learns.
     """
-    run = side(where, partial(rehearsed, subject, proved, pair.left, coins))
+    run = side(partial(rehearsed, subject, proved, pair.left, coins), apart=apart)
     if isinstance(run, Failed):
         if run.mute:
             seen.raised, seen.why = seen.raised + 1, run.wrong
-        again = run.run and side(where, partial(replayed, subject, pair.right, run.run, coins))
+        again = run.run and side(partial(replayed, subject, pair.right, run.run, coins), apart=apart)
         wrong = None if again and alike(run, again) else run.wrong
         return [Finding(Fraction(0), wrong) for _ in checks], 0.0
-    other = side(where, partial(replayed, subject, pair.right, run, coins))
+    other = side(partial(replayed, subject, pair.right, run, coins), apart=apart)
     if isinstance(other, Failed):
         return [Finding(Fraction(0), other.wrong) for _ in checks], 0.0
     seen.changed |= run.changed or other.changed
     seen.drawn |= bool(run.exact)
     seen.void += all(void(each.view) and not each.hidden for each in (run, other))
-    if where is apart:
+    if apart:
         seen.runs.append(Example(pair, coins, run, other))
     asked = run.asked or other.asked
     if asked:
@@ -211,7 +212,7 @@ def remembered(subject: Subject, runs: list[Example]) -> dict[str, object] | Non
     """Return an example that this process, with all that it played since, does not repeat; or None."""
     sides = [(each, data, run) for each in runs for data, run in each.sides()]
     for each, data, run in sides:
-        again = side(here, partial(replayed, subject, data, run, each.coins))
+        again = replayed(subject, data, run, each.coins)
         changed = again.wrong if isinstance(again, Failed) else unlike(run, again)
         if changed is not None:
             wrong = f"a run depends on the runs before it: on the same data and releases, {changed}"

@@ -3,7 +3,7 @@
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 
-from audits.datasets.domain_pairs import Pair
+from audits.datasets.bases import Pair
 from audits.evidence.replay import Run
 from audits.evidence.tries import NO_VALUE
 from dpaccount.errors import InputError
@@ -82,7 +82,7 @@ class Example:
 
 
 @dataclass
-class Seen:
+class Searched:
     """What a search saw: per check the largest movement and a failing example; the most distant pair.
 
     `raised` counts the examples whose left run gave nothing to judge, `why` says why the last did; `void`
@@ -103,7 +103,7 @@ class Seen:
     drawn: bool = False
     skipped: str = ""
 
-    def judged(self, subject: Subject) -> "Seen":
+    def judged(self, subject: Subject) -> "Searched":
         """Return itself; raises `InputError` where every run failed, so that nothing was tried."""
         if self.raised + self.void == self.count:
             name, why = type(subject).__name__, self.why or f"it {NO_VALUE}"
@@ -118,10 +118,10 @@ class Seen:
         notes = (IN_PLACE if self.changed else "", fails if self.raised else "", self.skipped)
         return replace(self.best, notes=tuple(note for note in notes if note), drawn=self.drawn)
 
-    def joined(self, other: "Seen") -> "Seen":
+    def joined(self, other: "Searched") -> "Searched":
         """Return both searches as one."""
         bests = [each for each in (self.best, other.best) if each is not None]
-        return Seen(
+        return Searched(
             self.count + other.count,
             [max(pair) for pair in zip(self.worst, other.worst, strict=True)],
             [mine or its for mine, its in zip(self.failing, other.failing, strict=True)],

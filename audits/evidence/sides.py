@@ -13,7 +13,8 @@ from audits.evidence.replay import (
     replay,
     with_report,
 )
-from audits.sandbox.apart import Ended
+from audits.evidence.travel import packed_run, unpacked_run
+from audits.sandbox import fork
 from dpaccount.errors import ReceiptError
 from dpaccount.noise.receipt import Noise
 from mechanisms.subject import Rows, Subject, View
@@ -35,7 +36,6 @@ class Failed:
 
 
 Play = Callable[[], Run | Failed]
-Where = Callable[[Play], Run | Failed]  #: in which process a side runs
 
 
 def recorded(subject: Subject, data: Rows, noise: Noise, coins: int) -> Run | Failed:
@@ -60,12 +60,29 @@ def replayed(subject: Subject, data: Rows, run: Run, coins: int) -> Run | Failed
     return _judged(play, replayer)
 
 
-def side(where: Where, play: Play) -> Run | Failed:
-    """Return what a run did, or how it failed; also where its process ends."""
+def side(play: Play, *, apart: bool = False) -> Run | Failed:
+    """Return what a run did, or how it failed: here, or in a process `apart`, which may end."""
+    if not apart:
+        return play()
     try:
-        return where(play)
-    except Ended as ended:
-        return Failed(str(ended))
+        failure, run = fork.apart(lambda: _packed(play()))
+    except fork.NoAnswer:
+        return Failed("its process ended")
+    if failure is None:
+        return unpacked_run(run)
+    wrong, mute, kind = failure
+    return Failed(wrong, mute, kind, None if run is None else unpacked_run(run))
+
+
+def _packed(done: Run | Failed) -> tuple[list[object] | None, object]:
+    """Return how a run failed, if it did, and the run, as they travel."""
+    try:
+        if isinstance(done, Run):
+            return None, packed_run(done)
+        run = None if done.run is None else packed_run(done.run)
+    except ReceiptError as error:
+        return [str(error), False, None], None
+    return [done.wrong, done.mute, done.kind], run
 
 
 def _judged(play: Callable[[], Run], noise: Recorder | Replayer) -> Run | Failed:

@@ -7,7 +7,7 @@ them fail: no run before them may leave state behind.  Before them, its data mus
 import numpy as np
 from numpy.typing import NDArray
 
-from audits.datasets.domain_pairs import BASES, dataset
+from audits.datasets.bases import BASES, dataset
 from audits.evidence.replay import ReplayError, record
 from dpaccount.errors import DpaccountError, InputError
 from dpaccount.noise.proved import Proved

@@ -12,13 +12,13 @@ from fractions import Fraction
 from functools import lru_cache
 from typing import Any
 
-from audits.papers.claim_check import EXIT_CODES, Claim, ClaimCheck, Value
+from audits.papers.claim_check import EXIT_CODES, ClaimCheck, PaperClaim, Value
 from dpaccount.errors import InputError, NumericsError
 from dpaccount.exact import read_number
 
 
 @lru_cache(maxsize=1)
-def _entries() -> dict[str, Claim]:
+def _entries() -> dict[str, PaperClaim]:
     from audits.papers import zhou
     from audits.papers.dubey import actions, joint, limits, local, steps
     from audits.papers.kharkovskii import theorem1
@@ -35,12 +35,12 @@ def names() -> tuple[str, ...]:
 
 def parameters(name: str) -> dict[str, Fraction | str]:
     """Return a claim's parameters with their defaults."""
-    return {key: kind.default for key, kind in _find(name).parameters.items()}
+    return {key: kind.default for key, kind in find(name).parameters.items()}
 
 
 def about(name: str) -> dict[str, str]:
     """Return where a claim is made and what it says."""
-    entry = _find(name)
+    entry = find(name)
     return {"source": entry.source, "says": entry.says}
 
 
@@ -77,10 +77,9 @@ def certify_claim(name: str, settings: Mapping[str, Value], seed: int = 1) -> di
     where nothing is run: the derivation settles such a claim.
     """
     from audits.papers.replay import can_replay, replay
-    from audits.papers.runs import RUNS
 
     found = _checked(name, settings)
-    run, answer = RUNS.get(name), found.as_json()
+    run, answer = found.claim.run, found.as_json()
     with _within_reach(name):
         shown = {} if run is None else run(found.parameters, seed)
         again = {"replay": replay(answer)} if can_replay(answer) else {}
@@ -93,10 +92,10 @@ def exit_code(answer: Mapping[str, Any]) -> int:
 
 
 def _checked(name: str, settings: Mapping[str, Value]) -> ClaimCheck:
-    entry = _find(name)
+    entry = find(name)
     values = entry.read(settings)
     with _within_reach(name):
-        return ClaimCheck(entry, values, entry.check(values))
+        return entry.checked(values)
 
 
 @contextmanager
@@ -108,7 +107,8 @@ def _within_reach(name: str) -> Iterator[None]:
         raise InputError(f"{name}: these parameters are too extreme; less extreme ones belong here") from None
 
 
-def _find(name: str) -> Claim:
+def find(name: str) -> PaperClaim:
+    """Return a claim by its name; raises `InputError` with the known ones."""
     entries = _entries()
     if name not in entries:
         raise InputError(f"unknown claim {name[:60]!r}; known: {', '.join(entries)}")

@@ -12,7 +12,8 @@ from typing import Any
 
 from dpaccount import checker
 from dpaccount.errors import InputError, RuleError
-from dpaccount.exact import Bound, Enclosure, printed, shown
+from dpaccount.exact import Enclosure, printed, shown
+from dpaccount.exact import Number as Bound
 from dpaccount.proof import Theorem
 from dpaccount.proof.derivation import write
 
@@ -27,7 +28,7 @@ Settings = Mapping[str, Value]
 
 
 @dataclass(frozen=True)
-class Number:
+class Exact:
     """A number with its default, and the range it must lie in (open ends say so)."""
 
     default: Fraction
@@ -68,7 +69,7 @@ class Number:
 
 
 @dataclass(frozen=True)
-class Choice:
+class Word:
     """One of a few words, the first by default."""
 
     words: tuple[str, ...]
@@ -85,32 +86,32 @@ class Choice:
         return value
 
 
-Parameter = Number | Choice
+Parameter = Exact | Word
 
 
-def positive(default: str) -> Number:
+def positive(default: str) -> Exact:
     """Return a number above 0."""
-    return Number(Fraction(default), above=Fraction(0))
+    return Exact(Fraction(default), above=Fraction(0))
 
 
-def at_least(least: int, default: str) -> Number:
+def at_least(least: int, default: str) -> Exact:
     """Return a number of at least `least`."""
-    return Number(Fraction(default), least=Fraction(least))
+    return Exact(Fraction(default), least=Fraction(least))
 
 
-def probability(default: str) -> Number:
+def probability(default: str) -> Exact:
     """Return a number strictly between 0 and 1."""
-    return Number(Fraction(default), above=Fraction(0), below=Fraction(1))
+    return Exact(Fraction(default), above=Fraction(0), below=Fraction(1))
 
 
-def count(default: int, least: int = 1, most: int | None = None) -> Number:
+def count(default: int, least: int = 1, most: int | None = None) -> Exact:
     """Return a whole number."""
     top = None if most is None else Fraction(most)
-    return Number(Fraction(default), least=Fraction(least), most=top, whole=True)
+    return Exact(Fraction(default), least=Fraction(least), most=top, whole=True)
 
 
 @dataclass(frozen=True)
-class Noise:
+class Scales:
     """The scale that was published and the least that meets the claim; None where there is none."""
 
     published: Enclosure | None
@@ -118,7 +119,7 @@ class Noise:
 
 
 @dataclass(frozen=True)
-class Finding:
+class Cost:
     """What a published mechanism costs at the claim's parameters.
 
     `claimed` is (ε, δ), None for what a claim does not speak of.  `epsilon` encloses the exact cost
@@ -134,7 +135,7 @@ class Finding:
     loss_delta: Enclosure | None
     witness: dict[str, Any]
     mu: Enclosure | None = None
-    noise: Noise | None = None
+    noise: Scales | None = None
     factor: Enclosure | None = None
     proof: Callable[[], Theorem] | None = None
     refutation: Callable[[], Theorem] | None = None
@@ -178,14 +179,18 @@ class Finding:
         return steps
 
 
-Check = Callable[[dict[str, Any]], Finding]
+Check = Callable[[dict[str, Any]], Cost]
+Run = Callable[[dict[str, Any], int], dict[str, Any]]
 
 
 @dataclass(frozen=True)
-class Claim:
+class PaperClaim:
     """A named claim: its source, what it says, its parameters and how it is checked.
 
-    `check` takes the parameters (exact numbers and words) and returns the finding.
+    `check` takes the parameters (exact numbers and words) and returns what it really costs.  `run`, where
+    there is one, simulates the published algorithm at them with a seed, attacks it at the witness pair and
+    returns what it saw: the attack, its numbers, and whether the claim is `refuted`, by a bound that fails
+    with probability below 1 % where chance takes part.
     """
 
     name: str
@@ -193,6 +198,7 @@ class Claim:
     says: str
     parameters: dict[str, Parameter]
     check: Check
+    run: Run | None = None
 
     def read(self, settings: Settings) -> dict[str, Any]:
         """Return all parameters, defaults filled in; `InputError` for unknown or impossible ones."""
@@ -202,14 +208,19 @@ class Claim:
             raise InputError(f"{self.name} has no parameter {_short(unknown[0])}; known: {known}")
         return {key: kind.read(key, settings.get(key, kind.default)) for key, kind in self.parameters.items()}
 
+    def checked(self, settings: Settings) -> "ClaimCheck":
+        """Return what checking finds at these parameters, defaults filled in."""
+        values = self.read(settings)
+        return ClaimCheck(self, values, self.check(values))
+
 
 @dataclass(frozen=True)
 class ClaimCheck:
     """A claim, the parameters it was checked at, and what was found."""
 
-    claim: Claim
+    claim: PaperClaim
     parameters: dict[str, Any]
-    finding: Finding
+    finding: Cost
 
     def as_json(self) -> dict[str, Any]:
         """Return the document of schema dpaccount/claim-check/1; keys that do not apply are null."""

@@ -9,13 +9,10 @@ distances up where something is proved.
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from math import isqrt
 from typing import Any
 
 from flint import arb
 
-from audits.papers.dubey.rank_one import Movement, with_corner
-from audits.papers.enclosures import root
 from dpaccount.errors import RuleError
 from dpaccount.exact import Enclosure
 from dpaccount.numerics.balls import accurate, ball, ceil_of, floor_of
@@ -27,8 +24,6 @@ from dpaccount.proof import (
     assume_covers,
     assume_event,
     assume_neighbours,
-    assume_rank_one,
-    linear,
     refute,
     to_approximate,
 )
@@ -61,49 +56,6 @@ def settled(theorem: Theorem, epsilon: Fraction, delta: Fraction) -> Theorem:
     return found if proved <= epsilon else to_approximate(theorem, epsilon, delta)
 
 
-# ------------------------------------------------------------------ rank-one statistics
-
-
-def full_statistics(query: str, reward: Fraction) -> Theorem:
-    """Bound the movement of sums of [φ, y]ᵀ[φ, y], ‖φ‖ ≤ 1, |y| ≤ `reward`, corner included.
-
-    The bound is the supremum of `rank_one.with_corner`, a little above it where the rule asks for that.
-    """
-    person = assume_rank_one(
-        query, reward, REPLACE_ONE, "clipped rewards, features of norm at most 1", "outer"
-    )
-    if reward <= 1:
-        return linear(person)
-    least = Fraction(with_corner(Enclosure(reward**2, reward**2)).square.upper)
-    for slack in (60, 40, 20):
-        try:
-            return linear(person, short_above(least * (1 + Fraction(1, 2**slack))))
-        except RuleError:
-            continue
-    return linear(person, 2 * (1 + reward**2) ** 2)  # over the whole ball
-
-
-def rational_pair(movement: Movement, b2: Enclosure) -> tuple[list[Fraction], list[Fraction]]:
-    """Return records [φ, y] and [φ′, y′] with rational entries next to the pair that moves most.
-
-    Both lie inside the domain: ‖φ‖, ‖φ′‖ ≤ 1 and |y|, |y′| ≤ B.
-    """
-    reward = short_below(Fraction(root(b2).lower or 0)) if b2.lower else Fraction(0)
-    if movement.cosine == 1:
-        other = max(-reward, min(reward, Fraction(movement.rewards[1]))) if reward else reward
-        if movement.rewards[1] == -movement.rewards[0]:
-            other = -reward
-        return [Fraction(1), reward], [Fraction(1), other]
-    cosine = min(reward**2, Fraction(1))
-    return [Fraction(1), Fraction(0), reward], [*unit(cosine), -reward]
-
-
-def unit(cosine: Fraction) -> list[Fraction]:
-    """Return (c, s) with c = `cosine` in [0, 1] rounded down and c² + s² just below 1."""
-    c = Fraction(int(cosine * 2**BITS), 2**BITS)
-    return [c, Fraction(isqrt(int((1 - c * c) * 4**BITS)), 2**BITS)]
-
-
 # ------------------------------------------------------------------ refutations
 
 
@@ -119,12 +71,12 @@ def noisy_pair(
     """Refute (ε, δ) = `point` by two records and the noise (`law`, scale) on the releases that read them."""
     query = "released" if covers is None else covers.conclusion.query  # type: ignore[union-attr]
     told = assume_neighbours(query, kind, *pair, REPLACE_ONE, because, observer)
-    spread = covers or assume_covers(query, ONE_RELEASE, "one release")
-    return refute(apart(told, spread, *law), *point)
+    readers = covers or assume_covers(query, ONE_RELEASE, "one release")
+    return refute(apart(told, readers, *law), *point)
 
 
 @dataclass(frozen=True)
-class Event:
+class LikelyEvent:
     """At least `least` of `trials` independent trials succeed, each with a probability of a known law.
 
     `numbers` holds the law's number in the first and in the second world: ``certain`` (none; 1 against
@@ -174,7 +126,7 @@ class Event:
 
 
 def telling_event(
-    query: str, event: Event, point: tuple[Fraction, Fraction], because: str, observer: str = CENTRAL
+    query: str, event: LikelyEvent, point: tuple[Fraction, Fraction], because: str, observer: str = CENTRAL
 ) -> Theorem:
     """Refute (ε, δ) = `point` by an event."""
     return refute(assume_event(query, *event.probabilities(), REPLACE_ONE, because, observer), *point)

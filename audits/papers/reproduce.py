@@ -7,50 +7,23 @@ seeded rehearsal's and data are made up, so nothing from here is releasable.
 import math
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
 from functools import partial
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from audits.papers.dubey import figures
+from audits.papers.reproduction import Cell, Floats, Reproduction
 from dpaccount.errors import InputError
 from dpaccount.exact import rounded
 
-Floats = NDArray[np.float64]
-Play = Callable[[int], Floats]  #: seed ↦ regret of every round; picklable
 MOST_TRIALS, MOST_ROUNDS = 1000, 100_000
-
-
-@dataclass(frozen=True)
-class Cell:
-    """One number of a table or curve of a figure: what is run, and what the paper prints."""
-
-    row: dict[str, Any]
-    play: Play
-    published: float | None = None
-    subject: Any = None  #: whose proof the cell carries; None: not private
-    verdict: dict[str, Any] | None = None  #: of the paper's own calibration, by `dpaccount claims`
-
-
-@dataclass(frozen=True)
-class Reproduction:
-    """A table or figure, how it is made by default, and what the paper leaves open."""
-
-    name: str
-    source: str
-    trials: int
-    rounds: int
-    assumed: tuple[str, ...]
-    cells: Callable[[int], list[Cell]]
 
 
 def reproductions() -> list[Reproduction]:
     """Return all that can be reproduced."""
-    from audits.papers.dubey import figures
-
     return list(figures.REPRODUCTIONS)
 
 
@@ -128,7 +101,7 @@ def certificate(subject: Any) -> dict[str, Any]:
         "epsilon": rounded(epsilon, up=True),
         "delta": rounded(delta, up=True),
         "observer": private(theorem).observer,
-        "noise": str(subject.noise),
+        "noise": str(subject.noise_scale),
         "steps": len(steps),
         "digest": steps[-1]["digest"],
         "checked": True,
@@ -244,8 +217,3 @@ def write_out(folder: Path, answer: dict[str, Any], curves: dict[str, Floats]) -
     axes.legend(fontsize=6)
     figure.savefig(folder / "regret.svg")
     plt.close(figure)
-
-
-def frozen(subject: Any) -> Any:
-    """Return a subject with its calibrated σ written in, so that workers need not search for it."""
-    return replace(subject, sigma=subject.noise)

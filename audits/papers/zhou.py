@@ -14,18 +14,19 @@ from flint import arb
 from scipy.stats import binom, norm
 
 from audits.papers.claim_check import (
-    Choice,
-    Claim,
-    Finding,
-    Noise,
-    Number,
+    Cost,
+    Exact,
+    PaperClaim,
+    Scales,
+    Word,
     at_least,
     count,
     positive,
     probability,
 )
-from audits.papers.derivations import Event, noisy_pair, settled, telling_event
+from audits.papers.derivations import LikelyEvent, noisy_pair, settled, telling_event
 from audits.papers.enclosures import ONE, ZERO, ceiling, enclose, exactly, falling, log, of
+from audits.papers.sampling import TRIALS, attack
 from dpaccount.accounting.accountant import Accountant
 from dpaccount.errors import InputError
 from dpaccount.exact import Enclosure
@@ -50,18 +51,18 @@ GAP = Fraction(1, 10**10)
 QUERY = "message"
 
 
-def ctl(p: dict[str, Any]) -> Finding:
+def ctl(p: dict[str, Any]) -> Cost:
     """Lemma 1: one reward within B + R, Laplace noise of scale 2(B + R)/ε."""
     epsilon, reach = p["epsilon"], p["B"] + p["R"]
     if reach == 0:
         raise InputError("B and R are both 0, so there is nothing to hide; B + R above 0 belongs here")
     scale = exactly(2 * reach / epsilon)
-    return Finding(
+    return Cost(
         claimed=(epsilon, Fraction(0)),
         delta=Fraction(0),
         epsilon=exactly(epsilon),
         loss_delta=ZERO,
-        noise=Noise(scale, scale),
+        noise=Scales(scale, scale),
         factor=ONE,
         proof=lambda: _messages_proof(reach, 2 * reach / epsilon, 1),
         witness={
@@ -74,7 +75,7 @@ def ctl(p: dict[str, Any]) -> Finding:
     )
 
 
-def moma(p: dict[str, Any]) -> Finding:
+def moma(p: dict[str, Any]) -> Cost:
     """Algorithm 3: each point is played k = ⌈24 ln(4eT/δ)⌉ times, for k users or k times for the same one.
 
     Distinct users pay ε each (parallel).  One user who is asked k times pays for k messages that move
@@ -83,15 +84,15 @@ def moma(p: dict[str, Any]) -> Finding:
     epsilon, delta = p["epsilon"], p["delta"]
     replays = ceiling(lambda: 24 * (1 + log(4 * p["T"] / p["regret_delta"])))
     times = replays if p["users"] == "same" else 1
-    cost, loss = _cost(epsilon, times, delta), _loss(1 / epsilon, times, epsilon)
+    cost, loss = cost_of_messages(epsilon, times, delta), _loss(1 / epsilon, times, epsilon)
     votes = _votes(epsilon, times, delta)
     scale, needed = exactly(1 / epsilon), _least_scale(epsilon, delta, times)
-    return Finding(
+    return Cost(
         claimed=(epsilon, delta),
         delta=delta,
         epsilon=cost,
         loss_delta=loss,
-        noise=Noise(scale, needed),
+        noise=Scales(scale, needed),
         factor=enclose(lambda: of(scale) / of(needed)),
         proof=lambda: _messages_proof(Fraction(1, 2), 1 / epsilon, times, delta),
         refutation=lambda: telling_event(
@@ -109,7 +110,7 @@ def moma(p: dict[str, Any]) -> Finding:
     )
 
 
-def unbounded(p: dict[str, Any]) -> Finding:
+def unbounded(p: dict[str, Any]) -> Cost:
     """§4.5: noise without a bound, scale 2(B + R)/ε, at two rewards D apart.
 
     Exact curve of the pair: δ(x) = 1 − e^{(x − D/b)/2} below D/b (Balle, Barthe & Gaboardi 2018); as D
@@ -125,12 +126,12 @@ def unbounded(p: dict[str, Any]) -> Finding:
         pair, law = ([distance], [Fraction(0)]), ("laplace", 2 * reach / epsilon)
         return noisy_pair("vector", pair, None, law, point, "no message is clipped", LOCAL)
 
-    return Finding(
+    return Cost(
         claimed=(epsilon, Fraction(0)),
         delta=Fraction(0),
         epsilon=exactly(loss),
         loss_delta=_loss(1 / loss, 1, epsilon),
-        noise=Noise(scale, needed),
+        noise=Scales(scale, needed),
         factor=exactly(2 * reach / distance),
         proof=lambda: _messages_proof(distance / 2, 2 * reach / epsilon, 1),
         refutation=refutation,
@@ -143,7 +144,7 @@ def unbounded(p: dict[str, Any]) -> Finding:
     )
 
 
-def distributional(p: dict[str, Any]) -> Finding:
+def distributional(p: dict[str, Any]) -> Cost:
     """§4.5 over the law of the noise: p is the probability that one user's |η| exceeds R.
 
     Given that both rewards lie within B + R, one message is ε-private; so P(M ∈ S) ≤ e^ε P(M′ ∈ S)·P(good)/
@@ -153,7 +154,7 @@ def distributional(p: dict[str, Any]) -> Finding:
     epsilon, tail = p["epsilon"], p["p"]
     extra = ZERO if p["laws"] == "same" else enclose(lambda: -(ball(-tail)).log1p())
     upper = enclose(lambda: ball(epsilon) + of(extra)).upper if extra.upper else epsilon
-    return Finding(
+    return Cost(
         claimed=(epsilon, tail),
         delta=tail,
         epsilon=Enclosure(None, upper),
@@ -165,7 +166,7 @@ def distributional(p: dict[str, Any]) -> Finding:
 # ------------------------------------------------------------------ k messages of one user
 
 
-def _cost(epsilon: Fraction, times: int, delta: Fraction) -> Enclosure:
+def cost_of_messages(epsilon: Fraction, times: int, delta: Fraction) -> Enclosure:
     """Return the exact ε at `delta` of `times` Laplace messages of ε each."""
     if delta == 0:
         return exactly(times * epsilon)
@@ -206,17 +207,17 @@ def _by_orders(epsilon: Fraction, times: int, delta: Fraction) -> dict[str, floa
     return {} if found is None else {"renyi_epsilon": float(found)}
 
 
-def _votes(epsilon: Fraction, times: int, delta: Fraction) -> Event:
+def _votes(epsilon: Fraction, times: int, delta: Fraction) -> LikelyEvent:
     """Return an event that tells the rewards apart by how many messages lie beyond a threshold.
 
     At δ = 0 all of them beyond the first reward; else so many beyond the middle as tell most.
     """
     if delta == 0:
-        return Event("laplace", (Fraction(0), epsilon), times, times)
+        return LikelyEvent("laplace", (Fraction(0), epsilon), times, times)
     near, far = 1 - math.exp(-float(epsilon) / 2) / 2, math.exp(-float(epsilon) / 2) / 2
     k, weight = np.arange(times), math.exp(min(float(epsilon), 700))
     least = 1 + int(np.argmax(binom.sf(k, times, near) - weight * binom.sf(k, times, far)))
-    return Event("laplace", (-epsilon / 2, epsilon / 2), times, least)
+    return LikelyEvent("laplace", (-epsilon / 2, epsilon / 2), times, least)
 
 
 def _plan(scale: Fraction, times: int) -> Plan:
@@ -243,38 +244,75 @@ def _gaussian_mu(epsilon: float) -> float:
     return float(-2 * norm.ppf(1 / (1 + math.exp(epsilon)))) * (1 + 1e-9)
 
 
+# ------------------------------------------------------------------ runs
+
+
+def replayed(p: dict[str, Any], seed: int, *, scale: float | None = None) -> dict[str, Any]:
+    """Ask one user as often as the claim says, with Laplace noise on a range of 1.
+
+    The likelihood ratio of a message is e^{2·clip/scale}; clipping makes ties exact, where the same sum
+    of absolute values would tell the worlds apart by its rounding.
+    """
+    rng = np.random.default_rng(seed)
+    replays = math.ceil(24 * (1 + math.log(4 * float(p["T"]) / float(p["regret_delta"]))))
+    times = replays if p["users"] == "same" else 1
+    width = 1 / float(p["epsilon"]) if scale is None else scale
+    trials, scores = TRIALS if times <= 1000 else TRIALS // 10, []
+    for reward in (0.5, -0.5):
+        total = np.zeros(trials)
+        for _ in range(times):
+            total += np.clip(reward + rng.laplace(0, width, trials), -0.5, 0.5)
+        scores.append(total)
+    return {
+        "attack": "all messages of one user",
+        "replays": times,
+        **attack(scores[0], scores[1], p["epsilon"], p["delta"]),
+    }
+
+
+def far_rewards(p: dict[str, Any], seed: int) -> dict[str, Any]:
+    """Send two rewards this far apart; at a δ of half the exact one, so that chance does not decide."""
+    rng = np.random.default_rng(seed)
+    scale, distance = 2 * float(p["B"] + p["R"]) / float(p["epsilon"]), float(p["distance"])
+    scores = [reward + rng.laplace(0, scale, TRIALS) for reward in (distance, 0.0)]
+    loss = max(0.0, -math.expm1((float(p["epsilon"]) - distance / scale) / 2))
+    return {"attack": "one message", **attack(scores[0], scores[1], p["epsilon"], Fraction(loss / 2))}
+
+
 EPSILON = positive("1")
 BOUNDS = {"B": at_least(0, "1"), "R": at_least(0, "1")}
 
 CLAIMS = (
-    Claim(
+    PaperClaim(
         "zhou-ctl", "Zhou & Tan, Lemma 1", "CTL(epsilon) is epsilon-LDP", {"epsilon": EPSILON, **BOUNDS}, ctl
     ),
-    Claim(
+    PaperClaim(
         "zhou-moma",
         "Zhou & Tan, Algorithm 3 with CTL",
         "LDP-MoMA is epsilon-LDP",
         {
             "epsilon": EPSILON,
             "T": count(10_000),
-            "regret_delta": Number(Fraction(1, 100), above=Fraction(0), most=Fraction(1)),
-            "delta": Number(Fraction(0), least=Fraction(0), below=Fraction(1)),
-            "users": Choice(("distinct", "same")),
+            "regret_delta": Exact(Fraction(1, 100), above=Fraction(0), most=Fraction(1)),
+            "delta": Exact(Fraction(0), least=Fraction(0), below=Fraction(1)),
+            "users": Word(("distinct", "same")),
         },
         moma,
+        replayed,
     ),
-    Claim(
+    PaperClaim(
         "zhou-unbounded",
         "Zhou & Tan, section 4.5",
         "unbounded noise costs a delta, not epsilon",
         {"epsilon": EPSILON, **BOUNDS, "distance": positive("12")},
         unbounded,
+        far_rewards,
     ),
-    Claim(
+    PaperClaim(
         "zhou-unbounded-distributional",
         "Zhou & Tan, section 4.5",
         "over the law of the rewards it is (epsilon, p)-private",
-        {"epsilon": EPSILON, "p": probability("0.01"), "laws": Choice(("same", "different"))},
+        {"epsilon": EPSILON, "p": probability("0.01"), "laws": Word(("same", "different"))},
         distributional,
     ),
 )

@@ -1,11 +1,13 @@
-"""Parts of a real run in processes of their own: what they keep in memory no other part ever sees.
+"""Code in forks of this process: what it keeps in memory ends with its process, and no other part sees it.
 
-A subject's reader meets the rows as they are, and its report what was released.  Each runs in a fork:
-a module's cache, a class's list or an attribute that one of them fills ends with its process.
+Of a real run a subject's reader meets the rows as they are, and its report what was released; of the property
+tests some runs start from what this process has done so far.  A module's cache, a class's list or an
+attribute that one of them fills ends with its fork.
 """
 
 import os
 import signal
+import sys
 from collections.abc import Callable
 from contextlib import suppress
 from itertools import pairwise
@@ -16,18 +18,29 @@ from audits.sandbox.frames import read_frame, write_frame
 from dpaccount.errors import DpaccountError, InputError
 
 
+class NoAnswer(InputError):  # noqa: N818
+    """The process ended without an answer."""
+
+
 class Fork:
     """A fork of this process, made now, that does `work` on what `ask` sends it later, and ends.
 
-    Questions and answers are what MessagePack can hold.  Use it in a ``with`` block.
+    Questions and answers are what MessagePack can hold.  It has no files of this process open, unless
+    `files`.  Use it in a ``with`` block.
     """
 
-    def __init__(self, work: Callable[[Any], object]) -> None:
+    def __init__(self, work: Callable[[Any], object], *, files: bool = False) -> None:
         inbox, questions = os.pipe()
         answers, outbox = os.pipe()
+        sys.stdout.flush()
+        sys.stderr.flush()
         self._child = os.fork()
         if self._child == 0:
-            _close_all_but(inbox, outbox)
+            if files:
+                os.close(questions)
+                os.close(answers)
+            else:
+                _close_all_but(inbox, outbox)
             _answer(work, inbox, outbox)
         os.close(inbox)
         os.close(outbox)
@@ -46,15 +59,21 @@ class Fork:
                 stream.close()
 
     def ask(self, question: object = None) -> Any:
-        """Return the answer; raises `InputError` with what `work` raised, or where it ended without one."""
+        """Return the answer; raises `InputError` with what `work` raised, `NoAnswer` where it ended."""
         try:
             write_frame(self._questions, question)
             kind, said = read_frame(self._answers)
         except (EOFError, OSError):
-            raise InputError("the subject's code ended its process; let it return") from None
+            raise NoAnswer("the subject's code ended its process; let it return") from None
         if kind == "error":
             raise InputError(said)
         return said
+
+
+def apart(call: Callable[[], object]) -> Any:
+    """Return what `call` returns in a fork with all that this process has open; raises as `Fork.ask` does."""
+    with Fork(lambda _: call(), files=True) as child:
+        return child.ask()
 
 
 def _close_all_but(*kept: int) -> None:

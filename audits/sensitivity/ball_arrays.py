@@ -1,7 +1,8 @@
 """Balls as NumPy and Python's own functions take them: what a query may do with its data in a proof.
 
-Arithmetic, comparisons that a ball decides, the functions of `audits.balls.FUNCTIONS`, sums, means,
-variances, minima, maxima, sorting, medians, norms and products of matrices.
+Arithmetic, comparisons that a ball decides, the functions of `balls.FUNCTIONS`, sums, means,
+variances, minima, maxima, sorting, medians, norms and products of matrices.  Importing this file teaches
+NumPy to apply its functions to single balls too.
 """
 
 import builtins
@@ -79,6 +80,13 @@ def applied(ufunc: np.ufunc, method: str, inputs: Sequence[Any], settings: dict[
         _bare(outs[0])[...] = found
         return outs[0]
     return found.view(Balls) if isinstance(found, np.ndarray) and found.dtype == object else found
+
+
+def _applied_to_ball(_: Ball, ufunc: np.ufunc, method: str, *inputs: Any, **settings: Any) -> Any:
+    return applied(ufunc, method, inputs, settings)
+
+
+Ball.__array_ufunc__ = _applied_to_ball  # type: ignore[attr-defined]  # arrays of balls need balls: set here
 
 
 def _bare(value: Any) -> Any:

@@ -3,7 +3,8 @@
 A `Ball` holds an enclosure of a value (python-flint's `arb`, rounded outward), of its slopes in every
 variable, and of its bends, the second derivatives that involve the changed record.  Where a function
 has a corner (abs, min, max) the slope is Clarke's: all values between those beside it, with which the
-mean value theorem still holds (Clarke 1983, Theorem 2.3.7); the bend is then unknown.
+mean value theorem still holds (Clarke 1983, Theorem 2.3.7); the bend is then unknown.  NumPy's functions
+take balls once `ball_arrays` is imported.
 """
 
 import math
@@ -156,12 +157,6 @@ class Ball:
         raise Unsupported("turns entries into whole numbers")
 
     __index__ = __int__
-
-    def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **settings: Any) -> Any:
-        """Apply one of NumPy's functions."""
-        from audits.sensitivity.ball_arrays import applied
-
-        return applied(ufunc, method, inputs, settings)
 
 
 def _lifted(value: object) -> Ball | None:

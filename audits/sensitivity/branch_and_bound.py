@@ -1,6 +1,6 @@
 """A proof that a query moves by at most so much: branch and bound over all pairs of neighbours.
 
-The query runs on balls (`audits.balls`) that hold a whole box of pairs: the changed record before and
+The query runs on balls (`balls`) that hold a whole box of pairs: the changed record before and
 after, and all others.  Enclosures of a movement f(z, x′) − f(z, x) are intersected: the difference of
 the two; the slope in the changed record times x′ − x (mean value theorem); and, around the middle of the
 box, the slopes of the movement itself.  In those, what both sides share cancels, because it is f's bend
@@ -74,7 +74,7 @@ class Part:
 
 
 @dataclass(frozen=True)
-class Seen:
+class BoundedPart:
     """A part, cut down to where the movement can be largest; its bound, its slopes, and a movement in it."""
 
     part: Part
@@ -108,7 +108,7 @@ def prove(
 
 def _search(movement: "Movement", bound: Fraction, boxes: int, until: float) -> Proof:
     most, count, lower, settled = bound * (1 + SLACK), 0, 0.0, 0.0
-    waiting: list[tuple[float, int, Seen]] = []  # the largest bound first
+    waiting: list[tuple[float, int, BoundedPart]] = []  # the largest bound first
     todo = [(math.inf, part) for part in movement.parts()]
     while todo or waiting:
         top = max([settled, *(-each[0] for each in waiting[:1]), *(upper for upper, _ in todo)])
@@ -156,7 +156,7 @@ class Movement:
                 for row in range(rows):
                     yield from (Part(rows, row, removed, entry, sign, box) for sign in signs)
 
-    def halves(self, seen: Seen) -> list[Part]:
+    def halves(self, seen: BoundedPart) -> list[Part]:
         """Return the two halves of a part, cut where that narrows the bound most; none of a single pair."""
         part = seen.part
         ends = [self.ends[k % self.width] for k in range(len(part.box))]
@@ -175,7 +175,7 @@ class Movement:
             return []
         return [_with(part, place, (low, cut)), _with(part, place, (after, high))]
 
-    def bounded(self, part: Part) -> Seen | None:
+    def bounded(self, part: Part) -> BoundedPart | None:
         """Return the bound of a part; None where no two neighbours are in it."""
         if self._apart(part):
             return None
@@ -194,12 +194,12 @@ class Movement:
         try:
             middle = self._at_middle(part)
         except Undecided:
-            return Seen(part, upper, slopes, 0.0)
+            return BoundedPart(part, upper, slopes, 0.0)
         here = [arb(m) for m in self._middles(part)]
         around = sum((s * (_ball(e) - m) for s, e, m in zip(slopes, part.box, here, strict=True)), middle)
         left, right = self.middle_pair(part)
         reached = _below(self._whole(part, middle)) if self.shape.neighbours(left, right) else 0.0
-        return Seen(part, min(upper, _above(self._whole(part, around))), slopes, reached)
+        return BoundedPart(part, min(upper, _above(self._whole(part, around))), slopes, reached)
 
     def middle_pair(self, part: Part) -> tuple[Data, Data]:
         """Return the two datasets in the middle of a box."""

@@ -17,8 +17,9 @@ import hypothesis
 import numpy as np
 from hypothesis import HealthCheck, Phase, given, settings, target
 
+from audits.datasets.bases import Pair
 from audits.datasets.drawn_pairs import neighbouring
-from audits.datasets.named_pairs import Candidate, candidates, random_pairs
+from audits.datasets.named_pairs import candidates, random_pairs
 from audits.datasets.shape import Data, Shape, option_shape
 from audits.sandbox.crew import Crew, Gone, TimeUp
 from audits.sandbox.frames import unpacked
@@ -62,7 +63,7 @@ class Search:
     examples: int = 0
     measured: int = 0
     worst: float = 0.0
-    best: Candidate | None = None
+    best: Pair | None = None
     why: str = ""
     odd: list[str] = field(default_factory=list)
     proof: Proof | None = None
@@ -101,7 +102,7 @@ def test_sensitivity(crew: Crew, declared: Declared, seed: int) -> Search:
     found = Search(declared)
     shape = declared.shape
 
-    def tried(pairs: Sequence[Candidate]) -> list[float]:
+    def tried(pairs: Sequence[Pair]) -> list[float]:
         return _tried(crew, found, pairs)
 
     try:
@@ -156,7 +157,7 @@ def prove_sensitivity(crew: Crew, found: Search) -> None:
         return
     found.proof = Proof(*said)
     if found.proof.status == "refuted":
-        worst = Candidate(unpacked(left), unpacked(right), "from the proof")
+        worst = Pair(unpacked(left), unpacked(right), "from the proof")
         with contextlib.suppress(TimeUp):
             _tried(crew, found, [worst])
             if found.refuted:
@@ -169,7 +170,7 @@ def prove_sensitivity(crew: Crew, found: Search) -> None:
 test_sensitivity.__test__ = False  # type: ignore[attr-defined]  # the name is not for pytest
 
 
-def _tried(crew: Crew, found: Search, pairs: Sequence[Candidate]) -> list[float]:
+def _tried(crew: Crew, found: Search, pairs: Sequence[Pair]) -> list[float]:
     """Return how far the query moves on each pair; remember the farthest."""
     crew.keep([side for pair in pairs for side in (pair.left, pair.right)])
     outcomes = crew.run([(place,) for place in range(2 * len(pairs))])
@@ -229,7 +230,7 @@ def _frame(structure: str) -> str:
     return NUMBER.sub("number", structure)
 
 
-def _hypothesis(tried: Callable[[Sequence[Candidate]], list[float]], found: Search, seed: int) -> None:
+def _hypothesis(tried: Callable[[Sequence[Pair]], list[float]], found: Search, seed: int) -> None:
     @hypothesis.seed(seed)
     @settings(
         max_examples=EXAMPLES,
@@ -240,7 +241,7 @@ def _hypothesis(tried: Callable[[Sequence[Candidate]], list[float]], found: Sear
         suppress_health_check=list(HealthCheck),
     )
     @given(pair=neighbouring(found.declared.shape))
-    def property_test(pair: Candidate) -> None:
+    def property_test(pair: Pair) -> None:
         target(min(tried([pair])[0], 1e300))
         if found.refuted:
             raise Found
@@ -253,7 +254,7 @@ class Found(Exception):  # noqa: N818
     """Ends a search that has succeeded."""
 
 
-def _ascend(tried: Callable[[Sequence[Candidate]], list[float]], found: Search, shape: Shape) -> None:
+def _ascend(tried: Callable[[Sequence[Pair]], list[float]], found: Search, shape: Shape) -> None:
     """Change one entry after the other to the landmark with the largest movement, while that helps."""
     for _ in range(SWEEPS):
         before = found.worst
@@ -265,7 +266,7 @@ def _ascend(tried: Callable[[Sequence[Candidate]], list[float]], found: Search, 
             return
 
 
-def _simplify(tried: Callable[[Sequence[Candidate]], list[float]], found: Search, shape: Shape) -> None:
+def _simplify(tried: Callable[[Sequence[Pair]], list[float]], found: Search, shape: Shape) -> None:
     """Make the counterexample plain: simple numbers, while it still moves as far."""
     best = found.best
     if best is None:
@@ -294,7 +295,7 @@ def landmarks(shape: Shape, column: int) -> list[float]:
 Entry = tuple[int, int, bool]  #: row of the longer side, column, and whether it is the changed record's
 
 
-def _entries(pair: Candidate | None, shape: Shape) -> list[Entry]:
+def _entries(pair: Pair | None, shape: Shape) -> list[Entry]:
     """Return entries to change: those of the changed record first, then evenly spread others."""
     if pair is None:
         return []
@@ -306,7 +307,7 @@ def _entries(pair: Candidate | None, shape: Shape) -> list[Entry]:
     return [(changed, column, True) for column in range(shape.width)] + others
 
 
-def changed_row(pair: Candidate, shape: Shape) -> int:
+def changed_row(pair: Pair, shape: Shape) -> int:
     """Return the row (of the longer side) in which the two sides differ."""
     a, b = shape.records(pair.left), shape.records(pair.right)
     longer, shorter = (a, b) if len(a) >= len(b) else (b, a)
@@ -314,7 +315,7 @@ def changed_row(pair: Candidate, shape: Shape) -> int:
     return int(rows[0]) if len(rows) else len(longer) - 1
 
 
-def _with_entry(pair: Candidate, shape: Shape, place: Entry, values: Sequence[float]) -> list[Candidate]:
+def _with_entry(pair: Pair, shape: Shape, place: Entry, values: Sequence[float]) -> list[Pair]:
     """Return the pairs with other values at one entry: on either side of the changed record, else on both."""
     row, column, own = place
     found = []
@@ -329,7 +330,7 @@ def _with_entry(pair: Candidate, shape: Shape, place: Entry, values: Sequence[fl
                     continue
                 at = row - 1 if removed is not None and shorter and row > removed else row
                 new[side][at, column] = value
-            made = Candidate(shape.data(new[0]), shape.data(new[1]), pair.base)
+            made = Pair(shape.data(new[0]), shape.data(new[1]), pair.base)
             unequal = any(
                 x.tobytes() != y.tobytes() for x, y in ((made.left, pair.left), (made.right, pair.right))
             )

@@ -13,8 +13,8 @@ from typing import Any
 
 from audits.claim import NAME, Claim
 from audits.subjects.broken.table import TABLE, ListedFunction, function_named
+from dpaccount.documents import Place
 from dpaccount.errors import InputError
-from dpaccount.exact import Place
 from mechanisms.subject import EXAMPLE, Subject
 
 LAYERS = ("mechanisms", "bandits")

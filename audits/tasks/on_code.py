@@ -19,7 +19,8 @@ from audits.certificate.document import AuditReport, Certificate, refused_by_che
 from audits.certificate.policy import read_policy, violations
 from audits.certificate.verdict import certificate_of
 from audits.claim import Claim, read_claim
-from audits.datasets.named_pairs import Candidate, candidates
+from audits.datasets.bases import Pair
+from audits.datasets.named_pairs import candidates
 from audits.datasets.shape import Described, Shape, read_shape
 from audits.evidence.search import digest_of_files
 from audits.sandbox.crew import IMPORT, Crew, Gone, Process
@@ -215,7 +216,7 @@ def attack_function(
     pairs = (
         candidates(data.shape, plan.seed)
         if data.pair is None
-        else [Candidate(*data.pair, "the pair in the claim")]
+        else [Pair(*data.pair, "the pair in the claim")]
     )
     challenge = Challenge(
         question.epsilon,

@@ -6,16 +6,18 @@ own slot: no coin of one slot depends on another person's data.
 """
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from typing import Protocol
+from typing import ClassVar, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
+from bandits.learning.features import FourierFeatures, quadrature_features
 from bandits.statistics.calibration import least_sigma
 from dpaccount.errors import InputError
-from dpaccount.proof import Theorem
+from dpaccount.proof import REPLACE_ONE, Theorem
 from mechanisms.subject import Domain, Rows, View
 
 Floats = NDArray[np.float64]
@@ -43,25 +45,18 @@ def domain(rounds: int, candidates: int, dimension: int) -> Domain:
     return Domain(rounds, low, high, (False,) * len(low))
 
 
-class Contextual:
-    """What bandits for such people share: their domain, and a noise that is given or calibrated.
+class Calibrated:
+    """A noise that is given, or the least that a subject's own proof shows to meet its ε and δ.
 
     A subject has these fields and proves what all its sums cost.
     """
 
-    rounds: int
-    candidates: int
-    dimension: int
     epsilon: Fraction
     delta: Fraction
     sigma: Fraction | None
 
-    def domain(self) -> Domain:
-        """Return one row per person: the candidates' coordinates, then what each would pay."""
-        return domain(self.rounds, self.candidates, self.dimension)
-
     @cached_property
-    def noise(self) -> Fraction:
+    def noise_scale(self) -> Fraction:
         """Return σ: as given, or the least that is proved to meet (`epsilon`, `delta`)."""
         if self.sigma is not None:
             return self.sigma
@@ -70,6 +65,27 @@ class Contextual:
     def _sums(self, sigma: Fraction, delta: Fraction) -> Theorem:
         """Return the theorem at `delta` about all sums that are released with this noise."""
         raise NotImplementedError
+
+
+@dataclass(frozen=True)
+class Contextual:
+    """What bandits for `rounds` such people with `candidates` points each have in common."""
+
+    status: ClassVar[str] = "sound"
+    relation: ClassVar[str] = REPLACE_ONE
+
+    rounds: int = 1024
+    candidates: int = 25
+    dimension: int = 2
+    nodes_per_axis: int = 4
+
+    def domain(self) -> Domain:
+        """Return one row per person: the candidates' coordinates, then what each would pay."""
+        return domain(self.rounds, self.candidates, self.dimension)
+
+    def quadrature(self, lengthscale: Fraction) -> FourierFeatures:
+        """Return the public feature map of this length scale."""
+        return quadrature_features(self.dimension, self.nodes_per_axis, float(lengthscale))
 
 
 def serve(
@@ -92,3 +108,11 @@ def serve(
 def pick(scores: Floats, ties: Floats) -> int:
     """Return the place of the highest score; among those within 1e-12 of it, of the highest coin."""
     return int(np.argmax(np.where(scores >= scores.max() - TIE, ties, -1.0)))
+
+
+def in_ball(rng: np.random.Generator, count: int, dimension: int) -> Floats:
+    """Return points uniform in the ball of radius 2."""
+    direction = rng.normal(size=(count, dimension))
+    direction /= np.linalg.norm(direction, axis=1, keepdims=True)
+    points: Floats = 2 * direction * rng.random((count, 1)) ** (1 / dimension)
+    return points

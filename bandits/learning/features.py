@@ -1,14 +1,12 @@
 """Finite feature maps Φ of kernels: Φ(x)·Φ(x′) equals or approaches k(x, x′), and ‖Φ(x)‖ ≤ 1.
 
 Quadrature Fourier features of stationary kernels whose spectral density is a product over coordinates
-(Mutny & Krause 2018; Dubey 2021, Definition 4), random Fourier features (Rahimi & Recht 2008), sums
-over groups of coordinates, and the exact features of linear and polynomial kernels.
+(Mutny & Krause 2018; Dubey 2021, Definition 4), and principal subspaces of them.
 """
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import product
-from math import comb, lgamma, sqrt
+from math import pi, sqrt
 from typing import Protocol
 
 import numpy as np
@@ -30,15 +28,6 @@ class Features(Protocol):
 
     def __call__(self, points: Floats) -> Floats:
         """Return features of shape [..., size] for points of shape [..., d]."""
-
-
-def bounded(features: Features, points: Floats) -> Floats:
-    """Return features of points; raises `InputError` where a norm is above 1 or is not a number."""
-    found = features(points)
-    largest = float(np.max(np.linalg.norm(found, axis=-1), initial=0.0))
-    if not largest <= 1 + ROUNDING:
-        raise InputError("a feature vector is longer than 1; scale the kernel")
-    return found
 
 
 def _coordinates(points: Floats, dimension: int) -> None:
@@ -88,24 +77,7 @@ def quadrature_features(dimension: int, per_axis: int, lengthscale: float) -> Fo
     if per_axis < 1 or not lengthscale > 0:
         raise InputError(f"needed per_axis >= 1 and lengthscale > 0; found {per_axis} and {lengthscale}")
     nodes, weights = np.polynomial.hermite.hermgauss(per_axis)
-    return _tensor(dimension, np.sqrt(2) * nodes / lengthscale, weights / sqrt(np.pi))
-
-
-def matern_features(dimension: int, per_axis: int, lengthscale: float, smoothness: float) -> FourierFeatures:
-    """Return features of the product over coordinates of one-dimensional Matérn kernels.
-
-    The Matérn kernel itself is a product for d = 1 only; this product is the modified kernel that
-    Mutny & Krause 2018 use for d > 1 and Dubey 2021 after them.  ω·ℓ has Student's law with 2ν degrees
-    of freedom.  With cos θ = u, ω = √(2ν)·cot θ/ℓ, the mean is an integral over θ ∈ (0, π) with density
-    ∝ sin^{2ν−1} θ: Gauss–Gegenbauer nodes u integrate (1 − u²)^{ν−1} du exactly.
-    """
-    if per_axis < 1 or not min(lengthscale, smoothness) > 0:
-        raise InputError("needed per_axis >= 1, lengthscale > 0 and smoothness > 0")
-    from scipy.special import roots_gegenbauer
-
-    nodes, weights = roots_gegenbauer(per_axis, smoothness - 0.5)
-    frequencies = np.sqrt(2 * smoothness) * nodes / np.sqrt(1 - nodes**2) / lengthscale
-    return _tensor(dimension, frequencies, weights / weights.sum())
+    return _tensor(dimension, np.sqrt(2) * nodes / lengthscale, weights / sqrt(pi))
 
 
 def _tensor(dimension: int, axis: Floats, mass: Floats) -> FourierFeatures:
@@ -132,90 +104,7 @@ def _tensor(dimension: int, axis: Floats, mass: Floats) -> FourierFeatures:
     return FourierFeatures(frequencies, found / found.sum())
 
 
-def random_features(dimension: int, count: int, lengthscale: float, seed: int) -> FourierFeatures:
-    """Return 2·`count` random Fourier features of exp(−‖x−x′‖²/(2ℓ²)) (Rahimi & Recht 2008).
-
-    Frequencies are public coins.  Their error falls as count^(−1/2), too slowly for a regret bound
-    (Dubey 2021, Remark 4).
-    """
-    if dimension < 1 or not 1 <= count <= MOST or not lengthscale > 0:
-        raise InputError(f"needed dimension >= 1, 1 <= count <= {MOST} and lengthscale > 0")
-    frequencies = np.random.default_rng(seed).normal(0, 1 / lengthscale, (count, dimension))
-    return FourierFeatures(frequencies, np.full(count, 1 / count))
-
-
-# ------------------------------------------------------------------ sums, products, subspaces
-
-
-@dataclass(frozen=True)
-class AdditiveFeatures:
-    """Features of k(x, x′) = Σ_g k_g(x_g, x′_g)/G over G groups of coordinates."""
-
-    groups: tuple[tuple[int, ...], ...]
-    parts: tuple[Features, ...]
-
-    def __post_init__(self) -> None:
-        """Refuse groups without features of their own."""
-        if not self.groups or len(self.groups) != len(self.parts):
-            raise InputError("needed one feature map for each group of coordinates")
-
-    def __call__(self, points: Floats) -> Floats:
-        """Return features of shape [..., size]."""
-        top = max(i for group in self.groups for i in group)
-        if points.shape[-1] <= top:
-            raise InputError(f"points have {points.shape[-1]} coordinates; the groups name {top + 1}")
-        pairs = zip(self.groups, self.parts, strict=True)
-        whole = np.concatenate([part(points[..., list(group)]) for group, part in pairs], axis=-1)
-        return whole / sqrt(len(self.parts))
-
-    @property
-    def size(self) -> int:
-        """Return the number of features."""
-        return sum(part.size for part in self.parts)
-
-
-@dataclass(frozen=True)
-class PolynomialFeatures:
-    """Exact features of ((c + x·x′)/(c + r²))^p on the ball of radius r: ‖Φ‖ ≤ 1 and no error.
-
-    `degree` 1 and `offset` 0 make the linear kernel x·x′/r².  Points beyond the ball are drawn back to it.
-    """
-
-    dimension: int
-    degree: int = 1
-    offset: float = 0.0
-    radius: float = 1.0
-
-    def __post_init__(self) -> None:
-        """Refuse parameters that make no sense."""
-        if min(self.dimension, self.degree) < 1 or self.offset < 0 or not self.radius > 0:
-            raise InputError("needed dimension >= 1, degree >= 1, offset >= 0 and radius > 0")
-        if self.size > MOST:
-            raise InputError(f"{self.size} features are above {MOST}; use a smaller degree")
-
-    def __call__(self, points: Floats) -> Floats:
-        """Return the weighted monomials, shape [..., size]."""
-        _coordinates(points, self.dimension)
-        length = np.linalg.norm(points, axis=-1, keepdims=True)
-        inside = points * np.minimum(1.0, self.radius / np.maximum(length, 1e-300))
-        total = self.offset + self.radius**2
-        columns = []
-        for powers in self._powers():
-            left = self.degree - sum(powers)
-            ways = lgamma(self.degree + 1) - lgamma(left + 1) - sum(lgamma(p + 1) for p in powers)
-            weight = np.exp(ways / 2) * sqrt(self.offset) ** left / sqrt(total) ** self.degree
-            columns.append(weight * np.prod(inside ** np.array(powers), axis=-1))
-        return np.stack(columns, axis=-1)
-
-    def _powers(self) -> list[tuple[int, ...]]:
-        every = product(range(self.degree + 1), repeat=self.dimension)
-        return [p for p in every if sum(p) == self.degree or (sum(p) < self.degree and self.offset > 0)]
-
-    @property
-    def size(self) -> int:
-        """Return the number of monomials."""
-        down = self.dimension + (self.offset > 0) - 1
-        return comb(down + self.degree, self.degree)
+# ------------------------------------------------------------------ subspaces
 
 
 @dataclass(frozen=True)
@@ -252,19 +141,3 @@ def squared_exponential(left: Floats, right: Floats, lengthscale: float) -> Floa
     square = ((left[:, None, :] - right[None, :, :]) ** 2).sum(axis=-1)
     kernel: Floats = np.exp(-square / (2 * lengthscale**2))
     return kernel
-
-
-def matern_product(left: Floats, right: Floats, lengthscale: float, smoothness: float) -> Floats:
-    """Return the product over coordinates of Matérn kernels with ν = 1/2, 3/2 or 5/2."""
-    apart = np.abs(left[:, None, :] - right[None, :, :]) * sqrt(2 * smoothness) / lengthscale
-    forms = {0.5: apart * 0 + 1, 1.5: 1 + apart, 2.5: 1 + apart + apart**2 / 3}
-    if smoothness not in forms:
-        raise InputError(f"the smoothness is {smoothness}; closed forms are here for 0.5, 1.5 and 2.5")
-    kernel: Floats = np.prod(forms[smoothness] * np.exp(-apart), axis=-1)
-    return kernel
-
-
-def additive_features(groups: Sequence[Sequence[int]], per_axis: int, lengthscale: float) -> AdditiveFeatures:
-    """Return quadrature features of a mean of squared-exponential kernels over groups of coordinates."""
-    parts = tuple(quadrature_features(len(group), per_axis, lengthscale) for group in groups)
-    return AdditiveFeatures(tuple(tuple(group) for group in groups), parts)

@@ -12,16 +12,23 @@ Floats = NDArray[np.float64]
 
 
 def upper_bounds(candidates: Floats, gram: Floats, moment: Floats, width: float) -> Floats:
-    """Return mean + width·spread of every candidate (row of features).
+    """Return mean + width·deviation of every candidate (row of features).
 
-    mean = φᵀ G⁻¹ u and spread = √(φᵀ G⁻¹ φ) with G = `gram` (positive definite), u = `moment`
+    mean = φᵀ G⁻¹ u and deviation = √(φᵀ G⁻¹ φ) with G = `gram` (positive definite), u = `moment`
     (Srinivas et al. 2010; Dubey 2021, Algorithm 1, with a constant width).
     """
     solved = np.linalg.solve(gram, np.column_stack([moment, candidates.T]))
     mean = candidates @ solved[:, 0]
-    spread = np.sqrt(np.maximum((candidates * solved[:, 1:].T).sum(axis=1), 0.0))
-    bounds: Floats = mean + width * spread
+    deviation = np.sqrt(np.maximum((candidates * solved[:, 1:].T).sum(axis=1), 0.0))
+    bounds: Floats = mean + width * deviation
     return bounds
+
+
+def raised(matrix: Floats, shift: float) -> Floats:
+    """Return a symmetric matrix plus (1 + `shift`)·I, with eigenvalues that are still below 1 raised to 1."""
+    values, vectors = np.linalg.eigh(matrix)
+    found: Floats = (vectors * np.maximum(values + 1 + shift, 1.0)) @ vectors.T
+    return found
 
 
 @dataclass
@@ -52,8 +59,8 @@ class GpUcb:
         upper = np.triu(self._inverse)
         inverse = upper + np.triu(upper, 1).T
         solved = candidates @ inverse
-        spread = np.sqrt(np.maximum((candidates * solved).sum(axis=1), 0.0))
-        return int(np.argmax(solved @ self.moment + self.width * spread))
+        deviation = np.sqrt(np.maximum((candidates * solved).sum(axis=1), 0.0))
+        return int(np.argmax(solved @ self.moment + self.width * deviation))
 
     def tell(self, features: Floats, reward: float) -> None:
         """Learn from one observed reward."""

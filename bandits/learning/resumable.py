@@ -18,9 +18,8 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
-from dpaccount.documents import atomically
+from dpaccount.documents import atomically, canonical
 from dpaccount.errors import InputError
-from dpaccount.exact import canonical
 from dpaccount.ledger.chain import digest
 from dpaccount.ledger.ledger import Ledger
 from dpaccount.noise.receipt import Receipt

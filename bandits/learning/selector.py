@@ -16,7 +16,7 @@ KINDS = ("joint", "reward", "local")
 
 
 @dataclass(frozen=True)
-class Choice:
+class Selection:
     """A catalogued bandit, the parameters that were chosen for it, and why."""
 
     subject: str
@@ -24,7 +24,7 @@ class Choice:
     because: str
 
 
-def choose(privacy: str, epsilon: Fraction, delta: Fraction, rounds: int, size: int = 20) -> Choice:
+def choose(privacy: str, epsilon: Fraction, delta: Fraction, rounds: int, size: int = 20) -> Selection:
     """Return the bandit for a kind of privacy, a budget, a horizon and so many features.
 
     ``joint``: contexts and rewards are private.  ``reward``: contexts are public, rewards private.
@@ -36,9 +36,11 @@ def choose(privacy: str, epsilon: Fraction, delta: Fraction, rounds: int, size: 
         raise InputError("needed epsilon > 0, 0 < delta < 1, rounds >= 2 and size >= 1")
     if privacy == "reward":
         why = "contexts are public, so each reward enters one batch sum with noise for one release"
-        return Choice("phased-posterior", {}, why)
+        return Selection("phased-posterior", {}, why)
     if privacy == "local":
-        return Choice("local-gp-ucb", {}, "nobody is trusted, so every person noises a message of their own")
+        return Selection(
+            "local-gp-ucb", {}, "nobody is trusted, so every person noises a message of their own"
+        )
     errors = {stream: error(stream, epsilon, delta, rounds, size) for stream in continual_sums.STREAMS}
     best = min(errors, key=lambda stream: errors[stream])
     listed = ", ".join(f"{name} {value:.3g}" for name, value in errors.items())
@@ -46,7 +48,7 @@ def choose(privacy: str, epsilon: Fraction, delta: Fraction, rounds: int, size: 
         f"largest noise in a released moment over {rounds - 1} rounds: {listed};"
         " second moments are taken from the public domain, which costs no noise"
     )
-    return Choice("moment-gp-ucb", {"stream": best}, why)
+    return Selection("moment-gp-ucb", {"stream": best}, why)
 
 
 def error(stream: str, epsilon: Fraction, delta: Fraction, rounds: int, size: int) -> float:

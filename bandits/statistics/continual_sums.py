@@ -22,7 +22,7 @@ from mechanisms.shared.gaussian_noise import gaussian, unchanged
 STREAMS = ("tree", "honaker", "sqrt-toeplitz")
 
 
-def known(stream: str, allowed: tuple[str, ...] = STREAMS) -> None:
+def known_stream(stream: str, allowed: tuple[str, ...] = STREAMS) -> None:
     """Refuse an unknown stream."""
     if stream not in allowed:
         raise InputError(f"stream is {stream[:40]!r}; known here: {', '.join(allowed)}")
@@ -94,8 +94,8 @@ def deviation(stream: str, t: int) -> float:
 @lru_cache(maxsize=32)
 def _toeplitz_deviations(rounds: int) -> NDArray[np.float64]:
     weights = factors.sqrt_toeplitz(rounds) / 2.0**factors.BITS
-    spread: NDArray[np.float64] = np.sqrt(np.cumsum(weights**2))
-    return spread
+    found: NDArray[np.float64] = np.sqrt(np.cumsum(weights**2))
+    return found
 
 
 def largest_deviation(stream: str, rounds: int) -> float:

@@ -90,13 +90,3 @@ def gain_exponent(kernel: str, dimension: int, smoothness: float | None = None) 
         raise InputError("the rate of a Matérn kernel holds for smoothness above 1; give it")
     square = dimension * (dimension + 1)
     return square / (2 * smoothness + square)
-
-
-def gain_rate(kernel: str, rounds: int, dimension: int, smoothness: float | None = None) -> float:
-    """Return Definition 1's rate without its constant: d ln T, (ln T)^(d+1), or T^(exponent)·ln T."""
-    power, logarithm = gain_exponent(kernel, dimension, smoothness), log(rounds)
-    if kernel == "linear":
-        return dimension * logarithm
-    if kernel == "squared-exponential":
-        return float(logarithm ** (dimension + 1))
-    return float(rounds**power * logarithm)

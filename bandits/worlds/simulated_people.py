@@ -5,6 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from bandits.learning.contextual import in_ball
 from bandits.learning.features import squared_exponential
 from dpaccount.errors import InputError
 
@@ -78,11 +79,3 @@ def _pool_with_good_points(rng: np.random.Generator, dimension: int) -> tuple[Fl
         value = squared_exponential(pool, centres, 1.0) @ coefficients
         if (value >= 0.8).sum() >= 20:
             return pool, value
-
-
-def in_ball(rng: np.random.Generator, count: int, dimension: int) -> Floats:
-    """Return points uniform in the ball of radius 2."""
-    direction = rng.normal(size=(count, dimension))
-    direction /= np.linalg.norm(direction, axis=1, keepdims=True)
-    points: Floats = 2 * direction * rng.random((count, 1)) ** (1 / dimension)
-    return points

@@ -20,12 +20,15 @@ from functools import cached_property
 from typing import Never
 
 from dpaccount.accounting.worst_unit import Scalar, Worst, delta_scalar, epsilon_scalar, worst
-from dpaccount.cost import exact_bounds, special_bounds
-from dpaccount.cost.exposure import Total
+from dpaccount.cost import special_bounds
+from dpaccount.cost.answer import Answer
+from dpaccount.cost.exposure import Exposure, group_exposure
 from dpaccount.errors import BudgetError, InputError
-from dpaccount.exact import Bound, Enclosure
-from dpaccount.plan import event_costs, events, groups
-from dpaccount.plan.events import Exact, Plan
+from dpaccount.exact import Enclosure, Number
+from dpaccount.numerics.closed.group_privacy import chain_delta, chain_epsilon
+from dpaccount.plan import groups
+from dpaccount.plan.event_base import Event, Exact, Stream, exact
+from dpaccount.plan.events import Plan
 from dpaccount.plan.unit_classes import UnitClass, attained, classes
 
 STANDARD_DELTAS = ("1e-5", "1e-6", "1e-8", "1e-10")
@@ -56,37 +59,37 @@ class Accountant:
 
     def worst_epsilon(self, delta: Exact, gap: Exact = GAP) -> Worst:
         """Return ε(delta) with the unit that pays it and the method."""
-        target, width = events.exact("delta", delta), _width(gap)
+        target, width = exact("delta", delta), _width(gap)
         if not 0 <= target <= 1:
             raise InputError(f"delta {delta} is out of range; it must be in [0, 1]")
 
-        def evaluate(total: Total) -> exact_bounds.Answer:
+        def evaluate(total: Exposure) -> Answer:
             return special_bounds.epsilon(total, target, width)
 
-        def chained(delta_of: Callable[[Fraction], Fraction]) -> Bound:
-            found = groups.chain_epsilon(delta_of, target, self.group) if target < 1 else Fraction(0)
+        def chained(delta_of: Callable[[Fraction], Fraction]) -> Number:
+            found = chain_epsilon(delta_of, target, self.group) if target < 1 else Fraction(0)
             return math.inf if found is None else found
 
         return self._grouped(evaluate, chained, epsilon_scalar(target), width)
 
     def worst_delta(self, epsilon: Exact, gap: Exact = GAP) -> Worst:
         """Return δ(epsilon) with the unit that pays it and the method."""
-        at, width = events.exact("epsilon", epsilon), _width(gap)
+        at, width = exact("epsilon", epsilon), _width(gap)
         if at < 0:
             raise InputError(f"epsilon {epsilon} is out of range; it must be at least 0")
 
-        def evaluate(total: Total) -> exact_bounds.Answer:
+        def evaluate(total: Exposure) -> Answer:
             return special_bounds.delta(total, at, width)
 
-        def chained(delta_of: Callable[[Fraction], Fraction]) -> Bound:
-            return groups.chain_delta(delta_of, at, self.group)
+        def chained(delta_of: Callable[[Fraction], Fraction]) -> Number:
+            return chain_delta(delta_of, at, self.group)
 
         return self._grouped(evaluate, chained, delta_scalar(at), width)
 
     def _grouped(
         self,
-        evaluate: Callable[[Total], exact_bounds.Answer],
-        chained: Callable[[Callable[[Fraction], Fraction]], Bound],
+        evaluate: Callable[[Exposure], Answer],
+        chained: Callable[[Callable[[Fraction], Fraction]], Number],
         scalar: Scalar | None,
         gap: Fraction,
     ) -> Worst:
@@ -94,20 +97,20 @@ class Accountant:
         if self.group == 1:
             return self._single(evaluate, scalar)
         plan = self.plan.events
-        joint, first = groups.joint(plan, self.group), groups.common(plan, self.group)
+        joint, first = group_exposure(plan, self.group), groups.common(plan, self.group)
         if joint is not None and first is not None:
             answer = evaluate(joint)
             found = Worst(answer.bounds, first or None, answer.method)
-            return found if all(map(groups.exact, plan)) else self._floored(found, evaluate, scalar)
+            return found if all(map(groups.attained, plan)) else self._floored(found, evaluate, scalar)
         if all(map(groups.gaussian, plan)):
             found, whole = self._aligned(evaluate, scalar)
             return found if whole else _lower(self._floored(found, evaluate, scalar), joint, evaluate)
         return _lower(self._chained(evaluate, chained, scalar, gap), joint, evaluate)
 
-    def _single(self, evaluate: Callable[[Total], exact_bounds.Answer], scalar: Scalar | None) -> Worst:
+    def _single(self, evaluate: Callable[[Exposure], Answer], scalar: Scalar | None) -> Worst:
         """Return what the worst unit is charged, with what some unit is known to cost as its lower end."""
         found = worst(self.classes, evaluate, scalar)
-        factored = any(isinstance(event, events.MatrixFactorisation) for event in self.plan.events)
+        factored = any(event.uneven for event in self.plan.events)
         if found.bounds.lower is None or not factored:
             return found
         own = attained(self.plan.events)
@@ -117,19 +120,17 @@ class Accountant:
         known = None if lower is None else min(lower, found.bounds.lower)
         return replace(found, bounds=Enclosure(known, found.bounds.upper))
 
-    def _aligned(
-        self, evaluate: Callable[[Total], exact_bounds.Answer], scalar: Scalar | None
-    ) -> tuple[Worst, bool]:
+    def _aligned(self, evaluate: Callable[[Exposure], Answer], scalar: Scalar | None) -> tuple[Worst, bool]:
         """Return what k units cost as if each met the worst Gaussian noise, and whether some do."""
-        known = [event for event in (groups.scaled(event, self.group) for event in self.plan.events) if event]
+        known = [event for event in (event.for_group(self.group) for event in self.plan.events) if event]
         wide = all(unit.size is None or unit.size >= self.group for unit in self.classes)
-        shared = not any(isinstance(event, groups.STREAMS) for event in self.plan.events)
+        shared = not any(isinstance(event, Stream) for event in self.plan.events)
         return worst(classes(known), evaluate, scalar), wide and shared
 
     def _chained(
         self,
-        evaluate: Callable[[Total], exact_bounds.Answer],
-        chained: Callable[[Callable[[Fraction], Fraction]], Bound],
+        evaluate: Callable[[Exposure], Answer],
+        chained: Callable[[Callable[[Fraction], Fraction]], Number],
         scalar: Scalar | None,
         gap: Fraction,
     ) -> Worst:
@@ -143,15 +144,13 @@ class Accountant:
         bounds = Enclosure(single.bounds.lower, chained(delta_of))
         return replace(single, bounds=bounds, method=f"group chain over {single.method}")
 
-    def _floored(
-        self, found: Worst, evaluate: Callable[[Total], exact_bounds.Answer], scalar: Scalar | None
-    ) -> Worst:
+    def _floored(self, found: Worst, evaluate: Callable[[Exposure], Answer], scalar: Scalar | None) -> Worst:
         """Return the answer with what one unit pays as its lower end."""
         lower, upper = self._single(evaluate, scalar).bounds.lower, found.bounds.upper
         known = None if lower is None or found.bounds.lower is None else min(lower, upper)
         return replace(found, bounds=Enclosure(known, upper))
 
-    def charge(self, event: events.Event) -> Never:
+    def charge(self, event: Event) -> Never:
         """Refuse, always: a plan is fixed beforehand, and what is chosen from answers needs a filter."""
         raise BudgetError(
             f"{event.name} cannot be charged to a plan, whose parameters are fixed beforehand; charge a"
@@ -160,19 +159,19 @@ class Accountant:
 
     def zcdp(self) -> Fraction | None:
         """Return the largest ρ over units, an upper bound; None where some event has no zCDP bound."""
-        return self._scalar(event_costs.zcdp, self.group**2)
+        return self._scalar(Event.zcdp, self.group**2)
 
     def gdp(self) -> Fraction | None:
         """Return an upper bound on the largest μ² over units; None where some event is not GDP."""
-        return self._scalar(event_costs.gdp_mu_squared, self.group**2)
+        return self._scalar(Event.mu_squared, self.group**2)
 
     def pure(self) -> Fraction | None:
         """Return the largest pure ε over units, an upper bound; None where it is infinite."""
-        return self._scalar(event_costs.pure, self.group)
+        return self._scalar(Event.pure, self.group)
 
-    def _scalar(self, bound: Callable[[events.Event], Fraction | None], scale: int) -> Fraction | None:
+    def _scalar(self, bound: Callable[[Event], Fraction | None], scale: int) -> Fraction | None:
         worst = Fraction(0)
-        known: dict[events.Event, Fraction | None] = {}
+        known: dict[Event, Fraction | None] = {}
         for found in self.classes:
             total = Fraction(0)
             for event, times in found.items:
@@ -186,7 +185,7 @@ class Accountant:
         return worst * scale
 
 
-def _lower(found: Worst, joint: Total | None, evaluate: Callable[[Total], exact_bounds.Answer]) -> Worst:
+def _lower(found: Worst, joint: Exposure | None, evaluate: Callable[[Exposure], Answer]) -> Worst:
     """Return the answer, cut at what all events together cost at their own worst units."""
     answer = None if joint is None else evaluate(joint)
     if answer is None or answer.bounds.upper >= found.bounds.upper:
@@ -195,7 +194,7 @@ def _lower(found: Worst, joint: Total | None, evaluate: Callable[[Total], exact_
 
 
 def _width(gap: Exact) -> Fraction:
-    width = events.exact("gap", gap)
+    width = exact("gap", gap)
     if width <= 0:
         raise InputError(f"gap {gap} is out of range; it must be above 0")
     return width

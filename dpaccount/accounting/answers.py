@@ -8,14 +8,14 @@ from typing import Any
 from dpaccount.accounting.accountant import GAP, STANDARD_DELTAS, Accountant
 from dpaccount.accounting.calibrate import calibrate
 from dpaccount.accounting.worst_unit import Worst
+from dpaccount.documents import Place
 from dpaccount.errors import InputError
-from dpaccount.exact import Bound, Place, printed, shown
-from dpaccount.numerics.balls import allowance
+from dpaccount.exact import Number, printed, shown
+from dpaccount.numerics.limits import ANSWER, allowance
 from dpaccount.plan.plan_file import read_plan
 
 ACCOUNT = "dpaccount/account/1"
 CALIBRATION = "dpaccount/calibration/1"
-SECONDS = 9.0  #: of processor time for exact methods in one answer; bounds in closed form stand in after
 
 
 def account_answer(
@@ -30,7 +30,7 @@ def account_answer(
 
     Raises `InputError` naming the place in the document, or the option that is out of range.
     """
-    with allowance(SECONDS):
+    with allowance(ANSWER):
         return _account(place, delta=delta, epsilon=epsilon, gap=gap, group=group)
 
 
@@ -109,7 +109,7 @@ def _whose(worst: Worst) -> dict[str, Any]:
     return {"worst_unit": worst.unit, "method": worst.method}
 
 
-def _upper(value: Bound | None) -> float | str | None:
+def _upper(value: Number | None) -> float | str | None:
     return None if value is None else printed(value, up=True)
 
 

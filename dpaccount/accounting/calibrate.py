@@ -9,21 +9,22 @@ from fractions import Fraction
 import numpy as np
 from flint import arb
 
-from dpaccount.cost import exact_bounds, special_bounds
-from dpaccount.cost.exposure import Total, total_of
+from dpaccount.cost import special_bounds
+from dpaccount.cost.answer import Answer
+from dpaccount.cost.exposure import Exposure, exposure_of
 from dpaccount.errors import InputError
 from dpaccount.exact import Enclosure
-from dpaccount.numerics.balls import allowance, between, log_float, spent
+from dpaccount.numerics.balls import between, log_float
 from dpaccount.numerics.closed import gaussian
+from dpaccount.numerics.limits import CALIBRATION, allowance, spent
 from dpaccount.numerics.solve import solve
-from dpaccount.plan import event_costs
 from dpaccount.plan import events as ev
+from dpaccount.plan.event_base import Event
 from dpaccount.plan.unit_classes import classes
 
 DIGITS = 13  #: significant digits of the value
 FINE = Fraction(1, 10**9)  #: width of enclosures that the search asks for
 GAP = Fraction(1, 10**6)  #: width of an ordinary answer
-SECONDS = 15.0  #: of processor time
 
 MOST = 1 << 63  #: rounds of a stream, and releases: as many as a ledger can number
 
@@ -81,12 +82,12 @@ def calibrate(
     if name not in CLOSED:
         _in_range("count", count)
     build = _builder(name, parameter, sensitivity, count, rounds)
-    with allowance(SECONDS):
+    with allowance(CALIBRATION):
         return _calibrated(name, build, epsilon, delta)
 
 
 def _calibrated(
-    name: str, build: Callable[[Fraction], ev.Event], epsilon: Fraction, delta: Fraction
+    name: str, build: Callable[[Fraction], Event], epsilon: Fraction, delta: Fraction
 ) -> Calibration:
     """Return the least noise, as a decimal that is proved to meet the target.
 
@@ -102,7 +103,7 @@ def _calibrated(
 
 
 def _at_width(
-    name: str, build: Callable[[Fraction], ev.Event], epsilon: Fraction, delta: Fraction, gap: Fraction
+    name: str, build: Callable[[Fraction], Event], epsilon: Fraction, delta: Fraction, gap: Fraction
 ) -> Calibration:
     parameter, falls = PARAMETERS[name]
 
@@ -126,7 +127,7 @@ def _at_width(
 
 def _builder(
     name: str, parameter: str, sensitivity: Fraction, count: int, rounds: int | None
-) -> Callable[[Fraction], ev.Event]:
+) -> Callable[[Fraction], Event]:
     """Return value ↦ the event with its parameter set to it."""
     kind = ev.VOCABULARY[name]
     fixed: dict[str, object] = {"count": count}
@@ -152,14 +153,14 @@ def _in_range(name: str, value: int) -> None:
         raise InputError(f"the {name} is out of range; it must be from 1 to 2^63")
 
 
-def _worst(event: ev.Event, evaluate: Callable[[Total], exact_bounds.Answer]) -> Enclosure:
+def _worst(event: Event, evaluate: Callable[[Exposure], Answer]) -> Enclosure:
     """Return the largest answer over the classes of units of one event; refuses when the time is over."""
     if spent():
         raise InputError(
-            f"{event.name} could not be calibrated within {SECONDS:g} seconds; ask for a smaller count or a"
-            " larger delta"
+            f"{event.name} could not be calibrated within {CALIBRATION:g} seconds; ask for a smaller count"
+            " or a larger delta"
         )
-    answers = [evaluate(total_of(found.items)).bounds for found in classes([event])]
+    answers = [evaluate(exposure_of(found.items)).bounds for found in classes([event])]
     return max(answers, key=lambda bounds: bounds.upper)
 
 
@@ -183,13 +184,13 @@ def _least(
     return high
 
 
-def _guess(unit: ev.Event, epsilon: Fraction, delta: Fraction, *, linear: bool) -> Fraction:
+def _guess(unit: Event, epsilon: Fraction, delta: Fraction, *, linear: bool) -> Fraction:
     """Return about the noise that is enough: where a Gaussian of the event's ρ has that ε (`unit`: noise 1).
 
     ρ falls as the square of the noise, or as its first power (`linear`). The Gaussian one is near √ρ =
     ε/(√(ε + L) + √L), L = ln(1/δ), by zCDP's simple conversion. All in logarithms, for any magnitude.
     """
-    rho = event_costs.zcdp(unit)
+    rho = unit.zcdp()
     if not (epsilon > 0 and delta > 0 and rho):
         return Fraction(1)
     depth, e = math.log(max(-log_float(delta), 1e-300)), log_float(epsilon)

@@ -28,14 +28,14 @@ from fractions import Fraction
 
 from flint import arb
 
-from dpaccount.cost import exact_bounds
-from dpaccount.cost.exposure import total_of
+from dpaccount.cost.exposure import directions, exposure_of
+from dpaccount.cost.renyi_bounds import renyi_bound
 from dpaccount.errors import BudgetError, InputError
 from dpaccount.exact import shown
 from dpaccount.numerics.balls import ball, ceil_of, precision
 from dpaccount.numerics.closed import gaussian, renyi
-from dpaccount.plan import event_costs
 from dpaccount.plan import events as ev
+from dpaccount.plan.event_base import Event
 from dpaccount.relation import Relation
 
 MEASURES = ("zcdp", "gdp", "rdp", "pure")
@@ -58,27 +58,27 @@ class Measure:
                 f"measure {self.name!r} with order {self.order}; rdp needs one order above 1, others none"
             )
 
-    def cost(self, event: ev.Event) -> Fraction | None:
+    def cost(self, event: Event) -> Fraction | None:
         """Return an upper bound on the event's cost in this measure; None where it has none."""
         if self.order is None:
-            bound: Callable[[ev.Event], Fraction | None] = {
-                "zcdp": event_costs.zcdp,
-                "gdp": event_costs.gdp_mu_squared,
-                "pure": event_costs.pure,
+            bound: Callable[[Event], Fraction | None] = {
+                "zcdp": Event.zcdp,
+                "gdp": Event.mu_squared,
+                "pure": Event.pure,
             }[self.name]
             return bound(event)
-        total = total_of([(event, 1)])
+        total = exposure_of([(event, 1)])
         if total.failures:
             return None
         with precision(192):
-            found = [exact_bounds.renyi_bound(way)(self.order) for way in exact_bounds.directions(total)]
+            found = [renyi_bound(way)(self.order) for way in directions(total)]
             known = [ceil_of(tau) for tau in found if tau is not None and tau.is_finite()]
         return max(known) if len(known) == len(found) else None
 
     def epsilon(self, total: Fraction, delta: Fraction) -> Fraction | None:
         """Return an ε with (ε, delta) for whatever has this `total`; None where it is infinite.
 
-        GDP by its exact curve, ρ and Rényi by their conversions (`numerics.renyi`).
+        GDP by its exact curve, ρ and Rényi by their conversions (`numerics.closed.renyi`).
         """
         if self.name == "pure" or total == 0:
             return total
@@ -129,12 +129,12 @@ class Odometer:
         if not self.first > 0:
             raise InputError(f"the first total {shown(self.first)} is out of range; it must be above 0")
 
-    def charge(self, event: ev.Event) -> Fraction:
+    def charge(self, event: Event) -> Fraction:
         """Add an event and return the new total; raises `BudgetError` where the measure cannot take it."""
         self.spent += self.price(event)
         return self.spent
 
-    def price(self, event: ev.Event) -> Fraction:
+    def price(self, event: Event) -> Fraction:
         """Return what an event would add."""
         ev.Plan(self.relation, (event,))  # refuses what has no meaning under the relation
         value = self.measure.cost(event)
@@ -168,7 +168,7 @@ class Filter(Odometer):
 
     budget: Fraction = field(kw_only=True)
 
-    def charge(self, event: ev.Event) -> Fraction:
+    def charge(self, event: Event) -> Fraction:
         """Add an event and return the new total; raises `BudgetError` where it does not fit."""
         value = self.price(event)
         if self.spent + value > self.budget:

@@ -12,11 +12,11 @@ from dpaccount.accounting.accountant import Accountant
 from dpaccount.documents import atomically
 from dpaccount.errors import InputError
 from dpaccount.exact import Enclosure, printed
-from dpaccount.numerics.balls import allowance, ball, floor_of, precision
+from dpaccount.numerics.balls import ball, floor_of, precision
+from dpaccount.numerics.limits import PROFILE, allowance
 
 POINTS = 33
 SMALLEST = Fraction(1, 10**10)  #: δ at the right end of a profile
-SECONDS = 30.0  #: of processor time for exact methods in one file; bounds in closed form stand in after
 DRAWN = 1e300  #: the largest ε of a drawing
 
 
@@ -65,7 +65,7 @@ def write_profile(accountant: Accountant, path: Path) -> None:
     writers = {".csv": _csv, ".svg": _svg}
     if path.suffix.lower() not in writers:
         raise InputError(f"--profile {path}: unknown kind {path.suffix!r}; use a name ending in .csv or .svg")
-    with allowance(SECONDS):
+    with allowance(PROFILE):
         text = writers[path.suffix.lower()](profile_points(accountant))
     try:
         atomically(path, text)

@@ -13,16 +13,19 @@ from functools import lru_cache
 
 from flint import arb
 
-from dpaccount.cost import exact_bounds
-from dpaccount.cost.exposure import Loose, Total, total_of
-from dpaccount.exact import Bound, Enclosure
-from dpaccount.numerics.balls import NotFinite, OutOfReach, ball, precision
+from dpaccount.cost import answer
+from dpaccount.cost.answer import Answer
+from dpaccount.cost.exposure import Bounded, Exposure, directions, exposure_of
+from dpaccount.cost.renyi_bounds import renyi_bound
+from dpaccount.exact import Enclosure, Number
+from dpaccount.numerics.balls import NotFinite, ball, precision
 from dpaccount.numerics.closed import renyi
 from dpaccount.numerics.fourier.transforms import Factor
+from dpaccount.numerics.limits import OutOfReach
 from dpaccount.plan.unit_classes import UnitClass
 
 #: (total, Rényi order) ↦ an upper bound on the answer at that order; None where there is none.
-Scalar = Callable[[Total, Fraction], Fraction | None]
+Scalar = Callable[[Exposure, Fraction], Fraction | None]
 ORDERS = [1 + Fraction(2) ** j for j in range(-6, 24)]  #: tried for the leading class
 LEADERS = 4  #: classes that the order is chosen for
 
@@ -36,12 +39,10 @@ class Worst:
     method: str
 
 
-NOTHING = Worst(exact_bounds.NOTHING, None, "exact")
+NOTHING = Worst(answer.NOTHING, None, "exact")
 
 
-def worst(
-    units: Sequence[UnitClass], evaluate: Callable[[Total], exact_bounds.Answer], scalar: Scalar | None
-) -> Worst:
+def worst(units: Sequence[UnitClass], evaluate: Callable[[Exposure], Answer], scalar: Scalar | None) -> Worst:
     """Return the largest answer over classes of units; `scalar` bounds answers from above (None: unused).
 
     The first of the classes that pay most is named.
@@ -68,24 +69,24 @@ def delta_scalar(epsilon: Fraction) -> Scalar:
     return lambda total, order: _over(total, lambda bound: renyi.delta(bound, epsilon, [order]))
 
 
-def _over(total: Total, convert: Callable[[renyi.Bound], Fraction | None]) -> Fraction | None:
+def _over(total: Exposure, convert: Callable[[renyi.Bound], Fraction | None]) -> Fraction | None:
     """Return the larger of both directions' bounds; None where some event may fail or has no bound."""
     if total.failures:
         return None
     try:
-        found = [convert(_bound(way)) for way in exact_bounds.directions(total)]
+        found = [convert(_bound(way)) for way in directions(total)]
     except (OutOfReach, NotFinite):  # at magnitudes where this order says nothing
         return None
     known = [bound for bound in found if bound is not None]
     return max(known) if len(known) == len(found) else None
 
 
-def _bound(total: Total) -> renyi.Bound:
+def _bound(total: Exposure) -> renyi.Bound:
     """Return order ↦ the Rényi bound of a total, from those of its kinds, each computed once."""
 
     def value(order: Fraction) -> arb | None:
         found = ball(order * total.mu2[1]) / 2
-        for kind, count in (*total.pairs, *total.loose):
+        for kind, count in total.kinds:
             part = _part(kind, order)
             if part is None:
                 return None
@@ -96,23 +97,23 @@ def _bound(total: Total) -> renyi.Bound:
 
 
 @lru_cache(maxsize=1 << 16)
-def _part(kind: Factor | Loose, order: Fraction) -> arb | None:
+def _part(kind: Factor | Bounded, order: Fraction) -> arb | None:
     with precision(128):
-        alone = Total(pairs=((kind, 1),)) if isinstance(kind, Factor) else Total(loose=((kind, 1),))
-        return exact_bounds.renyi_bound(alone)(order)
+        alone = Exposure(pairs=((kind, 1),)) if isinstance(kind, Factor) else Exposure(bounded=((kind, 1),))
+        return renyi_bound(alone)(order)
 
 
-def _distinct(units: Sequence[UnitClass]) -> list[tuple[int | None, Total]]:
+def _distinct(units: Sequence[UnitClass]) -> list[tuple[int | None, Exposure]]:
     """Return the different totals with the first unit of each."""
-    found: dict[Total, int | None] = {}
+    found: dict[Exposure, int | None] = {}
     for unit in units:
-        found.setdefault(total_of(unit.items), unit.unit)
+        found.setdefault(exposure_of(unit.items), unit.unit)
     return [(unit, total) for total, unit in found.items()]
 
 
-def _uncontained(rivals: list[tuple[int | None, Total]]) -> list[tuple[int | None, Total]]:
+def _uncontained(rivals: list[tuple[int | None, Exposure]]) -> list[tuple[int | None, Exposure]]:
     """Drop totals that another one contains. Sorted by size, only earlier ones can contain a later one."""
-    counts = [{kind: n for part in (t.pairs, t.failures, t.loose) for kind, n in part} for _, t in rivals]
+    counts = [{kind: n for part in (t.pairs, t.failures, t.bounded) for kind, n in part} for _, t in rivals]
     heights = sorted({end for _, total in rivals for end in total.mu2})
     rank = {mu2: place for place, mu2 in enumerate(heights)}  # fractions are slow to compare again and again
     mu2 = [(rank[total.mu2[0]], rank[total.mu2[1]]) for _, total in rivals]
@@ -130,7 +131,7 @@ def _uncontained(rivals: list[tuple[int | None, Total]]) -> list[tuple[int | Non
     return [rivals[index] for index in sorted(kept)]
 
 
-def _order(totals: list[Total], scalar: Scalar) -> Fraction:
+def _order(totals: list[Exposure], scalar: Scalar) -> Fraction:
     """Return the order at which the leading classes' bounds are least."""
     rough = [(scalar(total, Fraction(4)), total) for total in totals]
     rough.sort(key=lambda found: (found[0] is not None, -(found[0] or 0)))
@@ -144,7 +145,7 @@ def _order(totals: list[Total], scalar: Scalar) -> Fraction:
 
 
 def _largest(
-    ranked: list[tuple[int | None, Total, Fraction | None]], evaluate: Callable[[Total], exact_bounds.Answer]
+    ranked: list[tuple[int | None, Exposure, Fraction | None]], evaluate: Callable[[Exposure], Answer]
 ) -> Worst:
     """Evaluate in turn all that may exceed what is proved of those before."""
     best: Worst | None = None
@@ -174,12 +175,12 @@ def _worse(a: Worst | None, b: Worst) -> Worst:
         return b
     leader = b if _rank(b) > _rank(a) else a
     lowers = [x.bounds.lower for x in (a, b) if x.bounds.lower is not None]
-    upper: Bound = max(a.bounds.upper, b.bounds.upper)
+    upper: Number = max(a.bounds.upper, b.bounds.upper)
     lower = max(lowers) if lowers and leader.bounds.lower is not None else None
     return Worst(Enclosure(lower, upper), leader.unit, leader.method)
 
 
-def _rank(found: Worst) -> tuple[Bound, Bound, int]:
+def _rank(found: Worst) -> tuple[Number, Number, int]:
     """Return what the worse of two units has more of: cost, and among equals the unit that comes first."""
     lower = found.bounds.lower
     return found.bounds.upper, -1 if lower is None else lower, -(found.unit or 0)

@@ -1,7 +1,7 @@
 """Bounds on a total's ε(δ) and δ(ε) that are found at once whatever the magnitudes are.
 
 They stand where an exact method is out of reach (exponents in the thousands, astronomical counts), and they
-are the answer wherever they are already tight. `numerics.coarse` says why they hold; beside those, joint
+are the answer wherever they are already tight. `moments` says why they hold; beside those, joint
 convexity (a sample leaks no more than the whole), the probability that a unit is ever sampled, and basic
 composition of sampled steps.
 """
@@ -12,40 +12,49 @@ from fractions import Fraction
 
 from flint import arb
 
-from dpaccount.cost.exposure import Drawn, Loose, RangeBound, RdpBound, Sampled, Total, ZcdpBound, failure
-from dpaccount.exact import Bound, Enclosure
-from dpaccount.numerics.balls import ball, ceil_of, floor_of, precision, unhurried
+from dpaccount.cost.exposure import (
+    Drawn,
+    Exposure,
+    Kind,
+    RangeBound,
+    RdpBound,
+    Sampled,
+    ZcdpBound,
+    failure,
+)
+from dpaccount.exact import Enclosure, Number
+from dpaccount.numerics.balls import ball, ceil_of, floor_of, precision
 from dpaccount.numerics.closed import renyi
-from dpaccount.numerics.closed.moments import Spread, atoms, laplace, two_sided
+from dpaccount.numerics.closed.moments import Moments, atoms, laplace, two_sided
 from dpaccount.numerics.closed.sampling import grown, shrunk
 from dpaccount.numerics.fourier.sampled_gaussian import SampledGaussianFactor
 from dpaccount.numerics.fourier.transforms import AtomFactor, DiscreteGaussianFactor, Factor, LaplaceFactor
+from dpaccount.numerics.limits import unhurried
 
-Kind = Factor | Loose
 DEEPEST = 8  #: samples of samples beyond this depth are bounded by what is sampled
 
 
-def epsilon(total: Total, target: Fraction) -> Enclosure:
+def epsilon(total: Exposure, target: Fraction) -> Enclosure:
     """Return an enclosure of ε(target), 0 < target < 1, of a total without failures."""
     with unhurried(), precision(bits(total, target)):
         high = _least(_epsilons_above(total, target, DEEPEST), math.inf)
-        if total.loose:
+        if total.bounded:
             return Enclosure(None, high)
         low = _most(_epsilons_below(total, target, DEEPEST))
         return Enclosure(low, max(low, high))
 
 
-def delta(total: Total, at: Fraction) -> Enclosure:
+def delta(total: Exposure, at: Fraction) -> Enclosure:
     """Return an enclosure of δ(ε), likewise."""
     with unhurried(), precision(bits(total, at)):
         high = _least(_deltas_above(total, at, DEEPEST), 1)
-        if total.loose:
+        if total.bounded:
             return Enclosure(None, high)
         low = _most(_deltas_below(total, at, DEEPEST))
         return Enclosure(low, max(low, Fraction(high)))
 
 
-def _least(found: Iterable[arb], otherwise: Bound) -> Bound:
+def _least(found: Iterable[arb], otherwise: Number) -> Number:
     """Return the least of some upper bounds, 0 at least; bounds that came out infinite say nothing."""
     return max(Fraction(0), min((ceil_of(x) for x in found if x.is_finite()), default=otherwise))
 
@@ -54,14 +63,14 @@ def _most(found: Iterable[arb]) -> Fraction:
     return max([Fraction(0), *(floor_of(x) for x in found if x.is_finite())])
 
 
-def bits(total: Total, *numbers: Fraction) -> int:
+def bits(total: Exposure, *numbers: Fraction) -> int:
     """Return a precision at which sums of such magnitudes keep their small parts."""
     return 160 + 2 * max(map(_extent, numbers), default=0) + _span(total)
 
 
-def _span(total: Total) -> int:
+def _span(total: Exposure) -> int:
     found = max(map(_extent, total.mu2))
-    for kind, count in (*total.pairs, *total.loose):
+    for kind, count in total.kinds:
         own = max((_extent(x) for x in vars(kind).values() if isinstance(x, Fraction | int)), default=0)
         inner = _span(kind.inner) if isinstance(kind, Sampled | Drawn) else 0
         found = max(found, 2 * count.bit_length() + 2 * own + inner)
@@ -73,15 +82,15 @@ def _extent(value: Fraction | int) -> int:
     return abs(exact.numerator.bit_length() - exact.denominator.bit_length())
 
 
-def spread(total: Total) -> Spread | None:
+def spread(total: Exposure) -> Moments | None:
     """Return the means and deviations of a total; None where Rényi orders or failures stand in the way."""
-    found, centred = Spread.none(), False
+    found, centred = Moments.none(), False
     if total.mu2[1]:
         low, high = map(ball, total.mu2)
         found.above, found.width_above, found.below, found.width_below = high / 2, high, low / 2, low
         found.reaches(low / 2, ball(1))
         centred = True
-    for kind, count in (*total.pairs, *total.loose):
+    for kind, count in total.kinds:
         if not _add(found, kind, count):
             return None
         centred = centred or isinstance(kind, DiscreteGaussianFactor)
@@ -90,7 +99,7 @@ def spread(total: Total) -> Spread | None:
     return found
 
 
-def _add(found: Spread, kind: Kind, count: int) -> bool:
+def _add(found: Moments, kind: Kind, count: int) -> bool:
     """Add a kind; return whether it has a mean and a deviation."""
     if isinstance(kind, AtomFactor):
         bounded = kind.kind == "discrete_laplace"
@@ -125,31 +134,33 @@ def _add(found: Spread, kind: Kind, count: int) -> bool:
     return True
 
 
-def _sampling(kind: Kind) -> tuple[Fraction, Total] | None:
+def _sampling(kind: Kind) -> tuple[Fraction, Exposure] | None:
     """Return the rate and what is sampled."""
     if isinstance(kind, SampledGaussianFactor):
-        return kind.rate, Total((kind.mu2, kind.mu2))
+        return kind.rate, Exposure((kind.mu2, kind.mu2))
     return (kind.rate, kind.inner) if isinstance(kind, Sampled | Drawn) else None
 
 
-def _kinds(total: Total) -> list[tuple[Kind | None, int]]:
+def _kinds(total: Exposure) -> list[tuple[Kind | None, int]]:
     """Return the counted kinds; None stands for the Gaussian one."""
-    found: list[tuple[Kind | None, int]] = [*total.pairs, *total.loose]
+    found: list[tuple[Kind | None, int]] = [*total.kinds]
     return [*found, (None, 1)] if total.mu2[1] else found
 
 
-def _alone(total: Total, kind: Kind | None, count: int) -> Total:
+def _alone(total: Exposure, kind: Kind | None, count: int) -> Exposure:
     """Return the part of a total that is of this kind."""
     if kind is None:
-        return Total(total.mu2)
-    return Total(pairs=((kind, count),)) if isinstance(kind, Factor) else Total(loose=((kind, count),))
+        return Exposure(total.mu2)
+    return (
+        Exposure(pairs=((kind, count),)) if isinstance(kind, Factor) else Exposure(bounded=((kind, count),))
+    )
 
 
-def _moved(total: Total) -> arb | None:
+def _moved(total: Exposure) -> arb | None:
     """Return a bound on δ(0): the probability of ever being sampled, and Pinsker's bound for the rest."""
-    sampled, rest = ball(0), Spread.none()
+    sampled, rest = ball(0), Moments.none()
     rest.above = ball(total.mu2[1]) / 2
-    for kind, count in (*total.pairs, *total.loose):
+    for kind, count in total.kinds:
         drawn = _sampling(kind)
         if drawn is not None:
             sampled += count * ball(drawn[0])
@@ -158,14 +169,14 @@ def _moved(total: Total) -> arb | None:
     return sampled + (rest.above / 2).sqrt()
 
 
-def _epsilons_above(total: Total, target: Fraction, depth: int) -> list[arb]:
+def _epsilons_above(total: Exposure, target: Fraction, depth: int) -> list[arb]:
     moved, whole, most = _moved(total), spread(total), _ceiling(total)
     if total.empty or (moved is not None and moved <= ball(target)):
         return [ball(0)]
     found = [] if whole is None else [whole.epsilon_above(target)]
     if most is not None:
         found.append(most)
-    orders = [a for kind, _ in total.loose if isinstance(kind, RdpBound) for a, _ in kind.points]
+    orders = [a for kind, _ in total.bounded if isinstance(kind, RdpBound) for a, _ in kind.points]
     found += [bound for a in orders if (bound := renyi.epsilon_at(_orders(total), target, a)) is not None]
     kinds = _kinds(total)
     if depth and any(kind is not None and _sampling(kind) for kind, _ in kinds):
@@ -174,7 +185,7 @@ def _epsilons_above(total: Total, target: Fraction, depth: int) -> list[arb]:
     return found
 
 
-def _step_above(total: Total, kind: Kind | None, count: int, share: Fraction, depth: int) -> arb:
+def _step_above(total: Exposure, kind: Kind | None, count: int, share: Fraction, depth: int) -> arb:
     """Return a bound on what one kind costs at its share of δ, by basic composition where it is sampled."""
     drawn = None if kind is None else _sampling(kind)
     if drawn is None:
@@ -187,14 +198,14 @@ def _shrunk(loss: arb, rate: arb) -> arb:
     return shrunk(loss, rate) if loss.is_finite() else loss
 
 
-def _inner_above(total: Total, target: Fraction, depth: int) -> arb:
+def _inner_above(total: Exposure, target: Fraction, depth: int) -> arb:
     """Return a bound on ε(target) of a total that may fail."""
     lost = failure(total)[1]
     if target >= 1:
         return ball(0)
     if target <= lost:
         return arb.pos_inf()
-    rest = Total(total.mu2, total.pairs, loose=total.loose)
+    rest = Exposure(total.mu2, total.pairs, bounded=total.bounded)
     return _lowest(_epsilons_above(rest, (target - lost) / (1 - lost), depth))
 
 
@@ -203,14 +214,14 @@ def _lowest(found: list[arb]) -> arb:
     return min(finite, default=arb.pos_inf()).max(ball(0))
 
 
-def _orders(total: Total) -> renyi.Bound:
+def _orders(total: Exposure) -> renyi.Bound:
     """Return α ↦ a bound on the Rényi divergence by means, deviations and Rényi bounds."""
 
     def value(order: Fraction) -> arb | None:
-        plain, found = Spread.none(), ball(0)
+        plain, found = Moments.none(), ball(0)
         plain.above = ball(total.mu2[1]) / 2
         plain.width_above = ball(total.mu2[1])
-        for kind, count in (*total.pairs, *total.loose):
+        for kind, count in total.kinds:
             if isinstance(kind, RdpBound):
                 at = renyi.points_bound(kind.points, order)
                 if at is None:
@@ -223,12 +234,12 @@ def _orders(total: Total) -> renyi.Bound:
     return value
 
 
-def _ceiling(total: Total) -> arb | None:
+def _ceiling(total: Exposure) -> arb | None:
     """Return a bound on the whole loss; None where there is none."""
     if total.mu2[1] or total.failures:
         return None
     found = ball(0)
-    for kind, count in (*total.pairs, *total.loose):
+    for kind, count in total.kinds:
         drawn = _sampling(kind)
         if isinstance(kind, RangeBound):
             most: arb | None = ball(kind.eta)
@@ -243,7 +254,7 @@ def _ceiling(total: Total) -> arb | None:
     return found
 
 
-def _epsilons_below(total: Total, target: Fraction, depth: int) -> list[arb]:
+def _epsilons_below(total: Exposure, target: Fraction, depth: int) -> list[arb]:
     whole, peak = spread(_unsampled(total)), _peak(total)
     found = [] if whole is None else whole.epsilon_below(target)
     if peak is not None and (rest := 1 - ball(target) / peak[1]) > 0:
@@ -251,18 +262,18 @@ def _epsilons_below(total: Total, target: Fraction, depth: int) -> list[arb]:
     for kind, _ in total.pairs if depth else ():
         drawn = _sampling(kind)
         if drawn is not None and target < drawn[0]:
-            inner = Total(drawn[1].mu2, drawn[1].pairs)
+            inner = Exposure(drawn[1].mu2, drawn[1].pairs)
             low = _highest(_epsilons_below(inner, target / drawn[0], depth - 1))
             found.append(shrunk(low, ball(drawn[0])))
     return found
 
 
-def _peak(total: Total) -> tuple[arb, arb] | None:
+def _peak(total: Exposure) -> tuple[arb, arb] | None:
     """Return the largest loss and its probability; None where there is no largest, or none with a mass.
 
     On samples: t has under Q the law of −t under P; removing a unit, P is (1 − q)Q + qP at ln(1 − q + qe^t).
     """
-    if total.mu2[1] or total.loose or total.failures:
+    if total.mu2[1] or total.bounded or total.failures:
         return None
     most, odds = ball(0), ball(1)
     for kind, count in total.pairs:
@@ -294,12 +305,12 @@ def _highest(found: list[arb]) -> arb:
     return max((x.lower() for x in found if x.is_finite()), default=ball(0)).max(ball(0))
 
 
-def _unsampled(total: Total) -> Total:
+def _unsampled(total: Exposure) -> Exposure:
     """Return the total without what is sampled: it costs no more."""
-    return Total(total.mu2, tuple((kind, n) for kind, n in total.pairs if _sampling(kind) is None))
+    return Exposure(total.mu2, tuple((kind, n) for kind, n in total.pairs if _sampling(kind) is None))
 
 
-def _deltas_above(total: Total, at: Fraction, depth: int) -> list[arb]:
+def _deltas_above(total: Exposure, at: Fraction, depth: int) -> list[arb]:
     moved, whole, most = _moved(total), spread(total), _ceiling(total)
     if total.empty or (most is not None and most <= ball(at)):
         return [ball(0)]
@@ -314,14 +325,14 @@ def _deltas_above(total: Total, at: Fraction, depth: int) -> list[arb]:
     return found
 
 
-def _inner_delta(total: Total, at: Fraction, depth: int) -> arb:
+def _inner_delta(total: Exposure, at: Fraction, depth: int) -> arb:
     """Return a bound on δ(ε) of a total that may fail."""
     lost = ball(failure(total)[1])
-    rest = Total(total.mu2, total.pairs, loose=total.loose)
+    rest = Exposure(total.mu2, total.pairs, bounded=total.bounded)
     return lost + (1 - lost) * _lowest(_deltas_above(rest, at, depth))
 
 
-def _deltas_below(total: Total, at: Fraction, depth: int) -> list[arb]:
+def _deltas_below(total: Exposure, at: Fraction, depth: int) -> list[arb]:
     whole, peak = spread(_unsampled(total)), _peak(total)
     found = [] if whole is None else whole.delta_below(at)
     if peak is not None and peak[0] > ball(at):
@@ -329,7 +340,7 @@ def _deltas_below(total: Total, at: Fraction, depth: int) -> list[arb]:
     for kind, _ in total.pairs if depth else ():
         drawn = _sampling(kind)
         if drawn is not None:
-            inner = Total(drawn[1].mu2, drawn[1].pairs)
+            inner = Exposure(drawn[1].mu2, drawn[1].pairs)
             there = ceil_of(grown(ball(at), ball(drawn[0])))
             found.append(ball(drawn[0]) * _highest(_deltas_below(inner, there, depth - 1)))
     return found

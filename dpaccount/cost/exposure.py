@@ -1,6 +1,6 @@
 """From the events that cover one unit to what the numerics compose.
 
-A `Total` is the multiset of dominating pairs: Gaussians merged into one μ², failures (mass at an
+An `Exposure` is the multiset of dominating pairs: Gaussians merged into one μ², failures (mass at an
 infinite loss) set apart, the other pairs counted by kind, and beside them what has only upper bounds.
 """
 
@@ -15,10 +15,10 @@ from flint import arb
 
 from dpaccount.numerics.balls import ball, ceil_of, floor_of, precision
 from dpaccount.numerics.closed.sampling import shrunk
-from dpaccount.numerics.closed.toeplitz import squares
 from dpaccount.numerics.fourier.sampled_gaussian import SampledGaussianFactor
 from dpaccount.numerics.fourier.transforms import AtomFactor, DiscreteGaussianFactor, Factor, LaplaceFactor
 from dpaccount.plan import events as ev
+from dpaccount.plan.event_base import Event
 
 
 @dataclass(frozen=True)
@@ -70,7 +70,7 @@ class Drawn(Bounded):
     """
 
     rate: Fraction
-    inner: "Total"
+    inner: "Exposure"
     poisson: bool = False
     added: bool = False
 
@@ -88,7 +88,7 @@ class Drawn(Bounded):
         return _sampled_ceiling(self.inner, self.rate, added=self.added)
 
 
-Loose = ZcdpBound | RangeBound | RdpBound | Drawn
+Kind = Factor | Bounded
 Pairs = tuple[tuple[Factor, int], ...]
 
 
@@ -97,7 +97,7 @@ class Sampled(Factor):
     """A total on a Poisson sample: the pair ((1−q)Q + qP, Q) when a unit is removed, reversed when added."""
 
     rate: Fraction
-    inner: "Total"
+    inner: "Exposure"
     added: bool = False
     symmetric = False
     transform = False
@@ -114,7 +114,7 @@ class Sampled(Factor):
         """
         most = self.ceiling()
         bounds = [] if most is None else [(s * most).exp()]
-        if not (self.inner.failures or self.inner.loose):
+        if not (self.inner.failures or self.inner.bounded):
             found = (s * (s + 1) * ball(self.inner.mu2[1]) / 2).exp()
             for kind, count in self.inner.pairs:
                 found *= (kind.reversed() if self.added else kind).value(s) ** count
@@ -127,7 +127,7 @@ class Sampled(Factor):
         return _sampled_ceiling(self.inner, self.rate, added=self.added)
 
 
-def _sampled_ceiling(inner: "Total", rate: Fraction, *, added: bool) -> arb | None:
+def _sampled_ceiling(inner: "Exposure", rate: Fraction, *, added: bool) -> arb | None:
     """Return ln(1 + q(e^most − 1)) of the inner total's bound, added −ln(1 − q + qe^−most) of its reverse."""
     most = (inner.turned() if added else inner).ceiling()
     if not added:
@@ -136,8 +136,8 @@ def _sampled_ceiling(inner: "Total", rate: Fraction, *, added: bool) -> arb | No
 
 
 @dataclass(frozen=True)
-class Total:
-    """What composes into one curve: an enclosure of μ², counted pairs, failures (δ, count), loose bounds.
+class Exposure:
+    """What composes into one curve: an enclosure of μ², counted pairs, failures (δ, count), upper bounds.
 
     `dominated`: some pair dominates what is released without being attained by it, so that the curve is an
     upper bound only.
@@ -146,20 +146,25 @@ class Total:
     mu2: tuple[Fraction, Fraction] = (Fraction(0), Fraction(0))
     pairs: Pairs = ()
     failures: tuple[tuple[Fraction, int], ...] = ()
-    loose: tuple[tuple[Loose, int], ...] = ()
+    bounded: tuple[tuple[Bounded, int], ...] = ()
     dominated: bool = False
+
+    @property
+    def kinds(self) -> tuple[tuple[Kind, int], ...]:
+        """Return the counted pairs, and the bounded kinds beside them."""
+        return (*self.pairs, *self.bounded)
 
     @property
     def empty(self) -> bool:
         """Say whether nothing is released."""
-        return self.mu2[1] == 0 and not (self.pairs or self.failures or self.loose)
+        return self.mu2[1] == 0 and not (self.pairs or self.failures or self.bounded)
 
     def ceiling(self) -> arb | None:
-        """Return a ball around the largest loss, a bound on it beside loose ones; None: unbounded."""
+        """Return a ball around the largest loss, a bound on it beside upper bounds; None: unbounded."""
         if self.mu2[1] or self.failures:
             return None
         found = arb(0)
-        for kind, count in (*self.pairs, *self.loose):
+        for kind, count in self.kinds:
             most = kind.ceiling()
             if most is None:
                 return None
@@ -169,14 +174,16 @@ class Total:
     @property
     def symmetric(self) -> bool:
         """Say whether both directions of the relation cost the same."""
-        return all(kind.symmetric for kind, _ in (*self.pairs, *self.loose))
+        return all(kind.symmetric for kind, _ in self.kinds)
 
-    def turned(self) -> "Total":
+    def turned(self) -> "Exposure":
         """Return the total of the other direction."""
         if self.symmetric:
             return self
         pairs = tuple((kind.reversed(), count) for kind, count in self.pairs)
-        return replace(self, pairs=pairs, loose=tuple((kind.reversed(), count) for kind, count in self.loose))
+        return replace(
+            self, pairs=pairs, bounded=tuple((kind.reversed(), count) for kind, count in self.bounded)
+        )
 
     @property
     def attained(self) -> bool:
@@ -185,10 +192,15 @@ class Total:
         One permute-and-flip alone attains the curve of its pair point by point (docs/numerics.md).
         """
         alone = len(self.pairs) == 1 and isinstance(self.pairs[0][0], LaplaceFactor) and self.pairs[0][1] == 1
-        return not self.loose and (not self.dominated or (alone and not self.mu2[1]))
+        return not self.bounded and (not self.dominated or (alone and not self.mu2[1]))
 
 
-def failure(total: Total) -> tuple[Fraction, Fraction]:
+def directions(total: Exposure) -> list[Exposure]:
+    """Return the total of each direction of the relation: one where they cost the same."""
+    return [total] if total.symmetric else [total, total.turned()]
+
+
+def failure(total: Exposure) -> tuple[Fraction, Fraction]:
     """Return an enclosure of the mass at an infinite loss, 1 − Π(1 − δ_i)^{n_i}."""
     sizes = sum(n * d.denominator.bit_length() for d, n in total.failures)
     if sizes <= 1 << 16:
@@ -208,10 +220,10 @@ class _Sum:
         self.low = self.high = Fraction(0)
         self.pairs: Counter[Factor] = Counter()
         self.failures: Counter[Fraction] = Counter()
-        self.loose: Counter[Loose] = Counter()
+        self.bounded: Counter[Bounded] = Counter()
         self.dominated = False
 
-    def add(self, event: ev.Event, count: int) -> None:
+    def add(self, event: Event, count: int) -> None:
         """Add `count` times `event`, whose own count multiplies it."""
         _ADD[type(event)](self, event, count * event.count)
 
@@ -225,13 +237,13 @@ class _Sum:
         if epsilon > 0:
             self.pairs[AtomFactor("pure", epsilon)] += count
 
-    def total(self) -> Total:
+    def exposure(self) -> Exposure:
         """Return the sum."""
-        return Total(
+        return Exposure(
             (self.low, self.high),
             tuple(sorted(self.pairs.items(), key=_rank)),
             tuple(sorted(self.failures.items())),
-            tuple(sorted(self.loose.items(), key=_rank)),
+            tuple(sorted(self.bounded.items(), key=_rank)),
             self.dominated,
         )
 
@@ -249,12 +261,26 @@ def _rank(value: Any) -> str:
     return str(value)
 
 
-def total_of(items: Iterable[tuple[ev.Event, int]]) -> Total:
+def exposure_of(items: Iterable[tuple[Event, int]]) -> Exposure:
     """Return the total of events with multiplicities (covers are not looked at)."""
     found = _Sum()
     for event, count in items:
         found.add(event, count)
-    return found.total()
+    return found.exposure()
+
+
+def group_exposure(events: Iterable[Event], k: int) -> Exposure | None:
+    """Return what every event costs for the k units that are worst for it; None: chains alone."""
+    found = _Sum()
+    for event in events:
+        moved, known = event.moved_by_group(k), event.bare().for_group(k)
+        if moved is not None:
+            found.shift(*moved, event.count)
+        elif known is not None:
+            found.add(known, 1)
+        else:
+            return None
+    return found.exposure()
 
 
 def _gaussian(found: _Sum, event: Any, count: int) -> None:
@@ -266,15 +292,10 @@ def _gdp(found: _Sum, event: Any, count: int) -> None:
     found.shift(event.mu**2, event.mu**2, count)
 
 
-def _tree(found: _Sum, event: ev.Tree, count: int) -> None:
-    """Add the nodes over the worst round, which lies under the most."""
-    _gaussian(found, event, count * event.rounds.bit_length())
-
-
-def _matrix(found: _Sum, event: ev.MatrixFactorisation, count: int) -> None:
-    low, high = squares(event.rounds)
-    scale = (event.sensitivity / event.sigma) ** 2
-    found.shift(low * scale, high * scale, count)
+def _stream(found: _Sum, event: Any, count: int) -> None:
+    """Add what the round that lies under most noise meets."""
+    low, high = event.moved_by_group(1)
+    found.shift(low, high, count)
 
 
 def _laplace(found: _Sum, event: ev.Laplace, count: int) -> None:
@@ -291,7 +312,7 @@ def _discrete_gaussian(found: _Sum, event: ev.DiscreteGaussian, count: int) -> N
     if event.sensitivity and event.dimension == 1:
         found.pairs[DiscreteGaussianFactor(event.sigma, int(event.sensitivity))] += count
     elif event.sensitivity:
-        found.loose[ZcdpBound((event.sensitivity / event.sigma) ** 2 / 2)] += count
+        found.bounded[ZcdpBound((event.sensitivity / event.sigma) ** 2 / 2)] += count
 
 
 def _response(found: _Sum, event: ev.RandomizedResponse, count: int) -> None:
@@ -301,10 +322,13 @@ def _response(found: _Sum, event: ev.RandomizedResponse, count: int) -> None:
         found.pairs[AtomFactor("response", event.epsilon, event.k)] += count
 
 
-def _range(found: _Sum, event: Any, count: int) -> None:
-    eta = event.eta if isinstance(event, ev.BoundedRange) else event.epsilon
-    if eta:
-        found.loose[RangeBound(eta)] += count
+def _range(found: _Sum, event: ev.BoundedRange, count: int) -> None:
+    if event.eta:
+        found.bounded[RangeBound(event.eta)] += count
+
+
+def _exponential(found: _Sum, event: ev.Exponential, count: int) -> None:
+    _range(found, ev.BoundedRange(eta=event.epsilon), count)
 
 
 def _pure(found: _Sum, event: Any, count: int) -> None:
@@ -330,31 +354,31 @@ def _approximate(found: _Sum, event: ev.Approximate, count: int) -> None:
 
 def _zcdp(found: _Sum, event: ev.Zcdp, count: int) -> None:
     if event.rho:
-        found.loose[ZcdpBound(event.rho)] += count
+        found.bounded[ZcdpBound(event.rho)] += count
 
 
 def _rdp(found: _Sum, event: ev.Rdp, count: int) -> None:
-    found.loose[RdpBound(event.points)] += count
+    found.bounded[RdpBound(event.points)] += count
 
 
 def _poisson(found: _Sum, event: ev.PoissonSubsampled, count: int) -> None:
-    inner = total_of([(event.of, 1)])
+    inner = exposure_of([(event.of, 1)])
     if event.rate == 0 or inner.empty:
         return
     found.dominated |= inner.dominated
     if event.rate == 1:
         found.add(event.of, count)
-    elif not (inner.pairs or inner.failures or inner.loose) and inner.mu2[0] == inner.mu2[1]:
+    elif not (inner.pairs or inner.failures or inner.bounded) and inner.mu2[0] == inner.mu2[1]:
         found.pairs[SampledGaussianFactor(event.rate, inner.mu2[0])] += count
-    elif inner.loose:
-        found.loose[Drawn(event.rate, inner, poisson=True)] += count
+    elif inner.bounded:
+        found.bounded[Drawn(event.rate, inner, poisson=True)] += count
     elif (again := _sampled_before(inner)) is not None:
         found.pairs[replace(again, rate=event.rate * again.rate)] += count
     else:
         found.pairs[Sampled(event.rate, replace(inner, dominated=False))] += count
 
 
-def _sampled_before(inner: Total) -> Sampled | SampledGaussianFactor | None:
+def _sampled_before(inner: Exposure) -> Sampled | SampledGaussianFactor | None:
     """Return the pair of a total that is a Poisson sample already: a sample of it multiplies the rates."""
     if inner.mu2[1] or inner.failures or len(inner.pairs) != 1 or inner.pairs[0][1] != 1:
         return None
@@ -363,11 +387,11 @@ def _sampled_before(inner: Total) -> Sampled | SampledGaussianFactor | None:
 
 
 def _drawn(found: _Sum, event: ev.SampledWithoutReplacement, count: int) -> None:
-    inner = total_of([(event.of, 1)])
+    inner = exposure_of([(event.of, 1)])
     if event.size == event.population:
         found.add(event.of, count)
     elif not inner.empty:
-        found.loose[Drawn(Fraction(event.size, event.population), inner)] += count
+        found.bounded[Drawn(Fraction(event.size, event.population), inner)] += count
 
 
 def _sequence(found: _Sum, event: ev.Sequence, count: int) -> None:
@@ -375,16 +399,16 @@ def _sequence(found: _Sum, event: ev.Sequence, count: int) -> None:
         found.add(part, count)
 
 
-_ADD: dict[type[ev.Event], Callable[[_Sum, Any, int], None]] = {
+_ADD: dict[type[Event], Callable[[_Sum, Any, int], None]] = {
     ev.Gaussian: _gaussian,
     ev.Gdp: _gdp,
-    ev.Tree: _tree,
-    ev.MatrixFactorisation: _matrix,
+    ev.Tree: _stream,
+    ev.MatrixFactorisation: _stream,
     ev.Laplace: _laplace,
     ev.DiscreteLaplace: _discrete_laplace,
     ev.DiscreteGaussian: _discrete_gaussian,
     ev.RandomizedResponse: _response,
-    ev.Exponential: _range,
+    ev.Exponential: _exponential,
     ev.BoundedRange: _range,
     ev.PermuteAndFlip: _permute_and_flip,
     ev.Pure: _pure,

@@ -1,7 +1,7 @@
 """Lattices above compositions of any pairs, and the enclosures they prove.
 
 The fallback for whatever has no transform that decays: unequal atoms, few steps, pairs on samples; the only
-method for upper curves (`totals.Loose`), of which nothing is known from below.
+method for upper curves (`exposure.Bounded`), of which nothing is known from below.
 """
 
 import math
@@ -14,36 +14,26 @@ from functools import lru_cache, partial
 from flint import arb
 
 from dpaccount.cost import pair_curves
-from dpaccount.cost.exposure import RangeBound, Sampled, Total, failure
-from dpaccount.cost.pair_curves import Curve, GaussianKind, Kind, parts
-from dpaccount.exact import Bound
-from dpaccount.numerics.balls import (
-    OutOfReach,
-    ball,
-    between,
-    ceil_of,
-    floor_of,
-    log_float,
-    precision,
-    seconds_left,
-    unhurried,
-)
-from dpaccount.numerics.closed import gaussian
+from dpaccount.cost.exposure import Bounded, Drawn, Exposure, Kind, RangeBound, Sampled, failure
+from dpaccount.cost.pair_curves import Curve, GaussianKind, failing, parts
+from dpaccount.exact import Number
+from dpaccount.numerics.balls import accurate, ball, between, ceil_of, floor_of, log_float, precision
+from dpaccount.numerics.closed import gaussian, laplace
 from dpaccount.numerics.closed.sampling import shrunk
+from dpaccount.numerics.fourier.sampled_gaussian import SampledGaussianFactor
 from dpaccount.numerics.fourier.transforms import AtomFactor, DiscreteGaussianFactor, Factor, LaplaceFactor
 from dpaccount.numerics.lattice import connect_dots, exact_grids, lattice
-from dpaccount.numerics.lattice.excess import Spread
-from dpaccount.numerics.lattice.lattice import Grid, Lattice
+from dpaccount.numerics.lattice.excess import Excess
+from dpaccount.numerics.lattice.lattice import Grid, Masses
+from dpaccount.numerics.limits import LATTICE, UPPER_LATTICE, OutOfReach, seconds_left, unhurried
 
 CAP = 1 << 15  #: nodes beyond which a composed lattice may be made coarser
 FIRST = 100  #: nodes of the narrowest pair on the first lattice
-SECONDS = 6.0  #: of processor time within which the last lattice should be done
-LOOSE_SECONDS = 1.5  #: the same for upper curves, of which it is not known how close they are
 FINEST = 1 << 17  #: nodes of a lattice inside a sample
 
 
 def epsilon(
-    total: Total, target: Fraction, gap: Fraction, least: Bound = Fraction(0)
+    total: Exposure, target: Fraction, gap: Fraction, least: Number = Fraction(0)
 ) -> tuple[Fraction | None, Fraction | None]:
     """Return bounds on ε(target), 0 < target < 1, gap·max(1, ε) apart if they can and it may exceed `least`.
 
@@ -59,10 +49,10 @@ def epsilon(
         if high is None or high <= least:
             break
         made.wide = float(_apart(total, low, before, high) / gap / max(Fraction(1), high))
-    return (None if total.loose else low), high
+    return (None if total.bounded else low), high
 
 
-def delta(total: Total, at: Fraction, gap: Fraction) -> tuple[Fraction | None, Fraction]:
+def delta(total: Exposure, at: Fraction, gap: Fraction) -> tuple[Fraction | None, Fraction]:
     """Return bounds on δ(ε), gap·δ apart where they can; None below where only upper curves are known."""
     low, high, log2_delta = Fraction(0), Fraction(1), -40.0
     while high > 0:  # how small it is must be known first
@@ -75,33 +65,33 @@ def delta(total: Total, at: Fraction, gap: Fraction) -> tuple[Fraction | None, F
             before, value = high, made.curve(at)
         low, high = max(low, floor_of(value)), min(high, ceil_of(value))
         made.wide = float(_apart(total, low, before, high) / high / gap) if high else 0.0
-    return (None if total.loose else low), high
+    return (None if total.bounded else low), high
 
 
 def _log2(value: Fraction) -> float:
     return log_float(value) / math.log(2)
 
 
-def _apart(total: Total, low: Fraction, before: Fraction | None, high: Fraction) -> Fraction:
+def _apart(total: Exposure, low: Fraction, before: Fraction | None, high: Fraction) -> Fraction:
     """Return how far the bounds are apart, or by how much upper curves came down the last time."""
-    if total.loose:
+    if total.bounded:
         return Fraction(1) if before is None else before - high
     return high - low
 
 
-def _finer(total: Total, log2_delta: float) -> Iterator[Spread]:
+def _finer(total: Exposure, log2_delta: float) -> Iterator[Excess]:
     """Yield lattices, each finer by what the last one was too wide by (its `wide`), while there is time.
 
     The rise is second order in the step.
     """
     share = seconds_left() * (0.8 if total.symmetric else 0.6)  # there is another direction
-    begun, seconds = time.process_time(), min(share, LOOSE_SECONDS if total.loose else SECONDS)
+    begun, seconds = time.process_time(), min(share, UPPER_LATTICE if total.bounded else LATTICE)
     step = _step(total, FIRST, int(-log2_delta) + 40)
-    last: Spread | None = None
+    last: Excess | None = None
     while True:
         started = time.process_time()
         try:
-            last = Spread(compose(total, step, log2_delta))
+            last = Excess(compose(total, step, log2_delta))
         except OutOfReach:
             if last is None:
                 raise
@@ -117,13 +107,72 @@ def _finer(total: Total, log2_delta: float) -> Iterator[Spread]:
         step = _fitting(total, step / Fraction(ratio), int(-log2_delta) + 40)
 
 
-def curve(total: Total, bits: int) -> Curve:
+def curve(kind: Kind, bits: int) -> Curve:
+    """Return the curve of a pair to about `bits` bits; precisions are shared in steps of 64."""
+    return _curve(kind, -(-bits // 64) * 64)
+
+
+@lru_cache(maxsize=256)
+def _curve(kind: Kind, bits: int) -> Curve:
+    """Return t ↦ a ball around δ(t) at every real t (for bounded kinds: its upper end bounds δ(t))."""
+    if isinstance(kind, GaussianKind):
+        mu2 = kind.mu2
+        return lambda t: gaussian.delta(t, mu2, bits)
+    if isinstance(kind, LaplaceFactor):
+        loss = kind.loss
+        return lambda t: laplace.delta_single(t, loss, bits)
+    if isinstance(kind, AtomFactor | DiscreteGaussianFactor):
+        return exact_grids.compose(((kind, 1),), -float(bits)).curve
+    if isinstance(kind, SampledGaussianFactor):
+        inner: Curve = curve(GaussianKind(kind.mu2, kind.mu2), bits)
+        return pair_curves.on_sample(kind.rate, inner, inner, bits, added=kind.added)
+    if isinstance(kind, Sampled):
+        return _sampled_exposure(kind, bits)
+    if isinstance(kind, Factor):
+        raise TypeError(f"{kind} has no curve of its own")
+    return _bounded_curve(kind, bits)
+
+
+def _sampled_exposure(kind: Sampled | Drawn, bits: int) -> Curve:
+    there = _exposure_curve(kind.inner, bits)
+    inner = kind.inner
+    back = there if inner.symmetric else _exposure_curve(inner.turned(), bits)
+    mass = failure(kind.inner)
+    return pair_curves.on_sample(
+        kind.rate, failing(there, *mass), failing(back, *mass), bits, added=kind.added
+    )
+
+
+def _exposure_curve(total: Exposure, bits: int) -> Curve:
+    """Return the curve of a composition (its failures left out) at every real t."""
+    found = parts(total)
+    if not found:
+        return lambda t: accurate(lambda: 1 - ball(t).exp(), bits) if t < 0 else ball(0)
+    if len(found) == 1 and found[0][1] == 1:
+        return curve(found[0][0], bits)
+    if total.bounded:
+        return pair_curves.renyi_curve(total, bits)
+    return _composed_curve(replace(total, failures=()), bits)
+
+
+def _bounded_curve(kind: Bounded, bits: int) -> Curve:
+    if isinstance(kind, RangeBound):
+        return pair_curves.range_curve(kind.eta, bits)
+    if isinstance(kind, Drawn):
+        if kind.poisson:
+            return _sampled_exposure(kind, bits)
+        inner = failing(_exposure_curve(kind.inner, bits), *failure(kind.inner))
+        return pair_curves.two_sided(pair_curves.on_drawn(kind.rate, inner))
+    return pair_curves.renyi_curve(Exposure(bounded=((kind, 1),)), bits)
+
+
+def _composed_curve(total: Exposure, bits: int) -> Curve:
     """Return the curve of a composition, failures left out, as one lattice knows it."""
     depth = int(bits) + 40
-    return Spread(compose(total, _step(total, 10 * FIRST, depth), -float(bits))).curve
+    return Excess(compose(total, _step(total, 10 * FIRST, depth), -float(bits))).curve
 
 
-def compose(total: Total, step: Fraction, log2_delta: float) -> Lattice:
+def compose(total: Exposure, step: Fraction, log2_delta: float) -> Masses:
     """Return a lattice measure above the composition, for curves down to about 2^log2_delta."""
     found = parts(total)
     rounds = sum(2 * count.bit_length() for _, count in found) + len(found)
@@ -134,7 +183,7 @@ def compose(total: Total, step: Fraction, log2_delta: float) -> Lattice:
     return lattice.product([lattice.power(_base(kind, grid, depth), n, CAP) for kind, n in found], CAP)
 
 
-def _base(kind: Kind, grid: Grid, depth: int) -> Lattice:
+def _base(kind: Kind, grid: Grid, depth: int) -> Masses:
     """Return a lattice measure above one pair."""
     if isinstance(kind, LaplaceFactor):
         return connect_dots.laplace(kind.loss, grid)
@@ -144,7 +193,7 @@ def _base(kind: Kind, grid: Grid, depth: int) -> Lattice:
         return _on_sample(kind, grid, depth)
     low, high = _span(kind, depth)
     low -= grid.step  # the bounds on tails look one node inward
-    value = pair_curves.curve(kind, depth + 40)
+    value = curve(kind, depth + 40)
     if isinstance(kind, GaussianKind):
         value = partial(gaussian.delta_plain, mu2=kind.mu2, bits=grid.bits + 64)
     count = math.ceil((high - low) / grid.step) + 2
@@ -160,7 +209,7 @@ def is_simple(kind: Sampled) -> bool:
     return len(found) <= 1 and all(n == 1 and not isinstance(inner, Sampled) for inner, n in found)
 
 
-def _on_sample(kind: Sampled, grid: Grid, depth: int) -> Lattice:
+def _on_sample(kind: Sampled, grid: Grid, depth: int) -> Masses:
     """Return a lattice above a pair on a sample, from one above the inner pair (when added, its reverse).
 
     A node of mass p at t becomes, removing, p(q + (1 − q)e^{−t}) at ln(1 − q + qe^t); adding, from the
@@ -173,7 +222,7 @@ def _on_sample(kind: Sampled, grid: Grid, depth: int) -> Lattice:
     count = sum(n for _, n in parts(inner))
     step = max(grid.step / math.isqrt(count), (high - low) / FINEST)
     made = compose(inner, _fitting(inner, step, depth), -float(depth + 64 + 3 * math.ceil(abs(low))))
-    known = Spread(made)
+    known = Excess(made)
     with precision(made.grid.bits + 64):
         rate, fail = ball(kind.rate), between(*failure(kind.inner))
         least, kept = (-rate).log1p(), (1 - fail) / known.unit
@@ -199,7 +248,7 @@ def _on_sample(kind: Sampled, grid: Grid, depth: int) -> Lattice:
         return replace(found, infinite=beyond, moved=moved, spread=found.spread + made.spread)
 
 
-def _lost(known: Spread) -> arb:
+def _lost(known: Excess) -> arb:
     """Return a bound on the mass under Q, in units, that is not where the lattice has it: moved left tails.
 
     The nodes have Σ m_j e^{−t_j} of it; what was added to the law there counts at most as at the first node.
@@ -223,7 +272,7 @@ def _span(kind: Kind, depth: int) -> tuple[Fraction, Fraction]:
                 if kind.added
                 else (floor_of(image[0]), ceil_of(image[1]))
             )
-    value, tiny, limit = pair_curves.curve(kind, depth + 40), arb(2) ** -depth, ball(_infinite(kind))
+    value, tiny, limit = curve(kind, depth + 40), arb(2) ** -depth, ball(_infinite(kind))
 
     def gone(t: Fraction) -> bool:
         with precision(depth + 64):
@@ -236,7 +285,7 @@ def _span(kind: Kind, depth: int) -> tuple[Fraction, Fraction]:
     return -_first(gone_below), _first(gone)
 
 
-def _span_of(total: Total, depth: int) -> tuple[Fraction, Fraction]:
+def _span_of(total: Exposure, depth: int) -> tuple[Fraction, Fraction]:
     """Return the range of the sum of all losses, each at its widest."""
     found = [(n, *_span(kind, depth)) for kind, n in parts(total)]
     return sum((n * low for n, low, _ in found), Fraction(0)), sum(
@@ -283,13 +332,13 @@ def _first(gone: Callable[[Fraction], bool]) -> Fraction:
     return t
 
 
-def _step(total: Total, nodes: int, depth: int) -> Fraction:
+def _step(total: Exposure, nodes: int, depth: int) -> Fraction:
     """Return a grid step: the narrowest pair gets `nodes` nodes, the widest at most ten times as many."""
     widths = [high - low for kind, _ in parts(total) for low, high in [_span(kind, depth)]]
     return _fitting(total, max(min(widths) / nodes, max(widths) / (10 * nodes)), depth)
 
 
-def _fitting(total: Total, step: Fraction, depth: int) -> Fraction:
+def _fitting(total: Exposure, step: Fraction, depth: int) -> Fraction:
     """Return about this step, such that the atoms ±most of the widest pair that has them lie on nodes.
 
     A pair narrower than the step is split onto nodes: fitted to it, the others would take too many.

@@ -1,32 +1,31 @@
 """Curves of single pairs at every real ε, and other ways to write pairs on samples.
 
-Curves of loose kinds (`totals.Loose`) are upper bounds and make sense on the upper side alone.
+Curves of kinds with upper bounds only (`exposure.Bounded`) make sense on the upper side alone.
 """
 
 import math
 from collections.abc import Callable
 from dataclasses import replace
 from fractions import Fraction
-from functools import lru_cache
 
 from flint import arb
 
-from dpaccount.cost.exposure import Drawn, Loose, RangeBound, Sampled, Total, failure
-from dpaccount.numerics.balls import OutOfReach, accurate, ball, ceil_of, floor_of, precision
-from dpaccount.numerics.closed import gaussian, laplace, renyi
+from dpaccount.cost.exposure import Exposure, Kind, Sampled, failure
+from dpaccount.cost.renyi_bounds import renyi_bound
+from dpaccount.numerics.balls import accurate, ball, ceil_of, floor_of, precision
+from dpaccount.numerics.closed import renyi
 from dpaccount.numerics.fourier.sampled_atoms import SampledAtomsFactor, sampled_atoms
-from dpaccount.numerics.fourier.sampled_gaussian import SampledGaussianFactor
 from dpaccount.numerics.fourier.sampled_laplace import SampledLaplaceFactor
-from dpaccount.numerics.fourier.transforms import AtomFactor, DiscreteGaussianFactor, Factor, LaplaceFactor
-from dpaccount.numerics.lattice import counted_losses, exact_grids
+from dpaccount.numerics.fourier.transforms import AtomFactor, Factor, LaplaceFactor
+from dpaccount.numerics.lattice import counted_losses
+from dpaccount.numerics.limits import OutOfReach
 
 Curve = Callable[[Fraction], arb]
-Kind = Factor | Loose
 
 
-def parts(total: Total) -> list[tuple[Kind, int]]:
+def parts(total: Exposure) -> list[tuple[Kind, int]]:
     """Return everything in a total as counted pairs, its Gaussians as one."""
-    found: list[tuple[Kind, int]] = [*total.pairs, *total.loose]
+    found: list[tuple[Kind, int]] = [*total.kinds]
     if total.mu2[1]:
         found.append((GaussianKind(*total.mu2), 1))
     return found
@@ -41,49 +40,15 @@ class GaussianKind(Factor):
     mu2: tuple[Fraction, Fraction]
 
     def __hash__(self) -> int:
+        """Return a hash of μ²."""
         return hash(self.mu2)
 
     def __eq__(self, other: object) -> bool:
+        """Say whether μ² is the same."""
         return isinstance(other, GaussianKind) and self.mu2 == other.mu2
 
 
-def curve(kind: Kind, bits: int) -> Curve:
-    """Return the curve of a pair to about `bits` bits; precisions are shared in steps of 64."""
-    return _curve(kind, -(-bits // 64) * 64)
-
-
-@lru_cache(maxsize=256)
-def _curve(kind: Kind, bits: int) -> Curve:
-    """Return t ↦ a ball around δ(t) at every real t (for loose kinds: its upper end bounds δ(t))."""
-    if isinstance(kind, GaussianKind):
-        mu2 = kind.mu2
-        return lambda t: gaussian.delta(t, mu2, bits)
-    if isinstance(kind, LaplaceFactor):
-        loss = kind.loss
-        return lambda t: laplace.delta_single(t, loss, bits)
-    if isinstance(kind, AtomFactor | DiscreteGaussianFactor):
-        return exact_grids.compose(((kind, 1),), -float(bits)).curve
-    if isinstance(kind, SampledGaussianFactor):
-        inner: Curve = curve(GaussianKind(kind.mu2, kind.mu2), bits)
-        return _on_sample(kind.rate, inner, inner, bits, added=kind.added)
-    if isinstance(kind, Sampled):
-        return _sampled_total(kind, bits)
-    if isinstance(kind, Factor):
-        raise TypeError(f"{kind} has no curve of its own")
-    return _loose_curve(kind, bits)
-
-
-def _sampled_total(kind: Sampled | Drawn, bits: int) -> Curve:
-    there = _total_curve(kind.inner, bits)
-    inner = kind.inner
-    back = there if inner.symmetric else _total_curve(inner.turned(), bits)
-    low, high = failure(kind.inner)
-    return _on_sample(
-        kind.rate, _failing(there, low, high), _failing(back, low, high), bits, added=kind.added
-    )
-
-
-def _failing(inner: Curve, low: Fraction, high: Fraction) -> Curve:
+def failing(inner: Curve, low: Fraction, high: Fraction) -> Curve:
     """Return the curve with a mass in [low, high] at an infinite loss beside it."""
     if high == 0:
         return inner
@@ -95,19 +60,7 @@ def _failing(inner: Curve, low: Fraction, high: Fraction) -> Curve:
     return value
 
 
-def _total_curve(total: Total, bits: int) -> Curve:
-    """Return the curve of a composition (its failures left out) at every real t."""
-    found = parts(total)
-    if not found:
-        return lambda t: accurate(lambda: 1 - ball(t).exp(), bits) if t < 0 else ball(0)
-    if len(found) == 1 and found[0][1] == 1:
-        return curve(found[0][0], bits)
-    if total.loose:
-        return _renyi_curve(total, bits)
-    return _lattice_curve(replace(total, failures=()), bits)
-
-
-def _on_sample(rate: Fraction, there: Curve, back: Curve, bits: int, *, added: bool) -> Curve:
+def on_sample(rate: Fraction, there: Curve, back: Curve, bits: int, *, added: bool) -> Curve:
     """Return the curve of a pair on a Poisson sample, from the inner curve and its reverse.
 
     Removing: δ(x) = q δ_in((x − 1 + q)/q) for x = e^t > 1 − q, else 1 − x. Adding, by the complement: for
@@ -145,24 +98,7 @@ def _at(inner: Curve, t: arb) -> arb:
     return inner(ceil_of(t)).union(inner(floor_of(t)))
 
 
-def _lattice_curve(total: Total, bits: int) -> Curve:
-    """Return the curve of a composition on one lattice."""
-    from dpaccount.cost import lattice_bounds
-
-    return lattice_bounds.curve(total, bits)
-
-
-def _loose_curve(kind: Loose, bits: int) -> Curve:
-    if isinstance(kind, RangeBound):
-        return _range_curve(kind.eta, bits)
-    if isinstance(kind, Drawn):
-        if kind.poisson:
-            return _sampled_total(kind, bits)
-        return _two_sided(_drawn(kind.rate, _failing(_total_curve(kind.inner, bits), *failure(kind.inner))))
-    return _renyi_curve(Total(loose=((kind, 1),)), bits)
-
-
-def _range_curve(eta: Fraction, bits: int) -> Curve:
+def range_curve(eta: Fraction, bits: int) -> Curve:
     """Return the curve that dominates one η-bounded-range mechanism: (e^{η/2} − e^{ε/2})²/(e^η − 1), |ε| ≤ η.
 
     The largest of the curves of two-point losses {t, t − η}, attained at t = (η + ε)/2 (Dong, Durfee & Rogers
@@ -179,7 +115,7 @@ def _range_curve(eta: Fraction, bits: int) -> Curve:
     return value
 
 
-def _drawn(rate: Fraction, inner: Curve) -> Curve:
+def on_drawn(rate: Fraction, inner: Curve) -> Curve:
     """Return δ′(ln(1 + q(e^ε − 1))) ≤ q δ(ε), ε ≥ 0 (Balle, Barthe & Gaboardi 2018; without replacement)."""
 
     def value(t: Fraction) -> arb:
@@ -190,7 +126,7 @@ def _drawn(rate: Fraction, inner: Curve) -> Curve:
     return value
 
 
-def _two_sided(inner: Curve) -> Curve:
+def two_sided(inner: Curve) -> Curve:
     """Return an upper curve for both signs of ε from one for ε ≥ 0 of a symmetric relation."""
 
     def value(t: Fraction) -> arb:
@@ -199,17 +135,15 @@ def _two_sided(inner: Curve) -> Curve:
     return value
 
 
-def _renyi_curve(total: Total, bits: int) -> Curve:
+def renyi_curve(total: Exposure, bits: int) -> Curve:
     """Return the upper curve of Rényi bounds at many orders, for ε < 0 by those of the other direction."""
     there = _renyi_side(total)
     back = there if total.symmetric else _renyi_side(total.turned())
     return lambda t: there(t) if t >= 0 else _complement(t, back(-t), bits)
 
 
-def _renyi_side(total: Total) -> Curve:
+def _renyi_side(total: Exposure) -> Curve:
     """Return the upper curve, for ε ≥ 0 alone."""
-    from dpaccount.cost.exact_bounds import renyi_bound
-
     bound = renyi_bound(total)
     orders = [1 + Fraction(round(1000 * math.exp(x / 6)), 1000) for x in range(-42, 90)]
     known = [(order, tau) for order in orders if (tau := bound(order)) is not None]
@@ -229,7 +163,7 @@ def _renyi_side(total: Total) -> Curve:
     return value
 
 
-def transformed(total: Total) -> Total:
+def transformed(total: Exposure) -> Exposure:
     """Return the total with samples as pairs of known transform, where they have one; the same law."""
     return replace(total, pairs=tuple((_transformed(kind), count) for kind, count in total.pairs))
 
@@ -241,7 +175,7 @@ def _transformed(kind: Factor) -> Factor:
     found: Factor | None = None
     if loss is not None:
         found = SampledLaplaceFactor(kind.rate, loss)
-    elif not (inner.loose or inner.mu2[1]) and failure(inner)[0] == failure(inner)[1]:
+    elif not (inner.bounded or inner.mu2[1]) and failure(inner)[0] == failure(inner)[1]:
         found = sampled_atoms(kind.rate, inner.pairs, failure(inner)[0])
     if found is None:
         return kind
@@ -251,13 +185,13 @@ def _transformed(kind: Factor) -> Factor:
 FEW = 256  #: losses of a pair that are counted one by one
 
 
-def finite_losses(total: Total, depth: float) -> counted_losses.Composed | None:
+def finite_losses(total: Exposure, depth: float) -> counted_losses.Composed | None:
     """Return the composition of pairs with few losses, down to about e^−depth; None if others join."""
     bits = 160 + int(3 * depth) + 4 * sum(n for _, n in total.pairs).bit_length()
     with precision(bits):
         kinds = [(_atoms(kind), count) for kind, count in total.pairs]
         known = [(found[0], found[1], count) for found, count in kinds if found is not None]
-        if total.mu2[1] or total.loose or len(known) < len(kinds):
+        if total.mu2[1] or total.bounded or len(known) < len(kinds):
             return None
         try:
             return counted_losses.compose(known, int(depth * 1.45) + 64, bits)
@@ -281,12 +215,9 @@ def _atoms(kind: Factor) -> tuple[counted_losses.Atoms, arb] | None:
 
 def _sampled_laplace(kind: Kind) -> Fraction | None:
     """Return ε₀ where a kind is a Poisson sample of one Laplace pair."""
-    if not isinstance(kind, Sampled) or kind.inner.failures or kind.inner.loose or kind.inner.mu2[1]:
+    if not isinstance(kind, Sampled) or kind.inner.failures or kind.inner.bounded or kind.inner.mu2[1]:
         return None
     if len(kind.inner.pairs) != 1 or kind.inner.pairs[0][1] != 1:
         return None
     factor = kind.inner.pairs[0][0]
     return factor.loss if isinstance(factor, LaplaceFactor) else None
-
-
-__all__ = ["Kind", "curve", "finite_losses", "parts", "transformed"]

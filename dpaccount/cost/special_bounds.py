@@ -1,31 +1,30 @@
 """Upper bounds that use more of what is known about one kind of event than a Rényi bound does.
 
-Equal bounded-range mechanisms have an adaptive optimum (`numerics.ranges`), and bounds at single Rényi orders
-an optimal conversion (`numerics.single_order`). Both only lower an upper end that is already known.
+Equal bounded-range mechanisms have an adaptive optimum (`bounded_range`), and bounds at single Rényi orders
+an optimal conversion (`numerics.closed.single_order`). Both only lower an upper end that is already known.
 """
 
 from dataclasses import replace
 from fractions import Fraction
-from functools import reduce
-
-from flint import arb
 
 from dpaccount.cost import exact_bounds
-from dpaccount.cost.exact_bounds import Answer, directions, renyi_bound
-from dpaccount.cost.exposure import RangeBound, RdpBound, Total, failure
+from dpaccount.cost.answer import Answer
+from dpaccount.cost.exposure import Exposure, RangeBound, RdpBound, failure
+from dpaccount.cost.renyi_bounds import both_ways
 from dpaccount.exact import Enclosure
-from dpaccount.numerics.balls import ball, spent
+from dpaccount.numerics.balls import ball
 from dpaccount.numerics.closed import bounded_range, renyi, single_order
+from dpaccount.numerics.limits import spent
 
 NEAR = Fraction(1, 10**9)  #: relative width of what is found by bisection
 MOST_ORDERS = 12
 WITHIN = Fraction(1, 10**9), Fraction(30)  #: the η for which tables are made
 
 
-def epsilon(total: Total, target: Fraction, gap: Fraction) -> Answer:
+def epsilon(total: Exposure, target: Fraction, gap: Fraction) -> Answer:
     """Return ε(target), 0 ≤ target ≤ 1, by the sharper of the ways that apply."""
     lost = failure(total)[1]
-    if not total.loose or not lost < target < 1:
+    if not total.bounded or not lost < target < 1:
         return exact_bounds.epsilon(total, target, gap)
     rest, aim = replace(total, failures=()), (target - lost) / (1 - lost)
     kind = _equal_ranges(rest)
@@ -43,13 +42,13 @@ def epsilon(total: Total, target: Fraction, gap: Fraction) -> Answer:
     return known
 
 
-def delta(total: Total, epsilon: Fraction, gap: Fraction) -> Answer:
+def delta(total: Exposure, epsilon: Fraction, gap: Fraction) -> Answer:
     """Return δ(epsilon), likewise."""
     kind = None if total.failures else _equal_ranges(total)
     if kind is not None and (own := _range_delta(*kind, epsilon)) is not None:
         return own
     known = exact_bounds.delta(total, epsilon, gap)
-    if not total.loose or total.failures or known.bounds.upper == 0 or spent():
+    if not total.bounded or total.failures or known.bounds.upper == 0 or spent():
         return known
     most = Fraction(known.bounds.upper)
     for order in _orders(total):
@@ -60,17 +59,6 @@ def delta(total: Total, epsilon: Fraction, gap: Fraction) -> Answer:
             most = single_order.delta(order, tau, epsilon, most)
             known = Answer(Enclosure(None, most), "optimal conversion of one Rényi order")
     return known
-
-
-def both_ways(total: Total) -> renyi.Bound:
-    """Return α ↦ a bound on the Rényi divergence in both directions of the relation."""
-
-    def value(order: Fraction) -> arb | None:
-        found = [renyi_bound(way)(order) for way in directions(total)]
-        known = [tau for tau in found if tau is not None]
-        return reduce(arb.max, known) if len(known) == len(found) else None
-
-    return value
 
 
 def _range_epsilon(eta: Fraction, count: int, target: Fraction) -> Answer | None:
@@ -107,16 +95,16 @@ def _zcdp(eta: Fraction, count: int) -> renyi.Bound:
     return lambda order: ball(order * count * eta**2 / 8)
 
 
-def _equal_ranges(total: Total) -> tuple[Fraction, int] | None:
+def _equal_ranges(total: Exposure) -> tuple[Fraction, int] | None:
     """Return (η, k) where a total is k bounded-range mechanisms of one η and nothing else."""
-    if total.mu2[1] or total.pairs or len(total.loose) != 1:
+    if total.mu2[1] or total.pairs or len(total.bounded) != 1:
         return None
-    kind, count = total.loose[0]
+    kind, count = total.bounded[0]
     return (kind.eta, count) if isinstance(kind, RangeBound) else None
 
 
-def _orders(total: Total) -> list[Fraction]:
+def _orders(total: Exposure) -> list[Fraction]:
     """Return the orders at which Rényi bounds are given: few, and of moderate size."""
-    given = {order for kind, _ in total.loose if isinstance(kind, RdpBound) for order, _ in kind.points}
+    given = {order for kind, _ in total.bounded if isinstance(kind, RdpBound) for order, _ in kind.points}
     moderate = sorted(order for order in given if order < 10**4 and order.denominator < 10**12)
     return moderate[:MOST_ORDERS]

@@ -2,19 +2,20 @@
 
 import hashlib
 from collections.abc import Iterator
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from fractions import Fraction
 from typing import Any
 
 import numpy as np
 
+from dpaccount.documents import canonical
 from dpaccount.errors import InputError
-from dpaccount.exact import canonical
 from dpaccount.ledger.budget import Budget, one_line
 from dpaccount.ledger.chain import digest
 from dpaccount.ledger.measures import short, takers
 from dpaccount.ledger.spending import LAST_UNIT, Cover, Step, spent_on, total
-from dpaccount.plan.events import Event, Gaussian, MatrixFactorisation, Plan, Tree
+from dpaccount.plan.event_base import Event
+from dpaccount.plan.events import Plan
 from dpaccount.proof import ANYONE, Private, Theorem
 from dpaccount.proof.derivation import curve_json, digest_of
 
@@ -61,7 +62,7 @@ def of_theorem(
 def of_plan(budget: Budget, plan: Plan, purpose: str) -> Request:
     """Return the request to charge a plan as one charge, each unit paying for the events that cover it."""
     _same_relation(budget, plan.relation.value)
-    parts = [part for event in plan.events for part in _spread(event)]
+    parts = [part for event in plan.events for part in _pieces(event)]
     kinds = {id(event): event for _, event in parts}  # a million covers may share one event
     facts = {"purpose": one_line("purpose", purpose), "events": len(plan.events)}
     identity = _digest(parts, kinds)
@@ -107,18 +108,11 @@ def _within_range(cover: Cover) -> Cover:
     return cover
 
 
-def _spread(event: Event) -> Iterator[tuple[Cover | None, Event]]:
+def _pieces(event: Event) -> Iterator[tuple[Cover | None, Event]]:
     """Yield what an event releases over which units, without covers of its own."""
-    if isinstance(event, Tree):
-        for depth, cover in event.classes():
-            node = Gaussian(sigma=event.sigma, sensitivity=event.sensitivity, count=depth * event.count)
-            yield _within_range(cover), node
-    elif isinstance(event, MatrixFactorisation):
-        yield _within_range((event.start, event.start + event.rounds - 1)), event
-    elif event.cover is None:
-        yield None, event
-    else:
-        yield _within_range(event.cover), event.bare()
+    for cover, times, piece in event.pieces():
+        known = piece if times == 1 else replace(piece, count=times)
+        yield None if cover is None else _within_range(cover), known
 
 
 def _digest(parts: list[tuple[Cover | None, Event]], kinds: dict[int, Event]) -> str:

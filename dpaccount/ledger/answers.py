@@ -8,7 +8,7 @@ from collections.abc import Callable
 from fractions import Fraction
 from typing import Any
 
-from dpaccount.exact import Place
+from dpaccount.documents import Place
 from dpaccount.ledger import ledger as durable
 from dpaccount.ledger.ledger import Ledger, RefusedError
 from dpaccount.plan.plan_file import read_plan

@@ -10,7 +10,7 @@ import hashlib
 from dataclasses import dataclass
 from typing import Final
 
-from dpaccount.exact import canonical
+from dpaccount.documents import canonical
 
 BUDGET: Final = "budget"
 CHARGE: Final = "charge"

@@ -14,26 +14,40 @@
 (1, 1, {'valid': True, 'first_bad': None})
 """
 
-import json
 import math
 import threading
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from fractions import Fraction
 from secrets import token_hex
 from typing import Any, Final, NoReturn
 from weakref import WeakValueDictionary
 
-from dpaccount.errors import BudgetError, InputError, LedgerError, ReceiptError
-from dpaccount.exact import Enclosure, canonical, printed, shown
+from dpaccount.errors import BudgetError, LedgerError, ReceiptError
+from dpaccount.exact import Enclosure, printed, shown
 from dpaccount.ledger import amounts as requests
 from dpaccount.ledger import spending
 from dpaccount.ledger.amounts import Request
-from dpaccount.ledger.budget import Budget, budget, one_line, read_budget
-from dpaccount.ledger.chain import BUDGET, CHARGE, DRAWING, ORIGIN, REFUSAL, RELEASE, Entry
+from dpaccount.ledger.budget import budget, one_line
+from dpaccount.ledger.chain import CHARGE, DRAWING, REFUSAL, RELEASE, Entry
+from dpaccount.ledger.entries import (
+    RunState,
+    as_written,
+    budget_of,
+    charge_number,
+    check_linked,
+    check_unchanged,
+    check_undrawn,
+    facts_of,
+    first_entry,
+    now,
+    record,
+    same_charge,
+    totals_after,
+    unkept,
+)
 from dpaccount.ledger.spending import Amounts, Cover, Step
 from dpaccount.ledger.store import Rows, Store
-from dpaccount.ledger.totals import MEMBER, Next, Totals
+from dpaccount.ledger.totals import MEMBER, Totals
 from dpaccount.ledger.totals import totals as read_totals
 from dpaccount.ledger.verification import first_bad
 from dpaccount.noise import process
@@ -57,22 +71,6 @@ class Charge:
     epsilon: Enclosure
 
 
-@dataclass(frozen=True)
-class RunState:
-    """What a ledger knows of the run of one key, all at one moment.
-
-    `kept` is the release, `charged` says whether the key has a charge.  Where drawing began and nothing
-    is kept, exactly one of two holds.  `drawing`: another process began, and runs still or cannot be seen
-    from here (another machine or container).  `lost`: that process ended, or is this one: what was drawn
-    may have been seen, and is not drawn again.
-    """
-
-    kept: dict[str, Any] | None = None
-    charged: bool = False
-    drawing: bool = False
-    lost: bool = False
-
-
 class RefusedError(BudgetError):
     """A charge was refused; `charge` holds the refusal's entry and what was asked for."""
 
@@ -94,7 +92,7 @@ def init(
 
     Raises `LedgerError` where the file exists, `InputError` for a budget that makes no sense.
     """
-    Store.create(url, _written(budget(epsilon, delta, unit, relation, measure).as_json()))
+    Store.create(url, as_written(budget(epsilon, delta, unit, relation, measure).as_json()))
     with Ledger.open(url) as ledger:
         return ledger.show()
 
@@ -135,7 +133,7 @@ class Ledger:
     """An open ledger; close it, or use it in a ``with`` block."""
 
     def __init__(self, store: Store, origin: Entry) -> None:
-        self.budget = _budget_of(origin)
+        self.budget = budget_of(origin)
         self._store, self._origin = store, origin
         self._known = _Known()
 
@@ -145,7 +143,7 @@ class Ledger:
         store = Store.open(url)
         try:
             with store.reading() as rows:
-                return cls(store, _origin(rows))
+                return cls(store, first_entry(rows))
         except LedgerError:
             store.close()
             raise
@@ -212,10 +210,10 @@ class Ledger:
                 totals = self._totals(rows)
                 known = None if key is None else rows.keyed(key)
                 if known is not None:
-                    return Charge(_the_same(rows, known, request).number, totals.at.digest, epsilon)
-                after = _after(rows, totals, request.steps or [])
+                    return Charge(same_charge(rows, known, request).number, totals.at.digest, epsilon)
+                after = totals_after(rows, totals, request.steps or [])
                 reason = self._reason(request, after.steps)
-                made = None if dry_run else _record(rows, totals, request, key, after, reason)
+                made = None if dry_run else record(rows, totals, request, key, after, reason)
             if made is not None:
                 totals.take(made, after if reason is None else totals.after([]))
         charge = Charge(made.number if made else None, (made or totals.at).digest, epsilon)
@@ -257,8 +255,8 @@ class Ledger:
 
     def _check_undrawn(self, entry: int) -> None:
         with self._store.reading() as rows:
-            _linked(rows, entry)
-            _undrawn(rows, entry)
+            check_linked(rows, entry)
+            check_undrawn(rows, entry)
 
     def _own(self) -> _Known:
         """Return what this process knows; after a fork that is nothing."""
@@ -303,10 +301,10 @@ class Ledger:
             kept, begun = (rows.about(charge.number, kind) for kind in (RELEASE, DRAWING))
             for entry in (charge, begun, kept):
                 if entry is not None:
-                    _unchanged(rows, entry)
+                    check_unchanged(rows, entry)
         if kept is not None:
-            return RunState(kept=_facts(kept), charged=True)
-        return RunState(charged=True) if begun is None else _unkept(begun)
+            return RunState(kept=facts_of(kept), charged=True)
+        return RunState(charged=True) if begun is None else unkept(begun)
 
     def release(self, key: str) -> dict[str, Any] | None:
         """Return the release kept for the charge of this key, to print it again; None where there is none.
@@ -329,11 +327,11 @@ class Ledger:
         Raises `LedgerError` where there is no such charge, or it was changed in the file.
         """
         with self._store.reading() as rows:
-            number = _charged(rows, charge)
+            number = charge_number(rows, charge)
             entry = rows.entry(number)
             if entry is None:
                 raise LedgerError(f"entry {number} is missing; restore the ledger from a backup")
-            _unchanged(rows, entry)
+            check_unchanged(rows, entry)
             return entry.number, entry.digest
 
     def begin_release(self, entry: int) -> None:
@@ -359,22 +357,22 @@ class Ledger:
             with self._store.writing() as rows:
                 totals = self._totals(rows)
                 if mark is None:
-                    _charged(rows, entry)
-                    _undrawn(rows, entry)
+                    charge_number(rows, entry)
+                    check_undrawn(rows, entry)
                 elif rows.about(mark.number, DRAWING) is not None:
                     raise ReceiptError(f"entry {entry} is drawn by another run; make a new charge")
                 upto = max(draws, min(most, draws + draws // AHEAD))
-                body = {"time": _now(), "process": process.name(), "draws": [draws, upto]}
+                body = {"time": now(), "process": process.name(), "draws": [draws, upto]}
                 about = entry if mark is None else mark.number
-                made = rows.append(DRAWING, _written({**body, MEMBER: totals.digest}), about=about)
+                made = rows.append(DRAWING, as_written({**body, MEMBER: totals.digest}), about=about)
             known.marks[entry] = _Mark(made.number, upto)
 
     def keep_release(self, charge: int | str, body: dict[str, Any]) -> None:
         """Keep what a charge (its entry or key) paid for, durably, before anyone is shown it; once only."""
-        text = _written(body)
+        text = as_written(body)
         with self._store.writing() as rows:
             self._totals(rows)
-            entry = _charged(rows, charge)
+            entry = charge_number(rows, charge)
             if rows.about(entry, RELEASE) is not None:
                 raise LedgerError(f"entry {entry} has its release already; make a new charge for another")
             rows.append(RELEASE, text, about=entry)
@@ -424,121 +422,7 @@ class Ledger:
         return max(steps, key=share)[0]
 
 
-def _after(rows: Rows, totals: Totals, charge: list[Step]) -> Next:
-    """Return the totals with a charge; where it reaches, the file must agree with them."""
-    if charge and rows.near(charge) != totals.near(charge):
-        raise LedgerError("the ledger's totals were changed; restore a backup that `ledger verify` accepts")
-    return totals.after(charge)
-
-
-def _record(
-    rows: Rows, totals: Totals, request: Request, key: str | None, after: Next, reason: str | None
-) -> Entry:
-    """Write an accepted charge, or a refused one with its reason."""
-    facts = {**request.facts, "digest": request.digest, "time": _now()}
-    if reason is not None:
-        return rows.append(REFUSAL, _written({**facts, "key": key, "reason": reason, MEMBER: totals.digest}))
-    steps = request.steps or []
-    if steps:
-        rows.put(steps, after.lines)
-    written = [[first, spending.written(amounts)] for first, amounts in steps]
-    return rows.append(CHARGE, _written({**facts, "steps": written, MEMBER: after.digest}), key=key)
-
-
-def _the_same(rows: Rows, known: Entry, request: Request) -> Entry:
-    """Return the charge that has this key already, if it is the one that is asked for."""
-    _unchanged(rows, known)
-    if _facts(known).get("digest") != request.digest:
-        raise LedgerError(
-            f"the key {known.key!r} belongs to entry {known.number}, a different charge; use a new key"
-        )
-    return known
-
-
-def _charged(rows: Rows, charge: int | str) -> int:
-    """Return the entry of a charge, given by its number or its key."""
-    found = rows.entry(charge) if isinstance(charge, int) else rows.keyed(charge)
-    if found is None or found.kind != CHARGE:
-        raise LedgerError(f"{charge!r} is not a charge of this ledger; give a charge's entry or key")
-    return found.number
-
-
-def _undrawn(rows: Rows, entry: int) -> None:
-    if rows.about(entry, RELEASE) is not None:
-        raise ReceiptError(
-            f"entry {entry} was drawn and its release is kept; print that, or make a new charge"
-        )
-    if rows.about(entry, DRAWING) is not None:
-        raise ReceiptError(
-            f"drawing for entry {entry} began and its release was never kept, so drawing again would be a"
-            " second release; make a new charge under another key"
-        )
-
-
-def _unkept(begun: Entry) -> RunState:
-    """Return the state of a run that began to draw and kept nothing."""
-    who = str(_facts(begun).get("process", ""))
-    drawing = bool(who) and who != process.name() and process.running(who) is not False
-    return RunState(charged=True, drawing=drawing, lost=not drawing)
-
-
-def _unchanged(rows: Rows, entry: Entry) -> None:
-    """Refuse an entry that does not stand in the chain between its neighbours as it was written."""
-    before, after = rows.entry(entry.number - 1), rows.entry(entry.number + 1)
-    held = after.follows(entry.digest) if after is not None else rows.head() == (entry.number, entry.digest)
-    if before is None or not entry.follows(before.digest) or not held:
-        raise LedgerError(f"entry {entry.number} was changed; restore a backup that `ledger verify` accepts")
-
-
-def _linked(rows: Rows, number: int) -> None:
-    """Refuse a chain in which something after this entry was changed or taken out: a mark, it may be."""
-    at = rows.entry(number)
-    for entry in rows.entries(number + 1):
-        if at is None or entry.number != at.number + 1 or not entry.follows(at.digest):
-            break
-        at = entry
-    if at is None or rows.head() != (at.number, at.digest):
-        where = number if at is None else at.number + 1
-        raise LedgerError(f"entry {where} was changed or removed; restore the ledger from a backup")
-
-
-def _facts(entry: Entry) -> dict[str, Any]:
-    try:
-        found = json.loads(entry.body)
-    except ValueError:
-        found = None
-    if not isinstance(found, dict):
-        raise LedgerError(f"entry {entry.number} is damaged; restore the ledger from a backup")
-    return found
-
-
-def _origin(rows: Rows) -> Entry:
-    """Return entry 0 as it was written when the ledger was made."""
-    first = rows.entry(0)
-    if first is None or first.kind != BUDGET or not first.follows(ORIGIN):
-        raise LedgerError("the ledger's budget was changed; restore the ledger from a backup")
-    return first
-
-
-def _budget_of(origin: Entry) -> Budget:
-    try:
-        return read_budget(origin.body)
-    except (InputError, ValueError):
-        raise LedgerError("the ledger's budget is damaged; restore the ledger from a backup") from None
-
-
 def _verified(store: Store) -> dict[str, Any]:
     with store.reading() as rows:
         bad = first_bad(rows)
     return {"valid": bad is None, "first_bad": bad}
-
-
-def _written(body: dict[str, Any]) -> str:
-    try:
-        return canonical(body).decode()
-    except (TypeError, ValueError):
-        raise InputError("a release is kept as JSON; give text, finite numbers, lists and tables") from None
-
-
-def _now() -> str:
-    return datetime.now(UTC).isoformat(timespec="seconds")

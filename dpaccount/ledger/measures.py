@@ -19,8 +19,7 @@ from dpaccount.ledger.spending import Amounts
 from dpaccount.numerics.balls import log_float
 from dpaccount.numerics.closed import gaussian, renyi
 from dpaccount.numerics.closed.gdp_of_pure import mu_squared
-from dpaccount.plan import event_costs, events
-from dpaccount.plan.events import Event
+from dpaccount.plan.event_base import Event
 from dpaccount.proof import Curve, at_most, ball, gdp_delta, renyi_log_delta
 
 BITS = 128  #: significant bits of an amount that is rounded up
@@ -96,7 +95,7 @@ def _pure_curve(curve: Curve) -> Amounts | None:
 
 
 def _pure_event(event: Event) -> Amounts | None:
-    return _one(event_costs.pure(event))
+    return _one(event.pure())
 
 
 def _approximate_curve(curve: Curve) -> Amounts | None:
@@ -106,20 +105,6 @@ def _approximate_curve(curve: Curve) -> Amounts | None:
         case proof.Approximate(epsilon, delta):
             return epsilon, delta
     return None
-
-
-def _approximate_event(event: Event) -> Amounts | None:
-    if isinstance(event, events.Approximate):
-        return event.count * event.epsilon, event.count * event.delta
-    if isinstance(event, events.Sequence):
-        parts = [_approximate_event(part) for part in event.of]
-        known = [part for part in parts if part is not None]
-        if len(known) < len(parts):
-            return None
-        epsilon, delta = (sum(column, Fraction(0)) for column in zip((Fraction(0),) * 2, *known, strict=True))
-        return event.count * epsilon, event.count * delta
-    loss = event_costs.pure(event)
-    return None if loss is None else (loss, Fraction(0))
 
 
 def _each_within(total: Amounts, epsilon: Fraction, delta: Fraction) -> bool:
@@ -144,10 +129,10 @@ def _gdp_curve(curve: Curve) -> Amounts | None:
 
 
 def _gdp_event(event: Event) -> Amounts | None:
-    loss = event_costs.pure(event)
+    loss = event.pure()
     if loss is not None and loss > LARGE:
         return (_mu2_of_pure(loss),)
-    return _one(event_costs.gdp_mu_squared(event))
+    return _one(event.mu_squared())
 
 
 def _mu2_of_pure(epsilon: Fraction) -> Fraction:
@@ -190,7 +175,7 @@ def _zcdp_curve(curve: Curve) -> Amounts | None:
 
 
 def _zcdp_event(event: Event) -> Amounts | None:
-    return _one(event_costs.zcdp(event))
+    return _one(event.zcdp())
 
 
 def _zcdp_fits(total: Amounts, epsilon: Fraction, delta: Fraction) -> bool:
@@ -264,7 +249,7 @@ MEASURES: dict[str, Measure] = {
             "approximate",
             ("epsilon", "delta"),
             _approximate_curve,
-            _approximate_event,
+            Event.approximate,
             _each_within,
             _plain_epsilon,
         ),

@@ -5,97 +5,23 @@ Comparisons are true only when they hold for every point of both balls, so a NaN
 is too wide, never passes a sign test. The precision must be set before a number becomes a ball.
 """
 
-import itertools
 import math
-import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from contextvars import ContextVar
 from fractions import Fraction
 
 from flint import arb, ctx, fmpq, fmpz
 
 from dpaccount.errors import NumericsError
+from dpaccount.numerics.limits import bearable, tick
 
 MOST_BITS = 1 << 16  #: precision at which an undecided sign is reported as a defect
 MOST_PRECISION = 1 << 19  #: beyond which a computation is not begun
 LARGEST = 1 << 20  #: bits of the largest number that a bound is written out with
 
 
-class OutOfReach(ArithmeticError):  # noqa: N818
-    """A computation that would need too much time or memory; a simpler bound takes its place."""
-
-
 class NotFinite(NumericsError):  # noqa: N818
     """A bound came out infinite or as NaN: its computation left the range it is meant for."""
-
-
-_deadline: ContextVar[float] = ContextVar("deadline", default=math.inf)
-_allowed: ContextVar[float] = ContextVar("allowed", default=math.inf)
-_ticks = itertools.count()
-
-
-@contextmanager
-def patience(seconds: float) -> Iterator[None]:
-    """Give the block so much processor time (outer limits and the allowance hold), then `OutOfReach`."""
-    token = _deadline.set(min(_deadline.get(), _allowed.get(), time.process_time() + seconds))
-    try:
-        yield
-    finally:
-        _deadline.reset(token)
-
-
-@contextmanager
-def allowance(seconds: float) -> Iterator[None]:
-    """Let everything that asks for `patience` inside the block share so much processor time."""
-    token = _allowed.set(min(_allowed.get(), time.process_time() + seconds))
-    try:
-        yield
-    finally:
-        _allowed.reset(token)
-
-
-def spent() -> bool:
-    """Say whether the allowance is used up."""
-    return time.process_time() > _allowed.get()
-
-
-@contextmanager
-def unhurried() -> Iterator[None]:
-    """Lift the limit inside the block: for bounds in closed form, which must always be found."""
-    token = _deadline.set(math.inf)
-    try:
-        yield
-    finally:
-        _deadline.reset(token)
-
-
-def out_of_time() -> bool:
-    """Say whether the time of the innermost `patience` is over."""
-    return time.process_time() > _deadline.get()
-
-
-def seconds_left() -> float:
-    """Return the processor time that is left to the innermost `patience`."""
-    return _deadline.get() - time.process_time()
-
-
-def affordable(seconds: float) -> None:
-    """Raise `OutOfReach` before something that would outlast the time (an estimate)."""
-    if time.process_time() + seconds > _deadline.get():
-        raise OutOfReach("the time for an exact method would not suffice")
-
-
-def tick() -> None:
-    """Raise `OutOfReach` where the time is over; looks at the clock now and then."""
-    if next(_ticks) % 32 == 0 and out_of_time():
-        raise OutOfReach("the time for an exact method is over")
-
-
-def bearable(size: float, most: float) -> None:
-    """Raise `OutOfReach` before something of an absurd size is made."""
-    if not size <= most:
-        raise OutOfReach(f"a size above {most:g} is out of reach")
 
 
 @contextmanager

@@ -7,58 +7,39 @@ Meaning never changes under a name: a new meaning gets a new name.
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field, fields, replace
-from decimal import Decimal
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
-from typing import Any, ClassVar
 
 from dpaccount.errors import InputError
-from dpaccount.exact import read_number, shown
+from dpaccount.numerics.closed.group_privacy import chained
+from dpaccount.numerics.closed.toeplitz import group_squares, tree_squares
+from dpaccount.plan.event_base import (
+    Amount,
+    Cover,
+    Event,
+    GaussianPair,
+    OnSample,
+    Stream,
+    added,
+    exact,
+    inside,
+    walk,
+    whole,
+)
 from dpaccount.relation import Relation
 
-Exact = Fraction | int | Decimal | str  #: what the constructors take; a string is a decimal
-
 
 @dataclass(frozen=True, kw_only=True)
-class Event:
-    """Something released `count` times; `cover` is the [first, last] unit it touches (None: all)."""
-
-    name: ClassVar[str]
-    count: int = 1
-    cover: tuple[int, int] | None = None
-
-    def __post_init__(self) -> None:
-        """Make every number exact and check its range."""
-        for item in fields(self):
-            value = getattr(self, item.name)
-            if item.name in RANGES:
-                value = _checked(self.name, item.name, value)
-            object.__setattr__(self, item.name, value)
-        if self.cover is not None:
-            object.__setattr__(self, "cover", _range(self.name, self.cover))
-        self._check()
-
-    def _check(self) -> None:
-        """Check what single fields cannot."""
-
-    def bare(self) -> "Event":
-        """Return this event without its cover."""
-        return self if self.cover is None else self.__dict__.get("_bare") or replace(self, cover=None)
-
-    def covering(self, first: int, last: int) -> "Event":
-        """Return this event on units first … last (cheap: a plan may hold a million of them)."""
-        twin = object.__new__(type(self))
-        twin.__dict__.update(self.__dict__, cover=(first, last), _bare=self.bare())
-        return twin
-
-
-@dataclass(frozen=True, kw_only=True)
-class Gaussian(Event):
+class Gaussian(GaussianPair):
     """Gaussian noise of standard deviation `sigma` on a value of ℓ2 sensitivity `sensitivity`."""
 
     name = "gaussian"
+    grows = "sensitivity"
     sigma: Fraction
     sensitivity: Fraction = Fraction(1)
+
+    def _mu_squared(self) -> Fraction:
+        return (self.sensitivity / self.sigma) ** 2
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -66,13 +47,22 @@ class DiscreteGaussian(Event):
     """Discrete Gaussian noise on the integer lattice of `dimension` coordinates."""
 
     name = "discrete_gaussian"
+    grows = "sensitivity"
+    group_attained = True
     sigma: Fraction
     sensitivity: Fraction = Fraction(1)
     dimension: int = 1
 
     def _check(self) -> None:
         if self.dimension == 1:
-            _whole(self.name, self.sensitivity)
+            whole(self.name, self.sensitivity)
+
+    def _zcdp(self) -> Amount:
+        """Return that of the continuous noise, in any dimension (Canonne, Kamath & Steinke 2020)."""
+        return (self.sensitivity / self.sigma) ** 2 / 2
+
+    def _pure(self) -> Amount:
+        return None if self.sensitivity else Fraction(0)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -80,8 +70,13 @@ class Laplace(Event):
     """Laplace noise of scale `scale` on a value of ℓ1 sensitivity `sensitivity`."""
 
     name = "laplace"
+    grows = "sensitivity"
+    group_attained = True
     scale: Fraction
     sensitivity: Fraction = Fraction(1)
+
+    def _pure(self) -> Amount:
+        return self.sensitivity / self.scale
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -89,15 +84,36 @@ class DiscreteLaplace(Event):
     """Two-sided geometric noise of ratio exp(−1/scale) on an integer of sensitivity `sensitivity`."""
 
     name = "discrete_laplace"
+    grows = "sensitivity"
+    group_attained = True
     scale: Fraction
     sensitivity: Fraction = Fraction(1)
 
     def _check(self) -> None:
-        _whole(self.name, self.sensitivity)
+        whole(self.name, self.sensitivity)
+
+    def _pure(self) -> Amount:
+        return self.sensitivity / self.scale
+
+
+class _Chained(Event):
+    """An ε-DP event; a chain of k is exactly the discrete Laplace pair of scale 1/ε moved by k."""
+
+    epsilon: Fraction
+
+    def _pure(self) -> Fraction:
+        return self.epsilon
+
+    def for_group(self, k: int) -> Event:
+        """Return that pair."""
+        if self.epsilon == 0:
+            return self
+        scale, moved = 1 / self.epsilon, Fraction(k)
+        return DiscreteLaplace(scale=scale, sensitivity=moved, count=self.count, cover=self.cover)
 
 
 @dataclass(frozen=True, kw_only=True)
-class RandomizedResponse(Event):
+class RandomizedResponse(_Chained):
     """k-ary randomised response: the truth with odds e^ε against each other answer."""
 
     name = "randomized_response"
@@ -110,7 +126,15 @@ class Exponential(Event):
     """Exponential mechanism, exp(ε·score/(2Δ)): pure ε, and ε-bounded-range."""
 
     name = "exponential"
+    grows = "epsilon"
     epsilon: Fraction
+
+    def _pure(self) -> Amount:
+        return self.epsilon
+
+    def _zcdp(self) -> Amount:
+        """Return that of ε-bounded range (Cesar & Rogers 2021)."""
+        return self.epsilon**2 / 8
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -118,7 +142,15 @@ class BoundedRange(Event):
     """Any η-bounded-range mechanism, adaptively chosen."""
 
     name = "bounded_range"
+    grows = "eta"
     eta: Fraction
+
+    def _pure(self) -> Amount:
+        return self.eta
+
+    def _zcdp(self) -> Amount:
+        """Return η²/8 (Cesar & Rogers 2021)."""
+        return self.eta**2 / 8
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -126,14 +158,20 @@ class PermuteAndFlip(Event):
     """Permute-and-flip selection: pure ε, not bounded range."""
 
     name = "permute_and_flip"
+    grows = "epsilon"
+    group_attained = True
     epsilon: Fraction
+
+    def _pure(self) -> Amount:
+        return self.epsilon
 
 
 @dataclass(frozen=True, kw_only=True)
-class Pure(Event):
+class Pure(_Chained):
     """Any ε-differentially private mechanism."""
 
     name = "pure"
+    group_attained = True
     epsilon: Fraction
 
 
@@ -145,6 +183,16 @@ class Approximate(Event):
     epsilon: Fraction
     delta: Fraction
 
+    def _pure(self) -> Amount:
+        return None if self.delta else self.epsilon
+
+    def _approximate(self) -> tuple[Fraction, Fraction]:
+        return self.epsilon, self.delta
+
+    def for_group(self, k: int) -> Event:
+        """Return (kε, δ(e^{kε} − 1)/(e^ε − 1)) (Vadhan 2017)."""
+        return replace(self, epsilon=k * self.epsilon, delta=chained(self.epsilon, self.delta, k))
+
 
 @dataclass(frozen=True, kw_only=True)
 class Zcdp(Event):
@@ -153,13 +201,27 @@ class Zcdp(Event):
     name = "zcdp"
     rho: Fraction
 
+    def _zcdp(self) -> Amount:
+        return self.rho
+
+    def _pure(self) -> Amount:
+        return None if self.rho else Fraction(0)
+
+    def for_group(self, k: int) -> Event:
+        """Return k²ρ (Bun & Steinke 2016)."""
+        return replace(self, rho=k * k * self.rho)
+
 
 @dataclass(frozen=True, kw_only=True)
-class Gdp(Event):
+class Gdp(GaussianPair):
     """Any μ-GDP mechanism."""
 
     name = "gdp"
+    grows = "mu"
     mu: Fraction
+
+    def _mu_squared(self) -> Fraction:
+        return self.mu**2
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -179,22 +241,24 @@ class Rdp(Event):
 
 
 @dataclass(frozen=True, kw_only=True)
-class PoissonSubsampled(Event):
+class PoissonSubsampled(OnSample):
     """`of`, run on a fresh Poisson sample of rate `rate` (add-remove only)."""
 
     name = "poisson_subsampled"
     rate: Fraction
     of: Event
 
-    def _check(self) -> None:
-        _inside(self.name, self.of)
+    @property
+    def fraction(self) -> Fraction:
+        """Return the rate."""
+        return self.rate
 
 
 HOLD = "whoever may be drawn pays, so it must hold them all"  #: why a cover has a least size
 
 
 @dataclass(frozen=True, kw_only=True)
-class SampledWithoutReplacement(Event):
+class SampledWithoutReplacement(OnSample):
     """`of`, run on a fresh sample of `size` out of `population` (replace-one only).
 
     A cover must hold the whole population: whoever may be drawn pays.
@@ -210,18 +274,24 @@ class SampledWithoutReplacement(Event):
             raise InputError(f"{self.name}: size exceeds population; use 1 <= size <= population")
         if self.cover is not None and self.cover[1] - self.cover[0] + 1 < self.population:
             raise InputError(f"{self.name}: the cover holds fewer units than the population; {HOLD}")
-        _inside(self.name, self.of)
+        super()._check()
 
     def covering(self, first: int, last: int) -> "Event":
         """Return this event on units first … last, which must hold its population."""
         return replace(self, cover=(first, last))
 
+    @property
+    def fraction(self) -> Fraction:
+        """Return the part of the population that is drawn."""
+        return Fraction(self.size, self.population)
+
 
 @dataclass(frozen=True, kw_only=True)
-class MatrixFactorisation(Event):
+class MatrixFactorisation(Stream):
     """Continual release of prefix sums by A = B·C with C = √Toeplitz; one participation per unit."""
 
     name = "matrix_factorisation"
+    uneven = True
     rounds: int
     sigma: Fraction
     sensitivity: Fraction = Fraction(1)
@@ -229,9 +299,21 @@ class MatrixFactorisation(Event):
     start: int = 1
 
     def _check(self) -> None:
-        _uncovered(self)
+        super()._check()
         if self.kind != "sqrt-toeplitz":
             raise InputError(f"{self.name}: unknown kind {self.kind!r}; known here: sqrt-toeplitz")
+
+    def squares(self, k: int) -> tuple[Fraction, Fraction]:
+        """Return bounds on the squared norm of k columns together."""
+        return group_squares(self.rounds, k)
+
+    def pieces(self) -> tuple[tuple[Cover | None, int, Event], ...]:
+        """Return the event on its rounds: each is charged the longest column."""
+        return (((self.start, self.start + self.rounds - 1), 1, self),)
+
+    def met_at(self, unit: int) -> Event:
+        """Return a factorisation of the rounds from `unit` on, whose first column is the unit's own."""
+        return replace(self, start=unit, rounds=self.start + self.rounds - unit)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -239,16 +321,36 @@ class Sequence(Event):
     """All of `of`, on the same units."""
 
     name = "sequence"
+    group_attained = gaussian = True
     of: tuple[Event, ...] = ()
 
     def _check(self) -> None:
         object.__setattr__(self, "of", tuple(self.of))
         for part in self.of:
-            _inside(self.name, part)
+            inside(self.name, part)
+
+    def _pure(self) -> Amount:
+        return added(part.pure() for part in self.of)
+
+    def _zcdp(self) -> Amount:
+        return added(part.zcdp() for part in self.of)
+
+    def _mu_squared(self) -> Amount:
+        return added(part.mu_squared() for part in self.of)
+
+    def _approximate(self) -> tuple[Fraction, Fraction] | None:
+        parts = [part.approximate() for part in self.of]
+        epsilon, delta = (added(None if part is None else part[i] for part in parts) for i in (0, 1))
+        return None if epsilon is None or delta is None else (epsilon, delta)
+
+    def for_group(self, k: int) -> Event | None:
+        """Return all members for k units; None where one of them has no bound but a chain."""
+        known = tuple(part for part in (part.for_group(k) for part in self.of) if part is not None)
+        return replace(self, of=known) if len(known) == len(self.of) else None
 
 
 @dataclass(frozen=True, kw_only=True)
-class Tree(Event):
+class Tree(Stream):
     """A binary tree of independent Gaussian node noises over `rounds` rounds from `start` on."""
 
     name = "tree"
@@ -256,9 +358,6 @@ class Tree(Event):
     sigma: Fraction
     sensitivity: Fraction = Fraction(1)
     start: int = 1
-
-    def _check(self) -> None:
-        _uncovered(self)
 
     def classes(self) -> Iterator[tuple[int, tuple[int, int]]]:
         """Yield (nodes, cover) for each run of rounds under equally many complete nodes.
@@ -272,6 +371,16 @@ class Tree(Event):
             if self.rounds >> level & 1:
                 yield level + 1, (first, first + (1 << level) - 1)
                 first += 1 << level
+
+    def squares(self, k: int) -> tuple[Fraction, Fraction]:
+        """Return Σ (rounds of the group under a node)², at most: one for each level where k is 1."""
+        moves = Fraction(tree_squares(self.rounds, k))
+        return moves, moves
+
+    def pieces(self) -> tuple[tuple[Cover | None, int, Event], ...]:
+        """Return the nodes over each run of rounds under equally many of them."""
+        node = Gaussian(sigma=self.sigma, sensitivity=self.sensitivity)
+        return tuple((cover, depth * self.count, node) for depth, cover in self.classes())
 
 
 VOCABULARY: dict[str, type[Event]] = {
@@ -331,88 +440,3 @@ ELSEWHERE = {
 def allowed(name: str, relation: Relation) -> bool:
     """Say whether events of this name are counted under `relation`."""
     return name not in ELSEWHERE or ELSEWHERE[name].endswith(relation.value)
-
-
-def walk(event: Event) -> Iterator[Event]:
-    """Yield an event and everything inside it."""
-    yield event
-    of = getattr(event, "of", ())
-    for part in of if isinstance(of, tuple) else (of,):
-        yield from walk(part)
-
-
-#: The least value of each key (None: above 0), the largest, and whether it is an integer.
-RANGES: dict[str, tuple[int | None, int | None, bool]] = {
-    "sigma": (None, None, False),
-    "scale": (None, None, False),
-    "sensitivity": (0, None, False),
-    "epsilon": (0, None, False),
-    "rho": (0, None, False),
-    "mu": (0, None, False),
-    "eta": (0, None, False),
-    "rate": (0, 1, False),
-    "delta": (0, 1, False),
-    "k": (2, None, True),
-    "rounds": (1, None, True),
-    "count": (1, None, True),
-    "dimension": (1, None, True),
-    "start": (1, None, True),
-    "size": (1, None, True),
-    "population": (1, None, True),
-}
-
-
-def exact(name: str, value: Exact) -> Fraction:
-    """Return an exact number; raises `InputError` for floats, NaN and what is no number, naming `name`."""
-    if isinstance(value, bool | float):
-        raise InputError(
-            f"{name}: {value!r} is not exact; give an integer, a Fraction, or a decimal as a string"
-        )
-    try:
-        return read_number(value) if isinstance(value, str) else Fraction(value)
-    except (TypeError, ValueError, OverflowError):
-        raise InputError(f"{name}: {value!r} is no finite number; give an integer or a Fraction") from None
-
-
-def _checked(name: str, key: str, value: Exact) -> Fraction | int:
-    least, most, whole = RANGES[key]
-    number = exact(name, value)
-    if number < (least or 0) or (least is None and number == 0) or (most is not None and number > most):
-        bounds = (
-            "above 0" if least is None else f"at least {least}" if most is None else f"in [{least}, {most}]"
-        )
-        raise InputError(f"{name}: {key} = {shown(number)} is out of range; it must be {bounds}")
-    if whole and number.denominator != 1:
-        raise InputError(f"{name}: {key} = {shown(number)} is not whole; an integer belongs here")
-    return int(number) if whole else number
-
-
-def _whole(name: str, sensitivity: Fraction) -> None:
-    if sensitivity.denominator != 1:
-        raise InputError(
-            f"{name}: sensitivity {shown(sensitivity)} is not whole; the noise lives on integers"
-        )
-
-
-def _range(name: str, cover: Any) -> tuple[int, int]:
-    """Return a cover as two integers."""
-    ends = tuple(cover) if isinstance(cover, tuple | list) else ()
-    if len(ends) != 2 or any(type(end) is not int for end in ends) or not 1 <= ends[0] <= ends[1]:
-        raise InputError(
-            f"{name}: cover {cover!r} is no range; use integers (first, last), 1 <= first <= last"
-        )
-    return ends
-
-
-def _uncovered(event: Event) -> None:
-    if event.cover is not None:
-        raise InputError(f"{event.name}: its rounds are its cover; leave cover out")
-
-
-def _inside(name: str, part: Event) -> None:
-    if not isinstance(part, Event):
-        raise InputError(f"{name}: {part!r} is no event; give one of dpaccount.events")
-    if isinstance(part, Tree | MatrixFactorisation):
-        raise InputError(f"{name}: {part.name} stands inside another event; it belongs at the top level")
-    if part.cover is not None:
-        raise InputError(f"{name}: a cover stands inside another event; it belongs at the top level")

@@ -7,8 +7,10 @@ from dataclasses import MISSING, fields
 from fractions import Fraction
 from typing import Any
 
-from dpaccount.exact import Place, shown
-from dpaccount.plan.events import ELSEWHERE, HOLD, RANGES, VOCABULARY, Event, Plan, allowed
+from dpaccount.documents import Place
+from dpaccount.exact import shown
+from dpaccount.plan.event_base import RANGES, Event, Stream
+from dpaccount.plan.events import ELSEWHERE, HOLD, VOCABULARY, Plan, allowed
 from dpaccount.relation import Relation
 
 
@@ -86,7 +88,7 @@ def _read_event(place: Place, relation: Relation, *, top: bool) -> Event:
     if not allowed(name, relation):
         raise place.wrong(f"{name} has no meaning under {relation}", ELSEWHERE[name])
     kind = VOCABULARY[name]
-    spanning = name in ("tree", "matrix_factorisation")
+    spanning = issubclass(kind, Stream)
     if not top and (spanning or "cover" in place.value):
         what = name if spanning else "cover"
         raise place.wrong(f"{what} stands inside another event", "it belongs at the top level")

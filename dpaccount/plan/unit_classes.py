@@ -11,7 +11,7 @@ import secrets
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from dpaccount.plan.events import Event, Gaussian, MatrixFactorisation, Tree
+from dpaccount.plan.event_base import Event
 from dpaccount.plan.plan_file import collector_paused
 
 FEW = 2000  #: covers up to which every segment is sought for what some unit is known to cost
@@ -45,14 +45,12 @@ def attained(events: Sequence[Event]) -> list[UnitClass]:
     with collector_paused():
         shared, pieces = _pieces(events)
         found = _sweep(shared, pieces, every=len(pieces) <= FEW)
-        return [replace(unit, items=tuple((_own(e, unit.unit), n) for e, n in unit.items)) for unit in found]
-
-
-def _own(event: Event, unit: int | None) -> Event:
-    """Return a factorisation of the rounds from `unit` on, whose first column is the unit's own."""
-    if unit is None or not isinstance(event, MatrixFactorisation):
-        return event
-    return replace(event, start=unit, rounds=event.start + event.rounds - unit)
+        return [
+            replace(
+                unit, items=tuple((e if unit.unit is None else e.met_at(unit.unit), n) for e, n in unit.items)
+            )
+            for unit in found
+        ]
 
 
 def _pieces(events: Sequence[Event]) -> tuple[dict[Event, int], list[tuple[int, int, int, Event]]]:
@@ -60,15 +58,11 @@ def _pieces(events: Sequence[Event]) -> tuple[dict[Event, int], list[tuple[int, 
     shared: dict[Event, int] = {}
     pieces: list[tuple[int, int, int, Event]] = []
     for event in events:
-        if isinstance(event, Tree):
-            node = Gaussian(sigma=event.sigma, sensitivity=event.sensitivity)
-            pieces += [(a, b, depth * event.count, node) for depth, (a, b) in event.classes()]
-        elif isinstance(event, MatrixFactorisation):
-            pieces.append((event.start, event.start + event.rounds - 1, 1, event))
-        elif event.cover is None:
-            shared[event] = shared.get(event, 0) + 1
-        else:
-            pieces.append((*event.cover, 1, event.bare()))
+        for cover, times, kind in event.pieces():
+            if cover is None:
+                shared[kind] = shared.get(kind, 0) + times
+            else:
+                pieces.append((*cover, times, kind))
     return shared, pieces
 
 

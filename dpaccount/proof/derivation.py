@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, cast
 
+from dpaccount.documents import canonical
 from dpaccount.errors import RuleError
-from dpaccount.exact import canonical
 
 from .judgements import Approximate, Covered, Curve, Judgement, Private, Pure, Renyi, Rounds
 from .theorem import Theorem

@@ -41,7 +41,7 @@ class History(Protocol):
     def push(self, value: Values) -> None:
         """Remember a round's value."""
 
-    def own(self) -> int:
+    def diagonal(self) -> int:
         """Return the next row's weight of its own round, C[t, t]."""
 
 
@@ -60,10 +60,10 @@ class FactorSums:
 
     def add(self, value: Integers) -> Floats:
         """Add the next round's value; release its row and return the estimated prefix sum."""
-        row = self._exact.past() + self._exact.own() * value
+        row = self._exact.past() + self._exact.diagonal() * value
         noisy = self._release(self.rounds, row)
         self._exact.push(value)
-        found = (noisy - self._found.past()) / self._found.own()
+        found = (noisy - self._found.past()) / self._found.diagonal()
         self._found.push(found)
         self._total = self._total + found
         self.rounds += 1
@@ -97,7 +97,7 @@ class Window:
             self._last[self._next] = value
             self._next = (self._next + 1) % len(self._last)
 
-    def own(self) -> int:
+    def diagonal(self) -> int:
         """Return c_0."""
         return self._own
 
@@ -130,7 +130,7 @@ class Buffers:
             self._sums = self._sums * (self._decays / 2.0**DECAY)
         self._sums += self._weights * value
 
-    def own(self) -> int:
+    def diagonal(self) -> int:
         """Return 2^`DECAY`: the weight 1."""
         return int(2**DECAY)
 
@@ -153,7 +153,7 @@ class AllRows:
         self._values[self._rounds] = value
         self._rounds += 1
 
-    def own(self) -> int:
+    def diagonal(self) -> int:
         """Return the next diagonal entry."""
         return int(self._factor[self._rounds, self._rounds])
 

@@ -11,7 +11,7 @@ from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.linalg import solve_triangular, toeplitz
+from scipy.linalg import solve_triangular
 from scipy.signal import lfilter
 
 from dpaccount.errors import InputError
@@ -87,21 +87,13 @@ def error(factor: Integers) -> float:
     """Return the root mean square of the error A·C⁻¹·z over all rounds, for unit noise."""
     real = factor / 2.0**BITS
     prefix = np.tril(np.ones(real.shape))
-    spread = solve_triangular(real.T, prefix.T, lower=False).T
-    return float(np.linalg.norm(spread) / math.sqrt(len(real)))
+    real_error = solve_triangular(real.T, prefix.T, lower=False).T
+    return float(np.linalg.norm(real_error) / math.sqrt(len(real)))
 
 
 def lower(factor: Integers) -> list[list[int]]:
     """Return an explicit factor as rows up to the diagonal: what a proof holds."""
     return [row[: i + 1] for i, row in enumerate(factor.tolist())]
-
-
-def explicit(weights: Integers, rounds: int) -> Integers:
-    """Return a Toeplitz factor as a matrix of `rounds` rows."""
-    column = np.zeros(rounds, dtype=np.int64)
-    column[: min(len(weights), rounds)] = weights[:rounds]
-    matrix: Integers = toeplitz(column, np.zeros(rounds, dtype=np.int64))
-    return matrix
 
 
 @lru_cache(maxsize=8)

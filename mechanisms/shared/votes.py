@@ -13,7 +13,7 @@ from mechanisms.subject import Domain, Rows, View, known_relation
 
 
 @dataclass(frozen=True)
-class Choice:
+class ChoiceByVotes:
     """Choose one of `candidates` by their totals; `rate` says how much a vote counts.
 
     Every row gives each candidate an integer vote, rounded down and clipped to 0 … `limit` (NaN is 0).

@@ -7,9 +7,19 @@ from mechanisms.subject.declaration import (
     Subject,
     View,
     known_relation,
+    reals,
     shown,
     shown_to_all,
-    wide,
 )
 
-__all__ = ["EXAMPLE", "Domain", "Rows", "Subject", "View", "known_relation", "shown", "shown_to_all", "wide"]
+__all__ = [
+    "EXAMPLE",
+    "Domain",
+    "Rows",
+    "Subject",
+    "View",
+    "known_relation",
+    "reals",
+    "shown",
+    "shown_to_all",
+]

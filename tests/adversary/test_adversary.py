@@ -14,7 +14,7 @@ import pytest
 from audits.certificate.document import refused_by_checker
 from audits.certificate.make import Effort, certify, silent
 from audits.claim import read_claim
-from audits.sandbox.apart import apart
+from audits.sandbox.fork import apart
 from audits.subjects.code import import_subject
 from audits.tasks.messages import attack_on
 from audits.tasks.on_subject import audit_subject

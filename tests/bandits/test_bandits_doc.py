@@ -1,6 +1,9 @@
-"""The examples of docs/bandits.md print what it says."""
+"""The examples of docs/bandits.md print what it says, and a bandit is added as it says."""
 
 import doctest
+import re
+
+import pytest
 
 
 def test_examples_run(root):
@@ -9,3 +12,21 @@ def test_examples_run(root):
     )
     assert tried > 10
     assert failed == 0
+
+
+@pytest.mark.slow
+def test_adding_a_bandit_takes_the_two_files_that_are_described(root, copy_of):
+    """The section followed literally, in a copy of the project."""
+    page = (root / "docs" / "bandits.md").read_text()
+    section = page[page.index("## Add a bandit") : page.index("## What is not claimed")]
+    copy = copy_of("mechanisms", "bandits", "tests")
+    files = copy.write(section)
+    assert files == ["bandits/explore_first.py", "tests/planted/explore_first_twin.py"]
+    done = copy.follow(section)
+    assert done.returncode == 0, done.stdout[-3000:]
+    assert int(re.search(r"(\d+) passed", done.stdout)[1]) >= 7
+    # without the twin the tests fail
+    (copy.folder / files[1]).unlink()
+    done = copy.run(["-m", "pytest", "-q", "tests/bandits/test_planted_bandits.py", "-k", "explore-first"])
+    assert done.returncode == 1
+    assert "plant a broken explore-first" in done.stdout

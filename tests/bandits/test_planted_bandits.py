@@ -8,6 +8,7 @@ import pytest
 
 from audits.evidence.checks import check_of
 from audits.evidence.search import search
+from audits.subjects.catalogue import entries
 from bandits.doubling_gp_ucb import DoublingGpUcb
 from bandits.jdp_gp_ucb import JdpGpUcb
 from bandits.local_gp_ucb import LocalGpUcb
@@ -21,15 +22,27 @@ from dpaccount.proof.derivation import hypotheses
 DELTA = Fraction(1, 10**6)
 
 
-def _twins():
-    file = Path(__file__).parent.parent / "planted" / "bandit_twins.py"
-    spec = importlib.util.spec_from_file_location("bandit_twins", file)
+PLANTED = Path(__file__).parent.parent / "planted"
+BANDITS = [entry for entry in entries() if entry.layer == "bandits"]
+
+
+def loaded(file):
+    spec = importlib.util.spec_from_file_location(file.stem, file)
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
-    return module.SMALL
+    return module
 
 
-TWINS = _twins()
+TWINS = loaded(PLANTED / "bandit_twins.py").SMALL
+
+
+def classes(pattern):
+    """Return the classes that files of tests/planted make of bandits."""
+    for file in sorted(PLANTED.glob(pattern)):
+        if "from bandits." in file.read_text():
+            module = loaded(file)
+            made = [*vars(module).values(), *getattr(module, "SMALL", ())]
+            yield from (each for each in made if isinstance(each, type))
 
 
 def broken(subject, examples=25):
@@ -44,6 +57,21 @@ def broken(subject, examples=25):
         seed=1,
     )
     return {each.rule for each, failing in zip(tested, seen.failing, strict=True) if failing is not None}
+
+
+@pytest.mark.parametrize("entry", BANDITS, ids=lambda entry: entry.name)
+def test_every_bandit_has_a_broken_twin(entry):
+    planted = [made for made in classes("*.py") if entry.made_by in made.__mro__[1:]]
+    assert planted, f"plant a broken {entry.name} in tests/planted, in a file named *_twin.py"
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("entry", BANDITS, ids=lambda entry: entry.name)
+def test_a_twin_in_a_file_of_its_own_is_refuted(entry):
+    """Small by its own defaults; what it `loses` is found within 1,000 examples."""
+    for twin in classes("*_twin.py"):
+        if entry.made_by in twin.__mro__[1:]:
+            assert broken(twin(), 1000) & twin.loses, twin.__name__
 
 
 @pytest.mark.slow

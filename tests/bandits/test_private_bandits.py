@@ -10,6 +10,7 @@ import pytest
 from audits.cli import run
 from audits.papers import reproduce
 from audits.papers.dubey.figures import TABLE1
+from audits.papers.dubey.regret import contextual, contextual_at_random, surface, surface_at_random
 from bandits.doubling_gp_ucb import DoublingGpUcb, ended
 from bandits.jdp_gp_ucb import JdpGpUcb, Learner, Privatiser
 from bandits.learning import selector
@@ -22,7 +23,6 @@ from bandits.phased_posterior import PhasedPosterior
 from bandits.statistics import continual_sums
 from bandits.surface_gp_ucb import Learner as SurfaceLearner
 from bandits.surface_gp_ucb import SurfaceGpUcb
-from bandits.worlds.regret import contextual, contextual_at_random, surface, surface_at_random
 from bandits.worlds.simulated_people import simulated_people
 from dpaccount.errors import InputError
 from dpaccount.noise.receipt import NoNoise, rehearse
@@ -51,12 +51,12 @@ def test_noise_is_enough_and_hardly_more(kind, delta):
 
 def test_one_release_costs_one_and_a_tree_of_ten_levels_root_ten():
     """Sensitivity 1 per node of 1024 − 1 rounds in ten levels; √2·(1 + ¼)/√2 for the matrix."""
-    one = float(PhasedPosterior(epsilon=ONE, delta=TENTH).noise)
-    tree = float(MomentGpUcb(epsilon=ONE, delta=TENTH, stream="tree").noise)
-    matrix = float(JdpGpUcb(epsilon=ONE, delta=TENTH).noise)
+    one = float(PhasedPosterior(epsilon=ONE, delta=TENTH).noise_scale)
+    tree = float(MomentGpUcb(epsilon=ONE, delta=TENTH, stream="tree").noise_scale)
+    matrix = float(JdpGpUcb(epsilon=ONE, delta=TENTH).noise_scale)
     assert tree == pytest.approx(one * 10**0.5, rel=2e-3)
     assert matrix == pytest.approx(one * 10**0.5 * 1.25, rel=2e-3)
-    toeplitz = float(MomentGpUcb(epsilon=ONE, delta=TENTH).noise)
+    toeplitz = float(MomentGpUcb(epsilon=ONE, delta=TENTH).noise_scale)
     assert toeplitz == pytest.approx(one * continual_sums.deviation("sqrt-toeplitz", 1023), rel=2e-3)
 
 
@@ -67,7 +67,7 @@ def test_models_are_kept_apart():
 
 
 def test_the_local_message_costs_one_release_whatever_the_horizon():
-    assert LocalGpUcb(rounds=8, delta=TENTH).noise == LocalGpUcb(rounds=300, delta=TENTH).noise
+    assert LocalGpUcb(rounds=8, delta=TENTH).noise_scale == LocalGpUcb(rounds=300, delta=TENTH).noise_scale
 
 
 # ------------------------------------------------------------------ streams

@@ -112,10 +112,9 @@ def test_features_bound_their_own_kernel():
     )
 
 
-def test_rates_and_exponents():
+def test_exponents():
     assert information_gain.gain_exponent("squared-exponential", 2) == 0
     assert information_gain.gain_exponent("matern", 1, 2.5) == pytest.approx(2 / 7)
-    assert information_gain.gain_rate("linear", 1000, 3) == pytest.approx(3 * log(1000))
     assert regret_bounds.exponents("joint", "squared-exponential", 2) == regret_bounds.Exponents(0.5, 0.5)
     assert regret_bounds.exponents("local", "squared-exponential", 2) == regret_bounds.Exponents(0.75, 0.5)
     assert regret_bounds.exponents("none", "matern", 1, 2.5).rounds == pytest.approx(0.5 + 1 / 7)

@@ -5,8 +5,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from dpaccount.documents import canonical, parse_json, parse_toml
 from dpaccount.errors import InputError
-from dpaccount.exact import Enclosure, canonical, parse_json, parse_toml, printed, read_number, shown
+from dpaccount.exact import Enclosure, printed, read_number, shown
 
 fractions = st.fractions(min_value=Fraction(-(10**9)), max_value=Fraction(10**9))
 

@@ -11,7 +11,6 @@ import pytest
 from dpaccount.errors import RuleError
 from dpaccount.numerics.closed.gdp_of_pure import mu_squared
 from dpaccount.numerics.closed.toeplitz import squares
-from dpaccount.plan import event_costs, groups
 from dpaccount.plan import events as ev
 from dpaccount.proof import (
     ADD_REMOVE,
@@ -105,34 +104,34 @@ KINDS = {
 def test_numbers_that_add_are_the_same(name):
     event, release = KINDS[name]
     part = release("k")
-    assert event_costs.zcdp(event) == to_zcdp(part).conclusion.curve.rho
+    assert event.zcdp() == to_zcdp(part).conclusion.curve.rho
     if isinstance(part.conclusion.curve, Gdp):
-        assert event_costs.gdp_mu_squared(event) == part.conclusion.curve.mu_squared
-        assert event_costs.pure(event) is None
+        assert event.mu_squared() == part.conclusion.curve.mu_squared
+        assert event.pure() is None
     elif not isinstance(part.conclusion.curve, Lattice):
         whole = part if isinstance(part.conclusion.curve, Pure) else to_pure(part)
-        assert event_costs.pure(event) == whole.conclusion.curve.epsilon
+        assert event.pure() == whole.conclusion.curve.epsilon
 
 
 @pytest.mark.parametrize("name", KINDS)
 def test_three_of_a_kind_cost_what_three_releases_cost(name):
     event, release = KINDS[name]
     together = compose(*(to_zcdp(release(key)) for key in "abc"))
-    assert event_costs.zcdp(replace(event, count=3)) == together.conclusion.curve.rho
+    assert replace(event, count=3).zcdp() == together.conclusion.curve.rho
 
 
 @pytest.mark.parametrize("name", ["gaussian", "laplace", "discrete_laplace"])
 def test_groups_are_the_same_factor(name):
     event, release = KINDS[name]
-    many = groups.scaled(event, 3)
-    assert event_costs.zcdp(many) == to_zcdp(group(release("k"), 3)).conclusion.curve.rho
+    many = event.for_group(3)
+    assert many.zcdp() == to_zcdp(group(release("k"), 3)).conclusion.curve.rho
 
 
 def test_the_factorised_stream_has_the_longest_column_of_the_kernel():
     """The kernel's coefficients are rounded up to 2^-40; the accounting's sum of squares is exact."""
     event = ev.MatrixFactorisation(rounds=9, sigma=5)
     mine, theirs = gaussian(stream(), F(25), "k").conclusion.curve.mu_squared, squares(9)[1] / 25
-    assert event_costs.gdp_mu_squared(event) == theirs
+    assert event.mu_squared() == theirs
     assert theirs <= mine <= theirs * (1 + F(1, 10**11))
 
 

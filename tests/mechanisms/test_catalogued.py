@@ -4,7 +4,7 @@ from fractions import Fraction
 
 import pytest
 
-from audits.datasets.domain_pairs import dataset
+from audits.datasets.bases import dataset
 from audits.evidence.replay import record, replay
 from audits.evidence.search import gather
 from audits.subjects.catalogue import entries, example_values

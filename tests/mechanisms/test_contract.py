@@ -11,7 +11,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from audits.datasets.domain_pairs import dataset, pairs
+from audits.datasets.bases import dataset
+from audits.datasets.domain_pairs import pairs
 from audits.evidence.replay import ReplayError, record, replay
 from audits.evidence.search import gather
 from audits.subjects.catalogue import entries, example_values

@@ -3,11 +3,7 @@
 import contextlib
 import io
 import math
-import os
 import re
-import shutil
-import subprocess
-import sys
 
 import pytest
 
@@ -20,43 +16,18 @@ def blocks(text, language):
 
 
 @pytest.mark.slow
-def test_adding_a_mechanism_takes_the_two_files_that_are_described(root, tmp_path):
+def test_adding_a_mechanism_takes_the_two_files_that_are_described(root, copy_of):
     """The page followed literally, in a copy of the project."""
-    text = (root / "docs" / "add-a-mechanism.md").read_text()
-    for part in ("mechanisms", "bandits", "tests"):
-        shutil.copytree(root / part, tmp_path / part, ignore=shutil.ignore_patterns("__pycache__"))
-    shutil.copy(root / "pyproject.toml", tmp_path)
-    files = re.findall(r"^## \d\. .*`(.*\.py)`", text, re.MULTILINE)
-    code = blocks(text, "python")
+    page = (root / "docs" / "add-a-mechanism.md").read_text()
+    copy = copy_of("mechanisms", "bandits", "tests")
+    files = copy.write(page)
     assert files == ["mechanisms/count_above.py", "tests/planted/count_above_twin.py"]
-    assert len(code) == 2
-    for file, content in zip(files, code, strict=True):
-        assert not (tmp_path / file).exists()
-        (tmp_path / file).write_text(content)
-    (command,) = blocks(text, "sh")
-    words = re.findall(r'"[^"]*"|\S+', command)
-    arguments = [word.strip('"') for word in words[1:]]
-    assert words[0] == ".venv/bin/python"
-    done = subprocess.run(
-        [sys.executable, *arguments, "-q", "-p", "no:cacheprovider"],
-        cwd=tmp_path,
-        env={**os.environ, "PYTHONPATH": str(tmp_path)},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    done = copy.follow(page)
     assert done.returncode == 0, done.stdout[-3000:]
     assert int(re.search(r"(\d+) passed", done.stdout)[1]) >= 14
     # without the twin the contract fails
-    (tmp_path / files[1]).unlink()
-    done = subprocess.run(
-        [sys.executable, "-m", "pytest", "-q", "tests/mechanisms/test_contract.py", "-k", "twin and count"],
-        cwd=tmp_path,
-        env={**os.environ, "PYTHONPATH": str(tmp_path)},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    (copy.folder / files[1]).unlink()
+    done = copy.run(["-m", "pytest", "-q", "tests/mechanisms/test_contract.py", "-k", "twin and count"])
     assert done.returncode == 1
     assert "plant a broken count-above" in done.stdout
 

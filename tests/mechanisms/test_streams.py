@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy.linalg import toeplitz
 
 from dpaccount.errors import InputError, RuleError
 from dpaccount.noise.receipt import rehearse
@@ -25,7 +26,7 @@ def formed(history, rounds):
     """Return the factor whose rows a memory forms, as an integer matrix."""
     memory, factor = history(rounds, np.int64), np.zeros((rounds, rounds), dtype=np.int64)
     for t, unit in enumerate(np.eye(rounds, dtype=np.int64)):
-        factor[t] = memory.past() + memory.own() * unit
+        factor[t] = memory.past() + memory.diagonal() * unit
         memory.push(unit)
     return factor
 
@@ -100,7 +101,9 @@ def test_buffers_approximate_the_integral_of_their_coefficients():
 
 def test_exact_column_norms_agree_with_fractions():
     weights = factors.sqrt_toeplitz(30)
-    assert factors.column_squared(weights) == factors.longest_column_squared(factors.explicit(weights, 30))
+    assert factors.column_squared(weights) == factors.longest_column_squared(
+        toeplitz(weights, np.zeros(30, dtype=np.int64))
+    )
     squares = sum(Fraction(int(w), 2**factors.BITS) ** 2 for w in weights)
     assert factors.column_squared(weights) == squares
     exact = sum(Fraction(math.comb(2 * k, k), 4**k) ** 2 for k in range(30))

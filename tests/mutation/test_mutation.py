@@ -158,8 +158,14 @@ PARTS = [
 ]
 RUNS = {
     **{f"dpaccount.checker.{part}": CHECKER for part in PARTS},
-    **dict.fromkeys(("dpaccount.proof.kernel", "dpaccount.proof.rules", "dpaccount.proof.curves"), KERNEL),
+    **{f"dpaccount.proof.{part}": KERNEL for part in (*FAMILIES, "judgements", "theorem", "decide")},
 }
+
+
+def test_the_files_that_are_tried_and_their_tests_are_there():
+    for module, names in RUNS.items():
+        assert importlib.util.find_spec(module) is not None, module
+        assert all((TESTS / "dpaccount" / f"{name}.py").exists() for name in names)
 
 
 @pytest.mark.nightly

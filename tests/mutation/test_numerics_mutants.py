@@ -38,10 +38,11 @@ import pytest
 from flint import acb, arb, fmpz, fmpz_poly
 
 from dpaccount.cost import lattice_bounds, pair_curves
-from dpaccount.cost.exposure import Sampled, Total
+from dpaccount.cost.exposure import Exposure, Sampled
 from dpaccount.numerics.balls import ball, precision
-from dpaccount.numerics.closed import gaussian, laplace
+from dpaccount.numerics.closed import discrete_losses, gaussian, laplace
 from dpaccount.numerics.fourier import (
+    contours,
     fourier,
     sampled_atoms,
     sampled_gaussian,
@@ -49,9 +50,9 @@ from dpaccount.numerics.fourier import (
     transforms,
 )
 from dpaccount.numerics.fourier.transforms import AtomFactor, DiscreteGaussianFactor, LaplaceFactor
-from dpaccount.numerics.lattice import connect_dots, counted_losses, discrete_losses, lattice
-from dpaccount.numerics.lattice.excess import Spread
-from dpaccount.numerics.lattice.lattice import Grid, Lattice
+from dpaccount.numerics.lattice import connect_dots, counted_losses, lattice
+from dpaccount.numerics.lattice.excess import Excess
+from dpaccount.numerics.lattice.lattice import Grid, Masses
 
 ZERO = arb(0)
 HALF = Fraction(1, 2)
@@ -63,12 +64,12 @@ def product_holds(bits, tail, infinite):
     for seed in range(12):
         masses = [(seed * 7 + 3 * j * j) % (2**bits // 3) + 1 for j in range(5)]
         masses[3] += 2**bits - min(2**bits, sum(masses) + infinite)
-        rough = Lattice(Grid(HALF, bits, tail), Fraction(0), -2, fmpz_poly(masses), infinite)
+        rough = Masses(Grid(HALF, bits, tail), Fraction(0), -2, fmpz_poly(masses), infinite)
         unit = 2 ** (400 - bits)
-        fine = Lattice(
+        fine = Masses(
             Grid(HALF, 400, 0), Fraction(0), -2, fmpz_poly([m * unit for m in masses]), infinite * unit
         )
-        a, b = Spread(lattice.compose(rough, rough)), Spread(lattice.compose(fine, fine))
+        a, b = Excess(lattice.compose(rough, rough)), Excess(lattice.compose(fine, fine))
         for k in range(-24, 30):
             true = b.highest(Fraction(k, 8))
             held = held and bool(not a.highest(Fraction(k, 8)) < true and not a.lowest(Fraction(k, 8)) > true)
@@ -112,10 +113,10 @@ def infinity_lost(patch):
 def coarser_holds(bits):
     """Compare a law of few bits with itself on a grid of twice the step."""
     row = [(37 * j * j + 11 * j) % 60 for j in range(12)]
-    fine = Lattice(
+    fine = Masses(
         Grid(Fraction(1, 4), bits, 0), Fraction(0), -5, fmpz_poly([m * 2**bits // sum(row) + 1 for m in row])
     )
-    true, made = Spread(fine), Spread(lattice.coarser(fine))
+    true, made = Excess(fine), Excess(lattice.coarser(fine))
     made.added = max(0, made.added - true.added)  # the law itself may exceed 1
     points = [Fraction(k, 20) for k in range(-60, 61)]
     return all(not made.highest(t) < true.highest(t) and not made.lowest(t) > true.highest(t) for t in points)
@@ -136,7 +137,7 @@ def gauss(t):
 
 
 def upper_curve_holds():
-    made = Spread(connect_dots.above(gauss, Grid(HALF, 80, 0), Fraction(-5), 21))
+    made = Excess(connect_dots.above(gauss, Grid(HALF, 80, 0), Fraction(-5), 21))
     return all(not made.highest(Fraction(k, 16)) < gauss(Fraction(k, 16)) for k in range(-100, 100))
 
 
@@ -151,7 +152,7 @@ def spread_holds(first, count, bits=80):
     """Compare the Gaussian law on few nodes with its curve, everywhere."""
 
     def holds(_):
-        made = Spread(
+        made = Excess(
             connect_dots.spread(
                 gauss, Grid(Fraction(1, 4), bits, 0), Fraction(first), count, Fraction(0), bounded=False
             )
@@ -163,7 +164,7 @@ def spread_holds(first, count, bits=80):
 
 
 def rise_forgotten(patch):
-    patch.setattr(Spread, "rise", lambda self, t: ZERO)
+    patch.setattr(Excess, "rise", lambda self, t: ZERO)
 
 
 def ends_trusted(patch):
@@ -181,7 +182,7 @@ def between_holds():
     for wide in (arb(0), arb(0, 0.04)):
         for at in (Fraction(-1), Fraction(-6, 7), Fraction(3, 10)):
             loss = ball(at) + wide if wide.rad() else at
-            made = Spread(lattice.placed(Grid(Fraction(1, 7), 80, 0), Fraction(-8, 7), [(loss, arb(1))]))
+            made = Excess(lattice.placed(Grid(Fraction(1, 7), 80, 0), Fraction(-8, 7), [(loss, arb(1))]))
             for k in range(-60, 60):
                 t = Fraction(k, 30)
                 true = 1 - (ball(t) - ball(at)).exp() if t < at else ZERO
@@ -198,10 +199,10 @@ def sample_holds(step, tail):
 
     def holds(patch):
         held, right = True, lattice_bounds.compose
-        inner = Total((Fraction(1), Fraction(1)), ((LaplaceFactor(HALF), 1),))
+        inner = Exposure((Fraction(1), Fraction(1)), ((LaplaceFactor(HALF), 1),))
         for added in (False, True):
             kind = Sampled(Fraction(1, 5), inner, added)
-            exact = Spread(lattice_bounds._on_sample(kind, Grid(Fraction(1, 300), 80, 0), 60))
+            exact = Excess(lattice_bounds._on_sample(kind, Grid(Fraction(1, 300), 80, 0), 60))
 
             def short(total, at, log2):
                 made = right(total, step, log2)
@@ -211,7 +212,7 @@ def sample_holds(step, tail):
 
             with patch.context() as crude:
                 crude.setattr(lattice_bounds, "compose", short)
-                made = Spread(lattice_bounds._on_sample(kind, Grid(Fraction(1, 30), 80, 0), 60))
+                made = Excess(lattice_bounds._on_sample(kind, Grid(Fraction(1, 30), 80, 0), 60))
             points = [Fraction(k, 10) for k in range(-80, 31)]
             held = held and all(made.curve(t).overlaps(exact.curve(t)) for t in points)
         return held
@@ -389,7 +390,7 @@ def rare_counts_forgotten(patch):
     patch.setattr(counted_losses, "Composed", lambda t, m, _, bits: right(t, m, ZERO, bits))
 
 
-ATOMS = fourier.Product((Fraction(0), Fraction(0)), ((AtomFactor("pure", Fraction(1)), 6),))
+ATOMS = contours.Product((Fraction(0), Fraction(0)), ((AtomFactor("pure", Fraction(1)), 6),))
 
 
 def truncation_holds(smooth):
@@ -400,7 +401,7 @@ def truncation_holds(smooth):
         with precision(80):
             c, h = arb(1), arb(1) / 20
             factor, count = ATOMS.pairs[0]
-            decays, whole = fourier.Decays(ATOMS, c, Fraction(smooth), 20.0), factor.value(c)
+            decays, whole = contours.Decays(ATOMS, c, Fraction(smooth), 20.0), factor.value(c)
             sizes = [
                 float((abs(factor.value(acb(c, n * h))) / whole) ** count)
                 * math.exp(-((n / 20) ** 2) * smooth / 2)
@@ -423,18 +424,18 @@ def truncation_holds(smooth):
 
 
 def later_periods_forgotten(patch):
-    right = fourier.Decays._product
+    right = contours.Decays._product
     patch.setattr(
-        fourier.Decays, "_product", lambda self, t, *, near: right(self, t, near=near) if near else ZERO
+        contours.Decays, "_product", lambda self, t, *, near: right(self, t, near=near) if near else ZERO
     )
 
 
 def stored(product, **chosen):
     given = {"right": 8.0, "left": 3.0, "smooth": Fraction(1, 4), "bits": 100, **chosen}
-    return fourier.Inversion(product, fourier.Contour(**given), 60.0)
+    return fourier.Inversion(product, contours.Contour(**given), 60.0)
 
 
-GAUSS = fourier.Product((Fraction(1), Fraction(1)), ())
+GAUSS = contours.Product((Fraction(1), Fraction(1)), ())
 
 
 def excess_holds(_):
@@ -447,17 +448,17 @@ def excess_holds(_):
 
 
 def bump_cut_forgotten(patch):
-    patch.setattr(fourier.Decays, "area", lambda self, t: ZERO)
+    patch.setattr(contours.Decays, "area", lambda self, t: ZERO)
 
 
-FAILING = Sampled(HALF, Total(pairs=((AtomFactor("pure", Fraction(1)), 1),), failures=((HALF, 1),)))
+FAILING = Sampled(HALF, Exposure(pairs=((AtomFactor("pure", Fraction(1)), 1),), failures=((HALF, 1),)))
 
 
 def failing_holds(_):
     """Compare the inversion at a short period with the sums of the losses, where much mass is at +∞."""
-    total = Total(pairs=((FAILING, 3),))
+    total = Exposure(pairs=((FAILING, 3),))
     known = pair_curves.transformed(total)
-    product, exact = fourier.Product(known.mu2, known.pairs), pair_curves.finite_losses(total, 60.0)
+    product, exact = contours.Product(known.mu2, known.pairs), pair_curves.finite_losses(total, 60.0)
     held = True
     for c, period, left in ((1.0, 2.0, 3.0), (0.7, 3.0, -0.5)):
         made = stored(product, c=c, period=period, left=left, smooth=Fraction(1, 100), cut=60.0)
@@ -467,7 +468,7 @@ def failing_holds(_):
 
 
 def failures_forgotten(patch):
-    patch.setattr(fourier.Product, "fails", property(lambda self: False))
+    patch.setattr(contours.Product, "fails", property(lambda self: False))
 
 
 def decay_holds(factor, points):

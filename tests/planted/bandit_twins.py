@@ -44,7 +44,9 @@ class UnclippedReward(PhasedPosterior):
     loses: ClassVar[set[str]] = {"assume_ball"}
 
     def play(self, data, noise, coins):
-        return _batches(self, _Unclipped(self.model, float(self.noise), self.rounds, coins), data, noise)
+        return _batches(
+            self, _Unclipped(self.model, float(self.noise_scale), self.rounds, coins), data, noise
+        )
 
 
 def _batches(subject, learner, data, noise):
@@ -78,7 +80,7 @@ class PrivateContexts(PhasedPosterior):
         return Domain(self.rounds, (-4.0, 0.0), (4.0, 624.0), (False, True))
 
     def play(self, data, noise, coins):
-        learner = _OwnPoints(self.model, float(self.noise), self.rounds, coins)
+        learner = _OwnPoints(self.model, float(self.noise_scale), self.rounds, coins)
         learner.brought = data[:, 1]
         return _batches(self, learner, data, noise)
 
@@ -120,7 +122,7 @@ class LeafCalibratedTree(DoublingGpUcb):
     def proof(self, delta):
         person = assume_rank_one("statistics", Fraction(1, 2), REPLACE_ONE, "movement")
         newest = [(last, last) for _, last in self.releases]
-        node = discrete_gaussian(linear(person), self.noise**2, STEP, "sums")
+        node = discrete_gaussian(linear(person), self.noise_scale**2, STEP, "sums")
         whole = nodes(node, assume_covers("statistics", newest, "movement"))
         view = assume_view("leaf-calibrated-tree", "others", "replay")
         return billboard(approximate(whole, delta), view)
@@ -157,7 +159,7 @@ class _Shifting(Privatiser):
         return (
             float(self._subject.shift)
             * 2
-            * float(self._subject.noise)
+            * float(self._subject.noise_scale)
             * np.sqrt(self._subject.features.size * rounds.bit_count())
         )
 

@@ -39,8 +39,8 @@ class KeptClock(PlanFinder):
             first = ends[b - (b & -b)]
             released = noise.noisy("arm-sums", b - 1, slots.arm_sums(slice(first, at), recommended))
             history.append(Observation(expected_kept(order) * self.plan[0], released))
-            mean, spread = self.posterior(history)
-            order = mean + spread / 3
+            mean, deviation = self.posterior(history)
+            order = mean + deviation / 3
             orders.append(order)
         recommended[at:] = slots.recommend(slice(at, self.slots), order)
         card = noise.noisy("report-card", 0, slots.report(slice(at, self.slots), recommended))

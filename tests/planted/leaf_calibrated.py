@@ -33,7 +33,7 @@ class LeafCalibrated(PlanFinder):
         size = self.plan[0]
         newest = [(last - size + 1, last) for _, last in self.covers()]
         learning = nodes(
-            lattice_gaussian(differences(sums), self.noise**2, "arm-sums"),
+            lattice_gaussian(differences(sums), self.noise_scale**2, "arm-sums"),
             assume_covers("arm-sums", newest, "movement"),
         )
         measuring = nodes(

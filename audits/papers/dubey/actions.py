@@ -26,8 +26,8 @@ from flint import arb
 from numpy.typing import NDArray
 from scipy.special import log_ndtr
 
-from audits.papers.claim_check import Claim, Finding
-from audits.papers.derivations import Event, lower, settled, telling_event, upper
+from audits.papers.claim_check import Cost, PaperClaim
+from audits.papers.derivations import LikelyEvent, lower, settled, telling_event, upper
 from audits.papers.dubey import rank_one
 from audits.papers.dubey.joint import WITH_RHO, Lemma, gaussian_finding, lemma, met, releases, tree
 from audits.papers.enclosures import enclose, of, root
@@ -44,7 +44,7 @@ RUNS = 40_000
 LEVELS = (0.0, 0.5, 1.0, 1.5, 2.0, 3.0)  #: thresholds that are tried, in units of σ
 
 
-def lemma2_actions(p: dict[str, Any]) -> Finding:
+def lemma2_actions(p: dict[str, Any]) -> Cost:
     """Bound what the actions of the others show of Lemma 2: Σ and u only, never the corner.
 
     The entries of the noisy matrix without its corner are a release of their own, with the same noise,
@@ -103,10 +103,10 @@ class Tests:
         at = of(self.margin) * ball(self.share - side)
         return ((at / arb(2).sqrt()).erfc() / 2) ** self.bits
 
-    def event(self) -> Event:
+    def event(self) -> LikelyEvent:
         """Return the same with short numbers: Φ((1 − share)m) rounded down, Φ(−(1 + share)m) up."""
         near = (1 - self.share) * lower(self.margin) if self.share < 1 else Fraction(0)
-        return Event("normal", (near, -(1 + self.share) * lower(self.margin)), self.bits, self.bits)
+        return LikelyEvent("normal", (near, -(1 + self.share) * lower(self.margin)), self.bits, self.bits)
 
 
 def best_tests(p: dict[str, Any]) -> Tests:
@@ -231,11 +231,12 @@ def _tried(
 
 
 CLAIMS = (
-    Claim(
+    PaperClaim(
         "dubey-lemma2-actions",
         "Dubey 2021, Lemma 2 and Definition 6",
         "the actions of all other users are (alpha, beta)-private, rewards clipped",
         WITH_RHO,
         lemma2_actions,
+        action_attack,
     ),
 )

@@ -8,14 +8,13 @@ from fractions import Fraction
 from functools import cache, partial
 from typing import Any
 
-from audits import papers
-from audits.papers.reproduce import Cell, Reproduction, frozen
+from audits.papers.dubey import joint, regret
+from audits.papers.reproduction import Cell, Reproduction, frozen
 from bandits.jdp_gp_ucb import JdpGpUcb
 from bandits.learning.selector import choose
 from bandits.moment_gp_ucb import MomentGpUcb
 from bandits.phased_posterior import PhasedPosterior
 from bandits.surface_gp_ucb import SurfaceGpUcb
-from bandits.worlds import regret
 from bandits.worlds.regret_bounds import remarks
 
 CANDIDATES = 25
@@ -65,9 +64,8 @@ def _as_published(rounds: int, alpha: Fraction, delta: Fraction) -> Cell:
 @cache
 def _lemma2(rounds: int, alpha: Fraction, delta: Fraction) -> dict[str, Any]:
     """Return the verdict on the published noise, for rewards within ±1."""
-    found = papers.claim(
-        "dubey-lemma2", {"alpha": alpha, "beta": delta, "T": Fraction(rounds), "B": Fraction(1)}
-    )
+    (claim,) = (each for each in joint.CLAIMS if each.name == "dubey-lemma2")
+    found = claim.checked({"alpha": alpha, "beta": delta, "T": Fraction(rounds), "B": Fraction(1)}).as_json()
     return {"claim": "dubey-lemma2", "verdict": found["verdict"], "factor": found["factor"]}
 
 

@@ -10,34 +10,34 @@ The observer is whoever reads the released statistics.  What other users' action
 read the y² corner (`dubey-lemma2-actions`).
 """
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
 
 from audits.papers.claim_check import (
-    Choice,
-    Claim,
-    Finding,
-    Noise,
-    Number,
+    Cost,
+    Exact,
+    PaperClaim,
     Parameter,
+    Scales,
+    Word,
     at_least,
     count,
     positive,
     probability,
 )
 from audits.papers.derivations import (
-    full_statistics,
     lower,
     noisy_pair,
-    rational_pair,
     settled,
     short_above,
     upper,
 )
 from audits.papers.dubey import rank_one
-from audits.papers.dubey.rank_one import Movement
+from audits.papers.dubey.noisy_tree import tree_attack
+from audits.papers.dubey.rank_one import FarthestPair, full_statistics, rational_pair
 from audits.papers.enclosures import (
     enclose,
     exactly,
@@ -103,7 +103,7 @@ def met(rounds: int) -> int:
 
 
 @dataclass(frozen=True)
-class Spread:
+class ReleasedNodes:
     """The nodes that are released, as derivations state them.
 
     `times` is how many of them one record meets; `covers` lists at least those, and `release` makes a
@@ -118,24 +118,28 @@ class Spread:
 Node = Callable[[str], Theorem]  #: of the key that a node's noise is drawn under
 
 
-def tree(rounds: int) -> Spread:
+def tree(rounds: int) -> ReleasedNodes:
     """Return the nodes of one binary tree."""
 
     def covers() -> Theorem:
         return assume_tree(QUERY, rounds, "fresh noise for every node")
 
-    return Spread(met(rounds), covers, lambda node: nodes(node("node"), covers()))
+    return ReleasedNodes(met(rounds), covers, lambda node: nodes(node("node"), covers()))
 
 
 def gaussian_finding(
-    p: dict[str, Any], movement: Movement, spread: Spread, variance: Enclosure | None, **said: Any
-) -> Finding:
+    p: dict[str, Any],
+    movement: FarthestPair,
+    released: ReleasedNodes,
+    variance: Enclosure | None,
+    **said: Any,
+) -> Cost:
     """Return the exact cost of the nodes that one record meets, all moved alike, against (α, β).
 
     Without a published `variance` the least that meets the claim is used.
     """
     alpha, beta = p["alpha"], p["beta"]
-    moved = enclose(lambda: spread.times * of(movement.square) / 2)  # μ²σ²
+    moved = enclose(lambda: released.times * of(movement.square) / 2)  # μ²σ²
     allowed = permitted_mu2(alpha, beta)
     least = enclose(lambda: of(moved) / of(allowed))
     used = variance or exactly(Fraction(least.upper))
@@ -145,18 +149,18 @@ def gaussian_finding(
         cost, loss = _at_most(cost, alpha), _at_most(loss, beta)
     needed = root(least)
     published = None if variance is None else root(variance)
-    return Finding(
+    return Cost(
         claimed=(alpha, beta),
         delta=beta,
         epsilon=cost,
         loss_delta=loss,
         mu=root(mu2),
-        noise=Noise(published, needed),
+        noise=Scales(published, needed),
         factor=None if published is None else ratio(published, needed),
         witness={
             "neighbours": "one record: unit features with this inner product, rewards y and y_prime",
             **movement.pair(),
-            "nodes_met": spread.times,
+            "nodes_met": released.times,
             "movement_squared": float(movement.square.upper),
             "statistic": STATISTIC,
             **said,
@@ -165,8 +169,8 @@ def gaussian_finding(
 
 
 def full_finding(
-    p: dict[str, Any], spread: Spread, variance: Enclosure, clip2: Enclosure, **said: Any
-) -> Finding:
+    p: dict[str, Any], released: ReleasedNodes, variance: Enclosure, clip2: Enclosure, **said: Any
+) -> Cost:
     """Return the cost of the full matrix, rewards within C (`clip2` is C²), with its derivations."""
     movement = rank_one.with_corner(clip2)
     point = p["alpha"], p["beta"]
@@ -174,14 +178,14 @@ def full_finding(
     def proof() -> Theorem:
         reward = upper(root(clip2)) if clip2.upper else Fraction(0)
         moved = full_statistics(QUERY, reward)
-        return settled(spread.release(lambda key: gaussian(moved, lower(variance), key)), *point)
+        return settled(released.release(lambda key: gaussian(moved, lower(variance), key)), *point)
 
     def refutation() -> Theorem:
         pair = rational_pair(movement, clip2)
         law = "gaussian", upper(variance)
-        return noisy_pair("outer", pair, spread.covers(), law, point, "both lie within the clipped domain")
+        return noisy_pair("outer", pair, released.covers(), law, point, "both lie within the clipped domain")
 
-    found = gaussian_finding(p, movement, spread, variance, **said)
+    found = gaussian_finding(p, movement, released, variance, **said)
     return replace(found, proof=proof, refutation=refutation)
 
 
@@ -192,15 +196,15 @@ def _at_most(value: Enclosure, limit: Fraction) -> Enclosure:
 # ------------------------------------------------------------------ the checks
 
 
-def lemma2(p: dict[str, Any]) -> Finding:
+def lemma2(p: dict[str, Any]) -> Cost:
     """Lemma 2 as its proof reads, full matrix, rewards clipped, rounds 1 … T−1."""
     numbers = lemma(p)
-    spread = tree(int(p["T"]) - 1)
+    released = tree(int(p["T"]) - 1)
     # over the whole ball |v|² ≤ L², and with the n nodes that the paper counts
     ball_mu = enclose(lambda: ball(p["alpha"]) * of(numbers.square).sqrt() / (4 * log(10 / p["beta"])))
     return full_finding(
         p,
-        spread,
+        released,
         numbers.variance,
         numbers.clip2,
         observer="released statistics",
@@ -208,43 +212,43 @@ def lemma2(p: dict[str, Any]) -> Finding:
     )
 
 
-def lemma2_literal(p: dict[str, Any]) -> Finding:
+def lemma2_literal(p: dict[str, Any]) -> Cost:
     """Lemma 2 with the printed number taken as the standard deviation."""
     numbers = lemma(p)
     variance = enclose(lambda: of(numbers.variance) ** 2)
     return full_finding(p, tree(int(p["T"]) - 1), variance, numbers.clip2)
 
 
-def lemma2_unclipped(p: dict[str, Any]) -> Finding:
+def lemma2_unclipped(p: dict[str, Any]) -> Cost:
     """Lemma 2 without clipping, at a reward y against −B and equal features: the cost of this pair."""
     square = rank_one.at_pair(p["y"], -p["B"])
     if square.upper == 0:
         raise InputError("y equals -B, the same record; another reward belongs here")
-    movement = Movement(square, 1, (float(p["y"]), -float(p["B"])))
-    spread, variance, point = tree(int(p["T"]) - 1), lemma(p).variance, (p["alpha"], p["beta"])
+    movement = FarthestPair(square, 1, (float(p["y"]), -float(p["B"])))
+    released, variance, point = tree(int(p["T"]) - 1), lemma(p).variance, (p["alpha"], p["beta"])
 
     def refutation() -> Theorem:
         pair = [Fraction(1), p["y"]], [Fraction(1), -p["B"]]
         return noisy_pair(
-            "outer", pair, spread.covers(), ("gaussian", upper(variance)), point, "no reward is clipped"
+            "outer", pair, released.covers(), ("gaussian", upper(variance)), point, "no reward is clipped"
         )
 
     def proof() -> Theorem:
         both = full_statistics(QUERY, max(abs(p["y"]), p["B"]))
-        return settled(spread.release(lambda key: gaussian(both, lower(variance), key)), *point)
+        return settled(released.release(lambda key: gaussian(both, lower(variance), key)), *point)
 
     said = "at these two rewards only: the cost grows without bound in y, so no noise is enough for all"
-    found = gaussian_finding(p, movement, spread, variance, scope=said)
+    found = gaussian_finding(p, movement, released, variance, scope=said)
     return replace(found, proof=proof, refutation=refutation)
 
 
-def remark1(p: dict[str, Any]) -> Finding:
+def remark1(p: dict[str, Any]) -> Cost:
     """Remark 1: the final sums are released too, so the tree has N = T rounds."""
     numbers = lemma(p)
     return full_finding(p, tree(int(p["T"])), numbers.variance, numbers.clip2)
 
 
-def remark5(p: dict[str, Any]) -> Finding:
+def remark5(p: dict[str, Any]) -> Cost:
     """Remark 5: doubling epochs 1, 1, 2, …, T/2, with the noise of Lemma 2 for this T throughout.
 
     Restart: a record lies in one epoch's tree, at worst the last of T/2 rounds.  Carry: the tree of
@@ -269,14 +273,14 @@ def remark5(p: dict[str, Any]) -> Finding:
     )
 
 
-def _restarted(rounds: int) -> Spread:
+def _restarted(rounds: int) -> ReleasedNodes:
     """Return the trees of epochs 1, 1, 2, …, T/2: the nodes of the tree over T rounds that cross no epoch.
 
     Beyond 1024 rounds the list is too long to write; the whole tree, one node more, is stated instead.
     """
     if rounds > 1024:
         whole, largest = tree(rounds), tree(rounds // 2)
-        return Spread(largest.times, largest.covers, whole.release)
+        return ReleasedNodes(largest.times, largest.covers, whole.release)
     spans = [(1, 1)]
     for size in (1 << k for k in range(rounds.bit_length() - 1)):
         widths = [1 << k for k in range(size.bit_length())]
@@ -285,20 +289,22 @@ def _restarted(rounds: int) -> Spread:
     def covers() -> Theorem:
         return assume_covers(QUERY, spans, "the nodes of every epoch's tree")
 
-    return Spread(met(rounds // 2), covers, lambda node: nodes(node("node"), covers()))
+    return ReleasedNodes(met(rounds // 2), covers, lambda node: nodes(node("node"), covers()))
 
 
-def _carried(last: int) -> Spread:
+def _carried(last: int) -> ReleasedNodes:
     """Return the trees over the first 1, 2, 4, …, 2^last records, and those of their nodes with record 1."""
     mine = [(1, 1 << level) for k in range(last + 1) for level in range(k + 1)]
 
     def release(node: Node) -> Theorem:
         return compose(*(nodes(node(f"node of tree {k}"), tree(1 << k).covers()) for k in range(last + 1)))
 
-    return Spread(len(mine), lambda: assume_covers(QUERY, mine, "the nodes that record 1 meets"), release)
+    return ReleasedNodes(
+        len(mine), lambda: assume_covers(QUERY, mine, "the nodes that record 1 meets"), release
+    )
 
 
-def repair(p: dict[str, Any]) -> Finding:
+def repair(p: dict[str, Any]) -> Cost:
     """Release Σ and u only, with the least noise that is proved to meet (α, β)."""
     movement = rank_one.without_corner(exactly(p["B"] ** 2))
     published = float(root(lemma(p).variance).upper)
@@ -317,6 +323,32 @@ def releases(p: dict[str, Any], reward: Fraction, variance: Fraction) -> Theorem
     return tree(int(p["T"]) - 1).release(lambda key: gaussian(linear(person), variance, key))
 
 
+# ------------------------------------------------------------------ runs
+
+
+def run_lemma2(p: dict[str, Any], seed: int) -> dict[str, Any]:
+    """Run Lemma 2's nodes at the worst pair of the full matrix."""
+    numbers = lemma(p)
+    sigma = math.sqrt(numbers.variance.upper)
+    return tree_attack(p, rank_one.with_corner(numbers.clip2), met(int(p["T"]) - 1), sigma, seed)
+
+
+def run_unclipped(p: dict[str, Any], seed: int) -> dict[str, Any]:
+    """Run them at a reward y that nothing clips, against −B."""
+    rewards = (float(p["y"]), -float(p["B"]))
+    movement = FarthestPair(rank_one.at_pair(p["y"], -p["B"]), 1, rewards)
+    sigma = math.sqrt(lemma(p).variance.upper)
+    return {"y": rewards[0], **tree_attack(p, movement, met(int(p["T"]) - 1), sigma, seed)}
+
+
+def run_repaired(p: dict[str, Any], seed: int) -> dict[str, Any]:
+    """Run the repaired release, with the noise it needs, at its worst pair."""
+    noise = repair(p).noise
+    sigma = float(noise.needed.upper) if noise and noise.needed else 0.0
+    movement = rank_one.without_corner(exactly(p["B"] ** 2))
+    return tree_attack(p, movement, met(int(p["T"]) - 1), sigma, seed, corner=False)
+
+
 # ------------------------------------------------------------------ the entries
 
 ALPHA, BETA, ROUNDS, REWARD = positive("1"), probability("0.1"), count(1024, least=2), at_least(0, "1")
@@ -324,40 +356,45 @@ LEMMA2: dict[str, Parameter] = {"alpha": ALPHA, "beta": BETA, "T": ROUNDS, "B": 
 WITH_RHO: dict[str, Parameter] = {**LEMMA2, "rho": at_least(0, "0")}
 
 CLAIMS = (
-    Claim(
+    PaperClaim(
         "dubey-lemma2",
         "Dubey 2021, Lemma 2",
         "tree of noisy [phi, y][phi, y]', variance 16 n L^2 ln^2(10/beta)/alpha^2, is (alpha, beta)-private",
         WITH_RHO,
         lemma2,
+        run_lemma2,
     ),
-    Claim(
+    PaperClaim(
         "dubey-lemma2-literal",
         "Dubey 2021, Lemma 2",
         "the same with that number as the standard deviation, as the statement prints it",
         WITH_RHO,
         lemma2_literal,
     ),
-    Claim(
+    PaperClaim(
         "dubey-lemma2-unclipped",
         "Dubey 2021, Lemma 2",
         "the same without clipping, at a reward y against -B",
-        {**LEMMA2, "y": Number(Fraction(100))},
+        {**LEMMA2, "y": Exact(Fraction(100))},
         lemma2_unclipped,
+        run_unclipped,
     ),
-    Claim("dubey-remark1", "Dubey 2021, Remark 1", "the final sums may be released too", WITH_RHO, remark1),
-    Claim(
+    PaperClaim(
+        "dubey-remark1", "Dubey 2021, Remark 1", "the final sums may be released too", WITH_RHO, remark1
+    ),
+    PaperClaim(
         "dubey-remark5",
         "Dubey 2021, Remark 5",
         "doubling epochs keep (alpha, beta)",
-        {**LEMMA2, "mode": Choice(("restart", "carry"))},
+        {**LEMMA2, "mode": Word(("restart", "carry"))},
         remark5,
     ),
-    Claim(
+    PaperClaim(
         "dubey-repair",
         "ours",
         "Lemma 2 with the unused y^2 corner left out and exact calibration",
         LEMMA2,
         repair,
+        run_repaired,
     ),
 )

@@ -15,9 +15,9 @@ from audits.papers.claim_check import (
     LOOSE,
     REFUTED,
     SOUND,
-    Choice,
-    Claim,
-    Finding,
+    Cost,
+    PaperClaim,
+    Word,
     count,
     positive,
     probability,
@@ -43,7 +43,7 @@ def crossing(holds: Callable[[Fraction], bool | None], low: Fraction, high: Frac
     return Enclosure(low, high)
 
 
-def largest_reward(p: dict[str, Any]) -> Finding:
+def largest_reward(p: dict[str, Any]) -> Cost:
     """Find the reward up to which Lemma 2, as its proof reads, holds."""
     alpha, beta, rounds = p["alpha"], p["beta"], int(p["T"])
     published, exact = 1 + (rounds - 1).bit_length(), met(rounds - 1)
@@ -66,7 +66,7 @@ def largest_reward(p: dict[str, Any]) -> Finding:
             )
     found = crossing(holds, Fraction(0), high)
     beyond = joint.lemma2({**p, "B": 2 * Fraction(found.upper), "rho": Fraction(0)})
-    return Finding(
+    return Cost(
         claimed=(alpha, beta),
         delta=beta,
         epsilon=INFINITE,
@@ -80,7 +80,7 @@ def largest_reward(p: dict[str, Any]) -> Finding:
     )
 
 
-PARTS: dict[str, Callable[[dict[str, Any]], Finding]] = {
+PARTS: dict[str, Callable[[dict[str, Any]], Cost]] = {
     "joint": local.lemma5,
     "matrix": local.matrix_part,
     "reward": local.reward_part,
@@ -88,7 +88,7 @@ PARTS: dict[str, Callable[[dict[str, Any]], Finding]] = {
 }
 
 
-def largest_alpha(p: dict[str, Any]) -> Finding:
+def largest_alpha(p: dict[str, Any]) -> Cost:
     """Find the α up to which Lemma 5, or one part of its proof, holds (rewards only scale its noise)."""
     check = PARTS[p["part"]]
 
@@ -101,7 +101,7 @@ def largest_alpha(p: dict[str, Any]) -> Finding:
         raise InputError("Lemma 5 is not refuted at alpha = 1e4; a smaller beta belongs here")
     found = crossing(holds, low, high) if holds(low) else Enclosure(Fraction(0), low)
     beyond = check({"alpha": high, "beta": p["beta"], "B": Fraction(1)})
-    return Finding(
+    return Cost(
         claimed=beyond.claimed,
         delta=beyond.delta,
         epsilon=beyond.epsilon,
@@ -116,18 +116,18 @@ def largest_alpha(p: dict[str, Any]) -> Finding:
 
 
 CLAIMS = (
-    Claim(
+    PaperClaim(
         "dubey-lemma2-rewards",
         "Dubey 2021, Lemma 2",
         "it holds whatever the bound on rewards is",
         {"alpha": positive("1"), "beta": probability("0.1"), "T": count(1024, least=2)},
         largest_reward,
     ),
-    Claim(
+    PaperClaim(
         "dubey-lemma5-alphas",
         "Dubey 2021, Lemma 5",
         "it holds (or the part of its proof does) whatever alpha is",
-        {"beta": probability("0.1"), "part": Choice(("joint", "matrix", "reward", "same"))},
+        {"beta": probability("0.1"), "part": Word(("joint", "matrix", "reward", "same"))},
         largest_alpha,
     ),
 )

@@ -17,8 +17,9 @@ from typing import Any
 
 from flint import arb
 
-from audits.papers.claim_check import Claim, Finding, Noise, Parameter, at_least, positive, probability
-from audits.papers.derivations import lower, noisy_pair, settled, unit, upper
+from audits.papers.claim_check import Cost, PaperClaim, Parameter, Scales, at_least, positive, probability
+from audits.papers.derivations import lower, noisy_pair, settled, upper
+from audits.papers.dubey.rank_one import unit
 from audits.papers.enclosures import (
     enclose,
     exactly,
@@ -67,7 +68,7 @@ def message(p: dict[str, Any]) -> Message:
     return Message(x, u, a, b)
 
 
-def lemma5(p: dict[str, Any]) -> Finding:
+def lemma5(p: dict[str, Any]) -> Cost:
     """Both parts of one message together: the supremum of the sum of squares."""
     sent, reward = message(p), p["B"]
     if not reward:
@@ -86,12 +87,12 @@ def lemma5(p: dict[str, Any]) -> Finding:
     return replace(found, proof=proof, refutation=lambda: _joint_refutation(p, sent, float(s.upper)))
 
 
-def same_features(p: dict[str, Any]) -> Finding:
+def same_features(p: dict[str, Any]) -> Cost:
     """Compare the message at φ = φ′, B against −B: a lower bound on the claim's cost for any features."""
     return replace(reward_part(p, Fraction(1)), covers_all=False)
 
 
-def matrix_part(p: dict[str, Any], share: Fraction = Fraction(2)) -> Finding:
+def matrix_part(p: dict[str, Any], share: Fraction = Fraction(2)) -> Cost:
     """φφᵀ + N alone against (α, β)/share: the sensitivity in this metric is √2, at e₁, e₂ (published: 1)."""
     sent, point = message(p), (p["alpha"] / share, p["beta"] / share)
     found = _finding(p, enclose(lambda: 2 / of(sent.x)), (exactly(2), sent.x), point, similarity=0.0)
@@ -106,7 +107,7 @@ def matrix_part(p: dict[str, Any], share: Fraction = Fraction(2)) -> Finding:
     return replace(found, proof=proof, refutation=refutation)
 
 
-def reward_part(p: dict[str, Any], share: Fraction = Fraction(2)) -> Finding:
+def reward_part(p: dict[str, Any], share: Fraction = Fraction(2)) -> Cost:
     """yφ + n alone against (α, β)/share: the sensitivity is 2B, at φ = φ′, y = −y′ (published: B)."""
     sent, point, reward = message(p), (p["alpha"] / share, p["beta"] / share), p["B"]
     mu2 = enclose(lambda: 4 * ball(reward**2) / of(sent.u))
@@ -161,15 +162,15 @@ def _finding(
     part: tuple[Enclosure, Enclosure] | None,
     point: tuple[Fraction, Fraction],
     similarity: float,
-) -> Finding:
+) -> Cost:
     """Compare μ² with (ε, δ) = `point`; `part` holds one noise's squared shift and variance."""
     alpha, beta = point
     allowed = permitted_mu2(alpha, beta)
     noise = None
     if part is not None:
         moved, variance = part
-        noise = Noise(root(variance), root(enclose(lambda: of(moved) / of(allowed))))
-    return Finding(
+        noise = Scales(root(variance), root(enclose(lambda: of(moved) / of(allowed))))
+    return Cost(
         claimed=(alpha, beta),
         delta=beta,
         epsilon=gaussian_epsilon(mu2, beta),
@@ -192,24 +193,24 @@ MESSAGE: dict[str, Parameter] = {"alpha": positive("1"), "beta": probability("0.
 PARTS: dict[str, Parameter] = {**MESSAGE, "B": positive("1")}
 
 CLAIMS = (
-    Claim(
+    PaperClaim(
         "dubey-lemma5", "Dubey 2021, Lemma 5", "one message is (alpha, beta)-locally private", MESSAGE, lemma5
     ),
-    Claim(
+    PaperClaim(
         "dubey-lemma5-same",
         "Dubey 2021, Lemma 5",
         "the same at equal features, the cost of this pair",
         PARTS,
         same_features,
     ),
-    Claim(
+    PaperClaim(
         "dubey-lemma5-matrix",
         "Dubey 2021, Lemma 5, proof",
         "the noisy matrix alone is (alpha/2, beta/2)-private",
         MESSAGE,
         matrix_part,
     ),
-    Claim(
+    PaperClaim(
         "dubey-lemma5-reward",
         "Dubey 2021, Lemma 5, proof",
         "the noisy y phi alone is (alpha/2, beta/2)-private",

@@ -24,15 +24,18 @@ from fractions import Fraction
 
 from flint import arb
 
-from audits.papers.enclosures import enclose, exactly, of
+from audits.papers.derivations import BITS, short_above, short_below
+from audits.papers.enclosures import enclose, exactly, of, root
+from dpaccount.errors import RuleError
 from dpaccount.exact import Enclosure
 from dpaccount.numerics.balls import ball, ceil_of, floor_of, mid_of, precision
+from dpaccount.proof import REPLACE_ONE, Theorem, assume_rank_one, linear
 
 SEARCH = 400  #: bits at which the cubic's root is located, more for large rewards
 
 
 @dataclass(frozen=True)
-class Movement:
+class FarthestPair:
     """The supremum of ‖vvᵀ − wwᵀ‖_F² and a pair that reaches it: cosine of φ, φ′ (unit vectors), y, y′."""
 
     square: Enclosure
@@ -44,24 +47,24 @@ class Movement:
         return {"phi_dot_phi": float(self.cosine), "y": self.rewards[0], "y_prime": self.rewards[1]}
 
 
-def with_corner(b2: Enclosure) -> Movement:
+def with_corner(b2: Enclosure) -> FarthestPair:
     """Return the supremum over ‖φ‖ ≤ 1, |y| ≤ B of the full matrix; `b2` encloses B²."""
     reward = float(b2.upper) ** 0.5
     if b2.upper <= 1:
-        return Movement(enclose(lambda: 2 * (1 + of(b2)) ** 2), float(b2.upper), (reward, -reward))
+        return FarthestPair(enclose(lambda: 2 * (1 + of(b2)) ** 2), float(b2.upper), (reward, -reward))
     opposite = _opposite(b2)
     inner = _inner(b2)
     if inner is None or inner[0].upper <= opposite.upper:
-        return Movement(_larger(opposite, inner[0] if inner else None), 1, (reward, -reward))
-    return Movement(_larger(inner[0], opposite), 1, (reward, -float(inner[1])))
+        return FarthestPair(_larger(opposite, inner[0] if inner else None), 1, (reward, -reward))
+    return FarthestPair(_larger(inner[0], opposite), 1, (reward, -float(inner[1])))
 
 
-def without_corner(b2: Enclosure) -> Movement:
+def without_corner(b2: Enclosure) -> FarthestPair:
     """Return the supremum for [φφᵀ, φy; yφᵀ, 0]."""
     reward = float(b2.upper) ** 0.5
     if b2.upper <= 1:
-        return Movement(enclose(lambda: 2 * (1 + of(b2)) ** 2), float(b2.upper), (reward, -reward))
-    return Movement(_opposite(b2), 1, (reward, -reward))
+        return FarthestPair(enclose(lambda: 2 * (1 + of(b2)) ** 2), float(b2.upper), (reward, -reward))
+    return FarthestPair(_opposite(b2), 1, (reward, -reward))
 
 
 def ball_bound(b2: Enclosure) -> Enclosure:
@@ -122,3 +125,46 @@ def _larger(a: Enclosure, b: Enclosure | None) -> Enclosure:
     if b is None or a.lower is None or b.lower is None:
         return a
     return Enclosure(max(a.lower, b.lower), max(a.upper, b.upper))
+
+
+# ------------------------------------------------------------------ as derivations
+
+
+def full_statistics(query: str, reward: Fraction) -> Theorem:
+    """Bound the movement of sums of [φ, y]ᵀ[φ, y], ‖φ‖ ≤ 1, |y| ≤ `reward`, corner included.
+
+    The bound is the supremum of `with_corner`, a little above it where the rule asks for that.
+    """
+    person = assume_rank_one(
+        query, reward, REPLACE_ONE, "clipped rewards, features of norm at most 1", "outer"
+    )
+    if reward <= 1:
+        return linear(person)
+    least = Fraction(with_corner(Enclosure(reward**2, reward**2)).square.upper)
+    for slack in (60, 40, 20):
+        try:
+            return linear(person, short_above(least * (1 + Fraction(1, 2**slack))))
+        except RuleError:
+            continue
+    return linear(person, 2 * (1 + reward**2) ** 2)  # over the whole ball
+
+
+def rational_pair(movement: FarthestPair, b2: Enclosure) -> tuple[list[Fraction], list[Fraction]]:
+    """Return records [φ, y] and [φ′, y′] with rational entries next to the pair that moves most.
+
+    Both lie inside the domain: ‖φ‖, ‖φ′‖ ≤ 1 and |y|, |y′| ≤ B.
+    """
+    reward = short_below(Fraction(root(b2).lower or 0)) if b2.lower else Fraction(0)
+    if movement.cosine == 1:
+        other = max(-reward, min(reward, Fraction(movement.rewards[1]))) if reward else reward
+        if movement.rewards[1] == -movement.rewards[0]:
+            other = -reward
+        return [Fraction(1), reward], [Fraction(1), other]
+    cosine = min(reward**2, Fraction(1))
+    return [Fraction(1), Fraction(0), reward], [*unit(cosine), -reward]
+
+
+def unit(cosine: Fraction) -> list[Fraction]:
+    """Return (c, s) with c = `cosine` in [0, 1] rounded down and c² + s² just below 1."""
+    c = Fraction(int(cosine * 2**BITS), 2**BITS)
+    return [c, Fraction(math.isqrt(int((1 - c * c) * 4**BITS)), 2**BITS)]

@@ -10,17 +10,18 @@ from typing import Any
 
 from flint import arb, fmpz, fmpz_poly
 
-from audits.papers.claim_check import Claim, Finding, Noise, at_least, count, positive, probability
-from audits.papers.derivations import Event, full_statistics, telling_event
+from audits.papers.claim_check import Cost, PaperClaim, Scales, at_least, count, positive, probability
+from audits.papers.derivations import LikelyEvent, telling_event
 from audits.papers.dubey import rank_one
 from audits.papers.dubey.joint import QUERY, met
+from audits.papers.dubey.rank_one import full_statistics
 from audits.papers.enclosures import ONE, enclose, exactly, log, of, ratio, root
 from dpaccount.exact import Enclosure
 from dpaccount.numerics.balls import ball, floor_of
 from dpaccount.proof import Theorem, assume_tree
 
 
-def sensitivity(p: dict[str, Any]) -> Finding:
+def sensitivity(p: dict[str, Any]) -> Cost:
     """Compare √2(1 + B²), the ball's sensitivity (whitened: 1 + B²), with the exact supremum."""
     b2 = exactly(p["B"] ** 2)
     movement = rank_one.with_corner(b2)
@@ -31,7 +32,7 @@ def sensitivity(p: dict[str, Any]) -> Finding:
         "exact": float(enclose(lambda: of(exact) / arb(2).sqrt()).upper),
         "without_corner": _without(b2) / math.sqrt(2),
     }
-    found = _step(Noise(published, exact), ratio(published, exact), said)
+    found = _step(Scales(published, exact), ratio(published, exact), said)
     return replace(found, proof=lambda: full_statistics(QUERY, p["B"]))
 
 
@@ -39,17 +40,17 @@ def _without(b2: Enclosure) -> float:
     return float(root(rank_one.without_corner(b2).square).upper)
 
 
-def touched(p: dict[str, Any]) -> Finding:
+def touched(p: dict[str, Any]) -> Cost:
     """Compare n = 1 + ⌈log₂T⌉ with ⌊log₂(T − 1)⌋ + 1, both as √n, which is what the noise grows with."""
     rounds = int(p["T"])
     published, exact = 1 + (rounds - 1).bit_length(), met(rounds - 1)
     pair = root(exactly(published)), root(exactly(exact))
     said = {"published": published, "server_reads": exact, "with_final_sum": met(rounds)}
-    found = _step(Noise(*pair), ratio(*pair), said)
+    found = _step(Scales(*pair), ratio(*pair), said)
     return replace(found, proof=lambda: assume_tree(QUERY, rounds - 1, "fresh noise for every node"))
 
 
-def chain(p: dict[str, Any]) -> Finding:
+def chain(p: dict[str, Any]) -> Cost:
     """Compose n nodes of δ = β/2 each, as the proof writes: nβ/2 leaves nothing of β for the slack term."""
     levels = 1 + (int(p["T"]) - 1).bit_length()
     spent = exactly(levels * p["beta"] / 2)
@@ -58,10 +59,10 @@ def chain(p: dict[str, Any]) -> Finding:
         "statistic": "n beta/2 of the nodes alone, against beta; advanced composition adds more",
         "step": {"of": "chain", "nodes": levels, "delta_of_each": str(p["beta"] / 2), "beta": str(p["beta"])},
     }
-    return Finding((None, p["beta"]), None, None, spent, said, holds=False)
+    return Cost((None, p["beta"]), None, None, spent, said, holds=False)
 
 
-def chernoff(p: dict[str, Any]) -> Finding:
+def chernoff(p: dict[str, Any]) -> Cost:
     """P(some y_t² > B² + 2ρ² ln(8T/β)) for y_t ~ N(B, ρ²), T independent rounds: claimed at most β/4.
 
     The proof drops the cross term 2Bρ√(2 ln): |y| ≤ B + ρ√(2 ln(8T/β)) holds with the probability claimed.
@@ -73,12 +74,12 @@ def chernoff(p: dict[str, Any]) -> Finding:
         tail = (((edge - ball(reward)) / scale).erfc() + ((edge + ball(reward)) / scale).erfc()) / 2
         return -(rounds * (-tail).log1p()).expm1()
 
-    def spread() -> arb:
+    def deviation() -> arb:
         return 2 * ball(rho**2) * log(8 * rounds / p["beta"])
 
-    found = enclose(lambda: failure((ball(reward**2) + spread()).sqrt()))
+    found = enclose(lambda: failure((ball(reward**2) + deviation()).sqrt()))
     found = Enclosure(found.lower, min(found.upper, Fraction(1)))
-    right = enclose(lambda: failure(ball(reward) + spread().sqrt()))
+    right = enclose(lambda: failure(ball(reward) + deviation().sqrt()))
     said = {
         "statistic": "probability that some reward leaves the interval, rewards N(B, rho^2)",
         "with_cross_term": float(right.upper),
@@ -88,10 +89,10 @@ def chernoff(p: dict[str, Any]) -> Finding:
     holds = (
         True if found.upper <= limit else False if found.lower is not None and found.lower > limit else None
     )
-    return Finding((None, limit), None, None, found, said, holds=holds)
+    return Cost((None, limit), None, None, found, said, holds=holds)
 
 
-def weights(p: dict[str, Any]) -> Finding:
+def weights(p: dict[str, Any]) -> Cost:
     """Definition 4's quadrature weights at the zeros of H_m: ‖φ‖² is their sum, which should be 1.
 
     Printed: 2^{m−1/2} m! √π/(m² H_{m−1}(ξ)), negative at some zeros.  Gauss–Hermite: 2^{m−1} m! √π/(m²
@@ -115,7 +116,7 @@ def weights(p: dict[str, Any]) -> Finding:
     ends = near - Fraction(1, 2**40), near + Fraction(1, 2**40)
     said["step"] = {"of": "weights", "nodes": m, "node_between": [str(end) for end in map(_short, ends)]}
     negative = any(bool(w < 0) for w in printed)
-    return Finding((None, None), None, None, None, said, holds=not negative)
+    return Cost((None, None), None, None, None, said, holds=not negative)
 
 
 def _short(value: Fraction) -> Fraction:
@@ -129,7 +130,7 @@ def _at(polynomial: fmpz_poly, point: arb) -> arb:
     return total
 
 
-def marginals(_: dict[str, Any]) -> Finding:
+def marginals(_: dict[str, Any]) -> Cost:
     """Lemma 4's sketch bounds outputs one by one; a₁ = r, a₂ = r ⊕ b shows that this is not enough.
 
     Each action is a fair coin whatever the private bit b is, and a₁ ⊕ a₂ = b.  The lemma itself holds if
@@ -139,45 +140,45 @@ def marginals(_: dict[str, Any]) -> Finding:
         "neighbours": "a private bit b = 0 or 1",
         "statistic": "a1 xor a2, which is b; each action alone is a fair coin",
         "scope": "the sketch, not the lemma",
-        "event": Event("certain").as_json(),
+        "event": LikelyEvent("certain").as_json(),
     }
 
     def refutation() -> Theorem:
         return telling_event(
-            "actions", Event("certain"), (Fraction(0), Fraction(0)), "a1 xor a2 is the private bit"
+            "actions", LikelyEvent("certain"), (Fraction(0), Fraction(0)), "a1 xor a2 is the private bit"
         )
 
-    found = Finding((Fraction(0), Fraction(0)), Fraction(0), Enclosure(math.inf, math.inf), ONE, said)
+    found = Cost((Fraction(0), Fraction(0)), Fraction(0), Enclosure(math.inf, math.inf), ONE, said)
     return replace(found, refutation=refutation)
 
 
-def _step(noise: Noise, factor: Enclosure | None, said: dict[str, Any]) -> Finding:
-    return Finding((None, None), None, None, None, said, noise=noise, factor=factor, holds=True)
+def _step(noise: Scales, factor: Enclosure | None, said: dict[str, Any]) -> Cost:
+    return Cost((None, None), None, None, None, said, noise=noise, factor=factor, holds=True)
 
 
 CLAIMS = (
-    Claim(
+    PaperClaim(
         "dubey-sensitivity",
         "Dubey 2021, Lemma 2, proof",
         "one record moves the sum by at most sqrt(2)(1 + B^2)",
         {"B": at_least(0, "5")},
         sensitivity,
     ),
-    Claim(
+    PaperClaim(
         "dubey-nodes",
         "Dubey 2021, Lemma 2",
         "a record lies in at most 1 + ceil(log2 T) released nodes",
         {"T": count(1024, least=2)},
         touched,
     ),
-    Claim(
+    PaperClaim(
         "dubey-lemma2-chain",
         "Dubey 2021, Lemma 2, proof",
         "n nodes of (alpha/sqrt(8n ln(2/beta)), beta/2) compose to (alpha, beta)",
         {"beta": probability("0.1"), "T": count(1024, least=2)},
         chain,
     ),
-    Claim(
+    PaperClaim(
         "dubey-chernoff",
         "Dubey 2021, Lemma 2, proof",
         "all y^2 are at most B^2 + 2 rho^2 ln(8T/beta) with probability 1 - beta/4",
@@ -189,14 +190,14 @@ CLAIMS = (
         },
         chernoff,
     ),
-    Claim(
+    PaperClaim(
         "dubey-definition4",
         "Dubey 2021, Definition 4",
         "the printed quadrature weights give features",
         {"nodes": count(4, least=2, most=60)},
         weights,
     ),
-    Claim(
+    PaperClaim(
         "dubey-lemma4-sketch",
         "Dubey 2021, Lemma 4, sketch",
         "outputs that are private one by one are private together",

@@ -26,8 +26,8 @@ from typing import Any
 
 from scipy.stats import chi2
 
-from audits.papers.claim_check import Claim, Finding, Noise, Number, Parameter, count, positive, probability
-from audits.papers.derivations import Event, lower, short_above, telling_event, upper
+from audits.papers.claim_check import Cost, Exact, PaperClaim, Parameter, Scales, count, positive, probability
+from audits.papers.derivations import LikelyEvent, lower, short_above, telling_event, upper
 from audits.papers.enclosures import (
     INFINITE,
     ONE,
@@ -37,13 +37,18 @@ from audits.papers.enclosures import (
     falling,
     gaussian_delta,
     gaussian_epsilon,
-    log,
     of,
     permitted_mu2,
     ratio,
     root,
 )
 from audits.papers.kharkovskii.chi_square import doubled_variance, mixed_shift, telling_edge
+from audits.papers.kharkovskii.projection import (
+    branch_energy,
+    column_space,
+    printed_omega,
+    published_omega,
+)
 from dpaccount.errors import InputError
 from dpaccount.exact import Enclosure
 from dpaccount.numerics.balls import ball, ceil_of, floor_of, precision
@@ -54,19 +59,7 @@ from dpaccount.proof import gaussian as gaussian_noise
 QUERY = "projection"
 
 
-def published_omega(epsilon: Fraction, delta: Fraction, columns: int) -> Enclosure:
-    """Return ω = 16√(r ln(2/δ)) ln(16r/δ)/ε."""
-    return enclose(lambda: 16 * (columns * log(2 / delta)).sqrt() * log(16 * columns / delta) / ball(epsilon))
-
-
-def printed_omega(epsilon: Fraction, delta: Fraction, columns: int) -> Enclosure:
-    """Return ω = 16√r ln(2/δ) ln(16r/δ)/ε, as the text prints it."""
-    return enclose(
-        lambda: 16 * ball(columns).sqrt() * log(2 / delta) * log(16 * columns / delta) / ball(epsilon)
-    )
-
-
-def theorem1(p: dict[str, Any]) -> Finding:
+def theorem1(p: dict[str, Any]) -> Cost:
     """Theorem 1, in the three cases of n against d."""
     rows, features = int(p["n"]), int(p["d"])
     omega = published_omega(p["epsilon"], p["delta"], int(p["r"]))
@@ -79,20 +72,20 @@ def theorem1(p: dict[str, Any]) -> Finding:
     return _always_lifted(p, omega)
 
 
-def _separated(p: dict[str, Any], omega: Enclosure, rows: int, features: int) -> Finding:
+def _separated(p: dict[str, Any], omega: Enclosure, rows: int, features: int) -> Cost:
     point = p["epsilon"], p["delta"]
     said = "the columns of Z lie in the column space of the first data"
-    return Finding(
+    return Cost(
         claimed=point,
         delta=p["delta"],
         epsilon=INFINITE,
         loss_delta=ONE,
-        noise=Noise(omega, None),
-        refutation=lambda: telling_event(QUERY, Event("certain"), point, said),
+        noise=Scales(omega, None),
+        refutation=lambda: telling_event(QUERY, LikelyEvent("certain"), point, said),
         witness={
             "neighbours": "centred data of full rank; row i moved by v, e_i - 1/n outside their columns",
             "statistic": "whether the columns of Z lie in the column space of the first data",
-            "event": Event("certain").as_json(),
+            "event": LikelyEvent("certain").as_json(),
             # an example of the same shape, no larger than an exact elimination takes
             "rows": min(features, 20) + min(rows - features, 3),
             "features": min(features, 20),
@@ -101,17 +94,17 @@ def _separated(p: dict[str, Any], omega: Enclosure, rows: int, features: int) ->
     )
 
 
-def _always_lifted(p: dict[str, Any], omega: Enclosure) -> Finding:
+def _always_lifted(p: dict[str, Any], omega: Enclosure) -> Cost:
     epsilon, delta, columns = p["epsilon"], p["delta"], int(p["r"])
     least = least_sketch_noise(epsilon, delta, columns)
     short = _rounded(omega)
     loss = mixed_shift(epsilon, short**2, columns)
-    return Finding(
+    return Cost(
         claimed=(epsilon, delta),
         delta=delta,
         epsilon=Enclosure(None, sketch_epsilon(delta, short, columns).upper),
         loss_delta=Enclosure(None, ceil_of(loss)),
-        noise=Noise(omega, least),
+        noise=Scales(omega, least),
         factor=ratio(omega, least),
         proof=lambda: _lifted_proof(epsilon, delta, columns, lower(omega)),
         witness={
@@ -142,16 +135,16 @@ def _rows(reach: Fraction) -> Theorem:
     return linear(assume_ball(QUERY, reach / 2, REPLACE_ONE, "measured from the middle of two rows"))
 
 
-def _branch(p: dict[str, Any], samples: int, neighbours: str) -> Finding:
+def _branch(p: dict[str, Any], samples: int, neighbours: str) -> Cost:
     epsilon, delta, samples = p["epsilon"], p["delta"], min(samples, SAMPLES)
     loss = doubled_variance(epsilon, samples)
     tiny = ceil_of(doubled_variance(Fraction(0), samples)) <= delta
     cost = ZERO if tiny else falling(lambda x: doubled_variance(x, samples), delta)
 
     energy = "the sum of squares of the samples exceeds this many omega^2, next to the limiting pair"
-    event = Event("chi-square", (Fraction(samples), telling_edge(epsilon, samples)))
+    event = LikelyEvent("chi-square", (Fraction(samples), telling_edge(epsilon, samples)))
 
-    return Finding(
+    return Cost(
         claimed=(epsilon, delta),
         delta=delta,
         epsilon=cost,
@@ -167,7 +160,7 @@ def _branch(p: dict[str, Any], samples: int, neighbours: str) -> Finding:
     )
 
 
-def branch(p: dict[str, Any]) -> Finding:
+def branch(p: dict[str, Any]) -> Cost:
     """Compare neighbours on either side of σ_min = ω, r samples along that direction.
 
     The cost is that of the limiting pair, N(0, ω²) against N(0, 2ω²); lifting always would avoid it.
@@ -175,19 +168,19 @@ def branch(p: dict[str, Any]) -> Finding:
     return _branch(p, int(p["r"]), "one row moved so that the least singular value falls just below omega")
 
 
-def gaussian(p: dict[str, Any]) -> Finding:
+def gaussian(p: dict[str, Any]) -> Cost:
     """X + σG, then any function of it: μ = 1/σ for rows that move by at most 1, the least σ."""
     return _least_gaussian(p, Fraction(1), "one row moved by 1", lambda: _rows(Fraction(1)))
 
 
-def centred(p: dict[str, Any]) -> Finding:
+def centred(p: dict[str, Any]) -> Cost:
     """Centre X first, and every row moves, by √(1 − 1/n) in all."""
     rows = int(p["n"])
     square, moved = 1 - Fraction(1, rows), "one row moved by 1, all rows centred"
     return _least_gaussian(p, square, moved, lambda: centred_rows(_rows(Fraction(1)), rows))
 
 
-def fixed_map(p: dict[str, Any]) -> Finding:
+def fixed_map(p: dict[str, Any]) -> Cost:
     """XM + ωG with public M of largest singular value s: rows move by at most s (Kenthapadi et al. 2013)."""
     moved = "one row moved by 1 along the top singular direction of M"
     return _least_gaussian(p, p["s"] ** 2, moved, lambda: _rows(p["s"]))
@@ -195,20 +188,20 @@ def fixed_map(p: dict[str, Any]) -> Finding:
 
 def _least_gaussian(
     p: dict[str, Any], square: Fraction, neighbours: str, moved: Callable[[], Theorem]
-) -> Finding:
+) -> Cost:
     """Return the finding for Gaussian noise that just meets the claim, rows moving by √square."""
     epsilon, delta = p["epsilon"], p["delta"]
     allowed = permitted_mu2(epsilon, delta)
     used = exactly(Fraction(allowed.lower or 0))
     cost, loss = gaussian_epsilon(used, delta), gaussian_delta(used, epsilon)
     needed = enclose(lambda: ball(square) / of(allowed))
-    return Finding(
+    return Cost(
         claimed=(epsilon, delta),
         delta=delta,
         epsilon=Enclosure(cost.lower, min(cost.upper, epsilon)),
         loss_delta=Enclosure(loss.lower, min(loss.upper, delta)),
         mu=root(used),
-        noise=Noise(None, root(needed)),
+        noise=Scales(None, root(needed)),
         proof=lambda: to_approximate(gaussian_noise(moved(), upper(needed), "rows"), epsilon, delta),
         witness={
             "neighbours": neighbours,
@@ -217,18 +210,18 @@ def _least_gaussian(
     )
 
 
-def sketch(p: dict[str, Any]) -> Finding:
+def sketch(p: dict[str, Any]) -> Cost:
     """XM + ωG with Gaussian M of r columns, public or secret: E over χ²_r of the Gaussian curve."""
     epsilon, delta, columns = p["epsilon"], p["delta"], int(p["r"])
     least = least_sketch_noise(epsilon, delta, columns)
     top = Fraction(least.upper)
     cost, loss = sketch_epsilon(delta, top, columns), mixed_shift(epsilon, top**2, columns)
-    return Finding(
+    return Cost(
         claimed=(epsilon, delta),
         delta=delta,
         epsilon=Enclosure(min(cost.lower or 0, epsilon), min(cost.upper, epsilon)),
         loss_delta=Enclosure(floor_of(loss), min(ceil_of(loss), delta)),
-        noise=Noise(None, least),
+        noise=Scales(None, least),
         witness={
             "neighbours": "one row moved by a unit v",
             "statistic": "the noisy sketch along v'M, whose squared length is chi^2_r; M is seen",
@@ -250,7 +243,7 @@ def _utility(epsilon: Fraction, delta: Fraction, columns: int, least: Enclosure)
     }
 
 
-def omega_reading(p: dict[str, Any]) -> Finding:
+def omega_reading(p: dict[str, Any]) -> Cost:
     """Compare the printed ω with the reading that is used, and with σ_min of the paper's example.
 
     The uniform grid (5/14)·{0, …, s − 1}², s² = n: its centred columns are orthogonal, of squared length
@@ -261,12 +254,12 @@ def omega_reading(p: dict[str, Any]) -> Finding:
     least = enclose(lambda: ball(Fraction(25, 196) * side**2 * (side**2 - 1) / 12).sqrt())
     met = {"read": used, "printed": printed}
     below = {name: bool(value.upper < (least.lower or 0)) for name, value in met.items()}
-    return Finding(
+    return Cost(
         claimed=(None, None),
         delta=None,
         epsilon=None,
         loss_delta=None,
-        noise=Noise(printed, used),
+        noise=Scales(printed, used),
         factor=ratio(printed, used),
         holds=below["printed"],
         witness={
@@ -309,52 +302,54 @@ SAMPLES = 500  #: of a branch that are looked at; more show at least as much
 EPSILON, DELTA = positive("3"), probability("1e-5")
 COLUMNS = count(10, most=200)
 POINT: dict[str, Parameter] = {"epsilon": EPSILON, "delta": DELTA}
-ROWS = Number(Fraction(10_000), least=Fraction(1), whole=True)
+ROWS = Exact(Fraction(10_000), least=Fraction(1), whole=True)
 
 CLAIMS = (
-    Claim(
+    PaperClaim(
         "kharkovskii-theorem1",
         "Kharkovskii et al. 2020, Theorem 1",
         "the projected dataset is (epsilon, delta)-private",
         {"n": ROWS, "d": count(2), "r": COLUMNS, **POINT},
         theorem1,
+        column_space,
     ),
-    Claim(
+    PaperClaim(
         "kharkovskii-branch",
         "Kharkovskii et al. 2020, Algorithm 1",
         "lifting the singular values only where the least is below omega is (epsilon, delta)-private",
         {"r": COLUMNS, **POINT},
         branch,
+        branch_energy,
     ),
-    Claim(
+    PaperClaim(
         "kharkovskii-omega",
         "Kharkovskii et al. 2020, Algorithm 1 and section 5",
         "the printed omega is below the least singular value where the paper says so",
         {"r": COLUMNS, **{**POINT, "epsilon": positive("3.004166023946433")}, "side": count(100, least=2)},
         omega_reading,
     ),
-    Claim(
+    PaperClaim(
         "kharkovskii-gaussian",
         "ours",
         "Gaussian noise on X, then any projection",
         {"n": ROWS, **POINT},
         gaussian,
     ),
-    Claim(
+    PaperClaim(
         "kharkovskii-gaussian-centred",
         "ours",
         "Gaussian noise on the centred data",
-        {"n": Number(Fraction(10_000), least=Fraction(2), whole=True), **POINT},
+        {"n": Exact(Fraction(10_000), least=Fraction(2), whole=True), **POINT},
         centred,
     ),
-    Claim(
+    PaperClaim(
         "kharkovskii-fixed-map",
         "Kenthapadi et al. 2013",
         "Gaussian noise on XM, M public with largest singular value s",
         {"s": positive("1"), **POINT},
         fixed_map,
     ),
-    Claim(
+    PaperClaim(
         "kharkovskii-sketch",
         "ours",
         "Gaussian sketch of r columns with noise omega on every row",

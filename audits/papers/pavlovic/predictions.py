@@ -12,10 +12,12 @@ Kernels whose posterior covariance is never negative reach about half.
 from fractions import Fraction
 from typing import Any
 
+import numpy as np
 from flint import arb
+from numpy.typing import NDArray
 
-from audits.papers.claim_check import Claim, Finding, Noise, Number, at_least, count, positive, probability
-from audits.papers.derivations import Event, lower, settled, telling_event
+from audits.papers.claim_check import Cost, Exact, PaperClaim, Scales, at_least, count, positive, probability
+from audits.papers.derivations import LikelyEvent, lower, settled, telling_event
 from audits.papers.enclosures import ONE, ZERO, enclose, exactly, falling, log, of
 from audits.papers.pavlovic import bounded_range
 from dpaccount.exact import Enclosure
@@ -33,13 +35,14 @@ from dpaccount.proof import (
     to_zcdp,
 )
 
+Floats = NDArray[np.float64]
 LINEAR = "linear kernel, actions +1 and -1, one reward B against -B, all others -B"
 
 
-def theorem73(p: dict[str, Any]) -> Finding:
+def theorem73(p: dict[str, Any]) -> Cost:
     """Theorem 7.3, the supremum of σ̄² certified: exactly ε, in the limit of the linear kernel."""
     epsilon = p["epsilon"]
-    return Finding(
+    return Cost(
         claimed=(epsilon, Fraction(0)),
         delta=Fraction(0),
         epsilon=exactly(epsilon),
@@ -60,14 +63,14 @@ def _log_ratio(epsilon: Fraction, odds: Fraction) -> Enclosure:
     return enclose(lambda: (ball(epsilon - odds).exp() + 1).log() - (ball(-odds).exp() + 1).log())
 
 
-def multi(p: dict[str, Any]) -> Finding:
+def multi(p: dict[str, Any]) -> Cost:
     """Use the predictor at J contexts: J predictions, each ε-bounded-range, adaptively.
 
     The linear kernel ignores the context, so the J predictions are J draws of one two-action choice.
     """
     epsilon, delta, uses = p["epsilon"], p["delta"], int(p["J"])
     votes = _votes(epsilon, uses, delta)
-    return Finding(
+    return Cost(
         claimed=(epsilon, delta),
         delta=delta,
         epsilon=bounded_range.epsilon(epsilon, uses, delta),
@@ -95,11 +98,11 @@ def _predictions_proof(epsilon: Fraction, uses: int, delta: Fraction) -> Theorem
     if uses == 1:
         alone = to_pure(_prediction(epsilon))
         return alone if delta == 0 else to_approximate(alone, epsilon, delta)
-    spread = assume_covers("prediction", [(1, 1)] * uses, "each prediction reads every record")
-    return settled(nodes(to_zcdp(_prediction(epsilon)), spread), epsilon, delta)
+    uses_of_all = assume_covers("prediction", [(1, 1)] * uses, "each prediction reads every record")
+    return settled(nodes(to_zcdp(_prediction(epsilon)), uses_of_all), epsilon, delta)
 
 
-def _votes(epsilon: Fraction, uses: int, delta: Fraction) -> Event:
+def _votes(epsilon: Fraction, uses: int, delta: Fraction) -> LikelyEvent:
     """Return how many of the predictions are +1, at the best log-odds t and threshold.
 
     More than `bounded_range.COUNTED` predictions show at least as much as so many; at δ = 0 two of them do.
@@ -108,15 +111,15 @@ def _votes(epsilon: Fraction, uses: int, delta: Fraction) -> Event:
         return _choice(epsilon, min(uses, 2))
     count = min(uses, bounded_range.COUNTED)
     odds, least = bounded_range.best_event(epsilon, count, delta)
-    return Event("logistic", (odds, odds - epsilon), count, least)
+    return LikelyEvent("logistic", (odds, odds - epsilon), count, least)
 
 
-def _choice(moved: Fraction, times: int = 1) -> Event:
+def _choice(moved: Fraction, times: int = 1) -> LikelyEvent:
     """Return the event that +1 is chosen (each time) where it is rare: log-odds −40 against −40 − `moved`."""
-    return Event("logistic", (Fraction(-40), -40 - moved), times, times)
+    return LikelyEvent("logistic", (Fraction(-40), -40 - moved), times, times)
 
 
-def _refutation(event: Event, epsilon: Fraction, delta: Fraction = Fraction(0)) -> Theorem:
+def _refutation(event: LikelyEvent, epsilon: Fraction, delta: Fraction = Fraction(0)) -> Theorem:
     return telling_event("predictions", event, (epsilon, delta), "what others see of the predictions", JOINT)
 
 
@@ -134,7 +137,7 @@ def _permitted(epsilon: Fraction, delta: Fraction, uses: int) -> Enclosure:
     return enclose(lambda: 1 / of(scale))
 
 
-def clip(p: dict[str, Any]) -> Finding:
+def clip(p: dict[str, Any]) -> Cost:
     """Rewards clipped at C = B + R ln(T/δ), while the exponent keeps B: ε C/B, exactly.
 
     δ at ε is the largest of two-action pairs, (e^{η/2} − e^{ε/2})²/(e^η − 1), η = εC/B.
@@ -152,12 +155,12 @@ def clip(p: dict[str, Any]) -> Finding:
     loss = ZERO
     if p["R"]:
         loss = enclose(lambda: ((eta() / 2).exp() - (ball(epsilon) / 2).exp()) ** 2 / eta().expm1())
-    return Finding(
+    return Cost(
         claimed=(epsilon, Fraction(0)),
         delta=Fraction(0),
         epsilon=cost,
         loss_delta=loss,
-        noise=Noise(exactly(reward), clipped),
+        noise=Scales(exactly(reward), clipped),
         factor=enclose(lambda: ball(reward) / of(clipped)),
         proof=lambda: to_pure(_prediction(epsilon)),  # R = 0: nothing is clipped further out
         refutation=lambda: _refutation(chosen, epsilon),
@@ -170,7 +173,7 @@ def clip(p: dict[str, Any]) -> Finding:
     )
 
 
-def grid(p: dict[str, Any]) -> Finding:
+def grid(p: dict[str, Any]) -> Cost:
     """Take the supremum on a grid that holds the nodes of Z, for a kernel of vanishing lengthscale.
 
     With `copies` of each node, σ̄² is K/(copies + Kτ) on the grid and 1/τ off it: the ratio is
@@ -180,7 +183,7 @@ def grid(p: dict[str, Any]) -> Finding:
     """
     epsilon, gap = p["epsilon"], 1 + p["copies"] / p["ridge"]
     chosen = _choice(epsilon * gap / 2)
-    return Finding(
+    return Cost(
         claimed=(epsilon, Fraction(0)),
         delta=Fraction(0),
         epsilon=exactly(epsilon * gap / 2),
@@ -197,7 +200,7 @@ def grid(p: dict[str, Any]) -> Finding:
     )
 
 
-def observed(p: dict[str, Any]) -> Finding:
+def observed(p: dict[str, Any]) -> Cost:
     """Z made of the observed contexts instead of fresh ones: one record moves Z̃, and with it every summand.
 
     Linear kernel on φ = x·c, actions ±1, K = τ = 1, rewards ±1.  All but one of `records` people with context
@@ -224,8 +227,8 @@ def observed(p: dict[str, Any]) -> Finding:
     if cost.lower is not None and cost.lower < 0:
         left, right = right, left
         cost = _difference(left, right)
-    worst = Event("logistic", (left, right))
-    return Finding(
+    worst = LikelyEvent("logistic", (left, right))
+    return Cost(
         claimed=(epsilon, Fraction(0)),
         delta=Fraction(0),
         epsilon=Enclosure(max(cost.lower or 0, Fraction(0)), cost.upper),
@@ -265,12 +268,12 @@ def _difference(left: Fraction, right: Fraction) -> Enclosure:
     return enclose(lambda: (1 + ball(-right).exp()).log() - (1 + ball(-left).exp()).log())
 
 
-def scale(p: dict[str, Any]) -> Finding:
+def scale(p: dict[str, Any]) -> Cost:
     """Put the printed bound 81F²γ_T/(13T) for sup σ̄²: it fails with probability δ over the coins.
 
     Given that it holds, ε; in all (ε, δ), not ε (a bad event of the coins adds its probability to δ).
     """
-    return Finding(
+    return Cost(
         claimed=(p["epsilon"], Fraction(0)),
         delta=p["delta"],
         epsilon=Enclosure(None, p["epsilon"]),
@@ -280,28 +283,76 @@ def scale(p: dict[str, Any]) -> Finding:
     )
 
 
+# ------------------------------------------------------------------ runs
+
+
+def grid_supremum(p: dict[str, Any], _: int) -> dict[str, Any]:
+    """Compute σ̄² of the Matérn-1/2 kernel on a grid that holds Z's nodes, and between its points."""
+    nodes, lengthscale = np.arange(41.0), 0.01
+    copies, ridge = float(p["copies"]), float(p["ridge"])
+    kernel = np.exp(-np.abs(nodes[:, None] - nodes[None, :]) / lengthscale) * copies
+
+    def variance(points: Floats) -> Floats:
+        cross = np.exp(-np.abs(points[:, None] - nodes[None, :]) / lengthscale)
+        gain = np.linalg.solve(kernel + ridge * np.eye(len(nodes)), copies * cross.T)
+        found: Floats = 1 - (cross * gain.T).sum(axis=1)
+        return found
+
+    on, off = float(variance(nodes).max()), float(variance(nodes[:-1] + 0.5).max())
+    return {
+        "attack": "sigma^2 between the grid's points over its maximum on the grid",
+        "supremum_over_grid_value": off / on,
+        "refuted": off / on > 2,
+    }
+
+
+def observed_contexts(p: dict[str, Any], _: int) -> dict[str, Any]:
+    """Run the predictor in its kernel form on both datasets, with observed contexts for fresh ones."""
+    size = min(int(p["records"]), 1000)
+    here, there, other = np.array([1.0, 0.0]), np.array([0.28, 0.96]), np.array([0.0, 1.0])
+    crowd = [*[here] * (size - 1), *[there] * size]
+    rewards = np.append(np.ones(len(crowd)), -1.0)
+    logs = []
+    for moved in (here, other):
+        seen = np.array([*crowd, moved])
+        gain = np.linalg.inv(seen @ seen.T + np.eye(len(seen)))
+        asked = np.array([here, there, other])
+        cross = asked @ seen.T
+        variance = 1 - (cross @ gain * cross).sum(axis=1)
+        score = (cross - cross @ gain @ (seen @ seen.T)) @ rewards
+        odds = float(p["epsilon"]) * score / (2 * variance.max())
+        logs.append(np.concatenate([-np.logaddexp(0, -odds), -np.logaddexp(0, odds)]))
+    ratio = float(np.abs(logs[0] - logs[1]).max())
+    return {
+        "attack": "exact probabilities of both actions at three contexts",
+        "records": 2 * size,
+        "log_ratio": ratio,
+        "refuted": ratio > p["epsilon"],
+    }
+
+
 EPSILON = positive("1")
 
 CLAIMS = (
-    Claim(
+    PaperClaim(
         "pavlovic-theorem73",
         "Pavlovic et al. 2025, Theorem 7.3",
         "USCA is epsilon-jointly private, the supremum certified",
         {"epsilon": EPSILON},
         theorem73,
     ),
-    Claim(
+    PaperClaim(
         "pavlovic-multi",
         "Pavlovic et al. 2025, Theorem 7.3",
         "the predictor stays epsilon-private when it is used at J contexts",
         {
             "epsilon": EPSILON,
             "J": count(10, most=10**12),
-            "delta": Number(Fraction("1e-6"), least=Fraction(0), below=Fraction(1)),
+            "delta": Exact(Fraction("1e-6"), least=Fraction(0), below=Fraction(1)),
         },
         multi,
     ),
-    Claim(
+    PaperClaim(
         "pavlovic-clip",
         "Pavlovic et al. 2025, remark on Assumption 2.7",
         "clipping at B + R ln(T/delta) keeps epsilon",
@@ -314,21 +365,23 @@ CLAIMS = (
         },
         clip,
     ),
-    Claim(
+    PaperClaim(
         "pavlovic-grid",
         "Pavlovic et al. 2025, Algorithm 1",
         "the supremum of the posterior variance may be taken over a grid",
         {"epsilon": EPSILON, "copies": count(1), "ridge": positive("0.01")},
         grid,
+        grid_supremum,
     ),
-    Claim(
+    PaperClaim(
         "pavlovic-observed",
         "Pavlovic et al. 2025, Assumption 2.10",
         "the approximating set may be made of the observed contexts",
         {"epsilon": EPSILON, "records": count(1000)},
         observed,
+        observed_contexts,
     ),
-    Claim(
+    PaperClaim(
         "pavlovic-scale",
         "Pavlovic et al. 2025, Lemma 7.1",
         "the printed bound on the variance keeps epsilon",

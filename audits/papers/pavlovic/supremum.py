@@ -23,7 +23,7 @@ import numpy as np
 from flint import arb, arb_mat
 from numpy.typing import NDArray
 
-from audits.papers.claim_check import Choice, Claim, Finding, Noise, Number, Parameter, count, positive
+from audits.papers.claim_check import Cost, Exact, PaperClaim, Parameter, Scales, Word, count, positive
 from audits.papers.derivations import short_above
 from audits.papers.enclosures import enclose, exactly, of
 from dpaccount.exact import Enclosure
@@ -155,7 +155,7 @@ def on_grid(p: dict[str, Any], grid: Floats, drawn: list[Point]) -> Floats:
     return found
 
 
-def supremum(p: dict[str, Any]) -> Finding:
+def supremum(p: dict[str, Any]) -> Cost:
     """Certify sup σ̄² over the unit square, and compare grids and the bound 1/τ with it."""
     drawn = nodes(int(p["seed"]), int(p["points"]), 2)
     with precision(BITS):
@@ -169,12 +169,12 @@ def supremum(p: dict[str, Any]) -> Finding:
     with precision(BITS):
         reach = float(posterior.step(arb(2).sqrt() / (2 * (SIDE - 1))).upper())
     low = float(found.lower or 0)
-    return Finding(
+    return Cost(
         claimed=(None, None),
         delta=None,
         epsilon=None,
         loss_delta=None,
-        noise=Noise(exactly(Fraction(found.upper)), exactly(Fraction(found.lower or 0))),
+        noise=Scales(exactly(Fraction(found.upper)), exactly(Fraction(found.lower or 0))),
         factor=enclose(lambda: ball(Fraction(found.upper)) / ball(Fraction(found.lower or 1))),
         holds=True,
         witness={
@@ -188,7 +188,7 @@ def supremum(p: dict[str, Any]) -> Finding:
     )
 
 
-def range_factor(p: dict[str, Any]) -> Finding:
+def range_factor(p: dict[str, Any]) -> Cost:
     """Bound the range of a record's effect on the unit interval: the exponent ε/(2m) costs less than ε."""
     drawn = nodes(int(p["seed"]), int(p["points"]), 1)
     with precision(BITS):
@@ -211,7 +211,7 @@ def range_factor(p: dict[str, Any]) -> Finding:
         scores = assume_range("prediction", width, REPLACE_ONE, "covariances bounded below on the interval")
         return to_pure(exponential(scores, epsilon / 2, "prediction"))
 
-    found = Finding(
+    found = Cost(
         claimed=(epsilon, Fraction(0)),
         delta=Fraction(0),
         epsilon=Enclosure(None, epsilon * factor.upper),
@@ -228,22 +228,22 @@ def range_factor(p: dict[str, Any]) -> Finding:
 
 
 SHAPE: dict[str, Parameter] = {
-    "kernel": Choice(("se", "matern", "exponential")),
-    "lengthscale": Number(Fraction(1, 2), least=Fraction(1, 1000), most=Fraction(1000)),
+    "kernel": Word(("se", "matern", "exponential")),
+    "lengthscale": Exact(Fraction(1, 2), least=Fraction(1, 1000), most=Fraction(1000)),
     "points": count(40, most=60),
-    "ridge": Number(Fraction(1), least=Fraction(1, 100), most=Fraction(100)),
-    "seed": Number(Fraction(1), least=Fraction(0), most=Fraction(2**31), whole=True),
+    "ridge": Exact(Fraction(1), least=Fraction(1, 100), most=Fraction(100)),
+    "seed": Exact(Fraction(1), least=Fraction(0), most=Fraction(2**31), whole=True),
 }
 
 CLAIMS = (
-    Claim(
+    PaperClaim(
         "pavlovic-supremum",
         "Pavlovic et al. 2025, Algorithm 1",
         "the supremum of the posterior variance over the unit square, as branch and bound certifies it",
         SHAPE,
         supremum,
     ),
-    Claim(
+    PaperClaim(
         "pavlovic-range",
         "Pavlovic et al. 2025, Theorem 7.3",
         "the exponent epsilon/(2m) makes one prediction epsilon-private; on smooth kernels about half",

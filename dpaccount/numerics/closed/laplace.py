@@ -13,7 +13,8 @@ from functools import lru_cache
 
 from flint import arb, arb_poly, ctx, fmpz
 
-from dpaccount.numerics.balls import accurate, ball, log_float, tick
+from dpaccount.numerics.balls import accurate, ball, log_float
+from dpaccount.numerics.limits import tick
 from dpaccount.numerics.solve import Ends, solve
 
 

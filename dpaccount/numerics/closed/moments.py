@@ -19,7 +19,7 @@ from dpaccount.numerics.balls import ball
 
 
 @dataclass
-class Spread:
+class Moments:
     """Sums over a composition.
 
     `above` and `width_above` are m and W for upper bounds, `below` and `width_below` for lower ones; the
@@ -34,9 +34,9 @@ class Spread:
     odds: arb
 
     @staticmethod
-    def none() -> "Spread":
+    def none() -> "Moments":
         """Return the sums over nothing."""
-        return Spread(ball(0), ball(0), ball(0), ball(0), ball(0), ball(1))
+        return Moments(ball(0), ball(0), ball(0), ball(0), ball(0), ball(1))
 
     def both(self, mean: arb, width: arb) -> None:
         """Add a kind whose m and W hold on both sides."""

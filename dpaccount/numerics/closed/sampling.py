@@ -1,6 +1,10 @@
 """Losses on a sample of the fraction q: ε becomes ln(1 + q(e^ε − 1)) (Balle, Barthe & Gaboardi 2018)."""
 
+from fractions import Fraction
+
 from flint import arb
+
+from dpaccount.numerics.balls import ball, ceil_of, precision
 
 
 def shrunk(loss: arb, rate: arb) -> arb:
@@ -15,3 +19,13 @@ def grown(loss: arb, rate: arb) -> arb:
     if loss > 1:
         return loss - rate.log() + (-(1 - rate) * (-loss).exp()).log1p()
     return (loss.expm1() / rate).log1p()
+
+
+def sampled_loss(loss: Fraction, rate: Fraction) -> Fraction:
+    """Return ln(1 + q(e^ε − 1)) rounded up, 0 ≤ q ≤ 1; ε itself where nothing is sampled out."""
+    if rate == 1 or loss == 0:
+        return loss
+    if rate == 0:
+        return Fraction(0)
+    with precision(128 + 2 * rate.denominator.bit_length()):
+        return ceil_of(shrunk(ball(loss), ball(rate)))

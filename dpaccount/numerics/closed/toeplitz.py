@@ -1,8 +1,8 @@
-"""Sums of squares of the √Toeplitz coefficients c_k = C(2k, k)/4^k.
+"""What k rounds of a stream move together, squared: in a factorisation, and in a tree of noises.
 
-They are the squared column norms of the matrix C with C² = (all ones below the diagonal), which
-releases prefix sums as B·(Cx + z) (Fichtenberger, Henzinger & Upadhyay 2023; Henzinger, Upadhyay &
-Upadhyay 2023).
+The factor's entries are c_k = C(2k, k)/4^k. Sums of their squares
+are the squared column norms of the matrix C with C² = (all ones below the diagonal), which releases prefix
+sums as B·(Cx + z) (Fichtenberger, Henzinger & Upadhyay 2023; Henzinger, Upadhyay & Upadhyay 2023).
 """
 
 from fractions import Fraction
@@ -59,6 +59,19 @@ def group_squares(rounds: int, k: int) -> tuple[Fraction, Fraction]:
     below = squares(rounds)[0] - squares(head)[1]
     above = squares(rounds - width + 1)[1] - squares(head - width + 1)[0]
     return low + width * width * max(below, Fraction(0)), high + width * width * above
+
+
+def tree_squares(rounds: int, k: int) -> int:
+    """Return the largest Σ (rounds of the group under a node)² over groups of k rounds of a tree.
+
+    On one level the nodes hold disjoint blocks of 2^j rounds, and a sum of squares of numbers up to 2^j is
+    largest where as many as can be are full and one has the rest; the first k rounds are so on every level.
+    """
+    found = 0
+    for level in range(rounds.bit_length()):
+        held = min(k, rounds >> level << level)
+        found += (held >> level << 2 * level) + (held & (1 << level) - 1) ** 2
+    return found
 
 
 def _harmonic(first: int, end: int, shift: Fraction) -> arb:

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 
 from flint import acb, acb_mat, arb, ctx
 
-from dpaccount.numerics.balls import affordable, tick
+from dpaccount.numerics.limits import affordable, tick
 
 Points = Sequence[tuple[acb, acb]]  #: (weight w, exponent ℓ); either may be real
 

@@ -3,7 +3,7 @@
 import math
 from collections.abc import Callable
 
-from dpaccount.numerics.balls import tick
+from dpaccount.numerics.limits import tick
 
 LogM = Callable[[float], float]  #: s ↦ log M(s) for real s
 

@@ -12,12 +12,13 @@ from typing import Any
 
 from flint import acb, arb, ctx
 
-from dpaccount.numerics.balls import OutOfReach, ball, bearable, precision, tick
+from dpaccount.numerics.balls import ball, precision
+from dpaccount.numerics.closed import discrete_losses
 from dpaccount.numerics.closed.sampling import shrunk
 from dpaccount.numerics.fourier import exponential_sums
 from dpaccount.numerics.fourier.sampled_gaussian import SampledGaussianFactor
 from dpaccount.numerics.fourier.transforms import AtomFactor, Decay, DiscreteGaussianFactor, Factor, blurred
-from dpaccount.numerics.lattice import discrete_losses
+from dpaccount.numerics.limits import OutOfReach, bearable, tick
 
 MOST_LOSSES = 12_000  #: of what is sampled
 WIDE = 300  #: σ from which a discrete Gaussian is handled as a continuous one only

@@ -14,9 +14,10 @@ from typing import Any
 
 from flint import acb, arb, ctx
 
-from dpaccount.numerics.balls import ball, bearable, ceil_of, precision, tick
+from dpaccount.numerics.balls import ball, ceil_of, precision
 from dpaccount.numerics.fourier import exponential_sums
 from dpaccount.numerics.fourier.transforms import Decay, Factor, blurred
+from dpaccount.numerics.limits import bearable, tick
 
 MOST_POINTS = 200_000  #: of a quadrature
 DECAY_SECONDS = 0.3  #: for the nodes of one decay (a rough estimate)

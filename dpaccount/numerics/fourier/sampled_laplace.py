@@ -20,10 +20,11 @@ from typing import Any
 
 from flint import acb, arb, ctx
 
-from dpaccount.numerics.balls import ball, bearable, tick
+from dpaccount.numerics.balls import ball
 from dpaccount.numerics.closed.sampling import shrunk
 from dpaccount.numerics.fourier import exponential_sums
 from dpaccount.numerics.fourier.transforms import Factor, blurred
+from dpaccount.numerics.limits import bearable, tick
 
 MOST_NODES = 4000  #: of the quadrature
 RATIO = 4  #: of the ends of a panel

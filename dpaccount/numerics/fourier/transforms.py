@@ -14,8 +14,9 @@ from typing import ClassVar
 
 from flint import acb, arb, ctx
 
-from dpaccount.numerics.balls import ball, precision, tick
-from dpaccount.numerics.lattice import discrete_losses
+from dpaccount.numerics.balls import ball, precision
+from dpaccount.numerics.closed import discrete_losses
+from dpaccount.numerics.limits import tick
 
 
 class Decay:

@@ -3,7 +3,7 @@
 In x = e^ε a privacy curve is convex and falls, δ(0) = 1, δ(x) ≥ 1 − x. A lattice curve is piecewise linear
 in x with kinks at the nodes, so it lies above δ once it does at the nodes: a chord is above a convex curve.
 The dots connected are the law of the loss with everything between two nodes split onto them, its mass under
-both distributions kept (`numerics.spread`).
+both distributions kept (`numerics.lattice.excess`).
 """
 
 import itertools
@@ -15,9 +15,10 @@ from functools import lru_cache
 
 from flint import arb, fmpz, fmpz_poly
 
-from dpaccount.numerics.balls import ball, bearable, precision, tick
+from dpaccount.numerics.balls import ball, precision
 from dpaccount.numerics.closed.laplace import delta_single
-from dpaccount.numerics.lattice.lattice import Grid, Lattice, two_points, units
+from dpaccount.numerics.lattice.lattice import Grid, Masses, two_points, units
+from dpaccount.numerics.limits import bearable, tick
 
 MOST_NODES = 1_000_000
 Curve = Callable[[Fraction], arb]  #: loss t (any real) ↦ a ball that contains δ(t)
@@ -25,7 +26,7 @@ Curve = Callable[[Fraction], arb]  #: loss t (any real) ↦ a ball that contains
 
 def spread(
     curve: Curve, grid: Grid, first: Fraction, count: int, infinite: Fraction, *, bounded: bool
-) -> Lattice:
+) -> Masses:
     """Return the law behind a curve that is known in thin balls, on the nodes first + j·step, j < count.
 
     With d_i = δ(t_i) and a = 1/(e^h − 1), m_i = a(d_{i+1} − d_i) + (1 + a)(d_{i−1} − d_i), m_∞ = d_N, and
@@ -43,7 +44,7 @@ def spread(
         if not bounded:
             moved += units(grid, (dots[-2] - ball(infinite)) * (1 + growth) / growth)
             moved += units(grid, (dots[1] + ball(first + grid.step).expm1()) / growth)
-        return Lattice(grid, first, 0, fmpz_poly(row), units(grid, dots[-1]), two_points(grid.step), moved)
+        return Masses(grid, first, 0, fmpz_poly(row), units(grid, dots[-1]), two_points(grid.step), moved)
 
 
 def _connected(dots: list[arb], share: arb, grid: Grid) -> list[fmpz]:
@@ -55,7 +56,7 @@ def _connected(dots: list[arb], share: arb, grid: Grid) -> list[fmpz]:
     return row
 
 
-def laplace(loss: Fraction, grid: Grid) -> Lattice:
+def laplace(loss: Fraction, grid: Grid) -> Masses:
     """Return the law of one Laplace pair of largest loss ε₀, whose atom at ε₀ lies on the last node.
 
     Between the atoms δ = 1 − e^{(t−ε₀)/2}, so the mass at ε₀ − ih is tanh(h/4)e^{−ih/2}, and at ε₀ itself
@@ -73,7 +74,7 @@ def laplace(loss: Fraction, grid: Grid) -> Lattice:
             falling = _falling(replace(grid, bits=shift), -(-cells // 1024) * 1024)
             row = [*row[:2], *(((share * power) >> shift) + 1 for power in falling[cells - 2 : 0 : -1])]
             row.append(fmpz(units(grid, (1 + inside) / 2)))
-    return Lattice(grid, first, 0, fmpz_poly(row), spread=two_points(grid.step))
+    return Masses(grid, first, 0, fmpz_poly(row), spread=two_points(grid.step))
 
 
 @lru_cache(maxsize=8)
@@ -87,7 +88,7 @@ def _falling(grid: Grid, count: int) -> list[fmpz]:
     return found
 
 
-def above(curve: Curve, grid: Grid, first: Fraction, count: int) -> Lattice:
+def above(curve: Curve, grid: Grid, first: Fraction, count: int) -> Masses:
     """Return a measure above a curve of which only upper bounds are known; all its mass counts as moved.
 
     Masses that rounding would make negative are dropped to 0, which only raises the curve, as rounding
@@ -99,7 +100,7 @@ def above(curve: Curve, grid: Grid, first: Fraction, count: int) -> Lattice:
         row = _connected(dots, 1 / ball(grid.step).expm1(), grid)
         beyond = units(grid, dots[-1])
         row[0] += max(0, (1 << grid.bits) - int(sum(row, fmpz(0))) - beyond)
-        return Lattice(grid, first, 0, fmpz_poly(row), beyond, moved=1 << grid.bits)
+        return Masses(grid, first, 0, fmpz_poly(row), beyond, moved=1 << grid.bits)
 
 
 def _convex(dots: list[arb], first: Fraction, grid: Grid) -> list[arb]:

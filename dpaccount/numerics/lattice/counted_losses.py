@@ -13,7 +13,8 @@ from math import comb, isqrt
 
 from flint import arb, fmpz
 
-from dpaccount.numerics.balls import ball, bearable, ceil_of, floor_of, precision, tick
+from dpaccount.numerics.balls import ball, ceil_of, floor_of, precision
+from dpaccount.numerics.limits import bearable, tick
 from dpaccount.numerics.solve import Ends, solve
 
 Atoms = tuple[tuple[arb, arb], ...]  #: (loss, mass), by ascending mass

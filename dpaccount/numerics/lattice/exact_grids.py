@@ -10,10 +10,11 @@ from functools import reduce
 from math import gcd
 
 from dpaccount.numerics.balls import ceil_of, floor_of, precision
+from dpaccount.numerics.closed import discrete_losses
 from dpaccount.numerics.fourier.transforms import AtomFactor, DiscreteGaussianFactor, Factor
-from dpaccount.numerics.lattice import discrete_losses, lattice
-from dpaccount.numerics.lattice.excess import Spread
-from dpaccount.numerics.lattice.lattice import Grid, Lattice
+from dpaccount.numerics.lattice import lattice
+from dpaccount.numerics.lattice.excess import Excess
+from dpaccount.numerics.lattice.lattice import Grid, Masses
 from dpaccount.numerics.solve import Ends
 
 Counted = Sequence[tuple[Factor, int]]
@@ -58,16 +59,16 @@ def common_step(pairs: Counted) -> Fraction:
     return reduce(divisor, (_step(factor) for factor, _ in pairs))
 
 
-def compose(pairs: Counted, log2_delta: float) -> Spread:
+def compose(pairs: Counted, log2_delta: float) -> Excess:
     """Return the composition on the common grid, for curves down to about 2^log2_delta."""
     rounds = sum(2 * count.bit_length() for _, count in pairs) + len(pairs)
     bits = int(-log2_delta) + 72 + 2 * rounds.bit_length() + 2 * max(count for _, count in pairs).bit_length()
     tail = max(0, 2 ** (bits + int(log2_delta) - 50 - rounds.bit_length()))
     grid = Grid(common_step(pairs), bits, tail)
-    return Spread(lattice.product([lattice.power(base(grid, factor), count) for factor, count in pairs]))
+    return Excess(lattice.product([lattice.power(base(grid, factor), count) for factor, count in pairs]))
 
 
-def base(grid: Grid, factor: Factor) -> Lattice:
+def base(grid: Grid, factor: Factor) -> Masses:
     """Return one pair on a grid, whose nodes need not be where its losses are."""
     if isinstance(factor, AtomFactor):
         return lattice.atoms(grid, factor.points())

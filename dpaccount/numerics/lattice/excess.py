@@ -36,14 +36,14 @@ from fractions import Fraction
 from flint import arb, fmpz
 
 from dpaccount.numerics.balls import ball, ceil_of, floor_of, precision
-from dpaccount.numerics.lattice.lattice import Lattice
+from dpaccount.numerics.lattice.lattice import Masses
 from dpaccount.numerics.solve import solve
 
 
-class Spread:
+class Excess:
     """A lattice above a law, prepared for evaluation: the curve lies between `lowest` and `highest`."""
 
-    def __init__(self, made: Lattice) -> None:
+    def __init__(self, made: Masses) -> None:
         self.made = made
         self.row = made.masses.coeffs()
         self.wide = 1.0  #: how much wider than wanted what it proves is

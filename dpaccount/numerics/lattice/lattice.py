@@ -9,7 +9,7 @@ Rounding, tails and composition keep that:
 - If D₁ ≥ δ₁ and D₂ ≥ δ₂ everywhere, the convolution dominates the composition (Fubini on
   δ₁₂(ε) = ∫ δ₂(ε − l) dω₁(l)). Losses add, masses multiply, +∞ absorbs.
 
-How far above, `numerics.spread` says from what a measure carries along: the spread of its losses and the mass
+How far above, `excess` says from what a measure carries along: the spread of its losses and the mass
 that was moved. Every true mass is either among the moved ones or, spread onto nodes, at most what is there.
 
 Privacy-loss distributions on grids: Meiser & Mohammadi 2018; Koskela, Jälkö & Honkela 2020; connecting
@@ -23,7 +23,8 @@ from fractions import Fraction
 
 from flint import arb, fmpz, fmpz_poly
 
-from dpaccount.numerics.balls import NotFinite, ball, bearable, ceil_of, floor_of, precision, tick
+from dpaccount.numerics.balls import NotFinite, ball, ceil_of, floor_of, precision
+from dpaccount.numerics.limits import bearable, tick
 
 MOST_NODES = 10_000_000  #: of a single pair
 MOST_BITS = 1 << 30  #: of the coefficients of a product
@@ -40,7 +41,7 @@ class Grid:
 
 
 @dataclass(frozen=True)
-class Lattice:
+class Masses:
     """Integer masses at origin + (first + j)·step, and `infinite` at +∞."""
 
     grid: Grid
@@ -48,7 +49,9 @@ class Lattice:
     first: int
     masses: fmpz_poly
     infinite: int = 0
-    spread: Fraction = Fraction(0)  #: how far losses were spread onto nodes, as `numerics.spread` counts it
+    spread: Fraction = Fraction(
+        0
+    )  #: how far losses were spread onto nodes, as `numerics.lattice.excess` counts it
     moved: int = 0  #: a bound on the mass moved otherwise: tails
 
     @property
@@ -63,7 +66,7 @@ class Lattice:
 
 def atoms(
     grid: Grid, points: Iterable[tuple[Fraction, Callable[[], arb]]], infinite: Fraction = Fraction(0)
-) -> Lattice:
+) -> Masses:
     """Return the measure with the given masses at rational losses, of which the least is on the first node.
 
     `infinite` is the mass at +∞, all of which counts as moved.
@@ -75,7 +78,7 @@ def atoms(
     return replace(made, infinite=beyond, moved=beyond)
 
 
-def placed(grid: Grid, origin: Fraction, points: Sequence[tuple[Fraction | arb, arb]]) -> Lattice:
+def placed(grid: Grid, origin: Fraction, points: Sequence[tuple[Fraction | arb, arb]]) -> Masses:
     """Return masses at losses ≥ origin as a measure; what lies between nodes is split onto its neighbours.
 
     A share (1 − e^{−a})/(1 − e^{−h}) goes to the right one where the left one is a away: that keeps E e^{−L}.
@@ -103,11 +106,11 @@ def placed(grid: Grid, origin: Fraction, points: Sequence[tuple[Fraction | arb, 
         between = True
     bearable(max(row) + 1, MOST_NODES)
     masses = fmpz_poly([row.get(j, fmpz(0)) for j in range(max(row) + 1)])
-    return Lattice(grid, origin, 0, masses, 0, two_points(grid.step) if between else Fraction(0), moved)
+    return Masses(grid, origin, 0, masses, 0, two_points(grid.step) if between else Fraction(0), moved)
 
 
 def two_points(step: Fraction) -> Fraction:
-    """Return the spread of a loss split onto two nodes one step apart (see `numerics.spread`)."""
+    """Return the spread of a loss split onto two nodes one step apart (see `numerics.lattice.excess`)."""
     return step * step / 4
 
 
@@ -119,12 +122,12 @@ def units(grid: Grid, mass: arb) -> int:
     return max(0, int(top.unique_fmpz()))
 
 
-def identity(grid: Grid) -> Lattice:
+def identity(grid: Grid) -> Masses:
     """Return the measure of an event that releases nothing: all mass at loss 0."""
-    return Lattice(grid, Fraction(0), 0, fmpz_poly([fmpz(1) << grid.bits]))
+    return Masses(grid, Fraction(0), 0, fmpz_poly([fmpz(1) << grid.bits]))
 
 
-def compose(a: Lattice, b: Lattice) -> Lattice:
+def compose(a: Masses, b: Masses) -> Masses:
     """Return the convolution, rounded up and trimmed."""
     tick()
     grid = a.grid
@@ -133,7 +136,7 @@ def compose(a: Lattice, b: Lattice) -> Lattice:
     lost = a.infinite * (_total(b.masses) + b.infinite) + _total(a.masses) * b.infinite
     infinite = -((-lost) >> grid.bits)
     spread, moved = a.spread + b.spread, a.moved + b.moved
-    return _trimmed(Lattice(grid, a.origin + b.origin, a.first + b.first, masses, infinite, spread, moved))
+    return _trimmed(Masses(grid, a.origin + b.origin, a.first + b.first, masses, infinite, spread, moved))
 
 
 def _total(masses: fmpz_poly) -> int:
@@ -146,7 +149,7 @@ def _shifted(product: fmpz_poly, grid: Grid) -> fmpz_poly:
     return (product + fmpz_poly([unit - 1] * product.length())) // unit
 
 
-def _trimmed(lattice: Lattice) -> Lattice:
+def _trimmed(lattice: Masses) -> Masses:
     """Move tails of mass at most `grid.tail`: the right one to +∞, the left one to the first node."""
     tail, row = lattice.grid.tail, lattice.masses
     right, high = 0, lattice.size
@@ -166,7 +169,7 @@ def _trimmed(lattice: Lattice) -> Lattice:
     )
 
 
-def power(base: Lattice, count: int, cap: int | None = None) -> Lattice:
+def power(base: Masses, count: int, cap: int | None = None) -> Masses:
     """Return the composition of `count` copies, beyond `cap` nodes on coarser grids if that is cheap."""
     square, found = base, None
     budget = count * max(base.spread, two_points(base.grid.step))
@@ -181,7 +184,7 @@ def power(base: Lattice, count: int, cap: int | None = None) -> Lattice:
             square = coarser(square)
 
 
-def product(made: list[Lattice], cap: int | None = None) -> Lattice:
+def product(made: list[Masses], cap: int | None = None) -> Masses:
     """Return the composition of all, pair by pair: that keeps both sides of a product about equally long."""
     while len(made) > 1:
         budget = sum((one.spread for one in made), Fraction(0)) / LITTLE
@@ -196,7 +199,7 @@ def product(made: list[Lattice], cap: int | None = None) -> Lattice:
     return made[0]
 
 
-def aligned(a: Lattice, b: Lattice) -> tuple[Lattice, Lattice]:
+def aligned(a: Masses, b: Masses) -> tuple[Masses, Masses]:
     """Return both measures on the coarser of their two grids (steps differ by powers of two)."""
     while a.grid.step < b.grid.step:
         a = coarser(a)
@@ -205,7 +208,7 @@ def aligned(a: Lattice, b: Lattice) -> tuple[Lattice, Lattice]:
     return a, b
 
 
-def coarser(lattice: Lattice) -> Lattice:
+def coarser(lattice: Masses) -> Masses:
     """Return a measure on twice the step.
 
     An odd atom splits onto its two neighbours so that its mass under both distributions is

@@ -1,6 +1,7 @@
-"""Coin, bets, exact bounds and the Gaussian fit: each holds as often as it says, and is not idle."""
+"""Coin, bets and the Gaussian fit of the benchmark: each holds as often as it says, and is not idle."""
 
 import math
+import runpy
 from fractions import Fraction
 
 import numpy as np
@@ -9,12 +10,8 @@ from scipy.stats import binom, multinomial
 
 from audits.attack.bets import Bettor, bettor_of, plan_known_bet
 from audits.attack.coin_guesses import Guess, epsilon_below, plan_guess, plan_known_guess, tail
-from audits.attack.exact_pair import epsilon_below as exact_epsilon
-from audits.attack.exact_pair import factor
-from audits.attack.gaussian_fit import fit
 from audits.attack.planning import weighed
 from audits.attack.thresholds import Threshold, plan_known_threshold, plan_threshold, violation
-from dpaccount.errors import InputError
 
 RISK = Fraction(1, 20)
 HALF = Fraction(1, 2)
@@ -165,38 +162,12 @@ def test_known_ratios_weigh_every_run_on_both_sides():
     assert rates.left[0] == rates.right[1] == 1
 
 
-# ------------------------------------------------------------------ exact
-
-
-def test_exact_bounds_of_finite_distributions():
-    keep = Fraction(3, 4)
-    left, right = {"a": keep, "b": 1 - keep}, {"a": 1 - keep, "b": keep}
-    assert factor(left, right, Fraction(0)) == 3
-    assert factor(left, right, Fraction(1, 4)) == 2
-    assert factor(left, right, HALF) == 1
-    assert math.log(3) - 1e-9 < exact_epsilon(left, right, Fraction(0)) <= math.log(3)
-    assert factor({"a": Fraction(1)}, {"b": Fraction(1)}, HALF) is None
-    assert exact_epsilon({"a": Fraction(1)}, {"b": Fraction(1)}, HALF) == math.inf
-    with pytest.raises(InputError, match="add up"):
-        factor({"a": HALF}, left, Fraction(0))
-
-
-def test_exact_bounds_agree_with_the_definition():
-    rng = np.random.default_rng(2)
-    for _ in range(30):
-        counts = rng.integers(0, 20, (2, 5)) + np.array([[1], [1]])
-        left, right = ({k: Fraction(int(c), int(row.sum())) for k, c in enumerate(row)} for row in counts)
-        for delta in (Fraction(0), Fraction(1, 10)):
-            t = factor(left, right, delta)
-            hockey = sum(max(left[k] - t * right[k], Fraction(0)) for k in left)
-            assert hockey == delta or (t == 1 and hockey <= delta)
-
-
 # ------------------------------------------------------------------ Gaussian
 
 
 @pytest.mark.statistical  # seeded; 300 fits at level .05: more than 30 misses have probability below 1e-4
-def test_the_gaussian_fit_holds_where_its_assumption_does():
+def test_the_gaussian_fit_holds_where_its_assumption_does(root):
+    fit = runpy.run_path(str(root / "benchmarks" / "audits.py"))["fit"]
     rng = np.random.default_rng(4)
     fits = [fit(rng.normal(0.5, 1, 400), rng.normal(0, 1, 400), RISK).mu_lower for _ in range(300)]
     assert sum(lower > 0.5 for lower in fits) <= 30

@@ -7,7 +7,8 @@ import pytest
 
 from audits.attack.black_box import attack
 from audits.attack.runs import Challenge
-from audits.datasets.named_pairs import Candidate, candidates
+from audits.datasets.bases import Pair
+from audits.datasets.named_pairs import candidates
 from audits.sandbox.crew import Crew
 from audits.subjects.broken.table import TABLE, function_named
 from audits.subjects.catalogue import entries
@@ -28,7 +29,7 @@ QUICK = [
 def attacked(name, trials, risk, seed=1):
     subject = function_named(name)
     data = subject.described
-    pairs = candidates(data.shape, seed) if data.pair is None else [Candidate(*data.pair, "given")]
+    pairs = candidates(data.shape, seed) if data.pair is None else [Pair(*data.pair, "given")]
     with Crew(subject.code, seconds=10**6, jobs=1) as crew:
         plan = Challenge(subject.epsilon, subject.delta, trials, risk, seed)
         return attack(crew, pairs, plan, lambda _: None).refuted(subject.epsilon)

@@ -11,6 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from audits import pytest_plugin
+from audits.attack import black_box
+from audits.attack import runs as planned
 from audits.attack.bets import Won
 from audits.attack.black_box import attack
 from audits.attack.coin_guesses import Guess
@@ -19,7 +21,8 @@ from audits.attack.runs import Challenge, asked_of, runs_within
 from audits.attack.suspicious_pairs import Stuck
 from audits.attack.thresholds import Threshold
 from audits.cli.questions import AuditOptions
-from audits.datasets.named_pairs import Candidate, candidates
+from audits.datasets.bases import Pair
+from audits.datasets.named_pairs import candidates
 from audits.datasets.shape import Shape
 from audits.sandbox.crew import TimeUp
 from audits.sensitivity import search
@@ -252,7 +255,7 @@ def few_runs(in_process, root, name, cost, epsilon, pairs, **more):
 
 
 SHAPE = Shape(5, None, (0.0,), (1.0,), integer=False, relation="replace-one")
-GIVEN = [Candidate(np.zeros(5), np.array([1.0, 0, 0, 0, 0]), "given")]
+GIVEN = [Pair(np.zeros(5), np.array([1.0, 0, 0, 0, 0]), "given")]
 
 
 @pytest.mark.parametrize("counts_only", [False, True], ids=["coin", "counts"])
@@ -265,6 +268,27 @@ def test_data_in_the_clear_are_refuted_however_slow(in_process, root, cost, pair
     assert found.refuted(Fraction(1))
     assert found.cut.startswith(f"cut by time: {found.runs} of 20000 runs")
     assert found.cut in found.findings
+
+
+def test_wide_results_are_compared_on_fewer_runs_and_that_is_said(in_process, root, monkeypatch):
+    """Where memory holds results of five numbers of 50 runs a side, 50 train: a cut like that of time."""
+    whole = few_runs(in_process, root, "leaks", 0.0, 1, GIVEN, trials=600)
+    assert whole.cut is None
+    trained = []
+    learned = black_box.best_score
+    monkeypatch.setattr(
+        black_box, "best_score", lambda a, b, judge: trained.append(len(a)) or learned(a, b, judge)
+    )
+    monkeypatch.setattr(planned, "CELLS", 2 * 6 * 50)
+    thinned = few_runs(in_process, root, "leaks", 0.0, 1, GIVEN, trials=600)
+    assert trained == [50]
+    assert thinned.runs == whole.runs - 2 * 50
+    assert (
+        thinned.cut
+        == "cut by width: results of up to 5 numbers, of which 50 runs a side are compared at once"
+    )
+    assert thinned.cut in thinned.findings
+    assert thinned.refuted(Fraction(1))
 
 
 @pytest.mark.parametrize("cost", [50.0, 14.0, 5.0, 2.0, 1.0, 0.25])

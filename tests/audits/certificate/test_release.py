@@ -25,8 +25,8 @@ from audits.subjects.catalogue import subject_made
 from audits.tasks.messages import Certify
 from audits.tasks.on_subject import certify_subject
 from dpaccount import checker
+from dpaccount.documents import canonical
 from dpaccount.errors import DpaccountError, InputError, LedgerError
-from dpaccount.exact import canonical
 from dpaccount.ledger.ledger import Ledger, init, verify
 from dpaccount.noise.proved import Proved
 from dpaccount.proof import ADD_REMOVE, REPLACE_ONE, assume_clipped, laplace, linear

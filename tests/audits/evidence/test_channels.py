@@ -7,7 +7,8 @@ import numpy as np
 import pytest
 from hypothesis import given
 
-from audits.datasets.domain_pairs import Pair, dataset, pairs
+from audits.datasets.bases import Pair, dataset
+from audits.datasets.domain_pairs import pairs
 from audits.evidence.replay import ReplayError, Run, differing, log_ratio, record, replay
 from audits.evidence.search import gather
 from dpaccount.noise.laws import Law

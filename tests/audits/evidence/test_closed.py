@@ -6,7 +6,7 @@ import pytest
 
 from audits.cli import run
 from audits.evidence.closed import close, opened
-from audits.sandbox.apart import apart
+from audits.sandbox.fork import apart
 from dpaccount.ledger.ledger import Ledger, init
 
 OWN = """
@@ -110,5 +110,5 @@ def test_a_closed_file_is_closed_by_any_name_and_for_forks(tmp_path):
             reading = there.read_text()
         return reading, tried(there), tried(link), tried(other), apart(lambda: tried(there))
 
-    assert apart(all_tried) == ("1", "closed", "closed", "2", "closed")
+    assert tuple(apart(all_tried)) == ("1", "closed", "closed", "2", "closed")
     assert there.read_text() == "1"

@@ -1,6 +1,7 @@
 """What a subject is handed and what of its answer is shown; scores of what is shown; digests of code."""
 
 import contextlib
+import enum
 import os
 import subprocess
 import sys
@@ -8,6 +9,7 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from pathlib import Path
 
+import msgspec
 import numpy as np
 import pytest
 from hypothesis import given
@@ -15,11 +17,13 @@ from hypothesis import strategies as st
 
 from audits.attack.shown import learn, sample
 from audits.attack.white_box import Target, attack
-from audits.datasets.domain_pairs import BACKGROUNDS, BASES, crowd, dataset, marked, named_coins
+from audits.datasets.bases import BACKGROUNDS, BASES, crowd, dataset
+from audits.datasets.domain_pairs import marked, named_coins
 from audits.evidence.anywhere import anywhere
-from audits.evidence.replay import record, replay
+from audits.evidence.replay import Run, differing, record, replay
 from audits.evidence.search import gather, search
-from audits.sandbox.apart import Ended, apart
+from audits.evidence.travel import packed_run, unpacked_run
+from audits.sandbox.fork import NoAnswer, apart
 from audits.subjects import sources
 from audits.subjects.code import import_subject
 from audits.subjects.landmarks import landmarks, numbers_in
@@ -223,8 +227,44 @@ def test_a_forked_call_leaves_nothing_behind_and_its_death_is_no_answer():
     state = []
     assert apart(lambda: state.append(1) or len(state)) == 1
     assert state == []
-    with pytest.raises(Ended):
+    with pytest.raises(NoAnswer):
         apart(lambda: os.kill(os.getpid(), 9))
+
+
+class Arm(enum.IntEnum):
+    LEFT = 1
+
+
+PARTS = [0, True, 2**70, -(2**63), 0.5, "a", b"a", None, Fraction(1, 3), Arm.LEFT]
+PARTS += [np.int64(3), np.float64(-0.0), np.str_("x"), np.datetime64("2026-01-01"), (1, ("a", np.int32(2)))]
+SHOWN = {
+    "zeros": np.array([0.0, -0.0, np.nan]),
+    "none": np.zeros((0, 3), dtype=">i4"),
+    "text": np.array(["ä", ""]),
+    "objects": np.array([[None, 1], [2**70, -0.0]], dtype=object),
+    "scalar": np.array(True),
+    "times": np.array(["NaT", "2026-01-01"], dtype="datetime64[D]"),
+    "fields": np.array([(1, 2.0)], dtype=[("a", "i4"), ("b", "f8")]),
+}
+
+
+def test_a_run_that_travels_arrives_as_it_left():
+    """Bit for bit, with the types and the order of parts; a part of another kind is refused in words."""
+    values = {("k", part): np.array([k]) for k, part in enumerate(PARTS)}
+    run = Run(
+        values, values, View(SHOWN, SHOWN), dict.fromkeys(values, "noisy"), SHOWN, ("seed",), True, "it"
+    )
+    there = unpacked_run(msgspec.msgpack.decode(msgspec.msgpack.encode(packed_run(run))))
+    assert differing(run, there, 0) is None
+    assert list(there.exact) == list(there.released) == list(there.asked_by) == list(values)
+    assert {hash(part) for part in there.exact} == {hash(part) for part in values}
+    assert (there.asked, there.changed, there.report) == (("seed",), True, "it")
+    for name, array in SHOWN.items():
+        assert identical(there.view.own[name], array)
+        assert identical(there.hidden[name], array)
+    for part in (object(), frozenset([1]), ("a", 1j)):
+        with pytest.raises(ReceiptError, match="cannot name a part; give a number, a text"):
+            packed_run(replace(run, exact={("k", part): np.array([0])}))
 
 
 @pytest.mark.slow

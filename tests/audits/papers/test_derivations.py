@@ -8,8 +8,8 @@ import pytest
 from scipy import stats
 
 from audits import papers
-from audits.papers.derivations import Event, full_statistics, rational_pair, short_above, short_below
-from audits.papers.dubey.rank_one import with_corner
+from audits.papers.derivations import LikelyEvent, short_above, short_below
+from audits.papers.dubey.rank_one import full_statistics, rational_pair, with_corner
 from audits.papers.replay import column_spaces, rank, replay
 from dpaccount import checker
 from dpaccount.checker import derivation
@@ -245,7 +245,7 @@ def test_the_stated_sensitivity_is_just_above_the_supremum(reward):
 
 
 def test_events_are_rounded_apart():
-    event = Event("logistic", (Fraction(1), Fraction(0)), 20, 15)
+    event = LikelyEvent("logistic", (Fraction(1), Fraction(0)), 20, 15)
     likely, rarely = event.probabilities()
     exact = sum(Fraction(c, 2**20) for c in (15504, 4845, 1140, 190, 20, 1))
     assert exact <= rarely <= exact * (1 + Fraction(1, 10**15))

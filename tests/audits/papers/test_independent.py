@@ -133,7 +133,7 @@ def test_lemma5_by_search_over_angles(alpha, beta, reward):
 @pytest.mark.parametrize(("epsilon", "delta", "regret"), [("0.4", "1e-3", "0.5"), ("2", "0.01", "1")])
 def test_two_laplace_messages_by_quadrature(epsilon, delta, regret):
     """The composition curve against the integral of one curve over the other's loss."""
-    from audits.papers.zhou import _cost
+    from audits.papers.zhou import cost_of_messages
 
     e0 = mp.mpf(epsilon)
 
@@ -146,7 +146,7 @@ def test_two_laplace_messages_by_quadrature(epsilon, delta, regret):
         return single(x - e0) / 2 + mp.exp(-e0) / 2 * single(x + e0) + middle
 
     exact = crossing(double, mp.mpf(delta), mp.mpf(0), 2 * e0)
-    inside(_cost(Fraction(epsilon), 2, Fraction(delta)).as_json(), float(exact), 1e-8)
+    inside(cost_of_messages(Fraction(epsilon), 2, Fraction(delta)).as_json(), float(exact), 1e-8)
     assert check("zhou-moma", regret_delta=regret, T=100)["witness"]["replays"] == math.ceil(
         24 * math.log(4 * math.e * 100 / float(regret))
     )

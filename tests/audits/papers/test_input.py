@@ -7,7 +7,7 @@ from fractions import Fraction
 import pytest
 
 from audits import papers
-from audits.papers.claim_check import Finding
+from audits.papers.claim_check import Cost
 from dpaccount.errors import InputError
 from dpaccount.exact import Enclosure
 
@@ -138,7 +138,7 @@ def finding(low, high, *, factor=None, covers_all=True, holds=None):
     cost = None if high is None else Enclosure(low, high)
     ratio = None if factor is None else Enclosure(Fraction(factor), Fraction(factor))
     claimed = (Fraction(1), Fraction(0))
-    return Finding(claimed, Fraction(0), cost, None, {}, factor=ratio, covers_all=covers_all, holds=holds)
+    return Cost(claimed, Fraction(0), cost, None, {}, factor=ratio, covers_all=covers_all, holds=holds)
 
 
 def test_verdict_rules():

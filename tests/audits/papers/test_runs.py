@@ -6,8 +6,10 @@ import numpy as np
 import pytest
 
 from audits import papers
-from audits.papers import runs
+from audits.papers import zhou
 from audits.papers.dubey import actions
+from audits.papers.dubey.noisy_tree import noisy_nodes
+from audits.papers.kharkovskii import projection
 from audits.papers.kharkovskii.chi_square import doubled_variance
 from dpaccount.errors import InputError
 from dpaccount.numerics.balls import floor_of
@@ -18,10 +20,22 @@ def certify(name, seed=1, **settings):
     return papers.certify_claim(name, exact, seed)
 
 
+WITH_A_RUN = (
+    *("dubey-lemma2", "dubey-lemma2-actions", "dubey-lemma2-unclipped", "dubey-repair"),
+    *("zhou-moma", "zhou-unbounded"),
+    *("kharkovskii-theorem1", "kharkovskii-branch"),
+    *("pavlovic-grid", "pavlovic-observed"),
+)
+
+
+def test_the_claims_with_a_run():
+    assert {name for name in papers.names() if papers.find(name).run} == set(WITH_A_RUN)
+
+
 @pytest.mark.slow
 def test_every_run_agrees_with_the_verdict():
     """A run refutes nothing that is proved; where it refutes, so does the arithmetic."""
-    for name in runs.RUNS:
+    for name in WITH_A_RUN:
         found = certify(name)
         assert found["certified"] is not None
         if found["certified"]["refuted"]:
@@ -53,7 +67,7 @@ def test_column_space_tells_nothing_after_noise():
     other = rows.copy()
     other[0, 0] += 1
     residual = [
-        runs.outside(x + 1.4 * rng.normal(size=x.shape), rows) for x in (rows, other) for _ in range(5)
+        projection.outside(x + 1.4 * rng.normal(size=x.shape), rows) for x in (rows, other) for _ in range(5)
     ]
     assert min(residual) > 0.1
     assert certify("kharkovskii-theorem1", n=3, d=2)["certified"]["refuted"] is False
@@ -61,10 +75,10 @@ def test_column_space_tells_nothing_after_noise():
 
 def test_branch_and_lifting_always():
     settings = {"r": Fraction(10), "epsilon": Fraction("3.004166"), "delta": Fraction("1e-5")}
-    seen = runs.branch(settings, 1)
+    seen = projection.branch_energy(settings, 1)
     assert seen["refuted"]
     assert floor_of(doubled_variance(Fraction(seen["epsilon_lower"]), 10)) > settings["delta"]
-    assert not runs.branch(settings, 1, always=True)["refuted"]
+    assert not projection.branch_energy(settings, 1, always=True)["refuted"]
 
 
 def test_unclipped_reward_and_clipped():
@@ -84,7 +98,7 @@ def test_noisy_matrices_beyond_the_bound_and_within():
 
 def test_symmetric_noise_has_the_law_that_is_accounted():
     rng = np.random.default_rng(1)
-    noise = runs.noisy_nodes(np.zeros((3, 3)), 2.0, 1, 40_000, rng)
+    noise = noisy_nodes(np.zeros((3, 3)), 2.0, 1, 40_000, rng)
     assert noise[:, 0, 1].std() == pytest.approx(2, rel=0.03)
     assert noise[:, 0, 0].std() == pytest.approx(2 * 2**0.5, rel=0.03)
     assert np.array_equal(noise, noise.transpose(0, 2, 1))
@@ -101,7 +115,7 @@ def test_same_user_and_distinct_users():
         "regret_delta": Fraction(1),
         "delta": Fraction(0),
     }
-    enough = runs.replayed({**settings, "users": "same"}, 1, scale=224.0)  # k = 224 messages of ε/k each
+    enough = zhou.replayed({**settings, "users": "same"}, 1, scale=224.0)  # k = 224 messages of ε/k each
     assert enough["replays"] == 224
     assert not enough["refuted"]
 

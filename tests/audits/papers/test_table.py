@@ -299,7 +299,7 @@ def test_kharkovskii_theorem1():
 # the largest r that the paper reports below σ_min = 1030.9, and the next one that it tried
 @pytest.mark.parametrize(("power", "columns"), [("3.0041660", 10), ("3.6692967", 15), ("4.4816891", 20)])
 def test_omega_reading(power, columns):
-    from audits.papers.kharkovskii.theorem1 import printed_omega, published_omega
+    from audits.papers.kharkovskii.projection import printed_omega, published_omega
 
     at = Fraction(power), Fraction("1e-5")
     assert published_omega(*at, columns).upper < 1030.9 < published_omega(*at, columns + 5).lower

@@ -227,7 +227,7 @@ def test_files_that_cannot_be_read(capsys, tmp_path, monkeypatch):
         code = cli.run(["account", name, "--delta", "1e-5"])
         out, err = capsys.readouterr()
         refused((code, out, err))
-    monkeypatch.setattr("dpaccount.exact.MAX_BYTES", 10)
+    monkeypatch.setattr("dpaccount.documents.MAX_BYTES", 10)
     (tmp_path / "plan.json").write_text(plan(GAUSS))
     code = cli.run(["account", "plan.json", "--delta", "1e-5"])
     refused((code, *capsys.readouterr()), "more than")

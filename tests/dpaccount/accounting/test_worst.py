@@ -12,7 +12,9 @@ from hypothesis import strategies as st
 from dpaccount.accounting import worst_unit
 from dpaccount.accounting.accountant import Accountant
 from dpaccount.cost import exact_bounds
-from dpaccount.cost.exposure import total_of
+from dpaccount.cost.answer import Answer
+from dpaccount.cost.exposure import exposure_of
+from dpaccount.exact import Enclosure
 from dpaccount.plan import events as ev
 from dpaccount.plan.events import Plan, Relation
 from dpaccount.plan.unit_classes import classes
@@ -59,7 +61,7 @@ def one_by_one(plan, evaluate):
 
     found, known = {}, {}
     for unit in range(1, UNITS + 1):
-        total = total_of((bare(event), depth(event, unit)) for event in plan.events if depth(event, unit))
+        total = exposure_of((bare(event), depth(event, unit)) for event in plan.events if depth(event, unit))
         if total not in known:
             known[total] = evaluate(total).bounds
         found[unit] = known[total]
@@ -134,13 +136,15 @@ def test_few_of_many_classes_are_evaluated(monkeypatch):
     assert len(seen) < 100
     assert found.upper - found.lower < Fraction(1, 10**9)
     for unit in random.Random(2).sample(both.classes, 20):
-        assert tight(total_of(unit.items), Fraction(1, 10**6), Fraction(1, 10**6)).bounds.lower <= found.upper
+        assert (
+            tight(exposure_of(unit.items), Fraction(1, 10**6), Fraction(1, 10**6)).bounds.lower <= found.upper
+        )
 
 
 def test_without_time_the_cheap_bound_stands_in(monkeypatch):
     """Where an exact method cannot finish, the Rényi bound still cuts the enclosure from above."""
-    total = total_of([(ev.Gaussian(sigma=10), 1), (ev.Laplace(scale=10), 3)])
-    rough = exact_bounds.Answer(exact_bounds.Enclosure(Fraction(0), math.inf), "none")
+    total = exposure_of([(ev.Gaussian(sigma=10), 1), (ev.Laplace(scale=10), 3)])
+    rough = Answer(Enclosure(Fraction(0), math.inf), "none")
     unit = classes([ev.Gaussian(sigma=10), ev.Laplace(scale=10, count=3)])[0]
     other = classes([ev.Laplace(scale=5)])[0]
     found = worst_unit.worst([unit, other], lambda _: rough, worst_unit.epsilon_scalar(Fraction(1, 10**6)))

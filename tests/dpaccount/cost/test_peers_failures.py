@@ -7,9 +7,9 @@ import pytest
 
 from dpaccount.accounting.accountant import Accountant
 from dpaccount.accounting.answers import account_answer
+from dpaccount.documents import parse_json
 from dpaccount.errors import InputError
-from dpaccount.exact import parse_json
-from dpaccount.plan.event_costs import zcdp
+from dpaccount.plan.event_base import Event
 from dpaccount.plan.events import (
     Exponential,
     Gaussian,
@@ -111,8 +111,8 @@ def test_8_one_sample_is_amplified_once():
 
 def test_8_a_noisy_maximum_is_not_charged_as_bounded_range():
     """ρ of an ε-DP selection is ε²/8 for the exponential mechanism only: four times that for others."""
-    assert zcdp(Exponential(epsilon=1)) == Fraction(1, 8)
-    assert zcdp(PermuteAndFlip(epsilon=1)) == zcdp(Pure(epsilon=1)) == Fraction(1, 2)
+    assert Event.zcdp(Exponential(epsilon=1)) == Fraction(1, 8)
+    assert Event.zcdp(PermuteAndFlip(epsilon=1)) == Event.zcdp(Pure(epsilon=1)) == Fraction(1, 2)
     flips = epsilon(PermuteAndFlip(epsilon=1, count=9), "1e-6")
     assert flips.lower is None
     assert flips.upper == epsilon(Laplace(scale=1, count=9), "1e-6").upper

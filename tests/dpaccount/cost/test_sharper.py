@@ -68,9 +68,9 @@ def test_three_adaptive_mechanisms():
 
 
 def _total(eta, count):
-    from dpaccount.cost.exposure import total_of
+    from dpaccount.cost.exposure import exposure_of
 
-    return total_of([(BoundedRange(eta=eta), count)])
+    return exposure_of([(BoundedRange(eta=eta), count)])
 
 
 def test_adaptive_choice_costs_more():

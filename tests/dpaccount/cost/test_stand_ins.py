@@ -14,10 +14,9 @@ import numpy as np
 import pytest
 
 from dpaccount.accounting.accountant import Accountant
-from dpaccount.cost.exposure import total_of
+from dpaccount.cost.exposure import exposure_of, group_exposure
 from dpaccount.numerics.closed.toeplitz import group_squares
 from dpaccount.plan import events as ev
-from dpaccount.plan import groups
 from dpaccount.plan.events import Plan, Relation
 
 ROUNDING = 1e-10  #: of sums in doubles
@@ -195,8 +194,8 @@ def _sample(rng, name, of):
 def exact(event):
     """Say whether the only stand-in of an event is the pair that is accounted for."""
     inside = list(ev.walk(event))
-    loose = any(part.name == "sampled_without_replacement" for part in inside)
-    return not loose and all(part.name in OWN for part in inside)
+    bounded = any(part.name == "sampled_without_replacement" for part in inside)
+    return not bounded and all(part.name in OWN for part in inside)
 
 
 def worst_point(pairs):
@@ -368,7 +367,7 @@ def test_groups_of_rounds_share_only_common_nodes_and_rows(rounds):
             truth = _gaussian_delta(root, 0.1)
             assert float(found.lower) <= truth * (1 + 1e-9)
             assert truth <= float(found.upper) * (1 + 1e-9)
-    assert total_of([(ev.Tree(rounds=rounds, sigma=5), 1)]) == groups.joint(
+    assert exposure_of([(ev.Tree(rounds=rounds, sigma=5), 1)]) == group_exposure(
         (ev.Tree(rounds=rounds, sigma=5),), 1
     )
 

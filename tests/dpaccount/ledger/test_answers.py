@@ -5,8 +5,8 @@ from fractions import Fraction
 
 import pytest
 
+from dpaccount.documents import parse_json
 from dpaccount.errors import InputError, LedgerError
-from dpaccount.exact import parse_json
 from dpaccount.ledger import answers
 
 BUDGET = {"epsilon": Fraction(1), "delta": Fraction(1, 10**6), "unit": "person", "relation": "replace-one"}

@@ -316,7 +316,7 @@ def test_many_draws_are_marked_ahead(ledger, url):
 def test_a_draw_that_cannot_be_marked_is_not_made(ledger, monkeypatch):
     receipt = ledger.charge(stream(), "try")
     with monkeypatch.context() as broken:
-        broken.setattr(durable, "_now", lambda: 1 / 0)
+        broken.setattr(durable, "now", lambda: 1 / 0)
         with pytest.raises(ZeroDivisionError):
             draw(receipt, 0)
     assert "was already drawn" in said(receipt, 0)  # spent

@@ -8,7 +8,8 @@ import pytest
 
 from dpaccount.errors import LedgerError
 from dpaccount.ledger.chain import seal
-from dpaccount.ledger.ledger import Ledger, RunState
+from dpaccount.ledger.entries import RunState
+from dpaccount.ledger.ledger import Ledger
 from dpaccount.noise import process
 
 from .conftest import pure

@@ -7,16 +7,17 @@ import pytest
 from flint import arb
 
 from dpaccount.cost import coarse_bounds, exact_bounds, lattice_bounds, pair_curves
-from dpaccount.cost.exposure import Sampled, Total
+from dpaccount.cost.exposure import Exposure, Sampled
 from dpaccount.numerics.balls import ball, ceil_of, floor_of, precision
 from dpaccount.numerics.closed import gaussian, laplace, renyi
-from dpaccount.numerics.fourier import fourier
-from dpaccount.numerics.fourier.fourier import Contour, Inversion, Product
+from dpaccount.numerics.fourier import contours, fourier
+from dpaccount.numerics.fourier.contours import Contour, Product
+from dpaccount.numerics.fourier.fourier import Inversion
 from dpaccount.numerics.fourier.sampled_gaussian import SampledGaussianFactor, _Line
 from dpaccount.numerics.fourier.transforms import AtomFactor, DiscreteGaussianFactor, LaplaceFactor
 from dpaccount.numerics.lattice import connect_dots, lattice
-from dpaccount.numerics.lattice.excess import Spread
-from dpaccount.numerics.lattice.lattice import Grid, Lattice
+from dpaccount.numerics.lattice.excess import Excess
+from dpaccount.numerics.lattice.lattice import Grid, Masses
 
 STEP = Fraction(1, 3)
 
@@ -46,7 +47,7 @@ def test_products_enclose_at_few_digits_and_with_large_tails(bits, tail):
         sizes = [(seed * 7 + 3 * j * j) % (unit // 2 + 1) for j in range(6)]
         infinite = seed % (unit // 2)
         sizes[2] += unit - min(unit, sum(sizes) + infinite)  # masses of a law, or more
-        one = Lattice(grid, Fraction(0), -3, lattice.fmpz_poly(sizes), infinite)
+        one = Masses(grid, Fraction(0), -3, lattice.fmpz_poly(sizes), infinite)
         found = lattice.compose(one, one)
         masses = [Fraction(int(m), unit) for m in one.masses.coeffs()]
         inf = Fraction(infinite, unit)
@@ -68,11 +69,11 @@ def test_coarsening_raises_the_curve_by_no_more_than_its_spread_allows():
     grid = Grid(Fraction(1, 2), 10, 0)
     row = [(37 * j * j + 11 * j) % 200 for j in range(11)]
     row[5] += 1024 - sum(row) % 1024
-    fine = Lattice(grid, Fraction(0), -5, lattice.fmpz_poly([m * 1024 // sum(row) + 1 for m in row]))
-    coarse = Spread(lattice.coarser(fine))
+    fine = Masses(grid, Fraction(0), -5, lattice.fmpz_poly([m * 1024 // sum(row) + 1 for m in row]))
+    coarse = Excess(lattice.coarser(fine))
     for k in range(-30, 31):
         t = Fraction(k, 10)
-        true = Spread(fine).highest(t)
+        true = Excess(fine).highest(t)
         assert not coarse.highest(t) < true
         assert not coarse.lowest(t) > true
 
@@ -90,7 +91,7 @@ CURVES = {
 def test_a_law_spread_onto_nodes_encloses_its_curve_between_them(name, step):
     curve, span, bounded = CURVES[name]
     count = math.ceil(2 * span / step) + 1
-    made = Spread(
+    made = Excess(
         connect_dots.spread(curve, Grid(step, 60, 0), Fraction(-span), count, Fraction(0), bounded=bounded)
     )
     for k in range(-70, 71):
@@ -114,7 +115,7 @@ def test_laplace_masses_in_closed_form_connect_the_dots(step):
 
 
 def test_an_upper_curve_stays_below_its_lattice_of_which_nothing_is_known_from_below():
-    made = Spread(
+    made = Excess(
         connect_dots.above(
             lambda t: gaussian.delta(t, ONE, 160), Grid(Fraction(1, 3), 60, 0), Fraction(-3), 19
         )
@@ -130,12 +131,12 @@ def test_an_upper_curve_stays_below_its_lattice_of_which_nothing_is_known_from_b
 def test_a_lattice_on_a_sample_encloses_the_curve_of_the_sample(added, failing):
     """The lattice of the inner pair, sampled, and the curve of the sampled pair share no code."""
     failures = ((Fraction(1, 100), 1),) if failing else ()
-    inner = Total(pairs=((LAPLACE, 1),), failures=failures)
+    inner = Exposure(pairs=((LAPLACE, 1),), failures=failures)
     for rate in (Fraction(1, 10), Fraction(2, 3)):
         kind = Sampled(rate, inner, added)
-        exact = pair_curves.curve(kind, 120)
+        exact = lattice_bounds.curve(kind, 120)
         for step in (Fraction(1, 3), Fraction(1, 50)):
-            made = Spread(lattice_bounds._on_sample(kind, Grid(step, 80, 0), 60))
+            made = Excess(lattice_bounds._on_sample(kind, Grid(step, 80, 0), 60))
             for k in range(-30, 31):
                 t = Fraction(k, 20)
                 assert not made.highest(t) < exact(t)
@@ -146,7 +147,7 @@ def test_a_lattice_on_a_sample_encloses_the_curve_of_the_sample(added, failing):
 def test_sums_of_many_unequal_laplaces_are_enclosed_closely(number):
     kinds = tuple((LaplaceFactor(1 / (Fraction(number) + Fraction(j, 5))), 1) for j in range(number))
     target = Fraction(1, 10**6)
-    low, high = lattice_bounds.epsilon(Total(pairs=kinds), target, Fraction(1, 10**5))
+    low, high = lattice_bounds.epsilon(Exposure(pairs=kinds), target, Fraction(1, 10**5))
     assert high - low <= Fraction(1, 10**5)
     for counted in (kinds[0], kinds[-1]):  # equal ones cost more, and less
         below, above = laplace.epsilon(
@@ -300,7 +301,9 @@ PURE = AtomFactor("pure", Fraction(1, 2))
 
 
 def on_sample(rate, *kinds, failures=(), added=False):
-    return Sampled(Fraction(rate), Total(pairs=tuple((kind, 1) for kind in kinds), failures=failures), added)
+    return Sampled(
+        Fraction(rate), Exposure(pairs=tuple((kind, 1) for kind in kinds), failures=failures), added
+    )
 
 
 SAMPLES = {
@@ -317,12 +320,12 @@ SAMPLES = {
 def test_inversion_and_lattices_agree_on_samples(name):
     """Two ways that share nothing but the pair's curve enclose the same ε, the first one closely."""
     kind, count, delta = SAMPLES[name]
-    total, target = Total(pairs=((kind, count),)), Fraction(delta)
+    total, target = Exposure(pairs=((kind, count),)), Fraction(delta)
     known = pair_curves.transformed(total)
     assert known != total
     log_target = math.log(target)
     low, high = fourier.epsilon(
-        fourier.Product(known.mu2, known.pairs), target, log_target, Fraction(8, 10**7), 8.0
+        contours.Product(known.mu2, known.pairs), target, log_target, Fraction(8, 10**7), 8.0
     )
     below, above = lattice_bounds.epsilon(total, target, Fraction(1, 10**3))
     assert below <= high
@@ -344,7 +347,7 @@ def test_discrete_noise_repeats_at_high_frequencies():
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", [LAPLACE, PURE, on_sample("1/3", LAPLACE), on_sample("1/3", PURE)])
 def test_the_largest_loss_bounds_from_below(kind):
-    total = Total(pairs=((kind, 2),))
+    total = Exposure(pairs=((kind, 2),))
     for delta in ("1e-12", "1e-6", "1e-2"):
         found = exact_bounds.epsilon(total, Fraction(delta), Fraction(1, 10**6)).bounds
         with precision(200):
@@ -356,13 +359,13 @@ def test_the_largest_loss_bounds_from_below(kind):
 def test_a_tail_beside_a_heavy_atom_is_enclosed_from_below():
     """Where nearly all mass lies near 0, nothing is known of δ(0) but much of the tail."""
     kind = SampledGaussianFactor(Fraction(1, 1000), Fraction(100, 9))
-    total = Total(pairs=((kind, 10),))
+    total = Exposure(pairs=((kind, 10),))
     low, high = lattice_bounds.epsilon(total, Fraction(1, 10**6), Fraction(1, 100))
     assert 10 < low <= high <= low * Fraction(101, 100)
 
 
 def test_a_tiny_delta_is_enclosed_from_both_sides():
-    gauss = Total((Fraction(1), Fraction(1)), ((PURE, 1),))
+    gauss = Exposure((Fraction(1), Fraction(1)), ((PURE, 1),))
     low, high = lattice_bounds.delta(gauss, Fraction(20), Fraction(1, 10))
     true = gaussian.delta(Fraction(20), (Fraction(1), Fraction(1)), 200)
     assert floor_of(true) < low <= high < Fraction(6, 5) * low

@@ -8,7 +8,7 @@ import pytest
 
 from dpaccount.accounting.accountant import Accountant
 from dpaccount.errors import InputError
-from dpaccount.numerics.closed import theorems
+from dpaccount.numerics import theorems
 from dpaccount.plan.events import Approximate, BoundedRange, Plan, Pure, Relation, Zcdp
 
 DELTA = Fraction(1, 10**6)

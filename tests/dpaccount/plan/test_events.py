@@ -6,9 +6,9 @@ from fractions import Fraction
 
 import pytest
 
+from dpaccount.documents import parse_json
 from dpaccount.errors import InputError
-from dpaccount.exact import parse_json
-from dpaccount.plan.event_costs import gdp_mu_squared, pure, zcdp
+from dpaccount.plan.event_base import Event
 from dpaccount.plan.events import (
     VOCABULARY,
     Gaussian,
@@ -103,11 +103,11 @@ def test_tree_classes_count_the_complete_nodes_over_every_round(rounds):
 
 
 def test_scalar_bounds():
-    assert zcdp(Gaussian(sigma=2, count=3)) == Fraction(3, 8)
-    assert gdp_mu_squared(Gaussian(sigma=2, count=4)) == 1
-    assert pure(Sequence(of=(Laplace(scale=2), Pure(epsilon=1)), count=2)) == 3
-    assert pure(Gaussian(sigma=1)) is None
-    assert 1.51786 < gdp_mu_squared(Pure(epsilon=1)) < 1.51792
+    assert Event.zcdp(Gaussian(sigma=2, count=3)) == Fraction(3, 8)
+    assert Event.mu_squared(Gaussian(sigma=2, count=4)) == 1
+    assert Event.pure(Sequence(of=(Laplace(scale=2), Pure(epsilon=1)), count=2)) == 3
+    assert Event.pure(Gaussian(sigma=1)) is None
+    assert 1.51786 < Event.mu_squared(Pure(epsilon=1)) < 1.51792
     assert Relation("add-remove") is Relation.ADD_REMOVE
     assert len(VOCABULARY) == 18
 
@@ -128,8 +128,8 @@ def test_what_is_no_event_or_relation_is_refused():
 def test_scalars_of_samples():
     """A sample of everything keeps its scalars; a smaller one has what its pure loss gives."""
     whole = PoissonSubsampled(rate=1, of=Gaussian(sigma=2), count=3)
-    assert (zcdp(whole), gdp_mu_squared(whole)) == (Fraction(3, 8), Fraction(3, 4))
-    assert zcdp(PoissonSubsampled(rate="0.5", of=Gaussian(sigma=2))) is None
+    assert (Event.zcdp(whole), Event.mu_squared(whole)) == (Fraction(3, 8), Fraction(3, 4))
+    assert Event.zcdp(PoissonSubsampled(rate="0.5", of=Gaussian(sigma=2))) is None
     half = PoissonSubsampled(rate="0.5", of=Pure(epsilon=1))
-    assert abs(float(pure(half)) - math.log1p(math.expm1(1) / 2)) < 1e-12
-    assert pure(PoissonSubsampled(rate=0, of=Gaussian(sigma=2))) == 0
+    assert abs(float(Event.pure(half)) - math.log1p(math.expm1(1) / 2)) < 1e-12
+    assert Event.pure(PoissonSubsampled(rate=0, of=Gaussian(sigma=2))) == 0

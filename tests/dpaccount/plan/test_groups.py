@@ -10,9 +10,11 @@ import pytest
 
 from dpaccount.accounting.accountant import Accountant
 from dpaccount.cost import exact_bounds
-from dpaccount.cost.exposure import total_of
+from dpaccount.cost.exposure import exposure_of
+from dpaccount.numerics.closed import group_privacy
 from dpaccount.plan import events as ev
 from dpaccount.plan import groups
+from dpaccount.plan.event_base import Stream
 from dpaccount.plan.events import Plan, Relation
 
 DELTA = "1e-6"
@@ -66,19 +68,19 @@ def test_the_chain_holds_for_a_gaussian_group():
     """Where the truth is known (μ becomes 3μ), the chain lies above it."""
     event = ev.Gaussian(sigma=6)
     exact = of(event, group=3).epsilon(DELTA)
-    chain = groups.chain_epsilon(lambda at: of(event).delta(at).upper, Fraction(DELTA), 3)
+    chain = group_privacy.chain_epsilon(lambda at: of(event).delta(at).upper, Fraction(DELTA), 3)
     assert chain > exact.upper
-    assert groups.chain_delta(lambda at: of(event).delta(at).upper, exact.upper, 3) > Fraction(DELTA)
+    assert group_privacy.chain_delta(lambda at: of(event).delta(at).upper, exact.upper, 3) > Fraction(DELTA)
 
 
 def test_approximate_pairs_chain():
     """The scaled δ of (ε, δ) by the formula, and at most 1."""
-    found = groups.scaled(ev.Approximate(epsilon="0.5", delta="1e-6"), 3)
+    found = ev.Approximate(epsilon="0.5", delta="1e-6").for_group(3)
     assert found.epsilon == Fraction(3, 2)
     assert math.isclose(float(found.delta), 1e-6 * math.expm1(1.5) / math.expm1(0.5), rel_tol=1e-12)
     assert float(found.delta) >= 1e-6 * math.expm1(1.5) / math.expm1(0.5) * (1 - 1e-15)
-    assert groups.scaled(ev.Approximate(epsilon=9, delta="0.1"), 3).delta == 1
-    assert abs(groups.scaled(ev.Approximate(epsilon=0, delta="0.1"), 3).delta - Fraction(3, 10)) < Fraction(
+    assert ev.Approximate(epsilon=9, delta="0.1").for_group(3).delta == 1
+    assert abs(ev.Approximate(epsilon=0, delta="0.1").for_group(3).delta - Fraction(3, 10)) < Fraction(
         1, 10**50
     )
 
@@ -214,15 +216,15 @@ def costs(events, k, at):
     for one in found:
         if any(one != other and all(a <= b for a, b in zip(one, other, strict=True)) for other in found):
             continue
-        scaled = [groups.scaled(kind, times) for kind, times in zip(kinds, one[1:], strict=True) if times]
-        total = replace(total_of((event, 1) for event in scaled), mu2=(one[0], one[0]))
+        scaled = [kind.for_group(times) for kind, times in zip(kinds, one[1:], strict=True) if times]
+        total = replace(exposure_of((event, 1) for event in scaled), mu2=(one[0], one[0]))
         yield exact_bounds.delta(total, at, ROUGH).bounds
 
 
 def placed(rng, kinds):
     """Return a stream that starts somewhere, or a release to some units or all."""
     kind, count = rng.choice(kinds), rng.choice([1, 2])
-    if kind in groups.STREAMS:
+    if issubclass(kind, Stream):
         rounds, start = rng.randint(1, 6), rng.choice([1, 1, 1, 2, 3])
         return kind(rounds=rounds, start=start, sigma=rng.choice([1, 2, 5]), count=count)
     first = rng.randint(1, 5)

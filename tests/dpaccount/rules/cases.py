@@ -327,6 +327,7 @@ FALSE = [
     ("partition", [split("q", "r"), ADDED[0], private("gdp", "3", relation=A, subject="r", units=[1, 2**63])], {}),
     ("partition", [split("q"), private("gdp", "1", units=[1, 2**63]), ADDED[0]], {}),
     *[changed("assume_split", cells=bad) for bad in ([], ["a", "a"], [1], "aa", None)],
+    changed("assume_neighbours", relation="swap", right=["0", "0"]),
     changed("assume_neighbours", kind="outer", right=["0", "-1", "5"]),
     changed("assume_neighbours", kind="outer", left=["0", "-1", "5"]),
     changed("assume_rare", kind="luck"),
@@ -361,8 +362,8 @@ FALSE = [
     *[("factorised", [STREAM[0], rounds(k)], {"matrix": [[2], [1, 2], [3, -5, 1]], "bits": 1}) for k in (2, 4)],
     ("factorised", [stable("l1"), rounds(1)], {"matrix": [[1]], "bits": 0}),
     *[(rule, found, {**given, name: bad}) for rule, found, given, _ in HONEST if rule in NOISE
-      for name in {"scale", "variance", "rate", "matrix", "vector", "grid", "threshold", "limit", "coordinates"}
-      & given.keys() for bad in ("0", "-1", 0, None)],
+      for name in ("scale", "variance", "rate", "matrix", "vector", "grid", "threshold", "limit", "coordinates")
+      if name in given for bad in ("0", "-1", 0, None)],
     *[(rule, [stable("other"), *found[1:]], given) for rule, found, given, _ in HONEST if found and found[0][0] == "Stable"],
     ("fine_gaussian", [stable("l2-squared"), ["Numbers", "q", 1]],
      {"variance": "100", "grid": "1", "coordinates": True, "distance": "1/2000", "key": "k"}),

@@ -11,7 +11,8 @@ from math import isqrt
 
 from flint import arb, ctx
 
-from dpaccount.numerics.balls import ball, bearable, tick
+from dpaccount.numerics.balls import ball
+from dpaccount.numerics.limits import bearable, tick
 
 MOST_POINTS = 2_000_000  #: of one pair
 Points = list[tuple[Fraction, Callable[[], arb]]]

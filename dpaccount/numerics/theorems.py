@@ -107,7 +107,7 @@ def bounded_range(eta: Fraction, count: int, target: Fraction) -> Fraction:
     """Return kη²/8 + η√(k ln(1/δ)/2) for k adaptive η-bounded-range mechanisms, at most kη.
 
     Hoeffding's lemma on the losses, whose means are at most η²/8 (Dong, Durfee & Rogers 2020). The adaptive
-    optimum is in `ranges.Adaptive`, the optimum for choices made beforehand in `ranges.fixed_delta`.
+    optimum is in `bounded_range.Adaptive`, for choices made beforehand it is `bounded_range.fixed_delta`.
     """
     with precision(BITS):
         spread = ball(eta) * (-ball(target).log() * count / 2).sqrt()

@@ -87,7 +87,7 @@ class _Shown(Learner):
 def shown_rewards(case: Published, seed: int) -> Floats:
     """Return the regret of every round of learning from rewards that coins publish."""
     subject = case.surface
-    learner = _Shown(subject.model, float(subject.noise), subject.rounds, seed)
+    learner = _Shown(subject.model, float(subject.noise_scale), subject.rounds, seed)
     learner.chance = case.chance
     rng, parts = np.random.default_rng([seed, 2]), []
     covers = subject.covers()

@@ -1,0 +1,131 @@
+"""Made-up datasets, each with a name, and the neighbouring pairs that a changed record makes of them.
+
+Corners, equal rows, one outlier, ties, the middle of a sorted column, few values: where sensitivities and
+branches go wrong, one of these shows it, and a witness can say which.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from audits.datasets.shape import Data, Shape
+from mechanisms.subject import Domain, Rows
+
+SHAPES = (0.05, 0.3, 1.0, 3.0, 8.0)  #: of beta laws
+BACKGROUNDS = ("low", "high", "uniform")  #: of a crowd
+BASES = ("low", "high", "middle", "corners", "uniform", "spread", "few", "tenths", "skewed")
+DRAWN = ("corners", "uniform", "spread", "few", "tenths", "skewed", "crowd")  #: by a seed
+
+
+@dataclass(frozen=True)
+class Pair:
+    """Two neighbouring datasets, `left` and `right`.
+
+    `base` names how the unchanged records were made.  Where `unit` (1-based; 0: not said) is replaced, or is
+    missing on the right, the others are ``dataset(domain, base, seed)``, so that a witness can name them.
+    """
+
+    left: Data
+    right: Data
+    base: str
+    seed: int = 0
+    unit: int = 0
+
+    def as_json(self) -> dict[str, object]:
+        """Return the pair as a certificate's witness holds it."""
+        return {"left": self.left.tolist(), "right": self.right.tolist(), "base": self.base}
+
+
+class _Box:
+    """Where the records of a domain lie, and records made of its ends."""
+
+    def __init__(self, domain: Domain) -> None:
+        self.low, self.high, self.rows = np.array(domain.low), np.array(domain.high), domain.rows
+        self.size, self.place = (self.rows, len(self.low)), np.arange(self.rows)[:, None]
+
+    def equal(self, record: Rows) -> Rows:
+        return np.broadcast_to(record, self.size)
+
+    def low_where(self, condition: NDArray[np.bool_]) -> Rows:
+        return np.where(condition, self.low, self.high)
+
+    def between(self, share: Rows) -> Rows:
+        found: Rows = self.low + (self.high - self.low) * share
+        return found
+
+
+def _few(box: _Box, rng: np.random.Generator) -> Rows:  # some records share a value, some of them another
+    values = box.between(rng.random((int(rng.integers(2, 6)), len(box.low))))
+    return np.take_along_axis(values, rng.integers(0, len(values), box.size), axis=0)
+
+
+def _skewed(
+    box: _Box, rng: np.random.Generator
+) -> Rows:  # at one end, at both or in the middle; often coarse
+    a, b = rng.choice(SHAPES, 2)
+    return box.between(np.round(rng.beta(a, b, box.size), rng.choice((1, 2, 12))))
+
+
+MADE: dict[str, Callable[[_Box, np.random.Generator], Rows]] = {
+    "low": lambda box, _: box.equal(box.low),
+    "high": lambda box, _: box.equal(box.high),
+    "zero": lambda box, _: box.equal(np.clip(0.0, box.low, box.high)),
+    "half high": lambda box, _: box.low_where(box.place < box.rows // 2),
+    "middle": lambda box, _: box.equal((box.low + box.high) / 2),
+    "one high": lambda box, _: box.low_where(box.place != box.rows - 1),
+    "one low": lambda box, _: box.low_where(box.place == box.rows - 1),
+    "alternating columns": lambda box, _: box.equal(box.low_where(np.arange(len(box.low)) % 2 == 0)),
+    "more than half high": lambda box, _: box.low_where(box.place < (box.rows - 1) // 2),
+    "fewer than half high": lambda box, _: box.low_where(box.place < box.rows // 2 + 1),
+    "corners": lambda box, rng: box.low_where(rng.random(box.size) < 0.5),
+    "uniform": lambda box, rng: box.between(rng.random(box.size)),
+    "a quarter high": lambda box, _: box.low_where(box.place < box.rows - box.rows // 4),
+    "a quarter low": lambda box, _: box.low_where(box.place < box.rows // 4),
+    # over orders of magnitude above the low end, where bounds are generous
+    "spread": lambda box, rng: box.between(10.0 ** (-8 * rng.random(box.size))),
+    "even steps": lambda box, _: box.low + (box.high - box.low) * (box.place + 1) / (box.rows + 1),
+    "few": _few,
+    "tenths": lambda box, rng: np.clip(np.round(box.between(rng.random(box.size)), 1), box.low, box.high),
+    "skewed": _skewed,
+}
+#: what answers about a user's own function call some of them
+SAID = {"low": "all low", "high": "all high", "zero": "all zero", "middle": "all in the middle"}
+SAID |= {"corners": "random corners", "spread": "near low"}
+
+
+def crowd(count: int, mark: float, column: int, others: str) -> str:
+    """Return the base in which the first `count` rows have `mark` in a column (from 0), over another base."""
+    return f"crowd {count} {mark!r} {column} {others}"
+
+
+def dataset(domain: Domain, base: str, seed: int) -> Rows:
+    """Return the made-up dataset of this name, or a crowd's; `seed` draws it where it is drawn."""
+    if not base.startswith("crowd "):
+        return _made(domain, base, np.random.default_rng(seed))
+    _, count, mark, column, others = base.split()
+    rows = dataset(domain, others, seed)
+    rows[: int(count), int(column)] = float(mark)
+    return _whole(domain, rows)
+
+
+def named_datasets(shape: Shape, rows: int, rng: np.random.Generator) -> list[tuple[str, Rows]]:
+    """Return different datasets of `rows` records, by the names that answers have for them."""
+    domain = shape.domain(rows)
+    unequal: dict[bytes, tuple[str, Rows]] = {}
+    for base in MADE:
+        if base not in ("few", "tenths", "skewed"):
+            made = _made(domain, base, rng)
+            unequal.setdefault(made.tobytes(), (SAID.get(base, base), made))
+    return list(unequal.values())
+
+
+def _made(domain: Domain, base: str, rng: np.random.Generator) -> Rows:
+    return _whole(domain, np.array(MADE[base](_Box(domain), rng), dtype=np.float64))
+
+
+def _whole(domain: Domain, rows: Rows) -> Rows:
+    whole = np.array(domain.integer, dtype=bool)
+    rows[:, whole] = np.floor(rows[:, whole])
+    return rows

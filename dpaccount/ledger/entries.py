@@ -1,0 +1,154 @@
+"""What the entries of a chain say: charges, drawings and releases, read with care and written in one form."""
+
+import json
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any
+
+from dpaccount.documents import canonical
+from dpaccount.errors import InputError, LedgerError, ReceiptError
+from dpaccount.ledger import spending
+from dpaccount.ledger.amounts import Request
+from dpaccount.ledger.budget import Budget, read_budget
+from dpaccount.ledger.chain import BUDGET, CHARGE, DRAWING, ORIGIN, REFUSAL, RELEASE, Entry
+from dpaccount.ledger.spending import Step
+from dpaccount.ledger.store import Rows
+from dpaccount.ledger.totals import MEMBER, Next, Totals
+from dpaccount.noise import process
+
+
+@dataclass(frozen=True)
+class RunState:
+    """What a ledger knows of the run of one key, all at one moment.
+
+    `kept` is the release, `charged` says whether the key has a charge.  Where drawing began and nothing
+    is kept, exactly one of two holds.  `drawing`: another process began, and runs still or cannot be seen
+    from here (another machine or container).  `lost`: that process ended, or is this one: what was drawn
+    may have been seen, and is not drawn again.
+    """
+
+    kept: dict[str, Any] | None = None
+    charged: bool = False
+    drawing: bool = False
+    lost: bool = False
+
+
+def totals_after(rows: Rows, totals: Totals, charge: list[Step]) -> Next:
+    """Return the totals with a charge; where it reaches, the file must agree with them."""
+    if charge and rows.near(charge) != totals.near(charge):
+        raise LedgerError("the ledger's totals were changed; restore a backup that `ledger verify` accepts")
+    return totals.after(charge)
+
+
+def record(
+    rows: Rows, totals: Totals, request: Request, key: str | None, after: Next, reason: str | None
+) -> Entry:
+    """Write an accepted charge, or a refused one with its reason."""
+    facts = {**request.facts, "digest": request.digest, "time": now()}
+    if reason is not None:
+        return rows.append(
+            REFUSAL, as_written({**facts, "key": key, "reason": reason, MEMBER: totals.digest})
+        )
+    steps = request.steps or []
+    if steps:
+        rows.put(steps, after.lines)
+    written = [[first, spending.written(amounts)] for first, amounts in steps]
+    return rows.append(CHARGE, as_written({**facts, "steps": written, MEMBER: after.digest}), key=key)
+
+
+def same_charge(rows: Rows, known: Entry, request: Request) -> Entry:
+    """Return the charge that has this key already, if it is the one that is asked for."""
+    check_unchanged(rows, known)
+    if facts_of(known).get("digest") != request.digest:
+        raise LedgerError(
+            f"the key {known.key!r} belongs to entry {known.number}, a different charge; use a new key"
+        )
+    return known
+
+
+def charge_number(rows: Rows, charge: int | str) -> int:
+    """Return the entry of a charge, given by its number or its key."""
+    found = rows.entry(charge) if isinstance(charge, int) else rows.keyed(charge)
+    if found is None or found.kind != CHARGE:
+        raise LedgerError(f"{charge!r} is not a charge of this ledger; give a charge's entry or key")
+    return found.number
+
+
+def check_undrawn(rows: Rows, entry: int) -> None:
+    """Refuse to draw for a charge whose drawing began, or whose release is kept."""
+    if rows.about(entry, RELEASE) is not None:
+        raise ReceiptError(
+            f"entry {entry} was drawn and its release is kept; print that, or make a new charge"
+        )
+    if rows.about(entry, DRAWING) is not None:
+        raise ReceiptError(
+            f"drawing for entry {entry} began and its release was never kept, so drawing again would be a"
+            " second release; make a new charge under another key"
+        )
+
+
+def unkept(begun: Entry) -> RunState:
+    """Return the state of a run that began to draw and kept nothing."""
+    who = str(facts_of(begun).get("process", ""))
+    drawing = bool(who) and who != process.name() and process.running(who) is not False
+    return RunState(charged=True, drawing=drawing, lost=not drawing)
+
+
+def check_unchanged(rows: Rows, entry: Entry) -> None:
+    """Refuse an entry that does not stand in the chain between its neighbours as it was written."""
+    before, after = rows.entry(entry.number - 1), rows.entry(entry.number + 1)
+    held = after.follows(entry.digest) if after is not None else rows.head() == (entry.number, entry.digest)
+    if before is None or not entry.follows(before.digest) or not held:
+        raise LedgerError(f"entry {entry.number} was changed; restore a backup that `ledger verify` accepts")
+
+
+def check_linked(rows: Rows, number: int) -> None:
+    """Refuse a chain in which something after this entry was changed or taken out: a mark, it may be."""
+    at = rows.entry(number)
+    for entry in rows.entries(number + 1):
+        if at is None or entry.number != at.number + 1 or not entry.follows(at.digest):
+            break
+        at = entry
+    if at is None or rows.head() != (at.number, at.digest):
+        where = number if at is None else at.number + 1
+        raise LedgerError(f"entry {where} was changed or removed; restore the ledger from a backup")
+
+
+def facts_of(entry: Entry) -> dict[str, Any]:
+    """Return what an entry holds; raises `LedgerError` where it is damaged."""
+    try:
+        found = json.loads(entry.body)
+    except ValueError:
+        found = None
+    if not isinstance(found, dict):
+        raise LedgerError(f"entry {entry.number} is damaged; restore the ledger from a backup")
+    return found
+
+
+def first_entry(rows: Rows) -> Entry:
+    """Return entry 0 as it was written when the ledger was made."""
+    first = rows.entry(0)
+    if first is None or first.kind != BUDGET or not first.follows(ORIGIN):
+        raise LedgerError("the ledger's budget was changed; restore the ledger from a backup")
+    return first
+
+
+def budget_of(origin: Entry) -> Budget:
+    """Return the budget that entry 0 holds."""
+    try:
+        return read_budget(origin.body)
+    except (InputError, ValueError):
+        raise LedgerError("the ledger's budget is damaged; restore the ledger from a backup") from None
+
+
+def as_written(body: dict[str, Any]) -> str:
+    """Return canonical JSON; raises `InputError` for what is no JSON."""
+    try:
+        return canonical(body).decode()
+    except (TypeError, ValueError):
+        raise InputError("a release is kept as JSON; give text, finite numbers, lists and tables") from None
+
+
+def now() -> str:
+    """Return the time as entries hold it."""
+    return datetime.now(UTC).isoformat(timespec="seconds")

@@ -1,0 +1,52 @@
+"""Chains of neighbours: what k units lose together, from what one loses.
+
+A chain of k neighbours gives (kε, δ(e^{kε} − 1)/(e^ε − 1)) from (ε, δ) (Vadhan 2017).
+"""
+
+from collections.abc import Callable
+from fractions import Fraction
+
+from flint import arb
+
+from dpaccount.numerics.balls import ball, ceil_of, precision
+from dpaccount.numerics.solve import solve
+
+NEAR = Fraction(1, 10**9)  #: how close to the least ε a chain is searched
+
+
+def chained(epsilon: Fraction, delta: Fraction, k: int) -> Fraction:
+    """Return δ(e^{kε} − 1)/(e^ε − 1), rounded up, at most 1."""
+    with precision(192):
+        found = ball(delta) * _growth(epsilon, k)
+        return ceil_of(found) if found < 1 else Fraction(1)
+
+
+def _growth(epsilon: Fraction, k: int) -> arb:
+    """Return (e^{kε} − 1)/(e^ε − 1), which is k at ε = 0."""
+    if epsilon == 0:
+        return ball(k)
+    return (ball((k - 1) * epsilon)).exp() * (-ball(k * epsilon)).expm1() / (-ball(epsilon)).expm1()
+
+
+def chain_delta(delta_of: Callable[[Fraction], Fraction], epsilon: Fraction, k: int) -> Fraction:
+    """Return a bound on δ(ε) for k units from a bound `delta_of` for one."""
+    return chained(epsilon / k, delta_of(epsilon / k), k)
+
+
+def chain_epsilon(delta_of: Callable[[Fraction], Fraction], target: Fraction, k: int) -> Fraction | None:
+    """Return an ε with δ(ε) ≤ target for k units, near the least; None where none is found below k·2^40.
+
+    The search starts near k/2^20, and at 1/1024 for small groups: below that nothing is gained.
+    """
+    high = Fraction(max(1, k >> 10), 1024)
+    while chain_delta(delta_of, high, k) > target:
+        high *= 2
+        if high > k << 40:
+            return None
+    if target == 0:
+        return high
+
+    def curve(at: Fraction) -> arb:
+        return ball(chain_delta(delta_of, at, k))
+
+    return solve(curve, target, high / 2, high, NEAR * max(Fraction(1), high))[1]
