@@ -297,7 +297,7 @@ def test_a_plan_is_one_charge(make):
     assert charge.entry == 1
     assert ledger.show()["entries"] == 1
     [laplace] = ledger.budget.measure.of_event(Laplace(scale=100))
-    assert charge.epsilon == ledger.budget.measure.epsilon((Fraction(20, 1600) + laplace,), MILLIONTH)
+    assert charge.epsilon == ledger.budget.measure.enclosure((Fraction(20, 1600) + laplace,), MILLIONTH)
 
 
 def test_units_of_a_plan_pay_for_what_covers_them(make):
