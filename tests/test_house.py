@@ -19,7 +19,19 @@ CHECKER = ROOT / "dpaccount" / "checker"
 PROOF = ROOT / "dpaccount" / "proof"
 
 #: class names with two meanings on purpose, each with its reason
-TWINS: dict[str, str] = {}
+TWINS = {
+    **dict.fromkeys(
+        ("Pure", "Approximate", "Gdp", "Zcdp", "BoundedRange"),
+        "the field's word for an event that is charged and for the curve that a theorem ends in",
+    ),
+    **dict.fromkeys(
+        ("Exponential", "PermuteAndFlip"),
+        "the mechanism, whose class is named after its file, and the event that it is charged as",
+    ),
+    "Learner": "the learning half of each bandit, known by the bandit's module",
+    "Private": "the judgement as derivations write it, and the rows that only a mechanism may read",
+    "View": "the judgement as derivations write it, and what `play` shows to whom",
+}
 
 FILES = [file for top in TOPS for file in sorted((ROOT / top).rglob("*.py"))]
 
@@ -69,7 +81,8 @@ def test_folders_and_files_can_be_taken_in():
 
 
 def test_what_is_trusted_is_short():
-    trusted = [file for file in PROOF.glob("*.py") if file.name != "search.py"]
+    # witnesses are tried by the rules, and a derivation is inferred again from its text: neither makes a theorem
+    trusted = [file for file in PROOF.glob("*.py") if file.stem not in ("search", "derivation")]
     assert sum(len(file.read_text().splitlines()) for file in trusted) <= 1900
 
 

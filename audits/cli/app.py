@@ -18,21 +18,18 @@ app = App(
     version=dpaccount.__version__,
 )
 ledger_app = App(name="ledger", help="The durable budget ledger: charges before noise.")
-app.command(ledger_app)
-for command in (
-    accounting.account,
-    accounting.calibrate,
-    certificates.certify,
-    certificates.check,
-    certificates.sign,
-    attacks.audit,
-    attacks.sensitivity,
-    papers.claims,
-    papers.reproduce,
-    attacks.subjects,
-    certificates.schema,
-):
-    app.command(command)
+app.command(ledger_app)  # commands are named in this order where one is unknown
+app.command(accounting.account)
+app.command(accounting.calibrate)
+app.command(certificates.certify)
+app.command(certificates.check)
+app.command(certificates.sign)
+app.command(attacks.audit)
+app.command(attacks.sensitivity)
+app.command(papers.claims)
+app.command(papers.reproduce)
+app.command(attacks.subjects)
+app.command(certificates.schema)
 ledger_app.command(ledger.init)
 ledger_app.command(ledger.charge)
 ledger_app.command(ledger.show_ledger, name="show")

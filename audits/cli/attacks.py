@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 from cyclopts import Parameter
 
-from audits.cli.options import Json, Reporter, lines, say, show
+from audits.cli.options import Json, lines, reporting, say, show
 from audits.cli.questions import AuditOptions, SensitivityOptions
 
 AUDITED = {"NOT REFUTED": 0, "REFUTED": 1, "NOT ATTACKED": 3}
@@ -37,7 +37,7 @@ def audit(
 
     question = options.question(subject)
     begun = time.perf_counter()
-    with Reporter() as report, redirect_stdout(sys.stderr):
+    with reporting() as report, redirect_stdout(sys.stderr):
         answer = ask.audit(question, report)
     answer["seconds"] = round(time.perf_counter() - begun, 3)
     for said in answer["witness"].get("findings", ()):

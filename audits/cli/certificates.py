@@ -6,7 +6,7 @@ from contextlib import redirect_stdout
 from pathlib import Path
 from typing import Any
 
-from audits.cli.options import Flag, Json, NoCode, Number, Reporter, cores, say, show, whole
+from audits.cli.options import Flag, Json, NoCode, Number, cores, reporting, say, show, whole
 from dpaccount.documents import read_bytes
 from dpaccount.errors import InputError
 
@@ -53,7 +53,7 @@ def certify(
 
     processes = whole(jobs, "--jobs") or cores()
     question = Certify(claim, quick, again, require, processes, allow_code=not no_code)
-    with Reporter() as report, redirect_stdout(sys.stderr):  # a subject may print
+    with reporting() as report, redirect_stdout(sys.stderr):  # a subject may print
         done = ask.certify(question, report)
     certificate = done.certificate
     path = write_all(certificate, out or Path("certificates") / certificate["claim"]["name"])

@@ -3,7 +3,8 @@
 import json
 import os
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from fractions import Fraction
 from pathlib import Path
 from typing import Annotated, Any
@@ -98,26 +99,13 @@ def cores() -> int:
     return min(len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else (os.cpu_count() or 1), 8)
 
 
-class Reporter:
-    """Says on standard error what is being done: a spinner on a terminal, plain lines elsewhere."""
+@contextmanager
+def reporting() -> Iterator[Callable[[str], None]]:
+    """Give a way to say on standard error what is being done: a spinner on a terminal, lines elsewhere."""
+    if not sys.stderr.isatty():
+        yield lambda what: say(f"{what} ...")
+        return
+    from rich.console import Console
 
-    def __enter__(self) -> Callable[[str], None]:
-        """Begin; return what reports a step."""
-        self._status: Any = None
-        if sys.stderr.isatty():
-            from rich.console import Console
-
-            self._status = Console(stderr=True).status("starting")
-            self._status.start()
-        return self._report
-
-    def _report(self, what: str) -> None:
-        if self._status is not None:
-            self._status.update(what)
-        else:
-            say(f"{what} ...")
-
-    def __exit__(self, *_: object) -> None:
-        """Clear the terminal's line."""
-        if self._status is not None:
-            self._status.stop()
+    with Console(stderr=True).status("starting") as status:
+        yield status.update

@@ -194,18 +194,10 @@ class SensitivityOptions:
 
         from audits.tasks.messages import Sensitivity
 
-        said = _said(seed=whole(self.seed, "--seed", 0), seconds=time_limit(self.seconds))
-        asked = Sensitivity(target, prove=self.prove, allow_code=not self.no_code, **said)
-        described = _said(
-            norm=self.norm,
-            bound=self.bound,
-            shape=self.shape,
-            low=self.low,
-            high=self.high,
-            relation=self.relation,
-            radius=self.radius,
-            dtype=self.dtype,
-        )
+        effort = _said(seed=whole(self.seed, "--seed", 0), seconds=time_limit(self.seconds))
+        asked = Sensitivity(target, prove=self.prove, allow_code=not self.no_code, **effort)
+        data = (self.shape, self.low, self.high, self.relation, self.radius, self.dtype)
+        described = any(option is not None for option in (self.norm, self.bound, *data))
         if ":" in target and described:
             return changed(asked, declared=self._declared(), jobs=whole(self.jobs, "--jobs") or 1)
         if self.prove or described:

@@ -9,7 +9,7 @@
 (True, 4.377178096)
 
 Parameters and covers are fixed beforehand; queries may be adaptive. For parameters that are chosen
-from earlier answers there are `dpaccount.filters`.
+from earlier answers there are `dpaccount.Filter` and `dpaccount.Odometer`.
 """
 
 import math
@@ -154,7 +154,7 @@ class Accountant:
         """Refuse, always: a plan is fixed beforehand, and what is chosen from answers needs a filter."""
         raise BudgetError(
             f"{event.name} cannot be charged to a plan, whose parameters are fixed beforehand; charge a"
-            " dpaccount.filters.Filter, or make a plan of everything before anything is released"
+            " dpaccount.Filter, or make a plan of everything before anything is released"
         )
 
     def zcdp(self) -> Fraction | None:

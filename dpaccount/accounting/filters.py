@@ -1,11 +1,7 @@
 """Filters and odometers: budgets for parameters that are chosen from earlier answers.
 
 Composition by dominating pairs holds for parameters fixed beforehand. When the next parameter depends on what
-was released, only a bound that adds up in one measure, fixed at the start, stays valid:
-
-- pure ε (Rogers, Roth, Ullman & Vadhan 2016),
-- zCDP, and Rényi at one order (Feldman & Zrnic 2021; Lécuyer 2021; Whitehouse, Ramdas, Rogers & Wu 2023),
-- Gaussian DP (Smith & Thakurta 2022).
+was released, only a bound that adds up in one measure, fixed at the start, stays valid (`measures`).
 
 A `Filter` has a budget and refuses what would exceed it: everything it admits has the guarantee of the whole
 budget, however the choices were made and whenever they end. An `Odometer` has none: it bounds the loss of
@@ -13,7 +9,7 @@ what was released so far, at all times at once, and pays for that.
 
 >>> from fractions import Fraction
 >>> from dpaccount.plan.events import Gaussian
->>> from dpaccount.accounting.filters import Filter, Measure
+>>> from dpaccount import Filter, Measure
 >>> budget = Filter(Measure("gdp"), budget=Fraction(1))  # μ² = 1
 >>> budget.charge(Gaussian(sigma=2))
 Fraction(1, 4)
@@ -22,94 +18,17 @@ Fraction(1, 4)
 """
 
 import math
-from collections.abc import Callable
 from dataclasses import dataclass, field
 from fractions import Fraction
 
-from flint import arb
-
-from dpaccount.cost.exposure import directions, exposure_of
-from dpaccount.cost.renyi_bounds import renyi_bound
+from dpaccount.accounting.measures import ADAPTIVE, Measure, unknown
 from dpaccount.errors import BudgetError, InputError
 from dpaccount.exact import shown
-from dpaccount.numerics.balls import ball, ceil_of, precision
-from dpaccount.numerics.closed import gaussian, renyi
 from dpaccount.plan import events as ev
 from dpaccount.plan.event_base import Event
 from dpaccount.relation import Relation
 
-MEASURES = ("zcdp", "gdp", "rdp", "pure")
 NOTHING = Fraction(0)
-
-
-@dataclass(frozen=True)
-class Measure:
-    """What adds up: ρ, μ², the Rényi ε at one order, or pure ε."""
-
-    name: str
-    order: Fraction | None = None
-
-    def __post_init__(self) -> None:
-        """Refuse unknown measures, and orders where they have no meaning."""
-        if self.name not in MEASURES:
-            raise InputError(f"unknown measure {self.name!r}; known here: {', '.join(MEASURES)}")
-        if (self.name == "rdp") != (self.order is not None) or (self.order is not None and self.order <= 1):
-            raise InputError(
-                f"measure {self.name!r} with order {self.order}; rdp needs one order above 1, others none"
-            )
-
-    def cost(self, event: Event) -> Fraction | None:
-        """Return an upper bound on the event's cost in this measure; None where it has none."""
-        if self.order is None:
-            bound: Callable[[Event], Fraction | None] = {
-                "zcdp": Event.zcdp,
-                "gdp": Event.mu_squared,
-                "pure": Event.pure,
-            }[self.name]
-            return bound(event)
-        total = exposure_of([(event, 1)])
-        if total.failures:
-            return None
-        with precision(192):
-            found = [renyi_bound(way)(self.order) for way in directions(total)]
-            known = [ceil_of(tau) for tau in found if tau is not None and tau.is_finite()]
-        return max(known) if len(known) == len(found) else None
-
-    def epsilon(self, total: Fraction, delta: Fraction) -> Fraction | None:
-        """Return an ε with (ε, delta) for whatever has this `total`; None where it is infinite.
-
-        GDP by its exact curve, ρ and Rényi by their conversions (`numerics.closed.renyi`).
-        """
-        if self.name == "pure" or total == 0:
-            return total
-        if delta == 0:
-            return None
-        if delta == 1:
-            return NOTHING
-        if self.name == "gdp":
-            return gaussian.epsilon(delta, (total, total), Fraction(1, 10**15))[1]
-        if self.name == "zcdp":
-            return renyi.epsilon(lambda order: ball(order * total), delta)
-        order = self.order or Fraction(2)
-        return renyi.epsilon(lambda at: _at_order(at, order, total), delta, [order])
-
-    def tail(self, total: Fraction, delta: Fraction) -> Fraction:
-        """Return what the loss of a total exceeds with probability at most delta > 0, at any time so far.
-
-        By Ville's inequality: ρ + 2√(ρ ln(1/δ)), with ρ = μ²/2 for GDP; at one order τ + ln(1/δ)/(α − 1).
-        """
-        if self.name == "pure" or total == 0:
-            return total
-        with precision(128):
-            log = -ball(delta).log()
-            if self.order is not None:
-                return ceil_of(ball(total) + log / (ball(self.order) - 1))
-            rho = ball(total / 2 if self.name == "gdp" else total)
-            return ceil_of(rho + 2 * (rho * log).sqrt())
-
-
-def _at_order(at: Fraction, order: Fraction, spent: Fraction) -> arb | None:
-    return ball(spent) if at == order else None
 
 
 @dataclass
@@ -125,7 +44,9 @@ class Odometer:
     spent: Fraction = field(default=NOTHING, init=False)
 
     def __post_init__(self) -> None:
-        """Refuse a first step that is none."""
+        """Refuse a measure of two amounts, and a first step that is none."""
+        if self.measure.name not in ADAPTIVE:
+            raise unknown(self.measure.name)
         if not self.first > 0:
             raise InputError(f"the first total {shown(self.first)} is out of range; it must be above 0")
 

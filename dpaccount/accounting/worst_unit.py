@@ -15,8 +15,8 @@ from flint import arb
 
 from dpaccount.cost import answer
 from dpaccount.cost.answer import Answer
-from dpaccount.cost.exposure import Bounded, Exposure, directions, exposure_of
-from dpaccount.cost.renyi_bounds import renyi_bound
+from dpaccount.cost.exposure import Bounded, Exposure, exposure_of
+from dpaccount.cost.renyi_bounds import renyi_bound, worse_way
 from dpaccount.exact import Enclosure, Number
 from dpaccount.numerics.balls import NotFinite, ball, precision
 from dpaccount.numerics.closed import renyi
@@ -74,11 +74,9 @@ def _over(total: Exposure, convert: Callable[[renyi.Bound], Fraction | None]) ->
     if total.failures:
         return None
     try:
-        found = [convert(_bound(way)) for way in directions(total)]
+        return worse_way(total, lambda way: convert(_bound(way)))
     except (OutOfReach, NotFinite):  # at magnitudes where this order says nothing
         return None
-    known = [bound for bound in found if bound is not None]
-    return max(known) if len(known) == len(found) else None
 
 
 def _bound(total: Exposure) -> renyi.Bound:

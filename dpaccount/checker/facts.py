@@ -191,7 +191,7 @@ class Optional(NamedTuple):
     of: Any
 
 
-class Declared(NamedTuple):
+class Declaration(NamedTuple):
     """A rule: the kinds of its premises (`...`: one or more of the last), its witness, and what it gives."""
 
     premises: tuple[Any, ...]
@@ -200,7 +200,7 @@ class Declared(NamedTuple):
     source: Callable[..., Any]  #: the function that stands in the file
 
 
-RULES: dict[str, Declared] = {}
+RULES: dict[str, Declaration] = {}
 UNREAD = ("because", "key")  # members of hypotheses and of noise that no conclusion depends on
 
 
@@ -208,7 +208,7 @@ def rule(*premises: Any, **members: Any) -> Callable[[Inferring], Inferring]:
     """Declare a rule, of the function's name."""
 
     def declare(conclude: Inferring) -> Inferring:
-        RULES[conclude.__name__] = Declared(premises, members, conclude, conclude)
+        RULES[conclude.__name__] = Declaration(premises, members, conclude, conclude)
         return conclude
 
     return declare

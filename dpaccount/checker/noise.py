@@ -6,7 +6,7 @@ from typing import Any, TypeVar
 
 from .curves import Approximate, BoundedRange, Curve, Gdp, Lattice, NearGdp, Pure, Zcdp, written
 from .documents import anything, brief, ensure, integer, several, spend, text
-from .facts import RULES, Contribution, Declared, Numbers, Optional, Private, Shifts, Stable
+from .facts import RULES, Contribution, Declaration, Numbers, Optional, Private, Shifts, Stable
 from .intervals import Interval, Pair, added, at_most, number, positive
 
 Drawing = TypeVar("Drawing", bound=Callable[..., Curve])
@@ -21,7 +21,7 @@ def noise(*premises: Any, **members: Any) -> Callable[[Drawing], Drawing]:
             curve = written(curve_of(query, *beside, **witness))
             return Private(query.query, curve, query.relation, "central", units)
 
-        RULES[curve_of.__name__] = Declared(premises, {**members, "key": text}, conclude, curve_of)
+        RULES[curve_of.__name__] = Declaration(premises, {**members, "key": text}, conclude, curve_of)
         return curve_of
 
     return declare

@@ -12,16 +12,7 @@ from fractions import Fraction
 
 from flint import arb
 
-from dpaccount.cost.exposure import (
-    Drawn,
-    Exposure,
-    Kind,
-    RangeBound,
-    RdpBound,
-    Sampled,
-    ZcdpBound,
-    failure,
-)
+from dpaccount.cost.exposure import Drawn, Exposure, Kind, RangeBound, RdpBound, Sampled, ZcdpBound, failure
 from dpaccount.exact import Enclosure, Number
 from dpaccount.numerics.balls import ball, ceil_of, floor_of, precision
 from dpaccount.numerics.closed import renyi

@@ -9,15 +9,11 @@ from collections.abc import Callable
 from dataclasses import replace
 from fractions import Fraction
 
-from dpaccount.cost import (
-    coarse_bounds,
-    tight_bounds,
-    upper_bounds,
-)
+from dpaccount.cost import coarse_bounds, tight_bounds, upper_bounds
 from dpaccount.cost.answer import INFINITE, NOTHING, UNREACHED, Answer, checked, raised, within_unit
-from dpaccount.cost.exposure import Exposure, directions, failure
+from dpaccount.cost.exposure import Exposure, failure
 from dpaccount.cost.losses import largest_loss
-from dpaccount.cost.renyi_bounds import renyi_bound
+from dpaccount.cost.renyi_bounds import renyi_bound, worse_way
 from dpaccount.exact import Enclosure
 from dpaccount.numerics.balls import ceil_of, floor_of, log_float
 from dpaccount.numerics.closed import gaussian, renyi
@@ -105,13 +101,13 @@ def _ordinary_delta(total: Exposure, epsilon: Fraction, gap: Fraction) -> Answer
     return checked(tight_bounds.delta(total, epsilon, gap), _renyi_delta(total, epsilon))
 
 
-def _guarded(rough: Enclosure, fine: Callable[[], Answer]) -> Answer:
+def _guarded(rough: Enclosure, exact: Callable[[], Answer]) -> Answer:
     """Return the finer answer within the rough one, or the rough one where it is close or none is finer."""
     if _close(rough):
         return Answer(rough, "mean and deviation")
     try:
         with patience(METHOD):
-            answer = fine()
+            answer = exact()
     except UNREACHED:
         return Answer(rough, "mean and deviation; closer methods are out of reach at these magnitudes")
     return checked(raised(answer, rough.lower), rough.upper)
@@ -128,22 +124,22 @@ def _close(bounds: Enclosure) -> bool:
 
 def _renyi_epsilon(total: Exposure, target: Fraction) -> Fraction | None:
     """Return a Rényi bound on ε(target) at the order that the saddle points to, for a cross-check."""
-    found = []
-    for way in directions(total):
+
+    def value(way: Exposure) -> Fraction | None:
         order = _order(way, lambda m: saddle.guess(m, log_float(target))[1])
-        found.append(order and renyi.epsilon(renyi_bound(way), target, [order]))
-    known = [bound for bound in found if bound is not None]
-    return max(known) if len(known) == len(found) else None
+        return order and renyi.epsilon(renyi_bound(way), target, [order])
+
+    return worse_way(total, value)
 
 
 def _renyi_delta(total: Exposure, epsilon: Fraction) -> Fraction | None:
     """Return a Rényi bound on δ(ε), likewise."""
-    found = []
-    for way in directions(total):
+
+    def value(way: Exposure) -> Fraction | None:
         order = _order(way, lambda m: saddle.saddle(m, float(epsilon)))
-        found.append(order and renyi.delta(renyi_bound(way), epsilon, [order]))
-    known = [bound for bound in found if bound is not None]
-    return max(known) if len(known) == len(found) else None
+        return order and renyi.delta(renyi_bound(way), epsilon, [order])
+
+    return worse_way(total, value)
 
 
 def _order(total: Exposure, saddle_of: Callable[[saddle.LogM], float]) -> Fraction | None:

@@ -48,7 +48,7 @@ def epsilon(
         low, high = max(low, below), above if high is None or above is None else min(high, above)
         if high is None or high <= least:
             break
-        made.wide = float(_apart(total, low, before, high) / gap / max(Fraction(1), high))
+        made.ratio = float(_apart(total, low, before, high) / gap / max(Fraction(1), high))
     return (None if total.bounded else low), high
 
 
@@ -64,7 +64,7 @@ def delta(total: Exposure, at: Fraction, gap: Fraction) -> tuple[Fraction | None
         with unhurried():
             before, value = high, made.curve(at)
         low, high = max(low, floor_of(value)), min(high, ceil_of(value))
-        made.wide = float(_apart(total, low, before, high) / high / gap) if high else 0.0
+        made.ratio = float(_apart(total, low, before, high) / high / gap) if high else 0.0
     return (None if total.bounded else low), high
 
 
@@ -80,7 +80,7 @@ def _apart(total: Exposure, low: Fraction, before: Fraction | None, high: Fracti
 
 
 def _finer(total: Exposure, log2_delta: float) -> Iterator[Excess]:
-    """Yield lattices, each finer by what the last one was too wide by (its `wide`), while there is time.
+    """Yield lattices, each finer by what the last one was too wide by (its `ratio`), while there is time.
 
     The rise is second order in the step.
     """
@@ -97,11 +97,11 @@ def _finer(total: Exposure, log2_delta: float) -> Iterator[Excess]:
                 raise
             return
         yield last
-        if last.wide <= 1:
+        if last.ratio <= 1:
             return
         now = time.process_time()
         most = (seconds - (now - begun)) / (1.2 * (now - started))  # by which time allows for more nodes
-        ratio = min(max(2.0, math.sqrt(1.5 * min(last.wide, 100.0))), most)
+        ratio = min(max(2.0, math.sqrt(1.5 * min(last.ratio, 100.0))), most)
         if ratio < 1.5:
             return
         step = _fitting(total, step / Fraction(ratio), int(-log2_delta) + 40)

@@ -6,9 +6,7 @@ from fractions import Fraction
 
 from flint import arb
 
-from dpaccount.cost import (
-    coarse_bounds,
-)
+from dpaccount.cost import coarse_bounds
 from dpaccount.cost.answer import INFINITE, Answer
 from dpaccount.cost.exposure import Drawn, Exposure, Sampled, directions, failure
 from dpaccount.exact import Enclosure

@@ -1,5 +1,6 @@
 """Upper bounds on Rényi divergences of exposures: every kind has one, exact where its transform is known."""
 
+from collections.abc import Callable
 from fractions import Fraction
 from functools import reduce
 
@@ -26,6 +27,13 @@ def renyi_bound(total: Exposure) -> renyi.Bound:
         return found
 
     return value
+
+
+def worse_way(total: Exposure, value: Callable[[Exposure], Fraction | None]) -> Fraction | None:
+    """Return the larger of what both directions of the relation have; None where one has nothing."""
+    found = [value(way) for way in directions(total)]
+    known = [bound for bound in found if bound is not None]
+    return max(known) if len(known) == len(found) else None
 
 
 def both_ways(total: Exposure) -> renyi.Bound:

@@ -22,7 +22,7 @@ WITHIN = Fraction(1, 10**9), Fraction(30)  #: the η for which tables are made
 
 
 def epsilon(total: Exposure, target: Fraction, gap: Fraction) -> Answer:
-    """Return ε(target), 0 ≤ target ≤ 1, by the sharper of the ways that apply."""
+    """Return ε(target), 0 ≤ target ≤ 1, by the closer of the ways that apply."""
     lost = failure(total)[1]
     if not total.bounded or not lost < target < 1:
         return exact_bounds.epsilon(total, target, gap)

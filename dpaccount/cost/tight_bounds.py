@@ -9,10 +9,7 @@ from fractions import Fraction
 
 from flint import ctx
 
-from dpaccount.cost import (
-    lattice_bounds,
-    pair_curves,
-)
+from dpaccount.cost import lattice_bounds, pair_curves
 from dpaccount.cost.answer import INFINITE, NOTHING, Answer, capped, within_unit, worse
 from dpaccount.cost.exposure import Exposure, Sampled, directions
 from dpaccount.cost.losses import all_within, fails_more_often, infinite_mass, largest_loss, unfailing

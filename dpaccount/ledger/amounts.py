@@ -1,23 +1,27 @@
 """What is asked of a ledger: from a theorem or a plan to exact amounts over the units."""
 
 import hashlib
-from collections.abc import Iterator
+import math
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, fields, replace
 from fractions import Fraction
 from typing import Any
 
 import numpy as np
 
+from dpaccount.accounting.measures import MEASURES, Measure
 from dpaccount.documents import canonical
 from dpaccount.errors import InputError
 from dpaccount.ledger.budget import Budget, one_line
 from dpaccount.ledger.chain import digest
-from dpaccount.ledger.measures import short, takers
 from dpaccount.ledger.spending import LAST_UNIT, Cover, Step, spent_on, total
 from dpaccount.plan.event_base import Event
 from dpaccount.plan.events import Plan
 from dpaccount.proof import ANYONE, Private, Theorem
 from dpaccount.proof.derivation import curve_json, digest_of
+
+BITS = 128  #: significant bits of an amount that is rounded up
+MOST_BITS = 2048  #: of a denominator; with it every sum stays below the 4300 digits that Python reads
 
 
 @dataclass(frozen=True)
@@ -55,7 +59,7 @@ def of_theorem(
     identity = digest([proof, None if reach is None else list(reach)])
     amounts = budget.measure.of_curve(fact.curve)
     if amounts is None:
-        return Request(facts, identity, None, takers(lambda kind: kind.of_curve(fact.curve) is not None))
+        return Request(facts, identity, None, _takers(lambda kind: kind.of_curve(fact.curve) is not None))
     return Request(facts, identity, spent_on(reach, tuple(map(short, amounts))), [])
 
 
@@ -69,7 +73,7 @@ def of_plan(budget: Budget, plan: Plan, purpose: str) -> Request:
     found = {mark: budget.measure.of_event(event) for mark, event in kinds.items()}
     amounts = {mark: tuple(map(short, one)) for mark, one in found.items() if one is not None}
     if len(amounts) < len(found):
-        able = takers(lambda kind: all(kind.of_event(event) is not None for event in kinds.values()))
+        able = _takers(lambda kind: all(kind.of_event(event) is not None for event in kinds.values()))
         return Request(facts, identity, None, able)
     spent = (spent_on(cover, amounts[id(event)]) for cover, event in parts)
     return Request(facts, identity, total(spent, budget.width), [])
@@ -131,3 +135,25 @@ def _as_json(value: object) -> Any:
         return [_as_json(item) for item in value]
     # hexadecimal: decimal text of long numbers is slow, and refused beyond 4300 digits
     return f"{value.numerator:x}/{value.denominator:x}" if isinstance(value, Fraction | int) else value
+
+
+def _takers(has_bound: Callable[[Measure], bool]) -> list[str]:
+    """Return the names of the measures in which a charge has a bound."""
+    return [name for name, kind in MEASURES.items() if has_bound(kind)]
+
+
+def short(amount: Fraction) -> Fraction:
+    """Return an amount as it is, or rounded up to 128 significant bits where its denominator is unwieldy.
+
+    Decimals and simple fractions stay exact, so that ten charges of 1/10 fill a budget of 1.  Other
+    denominators would multiply: an exact sum of 10,000 arbitrary fractions has 10,000 times their digits.
+    """
+    rest = amount.denominator
+    for prime in (2, 5):
+        while rest % prime == 0:
+            rest //= prime
+    if rest <= 5000 and amount.denominator.bit_length() <= MOST_BITS:
+        return amount
+    shift = BITS + amount.denominator.bit_length() - amount.numerator.bit_length()
+    scale = Fraction(2) ** min(shift, MOST_BITS)
+    return math.ceil(amount * scale) / scale

@@ -4,10 +4,10 @@ import json
 from dataclasses import dataclass
 from fractions import Fraction
 
+from dpaccount.accounting.measures import MEASURES, Amounts, Measure
 from dpaccount.errors import InputError
 from dpaccount.exact import read_number, shown
-from dpaccount.ledger.measures import Measure, measure
-from dpaccount.ledger.spending import Amounts, zero
+from dpaccount.ledger.spending import zero
 from dpaccount.relation import RELATIONS
 
 MAX_TEXT = 1000
@@ -67,6 +67,15 @@ def budget(epsilon: Fraction | int, delta: Fraction | int, unit: str, relation: 
     if not all(_reads(value) for value in (made.epsilon, made.delta)):
         raise InputError("a number of the budget is too long; give one of at most 400 characters")
     return made
+
+
+def measure(name: str) -> Measure:
+    """Return the measure of this name; raises `InputError` for others."""
+    if name == "rdp":
+        raise InputError("ledgers that add up one Rényi order are not supported yet; use zcdp")
+    if name not in MEASURES:
+        raise InputError(f"unknown measure {name!r}; known: {', '.join(MEASURES)}")
+    return MEASURES[name]
 
 
 def read_budget(body: str) -> Budget:

@@ -22,6 +22,7 @@ from secrets import token_hex
 from typing import Any, Final, NoReturn
 from weakref import WeakValueDictionary
 
+from dpaccount.accounting.measures import Amounts
 from dpaccount.errors import BudgetError, LedgerError, ReceiptError
 from dpaccount.exact import Enclosure, printed, shown
 from dpaccount.ledger import amounts as requests
@@ -45,7 +46,7 @@ from dpaccount.ledger.entries import (
     totals_after,
     unkept,
 )
-from dpaccount.ledger.spending import Amounts, Cover, Step
+from dpaccount.ledger.spending import Cover, Step
 from dpaccount.ledger.store import Rows, Store
 from dpaccount.ledger.totals import MEMBER, Totals
 from dpaccount.ledger.totals import totals as read_totals
@@ -232,7 +233,7 @@ class Ledger:
         unit, total = next(step for step in after if not self.budget.fits(step[1]))
         names = zip(self.budget.measure.amounts, total, strict=True)
         sums = ", ".join(f"{name} {printed(amount, up=True)}" for name, amount in names)
-        epsilon = printed(self.budget.measure.epsilon(total, self.budget.delta).upper, up=True)
+        epsilon = printed(self.budget.measure.enclosure(total, self.budget.delta).upper, up=True)
         at = f"ε {epsilon} at δ {shown(self.budget.delta)} ({sums})"
         return (
             f"the charge would bring unit {unit} to {at}, beyond the budget's ε {shown(self.budget.epsilon)}"
@@ -268,7 +269,7 @@ class Ledger:
         """Return the ε of what `steps` spend at the worst unit, at the budget's δ."""
         if steps is None:
             return Enclosure(None, math.inf)
-        return self.budget.measure.epsilon(spending.most(steps, self.budget.width), self.budget.delta)
+        return self.budget.measure.enclosure(spending.most(steps, self.budget.width), self.budget.delta)
 
     def _totals(self, rows: Rows) -> Totals:
         """Return the totals at the end of the chain; raises `LedgerError` where chain or totals were changed.
@@ -408,7 +409,7 @@ class Ledger:
         kind = self.budget.measure
         named = zip(kind.amounts, amounts, strict=True)
         sums = {name: printed(amount, up=up) for name, amount in named}
-        return {**sums, "epsilon": kind.epsilon(amounts, self.budget.delta).as_json()}
+        return {**sums, "epsilon": kind.enclosure(amounts, self.budget.delta).as_json()}
 
     def _worst_unit(self, steps: list[Step]) -> int | None:
         """Return the first unit with the largest share of the budget spent; None where all pay the same."""

@@ -8,7 +8,8 @@ steps.  Amounts are exact, and units are never enumerated: a cover of 10¹⁸ un
 from collections.abc import Iterable
 from fractions import Fraction
 
-Amounts = tuple[Fraction, ...]
+from dpaccount.accounting.measures import Amounts
+
 Step = tuple[int, Amounts]
 Cover = tuple[int, int]
 

@@ -322,14 +322,14 @@ def wide_holds():
         for sigma, s in itertools.product((Fraction(1), Fraction(3, 2)), (arb("0.4"), arb("2.2"))):
             noise = DiscreteGaussianFactor(sigma, 1)
             exact = sampled_atoms.SampledAtomsFactor(Fraction(1, 5), ((noise, 1),))
-            close = sampled_atoms.SampledWideFactor(Fraction(1, 5), 1 / sigma**2, sigma=sigma)
+            close = sampled_atoms.SampledNearGaussianFactor(Fraction(1, 5), 1 / sigma**2, sigma=sigma)
             both = zip(close.nodes(s, arb(1), 6), exact.nodes(s, arb(1), 6), strict=True)
             held = held and all(a.overlaps(b) for a, b in both)
     return held
 
 
 def integral_taken_as_sum(patch):
-    patch.setattr(sampled_atoms.SampledWideFactor, "apart", lambda *_: ZERO)
+    patch.setattr(sampled_atoms.SampledNearGaussianFactor, "apart", lambda *_: ZERO)
 
 
 def contour_holds():

@@ -72,7 +72,7 @@ class SampledAtomsFactor(Factor):
 
     def nodes(self, c: arb, h: arb, count: int) -> list[acb]:
         """Return M(c + inh) for n < count; adding a unit mirrors the line, so it is conjugated."""
-        a, wide = self.power(c), self._wide()
+        a, wide = self.power(c), self._near_gaussian()
         if wide is not None and wide.apart(a, h * count) < arb(2) ** -ctx.prec:
             return wide.nodes(c, h, count)
         points = [(mass * (a * at).exp(), at) for mass, at in self._points(a)]
@@ -99,7 +99,7 @@ class SampledAtomsFactor(Factor):
 
     def work(self, c: float, bits: int) -> float:
         """Return roughly how long one node on Re s = c takes, in units of 10 µs."""
-        wide = self._wide()
+        wide = self._near_gaussian()
         if wide is not None:
             return wide.work(c, bits)
         with precision(bits):
@@ -108,11 +108,11 @@ class SampledAtomsFactor(Factor):
             right + math.prod(_size(factor) ** count for factor, count in self.inner), bits
         )
 
-    def _wide(self) -> "SampledWideFactor | None":
+    def _near_gaussian(self) -> "SampledNearGaussianFactor | None":
         noise = _noise(self.inner)
         if noise is None or len(self.inner) > 1 or self.lost or noise.sigma < SMOOTH:
             return None
-        return SampledWideFactor(self.rate, (noise.shift / noise.sigma) ** 2, self.added, noise.sigma)
+        return SampledNearGaussianFactor(self.rate, (noise.shift / noise.sigma) ** 2, self.added, noise.sigma)
 
     def atoms(self) -> list[tuple[arb, arb]]:
         """Return (loss, mass under P) of all losses but those of negligible mass under P and Q."""
@@ -155,7 +155,7 @@ class SampledAtomsFactor(Factor):
 
 
 @dataclass(frozen=True)
-class SampledWideFactor(SampledGaussianFactor):
+class SampledNearGaussianFactor(SampledGaussianFactor):
     """One discrete Gaussian of large σ, moved by s, on a Poisson sample, as the continuous one of μ = s/σ.
 
     The sum over the noise is the trapezoid rule of step 1/σ for the integral that the continuous pair has,
@@ -202,7 +202,7 @@ def sampled_atoms(
         and isinstance(noise := pairs[0][0], DiscreteGaussianFactor)
         and noise.sigma >= WIDE
     ):
-        return SampledWideFactor(rate, (noise.shift / noise.sigma) ** 2, sigma=noise.sigma)
+        return SampledNearGaussianFactor(rate, (noise.shift / noise.sigma) ** 2, sigma=noise.sigma)
     inner = tuple((kind, n) for kind, n in pairs if isinstance(kind, AtomFactor | DiscreteGaussianFactor))
     noises = [n for factor, n in inner if isinstance(factor, DiscreteGaussianFactor)]
     if len(inner) < len(pairs) or not (inner or lost) or sum(noises) > 1 or sum(n for _, n in inner) > 64:

@@ -46,7 +46,7 @@ class Excess:
     def __init__(self, made: Masses) -> None:
         self.made = made
         self.row = made.masses.coeffs()
-        self.wide = 1.0  #: how much wider than wanted what it proves is
+        self.ratio = 1.0  #: how much wider than wanted what it proves is
         self.above, self.tilted = [fmpz(0)], [arb(0)]
         with precision(made.grid.bits + 64):
             weight = (-ball(made.position(made.size - 1))).exp()

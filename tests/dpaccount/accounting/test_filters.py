@@ -7,9 +7,9 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
+from dpaccount import Filter, Measure, Odometer
 from dpaccount.accounting import filters
 from dpaccount.accounting.accountant import Accountant
-from dpaccount.accounting.filters import Filter, Measure, Odometer
 from dpaccount.errors import BudgetError, InputError
 from dpaccount.plan.events import (
     Approximate,
@@ -157,7 +157,7 @@ def test_fixed_composition_refuses_adaptive_choices():
     """A plan is fixed beforehand: nothing can be added to it after an answer, and the message says where to go."""
     fixed = Accountant(Plan(Relation.REPLACE_ONE, (Gaussian(sigma=1),)))
     before = fixed.epsilon(DELTA)
-    with pytest.raises(BudgetError, match=r"charge a dpaccount\.filters\.Filter"):
+    with pytest.raises(BudgetError, match=r"charge a dpaccount\.Filter"):
         fixed.charge(Gaussian(sigma=1))
     assert fixed.epsilon(DELTA) == before
     with pytest.raises(AttributeError):

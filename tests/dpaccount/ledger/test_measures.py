@@ -8,8 +8,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dpaccount import proof
+from dpaccount.accounting.measures import MEASURES
 from dpaccount.errors import InputError
-from dpaccount.ledger.measures import MEASURES, measure, short
+from dpaccount.ledger.amounts import short
+from dpaccount.ledger.budget import measure
 from dpaccount.plan import events
 from dpaccount.proof import gdp_delta
 
@@ -75,7 +77,7 @@ def test_huge_charges_are_decided_quickly():
         assert mu_squared == 8 * size
         for kind in (GDP, ZCDP):
             assert not kind.fits((mu_squared,), Fraction(1), MILLIONTH)
-            assert kind.epsilon((mu_squared,), MILLIONTH).upper > 1
+            assert kind.enclosure((mu_squared,), MILLIONTH).upper > 1
 
 
 @given(st.sampled_from([GDP, ZCDP]), st.fractions(0, 10), st.integers(1, 300))
@@ -99,7 +101,7 @@ def test_zcdp_is_the_published_conversion():
     # ρ = .024356 is what (1, 10⁻⁶) allows at the best order
     assert ZCDP.fits((Fraction("0.024355"),), Fraction(1), MILLIONTH)
     assert not ZCDP.fits((Fraction("0.024357"),), Fraction(1), MILLIONTH)
-    bound = ZCDP.epsilon((Fraction("0.024355"),), MILLIONTH)
+    bound = ZCDP.enclosure((Fraction("0.024355"),), MILLIONTH)
     assert bound.lower is None
     assert 0.9999 < bound.upper < 1
 

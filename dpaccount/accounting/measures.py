@@ -1,8 +1,8 @@
-"""The measures of a filter: which exact amounts a charge adds, and whether a total fits the budget.
+"""What adds up when charges are chosen from earlier answers: one measure, fixed at the start.
 
-Charges arrive adaptively, so the filter adds up amounts of one measure that was fixed at the start, and
-stops before the sum exceeds the budget: ε and (ε, δ) by Rogers, Roth, Ullman & Vadhan 2016, ρ by Feldman
-& Zrnic 2021, μ² by Smith & Thakurta 2022.  Decisions are certified: what cannot be told to fit is refused.
+ε and (ε, δ) by Rogers, Roth, Ullman & Vadhan 2016; ρ, and Rényi at one order, by Feldman & Zrnic 2021,
+Lécuyer 2021 and Whitehouse, Ramdas, Rogers & Wu 2023; μ² by Smith & Thakurta 2022. Filters and ledgers stop
+before the sum exceeds the budget. Decisions are certified: what cannot be told to fit is refused.
 """
 
 import math
@@ -11,77 +11,146 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 import numpy as np
+from flint import arb
 
 from dpaccount import proof
+from dpaccount.cost.exposure import Exposure, exposure_of
+from dpaccount.cost.renyi_bounds import renyi_bound, worse_way
 from dpaccount.errors import InputError
 from dpaccount.exact import Enclosure
-from dpaccount.ledger.spending import Amounts
-from dpaccount.numerics.balls import log_float
+from dpaccount.numerics.balls import ceil_of, log_float, precision
 from dpaccount.numerics.closed import gaussian, renyi
 from dpaccount.numerics.closed.gdp_of_pure import mu_squared
 from dpaccount.plan.event_base import Event
 from dpaccount.proof import Curve, at_most, ball, gdp_delta, renyi_log_delta
 
-BITS = 128  #: significant bits of an amount that is rounded up
+Amounts = tuple[Fraction, ...]
 LOG2 = math.log(2)
-MOST_BITS = 2048  #: of a denominator; with it every sum stays below the 4300 digits that Python reads
 HUGE = Fraction(10) ** 300
 LARGE = 10**6  #: beyond this ε or μ² a coarse bound does: no sensible budget is near
+WIDTH, NARROW = Fraction(1, 10**12), Fraction(1, 10**15)  #: of a ledger's ε under Gaussian DP; of a filter's
+ADAPTIVE = ("zcdp", "gdp", "rdp", "pure")  #: measures of filters and odometers
 
 
 @dataclass(frozen=True)
-class Measure:
-    """One measure: what its amounts are called, and the functions that the filter needs.
+class _Kind:
+    """What a measure's amounts are called, and its functions; None is no bound."""
 
-    `of_curve` and `of_event` return the amounts of a charge, or None where the measure has no bound.
-    `fits(total, epsilon, delta)` says whether a total is proved to be (ε, δ)-DP; `epsilon(total, delta)`
-    encloses the least such ε.
-    """
-
-    name: str
     amounts: tuple[str, ...]
     of_curve: Callable[[Curve], Amounts | None]
     of_event: Callable[[Event], Amounts | None]
     fits: Callable[[Amounts, Fraction, Fraction], bool]
-    epsilon: Callable[[Amounts, Fraction], Enclosure]
+    enclosure: Callable[[Amounts, Fraction, Fraction], Enclosure]
+
+
+@dataclass(frozen=True)
+class Measure:
+    """What adds up: ρ, μ², pure ε, ε beside δ, or the Rényi ε at one order."""
+
+    name: str
+    order: Fraction | None = None
+
+    def __post_init__(self) -> None:
+        """Refuse unknown measures, and orders where they have no meaning."""
+        if self.name not in (*ADAPTIVE, *_KINDS):
+            raise unknown(self.name)
+        if (self.name == "rdp") != (self.order is not None) or (self.order is not None and self.order <= 1):
+            raise InputError(
+                f"measure {self.name!r} with order {self.order}; rdp needs one order above 1, others none"
+            )
+
+    @property
+    def _kind(self) -> _Kind:
+        if self.name not in _KINDS:
+            raise InputError(f"{self.name} at one order adds up in a filter or odometer only; use zcdp")
+        return _KINDS[self.name]
+
+    @property
+    def amounts(self) -> tuple[str, ...]:
+        """Return what its amounts are called."""
+        return self._kind.amounts
+
+    def of_curve(self, curve: Curve) -> Amounts | None:
+        """Return the amounts of what has this curve; None where the measure has no bound."""
+        return self._kind.of_curve(curve)
+
+    def of_event(self, event: Event) -> Amounts | None:
+        """Return the amounts of an event and its count, likewise."""
+        return self._kind.of_event(event) if self.order is None else _one(_renyi(event, self.order))
+
+    def cost(self, event: Event) -> Fraction | None:
+        """Return the amount of an event where the measure has one amount only, likewise."""
+        amounts = self.of_event(event)
+        return None if amounts is None else amounts[0]
+
+    def fits(self, total: Amounts, epsilon: Fraction, delta: Fraction) -> bool:
+        """Say whether a total is proved to be (ε, δ)-DP."""
+        return self._kind.fits(total, epsilon, delta)
 
     def room(self, total: Amounts, epsilon: Fraction, delta: Fraction) -> Amounts:
         """Return amounts, each as large as found, that still fit beside `total`, which fits."""
-        if self.fits is _each_within:
+        if self._kind.fits is _each_within:
             limits = (epsilon, delta)[: len(total)]
             return tuple(limit - amount for limit, amount in zip(limits, total, strict=True))
         return (_largest(lambda more: self.fits((total[0] + more,), epsilon, delta)),)
 
+    def enclosure(self, total: Amounts, delta: Fraction) -> Enclosure:
+        """Return an enclosure of the least ε at which a total is (ε, δ)-DP."""
+        return self._kind.enclosure(total, delta, WIDTH)
 
-def measure(name: str) -> Measure:
-    """Return the measure of this name; raises `InputError` for others."""
-    if name == "rdp":
-        raise InputError("ledgers that add up one Rényi order are not supported yet; use zcdp")
-    if name not in MEASURES:
-        raise InputError(f"unknown measure {name!r}; known: {', '.join(MEASURES)}")
-    return MEASURES[name]
+    def epsilon(self, total: Fraction, delta: Fraction) -> Fraction | None:
+        """Return an ε with (ε, delta) for whatever has this `total`; None where it is infinite.
+
+        GDP by its exact curve, ρ and Rényi by their conversions (`numerics.closed.renyi`).
+        """
+        if self.name == "pure" or total == 0:
+            return total
+        if delta in (0, 1):
+            return Fraction(0) if delta else None
+        if self.order is not None:
+            order = self.order
+            return renyi.epsilon(lambda at: _at_order(at, order, total), delta, [order])
+        upper = self._kind.enclosure((total,), delta, NARROW).upper
+        return upper if isinstance(upper, Fraction) else None
+
+    def tail(self, total: Fraction, delta: Fraction) -> Fraction:
+        """Return what the loss of a total exceeds with probability at most delta > 0, at any time so far.
+
+        By Ville's inequality: ρ + 2√(ρ ln(1/δ)), with ρ = μ²/2 for GDP; at one order τ + ln(1/δ)/(α − 1).
+        """
+        if self.name == "pure" or total == 0:
+            return total
+        with precision(128):
+            log = -ball(delta).log()
+            if self.order is not None:
+                return ceil_of(ball(total) + log / (ball(self.order) - 1))
+            rho = ball(total / 2 if self.name == "gdp" else total)
+            return ceil_of(rho + 2 * (rho * log).sqrt())
 
 
-def takers(has_bound: Callable[[Measure], bool]) -> list[str]:
-    """Return the names of the measures in which a charge has a bound."""
-    return [name for name, kind in MEASURES.items() if has_bound(kind)]
+def unknown(name: str) -> InputError:
+    """Return the error to raise about a measure that filters do not have."""
+    return InputError(f"unknown measure {name!r}; known here: {', '.join(ADAPTIVE)}")
 
 
-def short(amount: Fraction) -> Fraction:
-    """Return an amount as it is, or rounded up to 128 significant bits where its denominator is unwieldy.
+# ------------------------------------------------------------------ Rényi at one order
 
-    Decimals and simple fractions stay exact, so that ten charges of 1/10 fill a budget of 1.  Other
-    denominators would multiply: an exact sum of 10,000 arbitrary fractions has 10,000 times their digits.
-    """
-    rest = amount.denominator
-    for prime in (2, 5):
-        while rest % prime == 0:
-            rest //= prime
-    if rest <= 5000 and amount.denominator.bit_length() <= MOST_BITS:
-        return amount
-    shift = BITS + amount.denominator.bit_length() - amount.numerator.bit_length()
-    scale = Fraction(2) ** min(shift, MOST_BITS)
-    return math.ceil(amount * scale) / scale
+
+def _renyi(event: Event, order: Fraction) -> Fraction | None:
+    whole = exposure_of([(event, 1)])
+    if whole.failures:
+        return None
+
+    def value(way: Exposure) -> Fraction | None:
+        tau = renyi_bound(way)(order)
+        return ceil_of(tau) if tau is not None and tau.is_finite() else None
+
+    with precision(192):
+        return worse_way(whole, value)
+
+
+def _at_order(at: Fraction, order: Fraction, spent: Fraction) -> arb | None:
+    return ball(spent) if at == order else None
 
 
 # ------------------------------------------------------------------ pure and approximate: plain sums
@@ -111,7 +180,7 @@ def _each_within(total: Amounts, epsilon: Fraction, delta: Fraction) -> bool:
     return total[0] <= epsilon and (len(total) == 1 or total[1] <= delta)
 
 
-def _plain_epsilon(total: Amounts, delta: Fraction) -> Enclosure:
+def _plain_epsilon(total: Amounts, delta: Fraction, _: Fraction) -> Enclosure:
     fits = len(total) == 1 or total[1] <= delta
     return _enclosed(total[0], total[0]) if fits else Enclosure(math.inf, math.inf)
 
@@ -147,7 +216,7 @@ def _gdp_fits(total: Amounts, epsilon: Fraction, delta: Fraction) -> bool:
     return total[0] == 0 or at_most(lambda _: gdp_delta(total[0], epsilon), delta)
 
 
-def _gdp_epsilon(total: Amounts, delta: Fraction) -> Enclosure:
+def _gdp_epsilon(total: Amounts, delta: Fraction, width: Fraction) -> Enclosure:
     mu2 = total[0]
     if mu2 == 0:
         return Enclosure(Fraction(0), Fraction(0))
@@ -155,7 +224,7 @@ def _gdp_epsilon(total: Amounts, delta: Fraction) -> Enclosure:
         return Enclosure(math.inf, math.inf)
     if mu2 > LARGE:
         return _enclosed(Fraction(0), gaussian.epsilon_bound(delta, mu2))
-    return _enclosed(*gaussian.epsilon(delta, (mu2, mu2), Fraction(1, 10**12)))
+    return _enclosed(*gaussian.epsilon(delta, (mu2, mu2), width))
 
 
 # ------------------------------------------------------------------ zCDP: ρ adds
@@ -202,7 +271,7 @@ def _order(rho: Fraction, epsilon: Fraction) -> Fraction:
     return 1 + Fraction(2) ** whole * Fraction(math.exp(high - whole * LOG2))
 
 
-def _zcdp_epsilon(total: Amounts, delta: Fraction) -> Enclosure:
+def _zcdp_epsilon(total: Amounts, delta: Fraction, _: Fraction) -> Enclosure:
     rho = total[0]
     if rho == 0:
         return Enclosure(Fraction(0), Fraction(0))
@@ -240,19 +309,12 @@ def _largest(fits: Callable[[Fraction], bool]) -> Fraction:
     return amount
 
 
-MEASURES: dict[str, Measure] = {
-    kind.name: kind
-    for kind in (
-        Measure("gdp", ("mu_squared",), _gdp_curve, _gdp_event, _gdp_fits, _gdp_epsilon),
-        Measure("pure", ("epsilon",), _pure_curve, _pure_event, _each_within, _plain_epsilon),
-        Measure(
-            "approximate",
-            ("epsilon", "delta"),
-            _approximate_curve,
-            Event.approximate,
-            _each_within,
-            _plain_epsilon,
-        ),
-        Measure("zcdp", ("rho",), _zcdp_curve, _zcdp_event, _zcdp_fits, _zcdp_epsilon),
-    )
+_KINDS = {
+    "gdp": _Kind(("mu_squared",), _gdp_curve, _gdp_event, _gdp_fits, _gdp_epsilon),
+    "pure": _Kind(("epsilon",), _pure_curve, _pure_event, _each_within, _plain_epsilon),
+    "approximate": _Kind(
+        ("epsilon", "delta"), _approximate_curve, Event.approximate, _each_within, _plain_epsilon
+    ),
+    "zcdp": _Kind(("rho",), _zcdp_curve, _zcdp_event, _zcdp_fits, _zcdp_epsilon),
 }
+MEASURES: dict[str, Measure] = {name: Measure(name) for name in _KINDS}  #: those of ledgers
