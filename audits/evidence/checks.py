@@ -8,10 +8,11 @@ from typing import Any, TypeGuard
 from audits.evidence.replay import Run, differing
 from dpaccount.checker import promised
 from dpaccount.errors import InputError
+from dpaccount.noise.leaves import rows
 from dpaccount.noise.proved import Proved
 from dpaccount.noise.samplers import Integers
 from dpaccount.proof import Contribution, Cover, Covered, Shifts, Stable, Theorem, View
-from dpaccount.proof.derivation import Hypothesis, rows
+from dpaccount.proof.derivation import Hypothesis
 
 
 @dataclass(frozen=True)

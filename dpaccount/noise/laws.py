@@ -16,8 +16,8 @@ from math import lcm
 import numpy as np
 
 from dpaccount.errors import ReceiptError
+from dpaccount.noise.leaves import Leaf
 from dpaccount.noise.samplers import Integers, Sampler, exact_root, in_range, root_up
-from dpaccount.proof.derivation import Leaf
 
 WIDEST = 2.0**54  #: grid steps; noise beyond 2^61 is then rarer than e^(−2^13), or for Laplace e^(−128)
 HIGHEST = 1 << 53  #: threshold of a histogram: all integers up to it are doubles

@@ -12,10 +12,12 @@ from types import MappingProxyType
 from typing import Any
 
 from dpaccount.errors import ReceiptError
+from dpaccount.noise import leaves as paid
 from dpaccount.noise.laws import Law, held, law
+from dpaccount.noise.leaves import Leaf
 from dpaccount.proof import Private, Theorem
 from dpaccount.proof import derivation as written
-from dpaccount.proof.derivation import Hypothesis, Leaf
+from dpaccount.proof.derivation import Hypothesis
 
 
 @dataclass(frozen=True)
@@ -60,7 +62,7 @@ class Proved:
     def leaves(self) -> Mapping[str, Leaf]:
         """Return the noise that it pays for, by key; raises `ReceiptError` where two leaves share one."""
         found: dict[str, Leaf] = {}
-        for leaf in written.leaves(self.theorem):
+        for leaf in paid.leaves(self.theorem):
             if leaf.key in found:
                 raise ReceiptError(f"two leaves share the key {leaf.key!r}; give each leaf its own")
             found[leaf.key] = leaf

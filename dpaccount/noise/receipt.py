@@ -14,10 +14,10 @@ import numpy as np
 from dpaccount.errors import ReceiptError
 from dpaccount.noise import process
 from dpaccount.noise.laws import Law, draw
+from dpaccount.noise.leaves import Leaf
 from dpaccount.noise.proved import Proved
 from dpaccount.noise.samplers import Integers, Sampler, in_range
 from dpaccount.proof import Theorem
-from dpaccount.proof.derivation import Leaf
 
 _SEAL = object()
 

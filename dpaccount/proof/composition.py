@@ -167,11 +167,10 @@ def local(message: Theorem, covered: Theorem) -> Theorem:
     return proved(rule, replace(fact, observer=LOCAL), (message, covered))
 
 
-def _seen(part: Theorem, view: Theorem, audience: str, observers: tuple[str, str], rule: str) -> Theorem:
+def _seen(part: Theorem, view: Theorem, audience: str, needed: str, gives: str, rule: str) -> Theorem:
     fact, shown = private(part, rule), conclusion_of(view, rule)
     if not isinstance(shown, View) or audience not in (shown.audience, "anyone"):
         raise RuleError(f"{rule}: needed what the subject shows to {audience}, found {shown}")
-    needed, gives = observers
     need(fact.observer == needed, rule, f"needed a {needed}ly private statement, found {fact.observer}")
     keys = releases(part)
     if keys and not shown.releases:
@@ -183,7 +182,7 @@ def _seen(part: Theorem, view: Theorem, audience: str, observers: tuple[str, str
 
 def post_process(part: Theorem, view: Theorem) -> Theorem:
     """Show everyone functions of the releases, public values and fresh coins (R12)."""
-    return _seen(part, view, "everyone", (CENTRAL, CENTRAL), "post_process")
+    return _seen(part, view, "everyone", CENTRAL, CENTRAL, "post_process")
 
 
 def billboard(part: Theorem, view: Theorem) -> Theorem:
@@ -192,9 +191,9 @@ def billboard(part: Theorem, view: Theorem) -> Theorem:
     For unit t the view of all others is a post-processing of the releases: their outputs read their
     own data, the releases, and coins apart from the noise (Hsu et al. 2014, billboard lemma).
     """
-    return _seen(part, view, "others", (CENTRAL, JOINT), "billboard")
+    return _seen(part, view, "others", CENTRAL, JOINT, "billboard")
 
 
 def local_view(part: Theorem, view: Theorem) -> Theorem:
     """Show functions of the private messages, and to each person of their own data too (R12, R14)."""
-    return _seen(part, view, "anyone", (LOCAL, LOCAL), "local_view")
+    return _seen(part, view, "anyone", LOCAL, LOCAL, "local_view")

@@ -10,7 +10,7 @@ taken on a ball only when its whole extent agrees, so rounding can refuse but ne
 import math
 from collections.abc import Callable, Sequence
 from fractions import Fraction
-from functools import lru_cache
+from functools import lru_cache, reduce
 from typing import Final
 
 from flint import arb, ctx, fmpq, fmpz_poly
@@ -214,10 +214,8 @@ def delta_ball(curve: Curve, epsilon: Fraction, bits: int) -> arb:
         case NearGdp(mu_squared, distance):
             return gdp_delta(mu_squared, epsilon) + ball(distance) * (1 + ball(epsilon).exp())
         case Lattice(variance, shifts, count):
-            worst = arb(0)
-            for shift in shifts:
-                worst = worst.max(lattice_delta(variance, shift, count, epsilon, bits))
-            return worst
+            found = (lattice_delta(variance, shift, count, epsilon, bits) for shift in shifts)
+            return reduce(arb.max, found, arb(0))
         case Approximate(bound, delta):
             return ball(delta) if epsilon >= bound else arb(1)
         case _:

@@ -92,9 +92,8 @@ def assume_cell(query: str, relation: str, because: str) -> Theorem:
 
 def assume_covers(query: str, covers: Sequence[Cover], because: str) -> Theorem:
     """Assume that release i of `query` sums the units of covers[i] = [first, last] and no others (R9)."""
-    rule = "assume_covers"
     spans = [(first, last) for first, last in covers]
-    need(bool(spans), rule, "needed at least one cover")
+    need(bool(spans), rule := "assume_covers", "needed at least one cover")
     for first, last in spans:
         unit(first, rule, "the first unit")
         unit(last, rule, "the last unit", first)

@@ -1,8 +1,4 @@
-"""Theorems: `hypotheses ⊢ conclusion`, made by rules only, and what rules read of their premises.
-
-The guard against made-up theorems stops accidents only: the stand-alone checker infers the written
-derivation again.
-"""
+"""Theorems: `hypotheses ⊢ conclusion`, made by rules only, and what rules read of their premises."""
 
 from collections.abc import Sequence
 from dataclasses import InitVar, dataclass

@@ -11,11 +11,12 @@ from audits.evidence.search import gather
 from audits.subjects.catalogue import entries, example_values
 from dpaccount import checker
 from dpaccount.errors import ReceiptError
+from dpaccount.noise.leaves import leaves
 from dpaccount.noise.proved import Proved
 from dpaccount.noise.receipt import rehearse
 from dpaccount.noise.samplers import Rehearsal
 from dpaccount.proof import Private
-from dpaccount.proof.derivation import leaves, write
+from dpaccount.proof.derivation import write
 
 DELTA = Fraction(1, 10**6)
 SMALL = {

@@ -19,11 +19,12 @@ from audits.subjects.catalogue import entries, example_values
 from dpaccount import checker
 from dpaccount.errors import InputError, ReceiptError, RuleError
 from dpaccount.ledger.ledger import Ledger, init
+from dpaccount.noise.leaves import leaves
 from dpaccount.noise.proved import Proved
 from dpaccount.noise.receipt import rehearse
 from dpaccount.noise.samplers import Rehearsal
 from dpaccount.proof import ADD_REMOVE, Contribution, Covered, Shifts, Stable, compose
-from dpaccount.proof.derivation import leaves, point, walk, write
+from dpaccount.proof.derivation import point, walk, write
 from mechanisms.subject.private import Private, release
 
 DELTA = Fraction(1, 10**6)

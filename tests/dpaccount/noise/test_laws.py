@@ -13,6 +13,7 @@ from scipy import stats
 
 from dpaccount.errors import ReceiptError
 from dpaccount.noise.laws import Law, draw
+from dpaccount.noise.leaves import leaves
 from dpaccount.noise.likelihood import log_mass, log_ratio
 from dpaccount.noise.proved import Proved
 from dpaccount.noise.receipt import rehearse
@@ -33,7 +34,6 @@ from dpaccount.proof import (
     sparse_vector,
     stable_histogram,
 )
-from dpaccount.proof.derivation import leaves
 
 F = Fraction
 SCORES = np.array([0, 2, 3, -1])

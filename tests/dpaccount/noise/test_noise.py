@@ -12,6 +12,7 @@ from scipy import stats
 
 from dpaccount.errors import ReceiptError, RuleError
 from dpaccount.noise.laws import law
+from dpaccount.noise.leaves import leaves
 from dpaccount.noise.receipt import Receipt, rehearse
 from dpaccount.noise.samplers import LIMIT, Rehearsal, Secure, dyadic_up, exact_root, in_range, root_up
 from dpaccount.proof import (
@@ -31,7 +32,6 @@ from dpaccount.proof import (
     linear,
     nodes,
 )
-from dpaccount.proof.derivation import leaves
 
 F = Fraction
 

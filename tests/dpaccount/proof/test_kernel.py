@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from dpaccount import checker
 from dpaccount.checker import sensitivity
 from dpaccount.errors import RuleError
+from dpaccount.noise.leaves import leaves
 from dpaccount.proof import (
     ADD_REMOVE,
     REPLACE_ONE,
@@ -66,7 +67,7 @@ from dpaccount.proof import (
     to_renyi,
     to_zcdp,
 )
-from dpaccount.proof.derivation import hypotheses, leaves, write
+from dpaccount.proof.derivation import hypotheses, write
 
 F = Fraction
 ZERO, HALF, ONE, NINE = F(0), F(1, 2), F(1), F(9)

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from dpaccount import checker
 from dpaccount.errors import ReceiptError, RuleError
+from dpaccount.noise.leaves import leaves
 from dpaccount.noise.receipt import rehearse
 from dpaccount.noise.samplers import Rehearsal
 from dpaccount.proof import (
@@ -56,7 +57,7 @@ from dpaccount.proof import (
     to_approximate,
 )
 from dpaccount.proof.decide import lattice_delta, range_delta
-from dpaccount.proof.derivation import leaves, write
+from dpaccount.proof.derivation import write
 
 F = Fraction
 ONE, HALF = F(1), F(1, 2)

@@ -1,0 +1,90 @@
+"""The noise that a theorem pays for: which keys may be drawn, by which law, how often.
+
+Trusted like the rules: the checker infers what a derivation proves, not what a run draws.
+"""
+
+from dataclasses import dataclass
+from fractions import Fraction
+from itertools import chain
+from typing import Any
+
+from dpaccount.errors import RuleError
+from dpaccount.proof import Covered, Rounds, Theorem
+from dpaccount.proof.derivation import walk
+
+
+@dataclass(frozen=True)
+class Leaf:
+    """One kind of noise that a theorem pays for: the key, the law, and how many releases it covers.
+
+    `rounds` releases share one bound (a factorised stream); `branch` says which part of which mixtures
+    the leaf stands in: of a mixture only one part may be drawn.  `norm` is that of the query's movement;
+    a buffered stream says how many numbers a release has at most, its `width`.
+    """
+
+    key: str
+    rule: str
+    parameters: dict[str, Any]
+    draws: int
+    rounds: int = 1
+    branch: tuple[tuple[str, int], ...] = ()
+    norm: str = ""
+    width: int | None = None
+
+
+def leaves(theorem: Theorem) -> list[Leaf]:
+    """Return the noise that `theorem` pays for.
+
+    A leaf under `nodes` is drawn once for every cover, one on a factorised stream once for every round.
+    Raises `RuleError` where a partition states other noise for replaced records than for added ones, and
+    where the noise of a buffered stream is on another grid than its floors.
+    """
+    return _leaves(theorem, 1, (), "")
+
+
+def _leaves(part: Theorem, draws: int, branch: tuple[tuple[str, int], ...], place: str) -> list[Leaf]:
+    if "key" in part.witness:
+        parameters = {name: value for name, value in part.witness.items() if name != "key"}
+        key, rounds, norm = part.witness["key"], rows(part), getattr(part.premises[0].conclusion, "norm", "")
+        return [Leaf(key, part.rule, parameters, draws * rounds, rounds, branch, norm, _width(part))]
+    for premise in part.premises:
+        if isinstance(premise.conclusion, Covered):
+            draws *= premise.conclusion.releases
+    found = []
+    for index, premise in enumerate(part.premises):
+        chosen = (*branch, (place, index)) if part.rule == "mixture" else branch
+        found.append(_leaves(premise, draws, chosen, f"{place}.{index}"))
+    if part.rule == "partition":
+        found = [_of_one_release(found[1:], part)]
+    return list(chain.from_iterable(found))
+
+
+def _of_one_release(cells: list[list[Leaf]], part: Theorem) -> list[Leaf]:
+    """Return the leaves of a partition's cells, which are stated once for every relation."""
+    names = len(getattr(part.premises[0].conclusion, "cells", ()))
+    swaps, steps = (list(chain.from_iterable(half)) for half in (cells[:-names], cells[-names:]))
+    if swaps and [_law(leaf) for leaf in swaps] != [_law(leaf) for leaf in steps]:
+        raise RuleError("a partition is released once: both relations must state the same noise, key by key")
+    return steps
+
+
+def _law(leaf: Leaf) -> tuple[object, ...]:
+    given = {name: value for name, value in leaf.parameters.items() if name not in ("bound", "epsilon")}
+    return leaf.key, leaf.rule, given, leaf.draws, leaf.norm == "frobenius-squared"
+
+
+def _width(leaf: Theorem) -> int | None:
+    """Return how many numbers a row of a buffered stream has at most; its floors are steps of the grid."""
+    stream = next((part.witness for part in walk(leaf) if part.rule == "buffered"), None)
+    if stream is None:
+        return None
+    step, grid = stream["step"], leaf.witness.get("grid", stream["step"])
+    if Fraction(step) != Fraction(grid):
+        raise RuleError(f"a stream is floored to steps of {step}; its noise is on {grid}: give both one step")
+    return int(stream["width"])
+
+
+def rows(leaf: Theorem) -> int:
+    """Return how many releases share the bound of a leaf: the rounds of a factorised stream, or 1."""
+    made = [part.premises[1].conclusion for part in walk(leaf) if part.rule in ("factorised", "buffered")]
+    return max((fact.rounds for fact in made if isinstance(fact, Rounds)), default=1)
