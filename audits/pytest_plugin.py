@@ -15,7 +15,7 @@ from msgspec.structs import replace as changed
 from audits.certificate.make import silent
 from audits.cli.questions import AuditOptions
 from audits.sandbox.crew import Crew
-from audits.sensitivity.search import NORMS, Declared, answer, runnable, test_sensitivity
+from audits.sensitivity.search import NORMS, DeclaredSensitivity, answer, runnable, test_sensitivity
 from audits.subjects.code import Code
 from audits.tasks.messages import Audit
 from audits.tasks.on_code import audit_function, described_by
@@ -64,7 +64,7 @@ def query(function: Callable[..., Any], terms: dict[str, Any], budget: Budget) -
     with _one_line():
         options = AuditOptions(**_options(terms))
         described = described_by(_name(function), options.data())
-        declared = Declared(norm, _bound(bound), described.shape)
+        declared = DeclaredSensitivity(norm, _bound(bound), described.shape)
         with _crew(function, seconds) as crew:
             found = test_sensitivity(crew, declared, seed=1)
     if found.refuted:

@@ -11,7 +11,7 @@ from dpaccount.exact import shown
 
 if TYPE_CHECKING:
     from audits.datasets.shape import Shape
-    from audits.sensitivity.search import Declared
+    from audits.sensitivity.search import DeclaredSensitivity
     from audits.tasks.messages import Audit, Sensitivity
 
 
@@ -206,7 +206,7 @@ class SensitivityOptions:
             )
         return asked
 
-    def _declared(self) -> "Declared":
+    def _declared(self) -> "DeclaredSensitivity":
         from audits.sensitivity.search import declared_by
 
         bound, radius = number(self.bound, "--bound"), number(self.radius, "--radius")

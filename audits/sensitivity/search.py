@@ -39,7 +39,7 @@ AT_ONCE = 64
 
 
 @dataclass(frozen=True)
-class Declared:
+class DeclaredSensitivity:
     """A declared sensitivity: the query moves by at most `bound` in `norm` between neighbours."""
 
     norm: str
@@ -59,7 +59,7 @@ class Search:
     `measured` of the `examples` have a side with numbers: the others are no evidence.
     """
 
-    declared: Declared
+    declared: DeclaredSensitivity
     examples: int = 0
     measured: int = 0
     worst: float = 0.0
@@ -83,7 +83,7 @@ def declared_by(
     dtype: str | None,
     relation: str | None,
     radius: Fraction | None,
-) -> Declared:
+) -> DeclaredSensitivity:
     """Return what the options of the command line declare; raises `InputError` where one is missing."""
     given = {"--norm": norm, "--bound": bound, "--shape": shape, "--low": low, "--high": high}
     missing = [option for option, value in given.items() if value is None]
@@ -94,10 +94,10 @@ def declared_by(
     if bound < 0:
         raise InputError(f"--bound is {shown(bound)}; a sensitivity is at least 0")
     described = option_shape(shape, low, high, dtype or "float", relation or "replace-one", radius)
-    return Declared(norm, bound, described)
+    return DeclaredSensitivity(norm, bound, described)
 
 
-def test_sensitivity(crew: Crew, declared: Declared, seed: int) -> Search:
+def test_sensitivity(crew: Crew, declared: DeclaredSensitivity, seed: int) -> Search:
     """Search for two neighbours between which the query moves by more than is declared."""
     found = Search(declared)
     shape = declared.shape

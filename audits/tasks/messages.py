@@ -12,7 +12,7 @@ import msgspec
 
 from audits.claim import AuditPlan, Claim
 from audits.datasets.shape import Shape
-from audits.sensitivity.search import Declared
+from audits.sensitivity.search import DeclaredSensitivity
 
 
 class Certify(msgspec.Struct, frozen=True, tag=True):
@@ -53,7 +53,7 @@ class Sensitivity(msgspec.Struct, frozen=True, tag=True):
     """Test what a query is declared to move by; with nothing declared, what a class itself declares."""
 
     use: str
-    declared: Declared | None = None
+    declared: DeclaredSensitivity | None = None
     seed: int = 1
     seconds: Fraction = AuditPlan.seconds
     prove: bool = False
