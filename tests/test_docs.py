@@ -85,3 +85,13 @@ def test_nothing_speaks_of_how_it_was_made(root, folder):
     for file in sorted((root / folder).rglob("*")):
         if file.suffix in (".py", ".md", ".toml", ".html") and file.name != "test_docs.py":
             assert WORDS.search(file.read_text()) is None, file
+
+
+def test_every_file_format_is_described(root):
+    said = set(re.findall(r"`(dpaccount/[a-z-]+/1)`", (root / "docs" / "formats.md").read_text()))
+    used = set()
+    for folder in ("dpaccount", "mechanisms", "bandits", "audits"):
+        for file in (root / folder).rglob("*.py"):
+            used |= set(re.findall(r"\bdpaccount/[a-z-]+/1\b", file.read_text()))
+    assert used
+    assert used <= said, used - said
