@@ -28,7 +28,7 @@ from dpaccount.noise.receipt import Noise
 from dpaccount.proof import REPLACE_ONE, Cover, Theorem, assume_ball, assume_covers, linear, nodes
 from mechanisms.shared import grid
 from mechanisms.shared.gaussian_noise import gaussian
-from mechanisms.subject import Domain, Rows, View, reals, shown
+from mechanisms.subject import Domain, Rows, View, shown, wide
 
 Floats = NDArray[np.float64]
 
@@ -101,7 +101,7 @@ class PhasedPosterior:
 
     def domain(self) -> Domain:
         """Return one number a person, well beyond what is clipped."""
-        return reals(self.rounds, 1, 4.0)
+        return wide(self.rounds, 1, 4.0)
 
     def proof(self, delta: Fraction) -> Theorem:
         """One vector of norm at most 1 a person, in one batch's sum: Gaussian noise of 2σ there."""

@@ -28,7 +28,7 @@ from dpaccount.noise.samplers import Integers
 from dpaccount.proof import REPLACE_ONE, Cover, Theorem, assume_covers, assume_rank_one
 from mechanisms.continual.tree_sums import TreeSums
 from mechanisms.shared import grid
-from mechanisms.subject import Domain, Rows, View, reals, shown
+from mechanisms.subject import Domain, Rows, View, shown, wide
 from mechanisms.symmetric_gaussian import BITS
 
 Floats = NDArray[np.float64]
@@ -131,7 +131,7 @@ class SurfaceGpUcb:
 
     def domain(self) -> Domain:
         """Return one number a person, well beyond what is clipped."""
-        return reals(self.rounds, 1, 4.0)
+        return wide(self.rounds, 1, 4.0)
 
     def proof(self, delta: Fraction) -> Theorem:
         """Rank-one sensitivity, symmetric noise per node, each person in the nodes of the tree over them."""

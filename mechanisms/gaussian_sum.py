@@ -12,7 +12,7 @@ from dpaccount.noise.samplers import Integers
 from dpaccount.proof import REPLACE_ONE, Theorem, assume_ball, linear
 from mechanisms.shared import grid
 from mechanisms.shared.gaussian_noise import gaussian, unchanged
-from mechanisms.subject import Domain, Rows, View, known_relation, reals, shown
+from mechanisms.subject import Domain, Rows, View, known_relation, shown, wide
 
 
 @dataclass(frozen=True)
@@ -41,7 +41,7 @@ class GaussianSum:
 
     def domain(self) -> Domain:
         """Return rows well beyond the ball, so that clipping is exercised."""
-        return reals(self.rows, self.columns, 4 * float(self.radius))
+        return wide(self.rows, self.columns, 4 * float(self.radius))
 
     def query(self, data: Rows) -> Integers:
         """Return the exact sum in grid units."""

@@ -11,7 +11,7 @@ from dpaccount.noise.receipt import Noise
 from dpaccount.noise.samplers import Integers
 from dpaccount.proof import REPLACE_ONE, Theorem, assume_ball, assume_covers, k_norm, linear, nodes
 from mechanisms.shared import grid
-from mechanisms.subject import Domain, Rows, View, reals, shown_to_all
+from mechanisms.subject import Domain, Rows, View, shown_to_all, wide
 
 
 @dataclass(frozen=True)
@@ -42,7 +42,7 @@ class KNorm:
 
     def domain(self) -> Domain:
         """Return rows well beyond the ball, so that clipping is exercised."""
-        return reals(self.rows, self.columns, 4 * float(self.radius))
+        return wide(self.rows, self.columns, 4 * float(self.radius))
 
     def query(self, data: Rows) -> Integers:
         """Return the clipped rows in grid units."""

@@ -81,8 +81,9 @@ def test_folders_and_files_can_be_taken_in():
 
 
 def test_what_is_trusted_is_short():
-    # witnesses are tried by the rules, and a derivation is inferred again from its text: neither makes a theorem
-    trusted = [file for file in PROOF.glob("*.py") if file.stem not in ("search", "derivation")]
+    trusted = [
+        file for file in PROOF.glob("*.py") if file.name != "search.py"
+    ]  # witnesses are tried by the rules
     assert sum(len(file.read_text().splitlines()) for file in trusted) <= 1900
 
 

@@ -16,7 +16,7 @@ from mechanisms.continual.factor_sums import FactorSums, History, Sums
 from mechanisms.continual.tree_sums import levels
 from mechanisms.shared import grid
 from mechanisms.shared.gaussian_noise import gaussian, unchanged
-from mechanisms.subject import Domain, Rows, View, reals, shown
+from mechanisms.subject import Domain, Rows, View, shown, wide
 
 
 @dataclass(frozen=True)
@@ -54,7 +54,7 @@ class PrefixSums:
 
     def domain(self) -> Domain:
         """Return rows well beyond the ball, so that clipping is exercised."""
-        return reals(self.rounds, self.columns, 4 * float(self.radius))
+        return wide(self.rounds, self.columns, 4 * float(self.radius))
 
     def shown(self, sums: Sums, data: Rows) -> View:
         """Run a stream through `sums`, a vector a round; show its prefix sums, in the data's own units."""

@@ -7,9 +7,9 @@ from mechanisms.subject.declaration import (
     Subject,
     View,
     known_relation,
-    reals,
     shown,
     shown_to_all,
+    wide,
 )
 
 __all__ = [
@@ -19,7 +19,7 @@ __all__ = [
     "Subject",
     "View",
     "known_relation",
-    "reals",
     "shown",
     "shown_to_all",
+    "wide",
 ]

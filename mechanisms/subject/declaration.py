@@ -81,7 +81,7 @@ def known_relation(relation: str) -> None:
         raise InputError(f"relation is {relation!r}; known: {', '.join(RELATIONS)}")
 
 
-def reals(rows: int, columns: int, reach: float) -> Domain:
+def wide(rows: int, columns: int, reach: float) -> Domain:
     """Return a domain of real numbers in [−reach, reach], in every column."""
     return Domain(rows, (-reach,) * columns, (reach,) * columns, (False,) * columns)
 

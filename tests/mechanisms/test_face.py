@@ -1,0 +1,19 @@
+"""`import mechanisms` offers what whoever writes or uses a mechanism needs."""
+
+import doctest
+
+import pytest
+
+import mechanisms
+
+
+def test_every_name_is_there_and_no_other():
+    for name in mechanisms.__all__:
+        assert getattr(mechanisms, name).__name__.rpartition(".")[2] == name
+    with pytest.raises(AttributeError, match="nothing"):
+        _ = mechanisms.nothing
+
+
+def test_its_example():
+    found = doctest.testmod(mechanisms)
+    assert (found.failed, found.attempted) == (0, 2)
