@@ -21,7 +21,7 @@ from audits.tasks.on_subject import audit_subject
 from dpaccount.errors import InputError
 
 HERE = Path(__file__).parent
-QUICK = {"CachedRange", "InProduction", "LargestFirst", "InPlace"}  #: the others are slow
+QUICK = {"LargestFirst"}  #: the others are slow
 
 
 def authors():

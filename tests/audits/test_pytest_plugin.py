@@ -198,9 +198,8 @@ def test_measured(dp_query):
 """
 
 
-@pytest.mark.parametrize(
-    "words", [(), pytest.param(("-n", "1"), marks=pytest.mark.slow)], ids=["alone", "xdist"]
-)
+@pytest.mark.slow
+@pytest.mark.parametrize("words", [(), ("-n", "1")], ids=["alone", "xdist"])
 def test_what_asks_nothing_or_another_function_is_an_error(tmp_path, words):
     (tmp_path / "test_nothing.py").write_text(NOTHING_ASKED)
     done = session(tmp_path, "test_nothing.py", *words)
@@ -281,9 +280,8 @@ def test_other():
 
 
 @pytest.mark.statistical  # seeded: one sound claim at level .025
-@pytest.mark.parametrize(
-    "words", [(), pytest.param(("-n", "1"), marks=pytest.mark.slow)], ids=["alone", "xdist"]
-)
+@pytest.mark.slow
+@pytest.mark.parametrize("words", [(), ("-n", "1")], ids=["alone", "xdist"])
 def test_what_measures_nothing_is_an_error_or_fails(tmp_path, words):
     (tmp_path / "test_idle.py").write_text(IDLE)
     done = session(tmp_path, "test_idle.py", *words)
@@ -411,6 +409,7 @@ class TestServed:
 """
 
 
+@pytest.mark.slow
 def test_a_marker_of_a_class_or_module_needs_its_fixture_somewhere(tmp_path):
     (tmp_path / "test_held.py").write_text(HELD_BY_OTHERS)
     done = session(tmp_path, "test_held.py")

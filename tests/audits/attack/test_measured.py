@@ -120,6 +120,7 @@ def test_what_is_no_function_is_a_wrong_request(dpaccount, claimed, root, tmp_pa
     assert " is a " not in one_error(err) or "is a class without proof and play" in err
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", SOUND)
 def test_what_gives_something_is_measured(dpaccount, claimed, name):
     code, out, _ = dpaccount("audit", "--claim", claimed(name), "--json")

@@ -162,6 +162,7 @@ def test_unproven_where_the_mechanism_has_no_proof_at_this_delta(dpaccount, tmp_
 
 
 @pytest.mark.statistical  # seeded
+@pytest.mark.slow
 def test_refuted_where_a_claim_is_far_below_the_truth(dpaccount, tmp_path):
     text = QUICK.replace("trials = 200", "trials = 4000").replace("rows = 5", "rows = 5\nscale = 0.5")
     code, out, _ = dpaccount("certify", claim(tmp_path, text), "--json", "--jobs", 1)

@@ -8,6 +8,7 @@ import pytest
 from audits import papers
 
 
+@pytest.mark.slow
 def test_every_claim_has_a_row_on_the_page_that_begins_with_its_verdict(root):
     """Of every name in a row's first cell: the verdict at the defaults begins the last cell."""
     text = re.sub(r"```.*?```", "", (root / "docs" / "claims.md").read_text(), flags=re.DOTALL)

@@ -266,6 +266,7 @@ def test_the_command_proves_refutes_and_says_what_it_cannot(prove_clinic):
     assert "balls cannot tell" in json.loads(out)["proof"]["why"]
 
 
+@pytest.mark.slow
 def test_the_command_prints_what_the_proof_refutes_as_a_test(prove_clinic, tmp_path, monkeypatch):
     code, out = prove_clinic("peak", "2")  # a peak of width 1e-5: no search without bounds meets it
     assert code == 1

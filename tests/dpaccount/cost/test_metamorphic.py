@@ -46,6 +46,13 @@ NAMES = sorted(SAMPLES)
 #: A population that is the least cover below: whoever may be drawn must be covered.
 DRAWN = ev.SampledWithoutReplacement(size=1, population=2, of=ev.Gaussian(sigma=2))
 COVERED = [name for name in NAMES if name not in ("tree", "matrix_factorisation")]
+
+
+def slowly(names, *slow):
+    """Return rows for pytest, those of `slow` marked so."""
+    return [pytest.param(name, marks=pytest.mark.slow) if name in slow else name for name in names]
+
+
 #: For each event, every way to make it cost less: a parameter and what to multiply it by.
 MILDER = {
     "gaussian": {"sigma": Fraction(11, 10), "sensitivity": Fraction(9, 10)},
@@ -106,7 +113,7 @@ def test_a_count_is_that_many_events(name):
     assert meets(epsilon(replace(event, count=3)), epsilon(event, event, event))
 
 
-@pytest.mark.parametrize("name", COVERED)
+@pytest.mark.parametrize("name", slowly(COVERED, "sampled_without_replacement"))
 def test_a_count_of_a_sequence_is_that_many_sequences(name):
     event = SAMPLES[name]
     assert meets(epsilon(ev.Sequence(of=(event,), count=3)), epsilon(replace(event, count=3)))
@@ -176,7 +183,7 @@ def test_unlike_classes_cost_the_worst_one(name):
     assert both.worst_delta("0.4", GAP).bounds.upper <= 1
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", slowly(NAMES, "sampled_without_replacement"))
 def test_delta_of_epsilon_comes_back(name):
     both = accountant(SAMPLES[name])
     back = both.delta(epsilon(SAMPLES[name], gap="1e-6").upper, "1e-6")
