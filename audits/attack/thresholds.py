@@ -1,7 +1,7 @@
 """From runs to a lower bound on ε that holds with stated confidence: what estimators share, and counts.
 
 An estimator is a `Rule`: fixed on training runs, then measured on others.  `Threshold` counts one
-event on either side (Clopper & Pearson 1934); `audits.coin` guesses which side a run came from.
+event on either side (Clopper & Pearson 1934); `coin_guesses` guesses which side a run came from.
 """
 
 import math

@@ -3,7 +3,7 @@
 Each run is one play of the real code in one of two worlds; its score is the exact log-likelihood
 ratio of the releases, from the private values that the code handed to its noise source.  What a proof
 asserts is about the releases; a claim is about what is shown, and judged by a score of that alone
-(`audits.shown`).  A threshold is fixed on training runs; other runs certify it.
+(`audits.attack.shown`).  A threshold is fixed on training runs; other runs certify it.
 """
 
 import contextlib

@@ -4,9 +4,9 @@ A rule takes theorems and a witness; it matches its premises, checks its side co
 theorem, or raises `RuleError` with what was needed and what was found.  Below, a line each: premises →
 conclusion; side conditions.  Numbers are exact fractions; inequalities are decided by balls, or refused.
 
-Trusted: every file of this folder but `search`, which proposes witnesses, with python-flint; by who trusts
-`dpaccount.checker`, none.  Guards against made-up theorems stop accidents only: the checker infers a written
-`derivation` again.  The families are those of the checker.  R0 … R22, sources: docs/rules.md; docs/proofs.md.
+Trusted: every file of this folder but `search`, which proposes witnesses, and python-flint; of who checks
+with `dpaccount.checker`, none.  Guards against made-up theorems stop accidents only: a written `derivation`
+is inferred again there, by families of the same names.  R0 … R22, sources: docs/rules.md; docs/proofs.md.
 """
 
 from dpaccount.relation import ADD_REMOVE, CENTRAL, JOINT, LOCAL, RELATIONS, REPLACE_ONE
