@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 from audits.evidence.replay import (
     Recorder,
@@ -65,9 +66,15 @@ def side(play: Play, *, apart: bool = False) -> Run | Failed:
     if not apart:
         return play()
     try:
-        failure, run = fork.apart(lambda: _packed(play()))
+        return _unpacked(fork.apart(lambda: _packed(play())))
     except fork.NoAnswer:
         return Failed("its process ended")
+    except (ValueError, TypeError, AttributeError, LookupError):  # the code wrote into its process's answer
+        return Failed("its process gave no run")
+
+
+def _unpacked(answer: Any) -> Run | Failed:
+    failure, run = answer
     if failure is None:
         return unpacked_run(run)
     wrong, mute, kind = failure
@@ -75,14 +82,10 @@ def side(play: Play, *, apart: bool = False) -> Run | Failed:
 
 
 def _packed(done: Run | Failed) -> tuple[list[object] | None, object]:
-    """Return how a run failed, if it did, and the run, as they travel."""
-    try:
-        if isinstance(done, Run):
-            return None, packed_run(done)
-        run = None if done.run is None else packed_run(done.run)
-    except ReceiptError as error:
-        return [str(error), False, None], None
-    return [done.wrong, done.mute, done.kind], run
+    """Return how a run failed, if it did, and the run; what cannot travel is a wrong request."""
+    if isinstance(done, Run):
+        return None, packed_run(done)
+    return [done.wrong, done.mute, done.kind], None if done.run is None else packed_run(done.run)
 
 
 def _judged(play: Callable[[], Run], noise: Recorder | Replayer) -> Run | Failed:

@@ -78,10 +78,18 @@ def _name(value: object) -> object:
         return ["integer", str(value)]
     if value is None or isinstance(value, bool | bytes):
         return value
-    for kind in (int, float, str):
+    if isinstance(value, str):
+        plain = str.__str__(value)  # of an enumeration its text, not its name
+        return ["text", plain.encode(errors="surrogatepass")] if _half(plain) else plain
+    for kind in (int, float):
         if isinstance(value, kind):
-            return kind(value)  # of an enumeration too
+            return kind(value)
     raise ReceiptError(f"{value!r} cannot name a part; give a number, a text, or a tuple of these")
+
+
+def _half(text: str) -> bool:
+    """Say whether a text holds half of a pair of surrogates, which is no UTF-8."""
+    return any("\ud800" <= letter <= "\udfff" for letter in text)
 
 
 def _unname(document: Any) -> Any:
@@ -95,4 +103,6 @@ def _unname(document: Any) -> Any:
             return tuple(_unname(each) for each in held)
         case "fraction":
             return Fraction(held)
+        case "text":
+            return bytes(held).decode(errors="surrogatepass")
     return int(held)

@@ -14,6 +14,8 @@ from itertools import pairwise
 from types import TracebackType
 from typing import Any
 
+from msgspec import MsgspecError
+
 from audits.sandbox.frames import read_frame, write_frame
 from dpaccount.errors import DpaccountError, InputError
 
@@ -63,7 +65,14 @@ class Fork:
         try:
             write_frame(self._questions, question)
             kind, said = read_frame(self._answers)
-        except (EOFError, OSError):
+        except (
+            EOFError,
+            OSError,
+            ValueError,
+            TypeError,
+            RecursionError,
+            MsgspecError,
+        ):  # ended, or no answer of ours
             raise NoAnswer("the subject's code ended its process; let it return") from None
         if kind == "error":
             raise InputError(said)

@@ -79,9 +79,14 @@ class Measure:
         return self._kind.of_event(event) if self.order is None else _one(_renyi(event, self.order))
 
     def cost(self, event: Event) -> Fraction | None:
-        """Return the amount of an event where the measure has one amount only, likewise."""
+        """Return the amount of an event of a measure with one; raises `InputError` for others."""
+        self._one_amount()
         amounts = self.of_event(event)
         return None if amounts is None else amounts[0]
+
+    def _one_amount(self) -> None:
+        if self.name not in ADAPTIVE:  # of two amounts one alone says nothing
+            raise unknown(self.name)
 
     def fits(self, total: Amounts, epsilon: Fraction, delta: Fraction) -> bool:
         """Say whether a total is proved to be (ε, δ)-DP."""
@@ -103,6 +108,7 @@ class Measure:
 
         GDP by its exact curve, ρ and Rényi by their conversions (`numerics.closed.renyi`).
         """
+        self._one_amount()
         if self.name == "pure" or total == 0:
             return total
         if delta in (0, 1):
@@ -118,6 +124,7 @@ class Measure:
 
         By Ville's inequality: ρ + 2√(ρ ln(1/δ)), with ρ = μ²/2 for GDP; at one order τ + ln(1/δ)/(α − 1).
         """
+        self._one_amount()
         if self.name == "pure" or total == 0:
             return total
         with precision(128):

@@ -22,8 +22,11 @@ from audits.datasets.domain_pairs import marked, named_coins
 from audits.evidence.anywhere import anywhere
 from audits.evidence.replay import Run, differing, record, replay
 from audits.evidence.search import gather, search
+from audits.evidence.sides import side
 from audits.evidence.travel import packed_run, unpacked_run
+from audits.sandbox import fork
 from audits.sandbox.fork import NoAnswer, apart
+from audits.sandbox.frames import LENGTH
 from audits.subjects import sources
 from audits.subjects.code import import_subject
 from audits.subjects.landmarks import landmarks, numbers_in
@@ -231,11 +234,32 @@ def test_a_forked_call_leaves_nothing_behind_and_its_death_is_no_answer():
         apart(lambda: os.kill(os.getpid(), 9))
 
 
+@pytest.mark.parametrize("hostile", [b"\xc1", b"\x07", b"\xc0", b"\x91\x01", b"\x91" * 100_000 + b"\x01"])
+def test_what_is_no_answer_of_ours_is_none(monkeypatch, hostile):
+    """Code that writes into its process's answers is taken for code that ended it."""
+    honest = fork.write_frame
+    monkeypatch.setattr(
+        fork,
+        "write_frame",
+        lambda stream, said: (
+            stream.write(LENGTH.pack(len(hostile)) + hostile)
+            if isinstance(said, list)
+            else honest(stream, said)
+        ),
+    )
+    with pytest.raises(NoAnswer):
+        apart(lambda: 1)
+
+
 class Arm(enum.IntEnum):
     LEFT = 1
 
 
-PARTS = [0, True, 2**70, -(2**63), 0.5, "a", b"a", None, Fraction(1, 3), Arm.LEFT]
+class Step(str, enum.Enum):  # noqa: UP042 - its `str` is its name, unlike a StrEnum's
+    FIRST = "first"
+
+
+PARTS = [0, True, 2**70, -(2**63), 0.5, "a", b"a", None, Fraction(1, 3), Arm.LEFT, Step.FIRST, "\ud800"]
 PARTS += [np.int64(3), np.float64(-0.0), np.str_("x"), np.datetime64("2026-01-01"), (1, ("a", np.int32(2)))]
 SHOWN = {
     "zeros": np.array([0.0, -0.0, np.nan]),
@@ -265,6 +289,8 @@ def test_a_run_that_travels_arrives_as_it_left():
     for part in (object(), frozenset([1]), ("a", 1j)):
         with pytest.raises(ReceiptError, match="cannot name a part; give a number, a text"):
             packed_run(replace(run, exact={("k", part): np.array([0])}))
+        with pytest.raises(InputError, match="cannot name a part"):  # a wrong request, no finding
+            side(lambda part=part: replace(run, exact={("k", part): np.array([0])}), apart=True)
 
 
 @pytest.mark.slow

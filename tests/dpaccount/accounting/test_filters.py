@@ -172,4 +172,12 @@ def test_measures_are_checked():
     with pytest.raises(InputError):
         Measure("gdp", Fraction(2))
     assert Measure("pure").epsilon(Fraction(3), Fraction(0)) == 3
+    two = Measure("approximate")  # the ledger's: ε alone would forget its δ
+    for ask in (
+        lambda: two.cost(Laplace(scale=2)),
+        lambda: two.epsilon(Fraction(1), DELTA),
+        lambda: two.tail(Fraction(1), DELTA),
+    ):
+        with pytest.raises(InputError, match="unknown measure 'approximate'"):
+            ask()
     assert Odometer(Measure("pure")).charge(Laplace(scale=2)) == Fraction(1, 2)
