@@ -10,8 +10,8 @@ from dpaccount.errors import InputError
 from dpaccount.noise.receipt import Noise
 from dpaccount.noise.samplers import Integers, exact_root
 from dpaccount.proof import ADD_REMOVE, Theorem, assume_cell, stable_histogram
-from mechanisms.histogram import counts_of
 from mechanisms.shared import accuracy, tails
+from mechanisms.shared.counts import counts_of
 from mechanisms.subject import Domain, Rows, View, shown
 
 

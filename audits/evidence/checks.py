@@ -296,8 +296,9 @@ def _too_far(fact: Fact, move: list[int], grid: Fraction) -> str | None:
             return f"{norm} {size} above the declared {bound}" if size > bound else None
         case Shifts(shifts=shifts):
             return None if shift in shifts else "not one of the declared shifts"
-        case Contribution(kind="cell"):
-            return None if shift in ((), (1,)) else "not one cell by one"
+        case Contribution(kind="cell", high=most):
+            allowed = set(shift) <= {1} and len(shift) <= most
+            return None if allowed else f"not {'one cell' if most == 1 else f'at most {most} cells'} by one"
         case _:  # a table's answer
             return None if len(move) == 1 else "more than one answer"
 

@@ -9,7 +9,7 @@ from fractions import Fraction
 from itertools import accumulate
 from typing import Any
 
-from .documents import Rejected, anything, brief, ensure, integer, names_of, spend, text
+from .documents import Rejected, anything, brief, ensure, integer, names_of, several, spend, text
 from .facts import (
     Choice,
     Contribution,
@@ -98,10 +98,10 @@ def assume_clipped(
     return Contribution(query, "interval", str(low), str(high), [], relation, source)
 
 
-@hypothesis(relation=relation_of)
-def assume_cell(query: str, relation: str) -> Contribution:
-    """Each unit adds 1 to one cell of an open table."""
-    return Contribution(query, "cell", "0", "1", [], relation, "public")
+@hypothesis(relation=relation_of, most=Optional(several))
+def assume_cell(query: str, relation: str, most: int = 1) -> Contribution:
+    """Each unit adds 1 to one cell of an open table, or to so many."""
+    return Contribution(query, "cell", "0", str(most), [], relation, "public")
 
 
 # ------------------------------------------------------------------ which releases read which units

@@ -19,6 +19,8 @@ from dpaccount.proof import ADD_REMOVE
 from dpaccount.proof.derivation import point
 from mechanisms.binary_tree import BinaryTree
 from mechanisms.clipped_mean import ClippedMean
+from mechanisms.count import Count
+from mechanisms.count_by_group import CountByGroup
 from mechanisms.exponential import Exponential
 from mechanisms.gaussian_sum import GaussianSum
 from mechanisms.histogram import Histogram
@@ -222,6 +224,11 @@ CASES = {
     "gaussian-plane": (GaussianSum(rows=1, columns=2, bits=1, sigma=F(2), radius=NEAR), PLANE, (1e-3,)),
     "histogram": (Histogram(rows=2, cells=2, sigma=F(3, 2)), CELLS, (1e-2, 1e-6)),
     "histogram-add-remove": (Histogram(rows=2, cells=2, sigma=F(1), relation=ADD_REMOVE), CELLS, (1e-2, 1e-6)),
+    "count": (Count(rows=2, scale=F(3, 2)), CELLS, (0,)),
+    "count-gaussian": (Count(rows=2, scale=F(3, 2), law="gaussian", relation=ADD_REMOVE), CELLS, (1e-2,)),
+    "groups": (CountByGroup(rows=2, cells=2, scale=F(3, 2)), CELLS, (0,)),
+    "groups-add-remove": (CountByGroup(rows=2, cells=2, scale=F(3, 2), relation=ADD_REMOVE), CELLS, (0,)),
+    "groups-gaussian": (CountByGroup(rows=2, cells=3, scale=F(1), law="gaussian"), [*CELLS, (2.0,)], (1e-2, 1e-6)),
     "linear-queries": (LinearQueries(rows=1, cells=2, sigma=F(2), workload="prefix"), CELLS, (1e-3,)),
     "projection": (Projection(rows=2, columns=1, bits=0, sigma=F(3), radius=NEAR), [(0.0,), (1.0,), (-1.0,)], (1e-3,)),
     "exponential": (Exponential(rows=2, candidates=3), VOTES, (0, 1e-3, 1e-1)),
@@ -244,6 +251,7 @@ CASES = {
 
 
 TIGHT = [
+    *("count", "count-gaussian", "groups", "groups-add-remove", "groups-gaussian"),
     *("laplace", "laplace-add-remove", "laplace-odd-scale", "laplace-vector", "mean", "histogram"),
     *("histogram-add-remove", "permute-and-flip", "randomised-response", "duchi", "piecewise", "hybrid"),
 ]

@@ -15,6 +15,8 @@ from mechanisms.buffered_toeplitz import BufferedToeplitz
 from mechanisms.clipped_mean import ClippedMean
 from mechanisms.continual import factors, prefix_sums
 from mechanisms.continual.factor_sums import Buffers
+from mechanisms.count import Count
+from mechanisms.count_by_group import CountByGroup
 from mechanisms.exponential import Exponential
 from mechanisms.gaussian_sum import GaussianSum
 from mechanisms.histogram import Histogram
@@ -56,6 +58,24 @@ class LaplaceVectorForgetsAColumn(LaplaceVector):
         total = super().query(data)
         total[-1] = np.trunc(np.clip(np.nan_to_num(data[:, -1]), -100, 100).sum() * 2.0**self.bits)
         return total
+
+
+@dataclass(frozen=True)
+class CountSumsTheAnswers(Count):
+    """Adds up what the column holds, which may be 2."""
+
+    def query(self, data):
+        return np.floor(np.nan_to_num(data[:, :1], posinf=1, neginf=0)).astype(np.int64).sum(axis=0)
+
+
+@dataclass(frozen=True)
+class CountByGroupCountsTheNextToo(CountByGroup):
+    """Counts everybody in their group and in the next, as if groups overlapped."""
+
+    def query(self, data):
+        counts = super().query(data)
+        counts[1:] += counts[:-1]
+        return counts
 
 
 @dataclass(frozen=True)
