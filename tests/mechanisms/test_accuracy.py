@@ -26,6 +26,7 @@ from mechanisms.linear_queries import WORKLOADS, LinearQueries
 from mechanisms.local_mean import LocalMean
 from mechanisms.permute_and_flip import PermuteAndFlip
 from mechanisms.quantile import Quantile
+from mechanisms.quantiles import Quantiles
 from mechanisms.randomised_response import RandomisedResponse
 from mechanisms.shared import grid, tails
 from mechanisms.sparse_vector import SparseVector
@@ -53,6 +54,10 @@ def exact(subject, data, view):  # noqa: PLR0911
             scores, places = subject.query(data), subject.places() * float(grid.step(subject.bits))
             chosen = int(np.flatnonzero(places == public["quantile"][0])[0])
             return {"quantile": [(scores.max() - scores[chosen]) / subject._denominator]}
+        case Quantiles():
+            below = subject.below(subject.query(data))
+            first = [int((below >= rank * len(data)).argmax()) for rank in subject.wanted]
+            return {"quantiles": subject.ends[first], "ranks": below}
         case SparseVector():
             return {"answers": subject.query(data) + subject.threshold}
         case Histogram():
@@ -81,6 +86,7 @@ OWN = {
     "quantile": {"rows": 60},
     "stable-histogram": {"rows": 60, "cells": 3, "threshold": 8},
     "count-by-group": {"cells": 5},
+    "quantiles": {"levels": 2},
     "local-mean": {"rows": 5, "steps": 3},
 }
 

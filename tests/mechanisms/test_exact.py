@@ -33,6 +33,7 @@ from mechanisms.local_mean import LocalMean
 from mechanisms.permute_and_flip import PermuteAndFlip
 from mechanisms.projection import Projection
 from mechanisms.quantile import Quantile
+from mechanisms.quantiles import Quantiles
 from mechanisms.randomised_response import RandomisedResponse
 from mechanisms.sparse_vector import SparseVector
 from mechanisms.stable_histogram import StableHistogram
@@ -229,6 +230,9 @@ CASES = {
     "groups": (CountByGroup(rows=2, cells=2, scale=F(3, 2)), CELLS, (0,)),
     "groups-add-remove": (CountByGroup(rows=2, cells=2, scale=F(3, 2), relation=ADD_REMOVE), CELLS, (0,)),
     "groups-gaussian": (CountByGroup(rows=2, cells=3, scale=F(1), law="gaussian"), [*CELLS, (2.0,)], (1e-2, 1e-6)),
+    "quantiles": (Quantiles(low=0, high=1, rows=2, levels=1, scale=F(3, 2)), UNIT, (0,)),
+    "quantiles-two": (Quantiles(low=0, high=1, rows=1, levels=2, scale=F(2), relation=ADD_REMOVE), UNIT, (0,)),
+    "quantiles-gaussian": (Quantiles(low=0, high=1, rows=1, levels=2, scale=F(1), law="gaussian", relation=ADD_REMOVE), UNIT, (1e-2,)),
     "linear-queries": (LinearQueries(rows=1, cells=2, sigma=F(2), workload="prefix"), CELLS, (1e-3,)),
     "projection": (Projection(rows=2, columns=1, bits=0, sigma=F(3), radius=NEAR), [(0.0,), (1.0,), (-1.0,)], (1e-3,)),
     "exponential": (Exponential(rows=2, candidates=3), VOTES, (0, 1e-3, 1e-1)),
@@ -251,7 +255,16 @@ CASES = {
 
 
 TIGHT = [
-    *("count", "count-gaussian", "groups", "groups-add-remove", "groups-gaussian"),
+    *(
+        "quantiles",
+        "quantiles-two",
+        "quantiles-gaussian",
+        "count",
+        "count-gaussian",
+        "groups",
+        "groups-add-remove",
+        "groups-gaussian",
+    ),
     *("laplace", "laplace-add-remove", "laplace-odd-scale", "laplace-vector", "mean", "histogram"),
     *("histogram-add-remove", "permute-and-flip", "randomised-response", "duchi", "piecewise", "hybrid"),
 ]

@@ -8,7 +8,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from dpaccount.proof import assume_points, assume_range, discrete_gaussian, exponential, linear
+from dpaccount.proof import assume_cell, assume_points, assume_range, discrete_gaussian, exponential, linear
 from mechanisms.banded_toeplitz import BandedToeplitz
 from mechanisms.binary_tree import BinaryTree
 from mechanisms.buffered_toeplitz import BufferedToeplitz
@@ -31,6 +31,7 @@ from mechanisms.optimal_factor import OptimalFactor
 from mechanisms.permute_and_flip import PermuteAndFlip
 from mechanisms.projection import Projection
 from mechanisms.quantile import Quantile
+from mechanisms.quantiles import Quantiles
 from mechanisms.randomised_response import RandomisedResponse
 from mechanisms.restarting_tree import RestartingTree
 from mechanisms.shared import grid
@@ -76,6 +77,15 @@ class CountByGroupCountsTheNextToo(CountByGroup):
         counts = super().query(data)
         counts[1:] += counts[:-1]
         return counts
+
+
+@dataclass(frozen=True)
+class QuantilesCountsOneLevel(Quantiles):
+    """Forgets that a row is in a cell of every level."""
+
+    def proof(self, delta):
+        row = assume_cell("counts", self.relation, "movement")
+        return self.noisy_counts("quantiles", row, delta)
 
 
 @dataclass(frozen=True)
