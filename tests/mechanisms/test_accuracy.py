@@ -91,7 +91,7 @@ OWN = {
 }
 
 #: Parts of views that estimate nothing, or are public.
-WITHOUT = {"answers", "cells", "projected", "count"}
+WITHOUT = {"answers", "cells", "projected", "count", "coefficients"}
 
 
 def parameters(made_by):

@@ -362,7 +362,7 @@ def test_extreme_parameters_are_refused_in_one_sentence_or_work(entry, name, val
 @pytest.mark.parametrize("entry", [e for e in entries() if e.layer == "mechanisms"], ids=lambda e: e.name)
 def test_no_row_no_scale_and_no_candidate_are_refused(entry):
     """Sizes, noise and rates of 0 make no mechanism; `threshold` may be 0, and so may bounds and ranks."""
-    fine = {"threshold", "low", "high", "bits", "rank", "reward"}
+    fine = {"threshold", "low", "high", "bits", "rank", "reward", "ridge"}
     for name, facts in entry.parameters().items():
         if facts["type"] in ("number", "integer") and name not in fine:
             with pytest.raises(InputError):

@@ -37,6 +37,7 @@ from mechanisms.quantiles import Quantiles
 from mechanisms.randomised_response import RandomisedResponse
 from mechanisms.sparse_vector import SparseVector
 from mechanisms.stable_histogram import StableHistogram
+from mechanisms.variance import Variance
 
 F = Fraction
 REACH = 9  #: Gaussian noise is enumerated up to so many deviations, Laplace noise up to twice as many scales
@@ -233,6 +234,7 @@ CASES = {
     "quantiles": (Quantiles(low=0, high=1, rows=2, levels=1, scale=F(3, 2)), UNIT, (0,)),
     "quantiles-two": (Quantiles(low=0, high=1, rows=1, levels=2, scale=F(2), relation=ADD_REMOVE), UNIT, (0,)),
     "quantiles-gaussian": (Quantiles(low=0, high=1, rows=1, levels=2, scale=F(1), law="gaussian", relation=ADD_REMOVE), UNIT, (1e-2,)),
+    "variance": (Variance(low=0, high=1, rows=1, steps=1, sigma=F(1)), UNIT, (1e-2,)),
     "linear-queries": (LinearQueries(rows=1, cells=2, sigma=F(2), workload="prefix"), CELLS, (1e-3,)),
     "projection": (Projection(rows=2, columns=1, bits=0, sigma=F(3), radius=NEAR), [(0.0,), (1.0,), (-1.0,)], (1e-3,)),
     "exponential": (Exponential(rows=2, candidates=3), VOTES, (0, 1e-3, 1e-1)),

@@ -34,12 +34,14 @@ from mechanisms.quantile import Quantile
 from mechanisms.quantiles import Quantiles
 from mechanisms.randomised_response import RandomisedResponse
 from mechanisms.restarting_tree import RestartingTree
+from mechanisms.second_moments import SecondMoments
 from mechanisms.shared import grid
 from mechanisms.sparse_vector import SparseVector
 from mechanisms.sqrt_toeplitz import SqrtToeplitz
 from mechanisms.stable_histogram import StableHistogram
 from mechanisms.subject import shown_to_all
 from mechanisms.symmetric_gaussian import BITS, SymmetricGaussian
+from mechanisms.variance import Variance
 
 
 @dataclass(frozen=True)
@@ -86,6 +88,28 @@ class QuantilesCountsOneLevel(Quantiles):
     def proof(self, delta):
         row = assume_cell("counts", self.relation, "movement")
         return self.noisy_counts("quantiles", row, delta)
+
+
+@dataclass(frozen=True)
+class VarianceSquaresWhatIsNotClipped(Variance):
+    """Clips the sum's numbers but not those that it squares."""
+
+    def query(self, data):
+        total = super().query(data)
+        raw = np.clip(np.nan_to_num((data[:, 0] - self._middle) / self._half), -4, 4)
+        total[1] = (16 * np.rint(raw * self.steps).astype(np.int64) ** 2 - 8 * self.steps**2).sum()
+        return total
+
+
+@dataclass(frozen=True)
+class SecondMomentsForgetsTheScale(SecondMoments):
+    """Lets every column reach 1, so that rows are as long as the root of their number."""
+
+    def query(self, data):
+        z = np.clip(np.nan_to_num((data - self._middle) / self._half), -1, 1)
+        whole = np.rint(z * 2.0**15).astype(np.int64)
+        upper = (whole.T @ whole)[np.triu_indices(self.columns)]
+        return np.concatenate([upper, whole.sum(axis=0) << 15])
 
 
 @dataclass(frozen=True)
