@@ -21,6 +21,7 @@ from dpaccount.exact import Enclosure, shown
 from dpaccount.noise.proved import Proved
 from dpaccount.proof.search import lower_end
 from mechanisms.subject import Subject
+from mechanisms.table.by_person import named
 
 SCHEMA = "dpaccount/certificate/1"
 
@@ -98,8 +99,8 @@ def refused_by_checker(document: Mapping[str, Any]) -> str | None:
 
 def describe_subject(claim: Claim, subject: Subject) -> dict[str, Any]:
     """Return what a certificate says of the subject: name, source, status and every parameter in force."""
-    made_by = type(subject)
-    values = {name: getattr(subject, name) for name in catalogue.Listed("", "", made_by).parameters()}
+    made_by = type(named(subject))
+    values = catalogue.values_of(subject)
     return {
         "name": catalogue.name_of(made_by),
         "use": claim.use,
