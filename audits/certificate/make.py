@@ -7,7 +7,8 @@ from audits.attack.white_box import Attacked, attack, targets
 from audits.certificate.document import AuditReport, Certificate, describe_subject, refused_by_checker
 from audits.certificate.verdict import accepted, certificate_of, untested
 from audits.claim import Claim
-from audits.evidence.search import EXAMPLES, gather
+from audits.evidence.gather import gather
+from audits.evidence.search import EXAMPLES
 from audits.evidence.seen import Evidence, Suspect, describe
 from audits.evidence.tries import check_size, runs_at_all
 from audits.subjects import catalogue, sources

@@ -134,13 +134,9 @@ def prepare(claim: Claim, subject: Subject) -> Release | None:
     return Release(claim, made_by, rows, digest, key)
 
 
-def _on_data(claim: Claim, subject: Subject) -> OnTables:
-    if not isinstance(subject, OnFiles if claim.table is None else OnTables):
-        right = (
-            "leave [data] out"
-            if claim.table
-            else "declare its columns as [data.columns], or leave [data] out"
-        )
+def _on_files(claim: Claim, subject: Subject) -> OnFiles:
+    if not isinstance(subject, OnFiles):
+        right = "declare the table's columns as [data.columns], or leave [data] out"
         raise InputError(f"{claim.path}: {claim.use} reads no data file; {right}")
     return subject
 
