@@ -44,6 +44,7 @@ EVALUATION = "evaluation on public data, outside the guarantee"
 WANTED = {
     "read": "return a row for every record, NaN for a cell that is no number",
     "play": "let it take any data of the domain",
+    "accuracy": "it is given the view and public parameters",
     "report": "it is given a new instance and the view, nothing that `read` or `play` kept",
     "evaluate": "it is given a new instance, the data and the view",
 }
@@ -325,10 +326,23 @@ def _report(due: Release, parts: list[list[list[Any]]]) -> bytes:
     view = View(*({name: unpacked(shown) for name, shown in part} for part in parts))
     asked: Any = getattr(reporter, "report", released)
     report = _asked(reporter, "report", lambda: asked(view))
+    if due.claim.table is not None and isinstance(report, dict):
+        report |= _beside(due, reporter, view)
     if not isinstance(report, dict) or not _is_json(report):
         name = type(reporter).__name__
         raise InputError(f"{name}.report gives no JSON; return a dict of text, finite numbers and lists")
     return canonical(report)
+
+
+def _beside(due: Release, reporter: Any, view: View) -> dict[str, object]:
+    """Return how accurate the noise leaves a release on a table, and what its numbers stand for.
+
+    Both follow from what is shown and from what is declared.
+    """
+    labels = {name: list(each) for name, each in on_table(due.claim, due.made_by)[1].labels.items()}
+    known = getattr(reporter, "accuracy", None)
+    found = {} if known is None else {"accuracy": _asked(reporter, "accuracy", lambda: known(view))}
+    return found | ({"labels": labels} if labels else {})
 
 
 def _drawn(
