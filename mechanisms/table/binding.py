@@ -8,6 +8,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, fields
 from fractions import Fraction
 from itertools import pairwise
+from math import ceil, isqrt
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,6 +21,7 @@ from mechanisms.table.declaration import Table
 from mechanisms.table.rows import Reading
 
 KEYS = ("column", "columns", "by", "bins")  #: of ``[subject.parameters]``, for the table
+SIZE = ("columns", "candidates", "questions")  #: parameters that say how many columns there are
 MOST_BINS = 10_000
 
 Floats = NDArray[np.float64]
@@ -42,7 +45,7 @@ class Cells:
     place: Callable[[Floats], Floats]
 
 
-def bind(made_by: type, place: Place, table: Table, rows: int, relation: str) -> tuple[Given, Reading]:
+def bind(made_by: Any, place: Place, table: Table, rows: int, relation: str) -> tuple[Given, Reading]:
     """Return what follows from a table for the parameters of `made_by`, and how it reads the table.
 
     `place` holds the claim's parameters; the mechanism gets `rows` rows, of neighbours under `relation`.
@@ -70,12 +73,14 @@ def bind(made_by: type, place: Place, table: Table, rows: int, relation: str) ->
         elif by is not None and kind != "numbers":
             raise said["by"].wrong("groups are for counts of cells and sums of columns", "leave by out")
         else:
-            given, reading = _numbers(columns, by, kind)
+            given, reading = _numbers(columns, by, made_by)
     except InputError as error:
         raise (
             error if str(error).startswith(place.file) else place.wrong(*str(error).split("; ", 1))
         ) from None
     known = {field.name for field in fields(made_by)}
+    if kind == "number":
+        known -= set(SIZE)  # candidates of a number are its own
     given |= {"rows": rows, "rounds": rows, "relation": relation}
     return {key: value for key, value in given.items() if key in known}, reading
 
@@ -155,15 +160,23 @@ def _edges(place: Place) -> tuple[Fraction, ...]:
 # ------------------------------------------------------------------ numbers
 
 
-def _numbers(columns: list[Column], by: Column | None, kind: str) -> tuple[Given, Reading]:
+def _numbers(columns: list[Column], by: Column | None, made_by: Any) -> tuple[Given, Reading]:
+    """Return what follows from columns of numbers, each row as it is; with `by`, in the block of its group.
+
+    A row's vector is as long as the bounds allow, unless the claim clips it to less.
+    """
     for column in columns:
         if column.kind not in (*NUMBERS, "boolean"):
             raise InputError(f"{column.name} is a {column.kind}; a number, integer or boolean belongs here")
     names = tuple(column.name for column in columns)
-    low, high = columns[0].bounds
-    given: Given = {"columns": len(columns), "candidates": len(columns)}
-    if kind == "number":
-        given |= {"low": Fraction(low), "high": Fraction(high)}
+    ends = [tuple(map(Fraction, column.bounds)) for column in columns]
+    given: Given = {"low": min(low for low, _ in ends), "high": max(high for _, high in ends)}
+    if getattr(made_by, "target", False):
+        given["reward"] = max(map(abs, ends.pop()))
+        if _longest(ends) > 1:
+            raise InputError("features are clipped to norm 1, and these may be longer; use second-moments")
+    given["radius"] = _longest(ends)
+    given |= dict.fromkeys(SIZE, len(ends))
     if by is None:
         return given, Reading(names, lambda codes: codes, (0.0,) * len(names), {"columns": names})
     groups = cells_of(by, None)
@@ -177,5 +190,13 @@ def _numbers(columns: list[Column], by: Column | None, kind: str) -> tuple[Given
         return rows.reshape(len(codes), number * width)
 
     labels = tuple(f"{group}, {name}" for group in groups.labels for name in names)
-    given["columns"] = given["candidates"] = number * width
+    given |= dict.fromkeys(SIZE, number * width)
     return given, Reading((by.name, *names), place, (0.0,) * (number * width), {"columns": labels})
+
+
+def _longest(ends: list[tuple[Fraction, ...]]) -> Fraction:
+    """Return at least the ℓ2 norm that bounds allow, by less than a millionth of it more."""
+    square = sum((max(map(abs, pair)) ** 2 for pair in ends), Fraction(0))
+    units = ceil(square * 10**12)
+    root = isqrt(units)
+    return Fraction(root if root**2 == units else root + 1, 10**6)
