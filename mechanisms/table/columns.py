@@ -81,7 +81,9 @@ class Column:
         if isinstance(given, bool | str):
             raise InputError(f"{self.name}: missing is {given!r}; a number belongs there")
         if not self.low <= given <= self.high:
-            raise InputError(f"{self.name}: missing is {given}, outside [{self.low}, {self.high}]")
+            raise InputError(
+                f"{self.name}: missing is {given}, outside [{self.low}, {self.high}]; give one inside"
+            )
         if self.kind == "integer" and Fraction(given).denominator != 1:
             raise InputError(f"{self.name}: missing is {given}; a whole number belongs there")
 
@@ -172,8 +174,9 @@ def _column(name: str, place: Place) -> Column:
     if "missing" in table:
         value = table["missing"].value
         given["missing"] = value if isinstance(value, bool | str) else table["missing"].number()
+    kind = table["type"].text(*KINDS)
     try:
-        return Column(name, table["type"].text(*KINDS), **given)  # type: ignore[arg-type]
+        return Column(name, kind, **given)  # type: ignore[arg-type]
     except InputError as error:
         raise place.wrong(*str(error).split("; ", 1)) from None
 
