@@ -102,6 +102,7 @@ def assume_clipped(
 @hypothesis(relation=relation_of, most=Optional(several))
 def assume_cell(query: str, relation: str, most: int = 1) -> Contribution:
     """Each unit adds 1 to one cell of an open table, or to so many."""
+    ensure(most <= 1000, "more cells than this checker lists")
     return Contribution(query, "cell", "0", str(most), [], relation, "public")
 
 

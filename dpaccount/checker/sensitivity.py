@@ -42,8 +42,7 @@ def furthest_sum(person: Contribution) -> tuple[str, Fraction]:
             return "l2-squared", 4 * b if replace else b
         case "cell":
             return "l1", b + b if replace else b
-        case "rank-one":
-            # sup over norms ≤ 1 and the angle: (1+B²)²·2 up to B = 1, (2B)²·2 from there on
+        case "rank-one":  # sup over norms ≤ 1 and the angle: (1+B²)²·2 up to B = 1, (2B)²·2 from there on
             return "frobenius-squared", 2 * (2 * b) ** 2 if b >= 1 else 2 * (1 + b * b) ** 2
         case "outer":
             return "frobenius-squared", 2 * (1 + b * b) ** 2
@@ -56,9 +55,8 @@ def furthest_sum(person: Contribution) -> tuple[str, Fraction]:
 def differences(person: Contribution) -> Shifts:
     """A sum of integer points moves by one of their differences."""
     if person.kind == "cell":
-        cells = int(person.high) * (2 if person.relation == "replace-one" else 1)
-        ensure(cells**2 <= MAX_MOVES, "more differences than this checker lists")
-        return Shifts(person.query, [[1] * changed for changed in range(cells + 1)], person.relation)
+        most = int(furthest_sum(person)[1])
+        return Shifts(person.query, [[1] * changed for changed in range(most + 1)], person.relation)
     ensure(person.kind == "points", "only a finite set of integer points has a list of differences")
     return Shifts(person.query, moves_of(person.points, person.relation), person.relation)
 

@@ -113,6 +113,7 @@ def catalogue():
             yield f"{name}-gaussian", made(name, law="gaussian")
         if "relation" in parameters(made_by):
             yield f"{name}-add-remove", made(name, relation=ADD_REMOVE)
+    yield "stable-histogram-keys", StableHistogram(rows=20, cells=3, keys=3, threshold=8)
     yield "histogram-threshold", Histogram(rows=20, threshold=6, sigma=F(2))
     yield "histogram-coarse", Histogram(rows=20, sigma=F(1, 2))
     yield "stable-histogram-shown", StableHistogram(rows=20, cells=2, threshold=3, scale=F(1, 2))

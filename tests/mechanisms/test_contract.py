@@ -51,7 +51,11 @@ def variants(*settings):
 every = pytest.mark.parametrize("subject", list(variants(("relation", ADD_REMOVE))))
 every_grid = pytest.mark.parametrize(
     "subject",
-    list(variants(("relation", ADD_REMOVE), ("bits", 2), ("channel", "hybrid"), ("law", "gaussian"))),
+    list(
+        variants(
+            ("relation", ADD_REMOVE), ("bits", 2), ("channel", "hybrid"), ("law", "gaussian"), ("keys", 2)
+        )
+    ),
 )
 
 
@@ -76,6 +80,7 @@ def excess(theorem, run, other):
         if "key" not in part.witness:
             continue
         key, fact = part.witness["key"], part.premises[0].conclusion
+        steps = 1 if fact.relation == theorem.conclusion.relation else 2  # who is replaced goes and comes
         parts = [name for name in sorted(run.exact, key=str) if name[0] == key]
         moves = [[int(v) for v in (other.exact[name] - run.exact[name]).ravel()] for name in parts]
         joined = [[v for each in moves for v in each]]
@@ -88,7 +93,7 @@ def excess(theorem, run, other):
             if (
                 isinstance(fact, Contribution)
                 and fact.kind == "cell"
-                and shift != (1,) * len(shift[: int(fact.high)])
+                and shift != (1,) * len(shift[: int(fact.high) * steps])
             ):
                 return f"{key} moves by {move}, not so many cells by one"
         symbols = {int(v) for name in parts for v in run.exact[name].ravel()}

@@ -15,7 +15,7 @@ from audits.evidence.replay import Recorder
 from dpaccount.noise.proved import Proved
 from dpaccount.noise.receipt import rehearse
 from dpaccount.noise.samplers import Rehearsal
-from dpaccount.proof import ADD_REMOVE
+from dpaccount.proof import ADD_REMOVE, REPLACE_ONE
 from dpaccount.proof.derivation import point
 from mechanisms.binary_tree import BinaryTree
 from mechanisms.clipped_mean import ClippedMean
@@ -214,6 +214,7 @@ NEAR = F(9, 8)  #: a radius just above 1, so that ±1 are on the coarsest grid
 UNIT = [(0.0,), (0.5,), (1.0,), (7.0,)]
 VOTES = [(0.0, 0.0, 0.0), (1.0, 0.0, 0.0), (0.0, 1.0, 1.0), (1.0, 1.0, 0.0)]
 CELLS = [(-1.0,), (0.0,), (1.0,)]
+KEYS = [(-1.0, -1.0), (0.0, -1.0), (0.0, 1.0), (1.0, 1.0), (1.0, 2.0)]
 PLANE = [(3.0, 0.0), (-1.0, 0.0), (0.0, 0.0), (0.6, -0.8)]
 CASES = {
     "laplace": (LaplaceSum(low=0, high=1, rows=2, bits=1, scale=F(2)), UNIT, (0,)),
@@ -250,6 +251,8 @@ CASES = {
         SparseVector(rows=1, questions=3, threshold=1, limit=2, threshold_scale=F(1), scale=F(1), relation=ADD_REMOVE), VOTES, (0,),
     ),
     "stable-histogram": (StableHistogram(rows=3, cells=2, scale=F(1), threshold=4), CELLS, (F(1, 20),)),
+    "stable-keys": (StableHistogram(rows=2, cells=2, keys=2, scale=F(2), threshold=6), KEYS, (F(1, 10),)),
+    "stable-replaced": (StableHistogram(rows=2, cells=2, scale=F(1), threshold=5, relation=REPLACE_ONE), CELLS, (F(1, 5),)),
     "k-norm": (KNorm(rows=1, columns=2, bits=0, rate=F(1), radius=NEAR), PLANE, (0,)),
     "tree": (BinaryTree(rounds=2, bits=0, sigma=F(2), radius=NEAR), [(0.0,), (1.0,), (-1.0,)], (1e-2,)),
     "honaker": (HonakerTree(rounds=2, bits=0, sigma=F(2), radius=NEAR), [(0.0,), (1.0,), (-1.0,)], (1e-2,)),

@@ -291,6 +291,16 @@ class StableHistogramCountsNeighboursToo(StableHistogram):
 
 
 @dataclass(frozen=True)
+class StableHistogramCountsAKeyTwice(StableHistogram):
+    """Counts a row in a cell as often as it names it."""
+
+    keys: int = 2
+
+    def query(self, data):
+        return sum(super(StableHistogramCountsAKeyTwice, self).query(data[:, k : k + 1]) for k in range(self.keys))
+
+
+@dataclass(frozen=True)
 class KNormClipsCoordinates(KNorm):
     """Clips every coordinate to the radius, so that a row is √d times too long."""
 
