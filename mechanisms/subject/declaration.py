@@ -142,7 +142,8 @@ class Tabular(Subject, Protocol):
     """A mechanism that can be run on a table: one that says what it reads, and how accurate it is.
 
     Rows are units, in any order; a stream (one with `rounds`) reads them in the order of its rounds.  A
-    subject without `reads` cannot be run on a table.
+    subject without `reads` cannot be run on a table.  One that divides a sum by `rows`, the public number
+    of rows, says so by a true `per_row`: rows with nothing in them would count.
     """
 
     reads: ClassVar[str]  #: one of `READS`

@@ -178,6 +178,7 @@ def _numbers(columns: list[Column], by: Column | None, made_by: Any) -> tuple[Gi
     given["radius"] = _longest(ends)
     given |= dict.fromkeys(SIZE, len(ends))
     if by is None:
+        given["bounds"] = "; ".join(f"{low} {high}" for low, high in ends)
         return given, Reading(names, lambda codes: codes, (0.0,) * len(names), {"columns": names})
     groups = cells_of(by, None)
     number, width = len(groups.labels), len(names)

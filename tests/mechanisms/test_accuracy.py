@@ -74,7 +74,7 @@ def exact(subject, data, view):  # noqa: PLR0911
         case PrefixSums():
             values = grid.in_ball(data, subject.radius, subject.bits) * float(grid.step(subject.bits))
             return {"prefix-sums": values.cumsum(axis=0)}
-    return {k: v for k, v in subject.play(data, NoNoise(), 0).public.items() if k != "projected"}
+    return dict(subject.play(data, NoNoise(), 0).public)
 
 
 # ------------------------------------------------------------------ cases
@@ -114,6 +114,7 @@ def catalogue():
         if "relation" in parameters(made_by):
             yield f"{name}-add-remove", made(name, relation=ADD_REMOVE)
     yield "stable-histogram-keys", StableHistogram(rows=20, cells=3, keys=3, threshold=8)
+    yield "second-moments-bounds", made("second-moments", bounds="0 1; -20 300; 5 6", relation=ADD_REMOVE)
     yield "histogram-threshold", Histogram(rows=20, threshold=6, sigma=F(2))
     yield "histogram-coarse", Histogram(rows=20, sigma=F(1, 2))
     yield "stable-histogram-shown", StableHistogram(rows=20, cells=2, threshold=3, scale=F(1, 2))

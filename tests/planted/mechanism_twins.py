@@ -297,7 +297,9 @@ class StableHistogramCountsAKeyTwice(StableHistogram):
     keys: int = 2
 
     def query(self, data):
-        return sum(super(StableHistogramCountsAKeyTwice, self).query(data[:, k : k + 1]) for k in range(self.keys))
+        return sum(
+            super(StableHistogramCountsAKeyTwice, self).query(data[:, k : k + 1]) for k in range(self.keys)
+        )
 
 
 @dataclass(frozen=True)
