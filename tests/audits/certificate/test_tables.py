@@ -180,6 +180,14 @@ def test_what_stands_in_a_line_is_never_refused(tmp_path, cells):
         assert due.subject().domain().contains(due.rows)
 
 
+def test_a_ledger_that_counts_another_unit_is_said(tmp_path, dpaccount):
+    claim = claim_on(tmp_path, "histogram", 'column = "city"')
+    opened(dpaccount, "replace-one")
+    assert release.unit_differs(claim) == []
+    claim.write_text(claim.read_text().replace('unit = "one row"', 'unit = "one patient"'))
+    assert "'one patient', its ledger counts 'one row'" in release.unit_differs(claim)[0]
+
+
 def refused(claim, match):
     claim = read_claim(claim)
     with pytest.raises(InputError, match=match) as error:
