@@ -16,7 +16,7 @@ from typing import Any, Protocol, TypeVar, runtime_checkable
 import numpy as np
 
 from audits.certificate.document import Certificate, describe_subject, seal
-from audits.claim import Claim
+from audits.claim import Claim, read_claim
 from audits.datasets.bases import dataset
 from audits.evidence.closed import opened
 from audits.evidence.replay import ReplayError, record
@@ -391,6 +391,20 @@ def _is_json(value: object) -> bool:
     except (TypeError, ValueError):
         return False
     return True
+
+
+def unit_differs(path: Path) -> list[str]:
+    """Return a sentence where a claim's ledger counts another unit than the claim is about, in its words."""
+    claim = read_claim(path)
+    if claim.ledger is None:
+        return []
+    with Ledger.open(claim.ledger) as ledger:
+        counted = ledger.budget.unit
+    if counted == claim.guarantee.unit:
+        return []
+    return [
+        f"the claim is about {claim.guarantee.unit!r}, its ledger counts {counted!r}; say it alike in both"
+    ]
 
 
 def _ledger(due: Release) -> Ledger:

@@ -61,6 +61,7 @@ def certify(
 def _certified(question: "Certify", out: Path | None) -> tuple["Certified", Path]:
     """Certify, write the certificate's files, and say what a reader should know; return its path too."""
     from audits.certificate.files import write_all
+    from audits.certificate.release import unit_differs
     from audits.tasks import ask
 
     with reporting() as report, redirect_stdout(sys.stderr):  # a subject may print
@@ -68,8 +69,8 @@ def _certified(question: "Certify", out: Path | None) -> tuple["Certified", Path
     path = write_all(done.certificate, out or Path("certificates") / done.certificate["claim"]["name"])
     if done.reprinted:
         say("run on this data before: printed again, nothing drawn or charged (--again: a new release)")
-    for sentence in done.broken:
-        say(f"policy: {sentence}")
+    for sentence in (*unit_differs(question.claim), *(f"policy: {each}" for each in done.broken)):
+        say(sentence)
     return done, path
 
 

@@ -133,7 +133,7 @@ class Column:
         """Return the code of every cell, each by itself; never fails on what a cell holds."""
         if self.kind in NUMBERS:
             if isinstance(cells, np.ndarray) and cells.dtype.kind in "iuf":
-                return self.bounded(cells.astype(np.float64))
+                return self.bounded(cells.astype(np.float64, copy=False))
             return self.bounded(np.fromiter(map(_number, cells), dtype=np.float64))
         if self.kind == "boolean":
             default = self.default
@@ -148,12 +148,13 @@ class Column:
     def bounded(self, numbers: Floats) -> Floats:
         """Return numbers within the bounds; NaN, and broken ones of an integer, are the default."""
         low, high = self.bounds
-        inside = np.clip(numbers, low, high)
+        inside: Floats = np.clip(numbers, low, high)
         wrong = np.isnan(numbers)
         if self.kind == "integer":
             wrong |= inside != np.floor(inside)
-        found: Floats = np.where(wrong, self.default, inside)
-        return found
+        if wrong.any():
+            inside[wrong] = self.default
+        return inside
 
 
 def read_columns(place: Place) -> tuple[Column, ...]:
