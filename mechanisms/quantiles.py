@@ -8,6 +8,7 @@ from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.optimize import isotonic_regression
 
 from dpaccount.errors import InputError
 from dpaccount.noise.laws import double_up
@@ -29,8 +30,8 @@ class Quantiles(NoisyCounts):
     The interval is cut into 4^`levels` cells, and those of every level are counted with noise of `law` and
     `scale`: a row is in one cell of each level, so that all quantiles cost what `levels` counts do.  How many
     rows lie below the end of a cell is a sum of a few counts of every level; a quantile is the first end
-    below which there are enough.  NaN counts as the middle.  Shows these ends, and the noisy number of
-    rows below every end.
+    below which there are enough, of the rising numbers closest to these sums.  NaN counts as the middle.
+    Shows these ends, and the noisy number of rows below every end.
     """
 
     source: ClassVar[str] = "Hay, Rastogi, Miklau & Suciu 2010; Qardaji, Yang & Li 2013 (four branches)"
@@ -89,8 +90,11 @@ class Quantiles(NoisyCounts):
     def play(self, data: Rows, noise: Noise, coins: int) -> View:
         """Release noisy counts; show how many rows lie below every end, and the quantiles."""
         below = self.below(noise.noisy("counts", 0, self.query(data)))
-        highest = np.maximum.accumulate(below)
-        first = [self._first(highest, rank * self._total(below)) for rank in self.wanted]
+        rising = isotonic_regression(
+            below
+        ).x  # as the number of rows below does; the closest to what is noisy
+        wanted = [float(rank * self._total(below)) - 1e-9 for rank in self.wanted]
+        first = np.minimum(np.searchsorted(rising, wanted, side="left"), self.cells)
         return View(public={"quantiles": self.ends[first], "ranks": below})
 
     def below(self, counts: Integers) -> Integers:

@@ -128,8 +128,10 @@ class Variance:
         spread = np.array([least, max(square[1] - nearest**2, 0.0)]) * self._half**2
         ends = {"mean": self._middle + self._half * mean, "variance": spread, "deviation": np.sqrt(spread)}
         of = "the {} of the numbers at their places"
+        least = {"mean": float(self.low)}
         found: dict[str, object] = {
-            name: accuracy.outwards(each[:1], each[1:], level, of.format(name)) for name, each in ends.items()
+            name: accuracy.outwards(each[:1], each[1:], level, of.format(name), least.get(name, 0.0))
+            for name, each in ends.items()
         }
         return found | {"sums": accuracy.around(sums, reach, level, of.format("sums"))}
 

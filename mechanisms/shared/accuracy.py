@@ -34,10 +34,13 @@ def around(shown: Array, reach: Array | float, level: Fraction, of: str) -> Inte
     return interval(shown - wide, shown + wide, level, of)
 
 
-def outwards(low: Array, high: Array, level: Fraction, of: str) -> Interval:
-    """Return an interval whose ends were computed in floating point, widened by 2^−40 of their size."""
+def outwards(low: Array, high: Array, level: Fraction, of: str, least: float = -np.inf) -> Interval:
+    """Return an interval whose ends were computed in floating point, widened by 2^−40 of their size.
+
+    Nothing that it is of is below `least`.
+    """
     wide = (np.abs(low) + np.abs(high)) * 2.0**-40
-    return interval(low - wide, high + wide, level, of)
+    return interval(np.maximum(low - wide, least), high + wide, level, of)
 
 
 def laplace(shown: Array, scale: Fraction, bits: int, level: Fraction, of: str) -> Interval:

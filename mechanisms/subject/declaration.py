@@ -142,8 +142,8 @@ class Tabular(Subject, Protocol):
     """A mechanism that can be run on a table: one that says what it reads, and how accurate it is.
 
     Rows are units, in any order; a stream (one with `rounds`) reads them in the order of its rounds.  A
-    subject without `reads` cannot be run on a table.  One that divides a sum by `rows`, the public number
-    of rows, says so by a true `per_row`: rows with nothing in them would count.
+    subject without `reads` cannot be run on a table.  One for which a row with nothing in it is a row
+    all the same (since it divides by their public number, or everyone answers) says so by a true `per_row`.
     """
 
     reads: ClassVar[str]  #: one of `READS`
