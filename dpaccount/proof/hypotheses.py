@@ -8,9 +8,9 @@ from fractions import Fraction
 from itertools import accumulate
 from typing import Any
 
-from dpaccount.relation import CENTRAL, REPLACE_ONE
+from dpaccount.relation import CENTRAL, RELATIONS, REPLACE_ONE
 
-from .decide import need, neighbouring, number, one_of, unit, whole
+from .decide import need, number, one_of, unit, whole
 from .judgements import (
     Approximate,
     Choice,
@@ -35,7 +35,7 @@ SOURCES = ("public", "coin", "dp-output")
 
 
 def _added(rule: str, fact: Contribution, **witness: Any) -> Theorem:
-    neighbouring(fact.relation, rule)
+    one_of(fact.relation, rule, "relation", RELATIONS)
     one_of(fact.source, rule, "source of constants", SOURCES)
     witness |= {"relation": fact.relation} | ({} if fact.source == "public" else {"source": fact.source})
     return proved(rule, fact, query=fact.query, **witness)
@@ -183,7 +183,7 @@ def assume_each(query: str, width: Fraction, relation: str, because: str) -> The
 
 def _scores(rule: str, norm: str, query: str, width: Fraction, relation: str, because: str) -> Theorem:
     fact = Stable(query, norm, number(width, rule, "width"), relation)
-    neighbouring(relation, rule)
+    one_of(relation, rule, "relation", RELATIONS)
     need(fact.bound >= 0, rule, f"the width must not be negative, found {width}")
     return proved(rule, fact, query=query, width=str(fact.bound), relation=relation, because=because)
 
@@ -196,7 +196,7 @@ def assume_filter(
     Pure and (ε, δ) by sums, zCDP and GDP by Σρ and Σμ² (Rogers, Roth, Ullman & Vadhan 2016; Feldman &
     Zrnic 2021; Smith & Thakurta 2022) (R8).
     """
-    neighbouring(relation, rule := "assume_filter")
+    one_of(relation, rule := "assume_filter", "relation", RELATIONS)
     makers = {"pure": Pure, "approximate": Approximate, "zcdp": Zcdp, "gdp": Gdp}
     one_of(measure, rule, "measure", list(makers))
     amounts = [number(amount, rule, "budget") for amount in budget]
