@@ -156,7 +156,9 @@ def plain_array(shown: object, name: str) -> Array:
     if array.dtype.kind not in KINDS or array.dtype.char in "gG":
         raise NotPlain(f"{name} has the type {array.dtype}; show numbers of up to 64 bits or text")
     bare = np.dtype(array.dtype.str)  # one name for integers of one width, and no metadata
-    return array.view(bare) if array.dtype.itemsize else np.array(array, dtype=bare)
+    if array.dtype.itemsize and array.dtype.char == bare.char and not array.dtype.metadata:
+        return array
+    return array.astype(bare)
 
 
 def _single(value: object, name: str) -> object:
