@@ -61,7 +61,7 @@ def law(leaf: Leaf) -> Law:
     given = leaf.parameters
     match leaf.rule:
         case "exponential" | "permute_and_flip":
-            return Law(leaf.rule.replace("_", "-"), rounded(1 / Fraction(given["rate"]), up=True))
+            return Law(leaf.rule.replace("_", "-"), double_up(1 / Fraction(given["rate"])))
         case "lattice_gaussian":
             scale = exact_root(Fraction(given["variance"]))
             if scale is None:
@@ -82,13 +82,11 @@ def law(leaf: Leaf) -> Law:
     grid = Fraction(given["grid"])
     match leaf.rule:
         case "laplace":
-            return Law("laplace", rounded(Fraction(given["scale"]) / grid, up=True))
+            return Law("laplace", double_up(Fraction(given["scale"]) / grid))
         case "k_norm":
-            return Law("k-norm", rounded(1 / (Fraction(given["rate"]) * grid), up=True))
+            return Law("k-norm", double_up(1 / (Fraction(given["rate"]) * grid)))
         case "sparse_vector":
-            scale, threshold = (
-                rounded(Fraction(given[name]) / grid, up=True) for name in ("scale", "threshold")
-            )
+            scale, threshold = (double_up(Fraction(given[name]) / grid) for name in ("scale", "threshold"))
             return Law("sparse-vector", scale, threshold, int(given["limit"]))
         case "discrete_gaussian" | "fine_gaussian":
             kind = "symmetric" if leaf.norm == "frobenius-squared" else "gaussian"
@@ -105,6 +103,11 @@ def _stable(scale: Fraction, threshold: int, key: str) -> tuple[float, float]:
     if threshold > HIGHEST:
         raise ReceiptError(f"the threshold of {key!r} is {threshold}; it must be at most 2^53")
     return float(scale), float(threshold)
+
+
+def double_up(value: Fraction) -> float:
+    """Return the least double that is at least `value`."""
+    return rounded(value, up=True)
 
 
 # ------------------------------------------------------------------ drawing

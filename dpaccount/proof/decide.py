@@ -16,6 +16,7 @@ from typing import Final
 from flint import arb, ctx, fmpq, fmpz_poly
 
 from dpaccount.errors import RuleError
+from dpaccount.relation import RELATIONS
 
 from .judgements import Approximate, BoundedRange, Cover, Curve, Gdp, Lattice, NearGdp, Pure, Shift
 
@@ -70,6 +71,11 @@ def unit(value: int, rule: str, name: str, least: int = 1) -> int:
 def one_of(value: str, rule: str, name: str, known: Sequence[str]) -> None:
     """Refuse a word that is not among the known ones."""
     need(value in known, rule, f"the {name} is one of {', '.join(known)}, found {value!r}")
+
+
+def neighbouring(relation: str, rule: str) -> None:
+    """Refuse an unknown relation."""
+    one_of(relation, rule, "relation", RELATIONS)
 
 
 def compare(ball_at: Callable[[int], arb], limit: Fraction) -> bool | None:

@@ -8,9 +8,9 @@ from fractions import Fraction
 from itertools import accumulate
 from typing import Any
 
-from dpaccount.relation import CENTRAL, RELATIONS, REPLACE_ONE
+from dpaccount.relation import CENTRAL, REPLACE_ONE
 
-from .decide import need, number, one_of, unit, whole
+from .decide import need, neighbouring, number, one_of, unit, whole
 from .judgements import (
     Approximate,
     Choice,
@@ -19,6 +19,7 @@ from .judgements import (
     Covered,
     Gdp,
     Numbers,
+    Persons,
     Private,
     Pure,
     Rare,
@@ -35,7 +36,7 @@ SOURCES = ("public", "coin", "dp-output")
 
 
 def _added(rule: str, fact: Contribution, **witness: Any) -> Theorem:
-    one_of(fact.relation, rule, "relation", RELATIONS)
+    neighbouring(fact.relation, rule)
     one_of(fact.source, rule, "source of constants", SOURCES)
     witness |= {"relation": fact.relation} | ({} if fact.source == "public" else {"source": fact.source})
     return proved(rule, fact, query=fact.query, **witness)
@@ -162,6 +163,20 @@ def assume_split(query: str, cells: Sequence[str], because: str) -> Theorem:
     return proved(rule, Split(query, names), query=query, cells=list(names), because=because)
 
 
+def assume_persons(query: str, relation: str, rows: str, most: int, because: str) -> Theorem:
+    """Assume that one person's change is at most `most` steps of rows, as `Persons` says (R15)."""
+    neighbouring(relation, rule := "assume_persons")
+    neighbouring(rows, rule)
+    whole(most, rule, "the number of steps", 2)
+    need(
+        relation in (REPLACE_ONE, rows),
+        rule,
+        "who comes or goes takes rows along, so these do too",
+    )
+    fact = Persons(query, relation, rows, most)
+    return proved(rule, fact, query=query, relation=relation, rows=rows, most=most, because=because)
+
+
 def assume_rare(query: str, kind: str, probability: Fraction, because: str) -> Theorem:
     """Assume that `query` departs from what is proved of it with small probability, as `Rare` says (R18)."""
     chance = number(probability, rule := "assume_rare", "probability")
@@ -183,7 +198,7 @@ def assume_each(query: str, width: Fraction, relation: str, because: str) -> The
 
 def _scores(rule: str, norm: str, query: str, width: Fraction, relation: str, because: str) -> Theorem:
     fact = Stable(query, norm, number(width, rule, "width"), relation)
-    one_of(relation, rule, "relation", RELATIONS)
+    neighbouring(relation, rule)
     need(fact.bound >= 0, rule, f"the width must not be negative, found {width}")
     return proved(rule, fact, query=query, width=str(fact.bound), relation=relation, because=because)
 
@@ -196,7 +211,7 @@ def assume_filter(
     Pure and (ε, δ) by sums, zCDP and GDP by Σρ and Σμ² (Rogers, Roth, Ullman & Vadhan 2016; Feldman &
     Zrnic 2021; Smith & Thakurta 2022) (R8).
     """
-    one_of(relation, rule := "assume_filter", "relation", RELATIONS)
+    neighbouring(relation, rule := "assume_filter")
     makers = {"pure": Pure, "approximate": Approximate, "zcdp": Zcdp, "gdp": Gdp}
     one_of(measure, rule, "measure", list(makers))
     amounts = [number(amount, rule, "budget") for amount in budget]

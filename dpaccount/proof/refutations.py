@@ -8,9 +8,9 @@ from typing import Any
 from flint import arb
 
 from dpaccount.errors import RuleError
-from dpaccount.relation import CENTRAL, OBSERVERS, RELATIONS, REPLACE_ONE
+from dpaccount.relation import CENTRAL, OBSERVERS, REPLACE_ONE
 
-from .decide import ball, compare, gdp_delta, need, number, one_of, positive
+from .decide import ball, compare, gdp_delta, need, neighbouring, number, one_of, positive
 from .judgements import Apart, Covered, Refuted
 from .theorem import Theorem, conclusion_of, proved
 
@@ -25,7 +25,7 @@ def assume_neighbours(
     A ``vector`` moves it by `left` − `right` (add-remove: `right` is 0); for ``rank-one`` and ``outer``,
     v = (φ, y) and w, ‖vvᵀ − wwᵀ‖²_F = |v|⁴ + |w|⁴ − 2(v·w)², less the corner (y² − y′²)² where it is 0.
     """
-    one_of(relation, rule := "assume_neighbours", "relation", RELATIONS)
+    neighbouring(relation, rule := "assume_neighbours")
     one_of(kind, rule, "kind", ("vector", "rank-one", "outer"))
     one_of(observer, rule, "observer", OBSERVERS)
     v, w = ([number(x, rule, "a coordinate") for x in side] for side in (left, right))
@@ -51,7 +51,7 @@ def assume_event(
     query: str, likely: Fraction, rarely: Fraction, relation: str, because: str, observer: str = CENTRAL
 ) -> Theorem:
     """Assume that for two neighbours one event has probability ≥ `likely` and ≤ `rarely`: `Apart` (R22)."""
-    one_of(relation, rule := "assume_event", "relation", RELATIONS)
+    neighbouring(relation, rule := "assume_event")
     numbers = number(likely, rule, "likely"), number(rarely, rule, "rarely")
     need(all(0 <= p <= 1 for p in numbers), rule, f"probabilities lie in [0, 1], found {likely}, {rarely}")
     one_of(observer, rule, "observer", OBSERVERS)
