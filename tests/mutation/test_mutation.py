@@ -133,7 +133,9 @@ def test_a_mutant_takes_the_place_of_its_function():
 def test_what_is_called_at_import_is_run_again():
     """A function that made another one before the change must make it again."""
     mutants, survivors = loaded("mutants"), loaded("survivors")
-    source = "def above(least):\n    def test(x):\n        return x > least\n    return test\n\nGREAT = above(5)\n"
+    source = (
+        "def above(least):\n    def test(x):\n        return x > least\n    return test\n\nGREAT = above(5)\n"
+    )
     inside = [mutant.function for mutant in mutants.mutants(source)]
     assert inside.count("above.test") == 2
     for mutant in mutants.mutants(source):
@@ -162,10 +164,11 @@ def test_the_table_of_survivors_says_why():
 
 FAMILIES = ("hypotheses", "sensitivity", "noise", "composition", "conversions", "refutations")
 RULES = [f"rules/test_{family}" for family in FAMILIES]
-PROOF = ("noise_rules", "release_rules", "refutations", "kernel", "curves")
+PROOF = ("noise_rules", "release_rules", "refutations", "kernel", "curves", "derivation")
 KERNEL = [*RULES, *(f"proof/test_{name}" for name in PROOF)]
 CHECKER = [*RULES, "rules/test_two_programs", "proof/test_release_rules"] + [
-    f"checker/test_{name}" for name in ("certificates", "evidence", "hazards", "numbers", "limits", "derivations", "reading_list")
+    f"checker/test_{name}"
+    for name in ("certificates", "evidence", "hazards", "numbers", "limits", "derivations", "reading_list")
 ]
 PARTS = [
     *(
@@ -183,7 +186,10 @@ PARTS = [
 ]
 RUNS = {
     **{f"dpaccount.checker.{part}": CHECKER for part in PARTS},
-    **{f"dpaccount.proof.{part}": KERNEL for part in (*FAMILIES, "judgements", "theorem", "decide")},
+    **{
+        f"dpaccount.proof.{part}": KERNEL
+        for part in (*FAMILIES, "judgements", "theorem", "decide", "derivation")
+    },
 }
 
 
