@@ -4,13 +4,16 @@ from fractions import Fraction
 
 import pytest
 
+from dpaccount import checker
 from dpaccount.errors import RuleError
 from dpaccount.proof import (
     REPLACE_ONE,
     Theorem,
     assume_ball,
     assume_clipped,
+    assume_covers,
     assume_filter,
+    assume_rounds,
     gaussian,
     laplace,
     linear,
@@ -53,3 +56,34 @@ def test_the_point_of_a_theorem_is_what_it_proves():
 def test_no_point_is_read_of_another_statement(theorem):
     with pytest.raises(RuleError, match="needed a statement at"):
         point(theorem)
+
+
+def keyed(key):
+    ball = linear(assume_ball("q", F(1, 2), REPLACE_ONE, "test"))
+    return gaussian(ball, F(4), key)
+
+
+@pytest.mark.parametrize("length", [0, 1, 199, 200])
+def test_a_key_is_a_short_text_that_the_checker_takes(length):
+    steps = write(keyed("k" * length))
+    assert checker.check_derivation(steps)[-1][0] == "Private"
+
+
+@pytest.mark.parametrize("key", ["k" * 201, 7, None, b"k", ("k",), ["k"]], ids=lambda key: type(key).__name__)
+def test_no_other_key_is_drawn(key):
+    with pytest.raises(RuleError, match="a key is a text of at most 200 characters"):
+        keyed(key)
+
+
+def test_no_unit_lies_at_the_end_of_anyone_or_beyond():
+    """Units end below 2^63 in both programs, so that a cover of anyone holds every other one."""
+    last = 2**63 - 1
+    for theorem in (assume_covers("q", [(1, last)], "test"), assume_rounds("q", last, "test")):
+        checker.check_derivation(write(theorem))
+    for number in (last + 1, 2**64):
+        for assume in (
+            lambda n: assume_covers("q", [(1, n)], "test"),
+            lambda n: assume_rounds("q", n, "test"),
+        ):
+            with pytest.raises(RuleError, match=f"must be below {2**63}, found {number}"):
+                assume(number)
