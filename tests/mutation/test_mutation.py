@@ -162,6 +162,18 @@ def test_the_table_of_survivors_says_why():
         assert len(row["why"]) > 3, row
 
 
+def test_every_row_is_about_a_change_that_can_be_made():
+    """A row whose function or statement is gone would explain whatever comes to bear its name."""
+    mutants = loaded("mutants")
+    for program, folder in (("checker", "checker"), ("kernel", "proof")):
+        files = (TESTS.parent / "dpaccount" / folder).rglob("*.py")
+        made = [mutant.name for file in files for mutant in mutants.mutants(file.read_text())]
+        rows = explained(program)
+        assert len(set(rows)) == len(rows)
+        for where, what in rows:
+            assert any(name.startswith(f"{where}:") and what in name for name in made), (where, what)
+
+
 FAMILIES = ("hypotheses", "sensitivity", "noise", "composition", "conversions", "refutations")
 RULES = [f"rules/test_{family}" for family in FAMILIES]
 PROOF = ("noise_rules", "release_rules", "refutations", "kernel", "curves", "derivation")

@@ -410,3 +410,17 @@ def test_binomial_tails_of_few_digits_enclose(n, p, k, digits):
             distributions.binomial_tail(Interval(digits), n, 1 - exact, n - k, up=False),
         ):
             assert mpmath.mpf(str(pair[0])) <= tail <= mpmath.mpf(str(pair[1]))
+
+
+def test_sums_are_exact():
+    for parts in ([], [F(1, 3)], [F(1, k * k + 1) for k in range(40)], [F(7), F(-7, 2), F(-1, 3)]):
+        assert intervals.added(iter(parts)) == sum(parts, F(0))
+
+
+@pytest.mark.parametrize("base", ["0", "1/1000", "1/3", "999/1000", "1"])
+@pytest.mark.parametrize("times", [0, 1, 2, 3, 4, 5, 7, 8, 31, 100])
+def test_powers_enclose(base, times):
+    i = Interval(30)
+    low, high = intervals.power_of(i, i.of(F(base)), times)
+    assert Fraction(low) <= F(base) ** times <= Fraction(high)
+    assert Fraction(high) - Fraction(low) <= Fraction(1, 10**26)
