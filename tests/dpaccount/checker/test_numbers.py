@@ -424,3 +424,27 @@ def test_powers_enclose(base, times):
     low, high = intervals.power_of(i, i.of(F(base)), times)
     assert Fraction(low) <= F(base) ** times <= Fraction(high)
     assert Fraction(high) - Fraction(low) <= Fraction(1, 10**26)
+
+
+@pytest.mark.parametrize("form", ["0", "-1", "12", "0.0", "0.1", "-1.5", "1e+16", "1e-05", "5e-324"])
+def test_a_number_in_its_shortest_form_is_read(form):
+    assert repr(documents.parse(b'{"a": ' + form.encode() + b"}")["a"]) == form
+
+
+@pytest.mark.parametrize("form", ["-0", "-0.0", "0.10", "1.00", "1E5", "1e16", "1e+016", "0.00001", "1.0e0"])
+def test_no_number_has_two_forms_in_a_file(form):
+    """Two texts never are one document of the same digest."""
+    with pytest.raises(Rejected, match=r"is not how .* is written"):
+        documents.parse(b'{"a": ' + form.encode() + b"}")
+
+
+def test_what_a_terminal_would_act_on_is_escaped():
+    for shown in ("plain text", "ε ≤ 2, naïve", "back\\slash", ""):
+        assert documents.plain(shown) == shown
+    for text, shown in (
+        ("a\x1b[2J", r"a\x1b[2J"),
+        ("\n", r"\n"),
+        ("a\u202eb", r"a\u202eb"),
+        ("\x00", r"\x00"),
+    ):
+        assert documents.plain(text) == shown == str(Rejected(text))
