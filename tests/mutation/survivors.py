@@ -56,7 +56,7 @@ def put(module: ModuleType, code: CodeType, function: str) -> None:
     """
     owner, held = function.split("."), code
     holder: Any = module
-    for name in owner if owner[0] not in (*DECLARING, *_called_at_import(code)) else ():
+    for name in owner if owner[0] not in (*DECLARING, *_called_at_import(module, code)) else ():
         inner = next((c for c in held.co_consts if isinstance(c, CodeType) and c.co_name == name), None)
         holder = getattr(holder, name, None)
         if inner is None or holder is None:
@@ -83,9 +83,10 @@ def put(module: ModuleType, code: CodeType, function: str) -> None:
                     vars(other)[name] = fresh[id(old)]
 
 
-def _called_at_import(code: CodeType) -> set[str]:
-    """Return the names that the code of a module reads: functions that it calls have run, with what they made."""
-    return {str(step.argval) for step in dis.get_instructions(code) if step.opname == "LOAD_NAME"}
+def _called_at_import(module: ModuleType, code: CodeType) -> set[str]:
+    """Return the functions of a module that its own code reads: they have run, and made what it holds."""
+    read = {str(step.argval) for step in dis.get_instructions(code) if step.opname == "LOAD_NAME"}
+    return {name for name in read if inspect.isfunction(getattr(module, name, None))}
 
 
 def _later(module: ModuleType) -> list[ModuleType]:
