@@ -448,3 +448,30 @@ def test_what_a_terminal_would_act_on_is_escaped():
         ("\x00", r"\x00"),
     ):
         assert documents.plain(text) == shown == str(Rejected(text))
+
+
+@pytest.mark.parametrize("digits", [12, 30])
+@pytest.mark.parametrize("radius", [0, 1, 2, 5, 12])
+@pytest.mark.parametrize("variance", [F(1, 4), F(1), F(7, 2), F(100)])
+def test_weights_are_floors_and_what_they_lack_is_counted(variance, radius, digits):
+    """One unit for each floor and the geometric bound on both tails, which lies above them, in whole units."""
+    one, wrong = distributions.weights(variance, radius, digits)
+    with mpmath.workdps(digits + 40):
+        rate = mpmath.mpf(variance.denominator) / (2 * variance.numerator)
+        scale = mpmath.mpf(10) ** digits
+        for x, weight in zip(range(-radius, radius + 1), one, strict=True):
+            assert 0 <= scale * mpmath.exp(-rate * x * x) - weight <= 1
+        assert scale * mpmath.jtheta(3, 0, mpmath.exp(-rate)) - sum(one) <= wrong
+        rest = 2 * scale * mpmath.exp(-rate * (radius + 1) ** 2) / -mpmath.expm1(-2 * rate * (radius + 1))
+        assert rest < wrong - len(one) <= rest + 1 + mpmath.mpf(10) ** -6
+
+
+@pytest.mark.parametrize("terms", [1, 2, 3, 5, 8])
+@pytest.mark.parametrize("x", ["0.25", "1", "1.5", "2"])
+def test_a_series_of_few_terms_encloses(x, terms):
+    """What is left is bounded wherever the series stops."""
+    low, high = distributions.tail_series(Interval(40), Decimal(x), terms)
+    with mpmath.workdps(50):
+        square = mpmath.mpf(x) ** 2 / 2
+        exact = mpmath.sqrt(mpmath.pi / 2) * mpmath.exp(square) * mpmath.erf(mpmath.sqrt(square))
+        assert mpmath.mpf(str(low)) < exact < mpmath.mpf(str(high))
