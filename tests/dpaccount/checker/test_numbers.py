@@ -475,3 +475,25 @@ def test_a_series_of_few_terms_encloses(x, terms):
         square = mpmath.mpf(x) ** 2 / 2
         exact = mpmath.sqrt(mpmath.pi / 2) * mpmath.exp(square) * mpmath.erf(mpmath.sqrt(square))
         assert mpmath.mpf(str(low)) < exact < mpmath.mpf(str(high))
+
+
+@pytest.mark.parametrize("n", [201, 202, 250, 1000, 10**4])
+def test_log_factorials_enclose_to_many_digits(n):
+    """As narrow as the last term of Stirling's series, which lies beyond the truth."""
+    low, high = distributions.log_factorial(Interval(80), n)
+    with mpmath.workdps(120):
+        exact = mpmath.loggamma(n + 1)
+        assert mpmath.mpf(str(low)) < exact < mpmath.mpf(str(high))
+    assert Fraction(high - low) <= Fraction(1, 1679 * n**7)
+
+
+@pytest.mark.parametrize(("n", "k"), [(200, 110), (200, 130), (150, 100), (1000, 560)])
+def test_a_binomial_tail_that_stops_early_encloses(n, k):
+    """Exact sums of binomial coefficients: what is left out is counted."""
+    exact = Fraction(sum(math.comb(n, j) for j in range(k, n + 1)), 2**n)
+    i = Interval(60)
+    for low, high in (
+        distributions.binomial_tail(i, n, F(1, 2), k, up=True),
+        distributions.binomial_tail(i, n, F(1, 2), n - k, up=False),
+    ):
+        assert Fraction(low) < exact < Fraction(high)
