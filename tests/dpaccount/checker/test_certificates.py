@@ -822,3 +822,14 @@ def test_a_risk_that_no_double_holds_is_a_rejection():
     """Its logarithm cannot be taken where the largest rate is sought."""
     counts = {"hits": 990, "alarms": 10, "power": 0, "false_alarm": 1, "risk": "1e-400"}
     assert "wrong shape" in said_of(certificate(points=[point(**counts)]))
+
+
+@pytest.mark.parametrize("rate", [0.03, 0.5, 0.9, 1.0])
+def test_a_rate_that_counts_do_not_allow_lets_no_limit_stand(rate):
+    """Of 1,000 runs 10 alarmed: a search that found a larger rate than they allow is not believed."""
+    counts = {"hits": 990, "alarms": 10, "runs": 1000, "other_runs": 1000, "risk": 0.01, "delta": 0.1}
+    assert not may_stand(counts, Fraction(2))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("dpaccount.checker.certificate.counts.largest_rate", lambda *_: rate)
+        with pytest.raises(Rejected, match="a rate could not be verified"):
+            may_stand(counts, Fraction(2))
