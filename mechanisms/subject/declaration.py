@@ -131,7 +131,7 @@ class Subject(Protocol):
 
 #: What a mechanism reads of a table, as its `reads` says.
 READS: Final = {
-    "cells": "one column: the number of a cell, from 0 to `cells` − 1; other numbers as its docstring says",
+    "cells": "one column, or `keys` of them: a cell, from 0 to `cells` − 1; others as its docstring says",
     "number": "one column of numbers, clipped to [`low`, `high`] where it has these parameters",
     "numbers": "several columns of numbers: `columns`, and one more where it has a `reward`",
     "votes": "one column of whole numbers for each of its `candidates` or `questions`",
