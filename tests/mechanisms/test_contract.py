@@ -362,6 +362,11 @@ def test_extreme_parameters_are_refused_in_one_sentence_or_work(entry, name, val
     data = dataset(subject.domain(), "uniform", 1)
     run = record(subject, data, rehearse(theorem, Rehearsal(1)), 0)
     assert all(np.isfinite(np.asarray(shown, dtype=float)).all() for shown in run.view.public.values())
+    for each in subject.accuracy(run.view).values():
+        low, high = (np.array(each[end], dtype=float) for end in ("low", "high"))
+        assert np.isfinite(low).all()
+        assert np.isfinite(high).all()
+        assert (low <= high).all()
 
 
 @pytest.mark.parametrize("entry", [e for e in entries() if e.layer == "mechanisms"], ids=lambda e: e.name)
