@@ -196,8 +196,9 @@ class Protocol:
         width = float(self._subject.width)
         return upper_bounds(candidates, self._server.gram, self._server.moment, width)
 
-    def tell(self, features: Floats, reward: float) -> None:
-        """Let the next client send its message."""
-        client = Client(self._subject, self._noise, self._next)
-        self._server.receive(*client.message(features, reward))
+    def tell(self, features: Floats, reward: float | None) -> None:
+        """Let the next client send its message; who was paid nothing known sends none."""
+        if reward is not None:
+            client = Client(self._subject, self._noise, self._next)
+            self._server.receive(*client.message(features, reward))
         self._next += 1

@@ -145,7 +145,7 @@ class PosteriorCourse:
         self._shown: list[Indices] = []
         self._sums: list[Integers] = []
 
-    def ask(self, context: Floats | None = None) -> Indices:  # noqa: ARG002
+    def ask(self, context: Floats | None = None) -> Indices:
         """Return the point that this person is shown: its place in the grid of every group."""
         if len(self._shown) == self.batches[len(self._sums)][0] - 1:
             first, last = self.batches[len(self._sums)]

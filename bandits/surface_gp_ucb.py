@@ -180,7 +180,7 @@ class SurfaceCourse:
 
         self._tree = TreeSums(release)
 
-    def ask(self, context: Floats | None = None) -> Actions:  # noqa: ARG002
+    def ask(self, context: Floats | None = None) -> Actions:
         """Return the point that this person is shown: its place in the grid of every group."""
         begins = len(self._shown) == self.batches[len(self._sums)][0] - 1
         self._shown.append(self._learner.ask(self._coins) if begins else self._shown[-1])

@@ -1,4 +1,4 @@
-"""People in public slots, batch by batch: the one path by which a dataset is replayed and arrivals are served.
+"""People in public slots, batch by batch: a dataset is replayed and arrivals are served by the same course.
 
 A batch is a range of slots whose people are all shown what was learned from the batches before it.  When it
 is closed, what its people told is added up exactly and released; a slot that nobody came to, or whose
@@ -27,10 +27,21 @@ TOLD = Domain(1, (-(2.0**20),), (2.0**20,), (False,))
 class Course(Protocol):
     """One run of a bandit over people in order; all that it learns passes through its noise."""
 
-    batches: Sequence[Cover]  #: the slots [first, last] of every batch, all slots in order
-    context: Domain | None  #: what a person brings, as one row; None where everybody is offered the same
-    reward: Domain  #: what a person tells, as one row of one number
-    last_is_read: bool  #: whether the last batch's sum is shown, or nobody acts on it and it is not made
+    @property
+    def batches(self) -> Sequence[Cover]:
+        """Return the slots [first, last] of every batch, all slots in order."""
+
+    @property
+    def context(self) -> Domain | None:
+        """Return what a person brings, as one row; None where everybody is offered the same."""
+
+    @property
+    def reward(self) -> Domain:
+        """Return what a person tells, as one row of one number."""
+
+    @property
+    def last_is_read(self) -> bool:
+        """Say whether the last batch's sum is shown; else nobody acts on it, and it is not made."""
 
     def ask(self, context: Floats | None) -> Actions:
         """Return what the person of the next slot is shown: the index of a candidate, or of a point."""
