@@ -170,7 +170,7 @@ class SurfaceCourse:
     def __init__(self, subject: SurfaceGpUcb, noise: Noise, coins: int) -> None:
         self.batches = subject.batches()
         self._coins = np.random.default_rng(coins)  # ties only; apart from the noise
-        self._learner, self._size = Learner(subject), subject.size + 1
+        self._learner, self._size, self._groups = Learner(subject), subject.size + 1, len(subject.features)
         self._shown: list[Actions] = []
         self._sums: list[Integers] = []
 
@@ -194,7 +194,7 @@ class SurfaceCourse:
 
     def view(self) -> View:
         """Return the points played, and the prefix sums."""
-        points = np.array(self._shown, dtype=np.int64).reshape(len(self._shown), -1)
+        points = np.array(self._shown, dtype=np.int64).reshape(-1, self._groups)
         sums = np.array(self._sums, dtype=np.int64).reshape(-1, self._size, self._size)
         return View(public={"points": points, "sums": sums})
 

@@ -30,9 +30,9 @@ SAME_COST = ("billboard", "post_process", "local_view", "to_approximate")  #: ru
 COMBINED = {"nodes": nodes, "local": local, "compose": compose, "parallel": parallel}
 
 
-def proof_of(subject: Subject) -> Theorem:
-    """Return what is proved of a whole run, at the subject's own δ (10⁻⁶ where it has none)."""
-    return subject.proof(Fraction(getattr(subject, "delta", Fraction(1, 10**6))))
+def proof_of(subject: Subject, delta: Fraction | None = None) -> Theorem:
+    """Return what is proved of a whole run at `delta`, or the subject's own (10⁻⁶ without one)."""
+    return subject.proof(Fraction(getattr(subject, "delta", Fraction(1, 10**6))) if delta is None else delta)
 
 
 def charged(journal: Journal, theorem: Theorem, ledger: Ledger) -> "Kept":

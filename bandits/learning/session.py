@@ -30,8 +30,8 @@ Names are those of Optuna (`ask`, `tell`, `number`, pending trials) where they f
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from fractions import Fraction
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -42,6 +42,7 @@ from bandits.learning.releases import SECURE, Kept, Rehearsed, charged, configur
 from dpaccount.errors import InputError
 from dpaccount.ledger.ledger import Ledger
 from dpaccount.noise import process
+from dpaccount.proof import Theorem
 from mechanisms.subject import View
 
 
@@ -73,15 +74,18 @@ class Session:
             self._again(event)
 
     @classmethod
-    def open(cls, subject: Live, ledger: Ledger, file: Path, coins: int = 0) -> "Session":
+    def open(
+        cls, subject: Live, ledger: Ledger, file: Path, coins: int = 0, delta: Fraction | None = None
+    ) -> "Session":
         """Begin the session that `file` names, or take it up again, with secure noise paid by `ledger`.
 
-        The whole session's proof is charged before anybody is served.  Raises `InputError`, before any
+        The whole session's proof at `delta` (or the bandit's own) is charged before anybody is served;
+        public coins are seeded by `coins`.  Raises `InputError`, before any
         charge, for a bandit that serves no people one by one and for a state file that is damaged, open
         elsewhere, readable by others, of another version, bandit, parameter, coin or ledger;
         `RefusedError` where the ledger has no room.
         """
-        journal, theorem = _begun(subject, file, coins, SECURE)
+        journal, theorem = _begun(subject, file, coins, SECURE, delta)
         with _or_closed(journal):
             return cls(subject, journal, charged(journal, theorem, ledger), coins)
 
@@ -268,11 +272,13 @@ class Session:
             raise
 
 
-def _begun(subject: Live, file: Path, coins: int, noise: str) -> tuple[Journal, Any]:
+def _begun(
+    subject: Live, file: Path, coins: int, noise: str, delta: Fraction | None = None
+) -> tuple[Journal, Theorem]:
     """Return the state file of a session, new or taken up, and what is proved of the session."""
     if not hasattr(subject, "course"):
         raise InputError(f"{type(subject).__name__} serves nobody one by one; give it a dataset")
-    theorem = proof_of(subject)
+    theorem = proof_of(subject, delta)
     ours = configuration(subject, theorem, coins, noise)
     journal = Journal(file, ours)
     with _or_closed(journal):
