@@ -17,7 +17,7 @@ from dpaccount.accounting.measures import Measure
 from dpaccount.documents import canonical
 from dpaccount.errors import InputError
 from dpaccount.ledger.ledger import Ledger
-from dpaccount.ledger.parts import Parts
+from dpaccount.ledger.parts import KeptNoise
 from dpaccount.noise.proved import Proved
 from dpaccount.noise.receipt import Receipt, rehearse
 from dpaccount.noise.samplers import Integers, Rehearsal
@@ -63,7 +63,7 @@ class Kept:
 
     releasable = True
 
-    def __init__(self, parts: Parts, journal: Journal) -> None:
+    def __init__(self, parts: KeptNoise, journal: Journal) -> None:
         self._parts, self._journal, self._noted = parts, journal, len(parts)
 
     def noisy(self, key: str, part: Hashable, values: Integers) -> Integers:

@@ -46,7 +46,7 @@ from dpaccount.ledger.entries import (
     totals_after,
     unkept,
 )
-from dpaccount.ledger.parts import Parts
+from dpaccount.ledger.parts import KeptNoise
 from dpaccount.ledger.spending import Cover, Step
 from dpaccount.ledger.store import Rows, Store
 from dpaccount.ledger.totals import MEMBER, Totals
@@ -192,12 +192,12 @@ class Ledger:
 
     def charge_in_parts(
         self, theorem: Theorem, purpose: str, cover: Cover | None, key: str, reads: int | None = None
-    ) -> Parts:
+    ) -> KeptNoise:
         """Charge as `charge` does; return noise that later processes, with the same key, go on drawing.
 
         Every part is kept when it is drawn and read back for nothing (`dpaccount.ledger.parts`).
         """
-        return Parts(self._store, self._totals, *self._paid(theorem, purpose, cover, key, reads))
+        return KeptNoise(self._store, self._totals, *self._paid(theorem, purpose, cover, key, reads))
 
     def _paid(
         self, theorem: Theorem, purpose: str, cover: Cover | None, key: str, reads: int | None

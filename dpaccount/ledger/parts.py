@@ -31,7 +31,7 @@ from dpaccount.noise.samplers import Integers, Secure
 Name = list[Any]  #: a leaf's key and its part, as JSON has them
 
 
-class Parts:
+class KeptNoise:
     """What `Ledger.charge_in_parts` returns: secure noise, every part drawn and kept once.
 
     `entry` is the charge.  Threads may share it; a forked process is refused, as by a receipt.

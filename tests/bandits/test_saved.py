@@ -18,7 +18,7 @@ from bandits.plan_finder import PlanFinder
 from bandits.surface_gp_ucb import SurfaceGpUcb
 from dpaccount.errors import BudgetError, InputError
 from dpaccount.ledger.ledger import Ledger, init
-from dpaccount.ledger.parts import Parts
+from dpaccount.ledger.parts import KeptNoise
 from dpaccount.ledger.store import Rows
 from dpaccount.noise.samplers import Rehearsal
 
@@ -57,13 +57,13 @@ def roomy(file, monkeypatch, measure="approximate"):
     init(
         address, epsilon=1000, delta=Fraction(1, 10**3), unit="round", relation="replace-one", measure=measure
     )
-    real = Parts._drawn
+    real = KeptNoise._drawn
 
     def drawn(self, name, *asked):
         monkeypatch.setattr(self._receipt, "_sampler", Rehearsal(len(self)))
         return real(self, name, *asked)
 
-    monkeypatch.setattr(Parts, "_drawn", drawn)
+    monkeypatch.setattr(KeptNoise, "_drawn", drawn)
     return address
 
 
@@ -75,7 +75,7 @@ def records(subject):
 
 def cut(monkeypatch, when, after):
     """Stop at a place of the `after`-th release: before it is committed, with it, or before it is noted."""
-    count, real_drawn, real_append = [0], Parts._drawn, Rows.append
+    count, real_drawn, real_append = [0], KeptNoise._drawn, Rows.append
 
     def drawn(self, *asked):
         count[0] += 1
@@ -89,7 +89,7 @@ def cut(monkeypatch, when, after):
             raise PowerCutError
         return real_append(self, kind, *arguments, **named)
 
-    monkeypatch.setattr(Parts, "_drawn", drawn)
+    monkeypatch.setattr(KeptNoise, "_drawn", drawn)
     monkeypatch.setattr(Rows, "append", append)
 
 

@@ -29,7 +29,7 @@ from bandits.surface_gp_ucb import SurfaceGpUcb
 from dpaccount.errors import BudgetError, InputError
 from dpaccount.ledger.chain import DRAWING, RELEASE
 from dpaccount.ledger.ledger import Ledger, init
-from dpaccount.ledger.parts import Parts
+from dpaccount.ledger.parts import KeptNoise
 
 HERE = Path(__file__).parent
 SMALL = {"rounds": 9, "candidates": 3, "nodes_per_axis": 2}
@@ -252,13 +252,13 @@ def test_a_release_waits_for_the_next_batch_and_not_for_answers(answers, tmp_pat
 
 def counted(monkeypatch):
     """Return a list that every secure draw adds its part to."""
-    drawn, real = [], Parts._drawn
+    drawn, real = [], KeptNoise._drawn
 
     def watched(self, name, *asked):
         drawn.append(name)
         return real(self, name, *asked)
 
-    monkeypatch.setattr(Parts, "_drawn", watched)
+    monkeypatch.setattr(KeptNoise, "_drawn", watched)
     return drawn
 
 
@@ -531,8 +531,8 @@ def test_a_rehearsal_that_is_stopped_at_any_line_goes_on(when, count, tmp_path, 
     [
         (Journal, ("before", "append")),
         (Journal, ("behind", "append")),
-        (Parts, ("before", "_drawn")),
-        (Parts, ("behind", "_drawn")),
+        (KeptNoise, ("before", "_drawn")),
+        (KeptNoise, ("behind", "_drawn")),
     ],
 )
 @pytest.mark.parametrize("count", [1, pytest.param(4, marks=pytest.mark.slow), 7])
@@ -540,14 +540,14 @@ def test_a_rehearsal_that_is_stopped_at_any_line_goes_on(when, count, tmp_path, 
 def test_a_secure_session_that_is_stopped_anywhere_releases_each_part_once(
     subject, place, after, count, tmp_path, url, monkeypatch
 ):
-    seen, real = {}, Parts._part
+    seen, real = {}, KeptNoise._part
 
     def watched(self, how, key, part, given):
         value = real(self, how, key, part, given)
         assert (seen.setdefault((key, part), value) == value).all()
         return value
 
-    monkeypatch.setattr(Parts, "_part", watched)
+    monkeypatch.setattr(KeptNoise, "_part", watched)
     cut(monkeypatch, place, after, count)
     with Ledger.open(url) as ledger:
         _, stops = gone_on(

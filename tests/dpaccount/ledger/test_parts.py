@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from dpaccount.errors import BudgetError, LedgerError, ReceiptError
 from dpaccount.ledger.chain import DRAWING, RELEASE
 from dpaccount.ledger.ledger import Ledger, init
-from dpaccount.ledger.parts import Parts
+from dpaccount.ledger.parts import KeptNoise
 from dpaccount.ledger.store import Rows
 from dpaccount.proof import (
     REPLACE_ONE,
@@ -263,6 +263,6 @@ def test_the_broken_twin_that_marks_nothing_draws_twice(url, monkeypatch):
 def test_parts_are_releasable_and_say_what_they_paid(url):
     with Ledger.open(url) as ledger:
         drawn = opened(ledger)
-        assert isinstance(drawn, Parts)
+        assert isinstance(drawn, KeptNoise)
         assert drawn.releasable
         assert drawn.entry == 1
