@@ -7,7 +7,7 @@ person did not answer, adds zero.  Which slots a batch has is public, from a ban
 
 from collections.abc import Callable, Sequence
 from fractions import Fraction
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,6 +18,7 @@ from mechanisms.subject import Domain, Rows, Subject, View
 
 Floats = NDArray[np.float64]
 Actions = NDArray[np.int64]
+Shown = NDArray[Any]  #: an action, or what a person's own device chooses by
 Answered = NDArray[np.bool_]  #: by slot of a batch: whether its person told something
 
 #: any reward, as it is told: a bandit that clips rewards by what it has learned does so when it adds them up
@@ -37,17 +38,17 @@ class Course(Protocol):
 
     @property
     def reward(self) -> Domain:
-        """Return what a person tells, as one row of one number."""
+        """Return what a person tells, as one row: a reward, or the numbers of a message."""
 
     @property
     def last_is_read(self) -> bool:
         """Say whether the last batch's sum is shown; else nobody acts on it, and it is not made."""
 
-    def ask(self, context: Floats | None) -> Actions:
+    def ask(self, context: Floats | None) -> Shown:
         """Return what the person of the next slot is shown: the index of a candidate, or of a point."""
 
     def close(self, rewards: Floats, answered: Answered) -> None:
-        """Learn from the batch under way: one reward for every slot, those without an answer not read."""
+        """Learn from the batch under way: a reward, or row, for every slot, read where it was told."""
 
     def view(self) -> View:
         """Return what was shown so far, a row of `own` for each slot that was asked for."""
@@ -65,7 +66,7 @@ class Live(Subject, Protocol):
 
 
 #: the first slot of a batch (from 0), and what its people were shown ↦ what they tell
-Pays = Callable[[int, list[Actions]], Floats]
+Pays = Callable[[int, list[Any]], Floats]
 
 
 def replay(course: Course, contexts: Rows | None, pays: Pays) -> View:
@@ -73,6 +74,7 @@ def replay(course: Course, contexts: Rows | None, pays: Pays) -> View:
     for first, last in course.batches:
         slots = range(first - 1, last)
         shown = [course.ask(None if contexts is None else contexts[t]) for t in slots]
+        rewards = pays(first - 1, shown)
         if last < course.batches[-1][1] or course.last_is_read:
-            course.close(pays(first - 1, shown), np.ones(len(shown), dtype=np.bool_))
+            course.close(rewards, np.ones(len(shown), dtype=np.bool_))
     return course.view()

@@ -9,6 +9,7 @@ import fcntl
 import json
 import os
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 from secrets import token_hex
 from typing import Any
@@ -72,7 +73,8 @@ def _make(file: Path, head: Line) -> None:
         why = error.strerror or "unwritable"
         raise InputError(f"{file}: {why}; give a state file in a folder that can be written") from None
     finally:
-        draft.unlink(missing_ok=True)
+        with suppress(OSError):
+            draft.unlink()
 
 
 def _sync(folder: Path) -> None:

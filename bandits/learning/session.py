@@ -27,11 +27,13 @@ killed anywhere goes on where it was, and every release is made once.
 Names are those of Optuna (`ask`, `tell`, `number`, pending trials) where they fit.
 """
 
+import math
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -40,10 +42,13 @@ from bandits.learning.arrivals import Course, Floats, Live
 from bandits.learning.journal import Journal, Line
 from bandits.learning.releases import SECURE, Kept, Rehearsed, charged, configuration, proof_of, same_run
 from dpaccount.errors import InputError
+from dpaccount.ledger.chain import digest
 from dpaccount.ledger.ledger import Ledger
 from dpaccount.noise import process
 from dpaccount.proof import Theorem
 from mechanisms.subject import View
+
+LONG = 100  #: numbers of an action, beyond which the state file has a digest of them
 
 
 @dataclass(frozen=True)
@@ -51,11 +56,12 @@ class Ticket:
     """A person's slot, from 1, and what they are shown: for their own eyes where the bandit is joint.
 
     `action` is the place, from 0, of one of the candidates that they brought, or, where all are offered
-    the same domain, a place in the grid of every group of coordinates.
+    the same domain, a place in the grid of every group of coordinates.  Where it is local, the person's own
+    device chooses: it is what that chooses by.
     """
 
     number: int
-    action: int | list[int]
+    action: int | list[int] | list[float]
 
 
 class Session:
@@ -66,7 +72,7 @@ class Session:
         self._journal, self._process = journal, process.this()
         self._course: Course = subject.course(noise, coins)
         self._tickets: list[Ticket] = []
-        self._rewards: dict[int, float] = {}
+        self._rewards: dict[int, float | list[float]] = {}
         self._late: set[int] = set()
         self._closed = 0  #: batches that are released
         self._ended = self._broken = False
@@ -154,31 +160,31 @@ class Session:
                 self._close_batch()
             ticket = Ticket(number, self._course.ask(row).tolist())
             brought = None if row is None else row.tolist()
-            self._journal.append({"ask": number, "context": brought, "action": ticket.action})
+            self._journal.append({"ask": number, "context": brought, "action": _short(ticket.action)})
             self._tickets.append(ticket)
         return ticket
 
-    def tell(self, ticket: Ticket | int, reward: float) -> bool:
+    def tell(self, ticket: Ticket | int, reward: ArrayLike) -> bool:
         """Take a person's answer; say whether it counts.
 
-        One that comes when its batch is released is late: noted, and not counted.  Rewards out of range are
-        clamped and NaN counts as the bandit's domain says.  Raises `InputError` for a ticket that was
-        never given or has its answer, and for what is no number.
+        It is a number; where the bandit is local, the numbers of a message.  One that comes when its batch is
+        released is late: noted, and not counted.  Rewards out of range are clamped and NaN counts as the
+        bandit's domain says.  Raises `InputError` for a ticket that was never given or has its answer, and
+        for what is no number, or not so many.
         """
         self._check_open()
         number = self.ticket(ticket.number if isinstance(ticket, Ticket) else ticket).number
         if number in self._rewards or number in self._late:
             raise InputError(f"ticket {number} has its answer; a person answers once")
-        told = _number(reward)
+        told = self._told(reward)
         late = self._ended or number < self._course.batches[self._closed][0]
         with self._stepping():
             if late:
                 self._journal.append({"late": number})
                 self._late.add(number)
             else:
-                clamped = float(self._course.reward.clamped(np.array([[told]]))[0, 0])
-                self._journal.append({"tell": number, "reward": clamped})
-                self._rewards[number] = clamped
+                self._journal.append({"tell": number, "reward": told})
+                self._rewards[number] = told
         return not late
 
     def result(self) -> View:
@@ -215,7 +221,8 @@ class Session:
     def _learn(self) -> None:
         first, last = self._course.batches[self._closed]
         answered = np.array([number in self._rewards for number in range(first, last + 1)], dtype=np.bool_)
-        rewards = np.array([self._rewards.get(number, 0.0) for number in range(first, last + 1)])
+        nothing = self._told(np.zeros(len(self._course.reward.low)))
+        rewards = np.array([self._rewards.get(number, nothing) for number in range(first, last + 1)])
         self._course.close(rewards, answered)
         self._closed += 1
 
@@ -227,7 +234,7 @@ class Session:
             context = event["context"]
             row = None if context is None else np.array(context)
             ticket = Ticket(event["ask"], self._course.ask(row).tolist())
-            if ticket.action != event["action"]:
+            if _short(ticket.action) != event["action"]:
                 raise InputError(
                     f"ticket {ticket.number} was shown something else than this machine computes;"
                     " go on where the session began"
@@ -249,14 +256,25 @@ class Session:
             if context is not None:
                 raise InputError("this bandit offers everybody the same; ask without a context")
             return None
-        try:
-            row = np.array(context, dtype=np.float64).reshape(1, -1)
-        except (TypeError, ValueError):
-            row = np.zeros((1, 0))
+        row = _row(context)
         if row.shape[1] != len(domain.low):
             raise InputError(f"a context is {len(domain.low)} numbers, a row for each candidate")
         found: Floats = domain.clamped(row)[0]
         return found
+
+    def _told(self, reward: ArrayLike) -> float | list[float]:
+        """Return what a person tells within its domain: a number, or several."""
+        domain = self._course.reward
+        row = _row(reward)
+        if row.shape[1] != len(domain.low):
+            what = (
+                "a reward is one number"
+                if len(domain.low) == 1
+                else f"a message is {len(domain.low)} numbers"
+            )
+            raise InputError(f"{what}; NaN stands for one that is not known")
+        told: list[float] = domain.clamped(row)[0].tolist()
+        return told[0] if len(told) == 1 else told
 
     def _check_open(self) -> None:
         if self._broken or self._process != process.this():
@@ -295,8 +313,22 @@ def _or_closed(journal: Journal) -> Iterator[None]:
         raise
 
 
-def _number(reward: object) -> float:
+def _row(given: ArrayLike | None) -> Floats:
+    """Return numbers as one row, those beyond the doubles as infinite; without any, what are no numbers."""
     try:
-        return float(reward)  # type: ignore[arg-type]
-    except (TypeError, ValueError, OverflowError):
-        raise InputError("a reward is one number; NaN stands for one that is not known") from None
+        found = np.array([] if given is None else given, dtype=object).ravel()
+        return np.array([[_double(value) for value in found]], dtype=np.float64).reshape(1, -1)
+    except (TypeError, ValueError):
+        return np.zeros((1, 0))
+
+
+def _double(value: Any) -> float:
+    try:
+        return math.nan if value is None else float(value)
+    except OverflowError:
+        return math.inf if value > 0 else -math.inf
+
+
+def _short(action: Any) -> Any:
+    """Return what was shown as the state file holds it: by its digest, where it is long."""
+    return digest(action) if isinstance(action, list) and len(action) > LONG else action

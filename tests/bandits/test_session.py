@@ -20,7 +20,7 @@ from bandits.jdp_gp_ucb import JdpGpUcb
 from bandits.learning.journal import Journal
 from bandits.learning.releases import Rehearsed, proof_of
 from bandits.learning.session import Session, Ticket
-from bandits.local_gp_ucb import LocalGpUcb
+from bandits.local_gp_ucb import Client, LocalGpUcb
 from bandits.moment_gp_ucb import MomentGpUcb
 from bandits.phased_gp_ucb import PhasedGpUcb
 from bandits.phased_posterior import PhasedPosterior
@@ -302,8 +302,9 @@ def test_what_cannot_be_is_refused_and_takes_no_slot(tmp_path):
                 session.tell(ticket, 1.0)
         assert session.asked == 0
         ticket = session.ask(np.zeros((3, 2)))
-        with pytest.raises(InputError, match="one number"):
-            session.tell(ticket, "good")
+        for reward in ("good", None, [1.0, 2.0], [], {}):
+            with pytest.raises(InputError, match="one number"):
+                session.tell(ticket, reward)
         assert session.pending == [1]
         session.tell(ticket, 1.0)
         for again in (ticket, 1):
@@ -325,39 +326,80 @@ def test_what_cannot_be_is_refused_and_takes_no_slot(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("told", "counts_as"), [(7.5, 1.0), (-1, 0.0), (np.nan, 0.0), (np.inf, 1.0), (-np.inf, 0.0), (True, 1.0)]
+    ("told", "counts_as"),
+    [
+        (7.5, 1.0),
+        (-1, 0.0),
+        (np.nan, 0.0),
+        (np.inf, 1.0),
+        (-np.inf, 0.0),
+        (True, 1.0),
+        pytest.param(10**400, 1.0, id="huge"),
+    ],
 )
 def test_what_people_say_is_clamped_and_never_refused(told, counts_as, tmp_path):
     views = []
     for reward, place in ((told, 1e9), (counts_as, 2.0)):
-        with Session.rehearse(TREE, tmp_path / repr(reward), 3) as session:
+        with Session.rehearse(TREE, tmp_path / str(place), 3) as session:
             for _ in range(9):
                 session.tell(session.ask([[place, 0.1], [-np.inf, 0.3], [0.2, 0.2]]), reward)
             views.append(shown(session.result()))
     assert views[0] == views[1]
 
 
-@pytest.mark.parametrize(
-    "subject", [LocalGpUcb(**SMALL), PlanFinder(slots=400, batch=40, batches=5)], ids=repr
-)
-def test_a_bandit_that_serves_nobody_one_by_one_says_so(subject, tmp_path):
+def test_a_bandit_that_serves_nobody_one_by_one_says_so(tmp_path):
     with pytest.raises(InputError, match="one by one"):
-        Session.rehearse(subject, tmp_path / "state", 3)
+        Session.rehearse(PlanFinder(slots=400, batch=40, batches=5), tmp_path / "state", 3)
     assert not (tmp_path / "state").exists()
 
 
-def test_a_session_that_ends_early_shows_what_it_has(tmp_path):
-    for number, subject in enumerate(SERVED[-4:]):
-        data = records(subject)
-        with Session.rehearse(subject, tmp_path / str(number), 3) as session:
-            feed(session, subject, data[:13])
-            view = session.result()
-            shows = view.own.get("action", view.public.get("points"))
-            assert len(shows) == 13
-            assert shown(session.result()) == shown(view)
-            assert session.pending == []
-    with Session.rehearse(SERVED[-1], tmp_path / "nobody", 3) as session:
-        assert session.result().public["points"].size == 0
+@pytest.mark.parametrize("calibration", ["exact", "published"])
+def test_a_local_session_is_the_servers_side_and_holds_messages_only(calibration, tmp_path):
+    """Clients choose and noise where they are; the same run as `play`, and two who send nothing."""
+    subject = LocalGpUcb(**{**SMALL, "rounds": 20}, refresh=4, calibration=calibration)
+    data, noise, ties = records(subject), Rehearsed(proof_of(subject), 3), np.random.default_rng(7)
+    actions, learned = [], []
+    for silent in ((), (2, 5)):
+        file, ties, actions = tmp_path / f"{len(silent)}", np.random.default_rng(7), []
+        for number, row in enumerate(data):
+            with Session.rehearse(subject, file, 3, 7) as session:  # opened for everybody anew
+                ticket = session.ask()
+                phi = subject.features(row[:-3].reshape(3, -1))
+                client = Client(subject, noise, number)
+                actions.append(client.choose(np.array(ticket.action), phi, ties.random(3)))
+                if number < len(data) - 1 and number not in silent:
+                    message = client.message(phi[actions[-1]], float(row[-3 + actions[-1]]))
+                    assert session.tell(ticket, message)
+        with Session.rehearse(subject, file, 3, 7) as session:
+            learned.append(session.result().public["gram"])
+        if not silent:
+            assert (actions == subject.play(data, noise, 7).own["action"]).all()
+        lines = [json.loads(line) for line in file.read_text().splitlines()]
+        assert {line["context"] for line in lines if "ask" in line} == {None}
+        assert sum("tell" in line for line in lines) == 19 - len(silent)
+    assert (learned[0] != learned[1]).any()
+
+
+@pytest.mark.parametrize("subject", QUICK)
+def test_a_session_that_ends_early_shows_what_it_has(subject, tmp_path):
+    with Session.rehearse(subject, tmp_path / "state", 3) as session:
+        feed(session, subject, records(subject)[:5])
+        view = session.result()
+        assert len(view.own.get("action", view.public.get("points"))) == 5
+        assert shown(session.result()) == shown(view)
+        assert session.pending == []
+    with Session.rehearse(subject, tmp_path / "nobody", 3) as session:
+        assert len(next(iter({**session.result().own, **session.result().public}.values()))) == 0
+
+
+def test_messages_and_files_that_cannot_be_are_refused(tmp_path):
+    with Session.rehearse(LocalGpUcb(**SMALL), tmp_path / "local", 3) as session:
+        session.ask()
+        for message in (1.0, [1.0], None, [[0.0] * 40]):
+            with pytest.raises(InputError, match="a message is"):
+                session.tell(1, message)
+    with pytest.raises(InputError, match="name too long"):
+        Session.rehearse(ROWS, tmp_path / ("s" * 300), 3)
 
 
 # ------------------------------------------------------------------ the state file
