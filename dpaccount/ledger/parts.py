@@ -109,9 +109,10 @@ class KeptNoise:
 
 def _line(rows: Rows, entry: int) -> Iterator[tuple[int, Name, Integers]]:
     """Yield the mark, the name and the value of every part that is kept, in the order of drawing."""
-    mark = rows.about(entry, DRAWING)
+    said = {(one.kind, one.about): one for one in rows.entries(entry) if one.kind in (DRAWING, RELEASE)}
+    mark = said.get((DRAWING, entry))
     while mark is not None:
-        kept = rows.about(mark.number, RELEASE)
+        kept = said.get((RELEASE, mark.number))
         if kept is None:
             raise ReceiptError(
                 f"entry {entry} was drawn by a run that kept no parts; make a new charge under another key"
@@ -122,7 +123,7 @@ def _line(rows: Rows, entry: int) -> Iterator[tuple[int, Name, Integers]]:
             yield mark.number, [how, key, part], np.array(facts["value"], dtype=np.int64)
         except (KeyError, TypeError, ValueError, OverflowError):
             raise LedgerError(f"entry {kept.number} is damaged; restore the ledger from a backup") from None
-        mark = rows.about(mark.number, DRAWING)
+        mark = said.get((DRAWING, mark.number))
 
 
 def _written(part: Hashable) -> Any:
