@@ -54,15 +54,22 @@ def asked(requirements):
     return {named(Requirement(text).name) for text in requirements}
 
 
+#: What users may leave out: asked for by an extra each, imported only where it is needed.
+OPTIONAL = ("tables", "frames")
+
+
 def test_every_dependency_is_imported_and_every_import_is_one(root, project):
     files = [root / part for part in ("dpaccount", "mechanisms", "bandits", "audits", "pytest_dpaccount.py")]
-    assert imported(*files) - GIVEN == asked(project["dependencies"])
+    extras = set().union(*(asked(project["optional-dependencies"][name]) for name in OPTIONAL))
+    assert imported(*files) - GIVEN == asked(project["dependencies"]) | extras
 
 
 def test_every_extra_is_imported_or_started(root, project):
     extras = project["optional-dependencies"]
-    assert set(extras) == {"test"}
+    assert set(extras) == {"test", *OPTIONAL}
     assert not set(STARTED) - asked(extras["test"])
+    for name in OPTIONAL:
+        assert asked(extras[name]) <= asked(extras["test"])
     assert asked(extras["test"]) - set(STARTED) - imported(root / "tests") == set()
 
 

@@ -24,7 +24,7 @@ SWEEPS = 12
 
 
 @dataclass(frozen=True)
-class Table:
+class ScoreTable:
     """Log-odds for the bins of one column; `edges` separate them, `atoms` (repeated values) stand alone."""
 
     column: int
@@ -49,7 +49,7 @@ class Table:
         return self.odds[self.bins(values)]
 
 
-def binned(column: int, values: Floats, grain: tuple[int, float]) -> Table:
+def binned(column: int, values: Floats, grain: tuple[int, float]) -> ScoreTable:
     """Return an empty table for a column: every frequent value alone, the others in quantiles."""
     bins, ridge = grain
     known = values[~np.isnan(values)]
@@ -65,10 +65,10 @@ def binned(column: int, values: Floats, grain: tuple[int, float]) -> Table:
         ranks = np.concatenate([np.linspace(0, 1, size + 1)[1:-1], [0.01, 0.99]])
         with np.errstate(invalid="ignore"):
             edges = np.unique(np.quantile(rest, ranks, method="lower"))
-    return Table(column, atoms, edges, np.zeros(len(atoms) + len(edges) + 2), ridge)
+    return ScoreTable(column, atoms, edges, np.zeros(len(atoms) + len(edges) + 2), ridge)
 
 
-def fit(tables: list[Table], values: Floats, sides: Floats) -> list[Table]:
+def fit(tables: list[ScoreTable], values: Floats, sides: Floats) -> list[ScoreTable]:
     """Return the tables fitted together: penalised logistic regression, one column at a time in turn.
 
     `sides` is 1 for rows from the left and 0 for rows from the right.
@@ -92,7 +92,7 @@ class Score:
     """A fixed function from outcomes to numbers: large means left."""
 
     columns: Columns
-    tables: tuple[Table, ...] = ()
+    tables: tuple[ScoreTable, ...] = ()
     column: int = -1
     sign: float = 1.0
 
@@ -169,7 +169,7 @@ def best_score(left: Sequence[Outcome], right: Sequence[Outcome], judge: Judge) 
     return Learned(chosen, *to_plan, judged[best])
 
 
-def _gains(single: list[Table], left: Floats, right: Floats) -> Floats:
+def _gains(single: list[ScoreTable], left: Floats, right: Floats) -> Floats:
     """Return the mean log-likelihood of the sides of runs under each column's table."""
     runs, truth = np.concatenate([left, right]), np.repeat([1.0, -1.0], [len(left), len(right)])
     return np.array([-np.logaddexp(0, -truth * t.score(runs[:, t.column])).mean() for t in single])

@@ -5,6 +5,8 @@ from typing import Any
 
 from dpaccount.checker import plain
 
+MOST = 12  #: numbers of an array that a summary shows
+
 
 def summary(certificate: dict[str, Any], path: object) -> str:
     """Return the verdict, what is promised, proved, tested, attacked and released, and the file's path."""
@@ -27,8 +29,13 @@ def _parts(certificate: dict[str, Any]) -> list[tuple[str, str]]:
     if certificate["audit"] is not None:
         parts += _audit(certificate["audit"])
     if certificate["release"] is not None:
-        report = certificate["release"]["report"].items()
-        parts.append(("released", ", ".join(f"{_words(key)} {_value(value)}" for key, value in report)))
+        report = dict(certificate["release"]["report"])
+        labels, accuracy = report.pop("labels", None), report.pop("accuracy", {})
+        shown = report if labels is None else {key: _listed(value) for key, value in report.items()}
+        parts.append(
+            ("released", ", ".join(f"{_words(key)} {_value(value)}" for key, value in shown.items()))
+        )
+        parts += [("accuracy", _interval(key, each)) for key, each in accuracy.items()]
         evaluation = dict(certificate["release"]["evaluation"] or {})
         note = evaluation.pop("note", None)
         figures = ", ".join(f"{_words(key)} {_value(value)}" for key, value in evaluation.items())
@@ -69,6 +76,18 @@ def beaten(point: dict[str, Any]) -> bool:
 
 def _words(key: str) -> str:
     return key.replace("_", " ")
+
+
+def _listed(value: object) -> object:
+    """Return a released array's numbers in a row; of many, the first ones."""
+    if not isinstance(value, list):
+        return value
+    return "[" + ", ".join(map(_value, value[:MOST])) + (", …]" if len(value) > MOST else "]")
+
+
+def _interval(key: str, each: dict[str, Any]) -> str:
+    low, high = _listed(each["low"]), _listed(each["high"])
+    return f"{_words(key)} from {low} to {high}, noise alone, {each['level']:.0%}: {each['of']}"
 
 
 def _value(value: object) -> str:

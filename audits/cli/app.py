@@ -22,6 +22,7 @@ app.command(ledger_app)  # commands are named in this order where one is unknown
 app.command(accounting.account)
 app.command(accounting.calibrate)
 app.command(certificates.certify)
+app.command(certificates.release)
 app.command(certificates.check)
 app.command(certificates.sign)
 app.command(attacks.audit)

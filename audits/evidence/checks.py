@@ -184,7 +184,7 @@ def _rounds_check(proved: Proved, tested: Hypothesis, streams: list[Theorem]) ->
     """
     grids = _grids(proved)
     rounds = int(tested.statement["rounds"])
-    columns = {str(leaf.witness["key"]): Column(leaf.premises[0], rounds) for leaf in streams}
+    columns = {str(leaf.witness["key"]): StreamColumn(leaf.premises[0], rounds) for leaf in streams}
 
     def check(run: Run, other: Run, unit: int) -> Finding:
         most = Fraction(0)
@@ -212,7 +212,7 @@ STREAMS = ("factorised", "buffered", "centred")
 
 
 @dataclass(frozen=True)
-class Column:
+class StreamColumn:
     """How the rows of a transformed stream move where one round of it does."""
 
     stream: Theorem

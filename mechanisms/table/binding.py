@@ -1,0 +1,202 @@
+"""How a mechanism is put on a table by a claim's parameters: which columns it reads, and what follows.
+
+A mechanism says by `reads` what kind of rows it takes.  From the declared columns follow its number of
+rows, cells or columns and its bounds; noise and the rest are parameters of its own.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass, fields
+from fractions import Fraction
+from itertools import pairwise
+from math import ceil, isqrt
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpaccount.documents import Place
+from dpaccount.errors import InputError
+from mechanisms.table.columns import NUMBERS, Column
+from mechanisms.table.declaration import Table
+from mechanisms.table.rows import Reading
+
+KEYS = ("column", "columns", "by", "bins")  #: of ``[subject.parameters]``, for the table
+SIZE = ("columns", "candidates", "questions")  #: parameters that say how many columns there are
+MOST_BINS = 10_000
+
+Floats = NDArray[np.float64]
+Given = dict[str, object]  #: parameters that follow from the table
+
+
+@dataclass(frozen=True)
+class Promise:
+    """What a claim promises: (ε, δ) under a relation."""
+
+    relation: str
+    epsilon: Fraction
+    delta: Fraction
+
+
+@dataclass(frozen=True)
+class Cells:
+    """Numbered cells that a column falls into; `place` gives each code's cell, −1 for none."""
+
+    labels: tuple[str, ...]
+    place: Callable[[Floats], Floats]
+
+
+def bind(made_by: Any, place: Place, table: Table, rows: int, relation: str) -> tuple[Given, Reading]:
+    """Return what follows from a table for the parameters of `made_by`, and how it reads the table.
+
+    `place` holds the claim's parameters; the mechanism gets `rows` rows, of neighbours under `relation`.
+
+    Raises `InputError` for a mechanism that reads no table, and for columns of another kind than it takes.
+    """
+    said = {key: place.child(key) for key in KEYS if key in place.value}
+    kind = getattr(made_by, "reads", None)
+    if kind not in ("cells", "number", "numbers", "votes"):
+        raise place.wrong("this subject reads no table", "leave [data] out, or name another subject")
+    if "column" in said and "columns" in said:
+        raise place.wrong("both column and columns are given", "give one of them")
+    if "column" not in said and "columns" not in said:
+        raise place.wrong("no column is named", 'say column = "NAME", or columns = ["NAME", …]')
+    names = [said["column"]] if "column" in said else list(said["columns"].items())
+    columns = [_named(table, name) for name in names]
+    by = _named(table, said["by"]) if "by" in said else None
+    if kind in ("cells", "number") and len(columns) != 1:
+        raise place.wrong(f"it reads one column, found {len(columns)}", 'say column = "NAME"')
+    if "bins" in said and kind != "cells":
+        raise said["bins"].wrong("bins are for what counts cells", "leave them out")
+    try:
+        if kind == "cells":
+            given, reading = _cells(columns[0], by, said.get("bins"))
+        elif by is not None and kind != "numbers":
+            raise said["by"].wrong("groups are for counts of cells and sums of columns", "leave by out")
+        else:
+            given, reading = _numbers(columns, by, made_by)
+    except InputError as error:
+        raise (
+            error if str(error).startswith(place.file) else place.wrong(*str(error).split("; ", 1))
+        ) from None
+    known = {field.name for field in fields(made_by)}
+    if kind == "number":
+        known -= set(SIZE)  # candidates of a number are its own
+    given |= {"rows": rows, "rounds": rows, "relation": relation}
+    return {key: value for key, value in given.items() if key in known}, reading
+
+
+def _named(table: Table, place: Place) -> Column:
+    try:
+        return table.column(place.text())
+    except InputError as error:
+        raise _at(place, error) from None
+
+
+def _at(place: Place, error: InputError) -> InputError:
+    """Return an error that says where in the claim it is about."""
+    placed = bool(place.file) and str(error).startswith(place.file)
+    return error if placed else place.wrong(*str(error).split("; ", 1))
+
+
+# ------------------------------------------------------------------ cells
+
+
+def _cells(column: Column, by: Column | None, bins: Place | None) -> tuple[Given, Reading]:
+    cells = cells_of(column, None if bins is None else _edges(bins))
+    if by is None:
+        return {"cells": len(cells.labels)}, Reading(
+            (column.name,), lambda codes: cells.place(codes[:, 0])[:, None], (-1.0,), {"cells": cells.labels}
+        )
+    groups = cells_of(by, None)
+    width = len(cells.labels)
+
+    def place(codes: Floats) -> Floats:
+        group, cell = groups.place(codes[:, 0]), cells.place(codes[:, 1])
+        found: Floats = np.where((group < 0) | (cell < 0), -1.0, group * width + cell)[:, None]
+        return found
+
+    labels = tuple(f"{group}, {cell}" for group in groups.labels for cell in cells.labels)
+    return {"cells": len(labels)}, Reading((by.name, column.name), place, (-1.0,), {"cells": labels})
+
+
+def cells_of(column: Column, edges: tuple[Fraction, ...] | None) -> Cells:
+    """Return the cells of a column: its values, its integers, or the bins between `edges`.
+
+    A bin holds its lower edge, the last one both.
+    """
+    if edges is not None:
+        if column.kind not in NUMBERS:
+            raise InputError(f"{column.name} is no number; leave bins out: its values are the cells")
+        ends = np.array([float(edge) for edge in edges])
+        if (np.diff(ends) <= 0).any():
+            raise InputError("bins do not rise; give edges from low to high")
+        last = len(ends) - 2
+        names = [f"[{low:g}, {high:g})" for low, high in pairwise(ends)]
+        names[-1] = names[-1][:-1] + "]"
+
+        def place(codes: Floats) -> Floats:
+            found = np.searchsorted(ends, codes, side="right") - 1
+            found = np.where(codes == ends[-1], last, found)
+            return np.where(found > last, -1, found).astype(np.float64)
+
+        return Cells(tuple(names), place)
+    if column.labels:
+        return Cells(column.labels, lambda codes: codes)
+    if column.kind != "integer":
+        raise InputError(f"{column.name} has no cells; give bins, the edges between them")
+    low, high = (int(end) for end in column.bounds)
+    if high - low >= MOST_BINS:
+        raise InputError(f"{column.name} has more than {MOST_BINS} values; give bins, the edges between them")
+    return Cells(tuple(map(str, range(low, high + 1))), lambda codes: codes - low)
+
+
+def _edges(place: Place) -> tuple[Fraction, ...]:
+    edges = tuple(each.number() for each in place.items())
+    if not 2 <= len(edges) <= MOST_BINS + 1:
+        raise place.wrong(f"found {len(edges)} edges", f"give 2 to {MOST_BINS + 1}")
+    return edges
+
+
+# ------------------------------------------------------------------ numbers
+
+
+def _numbers(columns: list[Column], by: Column | None, made_by: Any) -> tuple[Given, Reading]:
+    """Return what follows from columns of numbers, each row as it is; with `by`, in the block of its group.
+
+    A row's vector is as long as the bounds allow, unless the claim clips it to less.
+    """
+    for column in columns:
+        if column.kind not in (*NUMBERS, "boolean"):
+            raise InputError(f"{column.name} is a {column.kind}; a number, integer or boolean belongs here")
+    names = tuple(column.name for column in columns)
+    ends = [tuple(map(Fraction, column.bounds)) for column in columns]
+    given: Given = {"low": min(low for low, _ in ends), "high": max(high for _, high in ends)}
+    if getattr(made_by, "target", False):
+        given["reward"] = max(map(abs, ends.pop()))
+        if _longest(ends) > 1:
+            raise InputError("features are clipped to norm 1, and these may be longer; use second-moments")
+    given["radius"] = _longest(ends)
+    given |= dict.fromkeys(SIZE, len(ends))
+    if by is None:
+        return given, Reading(names, lambda codes: codes, (0.0,) * len(names), {"columns": names})
+    groups = cells_of(by, None)
+    number, width = len(groups.labels), len(names)
+
+    def place(codes: Floats) -> Floats:
+        """Stand a row's numbers in the block of its group: nowhere, where it has none."""
+        group, rows = groups.place(codes[:, 0]), np.zeros((len(codes), number, width))
+        there = group >= 0
+        rows[there, group[there].astype(np.int64)] = codes[there, 1:]
+        return rows.reshape(len(codes), number * width)
+
+    labels = tuple(f"{group}, {name}" for group in groups.labels for name in names)
+    given |= dict.fromkeys(SIZE, number * width)
+    return given, Reading((by.name, *names), place, (0.0,) * (number * width), {"columns": labels})
+
+
+def _longest(ends: list[tuple[Fraction, ...]]) -> Fraction:
+    """Return at least the ℓ2 norm that bounds allow, by less than a millionth of it more."""
+    square = sum((max(map(abs, pair)) ** 2 for pair in ends), Fraction(0))
+    units = ceil(square * 10**12)
+    root = isqrt(units)
+    return Fraction(root if root**2 == units else root + 1, 10**6)

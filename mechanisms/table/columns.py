@@ -1,0 +1,212 @@
+"""Columns of a table: what a cell may be, all of it public, and the number that stands for a cell.
+
+A cell is text (of a CSV file) or a value (of Parquet, Arrow or Python).  Whatever it is, it has a code,
+a finite number: for numbers the value within its bounds, for categories the place among the declared
+values, for booleans 0 or 1.  So a code says nothing about any other cell.
+"""
+
+import math
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpaccount.documents import Place
+from dpaccount.errors import InputError
+
+KINDS: Final = ("number", "integer", "category", "text", "boolean")
+NUMBERS: Final = ("number", "integer")
+NOWHERE: Final = -1.0  #: the code of a category's cell that is none of its values, where there is no "other"
+OTHER: Final = "other"
+NAME: Final = re.compile(r"[^\x00-\x1f]{1,200}")
+
+_TRUE, _FALSE = frozenset({"true", "t", "yes", "y", "1"}), frozenset({"false", "f", "no", "n", "0"})
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Column:
+    """One declared column.
+
+    `low` and `high` bound numbers and integers; `values` are a category's, in the order of their codes,
+    and with `other` all else counts as one more; `missing` is what a cell counts as that is missing or of
+    another type: by default `low`, false, empty text, or for a category "other", else no value at all.
+    Raises `InputError` for declarations that contradict themselves.
+    """
+
+    name: str
+    kind: str
+    low: Fraction | None = None
+    high: Fraction | None = None
+    values: tuple[str, ...] = ()
+    other: bool = False
+    missing: Fraction | str | bool | None = None
+
+    def __post_init__(self) -> None:
+        """Refuse what declares no column."""
+        if NAME.fullmatch(self.name) is None:
+            raise InputError("a column's name is empty, long or has control characters; give the header's")
+        if self.kind not in KINDS:
+            raise InputError(f"{self.name} has the type {self.kind!r}; known: {', '.join(KINDS)}")
+        if self.kind in NUMBERS:
+            self._check_number()
+        elif self.low is not None or self.high is not None:
+            raise InputError(f"{self.name} has bounds; only numbers and integers have")
+        if self.kind == "category":
+            self._check_category()
+        elif self.values or self.other:
+            raise InputError(f"{self.name} has values; only categories have")
+        wanted = {"boolean": bool, "text": str}.get(self.kind)
+        if wanted is not None and self.missing is not None and not isinstance(self.missing, wanted):
+            raise InputError(f"{self.name}: missing is {self.missing!r}; a {self.kind} belongs there")
+
+    def _check_number(self) -> None:
+        if self.low is None or self.high is None:
+            raise InputError(f"{self.name} has no bounds; give low and high, what a cell may be")
+        if self.low > self.high:
+            raise InputError(f"{self.name}: low {self.low} is above high {self.high}; exchange them")
+        if max(abs(self.low), abs(self.high)) > Fraction(10) ** 15:
+            raise InputError(f"{self.name} has bounds beyond 1e15; give what a cell may be")
+        whole = all(Fraction(end).denominator == 1 for end in (self.low, self.high))
+        if self.kind == "integer" and not whole:
+            raise InputError(f"{self.name} is an integer with broken bounds; give whole ones")
+        given = self.missing
+        if given is None:
+            return
+        if isinstance(given, bool | str):
+            raise InputError(f"{self.name}: missing is {given!r}; a number belongs there")
+        if not self.low <= given <= self.high:
+            raise InputError(
+                f"{self.name}: missing is {given}, outside [{self.low}, {self.high}]; give one inside"
+            )
+        if self.kind == "integer" and Fraction(given).denominator != 1:
+            raise InputError(f"{self.name}: missing is {given}; a whole number belongs there")
+
+    def _check_category(self) -> None:
+        if not self.values or len(set(self.values)) != len(self.values):
+            raise InputError(f"{self.name} is a category without values, or with one twice; list each once")
+        if any(not value or value.strip() != value for value in self.values):
+            raise InputError(f"{self.name} has an empty value, or one with spaces around; write it bare")
+        if self.other and OTHER in self.values:
+            raise InputError(f"{self.name} has a value {OTHER!r} beside `other`; leave one out")
+        known = (*self.values, OTHER) if self.other else self.values
+        if self.missing is not None and self.missing not in known:
+            raise InputError(f"{self.name}: missing is {self.missing!r}; known: {', '.join(known)}")
+
+    # ------------------------------------------------------------------ what a code stands for
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """Return what the codes 0, 1, … of a category or boolean stand for; empty for other columns."""
+        if self.kind == "boolean":
+            return ("false", "true")
+        return (*self.values, OTHER) if self.other else self.values
+
+    @property
+    def bounds(self) -> tuple[float, float]:
+        """Return the least and the largest code; raises `InputError` for text, which has none."""
+        if self.kind in NUMBERS:
+            return float(self.low or 0), float(self.high or 0)
+        if self.kind == "text":
+            raise InputError(f"{self.name} is text, which no mechanism reads; declare a category")
+        undeclared = self.kind == "category" and not self.other and self.missing is None
+        return (NOWHERE if undeclared else 0.0), float(len(self.labels) - 1)
+
+    @property
+    def default(self) -> float:
+        """Return the code of a cell that is missing or of another type."""
+        given = self.missing
+        if self.kind in NUMBERS:
+            return float(self.low or 0) if given is None else float(given)
+        if self.kind == "boolean":
+            return float(bool(given))
+        if given is None:
+            return float(len(self.values)) if self.other else NOWHERE
+        return float(self.labels.index(str(given)))
+
+    def codes(self, cells: Iterable[object]) -> Floats:
+        """Return the code of every cell, each by itself; never fails on what a cell holds."""
+        if self.kind in NUMBERS:
+            if isinstance(cells, np.ndarray) and cells.dtype.kind in "iuf":
+                return self.bounded(cells.astype(np.float64, copy=False))
+            return self.bounded(np.fromiter(map(_number, cells), dtype=np.float64))
+        if self.kind == "boolean":
+            default = self.default
+            return np.fromiter((_flag(cell, default) for cell in cells), dtype=np.float64)
+        low, _ = self.bounds  # refuses text
+        place = {value: float(index) for index, value in enumerate(self.labels)}
+        unknown = float(len(self.values)) if self.other else self.default if self.missing is not None else low
+        default = self.default
+        found = (default if _absent(cell) else place.get(_text(cell), unknown) for cell in cells)
+        return np.fromiter(found, dtype=np.float64)
+
+    def bounded(self, numbers: Floats) -> Floats:
+        """Return numbers within the bounds; NaN, and broken ones of an integer, are the default."""
+        low, high = self.bounds
+        inside: Floats = np.clip(numbers, low, high)
+        wrong = np.isnan(numbers)
+        if self.kind == "integer":
+            wrong |= inside != np.floor(inside)
+        if wrong.any():
+            inside[wrong] = self.default
+        return inside
+
+
+def read_columns(place: Place) -> tuple[Column, ...]:
+    """Return the columns that ``[data.columns]`` declares; raises `InputError` with the key that is wrong."""
+    if not isinstance(place.value, dict) or not place.value:
+        raise place.wrong("no column is declared", 'write NAME = { type = "number", low = 0, high = 1 }')
+    return tuple(_column(name, place.child(name)) for name in place.value)
+
+
+def _column(name: str, place: Place) -> Column:
+    keys = ("low", "high", "values", "other", "missing")
+    table = place.table(("type",), keys)
+    given: dict[str, object] = {key: table[key].number() for key in ("low", "high") if key in table}
+    if "values" in table:
+        given["values"] = tuple(each.text() for each in table["values"].items())
+    if "other" in table:
+        given["other"] = table["other"].flag()
+    if "missing" in table:
+        value = table["missing"].value
+        given["missing"] = value if isinstance(value, bool | str) else table["missing"].number()
+    kind = table["type"].text(*KINDS)
+    try:
+        return Column(name, kind, **given)  # type: ignore[arg-type]
+    except InputError as error:
+        raise place.wrong(*str(error).split("; ", 1)) from None
+
+
+def _number(cell: object) -> float:
+    """Return a cell as a number, NaN for what is none; booleans and text within text are none."""
+    if isinstance(cell, bool | np.bool_):
+        return math.nan
+    try:
+        return float(cell)  # type: ignore[arg-type]
+    except (TypeError, ValueError):
+        return math.nan
+    except OverflowError:  # an integer beyond the doubles
+        return math.inf if cell > 0 else -math.inf  # type: ignore[operator]
+
+
+def _flag(cell: object, default: float) -> float:
+    if isinstance(cell, bool | np.bool_):
+        return float(cell)
+    text = _text(cell).lower()
+    return 1.0 if text in _TRUE else 0.0 if text in _FALSE else default
+
+
+def _absent(cell: object) -> bool:
+    return cell is None or cell == "" or (isinstance(cell, float) and math.isnan(cell))
+
+
+def _text(cell: object) -> str:
+    """Return a cell as a category's value is written: whole numbers without a point."""
+    if isinstance(cell, float) and cell.is_integer():
+        return str(int(cell))
+    return cell.strip() if isinstance(cell, str) else str(cell)

@@ -1,0 +1,60 @@
+"""What a claim says of its table: columns, how many rows or persons, whose rows they are."""
+
+from dataclasses import dataclass
+
+from dpaccount.documents import Place
+from dpaccount.errors import InputError
+from mechanisms.table.columns import Column, read_columns
+
+MOST_ROWS = 10**9
+MOST_OF_ONE = 1000  #: rows of one person that may count
+
+KEYS = ("rows", "id", "max_rows", "columns")  #: of ``[data]``, beside the file and the ledger
+
+
+@dataclass(frozen=True)
+class Table:
+    """A declared table.
+
+    Without `identity`, the name of a column, a row is a unit and `rows` counts rows; with it the rows of
+    one identity are one person's, `rows` counts persons, and at most `max_rows` of a person count.
+    Under replace-one that number is public, and so is who is in the table; under add-remove it is the
+    most there may be.
+    """
+
+    columns: tuple[Column, ...]
+    rows: int
+    identity: str | None = None
+    max_rows: int = 1
+
+    def __post_init__(self) -> None:
+        """Refuse what declares no table."""
+        if not 1 <= self.rows <= MOST_ROWS:
+            raise InputError(f"rows is {self.rows}; needed 1 to {MOST_ROWS}")
+        if self.identity is None and self.max_rows != 1:
+            raise InputError("max_rows goes with id; name the column that says whose a row is")
+        if not 1 <= self.max_rows <= MOST_OF_ONE:
+            raise InputError(f"max_rows is {self.max_rows}; needed 1 to {MOST_OF_ONE}")
+
+    def column(self, name: str) -> Column:
+        """Return the column of this name; raises `InputError` with those there are."""
+        for column in self.columns:
+            if column.name == name:
+                return column
+        known = ", ".join(column.name for column in self.columns)
+        raise InputError(f"no column {name[:60]!r} is declared; declared: {known}")
+
+
+def read_table(place: Place) -> Table:
+    """Return the table that ``[data]`` declares by `KEYS`; raises `InputError` with the key that is wrong."""
+    for key in ("columns", "rows"):
+        if key not in place.value:
+            raise place.wrong(f"the key {key!r} is missing", "a table declares its columns and how many rows")
+    columns = read_columns(place.child("columns"))
+    identity = place.child("id").text() if "id" in place.value else None
+    rows = place.child("rows").integer()
+    most = place.child("max_rows").integer() if "max_rows" in place.value else 1
+    try:
+        return Table(columns, rows, identity, most)
+    except InputError as error:
+        raise place.wrong(*str(error).split("; ", 1)) from None

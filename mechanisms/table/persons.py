@@ -1,0 +1,44 @@
+"""Contribution bounding: which of a person's rows count, and in which slot.
+
+A person's first `max_rows` rows in the file count, whoever else is in it: that is decided by this
+person's rows alone.  Slots are in the order of the identities, which under replace-one are public: a
+person whose rows are replaced keeps the slot, and nobody else's moves.
+"""
+
+from collections.abc import Iterable, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+Floats = NDArray[np.float64]
+
+
+def bounded(
+    batches: Iterable[tuple[Sequence[str], Floats]], max_rows: int, default: Sequence[float]
+) -> tuple[list[str], Floats]:
+    """Return the identities in order, and a row for each: how many of their rows count, then these rows.
+
+    `batches` hold whose each row is and its codes, in the file's order.  A person with fewer rows has
+    `default` in the places of the others.
+    """
+    kept: dict[str, list[Floats]] = {}
+    for owners, codes in batches:
+        for owner, row in zip(owners, codes, strict=True):
+            own = kept.setdefault(owner, [])
+            if len(own) < max_rows:
+                own.append(row)
+    order = sorted(kept)
+    width = len(default)
+    table = np.tile(np.array([0.0, *list(default) * max_rows]), (len(order), 1))
+    for slot, owner in enumerate(order):
+        own = kept[owner]
+        table[slot, 0] = len(own)
+        table[slot, 1 : 1 + width * len(own)] = np.concatenate(own)
+    return order, table
+
+
+def unfolded(persons: Floats, max_rows: int) -> tuple[NDArray[np.bool_], Floats]:
+    """Return which of the slots' `max_rows` places hold a row, and all places as rows, person by person."""
+    width = (persons.shape[1] - 1) // max_rows
+    there = np.arange(max_rows) < persons[:, :1]
+    return there.ravel(), persons[:, 1:].reshape(len(persons) * max_rows, width)

@@ -1,0 +1,71 @@
+"""From a file to the rows that a mechanism takes: cells to codes, codes to rows, rows to persons."""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpaccount.errors import InputError
+from dpaccount.relation import REPLACE_ONE
+from mechanisms.table.declaration import Table
+from mechanisms.table.persons import bounded
+from mechanisms.table.reading import Batch, batches
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Reading:
+    """What a subject reads of a table.
+
+    `names` are the columns whose codes it takes, and `encode` makes its rows of them, (n, columns) to
+    (n, what the subject's domain has), each row by itself; `default` is one such row where there is
+    none.  `labels` say, for a reader of the release, what the places of a released array stand for.
+    """
+
+    names: tuple[str, ...]
+    encode: Callable[[Floats], Floats]
+    default: tuple[float, ...]
+    labels: Mapping[str, Sequence[str]] = field(default_factory=dict)
+
+
+def read_rows(path: Path, table: Table, reading: Reading, relation: str) -> Floats:
+    """Return the rows of a file: one for each unit, persons with their count and rows where several count.
+
+    Raises `InputError` for what is public: the file and its header, the number of units where it is.
+    """
+    if table.identity is None:
+        parts = [_encoded(batch, table, reading) for batch in batches(path, reading.names)]
+        rows = np.concatenate([np.zeros((0, len(reading.default))), *parts])
+    else:
+        _, persons = bounded(_owned(path, table, reading), table.max_rows, reading.default)
+        rows = persons[:, 1:] if table.max_rows == 1 else persons
+    check_number(path, table, len(rows), relation)
+    return rows
+
+
+def check_number(path: Path, table: Table, found: int, relation: str) -> None:
+    """Refuse another number of units than is declared; under add-remove, more than there may be."""
+    what = "rows" if table.identity is None else f"different {table.identity}"
+    if relation == REPLACE_ONE and found != table.rows:
+        raise InputError(f"{path}: {found} {what}; the public number is rows = {table.rows}")
+    if found > table.rows:
+        raise InputError(f"{path}: more {what} than rows = {table.rows}, the most there may be; raise it")
+
+
+def _encoded(batch: Batch, table: Table, reading: Reading) -> Floats:
+    codes = [table.column(name).codes(batch[name]) for name in reading.names]
+    return reading.encode(np.stack(codes, axis=1))
+
+
+def _owned(path: Path, table: Table, reading: Reading) -> Iterator[tuple[list[str], Floats]]:
+    identity = str(table.identity)
+    for batch in batches(path, tuple(dict.fromkeys((*reading.names, identity)))):
+        yield list(map(_owner, batch[identity])), _encoded(batch, table, reading)
+
+
+def _owner(cell: object) -> str:
+    """Return whose a row is, as text; rows without an identity are one person's."""
+    return "" if cell is None else str(cell).strip()
