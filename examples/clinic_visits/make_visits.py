@@ -1,26 +1,29 @@
 """Write made-up visits to a clinic: 400 patients, one to six rows each, in the order of their days."""
 
 import csv
-import random
 from pathlib import Path
+
+import numpy as np
 
 PATIENTS = 400
 
 
+def visits_of(patient: int, rng: np.random.Generator) -> list[list[object]]:
+    """Return the rows of one patient: day, age, city, minutes, of which some are missing."""
+    age, city = int(rng.integers(1, 96)), rng.choice(["north", "south", "abroad"], p=[0.55, 0.34, 0.11])
+    days = rng.integers(1, 366, size=rng.integers(1, 7))
+    minutes = [round(float(m), 1) if rng.random() < 0.95 else "" for m in rng.gamma(2.5, 8, len(days))]
+    return [[f"p{patient:04d}", int(day), age, str(city), m] for day, m in zip(days, minutes, strict=True)]
+
+
 def main(path: Path) -> None:
     """Write the table, the same every time."""
-    rng = random.Random(7)
-    visits = []
-    for patient in range(PATIENTS):
-        age, city = rng.randint(1, 95), rng.choices(["north", "south", "abroad"], [5, 3, 1])[0]
-        for _ in range(rng.randint(1, 6)):
-            minutes = round(min(rng.gammavariate(2.5, 8), 200), 1)
-            visits.append([f"p{patient:04d}", rng.randint(1, 365), age, city, minutes if rng.random() < 0.95 else ""])
-    visits.sort(key=lambda visit: visit[1])
+    rng = np.random.default_rng(7)
+    visits = [visit for patient in range(PATIENTS) for visit in visits_of(patient, rng)]
     with path.open("w", newline="") as file:
         written = csv.writer(file, lineterminator="\n")
         written.writerow(["patient", "day", "age", "city", "minutes"])
-        written.writerows(visits)
+        written.writerows(sorted(visits, key=lambda visit: visit[1]))
 
 
 if __name__ == "__main__":
