@@ -68,8 +68,9 @@ class SessionOptions:
         if self.ledger is None:
             raise InputError("--ledger is missing; give the URL of the ledger that pays, or --rehearse SEED")
         with Ledger.open(self.ledger) as ledger:
-            if ledger.budget.unit != claim.guarantee.unit:
-                say(f"the ledger's unit is {ledger.budget.unit!r}, the claim's {claim.guarantee.unit!r}")
+            counted, about = ledger.budget.unit, claim.guarantee.unit
+            if counted != about:
+                say(f"the claim is about {about!r}, its ledger counts {counted!r}; say it alike in both")
             delta = claim.guarantee.delta
             with Session.open(bandit, ledger, self.state, coins, delta) as session:
                 yield session

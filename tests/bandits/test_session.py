@@ -601,6 +601,30 @@ def test_a_secure_session_that_is_stopped_anywhere_releases_each_part_once(
         assert ledger.verify()["valid"]
 
 
+def answer_after_a_stop(session_type, subject, url, file, monkeypatch):
+    """Stop behind the first draw, which is kept by then; return whether an answer to its batch still counts."""
+    with monkeypatch.context() as patched, Ledger.open(url) as ledger:
+        cut(patched, KeptNoise, ("behind", "_drawn"), 1)
+        session = session_type.open(subject, ledger, file)
+        with pytest.raises(PowerCutError):
+            feed(session, subject, records(subject)[:3], lambda _: False)
+    with Ledger.open(url) as ledger, session_type.open(subject, ledger, file) as session:
+        return session.tell(1, 1.0)
+
+
+def test_an_answer_does_not_slip_into_a_sum_that_is_drawn(tmp_path, url, monkeypatch):
+    assert answer_after_a_stop(Session, ROWS, url, tmp_path / "state", monkeypatch) is False
+
+
+def test_the_twin_that_draws_before_it_closes_a_batch_lets_one_slip(tmp_path, url, monkeypatch):
+    class Hasty(Session):
+        def _close_batch(self):
+            self._learn()
+            self._journal.append({"close": self._closed})
+
+    assert answer_after_a_stop(Hasty, ROWS, url, tmp_path / "state", monkeypatch) is True
+
+
 # ------------------------------------------------------------------ killed for real
 
 
