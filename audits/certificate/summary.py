@@ -1,5 +1,7 @@
 """A certificate in a few lines, for the terminal."""
 
+from collections.abc import Iterator
+from decimal import ROUND_CEILING, ROUND_FLOOR, ROUND_HALF_EVEN, Context
 from fractions import Fraction
 from typing import Any
 
@@ -78,15 +80,29 @@ def _words(key: str) -> str:
     return key.replace("_", " ")
 
 
-def _listed(value: object) -> object:
-    """Return a released array's numbers in a row; of many, the first ones."""
+def _listed(value: object, rounding: str = ROUND_HALF_EVEN) -> object:
+    """Return a released array's numbers in a row, to six digits; of many, the first ones."""
     if not isinstance(value, list):
         return value
-    return "[" + ", ".join(map(_value, value[:MOST])) + (", …]" if len(value) > MOST else "]")
+    numbers = list(_flat(value))
+    shown = ", ".join(_short(number, rounding) for number in numbers[:MOST])
+    return f"[{shown}, …]" if len(numbers) > MOST else f"[{shown}]"
+
+
+def _flat(value: Any) -> Iterator[float]:
+    for each in value if isinstance(value, list) else ():
+        yield from _flat(each) if isinstance(each, list) else (each,)
+
+
+def _short(number: float, rounding: str) -> str:
+    """Return a number to six digits, the rest cut as `rounding` says; ends of intervals outwards."""
+    if not isinstance(number, float):
+        return str(number)
+    return f"{Context(prec=6, rounding=rounding).create_decimal_from_float(number).normalize():f}"
 
 
 def _interval(key: str, each: dict[str, Any]) -> str:
-    low, high = _listed(each["low"]), _listed(each["high"])
+    low, high = _listed(each["low"], ROUND_FLOOR), _listed(each["high"], ROUND_CEILING)
     return f"{_words(key)} from {low} to {high}, noise alone, {each['level']:.0%}: {each['of']}"
 
 

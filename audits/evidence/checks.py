@@ -12,7 +12,7 @@ from dpaccount.noise.leaves import rows
 from dpaccount.noise.proved import Proved
 from dpaccount.noise.samplers import Integers
 from dpaccount.proof import Contribution, Cover, Covered, Shifts, Stable, Theorem, View
-from dpaccount.proof.derivation import Hypothesis
+from dpaccount.proof.derivation import Hypothesis, digest_of
 
 
 @dataclass(frozen=True)
@@ -98,8 +98,8 @@ def _grids(proved: Proved) -> dict[str, Fraction]:
 
 
 def _covers_check(tested: Hypothesis, proved: Proved, keys: set[str]) -> Check:
-    statement = tested.statement
-    declared = next(part.conclusion for part in proved.parts if part.witness is statement)
+    statement, alike = tested.statement, (part for part in proved.parts if part.rule == tested.rule)
+    declared = next(part.conclusion for part in alike if digest_of(part) == tested.digest)
     if not isinstance(declared, Covered):
         raise InputError(f"{tested.rule} declares no covers")
 
