@@ -695,7 +695,7 @@ def run_with_kills(folder, people, bandit, times):
 
 
 @pytest.mark.nightly
-@pytest.mark.parametrize(("bandit", "releases"), [("rows", 4996), ("phases", 8)])
+@pytest.mark.parametrize(("bandit", "releases"), [("rows", 4996), ("phases", 7)])
 def test_five_thousand_people_and_twenty_kills(bandit, releases, tmp_path):
     assert run_with_kills(tmp_path, 5000, bandit, 20) == releases
 
