@@ -203,8 +203,8 @@ class Rounds:
 
     query: str
     rounds: int
-    times: int = 1
-    apart: int = 1
+    times: int
+    apart: int
 
 
 @dataclass(frozen=True)
