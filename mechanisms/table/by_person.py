@@ -172,7 +172,8 @@ def _counted(reading: Reading) -> Reading:
 def _nothing_counts_nothing(mechanism: Any) -> bool:
     """Say whether rows that are not there can be told to a sum by rows with nothing in them."""
     of = mechanism.domain()
-    if getattr(mechanism, "reads", None) not in LINEAR or not hasattr(mechanism, "query"):
+    linear = getattr(mechanism, "reads", None) in LINEAR and not getattr(mechanism, "per_row", False)
+    if not linear or not hasattr(mechanism, "query"):
         return False
     nothing = np.tile(np.array(of.missing or (0.0,) * len(of.low)), (mechanism.rows, 1))
     return not np.any(mechanism.query(nothing))
