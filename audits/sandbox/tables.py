@@ -1,0 +1,101 @@
+"""Results that are tables of pandas or Polars, taken apart into keys and plain members.
+
+Nothing is imported here: who returns such a table has its library.  What is not known to be read whole (dates with
+zones, extension types, attributes of its own) is not taken apart, and so it is refused as other objects are.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+
+@dataclass(frozen=True)
+class Opened:
+    """A table: its `kind` and `about` (types, names) as text, and its members by their keys."""
+
+    kind: str
+    about: str
+    members: list[tuple[Any, Any]]
+
+
+def is_table(value: object) -> bool:
+    """Say whether a value is an object of pandas or Polars."""
+    return type(value).__module__.partition(".")[0] in ("pandas", "polars")
+
+
+def opened(value: Any) -> Opened | None:
+    """Return a table's keys and members; None for what cannot be read whole."""
+    library, kind = type(value).__module__.partition(".")[0], type(value).__name__
+    known = {"pandas": _pandas, "polars": _polars}[library]
+    own = [name for name in getattr(value, "__dict__", ()) if not name.startswith("_")]
+    return None if set(own) - {"sortorder"} else known(value, kind)
+
+
+def _pandas(value: Any, kind: str) -> Opened | None:
+    if kind == "NAType":
+        return Opened(kind, "", [])
+    if kind == "DataFrame":
+        columns = [(label, value.iloc[:, place]) for place, label in enumerate(_labels(value.columns))]
+        return _opened(kind, [*value.shape, _index_about(value.columns), _more(value)], columns)
+    if kind.endswith("Index"):
+        members = _values(value)
+        return None if members is None else _opened(kind, [_index_about(value)], enumerate(members))
+    if kind != "Series":
+        return None
+    members = _values(value)
+    if members is None:
+        return None
+    about = [len(value), _dtype_about(value), repr(value.name), _index_about(value.index), _more(value)]
+    return _opened(kind, about, zip(_labels(value.index), members, strict=True))
+
+
+def _opened(kind: str, about: list[Any], members: Iterable[tuple[Any, Any]]) -> Opened:
+    return Opened(kind, repr(about).replace(" ", "\\x20"), list(members))
+
+
+def _more(value: Any) -> str:
+    """Return what a table holds beside its cells."""
+    return repr((value.attrs, value.flags.allows_duplicate_labels))
+
+
+def _labels(index: Any) -> list[Any]:
+    found = _values(index)
+    return index.tolist() if found is None else found
+
+
+def _index_about(index: Any) -> list[Any]:
+    """Return what an index holds beside its labels: names, and levels that no label may have."""
+    levels = [repr(level.tolist()) for level in getattr(index, "levels", ())]
+    return [type(index).__name__, _dtype_about(index), repr(list(index.names)), levels]
+
+
+def _dtype_about(series: Any) -> str:
+    categories = getattr(series.dtype, "categories", None)
+    return f"{series.dtype}" if categories is None else f"{series.dtype} {categories.tolist()!r}"
+
+
+def _values(series: Any) -> list[Any] | None:
+    """Return the cells of a series or the labels of an index as Python values; None where that is not known."""
+    if type(series).__name__ == "MultiIndex":
+        labels: list[Any] = series.tolist()
+        return labels
+    dtype = series.dtype
+    if isinstance(dtype, np.dtype) and dtype.kind in "mM":
+        found: list[Any] = series.to_numpy().view(np.int64).tolist()
+        return found
+    hidden = getattr(series.array, "_mask", None)
+    if hidden is not None:  # what stands under the mask is there too
+        return list(zip(hidden.tolist(), series.array._data.tolist(), strict=True))  # noqa: SLF001
+    plain = isinstance(dtype, np.dtype) or type(dtype).__name__ in ("StringDtype", "CategoricalDtype")
+    return series.tolist() if plain else None
+
+
+def _polars(value: Any, kind: str) -> Opened | None:
+    if kind == "DataFrame":
+        return _opened(kind, [*value.shape], [(name, value[name]) for name in value.columns])
+    if kind == "Series":
+        about = [len(value), str(value.dtype), value.name]
+        return _opened(kind, about, enumerate(value.to_list()))
+    return None
