@@ -13,7 +13,8 @@ import pytest
 from msgspec.structs import replace as changed
 
 from audits.certificate.make import silent
-from audits.cli.questions import AuditOptions
+from audits.cli.options import differing
+from audits.cli.questions import AuditOptions, data_of
 from audits.sandbox.crew import Crew
 from audits.sensitivity.search import NORMS, DeclaredSensitivity, answer, runnable, test_sensitivity
 from audits.subjects.code import Code
@@ -44,7 +45,7 @@ def private(
         share, asked = budget.share(), options.question(_name(function))
         asked = changed(asked, plan=replace(asked.plan, confidence=1 - share))
         with _crew(function, seconds) as crew:
-            found = audit_function(crew, asked, described_by(asked.use, asked.shape), silent)
+            found = audit_function(crew, asked, described_by(asked.use, asked.data), silent)
     if found["verdict"] == "NOT ATTACKED":
         pytest.fail(_not_attacked(function, asked, found), pytrace=False)
     budget.spend()
@@ -63,7 +64,7 @@ def query(function: Callable[..., Any], terms: dict[str, Any], budget: Budget) -
         raise WrongRequest(f"norm is one of {', '.join(NORMS)}, and bound is a number")
     with _one_line():
         options = AuditOptions(**_options(terms))
-        described = described_by(_name(function), options.data())
+        described = described_by(_name(function), data_of(options))
         declared = DeclaredSensitivity(norm, _bound(bound), described.shape)
         with _crew(function, seconds) as crew:
             found = test_sensitivity(crew, declared, seed=1)
@@ -157,13 +158,14 @@ def _not_attacked(function: Callable[..., Any], question: Audit, found: dict[str
 
 
 def _violation(function: Callable[..., Any], question: Audit, answer: dict[str, Any], share: Fraction) -> str:
-    witness = answer["witness"]
+    witness = differing(answer["witness"])
     return "\n".join(
         [
             f"{_name(function)} is not ({float(question.epsilon):g}, {float(question.delta):g})-private:"
             f" epsilon > {answer['epsilon_lower']:.4g} (wrong with probability {float(share):.2g})",
             f"left:  {json.dumps(witness['left'])[:400]}",
             f"right: {json.dumps(witness['right'])[:400]}",
+            f"others: {witness['base']}",
             f"event: {witness['score']}; {witness['event']}",
             *(f"note:  {finding}" for finding in witness["findings"]),
         ]

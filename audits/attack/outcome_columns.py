@@ -112,7 +112,10 @@ def _keys(outcomes: Sequence[Outcome]) -> dict[Place, str]:
     """Return the keys of numbers and texts in the outcome that has most of them; no two places alike."""
     fullest = max(outcomes, key=lambda outcome: len(outcome.names) + len(outcome.titles))
     found: dict[Place, str] = {}
-    for kind, names, word in (("entry", fullest.names, "result"), ("text", fullest.titles, "the text of result")):
+    for kind, names, word in (
+        ("entry", fullest.names, "result"),
+        ("text", fullest.titles, "the text of result"),
+    ):
         for place, name in enumerate(names):
             said = f"{word}{name}" if name.startswith("[") else name
             found[kind, place] = f"{said} ({place})" if names.count(name) > 1 else said
@@ -138,6 +141,10 @@ def _learn_places(columns: Columns, left: Sequence[Outcome], right: Sequence[Out
         for place, found in counts.items()
     }
     columns.places = sorted(apart, key=lambda place: -apart[place])[:MAX_ENTRIES]
+    for place in columns.places:
+        if place[0] != "text":  # which part that is: what stands there most often
+            usual = max(counts[place].items(), key=lambda found: sum(found[1]))[0]
+            columns.called[place] = f"{place[0]} {place[1] + 1} ({usual[:60]})"
     for place in columns.places:
         often = sorted(
             (t for t, n in counts[place].items() if sum(n) > 2), key=lambda t: -sum(counts[place][t])

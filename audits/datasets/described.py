@@ -86,7 +86,9 @@ def paired(shape: Neighbourhood, left: Place, right: Place) -> Described:
         one, two = (read_dataset(side, shape) for side in (left, right))
     if not shape.neighbours(one, two):
         changed = "one person's rows" if isinstance(shape, Frame) else "one record"
-        raise right.wrong(f"left and right are no neighbours under {shape.relation}", f"change {changed} only")
+        raise right.wrong(
+            f"left and right are no neighbours under {shape.relation}", f"change {changed} only"
+        )
     return Described(shape, (one, two))
 
 

@@ -1,8 +1,8 @@
 """Forms in which a function of a user's own gets a dataset: an array, a dictionary of columns, a data frame.
 
-A dataset travels as a matrix of numbers; here it becomes what the function takes.  Types of columns follow from
-the declaration alone, never from the cells: a column whose cells may be missing has the same type where none is.
-pandas and Polars are imported only where they are asked for.
+A dataset travels as a matrix of numbers; here it becomes what the function takes.  Types of columns follow
+from the declaration alone, never from the cells: a column whose cells may be missing has the same type where
+none is.  pandas and Polars are imported only where they are asked for.
 """
 
 import importlib.util
@@ -26,7 +26,7 @@ def check_installed(form: str) -> None:
     """Raise `InputError` where the library of a form is not installed."""
     if form in ("pandas", "polars") and importlib.util.find_spec(form) is None:
         raise InputError(
-            f'as = "{form}" needs {form}, which is not installed; install dpaccount[frames], or say as = "dict"'
+            f'as = "{form}" needs {form}, which is not there; install dpaccount[frames] or say as = "dict"'
         )
 
 
@@ -45,7 +45,11 @@ class CodedColumn:
     def values(self, codes: Matrix) -> list[Any]:
         """Return the cells as Python values, None where one is missing."""
         as_one: dict[str, Callable[[float], Any]] = {"number": float, "integer": int, "boolean": bool}
-        made = as_one.get(self.kind, lambda code: self.texts[int(code)])
+
+        def text(code: float) -> str:
+            return self.texts[int(code)]
+
+        made = as_one.get(self.kind, text)
         return [None if code == MISSING else made(code) for code in codes.tolist()]
 
     def numbers(self, codes: Matrix) -> NDArray[np.float64]:
@@ -122,8 +126,12 @@ class Layout:
         if self.form == "array":
             numbers = ", ".join(map(str, self.dataset(matrix).tolist())).replace("nan", "np.nan")
             return f"np.array([{numbers}]).reshape({len(matrix)}, -1)"
-        columns = ", ".join(f"{cells.name!r}: {self._one(cells, codes)}" for cells, codes in self.coded(matrix))
-        return {"pandas": "pd.DataFrame({%s})", "polars": "pl.DataFrame({%s})"}.get(self.form, "{%s}") % columns
+        columns = ", ".join(
+            f"{cells.name!r}: {self._one(cells, codes)}" for cells, codes in self.coded(matrix)
+        )
+        return {"pandas": "pd.DataFrame({%s})", "polars": "pl.DataFrame({%s})"}.get(
+            self.form, "{%s}"
+        ) % columns
 
     def _one(self, cells: CodedColumn, codes: Matrix) -> str:
         values = cells.values(codes)

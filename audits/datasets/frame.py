@@ -1,8 +1,8 @@
 """Tables for functions of a user's own: columns as a claim declares them, and persons with all their rows.
 
-A record of the search is one person: who, how many rows, then the codes of as many rows as a person may have.
-A dataset is a matrix of the table's rows in a public order, in which a person's rows stand apart: what depends
-on who comes first, or which of all rows count, shows.  Without identities a row is a person.
+A record of the search is one person: who, how many rows, the codes of as many rows as a person may have.
+A dataset is a matrix of the table's rows in a public order, in which a person's rows stand apart: what
+depends on who comes first, or which of all rows count, shows.  Without identities a row is a person.
 """
 
 from dataclasses import dataclass, replace
@@ -119,7 +119,8 @@ class Frame:
         changed = self._changed(left, right)
         if len(changed) > 1 or (a != b) != (self.relation == ADD_REMOVE):
             return False
-        return np.array_equal(*(side[~np.isin(side[:, 0], list(changed))] for side in (left, right)))
+        one, two = (side[~np.isin(side[:, 0], list(changed))] for side in (left, right))
+        return np.array_equal(one, two)
 
     def _one_row(self, left: Matrix, right: Matrix) -> bool:
         longer, shorter = (left, right) if len(left) >= len(right) else (right, left)
@@ -136,12 +137,8 @@ class Frame:
 
     def _changed(self, left: Matrix, right: Matrix) -> set[float]:
         """Return the persons whose rows differ."""
-        each = set(left[:, 0]) | set(right[:, 0])
-        return {
-            who
-            for who in each
-            if not np.array_equal(*(side[side[:, 0] == who] for side in (left, right)))
-        }
+        each: set[float] = set(left[:, 0]) | set(right[:, 0])
+        return {who for who in each if not np.array_equal(left[left[:, 0] == who], right[right[:, 0] == who])}
 
     # ------------------------------------------------------------------ cells
 
@@ -188,9 +185,7 @@ class Frame:
             return Layout(self.form, columns)
         digits = len(str(self.rows))
         owners = self.owners or tuple(f"p{number:0{digits}d}" for number in range(1, self.rows + 1))
-        return Layout(
-            self.form, columns, identity, names.index(identity) if identity in names else 0, owners
-        )
+        return Layout(self.form, columns, identity, names.index(identity) if identity in names else 0, owners)
 
     def _coded(self, column: Column, gaps: bool) -> CodedColumn:  # noqa: FBT001
         if column.kind in NUMERIC:

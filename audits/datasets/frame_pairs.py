@@ -1,15 +1,18 @@
-"""Neighbouring tables worth trying: named cells, gaps and numbers of rows for all, and one person with others.
+"""Neighbouring tables worth trying: named cells, gaps and numbers of rows of all, and one person beside them.
 
-The others hold equal cells, ties, one outlier, categories in turn; none, some or all of their cells are missing;
-they have one row or as many as there may be.  The person who differs has all rows at one end, one row, rows of
-different categories, missing cells, other texts: counts, sums, means, groups and slots go wrong at one of these.
+The others hold equal cells, ties, one outlier, categories in turn; none, some or all of their cells are
+missing; they have one row or as many as there may be.  The person who differs has all rows at one end, or one
+row, rows of different categories, missing cells, other texts.  Counts, sums, means, groups and slots that go
+wrong do so at one of these.
 """
 
 import itertools
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
+from hypothesis import assume
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
@@ -52,7 +55,9 @@ class _Ends:
         self.whole = np.array([column.kind != "number" for column in frame.table.columns])
         self.coded = np.array([column.kind not in ("number", "integer") for column in frame.table.columns])
         #: categories and texts may be others too
-        self.top = np.where(self.coded, [frame.codes(place) - 1.0 for place in range(frame.columns)], self.high)
+        self.top = np.where(
+            self.coded, [frame.codes(place) - 1.0 for place in range(frame.columns)], self.high
+        )
 
     def rounded(self, cells: Floats) -> Floats:
         found: Floats = np.where(self.whole, np.floor(cells), cells)
@@ -75,17 +80,17 @@ CELLS: dict[str, Callable[[_Ends, Sizes, np.random.Generator], Floats]] = {
     "all low": lambda e, n, _: np.broadcast_to(e.low, (*n, len(e.low))),
     "all high": lambda e, n, _: np.broadcast_to(e.high, (*n, len(e.low))),
     "cells at the ends": lambda e, n, rng: np.where(rng.random((*n, len(e.low))) < 0.5, e.low, e.high),
-    "half high": lambda e, n, _: np.where(np.arange(n[0])[:, None, None] < n[0] // 2, e.high, e.low)
-    + np.zeros((*n, 1)),
-    "categories in turn": lambda e, n, _: np.stack([e.in_turn(k, n[1], e.high) for k in range(n[0])])
-    if n[0]
-    else np.zeros((*n, len(e.low))),
-    "all in the middle": lambda e, n, _: np.broadcast_to(
-        e.rounded((e.low + e.high) / 2), (*n, len(e.low))
+    "half high": lambda e, n, _: (
+        np.where(np.arange(n[0])[:, None, None] < n[0] // 2, e.high, e.low) + np.zeros((*n, 1))
     ),
+    "categories in turn": lambda e, n, _: (
+        np.stack([e.in_turn(k, n[1], e.high) for k in range(n[0])]) if n[0] else np.zeros((*n, len(e.low)))
+    ),
+    "all in the middle": lambda e, n, _: np.broadcast_to(e.rounded((e.low + e.high) / 2), (*n, len(e.low))),
     "few different": lambda e, n, rng: e.between(rng.random((3, len(e.low))))[rng.integers(0, 3, n)],
-    "one high": lambda e, n, _: np.where(np.arange(n[0])[:, None, None] == n[0] - 1, e.high, e.low)
-    + np.zeros((*n, 1)),
+    "one high": lambda e, n, _: (
+        np.where(np.arange(n[0])[:, None, None] == n[0] - 1, e.high, e.low) + np.zeros((*n, 1))
+    ),
     "near low": lambda e, n, rng: e.rounded(
         e.low + (e.high - e.low) * 10.0 ** (-8 * rng.random((*n, len(e.low))))
     ),
@@ -114,9 +119,11 @@ def bases(frame: Frame) -> list[Base]:
     rows = [str(frame.table.max_rows), "1 or more", "one"] if frame.table.max_rows > 1 else ["one"]
     added = frame.relation == ADD_REMOVE
     others = list(dict.fromkeys(n for n in (frame.rows - 1, 1, 0, frame.rows // 2) if 0 <= n < frame.rows))
-    choices = (list(CELLS), gaps if missing else gaps[:1], rows, others if added else others[:1])
-    ranked = sorted(itertools.product(*map(enumerate, choices)), key=lambda each: sum(k for k, _ in each))
-    return [Base(*(value for _, value in each)) for each in ranked][:MOST_BASES]  # type: ignore[arg-type]
+    sizes = others if added else others[:1]
+    choices: tuple[list[Any], ...] = (list(CELLS), gaps if missing else gaps[:1], rows, sizes)
+    each = [list(enumerate(choice)) for choice in choices]
+    ranked = sorted(itertools.product(*each), key=lambda ways: sum(rank for rank, _ in ways))
+    return [Base(*(value for _, value in ways)) for ways in ranked][:MOST_BASES]
 
 
 def crowd(frame: Frame, base: Base, unit: int, seed: int) -> Floats:
@@ -192,7 +199,7 @@ def _of_base(frame: Frame, base: Base, number: int, seed: int) -> Iterator[Pair]
 
 
 def pair(frame: Frame, base: Base, unit: int, sides: list[Person], seed: int) -> Pair | None:
-    """Return the pair of two persons among the others, or of one who is there and not there; None if equal."""
+    """Return the pair of two persons among the others, or of one who is there or not; None if equal."""
     others = crowd(frame, base, unit, seed)
     made = [_with(frame, others, unit, rows) for rows in sides]
     if len(made) == 1:
@@ -238,18 +245,21 @@ def neighbouring(frame: Frame) -> st.SearchStrategy[Pair]:
     every, known, ends = bases(frame), persons(frame), _Ends(frame)
     drawn = [_codes(frame, ends, place) for place in range(frame.columns)]
     row = st.tuples(*drawn).map(list)
-    person = st.one_of(
+    person: st.SearchStrategy[Person] = st.one_of(
         st.sampled_from(sorted(known)).map(known.__getitem__),
         st.lists(row, min_size=1, max_size=frame.table.max_rows).map(np.array),
     )
     both = 1 if frame.relation == ADD_REMOVE else 2
-    return st.builds(
-        lambda base, unit, sides, seed: pair(frame, base, unit, sides, seed),
-        st.sampled_from(every),
-        st.one_of(st.sampled_from([0, frame.rows - 1]), st.integers(0, frame.rows - 1)),
-        st.lists(person, min_size=both, max_size=both),
-        st.integers(0, 2**32 - 1),
-    ).filter(lambda made: made is not None)
+
+    @st.composite
+    def draw_pair(draw: st.DrawFn) -> Pair:
+        base, seed = draw(st.sampled_from(every)), draw(st.integers(0, 2**32 - 1))
+        unit = draw(st.one_of(st.sampled_from([0, frame.rows - 1]), st.integers(0, frame.rows - 1)))
+        made = pair(frame, base, unit, draw(st.lists(person, min_size=both, max_size=both)), seed)
+        assume(made is not None)
+        return made  # type: ignore[return-value]
+
+    return draw_pair()
 
 
 def _codes(frame: Frame, ends: _Ends, place: int) -> st.SearchStrategy[float]:

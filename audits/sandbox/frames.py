@@ -43,7 +43,14 @@ def unpacked(parts: list[Any]) -> NDArray[Any]:
 def sent(outcome: Outcome) -> list[object]:
     """Return an outcome as it travels."""
     flags = int(outcome.failed) + 2 * int(outcome.mutated) + 4 * int(outcome.opaque)
-    return [outcome.structure, outcome.labels, outcome.numbers.tobytes(), flags, outcome.names, outcome.titles]
+    return [
+        outcome.structure,
+        outcome.labels,
+        outcome.numbers.tobytes(),
+        flags,
+        outcome.names,
+        outcome.titles,
+    ]
 
 
 def received(answer: list[Any]) -> Outcome:

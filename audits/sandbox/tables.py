@@ -1,7 +1,7 @@
 """Results that are tables of pandas or Polars, taken apart into keys and plain members.
 
-Nothing is imported here: who returns such a table has its library.  What is not known to be read whole (dates with
-zones, extension types, attributes of its own) is not taken apart, and so it is refused as other objects are.
+Nothing is imported here: who returns such a table has its library.  What is not known to be read whole (dates
+with zones, extension types, attributes of its own) is not taken apart, so it is refused as other objects are.
 """
 
 from collections.abc import Iterable
@@ -77,7 +77,7 @@ def _dtype_about(series: Any) -> str:
 
 
 def _values(series: Any) -> list[Any] | None:
-    """Return the cells of a series or the labels of an index as Python values; None where that is not known."""
+    """Return the cells of a series or the labels of an index as Python values; None where not known."""
     if type(series).__name__ == "MultiIndex":
         labels: list[Any] = series.tolist()
         return labels
@@ -87,7 +87,7 @@ def _values(series: Any) -> list[Any] | None:
         return found
     hidden = getattr(series.array, "_mask", None)
     if hidden is not None:  # what stands under the mask is there too
-        return list(zip(hidden.tolist(), series.array._data.tolist(), strict=True))  # noqa: SLF001
+        return list(zip(hidden.tolist(), series.array._data.tolist(), strict=True))
     plain = isinstance(dtype, np.dtype) or type(dtype).__name__ in ("StringDtype", "CategoricalDtype")
     return series.tolist() if plain else None
 

@@ -14,7 +14,6 @@ import threading
 from fractions import Fraction
 from typing import IO, Any
 
-
 from audits.datasets.forms import Given, Layout
 from audits.evidence.closed import close
 from audits.sandbox.frames import packed, read_frame, sent, unpacked, write_frame
