@@ -162,7 +162,8 @@ def _note_kinds(runs: list[Outcome], some: list[Outcome], found: list[str]) -> N
         found.append("deterministic: different rng, the same result")
     kinds = dict.fromkeys(outcome.structure for outcome in runs)
     if len(kinds) > 1:
-        found.append(f"results of different kinds: {'; '.join(kind[:30] for kind in list(kinds)[:3])}")
+        shown = [kind[:30].replace(r"\x20", " ") for kind in list(kinds)[:3]]
+        found.append(f"results of different kinds: {'; '.join(shown)}")
     note(found, runs)
 
 

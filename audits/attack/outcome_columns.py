@@ -144,7 +144,8 @@ def _learn_places(columns: Columns, left: Sequence[Outcome], right: Sequence[Out
     for place in columns.places:
         if place[0] != "text":  # which part that is: what stands there most often
             usual = max(counts[place].items(), key=lambda found: sum(found[1]))[0]
-            columns.called[place] = f"{place[0]} {place[1] + 1} ({usual[:60]})"
+            shown = usual[:60].replace(r"\x20", " ")
+            columns.called[place] = f"{place[0]} {place[1] + 1} ({shown})"
     for place in columns.places:
         often = sorted(
             (t for t, n in counts[place].items() if sum(n) > 2), key=lambda t: -sum(counts[place][t])

@@ -142,7 +142,7 @@ def crowd(frame: Frame, base: Base, unit: int, seed: int) -> Floats:
     full = {"1 or more": rng.integers(1, size[1] + 1, base.others), "one": np.ones(base.others)}
     counts = full.get(base.rows, np.full(base.others, float(size[1])))
     owners = [who for who in range(frame.rows) if who != unit][: base.others]
-    return np.column_stack([owners, counts, cells.reshape(base.others, -1)])
+    return np.column_stack([owners, counts, cells.reshape(base.others, size[1] * frame.columns)])
 
 
 def persons(frame: Frame) -> dict[str, Person]:
@@ -174,8 +174,18 @@ FIRST = (
     ("in turn high", "full missing"),
     ("one other", "one low"),
     ("full low", "one high"),
+    ("in turn high", "one zero"),
 )  #: the person on the one side and on the other: opposites in ways that matter
-ALONE = ("in turn high", "full high", "one low", "full missing", "one other", "full low", "one high")
+ALONE = (
+    "in turn high",
+    "full high",
+    "one low",
+    "full missing",
+    "one other",
+    "full low",
+    "one high",
+    "one zero",
+)
 
 
 def _of_base(frame: Frame, base: Base, number: int, seed: int) -> Iterator[Pair]:

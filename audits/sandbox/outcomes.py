@@ -221,7 +221,7 @@ class _Parts:
         if found is None:
             self.hide(type(value).__name__)
             return
-        self.parts.append(_cut(f"{found.kind}{found.about}", MAX_KEY))
+        self.parts += [_cut(part, MAX_KEY) for part in (found.kind, *found.about)]
         self.under(self.counted(found.members, len(found.members)), depth)
 
     def add(self, numbers: NDArray[np.float64]) -> None:

@@ -13,10 +13,10 @@ import numpy as np
 
 @dataclass(frozen=True)
 class Opened:
-    """A table: its `kind` and `about` (types, names) as text, and its members by their keys."""
+    """A table: its `kind` and what else it is (a type; names) as texts, and its members by their keys."""
 
     kind: str
-    about: str
+    about: tuple[str, ...]
     members: list[tuple[Any, Any]]
 
 
@@ -35,24 +35,24 @@ def opened(value: Any) -> Opened | None:
 
 def _pandas(value: Any, kind: str) -> Opened | None:
     if kind == "NAType":
-        return Opened(kind, "", [])
+        return Opened(kind, (), [])
     if kind == "DataFrame":
         columns = [(label, value.iloc[:, place]) for place, label in enumerate(_labels(value.columns))]
-        return _opened(kind, [*value.shape, _index_about(value.columns), _more(value)], columns)
-    if kind.endswith("Index"):
-        members = _values(value)
-        return None if members is None else _opened(kind, [_index_about(value)], enumerate(members))
-    if kind != "Series":
-        return None
-    members = _values(value)
+        about = [_index_about(value.columns), _index_about(value.index), _more(value)]
+        return _opened(f"{kind}{len(value)}", "", about, columns)
+    members = _values(value) if kind.endswith("Index") or kind == "Series" else None
     if members is None:
         return None
-    about = [len(value), _dtype_about(value), repr(value.name), _index_about(value.index), _more(value)]
-    return _opened(kind, about, zip(_labels(value.index), members, strict=True))
+    if kind != "Series":
+        return _opened(f"{kind}{len(value)}", "", [_index_about(value)], enumerate(members))
+    about = [repr(value.name), _index_about(value.index), _more(value)]
+    cells = zip(_labels(value.index), members, strict=True)
+    return _opened(f"{kind}{len(value)}", _dtype_about(value), about, cells)
 
 
-def _opened(kind: str, about: list[Any], members: Iterable[tuple[Any, Any]]) -> Opened:
-    return Opened(kind, repr(about).replace(" ", "\\x20"), list(members))
+def _opened(kind: str, dtype: str, about: list[Any], members: Iterable[tuple[Any, Any]]) -> Opened:
+    said = tuple(text.replace(" ", "\\x20") for text in (dtype, repr(about)) if text)
+    return Opened(kind, said, list(members))
 
 
 def _more(value: Any) -> str:
@@ -94,8 +94,8 @@ def _values(series: Any) -> list[Any] | None:
 
 def _polars(value: Any, kind: str) -> Opened | None:
     if kind == "DataFrame":
-        return _opened(kind, [*value.shape], [(name, value[name]) for name in value.columns])
+        columns = [(name, value[name]) for name in value.columns]
+        return _opened(f"{kind}{len(value)}", "", [], columns)
     if kind == "Series":
-        about = [len(value), str(value.dtype), value.name]
-        return _opened(kind, about, enumerate(value.to_list()))
+        return _opened(f"{kind}{len(value)}", str(value.dtype), [value.name], enumerate(value.to_list()))
     return None

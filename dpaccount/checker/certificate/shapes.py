@@ -139,6 +139,7 @@ GUARANTEE: dict[str, Shape] = {
     "relation": RELATION,
     "epsilon": amount(),
 }
+ARRAY = ("shape", "low", "high", "dtype")  # of a function's data; a table has columns
 CLAIM = closed(
     {
         "schema": written(("dpaccount/claim/1",)),
@@ -149,8 +150,10 @@ CLAIM = closed(
             {
                 "parameters": tabled(anything),
                 "data": closed(
-                    {"shape": anything, "low": anything, "high": anything},
-                    {"dtype": TEXT, "left": anything, "right": anything},
+                    {},
+                    dict.fromkeys(
+                        (*ARRAY, "rows", "id", "max_rows", "columns", "as", "left", "right"), anything
+                    ),
                 ),
             },
         ),
