@@ -213,9 +213,9 @@ def dp_private(request: pytest.FixtureRequest) -> Iterator[Check]:
     """dpaccount: assert (epsilon, delta)-privacy of f(data, rng); fails with the witness where it is refuted.
 
     dp_private(f, epsilon=…, delta=0, shape=(rows,) or (rows, columns), low=…, high=…, dtype="float",
-    relation="replace-one", seconds=60) returns the audit's answer.  Of a table: rows=…, columns={name: {…}}, id=…,
-    max_rows=…, as_="pandas" in place of shape, low, high and dtype.  Passing proves nothing: no attack succeeded.
-    It fails too where the runs are too few to refute anything.
+    relation="replace-one", seconds=60) returns the audit's answer.  Of a table: rows=…, columns={name: {…}},
+    id=…, max_rows=…, as_="pandas" in place of shape, low, high and dtype.  Passing proves nothing: no attack
+    succeeded.  It fails too where the runs are too few to refute anything.
     """
     options, budget = request.config.option, request.config.stash[BUDGET]
     given = {"seconds": options.dp_seconds, **_marked(request, "dp_private")}

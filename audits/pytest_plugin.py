@@ -86,7 +86,7 @@ TABLE = ("columns", "rows", "id", "max_rows", "as_", "left", "right")  #: terms 
 
 
 def _table(terms: dict[str, Any]) -> Described | None:
-    """Take the terms that describe a table, as a claim's ``[subject.data]`` does; None where there are none."""
+    """Take the terms that describe a table, as ``[subject.data]`` of a claim does; None without them."""
     if not isinstance(terms.get("columns"), dict):
         return None
     said = {key.rstrip("_"): _exact(terms.pop(key)) for key in TABLE if key in terms}
@@ -141,8 +141,8 @@ def _options(terms: dict[str, Any]) -> dict[str, Any]:
             return json.dumps(np.asarray(value).tolist())
         return ",".join(map(str, value)) if isinstance(value, list | tuple) else str(value)
 
-    known = ("epsilon", "delta", "shape", "low", "high", "dtype", "relation", "radius")
-    known += ("columns", "left", "right")
+    array = ("epsilon", "delta", "shape", "low", "high", "dtype", "relation", "radius")
+    known = (*array, "columns", "left", "right")
     for key in terms:
         if key not in known:
             raise WrongRequest(f"unknown term {key!r}; known: {', '.join(known)}")

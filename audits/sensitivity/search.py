@@ -295,7 +295,7 @@ def _entries(pair: Pair | None, shape: Neighbourhood) -> list[Entry]:
     if pair is None:
         return []
     changed = changed_row(pair, shape)
-    rows = max(len(pair.left), len(pair.right))
+    rows = max(len(shape.records(side)) for side in (pair.left, pair.right))
     others = [(row, column, False) for row in range(rows) if row != changed for column in range(shape.width)]
     if len(others) > ENTRIES:
         others = [others[int(k)] for k in np.linspace(0, len(others) - 1, ENTRIES)]
