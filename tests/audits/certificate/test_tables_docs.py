@@ -5,11 +5,13 @@ import json
 import re
 import shutil
 import tomllib
+from fractions import Fraction
 
 import pytest
 
 from audits.claim import read_claim
 from audits.subjects.catalogue import subject_of
+from dpaccount.proof.derivation import point
 
 
 @pytest.fixture
@@ -28,10 +30,13 @@ def test_the_examples_python_runs(root):
     assert (failed, tried > 12) == (0, True)
 
 
-@pytest.mark.parametrize("file", ["cities.toml"])
-def test_the_claims_of_the_example_are_read(root, file):
+@pytest.mark.parametrize("file", ["cities.toml", "ages-by-city.toml", "mean-minutes.toml", "minutes.toml"])
+def test_the_claims_of_the_example_are_proved_and_not_much_less_would_be(root, page, file):
     claim = read_claim(root / "examples" / "clinic_visits" / file)
-    assert subject_of(claim).proof(claim.guarantee.delta)
+    epsilon, delta = point(subject_of(claim).proof(claim.guarantee.delta))
+    assert epsilon <= claim.guarantee.epsilon <= epsilon * Fraction(11, 10)
+    assert delta <= claim.guarantee.delta
+    assert file in page
 
 
 @pytest.mark.slow
