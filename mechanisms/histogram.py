@@ -8,18 +8,13 @@ import numpy as np
 
 from dpaccount.errors import InputError
 from dpaccount.noise.receipt import Noise
-from dpaccount.noise.samplers import Integers, exact_root
+from dpaccount.noise.samplers import Integers, exact_root, root_up
 from dpaccount.proof import REPLACE_ONE, Theorem, assume_points, differences, lattice_gaussian
+from mechanisms.shared import accuracy, tails
+from mechanisms.shared.counts import counts_of
 from mechanisms.subject import Domain, Rows, View, known_relation, shown_to_all
 
 MOST = 64  #: cells whose shifts a proof lists
-
-
-def counts_of(data: Rows, cells: int) -> Integers:
-    """Return how many numbers, rounded down, are 0, 1, … `cells` − 1; others (NaN too) count nowhere."""
-    cell = np.floor(data[:, 0])
-    inside = cell[(cell >= 0) & (cell < cells)].astype(np.int64)
-    return np.bincount(inside, minlength=cells).astype(np.int64)
 
 
 @dataclass(frozen=True)
@@ -35,6 +30,7 @@ class Histogram:
 
     source: ClassVar[str] = "Canonne, Kamath & Steinke 2020; threshold by post-processing"
     status: ClassVar[str] = "sound"
+    reads: ClassVar[str] = "cells"
 
     sigma: Fraction = Fraction(4)
     cells: int = 5
@@ -48,7 +44,7 @@ class Histogram:
         if self.sigma <= 0 or min(self.cells, self.rows) < 1 or self.threshold < 0:
             raise InputError("needed sigma > 0, cells >= 1, rows >= 1 and threshold >= 0")
         if self.cells > MOST:
-            raise InputError(f"at most {MOST} cells have an exact proof; use stable-histogram for more")
+            raise InputError(f"at most {MOST} cells have an exact proof; use count-by-group for more")
         if exact_root(self.sigma**2) is None:
             raise InputError(f"sigma {self.sigma} is no double; round it up, to a multiple of 1/32 say")
 
@@ -73,3 +69,11 @@ class Histogram:
         if self.threshold:
             counts = np.where(counts < self.threshold, 0, counts)
         return View(public={"counts": counts})
+
+    def accuracy(self, view: View, level: Fraction = Fraction(19, 20)) -> dict[str, object]:
+        """Return the intervals of all counts; of those shown as 0, up to where they would be shown."""
+        counts = view.public["counts"].astype(np.int64)
+        reach = tails.gaussian(root_up(self.sigma**2), tails.missed(level) / self.cells)
+        high = np.where(counts < self.threshold, self.threshold - 1, counts) + reach
+        low = np.where(counts < self.threshold, 0, counts - reach)
+        return {"counts": accuracy.interval(low, high, level, "the counts of all cells")}

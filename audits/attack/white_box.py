@@ -117,7 +117,6 @@ def attack(  # noqa: PLR0913
     worlds, trials, swapped, train = _arranged(
         World(subject, suspect.pair, suspect.coins, folders), proved, trials, seed, jobs, seconds
     )
-    worlds = taught(worlds, proved, swapped[:train], seed)
     made = int(swapped.sum())
     trained = train - int(swapped[:train].sum()), int(swapped[:train].sum())
     left, right = (
@@ -160,7 +159,6 @@ def attack_early(  # noqa: PLR0913
     worlds, trials, swapped, train = _arranged(
         World(subject, suspect.pair, suspect.coins, folders), proved, trials, seed, jobs, seconds
     )
-    worlds = taught(worlds, proved, swapped[:train], seed)
     column = COLUMNS[target.of]
     done = [0, 0]
     ends = [train, *range(train + BLOCK, 2 * trials, BLOCK), 2 * trials]
@@ -205,7 +203,8 @@ def _arranged(
     if seconds is not None:
         trials = affordable(worlds, proved, trials, seed, jobs, seconds)
     swapped = np.random.default_rng([seed, 11]).integers(0, 2, 2 * trials) == 1
-    return worlds, trials, swapped, max(2 * trials // TRAINING, 10)
+    train = max(2 * trials // TRAINING, 10)
+    return taught(worlds, proved, swapped[:train], seed), trials, swapped, train
 
 
 def affordable(

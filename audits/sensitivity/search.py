@@ -23,11 +23,10 @@ from audits.datasets.shape import Described, Neighbourhood, Shape
 from audits.sandbox.crew import Crew, Gone, TimeUp
 from audits.sandbox.frames import unpacked
 from audits.sandbox.outcomes import Outcome
-from audits.sensitivity.branch_and_bound import Proof
+from audits.sensitivity.branch_and_bound import SLACK, Proof
 from dpaccount.errors import InputError
 from dpaccount.exact import rounded, shown
 
-SLACK = Fraction(1, 10**9)  #: relative; a query of a plain function is computed in floating point
 NORMS = ("l1", "l2", "linf")
 EXAMPLES = 300  #: of Hypothesis
 RANDOM = 2000  #: pairs drawn at random

@@ -9,7 +9,7 @@ from fractions import Fraction
 from itertools import accumulate
 from typing import Any
 
-from .documents import Rejected, anything, brief, ensure, integer, names_of, spend, text
+from .documents import Rejected, anything, brief, ensure, integer, names_of, several, spend, text
 from .facts import (
     Choice,
     Contribution,
@@ -17,6 +17,7 @@ from .facts import (
     Inferring,
     Numbers,
     Optional,
+    Persons,
     Private,
     Rare,
     Rounds,
@@ -98,10 +99,11 @@ def assume_clipped(
     return Contribution(query, "interval", str(low), str(high), [], relation, source)
 
 
-@hypothesis(relation=relation_of)
-def assume_cell(query: str, relation: str) -> Contribution:
-    """Each unit adds 1 to one cell of an open table."""
-    return Contribution(query, "cell", "0", "1", [], relation, "public")
+@hypothesis(relation=relation_of, most=Optional(several))
+def assume_cell(query: str, relation: str, most: int = 1) -> Contribution:
+    """Each unit adds 1 to one cell of an open table, or to so many."""
+    ensure(most <= 1000, "more cells than this checker lists")
+    return Contribution(query, "cell", "0", str(most), [], relation, "public")
 
 
 # ------------------------------------------------------------------ which releases read which units
@@ -204,6 +206,13 @@ def assume_split(query: str, cells: Any) -> Split:
     names = [text(cell) for cell in cells]
     ensure(len(set(names)) == len(names) > 0, "the cells should be named, each once")
     return Split(query, names)
+
+
+@hypothesis(relation=relation_of, rows=relation_of, most=several)
+def assume_persons(query: str, relation: str, rows: str, most: int) -> Persons:
+    """One person's change is at most so many steps of rows; rows come and go where persons do."""
+    ensure(relation == "replace-one" or rows == "add-remove", "rows should come and go with persons")
+    return Persons(query, relation, rows, most)
 
 
 @hypothesis(kind=anything, probability=number)

@@ -26,6 +26,7 @@ from .judgements import (
     Lattice,  # curve: k equal shifts of a discrete Gaussian, exact
     NearGdp,  # curve: μ-Gaussian up to a total variation
     Numbers,  # how many numbers a release has at most
+    Persons,  # neighbouring persons are at most so many steps of rows apart
     Private,  # a subject has this curve, for a relation, as seen by an observer, reading these units
     Pure,  # curve: ε
     Rare,  # a subject departs from what is proved with small probability
@@ -41,13 +42,14 @@ from .judgements import (
 from .decide import ANYONE, at_most, ball, compare, delta_ball, gdp_delta, renyi_log_delta
 from .hypotheses import (
     assume_ball,  # → Contribution of ℓ2 norm at most r; r ≥ 0, public source
-    assume_cell,  # → Contribution of 1 to one cell of an open table
+    assume_cell,  # → Contribution of 1 to one cell, or a few, of an open table
     assume_choice,  # → Choice of one part by a public coin; sorted keys of every part
     assume_clipped,  # → Contribution in [low, high]; low ≤ high, public source
     assume_covers,  # → Covered: which units each release reads; 1 ≤ first ≤ last < 2^63
     assume_each,  # → Stable: every number moves by at most w; w ≥ 0
     assume_filter,  # → Private: a budget that adaptive charges never exceed; pure, (ε, δ), zCDP or GDP, ≥ 0
     assume_numbers,  # → Numbers: how many a release has at most; at least 1
+    assume_persons,  # → Persons: a change is at most k steps of rows; k ≥ 2, who goes takes rows along
     assume_points,  # → Contribution of a finite set; integer vectors of one dimension, public source
     assume_range,  # → Stable: the range of scores' differences is at most w; w ≥ 0
     assume_rank_one,  # → Contribution [φφᵀ, φy, yφᵀ, 0], or with y²; |y| ≤ B, replace-one, public source
@@ -60,7 +62,7 @@ from .hypotheses import (
 from .sensitivity import (
     buffered,  # Stable ℓ2, Rounds → Stable ℓ2; a bound that covers column and floors, 0 ≤ λ < 1
     centred,  # Stable ℓ2, Rounds → times 1 − 1/n; replace-one, n public, a unit is a row, not transformed
-    differences,  # Contribution of points → Shifts
+    differences,  # Contribution of points or to cells → Shifts
     factorised,  # Stable ℓ2, Rounds → times C's columns; lower triangular integers / 2^bits, not transformed
     joint,  # Contribution of rank one → Stable ℓ2 of matrix and vector as one; no corner, w > 0
     linear,  # Contribution → Stable in ℓ1, ℓ2² or Frobenius²; a set with a known closed form
@@ -76,7 +78,7 @@ from .noise import (
     lattice_gaussian,  # Shifts → Lattice; variance > 0
     permute_and_flip,  # Stable range → Pure rate·width; rate > 0
     sparse_vector,  # Stable each → Pure Δ/b₁ + 2cΔ/b₂; scales > 0, c ≥ 1 answers above
-    stable_histogram,  # Contribution to a cell → (1/scale, δ); add-remove, τ ≥ 2, δ covers a lone record
+    stable_histogram,  # Contribution to k cells → (k/scale, δ); add-remove, τ ≥ 2, δ covers lone records
 )
 from .composition import (
     billboard,  # Private central, View others → joint; a view of just these releases
@@ -92,6 +94,7 @@ from .composition import (
 from .conversions import (
     despite,  # Private (ε, δ), Rare → δ + p, or δ + (1 + e^ε)p; the same subject
     group,  # Private → of groups of k ≥ 2: kε, k²μ², k²ρ; the path between them stays in the domain
+    persons,  # Private of groups, Persons → Private; groups of so many rows, central, of no named units
     replace_one,  # Private → replace-one; add-remove for groups of 2
     to_approximate,  # Private → (ε, δ); δ(ε) ≤ δ, zCDP and Rényi at an order above 1
     to_gdp,  # Private pure → GDP; Φ(−μ/2)(1 + e^ε) ≤ 1

@@ -19,6 +19,7 @@ from .judgements import (
     Covered,
     Gdp,
     Numbers,
+    Persons,
     Private,
     Pure,
     Rare,
@@ -84,10 +85,11 @@ def assume_rank_one(
     return _added(rule, fact, reward=str(reward), kind=kind, because=because)
 
 
-def assume_cell(query: str, relation: str, because: str) -> Theorem:
-    """Assume that every unit adds 1 to one cell of a table, which is as long as the data make it (R1)."""
-    fact = Contribution(query, "cell", Fraction(0), Fraction(1), (), relation)
-    return _added("assume_cell", fact, because=because)
+def assume_cell(query: str, relation: str, because: str, most: int = 1) -> Theorem:
+    """Assume that every unit adds 1 to at most so many cells of a table, as long as the data make it (R1)."""
+    cells = Fraction(0), Fraction(whole(most, "assume_cell", "most"))
+    fact = Contribution(query, "cell", *cells, (), relation)
+    return _added("assume_cell", fact, **({"most": most} if most > 1 else {}), because=because)
 
 
 def assume_covers(query: str, covers: Sequence[Cover], because: str) -> Theorem:
@@ -160,6 +162,20 @@ def assume_split(query: str, cells: Sequence[str], because: str) -> Theorem:
     rule, names = "assume_split", tuple(cells)
     need(len(set(names)) == len(names) >= 1, rule, f"needed the names of cells, each once, found {cells}")
     return proved(rule, Split(query, names), query=query, cells=list(names), because=because)
+
+
+def assume_persons(query: str, relation: str, rows: str, most: int, because: str) -> Theorem:
+    """Assume that one person's change is at most `most` steps of rows, as `Persons` says (R15)."""
+    neighbouring(relation, rule := "assume_persons")
+    neighbouring(rows, rule)
+    whole(most, rule, "the number of steps", 2)
+    need(
+        relation in (REPLACE_ONE, rows),
+        rule,
+        "who comes or goes takes rows along, so these do too",
+    )
+    fact = Persons(query, relation, rows, most)
+    return proved(rule, fact, query=query, relation=relation, rows=rows, most=most, because=because)
 
 
 def assume_rare(query: str, kind: str, probability: Fraction, because: str) -> Theorem:

@@ -139,7 +139,14 @@ GUARANTEE: dict[str, Shape] = {
     "relation": RELATION,
     "epsilon": amount(),
 }
-ARRAY = ("shape", "low", "high", "dtype")  # of a function's data; a table has columns
+COLUMN = closed(
+    {"type": TEXT},
+    {
+        **{"low": amount(None), "high": amount(None), "values": listed(TEXT)},
+        **{"other": FLAG, "missing": anything, "missing_cells": FLAG},
+    },
+)
+TABLE: dict[str, Shape] = {"rows": amount(), "id": TEXT, "max_rows": amount(), "columns": tabled(COLUMN)}
 CLAIM = closed(
     {
         "schema": written(("dpaccount/claim/1",)),
@@ -151,15 +158,16 @@ CLAIM = closed(
                 "parameters": tabled(anything),
                 "data": closed(
                     {},
-                    dict.fromkeys(
-                        (*ARRAY, "rows", "id", "max_rows", "columns", "as", "left", "right"), anything
-                    ),
+                    {
+                        **dict.fromkeys(("shape", "low", "high", "left", "right"), anything),
+                        **{"dtype": TEXT, "as": TEXT, **TABLE},
+                    },
                 ),
             },
         ),
     },
     {
-        "data": closed({"file": TEXT, "ledger": TEXT}, {"public": FLAG}),
+        "data": closed({"file": TEXT, "ledger": TEXT}, {"public": FLAG, **TABLE}),
         "audit": closed({}, dict.fromkeys(("trials", "confidence", "seconds", "seed"), amount())),
         "assume": tabled(TEXT),
         "governance": tabled(TEXT),
