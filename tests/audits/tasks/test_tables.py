@@ -234,10 +234,12 @@ def test_the_documents_commands_end_as_they_say(root, tmp_path, dpaccount):
     text = (root / "docs" / "auditing.md").read_text()
     table = re.search(r"## A function of a table.*?```toml\n(.*?)```", text, re.DOTALL).group(1)
     assert table == (tmp_path / "visits.toml").read_text()
+    claim = tmp_path / "claim.toml"
+    claim.write_text(claim.read_text().replace("trials = 6000", "trials = 600"))
     commands = re.findall(r"^\$ dpaccount (.*?) +# exit (\d)$", text, re.MULTILINE)
     assert len(commands) == 5
     for words, code in commands:
-        quick = ["--trials", "1000", "--confidence", "0.999", "--seconds", "1e6"]
+        quick = ["--trials", "600", "--confidence", "0.999", "--seconds", "1e6"]
         quick = [] if words.startswith("certify") else quick
         assert dpaccount(*words.split(), *quick)[0] == int(code), words
 
