@@ -152,15 +152,18 @@ def test_the_sensitivity_of_a_query_of_a_table(dpaccount, tables, form, bound, c
     assert (found["left"] is None) is not bool(code)
 
 
-def test_a_counterexample_is_printed_as_a_test_that_fails(dpaccount, tables, tmp_path, monkeypatch):
-    words = tables("cost")
+@pytest.mark.parametrize(("name", "form"), [("cost", "pandas"), ("total", "dict"), ("total", "polars")])
+def test_a_counterexample_is_printed_as_a_test_that_fails(
+    dpaccount, tables, tmp_path, monkeypatch, name, form
+):
+    words = tables(name, form)
     code, out, _ = dpaccount("sensitivity", *words, "--norm", "l1", "--bound", "17")
     assert code == 1
     monkeypatch.syspath_prepend(str(tmp_path))
     held: dict = {}
     exec(out[out.index("import numpy") :], held)  # noqa: S102
     with pytest.raises(AssertionError):
-        held["test_sensitivity_of_cost"]()
+        held[f"test_sensitivity_of_{name}"]()
 
 
 def test_proofs_are_for_arrays(dpaccount, tables):
