@@ -66,6 +66,7 @@ class Search:
     why: str = ""
     odd: list[str] = field(default_factory=list)
     proof: Proof | None = None
+    keyed: bool = False  #: the query returns a dictionary
 
     @property
     def refuted(self) -> bool:
@@ -181,6 +182,7 @@ def _tried(crew: Crew, found: Search, pairs: Sequence[Pair]) -> list[float]:
     for pair, left, right in zip(pairs, outcomes[::2], outcomes[1::2], strict=True):
         moved, why = movement(left, right, found.declared.norm)
         found.examples += 1
+        found.keyed |= left.structure.startswith("dict")
         if left.void and right.void:
             found.why = found.why or left.shown()
         else:
@@ -380,6 +382,10 @@ def runnable(found: Search, use: str) -> str:
     if best is None:
         return ""
     call = {"l1": "np.abs(moved).sum()", "l2": "np.linalg.norm(moved)", "linf": "np.abs(moved).max()"}
+
+    def numbers(side: str) -> str:
+        return f"np.ravel(list({name}({side}).values()))" if found.keyed else f"np.ravel({name}({side}))"
+
     form = "" if declared.shape.layout is None else declared.shape.layout.form
     more = {"pandas": ["import pandas as pd"], "polars": ["import polars as pl"]}.get(form, [])
     return "\n".join(
@@ -392,7 +398,7 @@ def runnable(found: Search, use: str) -> str:
             f"def test_sensitivity_of_{name}():",
             f"    left = {declared.shape.literal(best.left)}",
             f"    right = {declared.shape.literal(best.right)}",
-            f"    moved = np.ravel({name}(right)) - np.ravel({name}(left))",
+            f"    moved = {numbers('right')} - {numbers('left')}",
             f"    assert {call[declared.norm]} <= {float(declared.most)!r}  # moves by {found.worst!r}",
         ]
     )

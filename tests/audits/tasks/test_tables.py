@@ -152,15 +152,18 @@ def test_the_sensitivity_of_a_query_of_a_table(dpaccount, tables, form, bound, c
     assert (found["left"] is None) is not bool(code)
 
 
-def test_a_counterexample_is_printed_as_a_test_that_fails(dpaccount, tables, tmp_path, monkeypatch):
-    words = tables("cost")
+@pytest.mark.parametrize(("name", "form"), [("cost", "pandas"), ("total", "dict"), ("total", "polars")])
+def test_a_counterexample_is_printed_as_a_test_that_fails(
+    dpaccount, tables, tmp_path, monkeypatch, name, form
+):
+    words = tables(name, form)
     code, out, _ = dpaccount("sensitivity", *words, "--norm", "l1", "--bound", "17")
     assert code == 1
     monkeypatch.syspath_prepend(str(tmp_path))
     held: dict = {}
     exec(out[out.index("import numpy") :], held)  # noqa: S102
     with pytest.raises(AssertionError):
-        held["test_sensitivity_of_cost"]()
+        held[f"test_sensitivity_of_{name}"]()
 
 
 def test_proofs_are_for_arrays(dpaccount, tables):
@@ -234,10 +237,12 @@ def test_the_documents_commands_end_as_they_say(root, tmp_path, dpaccount):
     text = (root / "docs" / "auditing.md").read_text()
     table = re.search(r"## A function of a table.*?```toml\n(.*?)```", text, re.DOTALL).group(1)
     assert table == (tmp_path / "visits.toml").read_text()
+    claim = tmp_path / "claim.toml"
+    claim.write_text(claim.read_text().replace("trials = 6000", "trials = 600"))
     commands = re.findall(r"^\$ dpaccount (.*?) +# exit (\d)$", text, re.MULTILINE)
     assert len(commands) == 5
     for words, code in commands:
-        quick = ["--trials", "1000", "--confidence", "0.999", "--seconds", "1e6"]
+        quick = ["--trials", "600", "--confidence", "0.999", "--seconds", "1e6"]
         quick = [] if words.startswith("certify") else quick
         assert dpaccount(*words.split(), *quick)[0] == int(code), words
 
@@ -253,7 +258,10 @@ PLANTED = (
 
 @pytest.mark.slow
 @pytest.mark.statistical  # seeded; the sound one at level .05
-@pytest.mark.parametrize("name", ["by_patient", *PLANTED])
+@pytest.mark.parametrize(
+    "name",
+    [*(pytest.param(each, marks=pytest.mark.nightly) for each in PLANTED[:3]), *PLANTED[3:], "by_patient"],
+)
 def test_planted_functions_of_tables_are_refuted(root, tmp_path, dpaccount, name):
     copied(root, tmp_path)
     code, out, _ = dpaccount(
