@@ -9,7 +9,7 @@ import sys
 from cyclopts import App, CycloptsError
 
 import dpaccount
-from audits.cli import accounting, attacks, certificates, ledger, papers
+from audits.cli import accounting, attacks, certificates, ledger, papers, sessions
 from dpaccount.errors import DpaccountError
 
 app = App(
@@ -31,6 +31,8 @@ app.command(papers.claims)
 app.command(papers.reproduce)
 app.command(attacks.subjects)
 app.command(certificates.schema)
+app.command(sessions.ask)
+app.command(sessions.tell)
 ledger_app.command(ledger.init)
 ledger_app.command(ledger.charge)
 ledger_app.command(ledger.show_ledger, name="show")

@@ -94,6 +94,10 @@ class Receipt:
             raise ReceiptError(f"the leaf {key!r} is not symmetric; use noisy")
         return draw(noise, given, self._sampler)
 
+    def recall(self, key: str, part: Hashable, numbers: int) -> None:
+        """Count a part of so many numbers that was drawn and kept before: it is never drawn from here."""
+        self._serve(key, part, numbers)
+
     def _serve(self, key: str, part: Hashable, numbers: int) -> Law:
         if self._process != process.this():  # before any lock, which a fork may have left held
             raise ReceiptError(

@@ -63,12 +63,16 @@ def bind(made_by: Any, place: Place, table: Table, rows: int, relation: str) -> 
     names = [said["column"]] if "column" in said else list(said["columns"].items())
     columns = [_named(table, name) for name in names]
     by = _named(table, said["by"]) if "by" in said else None
-    if kind in ("cells", "number") and len(columns) != 1:
+    known = {field.name for field in fields(made_by)}
+    several = kind == "cells" and "keys" in known and by is None
+    if kind in ("cells", "number") and len(columns) != 1 and not several:
         raise place.wrong(f"it reads one column, found {len(columns)}", 'say column = "NAME"')
     if "bins" in said and kind != "cells":
         raise said["bins"].wrong("bins are for what counts cells", "leave them out")
     try:
-        if kind == "cells":
+        if kind == "cells" and len(columns) > 1:
+            given, reading = _named_cells(columns, said.get("bins"))
+        elif kind == "cells":
             given, reading = _cells(columns[0], by, said.get("bins"))
         elif by is not None and kind != "numbers":
             raise said["by"].wrong("groups are for counts of cells and sums of columns", "leave by out")
@@ -78,7 +82,6 @@ def bind(made_by: Any, place: Place, table: Table, rows: int, relation: str) -> 
         raise (
             error if str(error).startswith(place.file) else place.wrong(*str(error).split("; ", 1))
         ) from None
-    known = {field.name for field in fields(made_by)}
     if kind == "number":
         known -= set(SIZE)  # candidates of a number are its own
     given |= {"rows": rows, "rounds": rows, "relation": relation}
@@ -117,6 +120,21 @@ def _cells(column: Column, by: Column | None, bins: Place | None) -> tuple[Given
 
     labels = tuple(f"{group}, {cell}" for group in groups.labels for cell in cells.labels)
     return {"cells": len(labels)}, Reading((by.name, column.name), place, (-1.0,), {"cells": labels})
+
+
+def _named_cells(columns: list[Column], bins: Place | None) -> tuple[Given, Reading]:
+    """Return what follows where a row names a cell in each of several columns, all of the same cells."""
+    cells = [cells_of(column, None if bins is None else _edges(bins)) for column in columns]
+    labels, names = cells[0].labels, tuple(column.name for column in columns)
+    for name, each in zip(names, cells, strict=True):
+        if each.labels != labels:
+            raise InputError(f"{name} has other cells than {names[0]}; give them the same values")
+
+    def place(codes: Floats) -> Floats:
+        return np.stack([each.place(codes[:, k]) for k, each in enumerate(cells)], axis=1)
+
+    given: Given = {"cells": len(labels), "keys": len(names)}
+    return given, Reading(names, place, (-1.0,) * len(names), {"cells": labels})
 
 
 def cells_of(column: Column, edges: tuple[Fraction, ...] | None) -> Cells:
@@ -178,6 +196,7 @@ def _numbers(columns: list[Column], by: Column | None, made_by: Any) -> tuple[Gi
     given["radius"] = _longest(ends)
     given |= dict.fromkeys(SIZE, len(ends))
     if by is None:
+        given["bounds"] = "; ".join(f"{low} {high}" for low, high in ends)
         return given, Reading(names, lambda codes: codes, (0.0,) * len(names), {"columns": names})
     groups = cells_of(by, None)
     number, width = len(groups.labels), len(names)

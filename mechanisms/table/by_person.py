@@ -175,7 +175,8 @@ def _nothing_counts_nothing(mechanism: Any) -> bool:
     Such a row must be one of the mechanism's domain: about others nothing is assumed, and nothing tested.
     """
     of = mechanism.domain()
-    if getattr(mechanism, "reads", None) not in LINEAR or not hasattr(mechanism, "query"):
+    linear = getattr(mechanism, "reads", None) in LINEAR and not getattr(mechanism, "per_row", False)
+    if not linear or not hasattr(mechanism, "query"):
         return False
     nothing = np.tile(np.array(of.missing or (0.0,) * len(of.low)), (mechanism.rows, 1))
     return of.contains(nothing[:1]) and not np.any(mechanism.query(nothing))

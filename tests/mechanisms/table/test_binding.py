@@ -15,7 +15,9 @@ from mechanisms.histogram import Histogram
 from mechanisms.joint_gaussian import JointGaussian
 from mechanisms.laplace_vector import LaplaceVector
 from mechanisms.quantile import Quantile
+from mechanisms.second_moments import SecondMoments
 from mechanisms.sparse_vector import SparseVector
+from mechanisms.stable_histogram import StableHistogram
 from mechanisms.table import Column, Table
 from mechanisms.table.binding import bind
 
@@ -78,6 +80,23 @@ def test_cells_of_values_bins_and_groups():
     assert reading.labels["cells"] == ("x, false", "x, true", "y, false", "y, true")
     found = rows_of(reading, seen=["yes", "no", "yes"], kind=["x", "y", "z"])
     assert found.ravel().tolist() == [1, 2, -1]
+
+
+def test_a_row_may_name_cells_in_several_columns():
+    given, reading = bound(StableHistogram, columns=["age", "loss"], bins=[-3, 0, 50])
+    assert (given["cells"], given["keys"]) == (2, 2)
+    assert rows_of(reading, age=[30, 110], loss=[-1, F(1, 4)]).tolist() == [[1, 0], [-1, 1]]
+    with pytest.raises(InputError, match="kind has other cells than city"):
+        bound(StableHistogram, columns=["city", "kind"])
+    with pytest.raises(InputError, match="reads one column"):
+        bound(Histogram, columns=["city", "kind"])
+
+
+def test_every_column_has_its_own_interval():
+    given = bound(SecondMoments, columns=["age", "loss"])[0]
+    made = SecondMoments(**given)
+    assert made.ends == [(0, 110), (-3, F(1, 2))]
+    assert "per_row" not in given
 
 
 def test_groups_of_sums_stand_in_blocks():

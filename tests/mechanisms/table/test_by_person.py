@@ -6,7 +6,9 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
+from audits.attack.white_box import targets
 from audits.subjects.catalogue import make
+from dpaccount.checker.certificate.counts import asserts
 from dpaccount.documents import Place
 from dpaccount.errors import InputError
 from dpaccount.noise.proved import Proved
@@ -81,3 +83,14 @@ def test_the_mechanism_gets_the_rows_that_count():
     assert replace(coming, rows=3).table(data).ravel().tolist() == [0, 1, 2, 2, 2]
     assert isinstance(subject, ByPerson)
     assert subject.domain().contains(np.tile(data[:1], (20, 1)))
+
+
+def test_a_curve_for_rows_asserts_nothing_of_persons():
+    """An attack on the proof of persons must not be judged by what one row costs; both programs agree."""
+    subject = of(ClippedMean, column="age", scale=F(10), count_scale=F(10))
+    of_rows, of_persons = Proved(subject.mechanism.proof(F(0))), Proved(subject.proof(F(0)))
+    (target, *_) = targets(of_rows, F(1), F(0), 1)[1:]
+    assert targets(of_persons, F(1), F(0), 1)[1:] == []
+    point = {"limit": str(target.limit), "delta": str(target.delta)}
+    assert asserts({"proved": {"derivation": of_rows.steps}}, point)
+    assert not asserts({"proved": {"derivation": of_persons.steps}}, point)
