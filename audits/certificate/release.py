@@ -154,6 +154,8 @@ def _on_files(claim: Claim, subject: Subject) -> OnFiles:
 
 
 def _digest(path: Path) -> str:
+    if path.exists() and not path.is_file():  # a pipe would never end
+        raise InputError(f"{path}: no file; give a readable data file")
     try:
         with path.open("rb") as file:
             return f"sha256:{hashlib.file_digest(file, 'sha256').hexdigest()}"

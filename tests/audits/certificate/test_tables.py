@@ -2,6 +2,7 @@
 
 import csv
 import json
+import os
 import random
 from pathlib import Path
 
@@ -214,6 +215,9 @@ def test_refusals_rest_on_public_facts(tmp_path):
     refused(claim_on(tmp_path, "histogram", 'column = "city"\ncells = 9'), "cells follows from the table: 3")
     refused(claim_on(tmp_path, "histogram", 'column = "town"'), "no column 'town'")
     refused(claim_on(tmp_path, "histogram", ""), "no column is named")
+    (tmp_path / "t.csv").unlink()
+    os.mkfifo(tmp_path / "t.csv")
+    refused(claim_on(tmp_path, "histogram", 'column = "city"'), "no file; give")
     (tmp_path / "t.csv").unlink()
     refused(claim_on(tmp_path, "histogram", 'column = "city"'), "No such file")
 
