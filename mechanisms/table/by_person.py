@@ -179,7 +179,10 @@ def _nothing_counts_nothing(mechanism: Any) -> bool:
     if not linear or not hasattr(mechanism, "query"):
         return False
     nothing = np.tile(np.array(of.missing or (0.0,) * len(of.low)), (mechanism.rows, 1))
-    return of.contains(nothing[:1]) and not np.any(mechanism.query(nothing))
+    try:
+        return of.contains(nothing[:1]) and not np.any(mechanism.query(nothing))
+    except Exception:  # a class of a user's own may raise anything
+        return False
 
 
 def relations_of(made_by: Any) -> tuple[str, ...]:
