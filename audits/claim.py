@@ -10,6 +10,8 @@ from typing import Any
 from dpaccount.documents import Place, parse_toml, read_bytes
 from dpaccount.errors import InputError
 from dpaccount.relation import Observer, Relation
+from mechanisms.table.declaration import KEYS as TABLE_KEYS
+from mechanisms.table.declaration import Table, read_table
 
 NAME = re.compile(r"[a-z0-9][a-z0-9._-]{0,63}", re.ASCII)
 MODELS = tuple(Observer)
@@ -52,6 +54,7 @@ class Claim:
     data_file: Path | None
     ledger: str | None
     public_data: bool  #: the claim says that its data file is public, so that runs on it may be evaluated
+    table: Table | None  #: what the claim declares of its data file
     audit: AuditPlan
     accepted: frozenset[str]  #: assumptions without a test that the claim accepts, as "rule query"
     written: dict[str, Any]
@@ -70,7 +73,7 @@ def claim_at(place: Place, path: Path) -> Claim:
     if NAME.fullmatch(name) is None:
         raise top["name"].wrong(f"the name {name[:70]!r} is not allowed", f"names match {NAME.pattern}")
     subject = top["subject"].table(("use",), ("parameters", "data"))
-    file, ledger, public = _data(top["data"], path) if "data" in top else (None, None, False)
+    file, ledger, public, table = _data(top["data"], path) if "data" in top else (None, None, False, None)
     for texts in ("governance", "assume"):
         if texts in top:
             _texts(top[texts])
@@ -86,6 +89,7 @@ def claim_at(place: Place, path: Path) -> Claim:
         data_file=file,
         ledger=ledger,
         public_data=public,
+        table=table,
         audit=_audit(top["audit"]) if "audit" in top else AuditPlan(),
         accepted=frozenset(top["assume"].value if "assume" in top else ()),
         written=_without_password(as_written(place.value)),
@@ -121,15 +125,17 @@ def _audit(place: Place) -> AuditPlan:
     )
 
 
-def _data(place: Place, claim: Path) -> tuple[Path, str, bool]:
-    table = place.table(("file", "ledger"), ("public",))
-    public = "public" in table and table["public"].flag()
-    file = inside(claim.parent, table["file"])
-    url = table["ledger"].text()
+def _data(place: Place, claim: Path) -> tuple[Path, str, bool, Table | None]:
+    """Return the file, the ledger, whether the file is public, and the table that is declared, if any."""
+    declared = isinstance(place.value, dict) and "columns" in place.value
+    given = place.table(("file", "ledger"), ("public", "columns", *(TABLE_KEYS if declared else ())))
+    public = "public" in given and given["public"].flag()
+    file, table = inside(claim.parent, given["file"]), read_table(place) if declared else None
+    url = given["ledger"].text()
     if url.startswith("sqlite:///"):
-        written = Place(url.removeprefix("sqlite:///"), place.file, table["ledger"].at, toml=True)
-        return file, f"sqlite:///{inside(claim.parent, written)}", public
-    return file, url, public
+        written = Place(url.removeprefix("sqlite:///"), place.file, given["ledger"].at, toml=True)
+        url = f"sqlite:///{inside(claim.parent, written)}"
+    return file, url, public, table
 
 
 def _without_password(written: dict[str, Any]) -> dict[str, Any]:

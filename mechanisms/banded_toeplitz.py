@@ -9,8 +9,9 @@ from dpaccount.noise.receipt import Noise
 from dpaccount.noise.samplers import Integers
 from dpaccount.proof import Theorem
 from mechanisms.continual import factors, prefix_sums
-from mechanisms.continual.factor_sums import Window
+from mechanisms.continual.factor_sums import History, Window
 from mechanisms.continual.prefix_sums import PrefixSums
+from mechanisms.continual.spread import Spread, toeplitz
 from mechanisms.subject import Rows, View
 
 
@@ -41,7 +42,15 @@ class BandedToeplitz(PrefixSums):
 
     def play(self, data: Rows, noise: Noise, coins: int) -> View:
         """Release row by row; show all prefix sums, in the data's own units."""
-        return prefix_sums.play(lambda width, kind: Window(self._weights(), width, kind), self, data, noise)
+        return prefix_sums.play(self._history, self, data, noise)
+
+    def spread(self) -> Spread:
+        """Return what every estimate makes of the rows' noise."""
+        scale = self.scale(self.sigma)
+        return toeplitz(self._history, self.rounds, scale, self.columns, bits=self.finer)
+
+    def _history(self, width: int, kind: type) -> History:
+        return Window(self._weights(), width, kind)
 
     def _weights(self) -> Integers:
         return factors.sqrt_toeplitz(self.rounds)[: self.band]

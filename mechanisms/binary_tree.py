@@ -7,7 +7,9 @@ from typing import ClassVar
 from dpaccount.noise.receipt import Noise
 from dpaccount.proof import Theorem
 from mechanisms.continual.prefix_sums import PrefixSums, tree_proof
+from mechanisms.continual.spread import Spread, tree
 from mechanisms.continual.tree_sums import TreeSums, levels
+from mechanisms.shared import grid
 from mechanisms.subject import Rows, View
 
 
@@ -33,3 +35,11 @@ class BinaryTree(PrefixSums):
         """Release node by node; show all prefix sums, in the data's own units."""
         sums = TreeSums(lambda node, exact: noise.noisy("node", node, exact), levels(self.rounds))
         return self.shown(sums, data)
+
+    def step(self) -> Fraction:
+        """Return a step of a node."""
+        return grid.step(self.bits)
+
+    def spread(self) -> Spread:
+        """Return what the nodes of every prefix add up to."""
+        return tree(self.rounds, self.scale(self.sigma), self.columns)

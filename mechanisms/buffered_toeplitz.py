@@ -11,9 +11,10 @@ from dpaccount.noise.receipt import Noise
 from dpaccount.noise.samplers import dyadic_up
 from dpaccount.proof import Theorem, buffered
 from mechanisms.continual import factors, prefix_sums
-from mechanisms.continual.factor_sums import Buffers
+from mechanisms.continual.factor_sums import Buffers, History
 from mechanisms.continual.factors import DECAY
 from mechanisms.continual.prefix_sums import PrefixSums
+from mechanisms.continual.spread import Spread, toeplitz
 from mechanisms.shared import grid
 from mechanisms.subject import Rows, View
 
@@ -56,7 +57,16 @@ class BufferedToeplitz(PrefixSums):
 
     def play(self, data: Rows, noise: Noise, coins: int) -> View:
         """Release row by row; show all prefix sums, in the data's own units."""
-        return prefix_sums.play(lambda width, kind: Buffers(self._pairs(), width, kind), self, data, noise)
+        return prefix_sums.play(self._history, self, data, noise)
+
+    def spread(self) -> Spread:
+        """Return what every estimate makes of the rows' noise, and of the floors."""
+        floors = float(sum(Fraction(2**DECAY, 2**DECAY - f) for _, f in self._pairs())) * (1 + 1e-9)
+        scale = self.scale(self.sigma)
+        return toeplitz(self._history, self.rounds, scale, self.columns, bits=self.finer, floors=floors)
+
+    def _history(self, width: int, kind: type) -> History:
+        return Buffers(self._pairs(), width, kind)
 
     def _pairs(self) -> list[tuple[int, int]]:
         return factors.buffers(self.rounds, self.buffers)

@@ -7,10 +7,11 @@ from typing import ClassVar
 import numpy as np
 
 from dpaccount.errors import InputError
+from dpaccount.noise.laws import double_up
 from dpaccount.noise.receipt import Noise
 from dpaccount.noise.samplers import Integers
 from dpaccount.proof import ADD_REMOVE, REPLACE_ONE, Theorem, assume_clipped, compose, laplace, linear
-from mechanisms.shared import grid
+from mechanisms.shared import accuracy, grid, tails
 from mechanisms.subject import EXAMPLE, Domain, Rows, View, known_relation, shown_to_all
 
 COUNT_BITS = 0  #: a count is an integer
@@ -28,6 +29,7 @@ class ClippedMean:
 
     source: ClassVar[str] = "Dwork, McSherry, Nissim & Smith 2006; quotient by post-processing"
     status: ClassVar[str] = "sound"
+    reads: ClassVar[str] = "number"
 
     scale: Fraction = Fraction(2)
     count_scale: Fraction = Fraction(2)
@@ -77,3 +79,35 @@ class ClippedMean:
             count = noise.noisy("count", 0, np.array([len(data)]))
         mean = float(self.low + self._half) + total / np.maximum(count, 1)
         return View(public={"mean": np.clip(mean, float(self.low), float(self.high)), "count": count})
+
+    def accuracy(self, view: View, level: Fraction = Fraction(19, 20)) -> dict[str, object]:
+        """Return the interval of the mean of clipped numbers, and under add-remove of how many there are."""
+        alpha = tails.missed(level)
+        private = self.relation == ADD_REMOVE
+        if private:
+            alpha /= 2
+        reach = tails.laplace(double_up(self.scale * 2**self.bits), alpha)
+        wide = double_up(reach * grid.step(self.bits))
+        off = tails.laplace(double_up(self.count_scale), alpha) if private else 0
+        count = view.public["count"]
+        mean = self._mean(float(view.public["mean"][0]), int(count[0]), wide, off)
+        of = "the mean of clipped numbers"
+        found: dict[str, object] = {"mean": accuracy.interval(*mean, level, of)}
+        return found | (
+            {"count": accuracy.around(count, off, level, "how many rows there are")} if private else {}
+        )
+
+    def _mean(self, mean: float, count: int, wide: float, off: int) -> tuple[Rows, Rows]:
+        """Return the ends of the mean where the sum is off by `wide` and the count by `off` at most.
+
+        A mean that was clipped may stand for any sum beyond.  No rows have the middle as their mean.
+        """
+        middle, half = float(self.low + self._half), float(self._half)
+        total = (mean - middle) * max(count, 1)
+        slack = wide + (abs(middle) + half) * max(count, 1) * 2.0**-45
+        low = -np.inf if mean <= float(self.low) else total - slack
+        high = np.inf if mean >= float(self.high) else total + slack
+        fewest, most = max(count - off, 1), max(count + off, 1)
+        ends = [min(low / fewest, low / most), max(high / fewest, high / most)]
+        found = middle + np.clip(ends, -half, half) + np.array([-1, 1]) * (abs(middle) + half) * 2.0**-45
+        return found[:1], found[1:]

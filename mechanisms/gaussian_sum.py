@@ -10,7 +10,7 @@ from dpaccount.errors import InputError
 from dpaccount.noise.receipt import Noise
 from dpaccount.noise.samplers import Integers
 from dpaccount.proof import REPLACE_ONE, Theorem, assume_ball, linear
-from mechanisms.shared import grid
+from mechanisms.shared import accuracy, grid
 from mechanisms.shared.gaussian_noise import gaussian, unchanged
 from mechanisms.subject import Domain, Rows, View, known_relation, shown, wide
 
@@ -24,6 +24,7 @@ class GaussianSum:
 
     source: ClassVar[str] = "Canonne, Kamath & Steinke 2020 (the discrete Gaussian)"
     status: ClassVar[str] = "sound"
+    reads: ClassVar[str] = "numbers"
 
     sigma: Fraction = Fraction(8)
     radius: Fraction = Fraction(1)
@@ -59,3 +60,8 @@ class GaussianSum:
         """Release the noisy sum, in the data's own units."""
         released = noise.noisy("sum", 0, self.query(data))
         return View(public={"sum": released * np.float64(grid.step(self.bits))})
+
+    def accuracy(self, view: View, level: Fraction = Fraction(19, 20)) -> dict[str, object]:
+        """Return the intervals of all numbers of the sum of clipped vectors."""
+        of = "the sum of clipped vectors"
+        return {"sum": accuracy.gaussian(view.public["sum"], self.sigma, self.bits, level, of)}

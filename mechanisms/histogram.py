@@ -8,8 +8,9 @@ import numpy as np
 
 from dpaccount.errors import InputError
 from dpaccount.noise.receipt import Noise
-from dpaccount.noise.samplers import Integers, exact_root
+from dpaccount.noise.samplers import Integers, exact_root, root_up
 from dpaccount.proof import REPLACE_ONE, Theorem, assume_points, differences, lattice_gaussian
+from mechanisms.shared import accuracy, tails
 from mechanisms.subject import Domain, Rows, View, known_relation, shown_to_all
 
 MOST = 64  #: cells whose shifts a proof lists
@@ -35,6 +36,7 @@ class Histogram:
 
     source: ClassVar[str] = "Canonne, Kamath & Steinke 2020; threshold by post-processing"
     status: ClassVar[str] = "sound"
+    reads: ClassVar[str] = "cells"
 
     sigma: Fraction = Fraction(4)
     cells: int = 5
@@ -73,3 +75,11 @@ class Histogram:
         if self.threshold:
             counts = np.where(counts < self.threshold, 0, counts)
         return View(public={"counts": counts})
+
+    def accuracy(self, view: View, level: Fraction = Fraction(19, 20)) -> dict[str, object]:
+        """Return the intervals of all counts; of those shown as 0, up to where they would be shown."""
+        counts = view.public["counts"].astype(np.int64)
+        reach = tails.gaussian(root_up(self.sigma**2), tails.missed(level) / self.cells)
+        high = np.where(counts < self.threshold, self.threshold - 1, counts) + reach
+        low = np.where(counts < self.threshold, 0, counts - reach)
+        return {"counts": accuracy.interval(low, high, level, "the counts of all cells")}

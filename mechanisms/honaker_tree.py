@@ -7,7 +7,9 @@ from typing import ClassVar
 from dpaccount.noise.receipt import Noise
 from dpaccount.proof import Theorem
 from mechanisms.continual.prefix_sums import PrefixSums, tree_proof
+from mechanisms.continual.spread import Spread, honaker
 from mechanisms.continual.tree_sums import HonakerSums, levels
+from mechanisms.shared import grid
 from mechanisms.subject import Rows, View
 
 
@@ -35,3 +37,11 @@ class HonakerTree(PrefixSums):
         """Release node by node; show all prefix sums, in the data's own units."""
         sums = HonakerSums(lambda node, exact: noise.noisy("node", node, exact), levels(self.rounds))
         return self.shown(sums, data)
+
+    def step(self) -> Fraction:
+        """Return a step of a node."""
+        return grid.step(self.bits)
+
+    def spread(self) -> Spread:
+        """Return what the nodes of every prefix add up to."""
+        return honaker(self.rounds, self.scale(self.sigma), self.columns)

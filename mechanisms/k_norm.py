@@ -7,10 +7,11 @@ from typing import ClassVar
 import numpy as np
 
 from dpaccount.errors import InputError
+from dpaccount.noise.laws import double_up
 from dpaccount.noise.receipt import Noise
 from dpaccount.noise.samplers import Integers
 from dpaccount.proof import REPLACE_ONE, Theorem, assume_ball, assume_covers, k_norm, linear, nodes
-from mechanisms.shared import grid
+from mechanisms.shared import accuracy, grid, tails
 from mechanisms.subject import Domain, Rows, View, shown_to_all, wide
 
 
@@ -26,6 +27,7 @@ class KNorm:
 
     source: ClassVar[str] = "Hardt & Talwar 2010, Section 3 (K-norm mechanism), on a lattice"
     status: ClassVar[str] = "sound"
+    reads: ClassVar[str] = "numbers"
     relation: ClassVar[str] = REPLACE_ONE
 
     rate: Fraction = Fraction(1, 2)
@@ -59,3 +61,10 @@ class KNorm:
         """Release the noisy rows, in the data's own units."""
         released = [noise.noisy("row", i, row) for i, row in enumerate(self.query(data))]
         return View(public={"rows": np.array(released) * float(grid.step(self.bits))})
+
+    def accuracy(self, view: View, level: Fraction = Fraction(19, 20)) -> dict[str, object]:
+        """Return the intervals of the clipped rows: no number is further off than its row's noise is long."""
+        rows, alpha = view.public["rows"], tails.missed(level) / self.rows
+        reach = tails.k_norm(double_up(2**self.bits / self.rate), self.columns, alpha)
+        wide = reach * float(grid.step(self.bits))
+        return {"rows": accuracy.around(rows, wide, level, "the clipped rows")}

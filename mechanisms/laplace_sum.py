@@ -10,7 +10,7 @@ from dpaccount.errors import InputError
 from dpaccount.noise.receipt import Noise
 from dpaccount.noise.samplers import Integers
 from dpaccount.proof import REPLACE_ONE, Theorem, assume_clipped, laplace, linear
-from mechanisms.shared import grid
+from mechanisms.shared import accuracy, grid
 from mechanisms.subject import EXAMPLE, Domain, Rows, View, known_relation, shown_to_all
 
 
@@ -20,6 +20,7 @@ class LaplaceSum:
 
     source: ClassVar[str] = "Dwork, McSherry, Nissim & Smith 2006; Ghosh, Roughgarden & Sundararajan 2012"
     status: ClassVar[str] = "sound"
+    reads: ClassVar[str] = "number"
 
     scale: Fraction = Fraction(2)
     low: Fraction = field(kw_only=True, metadata={EXAMPLE: Fraction(0)})
@@ -55,3 +56,8 @@ class LaplaceSum:
         """Release the noisy sum, in the data's own units."""
         released = noise.noisy("sum", 0, self.query(data))
         return View(public={"sum": released * np.float64(grid.step(self.bits))})
+
+    def accuracy(self, view: View, level: Fraction = Fraction(19, 20)) -> dict[str, object]:
+        """Return the interval of the sum of clipped numbers."""
+        of = "the sum of clipped numbers"
+        return {"sum": accuracy.laplace(view.public["sum"], self.scale, self.bits, level, of)}

@@ -10,7 +10,7 @@ from dpaccount.errors import InputError
 from dpaccount.noise.receipt import Noise
 from dpaccount.noise.samplers import Integers
 from dpaccount.proof import REPLACE_ONE, Theorem, assume_clipped, compose, laplace, linear
-from mechanisms.shared import grid
+from mechanisms.shared import accuracy, grid
 from mechanisms.subject import EXAMPLE, Domain, Rows, View, known_relation, shown_to_all
 
 
@@ -24,6 +24,7 @@ class LaplaceVector:
 
     source: ClassVar[str] = "Dwork, McSherry, Nissim & Smith 2006, Proposition 1, on a grid"
     status: ClassVar[str] = "sound"
+    reads: ClassVar[str] = "numbers"
 
     scale: Fraction = Fraction(6)
     low: Fraction = field(kw_only=True, metadata={EXAMPLE: Fraction(0)})
@@ -64,6 +65,11 @@ class LaplaceVector:
         exact = self.query(data)
         released = [noise.noisy(name, 0, exact[j : j + 1]) for j, name in enumerate(self._names())]
         return View(public={"sums": np.concatenate(released) * np.float64(grid.step(self.bits))})
+
+    def accuracy(self, view: View, level: Fraction = Fraction(19, 20)) -> dict[str, object]:
+        """Return the intervals of all sums of clipped numbers."""
+        of = "the sums of clipped numbers"
+        return {"sums": accuracy.laplace(view.public["sums"], self.scale, self.bits, level, of)}
 
     def _names(self) -> list[str]:
         return [f"column-{j}" for j in range(1, self.columns + 1)]

@@ -8,9 +8,10 @@ import numpy as np
 
 from dpaccount.errors import InputError
 from dpaccount.noise.receipt import Noise
-from dpaccount.noise.samplers import Integers
+from dpaccount.noise.samplers import Integers, root_up
 from dpaccount.proof import REPLACE_ONE, Theorem, assume_points, discrete_gaussian, linear
 from mechanisms.histogram import MOST, counts_of
+from mechanisms.shared import accuracy, tails
 from mechanisms.subject import Domain, Rows, View, known_relation, shown_to_all
 
 WORKLOADS = ("prefix", "ranges", "dyadic")
@@ -41,6 +42,7 @@ class LinearQueries:
 
     source: ClassVar[str] = "Li, Hay, Rastogi, Miklau & McGregor 2010 (the matrix); Canonne et al. 2020"
     status: ClassVar[str] = "sound"
+    reads: ClassVar[str] = "cells"
 
     sigma: Fraction = Fraction(12)
     workload: str = "dyadic"
@@ -81,3 +83,16 @@ class LinearQueries:
         answers = noise.noisy("answers", 0, self.query(data))
         fitted, *_ = np.linalg.lstsq(matrix(self.workload, self.cells).astype(float), answers, rcond=None)
         return View(public={"answers": answers, "counts": fitted})
+
+    def accuracy(self, view: View, level: Fraction = Fraction(19, 20)) -> dict[str, object]:
+        """Return the intervals of all answers, and of the counts that fit them."""
+        whole = matrix(self.workload, self.cells).astype(float)
+        queries, alpha = len(whole), tails.missed(level) / 2
+        scale, fit = root_up(self.sigma**2), np.linalg.pinv(whole)
+        by_root, by_weight = tails.combined(((scale, queries),), self.cells, alpha)
+        wide = by_root * scale * np.sqrt((fit**2).sum(axis=1)) + by_weight * np.abs(fit).sum(axis=1)
+        reach = tails.gaussian(scale, alpha / queries)
+        return {
+            "answers": accuracy.around(view.public["answers"], reach, level, "the answers"),
+            "counts": accuracy.around(view.public["counts"], wide + 1e-6, level, "the counts of all cells"),
+        }

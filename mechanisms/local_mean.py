@@ -10,9 +10,9 @@ import numpy as np
 
 from dpaccount.errors import InputError
 from dpaccount.noise.receipt import Noise
-from dpaccount.noise.samplers import Integers
+from dpaccount.noise.samplers import Integers, root_up
 from dpaccount.proof import REPLACE_ONE, Theorem
-from mechanisms.shared import local_tables
+from mechanisms.shared import accuracy, local_tables, tails
 from mechanisms.subject import EXAMPLE, Domain, Rows, View
 
 CHANNELS = ("duchi", "piecewise", "hybrid")
@@ -30,6 +30,7 @@ class LocalMean:
 
     source: ClassVar[str] = "Duchi, Jordan & Wainwright 2018; Wang, Xiao et al. 2019 (piecewise, hybrid)"
     status: ClassVar[str] = "sound"
+    reads: ClassVar[str] = "number"
     relation: ClassVar[str] = REPLACE_ONE
 
     epsilon: Fraction = Fraction(1)
@@ -110,3 +111,18 @@ class LocalMean:
         middle, half = float(self.low + self.high) / 2, float(self.high - self.low) / 2
         numbers = middle + half * values[answers]
         return View(public={"answers": numbers, "mean": np.array([numbers.mean()])})
+
+    def accuracy(self, view: View, level: Fraction = Fraction(19, 20)) -> dict[str, object]:
+        """Return the interval of the mean of everyone's place; an answer by itself has none."""
+        values, half = self._parts[1], float(self.high - self.low) / 2
+        wide = float(max(values) - min(values))
+        reach = half * tails.bounded_mean(wide, self._deviation, self.rows, tails.missed(level))
+        of = "the mean of everyone's number, clipped and put in its place"
+        return {"mean": accuracy.around(view.public["mean"], reach, level, of)}
+
+    @cached_property
+    def _deviation(self) -> float:
+        """Return the largest standard deviation of an answer, over all places."""
+        table, values = self._parts
+        moments = [[sum(p * v**k for p, v in zip(row, values, strict=True)) for k in (1, 2)] for row in table]
+        return root_up(max(Fraction(square - mean**2) for mean, square in moments))

@@ -11,6 +11,7 @@ from dpaccount.proof import Theorem
 from mechanisms.continual import factors, prefix_sums
 from mechanisms.continual.factor_sums import AllRows
 from mechanisms.continual.prefix_sums import PrefixSums
+from mechanisms.continual.spread import Spread, explicit
 from mechanisms.subject import Rows, View
 
 
@@ -42,6 +43,10 @@ class OptimalFactor(PrefixSums):
     def play(self, data: Rows, noise: Noise, coins: int) -> View:
         """Release row by row; show all prefix sums, in the data's own units."""
         return prefix_sums.play(lambda width, kind: AllRows(self._factor(), width, kind), self, data, noise)
+
+    def spread(self) -> Spread:
+        """Return what every estimate makes of the rows' noise."""
+        return explicit(self._factor(), self.scale(self.sigma), self.columns)
 
     def _factor(self) -> Integers:
         return factors.optimal(self.rounds)

@@ -19,6 +19,7 @@ class PermuteAndFlip(ChoiceByVotes):
 
     source: ClassVar[str] = "McKenna & Sheldon 2020; Ding et al. 2021 (as report noisy max)"
     status: ClassVar[str] = "sound"
+    flip: ClassVar[bool] = True
 
     def proof(self, delta: Fraction) -> Theorem:
         """Bound the range of how totals move: pure ε, which composes as pure."""

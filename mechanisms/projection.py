@@ -14,7 +14,7 @@ from dpaccount.errors import InputError
 from dpaccount.noise.receipt import Noise
 from dpaccount.noise.samplers import Integers
 from dpaccount.proof import REPLACE_ONE, Theorem, assume_ball, linear
-from mechanisms.shared import grid
+from mechanisms.shared import accuracy, grid
 from mechanisms.shared.gaussian_noise import gaussian, unchanged
 from mechanisms.subject import Domain, Rows, View, shown, wide
 
@@ -32,6 +32,7 @@ class Projection:
         "repair of Kharkovskii, Dai & Low 2020: noise before the projection; Canonne et al. 2020"
     )
     status: ClassVar[str] = "sound"
+    reads: ClassVar[str] = "numbers"
     relation: ClassVar[str] = REPLACE_ONE
 
     sigma: Fraction = Fraction(10)
@@ -68,3 +69,8 @@ class Projection:
         shape = (self.columns, self.dimension)
         public = np.random.default_rng(coins).standard_normal(shape) / np.sqrt(self.dimension)
         return View(public={"rows": noisy, "projected": (noisy - noisy.mean(axis=0)) @ public})
+
+    def accuracy(self, view: View, level: Fraction = Fraction(19, 20)) -> dict[str, object]:
+        """Return the intervals of the clipped rows; their projection has none: its matrix is not shown."""
+        of = "the clipped rows"
+        return {"rows": accuracy.gaussian(view.public["rows"], self.sigma, self.bits, level, of)}

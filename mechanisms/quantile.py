@@ -7,10 +7,11 @@ from typing import ClassVar
 import numpy as np
 
 from dpaccount.errors import InputError
+from dpaccount.noise.laws import double_up
 from dpaccount.noise.receipt import Noise
 from dpaccount.noise.samplers import Integers
 from dpaccount.proof import REPLACE_ONE, Theorem, assume_range, exponential
-from mechanisms.shared import grid
+from mechanisms.shared import accuracy, grid, tails
 from mechanisms.subject import EXAMPLE, Domain, Rows, View, shown_to_all
 
 
@@ -26,6 +27,7 @@ class Quantile:
 
     source: ClassVar[str] = "McSherry & Talwar 2007; Smith 2011, Algorithm 2, on public candidates"
     status: ClassVar[str] = "sound"
+    reads: ClassVar[str] = "number"
     relation: ClassVar[str] = REPLACE_ONE
 
     rate: Fraction = Fraction(1, 2)
@@ -77,3 +79,11 @@ class Quantile:
         """Release the chosen candidate, in the data's own units."""
         chosen = noise.noisy("quantile", 0, self.query(data)).argmax()
         return View(public={"quantile": self.places()[chosen : chosen + 1] * float(grid.step(self.bits))})
+
+    def accuracy(self, view: View, level: Fraction = Fraction(19, 20)) -> dict[str, object]:
+        """Return by how much more than the best candidate's rank the chosen one's may miss, in rows."""
+        unit, others = self._denominator, self.candidates - 1
+        steps = tails.choice(self.rate / unit, others, tails.missed(level), flip=False)
+        high = np.array([double_up(Fraction(steps, unit))])
+        of = "rows that the choice is further from the rank than the best candidate is"
+        return {"quantile": accuracy.interval(0 * high, high, level, of)}

@@ -9,49 +9,50 @@ import numpy as np
 
 from dpaccount.errors import InputError
 from dpaccount.noise.receipt import Noise
-from dpaccount.noise.samplers import Integers
+from dpaccount.noise.samplers import Integers, root_up
 from dpaccount.proof import REPLACE_ONE, Theorem
-from mechanisms.shared import local_tables
+from mechanisms.shared import accuracy, local_tables, tails
 from mechanisms.subject import Domain, Rows, View
 
 
 @dataclass(frozen=True)
 class RandomisedResponse:
-    """Ask each of `rows` people for one of `categories`, numbered from 0; local model, `epsilon` per answer.
+    """Ask each of `rows` people for one of `cells`, numbered from 0; local model, `epsilon` per answer.
 
-    The truth is told with probability e^ε/(e^ε + k − 1), every other category with 1/(e^ε + k − 1).
-    A number is rounded down; outside the categories (NaN too) it counts as category 0.  Shows all
-    answers and unbiased estimates of the categories' counts.
+    The truth is told with probability e^ε/(e^ε + k − 1), every other cell with 1/(e^ε + k − 1).
+    A number is rounded down; outside the cells (NaN too) it counts as cell 0.  Shows all
+    answers and unbiased estimates of the cells' counts.
     """
 
     source: ClassVar[str] = "Warner 1965; Kairouz, Oh & Viswanath 2016 (k-ary)"
     status: ClassVar[str] = "sound"
+    reads: ClassVar[str] = "cells"
     relation: ClassVar[str] = REPLACE_ONE
 
     epsilon: Fraction = Fraction(1)
-    categories: int = 2
+    cells: int = 2
     rows: int = 100
 
     def __post_init__(self) -> None:
         """Refuse parameters that make no sense."""
-        if not 0 < self.epsilon <= 30 or self.categories < 2 or self.rows < 1:
-            raise InputError("needed epsilon in (0, 30], categories >= 2 and rows >= 1")
+        if not 0 < self.epsilon <= 30 or self.cells < 2 or self.rows < 1:
+            raise InputError("needed epsilon in (0, 30], cells >= 2 and rows >= 1")
 
     @cached_property
     def table(self) -> local_tables.Table:
         """Return everyone's chances, by category."""
-        size, truth = self.categories, local_tables.ratio(self.epsilon)
+        size, truth = self.cells, local_tables.ratio(self.epsilon)
         weights = [[truth if i == j else Fraction(1) for j in range(size)] for i in range(size)]
         return local_tables.weighted(weights)
 
     def domain(self) -> Domain:
         """Return one column of integers, one beyond the categories on either side."""
-        return Domain(self.rows, (-1.0,), (float(self.categories),), (True,))
+        return Domain(self.rows, (-1.0,), (float(self.cells),), (True,))
 
     def query(self, data: Rows) -> Integers:
         """Return everyone's category."""
         category = np.floor(np.nan_to_num(data[:, 0], nan=0.0))
-        inside = (category >= 0) & (category < self.categories)
+        inside = (category >= 0) & (category < self.cells)
         return np.where(inside, category, 0).astype(np.int64)
 
     def proof(self, delta: Fraction) -> Theorem:
@@ -62,5 +63,14 @@ class RandomisedResponse:
         """Collect everyone's answer; estimate the counts from them."""
         answers = local_tables.answers(self.query(data), noise)
         truth, lie = float(self.table[0][0]), float(self.table[0][1])
-        counts = np.bincount(answers, minlength=self.categories)
+        counts = np.bincount(answers, minlength=self.cells)
         return View(public={"answers": answers, "counts": (counts - self.rows * lie) / (truth - lie)})
+
+    def accuracy(self, view: View, level: Fraction = Fraction(19, 20)) -> dict[str, object]:
+        """Return the intervals of the estimated counts of all categories; an answer by itself has none."""
+        truth, lie = self.table[0][:2]
+        most = max(p * (1 - p) for p in (truth, lie))
+        alpha = tails.missed(level) / self.cells
+        reach = tails.bounded_mean(1.0, root_up(most), self.rows, alpha) * self.rows / float(truth - lie)
+        of = "how many people are in each category"
+        return {"counts": accuracy.around(view.public["counts"], reach, level, of)}

@@ -11,6 +11,7 @@ from dpaccount.noise.samplers import dyadic_up
 from dpaccount.proof import REPLACE_ONE, Cover, Theorem, assume_ball, assume_covers, linear, parallel
 from mechanisms.continual.factor_sums import Restarting
 from mechanisms.continual.prefix_sums import PrefixSums, nodes_of
+from mechanisms.continual.spread import Spread, restarting
 from mechanisms.continual.tree_sums import TreeSums, levels
 from mechanisms.shared import grid
 from mechanisms.shared.gaussian_noise import gaussian
@@ -72,3 +73,12 @@ class RestartingTree(PrefixSums):
             )
 
         return self.shown(Restarting(make), data)
+
+    def step(self) -> Fraction:
+        """Return a step of a node."""
+        return grid.step(self.bits)
+
+    def spread(self) -> Spread:
+        """Return what the nodes of every prefix add up to, over its epochs."""
+        scales = (self.scale(self.noise_of(epoch)) for epoch in range(self.rounds.bit_length()))
+        return restarting(scales, self.rounds, self.columns)

@@ -4,10 +4,14 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import ClassVar
 
+import numpy as np
+
 from dpaccount.errors import InputError
+from dpaccount.noise.laws import double_up
 from dpaccount.noise.receipt import Noise
 from dpaccount.noise.samplers import Integers
 from dpaccount.proof import REPLACE_ONE, Theorem, assume_each, sparse_vector
+from mechanisms.shared import accuracy, tails
 from mechanisms.shared.votes import votes
 from mechanisms.subject import Domain, Rows, View, known_relation, shown_to_all
 
@@ -23,6 +27,7 @@ class SparseVector:
 
     source: ClassVar[str] = "Dwork, Naor et al. 2009; Lyu, Su & Li 2017, Algorithm 1"
     status: ClassVar[str] = "sound"
+    reads: ClassVar[str] = "votes"
 
     threshold: int = 50
     threshold_scale: Fraction = Fraction(4)
@@ -56,3 +61,16 @@ class SparseVector:
     def play(self, data: Rows, noise: Noise, coins: int) -> View:
         """Release the answers."""
         return View(public={"answers": noise.noisy("answers", 0, self.query(data))})
+
+    def accuracy(self, view: View, level: Fraction = Fraction(19, 20)) -> dict[str, object]:
+        """Return the intervals of all counts: one that passed is not far below the threshold, and conversely.
+
+        The threshold's noise may go either way, a count's can deceive in one way only.  Of a count that is
+        not answered nothing is known.
+        """
+        alpha, answers = tails.missed(level) / 2, view.public["answers"]
+        reach = tails.laplace(double_up(self.threshold_scale), alpha)
+        reach += tails.laplace_above(double_up(self.scale), alpha / self.questions)
+        low = np.where(answers == 1, max(self.threshold - reach, 0), 0)
+        high = np.where(answers == 0, min(self.threshold + reach - 1, self.rows), self.rows)
+        return {"answers": accuracy.interval(low, high, level, "the counts")}

@@ -11,6 +11,7 @@ from dpaccount.noise.receipt import Noise
 from dpaccount.noise.samplers import Integers, exact_root
 from dpaccount.proof import ADD_REMOVE, Theorem, assume_cell, stable_histogram
 from mechanisms.histogram import counts_of
+from mechanisms.shared import accuracy, tails
 from mechanisms.subject import Domain, Rows, View, shown
 
 
@@ -25,6 +26,7 @@ class StableHistogram:
 
     source: ClassVar[str] = "Korolova, Kenthapadi, Mishra & Ntoulas 2009; Bun, Nissim & Stemmer 2016"
     status: ClassVar[str] = "sound"
+    reads: ClassVar[str] = "cells"
     relation: ClassVar[str] = ADD_REMOVE
 
     scale: Fraction = Fraction(1)
@@ -58,3 +60,16 @@ class StableHistogram:
         """Release the cells that are shown, and their noisy counts."""
         counts = noise.noisy("counts", 0, self.query(data))
         return View(public={"cells": np.flatnonzero(counts), "counts": counts[counts > 0]})
+
+    def accuracy(self, view: View, level: Fraction = Fraction(19, 20)) -> dict[str, object]:
+        """Return the intervals of the counts that are shown, and of those of all other cells.
+
+        Noise is drawn for as many cells as are in use: at most one for every row.
+        """
+        alpha, counts = tails.missed(level) / min(self.cells, self.rows), view.public["counts"]
+        reach = tails.laplace(float(self.scale), alpha)
+        others = np.array(self.threshold - 1 + reach)
+        return {
+            "counts": accuracy.around(counts, reach, level, "the counts of the cells that are shown"),
+            "others": accuracy.interval(0 * others, others, level, "the count of any other cell"),
+        }

@@ -8,10 +8,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpaccount.errors import InputError
+from dpaccount.noise.laws import double_up
 from dpaccount.noise.receipt import Noise
-from dpaccount.noise.samplers import Integers
+from dpaccount.noise.samplers import Integers, root_up
 from dpaccount.proof import REPLACE_ONE, Theorem, assume_rank_one, linear
-from mechanisms.shared import grid
+from mechanisms.shared import accuracy, grid, tails
 from mechanisms.shared.gaussian_noise import gaussian, unchanged
 from mechanisms.subject import Domain, Rows, View, shown
 
@@ -45,6 +46,7 @@ class SymmetricGaussian:
         "Shariff & Sheffet 2018 and Dubey 2021 (the noise); sensitivity without corner is ours"
     )
     status: ClassVar[str] = "sound"
+    reads: ClassVar[str] = "numbers"
     relation: ClassVar[str] = REPLACE_ONE
 
     sigma: Fraction = Fraction(8)
@@ -82,3 +84,13 @@ class SymmetricGaussian:
         """Release the noisy matrix, in the data's own units."""
         released = noise.noisy_symmetric("moments", 0, self.query(data))
         return View(public={"moments": released * np.float64(STEP)})
+
+    def accuracy(self, view: View, level: Fraction = Fraction(19, 20)) -> dict[str, object]:
+        """Return the intervals of all moments; the corner, which holds none, is 0."""
+        shown, size = view.public["moments"], self.columns + 1
+        alpha = tails.missed(level) / (size * (size + 1) // 2)
+        scale = root_up((self.sigma / STEP) ** 2)
+        sides = tails.gaussian(scale, alpha), tails.gaussian(root_up(2 * Fraction(scale) ** 2), alpha)
+        off, on = (double_up(steps * STEP) for steps in sides)
+        reach = np.where(np.eye(size, dtype=bool), on, off)
+        return {"moments": accuracy.around(shown, reach, level, "the moments of clipped records")}

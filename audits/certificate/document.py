@@ -21,6 +21,7 @@ from dpaccount.exact import Enclosure, shown
 from dpaccount.noise.proved import Proved
 from dpaccount.proof.search import lower_end
 from mechanisms.subject import Subject
+from mechanisms.table.by_person import named
 
 SCHEMA = "dpaccount/certificate/1"
 
@@ -98,16 +99,25 @@ def refused_by_checker(document: Mapping[str, Any]) -> str | None:
 
 def describe_subject(claim: Claim, subject: Subject) -> dict[str, Any]:
     """Return what a certificate says of the subject: name, source, status and every parameter in force."""
-    made_by = type(subject)
-    values = {name: getattr(subject, name) for name in catalogue.Listed("", "", made_by).parameters()}
+    made_by = type(named(subject))
+    values = {name: _plain(value) for name, value in catalogue.values_of(subject).items()}
+    if claim.table is not None:  # what it reads of the table is the claim's word
+        values |= claim.written["subject"].get("parameters", {})
     return {
         "name": catalogue.name_of(made_by),
         "use": claim.use,
         "source": made_by.source,
         "status": made_by.status,
-        "parameters": {name: shown(v) if isinstance(v, Fraction) else v for name, v in values.items()},
+        "parameters": values,
         "code": sources.digest_of_code(made_by),
     }
+
+
+def _plain(value: object) -> object:
+    """Return a parameter as JSON holds it: fractions as text, tuples as lists."""
+    if isinstance(value, tuple):
+        return [_plain(each) for each in value]
+    return shown(value) if isinstance(value, Fraction) else value
 
 
 def describe_proof(proved: Proved | None, reason: str | None) -> dict[str, Any]:

@@ -7,7 +7,8 @@ from audits.attack.white_box import Attacked, attack, targets
 from audits.certificate.document import AuditReport, Certificate, describe_subject, refused_by_checker
 from audits.certificate.verdict import accepted, certificate_of, untested
 from audits.claim import Claim
-from audits.evidence.search import EXAMPLES, gather
+from audits.evidence.gather import gather
+from audits.evidence.search import EXAMPLES
 from audits.evidence.seen import Evidence, Suspect, describe
 from audits.evidence.tries import check_size, runs_at_all
 from audits.subjects import catalogue, sources
@@ -15,6 +16,7 @@ from dpaccount.errors import InputError, RuleError
 from dpaccount.noise.proved import Proved
 from dpaccount.proof import Theorem, View
 from mechanisms.subject import Subject
+from mechanisms.table.by_person import named
 
 
 @dataclass(frozen=True)
@@ -78,7 +80,7 @@ def _proof(claim: Claim, subject: Subject) -> Proved | str:
         _ = proved.point
     except RuleError as error:
         return str(error)
-    name = catalogue.name_of(type(subject))
+    name = catalogue.name_of(type(named(subject)))
     shown = [part.conclusion for part in proved.parts if isinstance(part.conclusion, View)]
     if not any(view.query == name for view in shown):
         return f"its proof does not say what {name} shows; end it with a view and post_process"
@@ -88,7 +90,7 @@ def _proof(claim: Claim, subject: Subject) -> Proved | str:
 def _tested(claim: Claim, subject: Subject, proved: Proved) -> tuple[list[Evidence], Suspect]:
     """Return the evidence on the hypotheses of a proof, and the pair to attack."""
     check_size(subject)
-    files = sources.modules_of(type(subject))
+    files = sources.modules_of(type(named(subject)))
     evidence, suspect = gather(subject, proved, examples=EXAMPLES, seed=claim.audit.seed, files=files)
     if all(entry.status == "refuted" for entry in evidence):
         runs_at_all(subject, proved)

@@ -22,7 +22,7 @@ from audits.evidence.closed import opened
 from audits.evidence.replay import ReplayError, record
 from audits.sandbox.fork import Fork
 from audits.sandbox.frames import packed, unpacked
-from audits.subjects.catalogue import subject_made
+from audits.subjects.catalogue import on_table, subject_made
 from audits.subjects.sources import digest_of_code
 from dpaccount import checker
 from dpaccount.documents import canonical
@@ -33,7 +33,9 @@ from dpaccount.noise.proved import Proved
 from dpaccount.noise.receipt import Noise, rehearse
 from dpaccount.noise.samplers import Rehearsal
 from dpaccount.proof import ADD_REMOVE
-from mechanisms.subject import Rows, Subject, View
+from mechanisms.subject import Rows, Subject, View, released
+from mechanisms.table.by_person import named
+from mechanisms.table.rows import read_rows
 
 REHEARSED = ("corners", "uniform")  #: made-up data that a run is tried on
 EVALUATION = "evaluation on public data, outside the guarantee"
@@ -57,13 +59,18 @@ class RunningError(LedgerError):
 
 @runtime_checkable
 class OnFiles(Subject, Protocol):
-    """A subject that can be run on a real file."""
+    """A subject that reads a real file by itself."""
 
     def read(self, path: Path) -> Rows:
         """Return the file's rows, NaN for what is missing; raises `InputError` for public facts only."""
 
     def report(self, view: View) -> dict[str, object]:
-        """Return what a run publishes, from what it showed and nothing else."""
+        """Return what a run publishes, from what it showed and nothing else; without it, all of that."""
+
+
+@runtime_checkable
+class Evaluated(Protocol):
+    """A subject that can say how a run did."""
 
     def evaluate(self, data: Rows, view: View, coins: int) -> dict[str, object]:
         """Return how a run did, read off the data without noise: for public data only."""
@@ -82,9 +89,9 @@ class Release:
     digest: str
     key: str
 
-    def subject(self) -> OnFiles:
+    def subject(self) -> Subject:
         """Return an instance that has seen nothing."""
-        return _on_files(self.claim, subject_made(self.claim, self.made_by))
+        return subject_made(self.claim, self.made_by)
 
     def numbered(self, number: int) -> str:
         """Return the ledger's key of the run of this number, from 1."""
@@ -113,7 +120,9 @@ def prepare(claim: Claim, subject: Subject) -> Release | None:
     """
     if claim.data_file is None or claim.ledger is None:
         return None
-    made_by = type(_on_files(claim, subject))
+    made_by = type(named(subject))
+    if claim.table is None:
+        _on_files(claim, subject)
     with opened():
         digest = _digest(claim.data_file)
         rows = _rows(claim, made_by, claim.data_file)
@@ -127,7 +136,8 @@ def prepare(claim: Claim, subject: Subject) -> Release | None:
 
 def _on_files(claim: Claim, subject: Subject) -> OnFiles:
     if not isinstance(subject, OnFiles):
-        raise InputError(f"{claim.path}: {claim.use} reads no data file; leave [data] out")
+        right = "declare the table's columns as [data.columns], or leave [data] out"
+        raise InputError(f"{claim.path}: {claim.use} reads no data file; {right}")
     return subject
 
 
@@ -159,6 +169,9 @@ def _rows(claim: Claim, made_by: type, path: Path) -> Rows:
 
 
 def _read(claim: Claim, made_by: type, path: Path) -> list[object]:
+    if claim.table is not None:
+        reading = on_table(claim, made_by)[1]
+        return packed(read_rows(path, claim.table, reading, claim.guarantee.relation))
     reader = _on_files(claim, subject_made(claim, made_by))
     found = _asked(reader, "read", lambda: reader.read(path))
     try:
@@ -310,7 +323,8 @@ def _parts(view: View) -> list[object]:
 def _report(due: Release, parts: list[list[list[Any]]]) -> bytes:
     reporter = due.subject()
     view = View(*({name: unpacked(shown) for name, shown in part} for part in parts))
-    report = _asked(reporter, "report", lambda: reporter.report(view))
+    asked: Any = getattr(reporter, "report", released)
+    report = _asked(reporter, "report", lambda: asked(view))
     if not isinstance(report, dict) or not _is_json(report):
         name = type(reporter).__name__
         raise InputError(f"{name}.report gives no JSON; return a dict of text, finite numbers and lists")
@@ -346,6 +360,8 @@ def _evaluation(due: Release, view: View) -> dict[str, object] | None:
     if not due.claim.public_data:
         return None
     judge, coins = due.subject(), due.claim.audit.seed
+    if not isinstance(judge, Evaluated):
+        return None
     try:
         found = _asked(judge, "evaluate", lambda: judge.evaluate(due.rows.copy(), view, coins))
     except InputError as error:  # the release is paid for and is kept without it

@@ -6,9 +6,10 @@ import importlib.util
 import pkgutil
 import types
 import typing
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
+from types import MappingProxyType
 from typing import Any
 
 from audits.claim import NAME, Claim
@@ -16,6 +17,10 @@ from audits.subjects.broken.table import TABLE, ListedFunction, function_named
 from dpaccount.documents import Place
 from dpaccount.errors import InputError
 from mechanisms.subject import EXAMPLE, Subject
+from mechanisms.table.binding import KEYS as TABLE_KEYS
+from mechanisms.table.binding import Promise, bind
+from mechanisms.table.by_person import ByPerson, by_person
+from mechanisms.table.rows import Reading
 
 LAYERS = ("mechanisms", "bandits")
 
@@ -108,7 +113,9 @@ def subject_of(claim: Claim) -> Subject:
 
 
 def subject_made(claim: Claim, made_by: type) -> Subject:
-    """Return an instance of the class with the claim's parameters."""
+    """Return an instance of the class with the claim's parameters, and what follows from its table."""
+    if claim.table is not None:
+        return on_table(claim, made_by)[0]
     subject = make(made_by, claim.parameters)
     if claim.data_shape is not None:
         raise claim.data_shape.wrong(
@@ -117,15 +124,50 @@ def subject_made(claim: Claim, made_by: type) -> Subject:
     return subject
 
 
-def make(made_by: type, parameters: Place | None, *, examples: bool = False) -> Subject:
+def on_table(claim: Claim, made_by: type) -> tuple[Subject, Reading]:
+    """Return a claim's subject on its declared table, and how it reads that table.
+
+    A class may say by `on_table` how it does; else its `reads` does.  Where several rows of a person
+    count, the mechanism gets every person's rows, and the subject is that of persons.
+    """
+    table, promise, place = claim.table, claim.guarantee, claim.parameters or Place({}, str(claim.path))
+    if table is None:
+        raise InputError(f"{claim.path}: no table is declared; give [data.columns]")
+    if claim.data_shape is not None:
+        raise claim.data_shape.wrong("the table is declared already", "leave [subject.data] out")
+    own = getattr(made_by, "on_table", None)
+    if own is not None:
+        _frozen(made_by)
+        promised = Promise(promise.relation, promise.epsilon, promise.delta)
+        read: tuple[Subject, Reading] = own(table, place, promised)
+        return read
+    if table.max_rows > 1:
+        return by_person(made_by, place, table, promise.relation, make)
+    given, reading = bind(made_by, place, table, table.rows, promise.relation)
+    return make(made_by, place, given=given), reading
+
+
+def make(
+    made_by: type,
+    parameters: Place | None,
+    *,
+    examples: bool = False,
+    given: Mapping[str, object] = MappingProxyType({}),
+) -> Subject:
     """Return the subject with parameters read exactly; unknown ones and wrong types are `InputError`.
 
     With `examples` the parameters that have no default take their example values: for made-up data.
+    What is `given` by a table is not said again, but for bounds, and keys about the table are left out.
     """
     _frozen(made_by)
     fields = {field.name: hint for field, hint in _fields(made_by)}
-    given = {} if parameters is None else parameters.table((), tuple(fields))
-    values = {name: _value_at(place, fields[name]) for name, place in given.items()}
+    about = TABLE_KEYS if given else ()
+    said = {} if parameters is None else parameters.table((), (*fields, *about))
+    values = {name: _value_at(place, fields[name]) for name, place in said.items() if name in fields}
+    for name, value in given.items():
+        if name in values and name not in ("low", "high") and values[name] != value:
+            raise said[name].wrong(f"{name} follows from the table: {value}", "leave it out")
+    values = {**given, **values}
     where = f"{parameters.file}: {parameters.at}: " if parameters is not None else ""
     if examples:
         values = {**example_values(made_by), **values}
@@ -205,6 +247,15 @@ def _default(field: dataclasses.Field[Any]) -> object:
 def _example(field: dataclasses.Field[Any]) -> dict[str, object]:
     found = field.metadata.get(EXAMPLE)
     return {} if found is None else {EXAMPLE: str(found) if isinstance(found, Fraction) else found}
+
+
+def values_of(subject: Subject) -> dict[str, object]:
+    """Return every parameter in force, by name; of a mechanism for persons, its own and how many count."""
+    if isinstance(subject, ByPerson):
+        own = {"persons": subject.rows, "max_rows": subject.max_rows}
+        return {**values_of(subject.mechanism), **own}
+    names = Listed("", "", type(subject)).parameters()
+    return {name: getattr(subject, name) for name in names}
 
 
 def name_of(made_by: type) -> str:

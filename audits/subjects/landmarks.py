@@ -18,6 +18,7 @@ import numpy as np
 from audits.subjects.sources import modules_of, nodes_of
 from dpaccount.errors import InputError
 from mechanisms.subject import Subject
+from mechanisms.table.by_person import named
 
 MOST = 1000  #: constants; of more, an evenly spread choice
 LONGEST, DEEPEST = 10_000, 4  #: of text and tables
@@ -26,7 +27,7 @@ NUMBER = re.compile(r"\d+(?:\.\d+)?")
 
 def landmarks(subject: Subject) -> tuple[float, ...]:
     """Return the numbers in the source of a subject's modules, and those in its fields, in order."""
-    made_by = type(subject)
+    made_by = type(named(subject))
     own = frozenset(base.__name__ for base in made_by.__mro__)
     try:
         files = modules_of(made_by)
@@ -34,7 +35,7 @@ def landmarks(subject: Subject) -> tuple[float, ...]:
         files = []
     found = {number for file in files if file.suffix == ".py" for number in constants(file, own)}
     found |= {number for file in files for number in _globals(file)}
-    found |= set(numbers_in(list(vars(subject).values())))
+    found |= set(numbers_in([*vars(subject).values(), *vars(named(subject)).values()]))
     chosen = sorted(number for number in found if math.isfinite(number))
     return tuple(chosen[:: max(-(-len(chosen) // MOST), 1)])
 

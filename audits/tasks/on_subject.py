@@ -14,7 +14,8 @@ from audits.certificate.document import seal
 from audits.certificate.make import Effort, certify
 from audits.certificate.policy import read_policy, violations
 from audits.claim import AuditPlan, Claim, read_claim
-from audits.evidence.search import EXAMPLES, gather
+from audits.evidence.gather import gather
+from audits.evidence.search import EXAMPLES
 from audits.evidence.seen import Evidence, Suspect, describe
 from audits.evidence.tries import check_size, runs_at_all
 from audits.subjects import catalogue

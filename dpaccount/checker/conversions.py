@@ -7,10 +7,22 @@ from fractions import Fraction
 from itertools import pairwise
 from typing import Any
 
-from .curves import Approximate, BoundedRange, Gdp, Lattice, NearGdp, Pure, Renyi, Zcdp, implies, written
+from .curves import (
+    Approximate,
+    BoundedRange,
+    Gdp,
+    Lattice,
+    NearGdp,
+    Pure,
+    Renyi,
+    Zcdp,
+    implies,
+    lengths,
+    written,
+)
 from .distributions import upper_tail
 from .documents import Rejected, ensure, several
-from .facts import ANYONE, Optional, Private, Rare, lengths, rule
+from .facts import ANYONE, Optional, Persons, Private, Rare, rule
 from .intervals import ZERO, Interval, Pair, at_most, number
 
 
@@ -136,6 +148,17 @@ def group_delta(i: Interval, point: Approximate, size: int) -> Pair:
         if bit == "1":
             total, power = i.add(total, power), i.mul(power, ratio)
     return i.mul(i.of(point.delta), total)
+
+
+@rule(Private, Persons)
+def persons(part: Private, bounding: Persons) -> Private:
+    """A person's change is one of a group of rows."""
+    wanted = f"{bounding.rows}, groups of {bounding.most}"
+    ensure(part.relation == wanted, f"needed {wanted}, found {part.relation}")
+    ensure(part.subject == bounding.query, "the persons are not those of the release")
+    ensure(part.observer == "central", "rows should be released centrally")
+    ensure(part.units is None, "the units that it names are rows")
+    return part._replace(relation=bounding.relation)
 
 
 @rule(Private)

@@ -177,3 +177,8 @@ def of_order(curve: Zcdp | Renyi, order: Fraction, epsilon: Fraction, delta: Fra
     found = [bound for listed, bound in curve.points if listed == order]
     ensure(len(found) == 1, "needed one of the listed orders")
     return at_most(renyi_excess(order, found[0], epsilon, delta), Fraction(0))
+
+
+def lengths(moves: list[list[int]]) -> list[int]:
+    """Return the squared ℓ2 lengths of integer vectors."""
+    return [sum(v * v for v in move) for move in moves]

@@ -126,6 +126,15 @@ class Split(NamedTuple):
     cells: list[str]
 
 
+class Persons(NamedTuple):
+    """Neighbouring persons are at most so many steps of neighbouring rows apart."""
+
+    query: str
+    relation: str
+    rows: str
+    most: int
+
+
 class Rare(NamedTuple):
     """A departure of small probability from what is proved."""
 
@@ -159,7 +168,7 @@ FACTS: dict[str, type[Any]] = {
     kind.__name__: kind
     for kind in (
         *(Private, View, Contribution, Stable, Shifts, Covered, Rounds, Numbers),
-        *(Choice, Split, Rare, Apart, Refuted),
+        *(Choice, Split, Persons, Rare, Apart, Refuted),
     )
 }
 
@@ -173,11 +182,6 @@ def fact_of(wire: list[Any]) -> Fact:
     """Read a fact."""
     ensure(wire[0] in FACTS, f"unknown kind {brief(wire[0])}")
     return FACTS[wire[0]](*wire[1:])
-
-
-def lengths(moves: list[list[int]]) -> list[int]:
-    """Return the squared ℓ2 lengths of integer vectors."""
-    return [sum(v * v for v in move) for move in moves]
 
 
 # ------------------------------------------------------------------ rules

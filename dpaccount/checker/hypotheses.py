@@ -9,7 +9,7 @@ from fractions import Fraction
 from itertools import accumulate
 from typing import Any
 
-from .documents import Rejected, anything, brief, ensure, integer, names_of, spend, text
+from .documents import Rejected, anything, brief, ensure, integer, names_of, several, spend, text
 from .facts import (
     Choice,
     Contribution,
@@ -17,6 +17,7 @@ from .facts import (
     Inferring,
     Numbers,
     Optional,
+    Persons,
     Private,
     Rare,
     Rounds,
@@ -204,6 +205,13 @@ def assume_split(query: str, cells: Any) -> Split:
     names = [text(cell) for cell in cells]
     ensure(len(set(names)) == len(names) > 0, "the cells should be named, each once")
     return Split(query, names)
+
+
+@hypothesis(relation=relation_of, rows=relation_of, most=several)
+def assume_persons(query: str, relation: str, rows: str, most: int) -> Persons:
+    """One person's change is at most so many steps of rows; rows come and go where persons do."""
+    ensure(relation == "replace-one" or rows == "add-remove", "rows should come and go with persons")
+    return Persons(query, relation, rows, most)
 
 
 @hypothesis(kind=anything, probability=number)

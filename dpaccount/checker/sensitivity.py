@@ -8,8 +8,9 @@ from fractions import Fraction
 from itertools import product
 from typing import Any
 
+from .curves import lengths
 from .documents import Rejected, anything, brief, ensure, integer, natural, spend
-from .facts import ANYONE, Contribution, Optional, Rounds, Shifts, Stable, lengths, rule, unit
+from .facts import ANYONE, Contribution, Optional, Rounds, Shifts, Stable, rule, unit
 from .intervals import Interval, Pair, added, at_most, number, positive, power_of
 
 MAX_MOVES = 5_000_000  # coordinates of differences that are listed

@@ -26,6 +26,7 @@ from .judgements import (
     Lattice,  # curve: k equal shifts of a discrete Gaussian, exact
     NearGdp,  # curve: μ-Gaussian up to a total variation
     Numbers,  # how many numbers a release has at most
+    Persons,  # neighbouring persons are at most so many steps of rows apart
     Private,  # a subject has this curve, for a relation, as seen by an observer, reading these units
     Pure,  # curve: ε
     Rare,  # a subject departs from what is proved with small probability
@@ -48,6 +49,7 @@ from .hypotheses import (
     assume_each,  # → Stable: every number moves by at most w; w ≥ 0
     assume_filter,  # → Private: a budget that adaptive charges never exceed; pure, (ε, δ), zCDP or GDP, ≥ 0
     assume_numbers,  # → Numbers: how many a release has at most; at least 1
+    assume_persons,  # → Persons: a change is at most k steps of rows; k ≥ 2, who goes takes rows along
     assume_points,  # → Contribution of a finite set; integer vectors of one dimension, public source
     assume_range,  # → Stable: the range of scores' differences is at most w; w ≥ 0
     assume_rank_one,  # → Contribution [φφᵀ, φy, yφᵀ, 0], or with y²; |y| ≤ B, replace-one, public source
@@ -92,6 +94,7 @@ from .composition import (
 from .conversions import (
     despite,  # Private (ε, δ), Rare → δ + p, or δ + (1 + e^ε)p; the same subject
     group,  # Private → of groups of k ≥ 2: kε, k²μ², k²ρ; the path between them stays in the domain
+    persons,  # Private of groups, Persons → Private; groups of so many rows, central, of no named units
     replace_one,  # Private → replace-one; add-remove for groups of 2
     to_approximate,  # Private → (ε, δ); δ(ε) ≤ δ, zCDP and Rényi at an order above 1
     to_gdp,  # Private pure → GDP; Φ(−μ/2)(1 + e^ε) ≤ 1

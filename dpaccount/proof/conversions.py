@@ -8,10 +8,22 @@ from itertools import pairwise
 from flint import arb
 
 from dpaccount.errors import RuleError
-from dpaccount.relation import ADD_REMOVE, REPLACE_ONE
+from dpaccount.relation import ADD_REMOVE, CENTRAL, REPLACE_ONE
 
 from .decide import ANYONE, at_most, ball, delta_ball, need, normal_cdf, number, renyi_log_delta, whole
-from .judgements import Approximate, BoundedRange, Curve, Gdp, Lattice, NearGdp, Pure, Rare, Renyi, Zcdp
+from .judgements import (
+    Approximate,
+    BoundedRange,
+    Curve,
+    Gdp,
+    Lattice,
+    NearGdp,
+    Persons,
+    Pure,
+    Rare,
+    Renyi,
+    Zcdp,
+)
 from .theorem import Theorem, conclusion_of, private, proved
 
 
@@ -133,6 +145,19 @@ def group(part: Theorem, size: int, delta: Fraction | None = None) -> Theorem:
             raise RuleError(f"{rule}: no group rule for {type(fact.curve).__name__}; convert it first")
     out = replace(fact, curve=curve, relation=f"{fact.relation}, groups of {size}")
     return proved(rule, out, (part,), **witness)
+
+
+def persons(part: Theorem, bounding: Theorem) -> Theorem:
+    """Protect a person whose rows are `most` at most, by what protects groups of so many rows (R15)."""
+    fact, kind = private(part, rule := "persons"), conclusion_of(bounding, rule)
+    if not isinstance(kind, Persons):
+        raise RuleError(f"{rule}: needed how many rows a person has, found {type(kind).__name__}")
+    wanted = f"{kind.rows}, groups of {kind.most}"
+    need(fact.relation == wanted, rule, f"needed the relation {wanted!r}, found {fact.relation!r}")
+    need(kind.query == fact.subject, rule, f"the persons are of {kind.query!r}, not of {fact.subject!r}")
+    need(fact.observer == CENTRAL, rule, f"rows are released centrally, found {fact.observer}")
+    need(fact.units is None, rule, "it names units, which are rows, not persons")
+    return proved(rule, replace(fact, relation=kind.relation), (part, bounding))
 
 
 def despite(part: Theorem, rare: Theorem, delta: Fraction) -> Theorem:

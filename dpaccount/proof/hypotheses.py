@@ -19,6 +19,7 @@ from .judgements import (
     Covered,
     Gdp,
     Numbers,
+    Persons,
     Private,
     Pure,
     Rare,
@@ -160,6 +161,20 @@ def assume_split(query: str, cells: Sequence[str], because: str) -> Theorem:
     rule, names = "assume_split", tuple(cells)
     need(len(set(names)) == len(names) >= 1, rule, f"needed the names of cells, each once, found {cells}")
     return proved(rule, Split(query, names), query=query, cells=list(names), because=because)
+
+
+def assume_persons(query: str, relation: str, rows: str, most: int, because: str) -> Theorem:
+    """Assume that one person's change is at most `most` steps of rows, as `Persons` says (R15)."""
+    neighbouring(relation, rule := "assume_persons")
+    neighbouring(rows, rule)
+    whole(most, rule, "the number of steps", 2)
+    need(
+        relation in (REPLACE_ONE, rows),
+        rule,
+        "who comes or goes takes rows along, so these do too",
+    )
+    fact = Persons(query, relation, rows, most)
+    return proved(rule, fact, query=query, relation=relation, rows=rows, most=most, because=because)
 
 
 def assume_rare(query: str, kind: str, probability: Fraction, because: str) -> Theorem:

@@ -235,6 +235,20 @@ class Split:
 
 
 @dataclass(frozen=True)
+class Persons:
+    """Neighbouring tables of persons give `query` rows at most `most` steps apart.
+
+    A step is between rows that are neighbours under `rows`; persons are replaced, or come and go, as
+    `relation` says.
+    """
+
+    query: str
+    relation: str
+    rows: str
+    most: int
+
+
+@dataclass(frozen=True)
 class Rare:
     """`query` departs with probability at most `probability` from what is proved of it.
 
@@ -247,7 +261,7 @@ class Rare:
     probability: Fraction
 
 
-Assumption = Contribution | Covered | View | Rounds | Numbers | Choice | Split | Rare
+Assumption = Contribution | Covered | View | Rounds | Numbers | Choice | Split | Persons | Rare
 
 
 Judgement = Assumption | Stable | Shifts | Apart | Private | Refuted

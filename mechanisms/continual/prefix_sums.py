@@ -10,11 +10,13 @@ import numpy as np
 
 from dpaccount.errors import InputError
 from dpaccount.noise.receipt import Noise
+from dpaccount.noise.samplers import root_up
 from dpaccount.proof import REPLACE_ONE, Theorem, assume_ball, assume_tree, factorised, linear, nodes
 from mechanisms.continual import factors
 from mechanisms.continual.factor_sums import FactorSums, History, Sums
+from mechanisms.continual.spread import Spread
 from mechanisms.continual.tree_sums import levels
-from mechanisms.shared import grid
+from mechanisms.shared import accuracy, grid, tails
 from mechanisms.shared.gaussian_noise import gaussian, unchanged
 from mechanisms.subject import Domain, Rows, View, shown, wide
 
@@ -28,8 +30,9 @@ class PrefixSums:
     """
 
     relation: ClassVar[str] = REPLACE_ONE
+    reads: ClassVar[str] = "numbers"
     most: ClassVar[int] = 2**16  #: rounds of one proof, which may hold a number a round
-    finer: ClassVar[int] = factors.BITS  #: bits that the weights of rows take
+    finer: ClassVar[int] = factors.BITS  #: bits that the weights of rows take, of factors
 
     sigma: Fraction = Fraction(8)
     radius: Fraction = Fraction(1)
@@ -60,6 +63,25 @@ class PrefixSums:
         """Run a stream through `sums`, a vector a round; show its prefix sums, in the data's own units."""
         found = [sums.add(value) for value in grid.in_ball(data, self.radius, self.bits)]
         return View(public={"prefix-sums": np.array(found) * float(grid.step(self.bits))})
+
+    def spread(self) -> Spread:
+        """Return how far the estimates of all rounds may be off, in steps of the noise."""
+        raise NotImplementedError
+
+    def step(self) -> Fraction:
+        """Return a step of the noise, in the data's units: rows of factors have finer ones."""
+        return grid.step(self.bits + self.finer)
+
+    def scale(self, sigma: Fraction) -> float:
+        """Return the standard deviation that is drawn for `sigma`, in steps."""
+        return root_up((sigma / self.step()) ** 2)
+
+    def accuracy(self, view: View, level: Fraction = Fraction(19, 20)) -> dict[str, object]:
+        """Return the intervals of all prefix sums of clipped vectors, all rounds at once."""
+        reach = self.spread().reach(self.columns, tails.missed(level)) * float(self.step())
+        wide = reach[:, None] + float(self.reach()) * 2.0**-40  # of floating point along the stream
+        of = "the prefix sums of clipped vectors"
+        return {"prefix-sums": accuracy.around(view.public["prefix-sums"], wide, level, of)}
 
 
 def proof(name: str, matrix: Sequence[Sequence[int]], subject: PrefixSums, delta: Fraction) -> Theorem:

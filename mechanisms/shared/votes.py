@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import ClassVar
 
 import numpy as np
 
@@ -9,6 +10,7 @@ from dpaccount.errors import InputError
 from dpaccount.noise.receipt import Noise
 from dpaccount.noise.samplers import Integers
 from dpaccount.proof import REPLACE_ONE, Theorem, assume_range
+from mechanisms.shared import accuracy, tails
 from mechanisms.subject import Domain, Rows, View, known_relation
 
 
@@ -18,6 +20,9 @@ class ChoiceByVotes:
 
     Every row gives each candidate an integer vote, rounded down and clipped to 0 … `limit` (NaN is 0).
     """
+
+    reads: ClassVar[str] = "votes"
+    flip: ClassVar[bool] = False  #: whether noise is exponential
 
     rate: Fraction = Fraction(1, 2)
     candidates: int = 4
@@ -54,6 +59,13 @@ class ChoiceByVotes:
         """Release the number of the chosen candidate, from 0."""
         indicator = noise.noisy("choice", 0, self.query(data))
         return View(public={"choice": np.array([indicator.argmax()])})
+
+    def accuracy(self, view: View, level: Fraction = Fraction(19, 20)) -> dict[str, object]:
+        """Return how far the chosen candidate's total may be below the largest."""
+        most = tails.choice(self.rate, self.candidates - 1, tails.missed(level), flip=self.flip)
+        high = np.array([most])
+        of = "votes by which the chosen candidate's total is below the largest"
+        return {"choice": accuracy.interval(0 * high, high, level, of)}
 
 
 def votes(data: Rows, limit: int) -> Integers:

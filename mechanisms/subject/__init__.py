@@ -2,11 +2,14 @@
 
 from mechanisms.subject.declaration import (
     EXAMPLE,
+    READS,
     Domain,
     Rows,
     Subject,
+    Tabular,
     View,
     known_relation,
+    released,
     shown,
     shown_to_all,
     wide,
@@ -14,11 +17,14 @@ from mechanisms.subject.declaration import (
 
 __all__ = [
     "EXAMPLE",
+    "READS",
     "Domain",
     "Rows",
     "Subject",
+    "Tabular",
     "View",
     "known_relation",
+    "released",
     "shown",
     "shown_to_all",
     "wide",

@@ -104,6 +104,11 @@ class View:
     public: Mapping[str, NDArray[np.generic]] = field(default_factory=dict)
 
 
+def released(view: View) -> dict[str, object]:
+    """Return what everyone is shown, each array by its name as plain lists: a report without data."""
+    return {name: shown.tolist() for name, shown in view.public.items()}
+
+
 class Subject(Protocol):
     """The shape of every catalogued mechanism and bandit."""
 
@@ -122,3 +127,31 @@ class Subject(Protocol):
 
     def play(self, data: Rows, noise: Noise, coins: int) -> View:
         """Run on `data`, releasing through `noise`; public coins are seeded by `coins`."""
+
+
+#: What a mechanism reads of a table, as its `reads` says.
+READS: Final = {
+    "cells": "one column: the number of a cell, from 0 to `cells` − 1; other numbers as its docstring says",
+    "number": "one column of numbers, clipped to [`low`, `high`] where it has these parameters",
+    "numbers": "several columns of numbers: `columns`, and one more where it has a `reward`",
+    "votes": "one column of whole numbers for each of its `candidates` or `questions`",
+}
+
+
+class Tabular(Subject, Protocol):
+    """A mechanism that can be run on a table: one that says what it reads, and how accurate it is.
+
+    Rows are units, in any order; a stream (one with `rounds`) reads them in the order of its rounds.  A
+    subject without `reads` cannot be run on a table.
+    """
+
+    reads: ClassVar[str]  #: one of `READS`
+
+    def accuracy(self, view: View, level: Fraction = Fraction(19, 20)) -> dict[str, object]:
+        """Return intervals for the noise alone, under the names of the parts of the view that they are about.
+
+        Each is {"low": …, "high": …, "level": …, "of": …}, with ends in the shape of the part.  With
+        probability `level` at least, over the noise, all of them contain what `of` names: mostly what would
+        be shown without noise, after clipping and the grid.  Parts that estimate nothing have none.
+        It reads the view and public parameters only.  Raises `InputError` for a level beyond (0, 1).
+        """

@@ -26,6 +26,15 @@ Given = dict[str, object]  #: parameters that follow from the table
 
 
 @dataclass(frozen=True)
+class Promise:
+    """What a claim promises: (ε, δ) under a relation."""
+
+    relation: str
+    epsilon: Fraction
+    delta: Fraction
+
+
+@dataclass(frozen=True)
 class Cells:
     """Numbered cells that a column falls into; `place` gives each code's cell, −1 for none."""
 
@@ -33,12 +42,13 @@ class Cells:
     place: Callable[[Floats], Floats]
 
 
-def bind(made_by: type, parameters: Place | None, table: Table) -> tuple[Given, Reading]:
+def bind(made_by: type, place: Place, table: Table, rows: int, relation: str) -> tuple[Given, Reading]:
     """Return what follows from a table for the parameters of `made_by`, and how it reads the table.
+
+    `place` holds the claim's parameters; the mechanism gets `rows` rows, of neighbours under `relation`.
 
     Raises `InputError` for a mechanism that reads no table, and for columns of another kind than it takes.
     """
-    place = parameters or Place({}, "")
     said = {key: place.child(key) for key in KEYS if key in place.value}
     kind = getattr(made_by, "reads", None)
     if kind not in ("cells", "number", "numbers", "votes"):
@@ -66,7 +76,7 @@ def bind(made_by: type, parameters: Place | None, table: Table) -> tuple[Given, 
             error if str(error).startswith(place.file) else place.wrong(*str(error).split("; ", 1))
         ) from None
     known = {field.name for field in fields(made_by)}
-    given |= {"rows": table.rows, "rounds": table.rows}
+    given |= {"rows": rows, "rounds": rows, "relation": relation}
     return {key: value for key, value in given.items() if key in known}, reading
 
 

@@ -228,7 +228,7 @@ CASES = {
     "exponential-add-remove": (Exponential(rows=2, candidates=3, relation=ADD_REMOVE), VOTES, (0, 1e-2)),
     "permute-and-flip": (PermuteAndFlip(rows=2, candidates=3, rate=F(1)), VOTES, (0, 1e-2)),
     "quantile": (Quantile(low=0, high=1, rows=3, candidates=4, rate=F(2, 3)), UNIT, (0, 1e-2)),
-    "randomised-response": (RandomisedResponse(rows=2, categories=3, epsilon=F(3, 2)), [*CELLS, (2.0,)], (0, 1e-2)),
+    "randomised-response": (RandomisedResponse(rows=2, cells=3, epsilon=F(3, 2)), [*CELLS, (2.0,)], (0, 1e-2)),
     "duchi": (LocalMean(low=-1, high=1, rows=1, steps=3), [(-1.0,), (0.0,), (0.4,), (1.0,)], (0, 1e-2)),
     "piecewise": (LocalMean(low=-1, high=1, rows=1, steps=3, channel="piecewise", epsilon=F(2)), [(-1.0,), (0.4,), (1.0,)], (0, 1e-2)),
     "hybrid": (LocalMean(low=-1, high=1, rows=1, steps=3, channel="hybrid", epsilon=F(2)), [(-1.0,), (0.4,), (1.0,)], (0, 1e-2)),

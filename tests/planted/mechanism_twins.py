@@ -206,7 +206,7 @@ class RandomisedResponseAsksTwo(RandomisedResponse):
 
     def query(self, data):
         symbols = super().query(data)
-        return (symbols + np.roll(symbols, 1)) % self.categories
+        return (symbols + np.roll(symbols, 1)) % self.cells
 
 
 @dataclass(frozen=True)

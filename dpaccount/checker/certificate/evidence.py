@@ -3,9 +3,10 @@
 from fractions import Fraction
 from typing import Any
 
+from ..curves import lengths
 from ..derivation import NOISE, Step, reachable
 from ..documents import brief, ensure, natural
-from ..facts import Contribution, Fact, Shifts, Stable, fact_of, lengths
+from ..facts import Contribution, Fact, Shifts, Stable, fact_of
 from ..intervals import number
 
 MAX_RUNS = 10**7
@@ -15,7 +16,7 @@ Entry = dict[str, Any]
 TESTED = {
     *("assume_points", "assume_clipped", "assume_ball", "assume_rank_one", "assume_cell", "assume_covers"),
     *("assume_tree", "assume_view", "assume_range", "assume_each"),
-    *("assume_rounds", "assume_numbers", "assume_choice"),
+    *("assume_rounds", "assume_numbers", "assume_choice", "assume_persons"),
 }
 
 
@@ -29,8 +30,8 @@ def promised(steps: list[Step], name: str) -> tuple[str, bool]:
         case "assume_view":
             everyone = any(s["gives"][:3] == ["View", query, "everyone"] for s in reachable(steps))
             return ("everyone's" if everyone else "others'") + " view is unchanged", True
-        case "assume_choice":
-            return "one part is drawn", True
+        case "assume_choice" | "assume_persons":
+            return _counted(step), True
         case "assume_numbers" if drawn:
             return f"at most {step['with']['most']} numbers", True
         case "assume_rounds" if drawn and fact_of(step["gives"]).times == 1:
@@ -42,6 +43,12 @@ def promised(steps: list[Step], name: str) -> tuple[str, bool]:
         case _ if drawn and not any(map(_unbounded, drawn)):
             return "; ".join(map(_bound_of, drawn)), True
     return f"no release of {query} is tested", False
+
+
+def _counted(step: Step) -> str:
+    if step["rule"] == "assume_choice":
+        return "one part is drawn"
+    return f"one person's rows: at most {step['with']['most']} steps"
 
 
 def queries(steps: list[Step], query: str) -> list[Fact]:
@@ -116,7 +123,7 @@ def limit_of(steps: list[Step], step: Step) -> Fraction | None:
     match step["rule"]:
         case "assume_view" | "assume_choice":
             return Fraction(0)
-        case "assume_numbers":
+        case "assume_numbers" | "assume_persons":
             return Fraction(step["with"]["most"])
     found = [furthest(fact) for fact in queries(steps, step["with"]["query"])]
     return max((most for most in found if most is not None), default=None) if None not in found else None

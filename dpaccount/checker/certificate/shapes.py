@@ -139,6 +139,11 @@ GUARANTEE: dict[str, Shape] = {
     "relation": RELATION,
     "epsilon": amount(),
 }
+COLUMN = closed(
+    {"type": TEXT},
+    {"low": amount(None), "high": amount(None), "values": listed(TEXT), "other": FLAG, "missing": anything},
+)
+TABLE: dict[str, Shape] = {"rows": amount(), "id": TEXT, "max_rows": amount(), "columns": tabled(COLUMN)}
 CLAIM = closed(
     {
         "schema": written(("dpaccount/claim/1",)),
@@ -149,14 +154,17 @@ CLAIM = closed(
             {
                 "parameters": tabled(anything),
                 "data": closed(
-                    {"shape": anything, "low": anything, "high": anything},
-                    {"dtype": TEXT, "left": anything, "right": anything},
+                    {},
+                    {
+                        **dict.fromkeys(("shape", "low", "high", "left", "right"), anything),
+                        **{"dtype": TEXT, "as": TEXT, "missing_cells": FLAG, **TABLE},
+                    },
                 ),
             },
         ),
     },
     {
-        "data": closed({"file": TEXT, "ledger": TEXT}, {"public": FLAG}),
+        "data": closed({"file": TEXT, "ledger": TEXT}, {"public": FLAG, **TABLE}),
         "audit": closed({}, dict.fromkeys(("trials", "confidence", "seconds", "seed"), amount())),
         "assume": tabled(TEXT),
         "governance": tabled(TEXT),

@@ -59,7 +59,19 @@ def shortfall(document: dict[str, Any], entries: dict[str, Entry], final: Privat
         return "the proved epsilon exceeds the claim's"
     if document["audit"] is None:
         return "there is no audit"
-    return next(filter(None, (untested(name, entries[name], final.relation) for name in entries)), None)
+    about = relations(proved["derivation"], final.relation)
+    return next(filter(None, (untested(name, entries[name], about[name]) for name in entries)), None)
+
+
+def relations(steps: list[Step], relation: str) -> dict[str, str]:
+    """Return, by digest, between which neighbours each step speaks: of rows, below a statement on persons."""
+    about = {len(steps) - 1: relation}
+    for index in sorted(range(len(steps)), reverse=True):
+        for premise in steps[index]["from"] if index in about else ():
+            of_rows = steps[index]["rule"] == "persons" and premise == steps[index]["from"][0]
+            said = steps[steps[index]["from"][1]]["with"]["rows"] if of_rows else about[index]
+            ensure(about.setdefault(premise, said) == said, "one step is about rows and about persons")
+    return {steps[index]["digest"]: said for index, said in about.items()}
 
 
 def untested(name: str, entry: Entry, relation: str) -> str | None:

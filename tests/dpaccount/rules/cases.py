@@ -48,6 +48,7 @@ PAIR = {
     **{"query": "q", "kind": "vector", "left": ["1", "2"], "right": ["0", "-1"], "relation": R},
     **{"observer": "joint", "because": "b"},
 }
+PERSONS = {"query": "q", "relation": R, "rows": A, "most": 4, "because": "b"}
 FILTER = {"query": "q", "measure": "approximate", "budget": ["1", "0"], "relation": A, "because": "b"}
 VIEW = ["View", "seen", "everyone", []]
 ROUNDS = {"query": "q", "rounds": 5, "participations": 2, "separation": 3, "because": "b"}
@@ -87,6 +88,11 @@ HONEST = [
     ("assume_rank_one", [], RANK, added("outer", "0", "2")),
     ("assume_cell", [], {"query": "q", "relation": A, "because": "b"}, added("cell", relation=A)),
     ("assume_split", [], {"query": "q", "cells": ["a", "b"], "because": "b"}, ["Split", "q", ["a", "b"]]),
+    ("assume_persons", [], PERSONS, ["Persons", "q", R, A, 4]),
+    ("persons", [private("gdp", "2", relation=A + ", groups of 4"), ["Persons", "q", R, A, 4]], {},
+     private("gdp", "2")),
+    ("persons", [private("pure", "2", relation=R + ", groups of 3"), ["Persons", "q", R, R, 3]], {},
+     private("pure", "2")),
     ("assume_covers", [], {"query": "q", "covers": [[2, 4], [4, 7], [9, 9]], "because": "b"},
      ["Covered", "q", 3, 2, 4, [2, 9]]),
     ("assume_tree", [], {"query": "q", "rounds": 6, "levels": 3, "because": "b"},
@@ -326,6 +332,15 @@ FALSE = [
     ("factorised", [UNIT, rounds(5), ONCE], MANY),
     ("partition", [split("q", "r"), ADDED[0], private("gdp", "3", relation=A, subject="r", units=[1, 2**63])], {}),
     ("partition", [split("q"), private("gdp", "1", units=[1, 2**63]), ADDED[0]], {}),
+    *[changed("assume_persons", **bad) for bad in (
+        {"most": 1}, {"most": True}, {"most": "4"}, {"rows": "swap"}, {"relation": A, "rows": R})],
+    *[("persons", [private("gdp", "2", **about), ["Persons", *kind]], {}) for about, kind in (
+        ({"relation": A + ", groups of 4"}, ["q", R, A, 3]), ({"relation": A + ", groups of 4"}, ["q", R, A, 5]),
+        ({"relation": A + ", groups of 4"}, ["q", R, R, 4]), ({"relation": A}, ["q", R, A, 4]),
+        ({"relation": A + ", groups of 4"}, ["r", R, A, 4]),
+        ({"relation": A + ", groups of 4", "observer": "joint"}, ["q", R, A, 4]),
+        ({"relation": A + ", groups of 4", "units": [1, 9]}, ["q", R, A, 4]))],
+    ("persons", [private("gdp", "2", relation=A + ", groups of 4"), ["Rare", "q", "event", "0"]], {}),
     *[changed("assume_split", cells=bad) for bad in ([], ["a", "a"], [1], "aa", None)],
     changed("assume_neighbours", relation="swap", right=["0", "0"]),
     changed("assume_neighbours", kind="outer", right=["0", "-1", "5"]),

@@ -18,6 +18,7 @@ from dpaccount.proof import (
     Lattice,
     NearGdp,
     Numbers,
+    Persons,
     Private,
     Pure,
     Rare,
@@ -94,6 +95,7 @@ WITNESSES = {
     ],
     "assume_numbers": lambda w: [w["query"], w["most"], w["because"]],
     "assume_choice": lambda w: [w["query"], w["parts"], w["because"]],
+    "assume_persons": lambda w: [w["query"], w["relation"], w["rows"], w["most"], w["because"]],
     "assume_split": lambda w: [w["query"], w["cells"], w["because"]],
     "assume_range": lambda w: [w["query"], F(w["width"]), w["relation"], w["because"]],
     "assume_each": lambda w: [w["query"], F(w["width"]), w["relation"], w["because"]],
@@ -198,6 +200,8 @@ def judgement(fact):  # noqa: C901, PLR0911
             return Choice(query, tuple(map(tuple, parts)))
         case ["Split", query, cells]:
             return Split(query, tuple(cells))
+        case ["Persons", query, relation, rows, most]:
+            return Persons(query, relation, rows, most)
         case ["Rare", query, kind, probability]:
             return Rare(query, kind, F(probability))
         case ["Private", subject, written, relation, observer, units]:

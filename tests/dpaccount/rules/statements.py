@@ -14,6 +14,7 @@ from dpaccount.proof import (
     assume_event,
     assume_filter,
     assume_neighbours,
+    assume_persons,
     assume_points,
     assume_range,
     assume_rank_one,
@@ -46,6 +47,7 @@ from dpaccount.proof import (
     parallel,
     partition,
     permute_and_flip,
+    persons,
     post_process,
     refute,
     replace_one,
@@ -99,6 +101,8 @@ def theorems():
     yield partition(assume_split("p", ["k", "q"], "t"), lengths, pure("q", ADD_REMOVE))
     swaps = [pure("q"), pure("u")]
     yield partition(assume_split("p", ["q", "u"], "t"), *swaps, pure("q", ADD_REMOVE), pure("u", ADD_REMOVE))
+    several = group(gaussian(vector("g", ADD_REMOVE), F(64), "g"), 4)
+    yield persons(several, assume_persons("g", REPLACE_ONE, ADD_REMOVE, 4, "t"))
     person = assume_rank_one("m", F(3, 2), REPLACE_ONE, "t")
     outer = linear(assume_rank_one("o", F(3), REPLACE_ONE, "t", "outer"), F(102))
     yield compose(

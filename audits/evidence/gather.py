@@ -1,0 +1,141 @@
+"""Evidence on everything that a proof assumes: of a mechanism by itself, and of one for persons.
+
+What is assumed of rows is tested among rows.  That one person's change is a change of a few rows is
+tested on made-up tables in which a person's rows stand apart and are more than count: the bounding that
+a file goes through is run on them, and on a neighbour.
+"""
+
+import contextlib
+from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
+
+import hypothesis
+import numpy as np
+from hypothesis import HealthCheck, Phase, given, settings
+
+from audits.datasets.bases import Pair
+from audits.datasets.domain_pairs import pairs
+from audits.evidence import search
+from audits.evidence.checks import check_of
+from audits.evidence.search import Counterexample, digest_of_files
+from audits.evidence.seen import Evidence, Suspect, describe
+from audits.subjects.landmarks import landmarks
+from dpaccount.noise.proved import Proved
+from dpaccount.relation import ADD_REMOVE
+from mechanisms.subject import Rows, Subject
+from mechanisms.table.by_person import ByPerson
+from mechanisms.table.persons import bounded
+
+BEYOND = 2  #: rows that do not count, of a person in a made-up table who has more than may
+
+Bound = Callable[[Iterable[tuple[Sequence[str], Rows]], int, Sequence[float]], tuple[list[str], Rows]]
+
+
+def gather(
+    subject: Subject, proved: Proved, *, examples: int, seed: int, files: list[Path]
+) -> tuple[list[Evidence], Suspect]:
+    """Return the evidence on every hypothesis of what was proved, in its order, and the worst pair seen.
+
+    Raises `InputError` where no run gives anything to judge.
+    """
+    if not isinstance(subject, ByPerson):
+        return search.gather(subject, proved, examples=examples, seed=seed, files=files)
+    of_rows = Proved(proved.theorem.premises[0].premises[0])
+    found, _ = search.gather(subject.mechanism, of_rows, examples=examples, seed=seed, files=files)
+    by_step = {each.hypothesis.digest: each for each in found}
+    seen = search.search(subject, proved, [], examples=examples, seed=seed, sweep=True).judged(subject)
+    judged = []
+    for each in proved.hypotheses:
+        if each.digest in by_step:
+            judged.append(by_step[each.digest])
+            continue
+        count, worst, failing = bounding(subject, examples=examples, seed=seed)
+        bound, status = check_of(proved, each)[1], "tested" if failing is None else "refuted"
+        digest = digest_of_files(files)
+        judged.append(Evidence(each, bound, subject.relation, status, count, str(worst), failing, digest))
+    return judged, seen.suspect()
+
+
+def bounding(
+    subject: ByPerson, *, examples: int, seed: int, bound: Bound = bounded
+) -> tuple[int, int, dict[str, object] | None]:
+    """Return how many pairs of persons were tried, the most steps of rows between them, and what is wrong."""
+    tried, worst, failing = 0, 0, None
+
+    @hypothesis.seed(seed)
+    @settings(
+        max_examples=examples,
+        database=None,
+        deadline=None,
+        print_blob=False,
+        phases=[Phase.generate, Phase.shrink],
+        suppress_health_check=list(HealthCheck),
+    )
+    @given(pair=pairs(subject.domain(), subject.relation, landmarks(subject)))
+    def property_test(pair: Pair) -> None:
+        nonlocal tried, worst, failing
+        tried += 1
+        tables = [subject.table(side) for side in (pair.left, pair.right)]
+        steps = steps_between(*tables, coming_and_going=subject.mechanism.relation == ADD_REMOVE)
+        worst = max(worst, steps)
+        wrong = moved(subject, pair, bound)
+        if steps > subject.steps:
+            wrong = f"one person's change is {steps} steps of rows, more than {subject.steps}"
+        if wrong is not None:
+            failing = describe(pair, 0, wrong)
+            raise Counterexample
+
+    with contextlib.suppress(Counterexample):
+        property_test()
+    return tried, worst, failing
+
+
+def steps_between(left: Rows, right: Rows, *, coming_and_going: bool) -> int:
+    """Return how many rows are replaced, or go and come in one place, between left and right."""
+    if not coming_and_going:
+        return int((left != right).any(axis=1).sum()) if left.shape == right.shape else len(left) + len(right)
+    shorter = min(len(left), len(right))
+    same = (left[:shorter] == right[:shorter]).all(axis=1)
+    start = shorter if same.all() else int(same.argmin())
+    rest = shorter - start
+    ends = (left[len(left) - rest :] == right[len(right) - rest :]).all(axis=1)[::-1]
+    end = rest if ends.all() else int(ends.argmin())
+    return len(left) + len(right) - 2 * (start + end)
+
+
+def moved(subject: ByPerson, pair: Pair, bound: Bound) -> str | None:
+    """Say what is wrong with the bounding of two neighbouring tables that are read row by row, or nothing."""
+    sides, everybody = [], list(range(len(pair.left)))
+    there = [name for name in everybody if name != pair.unit - 1]
+    for data in (pair.left, pair.right):
+        owners, rows = apart(data, everybody if len(data) == len(everybody) else there, subject.max_rows)
+        default = np.zeros(rows.shape[1])
+        sides.append(dict(zip(*bound([(owners, rows)], subject.max_rows, tuple(default)), strict=True)))
+    left, right = sides
+    if any(row[0] > subject.max_rows for row in (*left.values(), *right.values())):
+        return f"more than {subject.max_rows} rows of a person count"
+    common = [name for name in left if name in right]
+    changed = [name for name in common if not np.array_equal(left[name], right[name])]
+    changed += [name for name in (*left, *right) if (name in left) != (name in right)]
+    if len(changed) > 1:
+        return f"one person's rows change, and {len(changed)} persons' slots do: {', '.join(changed[:5])}"
+    slots = [[name for name in side if name in common] for side in sides]
+    return None if slots[0] == slots[1] else "one person's rows change, and others' slots do"
+
+
+def apart(data: Rows, names: Sequence[int], max_rows: int) -> tuple[list[str], Rows]:
+    """Return whose each row of a table is, and the rows, in an order in which a person's stand apart.
+
+    A person of whom all places are taken has some more rows, which do not count.  Where a row stands
+    depends on its person and its number among that person's alone.
+    """
+    width, found = (data.shape[1] - 1) // max_rows, []
+    for person, record in zip(names, data, strict=True):
+        number = int(record[0])
+        own = record[1:].reshape(max_rows, width)[:number]
+        beyond = own[::-1][:BEYOND] if number == max_rows else own[:0]
+        order = np.random.default_rng(person).random(max_rows + BEYOND)
+        found += [(order[k], f"{person:06d}", row) for k, row in enumerate((*own, *beyond))]
+    found.sort(key=lambda each: each[0])
+    rows = np.array([row for _, _, row in found]).reshape(len(found), width)
+    return [owner for _, owner, _ in found], rows

@@ -1,0 +1,53 @@
+"""Intervals around what is released, for the noise alone: what `accuracy` of a mechanism returns.
+
+An interval contains the value that would be shown without noise (after clipping and the grid), for all
+numbers of a release at once, with probability `level` at least.  It says nothing about sampling people.
+"""
+
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpaccount.noise.laws import double_up
+from dpaccount.noise.samplers import root_up
+from mechanisms.shared import grid, tails
+
+Array = NDArray[Any]
+Interval = dict[str, object]
+
+
+def interval(low: Array, high: Array, level: Fraction, of: str) -> Interval:
+    """Return an interval as plain values: ends in the shape of what is released, and what it is of."""
+    return {"low": low.tolist(), "high": high.tolist(), "level": float(level), "of": of}
+
+
+def around(shown: Array, reach: Array | float, level: Fraction, of: str) -> Interval:
+    """Return `shown` ± `reach`; of integers exactly, else rounded outwards.
+
+    2^−45 of the numbers covers what floating point did to what is shown.
+    """
+    if shown.dtype.kind in "iu" and np.asarray(reach).dtype.kind in "iu":
+        return interval(shown - reach, shown + reach, level, of)
+    wide = np.asarray(reach) * (1 + 2.0**-45) + np.abs(shown) * 2.0**-45
+    return interval(shown - wide, shown + wide, level, of)
+
+
+def laplace(shown: Array, scale: Fraction, bits: int, level: Fraction, of: str) -> Interval:
+    """Return the interval of sums with discrete Laplace noise of `scale` on steps of 2^−`bits`."""
+    alpha = tails.missed(level) / shown.size
+    step = grid.step(bits)
+    return around(shown, in_units(tails.laplace(double_up(scale / step), alpha), bits), level, of)
+
+
+def gaussian(shown: Array, sigma: Fraction, bits: int, level: Fraction, of: str) -> Interval:
+    """Return the interval of sums with discrete Gaussian noise of deviation `sigma` on steps of 2^−`bits`."""
+    alpha = tails.missed(level) / shown.size
+    step = grid.step(bits)
+    return around(shown, in_units(tails.gaussian(root_up((sigma / step) ** 2), alpha), bits), level, of)
+
+
+def in_units(steps: int, bits: int) -> int | float:
+    """Return so many steps of 2^−`bits` in the data's units: an integer for steps of 1, else rounded up."""
+    return steps if bits == 0 else double_up(steps * grid.step(bits))

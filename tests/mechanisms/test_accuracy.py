@@ -1,0 +1,273 @@
+"""Every interval that a mechanism gives for its noise contains the exact value as often as it says.
+
+The noise is drawn with the law that the proof demands, so a scale that is not the proved one is seen too.
+Where intervals are sound but wide (stated bounds instead of exact tails), data are as bad as they can be.
+"""
+
+import json
+from dataclasses import dataclass, fields
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from audits.datasets.bases import dataset
+from audits.subjects.catalogue import entries, example_values
+from dpaccount.errors import InputError
+from dpaccount.noise.proved import Proved
+from dpaccount.noise.receipt import NoNoise, rehearse
+from dpaccount.noise.samplers import Rehearsal
+from dpaccount.proof import ADD_REMOVE
+from mechanisms.continual.prefix_sums import PrefixSums
+from mechanisms.exponential import Exponential
+from mechanisms.histogram import Histogram
+from mechanisms.linear_queries import WORKLOADS, LinearQueries
+from mechanisms.local_mean import LocalMean
+from mechanisms.permute_and_flip import PermuteAndFlip
+from mechanisms.quantile import Quantile
+from mechanisms.randomised_response import RandomisedResponse
+from mechanisms.shared import grid, tails
+from mechanisms.sparse_vector import SparseVector
+from mechanisms.stable_histogram import StableHistogram
+from mechanisms.subject import READS, released
+
+F = Fraction
+LEVEL = F(19, 20)
+DELTA = F(1, 20)
+ALARM = 1e-9  # how often a true level is called false, for each case
+NAMES = {entry.name: entry.made_by for entry in entries() if entry.layer == "mechanisms"}
+
+
+# ------------------------------------------------------------------ what the intervals are of
+
+
+def exact(subject, data, view):  # noqa: PLR0911
+    """Return what every interval of a view is about: what would be shown without noise, or as `of` says."""
+    public = view.public
+    match subject:
+        case Exponential() | PermuteAndFlip():
+            totals = subject.query(data)
+            return {"choice": [totals.max() - totals[public["choice"][0]]]}
+        case Quantile():
+            scores, places = subject.query(data), subject.places() * float(grid.step(subject.bits))
+            chosen = int(np.flatnonzero(places == public["quantile"][0])[0])
+            return {"quantile": [(scores.max() - scores[chosen]) / subject._denominator]}
+        case SparseVector():
+            return {"answers": subject.query(data) + subject.threshold}
+        case Histogram():
+            return {"counts": subject.query(data)}
+        case StableHistogram():
+            counts, shown = subject.query(data), public["cells"]
+            return {"counts": counts[shown], "others": np.delete(counts, shown)}
+        case RandomisedResponse():
+            return {"counts": np.bincount(subject.query(data), minlength=subject.cells)}
+        case LocalMean():
+            middle, half = (subject.low + subject.high) / 2, (subject.high - subject.low) / 2
+            places = subject.query(data) / subject.steps - 1
+            return {"mean": float(middle) + float(half) * places.mean()}
+        case PrefixSums():
+            values = grid.in_ball(data, subject.radius, subject.bits) * float(grid.step(subject.bits))
+            return {"prefix-sums": values.cumsum(axis=0)}
+    return {k: v for k, v in subject.play(data, NoNoise(), 0).public.items() if k != "projected"}
+
+
+# ------------------------------------------------------------------ cases
+
+
+#: Parameters with which few rows are enough for intervals to have ends.
+OWN = {
+    "sparse-vector": {"threshold": 10, "threshold_scale": F(1, 2), "scale": F(1)},
+    "local-mean": {"rows": 5, "steps": 3},
+}
+
+#: Parts of views that estimate nothing, or are public.
+WITHOUT = {"answers", "cells", "projected", "count"}
+
+
+def parameters(made_by):
+    return {field.name for field in fields(made_by)}
+
+
+def made(name, **more):
+    """Return a catalogued mechanism with few rows."""
+    small = {"rows": 20, "rounds": 6}
+    chosen = {k: v for k, v in small.items() if k in parameters(NAMES[name])} | OWN.get(name, {})
+    return NAMES[name](**{**example_values(NAMES[name]), **chosen, **more})
+
+
+def catalogue():
+    """Yield every mechanism, with both relations where it has them, and what else its intervals depend on."""
+    for name, made_by in NAMES.items():
+        yield name, made(name)
+        if "relation" in parameters(made_by):
+            yield f"{name}-add-remove", made(name, relation=ADD_REMOVE)
+    yield "histogram-threshold", Histogram(rows=20, threshold=6, sigma=F(2))
+    yield "histogram-coarse", Histogram(rows=20, sigma=F(1, 2))
+    yield "stable-histogram-shown", StableHistogram(rows=20, cells=2, threshold=3, scale=F(1, 2))
+    yield from ((f"linear-{each}", LinearQueries(rows=20, workload=each)) for each in WORKLOADS)
+    yield from ((f"local-{each}", made("local-mean", channel=each)) for each in ("piecewise", "hybrid"))
+    yield "permute-and-flip-two", PermuteAndFlip(rows=20, candidates=2)
+    yield "laplace-coarse", made("laplace-sum", bits=0, scale=F(2))
+
+
+CASES = dict(catalogue())
+every = pytest.mark.parametrize("name", CASES)
+
+
+def hardest(subject, data, share):
+    """Return data whose every other candidate or count is just beyond `share` of the interval, if it has such."""
+    if not isinstance(subject, Exponential | PermuteAndFlip | Quantile | SparseVector):
+        return data
+    view = subject.play(data, rehearse(subject.proof(DELTA), Rehearsal(0)), 0)
+    (claimed,) = subject.accuracy(view, LEVEL).values()
+    if isinstance(subject, SparseVector):  # all just too low to pass
+        reach = subject.threshold - min(claimed["low"]) if 1 in view.public["answers"] else 7
+        below = np.arange(len(data)) < subject.threshold - int(reach * share) - 1
+        return np.repeat(below[:, None], subject.questions, axis=1).astype(float)
+    gap = int(claimed["high"][0] * share) + 1
+    if isinstance(subject, Quantile):
+        half = len(data) // 2
+        middle = float(subject.low + subject.high) / 2
+        ends = [float(subject.low)] * max(half - gap, 0), [float(subject.high)] * max(half - gap, 0)
+        return np.array([*ends[0], *[middle] * (len(data) - 2 * len(ends[0])), *ends[1]])[:, None]
+    votes = np.zeros((len(data), subject.candidates))
+    votes[:, 0] = np.arange(len(data)) < gap
+    return votes
+
+
+@dataclass(frozen=True)
+class Count:
+    """How many rehearsals there were, and in how many some interval missed."""
+
+    runs: int
+    missed: int
+
+    def believable(self, level):
+        """Say whether so many misses would come about more often than `ALARM` at this level."""
+        return stats.binom.sf(self.missed - 1, self.runs, float(1 - level)) >= ALARM
+
+
+def rehearsals(subject, data, runs, share=1.0):
+    """Rehearse; count the runs with a number outside its interval, made `share` as wide."""
+    proved, missed = Proved(subject.proof(DELTA)), 0
+    for seed in range(runs):
+        view = subject.play(data, rehearse(proved, Rehearsal(seed)), seed)
+        claimed, truth = subject.accuracy(view, LEVEL), exact(subject, data, view)
+        assert claimed.keys() <= truth.keys()
+        assert view.public.keys() - claimed.keys() <= WITHOUT
+        missed += any(outside(claimed[part], truth[part], share) for part in claimed)
+    return Count(runs, missed)
+
+
+def outside(claimed, truth, share):
+    low, high = (np.array(claimed[end], dtype=float) for end in ("low", "high"))
+    fixed = low if np.all(low == 0) else (low + high) / 2  # of a choice the least is 0 for sure
+    low, high = fixed + (low - fixed) * share, fixed + (high - fixed) * share
+    return bool(((np.asarray(truth) < low) | (np.asarray(truth) > high)).any())
+
+
+# ------------------------------------------------------------------ the intervals
+
+
+def covered(name, runs, kinds=("uniform",)):
+    subject = CASES[name]
+    for kind in kinds:
+        data = hardest(subject, dataset(subject.domain(), kind, 7), 1.0)
+        assert rehearsals(subject, data, runs).believable(LEVEL), kind
+
+
+@every
+@pytest.mark.statistical  # fails by chance once in 10^9 for each case
+def test_intervals_hold_as_often_as_they_say(name):
+    covered(name, 100)
+
+
+@pytest.mark.slow
+@pytest.mark.statistical  # fails by chance once in 10^9 for each case
+@every
+def test_intervals_hold_in_two_thousand_rehearsals(name):
+    covered(name, 2000)
+
+
+@pytest.mark.nightly
+@pytest.mark.statistical  # fails by chance once in 10^9 for each case
+@every
+def test_intervals_hold_in_ten_thousand_rehearsals(name):
+    covered(name, 10000)
+
+
+#: Sound bounds, not tails: half as wide they are still as good as they say, a quarter is not.
+WIDE = ("sparse-vector", "clipped-mean-add-remove", "quantile")
+
+
+@pytest.mark.slow
+@every
+def test_narrower_intervals_do_not(name):
+    """Broken twins of all intervals, half as wide (or a quarter, where they are wide): each is seen."""
+    subject, share = CASES[name], 1 / 4 if name.startswith(WIDE) else 1 / 2
+    data = hardest(subject, dataset(subject.domain(), "uniform", 7), share)
+    assert not rehearsals(subject, data, 2000, share).believable(LEVEL)
+
+
+@pytest.mark.parametrize("name", ["laplace-sum", "gaussian-sum", "histogram", "binary-tree", "exponential"])
+def test_a_quarter_is_seen_at_once(name):
+    data = hardest(CASES[name], dataset(CASES[name].domain(), "uniform", 7), 1 / 4)
+    assert not rehearsals(CASES[name], data, 100, 1 / 4).believable(LEVEL)
+
+
+@every
+def test_what_is_read_and_reported_is_said_in_plain_values(name):
+    subject = CASES[name]
+    data = dataset(subject.domain(), "uniform", 1)
+    view = subject.play(data, rehearse(subject.proof(DELTA), Rehearsal(1)), 0)
+    claimed = subject.accuracy(view)
+    assert subject.reads in READS
+    assert json.loads(json.dumps(claimed)) == claimed
+    assert json.loads(json.dumps(released(view))) == released(view)
+    for part, each in claimed.items():
+        assert each["level"] == 0.95
+        assert set(each) == {"low", "high", "level", "of"}
+        if part in view.public:
+            assert np.shape(each["low"]) == np.shape(each["high"]) == view.public[part].shape
+    for level in (0, 1, F(3, 2)):
+        with pytest.raises(InputError, match="level"):
+            subject.accuracy(view, level)
+
+
+@every
+def test_a_higher_level_is_never_narrower(name):
+    subject = CASES[name]
+    view = subject.play(
+        dataset(subject.domain(), "uniform", 1), rehearse(subject.proof(DELTA), Rehearsal(1)), 0
+    )
+    widths = []
+    for level in (F(1, 2), LEVEL, F(999, 1000)):
+        found = subject.accuracy(view, level).values()
+        widths.append(sum(np.sum(np.subtract(each["high"], each["low"])) for each in found))
+    assert widths == sorted(widths)
+    assert widths[0] < widths[-1]
+
+
+# ------------------------------------------------------------------ tails
+
+
+@pytest.mark.parametrize("scale", [0.25, 1.0, 7 / 3, 40.5])
+@pytest.mark.parametrize("alpha", [F(1, 2), F(1, 20), F(1, 10**7)])
+def test_tails_are_the_least_that_hold(scale, alpha):
+    reach = int(60 * scale * np.sqrt(scale)) + 60
+    x = np.arange(-reach, reach + 1)
+    for weights, found in (
+        (np.exp(-np.abs(x) / scale), tails.laplace(scale, alpha)),
+        (np.exp(-(x**2) / (2 * scale**2)), tails.gaussian(scale, alpha)),
+    ):
+        chances = weights / weights.sum()
+        assert chances[np.abs(x) > found].sum() <= float(alpha) * (1 + 1e-9)
+        assert found == 0 or chances[np.abs(x) > found - 1].sum() > float(alpha)
+
+
+def test_a_wide_gaussian_is_one_step_off_at_most():
+    summed, alpha = tails.gaussian(1024.0, F(1, 20)), F(1, 20)
+    normal = int(np.ceil(stats.norm.isf(0.025) * 1024))
+    assert summed <= tails.gaussian(np.nextafter(1024.0, 2000), alpha) <= normal + 1
+    assert normal - 1 <= summed
