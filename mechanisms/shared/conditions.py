@@ -26,7 +26,7 @@ RIGHT: Final = (
     "write a column, or comparisons joined by and, such as "
     '"visits >= 1 and (1 - position) * spending <= 60"; names with spaces go in backquotes'
 )
-OPERATORS: Final[dict[str, Callable[[Floats, Floats], NDArray[np.bool_]]]] = {
+OPERATORS: Final[dict[str, Callable[[Floats, float], NDArray[np.bool_]]]] = {
     ">=": operator.ge,
     "<=": operator.le,
     "==": operator.eq,
@@ -56,7 +56,7 @@ class Comparison:
     def holds(self, codes: Floats, arm: NDArray[np.int64]) -> NDArray[np.bool_]:
         """Say for every record, with the code of its column and its arm, whether the comparison holds."""
         weights = np.array([float(weight) for weight in self.weights])
-        return OPERATORS[self.sign](weights[arm] * codes, np.float64(self.limit))
+        return OPERATORS[self.sign](weights[arm] * codes, float(self.limit))
 
 
 @dataclass(frozen=True)
@@ -72,8 +72,10 @@ class Condition:
 
     def holds(self, codes: Mapping[str, Floats], arm: NDArray[np.int64]) -> NDArray[np.bool_]:
         """Say for every record whether all comparisons hold; `arm` is 0 or more."""
-        parts = [each.holds(codes[each.column], arm) for each in self.comparisons]
-        return np.logical_and.reduce(parts)
+        found: NDArray[np.bool_] = np.ones(len(arm), dtype=bool)
+        for each in self.comparisons:
+            found &= each.holds(codes[each.column], arm)
+        return found
 
 
 def condition(text: str, columns: Sequence[Column], positions: Sequence[Fraction], arms: int) -> Condition:
@@ -187,7 +189,9 @@ class _Reader:
             return _Side((Fraction(1),) * self._arms, self._columns[word])
         if kind in ("name", "column"):
             known = ", ".join(self._columns)
-            raise InputError(f"the reward names {word[:60]!r}, which is no declared column; declared: {known}")
+            raise InputError(
+                f"the reward names {word[:60]!r}, which is no declared column; declared: {known}"
+            )
         raise InputError(f"the reward has {word!r} where a column or a number belongs; {RIGHT}")
 
     def _parenthesis(self) -> _Side:
