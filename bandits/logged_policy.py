@@ -176,8 +176,7 @@ class LoggedPolicy:
 
     def play(self, data: Rows, noise: Noise, coins: int) -> View:
         """Replay the log; people see their own offer and recommendation, everyone the rest."""
-        known = self.domain().clamped(data)
-        replay = Replay(known, self.offered, self.counts, self.chance, coins)
+        replay = Replay(data, self.offered, self.counts, self.chance, coins)
         covers, recommended = self.covers(), np.full(self.slots, -1, dtype=np.int64)
         values = np.zeros((len(self.contexts), len(self.arms)))
         policies, released = [self.offered.indifferent(len(self.contexts))], []
@@ -213,7 +212,7 @@ class LoggedPolicy:
             return self.offered.greedy(belief.mean())
         if self.offers:
             return belief.mean() + WIDTH * belief.deviation()
-        rng = np.random.default_rng([coins, number])
+        rng = np.random.default_rng([coins, 0, number])  # apart from the slots' own coins
         drawn = belief.draws(DRAWS, 1 - size * number / self.slots, rng)
         best = drawn.argmax(axis=2)  # [draws, contexts]
         counted = [np.bincount(best[:, c], minlength=len(self.arms)) for c in range(best.shape[1])]
@@ -285,8 +284,7 @@ class LoggedPolicy:
 
     def regret(self, data: Rows, view: View, coins: int) -> dict[str, float]:
         """Return what a run's recommendations earn, from the arms' means in this very data, without noise."""
-        known = self.domain().clamped(data)
-        replay = Replay(known, self.offered, self.counts, self.chance, coins)
+        replay = Replay(data, self.offered, self.counts, self.chance, coins)
         return replay.evaluate(np.asarray(view.own["recommended"]))
 
     def _cost(self, data: Rows, coins: int) -> str:

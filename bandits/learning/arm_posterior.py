@@ -51,7 +51,7 @@ def _models(prior: ArmPrior) -> Floats:
 
 @dataclass(frozen=True)
 class ArmPosterior:
-    """Mixture of Gaussian posteriors about `centre`: a weight, a mean and a root of the covariance each.
+    """Mixture of Gaussian posteriors about `centre`: a weight, a mean and a covariance each.
 
     Arrays are [models], [models, places] and [models, places, places]; a place is context · arms + arm.
     """
@@ -60,7 +60,7 @@ class ArmPosterior:
     shape: tuple[int, int]
     weights: Floats
     means: Floats
-    roots: Floats
+    covariances: Floats
 
     def mean(self) -> Floats:
         """Return the expected means, [contexts, arms]."""
@@ -69,16 +69,18 @@ class ArmPosterior:
 
     def deviation(self) -> Floats:
         """Return how far the means may be from what is expected, [contexts, arms]."""
-        within = np.einsum("mij,mij->mi", self.roots, self.roots)
+        within = np.diagonal(self.covariances, axis1=1, axis2=2)
         square = self.weights @ (within + self.means**2) - (self.weights @ self.means) ** 2
         found: Floats = np.sqrt(np.maximum(square, 0.0)).reshape(self.shape)
         return found
 
     def draws(self, many: int, width: float, rng: np.random.Generator) -> Floats:
         """Return draws of the means whose spread is `width` times the posterior's: [many, contexts, arms]."""
+        values, vectors = np.linalg.eigh(self.covariances)
+        roots = vectors * np.sqrt(np.maximum(values, 0.0))[:, None, :]
         model = rng.choice(len(self.weights), many, p=self.weights)
         normal = rng.normal(size=(many, self.means.shape[1]))
-        drawn = self.means[model] + width * np.einsum("nij,nj->ni", self.roots[model], normal)
+        drawn = self.means[model] + width * np.einsum("nij,nj->ni", roots[model], normal)
         found: Floats = (self.centre + drawn).reshape(many, *self.shape)
         return found
 
@@ -110,6 +112,4 @@ def _mixture(
     means = covariance @ moment
     evidence = (means @ moment - np.linalg.slogdet(inner)[1]) / 2
     weights = np.exp(evidence - evidence.max())
-    values, vectors = np.linalg.eigh(covariance)
-    roots = vectors * np.sqrt(np.maximum(values, 0.0))[:, None, :]
-    return ArmPosterior(centre, shape, weights / weights.sum(), means, roots)
+    return ArmPosterior(centre, shape, weights / weights.sum(), means, covariance)

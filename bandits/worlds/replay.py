@@ -19,6 +19,7 @@ from mechanisms.shared.logged_trials import ARM, CELL, REWARD, taking_part
 from mechanisms.subject import Rows
 
 Floats = NDArray[np.float64]
+PURPOSES = ("part", "rounding", "partner", "kept", "drawn")  #: of coins
 Offer = tuple[int, int, Fraction]  #: two arms and the probability that this pair is offered
 
 
@@ -62,21 +63,30 @@ class Replay:
     """
 
     def __init__(self, data: Rows, offers: Offers, counts: ArmCounts, chance: Fraction, coins: int) -> None:
-        draws = np.random.default_rng(coins).random((5, len(data)))
-        self.counts, self.offers = counts, offers
-        self.inside = taking_part(data, chance, draws[0])
+        self.counts, self.offers, self._coins = counts, offers, coins
+        self.inside = taking_part(data, chance, self._flips(len(data), "part"))
         self.cell = np.where(self.inside, data[:, CELL], 0).astype(np.int64)
         self.arm = np.where(self.inside, data[:, ARM], 0).astype(np.int64)
-        self.reward = counts.rounded(data[:, REWARD], draws[1])
-        self._coins = draws[3:]
-        self.other = self._partners(draws[2]) if offers.pairs else None
+        self.reward = counts.rounded(data[:, REWARD], self._flips(len(data), "rounding"))
+        self._kept_by = self._drawn_by = np.zeros(0)
+        self.other = None
+        if offers.pairs:
+            self.other = self._partners(self._flips(len(data), "partner"))
+        else:
+            self._kept_by, self._drawn_by = (self._flips(len(data), what) for what in ("kept", "drawn"))
+
+    def _flips(self, many: int, what: str) -> Floats:
+        """Return the coins of all slots for one purpose, uniform in [0, 1)."""
+        return np.random.default_rng([self._coins, PURPOSES.index(what)]).random(many)
 
     def _partners(self, coins: Floats) -> Integers:
         """Draw the arm that is offered beside the logged one a: o with probability P{a, o}/ΣP{a, ·}."""
         matrix = self.offers.matrix()
         upto = np.cumsum(matrix / matrix.sum(axis=1, keepdims=True), axis=1)
         upto[:, -1] = 1.0
-        found: Integers = (coins[:, None] >= upto[self.arm]).sum(axis=1)
+        found: Integers = np.zeros(len(coins), dtype=np.int64)
+        for edge in upto.T:
+            found += coins >= edge[self.arm]
         return found
 
     def recommend(self, now: slice, policy: Floats) -> Integers:
@@ -86,18 +96,18 @@ class Replay:
             other = self.other[now]
             chosen = np.where(policy[cell, arm] >= policy[cell, other], arm, other)
         else:
-            chosen = self._coupled(policy, cell, arm, self._coins[:, now])
+            chosen = self._coupled(policy, cell, arm, now)
         return np.where(self.inside[now], chosen, -1)
 
-    def _coupled(self, shares: Floats, cell: Integers, arm: Integers, coins: Floats) -> Integers:
+    def _coupled(self, shares: Floats, cell: Integers, arm: Integers, now: slice) -> Integers:
         """Return arms that have the law `shares`, and are the logged one with probability Σ min(p, share)."""
         logged = np.array([float(share) for share in self.offers.logging])
         both = np.minimum(logged, shares)
         left = shares - both
         upto = np.cumsum(left / np.maximum(left.sum(axis=1, keepdims=True), 1e-300), axis=1)
         upto[:, -1] = 1.0
-        kept = coins[0] * logged[arm] < both[cell, arm]
-        drawn: Integers = (coins[1][:, None] >= upto[cell]).sum(axis=1)
+        kept = self._kept_by[now] * logged[arm] < both[cell, arm]
+        drawn: Integers = (self._drawn_by[now][:, None] >= upto[cell]).sum(axis=1)
         return np.where(kept, arm, drawn)
 
     def kept(self, now: slice, recommended: Integers) -> NDArray[np.bool_]:

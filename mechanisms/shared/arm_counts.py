@@ -118,8 +118,10 @@ class ArmCounts:
     def rounded(self, rewards: Floats, coins: Floats) -> Integers:
         """Return rewards in [0, 1] as whole steps, rounded up or down by a coin each: right on average.
 
-        `coins` are uniform in [0, 1), one for each record.
+        `coins` are uniform in [0, 1), one for each record.  A reward that is true or false is whole.
         """
+        if self.steps == 1:
+            return (rewards >= 1).astype(np.int64)
         scaled = np.clip(rewards, 0.0, 1.0) * self.steps
         low = np.floor(scaled)
         found: Integers = (low + (coins < scaled - low)).astype(np.int64)

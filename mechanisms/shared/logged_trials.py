@@ -98,7 +98,9 @@ def taking_part(data: Rows, chance: Fraction, coins: Floats) -> NDArray[np.bool_
     are as if they had been drawn with the same chance.  `coins` are uniform in [0, 1).
     """
     inside = (data[:, CELL] >= 0) & (data[:, ARM] >= 0)
-    found: NDArray[np.bool_] = inside & (coins * data[:, CHANCE] < float(chance))
+    if chance < 1:
+        inside &= coins * data[:, CHANCE] < float(chance)
+    found: NDArray[np.bool_] = inside
     return found
 
 

@@ -5,10 +5,10 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from bandits.plan_finder import ARMS, PlanFinder, Slots, expected_kept, regret
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bandits.plan_finder import ARMS, PlanFinder, Slots, expected_kept, regret
 from bandits.worlds import insurance
 from dpaccount.errors import InputError
 from dpaccount.noise.receipt import NoNoise, rehearse

@@ -26,7 +26,7 @@ class KeptClock(LoggedPolicy):
         return billboard(super().proof(delta).premises[0], assume_view("kept-clock", "others", "replay"))
 
     def play(self, data, noise, coins):
-        replay = Replay(self.domain().clamped(data), self.offered, self.counts, self.chance, coins)
+        replay = Replay(data, self.offered, self.counts, self.chance, coins)
         policy, released, recommended, at = self.offered.indifferent(1), [], np.full(self.slots, -1), 0
         for b in range(self.plan[1]):
             recommended[at:] = replay.recommend(slice(at, self.slots), policy)

@@ -420,7 +420,9 @@ def test_subjects_and_schema(dpaccount):
     code, out, _ = dpaccount("subjects", "--json")
     listed = {entry["name"]: entry for entry in json.loads(out)}
     assert code == 0
-    assert {"laplace-sum", "gaussian-sum", "binary-tree", "logged-policy", "arm-means", "jdp-gp-ucb"} <= set(listed)
+    assert {"laplace-sum", "gaussian-sum", "binary-tree", "logged-policy", "arm-means", "jdp-gp-ucb"} <= set(
+        listed
+    )
     assert set(listed["laplace-sum"]) == {"name", "layer", "parameters", "source", "status"}
     code, out, _ = dpaccount("schema", "certificate")
     assert (code, json.loads(out)["$id"]) == (0, "dpaccount/certificate/1")
