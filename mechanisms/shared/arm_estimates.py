@@ -18,7 +18,7 @@ Floats = NDArray[np.float64]
 
 LEVEL: Final = 0.95  #: of intervals
 Z: Final = NormalDist().inv_cdf((1 + LEVEL) / 2)
-FALSE_WARNINGS: Final = 0.01  #: how often true shares are called wrong, at most
+FALSE_WARNINGS: Final = 0.002  #: how often true shares are called wrong, at most
 
 
 def mean_of(sums: Floats, counts: Floats) -> Floats:
@@ -100,7 +100,7 @@ def share_warning(
     """Return which declared shares the noisy counts of all records by arm contradict, in words, or None.
 
     `logged` are the counts, each with noise of variance `noise`.  An arm's count, less its share of the
-    whole, is compared with its deviation; true shares are called wrong at most once in a hundred logs.
+    whole, is compared with its deviation; true shares are called wrong at most twice in a thousand logs.
     """
     shares = np.array([float(share) for share in declared])
     whole = float(logged.sum())

@@ -1,163 +1,262 @@
-"""The plan finder: its replay is unbiased, its nodes are what the proof says, and it learns."""
+"""The logged policy: its replay is unbiased, its releases are what the proof says, and it learns from any log."""
 
 from fractions import Fraction
-from pathlib import Path
+from itertools import pairwise
 
 import numpy as np
 import pytest
-from bandits.plan_finder import ARMS, PlanFinder, Slots, expected_kept, regret
-from hypothesis import given
-from hypothesis import strategies as st
 
-from bandits.worlds import insurance
+from bandits.learning.arm_posterior import ArmPrior, posterior
+from bandits.logged_policy import LoggedPolicy
+from bandits.worlds.replay import Offers, Replay
+from dpaccount.documents import parse_toml
 from dpaccount.errors import InputError
 from dpaccount.noise.receipt import NoNoise, rehearse
 from dpaccount.noise.samplers import Rehearsal
+from mechanisms.shared.arm_counts import ArmCounts
+from mechanisms.table.binding import Promise
+from mechanisms.table.declaration import read_table
+from tests.mechanisms import shop_logs
+from tests.mechanisms.shop_logs import CONVERSIONS, DELTA, EVEN, UNEVEN
 
-DELTA = Fraction(1, 10**6)
+SEEN = "md_visits >= 1"
+WHOLE_SET = ArmCounts(3, passed=True)
 
 
 @pytest.fixture(scope="module")
 def trial():
-    file = Path(__file__).parent.parent.parent / "examples" / "plan_finder" / "insurance_trial.csv"
-    return insurance.read(file, 5630)
+    return shop_logs.insurance(LoggedPolicy)
+
+
+def made(seed, shares=(0.5, 0.3, 0.2), rows=3000, cells=1):
+    """Return rows (context, arm, chance, reward) of a made-up log."""
+    rng = np.random.default_rng(seed)
+    arm, cell = rng.choice(len(shares), rows, p=shares), rng.integers(0, cells, rows)
+    reward = rng.random(rows) < 0.2 + 0.2 * ((arm + cell) % len(shares))
+    return np.column_stack([cell, arm, np.ones(rows), reward]).astype(float)
 
 
 # ------------------------------------------------------------------ public constants
 
 
-def test_declared_pairs_have_the_declared_plan_shares():
-    assert insurance.PAIR_MATRIX.sum(axis=1) / 2 == pytest.approx(insurance.LOGGED, abs=1e-12)
-    assert sum(insurance.PAIRS.values()) == pytest.approx(1)
+@pytest.mark.parametrize("slots", [2, 9, 60, 5630])
+def test_every_slot_is_in_one_release(slots):
+    covers = LoggedPolicy(slots=slots).covers()
+    assert covers[0][0] == 1
+    assert covers[-1][1] == slots
+    assert all(a <= b and b + 1 == c for (a, b), (c, _) in pairwise(covers))
 
 
-@pytest.mark.parametrize("batches", range(1, 40))
-def test_tree_nodes_make_up_every_prefix_and_meet_a_slot_as_often_as_proved(batches):
-    subject = PlanFinder(slots=2 * batches + 1, batch=2, batches=batches)
-    covers = subject.covers()
-    touched = [sum(a <= u <= b for a, b in covers) for u in range(1, 2 * batches + 1)]
-    assert max(touched) == touched[0] == batches.bit_length()
-    for b in range(1, batches + 1):
-        left, parts = b, []
-        while left:
-            parts.append(covers[left - 1])
-            left -= left & -left
-        assert sorted(u for a, e in parts for u in range(a, e + 1)) == list(range(1, 2 * b + 1))
-
-
-def test_the_proof_covers_every_slot_once_and_the_claim_is_met():
-    for schedule, most in (("tree", 4), ("phases", 1)):
-        subject = PlanFinder(schedule=schedule)
-        fact = subject.proof(DELTA).conclusion
-        assert fact.units == (1, 5630)
-        assert fact.observer == "joint"
-        assert fact.curve.epsilon < 1
-        assert max(sum(a <= u <= b for a, b in subject.covers()) for u in range(1, 5630, 7)) <= most
-
-
-def test_expected_kept_counts_are_those_of_the_replay(trial):
-    """Mean over 40 coins within 4 standard errors, for one order of plans and for none."""
-    for order in (np.array([0.3, 0.1, 0.2, -0.5]), np.zeros(ARMS)):
-        kept = []
-        for coins in range(40):
-            slots = Slots(trial, "seen", coins)
-            chosen = slots.recommend(slice(0, 5630), order)
-            kept.append(np.bincount(slots.logged[chosen == slots.logged], minlength=ARMS)[:ARMS])
-        expected = 5630 * expected_kept(order)
-        assert np.mean(kept, axis=0) == pytest.approx(expected, rel=0.05)
-
-
-def test_keeping_if_recommended_is_unbiased(trial):
-    """Replay of a fixed policy against its exact value: within 4 standard errors over 60 coins."""
-    means = np.array([insurance.rewards(trial, "seen")[trial[:, 0] == arm].mean() for arm in range(ARMS)])
-    order = np.array([0.0, 1.0, 2.0, 3.0])  # prefers the dearer plan of a pair
-    exact = sum(p * means[high] for (_, high), p in insurance.PAIRS.items())
-    values = []
-    for coins in range(60):
-        slots = Slots(trial, "seen", coins)
-        chosen = slots.recommend(slice(0, 5630), order)
-        values.append(slots.reward[chosen == slots.logged].mean())
-    assert (
-        abs(np.mean(values) - exact) < 4 * np.std(values) / np.sqrt(60) + 0.005
-    )  # declared, not counted, shares
+def test_the_proof_covers_every_slot_once_and_the_claim_is_met(trial):
+    fact = trial[0].proof(DELTA).conclusion
+    assert trial[0].sigma == Fraction(271, 32)
+    assert (fact.units, fact.observer) == ((1, 5630), "joint")
+    assert fact.curve.epsilon < 1
 
 
 def test_plan_means_are_those_of_the_file(trial):
-    expected = {"seen": [0.781, 0.679, 0.698, 0.574], "under-60": [0.331, 0.402, 0.532, 0.343]}
-    for kind, means in expected.items():
-        reward = insurance.rewards(trial, kind)
-        assert [reward[trial[:, 0] == arm].mean() for arm in range(ARMS)] == pytest.approx(means, abs=5e-4)
+    for (_, rows), means in (
+        (trial, [0.331, 0.402, 0.532, 0.343]),
+        (shop_logs.insurance(LoggedPolicy, SEEN), [0.781, 0.679, 0.698, 0.574]),
+    ):
+        found = [rows[rows[:, 1] == arm, 3].mean() for arm in range(4)]
+        assert found == pytest.approx(means, abs=5e-4)
 
 
-def test_a_rejected_person_puts_the_zero_record_into_their_own_slot(trial):
-    slots = Slots(trial, "seen", 0)
-    nothing = np.full(5630, -1)
-    assert slots.arm_sums(slice(0, 5630), nothing).tolist() == [0, 0, 0, 0]
-    assert slots.report(slice(0, 5630), nothing).tolist() == [0, 0]
-    deductible = trial[:, 0] == insurance.DEDUCTIBLE
-    assert (slots.pairs[deductible] == -1).all()
+# ------------------------------------------------------------------ the replay
+
+
+def replay_of(rows, offers, coins, counts=WHOLE_SET):
+    return Replay(rows, offers, counts, Fraction(1), coins)
+
+
+@pytest.mark.statistical  # seeded; each within 5 standard deviations
+def test_of_the_whole_set_recommendations_have_the_policys_law_and_are_kept_as_often_as_can_be():
+    rows, shares = made(1), (Fraction(1, 2), Fraction(3, 10), Fraction(1, 5))
+    policy = np.array([[0.1, 0.6, 0.3]])
+    drawn = [replay_of(rows, Offers(shares), coins) for coins in range(20)]
+    chosen = [(each, each.recommend(slice(0, 3000), policy)) for each in drawn]
+    found = np.mean([np.bincount(arms, minlength=3) / 3000 for _, arms in chosen], axis=0)
+    assert found == pytest.approx(policy[0], abs=5 * 0.5 / np.sqrt(3000))  # the log is one draw for all coins
+    kept = np.mean([each.kept(slice(0, 3000), arms).mean() for each, arms in chosen])
+    assert kept == pytest.approx(0.1 + 0.3 + 0.2, abs=5 * 0.5 / np.sqrt(3000))
+
+
+@pytest.mark.statistical  # seeded; within 4 standard errors over 60 coins
+def test_keeping_if_recommended_is_unbiased(trial):
+    """Of pairs: a fixed policy against its exact value, with declared shares and not counted ones."""
+    subject, rows = trial
+    means = np.array([rows[rows[:, 1] == arm, 3].mean() for arm in range(4)])
+    policy = np.array([[0.0, 1.0, 2.0, 3.0]])  # prefers the dearer plan of a pair
+    exact = sum(float(p) * means[max(a, b)] for a, b, p in subject.offers)
+    values = []
+    for coins in range(60):
+        slots = replay_of(rows, subject.offered, coins, subject.counts)
+        kept = slots.kept(slice(0, 5630), slots.recommend(slice(0, 5630), policy))
+        values.append(slots.reward[kept].mean())
+    assert abs(np.mean(values) - exact) < 4 * np.std(values) / np.sqrt(60) + 0.005
+
+
+def test_without_a_preference_everybody_is_kept_of_a_pair(trial):
+    subject, rows = trial
+    slots = replay_of(rows, subject.offered, 3, subject.counts)
+    chosen = slots.recommend(slice(0, 5630), subject.offered.indifferent(1))
+    assert (slots.kept(slice(0, 5630), chosen) == slots.inside).all()
+
+
+def test_who_is_passed_over_counts_in_their_own_slot_and_an_undeclared_arm_nowhere():
+    rows = made(2)
+    rows[::7, 1] = -1
+    slots = replay_of(rows, Offers((Fraction(1, 3),) * 3), 0)
+    nobody = np.full(3000, -1)
+    sums, counts, passed = WHOLE_SET.parts(slots.totals(slice(0, 3000), nobody, everyone=False))
+    assert (sums == 0).all()
+    assert (counts == 0).all()
+    assert passed.tolist() == [(rows[:, 1] == arm).sum() for arm in range(3)]
+    sums, counts, passed = WHOLE_SET.parts(slots.totals(slice(0, 3000), nobody, everyone=True))
+    assert counts[0].tolist() == [(rows[:, 1] == arm).sum() for arm in range(3)]
+    assert (passed == 0).all()
+    assert (slots.recommend(slice(0, 3000), np.full((1, 3), 1 / 3))[::7] == -1).all()
+
+
+# ------------------------------------------------------------------ the posterior
+
+
+def test_the_posterior_is_bayes_rule_and_knows_its_noise():
+    """One model, two arms: against the formula; and more noise leaves more doubt."""
+    sums, counts = np.array([[[-150.0, -120.0]]]), np.array([[[200.0, 210.0]]])
+    belief = posterior(ArmPrior(2), sums, counts, 8.0)
+    centre, people = belief.centre, counts.ravel()
+    ups = (sums.ravel() + people) / 2
+    noise = people * centre * (1 - centre) + 64 * (0.25 + (0.5 - centre) ** 2)
+    for model, mean, covariance in zip(
+        centre * (1 - centre) * ArmPrior(2).models(), belief.means, belief.covariances, strict=True
+    ):
+        exact = np.linalg.inv(np.linalg.inv(model) + np.diag(people**2 / noise))
+        assert covariance == pytest.approx(exact, rel=1e-6)
+        assert mean == pytest.approx(exact @ (people * (ups - centre * people) / noise), rel=1e-6, abs=1e-9)
+    assert (posterior(ArmPrior(2), sums, counts, 40.0).deviation() > belief.deviation()).all()
+
+
+def test_means_far_from_one_half_and_shares_that_are_off_mislead_nobody():
+    """No noise: with the counts beside the sums, the larger mean is the larger, whoever was logged more."""
+    people = np.array([[[4000.0, 500.0]]])
+    sums = people * (2 * np.array([0.02, 0.03]) - 1)
+    low, high = posterior(ArmPrior(2), sums, people, 1e-3).mean()[0]
+    assert low < high
+    assert low == pytest.approx(0.02, abs=0.003)
 
 
 # ------------------------------------------------------------------ learning
 
 
-def mean_fraction(trial, seeds, **parameters):
-    subject = PlanFinder(**parameters)
+def runs(subject, rows_of, seeds):
     theorem = subject.proof(DELTA)
-    views = ((s, subject.play(trial, rehearse(theorem, Rehearsal(s)), s)) for s in seeds)
-    return np.mean([regret(trial, subject.reward, v, s)["regret_fraction_of_uniform"] for s, v in views])
+    for seed in seeds:
+        rows = rows_of(seed)
+        view = subject.play(rows, rehearse(theorem, Rehearsal(seed)), seed)
+        yield subject.report(view), subject.regret(rows, view, seed)["regret_fraction_of_uniform"]
+
+
+def shop_runs(shares, seeds, declared=None):
+    changes = shop_logs.declaring(shares if declared is None else declared)
+    subject, _, reading = shop_logs.on_table(LoggedPolicy, "shop_log/logged-policy.toml", changes)
+    return list(runs(subject, lambda seed: reading.encode(shop_logs.shop_rows(seed, shares)), seeds))
+
+
+def insurance_regret(seeds, reward=None):
+    subject, rows = shop_logs.insurance(LoggedPolicy, reward)
+    return np.mean([regret for _, regret in runs(subject, lambda _: rows, seeds)])
 
 
 @pytest.mark.statistical  # seeded
-@pytest.mark.parametrize(
-    ("schedule", "reward", "most"),
-    [
-        ("tree", "under-60", 0.45),
-        ("phases", "under-60", 0.40),
-        ("tree", "seen", 0.33),
-        ("phases", "seen", 0.30),
-    ],
-)
-def test_it_learns_at_epsilon_one(trial, schedule, reward, most):
-    assert mean_fraction(trial, range(20), schedule=schedule, reward=reward) <= most
+@pytest.mark.parametrize("shares", [EVEN, UNEVEN])
+def test_it_learns_from_a_shops_log(shares):
+    found = shop_runs(shares, range(12))
+    assert sum(said["best_arm"] == "bundle" for said, _ in found) >= 10  # one in 60 is not
+    assert np.mean([regret for _, regret in found]) <= 0.35
+
+
+@pytest.mark.slow
+@pytest.mark.statistical  # seeded; values are pooled over logs
+@pytest.mark.parametrize("shares", [EVEN, UNEVEN])
+def test_a_hundred_logs(shares):
+    found = shop_runs(shares, range(100))
+    assert sum(said["best_arm"] == "bundle" for said, _ in found) >= 95
+    assert np.mean([regret for _, regret in found]) <= 0.35
+    assert sum(said["share_warning"] is not None for said, _ in found) <= 5
+    held = [m["low"] <= CONVERSIONS[a] <= m["high"] for said, _ in found for a, m in said["means"].items()]
+    assert np.mean(held) >= 0.9
+    off = [
+        (said["value"] - CONVERSIONS[said["order"][0]])
+        / np.hypot(said["value_noise_sd"], said["value_sampling_sd"])
+        for said, _ in found
+    ]
+    assert np.mean(np.abs(off) <= 1.96) >= 0.9
+
+
+@pytest.mark.slow
+@pytest.mark.statistical  # seeded
+@pytest.mark.parametrize("shares", [EVEN, UNEVEN])
+@pytest.mark.parametrize("off", [0.9, 1.1])
+def test_a_share_that_is_declared_a_tenth_wrong_is_reported_and_nothing_is_named_best(shares, off):
+    wrong = np.array(shares) * [1, 1, 1, off]
+    found = shop_runs(shares, range(100), wrong / wrong.sum())
+    warned = [said for said, _ in found if said["share_warning"] is not None]
+    assert len(warned) >= 80
+    assert all(said["best_arm"] is None and said["order"] for said in warned)
 
 
 @pytest.mark.statistical  # seeded
-def test_phases_beat_the_tree_over_a_hundred_seeds(trial):
-    phases = mean_fraction(trial, range(100), schedule="phases")
-    assert phases < mean_fraction(trial, range(100), schedule="tree")
+def test_it_learns_on_the_insurance_trial():
+    assert insurance_regret(range(20)) <= 0.25
+    assert insurance_regret(range(20), SEEN) <= 0.18
+
+
+@pytest.mark.slow
+@pytest.mark.statistical  # seeded
+def test_the_insurance_figures_are_kept_over_a_hundred_seeds():
+    assert insurance_regret(range(100)) <= 0.204
+    assert insurance_regret(range(100), SEEN) <= 0.151
 
 
 @pytest.mark.statistical  # seeded
-def test_without_noise_it_learns_more(trial):
-    subject = PlanFinder(sigma=Fraction(1, 2**20))
-    beside = regret(trial, "under-60", subject.play(trial, NoNoise(), 0), 0)
-    assert beside["regret_fraction_of_uniform"] <= 0.27
-    assert 1950 <= beside["kept"] <= 2200
+def test_contexts_that_matter_are_told_apart():
+    """Every arm is the best in one context: an order for all learns nothing, one by context does."""
+    subject = LoggedPolicy(arms=("a", "b", "c"), contexts=("x", "y", "z"), slots=6000)
+    rows = np.concatenate([made(seed, (1 / 3,) * 3, 3000, cells=3) for seed in (1, 2)])
+    ((said, regret),) = runs(subject, lambda _: rows, [0])
+    assert regret <= 0.5
+    assert {name: order[0] for name, order in said["order_in"].items()} == {"x": "c", "y": "b", "z": "a"}
 
 
 @pytest.mark.statistical  # seeded
-def test_the_cost_of_privacy_is_said_in_one_line_and_falls_with_the_noise(trial):
-    said = []
-    for sigma in (Fraction(271, 8), Fraction(271, 32)):
-        subject = PlanFinder(schedule="phases", sigma=sigma)
-        beside = subject.evaluate(trial, subject.play(trial, NoNoise(), 0), 0)
-        said.append(beside["privacy_cost"])
-        assert "\n" not in said[-1]
-    strict, usual = (float(text.split(" ")[0]) for text in said)
-    assert strict > usual > 0
-    assert "100 rehearsals" in said[1]
+def test_rewards_that_are_numbers_are_learned_from():
+    subject = LoggedPolicy(arms=("a", "b", "c"), slots=6000, steps=16)
+    rows = np.concatenate([made(seed, (1 / 3,) * 3) for seed in (3, 4)])
+    rows[:, 3] = rows[:, 3] * 0.5 + 0.1 * np.random.default_rng(5).random(6000)
+    ((said, regret),) = runs(subject, lambda _: rows, [0])
+    assert (said["best_arm"], regret <= 0.35) == ("c", True)
+    assert said["value"] == pytest.approx(0.35, abs=0.05)
+
+
+@pytest.mark.statistical  # seeded
+def test_the_cost_of_privacy_is_said_in_one_line(trial):
+    subject, rows = trial
+    beside = subject.evaluate(rows, subject.play(rows, NoNoise(), 0), 0)
+    assert "\n" not in beside["privacy_cost"]
+    assert "100 rehearsals" in beside["privacy_cost"]
+    assert 0 < float(beside["privacy_cost"].split(" ")[0]) < 0.01
 
 
 def test_reports_publish_releases_only(trial):
-    subject = PlanFinder()
-    theorem = subject.proof(DELTA)
-    view = subject.play(trial, rehearse(theorem, Rehearsal(1)), 1)
-    other = trial.copy()
-    other[:, 1] = 0  # nobody saw a doctor: the same view must give the same report
-    assert subject.report(view) == subject.report(view)
-    assert subject.report(view)["best_plan"] in insurance.PLANS
-    assert subject.evaluate(other, view, 1) != subject.evaluate(trial, view, 1)
+    subject, rows = trial
+    view = subject.play(rows, rehearse(subject.proof(DELTA), Rehearsal(1)), 1)
+    said = subject.report(view)
+    assert said == LoggedPolicy(**vars(subject)).report(view)
+    assert said["best_arm"] == said["order"][0]
+    assert said["value_over"] == "the offered pairs"
+    assert min(said["value_noise_sd"], said["value_sampling_sd"]) > 0
 
 
 # ------------------------------------------------------------------ bad input
@@ -166,86 +265,48 @@ def test_reports_publish_releases_only(trial):
 @pytest.mark.parametrize(
     "parameters",
     [
-        {"schedule": "forest"}, {"reward": "money"}, {"sigma": Fraction(0)}, {"report_sigma": Fraction(-1)},
-        {"batch": 400, "batches": 15}, {"batch": -1}, {"slots": 10},
+        {"arms": "ab"}, {"prior": "lucky"}, {"prior": "positions"}, {"sigma": Fraction(0)}, {"reward": ""},
+        {"sigma": Fraction(1, 3)}, {"batch": 400, "batches": 15}, {"batch": -1}, {"slots": 1}, {"arms": ("a",)},
+        {"logging": (Fraction(1),)}, {"chance": Fraction(2)}, {"batches": 600}, {"offers": "a, b"},
     ],
 )  # fmt: skip
 def test_parameters_that_make_no_sense_are_refused(parameters):
     with pytest.raises(InputError):
-        PlanFinder(**parameters)
-
-
-HEADER = "person,plan,md_visits,spending_usd\n"
+        LoggedPolicy(**parameters)
 
 
 @pytest.mark.parametrize(
-    ("text", "said"),
+    ("before", "after", "said"),
     [
-        ("person,plan,md_visits\n1,free,2\n", "no column spending_usd"),
-        (HEADER + "1,free,2,3\n1,free,2,3\n", "2 people; the public number of slots is 1"),
-        (HEADER + "1,free,2,3\n\n", "2 people"),
-        (HEADER, "0 people"),
-        ("", "no column plan"),
+        ('"positions"', '"lucky"', "known here: exchangeable, positions"),
+        ('["free", "coins25", 0.458]', '["free", "gold", 0.458]', "known here: free"),
+        ('["free", "coins25", 0.458]', '["free", "free", 0.458]', "stands twice, or is one arm"),
+        ('["free", "coins25", 0.458]', '["free", "coins25"]', "found 2 members"),
+        ('["free", "coins25", 0.458]', '["free", "coins25", 0.9]', "add up to"),
+        ("[0.451, 0.270, 0.090, 0.189]", "[0.25, 0.25, 0.25, 0.25]", "contradict the logging of free"),
+        ("positions = [", "places = [", "unknown key 'places'"),
+        ("rows = 5630", "rows = 5", "leave nothing|keep some|batches of"),
     ],
 )
-def test_what_is_public_and_wrong_is_refused(tmp_path, text, said):
-    file = tmp_path / "trial.csv"
-    file.write_text(text)
-    with pytest.raises(InputError, match=said):
-        insurance.read(file, 1)
-    with pytest.raises(InputError, match="No such file"):
-        insurance.read(tmp_path / "none.csv", 1)
+def test_a_claim_that_makes_no_sense_is_refused_where_it_is_wrong(before, after, said):
+    change = [(before, after)] + (
+        [("[subject.parameters]", "[subject.parameters]\nbatch = 9")] * ("5630" in before)
+    )
+    with pytest.raises(InputError, match=said) as refused:
+        shop_logs.on_table(LoggedPolicy, "plan_finder/claim.toml", change)
+    assert str(refused.value).startswith("plan_finder/claim.toml: ")
 
 
-@pytest.mark.parametrize(
-    ("line", "row"),
-    [
-        ("1,free,2,3", (0, 2, 3)),
-        ("1,free,2", (0, 2, 0)),
-        ("1,free,2,3,4", (0, 2, 3)),
-        ("1,gold,2,3", (insurance.DEDUCTIBLE, 2, 3)),
-        ("1,free,-1,3", (0, 0, 3)),
-        ("1,free,1.5,3", (0, 1, 3)),
-        ("1,free,nan,inf", (0, 0, insurance.MAX_SPENDING)),
-        ("1,free,two,1e99", (0, 0, insurance.MAX_SPENDING)),
-        ('1,"free,2,3', (insurance.DEDUCTIBLE, 0, 0)),
-        ("", (insurance.DEDUCTIBLE, 0, 0)),
-        ("1,free," + "9" * 200_000 + ",3", (insurance.DEDUCTIBLE, 0, 0)),
-    ],
-)
-def test_a_cell_that_is_missing_or_wrong_takes_its_default_or_bound(tmp_path, line, row):
-    """Refusing it would tell what it is; the line before and after are as they were."""
-    file, subject = tmp_path / "trial.csv", PlanFinder(slots=3, batch=1, batches=1)
-    file.write_text(f"{HEADER}1,coins25,1,9\n{line}\r\n1,coins95,4,8\n")
-    rows = subject.domain().clamped(subject.read(file))
-    assert rows.tolist() == [[1, 1, 9], list(row), [3, 4, 8]]
+def test_records_that_come_and_go_are_refused():
+    place = parse_toml((shop_logs.EXAMPLES / "shop_log" / "logged-policy.toml").read_text(), "claim.toml")
+    with pytest.raises(InputError, match="replace-one"):
+        LoggedPolicy.on_table(
+            read_table(place.child("data")),
+            place.child("subject").child("parameters"),
+            Promise("add-remove", Fraction(1), DELTA),
+        )
 
 
-CONTENT = st.one_of(
-    st.text(alphabet=st.characters(exclude_characters="\n"), max_size=12).map(str.encode),
-    st.binary(max_size=8).map(lambda found: found.replace(b"\n", b"")),
-    st.sampled_from([b"1,free,2,3", b'"', b'1,"free"', b"\r", b"1,free,nan,-inf", b"\0", b",,,,,,", b"\xff"]),
-)
-
-
-@given(cells=st.lists(CONTENT, max_size=4), other=CONTENT, slots=st.integers(2, 4))
-def test_whether_a_file_is_refused_does_not_depend_on_what_a_line_holds(
-    tmp_path_factory, cells, other, slots
-):
-    """Files that differ in one person's line: both refused, in one sentence, or both within the domain."""
-    file, subject = tmp_path_factory.getbasetemp() / "any.csv", PlanFinder(slots=slots, batch=1, batches=1)
-
-    def read(lines):
-        file.write_bytes(HEADER.encode() + b"".join(line + b"\n" for line in lines))
-        try:
-            return subject.domain().clamped(subject.read(file))
-        except InputError as refused:
-            return str(refused)
-
-    left, right = read([b"1,free,2,3", *cells]), read([other, *cells])
-    if len(cells) + 1 == slots:
-        assert subject.domain().contains(left)
-        assert subject.domain().contains(right)
-        assert (left[1:] == right[1:]).all()  # nobody else's row is another
-    else:
-        assert left == right == f"{file}: {len(cells) + 1} people; the public number of slots is {slots}"
+def test_nothing_in_bandits_names_insurance(root):
+    for file in (root / "bandits").rglob("*.py"):
+        assert "insurance" not in file.read_text().lower(), file
