@@ -213,7 +213,8 @@ def dp_private(request: pytest.FixtureRequest) -> Iterator[Check]:
     """dpaccount: assert (epsilon, delta)-privacy of f(data, rng); fails with the witness where it is refuted.
 
     dp_private(f, epsilon=…, delta=0, shape=(rows,) or (rows, columns), low=…, high=…, dtype="float",
-    relation="replace-one", seconds=60) returns the audit's answer.  Passing proves nothing: no attack
+    relation="replace-one", seconds=60) returns the audit's answer.  Of a table: rows=…, columns={name: {…}},
+    id=…, max_rows=…, as_="pandas" in place of shape, low, high and dtype.  Passing proves nothing: no attack
     succeeded.  It fails too where the runs are too few to refute anything.
     """
     options, budget = request.config.option, request.config.stash[BUDGET]
@@ -232,7 +233,7 @@ def dp_query(request: pytest.FixtureRequest) -> Iterator[Check]:
     """dpaccount: assert the declared sensitivity of f(data); fails with two datasets where it is exceeded.
 
     dp_query(f, norm="l1", bound=…, shape=…, low=…, high=…, dtype="float", relation="replace-one",
-    seconds=60) returns the answer of the search.  It has no false alarms.
+    seconds=60) returns the answer of the search; or rows=… and columns=… of a table.  It has no false alarms.
     """
     budget = request.config.stash[BUDGET]
     given = {"seconds": request.config.option.dp_seconds, **_marked(request, "dp_sensitivity")}

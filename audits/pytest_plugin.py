@@ -9,16 +9,21 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from msgspec.structs import replace as changed
 
 from audits.certificate.make import silent
-from audits.cli.questions import AuditOptions
+from audits.cli.options import differing
+from audits.cli.questions import AuditOptions, data_of
+from audits.datasets.described import read_data
+from audits.datasets.shape import Described
 from audits.sandbox.crew import Crew
-from audits.sensitivity.search import NORMS, DeclaredSensitivity, answer, runnable, test_sensitivity
+from audits.sensitivity.search import NORMS, answer, declared_of, runnable, test_sensitivity
 from audits.subjects.code import Code
 from audits.tasks.messages import Audit
 from audits.tasks.on_code import audit_function, described_by
+from dpaccount.documents import Place
 from dpaccount.errors import DpaccountError, InputError
 from dpaccount.exact import read_number
 from pytest_dpaccount import Budget, WrongRequest
@@ -40,11 +45,12 @@ def private(
     __tracebackhide__ = True
     seconds = _seconds(terms)
     with _one_line():
+        table = _table(terms)
         options = AuditOptions(**_options(terms), trials=str(_trials(trials)), early=True)
         share, asked = budget.share(), options.question(_name(function))
         asked = changed(asked, plan=replace(asked.plan, confidence=1 - share))
         with _crew(function, seconds) as crew:
-            found = audit_function(crew, asked, described_by(asked.use, asked.shape), silent)
+            found = audit_function(crew, asked, table or described_by(asked.use, asked.data), silent)
     if found["verdict"] == "NOT ATTACKED":
         pytest.fail(_not_attacked(function, asked, found), pytrace=False)
     budget.spend()
@@ -62,9 +68,9 @@ def query(function: Callable[..., Any], terms: dict[str, Any], budget: Budget) -
     if norm not in NORMS or bound is None:
         raise WrongRequest(f"norm is one of {', '.join(NORMS)}, and bound is a number")
     with _one_line():
+        table = _table(terms)
         options = AuditOptions(**_options(terms))
-        described = described_by(_name(function), options.data())
-        declared = DeclaredSensitivity(norm, _bound(bound), described.shape)
+        declared = declared_of(norm, _bound(bound), table or described_by(_name(function), data_of(options)))
         with _crew(function, seconds) as crew:
             found = test_sensitivity(crew, declared, seed=1)
     if found.refuted:
@@ -74,6 +80,29 @@ def query(function: Callable[..., Any], terms: dict[str, Any], budget: Budget) -
         pytest.fail(f"{_name(function)} was not measured: {'; '.join(found.odd)}", pytrace=False)
     budget.notes += [f"{_name(function)}: {said}" for said in found.odd]
     return answer(found)
+
+
+TABLE = ("columns", "rows", "id", "max_rows", "as_", "left", "right")  #: terms of a table
+
+
+def _table(terms: dict[str, Any]) -> Described | None:
+    """Take the terms that describe a table, as ``[subject.data]`` of a claim does; None without them."""
+    if not isinstance(terms.get("columns"), dict):
+        return None
+    said = {key.rstrip("_"): _exact(terms.pop(key)) for key in TABLE if key in terms}
+    for key in ("shape", "low", "high", "dtype", "radius"):
+        if key in terms:
+            raise WrongRequest(f"columns describe a table; leave {key} out")
+    return read_data(Place(said, "columns"), str(terms.get("relation", "replace-one")), None)
+
+
+def _exact(value: Any) -> Any:
+    """Return a Python value as a document holds it: numbers exact, lists as lists."""
+    if isinstance(value, dict):
+        return {str(key): _exact(member) for key, member in value.items()}
+    if isinstance(value, list | tuple):
+        return [_exact(member) for member in value]
+    return read_number(repr(value)) if isinstance(value, float) else value
 
 
 def _bound(bound: object) -> Fraction:
@@ -107,14 +136,18 @@ def _crew(function: Callable[..., Any], seconds: float) -> Crew:
 def _options(terms: dict[str, Any]) -> dict[str, Any]:
     """Return Python values as the command line writes them."""
 
-    def text(value: Any) -> str:
+    def text(key: str, value: Any) -> str:
+        if key in ("left", "right"):
+            return json.dumps(np.asarray(value).tolist())
         return ",".join(map(str, value)) if isinstance(value, list | tuple) else str(value)
 
-    known = ("epsilon", "delta", "shape", "low", "high", "dtype", "relation", "radius")
+    array = ("epsilon", "delta", "shape", "low", "high", "dtype", "relation", "radius")
+    known = (*array, "columns", "left", "right")
     for key in terms:
         if key not in known:
             raise WrongRequest(f"unknown term {key!r}; known: {', '.join(known)}")
-    return {key: text(value) for key, value in terms.items()}
+    said = {key: text(key, value) for key, value in terms.items()}
+    return {**said, "columns": Path(said["columns"])} if "columns" in said else said
 
 
 def _name(function: Callable[..., Any]) -> str:
@@ -157,13 +190,14 @@ def _not_attacked(function: Callable[..., Any], question: Audit, found: dict[str
 
 
 def _violation(function: Callable[..., Any], question: Audit, answer: dict[str, Any], share: Fraction) -> str:
-    witness = answer["witness"]
+    witness = differing(answer["witness"])
     return "\n".join(
         [
             f"{_name(function)} is not ({float(question.epsilon):g}, {float(question.delta):g})-private:"
             f" epsilon > {answer['epsilon_lower']:.4g} (wrong with probability {float(share):.2g})",
             f"left:  {json.dumps(witness['left'])[:400]}",
             f"right: {json.dumps(witness['right'])[:400]}",
+            f"others: {witness['base']}",
             f"event: {witness['score']}; {witness['event']}",
             *(f"note:  {finding}" for finding in witness["findings"]),
         ]

@@ -91,7 +91,14 @@ class DoublingGpUcb(contextual.Calibrated, contextual.Contextual):
 
     def play(self, data: Rows, noise: Noise, coins: int) -> View:
         """Serve every person once, in order; a person sees their own action only."""
-        return contextual.serve(data, self.candidates, self.features, Learner(self, noise), coins)
+        return contextual.served(self.course(noise, coins), data, self.candidates)
+
+    def course(self, noise: Noise, coins: int) -> contextual.ContextualCourse:
+        """Return a run for people who come one by one, each of whom is a batch."""
+        learner, batches = Learner(self, noise), contextual.together(self.rounds, 1)
+        return contextual.ContextualCourse(
+            self.domain(), self.candidates, self.features, learner, coins, batches
+        )
 
 
 def ended(t: int, mode: str) -> list[Cover]:
@@ -124,9 +131,10 @@ class Learner:
         """Return upper confidence bounds of rows of features."""
         return upper_bounds(candidates, self._gram, self._moment, float(self._subject.width))
 
-    def tell(self, features: Floats, reward: float) -> None:
+    def tell(self, features: Floats, reward: float | None) -> None:
         """Add one person's statistics, release the node that ends here, take the new prefix."""
-        self._values.append(contribution(features, centred(reward), HALF, corner=False))
+        known = None if reward is None else centred(reward)
+        self._values.append(contribution(features, known, HALF, corner=False))
         for first, last in ended(len(self._values), self._subject.mode):
             exact: Integers = np.sum(self._values[first - 1 : last], axis=0)
             released = self._noise.noisy_symmetric("sums", self._next, exact)

@@ -107,9 +107,15 @@ class JdpGpUcb(contextual.Calibrated, contextual.Contextual):
         The posterior mean at x is φ(x)ᵀG⁻¹u of the public `gram` G and `moment` u (Remark 1: release of
         parameters); both are functions of released sums.
         """
-        learner = Learner(self, noise)
-        view = contextual.serve(data, self.candidates, self.features, learner, coins)
-        return View(own=view.own, public=learner.server.parameters())
+        return contextual.served(self.course(noise, coins), data, self.candidates)
+
+    def course(self, noise: Noise, coins: int) -> contextual.ContextualCourse:
+        """Return a run for people who come one by one: `refresh` of them share a posterior, and a batch."""
+        learner, batches = Learner(self, noise), contextual.together(self.rounds, self.refresh)
+        return contextual.ContextualCourse(
+            *(self.domain(), self.candidates, self.features, learner, coins, batches),
+            public=learner.server.parameters,
+        )
 
 
 class Privatiser:
@@ -119,13 +125,13 @@ class Privatiser:
         self._subject = subject
         self._sums = continual_sums.matrix_sums(subject.stream, noise)
 
-    def add(self, features: Floats, reward: float) -> tuple[int, Floats]:
+    def add(self, features: Floats, reward: float | None) -> tuple[int, Floats]:
         """Add one person's statistics; return the rounds so far and the released prefix sum."""
         size = self._subject.features.size
         if features.shape != (size,):
             raise InputError(f"features have shape {features.shape}; this learner takes ({size},)")
         exact = self._subject.calibration == "exact"
-        known = within(reward) - (0.5 if exact else 0.0)
+        known = None if reward is None else within(reward) - (0.5 if exact else 0.0)
         total = self._sums.add(contribution(features, known, self._subject.reward, corner=not exact))
         return self._sums.rounds, total / 2.0 ** (2 * BITS)
 
@@ -175,6 +181,6 @@ class Learner:
         """Return one score for each row of features."""
         return self.server.scores(candidates)
 
-    def tell(self, features: Floats, reward: float) -> None:
+    def tell(self, features: Floats, reward: float | None) -> None:
         """Add one person's statistics; rewards outside [0, 1] are clipped."""
         self.server.receive(*self.privatiser.add(features, reward))

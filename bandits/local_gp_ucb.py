@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bandits.learning import contextual
+from bandits.learning.arrivals import Answered, replay
 from bandits.learning.features import FourierFeatures
 from bandits.learning.gp_ucb import raised, upper_bounds
 from bandits.statistics import published_noise
@@ -41,13 +42,14 @@ from dpaccount.proof import (
 from dpaccount.proof import discrete_gaussian as zcdp_gaussian
 from mechanisms.shared import grid
 from mechanisms.shared.gaussian_noise import distance, gaussian, least
-from mechanisms.subject import Rows, View
+from mechanisms.subject import Domain, Rows, View
 from mechanisms.symmetric_gaussian import BITS, STEP
 
 Floats = NDArray[np.float64]
 HALF = Fraction(1, 2)
 ZETA = 0.1  #: failure probability in the published shift
 FINE = 20  #: published messages lie on multiples of 2^−20
+MOST = 2.0**53  #: a message's numbers are whole, and within what a double holds exactly
 
 
 @dataclass(frozen=True)
@@ -134,29 +136,58 @@ class LocalGpUcb(contextual.Contextual):
 
     def play(self, data: Rows, noise: Noise, coins: int) -> View:
         """Serve every person once, in order; a person sees their own action only."""
-        return contextual.serve(data, self.candidates, self.features, Protocol(self, noise), coins)
+        clients = [Client(self, noise, number) for number in range(self.rounds)]
+        ties, actions = np.random.default_rng(coins), []
+
+        def pays(first: int, shown: list[Floats]) -> Floats:
+            """Let a batch's people choose where they are, and answer, unless nobody is to learn from them."""
+            messages = []
+            for number, sent in enumerate(shown, first):
+                points, rewards = data[number, : -self.candidates], data[number, -self.candidates :]
+                phi = self.features(points.reshape(self.candidates, -1))
+                action = clients[number].choose(sent, phi, ties.random(self.candidates))
+                actions.append(action)
+                if first + len(shown) < self.rounds:
+                    messages.append(clients[number].message(phi[action], float(rewards[action])))
+            return np.array(messages)
+
+        replay(self.course(noise, coins), None, pays)
+        return View(own={"action": np.array(actions, dtype=np.int64)})
+
+    def course(self, noise: Noise, coins: int) -> "LocalCourse":
+        """Return the server's side of a run, which draws no noise: people's messages have theirs."""
+        return LocalCourse(self)
 
 
 class Client:
-    """One person's side: holds what was played and paid, sends a noisy message of it."""
+    """One person's side: holds what was played and paid, sends a noisy message of it.
+
+    `number` is the person's slot, from 0.
+    """
 
     def __init__(self, subject: LocalGpUcb, noise: Noise, number: int) -> None:
         self._subject, self._noise, self._number = subject, noise, number
 
-    def message(self, features: Floats, reward: float) -> tuple[Floats, Floats]:
-        """Return noisy φφᵀ and noisy φy, the only things that leave."""
+    def choose(self, sent: Floats, candidates: Floats, ties: Floats) -> int:
+        """Return the place of the candidate (row of features) of largest bound, from what the server sent."""
+        size = candidates.shape[1]
+        gram, moment = sent[:-size].reshape(size, size), sent[-size:]
+        return contextual.pick(upper_bounds(candidates, gram, moment, float(self._subject.width)), ties)
+
+    def message(self, features: Floats, reward: float) -> Floats:
+        """Return noisy φφᵀ and φy, the only things that leave: whole numbers of grid steps, in a row."""
         if self._subject.calibration == "exact":
             exact = contribution(features, centred(reward), HALF, corner=False)
-            noisy = self._noise.noisy_symmetric("message", self._number, exact) / 2.0 ** (2 * BITS)
-            return noisy[:-1, :-1], noisy[-1, :-1]
+            noisy = self._noise.noisy_symmetric("message", self._number, exact)
+            return noisy[np.triu_indices(len(noisy))].astype(np.float64)
         upper = np.triu_indices(len(features))
         matrix = grid.in_ball(np.outer(features, features)[upper][None, :], Fraction(1), FINE)[0]
         vector = grid.in_ball((features * (centred(reward) + 0.5))[None, :], Fraction(1), FINE)[0]
-        noisy = self._noise.noisy("matrix", self._number, matrix) / 2.0**FINE
-        square = np.zeros((len(features), len(features)))
-        square[upper] = noisy
-        square += np.triu(square, 1).T
-        return square, self._noise.noisy("vector", self._number, vector) / 2.0**FINE
+        parts = (
+            self._noise.noisy("matrix", self._number, matrix),
+            self._noise.noisy("vector", self._number, vector),
+        )
+        return np.concatenate(parts).astype(np.float64)
 
 
 class Aggregator:
@@ -168,14 +199,24 @@ class Aggregator:
         self._matrix, self._vector = np.zeros((size, size)), np.zeros(size)
         self.gram, self.moment = np.eye(size), np.zeros(size)
 
-    def receive(self, matrix: Floats, vector: Floats) -> None:
-        """Add a message; refresh what is sent: shifted to be positive definite, eigenvalues at least 1."""
-        self._matrix, self._vector = self._matrix + matrix, self._vector + vector
+    def receive(self, message: Floats | None) -> None:
+        """Add a message, or none; refresh what is sent: shifted to be positive definite, at least 1."""
+        if message is not None:
+            matrix, vector = self._parts(message)
+            self._matrix, self._vector = self._matrix + matrix, self._vector + vector
         self._rounds += 1
         if self._rounds % self._subject.refresh:
             return
         self.gram = raised(self._matrix, self._shift())
         self.moment = self._vector
+
+    def _parts(self, message: Floats) -> tuple[Floats, Floats]:
+        size = len(self._vector)
+        if self._subject.calibration == "exact":
+            whole = _symmetric(message / 2.0 ** (2 * BITS), size + 1)
+            return whole[:-1, :-1], whole[-1, :-1]
+        message = message / 2.0**FINE
+        return _symmetric(message[:-size], size), message[-size:]
 
     def _shift(self) -> float:
         subject, (sigma, other), size = self._subject, self._subject.noise_scale, len(self._vector)
@@ -185,19 +226,36 @@ class Aggregator:
         return float(subject.shift) * 2 * float(sigma) * float(np.sqrt(size * self._rounds))
 
 
-class Protocol:
-    """Server and clients together, in scores/tell."""
+def _symmetric(upper: Floats, size: int) -> Floats:
+    """Return the symmetric matrix of this upper triangle, row by row."""
+    square = np.zeros((size, size))
+    square[np.triu_indices(size)] = upper
+    found: Floats = square + np.triu(square, 1).T
+    return found
 
-    def __init__(self, subject: LocalGpUcb, noise: Noise) -> None:
-        self._subject, self._noise, self._server, self._next = subject, noise, Aggregator(subject), 0
 
-    def scores(self, candidates: Floats) -> Floats:
-        """Return upper confidence bounds, computed where the person is from what the server sent."""
-        width = float(self._subject.width)
-        return upper_bounds(candidates, self._server.gram, self._server.moment, width)
+class LocalCourse:
+    """The server's run: a person is shown what it has learned, (G, u) in a row, and tells a message."""
 
-    def tell(self, features: Floats, reward: float) -> None:
-        """Let the next client send its message."""
-        client = Client(self._subject, self._noise, self._next)
-        self._server.receive(*client.message(features, reward))
-        self._next += 1
+    last_is_read = False
+    context = None
+
+    def __init__(self, subject: LocalGpUcb) -> None:
+        self.batches = contextual.together(subject.rounds, subject.refresh)
+        size = subject.features.size
+        numbers = (size + 1) * (size + 2) // 2 if subject.calibration == "exact" else size * (size + 3) // 2
+        self.reward = Domain(1, (-MOST,) * numbers, (MOST,) * numbers, (True,) * numbers)
+        self._server = Aggregator(subject)
+
+    def ask(self, context: Floats | None = None) -> Floats:
+        """Return what a client scores its own candidates by."""
+        return np.concatenate([self._server.gram.ravel(), self._server.moment])
+
+    def close(self, rewards: Floats, answered: Answered) -> None:
+        """Add the messages of the batch under way."""
+        for message, known in zip(rewards, answered.tolist(), strict=True):
+            self._server.receive(message if known else None)
+
+    def view(self) -> View:
+        """Return what the server has learned; nobody's action is known to it."""
+        return View(public={"gram": self._server.gram, "moment": self._server.moment})

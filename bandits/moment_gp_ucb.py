@@ -33,7 +33,8 @@ class MomentGpUcb(MomentBandit):
     """Jointly private contextual bandit on `rounds` people with `candidates` points in a ball of radius 2.
 
     `stream` releases the prefix sums of u.  `sigma` is the noise of what it releases; left out, the least
-    that is proved to meet (`epsilon`, `delta`).  `width` is the width of the upper confidence bound.
+    that is proved to meet (`epsilon`, `delta`).  `width` is the width of the upper confidence bound;
+    `refresh` rounds share one posterior.
     """
 
     source: ClassVar[str] = "ours; moments only under continual release (setting of Dubey 2021, section 6.1)"
@@ -43,13 +44,16 @@ class MomentGpUcb(MomentBandit):
     delta: Fraction = Fraction(1, 10**6)
     sigma: Fraction | None = None
     width: Fraction = Fraction(0)
+    refresh: int = 1
 
     def __post_init__(self) -> None:
         """Refuse parameters that make no sense, before any charge."""
         continual_sums.known_stream(self.stream)
         contextual.domain(self.rounds, self.candidates, self.dimension)
-        if self.size < 1 or self.width < 0 or (self.sigma is not None and self.sigma <= 0):
-            raise InputError("needed size >= 1, width >= 0 and sigma > 0")
+        if min(self.size, self.refresh) < 1 or self.width < 0:
+            raise InputError("needed size >= 1, refresh >= 1 and width >= 0")
+        if self.sigma is not None and self.sigma <= 0:
+            raise InputError(f"sigma is {float(self.sigma)}; it must be above 0")
         target(self.epsilon, self.delta)
         self.quadrature(self.lengthscale)
 
@@ -67,7 +71,14 @@ class MomentGpUcb(MomentBandit):
 
     def play(self, data: Rows, noise: Noise, coins: int) -> View:
         """Serve every person once, in order; a person sees their own action only."""
-        return contextual.serve(data, self.candidates, self.features.phi, Learner(self, noise), coins)
+        return contextual.served(self.course(noise, coins), data, self.candidates)
+
+    def course(self, noise: Noise, coins: int) -> contextual.ContextualCourse:
+        """Return a run for people who come one by one: `refresh` of them share a posterior, and a batch."""
+        learner, batches = Learner(self, noise), contextual.together(self.rounds, self.refresh)
+        return contextual.ContextualCourse(
+            self.domain(), self.candidates, self.features.phi, learner, coins, batches
+        )
 
 
 class Learner:
@@ -87,10 +98,11 @@ class Learner:
             found = found + float(self._subject.width) * np.sqrt(candidates**2 @ self._variance)
         return found
 
-    def tell(self, features: Floats, reward: float) -> None:
+    def tell(self, features: Floats, reward: float | None) -> None:
         """Add one person's moment; rewards outside [0, 1] are clipped, NaN counts as ½."""
         released = self._sums.add(contribution(features, reward))
-        self._settle(released / 2.0**BITS, self._sums.rounds)
+        if self._sums.rounds % self._subject.refresh == 0:
+            self._settle(released / 2.0**BITS, self._sums.rounds)
 
     def _settle(self, moment: Floats, t: int) -> None:
         """Take u = Hθ + noise with H = t·Σ_pub: diagonal in the public domain's principal directions.

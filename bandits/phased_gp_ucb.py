@@ -81,7 +81,16 @@ class PhasedGpUcb(MomentBandit):
 
     def play(self, data: Rows, noise: Noise, coins: int) -> View:
         """Serve every person once, in order; a person sees their own action only."""
-        return contextual.serve(data, self.candidates, self.features.phi, Learner(self, noise, coins), coins)
+        return contextual.served(self.course(noise, coins), data, self.candidates)
+
+    def course(self, noise: Noise, coins: int) -> contextual.ContextualCourse:
+        """Return a run for people who come one by one: a phase is a batch."""
+        covers = self.covers()
+        batches = [*covers, (covers[-1][1] + 1, self.rounds)]
+        learner = Learner(self, noise, coins)
+        return contextual.ContextualCourse(
+            self.domain(), self.candidates, self.features.phi, learner, coins, batches
+        )
 
 
 class Learner:
@@ -101,7 +110,7 @@ class Learner:
         found: Floats = candidates @ self._policy
         return found
 
-    def tell(self, features: Floats, reward: float) -> None:
+    def tell(self, features: Floats, reward: float | None) -> None:
         """Add one person's moment; at the end of a phase, release the sum and draw the next policy."""
         self._exact += contribution(features, reward)
         self._round += 1

@@ -21,10 +21,12 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import cho_solve, cholesky, solve_triangular
 
+from bandits.learning.arrivals import TOLD, Actions, Answered, replay
 from bandits.statistics.calibration import least_sigma, target
 from bandits.worlds.surfaces import Indices, Surface, surface
 from dpaccount.errors import InputError
 from dpaccount.noise.receipt import Noise
+from dpaccount.noise.samplers import Integers
 from dpaccount.proof import REPLACE_ONE, Cover, Theorem, assume_ball, assume_covers, linear, nodes
 from mechanisms.shared import grid
 from mechanisms.shared.gaussian_noise import gaussian
@@ -117,17 +119,52 @@ class PhasedPosterior:
 
     def play(self, data: Rows, noise: Noise, coins: int) -> View:
         """Serve every person once; everyone sees the points played and the sums released."""
-        learner = Learner(self.model, float(self.noise_scale), self.rounds, coins)
-        chosen, sums = [], []
-        covers = self.covers()
-        for number, (first, last) in enumerate(covers):
-            points = learner.ask(first - 1, last, final=number == len(covers) - 1)
-            rewards = self.world.value(points) + data[first - 1 : last, 0]
-            released = noise.noisy("batch", number, learner.contributions(rewards))
-            learner.tell(released / 2.0**BITS)
-            chosen.append(points)
-            sums.append(released)
-        return View(public={"points": np.concatenate(chosen), "sums": np.concatenate(sums)})
+
+        def pays(first: int, shown: list[Actions]) -> Floats:
+            return self.world.value(np.array(shown)) + data[first : first + len(shown), 0]
+
+        return replay(self.course(noise, coins), None, pays)
+
+    def course(self, noise: Noise, coins: int) -> "PosteriorCourse":
+        """Return a run for people who come one by one."""
+        return PosteriorCourse(self, noise, coins)
+
+
+class PosteriorCourse:
+    """A run over people to whom all points are offered; everyone sees the points and the sums."""
+
+    last_is_read = True
+    context = None
+    reward = TOLD
+
+    def __init__(self, subject: PhasedPosterior, noise: Noise, coins: int) -> None:
+        self.batches = subject.covers()
+        self._noise, self._groups = noise, len(subject.model.groups)
+        self._learner = Learner(subject.model, float(subject.noise_scale), subject.rounds, coins)
+        self._offered: list[Indices] = []  #: the points of the batch under way that nobody was shown yet
+        self._shown: list[Indices] = []
+        self._sums: list[Integers] = []
+
+    def ask(self, context: Floats | None = None) -> Indices:
+        """Return the point that this person is shown: its place in the grid of every group."""
+        if len(self._shown) == self.batches[len(self._sums)][0] - 1:
+            first, last = self.batches[len(self._sums)]
+            final = len(self._sums) == len(self.batches) - 1
+            self._offered = list(self._learner.ask(first - 1, last, final=final))[::-1]
+        self._shown.append(self._offered.pop())
+        return self._shown[-1]
+
+    def close(self, rewards: Floats, answered: Answered) -> None:
+        """Release the sum of the batch under way, and learn from it."""
+        exact = self._learner.contributions(rewards, answered)
+        self._sums.append(self._noise.noisy("batch", len(self._sums), exact))
+        self._learner.tell(self._sums[-1] / 2.0**BITS)
+
+    def view(self) -> View:
+        """Return the points played, and the sums one after another."""
+        points = np.array(self._shown, dtype=np.int64).reshape(-1, self._groups)
+        sums = np.array(self._sums, dtype=np.int64).reshape(-1)
+        return View(public={"points": points, "sums": sums})
 
 
 class Model:
@@ -275,12 +312,17 @@ class Learner:
         self._variance = clipped_variance(self._clip / width) * width**2
         self._spread = max(self._variance - self._slope**2 * unsure, 0.2 * self._variance)
 
-    def contributions(self, rewards: Floats) -> NDArray[np.int64]:
-        """Return the exact sum of g·clip(y − φᵀθ̂, ±C)/C in grid units; each person's has norm at most 1."""
+    def contributions(self, rewards: Floats, answered: Answered | None = None) -> NDArray[np.int64]:
+        """Return the exact sum of g·clip(y − φᵀθ̂, ±C)/C in grid units; each person's has norm at most 1.
+
+        Who did not answer adds zero; without `answered` everybody did.
+        """
         known = np.nan_to_num(rewards, nan=0.0)
         # before the first release nothing is predicted, and rewards themselves are clipped to [−1, 1]
         residual = known - (self._phi @ self._mean if self._told else 0.0)
         within = np.clip(residual / self._clip, -1, 1)
+        if answered is not None:
+            within = np.where(answered, within, 0.0)
         total: NDArray[np.int64] = grid.in_ball(self._directions * within[:, None], Fraction(1), BITS).sum(0)
         return total
 

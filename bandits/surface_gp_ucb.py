@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import LinAlgError, cho_factor, cho_solve
 
+from bandits.learning.arrivals import TOLD, Actions, Answered, replay
 from bandits.learning.contextual import pick
 from bandits.learning.features import quadrature_features
 from bandits.statistics import continual_sums, published_noise
@@ -145,24 +146,57 @@ class SurfaceGpUcb:
 
     def play(self, data: Rows, noise: Noise, coins: int) -> View:
         """Serve every person once; everyone sees the points played and the sums released."""
-        rng = np.random.default_rng(coins)  # ties only; apart from the noise
+
+        def pays(first: int, shown: list[Actions]) -> Floats:
+            return self.world.value(shown[0]) + data[first : first + len(shown), 0]
+
+        return replay(self.course(noise, coins), None, pays)
+
+    def course(self, noise: Noise, coins: int) -> "SurfaceCourse":
+        """Return a run for people who come one by one: `batch` of them are shown one point."""
+        return SurfaceCourse(self, noise, coins)
+
+
+class SurfaceCourse:
+    """A run over people to whom all points are offered; everyone sees the points and the sums.
+
+    Nobody acts on the last batch's rewards.
+    """
+
+    last_is_read = False
+    context = None
+    reward = TOLD
+
+    def __init__(self, subject: SurfaceGpUcb, noise: Noise, coins: int) -> None:
+        self.batches = subject.batches()
+        self._coins = np.random.default_rng(coins)  # ties only; apart from the noise
+        self._learner, self._size, self._groups = Learner(subject), subject.size + 1, len(subject.features)
+        self._shown: list[Actions] = []
+        self._sums: list[Integers] = []
 
         def release(node: tuple[int, int], exact: Integers) -> Integers:
             level, index = node
             return noise.noisy_symmetric("sums", ((index + 1) << level) - 1, exact)  # its cover's number
 
-        tree = TreeSums(release)
-        learner, chosen, sums = Learner(self), [], []
-        batches = self.batches()
-        for first, last in batches:
-            point = learner.ask(rng)
-            chosen.append(np.repeat(point[None, :], last - first + 1, axis=0))
-            if last == batches[-1][1]:
-                break  # nobody acts on the last batch's rewards
-            rewards = self.world.value(point) + data[first - 1 : last, 0]
-            sums.append(tree.add(learner.contributions(point, rewards)))
-            learner.tell(sums[-1] / 2.0 ** (2 * BITS))
-        return View(public={"points": np.concatenate(chosen), "sums": np.array(sums)})
+        self._tree = TreeSums(release)
+
+    def ask(self, context: Floats | None = None) -> Actions:
+        """Return the point that this person is shown: its place in the grid of every group."""
+        begins = len(self._shown) == self.batches[len(self._sums)][0] - 1
+        self._shown.append(self._learner.ask(self._coins) if begins else self._shown[-1])
+        return self._shown[-1]
+
+    def close(self, rewards: Floats, answered: Answered) -> None:
+        """Release the nodes that end with the batch under way, and learn from the new prefix."""
+        exact = self._learner.contributions(self._shown[-1], rewards, answered)
+        self._sums.append(self._tree.add(exact))
+        self._learner.tell(self._sums[-1] / 2.0 ** (2 * BITS))
+
+    def view(self) -> View:
+        """Return the points played, and the prefix sums."""
+        points = np.array(self._shown, dtype=np.int64).reshape(-1, self._groups)
+        sums = np.array(self._sums, dtype=np.int64).reshape(-1, self._size, self._size)
+        return View(public={"points": points, "sums": sums})
 
 
 class Learner:
@@ -199,14 +233,22 @@ class Learner:
         """Return the features φ of a point."""
         return np.concatenate([f[i] for f, i in zip(self._features, point, strict=True)])
 
-    def contributions(self, point: Sequence[int] | NDArray[np.int64], rewards: Floats) -> Integers:
+    def contributions(
+        self,
+        point: Sequence[int] | NDArray[np.int64],
+        rewards: Floats,
+        answered: Answered | None = None,
+    ) -> Integers:
         """Return the exact sum of [φφᵀ, φy; yφᵀ, ·] over a batch; rewards beyond [−1, 1] are clipped.
 
-        NaN counts as 0.  With ``published`` the corner is y².
+        NaN counts as 0.  With ``published`` the corner is y².  Who did not answer adds zero, φφᵀ too;
+        without `answered` everybody did.
         """
         whole = grid.in_ball(self._of(point)[None, :], ONE, BITS)
         paid = grid.clipped(np.nan_to_num(rewards, nan=0.0), -ONE, ONE, BITS)
         people = np.concatenate([np.repeat(whole, len(paid), axis=0), paid[:, None]], axis=1)
+        if answered is not None:
+            people = people[answered]
         total: Integers = (people.T.astype(np.float64) @ people).astype(np.int64)  # exact: below 2^53
         if self._subject.calibration == "exact":
             total[-1, -1] = 0

@@ -169,6 +169,7 @@ class ArmMeans:
             "means": estimates.table(self.arms, total, people, wide),
             "share_warning": estimates.share_warning(people, wide**2, self.shares, self.arms),
         }
+        found |= {name: shown.tolist() for name, shown in view.public.items()}
         if len(self.strata) > 1:
             by = zip(self.strata, sums, counts, strict=True)
             found["strata"] = {name: estimates.table(self.arms, s, k, float(self.sigma)) for name, s, k in by}

@@ -11,16 +11,10 @@ from dpaccount.noise.receipt import Noise
 from dpaccount.noise.samplers import Integers, exact_root, root_up
 from dpaccount.proof import REPLACE_ONE, Theorem, assume_points, differences, lattice_gaussian
 from mechanisms.shared import accuracy, tails
+from mechanisms.shared.counts import counts_of
 from mechanisms.subject import Domain, Rows, View, known_relation, shown_to_all
 
 MOST = 64  #: cells whose shifts a proof lists
-
-
-def counts_of(data: Rows, cells: int) -> Integers:
-    """Return how many numbers, rounded down, are 0, 1, … `cells` − 1; others (NaN too) count nowhere."""
-    cell = np.floor(data[:, 0])
-    inside = cell[(cell >= 0) & (cell < cells)].astype(np.int64)
-    return np.bincount(inside, minlength=cells).astype(np.int64)
 
 
 @dataclass(frozen=True)
@@ -50,7 +44,7 @@ class Histogram:
         if self.sigma <= 0 or min(self.cells, self.rows) < 1 or self.threshold < 0:
             raise InputError("needed sigma > 0, cells >= 1, rows >= 1 and threshold >= 0")
         if self.cells > MOST:
-            raise InputError(f"at most {MOST} cells have an exact proof; use stable-histogram for more")
+            raise InputError(f"at most {MOST} cells have an exact proof; use count-by-group for more")
         if exact_root(self.sigma**2) is None:
             raise InputError(f"sigma {self.sigma} is no double; round it up, to a multiple of 1/32 say")
 

@@ -10,8 +10,9 @@ from dpaccount.errors import InputError
 from dpaccount.noise.receipt import Noise
 from dpaccount.noise.samplers import Integers, root_up
 from dpaccount.proof import REPLACE_ONE, Theorem, assume_points, discrete_gaussian, linear
-from mechanisms.histogram import MOST, counts_of
+from mechanisms.histogram import MOST
 from mechanisms.shared import accuracy, tails
+from mechanisms.shared.counts import counts_of
 from mechanisms.subject import Domain, Rows, View, known_relation, shown_to_all
 
 WORKLOADS = ("prefix", "ranges", "dyadic")

@@ -27,6 +27,7 @@ class RandomisedResponse:
     source: ClassVar[str] = "Warner 1965; Kairouz, Oh & Viswanath 2016 (k-ary)"
     status: ClassVar[str] = "sound"
     reads: ClassVar[str] = "cells"
+    per_row: ClassVar[bool] = True
     relation: ClassVar[str] = REPLACE_ONE
 
     epsilon: Fraction = Fraction(1)

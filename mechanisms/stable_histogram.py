@@ -1,60 +1,85 @@
 """Counts of the cells that many people are in, out of so many cells that most are empty."""
 
+import math
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import ClassVar
 
 import numpy as np
 
-from dpaccount.errors import InputError
+from dpaccount.errors import InputError, RuleError
 from dpaccount.noise.receipt import Noise
 from dpaccount.noise.samplers import Integers, exact_root
-from dpaccount.proof import ADD_REMOVE, Theorem, assume_cell, stable_histogram
-from mechanisms.histogram import counts_of
+from dpaccount.proof import (
+    ADD_REMOVE,
+    Theorem,
+    assume_cell,
+    group,
+    replace_one,
+    stable_histogram,
+)
 from mechanisms.shared import accuracy, tails
-from mechanisms.subject import Domain, Rows, View, shown
+from mechanisms.subject import Domain, Rows, View, known_relation, shown
 
 
 @dataclass(frozen=True)
 class StableHistogram:
     """Release the counts of cells that are in use and whose noisy count reaches `threshold`.
 
-    Only such cells get noise, so that a million empty ones cost no time; discrete Laplace noise of
-    `scale`, a double exactly since δ rises with it; (1/scale, δ)-private under add-remove.  A number
-    is rounded down; outside the `cells` (NaN and infinities too) it counts as cell 0.
+    A row names `keys` cells at most, and counts once in each that it names.  Only cells in use get noise,
+    so that a million empty ones cost no time; discrete Laplace noise of `scale`, a double exactly since δ
+    rises with it: (keys/scale, δ)-private under add-remove, where δ covers that a row shows one of its own
+    cells.  Under replace-one a row goes and another comes: twice the ε, and (1 + e^ε) times the δ.  A number
+    is rounded down; outside the `cells` (NaN and infinities too) it counts nowhere.
     """
 
     source: ClassVar[str] = "Korolova, Kenthapadi, Mishra & Ntoulas 2009; Bun, Nissim & Stemmer 2016"
     status: ClassVar[str] = "sound"
     reads: ClassVar[str] = "cells"
-    relation: ClassVar[str] = ADD_REMOVE
 
     scale: Fraction = Fraction(1)
     threshold: int = 32
     cells: int = 50
+    keys: int = 1
     rows: int = 100
+    relation: str = ADD_REMOVE
 
     def __post_init__(self) -> None:
         """Refuse parameters that make no sense."""
+        known_relation(self.relation)
         if self.scale <= 0 or self.threshold < 2 or min(self.cells, self.rows) < 1:
             raise InputError("needed scale > 0, threshold >= 2, cells >= 1 and rows >= 1")
+        if not 1 <= self.keys <= 64:
+            raise InputError(f"keys is {self.keys}; needed 1 ... 64 cells that a row may name")
         if exact_root(self.scale**2) is None:
             raise InputError(f"scale {self.scale} is no double; round it, to a multiple of 1/32 say")
 
     def domain(self) -> Domain:
-        """Return one column of integers, one beyond the cells on either side."""
-        return Domain(self.rows, (-1.0,), (float(self.cells),), (True,))
+        """Return columns of integers, one beyond the cells on either side."""
+        low, high, missing = (-1.0,) * self.keys, (float(self.cells),) * self.keys, (-1.0,) * self.keys
+        return Domain(self.rows, low, high, (True,) * self.keys, missing)
 
     def query(self, data: Rows) -> Integers:
-        """Return the exact counts."""
-        counts = counts_of(data, self.cells)
-        counts[0] += len(data) - counts.sum()
-        return counts
+        """Return in how many rows each cell is named."""
+        named = np.sort(np.floor(np.nan_to_num(data, nan=-1.0)), axis=1)
+        again = np.zeros(named.shape, dtype=bool)
+        again[:, 1:] = named[:, 1:] == named[:, :-1]
+        inside = (named >= 0) & (named < self.cells) & ~again
+        return np.bincount(named[inside].astype(np.int64), minlength=self.cells).astype(np.int64)
 
     def proof(self, delta: Fraction) -> Theorem:
-        """Every row adds 1 to one cell; a cell of its own shows it with a small probability."""
-        cells = assume_cell("counts", self.relation, "movement")
-        return shown(stable_histogram(cells, self.scale, self.threshold, delta, "counts"), "stable-histogram")
+        """Every row adds 1 to a few cells; one of its own shows it with a small probability."""
+        cells = assume_cell("counts", ADD_REMOVE, "movement", self.keys)
+        epsilon = float(self.keys / self.scale)
+        if self.relation == ADD_REMOVE:
+            proved = stable_histogram(cells, self.scale, self.threshold, delta, "counts")
+        elif epsilon > 500:
+            raise RuleError("group: the noise is too little for a replaced row; raise scale")
+        else:
+            share = delta * Fraction((1 - 1e-9) / (1 + math.exp(epsilon)))
+            one = stable_histogram(cells, self.scale, self.threshold, share, "counts")
+            proved = replace_one(group(one, 2, delta))
+        return shown(proved, "stable-histogram")
 
     def play(self, data: Rows, noise: Noise, coins: int) -> View:
         """Release the cells that are shown, and their noisy counts."""
@@ -64,10 +89,10 @@ class StableHistogram:
     def accuracy(self, view: View, level: Fraction = Fraction(19, 20)) -> dict[str, object]:
         """Return the intervals of the counts that are shown, and of those of all other cells.
 
-        Noise is drawn for as many cells as are in use: at most one for every row.
+        Noise is drawn for as many cells as are in use: at most `keys` for every row.
         """
-        alpha, counts = tails.missed(level) / min(self.cells, self.rows), view.public["counts"]
-        reach = tails.laplace(float(self.scale), alpha)
+        alpha = tails.missed(level) / min(self.cells, self.keys * self.rows)
+        reach, counts = tails.laplace(float(self.scale), alpha), view.public["counts"]
         others = np.array(self.threshold - 1 + reach)
         return {
             "counts": accuracy.around(counts, reach, level, "the counts of the cells that are shown"),

@@ -47,6 +47,7 @@ class SymmetricGaussian:
     )
     status: ClassVar[str] = "sound"
     reads: ClassVar[str] = "numbers"
+    target: ClassVar[bool] = True  #: the last column is the reward
     relation: ClassVar[str] = REPLACE_ONE
 
     sigma: Fraction = Fraction(8)

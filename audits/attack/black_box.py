@@ -19,6 +19,7 @@ from audits.attack.power import against, power, verdict_of
 from audits.attack.runs import THIN, TOGETHER, TRAIN, Challenge, Runs, asked_of, room_for, runs_within
 from audits.attack.suspicious_pairs import (
     Progress,
+    Screen,
     Stuck,
     Trial,
     judge_of,
@@ -29,6 +30,7 @@ from audits.attack.suspicious_pairs import (
 from audits.attack.thresholds import Planner, Reached, Rule, Threshold, plan_threshold
 from audits.datasets.bases import Pair
 from audits.sandbox.crew import Crew, TimeUp
+from audits.sandbox.outcomes import Outcome
 from dpaccount.errors import InputError
 
 BLOCK = 5000  #: certifying runs between two reports of progress
@@ -71,11 +73,12 @@ def attack(crew: Crew, pairs: Sequence[Pair], challenge: Challenge, progress: Pr
         raise Stuck("no two neighbouring datasets of this shape exist")
     found: list[str] = []
     try:
-        pace = _probe(crew, pairs, challenge, found)
+        pace, repeats = _probe(crew, pairs, challenge, found)
         _anything(crew, pairs, challenge, pace)
         asked, planned = asked_of(challenge, len(pairs)), _planned(crew, pace, challenge, len(pairs))
         progress("search for the most suspicious pair")
-        trial, searched = most_suspicious(crew, pairs, challenge, planned, pace, found, progress)
+        how = Screen.of(planned, repeats=repeats)
+        trial, searched = most_suspicious(crew, pairs, challenge, planned, how, pace, found, progress)
         progress(f"learning from {planned.train} runs a side")
         train = min(planned.train, max(room_for(crew.tally.most), THIN))
         more_runs(crew, trial, train - len(trial.left), challenge.seed, crew.left() / 3)
@@ -125,8 +128,8 @@ def _affordable(crew: Crew, pace: float) -> int:
     return int(SPARE * crew.left() * crew.processes / pace)
 
 
-def _probe(crew: Crew, pairs: Sequence[Pair], challenge: Challenge, found: list[str]) -> float:
-    """Run a little; note how the function behaves; return the seconds that a run takes."""
+def _probe(crew: Crew, pairs: Sequence[Pair], challenge: Challenge, found: list[str]) -> tuple[float, bool]:
+    """Run a little; note how the function behaves; return a run's seconds, and whether seeds repeat a run."""
     first = next((pair for pair in pairs if pair.base == "uniform"), pairs[-1])
     crew.keep([first.left, pairs[0].left])
     again = crew.run([(0, challenge.seed, 0, 1)])  # alone: what is loaded at the first call is not the pace
@@ -134,23 +137,34 @@ def _probe(crew: Crew, pairs: Sequence[Pair], challenge: Challenge, found: list[
     again += crew.run([(which, challenge.seed, 0, 1) for which in (0, 1, 1)])
     if all(outcome.silent for outcome in again):
         raise Stuck(f"the function {again[0].structure}")
-    if again[0].key() != again[1].key() or again[2].key() != again[3].key():
-        found.append("the same dataset and rng give different results: it draws from elsewhere too")
+    repeats = again[0].key() == again[1].key() and again[2].key() == again[3].key()
     pace = max((begun - crew.left()) / 3, 1e-6)
-    if 24 * pace > crew.left() / 20:  # every run counts
-        return pace
-    begun = crew.left()
-    some = crew.run([(which, challenge.seed, 0, n) for n in range(2, 14) for which in (0, 1)])
+    some: list[Outcome] = []
+    if 24 * pace <= crew.left() / 20:  # else every run counts
+        plays = [(which, challenge.seed, 0, n) for n in range(2, 14) for which in (0, 1)]
+        some, begun = crew.run(plays), crew.left()
+        twice = crew.run(plays[:8])  # what is loaded late, at the first of them, is not the pace either
+        pace = max((begun - crew.left()) / len(twice), 1e-6)
+        repeats &= all(one.key() == other.key() for one, other in zip(some, twice, strict=False))
+    if not repeats:
+        found.append("the same dataset and seed give different results: it draws from elsewhere too")
+    if some:
+        _note_kinds([*again, *some], some, found)
+    return pace, repeats
+
+
+def _note_kinds(runs: list[Outcome], some: list[Outcome], found: list[str]) -> None:
+    """Note what does not vary, and what varies in kind."""
     each = [
         {outcome.key() for outcome in outcomes if not outcome.failed} for outcomes in (some[::2], some[1::2])
     ]
     if all(len(results) == 1 for results in each):  # on one dataset alone it may well be what is rounded to
         found.append("deterministic: different rng, the same result")
-    kinds = dict.fromkeys(outcome.structure for outcome in [*again, *some])
+    kinds = dict.fromkeys(outcome.structure for outcome in runs)
     if len(kinds) > 1:
-        found.append(f"results of different kinds: {'; '.join(kind[:30] for kind in list(kinds)[:3])}")
-    note(found, [*again, *some])
-    return max((begun - crew.left()) / len(some), 1e-6)
+        shown = [kind[:30].replace(r"\x20", " ") for kind in list(kinds)[:3]]
+        found.append(f"results of different kinds: {'; '.join(shown)}")
+    note(found, runs)
 
 
 def _anything(crew: Crew, pairs: Sequence[Pair], challenge: Challenge, pace: float) -> None:

@@ -5,7 +5,7 @@ double (where floating-point noise leaks), order statistics, repeated values, di
 entries (where noise is reused), and one learned direction.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -38,6 +38,15 @@ class Columns:
     signed: bool = False  #: there are zeros below zero, or NaN of several kinds
     direction: Floats = field(default_factory=lambda: np.zeros(0))
     names: list[str] = field(default_factory=list)
+    called: dict[Place, str] = field(default_factory=dict)  #: numbers, texts and parts by their keys
+
+    def name(self, kind: str, place: int, said: str) -> str:
+        """Return what a number ("entry"), a text or a part is called: by its keys, else by its place."""
+        return self.called.get((kind, place), f"{kind} {said}")
+
+    def entry(self, place: int) -> str:
+        """Return what a number is called."""
+        return self.name("entry", place, str(place))
 
     def table(self, outcomes: Sequence[Outcome]) -> Floats:
         """Return one row an outcome; what an outcome lacks is NaN."""
@@ -51,7 +60,7 @@ class Columns:
         }
         tokens = [_tokens(o, self.kinds) for o in outcomes] if self.places else []
         for place in self.places:
-            columns[f"{place[0]} {place[1] + 1}"] = np.array(
+            columns[self.name(*place, f"{place[1] + 1}")] = np.array(
                 [self.texts.get((place, each[place]), RARE) if place in each else np.nan for each in tokens]
             )
         if self.signed:
@@ -59,14 +68,14 @@ class Columns:
                 [self.texts.get(_signs(o.numbers), RARE) for o in outcomes]
             )
             for place in self.entries.tolist():
-                columns[f"the bits of entry {place}"] = _own_bits(numbers[:, place])
+                columns[f"the bits of {self.entry(place)}"] = _own_bits(numbers[:, place])
         if self.width:
             for place in self.entries.tolist():
-                columns[f"entry {place}"] = numbers[:, place]
+                columns[self.entry(place)] = numbers[:, place]
                 if place in self.broken:  # whole numbers have no bits below the point
-                    columns[f"the lowest set bit of entry {place}"] = lowest_bit(numbers[:, place])
+                    columns[f"the lowest set bit of {self.entry(place)}"] = lowest_bit(numbers[:, place])
         if self.width > 1:
-            columns |= _shared_columns(numbers)
+            columns |= _shared_columns(numbers, self.entry)
             if len(self.direction):
                 with np.errstate(invalid="ignore", over="ignore"):
                     columns["a weighted sum of the entries"] = numbers[:, self.entries] @ self.direction
@@ -81,6 +90,7 @@ def learn(left: Sequence[Outcome], right: Sequence[Outcome]) -> Columns:
     columns.structures = _codes([o.structure for o in both])
     columns.texts = _codes([o.labels for o in both])
     columns.kinds = len({o.structure for o in both}) > 1
+    columns.called = _keys(both)
     if columns.kinds or any(o.labels for o in both):
         _learn_places(columns, left, right)
     columns.signed = any(_signs(o.numbers) for o in both)
@@ -96,6 +106,20 @@ def learn(left: Sequence[Outcome], right: Sequence[Outcome]) -> Columns:
     if columns.width > 1:
         columns.direction = _direction(a[:, columns.entries], b[:, columns.entries])
     return columns
+
+
+def _keys(outcomes: Sequence[Outcome]) -> dict[Place, str]:
+    """Return the keys of numbers and texts in the outcome that has most of them; no two places alike."""
+    fullest = max(outcomes, key=lambda outcome: len(outcome.names) + len(outcome.titles))
+    found: dict[Place, str] = {}
+    for kind, names, word in (
+        ("entry", fullest.names, "result"),
+        ("text", fullest.titles, "the text of result"),
+    ):
+        for place, name in enumerate(names):
+            said = f"{word}{name}" if name.startswith("[") else name
+            found[kind, place] = f"{said} ({place})" if names.count(name) > 1 else said
+    return found
 
 
 def _tokens(outcome: Outcome, kinds: bool) -> dict[Place, str]:  # noqa: FBT001
@@ -117,6 +141,11 @@ def _learn_places(columns: Columns, left: Sequence[Outcome], right: Sequence[Out
         for place, found in counts.items()
     }
     columns.places = sorted(apart, key=lambda place: -apart[place])[:MAX_ENTRIES]
+    for place in columns.places:
+        if place[0] != "text":  # which part that is: what stands there most often
+            usual = max(counts[place].items(), key=lambda found: sum(found[1]))[0]
+            shown = usual[:60].replace(r"\x20", " ")
+            columns.called[place] = f"{place[0]} {place[1] + 1} ({shown})"
     for place in columns.places:
         often = sorted(
             (t for t, n in counts[place].items() if sum(n) > 2), key=lambda t: -sum(counts[place][t])
@@ -188,7 +217,7 @@ def _direction(a: Floats, b: Floats) -> Floats:
     return weights if np.isfinite(weights).all() and weights.any() else np.zeros(0)
 
 
-def _shared_columns(numbers: Floats) -> dict[str, Floats]:
+def _shared_columns(numbers: Floats, entry: Callable[[int], str]) -> dict[str, Floats]:
     """Return columns about all entries together."""
     known = np.where(np.isnan(numbers), 0.0, numbers)
     with np.errstate(invalid="ignore", over="ignore"):
@@ -215,7 +244,7 @@ def _shared_columns(numbers: Floats) -> dict[str, Floats]:
             else [(i + 1, i) for i in range(min(width - 1, MAX_ENTRIES))]
         )
         for i, j in pairs:
-            found[f"entry {i} less entry {j}"] = numbers[:, i] - numbers[:, j]
+            found[f"{entry(i)} less {entry(j)}"] = numbers[:, i] - numbers[:, j]
     return found
 
 

@@ -1,7 +1,8 @@
 """The search for the most suspicious of many pairs: by movement, then by scores on more and more runs."""
 
+from collections import Counter
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -16,6 +17,7 @@ from audits.sandbox.outcomes import Outcome
 AT_ONCE = 2_000_000  #: numbers handed to a worker at a time
 CLEAR = 3.5  #: standard deviations beyond the claim from which a pair is preferred for them
 FIRST = 12  #: runs a side before the pace on a pair is known
+UNPAIRED = 4  #: times as many seeds, and as few pairs, where noise does not cancel
 HANGS = 3  #: runs without an answer after which the search gives up
 
 Progress = Callable[[str], None]
@@ -36,6 +38,28 @@ class Trial:
     pace: float = 1e-6  #: seconds that a run on it takes
 
 
+@dataclass(frozen=True)
+class Screen:
+    """How movement is measured first: on how many pairs, with which seeds on both sides.
+
+    With `paired`, both sides of a run have the same noise, which cancels.  That of a function which draws
+    from elsewhere does not: then fewer pairs are measured more often, and means are compared.
+    """
+
+    pairs: int
+    seeds: Sequence[int]
+    paired: bool = True
+
+    @staticmethod
+    def of(planned: Runs, *, repeats: bool) -> "Screen":
+        """Return the screen for a function whose runs repeat themselves with the seed, or do not."""
+        if repeats or planned.seeds < len(TOGETHER):
+            return Screen(planned.screened, TOGETHER[: planned.seeds], repeats)
+        return Screen(
+            max(planned.screened // UNPAIRED, 1), range(1, UNPAIRED * planned.seeds + 1), paired=False
+        )
+
+
 def note(found: list[str], outcomes: Sequence[Outcome]) -> None:
     """Add to the findings what every user of the function should know."""
     if any(outcome.mutated for outcome in outcomes):
@@ -47,6 +71,7 @@ def most_suspicious(
     pairs: Sequence[Pair],
     challenge: Challenge,
     planned: Runs,
+    screen: Screen,
     pace: float,
     found: list[str],
     progress: Progress,
@@ -55,8 +80,8 @@ def most_suspicious(
     if len(pairs) == 1:
         return Trial(pairs[0], pace=pace), 1
     room = room_for(crew.tally.most)
-    screened = pairs[: min(planned.screened, max(room // planned.seeds, 1))]
-    moved = _movements(crew, screened, challenge.seed, TOGETHER[: planned.seeds], found)
+    screened = pairs[: min(screen.pairs, max(room // len(screen.seeds), 1))]
+    moved = _movements(crew, screened, challenge.seed, screen, found)
     most = planned.rounds[0][0] if planned.rounds else 1
     trials = [Trial(screened[k], pace=pace) for k in _shortlist(screened, moved, most)]
     judge = judge_of(challenge, max(planned.certify // 2, 1000))
@@ -104,13 +129,12 @@ def judge_of(challenge: Challenge, runs: int) -> Callable[[Floats, Floats], floa
     return judged
 
 
-def _movements(
-    crew: Crew, pairs: Sequence[Pair], seed: int, together: Sequence[int], found: list[str]
-) -> Floats:
+def _movements(crew: Crew, pairs: Sequence[Pair], seed: int, screen: Screen, found: list[str]) -> Floats:
     """Return how far the sides of each pair are apart when both use the same randomness.
 
     Additive noise cancels, so three runs show what the query moves by, in units of the noise.
     """
+    together = screen.seeds
     gathered: list[list[tuple[Outcome, Outcome]]] = []
     step = max(1, min(AT_ONCE // (2 * max(pair.left.size + pair.right.size for pair in pairs)), 64))
     hangs = 0
@@ -127,6 +151,8 @@ def _movements(
             part = outcomes[2 * len(together) * k :]
             gathered.append([(part[2 * i], part[2 * i + 1]) for i in range(len(together))])
     scales = _noise_scales(gathered)
+    if not screen.paired:
+        return np.array([_means_apart(each, scales) for each in gathered])
     return np.array([np.mean([_apart(a, b, scales) for a, b in each]) for each in gathered])
 
 
@@ -143,6 +169,22 @@ def _noise_scales(gathered: list[list[tuple[Outcome, Outcome]]]) -> dict[str, Fl
                     )
     with np.errstate(invalid="ignore"):
         return {kind: np.nan_to_num(np.median(all_, axis=0)) for kind, all_ in spreads.items()}
+
+
+def _means_apart(each: list[tuple[Outcome, Outcome]], scales: dict[str, Floats]) -> float:
+    """Return how far the means of both sides are apart, in units of the noise that is left in them.
+
+    Where kinds or texts differ between runs: how much more often one side has each.
+    """
+    sides = [[pair[side] for pair in each] for side in (0, 1)]
+    kinds = {(outcome.structure, outcome.labels) for side in sides for outcome in side}
+    if len(kinds) > 1:
+        shares = [Counter((outcome.structure, outcome.labels) for outcome in side) for side in sides]
+        return 5.0 * sum(abs(shares[0][kind] - shares[1][kind]) for kind in kinds) / (2 * len(each))
+    means = [np.mean([outcome.numbers for outcome in side], axis=0) for side in sides]
+    left = scales.get(sides[0][0].structure, np.zeros(len(means[0]))) * (2 / len(each)) ** 0.5
+    one, two = (replace(sides[0][0], numbers=mean) for mean in means)
+    return _apart(one, two, {one.structure: left})
 
 
 def _apart(a: Outcome, b: Outcome, scales: dict[str, Floats]) -> float:

@@ -10,6 +10,7 @@ import contextlib
 import pickle
 import sys
 import time
+from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 
@@ -26,7 +27,7 @@ from audits.subjects.code import on_path
 from dpaccount.noise.proved import Proved
 from dpaccount.noise.receipt import rehearse
 from dpaccount.noise.samplers import Integers, Rehearsal
-from dpaccount.proof import Approximate, Gdp, Lattice, Private, Pure, View
+from dpaccount.proof import Approximate, Gdp, Lattice, Private, Pure, Theorem, View
 from dpaccount.proof.search import delta_upper
 from mechanisms.subject import Subject
 
@@ -39,6 +40,8 @@ SHARE = 0.5  #: of the wall limit that the runs may be expected to take
 COLUMNS = {"proof": 0, "claim": 1}  #: which score a target is about: of the releases, of what is shown
 EXTRA = 200  #: runs that may be made for learning what is shown, beside those that are counted
 FIRST_EXTRA = 2**40  #: their numbers
+#: rules whose conclusion says its premises over again, for what a unit goes through
+TRANSPARENT = ("post_process", "billboard", "local_view", "parallel", "mixture")
 CERTAIN = 1e9  #: the score of a run that the other world cannot have made
 
 
@@ -77,9 +80,12 @@ def targets(proved: Proved | None, epsilon: Fraction, delta: Fraction, unit: int
 
 
 def asserted(proved: Proved | None, unit: int) -> list[Lattice | Gdp | Pure]:
-    """Return the exact curves that a proof asserts for what `unit` goes through."""
+    """Return the exact curves that a proof asserts for what `unit` goes through.
+
+    A curve below a rule that changes what it costs, or whose change it is, asserts nothing of the whole.
+    """
     found: list[Lattice | Gdp | Pure] = []
-    for part in proved.parts if proved is not None else ():
+    for part in _alike(proved.theorem) if proved is not None else ():
         fact = part.conclusion
         if (
             part.rule == "to_approximate"
@@ -91,6 +97,13 @@ def asserted(proved: Proved | None, unit: int) -> list[Lattice | Gdp | Pure]:
             if within and isinstance(before, Private) and isinstance(before.curve, Lattice | Gdp | Pure):
                 found.append(before.curve)
     return found
+
+
+def _alike(theorem: Theorem) -> Iterator[Theorem]:
+    """Yield a theorem and what it says over again: of a view, or of one of several parts."""
+    yield theorem
+    for premise in theorem.premises if theorem.rule in TRANSPARENT else ():
+        yield from _alike(premise)
 
 
 def attack(  # noqa: PLR0913
@@ -117,7 +130,6 @@ def attack(  # noqa: PLR0913
     worlds, trials, swapped, train = _arranged(
         World(subject, suspect.pair, suspect.coins, folders), proved, trials, seed, jobs, seconds
     )
-    worlds = taught(worlds, proved, swapped[:train], seed)
     made = int(swapped.sum())
     trained = train - int(swapped[:train].sum()), int(swapped[:train].sum())
     left, right = (
@@ -160,7 +172,6 @@ def attack_early(  # noqa: PLR0913
     worlds, trials, swapped, train = _arranged(
         World(subject, suspect.pair, suspect.coins, folders), proved, trials, seed, jobs, seconds
     )
-    worlds = taught(worlds, proved, swapped[:train], seed)
     column = COLUMNS[target.of]
     done = [0, 0]
     ends = [train, *range(train + BLOCK, 2 * trials, BLOCK), 2 * trials]
@@ -205,7 +216,8 @@ def _arranged(
     if seconds is not None:
         trials = affordable(worlds, proved, trials, seed, jobs, seconds)
     swapped = np.random.default_rng([seed, 11]).integers(0, 2, 2 * trials) == 1
-    return worlds, trials, swapped, max(2 * trials // TRAINING, 10)
+    train = max(2 * trials // TRAINING, 10)
+    return taught(worlds, proved, swapped[:train], seed), trials, swapped, train
 
 
 def affordable(

@@ -16,7 +16,7 @@ from typing import Any, Protocol, TypeVar, runtime_checkable
 import numpy as np
 
 from audits.certificate.document import Certificate, describe_subject, seal
-from audits.claim import Claim
+from audits.claim import Claim, read_claim
 from audits.datasets.bases import dataset
 from audits.evidence.closed import opened
 from audits.evidence.replay import ReplayError, record
@@ -44,6 +44,7 @@ EVALUATION = "evaluation on public data, outside the guarantee"
 WANTED = {
     "read": "return a row for every record, NaN for a cell that is no number",
     "play": "let it take any data of the domain",
+    "accuracy": "it is given the view and public parameters",
     "report": "it is given a new instance and the view, nothing that `read` or `play` kept",
     "evaluate": "it is given a new instance, the data and the view",
 }
@@ -325,10 +326,23 @@ def _report(due: Release, parts: list[list[list[Any]]]) -> bytes:
     view = View(*({name: unpacked(shown) for name, shown in part} for part in parts))
     asked: Any = getattr(reporter, "report", released)
     report = _asked(reporter, "report", lambda: asked(view))
+    if due.claim.table is not None and isinstance(report, dict):
+        report |= _beside(due, reporter, view)
     if not isinstance(report, dict) or not _is_json(report):
         name = type(reporter).__name__
         raise InputError(f"{name}.report gives no JSON; return a dict of text, finite numbers and lists")
     return canonical(report)
+
+
+def _beside(due: Release, reporter: Any, view: View) -> dict[str, object]:
+    """Return how accurate the noise leaves a release on a table, and what its numbers stand for.
+
+    Both follow from what is shown and from what is declared.
+    """
+    labels = {name: list(each) for name, each in on_table(due.claim, due.made_by)[1].labels.items()}
+    known = getattr(reporter, "accuracy", None)
+    found = {} if known is None else {"accuracy": _asked(reporter, "accuracy", lambda: known(view))}
+    return found | ({"labels": labels} if labels else {})
 
 
 def _drawn(
@@ -377,6 +391,20 @@ def _is_json(value: object) -> bool:
     except (TypeError, ValueError):
         return False
     return True
+
+
+def unit_differs(path: Path) -> list[str]:
+    """Return a sentence where a claim's ledger counts another unit than the claim is about, in its words."""
+    claim = read_claim(path)
+    if claim.ledger is None:
+        return []
+    with Ledger.open(claim.ledger) as ledger:
+        counted = ledger.budget.unit
+    if counted == claim.guarantee.unit:
+        return []
+    return [
+        f"the claim is about {claim.guarantee.unit!r}, its ledger counts {counted!r}; say it alike in both"
+    ]
 
 
 def _ledger(due: Release) -> Ledger:

@@ -1,9 +1,13 @@
 """A certificate in a few lines, for the terminal."""
 
+from collections.abc import Iterator
+from decimal import ROUND_CEILING, ROUND_FLOOR, ROUND_HALF_EVEN, Context
 from fractions import Fraction
 from typing import Any
 
 from dpaccount.checker import plain
+
+MOST = 12  #: numbers of an array that a summary shows
 
 
 def summary(certificate: dict[str, Any], path: object) -> str:
@@ -27,8 +31,13 @@ def _parts(certificate: dict[str, Any]) -> list[tuple[str, str]]:
     if certificate["audit"] is not None:
         parts += _audit(certificate["audit"])
     if certificate["release"] is not None:
-        report = certificate["release"]["report"].items()
-        parts.append(("released", ", ".join(f"{_words(key)} {_value(value)}" for key, value in report)))
+        report = dict(certificate["release"]["report"])
+        labels, accuracy = report.pop("labels", None), report.pop("accuracy", {})
+        shown = report if labels is None else {key: _listed(value) for key, value in report.items()}
+        parts.append(
+            ("released", ", ".join(f"{_words(key)} {_value(value)}" for key, value in shown.items()))
+        )
+        parts += [("accuracy", _interval(key, each)) for key, each in accuracy.items()]
         evaluation = dict(certificate["release"]["evaluation"] or {})
         note = evaluation.pop("note", None)
         figures = ", ".join(f"{_words(key)} {_value(value)}" for key, value in evaluation.items())
@@ -71,7 +80,41 @@ def _words(key: str) -> str:
     return key.replace("_", " ")
 
 
+def _listed(value: object, rounding: str = ROUND_HALF_EVEN) -> object:
+    """Return a released array's numbers in a row, to six digits; of many, the first ones."""
+    if not isinstance(value, list):
+        return value
+    numbers = list(_flat(value))
+    shown = ", ".join(_short(number, rounding) for number in numbers[:MOST])
+    return f"[{shown}, …]" if len(numbers) > MOST else f"[{shown}]"
+
+
+def _flat(value: Any) -> Iterator[float]:
+    for each in value if isinstance(value, list) else ():
+        yield from _flat(each) if isinstance(each, list) else (each,)
+
+
+def _short(number: float, rounding: str) -> str:
+    """Return a number to six digits, the rest cut as `rounding` says; ends of intervals outwards."""
+    if not isinstance(number, float):
+        return str(number)
+    return f"{Context(prec=6, rounding=rounding).create_decimal_from_float(number).normalize():f}"
+
+
+def _interval(key: str, each: dict[str, Any]) -> str:
+    low, high = _listed(each["low"], ROUND_FLOOR), _listed(each["high"], ROUND_CEILING)
+    return f"{_words(key)} from {low} to {high}, noise alone, {each['level']:.0%}: {each['of']}"
+
+
 def _value(value: object) -> str:
     if isinstance(value, float):
         return f"{value:.4g}"
+    if isinstance(value, dict):
+        parts = dict(value)
+        ends = [parts.pop(end, None) for end in ("mean", "low", "high")]
+        if None not in ends:  # a number with its interval
+            parts = {"": f"{ends[0]:.4g} [{ends[1]:.4g}, {ends[2]:.4g}]", **parts}
+        return ", ".join(f"{name} {_value(member)}".strip() for name, member in parts.items())
+    if value is None:
+        return "none"
     return " > ".join(map(str, value)) if isinstance(value, list) else str(value)

@@ -9,7 +9,7 @@ import sys
 from cyclopts import App, CycloptsError
 
 import dpaccount
-from audits.cli import accounting, attacks, certificates, ledger, papers
+from audits.cli import accounting, attacks, certificates, ledger, papers, sessions
 from dpaccount.errors import DpaccountError
 
 app = App(
@@ -22,6 +22,7 @@ app.command(ledger_app)  # commands are named in this order where one is unknown
 app.command(accounting.account)
 app.command(accounting.calibrate)
 app.command(certificates.certify)
+app.command(certificates.release)
 app.command(certificates.check)
 app.command(certificates.sign)
 app.command(attacks.audit)
@@ -30,6 +31,8 @@ app.command(papers.claims)
 app.command(papers.reproduce)
 app.command(attacks.subjects)
 app.command(certificates.schema)
+app.command(sessions.ask)
+app.command(sessions.tell)
 ledger_app.command(ledger.init)
 ledger_app.command(ledger.charge)
 ledger_app.command(ledger.show_ledger, name="show")

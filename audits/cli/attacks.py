@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 from cyclopts import Parameter
 
-from audits.cli.options import Json, lines, reporting, say, show
+from audits.cli.options import Json, differing, lines, reporting, say, show
 from audits.cli.questions import AuditOptions, SensitivityOptions
 
 AUDITED = {"NOT REFUTED": 0, "REFUTED": 1, "NOT ATTACKED": 3}
@@ -42,7 +42,7 @@ def audit(
     answer["seconds"] = round(time.perf_counter() - begun, 3)
     for said in answer["witness"].get("findings", ()):
         say(f"note: {said}")
-    show(answer, json_, lines)
+    show(answer, json_, lambda shown: lines({**shown, "witness": differing(shown["witness"])}))
     return AUDITED[answer["verdict"]]
 
 

@@ -4,11 +4,14 @@ import json
 import sys
 from contextlib import redirect_stdout
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from audits.cli.options import Flag, Json, NoCode, Number, cores, reporting, say, show, whole
 from dpaccount.documents import read_bytes
 from dpaccount.errors import InputError
+
+if TYPE_CHECKING:
+    from audits.tasks.messages import Certified, Certify
 
 VERDICTS = {"CERTIFIED": 0, "REFUTED": 1, "UNPROVEN": 3}
 
@@ -46,23 +49,77 @@ def certify(
     jobs
         Processes for the audit (default: the number of cores); the result does not depend on it.
     """
-    from audits.certificate.files import write_all
     from audits.certificate.summary import summary
-    from audits.tasks import ask
     from audits.tasks.messages import Certify
 
     processes = whole(jobs, "--jobs") or cores()
-    question = Certify(claim, quick, again, require, processes, allow_code=not no_code)
+    done, path = _certified(Certify(claim, quick, again, require, processes, allow_code=not no_code), out)
+    show(done.certificate, json_, lambda found: summary(found, path))
+    return 1 if done.broken else VERDICTS[done.certificate["verdict"]]
+
+
+def _certified(question: "Certify", out: Path | None) -> tuple["Certified", Path]:
+    """Certify, write the certificate's files, and say what a reader should know; return its path too."""
+    from audits.certificate.files import write_all
+    from audits.certificate.release import unit_differs
+    from audits.tasks import ask
+
     with reporting() as report, redirect_stdout(sys.stderr):  # a subject may print
         done = ask.certify(question, report)
-    certificate = done.certificate
-    path = write_all(certificate, out or Path("certificates") / certificate["claim"]["name"])
+    path = write_all(done.certificate, out or Path("certificates") / done.certificate["claim"]["name"])
     if done.reprinted:
         say("run on this data before: printed again, nothing drawn or charged (--again: a new release)")
-    for sentence in done.broken:
-        say(f"policy: {sentence}")
-    show(certificate, json_, lambda found: summary(found, path))
-    return 1 if done.broken else VERDICTS[certificate["verdict"]]
+    for sentence in (*unit_differs(question.claim), *(f"policy: {each}" for each in done.broken)):
+        say(sentence)
+    return done, path
+
+
+def release(
+    claim: Path,
+    *,
+    out: Path | None = None,
+    quick: Flag = False,
+    again: Flag = False,
+    require: Path | None = None,
+    no_code: NoCode = False,
+    jobs: Number = None,
+    json_: Json = False,
+) -> int:
+    """Certify a claim, charge its ledger, run it on its data, and write what is released.
+
+    Beside the certificate stand release.json, and of numbers a table (release.csv) and a picture with
+    error bars (release.svg).  The same command again prints the same release and charges nothing.
+
+    Parameters
+    ----------
+    claim
+        A TOML file of schema dpaccount/claim/1 that names its data.
+    out
+        Folder for the release and the certificate (default certificates/NAME).
+    quick
+        Cut the audit's runs tenfold; the certificate says so.
+    again
+        Make a new, charged release.
+    require
+        A policy file; exit 1 where it is not met.
+    no_code
+        Refuse subjects that are not catalogued.
+    jobs
+        Processes for the audit (default: the number of cores); the result does not depend on it.
+    """
+    from audits.certificate.figures import answer, write_release
+    from audits.certificate.summary import summary
+    from audits.claim import read_claim
+    from audits.tasks.messages import Certify
+
+    if read_claim(claim).data_file is None:
+        raise InputError(f"{claim}: nothing to release from; name a file and a ledger in [data]")
+    processes = whole(jobs, "--jobs") or cores()
+    done, path = _certified(Certify(claim, quick, again, require, processes, allow_code=not no_code), out)
+    found = answer(done.certificate, path)
+    write_release(found, path.parent)
+    show(found, json_, lambda _: summary(done.certificate, path.parent / "release.json"))
+    return 1 if done.broken else VERDICTS[done.certificate["verdict"]]
 
 
 def check(

@@ -83,6 +83,25 @@ def lines(answer: Any) -> str:
     return "\n".join(f"{key:<{width}}  {short(value)}" for key, value in shown.items())
 
 
+def differing(witness: dict[str, Any]) -> dict[str, Any]:
+    """Return a witness for a person: of two datasets only the rows that differ, by their places from 0."""
+    shown = {key: value for key, value in witness.items() if key != "other_rows"}
+    left, right = witness.get("left"), witness.get("right")
+    if "other_rows" in witness or not isinstance(left, list) or not isinstance(right, list):
+        return shown
+    if len(left) == len(right):
+        places = [place for place, (one, other) in enumerate(zip(left, right, strict=True)) if one != other]
+        return {**shown, "left": _of(left, places), "right": _of(right, places)}
+    longer, shorter = (left, right) if len(left) > len(right) else (right, left)
+    unlike = (place for place, (one, other) in enumerate(zip(longer, shorter, strict=False)) if one != other)
+    more = _of(longer, [next(unlike, len(shorter))])
+    return {**shown, "left": more if longer is left else "-", "right": more if longer is right else "-"}
+
+
+def _of(rows: list[Any], places: list[int]) -> dict[str, Any]:
+    return {f"row {place}:": rows[place] for place in places}
+
+
 def short(value: Any) -> str:
     """Return a value in one line; an enclosure as an interval."""
     if isinstance(value, dict) and value.keys() == {"lower", "upper"}:

@@ -5,12 +5,12 @@ from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from audits.cli.options import Flag, NoCode, Number, cores, number, whole
+from audits.cli.options import Flag, NoCode, Number, Source, cores, number, whole
 from dpaccount.errors import InputError
 from dpaccount.exact import shown
 
 if TYPE_CHECKING:
-    from audits.datasets.shape import Shape
+    from audits.datasets.shape import Described
     from audits.sensitivity.search import DeclaredSensitivity
     from audits.tasks.messages import Audit, Sensitivity
 
@@ -40,6 +40,10 @@ class AuditOptions:
         Bounds of every entry: a number, or one for each column.
     dtype
         float (default) or int.
+    columns
+        Of your own function of a table, not --shape: a TOML file with rows, columns, and id, max_rows, as.
+    left, right
+        Two neighbouring datasets of your own function, in JSON or in a JSON file: no search for others.
     early
         Stop at the first refutation; the lower bound is then just above the claim.
     """
@@ -58,6 +62,9 @@ class AuditOptions:
     low: Number = None
     high: Number = None
     dtype: str | None = None
+    columns: Path | None = None
+    left: Source | None = None
+    right: Source | None = None
     early: Flag = False
     no_code: NoCode = False
 
@@ -104,9 +111,12 @@ class AuditOptions:
         from audits.claim import read_claim
         from audits.tasks.messages import attack_on
 
-        described = (self.relation, self.radius, self.shape, self.low, self.high, self.dtype)
-        if any(option is not None for option in described):
-            raise InputError("--relation, --radius, --shape, --low, --high, --dtype go with a subject's name")
+        array = (self.relation, self.radius, self.shape, self.low, self.high, self.dtype)
+        if any(option is not None for option in (*array, self.columns, self.left, self.right)):
+            raise InputError(
+                "--relation, --radius, --shape, --low, --high, --dtype, --columns, --left, --right go with a"
+                " subject's name"
+            )
         return attack_on(read_claim(Path(str(file))))
 
     def _of_name(self, subject: str, epsilon: Fraction | None) -> "Audit":
@@ -116,22 +126,16 @@ class AuditOptions:
 
         if epsilon is None:
             raise InputError("--epsilon is missing; give the claimed ε of the subject")
-        described = (self.radius, self.shape, self.low, self.high, self.dtype)
-        if ":" not in subject and any(option is not None for option in described):
-            raise InputError(f"{subject} has data of its own; leave --shape, --low, --high, --dtype out")
+        array = (self.radius, self.shape, self.low, self.high, self.dtype)
+        described = any(option is not None for option in (*array, self.columns, self.left, self.right))
+        if ":" not in subject and described:
+            raise InputError(
+                f"{subject} has data of its own; leave --shape, --low, --high, --dtype, --columns, --left,"
+                " --right out"
+            )
         if self.relation is not None and self.relation not in RELATIONS:
             raise InputError(f"--relation is {self.relation[:70]!r}; known: {', '.join(RELATIONS)}")
-        return Audit(subject, epsilon, Fraction(0), AuditPlan(), shape=self.data())
-
-    def data(self) -> "Shape | None":
-        """Return what the data look like, where the options say it: a class needs none of them."""
-        from audits.datasets.shape import option_shape
-
-        radius = number(self.radius, "--radius")
-        if self.shape is None or self.low is None or self.high is None:
-            return None
-        kind, relation = self.dtype or "float", self.relation or "replace-one"
-        return option_shape(self.shape, self.low, self.high, kind, relation, radius)
+        return Audit(subject, epsilon, Fraction(0), AuditPlan(), data=data_of(self))
 
 
 def _said(**options: Any) -> dict[str, Any]:
@@ -145,6 +149,32 @@ def time_limit(text: str | None) -> Fraction | None:
     if limit is not None and not 0 < limit <= 10**7:
         raise InputError(f"--seconds is {text}; a number above 0 and at most 10000000 belongs here")
     return limit
+
+
+def data_of(options: "AuditOptions | SensitivityOptions") -> "Described | None":
+    """Return what the data look like, where the options say it: a class needs none of them.
+
+    Raises `InputError` for what is wrong or does not go together.
+    """
+    from audits.datasets.described import read_columns_file, with_pair
+    from audits.datasets.shape import option_shape
+
+    radius, relation = number(options.radius, "--radius"), options.relation or "replace-one"
+    array = (options.shape, options.low, options.high, options.dtype, options.radius)
+    if options.columns is not None:
+        if any(option is not None for option in array):
+            raise InputError(
+                "--columns describes a table; leave --shape, --low, --high, --dtype, --radius out"
+            )
+        data = read_columns_file(options.columns, relation)
+        if options.left is None and options.right is None:
+            return data
+        return with_pair(data.shape, options.left, options.right)
+    if options.shape is None or options.low is None or options.high is None:
+        return None
+    kind = options.dtype or "float"
+    shape = option_shape(options.shape, options.low, options.high, kind, relation, radius)
+    return with_pair(shape, options.left, options.right)
 
 
 @dataclass(frozen=True)
@@ -165,6 +195,10 @@ class SensitivityOptions:
         replace-one (default), add-remove, or bounded-row with --radius.
     dtype
         float (default) or int.
+    columns
+        In place of --shape: a TOML file with rows, columns, and id, max_rows, as.
+    left, right
+        Two neighbouring datasets in JSON, or a JSON file each: no search for others.
     seconds
         Limit on the time of all runs of your own code (default 60).
     prove
@@ -179,6 +213,9 @@ class SensitivityOptions:
     relation: str | None = None
     radius: Number = None
     dtype: str | None = None
+    columns: Path | None = None
+    left: Source | None = None
+    right: Source | None = None
     seed: Number = None
     seconds: Number = None
     jobs: Number = None
@@ -196,7 +233,8 @@ class SensitivityOptions:
 
         effort = _said(seed=whole(self.seed, "--seed", 0), seconds=time_limit(self.seconds))
         asked = Sensitivity(target, prove=self.prove, allow_code=not self.no_code, **effort)
-        data = (self.shape, self.low, self.high, self.relation, self.radius, self.dtype)
+        array = (self.shape, self.low, self.high, self.relation, self.radius, self.dtype)
+        data = (*array, self.columns, self.left, self.right)
         described = any(option is not None for option in (self.norm, self.bound, *data))
         if ":" in target and described:
             return changed(asked, declared=self._declared(), jobs=whole(self.jobs, "--jobs") or 1)
@@ -207,9 +245,6 @@ class SensitivityOptions:
         return asked
 
     def _declared(self) -> "DeclaredSensitivity":
-        from audits.sensitivity.search import declared_by
+        from audits.sensitivity.search import declared_of
 
-        bound, radius = number(self.bound, "--bound"), number(self.radius, "--radius")
-        return declared_by(
-            self.norm, bound, self.shape, self.low, self.high, self.dtype, self.relation, radius
-        )
+        return declared_of(self.norm, number(self.bound, "--bound"), data_of(self))

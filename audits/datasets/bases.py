@@ -33,10 +33,6 @@ class Pair:
     seed: int = 0
     unit: int = 0
 
-    def as_json(self) -> dict[str, object]:
-        """Return the pair as a certificate's witness holds it."""
-        return {"left": self.left.tolist(), "right": self.right.tolist(), "base": self.base}
-
 
 class _Box:
     """Where the records of a domain lie, and records made of its ends."""

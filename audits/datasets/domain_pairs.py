@@ -83,6 +83,23 @@ def marked(domain: Domain, relation: str, marks: tuple[float, ...], most: int = 
     return found
 
 
+def early(domain: Domain, relation: str) -> list[Pair]:
+    """Return pairs that differ in unit 1, 2, 3, 4, 6, 8, … from one end of the domain to the other.
+
+    Streams have short parts at their beginning, which a unit drawn at random seldom enters.
+    """
+    units = {factor * 2**k for k in range(domain.rows.bit_length()) for factor in (1, 3)}
+    found = []
+    for number, unit in enumerate(sorted(unit for unit in units if unit <= domain.rows)):
+        left = dataset(domain, "uniform", number)
+        left[unit - 1] = domain.low
+        right = left.copy()
+        right[unit - 1] = domain.high
+        right = np.delete(left, unit - 1, axis=0) if relation == ADD_REMOVE else right
+        found.append(Pair(left, right, "uniform", number, unit))
+    return found
+
+
 def marked_columns(domain: Domain, marks: tuple[float, ...]) -> list[tuple[int, float]]:
     """Return (column, mark) for every mark that a column may hold."""
     columns = enumerate(zip(domain.low, domain.high, domain.integer, strict=True))

@@ -2,12 +2,13 @@
 
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from audits.claim import BOUNDED_ROW, RELATIONS
+from audits.datasets.forms import Layout
 from dpaccount.documents import Place
 from dpaccount.errors import InputError
 from dpaccount.exact import read_number
@@ -18,6 +19,48 @@ Data = NDArray[Any]  #: (rows,) or (rows, columns), float64 or int64
 
 MAX_NUMBERS = 1_000_000
 LARGEST = Fraction(10) ** 300
+
+
+class Neighbourhood(Protocol):
+    """What a dataset is and which two are neighbours; the search sees records, one a row."""
+
+    @property
+    def rows(self) -> int:
+        """Return the number of records, under add-remove the most there are or about that many."""
+
+    @property
+    def width(self) -> int:
+        """Return the numbers in one record."""
+
+    @property
+    def relation(self) -> str:
+        """Return the neighbouring relation."""
+
+    @property
+    def radius(self) -> float | None:
+        """Return by how much a record moves at most, where that is limited."""
+
+    @property
+    def layout(self) -> Layout | None:
+        """Return how a dataset becomes what the function gets; None where it is that already."""
+
+    def data(self, records: NDArray[np.float64]) -> Data:
+        """Return records as a dataset."""
+
+    def records(self, data: Data) -> NDArray[np.float64]:
+        """Return a dataset as records."""
+
+    def neighbours(self, left: Data, right: Data) -> bool:
+        """Say whether two datasets are neighbours."""
+
+    def landmarks(self, column: int) -> list[float]:
+        """Return values of a record's number at which things happen, the plainest first."""
+
+    def literal(self, data: Data) -> str:
+        """Return Python that makes a dataset."""
+
+    def shown(self, left: Data, right: Data) -> dict[str, object]:
+        """Return two neighbours for a witness."""
 
 
 @dataclass(frozen=True)
@@ -75,6 +118,27 @@ class Shape:
         """Return a dataset as records, one a row."""
         return data.astype(np.float64).reshape(len(data), self.width)
 
+    @property
+    def layout(self) -> None:
+        """Return None: the function gets the array."""
+        return
+
+    def landmarks(self, column: int) -> list[float]:
+        """Return values of a column at which things happen, the plainest first."""
+        domain = self.domain()
+        low, high = domain.low[column], domain.high[column]
+        inner = [x for x in (0.0, 1.0, -1.0) if low <= x <= high]
+        found = [*inner, low, high, (low + high) / 2]
+        return list(dict.fromkeys(float(np.floor(x)) if self.integer else x for x in found))
+
+    def literal(self, data: Data) -> str:
+        """Return Python that makes a dataset."""
+        return f"np.array({data.tolist()}, dtype=np.{data.dtype}).reshape({data.shape})"
+
+    def shown(self, left: Data, right: Data) -> dict[str, object]:
+        """Return two neighbours for a witness, whole."""
+        return {"left": left.tolist(), "right": right.tolist()}
+
     def allows(self, data: Data) -> bool:
         """Say whether every entry is within bounds."""
         return self.domain().contains(self.records(data))
@@ -97,9 +161,9 @@ class Shape:
 
 @dataclass(frozen=True)
 class Described:
-    """A shape, and a neighbouring pair where the claim gives one."""
+    """What datasets are, and a neighbouring pair where one is given."""
 
-    shape: Shape
+    shape: Neighbourhood
     pair: tuple[Data, Data] | None = None
 
 
@@ -122,7 +186,7 @@ def read_shape(place: Place, relation: str, radius: Fraction | None) -> Describe
         raise place.wrong("a pair has two sides", "give both left and right, or neither")
     if "left" not in table:
         return Described(shape)
-    left, right = (_dataset(table[key], shape) for key in ("left", "right"))
+    left, right = (read_dataset(table[key], shape) for key in ("left", "right"))
     if not shape.neighbours(left, right):
         raise place.wrong(f"left and right are no neighbours under {relation}", "change one record only")
     return Described(shape, (left, right))
@@ -144,7 +208,8 @@ def _double(place: Place) -> float:
     return float(value)
 
 
-def _dataset(place: Place, shape: Shape) -> Data:
+def read_dataset(place: Place, shape: Shape) -> Data:
+    """Return the dataset that is written there; raises `InputError` where it is none of this shape."""
     rows = []
     for record in place.items():
         if shape.columns is None:

@@ -12,7 +12,8 @@ from dpaccount.noise.leaves import rows
 from dpaccount.noise.proved import Proved
 from dpaccount.noise.samplers import Integers
 from dpaccount.proof import Contribution, Cover, Covered, Shifts, Stable, Theorem, View
-from dpaccount.proof.derivation import Hypothesis
+from dpaccount.proof.derivation import Hypothesis, digest_of
+from dpaccount.relation import ADD_REMOVE, REPLACE_ONE
 
 
 @dataclass(frozen=True)
@@ -98,8 +99,8 @@ def _grids(proved: Proved) -> dict[str, Fraction]:
 
 
 def _covers_check(tested: Hypothesis, proved: Proved, keys: set[str]) -> Check:
-    statement = tested.statement
-    declared = next(part.conclusion for part in proved.parts if part.witness is statement)
+    statement, alike = tested.statement, (part for part in proved.parts if part.rule == tested.rule)
+    declared = next(part.conclusion for part in alike if digest_of(part) == tested.digest)
     if not isinstance(declared, Covered):
         raise InputError(f"{tested.rule} declares no covers")
 
@@ -276,7 +277,7 @@ def _movement_check(proved: Proved, drawn: list[tuple[Theorem, Fact]]) -> Check:
                 return Finding(most, f"{key}: unit {unit} adds different vectors to different releases")
             for (_, part), move in moves.items():
                 most = max(most, Fraction(sum(v * v for v in move)) * grid**2)
-                wrong = _too_far(fact, move, grid)
+                wrong = _too_far(fact, move, grid, times(proved, fact))
                 if wrong is not None:
                     return Finding(most, f"{key}, part {part}, moves by {move[:8]} with unit {unit}: {wrong}")
             wrong = _strange(fact, run, key)
@@ -287,8 +288,13 @@ def _movement_check(proved: Proved, drawn: list[tuple[Theorem, Fact]]) -> Check:
     return check
 
 
-def _too_far(fact: Fact, move: list[int], grid: Fraction) -> str | None:
-    """Return how an integer movement breaks what is declared, or None; nothing is rounded."""
+def times(proved: Proved, fact: Fact) -> int:
+    """Return how many steps of a fact a pair is apart: replacing is two, where records come and go."""
+    return 2 if (proved.relation, fact.relation) == (REPLACE_ONE, ADD_REMOVE) else 1
+
+
+def _too_far(fact: Fact, move: list[int], grid: Fraction, steps: int) -> str | None:
+    """Return how an integer movement of so many steps breaks what is declared, or None, exactly."""
     shift = tuple(sorted((abs(v) for v in move if v), reverse=True))
     match fact:
         case Stable(norm=norm, bound=bound):
@@ -296,8 +302,9 @@ def _too_far(fact: Fact, move: list[int], grid: Fraction) -> str | None:
             return f"{norm} {size} above the declared {bound}" if size > bound else None
         case Shifts(shifts=shifts):
             return None if shift in shifts else "not one of the declared shifts"
-        case Contribution(kind="cell"):
-            return None if shift in ((), (1,)) else "not one cell by one"
+        case Contribution(kind="cell", high=most):
+            allowed = set(shift) <= {1} and len(shift) <= most * steps
+            return None if allowed else f"not {'one cell' if most == 1 else f'at most {most} cells'} by one"
         case _:  # a table's answer
             return None if len(move) == 1 else "more than one answer"
 

@@ -15,7 +15,7 @@ import hypothesis
 from hypothesis import HealthCheck, Phase, given, settings, target
 
 from audits.datasets.bases import Pair
-from audits.datasets.domain_pairs import SWEEP, SWEEP_MOST, marked, named_coins, pairs, public_coins
+from audits.datasets.domain_pairs import SWEEP, SWEEP_MOST, early, marked, named_coins, pairs, public_coins
 from audits.evidence.anywhere import anywhere
 from audits.evidence.checks import Check, Finding, check_of, may_move, untested
 from audits.evidence.replay import Run, distance, unlike
@@ -139,7 +139,7 @@ def search(
 
     if sweep:
         swept, seen.skipped = _swept(domain, relation, marks, seed, examples)
-        for pair, coins in swept:
+        for pair, coins in [*swept, *((pair, seed) for pair in early(domain, relation))]:
             judge(pair, coins)
     with contextlib.suppress(Counterexample):
         property_test()

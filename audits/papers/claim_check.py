@@ -123,17 +123,17 @@ class Cost:
     """What a published mechanism costs at the claim's parameters.
 
     `claimed` is (ε, δ), None for what a claim does not speak of.  `epsilon` encloses the exact cost
-    at `delta`, `loss_delta` encloses δ at the claimed ε.  `covers_all` says that the cost is the
-    supremum over all neighbours, not the cost of one pair: only then can a claim hold.  `holds`
-    decides where the claim is about another number than ε or δ (a sensitivity, a step of a proof).
+    at `delta`, or else at the claimed δ; `loss_delta` encloses δ at the claimed ε.  `covers_all` says
+    that the cost is the supremum over all neighbours, not the cost of one pair: only then can a claim
+    hold.  `holds` decides where the claim is about another number than ε or δ (a sensitivity, a step).
     `proof` derives what is proved, `refutation` that the claimed (ε, δ) does not hold.
     """
 
     claimed: tuple[Bound | None, Fraction | None]
-    delta: Fraction | None
-    epsilon: Enclosure | None
-    loss_delta: Enclosure | None
     witness: dict[str, Any]
+    epsilon: Enclosure | None = None
+    loss_delta: Enclosure | None = None
+    delta: Fraction | None = None
     mu: Enclosure | None = None
     noise: Scales | None = None
     factor: Enclosure | None = None
@@ -225,7 +225,7 @@ class ClaimCheck:
     def as_json(self) -> dict[str, Any]:
         """Return the document of schema dpaccount/claim-check/1; keys that do not apply are null."""
         found = self.finding
-        noise = found.noise
+        noise, at = found.noise, found.claimed[1] if found.delta is None else found.delta
         return {
             "schema": SCHEMA,
             "name": self.claim.name,
@@ -233,7 +233,7 @@ class ClaimCheck:
             "claimed": {"epsilon": _plain(found.claimed[0]), "delta": _plain(found.claimed[1])},
             "proved": {
                 "epsilon": None if found.epsilon is None else found.epsilon.as_json(),
-                "delta": _plain(found.delta),
+                "delta": None if found.epsilon is None else _plain(at),
             },
             "delta_at_claimed_epsilon": None if found.loss_delta is None else found.loss_delta.as_json(),
             "mu": _near(found.mu),

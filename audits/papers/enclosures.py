@@ -37,9 +37,7 @@ def enclose(value: Callable[[], arb]) -> Enclosure:
 
 def of(value: Enclosure) -> arb:
     """Return a ball that contains an enclosure."""
-    if value.lower is None:
-        raise ValueError("an enclosure without a lower end has no ball")
-    return between(Fraction(value.lower), Fraction(value.upper))
+    return between(*_ends(value))
 
 
 def root(square: Enclosure) -> Enclosure:

@@ -59,7 +59,6 @@ def ctl(p: dict[str, Any]) -> Cost:
     scale = exactly(2 * reach / epsilon)
     return Cost(
         claimed=(epsilon, Fraction(0)),
-        delta=Fraction(0),
         epsilon=exactly(epsilon),
         loss_delta=ZERO,
         noise=Scales(scale, scale),
@@ -89,7 +88,6 @@ def moma(p: dict[str, Any]) -> Cost:
     scale, needed = exactly(1 / epsilon), _least_scale(epsilon, delta, times)
     return Cost(
         claimed=(epsilon, delta),
-        delta=delta,
         epsilon=cost,
         loss_delta=loss,
         noise=Scales(scale, needed),
@@ -128,7 +126,6 @@ def unbounded(p: dict[str, Any]) -> Cost:
 
     return Cost(
         claimed=(epsilon, Fraction(0)),
-        delta=Fraction(0),
         epsilon=exactly(loss),
         loss_delta=_loss(1 / loss, 1, epsilon),
         noise=Scales(scale, needed),
@@ -156,9 +153,7 @@ def distributional(p: dict[str, Any]) -> Cost:
     upper = enclose(lambda: ball(epsilon) + of(extra)).upper if extra.upper else epsilon
     return Cost(
         claimed=(epsilon, tail),
-        delta=tail,
         epsilon=Enclosure(None, upper),
-        loss_delta=None,
         witness={"statistic": "upper bound over the law of the rewards", "scope": "distributional"},
     )
 

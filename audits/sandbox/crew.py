@@ -21,6 +21,7 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
+from audits.datasets.forms import Layout
 from audits.sandbox.frames import LENGTH, packed, received, write_frame
 from audits.sandbox.outcomes import SILENT, Outcome
 from audits.subjects.code import Code
@@ -29,6 +30,8 @@ from dpaccount.errors import InputError
 MEMORY = 4 * 2**30  #: bytes of address space of one process
 PATIENCE = 0.1  #: the part of the wall limit that a single run may take
 IMPORT = 60.0  #: seconds that an import may take, however little time the runs have
+#: what keeps a process to one thread; with a thread for every core, address space would be short
+THREADS = ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS", "POLARS_MAX_THREADS")
 CHUNK = 100  #: runs that one process does before it takes the next batch
 BATCH = 1.0  #: seconds that such a batch should take, so that few slow runs use all processes
 
@@ -57,7 +60,7 @@ class Process:
 
         Raises `InputError` where that fails.
         """
-        threads = dict.fromkeys(("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"), "1")
+        threads = dict.fromkeys(THREADS, "1")
         self._popen = subprocess.Popen(
             [sys.executable, "-P", "-m", "audits.tasks.worker"],
             stdin=subprocess.PIPE,
@@ -181,6 +184,8 @@ class Crew:
     All runs together may take `seconds` from the moment the crew is made, a single one a tenth of that.
     """
 
+    layout: Layout | None = None  #: how a dataset becomes what the function gets; None: it is that already
+
     def __init__(self, code: Code, *, seconds: float, jobs: int = 1) -> None:
         self.code, self.seconds, self.jobs = code, seconds, max(jobs, 1)
         self.tally = Tally()
@@ -209,7 +214,10 @@ class Crew:
         self._datasets = [packed(data) for data in datasets]
         for process in self._processes:
             if process.alive:
-                process.send(["keep", self._datasets])
+                process.send(self._kept())
+
+    def _kept(self) -> list[object]:
+        return ["keep", self._datasets, None if self.layout is None else self.layout.as_list()]
 
     def run(self, plays: Sequence[Play]) -> list[Outcome]:
         """Return the outcome of every run, in order.  Raises `TimeUp` when the wall limit is spent."""
@@ -267,7 +275,7 @@ class Crew:
                 break
             if not process.alive:
                 process.start()
-                process.send(["keep", self._datasets])
+                process.send(self._kept())
                 asked = False
             if not asked:
                 process.send(["play", [list(play) for play in plays[len(done) :]]])

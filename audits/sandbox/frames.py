@@ -1,6 +1,7 @@
 """What travels between this program and its processes: MessagePack documents, each after its length."""
 
 import struct
+from functools import lru_cache
 from typing import IO, Any
 
 import msgspec
@@ -42,12 +43,32 @@ def unpacked(parts: list[Any]) -> NDArray[Any]:
 def sent(outcome: Outcome) -> list[object]:
     """Return an outcome as it travels."""
     flags = int(outcome.failed) + 2 * int(outcome.mutated) + 4 * int(outcome.opaque)
-    return [outcome.structure, outcome.labels, outcome.numbers.tobytes(), flags]
+    return [
+        outcome.structure,
+        outcome.labels,
+        outcome.numbers.tobytes(),
+        flags,
+        outcome.names,
+        outcome.titles,
+    ]
 
 
 def received(answer: list[Any]) -> Outcome:
     """Return an outcome that travelled."""
-    structure, labels, numbers, flags = answer
+    structure, labels, numbers, flags, names, titles = answer
     return Outcome(
-        structure, tuple(labels), np.frombuffer(numbers), bool(flags & 1), bool(flags & 2), bool(flags & 4)
+        structure,
+        tuple(labels),
+        np.frombuffer(numbers),
+        bool(flags & 1),
+        bool(flags & 2),
+        bool(flags & 4),
+        _kept(tuple(names)),
+        _kept(tuple(titles)),
     )
+
+
+@lru_cache(maxsize=256)
+def _kept(names: tuple[str, ...]) -> tuple[str, ...]:
+    """Return equal names as one object: thousands of outcomes have them."""
+    return names

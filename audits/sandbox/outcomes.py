@@ -7,26 +7,32 @@ what a double does not hold has its rest beside it, and what cannot be read is o
 """
 
 import hashlib
+import inspect
 import random
 import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
 from enum import Enum
+from functools import lru_cache
 from itertools import groupby
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from audits.datasets.forms import Given
+from audits.sandbox.tables import is_table, opened
+
 MAX_NUMBERS = 2**17  #: numbers, or members, of one outcome; one that has more is opaque
 MAX_LABEL = 4096  #: letters of a text; a longer one ends in a digest
 MAX_KEY = 200
+MAX_NAMES = 200  #: numbers, and labels, that are called by their keys
 MAX_PARTS = 256  #: beyond so many parts, equal ones that follow each other are counted
 MAX_STRUCTURE = 2**14
 MAX_DEPTH = 100
 EXACT = 2**53  #: whole numbers up to here are doubles
 SILENT = "no answer"  #: how the structure of a run that did not end begins, after a verb
-VOID = re.compile(r"(?:^| )(?:None|object \S)")  #: in a structure: a member that cannot be compared
+VOID = re.compile(r"(?:^| )(?:None|NAType|object \S)")  #: in a structure: a member that cannot be compared
 
 
 @dataclass(frozen=True)
@@ -39,6 +45,8 @@ class Outcome:
     failed: bool = False
     mutated: bool = False  #: the run changed the dataset that it was given
     opaque: bool = False  #: a member is an object whose content is not seen; the structure ends with it
+    names: tuple[str, ...] = ()  #: of the first numbers: the keys under which they stand, if there are keys
+    titles: tuple[str, ...] = ()  #: of the first labels, likewise
 
     @property
     def void(self) -> bool:
@@ -85,7 +93,8 @@ def of_value(value: object) -> Outcome:
     if found.opaque:  # compared with nothing: it is refused
         said = _joined([*found.parts[:4], f"object {found.opaque}"])
         return Outcome(said, (), np.zeros(0), opaque=True)
-    return Outcome(_joined(found.parts), tuple(found.labels), flat)
+    names, titles = _named(found.spans, found.keyed), _named(found.stands, found.keyed)
+    return Outcome(_joined(found.parts), tuple(found.labels), flat, names=names, titles=titles)
 
 
 def of_error(error: BaseException) -> Outcome:
@@ -98,12 +107,14 @@ def of_error(error: BaseException) -> Outcome:
     return Outcome(kind, (_label(said),), np.zeros(0), failed=True)
 
 
-def played(function: Callable[..., Any], data: NDArray[Any], seed: list[int] | None) -> Outcome:
-    """Run once on a copy of the dataset; with a seed the function gets a generator, else the data alone.
+def played(function: Callable[..., Any], data: Given, seed: list[int] | None) -> Outcome:
+    """Run once on a copy of the dataset; with a seed, a function that takes a generator gets one.
 
-    The global generators are seeded as well, so that code that uses them repeats itself too.
+    The global generators are seeded as well, so that code that uses them repeats itself too.  Every run
+    has a seed of its own, so runs are as independent as fresh draws are; what draws from the operating
+    system is not touched.
     """
-    given = data.copy()
+    given = data.fresh()
     try:
         if seed is None:
             value = function(given)
@@ -112,12 +123,34 @@ def played(function: Callable[..., Any], data: NDArray[Any], seed: list[int] | N
             number = int(mixed.generate_state(1)[0])
             random.seed(number)
             np.random.seed(number)  # noqa: NPY002  # for code that draws from the old global generator
-            value = function(given, np.random.default_rng(mixed))
+            more = (np.random.default_rng(mixed),) if takes_generator(function) else ()
+            value = function(given, *more)
         outcome = of_value(value)
     except BaseException as error:  # whatever it raises is what it did
         outcome = of_error(error)
-    changed = given.shape != data.shape or given.tobytes() != data.tobytes()
-    return replace(outcome, mutated=True) if changed else outcome
+    return replace(outcome, mutated=True) if data.changed(given) else outcome
+
+
+def takes_generator(function: Callable[..., Any]) -> bool:
+    """Say whether a function takes a generator beside the data: f(data, rng), and not f(data) alone.
+
+    One that requires a single argument draws its own noise, unless it has a parameter called ``rng``.
+    """
+    try:
+        return _takes_generator(function)
+    except TypeError:  # no key of a cache
+        return _takes_generator.__wrapped__(function)
+
+
+@lru_cache(maxsize=16)
+def _takes_generator(function: Callable[..., Any]) -> bool:
+    try:
+        parameters = inspect.signature(function).parameters.values()
+    except (TypeError, ValueError):  # of some compiled functions none is known
+        return True
+    placed = [each for each in parameters if each.kind in (each.POSITIONAL_ONLY, each.POSITIONAL_OR_KEYWORD)]
+    required = [each for each in placed if each.default is each.empty]
+    return len(required) != 1 or any(each.name == "rng" for each in placed[1:2])
 
 
 @dataclass
@@ -129,6 +162,10 @@ class _Parts:
     numbers: list[NDArray[np.float64]] = field(default_factory=list)
     opaque: str = ""
     members: int = 0
+    at: str = ""  #: the keys and places that lead to what is walked
+    keyed: bool = False  #: there was a key
+    spans: list[tuple[str, int]] = field(default_factory=list)  #: where numbers stand, how many together
+    stands: list[tuple[str, int]] = field(default_factory=list)  #: where labels stand
 
     def hide(self, what: str) -> None:
         """Note that the content of something cannot be seen."""
@@ -137,6 +174,9 @@ class _Parts:
     def walk(self, value: Any, depth: int) -> None:
         """Add a value and all that is in it."""
         if self.opaque:
+            return
+        if is_table(value) and depth <= MAX_DEPTH:
+            self.table(value, depth)
             return
         plain = isinstance(value, np.ma.MaskedArray | Enum) or not getattr(value, "__dict__", None)
         if depth > MAX_DEPTH or not plain or isinstance(value, type):
@@ -152,9 +192,7 @@ class _Parts:
             self.numeric(value, depth)
         elif isinstance(value, dict):
             self.parts.append(f"{type(value).__name__}{len(value)}")
-            for key, member in self.counted(value.items(), len(value)):
-                self.name(key, depth)
-                self.walk(member, depth + 1)
+            self.under(self.counted(value.items(), len(value)), depth)
         elif isinstance(value, list | tuple | set | frozenset):
             self.all_of(value, depth)
         else:
@@ -168,16 +206,47 @@ class _Parts:
             return ()
         return members
 
+    def under(self, members: Iterable[tuple[Any, Any]], depth: int) -> None:
+        """Add keys and what stands under each."""
+        above, self.keyed = self.at, True
+        for key, member in members:
+            self.name(key, depth)
+            self.at = f"{above}[{_cut(repr(key), MAX_KEY)}]"
+            self.walk(member, depth + 1)
+        self.at = above
+
+    def table(self, value: Any, depth: int) -> None:
+        """Add a table of pandas or Polars."""
+        found = opened(value)
+        if found is None:
+            self.hide(type(value).__name__)
+            return
+        self.parts += [_cut(part, MAX_KEY) for part in (found.kind, *found.about)]
+        self.under(self.counted(found.members, len(found.members)), depth)
+
+    def add(self, numbers: NDArray[np.float64]) -> None:
+        """Add numbers that stand here."""
+        self.numbers.append(numbers)
+        self.spans.append((self.at, len(numbers)))
+
+    def label(self, text: str) -> None:
+        """Add a text that stands here."""
+        self.labels.append(text)
+        self.stands.append((self.at, 1))
+
     def all_of(self, value: Any, depth: int) -> None:
         """Add the members of a list or set."""
         whole = sorted(value, key=repr) if isinstance(value, set | frozenset) else value
         self.parts.append(f"{type(value).__name__}{len(whole)}")
         if whole and all(type(member) is float for member in whole):  # many at once are faster
             self.parts += ["float"] * len(whole)
-            self.numbers.append(np.array(list(whole)))
+            self.add(np.array(list(whole)))
             return
-        for member in self.counted(whole, len(whole)):
+        above = self.at
+        for place, member in enumerate(self.counted(whole, len(whole))):
+            self.at = f"{above}[{place}]" if place < MAX_NAMES else above
             self.walk(member, depth + 1)
+        self.at = above
 
     def name(self, key: Any, depth: int) -> None:
         """Add a key of a dictionary: to the structure where it is plain."""
@@ -192,14 +261,14 @@ class _Parts:
         text = value if isinstance(value, str) else value.decode("latin-1")
         kind = type(value).__name__
         self.parts.append(f"{kind}{len(text)}" if len(text) > MAX_LABEL else kind)
-        self.labels.append(_label(text))
+        self.label(_label(text))
 
     def numeric(self, value: Any, depth: int) -> None:
         """Add a number or an array."""
         name = type(value).__name__
         if isinstance(value, int) and abs(value) >= EXACT:  # beyond what a double holds
             self.parts.append("int")
-            self.labels.append(_cut(str(value) if abs(value) < 10**4000 else hex(value), MAX_LABEL))
+            self.label(_cut(str(value) if abs(value) < 10**4000 else hex(value), MAX_LABEL))
             return
         if isinstance(value, np.ma.MaskedArray):
             self.masked(value, depth)
@@ -214,7 +283,7 @@ class _Parts:
             both = np.stack([array.real, array.imag], axis=-1)
             self.real(both)
         elif kind in "mM":  # in units that the structure names
-            self.labels.append(str(array.dtype))
+            self.label(str(array.dtype))
             self.real(array.astype(np.int64))
         elif array.dtype.names:
             for each in array.dtype.names:
@@ -228,7 +297,7 @@ class _Parts:
     def masked(self, value: Any, depth: int) -> None:
         """Add the mask, what stands under it, and what would fill it."""
         self.parts.append("masked")
-        self.labels.append("masked array")
+        self.label("masked array")
         held = (np.ma.getmaskarray(value), value.data, np.asarray(value.fill_value), value._optinfo)
         for part in held:
             self.walk(part, depth + 1)
@@ -237,7 +306,7 @@ class _Parts:
         """Add real numbers as doubles; where these are not exact, also what is left of each."""
         with np.errstate(all="ignore"):
             heads = array.astype(np.float64)
-        self.numbers.append(heads.ravel())
+        self.add(heads.ravel())
         if array.dtype.kind in "iu" and array.dtype.itemsize == 8 and array.size:
             if int(array.min()) >= -EXACT and int(array.max()) <= EXACT:
                 return
@@ -257,8 +326,18 @@ class _Parts:
     def rest(self, rests: NDArray[np.float64]) -> None:
         """Add what doubles do not hold."""
         self.parts.append("rest")
-        self.labels.append("numbers that are no doubles")
-        self.numbers.append(rests)
+        self.label("numbers that are no doubles")
+        self.add(rests)
+
+
+def _named(spans: list[tuple[str, int]], keyed: bool) -> tuple[str, ...]:  # noqa: FBT001
+    """Return the names of the first numbers or labels, no two alike; none where there are no keys."""
+    names: list[str] = []
+    for at, many in spans if keyed else ():
+        if len(names) >= MAX_NAMES:
+            break
+        names += [at or "the result"] if many == 1 else [f"{at}[{place}]" for place in range(many)]
+    return tuple(names[:MAX_NAMES])
 
 
 def _digest(text: str) -> str:

@@ -13,25 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from audits.sensitivity.balls import (
-    FUNCTIONS,
-    Ball,
-    Unsupported,
-    absolute,
-    arctan,
-    cos,
-    exp,
-    expm1,
-    lifted,
-    log,
-    log1p,
-    maximum,
-    minimum,
-    power,
-    sin,
-    sqrt,
-    tanh,
-)
+from audits.sensitivity.balls import FUNCTIONS, Ball, Unsupported, lifted, maximum, minimum
 
 
 class Balls(np.ndarray[Any, np.dtype[Any]]):
@@ -82,11 +64,8 @@ def applied(ufunc: np.ufunc, method: str, inputs: Sequence[Any], settings: dict[
     return found.view(Balls) if isinstance(found, np.ndarray) and found.dtype == object else found
 
 
-def _applied_to_ball(_: Ball, ufunc: np.ufunc, method: str, *inputs: Any, **settings: Any) -> Any:
-    return applied(ufunc, method, inputs, settings)
-
-
-Ball.__array_ufunc__ = _applied_to_ball  # type: ignore[attr-defined]  # arrays of balls need balls: set here
+# arrays of balls need balls: set here
+Ball.__array_ufunc__ = Balls.__array_ufunc__  # type: ignore[attr-defined]
 
 
 def _bare(value: Any) -> Any:
@@ -165,10 +144,12 @@ def _either(plain: Callable[..., Any], ours: Callable[..., Any]) -> Callable[...
     return chosen
 
 
+_SAME = ("sqrt", "exp", "expm1", "log", "log1p", "sin", "cos", "tanh", "fabs")
+#: the functions of the math module that take balls, by its names
 MATH: dict[str, Callable[..., Any]] = {
-    "sqrt": sqrt, "exp": exp, "expm1": expm1, "log": log, "log1p": log1p, "sin": sin, "cos": cos,
-    "tanh": tanh, "atan": arctan, "fabs": absolute, "pow": power,
-}  # fmt: skip
+    **{name: FUNCTIONS[name][0] for name in _SAME},
+    **{"atan": FUNCTIONS["arctan"][0], "pow": FUNCTIONS["power"][0]},
+}
 
 
 class _Math:

@@ -31,6 +31,18 @@ class Unsupported(Exception):  # noqa: N818
     """The query does what is not defined on balls; the text says what."""
 
 
+def _both_ways(apply: Callable[["Ball", "Ball"], "Ball"]) -> tuple[Callable[["Ball", Any], Any], ...]:
+    """Return an operator with a ball on its left, and on its right: of balls and of plain numbers."""
+
+    def here(self: "Ball", other: Any) -> Any:
+        return NotImplemented if (b := _lifted(other)) is None else apply(self, b)
+
+    def there(self: "Ball", other: Any) -> Any:
+        return NotImplemented if (b := _lifted(other)) is None else apply(b, self)
+
+    return here, there
+
+
 @dataclass(frozen=True, eq=False, slots=True)
 class Ball:
     """An enclosure of a value and of its derivatives.
@@ -51,23 +63,14 @@ class Ball:
         """Return the sum."""
         if (b := _lifted(other)) is None:
             return NotImplemented
+        bends = None if self.bends is None or b.bends is None else _sum(self.bends, b.bends)
         both = self.positive and b.positive
-        return Ball(self.value + b.value, _sum(self.slopes, b.slopes), _bend_sum(self, b), both)
+        return Ball(self.value + b.value, _sum(self.slopes, b.slopes), bends, both)
 
     def __neg__(self) -> "Ball":
         """Return the negative."""
         bends = None if self.bends is None else _scaled(arb(-1), self.bends)
         return Ball(-self.value, _scaled(arb(-1), self.slopes), bends)
-
-    def __sub__(self, other: Any) -> Any:
-        """Return the difference."""
-        b = _lifted(other)
-        return NotImplemented if b is None else self + (-b)
-
-    def __rsub__(self, other: Any) -> Any:
-        """Return the difference."""
-        b = _lifted(other)
-        return NotImplemented if b is None else b + (-self)
 
     def __mul__(self, other: Any) -> Any:
         """Return the product; of a ball with itself, its square."""
@@ -82,26 +85,6 @@ class Ball:
             bends = _sum(bends, _sum(_outer(self, b), _outer(b, self)))
         return Ball(self.value * b.value, slopes, bends, self.positive and b.positive)
 
-    def __truediv__(self, other: Any) -> Any:
-        """Return the quotient."""
-        b = _lifted(other)
-        return NotImplemented if b is None else self * _reciprocal(b)
-
-    def __rtruediv__(self, other: Any) -> Any:
-        """Return the quotient."""
-        b = _lifted(other)
-        return NotImplemented if b is None else b * _reciprocal(self)
-
-    def __pow__(self, other: Any) -> Any:
-        """Return the power."""
-        b = _lifted(other)
-        return NotImplemented if b is None else power(self, b)
-
-    def __rpow__(self, other: Any) -> Any:
-        """Return the power."""
-        b = _lifted(other)
-        return NotImplemented if b is None else power(b, self)
-
     def __abs__(self) -> "Ball":
         """Return the absolute value."""
         return absolute(self)
@@ -111,6 +94,9 @@ class Ball:
         return self
 
     __radd__, __rmul__ = __add__, __mul__
+    __sub__, __rsub__ = _both_ways(lambda a, b: a + (-b))
+    __truediv__, __rtruediv__ = _both_ways(lambda a, b: a * _reciprocal(b))
+    __pow__, __rpow__ = _both_ways(lambda a, b: power(a, b))  # noqa: PLW0108  # it stands below
 
     def conjugate(self) -> "Ball":
         """Return the number itself: it is real."""
@@ -188,10 +174,6 @@ def _sum(a: Vector, b: Vector) -> Vector:
 
 def _scaled(factor: arb, a: Vector) -> Vector:
     return tuple([factor * x for x in a])
-
-
-def _bend_sum(a: Ball, b: Ball) -> Vector | None:
-    return None if a.bends is None or b.bends is None else _sum(a.bends, b.bends)
 
 
 def _outer(a: Ball, b: Ball) -> Vector:

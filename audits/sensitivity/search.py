@@ -18,17 +18,15 @@ import numpy as np
 from hypothesis import HealthCheck, Phase, given, settings, target
 
 from audits.datasets.bases import Pair
-from audits.datasets.drawn_pairs import neighbouring
-from audits.datasets.named_pairs import candidates, random_pairs
-from audits.datasets.shape import Data, Shape, option_shape
+from audits.datasets.neighbours import candidates, neighbouring, random_pairs
+from audits.datasets.shape import Described, Neighbourhood, Shape
 from audits.sandbox.crew import Crew, Gone, TimeUp
 from audits.sandbox.frames import unpacked
 from audits.sandbox.outcomes import Outcome
-from audits.sensitivity.branch_and_bound import Proof
+from audits.sensitivity.branch_and_bound import SLACK, Proof
 from dpaccount.errors import InputError
 from dpaccount.exact import rounded, shown
 
-SLACK = Fraction(1, 10**9)  #: relative; a query of a plain function is computed in floating point
 NORMS = ("l1", "l2", "linf")
 EXAMPLES = 300  #: of Hypothesis
 RANDOM = 2000  #: pairs drawn at random
@@ -44,7 +42,8 @@ class DeclaredSensitivity:
 
     norm: str
     bound: Fraction
-    shape: Shape
+    shape: Neighbourhood
+    pair: Pair | None = None  #: tried alone, where it is given
 
     @property
     def most(self) -> Fraction:
@@ -67,6 +66,7 @@ class Search:
     why: str = ""
     odd: list[str] = field(default_factory=list)
     proof: Proof | None = None
+    keyed: bool = False  #: the query returns a dictionary
 
     @property
     def refuted(self) -> bool:
@@ -74,43 +74,37 @@ class Search:
         return self.worst > self.declared.most
 
 
-def declared_by(
-    norm: str | None,
-    bound: Fraction | None,
-    shape: str | None,
-    low: str | None,
-    high: str | None,
-    dtype: str | None,
-    relation: str | None,
-    radius: Fraction | None,
-) -> DeclaredSensitivity:
+def declared_of(norm: str | None, bound: Fraction | None, data: Described | None) -> DeclaredSensitivity:
     """Return what the options of the command line declare; raises `InputError` where one is missing."""
-    given = {"--norm": norm, "--bound": bound, "--shape": shape, "--low": low, "--high": high}
+    given = {"--norm": norm, "--bound": bound, "--shape, --low, --high (or --columns)": data}
     missing = [option for option, value in given.items() if value is None]
-    if norm is None or bound is None or shape is None or low is None or high is None:
+    if norm is None or bound is None or data is None:
         raise InputError(f"{missing[0]} is missing; a query needs {', '.join(given)}")
     if norm not in NORMS:
         raise InputError(f"--norm is {norm[:70]!r}; known: {', '.join(NORMS)}")
     if bound < 0:
         raise InputError(f"--bound is {shown(bound)}; a sensitivity is at least 0")
-    described = option_shape(shape, low, high, dtype or "float", relation or "replace-one", radius)
-    return DeclaredSensitivity(norm, bound, described)
+    pair = None if data.pair is None else Pair(*data.pair, "the pair that is given")
+    return DeclaredSensitivity(norm, bound, data.shape, pair)
 
 
 def test_sensitivity(crew: Crew, declared: DeclaredSensitivity, seed: int) -> Search:
     """Search for two neighbours between which the query moves by more than is declared."""
     found = Search(declared)
     shape = declared.shape
+    crew.layout = shape.layout
 
     def tried(pairs: Sequence[Pair]) -> list[float]:
         return _tried(crew, found, pairs)
 
     try:
-        named = candidates(shape, seed)
+        named = candidates(shape, seed) if declared.pair is None else [declared.pair]
         tried(named[:1])
         if crew.tally.silent == crew.tally.runs:
             found.odd.append(f"{crew.code.use} {found.why}")
             return found
+        if declared.pair is not None:
+            return _of_pair(crew, found)
         room = max(NUMBERS // (shape.rows * shape.width), 10)
         many = [*named, *random_pairs(shape, seed, min(RANDOM, room))]
         step = min(AT_ONCE, room)
@@ -132,6 +126,14 @@ def test_sensitivity(crew: Crew, declared: DeclaredSensitivity, seed: int) -> Se
     return found
 
 
+def _of_pair(crew: Crew, found: Search) -> Search:
+    """Return what the one pair that was given shows."""
+    if crew.tally.empty:
+        raise nothing(crew)
+    found.odd += crew.tally.said()
+    return found
+
+
 def nothing(crew: Crew) -> InputError:
     """Return the error of a query that gave no number on any run."""
     tally = crew.tally
@@ -146,6 +148,8 @@ def prove_sensitivity(crew: Crew, found: Search) -> None:
     if found.refuted:
         return
     declared, seconds = found.declared, 0.8 * crew.left()
+    if not isinstance(declared.shape, Shape):
+        raise InputError("--prove is for arrays, and columns describe a table; leave --prove out")
     if seconds <= 0:
         found.proof = Proof("undecided", found.worst, math.inf, 0, "no time was left for a proof")
         return
@@ -178,6 +182,7 @@ def _tried(crew: Crew, found: Search, pairs: Sequence[Pair]) -> list[float]:
     for pair, left, right in zip(pairs, outcomes[::2], outcomes[1::2], strict=True):
         moved, why = movement(left, right, found.declared.norm)
         found.examples += 1
+        found.keyed |= left.structure.startswith("dict")
         if left.void and right.void:
             found.why = found.why or left.shown()
         else:
@@ -254,26 +259,26 @@ class Found(Exception):  # noqa: N818
     """Ends a search that has succeeded."""
 
 
-def _ascend(tried: Callable[[Sequence[Pair]], list[float]], found: Search, shape: Shape) -> None:
+def _ascend(tried: Callable[[Sequence[Pair]], list[float]], found: Search, shape: Neighbourhood) -> None:
     """Change one entry after the other to the landmark with the largest movement, while that helps."""
     for _ in range(SWEEPS):
         before = found.worst
         for place in _entries(found.best, shape):
             if found.best is None:
                 return
-            tried(_with_entry(found.best, shape, place, landmarks(shape, place[1])))
+            tried(_with_entry(found.best, shape, place, shape.landmarks(place[1])))
         if found.worst <= before:
             return
 
 
-def _simplify(tried: Callable[[Sequence[Pair]], list[float]], found: Search, shape: Shape) -> None:
+def _simplify(tried: Callable[[Sequence[Pair]], list[float]], found: Search, shape: Neighbourhood) -> None:
     """Make the counterexample plain: simple numbers, while it still moves as far."""
     best = found.best
     if best is None:
         return
     plain, most, why = best, found.worst, found.why
     for place in _entries(best, shape):
-        for value in landmarks(shape, place[1])[:3]:
+        for value in shape.landmarks(place[1])[:3]:
             changed = _with_entry(plain, shape, place, [value])
             if not changed:
                 break  # plain enough: the values come in order of preference
@@ -283,31 +288,22 @@ def _simplify(tried: Callable[[Sequence[Pair]], list[float]], found: Search, sha
     found.best, found.worst, found.why = plain, most, why
 
 
-def landmarks(shape: Shape, column: int) -> list[float]:
-    """Return values of a column at which things happen, the plainest first."""
-    domain = shape.domain()
-    low, high = domain.low[column], domain.high[column]
-    inner = [x for x in (0.0, 1.0, -1.0) if low <= x <= high]
-    found = [*inner, low, high, (low + high) / 2]
-    return list(dict.fromkeys(float(np.floor(x)) if shape.integer else x for x in found))
-
-
 Entry = tuple[int, int, bool]  #: row of the longer side, column, and whether it is the changed record's
 
 
-def _entries(pair: Pair | None, shape: Shape) -> list[Entry]:
+def _entries(pair: Pair | None, shape: Neighbourhood) -> list[Entry]:
     """Return entries to change: those of the changed record first, then evenly spread others."""
     if pair is None:
         return []
     changed = changed_row(pair, shape)
-    rows = max(len(pair.left), len(pair.right))
+    rows = max(len(shape.records(side)) for side in (pair.left, pair.right))
     others = [(row, column, False) for row in range(rows) if row != changed for column in range(shape.width)]
     if len(others) > ENTRIES:
         others = [others[int(k)] for k in np.linspace(0, len(others) - 1, ENTRIES)]
     return [(changed, column, True) for column in range(shape.width)] + others
 
 
-def changed_row(pair: Pair, shape: Shape) -> int:
+def changed_row(pair: Pair, shape: Neighbourhood) -> int:
     """Return the row (of the longer side) in which the two sides differ."""
     a, b = shape.records(pair.left), shape.records(pair.right)
     longer, shorter = (a, b) if len(a) >= len(b) else (b, a)
@@ -315,7 +311,7 @@ def changed_row(pair: Pair, shape: Shape) -> int:
     return int(rows[0]) if len(rows) else len(longer) - 1
 
 
-def _with_entry(pair: Pair, shape: Shape, place: Entry, values: Sequence[float]) -> list[Pair]:
+def _with_entry(pair: Pair, shape: Neighbourhood, place: Entry, values: Sequence[float]) -> list[Pair]:
     """Return the pairs with other values at one entry: on either side of the changed record, else on both."""
     row, column, own = place
     found = []
@@ -359,8 +355,9 @@ def answer(found: Search) -> dict[str, Any]:
         "bound": shown(bound),
         "worst": worst,
         "refuted": found.refuted,
-        "left": best.left.tolist() if shows and best is not None else None,
-        "right": best.right.tolist() if shows and best is not None else None,
+        "left": None,
+        "right": None,
+        **(found.declared.shape.shown(best.left, best.right) if shows and best is not None else {}),
         "examples": found.examples,
         "rounding": excess,
         **proof,
@@ -385,20 +382,23 @@ def runnable(found: Search, use: str) -> str:
     if best is None:
         return ""
     call = {"l1": "np.abs(moved).sum()", "l2": "np.linalg.norm(moved)", "linf": "np.abs(moved).max()"}
+
+    def numbers(side: str) -> str:
+        return f"np.ravel(list({name}({side}).values()))" if found.keyed else f"np.ravel({name}({side}))"
+
+    form = "" if declared.shape.layout is None else declared.shape.layout.form
+    more = {"pandas": ["import pandas as pd"], "polars": ["import polars as pl"]}.get(form, [])
     return "\n".join(
         [
             "import numpy as np",
+            *more,
             f"from {module} import {name}",
             "",
             "",
             f"def test_sensitivity_of_{name}():",
-            f"    left = {_literal(best.left)}",
-            f"    right = {_literal(best.right)}",
-            f"    moved = np.ravel({name}(right)) - np.ravel({name}(left))",
+            f"    left = {declared.shape.literal(best.left)}",
+            f"    right = {declared.shape.literal(best.right)}",
+            f"    moved = {numbers('right')} - {numbers('left')}",
             f"    assert {call[declared.norm]} <= {float(declared.most)!r}  # moves by {found.worst!r}",
         ]
     )
-
-
-def _literal(data: Data) -> str:
-    return f"np.array({data.tolist()}, dtype=np.{data.dtype}).reshape({data.shape})"

@@ -16,12 +16,14 @@ from audits.claim import NAME, Claim
 from audits.subjects.broken.table import TABLE, ListedFunction, function_named
 from dpaccount.documents import Place
 from dpaccount.errors import InputError
+from dpaccount.relation import ADD_REMOVE, REPLACE_ONE
 from mechanisms.subject import EXAMPLE, Subject
 from mechanisms.table.binding import KEYS as TABLE_KEYS
 from mechanisms.table.binding import Promise, bind
-from mechanisms.table.by_person import ByPerson, by_person
+from mechanisms.table.by_person import ByPerson, by_person, relations_of
 from mechanisms.table.rows import Reading
 
+CLIPS = ("low", "high", "radius", "reward")  #: parameters that a table gives and a claim may narrow
 LAYERS = ("mechanisms", "bandits")
 
 
@@ -141,10 +143,19 @@ def on_table(claim: Claim, made_by: type) -> tuple[Subject, Reading]:
         promised = Promise(promise.relation, promise.epsilon, promise.delta)
         read: tuple[Subject, Reading] = own(table, place, promised)
         return read
-    if table.max_rows > 1:
+    known = relations_of(made_by)
+    comes_and_goes = promise.relation == REPLACE_ONE and known == (ADD_REMOVE,)
+    if table.max_rows > 1 or comes_and_goes:
         return by_person(made_by, place, table, promise.relation, make)
+    if promise.relation not in known:
+        raise InputError(
+            f"{claim.path}: {claim.use} is about {', '.join(known)}; say that as the guarantee's relation"
+        )
     given, reading = bind(made_by, place, table, table.rows, promise.relation)
-    return make(made_by, place, given=given), reading
+    subject = make(made_by, place, given=given)
+    if (width := len(subject.domain().low)) != len(reading.default):
+        raise InputError(f"{claim.path}: {claim.use} takes rows of {width} numbers; name so many columns")
+    return subject, reading
 
 
 def make(
@@ -163,9 +174,9 @@ def make(
     fields = {field.name: hint for field, hint in _fields(made_by)}
     about = TABLE_KEYS if given else ()
     said = {} if parameters is None else parameters.table((), (*fields, *about))
-    values = {name: _value_at(place, fields[name]) for name, place in said.items() if name in fields}
+    values = {name: _value_at(place, fields[name]) for name, place in said.items() if name not in about}
     for name, value in given.items():
-        if name in values and name not in ("low", "high") and values[name] != value:
+        if name in values and name not in CLIPS and values[name] != value:
             raise said[name].wrong(f"{name} follows from the table: {value}", "leave it out")
     values = {**given, **values}
     where = f"{parameters.file}: {parameters.at}: " if parameters is not None else ""

@@ -11,7 +11,7 @@ from typing import Any
 import msgspec
 
 from audits.claim import AuditPlan, Claim
-from audits.datasets.shape import Shape
+from audits.datasets.shape import Described
 from audits.sensitivity.search import DeclaredSensitivity
 
 
@@ -32,7 +32,7 @@ class Certify(msgspec.Struct, frozen=True, tag=True):
 class Audit(msgspec.Struct, frozen=True, tag=True):
     """Attack what `use` names, which claims (ε, δ); the file `claim`, if any, holds parameters and data.
 
-    `relation` and `shape` are what else was said of the data.  Of a catalogued subject only `seconds` limits
+    `relation` and `data` are what else was said of the data.  Of a catalogued subject only `seconds` limits
     the time, of code of a user's own the plan does.
     """
 
@@ -42,7 +42,7 @@ class Audit(msgspec.Struct, frozen=True, tag=True):
     plan: AuditPlan
     claim: Path | None = None
     relation: str | None = None
-    shape: Shape | None = None
+    data: Described | None = None
     seconds: Fraction | None = None
     early: bool = False
     jobs: int = 1

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import msgspec
+from msgspec.structs import replace as changed
 
 from audits.attack.black_box import Attempt, attack
 from audits.attack.runs import Challenge
@@ -20,8 +21,9 @@ from audits.certificate.policy import read_policy, violations
 from audits.certificate.verdict import certificate_of
 from audits.claim import Claim, read_claim
 from audits.datasets.bases import Pair
-from audits.datasets.named_pairs import candidates
-from audits.datasets.shape import Described, Shape, read_shape
+from audits.datasets.described import read_data
+from audits.datasets.neighbours import candidates
+from audits.datasets.shape import Described, Neighbourhood
 from audits.evidence.search import digest_of_files
 from audits.sandbox.crew import IMPORT, Crew, Gone, Process
 from audits.sandbox.outcomes import SILENT
@@ -77,7 +79,7 @@ def _attacked(crew: Crew, claim: Claim, question: Certify, progress: Progress) -
         found = attack_function(crew, asked, data, progress, counts_only=True)
     except Stuck as stuck:
         return _unproved(claim, code, f"{NO_PROOF}, and {stuck}")
-    report = _report(asked, found, quick=question.quick)
+    report = _report(asked, found, data, quick=question.quick)
     draft = _unproved(claim, code, NO_PROOF + power_said(found, asked), report, found.findings)
     refusal = refused_by_checker(draft.as_json())
     if refusal is not None:  # counts that the checker does not confirm are no refutation
@@ -110,7 +112,7 @@ def _described_code(claim: Claim, code: Code) -> dict[str, Any]:
     }
 
 
-def _report(question: Audit, found: Attempt, *, quick: bool) -> AuditReport:
+def _report(question: Audit, found: Attempt, data: Described, *, quick: bool) -> AuditReport:
     return AuditReport(
         attack="black box: a learned score of the results, Clopper-Pearson",
         score=found.score,
@@ -118,7 +120,7 @@ def _report(question: Audit, found: Attempt, *, quick: bool) -> AuditReport:
         quick=quick,
         confidence=question.plan.confidence,
         results=((Target("claim", question.epsilon, question.delta), found.reached),),
-        witness=witness(found),
+        witness=witness(found, data.shape),
     )
 
 
@@ -141,7 +143,8 @@ def audit_code(question: Audit, progress: Progress) -> dict[str, Any]:
         if _kind(crew) == "function":
             return audit_function(crew, question, _data(question), progress)
         try:
-            answer: dict[str, Any] = _done(crew.first, Task(question, code.folders, seconds), progress)
+            task = Task(changed(question, data=None), code.folders, seconds)  # a class knows its own
+            answer: dict[str, Any] = _done(crew.first, task, progress)
         except Stopped as stopped:
             if not stopped.silent:
                 raise InputError(f"{question.use} cannot be attacked: {stopped}; mend it") from None
@@ -156,14 +159,16 @@ def _data(question: Audit) -> Described:
     catalogued = function_named(question.use)
     if catalogued is not None:
         return catalogued.on(question.relation or "replace-one")
-    return described_by(question.use, question.shape)
+    return described_by(question.use, question.data)
 
 
-def described_by(use: str, shape: Shape | None) -> Described:
+def described_by(use: str, data: Described | None) -> Described:
     """Return the data that options describe; raises `InputError` where they do not."""
-    if shape is None:
-        raise InputError(f"{use} is a plain function; describe its data by --shape, --low, --high")
-    return Described(shape)
+    if data is None:
+        raise InputError(
+            f"{use} is a plain function; describe its data by --shape, --low, --high (or by --columns FILE)"
+        )
+    return data
 
 
 def _described(claim: Claim) -> Described:
@@ -186,7 +191,7 @@ def shape_of(claim: Claim) -> Described:
         raise InputError(
             f"{claim.path}: {claim.use} is a plain function; describe its data in [subject.data]"
         )
-    return read_shape(claim.data_shape, claim.guarantee.relation, claim.guarantee.radius)
+    return read_data(claim.data_shape, claim.guarantee.relation, claim.guarantee.radius)
 
 
 def audit_function(crew: Crew, question: Audit, data: Described, progress: Progress) -> dict[str, Any]:
@@ -204,7 +209,7 @@ def audit_function(crew: Crew, question: Audit, data: Described, progress: Progr
         "attack": f"black box: {found.score}{said}",
         "refuted": found.refuted(question.epsilon),
         "verdict": found.verdict(question.epsilon),
-        "witness": witness(found),
+        "witness": witness(found, data.shape),
     }
 
 
@@ -213,6 +218,7 @@ def attack_function(
 ) -> Attempt:
     """Attack a function's claim on the pair that is given, or on the worst one that is found."""
     plan = question.plan
+    crew.layout = data.shape.layout
     pairs = (
         candidates(data.shape, plan.seed)
         if data.pair is None
@@ -230,10 +236,12 @@ def attack_function(
     return attack(crew, pairs, challenge, progress)
 
 
-def witness(found: Attempt) -> dict[str, object]:
+def witness(found: Attempt, shape: Neighbourhood) -> dict[str, object]:
     """Return what one needs to see the violation: two datasets, the event, its counts."""
+    pair = found.candidate
     return {
-        **found.candidate.as_json(),
+        **shape.shown(pair.left, pair.right),
+        "base": pair.base,
         "event": found.reached.said(),
         "score": found.score,
         "pairs_tried": found.searched,
@@ -287,7 +295,8 @@ def class_sensitivities(question: Sensitivity) -> dict[str, Any]:
     with Crew(code, seconds=seconds) as crew:
         if crew.kind != "class":
             raise InputError(
-                f"{question.use} is {_called(crew.kind)}; say --norm, --bound, --shape, --low and --high"
+                f"{question.use} is {_called(crew.kind)}; say --norm, --bound, --shape, --low and --high, or"
+                " --columns in place of the last three"
             )
         try:
             task = Task(question, code.folders, seconds)

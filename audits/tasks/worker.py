@@ -14,8 +14,7 @@ import threading
 from fractions import Fraction
 from typing import IO, Any
 
-from numpy.typing import NDArray
-
+from audits.datasets.forms import Given, Layout
 from audits.evidence.closed import close
 from audits.sandbox.frames import packed, read_frame, sent, unpacked, write_frame
 from audits.sandbox.outcomes import of_error, played
@@ -35,7 +34,7 @@ class Worker:
     def __init__(self, answers: IO[bytes]) -> None:
         self.answers = answers
         self.subject: Any = None
-        self.datasets: list[NDArray[Any]] = []
+        self.datasets: list[Given] = []
 
     def close(self, path: str) -> None:
         """Keep a file from what is loaded next."""
@@ -56,9 +55,10 @@ class Worker:
             kind = "class" if ours else "another class"
         write_frame(self.answers, ["loaded", kind])
 
-    def keep(self, datasets: list[list[Any]]) -> None:
-        """Keep datasets for the runs to come."""
-        self.datasets = [unpacked(each) for each in datasets]
+    def keep(self, datasets: list[list[Any]], layout: list[Any] | None = None) -> None:
+        """Keep datasets for the runs to come, in the form of a layout if there is one."""
+        made = (lambda matrix: matrix) if layout is None else Layout.of_list(layout).dataset
+        self.datasets = [Given(made(unpacked(each))) for each in datasets]
 
     def play(self, plays: list[list[int]]) -> None:
         """Run once for every (dataset, seed…), answering each before the next; no seed: a query."""

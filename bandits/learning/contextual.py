@@ -5,7 +5,7 @@ shown scores of their own candidates under what was released before, and ties fa
 own slot: no coin of one slot depends on another person's data.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
@@ -14,10 +14,11 @@ from typing import ClassVar, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from bandits.learning.arrivals import Actions, Answered, replay
 from bandits.learning.features import FourierFeatures, quadrature_features
 from bandits.statistics.calibration import least_sigma
 from dpaccount.errors import InputError
-from dpaccount.proof import REPLACE_ONE, Theorem
+from dpaccount.proof import REPLACE_ONE, Cover, Theorem
 from mechanisms.subject import Domain, Rows, View
 
 Floats = NDArray[np.float64]
@@ -32,8 +33,8 @@ class Learner(Protocol):
     def scores(self, candidates: Floats) -> Floats:
         """Return one score for each row of features; the highest is played."""
 
-    def tell(self, features: Floats, reward: float) -> None:
-        """Learn from what was played and what it paid."""
+    def tell(self, features: Floats, reward: float | None) -> None:
+        """Learn from what was played and what it paid; None, of who did not say, adds zero in their round."""
 
 
 def domain(rounds: int, candidates: int, dimension: int) -> Domain:
@@ -88,21 +89,79 @@ class Contextual:
         return quadrature_features(self.dimension, self.nodes_per_axis, float(lengthscale))
 
 
+def together(rounds: int, size: int) -> list[Cover]:
+    """Return batches of `size` slots; the last one has what is left."""
+    return [(first, min(first + size - 1, rounds)) for first in range(1, rounds + 1, size)]
+
+
+class ContextualCourse:
+    """A run over such people: what was played is for a person's own eyes.
+
+    `public` is what everybody is shown of the learner.  Nobody acts on the last batch's answers.
+    """
+
+    last_is_read = False
+
+    def __init__(
+        self,
+        people: Domain,
+        candidates: int,
+        features: Callable[[Floats], Floats],
+        learner: Learner,
+        coins: int,
+        batches: Sequence[Cover],
+        public: Callable[[], Mapping[str, Floats]] = dict,
+    ) -> None:
+        self.batches = batches
+        self.context = _columns(people, slice(None, -candidates))
+        self.reward = _columns(people, slice(-1, None))
+        self._candidates, self._features, self._public = candidates, features, public
+        self._learner, self._ties = learner, np.random.default_rng(coins)  # one row of coins a slot
+        self._actions: list[int] = []
+        self._played: list[Floats] = []  #: the features that the batch under way played
+
+    def ask(self, context: Floats | None) -> Actions:
+        """Return the place of the candidate that this person is shown, of those that they bring."""
+        phi = self._features(np.asarray(context).reshape(self._candidates, -1))
+        action = pick(self._learner.scores(phi), self._ties.random(self._candidates))
+        self._actions.append(action)
+        self._played.append(phi[action])
+        return np.array(action, dtype=np.int64)
+
+    def close(self, rewards: Floats, answered: Answered) -> None:
+        """Tell the learner what the batch under way was paid, slot by slot."""
+        for phi, reward, known in zip(self._played, rewards.tolist(), answered.tolist(), strict=True):
+            self._learner.tell(phi, reward if known else None)
+        self._played = []
+
+    def view(self) -> View:
+        """Return everybody's own action, and what all are shown."""
+        return View(own={"action": np.array(self._actions, dtype=np.int64)}, public=self._public())
+
+
+def _columns(people: Domain, part: slice) -> Domain:
+    """Return some columns of what a person's row may be, for one row."""
+    return Domain(1, people.low[part], people.high[part], people.integer[part], people.missing[part])
+
+
+def served(course: ContextualCourse, data: Rows, candidates: int) -> View:
+    """Serve every row's person once, in order."""
+    rewards = data[:, -candidates:]
+
+    def pays(first: int, shown: list[Actions]) -> Floats:
+        return rewards[np.arange(first, first + len(shown)), np.array(shown)]
+
+    return replay(course, data[:, :-candidates], pays)
+
+
 def serve(
     data: Rows, candidates: int, features: Callable[[Floats], Floats], learner: Learner, coins: int
 ) -> View:
-    """Serve every row's person once; what was played is for that person's eyes."""
-    rounds = len(data)
-    points = data[:, :-candidates].reshape(rounds, candidates, -1)
-    rewards = data[:, -candidates:]
-    ties = np.random.default_rng(coins).random((rounds, candidates))
-    actions = np.zeros(rounds, dtype=np.int64)
-    for t in range(rounds):
-        phi = features(points[t])
-        actions[t] = pick(learner.scores(phi), ties[t])
-        if t < rounds - 1:  # nobody acts on the last person's data
-            learner.tell(phi[actions[t]], float(rewards[t, actions[t]]))
-    return View(own={"action": actions})
+    """Serve every row's person once, a batch each."""
+    rounds, columns = data.shape
+    people, batches = domain(rounds, candidates, columns // candidates - 1), together(rounds, 1)
+    course = ContextualCourse(people, candidates, features, learner, coins, batches)
+    return served(course, data, candidates)
 
 
 def pick(scores: Floats, ties: Floats) -> int:

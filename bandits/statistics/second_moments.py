@@ -24,8 +24,13 @@ def centred(reward: float) -> float:
     return within(reward) - 0.5
 
 
-def contribution(features: Floats, reward: float, bound: Fraction, *, corner: bool) -> Integers:
-    """Return [φφᵀ, φy; yφᵀ, c] on the grid, ‖φ‖ ≤ 1 and |y| ≤ `bound` exactly; c = y² with `corner`."""
+def contribution(features: Floats, reward: float | None, bound: Fraction, *, corner: bool) -> Integers:
+    """Return [φφᵀ, φy; yφᵀ, c] on the grid, ‖φ‖ ≤ 1 and |y| ≤ `bound` exactly; c = y² with `corner`.
+
+    No answer adds zero, φφᵀ too.
+    """
+    if reward is None:
+        return np.zeros((len(features) + 1, len(features) + 1), dtype=np.int64)
     matrix = without_corner(features, reward, bound)
     if corner:
         matrix[-1, -1] = int(grid.clipped(np.array([reward]), -bound, bound, BITS)[0]) ** 2

@@ -14,7 +14,7 @@ from earlier answers there are `dpaccount.Filter` and `dpaccount.Odometer`.
 
 import math
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
 from typing import Never
@@ -33,6 +33,19 @@ from dpaccount.plan.unit_classes import UnitClass, attained, classes
 
 STANDARD_DELTAS = ("1e-5", "1e-6", "1e-8", "1e-10")
 GAP = Fraction(1, 10**6)
+
+
+DeltaOf = Callable[[Fraction], Fraction]  #: ε ↦ an upper bound on δ of single units
+
+
+@dataclass(frozen=True)
+class _Asked:
+    """A question: what one unit pays, what a chain of groups pays, the cheap bound, the relative width."""
+
+    evaluate: Callable[[Exposure], Answer]
+    chained: Callable[[DeltaOf], Number]
+    scalar: Scalar | None
+    gap: Fraction
 
 
 class Accountant:
@@ -63,14 +76,14 @@ class Accountant:
         if not 0 <= target <= 1:
             raise InputError(f"delta {delta} is out of range; it must be in [0, 1]")
 
-        def evaluate(total: Exposure) -> Answer:
-            return special_bounds.epsilon(total, target, width)
-
-        def chained(delta_of: Callable[[Fraction], Fraction]) -> Number:
+        def chained(delta_of: DeltaOf) -> Number:
             found = chain_epsilon(delta_of, target, self.group) if target < 1 else Fraction(0)
             return math.inf if found is None else found
 
-        return self._grouped(evaluate, chained, epsilon_scalar(target), width)
+        asked = _Asked(
+            lambda total: special_bounds.epsilon(total, target, width), chained, epsilon_scalar(target), width
+        )
+        return self._grouped(asked)
 
     def worst_delta(self, epsilon: Exact, gap: Exact = GAP) -> Worst:
         """Return δ(epsilon) with the unit that pays it and the method."""
@@ -78,75 +91,66 @@ class Accountant:
         if at < 0:
             raise InputError(f"epsilon {epsilon} is out of range; it must be at least 0")
 
-        def evaluate(total: Exposure) -> Answer:
-            return special_bounds.delta(total, at, width)
+        return self._grouped(
+            _Asked(
+                lambda total: special_bounds.delta(total, at, width),
+                lambda delta_of: chain_delta(delta_of, at, self.group),
+                delta_scalar(at),
+                width,
+            )
+        )
 
-        def chained(delta_of: Callable[[Fraction], Fraction]) -> Number:
-            return chain_delta(delta_of, at, self.group)
-
-        return self._grouped(evaluate, chained, delta_scalar(at), width)
-
-    def _grouped(
-        self,
-        evaluate: Callable[[Exposure], Answer],
-        chained: Callable[[Callable[[Fraction], Fraction]], Number],
-        scalar: Scalar | None,
-        gap: Fraction,
-    ) -> Worst:
+    def _grouped(self, asked: _Asked) -> Worst:
         """Return the worst answer for single units, or for groups as tightly as the events allow."""
         if self.group == 1:
-            return self._single(evaluate, scalar)
+            return self._single(asked)
         plan = self.plan.events
         joint, first = group_exposure(plan, self.group), groups.common(plan, self.group)
         if joint is not None and first is not None:
-            answer = evaluate(joint)
+            answer = asked.evaluate(joint)
             found = Worst(answer.bounds, first or None, answer.method)
-            return found if all(map(groups.attained, plan)) else self._floored(found, evaluate, scalar)
+            return found if all(map(groups.attained, plan)) else self._floored(found, asked)
         if all(map(groups.gaussian, plan)):
-            found, whole = self._aligned(evaluate, scalar)
-            return found if whole else _lower(self._floored(found, evaluate, scalar), joint, evaluate)
-        return _lower(self._chained(evaluate, chained, scalar, gap), joint, evaluate)
+            found, whole = self._aligned(asked)
+            return found if whole else _lower(self._floored(found, asked), joint, asked)
+        return _lower(self._chained(asked), joint, asked)
 
-    def _single(self, evaluate: Callable[[Exposure], Answer], scalar: Scalar | None) -> Worst:
+    def _single(self, asked: _Asked) -> Worst:
         """Return what the worst unit is charged, with what some unit is known to cost as its lower end."""
-        found = worst(self.classes, evaluate, scalar)
+        found = worst(self.classes, asked.evaluate, asked.scalar)
         factored = any(event.uneven for event in self.plan.events)
         if found.bounds.lower is None or not factored:
             return found
         own = attained(self.plan.events)
         if own == self.classes:
             return found
-        lower = worst(own, evaluate, scalar).bounds.lower
+        lower = worst(own, asked.evaluate, asked.scalar).bounds.lower
         known = None if lower is None else min(lower, found.bounds.lower)
         return replace(found, bounds=Enclosure(known, found.bounds.upper))
 
-    def _aligned(self, evaluate: Callable[[Exposure], Answer], scalar: Scalar | None) -> tuple[Worst, bool]:
+    def _aligned(self, asked: _Asked) -> tuple[Worst, bool]:
         """Return what k units cost as if each met the worst Gaussian noise, and whether some do."""
         known = [event for event in (event.for_group(self.group) for event in self.plan.events) if event]
         wide = all(unit.size is None or unit.size >= self.group for unit in self.classes)
         shared = not any(isinstance(event, Stream) for event in self.plan.events)
-        return worst(classes(known), evaluate, scalar), wide and shared
+        return worst(classes(known), asked.evaluate, asked.scalar), wide and shared
 
-    def _chained(
-        self,
-        evaluate: Callable[[Exposure], Answer],
-        chained: Callable[[Callable[[Fraction], Fraction]], Number],
-        scalar: Scalar | None,
-        gap: Fraction,
-    ) -> Worst:
+    def _chained(self, asked: _Asked) -> Worst:
         """Return what a chain of neighbours costs at most."""
 
         def delta_of(at: Fraction) -> Fraction:
-            found = worst(self.classes, lambda total: special_bounds.delta(total, at, gap), delta_scalar(at))
+            found = worst(
+                self.classes, lambda total: special_bounds.delta(total, at, asked.gap), delta_scalar(at)
+            )
             return min(Fraction(1), Fraction(found.bounds.upper))
 
-        single = self._single(evaluate, scalar)
-        bounds = Enclosure(single.bounds.lower, chained(delta_of))
+        single = self._single(asked)
+        bounds = Enclosure(single.bounds.lower, asked.chained(delta_of))
         return replace(single, bounds=bounds, method=f"group chain over {single.method}")
 
-    def _floored(self, found: Worst, evaluate: Callable[[Exposure], Answer], scalar: Scalar | None) -> Worst:
+    def _floored(self, found: Worst, asked: _Asked) -> Worst:
         """Return the answer with what one unit pays as its lower end."""
-        lower, upper = self._single(evaluate, scalar).bounds.lower, found.bounds.upper
+        lower, upper = self._single(asked).bounds.lower, found.bounds.upper
         known = None if lower is None or found.bounds.lower is None else min(lower, upper)
         return replace(found, bounds=Enclosure(known, upper))
 
@@ -185,9 +189,9 @@ class Accountant:
         return worst * scale
 
 
-def _lower(found: Worst, joint: Exposure | None, evaluate: Callable[[Exposure], Answer]) -> Worst:
+def _lower(found: Worst, joint: Exposure | None, asked: _Asked) -> Worst:
     """Return the answer, cut at what all events together cost at their own worst units."""
-    answer = None if joint is None else evaluate(joint)
+    answer = None if joint is None else asked.evaluate(joint)
     if answer is None or answer.bounds.upper >= found.bounds.upper:
         return found
     return replace(found, bounds=Enclosure(found.bounds.lower, answer.bounds.upper), method=answer.method)

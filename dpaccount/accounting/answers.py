@@ -18,6 +18,7 @@ ACCOUNT = "dpaccount/account/1"
 CALIBRATION = "dpaccount/calibration/1"
 
 
+@allowance(ANSWER)
 def account_answer(
     place: Place,
     *,
@@ -30,18 +31,6 @@ def account_answer(
 
     Raises `InputError` naming the place in the document, or the option that is out of range.
     """
-    with allowance(ANSWER):
-        return _account(place, delta=delta, epsilon=epsilon, gap=gap, group=group)
-
-
-def _account(
-    place: Place,
-    *,
-    delta: Fraction | None,
-    epsilon: Fraction | None,
-    gap: Fraction | None,
-    group: int | None,
-) -> dict[str, Any]:
     begun = time.perf_counter()
     accountant = Accountant(read_plan(place), _group(group))
     width = _gap(gap)

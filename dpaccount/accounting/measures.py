@@ -11,7 +11,6 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 import numpy as np
-from flint import arb
 
 from dpaccount import proof
 from dpaccount.cost.exposure import Exposure, exposure_of
@@ -115,7 +114,7 @@ class Measure:
             return Fraction(0) if delta else None
         if self.order is not None:
             order = self.order
-            return renyi.epsilon(lambda at: _at_order(at, order, total), delta, [order])
+            return renyi.epsilon(lambda at: ball(total) if at == order else None, delta, [order])
         upper = self._kind.enclosure((total,), delta, NARROW).upper
         return upper if isinstance(upper, Fraction) else None
 
@@ -156,10 +155,6 @@ def _renyi(event: Event, order: Fraction) -> Fraction | None:
         return worse_way(whole, value)
 
 
-def _at_order(at: Fraction, order: Fraction, spent: Fraction) -> arb | None:
-    return ball(spent) if at == order else None
-
-
 # ------------------------------------------------------------------ pure and approximate: plain sums
 
 
@@ -168,10 +163,6 @@ def _pure_curve(curve: Curve) -> Amounts | None:
         case proof.Pure(epsilon) | proof.Approximate(epsilon, Fraction(numerator=0)):
             return (epsilon,)
     return None
-
-
-def _pure_event(event: Event) -> Amounts | None:
-    return _one(event.pure())
 
 
 def _approximate_curve(curve: Curve) -> Amounts | None:
@@ -250,10 +241,6 @@ def _zcdp_curve(curve: Curve) -> Amounts | None:
     return None
 
 
-def _zcdp_event(event: Event) -> Amounts | None:
-    return _one(event.zcdp())
-
-
 def _zcdp_fits(total: Amounts, epsilon: Fraction, delta: Fraction) -> bool:
     rho = total[0]
     if rho == 0 or delta == 0:
@@ -318,10 +305,10 @@ def _largest(fits: Callable[[Fraction], bool]) -> Fraction:
 
 _KINDS = {
     "gdp": _Kind(("mu_squared",), _gdp_curve, _gdp_event, _gdp_fits, _gdp_epsilon),
-    "pure": _Kind(("epsilon",), _pure_curve, _pure_event, _each_within, _plain_epsilon),
+    "pure": _Kind(("epsilon",), _pure_curve, lambda event: _one(event.pure()), _each_within, _plain_epsilon),
     "approximate": _Kind(
         ("epsilon", "delta"), _approximate_curve, Event.approximate, _each_within, _plain_epsilon
     ),
-    "zcdp": _Kind(("rho",), _zcdp_curve, _zcdp_event, _zcdp_fits, _zcdp_epsilon),
+    "zcdp": _Kind(("rho",), _zcdp_curve, lambda event: _one(event.zcdp()), _zcdp_fits, _zcdp_epsilon),
 }
 MEASURES: dict[str, Measure] = {name: Measure(name) for name in _KINDS}  #: those of ledgers

@@ -6,6 +6,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from itertools import accumulate
 from pathlib import Path
 
 from dpaccount.accounting.accountant import Accountant
@@ -31,13 +32,21 @@ class Point:
 def profile_points(
     accountant: Accountant, points: int = POINTS, smallest: Fraction = SMALLEST
 ) -> list[Point]:
-    """Return δ at evenly spaced ε from 0 to where δ falls to `smallest` (to 10 where it never does)."""
+    """Return δ at evenly spaced ε from 0 to where δ falls to `smallest` (to 10 where it never does).
+
+    δ(ε) never rises: an upper bound at one ε holds at every larger one, whose own may be wider.
+    """
     if points < 2:
         raise InputError(f"{points} points are no profile; ask for at least 2")
     top = accountant.epsilon(smallest).upper
     end = Fraction(10) if top == math.inf else Fraction(math.floor(top * 1000) + 1, 1000)
     steps = [end * j / (points - 1) for j in range(points)]
-    return [Point(at, accountant.delta(at)) for at in steps]
+    found = [accountant.delta(at) for at in steps]
+    uppers = accumulate((bounds.upper for bounds in found), min)
+    return [
+        Point(at, Enclosure(bounds.lower, upper))
+        for at, bounds, upper in zip(steps, found, uppers, strict=True)
+    ]
 
 
 def trade_off(points: Sequence[Point], false_alarm: Fraction) -> Fraction:

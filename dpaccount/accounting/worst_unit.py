@@ -15,12 +15,11 @@ from flint import arb
 
 from dpaccount.cost import answer
 from dpaccount.cost.answer import Answer
-from dpaccount.cost.exposure import Bounded, Exposure, exposure_of
-from dpaccount.cost.renyi_bounds import renyi_bound, worse_way
+from dpaccount.cost.exposure import Exposure, Kind, exposure_of
+from dpaccount.cost.renyi_bounds import renyi_bound, renyi_of, worse_way
 from dpaccount.exact import Enclosure, Number
-from dpaccount.numerics.balls import NotFinite, ball, precision
+from dpaccount.numerics.balls import NotFinite, precision
 from dpaccount.numerics.closed import renyi
-from dpaccount.numerics.fourier.transforms import Factor
 from dpaccount.numerics.limits import OutOfReach
 from dpaccount.plan.unit_classes import UnitClass
 
@@ -74,31 +73,16 @@ def _over(total: Exposure, convert: Callable[[renyi.Bound], Fraction | None]) ->
     if total.failures:
         return None
     try:
-        return worse_way(total, lambda way: convert(_bound(way)))
+        return worse_way(total, lambda way: convert(renyi_bound(way, _part)))
     except (OutOfReach, NotFinite):  # at magnitudes where this order says nothing
         return None
 
 
-def _bound(total: Exposure) -> renyi.Bound:
-    """Return order ↦ the Rényi bound of a total, from those of its kinds, each computed once."""
-
-    def value(order: Fraction) -> arb | None:
-        found = ball(order * total.mu2[1]) / 2
-        for kind, count in total.kinds:
-            part = _part(kind, order)
-            if part is None:
-                return None
-            found += count * part
-        return found
-
-    return value
-
-
 @lru_cache(maxsize=1 << 16)
-def _part(kind: Factor | Bounded, order: Fraction) -> arb | None:
+def _part(kind: Kind, order: Fraction) -> arb | None:
+    """Return the Rényi bound of a kind, computed once."""
     with precision(128):
-        alone = Exposure(pairs=((kind, 1),)) if isinstance(kind, Factor) else Exposure(bounded=((kind, 1),))
-        return renyi_bound(alone)(order)
+        return renyi_of(kind, order)
 
 
 def _distinct(units: Sequence[UnitClass]) -> list[tuple[int | None, Exposure]]:

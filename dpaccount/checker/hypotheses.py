@@ -99,10 +99,11 @@ def assume_clipped(
     return Contribution(query, "interval", str(low), str(high), [], relation, source)
 
 
-@hypothesis(relation=relation_of)
-def assume_cell(query: str, relation: str) -> Contribution:
-    """Each unit adds 1 to one cell of an open table."""
-    return Contribution(query, "cell", "0", "1", [], relation, "public")
+@hypothesis(relation=relation_of, most=Optional(several))
+def assume_cell(query: str, relation: str, most: int = 1) -> Contribution:
+    """Each unit adds 1 to one cell of an open table, or to so many."""
+    ensure(most <= 1000, "more cells than this checker lists")
+    return Contribution(query, "cell", "0", str(most), [], relation, "public")
 
 
 # ------------------------------------------------------------------ which releases read which units

@@ -7,7 +7,7 @@ from typing import Any, TypeVar
 from .curves import Approximate, BoundedRange, Curve, Gdp, Lattice, NearGdp, Pure, Zcdp, written
 from .documents import anything, brief, ensure, integer, several, spend, text
 from .facts import RULES, Contribution, Declaration, Numbers, Optional, Private, Shifts, Stable
-from .intervals import Interval, Pair, added, at_most, number, positive
+from .intervals import Interval, Pair, added, at_most, number, positive, power_of
 
 Drawing = TypeVar("Drawing", bound=Callable[..., Curve])
 
@@ -150,7 +150,8 @@ def stable_histogram(person: Contribution, scale: Fraction, threshold: int, delt
     ensure(cells, "needed single cells, a record added or removed")
 
     def shown(i: Interval) -> Pair:
-        return i.div(i.exp(i.of((1 - threshold) / scale)), i.add(i.of(1), i.exp(i.of(-1 / scale))))
+        alone = i.div(i.exp(i.of((1 - threshold) / scale)), i.add(i.of(1), i.exp(i.of(-1 / scale))))
+        return i.sub(i.of(1), power_of(i, i.sub(i.of(1), alone), int(person.high)))
 
     ensure(delta <= 1 and at_most(shown, delta), "delta does not cover the threshold")
-    return Approximate(1 / scale, delta)
+    return Approximate(number(person.high) / scale, delta)

@@ -40,8 +40,9 @@ def furthest_sum(person: Contribution) -> tuple[str, Fraction]:
             return "l1", b - a if replace else max(abs(a), abs(b))
         case "ball":
             return "l2-squared", 4 * b if replace else b
-        case "rank-one":
-            # sup over norms ≤ 1 and the angle: (1+B²)²·2 up to B = 1, (2B)²·2 from there on
+        case "cell":
+            return "l1", b + b if replace else b
+        case "rank-one":  # sup over norms ≤ 1 and the angle: (1+B²)²·2 up to B = 1, (2B)²·2 from there on
             return "frobenius-squared", 2 * (2 * b) ** 2 if b >= 1 else 2 * (1 + b * b) ** 2
         case "outer":
             return "frobenius-squared", 2 * (1 + b * b) ** 2
@@ -53,6 +54,9 @@ def furthest_sum(person: Contribution) -> tuple[str, Fraction]:
 @rule(Contribution)
 def differences(person: Contribution) -> Shifts:
     """A sum of integer points moves by one of their differences."""
+    if person.kind == "cell":
+        most = int(furthest_sum(person)[1])
+        return Shifts(person.query, [[1] * changed for changed in range(most + 1)], person.relation)
     ensure(person.kind == "points", "only a finite set of integer points has a list of differences")
     return Shifts(person.query, moves_of(person.points, person.relation), person.relation)
 

@@ -161,14 +161,15 @@ def _moved(total: Exposure) -> arb | None:
 
 
 def _epsilons_above(total: Exposure, target: Fraction, depth: int) -> list[arb]:
-    moved, whole, most = _moved(total), spread(total), _ceiling(total)
+    moved, whole, most = _moved(total), spread(total), total.ceiling()
     if total.empty or (moved is not None and moved <= ball(target)):
         return [ball(0)]
     found = [] if whole is None else [whole.epsilon_above(target)]
     if most is not None:
         found.append(most)
-    orders = [a for kind, _ in total.bounded if isinstance(kind, RdpBound) for a, _ in kind.points]
-    found += [bound for a in orders if (bound := renyi.epsilon_at(_orders(total), target, a)) is not None]
+    found += [
+        bound for a in total.orders if (bound := renyi.epsilon_at(_orders(total), target, a)) is not None
+    ]
     kinds = _kinds(total)
     if depth and any(kind is not None and _sampling(kind) for kind, _ in kinds):
         share = target / len(kinds)
@@ -223,26 +224,6 @@ def _orders(total: Exposure) -> renyi.Bound:
         return found + plain.above + ball(order - 1) * plain.width_above / 2
 
     return value
-
-
-def _ceiling(total: Exposure) -> arb | None:
-    """Return a bound on the whole loss; None where there is none."""
-    if total.mu2[1] or total.failures:
-        return None
-    found = ball(0)
-    for kind, count in total.kinds:
-        drawn = _sampling(kind)
-        if isinstance(kind, RangeBound):
-            most: arb | None = ball(kind.eta)
-        elif drawn is not None:  # removing a unit; adding one costs no more
-            inner = _ceiling(drawn[1])
-            most = None if inner is None else shrunk(inner, ball(drawn[0]))
-        else:
-            most = kind.ceiling() if isinstance(kind, Factor) else None
-        if most is None:
-            return None
-        found += count * most
-    return found
 
 
 def _epsilons_below(total: Exposure, target: Fraction, depth: int) -> list[arb]:
@@ -302,7 +283,7 @@ def _unsampled(total: Exposure) -> Exposure:
 
 
 def _deltas_above(total: Exposure, at: Fraction, depth: int) -> list[arb]:
-    moved, whole, most = _moved(total), spread(total), _ceiling(total)
+    moved, whole, most = _moved(total), spread(total), total.ceiling()
     if total.empty or (most is not None and most <= ball(at)):
         return [ball(0)]
     found = [ball(1)] + ([] if moved is None else [moved])

@@ -16,7 +16,13 @@ from flint import arb
 from dpaccount.numerics.balls import ball, ceil_of, floor_of, precision
 from dpaccount.numerics.closed.sampling import shrunk
 from dpaccount.numerics.fourier.sampled_gaussian import SampledGaussianFactor
-from dpaccount.numerics.fourier.transforms import AtomFactor, DiscreteGaussianFactor, Factor, LaplaceFactor
+from dpaccount.numerics.fourier.transforms import (
+    AtomFactor,
+    DiscreteGaussianFactor,
+    Factor,
+    LaplaceFactor,
+    OnPoissonSample,
+)
 from dpaccount.plan import events as ev
 from dpaccount.plan.event_base import Event
 
@@ -93,18 +99,11 @@ Pairs = tuple[tuple[Factor, int], ...]
 
 
 @dataclass(frozen=True)
-class Sampled(Factor):
+class Sampled(OnPoissonSample):
     """A total on a Poisson sample: the pair ((1−q)Q + qP, Q) when a unit is removed, reversed when added."""
 
-    rate: Fraction
     inner: "Exposure"
-    added: bool = False
-    symmetric = False
     transform = False
-
-    def reversed(self) -> "Sampled":
-        """Return the pair of the other direction."""
-        return replace(self, added=not self.added)
 
     def value(self, s: arb) -> arb:
         """Return an upper bound on M(s), s > 0; infinite where the inner total has none.
@@ -155,6 +154,17 @@ class Exposure:
         return (*self.pairs, *self.bounded)
 
     @property
+    def orders(self) -> list[Fraction]:
+        """Return the orders at which Rényi bounds are given."""
+        return [order for kind, _ in self.bounded if isinstance(kind, RdpBound) for order, _ in kind.points]
+
+    @property
+    def one_pair(self) -> Factor | None:
+        """Return the pair where one pair, released once, is all there is."""
+        alone = len(self.pairs) == 1 and not (self.mu2[1] or self.failures or self.bounded)
+        return self.pairs[0][0] if alone and self.pairs[0][1] == 1 else None
+
+    @property
     def empty(self) -> bool:
         """Say whether nothing is released."""
         return self.mu2[1] == 0 and not (self.pairs or self.failures or self.bounded)
@@ -191,8 +201,8 @@ class Exposure:
 
         One permute-and-flip alone attains the curve of its pair point by point (docs/numerics.md).
         """
-        alone = len(self.pairs) == 1 and isinstance(self.pairs[0][0], LaplaceFactor) and self.pairs[0][1] == 1
-        return not self.bounded and (not self.dominated or (alone and not self.mu2[1]))
+        alone = isinstance(replace(self, failures=()).one_pair, LaplaceFactor)
+        return not self.bounded and (not self.dominated or alone)
 
 
 def directions(total: Exposure) -> list[Exposure]:
@@ -288,10 +298,6 @@ def _gaussian(found: _Sum, event: Any, count: int) -> None:
     found.shift(mu2, mu2, count)
 
 
-def _gdp(found: _Sum, event: Any, count: int) -> None:
-    found.shift(event.mu**2, event.mu**2, count)
-
-
 def _stream(found: _Sum, event: Any, count: int) -> None:
     """Add what the round that lies under most noise meets."""
     low, high = event.moved_by_group(1)
@@ -325,14 +331,6 @@ def _response(found: _Sum, event: ev.RandomizedResponse, count: int) -> None:
 def _range(found: _Sum, event: ev.BoundedRange, count: int) -> None:
     if event.eta:
         found.bounded[RangeBound(event.eta)] += count
-
-
-def _exponential(found: _Sum, event: ev.Exponential, count: int) -> None:
-    _range(found, ev.BoundedRange(eta=event.epsilon), count)
-
-
-def _pure(found: _Sum, event: Any, count: int) -> None:
-    found.pure(event.epsilon, count)
 
 
 def _permute_and_flip(found: _Sum, event: ev.PermuteAndFlip, count: int) -> None:
@@ -372,18 +370,10 @@ def _poisson(found: _Sum, event: ev.PoissonSubsampled, count: int) -> None:
         found.pairs[SampledGaussianFactor(event.rate, inner.mu2[0])] += count
     elif inner.bounded:
         found.bounded[Drawn(event.rate, inner, poisson=True)] += count
-    elif (again := _sampled_before(inner)) is not None:
+    elif isinstance(again := inner.one_pair, Sampled | SampledGaussianFactor):  # a sample of a sample
         found.pairs[replace(again, rate=event.rate * again.rate)] += count
     else:
         found.pairs[Sampled(event.rate, replace(inner, dominated=False))] += count
-
-
-def _sampled_before(inner: Exposure) -> Sampled | SampledGaussianFactor | None:
-    """Return the pair of a total that is a Poisson sample already: a sample of it multiplies the rates."""
-    if inner.mu2[1] or inner.failures or len(inner.pairs) != 1 or inner.pairs[0][1] != 1:
-        return None
-    kind = inner.pairs[0][0]
-    return kind if isinstance(kind, Sampled | SampledGaussianFactor) else None
 
 
 def _drawn(found: _Sum, event: ev.SampledWithoutReplacement, count: int) -> None:
@@ -401,17 +391,17 @@ def _sequence(found: _Sum, event: ev.Sequence, count: int) -> None:
 
 _ADD: dict[type[Event], Callable[[_Sum, Any, int], None]] = {
     ev.Gaussian: _gaussian,
-    ev.Gdp: _gdp,
+    ev.Gdp: lambda found, event, count: found.shift(event.mu**2, event.mu**2, count),
     ev.Tree: _stream,
     ev.MatrixFactorisation: _stream,
     ev.Laplace: _laplace,
     ev.DiscreteLaplace: _discrete_laplace,
     ev.DiscreteGaussian: _discrete_gaussian,
     ev.RandomizedResponse: _response,
-    ev.Exponential: _exponential,
+    ev.Exponential: lambda found, event, count: _range(found, ev.BoundedRange(eta=event.epsilon), count),
     ev.BoundedRange: _range,
     ev.PermuteAndFlip: _permute_and_flip,
-    ev.Pure: _pure,
+    ev.Pure: lambda found, event, count: found.pure(event.epsilon, count),
     ev.Approximate: _approximate,
     ev.Zcdp: _zcdp,
     ev.Rdp: _rdp,

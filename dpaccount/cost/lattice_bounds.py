@@ -124,7 +124,7 @@ def _curve(kind: Kind, bits: int) -> Curve:
     if isinstance(kind, AtomFactor | DiscreteGaussianFactor):
         return exact_grids.compose(((kind, 1),), -float(bits)).curve
     if isinstance(kind, SampledGaussianFactor):
-        inner: Curve = curve(GaussianKind(kind.mu2, kind.mu2), bits)
+        inner: Curve = curve(GaussianKind((kind.mu2, kind.mu2)), bits)
         return pair_curves.on_sample(kind.rate, inner, inner, bits, added=kind.added)
     if isinstance(kind, Sampled):
         return _sampled_exposure(kind, bits)

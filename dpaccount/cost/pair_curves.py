@@ -5,7 +5,7 @@ Curves of kinds with upper bounds only (`exposure.Bounded`) make sense on the up
 
 import math
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from fractions import Fraction
 
 from flint import arb
@@ -25,27 +25,14 @@ Curve = Callable[[Fraction], arb]
 
 def parts(total: Exposure) -> list[tuple[Kind, int]]:
     """Return everything in a total as counted pairs, its Gaussians as one."""
-    found: list[tuple[Kind, int]] = [*total.kinds]
-    if total.mu2[1]:
-        found.append((GaussianKind(*total.mu2), 1))
-    return found
+    return [*total.kinds, *([(GaussianKind(total.mu2), 1)] if total.mu2[1] else [])]
 
 
+@dataclass(frozen=True)
 class GaussianKind(Factor):
     """The Gaussian pair of μ² in [low, high]."""
 
-    def __init__(self, low: Fraction, high: Fraction) -> None:
-        object.__setattr__(self, "mu2", (low, high))
-
     mu2: tuple[Fraction, Fraction]
-
-    def __hash__(self) -> int:
-        """Return a hash of μ²."""
-        return hash(self.mu2)
-
-    def __eq__(self, other: object) -> bool:
-        """Say whether μ² is the same."""
-        return isinstance(other, GaussianKind) and self.mu2 == other.mu2
 
 
 def failing(inner: Curve, low: Fraction, high: Fraction) -> Curve:
@@ -171,10 +158,10 @@ def transformed(total: Exposure) -> Exposure:
 def _transformed(kind: Factor) -> Factor:
     if not isinstance(kind, Sampled):
         return kind
-    loss, inner = _sampled_laplace(kind), kind.inner
+    inner = kind.inner
     found: Factor | None = None
-    if loss is not None:
-        found = SampledLaplaceFactor(kind.rate, loss)
+    if isinstance(inner.one_pair, LaplaceFactor):
+        found = SampledLaplaceFactor(kind.rate, inner.one_pair.loss)
     elif not (inner.bounded or inner.mu2[1]) and failure(inner)[0] == failure(inner)[1]:
         found = sampled_atoms(kind.rate, inner.pairs, failure(inner)[0])
     if found is None:
@@ -211,13 +198,3 @@ def _atoms(kind: Factor) -> tuple[counted_losses.Atoms, arb] | None:
         atoms = noisy.atoms()  # the rarest losses of noise are left out; their mass counts as at +∞
         return (counted_losses.ordered(atoms), noisy.infinite()) if len(atoms) <= FEW else None
     return None
-
-
-def _sampled_laplace(kind: Kind) -> Fraction | None:
-    """Return ε₀ where a kind is a Poisson sample of one Laplace pair."""
-    if not isinstance(kind, Sampled) or kind.inner.failures or kind.inner.bounded or kind.inner.mu2[1]:
-        return None
-    if len(kind.inner.pairs) != 1 or kind.inner.pairs[0][1] != 1:
-        return None
-    factor = kind.inner.pairs[0][0]
-    return factor.loss if isinstance(factor, LaplaceFactor) else None

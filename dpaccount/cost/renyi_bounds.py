@@ -6,21 +6,24 @@ from functools import reduce
 
 from flint import arb
 
-from dpaccount.cost.exposure import Drawn, Exposure, RangeBound, RdpBound, ZcdpBound, directions
+from dpaccount.cost.exposure import Drawn, Exposure, Kind, RangeBound, RdpBound, ZcdpBound, directions
 from dpaccount.numerics.balls import ball
 from dpaccount.numerics.closed import renyi
 from dpaccount.numerics.closed.sampling import shrunk
 from dpaccount.numerics.fourier.transforms import Factor
 from dpaccount.numerics.limits import OutOfReach, out_of_time
 
+OfKind = Callable[[Kind, Fraction], arb | None]
 
-def renyi_bound(total: Exposure) -> renyi.Bound:
-    """Return α ↦ a bound on the Rényi divergence of the whole total (no failures)."""
+
+def renyi_bound(total: Exposure, of_kind: OfKind | None = None) -> renyi.Bound:
+    """Return α ↦ a bound on the Rényi divergence of a whole total (no failures), from those of its kinds."""
+    of_kind = of_kind or renyi_of
 
     def value(order: Fraction) -> arb | None:
         found = ball(order) * ball(total.mu2[1]) / 2
         for kind, count in total.kinds:
-            part = _renyi(kind, order)
+            part = of_kind(kind, order)
             if part is None:
                 return None
             found += count * part
@@ -47,7 +50,7 @@ def both_ways(total: Exposure) -> renyi.Bound:
     return value
 
 
-def _renyi(kind: object, order: Fraction) -> arb | None:
+def renyi_of(kind: object, order: Fraction) -> arb | None:
     """Return a bound on D_order of one pair: log M(order − 1)/(order − 1), or what is known of it."""
     if isinstance(kind, ZcdpBound):
         return ball(order * kind.rho)

@@ -9,7 +9,7 @@ from fractions import Fraction
 
 from dpaccount.cost import exact_bounds
 from dpaccount.cost.answer import Answer
-from dpaccount.cost.exposure import Exposure, RangeBound, RdpBound, failure
+from dpaccount.cost.exposure import Exposure, RangeBound, failure
 from dpaccount.cost.renyi_bounds import both_ways
 from dpaccount.exact import Enclosure
 from dpaccount.numerics.balls import ball
@@ -105,6 +105,5 @@ def _equal_ranges(total: Exposure) -> tuple[Fraction, int] | None:
 
 def _orders(total: Exposure) -> list[Fraction]:
     """Return the orders at which Rényi bounds are given: few, and of moderate size."""
-    given = {order for kind, _ in total.bounded if isinstance(kind, RdpBound) for order, _ in kind.points}
-    moderate = sorted(order for order in given if order < 10**4 and order.denominator < 10**12)
+    moderate = sorted(order for order in set(total.orders) if order < 10**4 and order.denominator < 10**12)
     return moderate[:MOST_ORDERS]

@@ -181,12 +181,10 @@ def has_transform(total: Exposure) -> bool:
 
 def _is_single(total: Exposure) -> bool:
     """Say whether the total is one step of a pair whose own curve is known."""
-    if total.mu2[1] or len(total.pairs) != 1 or total.pairs[0][1] != 1:
-        return False
-    kind = total.pairs[0][0]
+    kind = total.one_pair
     if isinstance(kind, Sampled):
         return lattice_bounds.is_simple(kind)
-    return not isinstance(kind, AtomFactor | DiscreteGaussianFactor)
+    return kind is not None and not isinstance(kind, AtomFactor | DiscreteGaussianFactor)
 
 
 def _single_epsilon(kind: Factor, target: Fraction) -> Ends:

@@ -5,7 +5,7 @@ from collections.abc import Callable
 from fractions import Fraction
 
 from dpaccount.cost.answer import NOTHING, UNREACHED, Answer, capped, checked
-from dpaccount.cost.exposure import Drawn, Exposure, RangeBound, RdpBound, directions
+from dpaccount.cost.exposure import Drawn, Exposure, RangeBound, directions
 from dpaccount.cost.losses import all_within, infinite_mass, unfailing
 from dpaccount.cost.renyi_bounds import renyi_bound
 from dpaccount.cost.tight_bounds import lattice_delta, lattice_epsilon
@@ -56,7 +56,7 @@ Convert = Callable[[renyi.Bound, list[Fraction]], Fraction | None]
 
 def _all_tried(way: Exposure, convert: Convert, lattice: Callable[[], Answer]) -> Tried:
     """Return what each method finds: Rényi bounds at the best order and at those given, dominating pairs."""
-    bound, given = renyi_bound(way), _given_orders(way)
+    bound, given = renyi_bound(way), way.orders
     found = _tried("Rényi bound", lambda: convert(bound, []), 3)
     if given:
         found += _tried("Rényi bound", lambda: convert(bound, given), 3)
@@ -92,11 +92,6 @@ def _highest(total: Exposure, best: Callable[[Exposure], Answer]) -> Answer:
         with patience(seconds_left() / left):
             answers.append(best(way))
     return max(answers, key=lambda answer: answer.bounds.upper)
-
-
-def _given_orders(total: Exposure) -> list[Fraction]:
-    """Return the orders at which bounds are given."""
-    return [order for kind, _ in total.bounded if isinstance(kind, RdpBound) for order, _ in kind.points]
 
 
 def _upper(answer: Answer) -> Fraction | None:

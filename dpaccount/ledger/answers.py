@@ -5,7 +5,6 @@ valid, 0 otherwise.  A wrong request raises (exit 2) and has no answer.
 """
 
 from collections.abc import Callable
-from fractions import Fraction
 from typing import Any
 
 from dpaccount.documents import Place
@@ -15,12 +14,8 @@ from dpaccount.plan.plan_file import read_plan
 
 Answer = dict[str, Any]
 
-
-def init(
-    url: str, *, epsilon: Fraction, delta: Fraction, unit: str, relation: str, measure: str = "gdp"
-) -> Answer:
-    """Return what `show` says of the ledger that was made."""
-    return durable.init(url, epsilon=epsilon, delta=delta, unit=unit, relation=relation, measure=measure)
+#: make a ledger and return what `show` says of it; recompute one: ``{"valid", "first_bad"}``
+init, verify = durable.init, durable.verify
 
 
 def charge(
@@ -53,11 +48,6 @@ def show(url: str) -> Answer:
     """Return ``{"budget", "spent", "remaining", "worst_unit", "entries", "refused", "head"}``."""
     with Ledger.open(url) as ledger:
         return ledger.show()
-
-
-def verify(url: str) -> Answer:
-    """Return ``{"valid", "first_bad"}``."""
-    return durable.verify(url)
 
 
 def exit_code(answer: Answer) -> int:

@@ -17,7 +17,6 @@ CHARGE: Final = "charge"
 REFUSAL: Final = "refusal"
 DRAWING: Final = "drawing"
 RELEASE: Final = "release"
-KINDS: Final = (BUDGET, CHARGE, REFUSAL, DRAWING, RELEASE)
 
 ORIGIN: Final = "dpaccount/ledger/1"  #: what stands for the digest before entry 0, and names the format
 

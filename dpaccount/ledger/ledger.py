@@ -46,6 +46,7 @@ from dpaccount.ledger.entries import (
     totals_after,
     unkept,
 )
+from dpaccount.ledger.parts import KeptNoise
 from dpaccount.ledger.spending import Cover, Step
 from dpaccount.ledger.store import Rows, Store
 from dpaccount.ledger.totals import MEMBER, Totals
@@ -186,11 +187,26 @@ class Ledger:
         for another relation or a wrong cover, `LedgerError` for a key in use, `ReceiptError` for noise
         that cannot be drawn, or was.
         """
+        name = _UNNAMED + token_hex(16) if key is None else key
+        return self._receipt(*self._paid(theorem, purpose, cover, name, reads), fresh=key is None)
+
+    def charge_in_parts(
+        self, theorem: Theorem, purpose: str, cover: Cover | None, key: str, reads: int | None = None
+    ) -> KeptNoise:
+        """Charge as `charge` does; return noise that later processes, with the same key, go on drawing.
+
+        Every part is kept when it is drawn and read back for nothing (`dpaccount.ledger.parts`).
+        """
+        return KeptNoise(self._store, self._totals, *self._paid(theorem, purpose, cover, key, reads))
+
+    def _paid(
+        self, theorem: Theorem, purpose: str, cover: Cover | None, key: str, reads: int | None
+    ) -> tuple[Proved, int]:
+        """Charge a theorem; return it as it is drawn from, and the entry."""
         request = requests.of_theorem(self.budget, theorem, purpose, cover, reads)
         proved = Proved(theorem)
         rehearse(proved, Rehearsal(0))  # what cannot be drawn must not be charged
-        charge = self._decide(request, _UNNAMED + token_hex(16) if key is None else key, dry_run=False)
-        return self._receipt(proved, charge.entry or 0, fresh=key is None)
+        return proved, self._decide(request, key, dry_run=False).entry or 0
 
     def charge_plan(
         self, plan: Plan, purpose: str, key: str | None = None, *, dry_run: bool = False

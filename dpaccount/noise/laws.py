@@ -16,6 +16,7 @@ from math import lcm
 import numpy as np
 
 from dpaccount.errors import ReceiptError
+from dpaccount.exact import rounded
 from dpaccount.noise.leaves import Leaf
 from dpaccount.noise.samplers import Integers, Sampler, exact_root, in_range, root_up
 
@@ -106,8 +107,7 @@ def _stable(scale: Fraction, threshold: int, key: str) -> tuple[float, float]:
 
 def double_up(value: Fraction) -> float:
     """Return the least double that is at least `value`."""
-    near = float(value)
-    return near if Fraction(near) >= value else float(np.nextafter(near, np.inf))
+    return rounded(value, up=True)
 
 
 # ------------------------------------------------------------------ drawing

@@ -25,10 +25,6 @@ _SEAL = object()
 Mark = Callable[[int, int], None]  #: told how many draws are made with the next, and how many are paid for
 
 
-def _nothing(_draws: int, _most: int) -> None:
-    """Mark nothing: for rehearsals."""
-
-
 class Noise(Protocol):
     """What code that releases needs: a `Receipt`, or a stand-in for simulations without noise."""
 
@@ -58,7 +54,7 @@ class Receipt:
         proved: Proved,
         sampler: Sampler,
         entry: int,
-        mark: Mark = _nothing,
+        mark: Mark = lambda _draws, _most: None,  # a rehearsal marks nothing
     ) -> None:
         if seal is not _SEAL:
             raise ReceiptError("a Receipt comes from charging a ledger; charge the theorem first")
@@ -97,6 +93,10 @@ class Receipt:
         if noise.kind != "symmetric":
             raise ReceiptError(f"the leaf {key!r} is not symmetric; use noisy")
         return draw(noise, given, self._sampler)
+
+    def recall(self, key: str, part: Hashable, numbers: int) -> None:
+        """Count a part of so many numbers that was drawn and kept before: it is never drawn from here."""
+        self._serve(key, part, numbers)
 
     def _serve(self, key: str, part: Hashable, numbers: int) -> Law:
         if self._process != process.this():  # before any lock, which a fork may have left held

@@ -15,7 +15,6 @@ from flint import arb, ctx, fmpq, fmpz
 from dpaccount.errors import NumericsError
 from dpaccount.numerics.limits import bearable, tick
 
-MOST_BITS = 1 << 16  #: precision at which an undecided sign is reported as a defect
 MOST_PRECISION = 1 << 19  #: beyond which a computation is not begun
 LARGEST = 1 << 20  #: bits of the largest number that a bound is written out with
 

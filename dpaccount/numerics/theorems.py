@@ -8,12 +8,11 @@ import math
 from collections.abc import Sequence
 from fractions import Fraction
 
-from flint import arb
-
 from dpaccount.errors import InputError
 from dpaccount.numerics.balls import ball, ceil_of, log_float, precision
 from dpaccount.numerics.closed import gaussian, renyi, single_order
-from dpaccount.numerics.closed.sampling import shrunk
+from dpaccount.numerics.closed.group_privacy import chained
+from dpaccount.numerics.closed.sampling import sampled_loss
 from dpaccount.numerics.fourier.transforms import AtomFactor
 from dpaccount.numerics.lattice import exact_grids
 
@@ -71,12 +70,6 @@ def zcdp(rho: Fraction, target: Fraction) -> Fraction:
     return renyi.epsilon(lambda order: ball(order * rho), target) or Fraction(0)
 
 
-def zcdp_simple(rho: Fraction, target: Fraction) -> Fraction:
-    """Return ρ + 2√(ρ ln(1/δ)), the simple conversion (Bun & Steinke 2016, Proposition 1.3)."""
-    with precision(BITS):
-        return ceil_of(ball(rho) + 2 * (-ball(rho) * ball(target).log()).sqrt())
-
-
 def rdp(order: Fraction, tau: Fraction, target: Fraction) -> Fraction:
     """Return the optimal ε at δ = target of D_order ≤ tau; bounds add at one order (Mironov 2017).
 
@@ -93,16 +86,6 @@ def gdp(mu2: Fraction, target: Fraction) -> Fraction:
     return gaussian.epsilon(target, (mu2, mu2), Fraction(1, 10**15))[1]
 
 
-def zcdp_of_pure(epsilon: Fraction) -> Fraction:
-    """Return ε²/2, the zCDP of ε-DP (Bun & Steinke 2016)."""
-    return epsilon**2 / 2
-
-
-def zcdp_of_range(eta: Fraction) -> Fraction:
-    """Return η²/8, the zCDP of η-bounded range (Cesar & Rogers 2021)."""
-    return eta**2 / 8
-
-
 def bounded_range(eta: Fraction, count: int, target: Fraction) -> Fraction:
     """Return kη²/8 + η√(k ln(1/δ)/2) for k adaptive η-bounded-range mechanisms, at most kη.
 
@@ -115,10 +98,8 @@ def bounded_range(eta: Fraction, count: int, target: Fraction) -> Fraction:
 
 
 def group(epsilon: Fraction, delta: Fraction, k: int) -> tuple[Fraction, Fraction]:
-    """Return (kε, δ(e^{kε} − 1)/(e^ε − 1)) for groups of k (Vadhan 2017), the sum kept exact."""
-    with precision(BITS):
-        chain = sum((ball(j * epsilon).exp() for j in range(k)), arb(0))
-        return k * epsilon, min(Fraction(1), ceil_of(ball(delta) * chain))
+    """Return (kε, δ(e^{kε} − 1)/(e^ε − 1)) for groups of k (Vadhan 2017)."""
+    return k * epsilon, chained(epsilon, delta, k)
 
 
 def sampled(epsilon: Fraction, delta: Fraction, rate: Fraction) -> tuple[Fraction, Fraction]:
@@ -127,13 +108,9 @@ def sampled(epsilon: Fraction, delta: Fraction, rate: Fraction) -> tuple[Fractio
     Poisson sampling under add-remove, and sampling without replacement (q = size/population) under
     replace-one: Balle, Barthe & Gaboardi 2018, Theorems 8 and 9.
     """
-    if rate == 0:
-        return Fraction(0), Fraction(0)
-    _chance("the rate", rate)
-    if epsilon == 0:
-        return Fraction(0), rate * delta
-    with precision(BITS + rate.denominator.bit_length()):
-        return ceil_of(shrunk(ball(epsilon), ball(rate))), rate * delta
+    if rate:
+        _chance("the rate", rate)
+    return sampled_loss(epsilon, rate), rate * delta
 
 
 def shuffled(epsilon: Fraction, users: int, target: Fraction) -> Fraction:

@@ -42,7 +42,7 @@ from .judgements import (
 from .decide import ANYONE, at_most, ball, compare, delta_ball, gdp_delta, renyi_log_delta
 from .hypotheses import (
     assume_ball,  # → Contribution of ℓ2 norm at most r; r ≥ 0, public source
-    assume_cell,  # → Contribution of 1 to one cell of an open table
+    assume_cell,  # → Contribution of 1 to one cell, or a few, of an open table
     assume_choice,  # → Choice of one part by a public coin; sorted keys of every part
     assume_clipped,  # → Contribution in [low, high]; low ≤ high, public source
     assume_covers,  # → Covered: which units each release reads; 1 ≤ first ≤ last < 2^63
@@ -62,7 +62,7 @@ from .hypotheses import (
 from .sensitivity import (
     buffered,  # Stable ℓ2, Rounds → Stable ℓ2; a bound that covers column and floors, 0 ≤ λ < 1
     centred,  # Stable ℓ2, Rounds → times 1 − 1/n; replace-one, n public, a unit is a row, not transformed
-    differences,  # Contribution of points → Shifts
+    differences,  # Contribution of points or to cells → Shifts
     factorised,  # Stable ℓ2, Rounds → times C's columns; lower triangular integers / 2^bits, not transformed
     joint,  # Contribution of rank one → Stable ℓ2 of matrix and vector as one; no corner, w > 0
     linear,  # Contribution → Stable in ℓ1, ℓ2² or Frobenius²; a set with a known closed form
@@ -78,7 +78,7 @@ from .noise import (
     lattice_gaussian,  # Shifts → Lattice; variance > 0
     permute_and_flip,  # Stable range → Pure rate·width; rate > 0
     sparse_vector,  # Stable each → Pure Δ/b₁ + 2cΔ/b₂; scales > 0, c ≥ 1 answers above
-    stable_histogram,  # Contribution to a cell → (1/scale, δ); add-remove, τ ≥ 2, δ covers a lone record
+    stable_histogram,  # Contribution to k cells → (k/scale, δ); add-remove, τ ≥ 2, δ covers lone records
 )
 from .composition import (
     billboard,  # Private central, View others → joint; a view of just these releases

@@ -37,7 +37,8 @@ def write(theorem: Theorem) -> list[dict[str, Any]]:
     index_of_theorem: dict[int, int] = {}
     for part in walk(theorem):
         premises = [index_of_theorem[id(premise)] for premise in part.premises]
-        step = {"rule": part.rule, "from": premises, "with": part.witness, "gives": as_json(part.conclusion)}
+        given = {name: _written(value) for name, value in part.witness.items()}
+        step = {"rule": part.rule, "from": premises, "with": given, "gives": as_json(part.conclusion)}
         chained = {**step, "from": [steps[index]["digest"] for index in premises]}
         digest = "sha256:" + hashlib.sha256(canonical(chained)).hexdigest()
         if digest not in index_of:

@@ -85,10 +85,11 @@ def assume_rank_one(
     return _added(rule, fact, reward=str(reward), kind=kind, because=because)
 
 
-def assume_cell(query: str, relation: str, because: str) -> Theorem:
-    """Assume that every unit adds 1 to one cell of a table, which is as long as the data make it (R1)."""
-    fact = Contribution(query, "cell", Fraction(0), Fraction(1), (), relation)
-    return _added("assume_cell", fact, because=because)
+def assume_cell(query: str, relation: str, because: str, most: int = 1) -> Theorem:
+    """Assume that every unit adds 1 to at most so many cells of a table, as long as the data make it (R1)."""
+    cells = Fraction(0), Fraction(whole(most, "assume_cell", "most"))
+    fact = Contribution(query, "cell", *cells, (), relation)
+    return _added("assume_cell", fact, **({"most": most} if most > 1 else {}), because=because)
 
 
 def assume_covers(query: str, covers: Sequence[Cover], because: str) -> Theorem:

@@ -84,8 +84,8 @@ class Contribution:
     `kind` says which set: ``points`` (a finite set of integer vectors, `points`), ``interval``
     (`low` to `high`), ``ball`` (ℓ2 norm squared at most `high`), ``rank-one`` (the symmetric matrix
     of (φ, y) without its y² corner, ‖φ‖ ≤ 1, |y| ≤ `high`), ``outer`` (the same with it) or ``cell``
-    (a 1 in one cell of a table).  The vector depends on the unit's own data, its own coins, public values
-    and earlier releases only, and it is the same one in every release that covers the unit.
+    (a 1 in `high` cells of a table at most).  The vector depends on the unit's own data, its own coins,
+    public values and earlier releases only, and it is the same one in every release that covers the unit.
 
     `source` says who chose the constants: they are ``public``, a public ``coin`` chose them, or an earlier
     ``dp-output`` chose the unit in which they and the noise are measured.
@@ -203,8 +203,8 @@ class Rounds:
 
     query: str
     rounds: int
-    times: int = 1
-    apart: int = 1
+    times: int
+    apart: int
 
 
 @dataclass(frozen=True)

@@ -173,10 +173,10 @@ def sparse_vector(
 
 
 def stable_histogram(cells: Theorem, scale: Fraction, threshold: int, delta: Fraction, key: str) -> Theorem:
-    """Show noisy counts, of cells that are not empty and then reach `threshold`: (1/scale, δ), add-remove.
+    """Show noisy counts, of cells that are not empty and then reach `threshold`: (k/scale, δ), add-remove.
 
-    X is discrete Laplace.  A record among others costs 1/scale; one alone in its cell shows it with
-    probability P(1 + X ≥ τ) = e^(−(τ−1)/b)/(1 + e^(−1/b)) ≤ δ (Korolova et al. 2009) (R5).
+    A record costs 1/scale in each of its k cells; alone in one it shows it with probability p = P(1 + X ≥ τ)
+    = e^(−(τ−1)/b)/(1 + e^(−1/b)), X Laplace; δ ≥ 1 − (1−p)^k (Korolova et al. 2009) (docs/proofs.md) (R5).
     """
     fact, scale = contribution_of(cells, rule := "stable_histogram", "cell"), positive(scale, rule, "scale")
     need(fact.relation == ADD_REMOVE, rule, f"a record is added or removed, found {fact.relation}")
@@ -184,8 +184,8 @@ def stable_histogram(cells: Theorem, scale: Fraction, threshold: int, delta: Fra
 
     def shown(_: int) -> arb:
         ratio = (-1 / ball(scale)).exp()
-        return ratio**far / (1 + ratio)
+        return 1 - (1 - ratio**far / (1 + ratio)) ** int(fact.high)
 
     need(delta <= 1 and at_most(shown, delta), rule, f"δ = {float(delta)} does not cover the threshold")
     given: dict[str, Any] = {"scale": scale, "threshold": threshold, "delta": delta}
-    return _drawn(rule, cells, Approximate(1 / scale, delta), key, **given)
+    return _drawn(rule, cells, Approximate(fact.high / scale, delta), key, **given)

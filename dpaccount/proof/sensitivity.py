@@ -23,18 +23,19 @@ Entered = int | Theorem  #: so many rounds, or the hypothesis which unit enters 
 def linear(contribution: Theorem, bound_squared: Fraction | None = None) -> Theorem:
     """Bound the movement of a sum of per-unit contributions: two (replace-one) or one (add-remove) (R2).
 
-    An interval gives its ℓ1 bound (width, or largest magnitude); a ball gives 4r² or r².  Rank one: D² =
-    2(1+B²)² for B ≤ 1, then 8B² without corner, a verified `bound_squared` with it (docs/proofs.md).
+    An interval gives its ℓ1 bound (width, or largest magnitude), cells their number or twice that, a ball
+    4r² or r².  Rank one: D² = 2(1+B²)² for B ≤ 1, then 8B², a verified `bound_squared` (docs/proofs.md).
     """
     fact = contribution_of(contribution, rule := "linear")
     swap, high = fact.relation == REPLACE_ONE, fact.high
-    norm, bound = "frobenius-squared", 2 * (1 + high**2) ** 2
-    witness: dict[str, str] = {}
+    norm, bound, witness = "frobenius-squared", 2 * (1 + high**2) ** 2, dict[str, str]()
     match fact.kind:
         case "interval":
             norm, bound = "l1", high - fact.low if swap else max(abs(fact.low), abs(high))
         case "ball":
             norm, bound = "l2-squared", 4 * high if swap else high
+        case "cell":
+            norm, bound = "l1", (1 + swap) * high
         case "points":
             norm, bound = "l2-squared", Fraction(max(sum(v * v for v in s) for s in _moves(fact)))
         case "rank-one" if high >= 1:
@@ -43,10 +44,8 @@ def linear(contribution: Theorem, bound_squared: Fraction | None = None) -> Theo
             bound = number(bound_squared or 0, rule, "bound_squared")
             need(_bounds_outer(high, bound), rule, f"{float(bound):.9g} is not shown to be a bound")
             witness["bound_squared"] = str(bound)
-        case "rank-one" | "outer":
-            pass
-        case _:
-            raise RuleError(f"{rule}: no bound is known for contributions of kind {fact.kind!r}")
+        case kind if kind not in ("rank-one", "outer"):
+            raise RuleError(f"{rule}: no bound is known for contributions of kind {kind!r}")
     return proved(rule, Stable(fact.query, norm, bound, fact.relation), (contribution,), **witness)
 
 
@@ -60,11 +59,13 @@ def _bounds_outer(b: Fraction, bound: Fraction) -> bool:
 
 def differences(contribution: Theorem) -> Theorem:
     """List every way in which a sum of integer contributions can move, up to order and signs (R2)."""
-    fact = contribution_of(contribution, rule := "differences", "points")
+    fact = contribution_of(contribution, rule := "differences", "points", "cell")
     return proved(rule, Shifts(fact.query, _moves(fact), fact.relation), (contribution,))
 
 
 def _moves(fact: Contribution) -> tuple[Shift, ...]:
+    if fact.kind == "cell":  # 1 or −1 in so many places
+        return tuple((1,) * many for many in range(int(fact.high) * (1 + (fact.relation == REPLACE_ONE)) + 1))
     zero = (0,) * len(fact.points[0])
     pairs = product(fact.points, fact.points if fact.relation == REPLACE_ONE else (zero,))
     moves = {tuple(sorted((abs(x - y) for x, y in zip(a, b, strict=True)), reverse=True)) for a, b in pairs}

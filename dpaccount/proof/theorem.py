@@ -1,7 +1,8 @@
 """Theorems: `hypotheses ⊢ conclusion`, made by rules only, and what rules read of their premises."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import InitVar, dataclass
+from types import MappingProxyType
 from typing import Any, Final, NoReturn
 
 from dpaccount.errors import RuleError
@@ -20,13 +21,15 @@ class Theorem:
     conclusion: Judgement
     rule: str
     premises: tuple["Theorem", ...]
-    witness: dict[str, Any]
+    witness: Mapping[str, Any]  #: in tuples, so that nobody changes what was proved
     seal: InitVar[object] = None
 
     def __post_init__(self, seal: object) -> None:
-        """Refuse everyone but the rules."""
+        """Refuse everyone but the rules; keep a witness of its own."""
         if seal is not _SEAL:
             raise RuleError("a Theorem comes from a rule of the kernel; call the rule instead")
+        own = {name: _frozen(value) for name, value in self.witness.items()}
+        object.__setattr__(self, "witness", MappingProxyType(own))
 
     def __init_subclass__(cls) -> None:
         """Refuse subclasses."""
@@ -39,6 +42,10 @@ class Theorem:
     def __repr__(self) -> str:
         """Show the conclusion and the rule."""
         return f"⊢ {self.conclusion}  [{self.rule}]"
+
+
+def _frozen(value: Any) -> Any:
+    return tuple(map(_frozen, value)) if isinstance(value, list | tuple) else value
 
 
 def proved(rule: str, conclusion: Judgement, premises: Sequence[Theorem] = (), **witness: Any) -> Theorem:

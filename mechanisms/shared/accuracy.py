@@ -34,6 +34,15 @@ def around(shown: Array, reach: Array | float, level: Fraction, of: str) -> Inte
     return interval(shown - wide, shown + wide, level, of)
 
 
+def outwards(low: Array, high: Array, level: Fraction, of: str, least: float = -np.inf) -> Interval:
+    """Return an interval whose ends were computed in floating point, widened by 2^−40 of their size.
+
+    Nothing that it is of is below `least`.
+    """
+    wide = (np.abs(low) + np.abs(high)) * 2.0**-40
+    return interval(np.maximum(low - wide, least), high + wide, level, of)
+
+
 def laplace(shown: Array, scale: Fraction, bits: int, level: Fraction, of: str) -> Interval:
     """Return the interval of sums with discrete Laplace noise of `scale` on steps of 2^−`bits`."""
     alpha = tails.missed(level) / shown.size

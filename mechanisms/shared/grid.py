@@ -49,8 +49,11 @@ def clipped(values: Floats, low: Fraction, high: Fraction, bits: int) -> Integer
         raise InputError(f"no multiple of 2^-{bits} lies in [{low}, {high}]; use a finer grid")
     if max(abs(least), abs(most)) >= 2**62:
         raise InputError(f"[{low}, {high}] is too wide for a grid of 2^-{bits}; use a coarser grid")
-    limited = np.clip(np.nan_to_num(values, nan=0.0, posinf=np.inf, neginf=-np.inf), float(low), float(high))
-    return np.clip(np.trunc(limited * scale).astype(np.int64), int(least), int(most))
+    limited = np.clip(values, float(low), float(high))
+    unknown = np.isnan(limited)
+    if unknown.any():
+        limited = np.where(unknown, np.clip(0.0, float(low), float(high)), limited)
+    return np.clip((limited * scale).astype(np.int64), int(least), int(most))  # a cast truncates
 
 
 def in_ball(rows: Floats, radius: Fraction, bits: int) -> Integers:

@@ -176,3 +176,33 @@ def bounded_mean(widths: float, deviation: float, number: int, alpha: Fraction) 
         linear = log * wide / (3 * size)
         bernstein = linear + (linear**2 + 2 * log * ball(deviation) ** 2 / size).sqrt()
         return min(upwards(hoeffding), upwards(bernstein))
+
+
+@lru_cache(maxsize=1024)
+def laplace_sum(scale: float, terms: int, alpha: Fraction) -> int:
+    """Return r with P(|ΣX| > r) ≤ `alpha` for so many discrete Laplace X: exactly for one, else Chernoff's.
+
+    E e^(tX) = (1 − q)²/((1 − q·e^t)(1 − q·e^(−t))) for t < 1/scale, q = e^(−1/scale), so that the chance of
+    more than r is at most 2·(E e^(tX))^terms·e^(−t(r+1)), for whichever t.
+    """
+    if terms == 1:
+        return laplace(scale, alpha)
+    with ctx.workprec(BITS):
+        ratio, log = (-1 / ball(scale)).exp(), (2 / ball(alpha)).log()
+
+        def reach(share: float) -> int:
+            t = ball(share) / ball(scale)
+            both = (1 - ratio * t.exp()) * (1 - ratio * (-t).exp())
+            return max(ceiling((terms * ((1 - ratio) ** 2 / both).log() + log) / t) - 1, 0)
+
+        return min(reach(k / 32) for k in range(1, 32))
+
+
+@lru_cache(maxsize=1024)
+def gaussian_sum(scale: float, terms: int, alpha: Fraction) -> int:
+    """Return r with P(|ΣX| > r) ≤ `alpha` for so many discrete Gaussian X, as `combined` bounds sums."""
+    if terms == 1:
+        return gaussian(scale, alpha)
+    by_root, by_weight = combined(((scale, terms),), 1, alpha)
+    with ctx.workprec(BITS):
+        return ceiling(ball(by_root) * ball(scale) * arb(terms).sqrt() + ball(by_weight) * terms)

@@ -131,7 +131,7 @@ class Subject(Protocol):
 
 #: What a mechanism reads of a table, as its `reads` says.
 READS: Final = {
-    "cells": "one column: the number of a cell, from 0 to `cells` − 1; other numbers as its docstring says",
+    "cells": "one column, or `keys` of them: a cell, from 0 to `cells` − 1; others as its docstring says",
     "number": "one column of numbers, clipped to [`low`, `high`] where it has these parameters",
     "numbers": "several columns of numbers: `columns`, and one more where it has a `reward`",
     "votes": "one column of whole numbers for each of its `candidates` or `questions`",
@@ -142,7 +142,8 @@ class Tabular(Subject, Protocol):
     """A mechanism that can be run on a table: one that says what it reads, and how accurate it is.
 
     Rows are units, in any order; a stream (one with `rounds`) reads them in the order of its rounds.  A
-    subject without `reads` cannot be run on a table.
+    subject without `reads` cannot be run on a table.  One for which a row with nothing in it is a row
+    all the same (since it divides by their public number, or everyone answers) says so by a true `per_row`.
     """
 
     reads: ClassVar[str]  #: one of `READS`

@@ -11,7 +11,6 @@ import numpy as np
 
 from dpaccount.errors import LedgerError, ReceiptError
 from dpaccount.ledger.ledger import Ledger
-from dpaccount.noise.receipt import Receipt
 from dpaccount.noise.samplers import Integers
 from dpaccount.proof import Cover, Theorem
 
@@ -36,45 +35,25 @@ class DurableNodes:
         Raises `RefusedError` where no budget is left, and `ReceiptError` for a node whose noise was drawn
         by a run that ended before it was kept.
         """
-
-        def draw(receipt: Receipt) -> Integers:
-            return receipt.noisy(self._key, node, exact)
-
         place, cover = f"{self._name}/{node}", self._cover_of(node)
-        return kept_release(self._ledger, place, self._name, self._leaf, cover, exact.shape, draw, "stream")
-
-
-def kept_release(
-    ledger: Ledger,
-    place: str,
-    name: str,
-    leaf: Theorem,
-    cover: Cover,
-    shape: tuple[int, ...],
-    draw: Callable[[Receipt], Integers],
-    what: str,
-) -> Integers:
-    """Return what `place` keeps; or charge `leaf` over `cover`, draw with the receipt, and keep it now.
-
-    `what` (a stream, a run) is to be begun anew where noise was drawn and not kept: that raises
-    `ReceiptError`, a lack of budget `RefusedError`, and a kept value of another shape `LedgerError`.
-    """
-    state = ledger.run_state(place)
-    if state.kept is not None:
-        value = np.array(state.kept["value"], dtype=np.int64)
-        if value.shape != shape:
-            raise LedgerError(f"{place} was released with shape {value.shape}; this is another {what}")
-        return value
-    if state.drawing:
-        raise ReceiptError(f"another run is drawing the noise of {place}; let it end, or begin a new {what}")
-    if state.lost:
-        raise ReceiptError(
-            f"the noise of {place} was drawn by a run that ended before it was kept; begin a new {what}"
-        )
-    receipt = ledger.charge(leaf, name, cover, place)
-    noisy = draw(receipt)
-    ledger.keep_release(receipt.entry, {"value": noisy.tolist()})
-    return noisy
+        state = self._ledger.run_state(place)
+        if state.kept is not None:
+            value = np.array(state.kept["value"], dtype=np.int64)
+            if value.shape != exact.shape:
+                raise LedgerError(f"{place} was released with shape {value.shape}; this is another stream")
+            return value
+        if state.drawing:
+            raise ReceiptError(
+                f"another run is drawing the noise of {place}; let it end, or begin a new stream"
+            )
+        if state.lost:
+            raise ReceiptError(
+                f"the noise of {place} was drawn by a run that ended before it was kept; begin a new stream"
+            )
+        receipt = self._ledger.charge(self._leaf, self._name, cover, place)
+        noisy = receipt.noisy(self._key, node, exact)
+        self._ledger.keep_release(receipt.entry, {"value": noisy.tolist()})
+        return noisy
 
 
 def rounds_of(node: tuple[int, int]) -> Cover:

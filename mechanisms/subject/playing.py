@@ -155,9 +155,10 @@ def plain_array(shown: object, name: str) -> Array:
         return array
     if array.dtype.kind not in KINDS or array.dtype.char in "gG":
         raise NotPlain(f"{name} has the type {array.dtype}; show numbers of up to 64 bits or text")
-    if array.dtype.itemsize and not array.dtype.metadata:
+    bare = np.dtype(array.dtype.str)  # one name for integers of one width, and no metadata
+    if array.dtype.itemsize and array.dtype.char == bare.char and not array.dtype.metadata:
         return array
-    return np.array(array, dtype=np.dtype(array.dtype.str))
+    return array.astype(bare)
 
 
 def _single(value: object, name: str) -> object:

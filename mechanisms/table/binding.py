@@ -8,6 +8,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, fields
 from fractions import Fraction
 from itertools import pairwise
+from math import ceil, isqrt
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,6 +21,7 @@ from mechanisms.table.declaration import Table
 from mechanisms.table.rows import Reading
 
 KEYS = ("column", "columns", "by", "bins")  #: of ``[subject.parameters]``, for the table
+SIZE = ("columns", "candidates", "questions")  #: parameters that say how many columns there are
 MOST_BINS = 10_000
 
 Floats = NDArray[np.float64]
@@ -42,7 +45,7 @@ class Cells:
     place: Callable[[Floats], Floats]
 
 
-def bind(made_by: type, place: Place, table: Table, rows: int, relation: str) -> tuple[Given, Reading]:
+def bind(made_by: Any, place: Place, table: Table, rows: int, relation: str) -> tuple[Given, Reading]:
     """Return what follows from a table for the parameters of `made_by`, and how it reads the table.
 
     `place` holds the claim's parameters; the mechanism gets `rows` rows, of neighbours under `relation`.
@@ -60,22 +63,27 @@ def bind(made_by: type, place: Place, table: Table, rows: int, relation: str) ->
     names = [said["column"]] if "column" in said else list(said["columns"].items())
     columns = [_named(table, name) for name in names]
     by = _named(table, said["by"]) if "by" in said else None
-    if kind in ("cells", "number") and len(columns) != 1:
+    known = {field.name for field in fields(made_by)}
+    several = kind == "cells" and "keys" in known and by is None
+    if kind in ("cells", "number") and len(columns) != 1 and not several:
         raise place.wrong(f"it reads one column, found {len(columns)}", 'say column = "NAME"')
     if "bins" in said and kind != "cells":
         raise said["bins"].wrong("bins are for what counts cells", "leave them out")
     try:
-        if kind == "cells":
+        if kind == "cells" and len(columns) > 1:
+            given, reading = _named_cells(columns, said.get("bins"))
+        elif kind == "cells":
             given, reading = _cells(columns[0], by, said.get("bins"))
         elif by is not None and kind != "numbers":
             raise said["by"].wrong("groups are for counts of cells and sums of columns", "leave by out")
         else:
-            given, reading = _numbers(columns, by, kind)
+            given, reading = _numbers(columns, by, made_by)
     except InputError as error:
         raise (
             error if str(error).startswith(place.file) else place.wrong(*str(error).split("; ", 1))
         ) from None
-    known = {field.name for field in fields(made_by)}
+    if kind == "number":
+        known -= set(SIZE)  # candidates of a number are its own
     given |= {"rows": rows, "rounds": rows, "relation": relation}
     return {key: value for key, value in given.items() if key in known}, reading
 
@@ -112,6 +120,21 @@ def _cells(column: Column, by: Column | None, bins: Place | None) -> tuple[Given
 
     labels = tuple(f"{group}, {cell}" for group in groups.labels for cell in cells.labels)
     return {"cells": len(labels)}, Reading((by.name, column.name), place, (-1.0,), {"cells": labels})
+
+
+def _named_cells(columns: list[Column], bins: Place | None) -> tuple[Given, Reading]:
+    """Return what follows where a row names a cell in each of several columns, all of the same cells."""
+    cells = [cells_of(column, None if bins is None else _edges(bins)) for column in columns]
+    labels, names = cells[0].labels, tuple(column.name for column in columns)
+    for name, each in zip(names, cells, strict=True):
+        if each.labels != labels:
+            raise InputError(f"{name} has other cells than {names[0]}; give them the same values")
+
+    def place(codes: Floats) -> Floats:
+        return np.stack([each.place(codes[:, k]) for k, each in enumerate(cells)], axis=1)
+
+    given: Given = {"cells": len(labels), "keys": len(names)}
+    return given, Reading(names, place, (-1.0,) * len(names), {"cells": labels})
 
 
 def cells_of(column: Column, edges: tuple[Fraction, ...] | None) -> Cells:
@@ -155,16 +178,25 @@ def _edges(place: Place) -> tuple[Fraction, ...]:
 # ------------------------------------------------------------------ numbers
 
 
-def _numbers(columns: list[Column], by: Column | None, kind: str) -> tuple[Given, Reading]:
+def _numbers(columns: list[Column], by: Column | None, made_by: Any) -> tuple[Given, Reading]:
+    """Return what follows from columns of numbers, each row as it is; with `by`, in the block of its group.
+
+    A row's vector is as long as the bounds allow, unless the claim clips it to less.
+    """
     for column in columns:
         if column.kind not in (*NUMBERS, "boolean"):
             raise InputError(f"{column.name} is a {column.kind}; a number, integer or boolean belongs here")
     names = tuple(column.name for column in columns)
-    low, high = columns[0].bounds
-    given: Given = {"columns": len(columns), "candidates": len(columns)}
-    if kind == "number":
-        given |= {"low": Fraction(low), "high": Fraction(high)}
+    ends = [tuple(map(Fraction, column.bounds)) for column in columns]
+    given: Given = {"low": min(low for low, _ in ends), "high": max(high for _, high in ends)}
+    if getattr(made_by, "target", False):
+        given["reward"] = max(map(abs, ends.pop()))
+        if _longest(ends) > 1:
+            raise InputError("features are clipped to norm 1, and these may be longer; use second-moments")
+    given["radius"] = _longest(ends)
+    given |= dict.fromkeys(SIZE, len(ends))
     if by is None:
+        given["bounds"] = "; ".join(f"{low} {high}" for low, high in ends)
         return given, Reading(names, lambda codes: codes, (0.0,) * len(names), {"columns": names})
     groups = cells_of(by, None)
     number, width = len(groups.labels), len(names)
@@ -177,5 +209,13 @@ def _numbers(columns: list[Column], by: Column | None, kind: str) -> tuple[Given
         return rows.reshape(len(codes), number * width)
 
     labels = tuple(f"{group}, {name}" for group in groups.labels for name in names)
-    given["columns"] = given["candidates"] = number * width
+    given |= dict.fromkeys(SIZE, number * width)
     return given, Reading((by.name, *names), place, (0.0,) * (number * width), {"columns": labels})
+
+
+def _longest(ends: list[tuple[Fraction, ...]]) -> Fraction:
+    """Return at least the ℓ2 norm that bounds allow, by less than a millionth of it more."""
+    square = sum((max(map(abs, pair)) ** 2 for pair in ends), Fraction(0))
+    units = ceil(square * 10**12)
+    root = isqrt(units)
+    return Fraction(root if root**2 == units else root + 1, 10**6)

@@ -6,7 +6,7 @@ of so many rows protects a person.
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from fractions import Fraction
 from typing import Any, ClassVar
 
@@ -147,27 +147,39 @@ def by_person(
     rows would have to be public.
     """
     for inner in (REPLACE_ONE, ADD_REMOVE):
-        if inner in _relations(made_by) and inner in (relation, ADD_REMOVE):
+        if inner in relations_of(made_by) and inner in (relation, ADD_REMOVE):
             given, reading = bind(made_by, place, table, table.rows * table.max_rows, inner)
             mechanism = make(made_by, place, given=given)
             if inner == ADD_REMOVE or _nothing_counts_nothing(mechanism):
-                return ByPerson(mechanism, table.rows, table.max_rows, relation), reading
+                whole = reading if table.max_rows > 1 else _counted(reading)
+                return ByPerson(mechanism, table.rows, table.max_rows, relation), whole
     raise place.wrong(
         "it needs the public number of rows, which is private where several of a person count",
         "take max_rows = 1, or a mechanism that knows add-remove",
     )
 
 
+def _counted(reading: Reading) -> Reading:
+    """Return a reading whose rows say that they are one row of a person."""
+
+    def encode(codes: Rows) -> Rows:
+        rows = reading.encode(codes)
+        return np.hstack([np.ones((len(rows), 1)), rows])
+
+    return replace(reading, encode=encode, default=(0.0, *reading.default))
+
+
 def _nothing_counts_nothing(mechanism: Any) -> bool:
     """Say whether rows that are not there can be told to a sum by rows with nothing in them."""
     of = mechanism.domain()
-    if getattr(mechanism, "reads", None) not in LINEAR or not hasattr(mechanism, "query"):
+    linear = getattr(mechanism, "reads", None) in LINEAR and not getattr(mechanism, "per_row", False)
+    if not linear or not hasattr(mechanism, "query"):
         return False
     nothing = np.tile(np.array(of.missing or (0.0,) * len(of.low)), (mechanism.rows, 1))
     return not np.any(mechanism.query(nothing))
 
 
-def _relations(made_by: Any) -> tuple[str, ...]:
+def relations_of(made_by: Any) -> tuple[str, ...]:
     """Return the relations that a class of mechanisms knows."""
     known = {each.name for each in fields(made_by)}
     return (REPLACE_ONE, ADD_REMOVE) if "relation" in known else (made_by.relation,)

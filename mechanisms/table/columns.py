@@ -81,7 +81,9 @@ class Column:
         if isinstance(given, bool | str):
             raise InputError(f"{self.name}: missing is {given!r}; a number belongs there")
         if not self.low <= given <= self.high:
-            raise InputError(f"{self.name}: missing is {given}, outside [{self.low}, {self.high}]")
+            raise InputError(
+                f"{self.name}: missing is {given}, outside [{self.low}, {self.high}]; give one inside"
+            )
         if self.kind == "integer" and Fraction(given).denominator != 1:
             raise InputError(f"{self.name}: missing is {given}; a whole number belongs there")
 
@@ -131,7 +133,7 @@ class Column:
         """Return the code of every cell, each by itself; never fails on what a cell holds."""
         if self.kind in NUMBERS:
             if isinstance(cells, np.ndarray) and cells.dtype.kind in "iuf":
-                return self.bounded(cells.astype(np.float64))
+                return self.bounded(cells.astype(np.float64, copy=False))
             return self.bounded(np.fromiter(map(_number, cells), dtype=np.float64))
         if self.kind == "boolean":
             default = self.default
@@ -146,12 +148,13 @@ class Column:
     def bounded(self, numbers: Floats) -> Floats:
         """Return numbers within the bounds; NaN, and broken ones of an integer, are the default."""
         low, high = self.bounds
-        inside = np.clip(numbers, low, high)
+        inside: Floats = np.clip(numbers, low, high)
         wrong = np.isnan(numbers)
         if self.kind == "integer":
             wrong |= inside != np.floor(inside)
-        found: Floats = np.where(wrong, self.default, inside)
-        return found
+        if wrong.any():
+            inside[wrong] = self.default
+        return inside
 
 
 def read_columns(place: Place) -> tuple[Column, ...]:
@@ -172,8 +175,9 @@ def _column(name: str, place: Place) -> Column:
     if "missing" in table:
         value = table["missing"].value
         given["missing"] = value if isinstance(value, bool | str) else table["missing"].number()
+    kind = table["type"].text(*KINDS)
     try:
-        return Column(name, table["type"].text(*KINDS), **given)  # type: ignore[arg-type]
+        return Column(name, kind, **given)  # type: ignore[arg-type]
     except InputError as error:
         raise place.wrong(*str(error).split("; ", 1)) from None
 

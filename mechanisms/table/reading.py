@@ -81,7 +81,7 @@ def _columnar(path: Path, names: Sequence[str], kind: str) -> Iterator[Batch]:
         raise InputError(f"{path}: pyarrow reads such files; pip install 'dpaccount[tables]'") from None
     try:
         if kind == ".parquet":
-            with parquet.ParquetFile(path, memory_map=True, pre_buffer=False) as file:
+            with parquet.ParquetFile(path, pre_buffer=False) as file:
                 _places(path, file.schema_arrow.names, names)
                 for batch in file.iter_batches(BATCH, columns=list(names)):
                     yield _batch(batch, names)

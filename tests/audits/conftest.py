@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from audits import cli
+from audits.datasets.forms import Given
 from audits.sandbox import crew
 from audits.sandbox.outcomes import Outcome, played
 from audits.subjects.code import import_subject
@@ -41,7 +42,8 @@ class InProcess(crew.Crew):
         return self.seconds - self.used
 
     def keep(self, datasets):
-        self._datasets = [np.array(data) for data in datasets]
+        made = np.array if self.layout is None else self.layout.dataset
+        self._datasets = [Given(made(data)) for data in datasets]
 
     def _chunk(self, worker, plays):
         done = []

@@ -50,7 +50,12 @@ def variants(*settings):
 
 every = pytest.mark.parametrize("subject", list(variants(("relation", ADD_REMOVE))))
 every_grid = pytest.mark.parametrize(
-    "subject", list(variants(("relation", ADD_REMOVE), ("bits", 2), ("channel", "hybrid")))
+    "subject",
+    list(
+        variants(
+            ("relation", ADD_REMOVE), ("bits", 2), ("channel", "hybrid"), ("law", "gaussian"), ("keys", 2)
+        )
+    ),
 )
 
 
@@ -75,6 +80,7 @@ def excess(theorem, run, other):
         if "key" not in part.witness:
             continue
         key, fact = part.witness["key"], part.premises[0].conclusion
+        steps = 1 if fact.relation == theorem.conclusion.relation else 2  # who is replaced goes and comes
         parts = [name for name in sorted(run.exact, key=str) if name[0] == key]
         moves = [[int(v) for v in (other.exact[name] - run.exact[name]).ravel()] for name in parts]
         joined = [[v for each in moves for v in each]]
@@ -84,8 +90,12 @@ def excess(theorem, run, other):
             shift = tuple(sorted((abs(v) for v in move if v), reverse=True))
             if isinstance(fact, Shifts) and shift not in fact.shifts:
                 return f"{key} moves by {move}, not among the declared shifts"
-            if isinstance(fact, Contribution) and fact.kind == "cell" and shift not in ((), (1,)):
-                return f"{key} moves by {move}, not one cell by one"
+            if (
+                isinstance(fact, Contribution)
+                and fact.kind == "cell"
+                and shift != (1,) * len(shift[: int(fact.high) * steps])
+            ):
+                return f"{key} moves by {move}, not so many cells by one"
         symbols = {int(v) for name in parts for v in run.exact[name].ravel()}
         if isinstance(fact, Contribution) and fact.kind == "points":
             if not {(symbol,) for symbol in symbols} <= set(fact.points):
@@ -352,12 +362,17 @@ def test_extreme_parameters_are_refused_in_one_sentence_or_work(entry, name, val
     data = dataset(subject.domain(), "uniform", 1)
     run = record(subject, data, rehearse(theorem, Rehearsal(1)), 0)
     assert all(np.isfinite(np.asarray(shown, dtype=float)).all() for shown in run.view.public.values())
+    for each in subject.accuracy(run.view).values():
+        low, high = (np.array(each[end], dtype=float) for end in ("low", "high"))
+        assert np.isfinite(low).all()
+        assert np.isfinite(high).all()
+        assert (low <= high).all()
 
 
 @pytest.mark.parametrize("entry", [e for e in entries() if e.layer == "mechanisms"], ids=lambda e: e.name)
 def test_no_row_no_scale_and_no_candidate_are_refused(entry):
     """Sizes, noise and rates of 0 make no mechanism; `threshold` may be 0, and so may bounds and ranks."""
-    fine = {"threshold", "low", "high", "bits", "rank", "reward"}
+    fine = {"threshold", "low", "high", "bits", "rank", "reward", "ridge"}
     for name, facts in entry.parameters().items():
         if facts["type"] in ("number", "integer") and name not in fine:
             with pytest.raises(InputError):

@@ -35,7 +35,7 @@ def test_adding_a_mechanism_takes_the_two_files_that_are_described(root, copy_of
 
 def test_the_example_of_the_page_runs(root, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    code, _ = blocks((root / "docs" / "mechanisms.md").read_text(), "python")
+    code, *_ = blocks((root / "docs" / "mechanisms.md").read_text(), "python")
     printed = io.StringIO()
     with contextlib.redirect_stdout(printed):
         exec(code, {})  # noqa: S102  # the page's own example

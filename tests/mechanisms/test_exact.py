@@ -15,10 +15,12 @@ from audits.evidence.replay import Recorder
 from dpaccount.noise.proved import Proved
 from dpaccount.noise.receipt import rehearse
 from dpaccount.noise.samplers import Rehearsal
-from dpaccount.proof import ADD_REMOVE
+from dpaccount.proof import ADD_REMOVE, REPLACE_ONE
 from dpaccount.proof.derivation import point
 from mechanisms.binary_tree import BinaryTree
 from mechanisms.clipped_mean import ClippedMean
+from mechanisms.count import Count
+from mechanisms.count_by_group import CountByGroup
 from mechanisms.exponential import Exponential
 from mechanisms.gaussian_sum import GaussianSum
 from mechanisms.histogram import Histogram
@@ -31,9 +33,11 @@ from mechanisms.local_mean import LocalMean
 from mechanisms.permute_and_flip import PermuteAndFlip
 from mechanisms.projection import Projection
 from mechanisms.quantile import Quantile
+from mechanisms.quantiles import Quantiles
 from mechanisms.randomised_response import RandomisedResponse
 from mechanisms.sparse_vector import SparseVector
 from mechanisms.stable_histogram import StableHistogram
+from mechanisms.variance import Variance
 
 F = Fraction
 REACH = 9  #: Gaussian noise is enumerated up to so many deviations, Laplace noise up to twice as many scales
@@ -210,6 +214,7 @@ NEAR = F(9, 8)  #: a radius just above 1, so that ±1 are on the coarsest grid
 UNIT = [(0.0,), (0.5,), (1.0,), (7.0,)]
 VOTES = [(0.0, 0.0, 0.0), (1.0, 0.0, 0.0), (0.0, 1.0, 1.0), (1.0, 1.0, 0.0)]
 CELLS = [(-1.0,), (0.0,), (1.0,)]
+KEYS = [(-1.0, -1.0), (0.0, -1.0), (0.0, 1.0), (1.0, 1.0), (1.0, 2.0)]
 PLANE = [(3.0, 0.0), (-1.0, 0.0), (0.0, 0.0), (0.6, -0.8)]
 CASES = {
     "laplace": (LaplaceSum(low=0, high=1, rows=2, bits=1, scale=F(2)), UNIT, (0,)),
@@ -222,6 +227,15 @@ CASES = {
     "gaussian-plane": (GaussianSum(rows=1, columns=2, bits=1, sigma=F(2), radius=NEAR), PLANE, (1e-3,)),
     "histogram": (Histogram(rows=2, cells=2, sigma=F(3, 2)), CELLS, (1e-2, 1e-6)),
     "histogram-add-remove": (Histogram(rows=2, cells=2, sigma=F(1), relation=ADD_REMOVE), CELLS, (1e-2, 1e-6)),
+    "count": (Count(rows=2, scale=F(3, 2)), CELLS, (0,)),
+    "count-gaussian": (Count(rows=2, scale=F(3, 2), law="gaussian", relation=ADD_REMOVE), CELLS, (1e-2,)),
+    "groups": (CountByGroup(rows=2, cells=2, scale=F(3, 2)), CELLS, (0,)),
+    "groups-add-remove": (CountByGroup(rows=2, cells=2, scale=F(3, 2), relation=ADD_REMOVE), CELLS, (0,)),
+    "groups-gaussian": (CountByGroup(rows=2, cells=3, scale=F(1), law="gaussian"), [*CELLS, (2.0,)], (1e-2, 1e-6)),
+    "quantiles": (Quantiles(low=0, high=1, rows=2, levels=1, scale=F(3, 2)), UNIT, (0,)),
+    "quantiles-two": (Quantiles(low=0, high=1, rows=1, levels=2, scale=F(2), relation=ADD_REMOVE), UNIT, (0,)),
+    "quantiles-gaussian": (Quantiles(low=0, high=1, rows=1, levels=2, scale=F(1), law="gaussian", relation=ADD_REMOVE), UNIT, (1e-2,)),
+    "variance": (Variance(low=0, high=1, rows=1, steps=1, sigma=F(1)), UNIT, (1e-2,)),
     "linear-queries": (LinearQueries(rows=1, cells=2, sigma=F(2), workload="prefix"), CELLS, (1e-3,)),
     "projection": (Projection(rows=2, columns=1, bits=0, sigma=F(3), radius=NEAR), [(0.0,), (1.0,), (-1.0,)], (1e-3,)),
     "exponential": (Exponential(rows=2, candidates=3), VOTES, (0, 1e-3, 1e-1)),
@@ -237,6 +251,8 @@ CASES = {
         SparseVector(rows=1, questions=3, threshold=1, limit=2, threshold_scale=F(1), scale=F(1), relation=ADD_REMOVE), VOTES, (0,),
     ),
     "stable-histogram": (StableHistogram(rows=3, cells=2, scale=F(1), threshold=4), CELLS, (F(1, 20),)),
+    "stable-keys": (StableHistogram(rows=2, cells=2, keys=2, scale=F(2), threshold=6), KEYS, (F(1, 10),)),
+    "stable-replaced": (StableHistogram(rows=2, cells=2, scale=F(1), threshold=5, relation=REPLACE_ONE), CELLS, (F(1, 5),)),
     "k-norm": (KNorm(rows=1, columns=2, bits=0, rate=F(1), radius=NEAR), PLANE, (0,)),
     "tree": (BinaryTree(rounds=2, bits=0, sigma=F(2), radius=NEAR), [(0.0,), (1.0,), (-1.0,)], (1e-2,)),
     "honaker": (HonakerTree(rounds=2, bits=0, sigma=F(2), radius=NEAR), [(0.0,), (1.0,), (-1.0,)], (1e-2,)),
@@ -244,6 +260,16 @@ CASES = {
 
 
 TIGHT = [
+    *(
+        "quantiles",
+        "quantiles-two",
+        "quantiles-gaussian",
+        "count",
+        "count-gaussian",
+        "groups",
+        "groups-add-remove",
+        "groups-gaussian",
+    ),
     *("laplace", "laplace-add-remove", "laplace-odd-scale", "laplace-vector", "mean", "histogram"),
     *("histogram-add-remove", "permute-and-flip", "randomised-response", "duchi", "piecewise", "hybrid"),
 ]

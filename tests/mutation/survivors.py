@@ -11,6 +11,7 @@ that runs out of time or memory counts as killed: nobody would wait for it.
 
 import argparse
 import contextlib
+import dis
 import importlib
 import importlib.util
 import inspect
@@ -50,12 +51,12 @@ def put(module: ModuleType, code: CodeType, function: str) -> None:
     """Put a mutant in the place of the honest module.
 
     Inside a function its code is exchanged, so every reference to the function sees the change.  What
-    runs at import, and what declares rules, is run again into the same module, as is every module of the
-    checker that was imported after it; old references are bound to what came of it.
+    runs at import, what is called there, and what declares rules, is run again into the same module, as is
+    every module of the checker that was imported after it; old references are bound to what came of it.
     """
     owner, held = function.split("."), code
     holder: Any = module
-    for name in owner if owner[0] not in DECLARING else ():
+    for name in owner if owner[0] not in (*DECLARING, *_called_at_import(module, code)) else ():
         inner = next((c for c in held.co_consts if isinstance(c, CodeType) and c.co_name == name), None)
         holder = getattr(holder, name, None)
         if inner is None or holder is None:
@@ -80,6 +81,12 @@ def put(module: ModuleType, code: CodeType, function: str) -> None:
             for name, old in list(vars(other).items()):
                 if id(old) in fresh and not name.startswith("__"):
                     vars(other)[name] = fresh[id(old)]
+
+
+def _called_at_import(module: ModuleType, code: CodeType) -> set[str]:
+    """Return the functions of a module that its own code reads: they have run, and made what it holds."""
+    read = {str(step.argval) for step in dis.get_instructions(code) if step.opname == "LOAD_NAME"}
+    return {name for name in read if inspect.isfunction(getattr(module, name, None))}
 
 
 def _later(module: ModuleType) -> list[ModuleType]:

@@ -201,7 +201,7 @@ def sample_holds(step, tail):
         held, right = True, lattice_bounds.compose
         inner = Exposure((Fraction(1), Fraction(1)), ((LaplaceFactor(HALF), 1),))
         for added in (False, True):
-            kind = Sampled(Fraction(1, 5), inner, added)
+            kind = Sampled(Fraction(1, 5), inner, added=added)
             exact = Excess(lattice_bounds._on_sample(kind, Grid(Fraction(1, 300), 80, 0), 60))
 
             def short(total, at, log2):
@@ -336,7 +336,7 @@ def contour_holds():
     held = True
     with precision(200):
         for rate, loss, added in ((HALF, 3, False), (Fraction(1, 100), 1, True)):
-            factor = sampled_laplace.SampledLaplaceFactor(rate, Fraction(loss), added)
+            factor = sampled_laplace.SampledLaplaceFactor(rate, Fraction(loss), added=added)
             for a in (arb("2.5"), arb("-4.5")):
                 points, error = sampled_laplace._contour(factor, a, 64.0, 8)
                 fine, _ = sampled_laplace._contour(factor, a, 64.0, 200)

@@ -8,7 +8,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from dpaccount.proof import assume_points, assume_range, discrete_gaussian, exponential, linear
+from dpaccount.proof import assume_cell, assume_points, assume_range, discrete_gaussian, exponential, linear
 from mechanisms.arm_means import ArmMeans
 from mechanisms.banded_toeplitz import BandedToeplitz
 from mechanisms.binary_tree import BinaryTree
@@ -16,6 +16,8 @@ from mechanisms.buffered_toeplitz import BufferedToeplitz
 from mechanisms.clipped_mean import ClippedMean
 from mechanisms.continual import factors, prefix_sums
 from mechanisms.continual.factor_sums import Buffers
+from mechanisms.count import Count
+from mechanisms.count_by_group import CountByGroup
 from mechanisms.exponential import Exponential
 from mechanisms.gaussian_sum import GaussianSum
 from mechanisms.histogram import Histogram
@@ -30,14 +32,17 @@ from mechanisms.optimal_factor import OptimalFactor
 from mechanisms.permute_and_flip import PermuteAndFlip
 from mechanisms.projection import Projection
 from mechanisms.quantile import Quantile
+from mechanisms.quantiles import Quantiles
 from mechanisms.randomised_response import RandomisedResponse
 from mechanisms.restarting_tree import RestartingTree
+from mechanisms.second_moments import SecondMoments
 from mechanisms.shared import grid
 from mechanisms.sparse_vector import SparseVector
 from mechanisms.sqrt_toeplitz import SqrtToeplitz
 from mechanisms.stable_histogram import StableHistogram
 from mechanisms.subject import shown_to_all
 from mechanisms.symmetric_gaussian import BITS, SymmetricGaussian
+from mechanisms.variance import Variance
 
 
 @dataclass(frozen=True)
@@ -67,6 +72,55 @@ class LaplaceVectorForgetsAColumn(LaplaceVector):
         total = super().query(data)
         total[-1] = np.trunc(np.clip(np.nan_to_num(data[:, -1]), -100, 100).sum() * 2.0**self.bits)
         return total
+
+
+@dataclass(frozen=True)
+class CountSumsTheAnswers(Count):
+    """Adds up what the column holds, which may be 2."""
+
+    def query(self, data):
+        return np.floor(np.nan_to_num(data[:, :1], posinf=1, neginf=0)).astype(np.int64).sum(axis=0)
+
+
+@dataclass(frozen=True)
+class CountByGroupCountsTheNextToo(CountByGroup):
+    """Counts everybody in their group and in the next, as if groups overlapped."""
+
+    def query(self, data):
+        counts = super().query(data)
+        counts[1:] += counts[:-1]
+        return counts
+
+
+@dataclass(frozen=True)
+class QuantilesCountsOneLevel(Quantiles):
+    """Forgets that a row is in a cell of every level."""
+
+    def proof(self, delta):
+        row = assume_cell("counts", self.relation, "movement")
+        return self.noisy_counts("quantiles", row, delta)
+
+
+@dataclass(frozen=True)
+class VarianceSquaresWhatIsNotClipped(Variance):
+    """Clips the sum's numbers but not those that it squares."""
+
+    def query(self, data):
+        total = super().query(data)
+        raw = np.clip(np.nan_to_num((data[:, 0] - self._middle) / self._half), -4, 4)
+        total[1] = (16 * np.rint(raw * self.steps).astype(np.int64) ** 2 - 8 * self.steps**2).sum()
+        return total
+
+
+@dataclass(frozen=True)
+class SecondMomentsForgetsTheScale(SecondMoments):
+    """Lets every column reach 1, so that rows are as long as the root of their number."""
+
+    def query(self, data):
+        z = np.clip(np.nan_to_num((data - self._middle) / self._half), -1, 1)
+        whole = np.rint(z * 2.0**15).astype(np.int64)
+        upper = (whole.T @ whole)[np.triu_indices(self.columns)]
+        return np.concatenate([upper, whole.sum(axis=0) << 15])
 
 
 @dataclass(frozen=True)
@@ -245,6 +299,18 @@ class StableHistogramCountsNeighboursToo(StableHistogram):
     def query(self, data):
         counts = super().query(data)
         return counts + np.roll(counts, 1)
+
+
+@dataclass(frozen=True)
+class StableHistogramCountsAKeyTwice(StableHistogram):
+    """Counts a row in a cell as often as it names it."""
+
+    keys: int = 2
+
+    def query(self, data):
+        return sum(
+            super(StableHistogramCountsAKeyTwice, self).query(data[:, k : k + 1]) for k in range(self.keys)
+        )
 
 
 @dataclass(frozen=True)

@@ -151,7 +151,6 @@ def gaussian_finding(
     published = None if variance is None else root(variance)
     return Cost(
         claimed=(alpha, beta),
-        delta=beta,
         epsilon=cost,
         loss_delta=loss,
         mu=root(mu2),

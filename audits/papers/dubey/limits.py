@@ -68,7 +68,6 @@ def largest_reward(p: dict[str, Any]) -> Cost:
     beyond = joint.lemma2({**p, "B": 2 * Fraction(found.upper), "rho": Fraction(0)})
     return Cost(
         claimed=(alpha, beta),
-        delta=beta,
         epsilon=INFINITE,
         loss_delta=ONE,
         refutation=beyond.refutation,
@@ -103,7 +102,6 @@ def largest_alpha(p: dict[str, Any]) -> Cost:
     beyond = check({"alpha": high, "beta": p["beta"], "B": Fraction(1)})
     return Cost(
         claimed=beyond.claimed,
-        delta=beyond.delta,
         epsilon=beyond.epsilon,
         loss_delta=beyond.loss_delta,
         refutation=beyond.refutation,

@@ -172,7 +172,6 @@ def _finding(
         noise = Scales(root(variance), root(enclose(lambda: of(moved) / of(allowed))))
     return Cost(
         claimed=(alpha, beta),
-        delta=beta,
         epsilon=gaussian_epsilon(mu2, beta),
         loss_delta=gaussian_delta(mu2, alpha),
         mu=root(mu2),

@@ -51,7 +51,7 @@ def with_corner(b2: Enclosure) -> FarthestPair:
     """Return the supremum over ‖φ‖ ≤ 1, |y| ≤ B of the full matrix; `b2` encloses B²."""
     reward = float(b2.upper) ** 0.5
     if b2.upper <= 1:
-        return FarthestPair(enclose(lambda: 2 * (1 + of(b2)) ** 2), float(b2.upper), (reward, -reward))
+        return FarthestPair(ball_bound(b2), float(b2.upper), (reward, -reward))
     opposite = _opposite(b2)
     inner = _inner(b2)
     if inner is None or inner[0].upper <= opposite.upper:
@@ -63,7 +63,7 @@ def without_corner(b2: Enclosure) -> FarthestPair:
     """Return the supremum for [φφᵀ, φy; yφᵀ, 0]."""
     reward = float(b2.upper) ** 0.5
     if b2.upper <= 1:
-        return FarthestPair(enclose(lambda: 2 * (1 + of(b2)) ** 2), float(b2.upper), (reward, -reward))
+        return FarthestPair(ball_bound(b2), float(b2.upper), (reward, -reward))
     return FarthestPair(_opposite(b2), 1, (reward, -reward))
 
 

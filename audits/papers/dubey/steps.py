@@ -6,6 +6,7 @@ They say whether a step holds, not whether the claim built on it does.
 import math
 from dataclasses import replace
 from fractions import Fraction
+from functools import partial
 from typing import Any
 
 from flint import arb, fmpz, fmpz_poly
@@ -15,10 +16,10 @@ from audits.papers.derivations import LikelyEvent, telling_event
 from audits.papers.dubey import rank_one
 from audits.papers.dubey.joint import QUERY, met
 from audits.papers.dubey.rank_one import full_statistics
-from audits.papers.enclosures import ONE, enclose, exactly, log, of, ratio, root
+from audits.papers.enclosures import INFINITE, ONE, enclose, exactly, log, of, ratio, root
 from dpaccount.exact import Enclosure
 from dpaccount.numerics.balls import ball, floor_of
-from dpaccount.proof import Theorem, assume_tree
+from dpaccount.proof import assume_tree
 
 
 def sensitivity(p: dict[str, Any]) -> Cost:
@@ -59,7 +60,7 @@ def chain(p: dict[str, Any]) -> Cost:
         "statistic": "n beta/2 of the nodes alone, against beta; advanced composition adds more",
         "step": {"of": "chain", "nodes": levels, "delta_of_each": str(p["beta"] / 2), "beta": str(p["beta"])},
     }
-    return Cost((None, p["beta"]), None, None, spent, said, holds=False)
+    return Cost((None, p["beta"]), said, loss_delta=spent, holds=False)
 
 
 def chernoff(p: dict[str, Any]) -> Cost:
@@ -89,7 +90,7 @@ def chernoff(p: dict[str, Any]) -> Cost:
     holds = (
         True if found.upper <= limit else False if found.lower is not None and found.lower > limit else None
     )
-    return Cost((None, limit), None, None, found, said, holds=holds)
+    return Cost((None, limit), said, loss_delta=found, holds=holds)
 
 
 def weights(p: dict[str, Any]) -> Cost:
@@ -116,7 +117,7 @@ def weights(p: dict[str, Any]) -> Cost:
     ends = near - Fraction(1, 2**40), near + Fraction(1, 2**40)
     said["step"] = {"of": "weights", "nodes": m, "node_between": [str(end) for end in map(_short, ends)]}
     negative = any(bool(w < 0) for w in printed)
-    return Cost((None, None), None, None, None, said, holds=not negative)
+    return Cost((None, None), said, holds=not negative)
 
 
 def _short(value: Fraction) -> Fraction:
@@ -142,18 +143,13 @@ def marginals(_: dict[str, Any]) -> Cost:
         "scope": "the sketch, not the lemma",
         "event": LikelyEvent("certain").as_json(),
     }
-
-    def refutation() -> Theorem:
-        return telling_event(
-            "actions", LikelyEvent("certain"), (Fraction(0), Fraction(0)), "a1 xor a2 is the private bit"
-        )
-
-    found = Cost((Fraction(0), Fraction(0)), Fraction(0), Enclosure(math.inf, math.inf), ONE, said)
-    return replace(found, refutation=refutation)
+    point, because = (Fraction(0), Fraction(0)), "a1 xor a2 is the private bit"
+    refutation = partial(telling_event, "actions", LikelyEvent("certain"), point, because)
+    return Cost(point, said, INFINITE, ONE, refutation=refutation)
 
 
 def _step(noise: Scales, factor: Enclosure | None, said: dict[str, Any]) -> Cost:
-    return Cost((None, None), None, None, None, said, noise=noise, factor=factor, holds=True)
+    return Cost((None, None), said, noise=noise, factor=factor, holds=True)
 
 
 CLAIMS = (

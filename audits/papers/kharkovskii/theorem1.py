@@ -77,7 +77,6 @@ def _separated(p: dict[str, Any], omega: Enclosure, rows: int, features: int) ->
     said = "the columns of Z lie in the column space of the first data"
     return Cost(
         claimed=point,
-        delta=p["delta"],
         epsilon=INFINITE,
         loss_delta=ONE,
         noise=Scales(omega, None),
@@ -101,7 +100,6 @@ def _always_lifted(p: dict[str, Any], omega: Enclosure) -> Cost:
     loss = mixed_shift(epsilon, short**2, columns)
     return Cost(
         claimed=(epsilon, delta),
-        delta=delta,
         epsilon=Enclosure(None, sketch_epsilon(delta, short, columns).upper),
         loss_delta=Enclosure(None, ceil_of(loss)),
         noise=Scales(omega, least),
@@ -146,7 +144,6 @@ def _branch(p: dict[str, Any], samples: int, neighbours: str) -> Cost:
 
     return Cost(
         claimed=(epsilon, delta),
-        delta=delta,
         epsilon=cost,
         loss_delta=Enclosure(max(Fraction(0), floor_of(loss)), ceil_of(loss)),
         witness={
@@ -197,7 +194,6 @@ def _least_gaussian(
     needed = enclose(lambda: ball(square) / of(allowed))
     return Cost(
         claimed=(epsilon, delta),
-        delta=delta,
         epsilon=Enclosure(cost.lower, min(cost.upper, epsilon)),
         loss_delta=Enclosure(loss.lower, min(loss.upper, delta)),
         mu=root(used),
@@ -218,7 +214,6 @@ def sketch(p: dict[str, Any]) -> Cost:
     cost, loss = sketch_epsilon(delta, top, columns), mixed_shift(epsilon, top**2, columns)
     return Cost(
         claimed=(epsilon, delta),
-        delta=delta,
         epsilon=Enclosure(min(cost.lower or 0, epsilon), min(cost.upper, epsilon)),
         loss_delta=Enclosure(floor_of(loss), min(ceil_of(loss), delta)),
         noise=Scales(None, least),
@@ -256,9 +251,6 @@ def omega_reading(p: dict[str, Any]) -> Cost:
     below = {name: bool(value.upper < (least.lower or 0)) for name, value in met.items()}
     return Cost(
         claimed=(None, None),
-        delta=None,
-        epsilon=None,
-        loss_delta=None,
         noise=Scales(printed, used),
         factor=ratio(printed, used),
         holds=below["printed"],

@@ -69,12 +69,12 @@ def _single_epsilon(eta: Fraction, target: Fraction) -> arb:
 def _sure_epsilon(eta: Fraction, count: int, target: Fraction) -> Fraction:
     """Return an ε at which two-output mechanisms surely exceed `target` (0 where none does)."""
     odds = _best_odds(float(eta), count, lambda losses, p: _float_epsilon(losses, p, float(target)))
-    if not floor_of(accurate(lambda: _binomial(odds, eta, count, Fraction(0)), 60)) > target:
-        return Fraction(0)
 
     def curve(at: Fraction) -> arb:
         return accurate(lambda: _binomial(odds, eta, count, at), 60)
 
+    if not floor_of(curve(Fraction(0))) > target:
+        return Fraction(0)
     low, _ = solve(curve, target, Fraction(0), count * eta, Fraction(1, 10**9))
     return low
 
@@ -111,18 +111,14 @@ def best_event(eta: Fraction, count: int, delta: Fraction) -> tuple[Fraction, in
 
 def _best_odds(eta: float, count: int, score: Score) -> Fraction:
     """Return a nearly best t, a short fraction; any t gives a valid lower bound."""
-    values = [(_score(eta, count, float(t), score), float(t)) for t in np.linspace(-12, 12 + eta, 97)]
+    values = [(score(*_laws(eta, count, float(t))), float(t)) for t in np.linspace(-12, 12 + eta, 97)]
     best = max(values)[1]
     width = (24 + eta) / 96
     for _ in range(24):
         tries = [best - width, best - width / 2, best, best + width / 2, best + width]
-        best = max((_score(eta, count, t, score), t) for t in tries)[1]
+        best = max((score(*_laws(eta, count, t)), t) for t in tries)[1]
         width *= 0.6
     return Fraction(best).limit_denominator(10**9)
-
-
-def _score(eta: float, count: int, odds: float, score: Score) -> float:
-    return score(*_laws(eta, count, odds))
 
 
 @lru_cache(maxsize=4096)

@@ -44,7 +44,6 @@ def theorem73(p: dict[str, Any]) -> Cost:
     epsilon = p["epsilon"]
     return Cost(
         claimed=(epsilon, Fraction(0)),
-        delta=Fraction(0),
         epsilon=exactly(epsilon),
         loss_delta=ZERO,
         factor=ONE,
@@ -52,15 +51,10 @@ def theorem73(p: dict[str, Any]) -> Cost:
         witness={
             "neighbours": LINEAR,
             "log_odds": -30,
-            "log_ratio": float(_log_ratio(epsilon, Fraction(-30)).upper),
+            "log_ratio": float(_difference(Fraction(-30), -30 - epsilon).upper),
             "statistic": "whether +1 is chosen",
         },
     )
-
-
-def _log_ratio(epsilon: Fraction, odds: Fraction) -> Enclosure:
-    """Return ln σ(t) − ln σ(t − ε): what action +1 tells at log-odds t."""
-    return enclose(lambda: (ball(epsilon - odds).exp() + 1).log() - (ball(-odds).exp() + 1).log())
 
 
 def multi(p: dict[str, Any]) -> Cost:
@@ -72,7 +66,6 @@ def multi(p: dict[str, Any]) -> Cost:
     votes = _votes(epsilon, uses, delta)
     return Cost(
         claimed=(epsilon, delta),
-        delta=delta,
         epsilon=bounded_range.epsilon(epsilon, uses, delta),
         loss_delta=bounded_range.delta(epsilon, uses, epsilon),
         factor=_permitted(epsilon, delta, uses),
@@ -157,7 +150,6 @@ def clip(p: dict[str, Any]) -> Cost:
         loss = enclose(lambda: ((eta() / 2).exp() - (ball(epsilon) / 2).exp()) ** 2 / eta().expm1())
     return Cost(
         claimed=(epsilon, Fraction(0)),
-        delta=Fraction(0),
         epsilon=cost,
         loss_delta=loss,
         noise=Scales(exactly(reward), clipped),
@@ -185,9 +177,7 @@ def grid(p: dict[str, Any]) -> Cost:
     chosen = _choice(epsilon * gap / 2)
     return Cost(
         claimed=(epsilon, Fraction(0)),
-        delta=Fraction(0),
         epsilon=exactly(epsilon * gap / 2),
-        loss_delta=None,
         factor=exactly(1 / gap),
         refutation=lambda: _refutation(chosen, epsilon),
         witness={
@@ -230,10 +220,8 @@ def observed(p: dict[str, Any]) -> Cost:
     worst = LikelyEvent("logistic", (left, right))
     return Cost(
         claimed=(epsilon, Fraction(0)),
-        delta=Fraction(0),
         epsilon=Enclosure(max(cost.lower or 0, Fraction(0)), cost.upper),
         refutation=lambda: _refutation(worst, epsilon),
-        loss_delta=None,
         witness={
             "neighbours": "one record, reward -1, of context (1, 0) against (0, 1)",
             "log_odds": [float(left), float(right)],

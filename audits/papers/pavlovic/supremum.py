@@ -15,7 +15,6 @@ exponent: the cost is ε(S + I)/(2S).  I is found on a grid, with |c(w, w′) �
 import heapq
 import itertools
 import math
-from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
@@ -171,9 +170,6 @@ def supremum(p: dict[str, Any]) -> Cost:
     low = float(found.lower or 0)
     return Cost(
         claimed=(None, None),
-        delta=None,
-        epsilon=None,
-        loss_delta=None,
         noise=Scales(exactly(Fraction(found.upper)), exactly(Fraction(found.lower or 0))),
         factor=enclose(lambda: ball(Fraction(found.upper)) / ball(Fraction(found.lower or 1))),
         holds=True,
@@ -211,12 +207,11 @@ def range_factor(p: dict[str, Any]) -> Cost:
         scores = assume_range("prediction", width, REPLACE_ONE, "covariances bounded below on the interval")
         return to_pure(exponential(scores, epsilon / 2, "prediction"))
 
-    found = Cost(
+    return Cost(
         claimed=(epsilon, Fraction(0)),
-        delta=Fraction(0),
         epsilon=Enclosure(None, epsilon * factor.upper),
-        loss_delta=None,
         factor=enclose(lambda: 1 / of(factor)),
+        proof=proof,
         witness={
             "supremum": [float(whole.lower or 0), float(whole.upper)],
             "least_covariance": least,
@@ -224,7 +219,6 @@ def range_factor(p: dict[str, Any]) -> Cost:
             "statistic": "range of y c(w, w1) - y' c(w, w2) over w, at most 2B(sup c - inf c)",
         },
     )
-    return replace(found, proof=proof)
 
 
 SHAPE: dict[str, Parameter] = {

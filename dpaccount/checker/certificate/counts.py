@@ -1,11 +1,12 @@
 """The counts of an audit, and the bounds on ε that they support or refute."""
 
 import math
+from collections.abc import Iterator
 from fractions import Fraction
 from typing import Any
 
 from ..curves import Gdp, Lattice, Pure, implies
-from ..derivation import reachable
+from ..derivation import Step
 from ..distributions import binomial_tail
 from ..documents import Rejected, ensure, integer, natural, spend
 from ..facts import Fact, fact_of
@@ -14,6 +15,8 @@ from .evidence import MAX_RUNS
 from .shapes import exact_of
 
 MAX_POINTS = 64  # of one audit
+#: rules whose conclusion says its premises over again
+TRANSPARENT = ("post_process", "billboard", "local_view", "parallel", "mixture")
 Point = dict[str, Any]
 
 
@@ -91,17 +94,26 @@ def check_runs(document: dict[str, Any]) -> None:
 
 
 def asserts(document: dict[str, Any], point: Point) -> bool:
-    """Say whether a curve that the derivation turns into a point gives this one too."""
+    """Say whether a curve that the derivation turns into its last point gives this one too."""
     steps = document["proved"]["derivation"]
     limit, delta = exact_of(point["limit"], "limit"), exact_of(point["delta"], "delta")
     if limit is None or delta is None:
         return False
-    for step in reachable(steps):
+    for step in alike(steps):
         if step["rule"] == "to_approximate":
             curve = fact_of(steps[step["from"][0]]["gives"]).curve
             if isinstance(curve, Pure | Gdp | Lattice) and implies(curve, limit, delta):
                 return True
     return False
+
+
+def alike(steps: list[Step]) -> Iterator[Step]:
+    """Yield the last step and those that it says over again: of a view, or of one of several parts."""
+    wanted = {len(steps) - 1}
+    for index in range(len(steps) - 1, -1, -1):
+        if index in wanted:
+            yield steps[index]
+            wanted.update(steps[index]["from"] if steps[index]["rule"] in TRANSPARENT else ())
 
 
 def confirm_counts(point: Point, lower: Fraction) -> None:

@@ -41,6 +41,7 @@ def hazards_of(document: dict[str, Any]) -> list[str]:
     data = claim.get("data", {})
     if data:
         found.append("The reader of the data file is trusted to take every row by itself.")
+    found += table_hazards(claim, data)
     if data.get("public", False):
         found.append(
             "The claim says that its data are public; figures in `evaluation` read them without noise."
@@ -54,6 +55,17 @@ def hazards_of(document: dict[str, Any]) -> list[str]:
     if document["subject"]["status"] != "sound":
         found.append(f"The subject's status is {document['subject']['status']!r}.")
     return found
+
+
+def table_hazards(claim: dict[str, Any], data: dict[str, Any]) -> list[str]:
+    """Return what a claim on a table must say of what is public in it."""
+    if "columns" not in data:
+        return []
+    units = f"different {data['id']}" if "id" in data else "rows"
+    if claim["guarantee"]["relation"] == "add-remove":
+        return [f"That the table has at most {data['rows']} {units} is assumed, and public."]
+    whose = f" Which {data['id']} are in it is public too." if "id" in data else ""
+    return [f"The number of {units} of the table is public, and so is their order.{whose}"]
 
 
 def short_numbers(document: dict[str, Any]) -> None:

@@ -141,7 +141,10 @@ GUARANTEE: dict[str, Shape] = {
 }
 COLUMN = closed(
     {"type": TEXT},
-    {"low": amount(None), "high": amount(None), "values": listed(TEXT), "other": FLAG, "missing": anything},
+    {
+        **{"low": amount(None), "high": amount(None), "values": listed(TEXT)},
+        **{"other": FLAG, "missing": anything, "missing_cells": FLAG},
+    },
 )
 TABLE: dict[str, Shape] = {"rows": amount(), "id": TEXT, "max_rows": amount(), "columns": tabled(COLUMN)}
 CLAIM = closed(
@@ -157,7 +160,7 @@ CLAIM = closed(
                     {},
                     {
                         **dict.fromkeys(("shape", "low", "high", "left", "right"), anything),
-                        **{"dtype": TEXT, "as": TEXT, "missing_cells": FLAG, **TABLE},
+                        **{"dtype": TEXT, "as": TEXT, **TABLE},
                     },
                 ),
             },

@@ -18,6 +18,7 @@ from fractions import Fraction
 import numpy as np
 from flint import arb, fmpz
 
+from dpaccount.exact import rounded
 from dpaccount.numerics.balls import ball, ceil_of, floor_of, log_float, precision
 
 Floats = np.ndarray[tuple[int], np.dtype[np.float64]]
@@ -61,7 +62,7 @@ class Adaptive:
         growth = ball(self.step).expm1()
         self.bend = [_up(growth**2 * ball((j + 1) * self.step).exp() / (4 * whole)) for j in range(cells)]
         self.rise = math.nextafter(float(floor_of(growth)), 0.0)
-        below = [_down((-ball(i * self.step)).exp()) for i in range(1, cells + 1)]
+        below = [rounded(floor_of((-ball(i * self.step)).exp()), up=False) for i in range(1, cells + 1)]
         self.left = np.array(below[::-1])  # e^{−ih}: how far left of the first node, in x
 
     def _next(self, values: Floats, cells: int) -> Floats:
@@ -173,12 +174,4 @@ def _terms(eta: Fraction, count: int, epsilon: Fraction, last: int) -> arb:
 
 
 def _up(value: arb) -> float:
-    exact = ceil_of(value)
-    near = float(exact)
-    return near if Fraction(near) >= exact else math.nextafter(near, math.inf)
-
-
-def _down(value: arb) -> float:
-    exact = floor_of(value)
-    near = float(exact)
-    return near if Fraction(near) <= exact else math.nextafter(near, -math.inf)
+    return rounded(ceil_of(value), up=True)

@@ -57,7 +57,7 @@ def excludes(order: Fraction, tau: arb, epsilon: Fraction, delta: Fraction) -> b
     if delta <= 0:
         return False
     pairs = _Pairs(order, epsilon, delta)
-    least = pairs.least(pairs.minimiser(_depth(delta)))
+    least = pairs.least(pairs.minimiser(abs(log_float(delta))))
     return bool(least > 0) and bool(least.log() + (ball(order) - 1) * (ball(epsilon) - tau) >= 0)
 
 
@@ -100,10 +100,6 @@ class _Pairs:
             else:
                 low = middle
         return (low + high) / 2
-
-
-def _depth(delta: Fraction) -> float:
-    return abs(log_float(delta))
 
 
 def _extra(order: Fraction, epsilon: Fraction) -> int:

@@ -13,15 +13,7 @@ def guess(log_m: LogM, log_delta: float) -> tuple[float, float]:
 
     log δ(ε) ≈ K(c) − ½ log 2πK″(c) with K(c) = log M(c) − cε − log c(c + 1) and K′(c) = 0; by bisection in c.
     """
-    low, high = -60.0, 40.0
-    for _ in range(48):
-        x = (low + high) / 2
-        found = at(log_m, math.exp(x))
-        if found is None or found[1] < log_delta:
-            high = x
-        else:
-            low = x
-    c = math.exp(low)
+    c = math.exp(_crossing(log_m, lambda found: found[1] < log_delta)[0])
     found = at(log_m, c)
     if found and abs(found[1] - log_delta) < 1 - 0.01 * log_delta:
         return found[0], c
@@ -52,12 +44,14 @@ def at(log_m: LogM, c: float) -> tuple[float, float] | None:
 
 def saddle(log_m: LogM, epsilon: float) -> float:
     """Return the c > 0 whose saddle belongs to this ε, by bisection on log c."""
+    return math.exp(sum(_crossing(log_m, lambda found: found[0] > epsilon)) / 2)
+
+
+def _crossing(log_m: LogM, past: Callable[[tuple[float, float]], bool]) -> tuple[float, float]:
+    """Return log c just below and above where saddles begin to be `past`, or out of reach."""
     low, high = -60.0, 40.0
     for _ in range(48):
         x = (low + high) / 2
         found = at(log_m, math.exp(x))
-        if found is None or found[0] > epsilon:
-            high = x
-        else:
-            low = x
-    return math.exp((low + high) / 2)
+        low, high = (low, x) if found is None or past(found) else (x, high)
+    return low, high

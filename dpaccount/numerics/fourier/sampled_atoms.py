@@ -17,7 +17,15 @@ from dpaccount.numerics.closed import discrete_losses
 from dpaccount.numerics.closed.sampling import shrunk
 from dpaccount.numerics.fourier import exponential_sums
 from dpaccount.numerics.fourier.sampled_gaussian import SampledGaussianFactor
-from dpaccount.numerics.fourier.transforms import AtomFactor, Decay, DiscreteGaussianFactor, Factor, blurred
+from dpaccount.numerics.fourier.transforms import (
+    AtomFactor,
+    Decay,
+    DiscreteGaussianFactor,
+    Factor,
+    OnPoissonSample,
+    blurred,
+    log_mean,
+)
 from dpaccount.numerics.limits import OutOfReach, bearable, tick
 
 MOST_LOSSES = 12_000  #: of what is sampled
@@ -27,22 +35,15 @@ Inner = tuple[tuple[AtomFactor | DiscreteGaussianFactor, int], ...]
 
 
 @dataclass(frozen=True)
-class SampledAtomsFactor(Factor):
+class SampledAtomsFactor(OnPoissonSample):
     """Pairs with discrete losses, composed, on a Poisson sample of rate `rate`; `added`: the direction.
 
     The inner pair fails with probability `lost`: that much of P is at t = +∞, as much of Q at −∞, where
     z = 1 − q.
     """
 
-    rate: Fraction
     inner: Inner
-    added: bool = False
     lost: Fraction = Fraction(0)
-    symmetric = False
-
-    def reversed(self) -> "SampledAtomsFactor":
-        """Return the pair of the other direction."""
-        return replace(self, added=not self.added)
 
     def ceiling(self) -> arb | None:
         """Return −ln(1 − q) when a unit is added, else ln(1 + q(e^most − 1)) of the inner bound."""
@@ -59,10 +60,6 @@ class SampledAtomsFactor(Factor):
     def infinite(self) -> arb:
         """Return the mass at an infinite loss: of a removed unit where the sample holds it and fails."""
         return arb(0) if self.added else ball(self.rate * self.lost)
-
-    def power(self, s: arb) -> arb:
-        """Return the a of H(a) that stands for M(s)."""
-        return -s if self.added else 1 + s
 
     def value(self, s: acb) -> acb:
         """Return M(s) for real s."""
@@ -82,20 +79,12 @@ class SampledAtomsFactor(Factor):
 
     def log_m(self, s: float, count: int) -> float:
         """Return an estimate of count·log M(s)."""
-        import numpy as np
-
-        a = -s if self.added else 1 + s
+        a = self.power(s)
         try:
             grid = _float_points(replace(self, added=False), 2 ** math.ceil(math.log2(1 + max(a, 0.0))))
         except OutOfReach:  # so far out that too many losses would matter
             return math.inf
-        mass, logz, excess = grid
-        power = a * logz
-        if power.max() < 30:  # small deviations from 1 keep their digits, as E_Q (z − 1) = −q·lost
-            shift = a * float(self.rate * self.lost)
-            return count * float(np.log1p(mass @ (np.expm1(power) - a * excess) - shift))
-        top = power.max()
-        return count * float(top + np.log(mass @ np.exp(power - top) + 1e-300))
+        return count * log_mean(a, *grid, lost=float(self.rate * self.lost))
 
     def work(self, c: float, bits: int) -> float:
         """Return roughly how long one node on Re s = c takes, in units of 10 µs."""
@@ -112,7 +101,9 @@ class SampledAtomsFactor(Factor):
         noise = _noise(self.inner)
         if noise is None or len(self.inner) > 1 or self.lost or noise.sigma < SMOOTH:
             return None
-        return SampledNearGaussianFactor(self.rate, (noise.shift / noise.sigma) ** 2, self.added, noise.sigma)
+        return SampledNearGaussianFactor(
+            self.rate, (noise.shift / noise.sigma) ** 2, noise.sigma, added=self.added
+        )
 
     def atoms(self) -> list[tuple[arb, arb]]:
         """Return (loss, mass under P) of all losses but those of negligible mass under P and Q."""
@@ -168,11 +159,11 @@ class SampledNearGaussianFactor(SampledGaussianFactor):
     def value(self, s: acb) -> acb:
         """Return M(s) for real s."""
         found = super().value(s)
-        return blurred(found, found * self.apart(self._power(s), arb(0)))
+        return blurred(found, found * self.apart(self.power(s), arb(0)))
 
     def nodes(self, c: arb, h: arb, count: int) -> list[acb]:
         """Return M(c + inh) for n < count."""
-        error = super().value(c) * self.apart(self._power(c), h * (count - 1))
+        error = super().value(c) * self.apart(self.power(c), h * (count - 1))
         return [blurred(value, error) for value in super().nodes(c, h, count)]
 
     def decay(self, c: arb, depth: float) -> Decay:

@@ -7,7 +7,7 @@ the pair dominates: Zhu, Dong & Wang 2022).
 
 import itertools
 import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
 from typing import Any
@@ -16,7 +16,7 @@ from flint import acb, arb, ctx
 
 from dpaccount.numerics.balls import ball, ceil_of, precision
 from dpaccount.numerics.fourier import exponential_sums
-from dpaccount.numerics.fourier.transforms import Decay, Factor, blurred
+from dpaccount.numerics.fourier.transforms import Decay, OnPoissonSample, blurred
 from dpaccount.numerics.limits import bearable, tick
 
 MOST_POINTS = 200_000  #: of a quadrature
@@ -24,17 +24,10 @@ DECAY_SECONDS = 0.3  #: for the nodes of one decay (a rough estimate)
 
 
 @dataclass(frozen=True)
-class SampledGaussianFactor(Factor):
+class SampledGaussianFactor(OnPoissonSample):
     """The Gaussian pair of μ² = `mu2` on a Poisson sample of rate `rate`; `added`: the direction."""
 
-    rate: Fraction
     mu2: Fraction
-    added: bool = False
-    symmetric = False
-
-    def reversed(self) -> "SampledGaussianFactor":
-        """Return the pair of the other direction."""
-        return replace(self, added=not self.added)
 
     def ceiling(self) -> arb | None:
         """Return −ln(1 − q), the largest loss when a unit is added; removing one has no bound."""
@@ -42,14 +35,11 @@ class SampledGaussianFactor(Factor):
 
     def value(self, s: acb) -> acb:
         """Return M(s) for real s."""
-        return _Line.real(self, self._power(s)).total()
-
-    def _power(self, s: arb) -> arb:
-        return -s if self.added else 1 + s
+        return _Line.real(self, self.power(s)).total()
 
     def log_m(self, s: float, count: int) -> float:
         """Return an estimate of count·log M(s), by the trapezoid rule in floats."""
-        return count * _float_log_h(self.rate, self.mu2, -s if self.added else 1 + s)
+        return count * _float_log_h(self.rate, self.mu2, self.power(s))
 
     def most_tilt(self) -> float:
         """Return a c whose shift of u by c·μ is large."""
@@ -58,11 +48,11 @@ class SampledGaussianFactor(Factor):
     def work(self, c: float, bits: int) -> float:
         """Return roughly how long one node on Re s = c takes, in units of 10 µs."""
         with precision(bits):
-            return exponential_sums.work(_Line.shifted(self, self._power(arb(c))).size, bits)
+            return exponential_sums.work(_Line.shifted(self, self.power(arb(c))).size, bits)
 
     def nodes(self, c: arb, h: arb, count: int) -> list[acb]:
         """Return M(c + inh) for n < count; adding a unit mirrors the line, so it is conjugated."""
-        values = _Line.shifted(self, self._power(c)).along(h, count)
+        values = _Line.shifted(self, self.power(c)).along(h, count)
         return [value.conjugate() for value in values] if self.added else values
 
     def decay(self, c: arb, depth: float) -> Decay:
@@ -347,7 +337,7 @@ def _float_up(value: arb) -> float:
 
 def _by_parts(factor: SampledGaussianFactor, c: arb) -> list[tuple[float, float]]:
     """Return (1 − p_b, V_b), rounded up, for candidate cuts b: cells of u, bounded by their ends."""
-    a = factor._power(c)
+    a = factor.power(c)
     mu, q = ball(factor.mu2).sqrt(), ball(factor.rate)
     whole = _real_h(factor, a)
     start = -12.0

@@ -13,7 +13,7 @@ analytic but for a cut on the real line left of ln(1 − q) < ℓ₀. For a + i�
 
 import itertools
 import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
 from typing import Any
@@ -23,7 +23,7 @@ from flint import acb, arb, ctx
 from dpaccount.numerics.balls import ball
 from dpaccount.numerics.closed.sampling import shrunk
 from dpaccount.numerics.fourier import exponential_sums
-from dpaccount.numerics.fourier.transforms import Factor, blurred
+from dpaccount.numerics.fourier.transforms import OnPoissonSample, blurred, log_mean
 from dpaccount.numerics.limits import bearable, tick
 
 MOST_NODES = 4000  #: of the quadrature
@@ -33,17 +33,10 @@ ARCS = 96  #: of an ellipse, each bounded at once
 
 
 @dataclass(frozen=True)
-class SampledLaplaceFactor(Factor):
+class SampledLaplaceFactor(OnPoissonSample):
     """The Laplace pair of largest loss `loss` on a Poisson sample of rate `rate`; `added`: the direction."""
 
-    rate: Fraction
     loss: Fraction
-    added: bool = False
-    symmetric = False
-
-    def reversed(self) -> "SampledLaplaceFactor":
-        """Return the pair of the other direction."""
-        return replace(self, added=not self.added)
 
     def ceiling(self) -> arb | None:
         """Return the largest loss: ln(1 + q(e^ε₀ − 1)) when a unit is removed, −ℓ₀ when added."""
@@ -52,7 +45,7 @@ class SampledLaplaceFactor(Factor):
 
     def value(self, s: acb) -> acb:
         """Return M(s) for real s, by adaptive quadrature in t (no frequency needs a contour)."""
-        a, q, loss = self._power(s), ball(self.rate), ball(self.loss)
+        a, q, loss = self.power(s), ball(self.rate), ball(self.loss)
         low, high = _ends(self.rate, self.loss)
 
         def integrand(t: acb, analytic: bool) -> acb:  # noqa: FBT001
@@ -63,27 +56,16 @@ class SampledLaplaceFactor(Factor):
 
     def nodes(self, c: arb, h: arb, count: int) -> list[acb]:
         """Return M(c + inh) for n < count; adding a unit mirrors the line, so it is conjugated."""
-        a = self._power(c)
+        a = self.power(c)
         points, error = _contour(self, a, _binary(float((h * (count - 1)).upper())), ctx.prec)
         low, high = _ends(self.rate, self.loss)
         atoms = [((a * low).exp() / 2, low), ((a * high - ball(self.loss)).exp() / 2, high)]
         found = [blurred(value, error) for value in exponential_sums.along([*atoms, *points], h, count)]
         return [value.conjugate() for value in found] if self.added else found
 
-    def _power(self, s: arb) -> arb:
-        return -s if self.added else 1 + s
-
     def log_m(self, s: float, count: int) -> float:
         """Return an estimate of count·log M(s)."""
-        import numpy as np
-
-        a = -s if self.added else 1 + s
-        mass, logz, excess = _float_points(self.rate, self.loss)
-        power = a * logz
-        if power.max() < 30:  # small deviations from 1 keep their digits, as E_Q (z − 1) = 0
-            return count * float(np.log1p(mass @ (np.expm1(power) - a * excess)))
-        top = power.max()
-        return count * float(top + np.log(mass @ np.exp(power - top) + 1e-300))
+        return count * log_mean(self.power(s), *_float_points(self.rate, self.loss))
 
     def most_tilt(self) -> float:
         """Return a c at which nearly all of the law lies near the largest loss."""

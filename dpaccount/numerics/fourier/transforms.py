@@ -6,17 +6,19 @@ are symmetric, M(−1 − s) = M(s), unless said otherwise.
 """
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import lru_cache
 from itertools import pairwise
-from typing import ClassVar
+from typing import Any, ClassVar, Self, TypeVar
 
 from flint import acb, arb, ctx
 
 from dpaccount.numerics.balls import ball, precision
 from dpaccount.numerics.closed import discrete_losses
 from dpaccount.numerics.limits import tick
+
+Number = TypeVar("Number", arb, float)
 
 
 class Decay:
@@ -83,6 +85,40 @@ class Factor:
         """Return a ball around a bound on the loss; None where it is unbounded."""
         most = self.largest()
         return None if most is None else ball(most)
+
+
+@dataclass(frozen=True)
+class OnPoissonSample(Factor):
+    """A pair (P, Q) on a Poisson sample of rate `rate`, when a unit is removed or `added`.
+
+    With z = 1 − q + q dP/dQ and H(a) = E_Q z^a, removing a unit has M(s) = H(1 + s), adding one M(s) = H(−s).
+    """
+
+    rate: Fraction
+    added: bool = field(default=False, kw_only=True)
+    symmetric = False
+
+    def reversed(self) -> Self:
+        """Return the pair of the other direction."""
+        return replace(self, added=not self.added)
+
+    def power(self, s: Number) -> Number:
+        """Return the a of H(a) that stands for M(s)."""
+        return -s if self.added else 1 + s
+
+
+def log_mean(a: float, mass: Any, logz: Any, excess: Any, *, lost: float = 0.0) -> float:
+    """Return an estimate of log Σ mass·z^a, from ln z and z − 1 at the points of a law with E z = 1 − `lost`.
+
+    Small deviations from 1 keep their digits.
+    """
+    import numpy as np
+
+    power = a * logz
+    if power.max() < 30:
+        return float(np.log1p(mass @ (np.expm1(power) - a * excess) - a * lost))
+    top = power.max()
+    return float(top + np.log(mass @ np.exp(power - top) + 1e-300))
 
 
 @dataclass(frozen=True)

@@ -90,23 +90,6 @@ def _likely(count: int, share: float, depth: int) -> range:
     return range(max(0, middle - reach), min(count, middle + reach) + 1)
 
 
-def sampled(atoms: Atoms, infinite: arb, rate: arb, *, added: bool) -> tuple[Atoms, arb]:
-    """Return the losses on a Poisson sample of a pair (P, Q) that fails under Q as often as under P.
-
-    Removing: (1−q)Q + qP against Q, losses ln(1 − q + qe^t); where only Q has mass, ln(1 − q), and +∞ where
-    only P has. Adding is the reversed pair.
-    """
-    found = []
-    for t, mass in atoms:
-        under = mass * (-t).exp()
-        loss = (rate * t.expm1()).log1p()
-        found.append((-loss, under) if added else (loss, under + rate * (mass - under)))
-    if infinite > 0:
-        low = (-rate).log1p()
-        found.append((-low, infinite) if added else (low, (1 - rate) * infinite))
-    return ordered(found), arb(0) if added else rate * infinite
-
-
 def ordered(atoms: Iterable[tuple[arb, arb]]) -> Atoms:
     """Return the atoms by ascending mass."""
     return tuple(sorted(atoms, key=lambda atom: float(atom[1].mid())))

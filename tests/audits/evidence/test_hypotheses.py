@@ -38,6 +38,7 @@ from mechanisms.gaussian_sum import GaussianSum
 from mechanisms.optimal_factor import OptimalFactor
 from mechanisms.shared import grid
 from mechanisms.sqrt_toeplitz import SqrtToeplitz
+from mechanisms.stable_histogram import StableHistogram
 from mechanisms.subject import View, shown
 from tests.dpaccount.rules.statements import theorems
 
@@ -49,6 +50,24 @@ def statuses(subject, examples=60):
         subject, Proved(subject.proof(DELTA)), examples=examples, seed=1, files=[Path(__file__)]
     )
     return {entry.hypothesis.rule: entry.status for entry in found}
+
+
+@dataclass(frozen=True)
+class Spread(StableHistogram):
+    """Counts a row in its cell and in the next one."""
+
+    def query(self, data):
+        counts = super().query(data)
+        return counts + np.roll(counts, 1)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("keys", [1, 2])
+def test_a_replaced_row_goes_from_its_cells_and_comes_to_others(keys):
+    """What is proved of rows that come and go is tested on one that is replaced, in two steps and not in more."""
+    given = {"rows": 4, "cells": 30, "keys": keys, "relation": REPLACE_ONE}
+    assert set(statuses(StableHistogram(**given)).values()) == {"tested"}
+    assert statuses(Spread(**given), examples=300)["assume_cell"] == "refuted"
 
 
 @dataclass(frozen=True)

@@ -187,6 +187,14 @@ def test_plain_objects_are_kept_and_equal_themselves_only(values):
             kept(View(public={"x": other}))
 
 
+@pytest.mark.parametrize(("kind", "same"), [("q", "l"), ("Q", "L")])
+def test_integers_of_one_width_are_of_one_type(kind, same):
+    if np.dtype(kind) != np.dtype(same):
+        pytest.skip("here these have other widths")
+    shown = kept(View(public={"x": np.arange(3, dtype=kind)})).public["x"]
+    assert type(shown[0]) is type(np.arange(3, dtype=same)[0])
+
+
 def test_one_and_true_zero_and_its_negative_are_told_apart():
     def one(value):
         return np.array([value], dtype=object)

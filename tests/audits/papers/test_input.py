@@ -138,7 +138,7 @@ def finding(low, high, *, factor=None, covers_all=True, holds=None):
     cost = None if high is None else Enclosure(low, high)
     ratio = None if factor is None else Enclosure(Fraction(factor), Fraction(factor))
     claimed = (Fraction(1), Fraction(0))
-    return Cost(claimed, Fraction(0), cost, None, {}, factor=ratio, covers_all=covers_all, holds=holds)
+    return Cost(claimed, {}, cost, factor=ratio, covers_all=covers_all, holds=holds)
 
 
 def test_verdict_rules():

@@ -5,14 +5,17 @@ import math
 from fractions import Fraction
 from itertools import pairwise
 from statistics import NormalDist
+from types import SimpleNamespace
 
 import pytest
 
 from dpaccount.accounting.accountant import Accountant
 from dpaccount.accounting.profile import POINTS, profile_points, trade_off, write_profile
 from dpaccount.errors import InputError
+from dpaccount.exact import Enclosure
 from dpaccount.plan.events import Gaussian, Laplace, Plan, PoissonSubsampled, Pure, Relation, Zcdp
 
+F = Fraction
 PLANS = {
     "gaussian": Plan(Relation.REPLACE_ONE, (Gaussian(sigma=1),)),
     "mixed": Plan(Relation.REPLACE_ONE, (Gaussian(sigma=3), Laplace(scale=2))),
@@ -42,6 +45,17 @@ def test_a_profile_falls_and_is_convex_in_exp_epsilon(points):
         share = (x[i] - x[i - 1]) / (x[i + 1] - x[i - 1])
         chord = upper[i - 1] + share * (upper[i + 1] - upper[i - 1])
         assert lower[i] <= chord + 1e-15
+
+
+def test_a_profile_falls_where_bounds_of_single_points_do_not():
+    """Points that run out of time have wider bounds; what holds at a smaller ε holds at a larger one too."""
+    uppers = iter([F(9, 10), F(1, 2), F(3, 5), F(1, 3), F(1)])
+    found = SimpleNamespace(
+        epsilon=lambda _: Enclosure(None, Fraction(4)), delta=lambda _: Enclosure(F(1, 9), next(uppers))
+    )
+    points = profile_points(found, points=5)
+    assert [point.delta.upper for point in points] == [F(9, 10), F(1, 2), F(1, 2), F(1, 3), F(1, 3)]
+    assert {point.delta.lower for point in points} == {F(1, 9)}
 
 
 def test_a_trade_off_falls_is_convex_and_below_guessing(points):

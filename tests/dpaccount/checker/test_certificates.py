@@ -721,6 +721,11 @@ def test_a_moment_is_one_of_a_calendar(moment):
     assert not accepted(edited(HONEST, (("created",), moment)))
 
 
+def test_no_certificate_is_older_than_certificates():
+    assert accepted(edited(HONEST, (("created",), "2020-01-01T00:00:00Z")))
+    assert not accepted(edited(HONEST, (("created",), "2019-12-31T23:59:59Z")))
+
+
 @pytest.mark.parametrize("until", ["whenever", "2027-02-30", ""])
 def test_the_end_of_a_claim_is_a_day(until):
     for at in (None, date(2026, 12, 1)):
@@ -735,3 +740,96 @@ def test_a_risk_is_not_so_small_that_no_counts_refute():
     for risk, fine in (("1/1000", True), ("1/2000", False), ("1/100000000000000000000", False)):
         edit = [(("audit", "points", 0, "risk"), risk), (("audit", "points", 0, "power"), 0.1)]
         assert accepted(edited(HONEST, *edit, (("audit", "points", 0, "false_alarm"), 0.9))) is fine
+
+
+# ------------------------------------------------------------------ what goes together, and what is said
+
+
+def said_of(document):
+    with pytest.raises(Rejected) as why:
+        checker.check(json.dumps(sealed(document)).encode())
+    return str(why.value)
+
+
+NOTHING_PROVED = edited(
+    UNPROVEN,
+    *((("proved", name), value) for name, value in (("derivation", []), ("epsilon", None), ("delta", None))),
+    *((("sensitivity",), []), (("audit", "points"), [point()])),
+    (("hazards",), [*hazards.UNPROVED_HAZARDS, *HONEST["hazards"][6:]]),
+)
+
+
+def test_a_radius_goes_with_bounded_rows():
+    def stated(relation, **radius):
+        promise = {**HONEST["guarantee"], "relation": relation, **radius}
+        return edited(NOTHING_PROVED, (("claim", "guarantee"), promise), (("guarantee",), promise))
+
+    assert accepted(stated("bounded-row", radius=1))
+    assert not accepted(stated("bounded-row"))
+    for relation in ("replace-one", "add-remove"):
+        assert accepted(stated(relation))
+        assert not accepted(stated(relation, radius=1))
+
+
+def test_where_nothing_is_proved_a_reason_is_given():
+    assert accepted(NOTHING_PROVED)
+    assert not accepted(edited(NOTHING_PROVED, (("proved", "reason"), None)))
+
+
+def test_only_what_is_proved_needs_the_digest_of_code():
+    without = (("subject", "code"), None)
+    assert accepted(edited(NOTHING_PROVED, without))
+    assert not accepted(edited(UNPROVEN, without))
+
+
+def test_why_a_verdict_does_not_follow():
+    """What is missing is said to who claims a proof; no reason is made up for another wrong verdict."""
+    follows = "the verdict {!r} does not follow"
+    assert said_of(edited(HONEST, (("audit",), None))) == follows.format("CERTIFIED") + ": there is no audit"
+    doubtful = edited(HONEST, (("verdict",), "UNPROVEN"), (("releasable",), False))
+    assert said_of(doubtful) == follows.format("UNPROVEN")
+    silent = edited(UNPROVEN, (("audit",), None), (("verdict",), "REFUTED"))
+    assert said_of(silent) == follows.format("REFUTED")
+    beaten = edited(refuted(), (("verdict",), "CERTIFIED"), (("refutes",), None), (("releasable",), True))
+    assert said_of(beaten) == follows.format("CERTIFIED")
+
+
+def test_the_verdict_and_what_was_confirmed():
+    raw = json.dumps(HONEST).encode()
+    words = "CERTIFIED: the digest, 6 steps and the verdict follow"
+    assert checker.check(raw) == words
+    assert checker.judged(raw) == ("CERTIFIED", words)
+    bare = json.dumps({"schema": "dpaccount/derivation/1", "steps": derivation()}).encode()
+    words = "derivation of 6 steps: every step follows"
+    assert checker.judged(bare, derivation=True) == ("DERIVATION", words)
+    with pytest.raises(checker.Unreadable, match=r"certificate/1; --derivation checks a bare one$"):
+        checker.judged(bare)
+    with pytest.raises(checker.Unreadable, match=r"certificate/1$"):
+        checker.judged(b'{"schema": "other"}')
+
+
+@pytest.mark.parametrize("broken", documents.BROKEN)
+def test_what_breaks_on_the_way_is_a_rejection(broken):
+    def breaks(*_):
+        raise broken("on the way")
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("dpaccount.checker.certificate.check_verdict", breaks)
+        assert said_of(HONEST) == f"a field has the wrong shape ({broken.__name__}: {broken('on the way')})"
+
+
+def test_a_risk_that_no_double_holds_is_a_rejection():
+    """Its logarithm cannot be taken where the largest rate is sought."""
+    counts = {"hits": 990, "alarms": 10, "power": 0, "false_alarm": 1, "risk": "1e-400"}
+    assert "wrong shape" in said_of(certificate(points=[point(**counts)]))
+
+
+@pytest.mark.parametrize("rate", [0.03, 0.5, 0.9, 1.0])
+def test_a_rate_that_counts_do_not_allow_lets_no_limit_stand(rate):
+    """Of 1,000 runs 10 alarmed: a search that found a larger rate than they allow is not believed."""
+    counts = {"hits": 990, "alarms": 10, "runs": 1000, "other_runs": 1000, "risk": 0.01, "delta": 0.1}
+    assert not may_stand(counts, Fraction(2))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("dpaccount.checker.certificate.counts.largest_rate", lambda *_: rate)
+        with pytest.raises(Rejected, match="a rate could not be verified"):
+            may_stand(counts, Fraction(2))

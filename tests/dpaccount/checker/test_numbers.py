@@ -410,3 +410,90 @@ def test_binomial_tails_of_few_digits_enclose(n, p, k, digits):
             distributions.binomial_tail(Interval(digits), n, 1 - exact, n - k, up=False),
         ):
             assert mpmath.mpf(str(pair[0])) <= tail <= mpmath.mpf(str(pair[1]))
+
+
+def test_sums_are_exact():
+    for parts in ([], [F(1, 3)], [F(1, k * k + 1) for k in range(40)], [F(7), F(-7, 2), F(-1, 3)]):
+        assert intervals.added(iter(parts)) == sum(parts, F(0))
+
+
+@pytest.mark.parametrize("base", ["0", "1/1000", "1/3", "999/1000", "1"])
+@pytest.mark.parametrize("times", [0, 1, 2, 3, 4, 5, 7, 8, 31, 100])
+def test_powers_enclose(base, times):
+    i = Interval(30)
+    low, high = intervals.power_of(i, i.of(F(base)), times)
+    assert Fraction(low) <= F(base) ** times <= Fraction(high)
+    assert Fraction(high) - Fraction(low) <= Fraction(1, 10**26)
+
+
+@pytest.mark.parametrize("form", ["0", "-1", "12", "0.0", "0.1", "-1.5", "1e+16", "1e-05", "5e-324"])
+def test_a_number_in_its_shortest_form_is_read(form):
+    assert repr(documents.parse(b'{"a": ' + form.encode() + b"}")["a"]) == form
+
+
+@pytest.mark.parametrize("form", ["-0", "-0.0", "0.10", "1.00", "1E5", "1e16", "1e+016", "0.00001", "1.0e0"])
+def test_no_number_has_two_forms_in_a_file(form):
+    """Two texts never are one document of the same digest."""
+    with pytest.raises(Rejected, match=r"is not how .* is written"):
+        documents.parse(b'{"a": ' + form.encode() + b"}")
+
+
+def test_what_a_terminal_would_act_on_is_escaped():
+    for shown in ("plain text", "ε ≤ 2, naïve", "back\\slash", ""):
+        assert documents.plain(shown) == shown
+    for text, shown in (
+        ("a\x1b[2J", r"a\x1b[2J"),
+        ("\n", r"\n"),
+        ("a\u202eb", r"a\u202eb"),
+        ("\x00", r"\x00"),
+    ):
+        assert documents.plain(text) == shown == str(Rejected(text))
+
+
+@pytest.mark.parametrize("digits", [12, 30])
+@pytest.mark.parametrize("radius", [0, 1, 2, 5, 12])
+@pytest.mark.parametrize("variance", [F(1, 4), F(1), F(7, 2), F(100)])
+def test_weights_are_floors_and_what_they_lack_is_counted(variance, radius, digits):
+    """One unit for each floor and the geometric bound on both tails, which lies above them, in whole units."""
+    one, wrong = distributions.weights(variance, radius, digits)
+    with mpmath.workdps(digits + 40):
+        rate = mpmath.mpf(variance.denominator) / (2 * variance.numerator)
+        scale = mpmath.mpf(10) ** digits
+        for x, weight in zip(range(-radius, radius + 1), one, strict=True):
+            assert 0 <= scale * mpmath.exp(-rate * x * x) - weight <= 1
+        assert scale * mpmath.jtheta(3, 0, mpmath.exp(-rate)) - sum(one) <= wrong
+        rest = 2 * scale * mpmath.exp(-rate * (radius + 1) ** 2) / -mpmath.expm1(-2 * rate * (radius + 1))
+        assert rest < wrong - len(one) <= rest + 1 + mpmath.mpf(10) ** -6
+
+
+@pytest.mark.parametrize("terms", [1, 2, 3, 5, 8])
+@pytest.mark.parametrize("x", ["0.25", "1", "1.5", "2"])
+def test_a_series_of_few_terms_encloses(x, terms):
+    """What is left is bounded wherever the series stops."""
+    low, high = distributions.tail_series(Interval(40), Decimal(x), terms)
+    with mpmath.workdps(50):
+        square = mpmath.mpf(x) ** 2 / 2
+        exact = mpmath.sqrt(mpmath.pi / 2) * mpmath.exp(square) * mpmath.erf(mpmath.sqrt(square))
+        assert mpmath.mpf(str(low)) < exact < mpmath.mpf(str(high))
+
+
+@pytest.mark.parametrize("n", [201, 202, 250, 1000, 10**4])
+def test_log_factorials_enclose_to_many_digits(n):
+    """As narrow as the last term of Stirling's series, which lies beyond the truth."""
+    low, high = distributions.log_factorial(Interval(80), n)
+    with mpmath.workdps(120):
+        exact = mpmath.loggamma(n + 1)
+        assert mpmath.mpf(str(low)) < exact < mpmath.mpf(str(high))
+    assert Fraction(high - low) <= Fraction(1, 1679 * n**7)
+
+
+@pytest.mark.parametrize(("n", "k"), [(200, 110), (200, 130), (150, 100), (1000, 560)])
+def test_a_binomial_tail_that_stops_early_encloses(n, k):
+    """Exact sums of binomial coefficients: what is left out is counted."""
+    exact = Fraction(sum(math.comb(n, j) for j in range(k, n + 1)), 2**n)
+    i = Interval(60)
+    for low, high in (
+        distributions.binomial_tail(i, n, F(1, 2), k, up=True),
+        distributions.binomial_tail(i, n, F(1, 2), n - k, up=False),
+    ):
+        assert Fraction(low) < exact < Fraction(high)

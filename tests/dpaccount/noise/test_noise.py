@@ -108,6 +108,17 @@ def test_a_receipt_serves_each_part_once_and_no_more_than_was_paid():
         receipt.noisy("sums", 2, zeros(2))
 
 
+def test_what_is_recalled_counts_as_drawn():
+    receipt = rehearse(theorem(draws=2), Rehearsal(0))
+    receipt.recall("sums", 0, 2)
+    with pytest.raises(ReceiptError, match="already drawn"):
+        receipt.noisy("sums", 0, zeros(2))
+    receipt.noisy("sums", 1, zeros(2))
+    for part in (1, 2):
+        with pytest.raises(ReceiptError):
+            receipt.recall("sums", part, 2)
+
+
 def test_a_refused_value_has_spent_its_part():
     receipt = rehearse(theorem(), Rehearsal(0))
     with pytest.raises(ReceiptError, match="integers"):

@@ -134,7 +134,7 @@ def test_a_lattice_on_a_sample_encloses_the_curve_of_the_sample(added, failing):
     failures = ((Fraction(1, 100), 1),) if failing else ()
     inner = Exposure(pairs=((LAPLACE, 1),), failures=failures)
     for rate in (Fraction(1, 10), Fraction(2, 3)):
-        kind = Sampled(rate, inner, added)
+        kind = Sampled(rate, inner, added=added)
         exact = lattice_bounds.curve(kind, 120)
         for step in (Fraction(1, 3), Fraction(1, 50)):
             made = Excess(lattice_bounds._on_sample(kind, Grid(step, 80, 0), 60))
@@ -229,7 +229,7 @@ def test_quadrature_of_the_sampled_gaussian_is_enclosed_at_coarse_steps():
 
 @pytest.mark.parametrize("added", [False, True])
 def test_decay_of_the_sampled_gaussian_holds_between_its_nodes(added):
-    factor = SampledGaussianFactor(Fraction(1, 20), Fraction(1), added)
+    factor = SampledGaussianFactor(Fraction(1, 20), Fraction(1), added=added)
     with precision(80):
         decay = factor.decay(arb(3), 0.1)
         values = factor.nodes(arb(3), arb("0.0371"), 300)
@@ -303,7 +303,7 @@ PURE = AtomFactor("pure", Fraction(1, 2))
 
 def on_sample(rate, *kinds, failures=(), added=False):
     return Sampled(
-        Fraction(rate), Exposure(pairs=tuple((kind, 1) for kind in kinds), failures=failures), added
+        Fraction(rate), Exposure(pairs=tuple((kind, 1) for kind in kinds), failures=failures), added=added
     )
 
 

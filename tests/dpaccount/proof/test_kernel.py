@@ -67,7 +67,7 @@ from dpaccount.proof import (
     to_renyi,
     to_zcdp,
 )
-from dpaccount.proof.derivation import hypotheses, write
+from dpaccount.proof.derivation import digest_of, hypotheses, walk, write
 
 F = Fraction
 ZERO, HALF, ONE, NINE = F(0), F(1, 2), F(1), F(9)
@@ -577,6 +577,24 @@ def test_theorems_cannot_be_made_changed_copied_or_sent():
         pickle.dumps(theorem)
     with pytest.raises(RuleError):
         type("Fake", (Theorem,), {})
+
+
+def test_a_theorem_keeps_the_witness_that_proved_it():
+    covers = [[1, 2], [3, 4]]
+    theorem = nodes(lattice(), assume_covers("q", covers, "t"))
+    before = digest_of(theorem)
+    covers[0][1] = 9
+    steps = write(theorem)
+    for step in steps:
+        step["with"].clear()
+    (statement,) = [h.statement for h in hypotheses(theorem) if h.rule == "assume_covers"]
+    statement["covers"][0][0] = 7
+    for part in walk(theorem):
+        with pytest.raises(TypeError):
+            part.witness["query"] = "other"
+    with pytest.raises(TypeError):
+        theorem.premises[1].witness["covers"][0][0] = 8
+    assert digest_of(theorem) == before
 
 
 def test_a_forced_theorem_is_caught_by_the_checker():

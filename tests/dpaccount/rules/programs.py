@@ -86,7 +86,7 @@ WITNESSES = {
         [w["query"], F(w["reward"]), w["relation"], w["because"], w["kind"]],
         source(w),
     ),
-    "assume_cell": lambda w: [w["query"], w["relation"], w["because"]],
+    "assume_cell": lambda w: [w["query"], w["relation"], w["because"], w.get("most", 1)],
     "assume_covers": lambda w: [w["query"], w["covers"], w["because"]],
     "assume_tree": lambda w: [w["query"], w["rounds"], w["because"], w["levels"]],
     "assume_view": lambda w: [w["query"], w["audience"], w["because"], w["releases"]],

@@ -2,6 +2,7 @@
 
 import random
 from fractions import Fraction
+from itertools import product
 
 import pytest
 
@@ -30,6 +31,27 @@ def test_no_bound_is_below_a_movement_that_two_records_make(program):
             assert sorted({tuple(v for v in sorted(m)[::-1] if v) for m in moves}) == sorted(
                 map(tuple, listed)
             )
+
+
+@pytest.mark.parametrize("program", PROGRAMS)
+@pytest.mark.parametrize("relation", [R, A])
+def test_no_bound_is_below_a_movement_that_cells_make(program, relation):
+    """By brute force over records that add 1 to at most so many of five cells."""
+    for most in (1, 2):
+        records = [cells for cells in product((0, 1), repeat=5) if sum(cells) <= most]
+        others = records if relation == R else [(0,) * 5]
+        moves = [[abs(a - b) for a, b in zip(x, y, strict=True)] for x, y in product(records, others)]
+        person = ["Contribution", "q", "cell", "0", str(most), [], relation, "public"]
+        assert F(PROGRAMS[program]("linear", [person], {})[3]) == max(map(sum, moves))
+        listed = PROGRAMS[program]("differences", [person], {})[2]
+        assert sorted(map(tuple, listed)) == sorted({(1,) * sum(move) for move in moves})
+
+
+def test_the_checker_lists_no_endless_differences():
+    given = {"query": "q", "relation": R, "because": "b"}
+    assert by_checker("assume_cell", [], {**given, "most": 1000})
+    with pytest.raises(REFUSALS["checker"]):
+        by_checker("assume_cell", [], {**given, "most": 1001})
 
 
 @pytest.mark.parametrize(**of("sensitivity", HONEST))

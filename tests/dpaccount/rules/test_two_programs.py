@@ -33,7 +33,9 @@ def test_every_rule_is_among_them():
 )
 def test_witnesses_hold_what_they_should_and_premises_are_of_their_kind(rule, found, given):
     optional = (
-        {"grid", "bound_squared", "order"} if rule not in ("discrete_gaussian", "fine_gaussian") else set()
+        {"grid", "bound_squared", "order", "most"}
+        if rule not in ("discrete_gaussian", "fine_gaussian")
+        else set()
     )
     for name in given.keys() - optional - ({"delta"} if rule == "group" else set()):
         refused(rule, found, {k: v for k, v in given.items() if k != name})

@@ -1,0 +1,129 @@
+"""What a certified release says, as files for a reader: release.json, a table, a picture with error bars."""
+
+import csv
+import io
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from dpaccount.documents import atomically
+from dpaccount.errors import InputError
+
+MOST_DRAWN = 60  #: numbers that a picture has room for
+FORMULA = ("=", "+", "-", "@", "\t", "\r")  #: what a spreadsheet would take a text for
+
+APART = ("accuracy", "labels")  #: of a report on a table, beside what is released
+
+
+@dataclass(frozen=True)
+class Row:
+    """One released number: of which array, its place there in words, its interval for the noise alone."""
+
+    name: str
+    place: str
+    value: float
+    low: float | None
+    high: float | None
+
+
+def answer(certificate: dict[str, Any], path: Path) -> dict[str, Any]:
+    """Return what `dpaccount release` prints: the release, how accurate it is, and by which certificate.
+
+    `release` is null where nothing was released.
+    """
+    made = certificate["release"]
+    report = None if made is None else made["report"]
+    return {
+        "schema": "dpaccount/release/1",
+        "verdict": certificate["verdict"],
+        "certificate": str(path),
+        "release": None if report is None else {k: v for k, v in report.items() if k not in APART},
+        "accuracy": {} if report is None else report.get("accuracy", {}),
+        "labels": {} if report is None else report.get("labels", {}),
+        "releasable": certificate["releasable"],
+    }
+
+
+def write_release(found: dict[str, Any], folder: Path) -> None:
+    """Write release.json, and where numbers were released release.csv and release.svg, into `folder`."""
+    try:
+        atomically(folder / "release.json", json.dumps(found, indent=1, ensure_ascii=False) + "\n")
+        rows = list(rows_of(found))
+        if rows:
+            atomically(folder / "release.csv", table(rows))
+            atomically(folder / "release.svg", picture(rows))
+    except OSError as error:
+        raise InputError(
+            f"{folder}: {error.strerror or 'unwritable'}; name a folder that can be written"
+        ) from None
+
+
+def rows_of(found: dict[str, Any]) -> Iterator[Row]:
+    """Yield every released number, with its interval where the answer's shape has one."""
+    labels = [list(names) for names in found["labels"].values()]
+    for name, value in (found["release"] or {}).items():
+        if isinstance(value, dict):  # answers by name, which hold their own interval
+            yield from _by_name(name, value)
+            continue
+        values = _flat(value)
+        interval = found["accuracy"].get(name, {})
+        low, high = _flat(interval.get("low", [])), _flat(interval.get("high", []))
+        ends = list(zip(low, high, strict=True)) if len(low) == len(high) == len(values) else []
+        around = ends if all(a <= v <= b for v, (a, b) in zip(values, ends, strict=False)) else []
+        names = next((each for each in labels if len(each) == len(values)), None)
+        for place, number in enumerate(values):
+            where = names[place] if names else str(place) if len(values) > 1 else ""
+            yield Row(name, where, number, *(around[place] if around else (None, None)))
+
+
+def _by_name(name: str, value: dict[str, Any]) -> Iterator[Row]:
+    for place, each in value.items():
+        if isinstance(each, dict) and {"mean", "low", "high"} <= each.keys():
+            yield Row(name, place, each["mean"], each["low"], each["high"])
+
+
+def _flat(value: Any) -> list[float]:
+    if isinstance(value, list):
+        return [number for each in value for number in _flat(each)]
+    return [value] if isinstance(value, int | float) and not isinstance(value, bool) else []
+
+
+def table(rows: list[Row]) -> str:
+    """Return the rows as CSV; texts that a spreadsheet would take for a formula are quoted."""
+    out = io.StringIO()
+    written = csv.writer(out, lineterminator="\n")
+    written.writerow(("name", "place", "value", "low", "high"))
+    for row in rows:
+        written.writerow((_text(row.name), _text(row.place), row.value, row.low, row.high))
+    return out.getvalue()
+
+
+def _text(text: str) -> str:
+    return f"'{text}" if text.startswith(FORMULA) else text
+
+
+def picture(rows: list[Row]) -> str:
+    """Return a picture of the first numbers with their intervals, as SVG."""
+    import matplotlib as mpl
+
+    mpl.use("svg")
+    mpl.rcParams["svg.hashsalt"] = "dpaccount"  # the same release, the same bytes
+    from matplotlib import pyplot as plt
+
+    drawn = rows[:MOST_DRAWN]
+    figure, axes = plt.subplots(figsize=(7, 1 + 0.28 * len(drawn)), layout="constrained")
+    for place, row in enumerate(drawn):
+        axes.plot(row.value, place, "o", color="C0")
+        if row.low is not None and row.high is not None:
+            axes.hlines(place, row.low, row.high, color="C0")
+    axes.set_yticks(
+        range(len(drawn)), [f"{row.name} {row.place}".strip().replace("$", r"\$") for row in drawn]
+    )
+    axes.invert_yaxis()
+    axes.grid(axis="x", alpha=0.3)
+    out = io.StringIO()
+    figure.savefig(out, format="svg", metadata={"Date": None})
+    plt.close(figure)
+    return out.getvalue()

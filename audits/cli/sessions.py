@@ -1,0 +1,182 @@
+"""`ask` and `tell`: a certified bandit serves people who arrive one by one."""
+
+import json
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+from cyclopts import Parameter
+
+from audits.cli.options import Flag, Json, Number, lines, say, show, source, whole
+from dpaccount.errors import InputError
+
+if TYPE_CHECKING:
+    from audits.claim import Claim
+    from bandits.learning.arrivals import Live
+    from bandits.learning.session import Session
+
+
+@Parameter(name="*")
+@dataclass(frozen=True)
+class SessionOptions:
+    """Where a session is kept.
+
+    Parameters
+    ----------
+    state
+        Its state file: made by the first `ask`, mode 0600, as it holds what people told.
+    ledger
+        The ledger that pays for it, before anybody is served.
+    certificate
+        The claim's certificate (default certificates/NAME/certificate.json), which must say CERTIFIED.
+    rehearse
+        A seed: no ledger, no certificate, simulated noise, for made-up people only.
+    """
+
+    state: Path
+    ledger: str | None = None
+    certificate: Path | None = None
+    rehearse: Number = None
+
+    @contextmanager
+    def opened(self, file: Path) -> "Iterator[Session]":
+        """Give the session of a claim; raises `InputError` where it is not certified or not paid for."""
+        from audits.claim import read_claim
+        from audits.subjects.catalogue import subject_of
+        from bandits.learning.session import Session
+
+        claim = read_claim(file)
+        bandit: Any = subject_of(claim)
+        seed, coins = whole(self.rehearse, "--rehearse", 0), claim.audit.seed
+        if seed is not None:
+            if self.ledger is not None:
+                raise InputError("a rehearsal is charged to nobody; leave --ledger or --rehearse out")
+            say("rehearsal: simulated noise, for made-up people only")
+            with Session.rehearse(bandit, self.state, seed, coins) as session:
+                yield session
+            return
+        self._check_certified(claim, bandit)
+        yield from self._paid(claim, bandit, coins)
+
+    def _paid(self, claim: "Claim", bandit: "Live", coins: int) -> "Iterator[Session]":
+        from bandits.learning.session import Session
+        from dpaccount.ledger.ledger import Ledger
+
+        if self.ledger is None:
+            raise InputError("--ledger is missing; give the URL of the ledger that pays, or --rehearse SEED")
+        with Ledger.open(self.ledger) as ledger:
+            counted, about = ledger.budget.unit, claim.guarantee.unit
+            if counted != about:
+                say(f"the claim is about {about!r}, its ledger counts {counted!r}; say it alike in both")
+            delta = claim.guarantee.delta
+            with Session.open(bandit, ledger, self.state, coins, delta) as session:
+                yield session
+
+    def _check_certified(self, claim: "Claim", bandit: "Live") -> None:
+        """Refuse to serve real people by what the checker does not find certified, or what changed since."""
+        from audits.certificate.document import describe_subject
+        from dpaccount import checker
+        from dpaccount.documents import canonical, read_bytes
+
+        path = self.certificate or Path("certificates") / claim.name / "certificate.json"
+        if not path.is_file():
+            raise InputError(f"{path} is not there; certify the claim first, or name its --certificate")
+        raw = read_bytes(path)
+        try:
+            verdict, _ = checker.judged(raw, None)
+        except (checker.Rejected, checker.Unreadable) as why:
+            raise InputError(f"{path}: {why}; certify the claim anew") from None
+        if verdict != "CERTIFIED":
+            raise InputError(f"{path}: the verdict is {verdict}; real people need a certified claim")
+        found, subject = json.loads(raw), describe_subject(claim, bandit)
+        same = {"claim": (found["claim"], claim.written), "subject": (found["subject"], subject)}
+        for what, (there, here) in same.items():
+            if canonical(there) != canonical(here):
+                raise InputError(f"{path}: it is about another {what}, or code that changed; certify anew")
+
+
+def ask(
+    claim: Path,
+    *,
+    options: SessionOptions,
+    context: Annotated[str | None, Parameter(allow_leading_hyphen=True)] = None,
+    ticket: Number = None,
+    end: Flag = False,
+    json_: Json = False,
+) -> int:
+    """Give the next person a ticket, with what they are shown.
+
+    Everybody has one slot, in the order of asking; a batch of slots is released when the next one begins.
+    Killed anywhere, the same command goes on.
+
+    Parameters
+    ----------
+    claim
+        A TOML file of schema dpaccount/claim/1 that names a bandit.
+    context
+        A JSON file, or - for standard input: a list of coordinates for each of the person's candidates
+        (null: not known); left out where all are offered the same.
+    ticket
+        Print this ticket again, and give no other.
+    end
+        End the session: print what all may see, and give no ticket.
+    """
+    number = whole(ticket, "--ticket")
+    if (context is not None) + (number is not None) + end > 1:
+        raise InputError("--context, --ticket and --end each ask for something else; give one of them")
+    brought = None if context is None else _context(context)
+    with options.opened(claim) as session:
+        if end:
+            answer = _shown(session)
+        else:
+            given = session.ask(brought) if number is None else session.ticket(number)
+            answer = {"schema": "dpaccount/ticket/1", "ticket": given.number, "action": given.action}
+            answer |= {"slots": session.slots, "releasable": session.releasable}
+    show(answer, json_, lines)
+    return 0
+
+
+def tell(
+    claim: Path,
+    ticket: Number,
+    reward: Annotated[str, Parameter(allow_leading_hyphen=True)],
+    *,
+    options: SessionOptions,
+    json_: Json = False,
+) -> int:
+    """Take a person's answer: a number, or - for one on standard input.  Out of range it is clamped.
+
+    An answer that comes when its batch is released is noted and not counted.
+    """
+    number, told = whole(ticket, "TICKET"), _reward(reward)
+    with options.opened(claim) as session:
+        counts = session.tell(number or 0, told)
+    answer = {"schema": "dpaccount/told/1", "ticket": number, "counts": counts}
+    show(answer, json_, lambda found: f"ticket {found['ticket']}: " + ("counts" if counts else "late"))
+    return 0
+
+
+def _shown(session: "Session") -> dict[str, Any]:
+    """End a session; return what everybody may see, which is nobody's own ticket."""
+    public = {name: array.tolist() for name, array in session.result().public.items()}
+    facts = {"people": session.asked, "slots": session.slots, "releasable": session.releasable}
+    return {"schema": "dpaccount/session/1", **facts, "public": public}
+
+
+def _context(name: str) -> Any:
+    """Return what a person brings: JSON, in which null is what is not known."""
+    try:
+        return json.loads(source(name))
+    except (ValueError, RecursionError):
+        what = "standard input" if name == "-" else name
+        raise InputError(f"{what}: this is no JSON; give a list of coordinates for each candidate") from None
+
+
+def _reward(text: str) -> float:
+    try:
+        return float(sys.stdin.readline() if text == "-" else text)
+    except ValueError:
+        raise InputError("REWARD is no number; nan stands for one that is not known") from None

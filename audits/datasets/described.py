@@ -1,0 +1,154 @@
+"""What claims, files and options say of the data of a function: an array's shape, or a table's columns."""
+
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from audits.datasets.forms import FORMS, MISSING, Matrix, check_installed
+from audits.datasets.frame import Frame
+from audits.datasets.shape import Described, Neighbourhood, Shape, read_dataset, read_shape
+from dpaccount.documents import Place, parse_json, parse_toml, read_bytes
+from dpaccount.errors import InputError
+from mechanisms.table.columns import Column
+from mechanisms.table.declaration import read_table
+
+ARRAY = ("shape", "low", "high", "dtype")  #: keys of an array's description
+FORM = "pandas"  #: where nothing is said
+
+
+def read_data(place: Place, relation: str, radius: Fraction | None) -> Described:
+    """Return what ``[subject.data]`` says; raises `InputError` with the key that is wrong."""
+    if not isinstance(place.value, dict) or "columns" not in place.value:
+        return read_shape(place, relation, radius)
+    for key in ARRAY:
+        if key in place.value:
+            raise place.child(key).wrong("this describes an array", "leave it out beside columns")
+    table = place.table(("rows", "columns"), ("id", "max_rows", "as", "left", "right"))
+    form = table["as"].text(*FORMS) if "as" in table else FORM
+    declared, gaps = _columns(table["columns"])
+    kept = {key: place.value[key] for key in ("rows", "id", "max_rows") if key in place.value}
+    said = read_table(Place({**kept, "columns": declared}, place.file, place.at, place.toml))
+    try:
+        check_installed(form)
+        frame = Frame(said, form, tuple(gaps[each.name](each) for each in said.columns), relation)
+    except InputError as error:
+        raise place.wrong(*str(error).split("; ", 1)) from None
+    if ("left" in table) != ("right" in table):
+        raise place.wrong("a pair has two sides", "give both left and right, or neither")
+    return paired(frame, table["left"], table["right"]) if "left" in table else Described(frame)
+
+
+def read_columns_file(path: Path, relation: str) -> Described:
+    """Return what a TOML file with the table ``[subject.data]`` of a claim says."""
+    return read_data(parse_toml(read_bytes(path), str(path)), relation, None)
+
+
+def with_pair(shape: Neighbourhood, left: str | None, right: str | None) -> Described:
+    """Return data with a pair that is given as JSON, or as the path of a JSON file."""
+    if left is None and right is None:
+        return Described(shape)
+    if left is None or right is None:
+        raise InputError("a pair has two sides; give both --left and --right, or neither")
+    return paired(shape, _document(left, "--left"), _document(right, "--right"))
+
+
+def _document(text: str, option: str) -> Place:
+    if text.lstrip().startswith("["):
+        return parse_json(text, option)
+    return parse_json(read_bytes(Path(text)), text)
+
+
+def _columns(place: Place) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Return the columns as a claim on a table declares them; and whether a column's cells may be missing."""
+    plain: dict[str, Any] = {}
+    gaps: dict[str, Any] = {}
+    if not isinstance(place.value, dict):
+        raise place.wrong("no column is declared", 'write NAME = { type = "number", low = 0, high = 1 }')
+    for name, column in place.value.items():
+        plain[name], said = column, None
+        if isinstance(column, dict):
+            plain[name] = {key: value for key, value in column.items() if key != "missing_cells"}
+            said = place.child(name).child("missing_cells").flag() if "missing_cells" in column else None
+        gaps[name] = lambda read, said=said: read.missing is None if said is None else said
+    return plain, gaps
+
+
+# ------------------------------------------------------------------ a pair
+
+
+def paired(shape: Neighbourhood, left: Place, right: Place) -> Described:
+    """Return data with the two datasets that are written there; refuses what are no neighbours."""
+    if isinstance(shape, Frame):
+        shape, one, two = _tables(shape, left, right)
+    elif isinstance(shape, Shape):
+        one, two = (read_dataset(side, shape) for side in (left, right))
+    if not shape.neighbours(one, two):
+        changed = "one person's rows" if isinstance(shape, Frame) else "one record"
+        raise right.wrong(
+            f"left and right are no neighbours under {shape.relation}", f"change {changed} only"
+        )
+    return Described(shape, (one, two))
+
+
+def _tables(frame: Frame, left: Place, right: Place) -> tuple[Frame, Matrix, Matrix]:
+    """Return the frame with the names and texts of two written tables, and these."""
+    identity = frame.table.identity
+    owners: set[str] = set()
+    texts: dict[str, None] = {}
+    for row in [*left.items(), *right.items()]:
+        cells = row.table(tuple(frame.layout.names), ())
+        if identity is not None:
+            owners.add(cells[identity].text())
+        for column in frame.table.columns:
+            value = cells[column.name].value
+            if column.name != identity and _free_text(column, value):
+                texts[value] = None
+    if len(owners) > frame.rows:
+        raise left.wrong(f"found {len(owners)} persons", f"there are at most rows = {frame.rows}")
+    named = frame.named(tuple(sorted(owners)) if identity else (), tuple(texts))
+    return named, _matrix(named, left), _matrix(named, right)
+
+
+def _free_text(column: Column, value: object) -> bool:
+    free = column.kind == "text" or (column.kind == "category" and column.other)
+    return free and isinstance(value, str) and value not in column.values
+
+
+def _matrix(frame: Frame, place: Place) -> Matrix:
+    rows, many = [], dict.fromkeys(range(frame.rows), 0)
+    for number, row in enumerate(place.items()):
+        identity = frame.table.identity
+        who = number if identity is None else frame.owners.index(row.child(identity).text())
+        if who not in many or many[who] == frame.table.max_rows:
+            raise row.wrong("more rows than are declared", "keep to rows and max_rows")
+        many[who] += 1
+        whose = 0.0 if identity is None else float(who)
+        rows.append([whose, *(_code(frame, k, row) for k in range(frame.columns))])
+    return np.array(rows, dtype=np.float64).reshape(len(rows), 1 + frame.columns)
+
+
+def _code(frame: Frame, place: int, row: Place) -> float:
+    """Return the code of a written cell; refuses what the declaration excludes."""
+    column = frame.table.columns[place]
+    cell = row.child(column.name)
+    if column.name == frame.table.identity:
+        return 0.0
+    if cell.value is None:
+        if not frame.gaps[place]:
+            raise cell.wrong("a missing cell", "give a value, or declare missing_cells = true")
+        return MISSING
+    if column.kind == "boolean":
+        return float(cell.flag())
+    if column.kind in ("category", "text"):
+        text = cell.text()
+        known = (*column.values, *(frame.texts if column.kind == "text" or column.other else ()))
+        if text not in known:
+            raise cell.wrong(f"{text[:60]!r} is no value of {column.name}", f"known: {', '.join(known)}")
+        return float(known.index(text))
+    number = cell.number()
+    low, high = column.bounds
+    if not low <= number <= high or (column.kind == "integer" and number.denominator != 1):
+        raise cell.wrong(f"no {column.kind} in [{low:g}, {high:g}]", "give cells that can occur")
+    return float(number)

@@ -1,0 +1,202 @@
+"""Forms in which a function of a user's own gets a dataset: an array, a dictionary of columns, a data frame.
+
+A dataset travels as a matrix of numbers; here it becomes what the function takes.  Types of columns follow
+from the declaration alone, never from the cells: a column whose cells may be missing has the same type where
+none is.  pandas and Polars are imported only where they are asked for.
+"""
+
+import importlib.util
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpaccount.errors import InputError
+
+FORMS: Final = ("array", "dict", "pandas", "polars")
+MISSING: Final = -(2.0**60)  #: stands for a missing cell in a matrix of codes; no bound reaches it
+NUMERIC: Final = ("number", "integer", "boolean")
+
+Matrix = NDArray[Any]  #: a row for each row of the table: whose it is, then a code for each column
+
+
+def check_installed(form: str) -> None:
+    """Raise `InputError` where the library of a form is not installed."""
+    if form in ("pandas", "polars") and importlib.util.find_spec(form) is None:
+        raise InputError(
+            f'as = "{form}" needs {form}, which is not there; install dpaccount[frames] or say as = "dict"'
+        )
+
+
+@dataclass(frozen=True)
+class CodedColumn:
+    """What the codes of one column stand for: numbers themselves, or places in `texts`.
+
+    `gaps`: cells may be missing.
+    """
+
+    name: str
+    kind: str
+    texts: tuple[str, ...] = ()
+    gaps: bool = False
+
+    def values(self, codes: Matrix) -> list[Any]:
+        """Return the cells as Python values, None where one is missing."""
+        as_one: dict[str, Callable[[float], Any]] = {"number": float, "integer": int, "boolean": bool}
+
+        def text(code: float) -> str:
+            return self.texts[int(code)]
+
+        made = as_one.get(self.kind, text)
+        return [None if code == MISSING else made(code) for code in codes.tolist()]
+
+    def numbers(self, codes: Matrix) -> NDArray[np.float64]:
+        """Return the codes with NaN where a cell is missing."""
+        return np.where(codes == MISSING, np.nan, codes)
+
+    def array(self, codes: Matrix) -> NDArray[Any]:
+        """Return the cells as one array: numbers with NaN for missing ones, others with None."""
+        if self.kind == "number" or (self.kind == "integer" and self.gaps):
+            return self.numbers(codes)
+        kinds: dict[str, Any] = {"integer": np.int64, "boolean": object if self.gaps else np.bool_}
+        found = np.empty(len(codes), dtype=kinds.get(self.kind, object))
+        found[:] = self.values(codes)
+        return found
+
+
+@dataclass(frozen=True)
+class Layout:
+    """How a matrix becomes a dataset of `form`: its columns, and the texts of those whose rows they are.
+
+    `owner` is the place of the column of identities among the dataset's columns, −1 where there is none.
+    """
+
+    form: str
+    columns: tuple[CodedColumn, ...]
+    identity: str | None = None
+    owner: int = -1
+    owners: tuple[str, ...] = ()
+
+    def as_list(self) -> list[object]:
+        """Return the layout as it travels."""
+        columns = [[each.name, each.kind, list(each.texts), each.gaps] for each in self.columns]
+        return [self.form, columns, self.identity, self.owner, list(self.owners)]
+
+    @staticmethod
+    def of_list(parts: Sequence[Any]) -> "Layout":
+        """Return a layout that travelled."""
+        form, columns, identity, owner, owners = parts
+        cells = tuple(CodedColumn(name, kind, tuple(texts), gaps) for name, kind, texts, gaps in columns)
+        return Layout(form, cells, identity, owner, tuple(owners))
+
+    @property
+    def names(self) -> list[str]:
+        """Return the names of the dataset's columns, in order."""
+        return [cells.name for cells, _ in self.coded(np.zeros((0, 1 + len(self.columns))))]
+
+    def coded(self, matrix: Matrix) -> list[tuple[CodedColumn, Matrix]]:
+        """Return every column of the dataset, in order, with its codes."""
+        found = [(cells, matrix[:, 1 + place]) for place, cells in enumerate(self.columns)]
+        if self.identity is not None:
+            owner = CodedColumn(self.identity, "text", self.owners)
+            found = [each for each in found if each[0].name != self.identity]
+            found.insert(self.owner, (owner, matrix[:, 0]))
+        return found
+
+    def rows(self, matrix: Matrix) -> list[dict[str, Any]]:
+        """Return the rows as a reader sees them: a dictionary of cells each."""
+        columns = {cells.name: cells.values(codes) for cells, codes in self.coded(matrix)}
+        return [{name: cells[k] for name, cells in columns.items()} for k in range(len(matrix))]
+
+    def dataset(self, matrix: Matrix) -> Any:
+        """Return the dataset that the function gets."""
+        coded = self.coded(matrix)
+        if self.form == "array":
+            return np.stack([cells.numbers(codes) for cells, codes in coded], axis=1)
+        if self.form == "pandas":
+            return _pandas(coded)
+        if self.form == "polars":
+            return _polars(coded)
+        return {cells.name: cells.array(codes) for cells, codes in coded}
+
+    def literal(self, matrix: Matrix) -> str:
+        """Return Python that makes the dataset, for a reader who wants to run the function on it."""
+        if self.form == "array":
+            numbers = ", ".join(map(str, self.dataset(matrix).tolist())).replace("nan", "np.nan")
+            return f"np.array([{numbers}]).reshape({len(matrix)}, -1)"
+        columns = ", ".join(
+            f"{cells.name!r}: {self._one(cells, codes)}" for cells, codes in self.coded(matrix)
+        )
+        return {"pandas": "pd.DataFrame({%s})", "polars": "pl.DataFrame({%s})"}.get(
+            self.form, "{%s}"
+        ) % columns
+
+    def _one(self, cells: CodedColumn, codes: Matrix) -> str:
+        values = cells.values(codes)
+        if self.form == "polars":
+            kinds = {"number": "Float64", "integer": "Int64", "boolean": "Boolean"}
+            return f"pl.Series({values}, dtype=pl.{kinds.get(cells.kind, 'String')})"
+        if cells.kind in NUMERIC[:2]:
+            made = ", ".join("np.nan" if value is None else repr(value) for value in values)
+            return f"np.array([{made}], dtype=np.{cells.array(codes).dtype})"
+        text = "pd.Series" if self.form == "pandas" else "np.array"
+        kind = "bool" if cells.kind == "boolean" and not cells.gaps else "object"
+        kind = "str" if self.form == "pandas" and cells.kind not in NUMERIC else kind
+        return f"{text}({values}, dtype={kind})"
+
+
+def _pandas(coded: list[tuple[CodedColumn, Matrix]]) -> Any:
+    import pandas as pd
+
+    def column(cells: CodedColumn, codes: Matrix) -> Any:
+        if cells.kind in NUMERIC:
+            return cells.array(codes)
+        shown = [np.nan if cell is None else cell for cell in cells.values(codes)]
+        return pd.Series(shown, dtype=pd.Series(["text"]).dtype)  # what reading a file gives
+
+    return pd.DataFrame({cells.name: column(cells, codes) for cells, codes in coded})
+
+
+def _polars(coded: list[tuple[CodedColumn, Matrix]]) -> Any:
+    import polars as pl
+
+    kinds = {"number": pl.Float64, "integer": pl.Int64, "boolean": pl.Boolean}
+    return pl.DataFrame(
+        [
+            pl.Series(cells.name, cells.values(codes), dtype=kinds.get(cells.kind, pl.String))
+            for cells, codes in coded
+        ]
+    )
+
+
+@dataclass(frozen=True)
+class Given:
+    """A dataset that runs get copies of."""
+
+    dataset: Any
+
+    def fresh(self) -> Any:
+        """Return a copy that a run may change."""
+        if isinstance(self.dataset, dict):
+            return {name: column.copy() for name, column in self.dataset.items()}
+        polars = type(self.dataset).__module__.startswith("polars.")
+        return self.dataset.clone() if polars else self.dataset.copy()
+
+    def changed(self, given: Any) -> bool:
+        """Say whether a run changed its copy."""
+        try:
+            return not _alike(self.dataset, given)
+        except Exception:  # what cannot be compared any more
+            return True
+
+
+def _alike(one: Any, other: Any) -> bool:
+    if isinstance(one, dict):
+        return list(one) == list(other) and all(_alike(one[name], other[name]) for name in one)
+    if not isinstance(one, np.ndarray):
+        return bool(one.equals(other))
+    if one.shape != other.shape or one.dtype != other.dtype:
+        return False
+    return bool(one.tolist() == other.tolist() if one.dtype == object else one.tobytes() == other.tobytes())

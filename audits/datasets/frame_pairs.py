@@ -1,0 +1,282 @@
+"""Neighbouring tables worth trying: named cells, gaps and numbers of rows of all, and one person beside them.
+
+The others hold equal cells, ties, one outlier, categories in turn; none, some or all of their cells are
+missing; they have one row or as many as there may be.  The person who differs has all rows at one end, or one
+row, rows of different categories, missing cells, other texts.  Counts, sums, means, groups and slots that go
+wrong do so at one of these.
+"""
+
+import itertools
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from hypothesis import assume
+from hypothesis import strategies as st
+from numpy.typing import NDArray
+
+from audits.datasets.bases import Pair
+from audits.datasets.forms import MISSING
+from audits.datasets.frame import Frame, first_to_last
+from dpaccount.relation import ADD_REMOVE
+
+NUMBERS = 20_000_000  #: in all pairs together
+FEWEST = 12  #: pairs, however large
+MOST_BASES = 150
+
+Floats = NDArray[np.float64]
+Person = Floats  #: (rows, columns): the codes of one person's rows
+
+
+@dataclass(frozen=True)
+class Base:
+    """How the others' table is made: `cells`, which of them are missing, rows of each, how many persons."""
+
+    cells: str
+    gaps: str
+    rows: str
+    others: int
+
+    def said(self) -> str:
+        """Return the base in words."""
+        gaps = "" if self.gaps == "none" else f", missing: {self.gaps}"
+        rows = "" if self.rows == "one" else f", {self.rows} rows each"
+        return f"{self.others} others: {self.cells}{gaps}{rows}"
+
+
+class _Ends:
+    """The ends of all columns of a frame, and tables made of them."""
+
+    def __init__(self, frame: Frame) -> None:
+        self.frame, self.most = frame, frame.table.max_rows
+        ends = np.array([frame.ends(place) for place in range(frame.columns)])
+        self.low, self.high = ends[:, 0], ends[:, 1]
+        self.whole = np.array([column.kind != "number" for column in frame.table.columns])
+        self.coded = np.array([column.kind not in ("number", "integer") for column in frame.table.columns])
+        #: categories and texts may be others too
+        self.top = np.where(
+            self.coded, [frame.codes(place) - 1.0 for place in range(frame.columns)], self.high
+        )
+
+    def rounded(self, cells: Floats) -> Floats:
+        found: Floats = np.where(self.whole, np.floor(cells), cells)
+        return found
+
+    def between(self, share: Floats) -> Floats:
+        """Return cells at shares of the way, categories as often as each other."""
+        far = np.where(self.whole, self.top - self.low + 1 - 1e-9, self.high - self.low)
+        return self.rounded(self.low + far * share)
+
+    def in_turn(self, first: int, rows: int, numbers: Floats) -> Person:
+        """Return rows whose categories follow each other, with the numbers of a record."""
+        turn = np.mod(np.arange(first, first + rows)[:, None], self.top - self.low + 1)
+        return np.where(self.coded, turn, numbers)
+
+
+Sizes = tuple[int, int]
+CELLS: dict[str, Callable[[_Ends, Sizes, np.random.Generator], Floats]] = {
+    "any cells": lambda e, n, rng: e.between(rng.random((*n, len(e.low)))),
+    "all low": lambda e, n, _: np.broadcast_to(e.low, (*n, len(e.low))),
+    "all high": lambda e, n, _: np.broadcast_to(e.high, (*n, len(e.low))),
+    "cells at the ends": lambda e, n, rng: np.where(rng.random((*n, len(e.low))) < 0.5, e.low, e.high),
+    "half high": lambda e, n, _: (
+        np.where(np.arange(n[0])[:, None, None] < n[0] // 2, e.high, e.low) + np.zeros((*n, 1))
+    ),
+    "categories in turn": lambda e, n, _: (
+        np.stack([e.in_turn(k, n[1], e.high) for k in range(n[0])]) if n[0] else np.zeros((*n, len(e.low)))
+    ),
+    "all in the middle": lambda e, n, _: np.broadcast_to(e.rounded((e.low + e.high) / 2), (*n, len(e.low))),
+    "few different": lambda e, n, rng: e.between(rng.random((3, len(e.low))))[rng.integers(0, 3, n)],
+    "one high": lambda e, n, _: (
+        np.where(np.arange(n[0])[:, None, None] == n[0] - 1, e.high, e.low) + np.zeros((*n, 1))
+    ),
+    "near low": lambda e, n, rng: e.rounded(
+        e.low + (e.high - e.low) * 10.0 ** (-8 * rng.random((*n, len(e.low))))
+    ),
+}
+
+
+def candidates(frame: Frame, seed: int, most: int = 800) -> list[Pair]:
+    """Return up to `most` different pairs (fewer where tables are large), every base in turn."""
+    room = min(most, max(NUMBERS // (2 * frame.rows * frame.width), FEWEST))
+    found: dict[tuple[int, int], Pair] = {}
+    makers = [_of_base(frame, base, number, seed) for number, base in enumerate(bases(frame))]
+    for pair in itertools.chain.from_iterable(itertools.zip_longest(*makers)):
+        if pair is not None:
+            sides = sorted((hash(pair.left.tobytes()), hash(pair.right.tobytes())))
+            found.setdefault((sides[0], sides[1]), pair)
+        if len(found) >= room:
+            break
+    return list(found.values())
+
+
+def bases(frame: Frame) -> list[Base]:
+    """Return how the others may be, what is plain first."""
+    missing = [k for k, each in enumerate(frame.gaps) if each]
+    names = [frame.table.columns[k].name for k in missing]
+    gaps = ["none", "a third", "all but one", *(f"column {name}" for name in names[:3]), "all"]
+    rows = [str(frame.table.max_rows), "1 or more", "one"] if frame.table.max_rows > 1 else ["one"]
+    added = frame.relation == ADD_REMOVE
+    others = list(dict.fromkeys(n for n in (frame.rows - 1, 1, 0, frame.rows // 2) if 0 <= n < frame.rows))
+    sizes = others if added else others[:1]
+    choices: tuple[list[Any], ...] = (list(CELLS), gaps if missing else gaps[:1], rows, sizes)
+    each = [list(enumerate(choice)) for choice in choices]
+    ranked = sorted(itertools.product(*each), key=lambda ways: sum(rank for rank, _ in ways))
+    return [Base(*(value for _, value in ways)) for ways in ranked][:MOST_BASES]
+
+
+def crowd(frame: Frame, base: Base, unit: int, seed: int) -> Floats:
+    """Return the records of the others, with every name but `unit`'s."""
+    rng = np.random.default_rng([seed, 17])
+    ends, size = _Ends(frame), (base.others, frame.table.max_rows)
+    cells = np.array(CELLS[base.cells](ends, size, rng), dtype=np.float64)
+    gone = np.zeros(cells.shape, dtype=bool)
+    if base.gaps == "a third":
+        gone = rng.random(cells.shape) < 1 / 3
+    elif base.gaps.startswith("column "):
+        gone[..., [column.name for column in frame.table.columns].index(base.gaps[7:])] = True
+    elif base.gaps != "none":
+        gone[: base.others - (base.gaps == "all but one")] = True
+    cells[gone & np.array(frame.gaps)] = MISSING
+    full = {"1 or more": rng.integers(1, size[1] + 1, base.others), "one": np.ones(base.others)}
+    counts = full.get(base.rows, np.full(base.others, float(size[1])))
+    owners = [who for who in range(frame.rows) if who != unit][: base.others]
+    return np.column_stack([owners, counts, cells.reshape(base.others, size[1] * frame.columns)])
+
+
+def persons(frame: Frame) -> dict[str, Person]:
+    """Return persons at whom things happen: by what their rows are."""
+    ends, most = _Ends(frame), frame.table.max_rows
+    gaps = np.array(frame.gaps)
+    ends_of = {"low": ends.low, "high": ends.high, "zero": np.clip(0.0, ends.low, ends.high)}
+    ends_of["other"] = np.where(ends.coded, ends.top, ends.high)
+    ends_of["missing"] = np.where(gaps, MISSING, ends.low)
+    for place in range(frame.columns):
+        for base, other in (("low", "high"), ("high", "low"), ("high", "missing"), ("low", "missing")):
+            one = ends_of[base].copy()
+            one[place] = ends_of[other][place]
+            ends_of[f"{base}, column {place} {other}"] = one
+    found = {f"one {name}": record[None] for name, record in ends_of.items()}
+    found |= {f"full {name}": np.tile(record, (most, 1)) for name, record in ends_of.items()}
+    for name in ("high", "low", "missing"):
+        found[f"in turn {name}"] = ends.in_turn(0, most, ends_of[name])
+    found["high then low"] = np.where(np.arange(most)[:, None] % 2, ends.low, ends.high)
+    return found
+
+
+FIRST = (
+    ("in turn high", "one low"),
+    ("full high", "full low"),
+    ("full high", "one missing"),
+    ("full high", "one low"),
+    ("one high", "one low"),
+    ("in turn high", "full missing"),
+    ("one other", "one low"),
+    ("full low", "one high"),
+    ("in turn high", "one zero"),
+)  #: the person on the one side and on the other: opposites in ways that matter
+ALONE = (
+    "in turn high",
+    "full high",
+    "one low",
+    "full missing",
+    "one other",
+    "full low",
+    "one high",
+    "one zero",
+)
+
+
+def _of_base(frame: Frame, base: Base, number: int, seed: int) -> Iterator[Pair]:
+    """Yield pairs over one base, from another start in each."""
+    known = persons(frame)
+    rng = np.random.default_rng([seed, 7, number])
+    added = frame.relation == ADD_REMOVE
+    first: list[tuple[str, ...]] = [(name,) for name in ALONE] if added else list(FIRST)
+    every: list[tuple[str, ...]] = (
+        [(name,) for name in known] if added else list(itertools.combinations(known, 2))
+    )
+    start = number % len(first)
+    first = first[start:] + first[:start]
+    rest = [every[k] for k in rng.permutation(len(every))]
+    for layer, names in enumerate(dict.fromkeys([*first, *rest])):
+        units = (frame.rows - 1, 0, first_to_last(frame.rows, frame.table.max_rows))
+        unit = units[(layer + number) % len(units)]
+        made = pair(frame, base, unit, [known[name] for name in names], seed + number)
+        if made is not None:
+            yield made
+
+
+def pair(frame: Frame, base: Base, unit: int, sides: list[Person], seed: int) -> Pair | None:
+    """Return the pair of two persons among the others, or of one who is there or not; None if equal."""
+    others = crowd(frame, base, unit, seed)
+    made = [_with(frame, others, unit, rows) for rows in sides]
+    if len(made) == 1:
+        made.append(frame.data(others))
+    if made[0].tobytes() == made[1].tobytes():
+        return None
+    return Pair(made[0], made[1], base.said())
+
+
+def _with(frame: Frame, others: Floats, unit: int, rows: Person) -> Floats:
+    """Return the table of the others and one more, in the order of their names."""
+    padded = np.zeros((frame.table.max_rows, frame.columns))
+    padded[: len(rows)] = rows
+    at = int((others[:, 0] < unit).sum()) if len(others) else 0
+    return frame.data(np.insert(others, at, [unit, len(rows), *padded.ravel()], axis=0))
+
+
+def random_pairs(frame: Frame, seed: int, count: int) -> list[Pair]:
+    """Return pairs of any base, any unit, and persons that are named or have any cells."""
+    rng = np.random.default_rng([seed, 13])
+    every, known, ends = bases(frame), list(persons(frame).values()), _Ends(frame)
+    found = []
+    for number in range(count):
+        sides = [
+            known[rng.integers(len(known))] if rng.random() < 0.5 else _any_person(frame, ends, rng)
+            for _ in range(1 if frame.relation == ADD_REMOVE else 2)
+        ]
+        base = every[rng.integers(len(every))]
+        made = pair(frame, base, int(rng.integers(frame.rows)), sides, seed + number)
+        found += [] if made is None else [made]
+    return found
+
+
+def _any_person(frame: Frame, ends: _Ends, rng: np.random.Generator) -> Person:
+    rows = int(rng.integers(1, frame.table.max_rows + 1))
+    cells = ends.between(rng.random((rows, frame.columns)))
+    cells[(rng.random(cells.shape) < 0.2) & np.array(frame.gaps)] = MISSING
+    return cells
+
+
+def neighbouring(frame: Frame) -> st.SearchStrategy[Pair]:
+    """Return a strategy for neighbours: a base, a unit, and one or two persons drawn cell by cell."""
+    every, known, ends = bases(frame), persons(frame), _Ends(frame)
+    drawn = [_codes(frame, ends, place) for place in range(frame.columns)]
+    row = st.tuples(*drawn).map(list)
+    person: st.SearchStrategy[Person] = st.one_of(
+        st.sampled_from(sorted(known)).map(known.__getitem__),
+        st.lists(row, min_size=1, max_size=frame.table.max_rows).map(np.array),
+    )
+    both = 1 if frame.relation == ADD_REMOVE else 2
+
+    @st.composite
+    def draw_pair(draw: st.DrawFn) -> Pair:
+        base, seed = draw(st.sampled_from(every)), draw(st.integers(0, 2**32 - 1))
+        unit = draw(st.one_of(st.sampled_from([0, frame.rows - 1]), st.integers(0, frame.rows - 1)))
+        made = pair(frame, base, unit, draw(st.lists(person, min_size=both, max_size=both)), seed)
+        assume(made is not None)
+        return made  # type: ignore[return-value]
+
+    return draw_pair()
+
+
+def _codes(frame: Frame, ends: _Ends, place: int) -> st.SearchStrategy[float]:
+    marks = st.sampled_from(frame.cell_landmarks(place) or [0.0])
+    low, high = float(ends.low[place]), float(ends.high[place])
+    if ends.coded[place]:
+        return marks
+    if ends.whole[place]:
+        return st.one_of(marks, st.integers(int(low), int(high)).map(float))
+    return st.one_of(marks, st.floats(low, high, allow_nan=False))

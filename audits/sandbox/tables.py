@@ -1,0 +1,101 @@
+"""Results that are tables of pandas or Polars, taken apart into keys and plain members.
+
+Nothing is imported here: who returns such a table has its library.  What is not known to be read whole (dates
+with zones, extension types, attributes of its own) is not taken apart, so it is refused as other objects are.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+
+@dataclass(frozen=True)
+class Opened:
+    """A table: its `kind` and what else it is (a type; names) as texts, and its members by their keys."""
+
+    kind: str
+    about: tuple[str, ...]
+    members: list[tuple[Any, Any]]
+
+
+def is_table(value: object) -> bool:
+    """Say whether a value is an object of pandas or Polars."""
+    return type(value).__module__.partition(".")[0] in ("pandas", "polars")
+
+
+def opened(value: Any) -> Opened | None:
+    """Return a table's keys and members; None for what cannot be read whole."""
+    library, kind = type(value).__module__.partition(".")[0], type(value).__name__
+    known = {"pandas": _pandas, "polars": _polars}[library]
+    own = [name for name in getattr(value, "__dict__", ()) if not name.startswith("_")]
+    return None if set(own) - {"sortorder"} else known(value, kind)
+
+
+def _pandas(value: Any, kind: str) -> Opened | None:
+    if kind == "NAType":
+        return Opened(kind, (), [])
+    if kind == "DataFrame":
+        columns = [(label, value.iloc[:, place]) for place, label in enumerate(_labels(value.columns))]
+        about = [_index_about(value.columns), _index_about(value.index), _more(value)]
+        return _opened(f"{kind}{len(value)}", "", about, columns)
+    members = _values(value) if kind.endswith("Index") or kind == "Series" else None
+    if members is None:
+        return None
+    if kind != "Series":
+        return _opened(f"{kind}{len(value)}", "", [_index_about(value)], enumerate(members))
+    about = [repr(value.name), _index_about(value.index), _more(value)]
+    cells = zip(_labels(value.index), members, strict=True)
+    return _opened(f"{kind}{len(value)}", _dtype_about(value), about, cells)
+
+
+def _opened(kind: str, dtype: str, about: list[Any], members: Iterable[tuple[Any, Any]]) -> Opened:
+    said = tuple(text.replace(" ", "\\x20") for text in (dtype, repr(about)) if text)
+    return Opened(kind, said, list(members))
+
+
+def _more(value: Any) -> str:
+    """Return what a table holds beside its cells."""
+    return repr((value.attrs, value.flags.allows_duplicate_labels))
+
+
+def _labels(index: Any) -> list[Any]:
+    found = _values(index)
+    return index.tolist() if found is None else found
+
+
+def _index_about(index: Any) -> list[Any]:
+    """Return what an index holds beside its labels: names, and levels that no label may have."""
+    levels = [repr(level.tolist()) for level in getattr(index, "levels", ())]
+    return [type(index).__name__, _dtype_about(index), repr(list(index.names)), levels]
+
+
+def _dtype_about(series: Any) -> str:
+    categories = getattr(series.dtype, "categories", None)
+    return f"{series.dtype}" if categories is None else f"{series.dtype} {categories.tolist()!r}"
+
+
+def _values(series: Any) -> list[Any] | None:
+    """Return the cells of a series or the labels of an index as Python values; None where not known."""
+    if type(series).__name__ == "MultiIndex":
+        labels: list[Any] = series.tolist()
+        return labels
+    dtype = series.dtype
+    if isinstance(dtype, np.dtype) and dtype.kind in "mM":
+        found: list[Any] = series.to_numpy().view(np.int64).tolist()
+        return found
+    hidden = getattr(series.array, "_mask", None)
+    if hidden is not None:  # what stands under the mask is there too
+        return list(zip(hidden.tolist(), series.array._data.tolist(), strict=True))
+    plain = isinstance(dtype, np.dtype) or type(dtype).__name__ in ("StringDtype", "CategoricalDtype")
+    return series.tolist() if plain else None
+
+
+def _polars(value: Any, kind: str) -> Opened | None:
+    if kind == "DataFrame":
+        columns = [(name, value[name]) for name in value.columns]
+        return _opened(f"{kind}{len(value)}", "", [], columns)
+    if kind == "Series":
+        return _opened(f"{kind}{len(value)}", str(value.dtype), [value.name], enumerate(value.to_list()))
+    return None

@@ -1,0 +1,150 @@
+"""A state file that grows by lines: each is on the disk before anything rests on it, and none is changed.
+
+The first line says whose state it is; every line ends in a digest of itself and of the line before.  The file
+is made under another name, synced and then linked, with mode 0600, as it holds what people told.  A last line
+without its end was being written when its process died: nobody was answered by it, and it is dropped.
+"""
+
+import fcntl
+import json
+import os
+from collections.abc import Iterator
+from contextlib import suppress
+from pathlib import Path
+from secrets import token_hex
+from typing import Any
+
+from dpaccount.documents import canonical
+from dpaccount.errors import InputError
+from dpaccount.ledger.chain import digest
+
+SCHEMA = "dpaccount/bandit-state/2"
+OURS = 0o600  #: read and written by their owner only
+
+Line = dict[str, Any]
+
+
+class Journal:
+    """An open state file, which no other process can open; close it, or let the process end.
+
+    `head` is its first line, `events` are the others, as they were when it was opened.  Raises
+    `InputError` for a file that is damaged, of another version, open elsewhere or readable by others.
+    """
+
+    def __init__(self, file: Path, begin: Line) -> None:
+        self._name = file.name
+        if not os.path.lexists(file):
+            _make(file, {"schema": SCHEMA, **begin, "stream": token_hex(8)})
+        self._descriptor = _opened(file)
+        try:
+            self._digest, lines = _read(self._descriptor, self._name)
+        except BaseException:
+            self.close()
+            raise
+        self.head, self.events = lines[0], lines[1:]
+
+    def append(self, event: Line) -> None:
+        """Write an event; it is on the disk when this returns."""
+        line, self._digest = _line(event, self._digest)
+        written = 0
+        while written < len(line):
+            written += os.write(self._descriptor, line[written:])
+        os.fsync(self._descriptor)
+
+    def close(self) -> None:
+        """Let go of the file."""
+        if self._descriptor >= 0:
+            os.close(self._descriptor)
+            self._descriptor = -1
+
+
+def _make(file: Path, head: Line) -> None:
+    draft = file.with_name(f".{file.name}.{token_hex(8)}")
+    try:
+        with os.fdopen(os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, OURS), "wb") as made:
+            made.write(_line(head, "")[0])
+            made.flush()
+            os.fsync(made.fileno())
+        os.link(draft, file)  # unlike a rename, never replaces a file that appeared meanwhile
+        _sync(file.parent)
+    except FileExistsError:
+        return
+    except OSError as error:
+        why = error.strerror or "unwritable"
+        raise InputError(f"{file}: {why}; give a state file in a folder that can be written") from None
+    finally:
+        with suppress(OSError):
+            draft.unlink()
+
+
+def _sync(folder: Path) -> None:
+    descriptor = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def _opened(file: Path) -> int:
+    """Open a state file for this process alone."""
+    try:
+        descriptor = os.open(file, os.O_RDWR | os.O_APPEND | os.O_CLOEXEC)
+    except OSError as error:
+        why = error.strerror or "unreadable"
+        raise InputError(f"{file}: {why}; give a state file that can be read and written") from None
+    try:
+        if os.fstat(descriptor).st_mode & 0o077:
+            raise InputError(f"{file} can be read by others and holds what people told; chmod 600 it")
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        os.close(descriptor)
+        raise InputError(f"{file} is open in another process; let that end") from None
+    except BaseException:
+        os.close(descriptor)
+        raise
+    return descriptor
+
+
+def _read(descriptor: int, name: str) -> tuple[str, list[Line]]:
+    """Return the last digest and all whole lines; cut off what is behind them."""
+    with os.fdopen(os.dup(descriptor), "rb") as file:
+        raw = file.read()
+    end = raw.rfind(b"\n") + 1
+    before, lines = "", []
+    for body, written in _checked(raw[:end], name):
+        if digest([before, body]) != written:
+            raise _damaged(name)
+        before = written
+        lines.append(body)
+    if not lines:
+        raise _damaged(name)
+    if end < len(raw):
+        os.ftruncate(descriptor, end)
+        os.fsync(descriptor)
+    return before, lines
+
+
+def _checked(raw: bytes, name: str) -> Iterator[tuple[Line, object]]:
+    """Yield every line without its digest, and that; another version is refused by its name."""
+    for number, text in enumerate(raw.splitlines()):
+        try:
+            line = json.loads(text)
+        except ValueError:
+            line = None
+        if not isinstance(line, dict):
+            raise _damaged(name)
+        found = str(line.get("schema"))[:40]
+        if number == 0 and found != SCHEMA:
+            raise InputError(f"the state file {name} is of version {found!r}; this program reads {SCHEMA}")
+        written = line.pop("digest", None)
+        yield line, written
+
+
+def _damaged(name: str) -> InputError:
+    return InputError(f"the state file {name} is damaged; restore it, or begin a new run in another")
+
+
+def _line(body: Line, before: str) -> tuple[bytes, str]:
+    """Return an event as it is written after the line of digest `before`, and its own digest."""
+    made = digest([before, body])
+    return canonical({**body, "digest": made}) + b"\n", made

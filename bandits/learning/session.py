@@ -1,0 +1,334 @@
+"""People who arrive one by one: ask what to show the next, tell what they answered, stop and go on anywhere.
+
+>>> from pathlib import Path
+>>> from tempfile import TemporaryDirectory
+>>> from bandits.moment_gp_ucb import MomentGpUcb
+>>> bandit = MomentGpUcb(rounds=6, candidates=3, size=4, nodes_per_axis=2, refresh=2)
+>>> with TemporaryDirectory() as folder, Session.rehearse(bandit, Path(folder) / "state", seed=1) as session:
+...     first = session.ask([[0.1, 0.2], [1.0, 0.0], [-0.5, 0.5]])
+...     second = session.ask([[0.3, 0.3], [0.0, 1.0], [0.5, -0.5]])
+...     session.tell(first, 1.0)  # the second person has not answered yet
+...     third = session.ask([[0.1, 0.1], [0.2, 0.2], [0.3, 0.3]])  # the batch before it is released
+...     session.tell(second, 0.0)  # late: zero in its own slot
+...     third.number, session.pending
+True
+False
+(3, [3])
+
+Everybody has a public slot, in the order of asking.  A batch of slots is shown what was learned from the
+batches before it; it is released when the first person of the next one asks, whoever has answered by then.
+So neither an answer nor its lack is seen in when or whether anything is released.
+
+The state file is on the disk before a ticket is given or an answer is taken: contexts, what was shown,
+rewards, public coins, which batches are closed, how many releases were made.  A batch is closed there before
+its sum is drawn, the sum is kept in the ledger before anybody reads it, and then noted.  So a session that is
+killed anywhere goes on where it was, and every release is made once.
+
+Names are those of Optuna (`ask`, `tell`, `number`, pending trials) where they fit.
+"""
+
+import math
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from bandits.learning.arrivals import Course, Floats, Live
+from bandits.learning.journal import Journal, Line
+from bandits.learning.releases import SECURE, Kept, Rehearsed, charged, configuration, proof_of, same_run
+from dpaccount.errors import InputError
+from dpaccount.ledger.chain import digest
+from dpaccount.ledger.ledger import Ledger
+from dpaccount.noise import process
+from dpaccount.proof import Theorem
+from mechanisms.subject import View
+
+LONG = 100  #: numbers of an action, beyond which the state file has a digest of them
+
+
+@dataclass(frozen=True)
+class Ticket:
+    """A person's slot, from 1, and what they are shown: for their own eyes where the bandit is joint.
+
+    `action` is the place, from 0, of one of the candidates that they brought, or, where all are offered
+    the same domain, a place in the grid of every group of coordinates.  Where it is local, the person's own
+    device chooses: it is what that chooses by.
+    """
+
+    number: int
+    action: int | list[int] | list[float]
+
+
+class Session:
+    """A bandit's run over people who arrive; `open` one, or `rehearse`, and close it, or use ``with``."""
+
+    def __init__(self, subject: Live, journal: Journal, noise: Kept | Rehearsed, coins: int) -> None:
+        self.releasable = noise.releasable
+        self._journal, self._process = journal, process.this()
+        self._course: Course = subject.course(noise, coins)
+        self._tickets: list[Ticket] = []
+        self._rewards: dict[int, float | list[float]] = {}
+        self._late: set[int] = set()
+        self._closed = 0  #: batches that are released
+        self._ended = self._broken = False
+        for event in journal.events:
+            self._again(event)
+
+    @classmethod
+    def open(
+        cls, subject: Live, ledger: Ledger, file: Path, coins: int = 0, delta: Fraction | None = None
+    ) -> "Session":
+        """Begin the session that `file` names, or take it up again, with secure noise paid by `ledger`.
+
+        The whole session's proof at `delta` (or the bandit's own) is charged before anybody is served;
+        public coins are seeded by `coins`.  Raises `InputError`, before any
+        charge, for a bandit that serves no people one by one and for a state file that is damaged, open
+        elsewhere, readable by others, of another version, bandit, parameter, coin or ledger;
+        `RefusedError` where the ledger has no room.
+        """
+        journal, theorem = _begun(subject, file, coins, SECURE, delta)
+        with _or_closed(journal):
+            return cls(subject, journal, charged(journal, theorem, ledger), coins)
+
+    @classmethod
+    def rehearse(cls, subject: Live, file: Path, seed: int, coins: int = 0) -> "Session":
+        """Begin or take up a session of made-up people, with rehearsal noise: never to be released."""
+        journal, theorem = _begun(subject, file, coins, f"rehearsal {seed}")
+        with _or_closed(journal):
+            return cls(subject, journal, Rehearsed(theorem, seed), coins)
+
+    def __enter__(self) -> "Session":
+        """Return the session."""
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Close the session."""
+        self.close()
+
+    def close(self) -> None:
+        """Let go of the state file; the session can be opened again, by any process."""
+        self._broken = True
+        self._journal.close()
+
+    # -------------------------------------------------------------- what people see
+
+    @property
+    def slots(self) -> int:
+        """Return how many people there are at most: public."""
+        return self._course.batches[-1][1]
+
+    @property
+    def asked(self) -> int:
+        """Return how many slots are taken: public."""
+        return len(self._tickets)
+
+    @property
+    def pending(self) -> list[int]:
+        """Return the tickets whose answers still count and are not there: for the operator's eyes only."""
+        if self._ended:
+            return []
+        first = self._course.batches[self._closed][0]
+        return [number for number in range(first, self.asked + 1) if number not in self._rewards]
+
+    def ticket(self, number: int) -> Ticket:
+        """Return a ticket again, for a person who lost it; raises `InputError` where it was never given."""
+        if type(number) is not int or not 1 <= number <= self.asked:
+            raise InputError(f"ticket {number!r} was never given; {self.asked} were, numbered from 1")
+        return self._tickets[number - 1]
+
+    def ask(self, context: ArrayLike | None = None) -> Ticket:
+        """Give the next slot to a person, with what they are shown.
+
+        `context` is what they bring: a row of coordinates for each candidate; None where all are offered the
+        same.  Coordinates out of range are clamped, as the bandit's domain says.  Raises `InputError`
+        where no slot is left and for a context of a wrong shape: then no slot is taken.
+        """
+        number = self.asked + 1
+        self._check_open()
+        if self._ended:
+            raise InputError("this session has ended; begin a new one with another state file")
+        if number > self.slots:
+            raise InputError(f"all {self.slots} slots are taken; begin a new session for more people")
+        row = self._brought(context)
+        with self._stepping():
+            if number > self._course.batches[self._closed][1]:
+                self._close_batch()
+            ticket = Ticket(number, self._course.ask(row).tolist())
+            brought = None if row is None else row.tolist()
+            self._journal.append({"ask": number, "context": brought, "action": _short(ticket.action)})
+            self._tickets.append(ticket)
+        return ticket
+
+    def tell(self, ticket: Ticket | int, reward: ArrayLike) -> bool:
+        """Take a person's answer; say whether it counts.
+
+        It is a number; where the bandit is local, the numbers of a message.  One that comes when its batch is
+        released is late: noted, and not counted.  Rewards out of range are clamped and NaN counts as the
+        bandit's domain says.  Raises `InputError` for a ticket that was never given or has its answer, and
+        for what is no number, or not so many.
+        """
+        self._check_open()
+        number = self.ticket(ticket.number if isinstance(ticket, Ticket) else ticket).number
+        if number in self._rewards or number in self._late:
+            raise InputError(f"ticket {number} has its answer; a person answers once")
+        told = self._told(reward)
+        late = self._ended or number < self._course.batches[self._closed][0]
+        with self._stepping():
+            if late:
+                self._journal.append({"late": number})
+                self._late.add(number)
+            else:
+                self._journal.append({"tell": number, "reward": told})
+                self._rewards[number] = told
+        return not late
+
+    def result(self) -> View:
+        """End the session and return what it showed: in `own` a row for every ticket, for that person's eyes.
+
+        Slots that nobody took stay empty.  The batch under way is released if its sum is to be shown, or if
+        it is whole and not the last.  The same call again returns the same.
+        """
+        self._check_open()
+        with self._stepping():
+            if not self._ended:
+                self._journal.append({"end": self.asked})
+                self._ended = True
+            if self._due():
+                self._close_batch()
+        return self._course.view()
+
+    # -------------------------------------------------------------- batches
+
+    def _due(self) -> bool:
+        """Say whether an ended session still has a batch to release."""
+        if self._closed == len(self._course.batches):
+            return False
+        first, last = self._course.batches[self._closed]
+        if self._course.last_is_read:
+            return self.asked >= first
+        return self.asked >= last and last < self.slots
+
+    def _close_batch(self) -> None:
+        """Close the batch under way for good, then release it."""
+        self._journal.append({"close": self._closed + 1})
+        self._learn()
+
+    def _learn(self) -> None:
+        first, last = self._course.batches[self._closed]
+        answered = np.array([number in self._rewards for number in range(first, last + 1)], dtype=np.bool_)
+        nothing = self._told(np.zeros(len(self._course.reward.low)))
+        rewards = np.array([self._rewards.get(number, nothing) for number in range(first, last + 1)])
+        self._course.close(rewards, answered)
+        self._closed += 1
+
+    # -------------------------------------------------------------- the state
+
+    def _again(self, event: Line) -> None:
+        """Do once more what the state file says was done; releases are read back."""
+        if "ask" in event:
+            context = event["context"]
+            row = None if context is None else np.array(context)
+            ticket = Ticket(event["ask"], self._course.ask(row).tolist())
+            if _short(ticket.action) != event["action"]:
+                raise InputError(
+                    f"ticket {ticket.number} was shown something else than this machine computes;"
+                    " go on where the session began"
+                )
+            self._tickets.append(ticket)
+        elif "tell" in event:
+            self._rewards[event["tell"]] = event["reward"]
+        elif "late" in event:
+            self._late.add(event["late"])
+        elif "close" in event:
+            self._learn()
+        elif "end" in event:
+            self._ended = True
+
+    def _brought(self, context: ArrayLike | None) -> Floats | None:
+        """Return what a person brings as one row within its domain."""
+        domain = self._course.context
+        if domain is None:
+            if context is not None:
+                raise InputError("this bandit offers everybody the same; ask without a context")
+            return None
+        row = _row(context)
+        if row.shape[1] != len(domain.low):
+            raise InputError(f"a context is {len(domain.low)} numbers, a row for each candidate")
+        found: Floats = domain.clamped(row)[0]
+        return found
+
+    def _told(self, reward: ArrayLike) -> float | list[float]:
+        """Return what a person tells within its domain: a number, or several."""
+        domain = self._course.reward
+        row = _row(reward)
+        if row.shape[1] != len(domain.low):
+            what = (
+                "a reward is one number"
+                if len(domain.low) == 1
+                else f"a message is {len(domain.low)} numbers"
+            )
+            raise InputError(f"{what}; NaN stands for one that is not known")
+        told: list[float] = domain.clamped(row)[0].tolist()
+        return told[0] if len(told) == 1 else told
+
+    def _check_open(self) -> None:
+        if self._broken or self._process != process.this():
+            raise InputError("this session is closed, or belongs to another process; open it again")
+
+    @contextmanager
+    def _stepping(self) -> Iterator[None]:
+        """Close the session where a step fails: what memory holds may not be what the file says."""
+        try:
+            yield
+        except BaseException:
+            self.close()
+            raise
+
+
+def _begun(
+    subject: Live, file: Path, coins: int, noise: str, delta: Fraction | None = None
+) -> tuple[Journal, Theorem]:
+    """Return the state file of a session, new or taken up, and what is proved of the session."""
+    if not hasattr(subject, "course"):
+        raise InputError(f"{type(subject).__name__} serves nobody one by one; give it a dataset")
+    theorem = proof_of(subject, delta)
+    ours = configuration(subject, theorem, coins, noise)
+    journal = Journal(file, ours)
+    with _or_closed(journal):
+        same_run(journal.head, ours)
+    return journal, theorem
+
+
+@contextmanager
+def _or_closed(journal: Journal) -> Iterator[None]:
+    try:
+        yield
+    except BaseException:
+        journal.close()
+        raise
+
+
+def _row(given: ArrayLike | None) -> Floats:
+    """Return numbers as one row, those beyond the doubles as infinite; without any, what are no numbers."""
+    try:
+        found = np.array([] if given is None else given, dtype=object).ravel()
+        return np.array([[_double(value) for value in found]], dtype=np.float64).reshape(1, -1)
+    except (TypeError, ValueError):
+        return np.zeros((1, 0))
+
+
+def _double(value: Any) -> float:
+    try:
+        return math.nan if value is None else float(value)
+    except OverflowError:
+        return math.inf if value > 0 else -math.inf
+
+
+def _short(action: Any) -> Any:
+    """Return what was shown as the state file holds it: by its digest, where it is long."""
+    return digest(action) if isinstance(action, list) and len(action) > LONG else action

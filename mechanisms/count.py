@@ -1,0 +1,41 @@
+"""How many rows satisfy a public condition, which each row answers by 0 or 1."""
+
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import ClassVar
+
+from dpaccount.noise.samplers import Integers
+from dpaccount.proof import Theorem, assume_clipped, assume_points
+from mechanisms.shared.counts import NoisyCounts
+from mechanisms.shared.votes import votes
+from mechanisms.subject import Domain, Rows
+
+
+@dataclass(frozen=True)
+class Count(NoisyCounts):
+    """Release how many of `rows` numbers are 1; noise of `law` and `scale` on the integers.
+
+    A number is rounded down and clipped to 0 … 1 (NaN is 0).  Replacing a row moves the count by 1 at most,
+    as adding one does.  `law` is ``laplace`` (pure ε) or ``gaussian`` (the exact curve of discrete Gaussian
+    noise, whose standard deviation is `scale`, a double exactly).
+    """
+
+    source: ClassVar[str] = "Ghosh, Roughgarden & Sundararajan 2012; Canonne, Kamath & Steinke 2020"
+    status: ClassVar[str] = "sound"
+    reads: ClassVar[str] = "number"
+
+    def domain(self) -> Domain:
+        """Return one column of integers, beyond 0 and 1 on either side, so that rows are clipped."""
+        return Domain(self.rows, (-1.0,), (2.0,), (True,))
+
+    def query(self, data: Rows) -> Integers:
+        """Return the exact count."""
+        return votes(data[:, :1], 1)
+
+    def proof(self, delta: Fraction) -> Theorem:
+        """Count 0 or 1 for every row; noise by the law."""
+        if self.law == "laplace":
+            row = assume_clipped("counts", Fraction(0), Fraction(1), self.relation, "movement")
+        else:
+            row = assume_points("counts", [(0,), (1,)], self.relation, "movement")
+        return self.noisy_counts("count", row, delta)

@@ -1,0 +1,50 @@
+"""Counts of public groups, as many as there are."""
+
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import ClassVar
+
+from dpaccount.errors import InputError
+from dpaccount.noise.samplers import Integers
+from dpaccount.proof import Theorem, assume_cell
+from mechanisms.shared.counts import NoisyCounts, counts_of
+from mechanisms.subject import Domain, Rows
+
+MOST = 2**20  #: groups of one release
+
+
+@dataclass(frozen=True)
+class CountByGroup(NoisyCounts):
+    """Release how many rows are in each of `cells` public groups, numbered from 0.
+
+    A number is rounded down; outside the groups (NaN and infinities too) it counts nowhere.  Noise is of
+    `law` and `scale`, independent for every group, and costs the same however many there are: a replaced
+    row leaves one group and enters another, an added one enters one.  `law` is ``laplace`` (pure ε) or
+    ``gaussian`` (the exact curve of the discrete Gaussian, whose standard deviation is `scale`, a double
+    exactly).  Which groups there are must be public; groups that only the data tell are for
+    `stable-histogram`.
+    """
+
+    source: ClassVar[str] = "Dwork, McSherry, Nissim & Smith 2006; Canonne, Kamath & Steinke 2020"
+    status: ClassVar[str] = "sound"
+    reads: ClassVar[str] = "cells"
+
+    cells: int = 100
+
+    def __post_init__(self) -> None:
+        """Refuse parameters that make no sense."""
+        super().__post_init__()
+        if not 1 <= self.cells <= MOST:
+            raise InputError(f"cells is {self.cells}; needed 1 ... {MOST}")
+
+    def domain(self) -> Domain:
+        """Return one column of integers, one beyond the groups on either side."""
+        return Domain(self.rows, (-1.0,), (float(self.cells),), (True,), missing=(-1.0,))
+
+    def query(self, data: Rows) -> Integers:
+        """Return the exact counts."""
+        return counts_of(data, self.cells)
+
+    def proof(self, delta: Fraction) -> Theorem:
+        """Let a row add 1 to one group or to none; noise by the law."""
+        return self.noisy_counts("count-by-group", assume_cell("counts", self.relation, "movement"), delta)

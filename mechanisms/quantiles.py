@@ -1,0 +1,155 @@
+"""Several quantiles at once, and the whole distribution function, from noisy counts of nested cells."""
+
+import math
+from dataclasses import dataclass, field
+from fractions import Fraction
+from functools import cached_property
+from typing import ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.optimize import isotonic_regression
+
+from dpaccount.errors import InputError
+from dpaccount.noise.laws import double_up
+from dpaccount.noise.receipt import Noise
+from dpaccount.noise.samplers import Integers
+from dpaccount.proof import REPLACE_ONE, Theorem, assume_cell
+from mechanisms.shared import accuracy, tails
+from mechanisms.shared.counts import NoisyCounts
+from mechanisms.subject import EXAMPLE, Domain, Rows, View
+
+BRANCHES = 4  #: cells that a cell of one level is cut into; 4 gives prefixes the least noise, 2 hardly more
+DEEPEST = 7
+
+
+@dataclass(frozen=True)
+class Quantiles(NoisyCounts):
+    """Release the `ranks`-quantiles of `rows` numbers clipped to [low, high], such as "1/4, 1/2, 3/4".
+
+    The interval is cut into 4^`levels` cells, and those of every level are counted with noise of `law` and
+    `scale`: a row is in one cell of each level, so that all quantiles cost what `levels` counts do.  How many
+    rows lie below the end of a cell is a sum of a few counts of every level; a quantile is the first end
+    below which there are enough, of the rising numbers closest to these sums.  NaN counts as the middle.
+    Shows these ends, and the noisy number of rows below every end.
+    """
+
+    source: ClassVar[str] = "Hay, Rastogi, Miklau & Suciu 2010; Qardaji, Yang & Li 2013 (four branches)"
+    status: ClassVar[str] = "sound"
+    reads: ClassVar[str] = "number"
+
+    scale: Fraction = Fraction(8)
+    ranks: str = "1/4, 1/2, 3/4"
+    low: Fraction = field(kw_only=True, metadata={EXAMPLE: Fraction(0)})
+    high: Fraction = field(kw_only=True, metadata={EXAMPLE: Fraction(1)})
+    levels: int = 4
+
+    def __post_init__(self) -> None:
+        """Refuse parameters that make no sense."""
+        super().__post_init__()
+        if self.low >= self.high or not 1 <= self.levels <= DEEPEST:
+            raise InputError(f"needed low < high and levels in 1 ... {DEEPEST}")
+        if not 1 <= len(self.wanted) <= 100 or not all(0 < rank < 1 for rank in self.wanted):
+            raise InputError(f"ranks is {self.ranks!r}; needed 1 to 100 numbers between 0 and 1")
+
+    @cached_property
+    def wanted(self) -> list[Fraction]:
+        """Return the ranks as numbers; raises `InputError` for what is none."""
+        try:
+            return [Fraction(rank.strip()) for rank in self.ranks.split(",")]
+        except (ValueError, ZeroDivisionError):
+            raise InputError(f"ranks is {self.ranks!r}; write numbers such as 1/4, 0.5, 3/4") from None
+
+    @property
+    def cells(self) -> int:
+        """Return how many cells the finest level has."""
+        return int(BRANCHES**self.levels)
+
+    def domain(self) -> Domain:
+        """Return one column; values beyond the interval are clipped, so the domain reaches beyond it."""
+        margin, middle = float(self.high - self.low), float(self.low + self.high) / 2
+        low, high = float(self.low) - margin, float(self.high) + margin
+        return Domain(self.rows, (low,), (high,), (False,), missing=(middle,))
+
+    def query(self, data: Rows) -> Integers:
+        """Return the exact counts of all cells, level by level from the coarsest."""
+        low, high = float(self.low), float(self.high)
+        values = np.where(np.isnan(data[:, 0]), float(self.low + self.high) / 2, data[:, 0])
+        share = np.clip((np.clip(values, low, high) - low) / float(self.high - self.low), 0, 1)
+        cell = np.minimum((share * self.cells).astype(np.int64), self.cells - 1)
+        finest = np.bincount(cell, minlength=self.cells).astype(np.int64)
+        sums = [finest.reshape(BRANCHES**level, -1).sum(axis=1) for level in range(1, self.levels + 1)]
+        found: Integers = np.concatenate(sums)
+        return found
+
+    def proof(self, delta: Fraction) -> Theorem:
+        """Let a row add 1 to one cell of each level; noise by the law."""
+        row = assume_cell("counts", self.relation, "movement", self.levels)
+        return self.noisy_counts("quantiles", row, delta)
+
+    def play(self, data: Rows, noise: Noise, coins: int) -> View:
+        """Release noisy counts; show how many rows lie below every end, and the quantiles."""
+        below = self.below(noise.noisy("counts", 0, self.query(data)))
+        rising = isotonic_regression(
+            below
+        ).x  # as the number of rows below does; the closest to what is noisy
+        wanted = [float(rank * self._total(below)) - 1e-9 for rank in self.wanted]
+        first = np.minimum(np.searchsorted(rising, wanted, side="left"), self.cells)
+        return View(public={"quantiles": self.ends[first], "ranks": below})
+
+    def below(self, counts: Integers) -> Integers:
+        """Return the number of rows below every end of a cell: the counts left of it, level by level."""
+        found, at = np.zeros(self.cells + 1, dtype=np.int64), 0
+        for level in range(1, self.levels + 1):
+            here, at = counts[at : at + BRANCHES**level].reshape(-1, BRANCHES), at + BRANCHES**level
+            partial = np.concatenate([np.zeros((len(here), 1), dtype=np.int64), here.cumsum(axis=1)], axis=1)
+            finer = self.cells // BRANCHES**level  # cells of the finest level in one of this
+            found[:-1] += np.repeat(partial[:, :-1].ravel(), finer)
+            if level == 1:
+                found[-1] = partial[0, -1]
+        return found
+
+    @cached_property
+    def ends(self) -> NDArray[np.float64]:
+        """Return the ends of all cells of the finest level, `low` first, in the data's own units."""
+        width = (self.high - self.low) / self.cells
+        return np.array([float(self.low + k * width) for k in range(self.cells + 1)])
+
+    def _total(self, below: Integers) -> int:
+        return self.rows if self.relation == REPLACE_ONE else int(below[-1])
+
+    def _terms(self) -> Integers:
+        """Return of how many counts the number of rows below every end is a sum: the sum of its digits."""
+        ones = np.ones((BRANCHES ** (self.levels + 1) - BRANCHES) // (BRANCHES - 1), dtype=np.int64)
+        return self.below(ones)
+
+    def accuracy(self, view: View, level: Fraction = Fraction(19, 20)) -> dict[str, object]:
+        """Return the intervals of the numbers of rows below all ends, and by them of all quantiles."""
+        terms, alpha = self._terms(), tails.missed(level) / self.cells
+        each = {many: self._reach(many, alpha) for many in set(terms.tolist())}
+        reach = np.array([each[many] for many in terms.tolist()], dtype=np.int64)
+        below = view.public["ranks"].astype(np.int64)
+        least = np.maximum.accumulate(np.maximum(below - reach, 0))
+        most = np.minimum.accumulate((below + reach)[::-1])[::-1]
+        known = self.relation == REPLACE_ONE
+        fewest, many = (self.rows, self.rows) if known else (int(least[-1]), int(most[-1]))
+        first = [self._first(most, rank * fewest) for rank in self.wanted]
+        last = [self._first(least, rank * many) for rank in self.wanted]
+        of = "the first ends of cells below which there are enough rows"
+        return {
+            "quantiles": accuracy.interval(self.ends[first], self.ends[last], level, of),
+            "ranks": accuracy.around(below, reach, level, "how many rows lie below the ends of all cells"),
+        }
+
+    def _first(self, bounds: Integers, needed: Fraction) -> int:
+        """Return the first end at which a bound, which never falls, is enough; the last if none is."""
+        return min(int(np.searchsorted(bounds, math.ceil(needed), side="left")), self.cells)
+
+    def _reach(self, terms: int, alpha: Fraction) -> int:
+        """Return how far a sum of so many noises may reach."""
+        if not terms:
+            return 0
+        scale = double_up(self.scale)
+        if self.law == "laplace":
+            return tails.laplace_sum(scale, terms, alpha)
+        return tails.gaussian_sum(scale, terms, alpha)

@@ -1,0 +1,175 @@
+"""Means and covariances of several columns, and the least-squares line through the last, from one release."""
+
+from dataclasses import dataclass, field
+from fractions import Fraction
+from functools import cached_property
+from typing import ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpaccount.errors import InputError
+from dpaccount.noise.laws import double_up
+from dpaccount.noise.receipt import Noise
+from dpaccount.noise.samplers import Integers, root_up
+from dpaccount.proof import ADD_REMOVE, REPLACE_ONE, Theorem, assume_ball, assume_rank_one, joint, linear
+from mechanisms.shared import accuracy, grid, tails
+from mechanisms.shared.gaussian_noise import gaussian, unchanged
+from mechanisms.subject import EXAMPLE, Domain, Rows, View, known_relation, shown
+from mechanisms.symmetric_gaussian import BITS, STEP
+
+Floats = NDArray[np.float64]
+LONGEST = Fraction(3, 2)  #: of (φφᵀ above the diagonal and on it, φ, ½): 1 + 1 + ¼ = (3/2)²
+
+
+@dataclass(frozen=True)
+class SecondMoments:
+    """Release the means and covariances of `columns` numbers, each clipped to its interval, of `rows` rows.
+
+    Intervals are [low, high], or one for each column: `bounds` such as "18 100; 0 250000".  Numbers are
+    centred and scaled to z in [−1, 1] (NaN is the middle), and φ = z/√columns.  The upper triangle of Σφφᵀ
+    and Σφ get Gaussian noise of deviation `sigma` each, as one vector, whose joint sensitivity is less
+    than that of both; under add-remove half the number of rows too.  All else is post-processing:
+    covariances of the rows at hand (divided by their number), which need not be positive, and with `ridge`
+    above 0 the coefficients of the last column on the others by least squares on the z, `ridge` added to
+    their variances.
+    """
+
+    source: ClassVar[str] = "Dwork, Talwar, Thakurta & Zhang 2014; the joint sensitivity with means is ours"
+    status: ClassVar[str] = "sound"
+    reads: ClassVar[str] = "numbers"
+    per_row: ClassVar[bool] = True
+
+    sigma: Fraction = Fraction(8)
+    low: Fraction = field(kw_only=True, metadata={EXAMPLE: Fraction(0)})
+    high: Fraction = field(kw_only=True, metadata={EXAMPLE: Fraction(1)})
+    bounds: str = ""
+    columns: int = 3
+    ridge: Fraction = Fraction(1, 10)
+    rows: int = 100
+    relation: str = REPLACE_ONE
+
+    def __post_init__(self) -> None:
+        """Refuse parameters that make no sense."""
+        known_relation(self.relation)
+        if self.low >= self.high or self.sigma <= 0 or min(self.rows, self.columns) < 1 or self.ridge < 0:
+            raise InputError("needed low < high, sigma > 0, ridge >= 0, rows >= 1 and columns >= 1")
+        if self.rows * 4 + 32 * self.sigma >= 2**30:
+            raise InputError("the sums would outgrow 64 bits; use fewer rows or less noise")
+        if len(self.ends) != self.columns or any(low >= high for low, high in self.ends):
+            raise InputError(f"bounds is {self.bounds!r}; needed {self.columns} intervals, low before high")
+
+    @cached_property
+    def ends(self) -> list[tuple[Fraction, Fraction]]:
+        """Return every column's interval; raises `InputError` where they are not written so."""
+        if not self.bounds:
+            return [(self.low, self.high)] * self.columns
+        try:
+            pairs = [tuple(map(Fraction, pair.split())) for pair in self.bounds.split(";")]
+            return [(low, high) for low, high in pairs]
+        except (ValueError, ZeroDivisionError):
+            raise InputError(f'bounds is {self.bounds!r}; write pairs such as "0 1; -5 5"') from None
+
+    @property
+    def _middle(self) -> Floats:
+        return np.array([float(low + high) / 2 for low, high in self.ends])
+
+    @property
+    def _half(self) -> Floats:
+        return np.array([float(high - low) / 2 for low, high in self.ends])
+
+    @property
+    def _numbers(self) -> int:
+        return self.columns * (self.columns + 3) // 2 + (self.relation == ADD_REMOVE)
+
+    def domain(self) -> Domain:
+        """Return columns that reach beyond their intervals, so that clipping is exercised."""
+        middle, reach = self._middle, 4 * self._half
+        low, high = tuple((middle - reach).tolist()), tuple((middle + reach).tolist())
+        return Domain(self.rows, low, high, (False,) * self.columns, tuple(middle.tolist()))
+
+    def query(self, data: Rows) -> Integers:
+        """Return the exact upper triangle of Σφφᵀ and Σφ, as one vector in units of `STEP`.
+
+        Under add-remove half the number of rows comes last.
+        """
+        middle, half = self._middle, self._half
+        limited = np.clip(np.where(np.isnan(data), middle, data), middle - half, middle + half)
+        z = np.clip((limited - middle) / half, -1, 1)
+        phi = grid.in_ball(z / np.sqrt(self.columns), Fraction(1), BITS)
+        upper = (phi.T @ phi)[np.triu_indices(self.columns)]
+        count = [len(data) << 2 * BITS - 1] * (self.relation == ADD_REMOVE)
+        return np.concatenate([upper, phi.sum(axis=0) << BITS, np.array(count, dtype=np.int64)])
+
+    def proof(self, delta: Fraction) -> Theorem:
+        """Moments of rank one, of φ and a reward that is 1 for everyone, as one vector; or a ball."""
+        if self.relation == REPLACE_ONE:
+            person = assume_rank_one("moments", Fraction(1), self.relation, "movement")
+            query = joint(person, Fraction(1))
+        else:
+            query = linear(assume_ball("moments", LONGEST, self.relation, "movement"))
+        noisy = gaussian(query, self.sigma, STEP, self._numbers, "moments", delta, unchanged)
+        return shown(noisy, "second-moments")
+
+    def play(self, data: Rows, noise: Noise, coins: int) -> View:
+        """Release the noisy moments; show what they are a row, and what follows, in the data's own units."""
+        sums = noise.noisy("moments", 0, self.query(data)) * float(STEP)
+        size, corner = self.columns, self.columns * (self.columns + 1) // 2
+        count = max(2 * sums[-1], 1.0) if self.relation == ADD_REMOVE else float(self.rows)
+        upper = np.zeros((size, size))
+        upper[np.triu_indices(size)] = sums[:corner] * size / count
+        squares, z = upper + np.triu(upper, 1).T, sums[corner : corner + size] * np.sqrt(size) / count
+        covariance, half = squares - np.outer(z, z), self._half
+        found = {"count": np.array([count]), "squares": squares, "means": self._middle + half * z}
+        found["covariances"] = covariance * np.outer(half, half)
+        if self.ridge and size > 1:
+            found["coefficients"] = self._coefficients(covariance, found["means"])
+        return View(public=found)
+
+    def _coefficients(self, covariance: Floats, means: Floats) -> Floats:
+        """Return the slopes and, last, the intercept of the last column on the others; they are finite.
+
+        Negative eigenvalues, which are noise, are cut off first.
+        """
+        values, vectors = np.linalg.eigh(covariance)
+        cut = (vectors * np.maximum(values, 0)) @ vectors.T
+        ridged = cut[:-1, :-1] + float(self.ridge) * np.eye(self.columns - 1)
+        slopes = np.linalg.solve(ridged, cut[:-1, -1]) * self._half[-1] / self._half[:-1]
+        return np.append(slopes, means[-1] - slopes @ means[:-1])
+
+    def accuracy(self, view: View, level: Fraction = Fraction(19, 20)) -> dict[str, object]:
+        """Return the intervals of all second moments (of z), means and covariances at once.
+
+        Coefficients have none: how far noise moves them depends on how close to each other columns are.
+        """
+        alpha, size, half = tails.missed(level) / self._numbers, self.columns, self._half
+        steps = tails.gaussian(root_up((self.sigma / STEP) ** 2), alpha)
+        each, count = double_up(steps * STEP) * (1 + 2.0**-40), float(view.public["count"][0])
+        off = 2 * each if self.relation == ADD_REMOVE else 0.0
+        counts = max(count - off, 1.0), max(count + off, 1.0)
+        squares = _quotient(view.public["squares"].astype(float) * count, each * size, counts)
+        z = (view.public["means"].astype(float) - self._middle) / half
+        means = _quotient(z * count, each * np.sqrt(size), counts)
+        least, most = _products(*means)
+        scale = np.outer(half, half)
+        low, high = (squares[0] - most) * scale, (squares[1] - least) * scale
+        below, above = (self._middle + half * end for end in means)
+        return {
+            "squares": accuracy.outwards(*squares, level, "the mean products of scaled numbers"),
+            "means": accuracy.outwards(below, above, level, "the means of clipped numbers"),
+            "covariances": accuracy.outwards(low, high, level, "the covariances of clipped numbers"),
+        }
+
+
+def _quotient(totals: Floats, reach: float, counts: tuple[float, float]) -> tuple[Floats, Floats]:
+    """Return the ends of what sums within `reach` over a count between two may be."""
+    low, high = totals - reach, totals + reach
+    return np.minimum(low / counts[0], low / counts[1]), np.maximum(high / counts[0], high / counts[1])
+
+
+def _products(low: Floats, high: Floats) -> tuple[Floats, Floats]:
+    """Return the ends of all products of two of these numbers; a square is at least 0."""
+    every = np.array([np.outer(a, b) for a in (low, high) for b in (low, high)])
+    least = every.min(axis=0)
+    np.fill_diagonal(least, np.where((low <= 0) & (high >= 0), 0.0, least.diagonal()))
+    return least, every.max(axis=0)

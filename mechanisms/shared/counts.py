@@ -1,0 +1,77 @@
+"""Counts with noise on the integers, by either of two laws: what the counting mechanisms have in common."""
+
+from dataclasses import dataclass
+from fractions import Fraction
+
+import numpy as np
+
+from dpaccount.errors import InputError
+from dpaccount.noise.laws import double_up
+from dpaccount.noise.receipt import Noise
+from dpaccount.noise.samplers import Integers, exact_root
+from dpaccount.proof import (
+    REPLACE_ONE,
+    Theorem,
+    differences,
+    laplace,
+    lattice_gaussian,
+    linear,
+)
+from mechanisms.shared import accuracy, tails
+from mechanisms.subject import Rows, View, known_relation, shown_to_all
+
+LAWS = ("laplace", "gaussian")
+
+
+def counts_of(data: Rows, cells: int) -> Integers:
+    """Return how many numbers, rounded down, are 0, 1, … `cells` − 1; others (NaN too) count nowhere."""
+    cell = np.floor(data[:, 0])
+    inside = cell[(cell >= 0) & (cell < cells)].astype(np.int64)
+    return np.bincount(inside, minlength=cells).astype(np.int64)
+
+
+@dataclass(frozen=True)
+class NoisyCounts:
+    """Counts of which every row adds 1 to one or to none, with noise of `law` and `scale` on the integers.
+
+    ``laplace``: discrete Laplace noise of that scale, pure ε; ``gaussian``: discrete Gaussian noise of that
+    standard deviation, a double exactly, with the exact curve, for δ > 0.
+    """
+
+    law: str = "laplace"
+    scale: Fraction = Fraction(2)
+    rows: int = 100
+    relation: str = REPLACE_ONE
+
+    def __post_init__(self) -> None:
+        """Refuse parameters that make no sense."""
+        known_relation(self.relation)
+        if self.law not in LAWS:
+            raise InputError(f"law is {self.law!r}; known: {', '.join(LAWS)}")
+        if self.scale <= 0 or self.rows < 1:
+            raise InputError("needed scale > 0 and rows >= 1")
+        if self.law == "gaussian" and exact_root(self.scale**2) is None:
+            raise InputError(f"scale {self.scale} is no double; round it up, to a multiple of 1/32 say")
+
+    def query(self, data: Rows) -> Integers:
+        """Return the exact counts."""
+        raise NotImplementedError
+
+    def noisy_counts(self, name: str, row: Theorem, delta: Fraction) -> Theorem:
+        """Return what is proved of noise on counts to which a row contributes so."""
+        if self.law == "laplace":
+            noisy = laplace(linear(row), self.scale, Fraction(1), "counts")
+        else:
+            noisy = lattice_gaussian(differences(row), self.scale**2, "counts")
+        return shown_to_all(noisy, name, delta)
+
+    def play(self, data: Rows, noise: Noise, coins: int) -> View:
+        """Release the noisy counts."""
+        return View(public={"counts": noise.noisy("counts", 0, self.query(data))})
+
+    def accuracy(self, view: View, level: Fraction = Fraction(19, 20)) -> dict[str, object]:
+        """Return the intervals of all counts."""
+        counts = view.public["counts"]
+        reach = tails.laplace if self.law == "laplace" else tails.gaussian
+        steps = reach(double_up(self.scale), tails.missed(level) / counts.size)
+        return {"counts": accuracy.around(counts, steps, level, "the counts")}

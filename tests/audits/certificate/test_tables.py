@@ -1,0 +1,251 @@
+"""A claim on a table: every mechanism runs on a file by its claim alone; private cells are never refused."""
+
+import csv
+import json
+import random
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from audits.certificate import release
+from audits.claim import read_claim
+from audits.subjects.catalogue import entries, find, on_table, subject_of
+from dpaccount.errors import InputError
+from dpaccount.noise.proved import Proved
+from dpaccount.noise.receipt import rehearse
+from dpaccount.noise.samplers import Rehearsal
+from mechanisms.subject.playing import played
+from mechanisms.table.rows import read_rows
+
+MECHANISMS = [entry.name for entry in entries() if entry.layer == "mechanisms"]
+COLUMNS = """
+x = { type = "number", low = 0, high = 0.5 }
+y = { type = "number", low = -0.5, high = 0.5, missing = 0 }
+city = { type = "category", values = ["north", "south"], other = true }
+seen = { type = "boolean" }
+paid = { type = "boolean", missing = false }
+"""
+READ = {
+    "cells": 'column = "city"',
+    "number": 'column = "y"',
+    "numbers": 'columns = ["x", "y"]',
+    "votes": 'columns = ["seen", "paid"]',
+    "persons": 'columns = ["city"]',
+}
+ROWS = 64
+
+
+def claim_on(
+    folder,
+    use,
+    read,
+    *,
+    relation="replace-one",
+    rows=ROWS,
+    about="",
+    epsilon=100,
+    model="central",
+    delta=1e-6,
+    name="t",
+):
+    path = folder / "claim.toml"
+    path.write_text(
+        f"""
+schema = "dpaccount/claim/1"
+name = "{name}"
+[guarantee]
+model = "{model}"
+unit = "one row"
+relation = "{relation}"
+epsilon = {epsilon}
+delta = {delta}
+[subject]
+use = "{use}"
+[subject.parameters]
+{read}
+[data]
+file = "t.csv"
+ledger = "sqlite:///t.db"
+rows = {rows}
+{about}
+[data.columns]{COLUMNS}
+[audit]
+trials = 200
+"""
+    )
+    return path
+
+
+def table(folder, rows=ROWS, seed=1):
+    rng = random.Random(seed)
+    with (folder / "t.csv").open("w", newline="") as file:
+        written = csv.writer(file)
+        written.writerow(["who", "x", "y", "city", "seen", "paid", "unread"])
+        for row in range(rows):
+            city, seen = rng.choice(["north", "south", "west", ""]), rng.choice(["true", "false", "?"])
+            written.writerow([f"p{row % 32}", rng.random() / 2, rng.random() - 0.5, city, seen, "no", "…"])
+
+
+def opened(dpaccount, relation):
+    """Open a ledger with room for everything."""
+    budget = ("--epsilon", 1000, "--delta", "1e-3", "--unit", "one row", "--relation", relation)
+    assert dpaccount("ledger", "init", "sqlite:///t.db", *budget, "--measure", "approximate")[0] == 0
+
+
+def reads(name):
+    return READ[find(name).made_by.reads]
+
+
+def test_every_mechanism_says_what_it_reads():
+    assert {find(name).made_by.reads for name in MECHANISMS} <= set(READ)
+
+
+@pytest.mark.parametrize("name", MECHANISMS)
+def test_every_mechanism_runs_on_a_table_by_claim_alone(tmp_path, name):
+    table(tmp_path)
+    relation = "replace-one" if name != "stable-histogram" else "add-remove"
+    claim = read_claim(claim_on(tmp_path, name, reads(name), relation=relation))
+    subject, reading = on_table(claim, find(name).made_by)
+    rows = read_rows(claim.data_file, claim.table, reading, relation)
+    subject.domain().admit(rows, subject.relation)
+    proved = Proved(subject.proof(claim.guarantee.delta))
+    assert proved.relation == relation
+    view = played(subject, subject.domain().clamped(rows), rehearse(proved, Rehearsal(1)), 0)
+    shown = {**view.public, **view.own}
+    assert shown
+    for interval in subject.accuracy(view).values():
+        assert (np.array(interval["low"]) <= np.array(interval["high"])).all()
+
+
+@pytest.mark.slow
+@pytest.mark.statistical  # seeded; a sound claim is refuted with probability at most .05
+@pytest.mark.parametrize("name", MECHANISMS)
+def test_every_mechanism_is_released_on_a_table_by_claim_alone(tmp_path, dpaccount, name):
+    table(tmp_path)
+    relation = "replace-one" if name != "stable-histogram" else "add-remove"
+    model = {"local-mean": "local", "randomised-response": "local"}.get(name, "central")
+    claim = claim_on(tmp_path, name, reads(name), relation=relation, model=model)
+    opened(dpaccount, relation)
+    code, out, err = dpaccount("release", claim, "--json", "--quick")
+    found = json.loads(out)
+    assert (code, found["verdict"], found["releasable"]) == (0, "CERTIFIED", True), err
+    assert found["release"]
+    assert dpaccount("check", found["certificate"])[0] == 0
+
+
+def test_a_release_is_kept_printed_again_and_checked(tmp_path, dpaccount):
+    table(tmp_path)
+    about = 'id = "who"\nmax_rows = 2\n'
+    claim = claim_on(tmp_path, "histogram", 'column = "city"\nsigma = 8', rows=32, about=about, epsilon=3)
+    opened(dpaccount, "replace-one")
+    code, out, err = dpaccount("release", claim, "--json", "--quick", "--out", tmp_path / "out")
+    first = json.loads(out)
+    assert (code, first["schema"], first["verdict"]) == (0, "dpaccount/release/1", "CERTIFIED"), err
+    counts, interval = first["release"]["counts"], first["accuracy"]["counts"]
+    assert len(counts) == 3
+    assert all(a <= v <= b for a, v, b in zip(interval["low"], counts, interval["high"], strict=True))
+    assert first["labels"] == {"cells": ["north", "south", "other"]}
+    assert json.loads((tmp_path / "out" / "release.json").read_text()) == first
+    assert "north" in (tmp_path / "out" / "release.csv").read_text()
+    assert (tmp_path / "out" / "release.svg").read_text().startswith("<?xml")
+    code, out, err = dpaccount("release", claim, "--json", "--quick", "--out", tmp_path / "out")
+    assert (code, json.loads(out)["release"]) == (0, first["release"])
+    assert "nothing drawn or charged" in err
+    assert dpaccount("check", first["certificate"])[0] == 0
+    (entry,) = [
+        e
+        for e in json.loads(Path(first["certificate"]).read_text())["sensitivity"]
+        if e["rule"] == "assume_persons"
+    ]
+    assert entry["status"] == "tested"
+
+
+@settings(max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(
+    cells=st.lists(
+        st.text(st.characters(blacklist_characters="\n", blacklist_categories=["Cs"]), max_size=30),
+        min_size=8,
+        max_size=8,
+    )
+)
+def test_what_stands_in_a_line_is_never_refused(tmp_path, cells):
+    (tmp_path / "t.csv").write_text("\n".join(["who,x,y,city,seen,paid", *cells, ""]), newline="\n")
+    for read, use in (('column = "city"', "histogram"), ('columns = ["x", "y"]', "gaussian-sum")):
+        claim = read_claim(claim_on(tmp_path, use, read, rows=8))
+        due = release.prepare(claim, subject_of(claim))
+        assert due.rows.shape[0] == 8
+        assert due.subject().domain().contains(due.rows)
+
+
+def test_a_ledger_that_counts_another_unit_is_said(tmp_path, dpaccount):
+    claim = claim_on(tmp_path, "histogram", 'column = "city"')
+    opened(dpaccount, "replace-one")
+    assert release.unit_differs(claim) == []
+    claim.write_text(claim.read_text().replace('unit = "one row"', 'unit = "one patient"'))
+    assert "'one patient', its ledger counts 'one row'" in release.unit_differs(claim)[0]
+
+
+def refused(claim, match):
+    claim = read_claim(claim)
+    with pytest.raises(InputError, match=match) as error:
+        release.prepare(claim, subject_of(claim))
+    assert "\n" not in str(error.value)
+    assert ";" in str(error.value)
+
+
+def test_refusals_rest_on_public_facts(tmp_path):
+    table(tmp_path)
+    refused(
+        claim_on(tmp_path, "histogram", 'column = "city"', rows=63), "64 rows; the public number is rows = 63"
+    )
+    refused(
+        claim_on(tmp_path, "histogram", 'column = "city"', rows=63, relation="add-remove"), "more rows than"
+    )
+    about = 'id = "who"\nmax_rows = 2\n'
+    refused(claim_on(tmp_path, "histogram", 'column = "city"', rows=31, about=about), "32 different who")
+    refused(claim_on(tmp_path, "histogram", 'column = "city"', about='id = "whose"'), "no column whose")
+    refused(claim_on(tmp_path, "quantile", 'column = "y"', relation="add-remove"), "is about replace-one")
+    refused(claim_on(tmp_path, "quantile", 'column = "y"', rows=32, about=about), "take max_rows = 1")
+    refused(claim_on(tmp_path, "histogram", 'column = "city"\ncells = 9'), "cells follows from the table: 3")
+    refused(claim_on(tmp_path, "histogram", 'column = "town"'), "no column 'town'")
+    refused(claim_on(tmp_path, "histogram", ""), "no column is named")
+    (tmp_path / "t.csv").unlink()
+    refused(claim_on(tmp_path, "histogram", 'column = "city"'), "No such file")
+
+
+WRONG = {
+    'file = "../t.csv"': "leaves the claim's directory",
+    "rows = 0": "needed 1 to",
+    "rows = 5.5": "not whole",
+    'id = "who"\nmax_rows = 0': "needed 1 to",
+    "max_rows = 2": "goes with id",
+    "width = 3": "unknown key",
+}
+
+
+@pytest.mark.parametrize("line", WRONG, ids=WRONG.values())
+def test_declarations_that_contradict_themselves(tmp_path, line):
+    path = claim_on(tmp_path, "histogram", 'column = "city"')
+    key = line.partition(" ")[0]
+    kept = [each for each in path.read_text().splitlines() if not each.startswith(f"{key} =")]
+    path.write_text("\n".join(kept).replace("[data]", f"[data]\n{line}"))
+    with pytest.raises(InputError, match=WRONG[line]):
+        read_claim(path)
+
+
+def test_persons_whose_rows_are_replaced_move_nobody_else(tmp_path):
+    about = 'id = "who"\nmax_rows = 2\n'
+    table(tmp_path)
+    claim = read_claim(claim_on(tmp_path, "clipped-mean", 'column = "y"', rows=32, about=about))
+    before = release.prepare(claim, subject_of(claim)).rows
+    lines = (tmp_path / "t.csv").read_text().splitlines()
+    kept = [line for line in lines[1:] if not line.startswith("p7,")]
+    kept.insert(40, "p7,0.4,0.4,north,true,no,")
+    (tmp_path / "t.csv").write_text("\n".join([lines[0], *kept, ""]))
+    after = release.prepare(claim, subject_of(claim)).rows
+    changed = np.flatnonzero((before != after).any(axis=1))
+    assert len(changed) == 1
+    assert after[changed[0]].tolist() == [1, 0.4, -0.0]

@@ -1,0 +1,116 @@
+"""`dpaccount ask` and `tell`: tickets for who arrives, paid before anybody is served."""
+
+import json
+import shutil
+
+import pytest
+
+from dpaccount.ledger.ledger import Ledger
+
+CLAIM = """
+schema = "dpaccount/claim/1"
+name = "people"
+[guarantee]
+model = "joint"
+unit = "person"
+relation = "replace-one"
+epsilon = 1.0
+delta = 1e-6
+[subject]
+use = "moment-gp-ucb"
+[subject.parameters]
+rounds = 6
+candidates = 2
+size = 3
+nodes_per_axis = 2
+refresh = 2
+[audit]
+trials = 60
+"""
+CONTEXT = "[[0.5, 0.5], [-1, 1]]"
+
+
+@pytest.fixture
+def claim(tmp_path):
+    (tmp_path / "claim.toml").write_text(CLAIM)
+    (tmp_path / "one.json").write_text(CONTEXT)
+    return tmp_path / "claim.toml"
+
+
+@pytest.fixture(scope="module")
+def certified(tmp_path_factory):
+    """Return the claim's certificate."""
+    from audits.cli.app import run
+
+    folder = tmp_path_factory.mktemp("certified")
+    (folder / "claim.toml").write_text(CLAIM)
+    assert run(["certify", str(folder / "claim.toml"), "--out", str(folder / "out"), "--jobs", "1"]) == 0
+    return folder / "out" / "certificate.json"
+
+
+def answer(result):
+    code, out, err = result
+    assert code == 0, err
+    return json.loads(out)
+
+
+def refused(result, said, code=2):
+    assert result[:2] == (code, ""), result
+    assert result[2].splitlines()[-1].startswith("error: ")
+    assert said in result[2], result[2]
+
+
+def test_a_rehearsal_asks_and_tells(dpaccount, claim):
+    rest = (claim, "--state", "people.state", "--rehearse", 1, "--json")
+    for number in (1, 2, 3):
+        ticket = answer(dpaccount("ask", *rest, "--context", "one.json"))
+        assert ticket["ticket"] == number
+        assert ticket["action"] in (0, 1)
+        assert ticket["releasable"] is False
+        assert answer(dpaccount("ask", *rest, "--ticket", number)) == ticket
+    assert answer(dpaccount("tell", claim, 3, "nan", *rest[1:]))["counts"] is True
+    assert answer(dpaccount("tell", claim, 1, "-5", *rest[1:]))["counts"] is False
+    refused(dpaccount("tell", claim, 3, 1, *rest[1:]), "ticket 3 has its answer")
+    refused(dpaccount("tell", claim, 4, 1, *rest[1:]), "ticket 4 was never given")
+    refused(dpaccount("tell", claim, 2, "good", *rest[1:]), "REWARD is no number")
+    refused(dpaccount("ask", *rest), "4 numbers")
+    refused(dpaccount("ask", *rest, "--context", "claim.toml"), "claim.toml: this is no JSON")
+    refused(dpaccount("ask", *rest, "--context", "one.json", "--end"), "give one of them")
+    assert answer(dpaccount("ask", *rest, "--end")) == {
+        "schema": "dpaccount/session/1",
+        "people": 3,
+        "slots": 6,
+        "releasable": False,
+        "public": {},
+    }
+    refused(dpaccount("ask", *rest, "--context", "one.json"), "has ended")
+
+
+def test_real_people_need_a_certificate_and_a_ledger(dpaccount, claim, tmp_path):
+    refused(dpaccount("ask", claim, "--state", "s"), "certify the claim first")
+    (tmp_path / "c.json").write_text("{}")
+    refused(dpaccount("ask", claim, "--state", "s", "--certificate", "c.json"), "c.json: ")
+    rehearsed = ("--state", "s", "--rehearse", 1, "--ledger", "sqlite:///b.db")
+    refused(dpaccount("ask", claim, *rehearsed), "leave --ledger or --rehearse out")
+    assert not (tmp_path / "s").exists()
+
+
+@pytest.mark.slow
+def test_a_session_is_paid_once_and_only_as_it_was_certified(dpaccount, claim, tmp_path, certified):
+    init = "ledger init sqlite:///b.db --epsilon 1 --delta 1e-6 --unit person --relation replace-one"
+    assert dpaccount(*init.split(), "--measure", "approximate")[0] == 0
+    shutil.copy(certified, tmp_path / "c.json")
+    rest = ("--state", "s", "--certificate", "c.json", "--json")
+    refused(dpaccount("ask", claim, *rest, "--context", "one.json"), "--ledger is missing")
+    rest = (*rest, "--ledger", "sqlite:///b.db")
+    for number in range(1, 7):
+        assert answer(dpaccount("ask", claim, *rest, "--context", "one.json"))["ticket"] == number
+        assert answer(dpaccount("tell", claim, number, 1, *rest))["counts"] is True
+    assert answer(dpaccount("ask", claim, *rest, "--end"))["releasable"] is True
+    with Ledger.open("sqlite:///b.db") as ledger:
+        assert ledger.show()["entries"] == 1
+        assert ledger.verify()["valid"]
+    second = ("--state", "other", *rest[2:])
+    refused(dpaccount("ask", claim, *second, "--context", "one.json"), "beyond the budget", 1)
+    claim.write_text(CLAIM.replace("refresh = 2", "refresh = 3"))
+    refused(dpaccount("ask", claim, *rest, "--context", "one.json"), "about another claim")

@@ -1,0 +1,89 @@
+"""What is read of a theorem that is written down: its digest, and the point it ends in."""
+
+from fractions import Fraction
+
+import pytest
+
+from dpaccount import checker
+from dpaccount.errors import RuleError
+from dpaccount.proof import (
+    REPLACE_ONE,
+    Theorem,
+    assume_ball,
+    assume_clipped,
+    assume_covers,
+    assume_filter,
+    assume_rounds,
+    gaussian,
+    laplace,
+    linear,
+    to_approximate,
+)
+from dpaccount.proof.derivation import digest_of, point, write
+
+F = Fraction
+
+
+def sum_of(query="q"):
+    return linear(assume_clipped(query, F(0), F(1), REPLACE_ONE, "test"))
+
+
+def noisy(variance=4) -> Theorem:
+    ball = linear(assume_ball("q", F(1, 2), REPLACE_ONE, "test"))
+    return to_approximate(gaussian(ball, F(variance), "k"), F(2), F(1, 10))
+
+
+def test_the_digest_is_that_of_the_last_step():
+    """It changes with whatever the derivation rests on, and with nothing else."""
+    theorem = noisy()
+    steps = write(theorem)
+    assert len(steps) == 4
+    assert digest_of(theorem) == steps[-1]["digest"] == digest_of(noisy())
+    for part, step in zip((theorem.premises[0], theorem.premises[0].premises[0]), steps[2:0:-1], strict=True):
+        assert digest_of(part) == step["digest"]
+    assert digest_of(noisy(5)) != digest_of(theorem)
+    assume = sum_of().premises[0]
+    assert digest_of(assume) == write(assume)[0]["digest"]
+
+
+def test_the_point_of_a_theorem_is_what_it_proves():
+    assert point(noisy()) == (F(2), F(1, 10))
+    assert point(laplace(sum_of(), F(2), F(1, 10), "k")) == (F(1, 2), 0)
+    assert point(assume_filter("q", "approximate", [F(1), F(1, 7)], REPLACE_ONE, "test")) == (1, F(1, 7))
+
+
+@pytest.mark.parametrize("theorem", [sum_of(), noisy().premises[0], sum_of().premises[0]], ids=repr)
+def test_no_point_is_read_of_another_statement(theorem):
+    with pytest.raises(RuleError, match="needed a statement at"):
+        point(theorem)
+
+
+def keyed(key):
+    ball = linear(assume_ball("q", F(1, 2), REPLACE_ONE, "test"))
+    return gaussian(ball, F(4), key)
+
+
+@pytest.mark.parametrize("length", [0, 1, 199, 200])
+def test_a_key_is_a_short_text_that_the_checker_takes(length):
+    steps = write(keyed("k" * length))
+    assert checker.check_derivation(steps)[-1][0] == "Private"
+
+
+@pytest.mark.parametrize("key", ["k" * 201, 7, None, b"k", ("k",), ["k"]], ids=lambda key: type(key).__name__)
+def test_no_other_key_is_drawn(key):
+    with pytest.raises(RuleError, match="a key is a text of at most 200 characters"):
+        keyed(key)
+
+
+def test_no_unit_lies_at_the_end_of_anyone_or_beyond():
+    """Units end below 2^63 in both programs, so that a cover of anyone holds every other one."""
+    last = 2**63 - 1
+    for theorem in (assume_covers("q", [(1, last)], "test"), assume_rounds("q", last, "test")):
+        checker.check_derivation(write(theorem))
+    for number in (last + 1, 2**64):
+        for assume in (
+            lambda n: assume_covers("q", [(1, n)], "test"),
+            lambda n: assume_rounds("q", n, "test"),
+        ):
+            with pytest.raises(RuleError, match=f"must be below {2**63}, found {number}"):
+                assume(number)
