@@ -201,8 +201,7 @@ class LoggedPolicy:
         """Return the posterior of the arms' means, from releases alone."""
         positions = tuple(map(float, self.positions)) if self.prior == "positions" else ()
         prior = ArmPrior(len(self.arms), len(self.contexts), positions)
-        parts = [self.counts.parts(each) for each in released]
-        sums, counts = (np.array([part[k] for part in parts]) for k in (0, 1))
+        sums, counts, _ = self.counts.parts(released)
         return posterior(prior, sums, counts, float(self.sigma))
 
     def _next(self, belief: ArmPosterior, number: int, coins: int) -> Floats:
@@ -226,13 +225,13 @@ class LoggedPolicy:
         Where the noisy counts contradict a declared share, that is said and no arm is named best.
         """
         values = np.asarray(view.public["values"])
-        parts = [self.counts.parts(each) for each in np.asarray(view.public["arm-sums"])]
-        sums, counts, _ = parts[-1]
+        released = np.asarray(view.public["arm-sums"])
+        sums, counts, _ = self.counts.parts(released[-1])
         people = np.maximum(counts.sum(axis=1), 0.0)
         weights = people / people.sum() if people.sum() > 0 else np.full(len(people), 1 / len(people))
         overall = weights @ values
         wide = float(self.sigma) * sqrt(len(self.contexts))
-        warning = self._warning(parts)
+        warning = self._warning(released)
         value, noise_sd, sampling_sd = self._value(np.asarray(view.public["policies"])[-1], sums, counts)
         found: dict[str, object] = {
             "best_arm": None if warning else self.arms[int(np.argmax(overall))],
@@ -251,13 +250,12 @@ class LoggedPolicy:
     def _order(self, values: Floats) -> list[str]:
         return [self.arms[a] for a in np.argsort(-values, kind="stable")]
 
-    def _warning(self, parts: list[tuple[Floats, Floats, Floats]]) -> str | None:
+    def _warning(self, released: NDArray[np.int64]) -> str | None:
         """Compare everybody who took part, kept or passed over, with the declared shares."""
-        logged = sum(counts.sum(axis=0) for _, counts, _ in parts)
-        logged = logged + sum(passed for _, _, passed in parts[:-1])  # nobody is passed over in the last
-        numbers = len(parts) * len(self.contexts) + len(parts) - 1
-        noise = numbers * float(self.sigma) ** 2
-        return estimates.share_warning(np.asarray(logged), noise, self.shares, self.arms)
+        _, counts, passed = self.counts.parts(released)
+        logged = counts.sum(axis=(0, 1)) + passed[:-1].sum(axis=0)  # nobody is passed over in the last
+        numbers = len(counts) * len(self.contexts) + len(passed) - 1
+        return estimates.share_warning(logged, numbers * float(self.sigma) ** 2, self.shares, self.arms)
 
     def _value(self, policy: Floats, sums: Floats, counts: Floats) -> tuple[float, float, float]:
         """Return what the policy earns a person, and its deviations for noise and for who was there."""

@@ -107,7 +107,8 @@ def _mixture(
     root = np.sqrt(precision)
     inner = np.eye(len(root)) + root[:, None] * models * root
     spread = models * root  # CR
-    covariance = models - spread @ np.linalg.solve(inner, np.swapaxes(spread, 1, 2))
+    back = np.swapaxes(spread, 1, 2)
+    covariance = models - spread @ np.linalg.inv(inner) @ back
     covariance = (covariance + np.swapaxes(covariance, 1, 2)) / 2
     means = covariance @ moment
     evidence = (means @ moment - np.linalg.slogdet(inner)[1]) / 2

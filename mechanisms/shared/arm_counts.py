@@ -144,11 +144,11 @@ class ArmCounts:
         return whole
 
     def parts(self, released: Integers) -> tuple[Floats, Floats, Floats]:
-        """Return (sums, counts, passed over) of a release in records: [cells, arms] twice, then [arms]."""
-        plain = released / self.unit
-        shape = (self.cells, self.arms)
-        sums, counts = plain[: self.places], plain[self.places : 2 * self.places]
-        return sums.reshape(shape), counts.reshape(shape), plain[2 * self.places :]
+        """Return (sums, counts, passed over) of releases, in records: [..., cells, arms] twice, [..., arms]."""
+        plain, size = released / self.unit, self.places
+        shape = (*released.shape[:-1], self.cells, self.arms)
+        sums, counts = plain[..., :size].reshape(shape), plain[..., size : 2 * size].reshape(shape)
+        return sums, counts, plain[..., 2 * size :]
 
 
 def most_steps(places: int) -> int:
