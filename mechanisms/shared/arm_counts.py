@@ -144,7 +144,7 @@ class ArmCounts:
         return whole
 
     def parts(self, released: Integers) -> tuple[Floats, Floats, Floats]:
-        """Return (sums, counts, passed over) of releases, in records: [..., cells, arms] twice, [..., arms]."""
+        """Return (sums, counts, passed over) in records: [..., cells, arms] twice, then [..., arms]."""
         plain, size = released / self.unit, self.places
         shape = (*released.shape[:-1], self.cells, self.arms)
         sums, counts = plain[..., :size].reshape(shape), plain[..., size : 2 * size].reshape(shape)

@@ -5,7 +5,9 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
+from audits.evidence.search import gather
 from dpaccount.errors import InputError
+from dpaccount.noise.proved import Proved
 from dpaccount.noise.receipt import NoNoise, rehearse
 from dpaccount.noise.samplers import Rehearsal
 from dpaccount.proof import ADD_REMOVE, REPLACE_ONE
@@ -86,6 +88,20 @@ def test_on_the_insurance_trial_it_names_the_right_plan_in_500_runs():
     theorem = subject.proof(DELTA)
     views = (subject.play(data, rehearse(theorem, Rehearsal(seed)), seed) for seed in range(500))
     assert {subject.report(view)["best_arm"] for view in views} == {"coins50"}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "subject",
+    [
+        ArmMeans(rows=6, strata=("x", "y"), steps=4, chance=Fraction(1, 4)),
+        ArmMeans(rows=6, arms=("a", "b", "c"), steps=16, relation=ADD_REMOVE),
+    ],
+    ids=repr,
+)
+def test_strata_thinned_records_and_rewards_that_are_numbers_keep_the_hypotheses(subject):
+    found, _ = gather(subject, Proved(subject.proof(DELTA)), examples=60, seed=2, files=[])
+    assert [each.counterexample for each in found] == [None] * len(found)
 
 
 def test_shares_that_the_counts_contradict_are_reported():
