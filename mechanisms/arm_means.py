@@ -130,13 +130,13 @@ class ArmMeans:
 
     def accuracy(self, view: View, level: Fraction = Fraction(19, 20)) -> dict[str, object]:
         """Return the intervals of all sums and counts."""
-        unit = self.counts.unit
-        numbers = self.counts.size
-        reach = tails.gaussian(root_up((self.sigma * unit) ** 2), tails.missed(level) / numbers) / unit
-        return {
-            name: accuracy.around(view.public[name], reach, level, f"the {name} by arm")
-            for name in view.public
-        }
+        unit, alpha = self.counts.unit, tails.missed(level) / self.counts.size
+        reach = tails.gaussian(root_up((self.sigma * unit) ** 2), alpha)
+        found: dict[str, object] = {}
+        for name, shown in view.public.items():
+            part, wide = (shown.astype(np.int64), reach) if unit == 1 else (shown, reach / unit)
+            found[name] = accuracy.around(part, wide, level, f"the {name} by arm")
+        return found
 
     # ------------------------------------------------------------------ what it says
 
