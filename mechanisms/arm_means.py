@@ -46,6 +46,7 @@ class ArmMeans:
 
     source: ClassVar[str] = "Canonne, Kamath & Steinke 2020; intervals of Wilson 1927 and Fieller 1954"
     status: ClassVar[str] = "sound"
+    reads: ClassVar[str] = "trial"
 
     sigma: Fraction = Fraction(271, 32)
     arms: tuple[str, ...] = ("a", "b")

@@ -38,7 +38,7 @@ MOST_CELLS: Final = 64  #: arms times cells, whose shifts a proof lists
 MOST_STEPS, ROOM = 16, 128  #: of a reward that is a number; times arms times cells
 FINE: Final = 2**16  #: grid steps in a step of such a reward
 SIGMA_BITS: Final = 5  #: scales are multiples of 1/32, which samplers take exactly
-MOST_SIGMA: Final = 2**20
+LEAST_SIGMA, MOST_SIGMA = Fraction(1), 2**20  #: less noise than 1 is not taken, however large ε
 LARGE: Final = 150  #: beyond, the exact curve of noise on the integers is long to check
 
 
@@ -100,7 +100,7 @@ class ArmCounts:
         return _leaf(self, key, sigma)
 
     def least_sigma(self, epsilon: Fraction, delta: Fraction) -> Fraction:
-        """Return the least multiple of 1/32 whose proof meets (`epsilon`, `delta`).
+        """Return the least multiple of 1/32, from 1 on, whose proof meets (`epsilon`, `delta`).
 
         Raises `InputError` where no scale is proved to.
         """
@@ -179,9 +179,11 @@ def _least_sigma(counts: ArmCounts, epsilon: Fraction, delta: Fraction) -> Fract
 
     def enough(many: int) -> bool:
         leaf = _leaf(counts, "arm-sums", Fraction(max(many, 1), parts))
-        return many > 0 and _meets(leaf, epsilon, delta, exactly=counts.steps > 1 or many <= LARGE * parts)
+        return many >= LEAST_SIGMA * parts and _meets(
+            leaf, epsilon, delta, exactly=counts.steps == 1 and many <= LARGE * parts
+        )
 
-    high = max(1, math.ceil(_continuous(float(epsilon), float(delta)) * parts))
+    high = max(int(LEAST_SIGMA * parts), math.ceil(_continuous(float(epsilon), float(delta)) * parts))
     step = 1
     while not enough(high):
         high, step = high + step, 2 * step
@@ -217,13 +219,14 @@ def _continuous(epsilon: float, delta: float) -> float:
 
 
 def _meets(leaf: Theorem, epsilon: Fraction, delta: Fraction, *, exactly: bool) -> bool:
-    """Say whether the proof that will be written meets (ε, δ): by the curve itself, or quickly in zCDP.
+    """Say whether the proof that will be written meets (ε, δ): a noise's exact curve, or one that is quick.
 
-    In zCDP no less is proved than in the end, so that what is found there holds.
+    Quick are nearly Gaussian curves, and zCDP in place of a long exact one: it proves no less in the end.
     """
-    if not exactly:
-        return point(approximate(to_zcdp(leaf), delta))[0] <= epsilon
     try:
+        if not exactly:
+            quick = leaf if leaf.rule == "fine_gaussian" else to_zcdp(leaf)
+            return point(approximate(quick, delta))[0] <= epsilon
         to_approximate(leaf, epsilon, delta)
     except RuleError:
         return False

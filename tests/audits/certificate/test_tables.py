@@ -34,6 +34,7 @@ READ = {
     "numbers": 'columns = ["x", "y"]',
     "votes": 'columns = ["seen", "paid"]',
     "persons": 'columns = ["city"]',
+    "trial": 'arm = "city"\nreward = "seen"',
 }
 ROWS = 64
 
