@@ -137,6 +137,8 @@ def test_every_mechanism_is_released_on_a_table_by_claim_alone(tmp_path, dpaccou
     assert dpaccount("check", found["certificate"])[0] == 0
 
 
+@pytest.mark.slow
+@pytest.mark.statistical  # seeded; a sound claim is refuted with probability at most .05
 def test_a_release_is_kept_printed_again_and_checked(tmp_path, dpaccount):
     table(tmp_path)
     about = 'id = "who"\nmax_rows = 2\n'
