@@ -12,6 +12,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from bandits.plan_finder import PlanFinder
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -24,7 +25,6 @@ from bandits.local_gp_ucb import Client, LocalGpUcb
 from bandits.moment_gp_ucb import MomentGpUcb
 from bandits.phased_gp_ucb import PhasedGpUcb
 from bandits.phased_posterior import PhasedPosterior
-from bandits.plan_finder import PlanFinder
 from bandits.surface_gp_ucb import SurfaceGpUcb
 from dpaccount.errors import BudgetError, InputError
 from dpaccount.ledger.chain import DRAWING, RELEASE

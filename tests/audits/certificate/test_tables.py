@@ -35,6 +35,7 @@ READ = {
     "numbers": 'columns = ["x", "y"]',
     "votes": 'columns = ["seen", "paid"]',
     "persons": 'columns = ["city"]',
+    "trial": 'arm = "city"\nreward = "seen"',
 }
 ROWS = 64
 
