@@ -40,6 +40,7 @@ MAX_SLOTS, MAX_BATCHES = 10_000_000, 512
 BATCHES, SHARE = 7, 10  #: batches before the last, and one's part of the slots: a tenth
 WIDTH: Final = 1.0  #: of the upper confidence bounds, in posterior deviations
 DRAWS: Final = 4000  #: for the shares of Thompson sampling
+SPREAD: Final = 1.3  #: of these draws at first, in posterior deviations; narrower locks in on a wrong arm
 REHEARSALS: Final = 100  #: over which the cost of privacy is averaged
 PRIORS: Final = ("exchangeable", "positions")
 
@@ -212,7 +213,7 @@ class LoggedPolicy:
         if self.offers:
             return belief.mean() + WIDTH * belief.deviation()
         rng = np.random.default_rng([coins, 0, number])  # apart from the slots' own coins
-        drawn = belief.draws(DRAWS, 1 - size * number / self.slots, rng)
+        drawn = belief.draws(DRAWS, SPREAD * (1 - size * number / self.slots), rng)
         best = drawn.argmax(axis=2)  # [draws, contexts]
         counted = [np.bincount(best[:, c], minlength=len(self.arms)) for c in range(best.shape[1])]
         return np.array(counted) / DRAWS
