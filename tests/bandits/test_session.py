@@ -12,7 +12,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from bandits.plan_finder import PlanFinder
+from bandits.logged_policy import LoggedPolicy
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -349,7 +349,7 @@ def test_what_people_say_is_clamped_and_never_refused(told, counts_as, tmp_path)
 
 def test_a_bandit_that_serves_nobody_one_by_one_says_so(tmp_path):
     with pytest.raises(InputError, match="one by one"):
-        Session.rehearse(PlanFinder(slots=400, batch=40, batches=5), tmp_path / "state", 3)
+        Session.rehearse(LoggedPolicy(slots=400, batch=40, batches=5), tmp_path / "state", 3)
     assert not (tmp_path / "state").exists()
 
 
