@@ -12,7 +12,6 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from bandits.logged_policy import LoggedPolicy
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -22,6 +21,7 @@ from bandits.learning.journal import Journal
 from bandits.learning.releases import Rehearsed, proof_of
 from bandits.learning.session import Session, Ticket
 from bandits.local_gp_ucb import Client, LocalGpUcb
+from bandits.logged_policy import LoggedPolicy
 from bandits.moment_gp_ucb import MomentGpUcb
 from bandits.phased_gp_ucb import PhasedGpUcb
 from bandits.phased_posterior import PhasedPosterior
