@@ -15,7 +15,7 @@ from dpaccount.noise.laws import double_up
 from dpaccount.noise.receipt import Noise
 from dpaccount.noise.samplers import Integers
 from dpaccount.proof import REPLACE_ONE, Theorem, assume_cell
-from mechanisms.shared import accuracy, tails
+from mechanisms.shared import accuracy, grid, tails
 from mechanisms.shared.counts import NoisyCounts
 from mechanisms.subject import EXAMPLE, Domain, Rows, View
 
@@ -49,6 +49,7 @@ class Quantiles(NoisyCounts):
         super().__post_init__()
         if self.low >= self.high or not 1 <= self.levels <= DEEPEST:
             raise InputError(f"needed low < high and levels in 1 ... {DEEPEST}")
+        grid.spanned(self.low, self.high)
         if not 1 <= len(self.wanted) <= 100 or not all(0 < rank < 1 for rank in self.wanted):
             raise InputError(f"ranks is {self.ranks!r}; needed 1 to 100 numbers between 0 and 1")
 

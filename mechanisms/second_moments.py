@@ -58,6 +58,8 @@ class SecondMoments:
             raise InputError("the sums would outgrow 64 bits; use fewer rows or less noise")
         if len(self.ends) != self.columns or any(low >= high for low, high in self.ends):
             raise InputError(f"bounds is {self.bounds!r}; needed {self.columns} intervals, low before high")
+        for low, high in self.ends:
+            grid.spanned(low, high)
 
     @cached_property
     def ends(self) -> list[tuple[Fraction, Fraction]]:
@@ -149,7 +151,8 @@ class SecondMoments:
         counts = max(count - off, 1.0), max(count + off, 1.0)
         squares = _quotient(view.public["squares"].astype(float) * count, each * size, counts)
         z = (view.public["means"].astype(float) - self._middle) / half
-        means = _quotient(z * count, each * np.sqrt(size), counts)
+        lost = (np.abs(self._middle) / half + 1) * 2.0**-51  # of z, where means are far larger than intervals
+        means = _quotient(z * count, each * np.sqrt(size) + lost * count, counts)
         least, most = _products(*means)
         scale = np.outer(half, half)
         low, high = (squares[0] - most) * scale, (squares[1] - least) * scale
@@ -161,7 +164,7 @@ class SecondMoments:
         }
 
 
-def _quotient(totals: Floats, reach: float, counts: tuple[float, float]) -> tuple[Floats, Floats]:
+def _quotient(totals: Floats, reach: Floats | float, counts: tuple[float, float]) -> tuple[Floats, Floats]:
     """Return the ends of what sums within `reach` over a count between two may be."""
     low, high = totals - reach, totals + reach
     return np.minimum(low / counts[0], low / counts[1]), np.maximum(high / counts[0], high / counts[1])

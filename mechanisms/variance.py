@@ -13,12 +13,13 @@ from dpaccount.noise.laws import double_up
 from dpaccount.noise.receipt import Noise
 from dpaccount.noise.samplers import Integers, root_up
 from dpaccount.proof import ADD_REMOVE, REPLACE_ONE, Theorem, assume_points, linear
-from mechanisms.shared import accuracy, tails
+from mechanisms.shared import accuracy, grid, tails
 from mechanisms.shared.gaussian_noise import gaussian, unchanged
 from mechanisms.subject import EXAMPLE, Domain, Rows, View, known_relation, shown
 
 Floats = NDArray[np.float64]
 UNIT = 10  #: of the sum of z, so that the weights below are integers
+MOST = 127  #: steps, of which proofs list 2·steps + 1 places: 255, of 256 that the checker reads
 SQUARE, COUNT = 16, 5  #: 1.6·(z² − ½) and ½ beside z
 
 
@@ -49,8 +50,9 @@ class Variance:
         known_relation(self.relation)
         if self.low >= self.high or self.sigma <= 0 or self.rows < 1:
             raise InputError("needed low < high, sigma > 0 and rows >= 1")
-        if not 1 <= self.steps <= 128:
-            raise InputError(f"steps is {self.steps}; needed 1 ... 128")
+        grid.spanned(self.low, self.high)
+        if not 1 <= self.steps <= MOST:
+            raise InputError(f"steps is {self.steps}; needed 1 ... {MOST}")
         if (self.rows + 16 * self.sigma) * self.whole >= 2**61:
             raise InputError("the sums would outgrow 64 bits; use fewer rows or less noise")
 

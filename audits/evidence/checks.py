@@ -13,7 +13,7 @@ from dpaccount.noise.proved import Proved
 from dpaccount.noise.samplers import Integers
 from dpaccount.proof import Contribution, Cover, Covered, Shifts, Stable, Theorem, View
 from dpaccount.proof.derivation import Hypothesis, digest_of
-from dpaccount.relation import ADD_REMOVE, REPLACE_ONE
+from dpaccount.relation import REPLACE_ONE
 
 
 @dataclass(frozen=True)
@@ -277,7 +277,7 @@ def _movement_check(proved: Proved, drawn: list[tuple[Theorem, Fact]]) -> Check:
                 return Finding(most, f"{key}: unit {unit} adds different vectors to different releases")
             for (_, part), move in moves.items():
                 most = max(most, Fraction(sum(v * v for v in move)) * grid**2)
-                wrong = _too_far(fact, move, grid, times(proved, fact))
+                wrong = _too_far(fact, move, grid, proved.relation)
                 if wrong is not None:
                     return Finding(most, f"{key}, part {part}, moves by {move[:8]} with unit {unit}: {wrong}")
             wrong = _strange(fact, run, key)
@@ -288,13 +288,8 @@ def _movement_check(proved: Proved, drawn: list[tuple[Theorem, Fact]]) -> Check:
     return check
 
 
-def times(proved: Proved, fact: Fact) -> int:
-    """Return how many steps of a fact a pair is apart: replacing is two, where records come and go."""
-    return 2 if (proved.relation, fact.relation) == (REPLACE_ONE, ADD_REMOVE) else 1
-
-
-def _too_far(fact: Fact, move: list[int], grid: Fraction, steps: int) -> str | None:
-    """Return how an integer movement of so many steps breaks what is declared, or None, exactly."""
+def _too_far(fact: Fact, move: list[int], grid: Fraction, relation: str | None) -> str | None:
+    """Return how an integer movement between such neighbours breaks what is declared, or None, exactly."""
     shift = tuple(sorted((abs(v) for v in move if v), reverse=True))
     match fact:
         case Stable(norm=norm, bound=bound):
@@ -303,10 +298,19 @@ def _too_far(fact: Fact, move: list[int], grid: Fraction, steps: int) -> str | N
         case Shifts(shifts=shifts):
             return None if shift in shifts else "not one of the declared shifts"
         case Contribution(kind="cell", high=most):
-            allowed = set(shift) <= {1} and len(shift) <= most * steps
+            allowed = set(shift) <= {1} and _in_cells(move, most, relation)
             return None if allowed else f"not {'one cell' if most == 1 else f'at most {most} cells'} by one"
         case _:  # a table's answer
             return None if len(move) == 1 else "more than one answer"
+
+
+def _in_cells(move: list[int], most: Fraction, relation: str | None) -> bool:
+    """Say whether so many cells a unit explain a movement, whichever relation the fact itself is about.
+
+    Who is replaced leaves cells and enters others, each so many at most; who comes or goes does one of both.
+    """
+    entered, left = sum(v > 0 for v in move), sum(v < 0 for v in move)
+    return max(entered, left) <= most and (relation == REPLACE_ONE or not min(entered, left))
 
 
 def size_of(norm: str, move: list[int]) -> int:

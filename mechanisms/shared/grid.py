@@ -37,6 +37,20 @@ def room(total: Fraction, bits: int) -> None:
         )
 
 
+def spanned(low: Fraction, high: Fraction) -> None:
+    """Refuse an interval whose ends are the same doubles, or whose ends or width are beyond 2^±1000.
+
+    Such ends divide by zero or overflow, which must not wait until there are private rows.
+    """
+    try:
+        ends = float(low), float(high)
+        fine = -(2.0**1000) < ends[0] < ends[1] < 2.0**1000 and ends[1] - ends[0] > 2.0**-1000
+    except OverflowError:
+        fine = False
+    if not fine:
+        raise InputError("low and high are too close, or too large; needed some that doubles tell apart")
+
+
 def clipped(values: Floats, low: Fraction, high: Fraction, bits: int) -> Integers:
     """Return every value clipped to [low, high] and truncated to the grid, in grid units.
 

@@ -74,7 +74,7 @@ def gaussian(scale: float, alpha: Fraction) -> int:
 def _summed(scale: float, alpha: Fraction) -> int:
     """Return the least r whose tail, summed from afar, is at most `alpha` of the whole."""
     twice = 2 * ball(scale) ** 2
-    last = math.ceil(scale * math.sqrt(2 * math.log(1 / float(alpha)) + 40)) + 2
+    last = math.ceil(scale * math.sqrt(2 * _rarity(alpha) + 40)) + 2
     weights = [(-ball(x * x) / twice).exp() for x in range(last + 1)]
     # from weight to weight beyond the last: less than e^(−last/scale²) times
     tail = 2 * weights[last] / ((2 * arb(last) / twice).exp() - 1)
@@ -96,7 +96,12 @@ def _normal(alpha: Fraction) -> float:
         return bool((ball(z) / arb(2).sqrt()).erfc() <= ball(alpha))
 
     with ctx.workprec(BITS):
-        return least_double(enough, math.sqrt(2 * math.log(2 / float(alpha)) + 1))
+        return least_double(enough, math.sqrt(2 * _rarity(alpha) + 3))
+
+
+def _rarity(alpha: Fraction) -> float:
+    """Return log(1/`alpha`) or so, of a number that may be less than any double; where a search begins."""
+    return math.log(alpha.denominator) - math.log(alpha.numerator)
 
 
 def least_double(enough: Callable[[float], bool], high: float) -> float:

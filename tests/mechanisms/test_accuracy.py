@@ -290,3 +290,12 @@ def test_a_wide_gaussian_is_one_step_off_at_most():
     normal = int(np.ceil(stats.norm.isf(0.025) * 1024))
     assert summed <= tails.gaussian(np.nextafter(1024.0, 2000), alpha) <= normal + 1
     assert normal - 1 <= summed
+
+
+def test_tails_rarer_than_any_double_are_known():
+    rare, scale = F(1, 10**330), 2.5
+    for reach in (tails.laplace(scale, rare), tails.gaussian(scale, rare)):
+        assert reach < 10**4
+    x = tails.gaussian(scale, rare)
+    assert x**2 / (2 * scale**2) > 330 * np.log(10) - 2 > (x - 2) ** 2 / (2 * scale**2) - 10
+    assert tails.gaussian(5000.0, rare) > 5000 * 38

@@ -5,17 +5,19 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
+from dpaccount.checker import check_derivation
 from dpaccount.errors import InputError
 from dpaccount.noise.receipt import NoNoise
 from dpaccount.proof import ADD_REMOVE, REPLACE_ONE
-from dpaccount.proof.derivation import point
+from dpaccount.proof.derivation import point, write
 from mechanisms.count import Count
 from mechanisms.count_by_group import CountByGroup
 from mechanisms.gaussian_sum import GaussianSum
 from mechanisms.quantiles import Quantiles
 from mechanisms.second_moments import SecondMoments
 from mechanisms.stable_histogram import StableHistogram
-from mechanisms.variance import Variance
+from mechanisms.symmetric_gaussian import STEP
+from mechanisms.variance import MOST, Variance
 
 F = Fraction
 DELTA = F(1, 10**6)
@@ -42,7 +44,7 @@ def test_variance_is_that_of_clipped_numbers(relation):
 def test_squares_cost_nothing_beside_the_sum():
     """A vector of two numbers moves as far as the first alone: as a sum of numbers of at most 1."""
     alone = point(GaussianSum(rows=9, columns=1, radius=F(1)).proof(DELTA))[0]
-    for steps in (7, 64, 128):
+    for steps in (7, 64, MOST):
         both_sums = point(Variance(low=0, high=1, rows=9, steps=steps).proof(DELTA))[0]
         assert both_sums <= alone + F(1, 1000)
 
@@ -107,3 +109,32 @@ def test_ranks_that_are_none_are_refused_in_a_sentence(ranks):
 def test_bounds_that_are_none_are_refused_in_a_sentence(bounds):
     with pytest.raises(InputError, match="bounds is"):
         SecondMoments(low=0, high=1, bounds=bounds)
+
+
+def test_the_checker_follows_the_variance_with_the_most_steps():
+    """It reads 256 vectors of a hypothesis at most."""
+    assert check_derivation(write(Variance(low=0, high=1, steps=MOST).proof(DELTA)))
+
+
+UNTOLD = [(F(0), F(1, 10**400)), (F(1), 1 + F(1, 2**60)), (F(-(10**308)), F(10**308)), (F(0), F(10**400))]
+
+
+@pytest.mark.parametrize("made_by", [Quantiles, Variance, SecondMoments])
+@pytest.mark.parametrize(("low", "high"), UNTOLD)
+def test_intervals_that_doubles_do_not_tell_are_refused_before_there_are_rows(made_by, low, high):
+    """Else a width of 0 or infinity stops a run, whether there are rows or not being private."""
+    with pytest.raises(InputError, match="doubles"):
+        made_by(low=low, high=high)
+    assert made_by(low=F(-(10**300)), high=F(10**300)).domain()
+
+
+def test_intervals_of_covariances_hold_far_from_zero():
+    """The mean of a column, from which they are computed, is rounded by more than noise moves it."""
+    data = 1e15 + np.random.default_rng(0).integers(0, 2, (10**5, 2)) / 8
+    made = SecondMoments(low=F(10**15), high=F(10**15 + 1), columns=2, rows=10**5, sigma=F(1, 4))
+    found = made.accuracy(made.play(data, NoNoise(), 0))["covariances"]
+    sums = made.query(data) * float(STEP) / 10**5 * 2  # of z
+    true = sums[:3] - np.array([sums[3] ** 2, sums[3] * sums[4], sums[4] ** 2]) / 2
+    ends = [np.array(found[end])[np.triu_indices(2)] for end in ("low", "high")]
+    assert (true / 4 >= ends[0]).all()
+    assert (true / 4 <= ends[1]).all()
