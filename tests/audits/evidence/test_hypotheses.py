@@ -6,12 +6,13 @@ can tell: its test must refute it.
 
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from itertools import product
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from audits.evidence.checks import check_of, untested
+from audits.evidence.checks import _in_cells, check_of, untested
 from audits.evidence.search import gather
 from audits.subjects import catalogue
 from dpaccount import checker
@@ -81,6 +82,18 @@ class SameTwo(StableHistogram):
         return found
 
 
+@pytest.mark.parametrize("most", [1, 2])
+def test_movements_of_cells_are_those_that_units_make(most):
+    """By brute force over units that add 1 to at most so many of three cells."""
+    units = [unit for unit in product((0, 1), repeat=3) if sum(unit) <= most]
+    replaced = {tuple(np.subtract(a, b).tolist()) for a, b in product(units, repeat=2)}
+    gone = {tuple(np.multiply(unit, way).tolist()) for unit in units for way in (-1, 1)}
+    for move in product((-1, 0, 1), repeat=3):
+        assert _in_cells(list(move), Fraction(most), REPLACE_ONE) == (move in replaced)
+        assert _in_cells(list(move), Fraction(most), ADD_REMOVE) == (move in gone)
+
+
+@pytest.mark.slow
 @pytest.mark.parametrize("relation", [REPLACE_ONE, ADD_REMOVE])
 def test_a_row_in_two_cells_is_not_taken_for_one_that_goes_and_comes(relation):
     """Under a partition by value, where a row leaves one histogram for another, it would pay half."""
