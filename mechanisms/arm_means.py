@@ -25,6 +25,7 @@ from mechanisms.shared.logged_trials import (
     REWARD,
     WHOLE,
     read_trial,
+    record_coins,
     taking_part,
     trial_domain,
 )
@@ -111,9 +112,13 @@ class ArmMeans:
         return trial_domain(self.rows, len(self.strata), len(self.arms), self.chance, self.steps)
 
     def query(self, data: Rows, coins: int) -> Integers:
-        """Return the exact sums and counts in grid units; coins round rewards and thin records."""
+        """Return the exact sums and counts in grid units; coins round rewards and thin records.
+
+        A coin is a function of its own row and its number among equal ones: rows that come and go leave
+        all others where they are.
+        """
         known = self.domain().clamped(data)
-        draws = np.random.default_rng(coins).random((len(known), 2))
+        draws = record_coins(known, coins, 2)
         part = taking_part(known, self.chance, draws[:, 0])
         rewards = self.counts.rounded(known[:, REWARD], draws[:, 1])
         cell, arm = (known[part, column].astype(np.int64) for column in (CELL, ARM))

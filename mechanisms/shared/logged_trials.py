@@ -26,6 +26,7 @@ from mechanisms.table.declaration import Table
 from mechanisms.table.rows import Reading
 
 Floats = NDArray[np.float64]
+Words = NDArray[np.uint64]
 
 CELL, ARM, CHANCE, REWARD = range(4)  #: columns of a row
 KEYS: Final = ("arm", "logging", "reward", "positions", "offers", "prior", "context")
@@ -101,6 +102,40 @@ def taking_part(data: Rows, chance: Fraction, coins: Floats) -> NDArray[np.bool_
     if chance < 1:
         inside &= coins * data[:, CHANCE] < float(chance)
     found: NDArray[np.bool_] = inside
+    return found
+
+
+def record_coins(data: Rows, seed: int, purposes: int) -> Floats:
+    """Return the public coins of every record, uniform in [0, 1): [records, `purposes`].
+
+    For rows without public slots, which come and go: a coin is a function of the seed, of what stands in
+    its row, and of how many equal rows stand before it.  So one row more or less changes nobody else's.
+    The mixing is SplitMix64's (Steele, Lea & Flood 2014); the counting of equal rows is exact.
+    """
+    words = np.ascontiguousarray(data, dtype=np.float64).view(np.uint64)
+    mixed = np.full(len(words), seed % 2**64, dtype=np.uint64)
+    for word in (*words.T, _equal_before(words)):
+        mixed = _mixed(mixed ^ word)
+    coins = [_mixed(mixed ^ np.uint64(purpose + 1)) >> np.uint64(11) for purpose in range(purposes)]
+    return np.stack(coins, axis=1) / 2.0**53
+
+
+def _equal_before(words: Words) -> Words:
+    """Return how many equal rows stand before each row."""
+    found = np.zeros(len(words), dtype=np.uint64)
+    order = np.lexsort(words.T)  # stable
+    apart = np.concatenate([[True], (np.diff(words[order], axis=0) != 0).any(axis=1)])[: len(words)]
+    places = np.arange(len(words))
+    found[order] = places - np.maximum.accumulate(np.where(apart, places, 0))
+    return found
+
+
+def _mixed(words: Words) -> Words:
+    """Return SplitMix64's next output for every state; integers wrap."""
+    z = words + np.uint64(0x9E3779B97F4A7C15)
+    z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    found: Words = z ^ (z >> np.uint64(31))
     return found
 
 

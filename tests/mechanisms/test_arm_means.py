@@ -11,7 +11,9 @@ from dpaccount.noise.proved import Proved
 from dpaccount.noise.receipt import NoNoise, rehearse
 from dpaccount.noise.samplers import Rehearsal
 from dpaccount.proof import ADD_REMOVE, REPLACE_ONE
+from mechanisms import arm_means
 from mechanisms.arm_means import ArmMeans
+from mechanisms.shared.logged_trials import record_coins
 from mechanisms.subject import View
 from tests.mechanisms import shop_logs
 from tests.mechanisms.shop_logs import CONVERSIONS, DELTA, EVEN, UNEVEN
@@ -88,6 +90,45 @@ def test_on_the_insurance_trial_it_names_the_right_plan_in_500_runs():
     theorem = subject.proof(DELTA)
     views = (subject.play(data, rehearse(theorem, Rehearsal(seed)), seed) for seed in range(500))
     assert {subject.report(view)["best_arm"] for view in views} == {"coins50"}
+
+
+def farthest_removal(subject, rows):
+    """Return what every removed row moves the exact release by, as a set of vectors."""
+    whole = subject.query(rows, 1)
+    return {
+        tuple((whole - subject.query(np.delete(rows, at, axis=0), 1)).tolist()) for at in range(len(rows))
+    }
+
+
+def coming_and_going(**fields):
+    """Return a subject of rows that come and go, and rows of which many are equal."""
+    rng, subject = np.random.default_rng(0), ArmMeans(rows=60, relation=ADD_REMOVE, **fields)
+    chances = rng.choice([0.25, 0.6, 1.0], 60)
+    rows = np.column_stack([np.zeros(60), rng.integers(-1, 2, 60), chances, rng.choice([0, 0.3, 0.9], 60)])
+    return subject, subject.domain().clamped(rows)
+
+
+@pytest.mark.parametrize("fields", [{"steps": 16}, {"chance": Fraction(1, 4)}], ids=str)
+def test_a_row_that_goes_moves_a_declared_vector_whatever_the_coins_of_the_others(fields, monkeypatch):
+    """Coins by place are the broken twin: a row that goes gives all later ones other coins."""
+    subject, rows = coming_and_going(**fields)
+    declared = set(subject.counts.points())
+    assert farthest_removal(subject, rows) <= declared
+    by_place = lambda data, seed, many: np.random.default_rng(seed).random((len(data), many))  # noqa: E731
+    monkeypatch.setattr(arm_means, "record_coins", by_place)
+    assert not farthest_removal(subject, rows) <= declared
+
+
+@pytest.mark.statistical  # seeded; within 5 standard deviations
+def test_coins_of_equal_rows_differ_and_are_uniform():
+    rows = np.tile([0.0, 1.0, 1.0, 0.3], (20_000, 1))
+    coins = record_coins(rows, 7, 2)
+    assert coins.shape == (20_000, 2)
+    assert np.abs(coins.mean(axis=0) - 0.5).max() < 5 * np.sqrt(1 / 12 / 20_000)
+    assert np.abs((coins < 0.1).mean(axis=0) - 0.1).max() < 5 * 0.3 / np.sqrt(20_000)
+    assert abs(np.corrcoef(coins.T)[0, 1]) < 5 / np.sqrt(20_000)
+    assert (record_coins(rows[::-1], 7, 2) == coins).all()
+    assert record_coins(rows[:0], 7, 2).shape == (0, 2)
 
 
 @pytest.mark.slow

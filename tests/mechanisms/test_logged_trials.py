@@ -80,6 +80,8 @@ def test_what_a_condition_may_say(text, cells, meant):
         "visits >= 1 and", "nobody >= 1", "__import__('os').system('true')", "(visits) >= 1", "(1 - visits) >= 1",
         "city == 'west'", "city >= 1", "visits == 'north'", "visits * spending >= 1", "visits >= position",
         "visits = 1", "seen; visits", "spending ** 2 > 1", "x" * 3000, "(1 - position", "-", "city",
+        "visits >= 1e999", "1e10 * 1e10 * visits >= 1", "visits >= " + "9" * 400, "2 * city == 'south'",
+        "'south' != city * position", "2 * seen", "position * seen and visits >= 1",
     ],
 )  # fmt: skip
 def test_what_is_no_condition_is_refused_in_one_sentence(text):
