@@ -165,8 +165,8 @@ class _Reader:
 
     def _against(self, column: Column, weights: tuple[Fraction, ...], sign: str, right: _Side) -> Comparison:
         if right.text is not None:
-            if column.kind != "category" or right.text not in column.labels or sign not in ("==", "!="):
-                known = ", ".join(column.labels) or "it is no category"
+            if right.text not in column.labels or sign not in ("==", "!="):  # numbers and text have none
+                known = ", ".join(column.labels) or "it has none to compare with"
                 raise InputError(f"{column.name} {sign} {right.text[:60]!r} is not read; its values: {known}")
             return Comparison(column.name, weights, sign, Fraction(column.labels.index(right.text)))
         if column.kind not in (*NUMBERS, "boolean"):

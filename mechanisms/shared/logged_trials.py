@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import product
+from math import prod
 from typing import Final
 
 import numpy as np
@@ -17,7 +18,7 @@ from numpy.typing import NDArray
 from dpaccount.documents import Place
 from dpaccount.errors import InputError
 from dpaccount.noise.samplers import Integers
-from mechanisms.shared.arm_counts import most_steps
+from mechanisms.shared.arm_counts import MOST_CELLS, most_steps
 from mechanisms.shared.conditions import condition
 from mechanisms.subject import Domain, Rows
 from mechanisms.table.binding import cells_of
@@ -70,7 +71,9 @@ def read_trial(place: Place, table: Table, more: tuple[str, ...] = ()) -> Logged
             f"found {len(positions)} positions", f"give one for each of {len(arms)} arms"
         )
     named = said.get("context", said.get("strata"))
-    contexts = [] if named is None else _contexts(table, named)
+    if named is not None and "context" in said and "strata" in said:
+        raise said["strata"].wrong("both context and strata are given", "give one of them")
+    contexts = [] if named is None else _contexts(table, named, len(arms))
     cells = tuple(", ".join(each) for each in product(*(cells_of(c, None).labels for c in contexts))) or WHOLE
     logging, chance = _logging(said.get("logging"), table, arms)
     reward = _reward(said["reward"], table, positions, arms, len(arms) * max(len(cells), 1))
@@ -155,19 +158,24 @@ def _halves(error: InputError) -> tuple[str, str]:
 
 
 def _labels(column: Column, place: Place) -> tuple[str, ...]:
-    if column.kind == "number":
-        raise place.wrong(f"{column.name} is a number", "a category's values are the arms and contexts")
+    if column.kind in ("number", "text"):
+        raise place.wrong(
+            f"{column.name} is a {column.kind}", "a category's values are the arms and contexts"
+        )
     try:
         return cells_of(column, None).labels
     except InputError as error:
         raise place.wrong(*_halves(error)) from None
 
 
-def _contexts(table: Table, place: Place) -> list[Column]:
+def _contexts(table: Table, place: Place, arms: int) -> list[Column]:
     named = [place] if isinstance(place.value, str) else list(place.items())
     columns = [_column(table, each) for each in named]
-    for each, column in zip(named, columns, strict=True):
-        _labels(column, each)
+    cells = prod(len(_labels(column, each)) for each, column in zip(named, columns, strict=True))
+    if arms * cells > MOST_CELLS:  # before they are listed, which may be long
+        raise place.wrong(
+            f"{arms} arms in {cells} cells", f"at most {MOST_CELLS} of both together have a proof"
+        )
     return columns
 
 

@@ -297,6 +297,27 @@ def test_a_claim_that_makes_no_sense_is_refused_where_it_is_wrong(before, after,
     assert str(refused.value).startswith("plan_finder/claim.toml: ")
 
 
+def test_an_arm_that_is_offered_beside_no_other_is_refused():
+    """Its share is within the rounding of shares; nobody logged on it could be offered a pair."""
+    offers = '[["plain", "photos", 0.333], ["plain", "reviews", 0.333], ["photos", "reviews", 0.334]]'
+    change = [('logging = "uniform"', f"logging = [0.332, 0.332, 0.332, 0.004]\noffers = {offers}")]
+    with pytest.raises(InputError, match="bundle stands in no pair"):
+        shop_logs.on_table(LoggedPolicy, "shop_log/logged-policy.toml", change)
+
+
+@pytest.mark.statistical  # seeded
+def test_what_cannot_be_known_is_not_said_to_be_sure():
+    """Of 100 people with equal arms nobody knows the best; of 20,000 with clear ones it is known."""
+    few = LoggedPolicy(arms=("a", "b", "c"), slots=100)
+    none = [
+        said["best_probability"]
+        for said, _ in runs(few, lambda seed: made(seed, (1 / 3,) * 3, 100), range(20))
+    ]
+    assert max(none) < 0.95
+    clear = [said["best_probability"] for said, _ in shop_runs(EVEN, range(3))]
+    assert min(clear) > 0.7
+
+
 def test_records_that_come_and_go_are_refused():
     place = parse_toml((shop_logs.EXAMPLES / "shop_log" / "logged-policy.toml").read_text(), "claim.toml")
     with pytest.raises(InputError, match="replace-one"):
