@@ -105,7 +105,7 @@ class LocalGpUcb(contextual.Contextual):
         return local_view(whole, assume_view("local-gp-ucb", "others", "replay"))
 
     def _one_each(self, query: str) -> Theorem:
-        return assume_covers(query, [(t, t) for t in range(1, self.rounds)], "movement")
+        return assume_covers(query, [(t, t) for t in range(1, self.rounds + 1)], "movement")
 
     def _joint(self, sigma: Fraction, delta: Fraction) -> Theorem:
         person, size = assume_rank_one("message", HALF, REPLACE_ONE, "movement"), self.features.size + 1
