@@ -238,7 +238,7 @@ class LocalCourse:
     """The server's run: a person is shown what it has learned, (G, u) in a row, and tells a message."""
 
     last_is_read = False
-    context = None
+    context, candidates = None, 0
 
     def __init__(self, subject: LocalGpUcb) -> None:
         self.batches = contextual.together(subject.rounds, subject.refresh)

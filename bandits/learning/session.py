@@ -282,8 +282,12 @@ class Session:
                 raise InputError("this bandit offers everybody the same; ask without a context")
             return None
         row = _row(context)
-        if row.shape[1] != len(domain.low):
-            raise InputError(f"a context is {len(domain.low)} numbers, a row for each candidate")
+        numbers, candidates = len(domain.low), self._course.candidates
+        shape = np.array(context, dtype=object).shape if row.shape[1] == numbers else ()
+        if shape not in ((numbers,), (candidates, numbers // candidates)):
+            raise InputError(
+                f"a context is {numbers} numbers, a row of {numbers // candidates} for each candidate"
+            )
         found: Floats = domain.clamped(row)[0]
         return found
 

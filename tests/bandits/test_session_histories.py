@@ -179,3 +179,16 @@ def test_everybody_who_sends_a_message_in_a_local_session_is_paid_for(subject, l
 def test_a_local_proof_pays_for_as_many_messages_as_there_are_slots():
     for subject in LOCAL:
         assert proof_of(subject).conclusion.units == (1, subject.rounds)
+
+
+# ------------------------------------------------------------------ a context says which candidate is which
+
+
+@pytest.mark.parametrize("shape", [(2, 3), (6, 1), (1, 6), (3, 1, 2), (3, 2, 1)])
+def test_rows_that_are_not_candidates_are_no_context(shape, tmp_path):
+    with Session.rehearse(ROWS, tmp_path / "state", 1) as session:
+        for context in (np.zeros(shape), np.zeros(shape).tolist()):
+            with pytest.raises(InputError, match="a row of 2 for each candidate"):
+                session.ask(context)
+        assert session.asked == 0
+        assert session.ask(np.zeros((3, 2))).number == 1
