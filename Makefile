@@ -8,6 +8,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 EXAMPLE := examples/plan_finder
+UNIT := one person's whole record: plan, visits, spending
 LEDGER := sqlite:///$(EXAMPLE)/plan-finder.db
 
 .PHONY: setup certify checker test slow nightly lint clean
@@ -23,7 +24,7 @@ $(READY): requirements.lock pyproject.toml
 
 # The ledger is opened once; `certify` itself never creates one, since a fresh ledger forgets what was spent.
 $(EXAMPLE)/plan-finder.db: | $(READY)
-	$(BIN)/dpaccount ledger init $(LEDGER) --epsilon 1 --delta 1e-6 --unit slot --relation replace-one --measure approximate
+	$(BIN)/dpaccount ledger init $(LEDGER) --epsilon 1 --delta 1e-6 --unit "$(UNIT)" --relation replace-one --measure approximate
 
 certify: $(READY) $(EXAMPLE)/plan-finder.db
 	$(BIN)/dpaccount certify $(EXAMPLE)/claim.toml

@@ -11,6 +11,7 @@ import json
 from collections.abc import Callable
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
+from secrets import token_hex
 from typing import Any, Protocol, TypeVar, runtime_checkable
 
 import numpy as np
@@ -38,6 +39,7 @@ from mechanisms.table.by_person import named
 from mechanisms.table.rows import read_rows
 
 REHEARSED = ("corners", "uniform")  #: made-up data that a run is tried on
+OPENING = "opening"  #: beside a certificate that the ledger keeps: what hides the data's digest in it
 EVALUATION = "evaluation on public data, outside the guarantee"
 
 #: what each part of a subject must do that another way would tell or show something
@@ -94,6 +96,15 @@ class Release:
         """Return an instance that has seen nothing."""
         return subject_made(self.claim, self.made_by)
 
+    def named_data(self, secret: str) -> str:
+        """Return what a certificate says the data are: the file's digest, of private data under a secret.
+
+        Who knows all rows but one could try what that one is, and see by a plain digest who is right.
+        """
+        if self.claim.public_data:
+            return self.digest
+        return f"sha256:{hashlib.sha256(f'{secret} {self.digest}'.encode()).hexdigest()}"
+
     def numbered(self, number: int) -> str:
         """Return the ledger's key of the run of this number, from 1."""
         return f"{self.key}.{number}"
@@ -143,6 +154,8 @@ def _on_files(claim: Claim, subject: Subject) -> OnFiles:
 
 
 def _digest(path: Path) -> str:
+    if path.exists() and not path.is_file():  # a pipe would never end
+        raise InputError(f"{path}: no file; give a readable data file")
     try:
         with path.open("rb") as file:
             return f"sha256:{hashlib.file_digest(file, 'sha256').hexdigest()}"
@@ -243,15 +256,16 @@ def _made_before(due: Release, ledger: Ledger, number: int, state: RunState) -> 
     if state.kept is None:
         raise LedgerError(f"a run of {name} drew its noise and was lost; --again makes a new, charged one")
     entry, head = ledger.charged(due.numbered(number))
-    wrong = _wrong(due, state.kept, entry, head)
+    body = dict(state.kept)
+    wrong = _wrong(due, body, due.named_data(body.pop(OPENING, "")), entry, head)
     if wrong is not None:
         raise LedgerError(
             f"the release of {name} that the ledger kept is not printed: {wrong}; restore a backup"
         )
-    return state.kept
+    return body
 
 
-def _wrong(due: Release, body: dict[str, Any], entry: int, head: str) -> str | None:
+def _wrong(due: Release, body: dict[str, Any], data: str, entry: int, head: str) -> str | None:
     """Return why a kept certificate is not the one of this claim, data, code and charge, or None."""
     try:
         checker.check(json.dumps(body).encode())
@@ -263,7 +277,7 @@ def _wrong(due: Release, body: dict[str, Any], entry: int, head: str) -> str | N
     pairs = {
         "claim": (body["claim"], due.claim.written),
         "code": ([body["subject"].get("code"), made.get("code")], [subject["code"]] * 2),
-        "data": (made.get("data"), due.digest),
+        "data": (made.get("data"), data),
         "ledger entry": ([made.get("ledger_entry"), made.get("ledger_head")], [entry, head]),
     }
     other = [name for name, (found, right) in pairs.items() if canonical(found) != canonical(right)]
@@ -354,17 +368,18 @@ def _drawn(
         view, report = _shown(due, due.rows, receipt)
     except InputError as error:
         raise LedgerError(f"{error}; entry {entry} is charged, and what it drew is lost") from None
+    secret = token_hex(32)
     made = {
         "report": report,
         "ledger_entry": entry,
         "ledger_head": head,
-        "data": due.digest,
+        "data": due.named_data(secret),
         "code": certificate.subject["code"],
         "noise": "secure",
         "evaluation": _evaluation(due, view),
     }
     sealed = seal(replace(certificate, release=made, releasable=receipt.releasable).as_json())
-    ledger.keep_release(receipt.entry, sealed)
+    ledger.keep_release(receipt.entry, {**sealed, OPENING: secret})
     kept: dict[str, Any] = json.loads(canonical(sealed))  # as it is printed again
     return kept
 

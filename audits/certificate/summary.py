@@ -109,4 +109,12 @@ def _interval(key: str, each: dict[str, Any]) -> str:
 def _value(value: object) -> str:
     if isinstance(value, float):
         return f"{value:.4g}"
+    if isinstance(value, dict):
+        parts = dict(value)
+        ends = [parts.pop(end, None) for end in ("mean", "low", "high")]
+        if None not in ends:  # a number with its interval
+            parts = {"": f"{ends[0]:.4g} [{ends[1]:.4g}, {ends[2]:.4g}]", **parts}
+        return ", ".join(f"{name} {_value(member)}".strip() for name, member in parts.items())
+    if value is None:
+        return "none"
     return " > ".join(map(str, value)) if isinstance(value, list) else str(value)

@@ -29,6 +29,7 @@ from mechanisms.table.persons import bounded
 
 FEW = 30  #: persons in a made-up table
 BEYOND = 2  #: rows that do not count, of a person in a made-up table who has more than may
+BATCH = 5  #: rows of a made-up table that are read at once: a person's stand in several batches
 
 Bound = Callable[[Iterable[tuple[Sequence[str], Rows]], int, Sequence[float]], tuple[list[str], Rows]]
 
@@ -84,6 +85,8 @@ def bounding(
         wrong = moved(subject, pair, bound)
         if steps > subject.steps:
             wrong = f"one person's change is {steps} steps of rows, more than {subject.steps}"
+        if not all(map(subject.mechanism.domain().contains, tables)):
+            wrong = "the mechanism gets rows beyond its domain, of which nothing is tested"
         if wrong is not None:
             failing = describe(pair, 0, wrong)
             raise Counterexample
@@ -130,8 +133,9 @@ def moved(subject: ByPerson, pair: Pair, bound: Bound) -> str | None:
 
 def _slots(subject: ByPerson, data: Rows, names: Sequence[int], bound: Bound) -> dict[str, Rows]:
     owners, rows = apart(subject, data, names)
-    default = tuple(np.zeros(rows.shape[1]))
-    return dict(zip(*bound([(owners, rows)], subject.max_rows, default), strict=True))
+    default, starts = tuple(np.zeros(rows.shape[1])), range(0, len(rows), BATCH)
+    batches = [(owners[start : start + BATCH], rows[start : start + BATCH]) for start in starts]
+    return dict(zip(*bound(batches, subject.max_rows, default), strict=True))
 
 
 def _unlike(subject: ByPerson, left: dict[str, Rows], right: dict[str, Rows]) -> str | None:

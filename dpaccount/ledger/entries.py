@@ -3,6 +3,7 @@
 import json
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from secrets import token_hex
 from typing import Any
 
 from dpaccount.documents import canonical
@@ -43,8 +44,11 @@ def totals_after(rows: Rows, totals: Totals, charge: list[Step]) -> Next:
 def record(
     rows: Rows, totals: Totals, request: Request, key: str | None, after: Next, reason: str | None
 ) -> Entry:
-    """Write an accepted charge, or a refused one with its reason."""
-    facts = {**request.facts, "digest": request.digest, "time": now()}
+    """Write an accepted charge, or a refused one with its reason.
+
+    Its salt makes the head after it say nothing of the key, which may follow from private data.
+    """
+    facts = {**request.facts, "digest": request.digest, "time": now(), "salt": token_hex(16)}
     if reason is not None:
         return rows.append(
             REFUSAL, as_written({**facts, "key": key, "reason": reason, MEMBER: totals.digest})

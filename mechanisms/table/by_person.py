@@ -170,13 +170,19 @@ def _counted(reading: Reading) -> Reading:
 
 
 def _nothing_counts_nothing(mechanism: Any) -> bool:
-    """Say whether rows that are not there can be told to a sum by rows with nothing in them."""
+    """Say whether rows that are not there can be told to a sum by rows with nothing in them.
+
+    Such a row must be one of the mechanism's domain: about others nothing is assumed, and nothing tested.
+    """
     of = mechanism.domain()
     linear = getattr(mechanism, "reads", None) in LINEAR and not getattr(mechanism, "per_row", False)
     if not linear or not hasattr(mechanism, "query"):
         return False
     nothing = np.tile(np.array(of.missing or (0.0,) * len(of.low)), (mechanism.rows, 1))
-    return not np.any(mechanism.query(nothing))
+    try:
+        return of.contains(nothing[:1]) and not np.any(mechanism.query(nothing))
+    except Exception:  # a class of a user's own may raise anything
+        return False
 
 
 def relations_of(made_by: Any) -> tuple[str, ...]:

@@ -135,6 +135,7 @@ class Column:
             if isinstance(cells, np.ndarray) and cells.dtype.kind in "iuf":
                 return self.bounded(cells.astype(np.float64, copy=False))
             return self.bounded(np.fromiter(map(_number, cells), dtype=np.float64))
+        cells = plain(cells)
         if self.kind == "boolean":
             default = self.default
             return np.fromiter((_flag(cell, default) for cell in cells), dtype=np.float64)
@@ -155,6 +156,15 @@ class Column:
         if wrong.any():
             inside[wrong] = self.default
         return inside
+
+
+def plain(cells: Iterable[object]) -> Iterable[object]:
+    """Return cells as Python's own values, in whatever way they were held.
+
+    A single-precision number is written otherwise than the same number in Python, and a reader holds a
+    column without gaps otherwise than one with: another row's gap would change what this one counts as.
+    """
+    return cells.tolist() if isinstance(cells, np.ndarray) else cells
 
 
 def read_columns(place: Place) -> tuple[Column, ...]:

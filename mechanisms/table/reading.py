@@ -8,6 +8,7 @@ that row alone.  (That is why a reader that refuses or skips ragged rows is not 
 
 import csv
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from itertools import islice
 from pathlib import Path
 from typing import Any, Final
@@ -52,11 +53,15 @@ def _lines(path: Path, names: Sequence[str]) -> Iterator[Batch]:
 
 
 def _cells(line: str) -> list[str]:
-    """Return a line's cells; none where it cannot be taken apart."""
-    try:
-        return next(csv.reader([line.removesuffix("\n").removesuffix("\r")]), [])
-    except csv.Error:
-        return []
+    """Return a line's cells; a bare carriage return within them is a space.
+
+    The reader refuses such a return, and without its cells a row would be nobody's.
+    """
+    bare = line.removesuffix("\n").removesuffix("\r")
+    for text in (bare, bare.replace("\r", " ")):
+        with suppress(csv.Error):
+            return next(csv.reader([text]), [])
+    return []
 
 
 def _places(path: Path, header: Sequence[str], names: Sequence[str]) -> dict[str, int]:
@@ -111,8 +116,20 @@ def _column(cells: Any) -> Sequence[object]:
     if numeric and not cells.null_count:
         found: Sequence[object] = cells.to_numpy(zero_copy_only=False)
         return found
-    listed: list[object] = cells.to_pylist()
+    try:
+        listed: list[object] = cells.to_pylist()
+    except Exception:  # a date beyond the calendar, text that is no Unicode: what it says would tell
+        listed = [_value(cell) for cell in cells]
     return listed
+
+
+def _value(cell: Any) -> object:
+    """Return what Python makes of a cell; nothing where it cannot hold it."""
+    try:
+        found: object = cell.as_py()
+    except Exception:  # pyarrow and what it asks raise errors of many kinds
+        return None
+    return found
 
 
 def _unreadable(path: Path, error: OSError) -> InputError:

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from dpaccount.errors import InputError
 from dpaccount.relation import REPLACE_ONE
+from mechanisms.table.columns import plain
 from mechanisms.table.declaration import Table
 from mechanisms.table.persons import bounded
 from mechanisms.table.reading import Batch, batches
@@ -63,7 +64,7 @@ def _encoded(batch: Batch, table: Table, reading: Reading) -> Floats:
 def _owned(path: Path, table: Table, reading: Reading) -> Iterator[tuple[list[str], Floats]]:
     identity = str(table.identity)
     for batch in batches(path, tuple(dict.fromkeys((*reading.names, identity)))):
-        yield list(map(_owner, batch[identity])), _encoded(batch, table, reading)
+        yield list(map(_owner, plain(batch[identity]))), _encoded(batch, table, reading)
 
 
 def _owner(cell: object) -> str:

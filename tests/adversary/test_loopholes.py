@@ -362,8 +362,8 @@ DROP = object()
 @pytest.mark.parametrize(
     ("path", "value"),
     [
-        (("subject", "use"), "plan-finder"),
-        (("claim", "subject", "use"), "plan-finder"),
+        (("subject", "use"), "logged-policy"),
+        (("claim", "subject", "use"), "logged-policy"),
         (("claim", "subject", "parameters", "scale"), 0.001),
         (("subject", "parameters", "scale"), "0.001"),
         (("sensitivity", 0, "examples"), 0),

@@ -12,6 +12,7 @@ from audits.subjects.catalogue import entries
 from bandits.doubling_gp_ucb import DoublingGpUcb
 from bandits.jdp_gp_ucb import JdpGpUcb
 from bandits.local_gp_ucb import LocalGpUcb
+from bandits.logged_policy import LoggedPolicy
 from bandits.moment_gp_ucb import MomentGpUcb
 from bandits.phased_gp_ucb import PhasedGpUcb
 from bandits.phased_posterior import PhasedPosterior
@@ -96,6 +97,14 @@ def test_a_planted_bandit_is_refuted(twin):
         DoublingGpUcb(rounds=12, candidates=3, nodes_per_axis=2, mode="carry"),
         DoublingGpUcb(rounds=12, candidates=3, nodes_per_axis=2, mode="restart"),
         LocalGpUcb(rounds=10, candidates=2, nodes_per_axis=2),
+        LoggedPolicy(slots=40, arms=("a", "b"), contexts=("x", "y"), steps=4, chance=Fraction(1, 4)),
+        LoggedPolicy(
+            slots=40,
+            arms=("a", "b", "c"),
+            offers=((0, 1, Fraction(1, 3)), (0, 2, Fraction(1, 3)), (1, 2, Fraction(1, 3))),
+            positions=(Fraction(0), Fraction(1, 2), Fraction(1)),
+            prior="positions",
+        ),
         LocalGpUcb(rounds=10, candidates=2, nodes_per_axis=2, calibration="published"),
     ],
     ids=repr,

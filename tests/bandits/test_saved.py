@@ -11,10 +11,10 @@ from bandits.doubling_gp_ucb import DoublingGpUcb
 from bandits.jdp_gp_ucb import JdpGpUcb
 from bandits.learning import resumable
 from bandits.local_gp_ucb import LocalGpUcb
+from bandits.logged_policy import LoggedPolicy
 from bandits.moment_gp_ucb import MomentGpUcb
 from bandits.phased_gp_ucb import PhasedGpUcb
 from bandits.phased_posterior import PhasedPosterior
-from bandits.plan_finder import PlanFinder
 from bandits.surface_gp_ucb import SurfaceGpUcb
 from dpaccount.errors import BudgetError, InputError
 from dpaccount.ledger.ledger import Ledger, init
@@ -36,7 +36,7 @@ LEARNERS = [
     PhasedGpUcb(rounds=90, candidates=2, size=4, nodes_per_axis=2, sigma=Fraction(1)),
     PhasedPosterior(rounds=250, sigma=Fraction(1)),
     SurfaceGpUcb(rounds=60, batch=10, nodes_per_axis=2),
-    PlanFinder(slots=400, batch=40, batches=5),
+    LoggedPolicy(slots=400, batch=40, batches=5),
 ]
 ONE = LEARNERS[0]
 

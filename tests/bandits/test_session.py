@@ -21,10 +21,10 @@ from bandits.learning.journal import Journal
 from bandits.learning.releases import Rehearsed, proof_of
 from bandits.learning.session import Session, Ticket
 from bandits.local_gp_ucb import Client, LocalGpUcb
+from bandits.logged_policy import LoggedPolicy
 from bandits.moment_gp_ucb import MomentGpUcb
 from bandits.phased_gp_ucb import PhasedGpUcb
 from bandits.phased_posterior import PhasedPosterior
-from bandits.plan_finder import PlanFinder
 from bandits.surface_gp_ucb import SurfaceGpUcb
 from dpaccount.errors import BudgetError, InputError
 from dpaccount.ledger.chain import DRAWING, RELEASE
@@ -349,7 +349,7 @@ def test_what_people_say_is_clamped_and_never_refused(told, counts_as, tmp_path)
 
 def test_a_bandit_that_serves_nobody_one_by_one_says_so(tmp_path):
     with pytest.raises(InputError, match="one by one"):
-        Session.rehearse(PlanFinder(slots=400, batch=40, batches=5), tmp_path / "state", 3)
+        Session.rehearse(LoggedPolicy(slots=400, batch=40, batches=5), tmp_path / "state", 3)
     assert not (tmp_path / "state").exists()
 
 

@@ -20,7 +20,7 @@ from dpaccount.proof.derivation import write
 
 DELTA = Fraction(1, 10**6)
 SMALL = {
-    "plan-finder": {"slots": 60, "batch": 8, "batches": 6},
+    "logged-policy": {"slots": 60, "batch": 8, "batches": 6},
     "jdp-gp-ucb": {"rounds": 9, "candidates": 3},
 }
 

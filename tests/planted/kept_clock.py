@@ -1,6 +1,6 @@
-"""Planted: the plan finder whose batches are counted in kept records instead of public slots.
+"""Planted: a logged policy whose batches are counted in kept records instead of public slots.
 
-One person turning from kept to rejected moves every later record one place, so every later sum moves.
+One person turning from kept to passed over moves every later record one place, so every later sum moves.
 """
 
 from dataclasses import dataclass
@@ -8,15 +8,16 @@ from typing import ClassVar
 
 import numpy as np
 
-from bandits.plan_finder import ARMS, Observation, PlanFinder, Slots, expected_kept
+from bandits.logged_policy import LoggedPolicy
+from bandits.worlds.replay import Replay
 from dpaccount.proof import assume_view, billboard
 from mechanisms.subject import View
 
-KEPT_PER_BATCH = 115
+KEPT_PER_BATCH = 40
 
 
 @dataclass(frozen=True)
-class KeptClock(PlanFinder):
+class KeptClock(LoggedPolicy):
     """A batch ends after so many kept records, wherever that is."""
 
     status: ClassVar[str] = "broken"
@@ -25,25 +26,24 @@ class KeptClock(PlanFinder):
         return billboard(super().proof(delta).premises[0], assume_view("kept-clock", "others", "replay"))
 
     def play(self, data, noise, coins):
-        slots = Slots(data, self.reward, coins)
-        order, history, recommended = np.zeros(ARMS), [], np.full(self.slots, -1)
-        orders, ends, at = [order], [0], 0
-        for b in range(1, self.plan[1] + 1):
-            ahead = slice(at, self.slots)
-            shown = slots.recommend(ahead, order)
-            kept = np.flatnonzero(shown == slots.logged[ahead])
-            end = at + (int(kept[KEPT_PER_BATCH - 1]) + 1 if len(kept) >= KEPT_PER_BATCH else self.slots - at)
-            recommended[at:end] = shown[: end - at]
-            at = end
-            ends.append(at)
-            first = ends[b - (b & -b)]
-            released = noise.noisy("arm-sums", b - 1, slots.arm_sums(slice(first, at), recommended))
-            history.append(Observation(expected_kept(order) * self.plan[0], released))
-            mean, deviation = self.posterior(history)
-            order = mean + deviation / 3
-            orders.append(order)
-        recommended[at:] = slots.recommend(slice(at, self.slots), order)
-        card = noise.noisy("report-card", 0, slots.report(slice(at, self.slots), recommended))
+        replay = Replay(data, self.offered, self.counts, self.chance, coins)
+        policy, released, recommended, at = self.offered.indifferent(1), [], np.full(self.slots, -1), 0
+        for b in range(self.plan[1]):
+            recommended[at:] = replay.recommend(slice(at, self.slots), policy)
+            kept = np.flatnonzero(replay.kept(slice(at, self.slots), recommended))
+            end = at + int(kept[KEPT_PER_BATCH - 1]) + 1 if len(kept) >= KEPT_PER_BATCH else self.slots
+            exact = replay.totals(slice(at, end), recommended, everyone=False)
+            released.append(noise.noisy("arm-sums", b, exact))
+            at, policy = end, self._next(self._belief(np.array(released)), b + 1, coins)
+        recommended[at:] = replay.recommend(slice(at, self.slots), policy)
+        card = noise.noisy(
+            "arm-sums", self.plan[1], replay.totals(slice(at, self.slots), recommended, everyone=True)
+        )
         return View(
-            own={"recommended": recommended}, public={"orders": np.array(orders), "report-card": card}
+            own={"recommended": recommended},
+            public={
+                "policies": policy[None],
+                "values": self._belief(np.array(released)).mean(),
+                "arm-sums": np.array([*released, card]),
+            },
         )

@@ -9,6 +9,7 @@ from fractions import Fraction
 import numpy as np
 
 from dpaccount.proof import assume_cell, assume_points, assume_range, discrete_gaussian, exponential, linear
+from mechanisms.arm_means import ArmMeans
 from mechanisms.banded_toeplitz import BandedToeplitz
 from mechanisms.binary_tree import BinaryTree
 from mechanisms.buffered_toeplitz import BufferedToeplitz
@@ -51,6 +52,16 @@ class LaplaceSumClipsTheTotal(LaplaceSum):
     def query(self, data):
         total = np.nan_to_num(data[:, :1], posinf=0, neginf=0).sum(axis=0)
         return grid.clipped(total, self.low * self.rows, self.high * self.rows, self.bits)
+
+
+@dataclass(frozen=True)
+class ArmMeansCountsEverybodyAsControl(ArmMeans):
+    """Counts every record in the first arm too, to compare with the whole."""
+
+    def query(self, data, coins):
+        total = super().query(data, coins)
+        total[self.counts.places] += total[self.counts.places :].sum()
+        return total
 
 
 @dataclass(frozen=True)

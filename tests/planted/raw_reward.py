@@ -1,14 +1,14 @@
-"""Planted: the plan finder whose mean is computed from the raw sums, not from the noisy ones."""
+"""Planted: a logged policy that learns from the raw sums, not from the noisy ones."""
 
 from dataclasses import dataclass
 from typing import ClassVar
 
-from bandits.plan_finder import PlanFinder
+from bandits.logged_policy import LoggedPolicy
 from dpaccount.proof import assume_view, billboard
 
 
 @dataclass(frozen=True)
-class RawReward(PlanFinder):
+class RawReward(LoggedPolicy):
     """Releases what it should, and learns from what it should not."""
 
     status: ClassVar[str] = "broken"
@@ -28,4 +28,4 @@ class _Leak:
 
     def noisy(self, key, part, values):
         released = self._noise.noisy(key, part, values)
-        return values if key == "arm-sums" else released
+        return values if part else released

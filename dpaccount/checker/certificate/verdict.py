@@ -1,9 +1,10 @@
 """What follows for the claim: that it is proved, that something is refuted, or neither."""
 
+from fractions import Fraction
 from typing import Any
 
 from ..curves import Approximate
-from ..derivation import Step, reachable
+from ..derivation import NOISE, Step, reachable
 from ..documents import Rejected, brief, ensure, text
 from ..facts import Fact, Private, fact_of
 from .counts import audited
@@ -59,6 +60,9 @@ def shortfall(document: dict[str, Any], entries: dict[str, Entry], final: Privat
         return "the proved epsilon exceeds the claim's"
     if document["audit"] is None:
         return "there is no audit"
+    fewer = uncounted(proved["derivation"], document["claim"].get("data", {}))
+    if fewer is not None:
+        return fewer
     about = relations(proved["derivation"], final.relation)
     return next(filter(None, (untested(name, entries[name], about[name]) for name in entries)), None)
 
@@ -72,6 +76,29 @@ def relations(steps: list[Step], relation: str) -> dict[str, str]:
             said = steps[steps[index]["from"][1]]["with"]["rows"] if of_rows else about[index]
             ensure(about.setdefault(premise, said) == said, "one step is about rows and about persons")
     return {steps[index]["digest"]: said for index, said in about.items()}
+
+
+def uncounted(steps: list[Step], data: dict[str, Any]) -> str | None:
+    """Return how the derivation counts a person's rows otherwise than the claim's table does, or None.
+
+    Where several rows of a person count, all that is drawn stands below a statement on persons of so many
+    rows, twice as many where they come and go as persons are replaced.
+    """
+    most, above = exact_of(data.get("max_rows", 1), "max_rows") or Fraction(1), {len(steps) - 1}
+    for index in sorted(range(len(steps)), reverse=True):
+        step = steps[index]
+        if index in above and step["rule"] == "persons":
+            given = steps[step["from"][1]]["with"]
+            times = 2 if given["relation"] != given["rows"] else 1
+            if Fraction(given["most"]) < times * most:
+                return f"a person's change is {times * most} steps of rows, {brief(given['most'])} are proved"
+            above.add(step["from"][1])
+        elif index in above:
+            above.update(step["from"])
+    spoken = [steps[index]["rule"] for index in above]
+    if (most > 1 or "persons" in spoken) and any(rule in NOISE or rule == "assume_filter" for rule in spoken):
+        return "what is drawn of rows is not of persons, of whom several rows count"
+    return None
 
 
 def untested(name: str, entry: Entry, relation: str) -> str | None:

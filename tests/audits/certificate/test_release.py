@@ -6,7 +6,7 @@ import multiprocessing
 import os
 import shutil
 import sqlite3
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import ClassVar
 
@@ -27,6 +27,7 @@ from audits.tasks.on_subject import certify_subject
 from dpaccount import checker
 from dpaccount.documents import canonical
 from dpaccount.errors import DpaccountError, InputError, LedgerError
+from dpaccount.ledger import entries
 from dpaccount.ledger.ledger import Ledger, init, verify
 from dpaccount.noise.proved import Proved
 from dpaccount.proof import ADD_REMOVE, REPLACE_ONE, assume_clipped, laplace, linear
@@ -142,7 +143,7 @@ def test_a_release_holds_the_digests_of_data_and_code_and_the_ledgers_head(tmp_p
     assert set(made) == names
     assert done.certificate["verdict"] == "CERTIFIED"
     assert made["code"] == done.certificate["subject"]["code"]
-    assert made["data"] == release._digest(tmp_path / "people.csv")
+    assert made["data"] != release._digest(tmp_path / "people.csv")
     assert (made["ledger_entry"], made["noise"], made["evaluation"]) == (1, "secure", None)
     with Ledger.open(url(tmp_path)) as ledger:
         heads = [entry.digest for entry in _entries(ledger)]
@@ -494,7 +495,7 @@ def test_a_kept_release_is_checked_although_the_chain_holds(released, tmp_path, 
         receipt.noisy("sum", 0, np.array([1]))
         entry, head = ledger.charged(receipt.entry)
         document = json.loads(json.dumps(released[1]))
-        document["release"].update(ledger_entry=entry, ledger_head=head)
+        document["release"].update(ledger_entry=entry, ledger_head=head, data=due.named_data(""))
         EDITS[name](document)
         ledger.keep_release(entry, seal(document) if document else {"verdict": "CERTIFIED"})
     assert verify(url(tmp_path))["valid"]
@@ -519,13 +520,33 @@ def test_a_kept_release_is_checked_although_the_chain_holds(released, tmp_path, 
 def test_a_release_of_another_charge_data_or_code_is_named(released, what, change):
     folder, certificate = released
     due, made = prepared(read_claim(folder / "claim.toml")), dict(certificate["release"])
-    right = made["ledger_entry"], made["ledger_head"]
+    right = made["data"], made["ledger_entry"], made["ledger_head"]
     assert release._wrong(due, certificate, *right) is None
     change(made)
     body = seal({**certificate, "release": made})
     wrong = release._wrong(due, body, *right)
     assert wrong is not None
     assert what in wrong or "checker" in wrong
+
+
+# ------------------------------------------------------------------ what a certificate says of the file
+
+
+def test_who_knows_all_rows_but_one_learns_nothing_from_a_certificate(tmp_path, monkeypatch):
+    """What it holds of the file, and the ledger's head, hang on secrets that stay in the ledger."""
+    monkeypatch.setattr(entries, "now", lambda: "2026-11-20T10:00:00+00:00")
+    heads, names = set(), set()
+    for place in ("first", "second"):
+        (tmp_path / place).mkdir()
+        due = prepared(written(tmp_path / place))
+        with Ledger.open(url(tmp_path / place)) as ledger:
+            receipt = ledger.charge(due.subject().proof(Fraction(0)), "ages", None, due.numbered(1))
+            heads.add(ledger.charged(receipt.entry)[1])
+        names |= {due.named_data("a"), due.named_data("b"), due.digest}
+        public = replace(due, claim=replace(due.claim, public_data=True))
+        assert public.named_data("a") == due.digest
+    assert len(heads) == 2
+    assert len(names) == 3
 
 
 # ------------------------------------------------------------------ twins

@@ -2,6 +2,7 @@
 
 import csv
 import json
+import os
 import random
 from pathlib import Path
 
@@ -34,6 +35,7 @@ READ = {
     "numbers": 'columns = ["x", "y"]',
     "votes": 'columns = ["seen", "paid"]',
     "persons": 'columns = ["city"]',
+    "trial": 'arm = "city"\nreward = "seen"',
 }
 ROWS = 64
 
@@ -136,6 +138,8 @@ def test_every_mechanism_is_released_on_a_table_by_claim_alone(tmp_path, dpaccou
     assert dpaccount("check", found["certificate"])[0] == 0
 
 
+@pytest.mark.slow
+@pytest.mark.statistical  # seeded; a sound claim is refuted with probability at most .05
 def test_a_release_is_kept_printed_again_and_checked(tmp_path, dpaccount):
     table(tmp_path)
     about = 'id = "who"\nmax_rows = 2\n'
@@ -212,6 +216,9 @@ def test_refusals_rest_on_public_facts(tmp_path):
     refused(claim_on(tmp_path, "histogram", 'column = "city"\ncells = 9'), "cells follows from the table: 3")
     refused(claim_on(tmp_path, "histogram", 'column = "town"'), "no column 'town'")
     refused(claim_on(tmp_path, "histogram", ""), "no column is named")
+    (tmp_path / "t.csv").unlink()
+    os.mkfifo(tmp_path / "t.csv")
+    refused(claim_on(tmp_path, "histogram", 'column = "city"'), "no file; give")
     (tmp_path / "t.csv").unlink()
     refused(claim_on(tmp_path, "histogram", 'column = "city"'), "No such file")
 

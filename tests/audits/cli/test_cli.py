@@ -350,8 +350,8 @@ def test_a_bad_data_file_charges_and_writes_nothing(dpaccount, real):
     file = real.parent / "insurance_trial.csv"
     lines = file.read_text().splitlines(keepends=True)
     damaged = {
-        "people": lines[:-1],
-        "no column": [lines[0].replace("md_visits", "visits"), *lines[1:]],
+        "the public number is rows = 5630": lines[:-1],
+        "no column md_visits": [lines[0].replace("md_visits", "visits"), *lines[1:]],
     }
     for said, text in damaged.items():
         file.write_text("".join(text))
@@ -420,7 +420,9 @@ def test_subjects_and_schema(dpaccount):
     code, out, _ = dpaccount("subjects", "--json")
     listed = {entry["name"]: entry for entry in json.loads(out)}
     assert code == 0
-    assert {"laplace-sum", "gaussian-sum", "binary-tree", "plan-finder", "jdp-gp-ucb"} <= set(listed)
+    assert {"laplace-sum", "gaussian-sum", "binary-tree", "logged-policy", "arm-means", "jdp-gp-ucb"} <= set(
+        listed
+    )
     assert set(listed["laplace-sum"]) == {"name", "layer", "parameters", "source", "status"}
     code, out, _ = dpaccount("schema", "certificate")
     assert (code, json.loads(out)["$id"]) == (0, "dpaccount/certificate/1")

@@ -1,5 +1,6 @@
 """Bounding is tested on tables in which a person's rows stand apart; every way to get it wrong is found."""
 
+from dataclasses import dataclass
 from fractions import Fraction
 
 import numpy as np
@@ -11,6 +12,7 @@ from dpaccount.documents import Place
 from dpaccount.noise.proved import Proved
 from mechanisms.clipped_mean import ClippedMean
 from mechanisms.histogram import Histogram
+from mechanisms.subject import Domain
 from mechanisms.table import Column, Table
 from mechanisms.table.by_person import ByPerson, by_person
 from mechanisms.table.persons import bounded
@@ -53,8 +55,17 @@ def chosen_by_all(batches, max_rows, default):
     return bounded([([who for who, _ in rows], [row for _, row in rows])], max_rows, default)
 
 
+def batch_by_batch(batches, max_rows, default):
+    """Bound each batch by itself: of a person in several the last one counts."""
+    found = {}
+    for batch in batches:
+        found |= dict(zip(*bounded([batch], max_rows, default), strict=True))
+    order = sorted(found)
+    return order, np.array([found[who] for who in order])
+
+
 @pytest.mark.parametrize(
-    "twin", [after_grouping, first_appearance, chosen_by_all], ids=lambda twin: twin.__name__
+    "twin", [after_grouping, first_appearance, chosen_by_all, batch_by_batch], ids=lambda twin: twin.__name__
 )
 def test_a_wrong_bounding_is_found(twin):
     found = [
@@ -94,6 +105,24 @@ def test_more_rows_than_are_proved_for_are_found():
     leaking = Leaking(subject.mechanism, subject.rows, subject.max_rows, subject.relation)
     found, _ = gather(leaking, Proved(leaking.proof(DELTA)), examples=60, seed=1, files=[])
     assert {each.status for each in found if each.hypothesis.rule == "assume_persons"} == {"refuted"}
+
+
+@dataclass(frozen=True)
+class Narrow(Histogram):
+    """Sums numbers as they are, which are 2 or 3 by its domain: a replaced one moves it by 1."""
+
+    def domain(self):
+        return Domain(self.rows, (2.0,), (3.0,), (True,))
+
+    def query(self, data):
+        return np.array([data.sum()]).astype(np.int64)
+
+
+def test_a_row_beyond_the_domain_stands_for_nobody():
+    """A number in [2, 3] moves by 1, or by 3 where a row that is not there counts as 0."""
+    assert of(Narrow, column="city").mechanism.relation == "add-remove"
+    wrong = ByPerson(Narrow(rows=24, cells=1), 12, 2, "replace-one")
+    assert "beyond its domain" in bounding(wrong, examples=60, seed=1)[2]["wrong"]
 
 
 def test_steps_between_tables():

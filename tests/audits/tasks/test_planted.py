@@ -14,7 +14,7 @@ from audits.evidence.search import gather
 from audits.subjects.catalogue import subject_made
 from audits.subjects.code import import_subject
 from bandits.jdp_gp_ucb import JdpGpUcb
-from bandits.plan_finder import PlanFinder
+from bandits.logged_policy import LoggedPolicy
 from dpaccount.noise.proved import Proved
 from dpaccount.proof import assume_rare, despite
 from mechanisms.gaussian_sum import GaussianSum
@@ -27,7 +27,7 @@ PLANTED = Path(__file__).parents[2] / "planted"
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ["leaf-calibrated", "kept-clock", "raw-reward"])
-def test_planted_twins_of_the_plan_finder_are_refuted(name):
+def test_planted_twins_of_the_logged_policy_are_refuted(name):
     """False alarms do not enter: each twin has an exact counterexample."""
     claim = read_claim(PLANTED / f"{name}.toml")
     subject = subject_made(claim, import_subject(claim.use, [str(PLANTED)]))
@@ -120,7 +120,7 @@ def test_code_that_raises_on_some_data_is_a_finding():
 @pytest.mark.slow
 @pytest.mark.parametrize(
     "subject",
-    [LaplaceSum(low=0, high=1, rows=5), GaussianSum(rows=5), PlanFinder(slots=60, batch=8, batches=6)],
+    [LaplaceSum(low=0, high=1, rows=5), GaussianSum(rows=5), LoggedPolicy(slots=60, batch=8, batches=6)],
 )
 def test_correct_ones_lose_none(subject):
     assert broken(subject) == set()

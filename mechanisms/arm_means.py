@@ -1,0 +1,182 @@
+"""Means by arm of a logged trial: one release of sums and counts, with intervals and the best arm.
+
+The simple private analysis of an experiment.  Every record is in one release, so that its noise is as small
+as it can be; no policy is learned.  Whoever has the whole log begins here.
+"""
+
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from math import sqrt
+from typing import ClassVar, Self
+
+import numpy as np
+
+from dpaccount.documents import Place
+from dpaccount.errors import InputError
+from dpaccount.noise.receipt import Noise
+from dpaccount.noise.samplers import Integers, root_up
+from dpaccount.proof import REPLACE_ONE, Theorem
+from mechanisms.shared import accuracy, tails
+from mechanisms.shared import arm_estimates as estimates
+from mechanisms.shared.arm_counts import ArmCounts
+from mechanisms.shared.logged_trials import (
+    ARM,
+    CELL,
+    REWARD,
+    WHOLE,
+    read_trial,
+    taking_part,
+    trial_domain,
+)
+from mechanisms.subject import Domain, Rows, View, known_relation, shown_to_all
+from mechanisms.table.binding import Promise
+from mechanisms.table.declaration import Table
+from mechanisms.table.rows import Reading
+
+
+@dataclass(frozen=True)
+class ArmMeans:
+    """Release, for each of `arms`, the sum of rewards and how many records there are, in each of `strata`.
+
+    A row is (stratum, arm, chance, reward), arms and strata numbered from 0; −1 is a record that counts
+    nowhere, and so is NaN.  `logging` has the declared shares of the arms, equal ones if left empty, and
+    `chance` is the least chance that a record may say it had; 1 where it says none.  Rewards lie in [0, 1]
+    and have `steps` steps, one where they are true or false.
+    """
+
+    source: ClassVar[str] = "Canonne, Kamath & Steinke 2020; intervals of Wilson 1927 and Fieller 1954"
+    status: ClassVar[str] = "sound"
+    reads: ClassVar[str] = "trial"
+
+    sigma: Fraction = Fraction(271, 32)
+    arms: tuple[str, ...] = ("a", "b")
+    strata: tuple[str, ...] = WHOLE
+    logging: tuple[Fraction, ...] = ()
+    chance: Fraction = Fraction(1)
+    reward: str = "reward"
+    steps: int = 1
+    rows: int = 100
+    relation: str = REPLACE_ONE
+
+    def __post_init__(self) -> None:
+        """Refuse parameters that make no sense."""
+        known_relation(self.relation)
+        if not isinstance(self.arms, tuple) or not isinstance(self.strata, tuple):
+            raise InputError("arms and strata follow from a table; declare [data.columns]")
+        if not isinstance(self.logging, tuple) or len(self.logging) not in (0, len(self.arms)):
+            raise InputError("needed one share of logging for every arm")
+        if self.rows < 1 or not 0 < self.chance <= 1 or not self.reward.strip():
+            raise InputError("needed rows >= 1, 0 < chance <= 1 and a reward")
+        self.counts.check_sigma(self.sigma)
+        if self.rows * self.counts.unit >= 2**52:
+            raise InputError(
+                f"at most {2**52 // self.counts.unit - 1} rows of such rewards can be summed exactly"
+            )
+
+    @classmethod
+    def on_table(cls, table: Table, parameters: Place, promise: Promise) -> tuple[Self, Reading]:
+        """Return the mechanism on a declared table, with the least noise that meets a claim."""
+        trial = read_trial(parameters, table, ("strata",))
+        ours = {
+            "arms": trial.arms,
+            "strata": trial.cells,
+            "logging": trial.logging,
+            "chance": trial.chance,
+            "reward": trial.reward,
+            "steps": trial.steps,
+            "rows": table.rows,
+            "relation": promise.relation,
+        }
+        try:
+            counts = ArmCounts(len(trial.arms), len(trial.cells), trial.steps, relation=promise.relation)
+            made = cls(sigma=counts.least_sigma(promise.epsilon, promise.delta), **ours)  # type: ignore[arg-type]
+        except InputError as error:
+            raise parameters.wrong(*str(error).split("; ", 1)) from None
+        labels = made.labels()
+        return made, replace(trial.reading, labels={"sums": labels, "counts": labels})
+
+    @property
+    def counts(self) -> ArmCounts:
+        """Return the statistic that is released."""
+        return ArmCounts(len(self.arms), len(self.strata), self.steps, relation=self.relation)
+
+    def labels(self) -> tuple[str, ...]:
+        """Return what the places of the released sums and counts stand for."""
+        if self.strata == WHOLE:
+            return self.arms
+        return tuple(f"{stratum}, {arm}" for stratum in self.strata for arm in self.arms)
+
+    def domain(self) -> Domain:
+        """Return rows of stratum, arm, chance and reward."""
+        return trial_domain(self.rows, len(self.strata), len(self.arms), self.chance, self.steps)
+
+    def query(self, data: Rows, coins: int) -> Integers:
+        """Return the exact sums and counts in grid units; coins round rewards and thin records."""
+        known = self.domain().clamped(data)
+        draws = np.random.default_rng(coins).random((len(known), 2))
+        part = taking_part(known, self.chance, draws[:, 0])
+        rewards = self.counts.rounded(known[:, REWARD], draws[:, 1])
+        cell, arm = (known[part, column].astype(np.int64) for column in (CELL, ARM))
+        return self.counts.totals(cell, arm, rewards[part], None)
+
+    def proof(self, delta: Fraction) -> Theorem:
+        """One arm's sum and count a record: moves of (2), (1, 1) and (1, 1, 1, 1)."""
+        return shown_to_all(self.counts.leaf(self.sigma, "arm-sums"), "arm-means", delta)
+
+    def play(self, data: Rows, noise: Noise, coins: int) -> View:
+        """Release the noisy sums of 2y − 1 and counts, in records."""
+        released = noise.noisy("arm-sums", 0, self.query(data, coins))
+        sums, counts, _ = self.counts.parts(released)
+        return View(public={"sums": sums.ravel(), "counts": counts.ravel()})
+
+    def accuracy(self, view: View, level: Fraction = Fraction(19, 20)) -> dict[str, object]:
+        """Return the intervals of all sums and counts."""
+        unit, alpha = self.counts.unit, tails.missed(level) / self.counts.size
+        reach = tails.gaussian(root_up((self.sigma * unit) ** 2), alpha)
+        found: dict[str, object] = {}
+        for name, shown in view.public.items():
+            part, wide = (shown.astype(np.int64), reach) if unit == 1 else (shown, reach / unit)
+            found[name] = accuracy.around(part, wide, level, f"the {name} by arm")
+        return found
+
+    # ------------------------------------------------------------------ what it says
+
+    def report(self, view: View) -> dict[str, object]:
+        """Return the arms' means with 95 % intervals for noise and sampling, the best arm and how sure it is.
+
+        `best_probability` takes means for normal and independent; `margin` is by how much the best leads.
+        Strata are added up: the arm was drawn by the same shares in all of them.
+        """
+        shape = (len(self.strata), len(self.arms))
+        sums, counts = (np.asarray(view.public[name]).reshape(shape) for name in ("sums", "counts"))
+        wide = float(self.sigma) * sqrt(len(self.strata))
+        total, people = sums.sum(axis=0), counts.sum(axis=0)
+        means = estimates.mean_of(total, people)
+        variance = estimates.noise_variance(means, people, wide) + estimates.sampling_variance(means, people)
+        best, second = (int(arm) for arm in np.argsort(-means, kind="stable")[:2])
+        lead, reach = (
+            float(means[best] - means[second]),
+            estimates.Z * sqrt(variance[best] + variance[second]),
+        )
+        found: dict[str, object] = {
+            "best_arm": self.arms[best],
+            "best_probability": round(float(estimates.chance_of_best(means, np.sqrt(variance))[best]), 6),
+            "margin": {
+                "over": self.arms[second],
+                "mean": round(lead, 6),
+                "low": round(lead - reach, 6),
+                "high": round(lead + reach, 6),
+            },
+            "means": estimates.table(self.arms, total, people, wide),
+            "share_warning": estimates.share_warning(people, wide**2, self.shares, self.arms),
+        }
+        found |= {name: shown.tolist() for name, shown in view.public.items()}
+        if len(self.strata) > 1:
+            by = zip(self.strata, sums, counts, strict=True)
+            found["strata"] = {name: estimates.table(self.arms, s, k, float(self.sigma)) for name, s, k in by}
+        return found
+
+    @property
+    def shares(self) -> tuple[Fraction, ...]:
+        """Return the declared shares of the arms."""
+        return self.logging or (Fraction(1, len(self.arms)),) * len(self.arms)

@@ -1,0 +1,235 @@
+"""Logged randomised trials on a table: which arm a record was given, by what chance, and what it earned.
+
+A record is a row (cell, arm, chance, reward).  The cell is its context or stratum, the arm's number is −1
+where no declared arm stands, the chance is that of the arm in this very record where a column says so.
+Everything declared is public; a row is a function of its own cells alone.
+"""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from itertools import product
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpaccount.documents import Place
+from dpaccount.errors import InputError
+from dpaccount.noise.samplers import Integers
+from mechanisms.shared.arm_counts import most_steps
+from mechanisms.shared.conditions import condition
+from mechanisms.subject import Domain, Rows
+from mechanisms.table.binding import cells_of
+from mechanisms.table.columns import NUMBERS, OTHER, Column
+from mechanisms.table.declaration import Table
+from mechanisms.table.rows import Reading
+
+Floats = NDArray[np.float64]
+
+CELL, ARM, CHANCE, REWARD = range(4)  #: columns of a row
+KEYS: Final = ("arm", "logging", "reward", "positions", "offers", "prior", "context")
+WHOLE: Final = ("all",)  #: the one cell of a trial without contexts
+ROUNDING: Final = Fraction(1, 100)  #: by which declared shares may miss a sum of 1
+
+
+@dataclass(frozen=True)
+class LoggedTrial:
+    """What a claim declares of a trial, and how its rows are read.
+
+    `logging` has the arms' shares, which add up to 1, and `chance` is the least that a record's own column
+    may say, 1 where no column does.  A reward in [0, 1] has `steps` steps, one where it is true or false.
+    """
+
+    arms: tuple[str, ...]
+    cells: tuple[str, ...]
+    logging: tuple[Fraction, ...]
+    chance: Fraction
+    positions: tuple[Fraction, ...]
+    reward: str
+    steps: int
+    reading: Reading
+
+
+def read_trial(place: Place, table: Table, more: tuple[str, ...] = ()) -> LoggedTrial:
+    """Return the trial that a claim's parameters declare on a table; `more` names a subject's own keys.
+
+    Raises `InputError` with the key that is wrong, and for several rows of one person.
+    """
+    said = place.table(("arm", "reward"), (*KEYS[1:], *more))
+    if table.max_rows > 1:
+        raise place.wrong("it takes one row a person", "leave max_rows out, or set it to 1")
+    arm = _column(table, said["arm"])
+    arms = tuple(label for label in _labels(arm, said["arm"]) if not (arm.other and label == OTHER))
+    if len(arms) < 2:
+        raise said["arm"].wrong(f"{arm.name} has one value", "two or more arms belong in a trial")
+    positions = tuple(each.number() for each in said["positions"].items()) if "positions" in said else ()
+    if positions and len(positions) != len(arms):
+        raise said["positions"].wrong(
+            f"found {len(positions)} positions", f"give one for each of {len(arms)} arms"
+        )
+    named = said.get("context", said.get("strata"))
+    contexts = [] if named is None else _contexts(table, named)
+    cells = tuple(", ".join(each) for each in product(*(cells_of(c, None).labels for c in contexts))) or WHOLE
+    logging, chance = _logging(said.get("logging"), table, arms)
+    reward = _reward(said["reward"], table, positions, arms, len(arms) * max(len(cells), 1))
+    return LoggedTrial(
+        arms=arms,
+        cells=cells if contexts else WHOLE,
+        logging=logging,
+        chance=Fraction(1) if chance is None else Fraction(chance.low or 0),
+        positions=positions,
+        reward=reward.text,
+        steps=reward.steps,
+        reading=_reading(arm, len(arms), contexts, chance, reward),
+    )
+
+
+def trial_domain(rows: int, cells: int, arms: int, chance: Fraction, steps: int) -> Domain:
+    """Return what a row may be; without a declared arm or context it is a zero record."""
+    low, high = (-1.0, -1.0, float(chance), 0.0), (cells - 1.0, arms - 1.0, 1.0, 1.0)
+    return Domain(rows, low, high, (True, True, False, steps == 1), missing=(-1.0, -1.0, 1.0, 0.0))
+
+
+def taking_part(data: Rows, chance: Fraction, coins: Floats) -> NDArray[np.bool_]:
+    """Say which rows of the domain count: of a declared arm and context, and kept by their coin.
+
+    Where a column says each record's chance p, it is kept with probability `chance`/p, so that all arms
+    are as if they had been drawn with the same chance.  `coins` are uniform in [0, 1).
+    """
+    inside = (data[:, CELL] >= 0) & (data[:, ARM] >= 0)
+    if chance < 1:
+        inside &= coins * data[:, CHANCE] < float(chance)
+    found: NDArray[np.bool_] = inside
+    return found
+
+
+# ------------------------------------------------------------------ what is declared
+
+
+def _column(table: Table, place: Place) -> Column:
+    try:
+        return table.column(place.text())
+    except InputError as error:
+        raise error if str(error).startswith(place.file) else place.wrong(*_halves(error)) from None
+
+
+def _halves(error: InputError) -> tuple[str, str]:
+    what, _, right = str(error).partition("; ")
+    return what, right or "mend the declaration"
+
+
+def _labels(column: Column, place: Place) -> tuple[str, ...]:
+    if column.kind == "number":
+        raise place.wrong(f"{column.name} is a number", "a category's values are the arms and contexts")
+    try:
+        return cells_of(column, None).labels
+    except InputError as error:
+        raise place.wrong(*_halves(error)) from None
+
+
+def _contexts(table: Table, place: Place) -> list[Column]:
+    named = [place] if isinstance(place.value, str) else list(place.items())
+    columns = [_column(table, each) for each in named]
+    for each, column in zip(named, columns, strict=True):
+        _labels(column, each)
+    return columns
+
+
+def _logging(
+    place: Place | None, table: Table, arms: tuple[str, ...]
+) -> tuple[tuple[Fraction, ...], Column | None]:
+    """Return the arms' shares, and the column of a record's own chance, if one is named."""
+    equal = (Fraction(1, len(arms)),) * len(arms)
+    if place is None or place.value == "uniform":
+        return equal, None
+    if isinstance(place.value, str):
+        column = _column(table, place)
+        low, high = column.low, column.high
+        if column.kind not in NUMBERS or low is None or high is None or not 0 < low <= high <= 1:
+            raise place.wrong(
+                f"{column.name} is no chance", "declare a number with 0 < low and high at most 1"
+            )
+        return equal, column
+    shares = tuple(each.positive() for each in place.items())
+    if len(shares) != len(arms):
+        raise place.wrong(
+            f"found {len(shares)} shares", f"give one for each of {len(arms)} arms, in their order"
+        )
+    return normalised(shares, place), None
+
+
+def normalised(shares: Sequence[Fraction], place: Place) -> tuple[Fraction, ...]:
+    """Return shares that add up to 1, from written ones that nearly do."""
+    total = sum(shares, Fraction(0))
+    if abs(total - 1) > ROUNDING:
+        raise place.wrong(f"the shares add up to {float(total):.4g}", "they must add up to 1")
+    return tuple(share / total for share in shares)
+
+
+# ------------------------------------------------------------------ what a record earned
+
+
+@dataclass(frozen=True)
+class _Reward:
+    """A reward: the columns that it reads, and its value from their codes and the arm."""
+
+    text: str
+    steps: int
+    columns: tuple[str, ...]
+    value: Callable[[Mapping[str, Floats], Integers], Floats]
+
+
+def _reward(
+    place: Place, table: Table, positions: tuple[Fraction, ...], arms: tuple[str, ...], places: int
+) -> _Reward:
+    text = place.text()
+    named = next((column for column in table.columns if column.name == text.strip()), None)
+    if named is not None:
+        steps = _steps(named, place, places)
+        return _Reward(text, steps, (named.name,), lambda codes, _: codes[named.name])
+    try:
+        meant = condition(text, table.columns, positions, len(arms))
+    except InputError as error:
+        raise place.wrong(*_halves(error)) from None
+    return _Reward(text, 1, meant.columns, lambda codes, arm: meant.holds(codes, arm).astype(np.float64))
+
+
+def _steps(column: Column, place: Place, places: int) -> int:
+    if column.kind == "boolean":
+        return 1
+    low, high = column.low, column.high
+    if column.kind not in NUMBERS or low is None or high is None or low < 0 or high > 1:
+        right = f'let it lie in [0, 1], or compare it, as in "{column.name} >= 1"'
+        raise place.wrong(f"{column.name} is no reward", right)
+    return 1 if column.kind == "integer" else most_steps(places)
+
+
+def _reading(
+    arm: Column, arms: int, contexts: list[Column], chance: Column | None, reward: _Reward
+) -> Reading:
+    """Return how codes become rows."""
+    extra = [] if chance is None else [chance.name]
+    names = _each_once([arm.name, *(column.name for column in contexts), *extra, *reward.columns])
+    places = [(names.index(column.name), cells_of(column, None)) for column in contexts]
+
+    def encode(codes: Floats) -> Floats:
+        by_name = {name: codes[:, at] for at, name in enumerate(names)}
+        placed = cells_of(arm, None).place(by_name[arm.name])
+        number = np.where(placed < arms, placed, -1.0)
+        cell = np.zeros(len(codes))
+        for at, cells in places:
+            own = cells.place(codes[:, at])
+            cell = np.where((cell < 0) | (own < 0), -1.0, cell * len(cells.labels) + own)
+        rows = np.ones((len(codes), 4))
+        rows[:, CELL], rows[:, ARM] = cell, number
+        if chance is not None:
+            rows[:, CHANCE] = by_name[chance.name]
+        rows[:, REWARD] = reward.value(by_name, np.maximum(number, 0).astype(np.int64))
+        return rows
+
+    return Reading(tuple(names), encode, (-1.0, -1.0, 1.0, 0.0))
+
+
+def _each_once(names: Iterable[str]) -> list[str]:
+    return list(dict.fromkeys(names))
