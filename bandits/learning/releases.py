@@ -152,8 +152,11 @@ class Rehearsed:
 def configuration(subject: Subject, theorem: Theorem, coins: int, noise: str, serves: str) -> Line:
     """Return what a state file says of its run: with anything else in it, it is another run's.
 
-    `serves` is a dataset or arrivals: of two such runs under one charge a person could be in both.
+    `serves` is a dataset or arrivals: of two such runs under one charge a person could be in both.  Raises
+    `InputError` for coins that seed nothing.
     """
+    if type(coins) is not int or coins < 0:  # else found out by the run itself, when it is paid for
+        raise InputError(f"coins is {coins!r}; give a whole number, at least 0")
     parameters = {item.name: str(getattr(subject, item.name)) for item in fields(subject)}  # type: ignore[arg-type]
     return {
         "subject": type(subject).__name__,

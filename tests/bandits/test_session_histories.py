@@ -117,6 +117,20 @@ def test_a_run_over_a_dataset_and_arrivals_are_not_one_history(ledger, tmp_path)
         resumable.play(ROWS, data, ledger, tmp_path / "state")
 
 
+@pytest.mark.parametrize("coins", [-1, 1.0, True, "1", None, np.int64(1)])
+def test_coins_that_seed_nothing_are_refused_before_the_charge(coins, ledger, tmp_path):
+    domain = ROWS.domain()
+    data = np.zeros((domain.rows, len(domain.low)))
+    for begin in (
+        lambda: Session.open(ROWS, ledger, tmp_path / "state", coins),
+        lambda: resumable.play(ROWS, data, ledger, tmp_path / "state", coins),
+    ):
+        with pytest.raises(InputError, match="at least 0"):
+            begin()
+    assert ledger.show()["entries"] == 0
+    assert not (tmp_path / "state").exists()
+
+
 # ------------------------------------------------------------------ threads
 
 
