@@ -177,7 +177,7 @@ class LoggedPolicy:
 
     def play(self, data: Rows, noise: Noise, coins: int) -> View:
         """Replay the log; people see their own offer and recommendation, everyone the rest."""
-        replay = Replay(data, self.offered, self.counts, self.chance, coins)
+        replay = Replay(self.domain().clamped(data), self.offered, self.counts, self.chance, coins)
         covers, recommended = self.covers(), np.full(self.slots, -1, dtype=np.int64)
         values = np.zeros((len(self.contexts), len(self.arms)))
         policies, released = [self.offered.indifferent(len(self.contexts))], []
@@ -292,7 +292,7 @@ class LoggedPolicy:
 
     def regret(self, data: Rows, view: View, coins: int) -> dict[str, float]:
         """Return what a run's recommendations earn, from the arms' means in this very data, without noise."""
-        replay = Replay(data, self.offered, self.counts, self.chance, coins)
+        replay = Replay(self.domain().clamped(data), self.offered, self.counts, self.chance, coins)
         return replay.evaluate(np.asarray(view.own["recommended"]))
 
     def _cost(self, data: Rows, coins: int) -> str:

@@ -119,6 +119,16 @@ def test_who_is_passed_over_counts_in_their_own_slot_and_an_undeclared_arm_nowhe
     assert (slots.recommend(slice(0, 3000), np.full((1, 3), 1 / 3))[::7] == -1).all()
 
 
+@pytest.mark.parametrize(
+    "odd", [(0, 5, 1, 1), (3, 0, 1, 1), (np.inf, 0, 1, 1), (0, 0, 1, np.nan), (0, np.nan, 1, 1)]
+)
+def test_what_a_row_may_not_be_is_clamped_and_stops_no_run(odd):
+    subject, rows = LoggedPolicy(arms=("a", "b"), slots=20, steps=16), made(6, (0.5, 0.5), 20)
+    rows[19] = odd
+    shown = [subject.play(each, NoNoise(), 3).public for each in (rows, subject.domain().clamped(rows))]
+    assert all(np.array_equal(shown[0][name], shown[1][name]) for name in shown[0])
+
+
 # ------------------------------------------------------------------ the posterior
 
 
