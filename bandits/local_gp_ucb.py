@@ -105,7 +105,7 @@ class LocalGpUcb(contextual.Contextual):
         return local_view(whole, assume_view("local-gp-ucb", "others", "replay"))
 
     def _one_each(self, query: str) -> Theorem:
-        return assume_covers(query, [(t, t) for t in range(1, self.rounds)], "movement")
+        return assume_covers(query, [(t, t) for t in range(1, self.rounds + 1)], "movement")
 
     def _joint(self, sigma: Fraction, delta: Fraction) -> Theorem:
         person, size = assume_rank_one("message", HALF, REPLACE_ONE, "movement"), self.features.size + 1
@@ -238,7 +238,7 @@ class LocalCourse:
     """The server's run: a person is shown what it has learned, (G, u) in a row, and tells a message."""
 
     last_is_read = False
-    context = None
+    context, candidates = None, 0
 
     def __init__(self, subject: LocalGpUcb) -> None:
         self.batches = contextual.together(subject.rounds, subject.refresh)

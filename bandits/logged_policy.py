@@ -177,7 +177,7 @@ class LoggedPolicy:
 
     def play(self, data: Rows, noise: Noise, coins: int) -> View:
         """Replay the log; people see their own offer and recommendation, everyone the rest."""
-        replay = Replay(data, self.offered, self.counts, self.chance, coins)
+        replay = Replay(self.domain().clamped(data), self.offered, self.counts, self.chance, coins)
         covers, recommended = self.covers(), np.full(self.slots, -1, dtype=np.int64)
         values = np.zeros((len(self.contexts), len(self.arms)))
         policies, released = [self.offered.indifferent(len(self.contexts))], []
@@ -236,6 +236,7 @@ class LoggedPolicy:
         value, noise_sd, sampling_sd = self._value(np.asarray(view.public["policies"])[-1], sums, counts)
         found: dict[str, object] = {
             "best_arm": None if warning else self.arms[int(np.argmax(overall))],
+            "best_probability": self._sure(released[:-1], weights),
             "order": self._order(overall),
             "value": value,
             "value_noise_sd": noise_sd,
@@ -247,6 +248,14 @@ class LoggedPolicy:
         if len(self.contexts) > 1:
             found["order_in"] = {name: self._order(values[c]) for c, name in enumerate(self.contexts)}
         return found
+
+    def _sure(self, released: NDArray[np.int64], weights: Floats) -> float:
+        """Return how likely the first arm is the best, by what the final policy was chosen from."""
+        belief = self._belief(released)
+        drawn = belief.draws(DRAWS, 1.0, np.random.default_rng(0))
+        best = np.einsum("nca,c->na", drawn, weights).argmax(axis=1)
+        first = int(np.argmax(weights @ belief.mean()))
+        return round(float((best == first).mean()), 3)
 
     def _order(self, values: Floats) -> list[str]:
         return [self.arms[a] for a in np.argsort(-values, kind="stable")]
@@ -283,7 +292,7 @@ class LoggedPolicy:
 
     def regret(self, data: Rows, view: View, coins: int) -> dict[str, float]:
         """Return what a run's recommendations earn, from the arms' means in this very data, without noise."""
-        replay = Replay(data, self.offered, self.counts, self.chance, coins)
+        replay = Replay(self.domain().clamped(data), self.offered, self.counts, self.chance, coins)
         return replay.evaluate(np.asarray(view.own["recommended"]))
 
     def _cost(self, data: Rows, coins: int) -> str:
@@ -312,6 +321,8 @@ def _pairs(place: Place, arms: tuple[str, ...], logging: tuple[Fraction, ...]) -
     pairs = [tuple(arms.index(end.text(*arms)) for end in row[:2]) for row in rows]
     if any(first == second for first, second in pairs) or len({frozenset(p) for p in pairs}) < len(pairs):
         raise place.wrong("a pair stands twice, or is one arm", "list each pair of two arms once")
+    if missing := set(range(len(arms))) - {end for pair in pairs for end in pair}:
+        raise place.wrong(f"{arms[min(missing)]} stands in no pair", "offer every arm beside another")
     shares = normalised([row[2].positive() for row in rows], place)
     for arm, name in enumerate(arms):
         half = sum((s for pair, s in zip(pairs, shares, strict=True) if arm in pair), Fraction(0)) / 2

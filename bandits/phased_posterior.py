@@ -134,7 +134,7 @@ class PosteriorCourse:
     """A run over people to whom all points are offered; everyone sees the points and the sums."""
 
     last_is_read = True
-    context = None
+    context, candidates = None, 0
     reward = TOLD
 
     def __init__(self, subject: PhasedPosterior, noise: Noise, coins: int) -> None:

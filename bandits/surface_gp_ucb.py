@@ -164,7 +164,7 @@ class SurfaceCourse:
     """
 
     last_is_read = False
-    context = None
+    context, candidates = None, 0
     reward = TOLD
 
     def __init__(self, subject: SurfaceGpUcb, noise: Noise, coins: int) -> None:

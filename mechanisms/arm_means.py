@@ -25,6 +25,7 @@ from mechanisms.shared.logged_trials import (
     REWARD,
     WHOLE,
     read_trial,
+    record_coins,
     taking_part,
     trial_domain,
 )
@@ -111,9 +112,13 @@ class ArmMeans:
         return trial_domain(self.rows, len(self.strata), len(self.arms), self.chance, self.steps)
 
     def query(self, data: Rows, coins: int) -> Integers:
-        """Return the exact sums and counts in grid units; coins round rewards and thin records."""
+        """Return the exact sums and counts in grid units; coins round rewards and thin records.
+
+        A coin is a function of its own row and its number among equal ones: rows that come and go leave
+        all others where they are.
+        """
         known = self.domain().clamped(data)
-        draws = np.random.default_rng(coins).random((len(known), 2))
+        draws = record_coins(known, coins, 2)
         part = taking_part(known, self.chance, draws[:, 0])
         rewards = self.counts.rounded(known[:, REWARD], draws[:, 1])
         cell, arm = (known[part, column].astype(np.int64) for column in (CELL, ARM))
@@ -145,28 +150,34 @@ class ArmMeans:
         """Return the arms' means with 95 % intervals for noise and sampling, the best arm and how sure it is.
 
         `best_probability` takes means for normal and independent; `margin` is by how much the best leads.
+        An arm whose count the noise drowns is not named and counts as ½, give or take; where that is all
+        of them (or all but one) there is no best arm (or no margin).
         Strata are added up: the arm was drawn by the same shares in all of them.
         """
         shape = (len(self.strata), len(self.arms))
         sums, counts = (np.asarray(view.public[name]).reshape(shape) for name in ("sums", "counts"))
         wide = float(self.sigma) * sqrt(len(self.strata))
         total, people = sums.sum(axis=0), counts.sum(axis=0)
-        means = estimates.mean_of(total, people)
+        known = estimates.told(people, wide)
+        means = np.where(known, estimates.mean_of(total, people), 0.5)
         variance = estimates.noise_variance(means, people, wide) + estimates.sampling_variance(means, people)
-        best, second = (int(arm) for arm in np.argsort(-means, kind="stable")[:2])
+        best, second = (int(arm) for arm in np.argsort(-np.where(known, means, -1.0), kind="stable")[:2])
+        sure = float(estimates.chance_of_best(means, np.sqrt(variance))[best])
         lead, reach = (
             float(means[best] - means[second]),
             estimates.Z * sqrt(variance[best] + variance[second]),
         )
         found: dict[str, object] = {
-            "best_arm": self.arms[best],
-            "best_probability": round(float(estimates.chance_of_best(means, np.sqrt(variance))[best]), 6),
+            "best_arm": self.arms[best] if known[best] else None,
+            "best_probability": round(sure, 6) if known[best] else None,
             "margin": {
                 "over": self.arms[second],
                 "mean": round(lead, 6),
                 "low": round(lead - reach, 6),
                 "high": round(lead + reach, 6),
-            },
+            }
+            if known[second]
+            else None,
             "means": estimates.table(self.arms, total, people, wide),
             "share_warning": estimates.share_warning(people, wide**2, self.shares, self.arms),
         }

@@ -5,6 +5,7 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -76,7 +77,7 @@ class SessionOptions:
                 yield session
 
     def _check_certified(self, claim: "Claim", bandit: "Live") -> None:
-        """Refuse to serve real people by what the checker does not find certified, or what changed since."""
+        """Refuse to serve real people by what is not certified, is expired, or changed since."""
         from audits.certificate.document import describe_subject
         from dpaccount import checker
         from dpaccount.documents import canonical, read_bytes
@@ -86,7 +87,7 @@ class SessionOptions:
             raise InputError(f"{path} is not there; certify the claim first, or name its --certificate")
         raw = read_bytes(path)
         try:
-            verdict, _ = checker.judged(raw, None)
+            verdict, _ = checker.judged(raw, datetime.now(UTC).date())
         except (checker.Rejected, checker.Unreadable) as why:
             raise InputError(f"{path}: {why}; certify the claim anew") from None
         if verdict != "CERTIFIED":

@@ -37,6 +37,10 @@ class Course(Protocol):
         """Return what a person brings, as one row; None where everybody is offered the same."""
 
     @property
+    def candidates(self) -> int:
+        """Return how many candidates a person brings, each with as many coordinates; 0 where none."""
+
+    @property
     def reward(self) -> Domain:
         """Return what a person tells, as one row: a reward, or the numbers of a message."""
 

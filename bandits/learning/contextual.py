@@ -115,15 +115,15 @@ class ContextualCourse:
         self.batches = batches
         self.context = _columns(people, slice(None, -candidates))
         self.reward = _columns(people, slice(-1, None))
-        self._candidates, self._features, self._public = candidates, features, public
+        self.candidates, self._features, self._public = candidates, features, public
         self._learner, self._ties = learner, np.random.default_rng(coins)  # one row of coins a slot
         self._actions: list[int] = []
         self._played: list[Floats] = []  #: the features that the batch under way played
 
     def ask(self, context: Floats | None) -> Actions:
         """Return the place of the candidate that this person is shown, of those that they bring."""
-        phi = self._features(np.asarray(context).reshape(self._candidates, -1))
-        action = pick(self._learner.scores(phi), self._ties.random(self._candidates))
+        phi = self._features(np.asarray(context).reshape(self.candidates, -1))
+        action = pick(self._learner.scores(phi), self._ties.random(self.candidates))
         self._actions.append(action)
         self._played.append(phi[action])
         return np.array(action, dtype=np.int64)

@@ -8,7 +8,7 @@ without its end was being written when its process died: nobody was answered by 
 import fcntl
 import json
 import os
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from pathlib import Path
 from secrets import token_hex
@@ -37,7 +37,7 @@ class Journal:
             _make(file, {"schema": SCHEMA, **begin, "stream": token_hex(8)})
         self._descriptor = _opened(file)
         try:
-            self._digest, lines = _read(self._descriptor, self._name)
+            self._digests, lines = _read(self._descriptor, self._name)
         except BaseException:
             self.close()
             raise
@@ -45,11 +45,20 @@ class Journal:
 
     def append(self, event: Line) -> None:
         """Write an event; it is on the disk when this returns."""
-        line, self._digest = _line(event, self._digest)
+        line, made = _line(event, self.last())
         written = 0
         while written < len(line):
             written += os.write(self._descriptor, line[written:])
         os.fsync(self._descriptor)
+        self._digests.append(made)
+
+    def last(self) -> str:
+        """Return the digest of the last line: it stands for all lines up to it."""
+        return self._digests[-1]
+
+    def holds(self, digests: Iterable[str]) -> bool:
+        """Say whether all these are digests of lines of this file."""
+        return set(digests) <= set(self._digests)
 
     def close(self) -> None:
         """Let go of the file."""
@@ -105,23 +114,25 @@ def _opened(file: Path) -> int:
     return descriptor
 
 
-def _read(descriptor: int, name: str) -> tuple[str, list[Line]]:
-    """Return the last digest and all whole lines; cut off what is behind them."""
+def _read(descriptor: int, name: str) -> tuple[list[str], list[Line]]:
+    """Return all whole lines and their digests; cut off what is behind them."""
     with os.fdopen(os.dup(descriptor), "rb") as file:
         raw = file.read()
     end = raw.rfind(b"\n") + 1
-    before, lines = "", []
+    digests: list[str] = []
+    lines = []
     for body, written in _checked(raw[:end], name):
-        if digest([before, body]) != written:
+        made = digest([digests[-1] if digests else "", body])
+        if made != written:
             raise _damaged(name)
-        before = written
+        digests.append(made)
         lines.append(body)
     if not lines:
         raise _damaged(name)
     if end < len(raw):
         os.ftruncate(descriptor, end)
         os.fsync(descriptor)
-    return before, lines
+    return digests, lines
 
 
 def _checked(raw: bytes, name: str) -> Iterator[tuple[Line, object]]:

@@ -40,18 +40,25 @@ def charged(journal: Journal, theorem: Theorem, ledger: Ledger) -> "Kept":
 
     A ledger in zero-concentrated DP is charged what the same noise costs there.  Raises `InputError`, before
     any charge, where the run was charged to another ledger, and as `Ledger.charge` does: `RefusedError`
-    where no budget is left, `InputError` for another relation.
+    where no budget is left, `InputError` for another relation.  `InputError` too where the ledger keeps
+    releases that do not follow from this state file: of two histories under one charge, whose slots are not
+    the same people, a person could be in both.
     """
     head, events = journal.head, journal.events
     stream, paid = str(head["stream"]), any("charged" in event for event in events)
     if paid and not ledger.run_state(stream).charged:
         raise InputError("this ledger has no charge of the run; give the ledger that the run began with")
     theorem = payable(theorem, ledger.budget.measure)
-    parts = ledger.charge_in_parts(theorem, str(head["subject"]), None, stream)
+    parts = ledger.charge_in_parts(theorem, str(head["subject"]), None, stream, after=journal.last)
     made = max((event["released"] for event in events if "released" in event), default=0)
     if len(parts) < made:
         raise InputError(
             f"this ledger keeps {len(parts)} releases of {made} that the run made; restore its latest backup"
+        )
+    if not journal.holds(parts.after):
+        raise InputError(
+            "this ledger keeps releases that were made after lines which the state file lacks:"
+            " it is an old copy, or one that was gone on with elsewhere; restore the latest"
         )
     if not paid:
         journal.append({"charged": parts.entry})
@@ -142,12 +149,19 @@ class Rehearsed:
 # ------------------------------------------------------------------ which run it is
 
 
-def configuration(subject: Subject, theorem: Theorem, coins: int, noise: str) -> Line:
-    """Return what a state file says of its run: with anything else in it, it is another run's."""
+def configuration(subject: Subject, theorem: Theorem, coins: int, noise: str, serves: str) -> Line:
+    """Return what a state file says of its run: with anything else in it, it is another run's.
+
+    `serves` is a dataset or arrivals: of two such runs under one charge a person could be in both.  Raises
+    `InputError` for coins that seed nothing.
+    """
+    if type(coins) is not int or coins < 0:  # else found out by the run itself, when it is paid for
+        raise InputError(f"coins is {coins!r}; give a whole number, at least 0")
     parameters = {item.name: str(getattr(subject, item.name)) for item in fields(subject)}  # type: ignore[arg-type]
     return {
         "subject": type(subject).__name__,
         "parameters": parameters,
+        "serves": serves,
         "coins": coins,
         "noise": noise,
         "proof": digest_of(theorem),
@@ -156,7 +170,7 @@ def configuration(subject: Subject, theorem: Theorem, coins: int, noise: str) ->
 
 def same_run(head: Line, ours: Line) -> None:
     """Refuse a state of another run, naming the first thing that differs; raises `InputError`."""
-    for name in ("subject", "coins", "noise"):
+    for name in ("subject", "serves", "coins", "noise"):
         _same(name, head.get(name), ours[name])
     known = head.get("parameters")
     for name, value in ours["parameters"].items():

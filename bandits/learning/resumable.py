@@ -24,7 +24,7 @@ def play(subject: Subject, data: Rows, ledger: Ledger, file: Path, coins: int = 
     domain = subject.domain()
     domain.admit(data, subject.relation)
     theorem = proof_of(subject)
-    ours = configuration(subject, theorem, coins, SECURE)
+    ours = configuration(subject, theorem, coins, SECURE, "a dataset")
     journal = Journal(file, ours)
     try:
         same_run(journal.head, ours)

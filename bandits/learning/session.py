@@ -28,12 +28,14 @@ Names are those of Optuna (`ask`, `tell`, `number`, pending trials) where they f
 """
 
 import math
-from collections.abc import Iterator
+import threading
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import wraps
 from pathlib import Path
-from typing import Any
+from typing import Any, Concatenate, ParamSpec, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -48,6 +50,8 @@ from dpaccount.noise import process
 from dpaccount.proof import Theorem
 from mechanisms.subject import View
 
+P = ParamSpec("P")
+R = TypeVar("R")
 LONG = 100  #: numbers of an action, beyond which the state file has a digest of them
 
 
@@ -64,12 +68,29 @@ class Ticket:
     action: int | list[int] | list[float]
 
 
+def _alone(step: Callable[Concatenate["Session", P], R]) -> Callable[Concatenate["Session", P], R]:
+    """Let threads take a step of a session one after another: a slot is one person's."""
+
+    @wraps(step)
+    def alone(session: "Session", /, *given: P.args, **named: P.kwargs) -> R:
+        session._check_open()  # before the lock, which a fork may have left held
+        with session._gate:
+            session._check_open()
+            return step(session, *given, **named)
+
+    return alone
+
+
 class Session:
-    """A bandit's run over people who arrive; `open` one, or `rehearse`, and close it, or use ``with``."""
+    """A bandit's run over people who arrive; `open` one, or `rehearse`, and close it, or use ``with``.
+
+    Threads may share it; another process, a forked one too, is refused.
+    """
 
     def __init__(self, subject: Live, journal: Journal, noise: Kept | Rehearsed, coins: int) -> None:
         self.releasable = noise.releasable
         self._journal, self._process = journal, process.this()
+        self._gate = threading.RLock()  # again by its own thread: a step that fails closes the session
         self._course: Course = subject.course(noise, coins)
         self._tickets: list[Ticket] = []
         self._rewards: dict[int, float | list[float]] = {}
@@ -112,8 +133,12 @@ class Session:
 
     def close(self) -> None:
         """Let go of the state file; the session can be opened again, by any process."""
-        self._broken = True
-        self._journal.close()
+        if self._process != process.this():  # a fork lets go of its own copy of the file only
+            self._journal.close()
+            return
+        with self._gate:  # not between the lines of another thread's step
+            self._broken = True
+            self._journal.close()
 
     # -------------------------------------------------------------- what people see
 
@@ -141,6 +166,7 @@ class Session:
             raise InputError(f"ticket {number!r} was never given; {self.asked} were, numbered from 1")
         return self._tickets[number - 1]
 
+    @_alone
     def ask(self, context: ArrayLike | None = None) -> Ticket:
         """Give the next slot to a person, with what they are shown.
 
@@ -149,7 +175,6 @@ class Session:
         where no slot is left and for a context of a wrong shape: then no slot is taken.
         """
         number = self.asked + 1
-        self._check_open()
         if self._ended:
             raise InputError("this session has ended; begin a new one with another state file")
         if number > self.slots:
@@ -164,6 +189,7 @@ class Session:
             self._tickets.append(ticket)
         return ticket
 
+    @_alone
     def tell(self, ticket: Ticket | int, reward: ArrayLike) -> bool:
         """Take a person's answer; say whether it counts.
 
@@ -172,7 +198,6 @@ class Session:
         bandit's domain says.  Raises `InputError` for a ticket that was never given or has its answer, and
         for what is no number, or not so many.
         """
-        self._check_open()
         number = self.ticket(ticket.number if isinstance(ticket, Ticket) else ticket).number
         if number in self._rewards or number in self._late:
             raise InputError(f"ticket {number} has its answer; a person answers once")
@@ -187,13 +212,13 @@ class Session:
                 self._rewards[number] = told
         return not late
 
+    @_alone
     def result(self) -> View:
         """End the session and return what it showed: in `own` a row for every ticket, for that person's eyes.
 
         Slots that nobody took stay empty.  The batch under way is released if its sum is to be shown, or if
         it is whole and not the last.  The same call again returns the same.
         """
-        self._check_open()
         with self._stepping():
             if not self._ended:
                 self._journal.append({"end": self.asked})
@@ -257,8 +282,12 @@ class Session:
                 raise InputError("this bandit offers everybody the same; ask without a context")
             return None
         row = _row(context)
-        if row.shape[1] != len(domain.low):
-            raise InputError(f"a context is {len(domain.low)} numbers, a row for each candidate")
+        numbers, candidates = len(domain.low), self._course.candidates
+        shape = np.array(context, dtype=object).shape if row.shape[1] == numbers else ()
+        if shape not in ((numbers,), (candidates, numbers // candidates)):
+            raise InputError(
+                f"a context is {numbers} numbers, a row of {numbers // candidates} for each candidate"
+            )
         found: Floats = domain.clamped(row)[0]
         return found
 
@@ -297,7 +326,7 @@ def _begun(
     if not hasattr(subject, "course"):
         raise InputError(f"{type(subject).__name__} serves nobody one by one; give it a dataset")
     theorem = proof_of(subject, delta)
-    ours = configuration(subject, theorem, coins, noise)
+    ours = configuration(subject, theorem, coins, noise, "arrivals")
     journal = Journal(file, ours)
     with _or_closed(journal):
         same_run(journal.head, ours)

@@ -46,7 +46,7 @@ from dpaccount.ledger.entries import (
     totals_after,
     unkept,
 )
-from dpaccount.ledger.parts import KeptNoise
+from dpaccount.ledger.parts import After, KeptNoise, nowhere
 from dpaccount.ledger.spending import Cover, Step
 from dpaccount.ledger.store import Rows, Store
 from dpaccount.ledger.totals import MEMBER, Totals
@@ -191,13 +191,14 @@ class Ledger:
         return self._receipt(*self._paid(theorem, purpose, cover, name, reads), fresh=key is None)
 
     def charge_in_parts(
-        self, theorem: Theorem, purpose: str, cover: Cover | None, key: str, reads: int | None = None
+        self, theorem: Theorem, purpose: str, cover: Cover | None, key: str, after: After = nowhere
     ) -> KeptNoise:
         """Charge as `charge` does; return noise that later processes, with the same key, go on drawing.
 
-        Every part is kept when it is drawn and read back for nothing (`dpaccount.ledger.parts`).
+        Every part is kept when it is drawn, beside what `after` says then (`dpaccount.ledger.parts`).
         """
-        return KeptNoise(self._store, self._totals, *self._paid(theorem, purpose, cover, key, reads))
+        paid = self._paid(theorem, purpose, cover, key, None)
+        return KeptNoise(self._store, self._totals, *paid, after)
 
     def _paid(
         self, theorem: Theorem, purpose: str, cover: Cover | None, key: str, reads: int | None

@@ -29,18 +29,34 @@ from dpaccount.noise.receipt import issue
 from dpaccount.noise.samplers import Integers, Secure
 
 Name = list[Any]  #: a leaf's key and its part, as JSON has them
+After = Callable[[], str]  #: where the record of who draws stands when a part is drawn
+
+
+def nowhere() -> str:
+    """Return the place of who has no record."""
+    return ""
 
 
 class KeptNoise:
     """What `Ledger.charge_in_parts` returns: secure noise, every part drawn and kept once.
 
-    `entry` is the charge.  Threads may share it; a forked process is refused, as by a receipt.
+    `entry` is the charge, `after` says of every part where the record of who drew it stood.  Threads may
+    share it; a forked process is refused, as by a receipt.
     """
 
     releasable = True
 
-    def __init__(self, store: Store, totals: Callable[[Rows], Totals], proved: Proved, entry: int) -> None:
+    def __init__(
+        self,
+        store: Store,
+        totals: Callable[[Rows], Totals],
+        proved: Proved,
+        entry: int,
+        after: After = nowhere,
+    ) -> None:
         self.entry = entry
+        self.after: list[str] = []
+        self._now = after
         self._store, self._totals = store, totals
         self._receipt = issue(proved, Secure(), entry, lambda _drawn, _most: None)  # marked here instead
         self._process, self._gate = process.this(), threading.Lock()
@@ -48,8 +64,9 @@ class KeptNoise:
         self._last = entry
         with store.reading() as rows:
             check_linked(rows, entry)
-            for number, name, value in _line(rows, entry):
+            for number, name, value, place in _line(rows, entry):
                 self._recall(number, name, value)
+                self.after.append(place)
 
     def __len__(self) -> int:
         """Return how many parts are drawn and kept."""
@@ -94,7 +111,8 @@ class KeptNoise:
             mark = {"time": now(), "process": process.name(), "draws": [count, count]}
             made = rows.append(DRAWING, as_written({**mark, MEMBER: totals.digest}), about=self._last)
             noisy: Integers = getattr(self._receipt, how)(key, part, given)
-            rows.append(RELEASE, as_written({"part": name, "value": noisy.tolist()}), about=made.number)
+            kept = {"part": name, "value": noisy.tolist(), "after": self._now()}
+            rows.append(RELEASE, as_written(kept), about=made.number)
         self._kept[_text(name)], self._last = noisy, made.number
         return noisy.copy()
 
@@ -107,8 +125,8 @@ class KeptNoise:
         self._kept[_text(name)], self._last = value, number
 
 
-def _line(rows: Rows, entry: int) -> Iterator[tuple[int, Name, Integers]]:
-    """Yield the mark, the name and the value of every part that is kept, in the order of drawing."""
+def _line(rows: Rows, entry: int) -> Iterator[tuple[int, Name, Integers, str]]:
+    """Yield mark, name, value and place of every part that is kept, in the order of drawing."""
     said = {(one.kind, one.about): one for one in rows.entries(entry) if one.kind in (DRAWING, RELEASE)}
     mark = said.get((DRAWING, entry))
     while mark is not None:
@@ -120,7 +138,8 @@ def _line(rows: Rows, entry: int) -> Iterator[tuple[int, Name, Integers]]:
         facts = facts_of(kept)
         try:
             how, key, part = facts["part"]
-            yield mark.number, [how, key, part], np.array(facts["value"], dtype=np.int64)
+            value = np.array(facts["value"], dtype=np.int64)
+            yield mark.number, [how, key, part], value, str(facts["after"])
         except (KeyError, TypeError, ValueError, OverflowError):
             raise LedgerError(f"entry {kept.number} is damaged; restore the ledger from a backup") from None
         mark = said.get((DRAWING, mark.number))

@@ -28,6 +28,12 @@ def mean_of(sums: Floats, counts: Floats) -> Floats:
     return np.clip(found, 0.0, 1.0)
 
 
+def told(counts: Floats, sigma: float) -> NDArray[np.bool_]:
+    """Say which counts stand out of the noise: of the other arms' means the `interval` says nothing."""
+    found: NDArray[np.bool_] = (counts > 0) & (counts**2 + Z**2 * (np.maximum(counts, 0) - sigma**2) > 0)
+    return found
+
+
 def noise_variance(mean: Floats, counts: Floats, sigma: float) -> Floats:
     """Return the variance of means for the privacy noise."""
     found: Floats = sigma**2 * (0.25 + (0.5 - mean) ** 2) / np.maximum(counts, 1.0) ** 2

@@ -22,6 +22,7 @@ Floats = NDArray[np.float64]
 
 POSITION: Final = "position"
 LONGEST: Final = 2000  #: characters of a condition
+LARGEST: Final = Fraction(10) ** 15  #: number in a condition, and product of numbers, as a column's bounds
 RIGHT: Final = (
     "write a column, or comparisons joined by and, such as "
     '"visits >= 1 and (1 - position) * spending <= 60"; names with spaces go in backquotes'
@@ -97,6 +98,12 @@ class _Side:
     text: str | None = None
 
 
+def _bare(side: _Side) -> None:
+    """Refuse a factor beside a column that stands for what is true, or is compared with a value in quotes."""
+    if side.column is not None and set(side.weights) != {1}:
+        raise InputError(f"{side.column.name} is multiplied without being compared with a number; {RIGHT}")
+
+
 def _tokens(text: str) -> list[tuple[str, str]]:
     found, at = [], 0
     while text[at:].strip():
@@ -127,6 +134,9 @@ class _Reader:
             if self._next() != ("name", "and"):
                 raise InputError(f"the reward joins comparisons by something else than and; {RIGHT}")
             found.append(self._comparison())
+        for each in found:
+            if max(map(abs, (*each.weights, each.limit))) > LARGEST:
+                raise InputError(f"the reward has a number beyond {float(LARGEST):g}; {RIGHT}")
         return Condition(tuple(found))
 
     def _next(self) -> tuple[str, str]:
@@ -139,6 +149,7 @@ class _Reader:
         if left.column is not None and (not self._tokens or self._tokens[0] == ("name", "and")):
             if left.column.kind != "boolean":
                 raise InputError(f"{left.column.name} is no boolean; compare it with a number")
+            _bare(left)
             return Comparison(left.column.name, left.weights, "==", Fraction(1))
         kind, sign = self._next()
         if kind != "sign" or sign not in OPERATORS:
@@ -146,14 +157,16 @@ class _Reader:
         right = self._side()
         if left.column is None:
             left, sign, right = right, _MIRRORED[sign], left
+        if right.text is not None:
+            _bare(left)
         if left.column is None or right.column is not None:
             raise InputError(f"a comparison has one column, on one side; {RIGHT}")
         return self._against(left.column, left.weights, sign, right)
 
     def _against(self, column: Column, weights: tuple[Fraction, ...], sign: str, right: _Side) -> Comparison:
         if right.text is not None:
-            if column.kind != "category" or right.text not in column.labels or sign not in ("==", "!="):
-                known = ", ".join(column.labels) or "it is no category"
+            if right.text not in column.labels or sign not in ("==", "!="):  # numbers and text have none
+                known = ", ".join(column.labels) or "it has none to compare with"
                 raise InputError(f"{column.name} {sign} {right.text[:60]!r} is not read; its values: {known}")
             return Comparison(column.name, weights, sign, Fraction(column.labels.index(right.text)))
         if column.kind not in (*NUMBERS, "boolean"):

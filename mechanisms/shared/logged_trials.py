@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import product
+from math import prod
 from typing import Final
 
 import numpy as np
@@ -17,7 +18,7 @@ from numpy.typing import NDArray
 from dpaccount.documents import Place
 from dpaccount.errors import InputError
 from dpaccount.noise.samplers import Integers
-from mechanisms.shared.arm_counts import most_steps
+from mechanisms.shared.arm_counts import MOST_CELLS, most_steps
 from mechanisms.shared.conditions import condition
 from mechanisms.subject import Domain, Rows
 from mechanisms.table.binding import cells_of
@@ -26,6 +27,7 @@ from mechanisms.table.declaration import Table
 from mechanisms.table.rows import Reading
 
 Floats = NDArray[np.float64]
+Words = NDArray[np.uint64]
 
 CELL, ARM, CHANCE, REWARD = range(4)  #: columns of a row
 KEYS: Final = ("arm", "logging", "reward", "positions", "offers", "prior", "context")
@@ -69,7 +71,9 @@ def read_trial(place: Place, table: Table, more: tuple[str, ...] = ()) -> Logged
             f"found {len(positions)} positions", f"give one for each of {len(arms)} arms"
         )
     named = said.get("context", said.get("strata"))
-    contexts = [] if named is None else _contexts(table, named)
+    if named is not None and "context" in said and "strata" in said:
+        raise said["strata"].wrong("both context and strata are given", "give one of them")
+    contexts = [] if named is None else _contexts(table, named, len(arms))
     cells = tuple(", ".join(each) for each in product(*(cells_of(c, None).labels for c in contexts))) or WHOLE
     logging, chance = _logging(said.get("logging"), table, arms)
     reward = _reward(said["reward"], table, positions, arms, len(arms) * max(len(cells), 1))
@@ -104,6 +108,40 @@ def taking_part(data: Rows, chance: Fraction, coins: Floats) -> NDArray[np.bool_
     return found
 
 
+def record_coins(data: Rows, seed: int, purposes: int) -> Floats:
+    """Return the public coins of every record, uniform in [0, 1): [records, `purposes`].
+
+    For rows without public slots, which come and go: a coin is a function of the seed, of what stands in
+    its row, and of how many equal rows stand before it.  So one row more or less changes nobody else's.
+    The mixing is SplitMix64's (Steele, Lea & Flood 2014); the counting of equal rows is exact.
+    """
+    words = np.ascontiguousarray(data, dtype=np.float64).view(np.uint64)
+    mixed = np.full(len(words), seed % 2**64, dtype=np.uint64)
+    for word in (*words.T, _equal_before(words)):
+        mixed = _mixed(mixed ^ word)
+    coins = [_mixed(mixed ^ np.uint64(purpose + 1)) >> np.uint64(11) for purpose in range(purposes)]
+    return np.stack(coins, axis=1) / 2.0**53
+
+
+def _equal_before(words: Words) -> Words:
+    """Return how many equal rows stand before each row."""
+    found = np.zeros(len(words), dtype=np.uint64)
+    order = np.lexsort(words.T)  # stable
+    apart = np.concatenate([[True], (np.diff(words[order], axis=0) != 0).any(axis=1)])[: len(words)]
+    places = np.arange(len(words))
+    found[order] = places - np.maximum.accumulate(np.where(apart, places, 0))
+    return found
+
+
+def _mixed(words: Words) -> Words:
+    """Return SplitMix64's next output for every state; integers wrap."""
+    z = words + np.uint64(0x9E3779B97F4A7C15)
+    z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    found: Words = z ^ (z >> np.uint64(31))
+    return found
+
+
 # ------------------------------------------------------------------ what is declared
 
 
@@ -120,19 +158,24 @@ def _halves(error: InputError) -> tuple[str, str]:
 
 
 def _labels(column: Column, place: Place) -> tuple[str, ...]:
-    if column.kind == "number":
-        raise place.wrong(f"{column.name} is a number", "a category's values are the arms and contexts")
+    if column.kind in ("number", "text"):
+        raise place.wrong(
+            f"{column.name} is a {column.kind}", "a category's values are the arms and contexts"
+        )
     try:
         return cells_of(column, None).labels
     except InputError as error:
         raise place.wrong(*_halves(error)) from None
 
 
-def _contexts(table: Table, place: Place) -> list[Column]:
+def _contexts(table: Table, place: Place, arms: int) -> list[Column]:
     named = [place] if isinstance(place.value, str) else list(place.items())
     columns = [_column(table, each) for each in named]
-    for each, column in zip(named, columns, strict=True):
-        _labels(column, each)
+    cells = prod(len(_labels(column, each)) for each, column in zip(named, columns, strict=True))
+    if arms * cells > MOST_CELLS:  # before they are listed, which may be long
+        raise place.wrong(
+            f"{arms} arms in {cells} cells", f"at most {MOST_CELLS} of both together have a proof"
+        )
     return columns
 
 

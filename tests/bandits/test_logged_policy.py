@@ -119,6 +119,16 @@ def test_who_is_passed_over_counts_in_their_own_slot_and_an_undeclared_arm_nowhe
     assert (slots.recommend(slice(0, 3000), np.full((1, 3), 1 / 3))[::7] == -1).all()
 
 
+@pytest.mark.parametrize(
+    "odd", [(0, 5, 1, 1), (3, 0, 1, 1), (np.inf, 0, 1, 1), (0, 0, 1, np.nan), (0, np.nan, 1, 1)]
+)
+def test_what_a_row_may_not_be_is_clamped_and_stops_no_run(odd):
+    subject, rows = LoggedPolicy(arms=("a", "b"), slots=20, steps=16), made(6, (0.5, 0.5), 20)
+    rows[19] = odd
+    shown = [subject.play(each, NoNoise(), 3).public for each in (rows, subject.domain().clamped(rows))]
+    assert all(np.array_equal(shown[0][name], shown[1][name]) for name in shown[0])
+
+
 # ------------------------------------------------------------------ the posterior
 
 
@@ -295,6 +305,27 @@ def test_a_claim_that_makes_no_sense_is_refused_where_it_is_wrong(before, after,
     with pytest.raises(InputError, match=said) as refused:
         shop_logs.on_table(LoggedPolicy, "plan_finder/claim.toml", change)
     assert str(refused.value).startswith("plan_finder/claim.toml: ")
+
+
+def test_an_arm_that_is_offered_beside_no_other_is_refused():
+    """Its share is within the rounding of shares; nobody logged on it could be offered a pair."""
+    offers = '[["plain", "photos", 0.333], ["plain", "reviews", 0.333], ["photos", "reviews", 0.334]]'
+    change = [('logging = "uniform"', f"logging = [0.332, 0.332, 0.332, 0.004]\noffers = {offers}")]
+    with pytest.raises(InputError, match="bundle stands in no pair"):
+        shop_logs.on_table(LoggedPolicy, "shop_log/logged-policy.toml", change)
+
+
+@pytest.mark.statistical  # seeded
+def test_what_cannot_be_known_is_not_said_to_be_sure():
+    """Of 100 people with equal arms nobody knows the best; of 20,000 with clear ones it is known."""
+    few = LoggedPolicy(arms=("a", "b", "c"), slots=100)
+    none = [
+        said["best_probability"]
+        for said, _ in runs(few, lambda seed: made(seed, (1 / 3,) * 3, 100), range(20))
+    ]
+    assert max(none) < 0.95
+    clear = [said["best_probability"] for said, _ in shop_runs(EVEN, range(3))]
+    assert min(clear) > 0.7
 
 
 def test_records_that_come_and_go_are_refused():

@@ -61,6 +61,7 @@ def test_a_condition_means_what_python_says(visits, spending, arm, least, most, 
         ("seen", {"seen": 1}, True),
         ("seen and visits >= 2", {"seen": 1, "visits": 1}, False),
         ("city == 'south'", {"city": 1}, True),
+        ("'true' == seen", {"seen": 1}, True),
         ("city != \"south\"", {"city": 1}, False),
         ("city != 'south'", {"city": -1}, True),
         ("`day of week` == 6", {"day of week": 6}, True),
@@ -80,6 +81,8 @@ def test_what_a_condition_may_say(text, cells, meant):
         "visits >= 1 and", "nobody >= 1", "__import__('os').system('true')", "(visits) >= 1", "(1 - visits) >= 1",
         "city == 'west'", "city >= 1", "visits == 'north'", "visits * spending >= 1", "visits >= position",
         "visits = 1", "seen; visits", "spending ** 2 > 1", "x" * 3000, "(1 - position", "-", "city",
+        "visits >= 1e999", "1e10 * 1e10 * visits >= 1", "visits >= " + "9" * 400, "2 * city == 'south'",
+        "'south' != city * position", "2 * seen", "position * seen and visits >= 1",
     ],
 )  # fmt: skip
 def test_what_is_no_condition_is_refused_in_one_sentence(text):
@@ -106,6 +109,8 @@ chance = { type = "number", low = 0.2, high = 0.8 }
 converted = { type = "boolean" }
 revenue = { type = "number", low = 0, high = 500 }
 rating = { type = "number", low = 0, high = 1 }
+many = { type = "integer", low = 0, high = 9999 }
+note = { type = "text" }
 [p]
 """
 
@@ -147,6 +152,9 @@ def test_rows_are_cell_arm_chance_and_reward():
         ('arm = "variant"\nreward = "converted"\npositions = [1]', "one for each of 2"),
         ('arm = "variant"\nreward = "converted"\ncontext = "revenue"', "a number"),
         ('arm = "variant"\nreward = "converted"\nepsilon = 1', "unknown key"),
+        ('arm = "variant"\nreward = "converted"\ncontext = ["many", "many", "many"]', "at most 64"),
+        ('arm = "note"\nreward = "converted"', "is a text"),
+        ('arm = "variant"\nreward = "note"', "no reward"),
         ('arm = "variant"\nreward = "position * revenue <= 3"', "give positions"),
     ],
 )  # fmt: skip
@@ -154,6 +162,12 @@ def test_declarations_that_make_no_sense_are_refused_at_their_place(text, said):
     with pytest.raises(InputError, match=said) as refused:
         trial_of(text)
     assert str(refused.value).startswith("claim.toml: ")
+
+
+def test_context_and_strata_are_not_given_together():
+    place, table = declared('arm = "variant"\nreward = "converted"\ncontext = "city"\nstrata = "phone"')
+    with pytest.raises(InputError, match="both context and strata"):
+        read_trial(place, table, ("strata",))
 
 
 def test_several_rows_of_a_person_are_refused():

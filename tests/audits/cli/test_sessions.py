@@ -114,3 +114,11 @@ def test_a_session_is_paid_once_and_only_as_it_was_certified(dpaccount, claim, t
     refused(dpaccount("ask", claim, *second, "--context", "one.json"), "beyond the budget", 1)
     claim.write_text(CLAIM.replace("refresh = 2", "refresh = 3"))
     refused(dpaccount("ask", claim, *rest, "--context", "one.json"), "about another claim")
+
+
+@pytest.mark.slow
+def test_real_people_are_not_served_by_a_certificate_that_has_expired(dpaccount, claim):
+    claim.write_text(CLAIM + '[governance]\nvalid_until = "2020-01-01"\n')
+    assert dpaccount("certify", claim, "--out", "out", "--jobs", "1")[0] == 0
+    rest = ("--state", "s", "--certificate", "out/certificate.json", "--ledger", "sqlite:///b.db")
+    refused(dpaccount("ask", claim, *rest, "--context", "one.json"), "valid until 2020-01-01")

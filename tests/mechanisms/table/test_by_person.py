@@ -19,6 +19,7 @@ from mechanisms.gaussian_sum import GaussianSum
 from mechanisms.histogram import Histogram
 from mechanisms.laplace_sum import LaplaceSum
 from mechanisms.quantile import Quantile
+from mechanisms.subject import View
 from mechanisms.table import Column, Table
 from mechanisms.table.by_person import ByPerson, by_person
 
@@ -94,3 +95,13 @@ def test_a_curve_for_rows_asserts_nothing_of_persons():
     point = {"limit": str(target.limit), "delta": str(target.delta)}
     assert asserts({"proved": {"derivation": of_rows.steps}}, point)
     assert not asserts({"proved": {"derivation": of_persons.steps}}, point)
+
+
+class Bare:
+    """A mechanism that says neither what it reports nor how accurate it is."""
+
+
+def test_a_mechanism_that_says_no_accuracy_reports_what_it_shows():
+    persons = ByPerson(Bare(), 5, 2, REPLACE_ONE)
+    view = View(public={"sum": np.array([3])})
+    assert (persons.report(view), persons.accuracy(view)) == ({"sum": [3]}, {})
