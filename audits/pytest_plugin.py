@@ -14,7 +14,7 @@ import pytest
 from msgspec.structs import replace as changed
 
 from audits.certificate.make import silent
-from audits.cli.options import differing
+from audits.cli.options import differing, short
 from audits.cli.questions import AuditOptions, data_of
 from audits.datasets.described import read_data
 from audits.datasets.shape import Described
@@ -195,8 +195,8 @@ def _violation(function: Callable[..., Any], question: Audit, answer: dict[str, 
         [
             f"{_name(function)} is not ({float(question.epsilon):g}, {float(question.delta):g})-private:"
             f" epsilon > {answer['epsilon_lower']:.4g} (wrong with probability {float(share):.2g})",
-            f"left:  {json.dumps(witness['left'])[:400]}",
-            f"right: {json.dumps(witness['right'])[:400]}",
+            f"left:  {short(witness['left'])[:400]}",
+            f"right: {short(witness['right'])[:400]}",
             f"others: {witness['base']}",
             f"event: {witness['score']}; {witness['event']}",
             *(f"note:  {finding}" for finding in witness["findings"]),

@@ -66,7 +66,7 @@ def test_a_session_states_and_spends_its_budget(tmp_path, words):
     done = session(tmp_path, *words)
     assert "2 failed, 2 passed" in done.stdout, done.stdout
     assert "test_mine:thrice is not (1, 0)-private" in done.stdout
-    assert "left:  [" in done.stdout
+    assert "left:  row " in done.stdout
     assert "event: " in done.stdout
     assert "test_mine:mean moves by 0.2, declared l1 0.1" in done.stdout
     assert "def test_sensitivity_of_mean():" in done.stdout

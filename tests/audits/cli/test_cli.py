@@ -363,7 +363,7 @@ def test_a_bad_data_file_charges_and_writes_nothing(dpaccount, real):
 
 @pytest.mark.slow
 def test_no_real_data_is_touched_unless_the_claim_is_certified(dpaccount, real):
-    real.write_text(real.read_text().replace("epsilon = 1.0", "epsilon = 0.5"))
+    real.write_text(real.read_text().replace('model = "joint"', 'model = "local"'))
     code, out, _ = dpaccount("certify", real, "--json", "--jobs", 1)
     assert (code, json.loads(out)["release"]) == (3, None)
     assert entries(dpaccount, real) == 0
