@@ -201,6 +201,15 @@ def atomically(path: Path, text: str) -> None:
         raise
 
 
+def sync_folder(folder: Path) -> None:
+    """Make a folder's entries durable: what was created or renamed in it stays."""
+    descriptor = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
 def _decoded(raw: bytes | str, file: str) -> str:
     try:
         return raw.decode("utf-8") if isinstance(raw, bytes) else raw

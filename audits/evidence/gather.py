@@ -12,13 +12,13 @@ from pathlib import Path
 
 import hypothesis
 import numpy as np
-from hypothesis import HealthCheck, Phase, given, settings
+from hypothesis import Phase, given
 
 from audits.datasets.bases import Pair
 from audits.datasets.domain_pairs import pairs
 from audits.evidence import search
 from audits.evidence.checks import check_of
-from audits.evidence.search import Counterexample, digest_of_files
+from audits.evidence.search import Counterexample, digest_of_files, searching
 from audits.evidence.seen import Evidence, Suspect, describe
 from audits.subjects.landmarks import landmarks
 from dpaccount.noise.proved import Proved
@@ -67,14 +67,7 @@ def bounding(
     subject = replace(subject, rows=min(subject.rows, FEW))  # a slot depends on no other one
 
     @hypothesis.seed(seed)
-    @settings(
-        max_examples=examples,
-        database=None,
-        deadline=None,
-        print_blob=False,
-        phases=[Phase.generate, Phase.shrink],
-        suppress_health_check=list(HealthCheck),
-    )
+    @searching(examples, Phase.generate, Phase.shrink)
     @given(pair=pairs(subject.domain(), subject.relation, landmarks(subject)))
     def property_test(pair: Pair) -> None:
         nonlocal tried, worst, failing

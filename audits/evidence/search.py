@@ -89,6 +89,19 @@ def digest_of_files(files: list[Path]) -> str:
     return "sha256:" + total.hexdigest()
 
 
+def searching(examples: int, *phases: Phase) -> settings:
+    """Return how Hypothesis looks for one counterexample: so many examples, nothing kept, no clock."""
+    return settings(
+        max_examples=examples,
+        database=None,
+        deadline=None,
+        print_blob=False,
+        report_multiple_bugs=False,
+        phases=phases,
+        suppress_health_check=list(HealthCheck),
+    )
+
+
 def search(
     subject: Subject,
     proved: Proved,
@@ -122,15 +135,7 @@ def search(
         return size
 
     @hypothesis.seed(seed)
-    @settings(
-        max_examples=examples,
-        database=None,
-        deadline=None,
-        print_blob=False,
-        report_multiple_bugs=False,
-        phases=[Phase.generate, Phase.target, Phase.shrink],
-        suppress_health_check=list(HealthCheck),
-    )
+    @searching(examples, Phase.generate, Phase.target, Phase.shrink)
     @given(pair=pairs(domain, relation, marks), coins=public_coins(seed, marks))
     def property_test(pair: Pair, coins: int) -> None:
         target(judge(pair, coins))

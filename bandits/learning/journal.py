@@ -14,7 +14,7 @@ from pathlib import Path
 from secrets import token_hex
 from typing import Any
 
-from dpaccount.documents import canonical
+from dpaccount.documents import canonical, sync_folder
 from dpaccount.errors import InputError
 from dpaccount.ledger.chain import digest
 
@@ -75,7 +75,7 @@ def _make(file: Path, head: Line) -> None:
             made.flush()
             os.fsync(made.fileno())
         os.link(draft, file)  # unlike a rename, never replaces a file that appeared meanwhile
-        _sync(file.parent)
+        sync_folder(file.parent)
     except FileExistsError:
         return
     except OSError as error:
@@ -84,14 +84,6 @@ def _make(file: Path, head: Line) -> None:
     finally:
         with suppress(OSError):
             draft.unlink()
-
-
-def _sync(folder: Path) -> None:
-    descriptor = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
 
 
 def _opened(file: Path) -> int:

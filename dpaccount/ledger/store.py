@@ -39,6 +39,7 @@ from sqlalchemy.engine import make_url
 from sqlalchemy.exc import ArgumentError, DBAPIError
 from sqlalchemy.pool import QueuePool
 
+from dpaccount.documents import sync_folder
 from dpaccount.errors import InputError, LedgerError
 from dpaccount.ledger import spending
 from dpaccount.ledger.chain import BUDGET, ORIGIN, Entry, seal
@@ -190,7 +191,7 @@ class Store:
         try:
             _fill(draft, budget)
             os.link(draft, path)  # unlike a rename, never replaces a file that appeared meanwhile
-            _sync(path.parent)
+            sync_folder(path.parent)
         except DBAPIError as error:
             raise LedgerError(f"{path} {_trouble(error)}") from None
         except FileExistsError:
@@ -359,14 +360,6 @@ def _wait_for(descriptor: int) -> None:
             return
         else:
             return
-
-
-def _sync(folder: Path) -> None:
-    descriptor = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
 
 
 def _engine(path: Path) -> Engine:

@@ -47,6 +47,11 @@ class Domain:
         within = (data >= self.low).all() and (data <= self.high).all()
         return bool(within and (whole == np.floor(whole)).all())
 
+    @property
+    def nothing(self) -> tuple[float, ...]:
+        """Return what NaN counts as in each column: a row with nothing in it."""
+        return self.missing or (0.0,) * len(self.low)
+
     def clamped(self, data: Rows) -> Rows:
         """Return every value within its column's bounds, whole where it must be; NaN counts as `missing`.
 
@@ -54,7 +59,7 @@ class Domain:
         """
         if not len(data):
             return np.zeros((0, len(self.low)))
-        known = np.where(np.isnan(data), self.missing or 0.0, data)
+        known = np.where(np.isnan(data), self.nothing, data)
         inside: Rows = np.clip(known, self.low, self.high)
         return np.where(np.array(self.integer, dtype=bool), np.floor(inside), inside)
 

@@ -79,9 +79,7 @@ def bind(made_by: Any, place: Place, table: Table, rows: int, relation: str) -> 
         else:
             given, reading = _numbers(columns, by, made_by)
     except InputError as error:
-        raise (
-            error if str(error).startswith(place.file) else place.wrong(*str(error).split("; ", 1))
-        ) from None
+        raise _at(place, error) from None
     if kind == "number":
         known -= set(SIZE)  # candidates of a number are its own
     given |= {"rows": rows, "rounds": rows, "relation": relation}

@@ -55,13 +55,12 @@ class ByPerson:
         """Return the domain of persons: a number from 0 to `max_rows`, then the mechanism's columns."""
         of = self.mechanism.domain()
         times = self.max_rows
-        missing = of.missing or (0.0,) * len(of.low)
         return Domain(
             self.rows,
             (0.0, *of.low * times),
             (float(times), *of.high * times),
             (True, *of.integer * times),
-            (0.0, *missing * times),
+            (0.0, *of.nothing * times),
         )
 
     def table(self, data: Rows) -> Rows:
@@ -69,22 +68,16 @@ class ByPerson:
         there, rows = unfolded(data, self.max_rows)
         if self.mechanism.relation == ADD_REMOVE:
             return rows[there]
-        of = self.mechanism.domain()
-        return np.where(there[:, None], rows, np.array(of.missing or (0.0,) * len(of.low)))
+        return np.where(there[:, None], rows, np.array(self.mechanism.domain().nothing))
 
     def proof(self, delta: Fraction) -> Theorem:
         """Prove for the group of a person's rows what the mechanism proves for one."""
-        of_groups = self.of_groups(delta)
+        of_groups = for_groups(self.mechanism, self.steps, delta)
         fact = of_groups.conclusion
         if not isinstance(fact, Private):
             raise RuleError(f"persons: needed a statement about privacy, found {type(fact).__name__}")
         changed = assume_persons(fact.subject, self.relation, self.mechanism.relation, self.steps, "movement")
         return persons(of_groups, changed)
-
-    def of_groups(self, delta: Fraction) -> Theorem:
-        """Return what is proved at `delta` of groups of so many rows."""
-        rows = self.mechanism.proof(inner_delta(self.mechanism, self.steps, delta))
-        return group(rows, self.steps, delta)
 
     def play(self, data: Rows, noise: Noise, coins: int) -> View:
         """Run the mechanism on the rows that count."""
@@ -108,33 +101,25 @@ def named(subject: Subject) -> Subject:
     return found
 
 
-def inner_delta(mechanism: Subject, steps: int, delta: Fraction) -> Fraction:
-    """Return a δ at which the mechanism's proof for one row, for groups of `steps`, is one at `delta`.
+def for_groups(mechanism: Subject, steps: int, delta: Fraction) -> Theorem:
+    """Return what is proved at `delta` of groups of `steps` rows.
 
     The group's δ is δ(e^kε − 1)/(e^ε − 1) with the ε that is proved at δ (Dwork & Roth 2014), which falls
     with δ: the search is for a large one that keeps it below `delta`.  Raises `RuleError` where none does.
     """
     if delta == 0:
-        return Fraction(0)
-    best: Fraction | None = None
+        return group(mechanism.proof(delta), steps, delta)
+    best: Theorem | None = None
     low, high = delta / 2**40, delta / steps
     for _ in range(HALVINGS):
         middle = Fraction(float(low * high) ** 0.5)
-        if _fits(mechanism, steps, middle, delta):
-            best = low = middle
-        else:
+        try:
+            best, low = group(mechanism.proof(middle), steps, delta), middle
+        except RuleError:
             high = middle
     if best is None:
         raise RuleError(f"group: no δ of one row proves {float(delta):.3g} for groups of {steps}")
     return best
-
-
-def _fits(mechanism: Subject, steps: int, inner: Fraction, delta: Fraction) -> bool:
-    try:
-        group(mechanism.proof(inner), steps, delta)
-    except RuleError:
-        return False
-    return True
 
 
 def by_person(
@@ -178,7 +163,7 @@ def _nothing_counts_nothing(mechanism: Any) -> bool:
     linear = getattr(mechanism, "reads", None) in LINEAR and not getattr(mechanism, "per_row", False)
     if not linear or not hasattr(mechanism, "query"):
         return False
-    nothing = np.tile(np.array(of.missing or (0.0,) * len(of.low)), (mechanism.rows, 1))
+    nothing = np.tile(np.array(of.nothing), (mechanism.rows, 1))
     try:
         return of.contains(nothing[:1]) and not np.any(mechanism.query(nothing))
     except Exception:  # a class of a user's own may raise anything
