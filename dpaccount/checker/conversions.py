@@ -23,7 +23,7 @@ from .curves import (
 from .distributions import upper_tail
 from .documents import Rejected, ensure, several
 from .facts import ANYONE, Optional, Persons, Private, Rare, rule
-from .intervals import ZERO, Interval, Pair, at_most, number
+from .intervals import ZERO, Interval, Pair, at_most, number, positive
 
 
 @rule(Private, epsilon=number, delta=number, order=Optional(number))
@@ -148,6 +148,17 @@ def group_delta(i: Interval, point: Approximate, size: int) -> Pair:
         if bit == "1":
             total, power = i.add(total, power), i.mul(power, ratio)
     return i.mul(i.of(point.delta), total)
+
+
+@rule(Private, radius=positive)
+def within(part: Private, radius: Fraction) -> Private:
+    """What protects rows that move by r, in groups of k, protects one that moves by k·r, step by step."""
+    kind, _, rest = part.relation.partition(", radius ")
+    step, _, size = rest.partition(", groups of ")
+    plain = kind == "bounded-row" and (size == "" or size.isdecimal())
+    ensure(plain, f"needed rows that move by a radius, found {part.relation}")
+    ensure(radius <= number(step) * int(size or 1), f"{radius} is further than {part.relation} goes")
+    return part._replace(relation=f"bounded-row, radius {radius}")
 
 
 @rule(Private, Persons)

@@ -31,6 +31,11 @@ def check_derivation(steps: object) -> list[list[Any]]:
 
 def conclusions(steps: object) -> list[Fact]:
     """Return what every step proves, or reject naming the first that fails."""
+    return inferred(steps).facts
+
+
+def inferred(steps: object) -> "Inference":
+    """Return what is known of every step, or reject naming the first that fails."""
     if not isinstance(steps, list) or not 0 < len(steps) <= MAX_STEPS:
         raise Rejected(f"the derivation should be a list of 1 to {MAX_STEPS} steps")
     Work.spent = 0
@@ -43,7 +48,7 @@ def conclusions(steps: object) -> list[Fact]:
             raise Rejected(f"step {index} ({brief(name)}): {why}") from None
         except BROKEN as why:
             raise Rejected(f"step {index} ({brief(name)}): {type(why).__name__} while inferring it") from None
-    return done.facts
+    return done
 
 
 class Inference:

@@ -96,6 +96,32 @@ def several(value: object) -> int:
     return integer(value, 2)
 
 
+def relation_of(value: object) -> str:
+    """Read a neighbouring relation that has no number of its own."""
+    ensure(value in ("replace-one", "add-remove"), f"unknown relation {brief(value)}")
+    return text(value)
+
+
+def source_of(value: object) -> str:
+    """Read who chose the constants of a contribution; nothing is said where they are public."""
+    ensure(value != "public", "a public source goes without saying")
+    ensure(value in ("coin", "dp-output"), f"numbers from {brief(value)} void a proof")
+    return text(value)
+
+
+def integer_points(points: object) -> list[list[int]]:
+    """Read a sorted list of integer vectors of one dimension."""
+    if not isinstance(points, list) or not 0 < len(points) <= 256:
+        raise Rejected("points: 1 to 256 vectors are read")
+    for point in points:
+        whole = isinstance(point, list) and all(type(v) is int and abs(v) < 2**64 for v in point)
+        ensure(whole and point != [], "a point should be a vector of integers")
+    ensure({len(p) for p in points} <= {min(len(points[0]), 64)}, "points: one dimension, at most 64")
+    fresh = points == sorted(points) and len({tuple(p) for p in points}) == len(points)
+    ensure(fresh, "points should be sorted, once each")
+    return points
+
+
 def names_of(value: object) -> list[str]:
     """Read a sorted list of names, each once."""
     if not isinstance(value, list) or value != sorted(set(map(text, value))):

@@ -9,7 +9,7 @@ from fractions import Fraction
 from typing import Any, NamedTuple, TypeVar
 
 from .curves import Curve, curve_of
-from .documents import brief, check_members, ensure, integer, text
+from .documents import brief, check_members, ensure, integer
 from .intervals import number, positive
 
 ANYONE = [1, 2**63]  #: units lie below its end, so that nothing is beyond anyone
@@ -17,15 +17,8 @@ ANYONE = [1, 2**63]  #: units lie below its end, so that nothing is beyond anyon
 
 def unit(value: object) -> int:
     """Read the number of a unit, or of so many units: below the end of `ANYONE`."""
-    found = integer(value)
-    ensure(found < ANYONE[1], f"{found} should be below {ANYONE[1]}")
-    return found
-
-
-def relation_of(value: object) -> str:
-    """Read a neighbouring relation."""
-    ensure(value in ("replace-one", "add-remove"), f"unknown relation {value!r}")
-    return text(value)
+    ensure(integer(value) < ANYONE[1], f"{brief(value)} should be below {ANYONE[1]}")
+    return integer(value)
 
 
 class Private(NamedTuple):
@@ -78,6 +71,15 @@ class Stable(NamedTuple):
         return number(self.bound)
 
 
+class Lipschitz(NamedTuple):
+    """A query moves by at most factor·ℓ + slack with a row that moves by ℓ, and by so much in all."""
+
+    query: str
+    factor: str
+    slack: str
+    reach: str
+
+
 class Shifts(NamedTuple):
     """A query moves by one of these vectors, up to order and signs."""
 
@@ -97,12 +99,13 @@ class Covered(NamedTuple):
 
 
 class Rounds(NamedTuple):
-    """A unit enters up to so many rounds of a query, any two of them at least so far apart."""
+    """A unit enters up to so many rounds of a query, any two so far apart; none after the last does."""
 
     query: str
     rounds: int
     times: int
     apart: int
+    last: int
 
 
 class Numbers(NamedTuple):
@@ -164,13 +167,9 @@ class Refuted(NamedTuple):
 
 
 Fact = Any  #: one of the above
-FACTS: dict[str, type[Any]] = {
-    kind.__name__: kind
-    for kind in (
-        *(Private, View, Contribution, Stable, Shifts, Covered, Rounds, Numbers),
-        *(Choice, Split, Persons, Rare, Apart, Refuted),
-    )
-}
+KINDS = (Private, View, Contribution, Lipschitz, Stable, Shifts, Covered, Rounds, Numbers)
+RARER = (Choice, Split, Persons, Rare, Apart, Refuted)
+FACTS: dict[str, type[Any]] = {kind.__name__: kind for kind in (*KINDS, *RARER)}
 
 
 def as_wire(fact: Fact) -> list[Any]:
@@ -234,8 +233,8 @@ def witness_of(members: dict[str, Any], given: dict[str, Any]) -> dict[str, Any]
     found = {}
     for name, reader in members.items():
         if name in given:
-            read = reader.of if name in optional else reader
-            found[name] = positive(given[name], name) if read is positive else read(given[name])
+            read, value = reader.of if name in optional else reader, given[name]
+            found[name] = positive(value, name) if read is positive else read(value)
     return {name: value for name, value in found.items() if name not in UNREAD}
 
 

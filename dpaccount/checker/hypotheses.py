@@ -6,15 +6,28 @@ what they say is written down.
 
 from collections.abc import Callable
 from fractions import Fraction
-from itertools import accumulate
+from itertools import accumulate, pairwise
 from typing import Any
 
-from .documents import Rejected, anything, brief, ensure, integer, names_of, several, spend, text
+from .documents import (
+    Rejected,
+    anything,
+    ensure,
+    integer,
+    integer_points,
+    names_of,
+    relation_of,
+    several,
+    source_of,
+    spend,
+    text,
+)
 from .facts import (
     Choice,
     Contribution,
     Covered,
     Inferring,
+    Lipschitz,
     Numbers,
     Optional,
     Persons,
@@ -24,7 +37,6 @@ from .facts import (
     Split,
     Stable,
     View,
-    relation_of,
     rule,
     unit,
 )
@@ -34,13 +46,6 @@ from .intervals import number
 def hypothesis(**members: Any) -> Callable[[Inferring], Inferring]:
     """Declare a rule without premises: what is assumed of a query, and because of what."""
     return rule(query=text, **members, because=anything)
-
-
-def source_of(value: object) -> str:
-    """Read who chose the constants of a contribution; nothing is said where they are public."""
-    ensure(value != "public", "a public source goes without saying")
-    ensure(value in ("coin", "dp-output"), f"numbers from {brief(value)} void a proof")
-    return text(value)
 
 
 @hypothesis(audience=anything, releases=names_of)
@@ -71,19 +76,6 @@ def assume_rank_one(
     return Contribution(query, kind, "0", str(reward), [], relation, source)
 
 
-def integer_points(points: object) -> list[list[int]]:
-    """Read a sorted list of integer vectors of one dimension."""
-    if not isinstance(points, list) or not 0 < len(points) <= 256:
-        raise Rejected("points: 1 to 256 vectors are read")
-    for point in points:
-        whole = isinstance(point, list) and all(type(v) is int and abs(v) < 2**64 for v in point)
-        ensure(whole and point != [], "a point should be a vector of integers")
-    ensure({len(p) for p in points} <= {min(len(points[0]), 64)}, "points: one dimension, at most 64")
-    fresh = points == sorted(points) and len({tuple(p) for p in points}) == len(points)
-    ensure(fresh, "points should be sorted, once each")
-    return points
-
-
 @hypothesis(points=integer_points, relation=relation_of, source=Optional(source_of))
 def assume_points(query: str, points: list[list[int]], relation: str, source: str = "public") -> Contribution:
     """Each unit adds one of these vectors."""
@@ -106,6 +98,13 @@ def assume_cell(query: str, relation: str, most: int = 1) -> Contribution:
     return Contribution(query, "cell", "0", str(most), [], relation, "public")
 
 
+@hypothesis(factor=number, slack=number, reach=number)
+def assume_lipschitz(query: str, factor: Fraction, slack: Fraction, reach: Fraction) -> Lipschitz:
+    """It follows how a row of a convex set moves, and moves by so much in all."""
+    ensure(all(size >= 0 for size in (factor, slack, reach)), "nothing moves by less than 0")
+    return Lipschitz(query, str(factor), str(slack), str(reach))
+
+
 # ------------------------------------------------------------------ which releases read which units
 
 
@@ -121,6 +120,16 @@ def spans_of(covers: object) -> list[tuple[int, int]]:
         ensure(first <= last, f"the cover [{first}, {last}] is empty")
         spans.append((first, last))
     return spans
+
+
+def rising_units(ends: object) -> list[int]:
+    """Read a list of units, each later than the one before it."""
+    if not isinstance(ends, list) or not ends:
+        raise Rejected("ends should be a list of units")
+    spend(10 * len(ends))
+    found = [unit(end) for end in ends]
+    ensure(all(a < b for a, b in pairwise(found)), "a batch ends after the one before it")
+    return found
 
 
 @hypothesis(covers=spans_of)
@@ -145,16 +154,24 @@ def assume_tree(query: str, rounds: int, levels: int) -> Covered:
     return Covered(query, sum(sizes), levels, 2 ** (levels - 1), [1, rounds])
 
 
-@hypothesis(rounds=unit, participations=Optional(integer), separation=Optional(integer))
+@hypothesis(
+    rounds=unit, participations=Optional(integer), separation=Optional(integer), ends=Optional(rising_units)
+)
 def assume_rounds(
-    query: str, rounds: int, participations: int | None = None, separation: int | None = None
+    query: str,
+    rounds: int,
+    participations: int | None = None,
+    separation: int | None = None,
+    ends: list[int] | None = None,
 ) -> Rounds:
-    """A unit enters one round, or so many that are so far apart."""
+    """A unit enters one round, its own or its batch's, or so many that are so far apart."""
     times = participations or 1
     ensure(
         (participations is not None) == (separation is not None) == (times > 1), "one participation is plain"
     )
-    return Rounds(query, rounds, times, separation or 1)
+    plain = ends is None or (len(ends) == rounds and times == 1)
+    ensure(plain, "a batch for every round, and one round a unit")
+    return Rounds(query, rounds, times, separation or 1, ends[-1] if ends else rounds)
 
 
 @hypothesis(most=integer)

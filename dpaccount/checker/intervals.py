@@ -1,5 +1,6 @@
 """Exact numbers read, and real numbers enclosed in intervals of decimals rounded outward."""
 
+import math
 import re
 from collections.abc import Callable, Iterable
 from decimal import (
@@ -154,3 +155,26 @@ def power_of(i: Interval, base: Pair, times: int) -> Pair:
         result = i.mul(result, base) if times & 1 else result
         base, times = i.mul(base, base), times >> 1
     return result
+
+
+def outer_supremum(b: Fraction) -> Fraction:
+    """Return an upper bound, close to it, on the largest (1+B²)²+(1+t²)²−2(Bt−1)² over [1/B, B], B > 1.
+
+    Its derivative is 4p, p(t) = t³+(1−B²)t+B, convex for t > 0 with p(1/B) > 0 and p(B) > 0.  Either
+    p ≥ 0 throughout and the maximum is 8B² at t = B, or the first root t₁ gives another one; with
+    p(l) ≥ 0 > p(u) it lies in [l, u], and p ≤ p(l) there, as p falls up to its minimum beyond u.
+    """
+
+    def p(t: Fraction) -> Fraction:
+        return t**3 + (1 - b * b) * t + b
+
+    least = Fraction(math.isqrt(int((b * b - 1) / 3 * 10**40)), 10**20)  # near the minimum of p
+    if p(least) >= 0:
+        ensure(p(least) >= abs(3 * least**2 + 1 - b * b) * b, "too close to a double root for this checker")
+        return 8 * b * b
+    low, high = 1 / b, least
+    for _ in range(80):
+        middle = Fraction(int((low + high) * 2**99), 2**100)
+        low, high = (middle, high) if p(middle) >= 0 else (low, middle)
+    top = (1 + b * b) ** 2 + (1 + low**2) ** 2 - 2 * (b * low - 1) ** 2
+    return max(8 * b * b, top + 4 * p(low) * (high - low))

@@ -5,8 +5,8 @@ from fractions import Fraction
 from typing import Any
 
 from .curves import gdp_delta
-from .documents import Rejected, anything, ensure, spend, text
-from .facts import Apart, Covered, Refuted, relation_of, rule
+from .documents import Rejected, anything, ensure, relation_of, spend, text
+from .facts import Apart, Covered, Refuted, rule
 from .hypotheses import hypothesis
 from .intervals import ZERO, Interval, Pair, added, at_most, number, positive
 
@@ -50,7 +50,17 @@ def matrices_apart(left: list[Fraction], right: list[Fraction], *, corner: bool)
     return size
 
 
-@hypothesis(likely=number, rarely=number, relation=relation_of, observer=observer_of)
+def neighbours_of(value: object) -> str:
+    """Read a relation, which rows that move by a radius may be too."""
+    kind, _, radius = text(value).partition(", radius ")
+    if kind != "bounded-row":
+        return relation_of(value)
+    plain = value == f"bounded-row, radius {positive(radius, 'radius')}"
+    ensure(plain, "a radius is written in lowest terms")
+    return text(value)
+
+
+@hypothesis(likely=number, rarely=number, relation=neighbours_of, observer=observer_of)
 def assume_event(query: str, likely: Fraction, rarely: Fraction, relation: str, observer: str) -> Apart:
     """An event at least so likely for one neighbour, and at most so likely for the other."""
     ensure(all(0 <= p <= 1 for p in (likely, rarely)), "a probability lies in [0, 1]")

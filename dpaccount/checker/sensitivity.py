@@ -3,15 +3,14 @@
 Common rules stand first: sums, centred and factorised queries; then single ones.
 """
 
-import math
 from fractions import Fraction
 from itertools import product
 from typing import Any
 
 from .curves import lengths
 from .documents import Rejected, anything, brief, ensure, integer, natural, spend
-from .facts import ANYONE, Contribution, Optional, Rounds, Shifts, Stable, rule, unit
-from .intervals import Interval, Pair, added, at_most, number, positive, power_of
+from .facts import ANYONE, Contribution, Lipschitz, Optional, Rounds, Shifts, Stable, rule, unit
+from .intervals import Interval, Pair, added, at_most, number, outer_supremum, positive, power_of
 
 MAX_MOVES = 5_000_000  # coordinates of differences that are listed
 TRANSFORMS = ("joint", "centred", "factorised", "buffered")  # public, of a query before its noise
@@ -74,6 +73,17 @@ def moves_of(points: list[list[int]], relation: str) -> list[list[int]]:
     return sorted([v for v in move if v] for move in found)
 
 
+@rule(Lipschitz, radius=Optional(positive))
+def moved(rows: Lipschitz, radius: Fraction | None = None) -> Stable:
+    """A query follows a row that moves by a radius; with one that is replaced it moves all it can."""
+    reach = number(rows.reach)
+    if radius is None:
+        return Stable(rows.query, "l2-squared", str(reach * reach), "replace-one", None)
+    follows = number(rows.slack) + radius * number(rows.factor)
+    bound = reach * reach if reach < follows else follows * follows
+    return Stable(rows.query, "l2-squared", str(bound), f"bounded-row, radius {radius}", None)
+
+
 # ------------------------------------------------------------------ rows and rounds
 
 
@@ -94,9 +104,10 @@ def one_round(rounds: Rounds) -> None:
 @rule(Stable, Rounds)
 def centred(vector: Stable, rows: Rounds) -> Stable:
     """Less the mean of its n rows, a replaced row moves a vector by √(1 − 1/n) of before."""
-    before = untransformed(vector, rows)
+    before, one_each = untransformed(vector, rows), rows.last == rows.rounds
     one_round(rows)
-    ensure(vector.relation == "replace-one", "the number of rows must stay")
+    stay = one_each and not vector.relation.startswith("add-remove")
+    ensure(stay, "the number of rows must stay, and a unit be a row")
     bound = before * (1 - Fraction(1, rows.rounds))
     return Stable(vector.query, vector.norm, str(bound), vector.relation, [1, rows.rounds])
 
@@ -113,7 +124,7 @@ def factorised(
     fits = (times > 1) == (person is not None)
     ensure(fits, "what a unit adds belongs to several participations, and only there")
     if person is None:
-        return vector._replace(bound=str(before * factor), units=[1, rounds.rounds])
+        return vector._replace(bound=str(before * factor), units=[1, rounds.last])
     bound = each_addition(vector, person) * factor
     relation = f"{vector.relation}, {times} rounds {rounds.apart} apart"
     return Stable(vector.query, vector.norm, str(bound), relation, ANYONE)
@@ -204,7 +215,7 @@ def buffered(
         return i.mul(root, root)
 
     ensure(at_most(moved, most), "the stated bound is too small")
-    return vector._replace(bound=str(most), units=[1, rounds.rounds])
+    return vector._replace(bound=str(most), units=[1, rounds.last])
 
 
 def buffers_of(pairs: Any, bits: int) -> list[tuple[Fraction, Fraction]]:
@@ -225,26 +236,3 @@ def decaying(i: Interval, before: Fraction, buffers: list[tuple[Fraction, Fracti
             left = i.sub(i.of(1), power_of(i, i.of(f * g), later))
             total = i.add(total, i.mul(i.of(before * v * w / (1 - f * g)), left))
     return total
-
-
-def outer_supremum(b: Fraction) -> Fraction:
-    """Return an upper bound, close to it, on the largest (1+B²)²+(1+t²)²−2(Bt−1)² over [1/B, B], B > 1.
-
-    Its derivative is 4p, p(t) = t³+(1−B²)t+B, convex for t > 0 with p(1/B) > 0 and p(B) > 0.  Either
-    p ≥ 0 throughout and the maximum is 8B² at t = B, or the first root t₁ gives another one; with
-    p(l) ≥ 0 > p(u) it lies in [l, u], and p ≤ p(l) there, as p falls up to its minimum beyond u.
-    """
-
-    def p(t: Fraction) -> Fraction:
-        return t**3 + (1 - b * b) * t + b
-
-    least = Fraction(math.isqrt(int((b * b - 1) / 3 * 10**40)), 10**20)  # near the minimum of p
-    if p(least) >= 0:
-        ensure(p(least) >= abs(3 * least**2 + 1 - b * b) * b, "too close to a double root for this checker")
-        return 8 * b * b
-    low, high = 1 / b, least
-    for _ in range(80):
-        middle = Fraction(int((low + high) * 2**99), 2**100)
-        low, high = (middle, high) if p(middle) >= 0 else (low, middle)
-    top = (1 + b * b) ** 2 + (1 + low**2) ** 2 - 2 * (b * low - 1) ** 2
-    return max(8 * b * b, top + 4 * p(low) * (high - low))

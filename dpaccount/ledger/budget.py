@@ -8,7 +8,7 @@ from dpaccount.accounting.measures import MEASURES, Amounts, Measure
 from dpaccount.errors import InputError
 from dpaccount.exact import read_number, shown
 from dpaccount.ledger.spending import zero
-from dpaccount.relation import RELATIONS
+from dpaccount.relation import RELATIONS, bounded_row, radius_of
 
 MAX_TEXT = 1000
 MAX_EPSILON = 10**300
@@ -60,8 +60,9 @@ def budget(epsilon: Fraction | int, delta: Fraction | int, unit: str, relation: 
         raise InputError("epsilon is out of range; give a budget in [0, 1e300]")
     if not 0 <= made.delta < 1:
         raise InputError("delta is out of range; give a budget in [0, 1)")
-    if relation not in RELATIONS:
-        raise InputError(f"unknown relation {relation!r}; known: {', '.join(RELATIONS)}")
+    if relation not in RELATIONS and radius_of(relation) is None:
+        known = ", ".join((*RELATIONS, bounded_row(Fraction(1, 2))))
+        raise InputError(f"unknown relation {relation!r}; known: {known}, or of another radius")
     if made.delta == 0 and name in ("gdp", "zcdp"):
         raise InputError(f"no {name} charge is within delta 0; give delta above 0, or the measure pure")
     if not all(_reads(value) for value in (made.epsilon, made.delta)):

@@ -9,11 +9,12 @@ import math
 from bisect import bisect_right
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from itertools import accumulate
 from math import lcm
 
 import numpy as np
+from numpy.typing import NDArray
 
 from dpaccount.errors import ReceiptError
 from dpaccount.exact import rounded
@@ -41,6 +42,12 @@ class Law:
     threshold: float = 0.0
     limit: int = 0
     table: tuple[tuple[Fraction, ...], ...] = ()
+
+    @cached_property
+    def steps(self) -> tuple[int, list[list[int]]]:
+        """Return a common denominator of the table's chances, and every row's running sums in its units."""
+        denominator = lcm(*(p.denominator for row in self.table for p in row))
+        return denominator, [list(accumulate(int(p * denominator) for p in row)) for row in self.table]
 
 
 def held(noise: Law, key: str) -> Law:
@@ -143,20 +150,25 @@ def _symmetric(noise: Law, matrix: Integers, sampler: Sampler) -> Integers:
     """Add `scale` off the diagonal, once for both halves, and twice its variance on the diagonal."""
     if matrix.ndim != 2 or not np.array_equal(matrix, matrix.T):
         raise ReceiptError("symmetric noise takes a symmetric matrix")
-    rows, columns = np.triu_indices(len(matrix), 1)
+    rows, columns = _above_the_diagonal(len(matrix))
     added = np.zeros_like(matrix)
     added[rows, columns] = sampler.gaussian(np.zeros(len(rows), dtype=np.int64), noise.scale)
     added += added.T
-    diagonal = root_up(2 * Fraction(noise.scale) ** 2)
-    added[np.diag_indices(len(matrix))] = sampler.gaussian(np.zeros(len(matrix), dtype=np.int64), diagonal)
+    zeros = np.zeros(len(matrix), dtype=np.int64)
+    np.fill_diagonal(added, sampler.gaussian(zeros, _on_the_diagonal(noise.scale)))
     return matrix + added
 
 
 @lru_cache(maxsize=16)
-def _steps(table: tuple[tuple[Fraction, ...], ...]) -> tuple[int, list[list[int]]]:
-    """Return a common denominator of all probabilities, and every row's running sums in its units."""
-    denominator = lcm(*(p.denominator for row in table for p in row))
-    return denominator, [list(accumulate(int(p * denominator) for p in row)) for row in table]
+def _above_the_diagonal(size: int) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+    """Return the places above the diagonal: the same for every draw."""
+    return np.triu_indices(size, 1)
+
+
+@lru_cache(maxsize=64)
+def _on_the_diagonal(scale: float) -> float:
+    """Return a double at or just above √2·`scale`, of twice the variance."""
+    return root_up(2 * Fraction(scale) ** 2)
 
 
 def _answers(noise: Law, symbols: Integers, sampler: Sampler) -> Integers:
@@ -165,7 +177,7 @@ def _answers(noise: Law, symbols: Integers, sampler: Sampler) -> Integers:
         raise ReceiptError(
             f"a symbol is one of 0 ... {len(noise.table) - 1}; map the values to symbols first"
         )
-    denominator, steps = _steps(noise.table)
+    denominator, steps = noise.steps
     drawn = [sampler.below(denominator) for _ in range(symbols.size)]
     found = [
         bisect_right(steps[symbol], at) for symbol, at in zip(symbols.ravel().tolist(), drawn, strict=True)

@@ -9,7 +9,7 @@ with `dpaccount.checker`, none.  Guards against made-up theorems stop accidents 
 is inferred again there, by families of the same names.  R0 … R22, sources: docs/rules.md; docs/proofs.md.
 """
 
-from dpaccount.relation import ADD_REMOVE, CENTRAL, JOINT, LOCAL, RELATIONS, REPLACE_ONE
+from dpaccount.relation import ADD_REMOVE, CENTRAL, JOINT, LOCAL, RELATIONS, REPLACE_ONE, bounded_row
 
 from .theorem import Theorem
 from .judgements import (
@@ -24,6 +24,7 @@ from .judgements import (
     Gdp,  # curve: μ-Gaussian
     Judgement,  # whatever a theorem says
     Lattice,  # curve: k equal shifts of a discrete Gaussian, exact
+    Lipschitz,  # a query follows the movement of one row of a convex set
     NearGdp,  # curve: μ-Gaussian up to a total variation
     Numbers,  # how many numbers a release has at most
     Persons,  # neighbouring persons are at most so many steps of rows apart
@@ -48,6 +49,7 @@ from .hypotheses import (
     assume_covers,  # → Covered: which units each release reads; 1 ≤ first ≤ last < 2^63
     assume_each,  # → Stable: every number moves by at most w; w ≥ 0
     assume_filter,  # → Private: a budget that adaptive charges never exceed; pure, (ε, δ), zCDP or GDP, ≥ 0
+    assume_lipschitz,  # → Lipschitz: factor·ℓ + slack, and reach in all; each ≥ 0, rows of a convex set
     assume_numbers,  # → Numbers: how many a release has at most; at least 1
     assume_persons,  # → Persons: a change is at most k steps of rows; k ≥ 2, who goes takes rows along
     assume_points,  # → Contribution of a finite set; integer vectors of one dimension, public source
@@ -66,6 +68,7 @@ from .sensitivity import (
     factorised,  # Stable ℓ2, Rounds → times C's columns; lower triangular integers / 2^bits, not transformed
     joint,  # Contribution of rank one → Stable ℓ2 of matrix and vector as one; no corner, w > 0
     linear,  # Contribution → Stable in ℓ1, ℓ2² or Frobenius²; a set with a known closed form
+    moved,  # Lipschitz → Stable ℓ2; bounded-row of a radius > 0, or replace-one by the reach
 )
 from .noise import (
     discrete_gaussian,  # Stable ℓ2 or Frobenius → zCDP ρ = μ²/2; variance > 0, values on the grid
@@ -101,6 +104,7 @@ from .conversions import (
     to_pure,  # Private of bounded range → pure η
     to_renyi,  # Private zCDP → Rényi αρ; rising orders above 1
     to_zcdp,  # Private pure, GDP, lattice or bounded range → zCDP ε²/2, μ²/2, k|v|²/2σ², η²/8
+    within,  # Private bounded-row for groups of k → bounded-row; radius ≤ k·r, rows of a convex set
 )
 from .refutations import (
     apart,  # Apart, Covered → Apart by noise; covers of its query, noise of a known law

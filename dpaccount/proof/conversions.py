@@ -1,5 +1,6 @@
 """One privacy statement restated: other measures (R17), departures, groups."""
 
+import re
 from collections.abc import Sequence
 from dataclasses import replace
 from fractions import Fraction
@@ -8,9 +9,20 @@ from itertools import pairwise
 from flint import arb
 
 from dpaccount.errors import RuleError
-from dpaccount.relation import ADD_REMOVE, CENTRAL, REPLACE_ONE
+from dpaccount.relation import ADD_REMOVE, CENTRAL, REPLACE_ONE, bounded_row
 
-from .decide import ANYONE, at_most, ball, delta_ball, need, normal_cdf, number, renyi_log_delta, whole
+from .decide import (
+    ANYONE,
+    at_most,
+    ball,
+    delta_ball,
+    need,
+    normal_cdf,
+    number,
+    positive,
+    renyi_log_delta,
+    whole,
+)
 from .judgements import (
     Approximate,
     BoundedRange,
@@ -145,6 +157,20 @@ def group(part: Theorem, size: int, delta: Fraction | None = None) -> Theorem:
             raise RuleError(f"{rule}: no group rule for {type(fact.curve).__name__}; convert it first")
     out = replace(fact, curve=curve, relation=f"{fact.relation}, groups of {size}")
     return proved(rule, out, (part,), **witness)
+
+
+def within(part: Theorem, radius: Fraction) -> Theorem:
+    """Protect a row that moves by `radius`, by what protects groups of k rows that move by r each (R15).
+
+    Rows are of a convex set: k = ⌈radius/r⌉ steps of the straight way stay in it (docs/proofs.md).
+    """
+    fact, radius = private(part, rule := "within"), positive(radius, rule, "radius")
+    known = re.fullmatch(r"bounded-row, radius (\S+?)(?:, groups of (\d+))?", fact.relation)
+    if known is None:
+        raise RuleError(f"{rule}: needed rows that move by a radius, found {fact.relation!r}")
+    far = Fraction(known[1]) * int(known[2] or 1)
+    need(radius <= far, rule, f"{radius} is further than {fact.relation} goes")
+    return proved(rule, replace(fact, relation=bounded_row(radius)), (part,), radius=str(radius))
 
 
 def persons(part: Theorem, bounding: Theorem) -> Theorem:

@@ -5,7 +5,7 @@ Numbers that come from the private data have no place in a proof (R20).
 
 from collections.abc import Sequence
 from fractions import Fraction
-from itertools import accumulate
+from itertools import accumulate, pairwise
 from typing import Any
 
 from dpaccount.relation import CENTRAL, REPLACE_ONE
@@ -18,6 +18,7 @@ from .judgements import (
     Cover,
     Covered,
     Gdp,
+    Lipschitz,
     Numbers,
     Persons,
     Private,
@@ -92,6 +93,15 @@ def assume_cell(query: str, relation: str, because: str, most: int = 1) -> Theor
     return _added("assume_cell", fact, **({"most": most} if most > 1 else {}), because=because)
 
 
+def assume_lipschitz(query: str, factor: Fraction, slack: Fraction, reach: Fraction, because: str) -> Theorem:
+    """Assume that `query` follows how a row moves, and moves by so much in all, as `Lipschitz` says (R1)."""
+    given, rule = {"factor": factor, "slack": slack, "reach": reach}, "assume_lipschitz"
+    exact = {name: number(value, rule, name) for name, value in given.items()}
+    need(min(exact.values()) >= 0, rule, f"nothing moves by less than 0, found {given}")
+    written: dict[str, Any] = {name: str(value) for name, value in exact.items()}
+    return proved(rule, Lipschitz(query, **exact), query=query, **written, because=because)
+
+
 def assume_covers(query: str, covers: Sequence[Cover], because: str) -> Theorem:
     """Assume that release i of `query` sums the units of covers[i] = [first, last] and no others (R9)."""
     spans = [(first, last) for first, last in covers]
@@ -132,14 +142,23 @@ def assume_view(query: str, audience: str, because: str, keys: Sequence[str] = (
     return proved(rule, fact, **given, because=because)
 
 
-def assume_rounds(query: str, rounds: int, because: str, times: int = 1, apart: int = 1) -> Theorem:
-    """Assume which unit enters which round of a stream or row of a table, as `Rounds` says (R11)."""
+def assume_rounds(
+    query: str, rounds: int, because: str, times: int = 1, apart: int = 1, ends: Sequence[int] | None = None
+) -> Theorem:
+    """Assume which unit enters which round of a stream or row of a table, as `Rounds` says (R11).
+
+    With `ends`, the last unit of every round, a round is a batch of units that follow those before it.
+    """
     unit(rounds, rule := "assume_rounds", "the number of rounds, or rows,")
     whole(times, rule, "participations")
     whole(apart, rule, "separation")
     need(times > 1 or apart == 1, rule, f"one round a unit has no separation, found {apart}")
     many: dict[str, Any] = {"participations": times, "separation": apart} if times > 1 else {}
-    fact = Rounds(query, rounds, times, apart)
+    if ends is not None:
+        rising = all(a < unit(b, rule, "the last unit") for a, b in pairwise([0, *ends]))
+        need(rising and len(ends) == rounds and times == 1, rule, f"needed a last unit a round, found {ends}")
+        many = {"ends": list(ends)}
+    fact = Rounds(query, rounds, times, apart, ends[-1] if ends else rounds)
     return proved(rule, fact, query=query, rounds=rounds, **many, because=because)
 
 

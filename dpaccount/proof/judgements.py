@@ -131,6 +131,19 @@ class Stable:
 
 
 @dataclass(frozen=True)
+class Lipschitz:
+    """Where one row moves by ℓ in ℓ2, `query` moves by at most `factor`·ℓ + `slack`, and by at most `reach`.
+
+    This holds for any two rows of a convex set, which every dataset's rows are of; all others stay.
+    """
+
+    query: str
+    factor: Fraction
+    slack: Fraction
+    reach: Fraction
+
+
+@dataclass(frozen=True)
 class Shifts:
     """Between neighbours, `query` moves by one of these integer vectors, up to order and signs."""
 
@@ -196,7 +209,7 @@ class View:
 
 @dataclass(frozen=True)
 class Rounds:
-    """Round t of `query` reads unit t and no other: a unit enters one round, whose number is the unit's.
+    """A unit enters one round of `query`, that of its number or of its batch; no unit above `last` does.
 
     With `times` above 1 a unit enters up to so many rounds, any two of them at least `apart` apart.
     """
@@ -205,6 +218,7 @@ class Rounds:
     rounds: int
     times: int
     apart: int
+    last: int
 
 
 @dataclass(frozen=True)
@@ -261,7 +275,7 @@ class Rare:
     probability: Fraction
 
 
-Assumption = Contribution | Covered | View | Rounds | Numbers | Choice | Split | Persons | Rare
+Assumption = Contribution | Lipschitz | Covered | View | Rounds | Numbers | Choice | Split | Persons | Rare
 
 
 Judgement = Assumption | Stable | Shifts | Apart | Private | Refuted

@@ -8,7 +8,7 @@ from typing import Any
 from flint import arb
 
 from dpaccount.errors import RuleError
-from dpaccount.relation import CENTRAL, OBSERVERS, REPLACE_ONE
+from dpaccount.relation import CENTRAL, OBSERVERS, REPLACE_ONE, moves
 
 from .decide import ball, compare, gdp_delta, need, neighbouring, number, one_of, positive
 from .judgements import Apart, Covered, Refuted
@@ -51,7 +51,9 @@ def assume_event(
     query: str, likely: Fraction, rarely: Fraction, relation: str, because: str, observer: str = CENTRAL
 ) -> Theorem:
     """Assume that for two neighbours one event has probability ≥ `likely` and ≤ `rarely`: `Apart` (R22)."""
-    neighbouring(relation, rule := "assume_event")
+    rule = "assume_event"
+    if not moves(relation):
+        neighbouring(relation, rule)
     numbers = number(likely, rule, "likely"), number(rarely, rule, "rarely")
     need(all(0 <= p <= 1 for p in numbers), rule, f"probabilities lie in [0, 1], found {likely}, {rarely}")
     one_of(observer, rule, "observer", OBSERVERS)

@@ -9,7 +9,7 @@ from dpaccount.errors import RuleError
 
 from .conversions import to_approximate, to_zcdp
 from .decide import compare, delta_ball
-from .judgements import Approximate, Curve, Gdp, Lattice, Private, Pure, Zcdp
+from .judgements import Approximate, Curve, Gdp, Lattice, NearGdp, Private, Pure, Zcdp
 from .theorem import Theorem
 
 MAX_CELLS = 40_000
@@ -49,6 +49,19 @@ def _log(value: Fraction) -> float:
     return math.log(value.numerator) - math.log(value.denominator)
 
 
+def _tried(curve: Curve, delta: Fraction, most: int) -> list[int]:
+    """Return steps of which one is enough if any is, rising: powers of two, and some that a near curve needs.
+
+    Its δ(ε) is convex in e^ε: the Gaussian part falls, and the distance times e^ε rises.  They are where that
+    is a share of δ.
+    """
+    steps = [2**k for k in range((most * GRID).bit_length() + 1)]
+    if isinstance(curve, NearGdp) and 0 < curve.distance < delta:
+        shares = (math.log(k / 20) + _log(delta / curve.distance) for k in range(1, 20))
+        steps += [int(share * GRID) for share in shares if share * GRID >= 1]
+    return sorted(steps)
+
+
 def least_epsilon(curve: Curve, delta: Fraction, most: int = 10**6) -> tuple[Fraction, Fraction]:
     """Return [lower, upper], neighbours on the grid, around the least ε with δ(ε) ≤ `delta`.
 
@@ -64,12 +77,13 @@ def least_epsilon(curve: Curve, delta: Fraction, most: int = 10**6) -> tuple[Fra
 
     if enough(0):
         return Fraction(0), Fraction(0)
-    high = 1
-    while not enough(high):
-        if high > most * GRID:
-            raise RuleError(f"no ε up to {most} meets δ = {float(delta):.3g} with {curve}")
-        high *= 2
-    low = high // 2
+    low = 0
+    for high in _tried(curve, delta, most):
+        if enough(high):
+            break
+        low = high
+    else:
+        raise RuleError(f"no ε up to {most} meets δ = {float(delta):.3g} with {curve}")
     while high - low > 1:
         middle = (low + high) // 2
         low, high = (low, middle) if enough(middle) else (middle, high)

@@ -8,11 +8,11 @@ from itertools import product
 from flint import arb, fmpq, fmpq_poly
 
 from dpaccount.errors import RuleError
-from dpaccount.relation import REPLACE_ONE
+from dpaccount.relation import ADD_REMOVE, REPLACE_ONE, bounded_row
 
 from .decide import ANYONE, at_most, ball, need, number, positive, whole
 from .hypotheses import assume_rounds
-from .judgements import Contribution, Rounds, Shift, Shifts, Stable
+from .judgements import Contribution, Lipschitz, Rounds, Shift, Shifts, Stable
 from .theorem import Theorem, conclusion_of, contribution_of, plain_vector, proved
 
 Matrix = Sequence[Sequence[int]]
@@ -57,6 +57,19 @@ def _bounds_outer(b: Fraction, bound: Fraction) -> bool:
     return sum(gap) > 0 and all(bool(r < ball(1 / b)) or bool(r > ball(b)) for r in real)
 
 
+def moved(rows: Theorem, radius: Fraction | None) -> Theorem:
+    """Bound the movement of a query whose row moves by at most `radius`; None: which is replaced (R2)."""
+    fact = conclusion_of(rows, rule := "moved")
+    if not isinstance(fact, Lipschitz):
+        raise RuleError(f"{rule}: needed how a query follows a row, found {fact}")
+    if radius is None:
+        return proved(rule, Stable(fact.query, "l2-squared", fact.reach**2, REPLACE_ONE), (rows,))
+    radius = positive(radius, rule, "radius")
+    bound = min(fact.factor * radius + fact.slack, fact.reach) ** 2
+    out = Stable(fact.query, "l2-squared", bound, bounded_row(radius))
+    return proved(rule, out, (rows,), radius=str(radius))
+
+
 def differences(contribution: Theorem) -> Theorem:
     """List every way in which a sum of integer contributions can move, up to order and signs (R2)."""
     fact = contribution_of(contribution, rule := "differences", "points", "cell")
@@ -86,10 +99,10 @@ def _entered(
     return made, fact
 
 
-def _one_round(query: Stable, rounds: Entered, rule: str) -> tuple[Theorem, int]:
+def _one_round(query: Stable, rounds: Entered, rule: str) -> tuple[Theorem, Rounds]:
     made, fact = _entered(query, rounds, rule)
     need(fact.times == 1, rule, f"a unit enters one round, found {fact}")
-    return made, fact.rounds
+    return made, fact
 
 
 def centred(query: Theorem, rows: Entered) -> Theorem:
@@ -98,10 +111,12 @@ def centred(query: Theorem, rows: Entered) -> Theorem:
     Unit i is row i.
     """
     fact = plain_vector(query, rule := "centred")
-    need(fact.relation == REPLACE_ONE, rule, f"the number of rows must stay, found {fact.relation}")
-    entered, many = _one_round(fact, rows, rule)
-    bound = fact.bound * (1 - Fraction(1, many))
-    return proved(rule, replace(fact, bound=bound, units=(1, many)), (query, entered))
+    stay = not fact.relation.startswith(ADD_REMOVE)
+    need(stay, rule, f"the number of rows must stay, found {fact.relation}")
+    entered, said = _one_round(fact, rows, rule)
+    need(said.last == said.rounds, rule, f"a unit is a row, found {said}")
+    bound = fact.bound * (1 - Fraction(1, said.rounds))
+    return proved(rule, replace(fact, bound=bound, units=(1, said.last)), (query, entered))
 
 
 def joint(person: Theorem, weight: Fraction) -> Theorem:
@@ -140,7 +155,7 @@ def factorised(
     need(all(type(c) is int for row in coefficients for c in row), rule, "coefficients must be integers")
     square = _stretch(coefficients, said.rounds, times, said.apart, rule)
     premises: tuple[Theorem, ...] = (query, entered)
-    bound, relation, units = fact.bound, fact.relation, (1, said.rounds)
+    bound, relation, units = fact.bound, fact.relation, (1, said.last)
     if times > 1:
         person = contribution or next(iter(query.premises), query)
         premises, bound, units = (query, entered, person), _each_addition(fact, person, rule), ANYONE
@@ -188,8 +203,8 @@ def buffered(
     fact, step, one = plain_vector(query, rule), positive(step, rule, "step"), 2 ** whole(bits, rule, "bits")
     buffers = [[whole(v, rule, "a weight or decay", 0) for v in pair] for pair in pairs]
     need(all(decay < one for _, decay in buffers), rule, f"decays are below 2^{bits}")
-    entered, many = _one_round(fact, rounds, rule)
-    later, numbers = many - 1, whole(width, rule, "width")
+    entered, said = _one_round(fact, rounds, rule)
+    later, numbers = said.rounds - 1, whole(width, rule, "width")
     lost = step * sum(Fraction(one, one - decay) for _, decay in buffers)
 
     def moved(_: int) -> arb:
@@ -202,4 +217,4 @@ def buffered(
     bound = number(most, rule, "most")
     need(at_most(moved, bound), rule, f"{float(bound):.9g} is not shown to be a bound")
     given = {"width": width, "pairs": buffers, "bits": bits, "step": str(step), "most": str(bound)}
-    return proved(rule, replace(fact, bound=bound, units=(1, many)), (query, entered), **given)
+    return proved(rule, replace(fact, bound=bound, units=(1, said.last)), (query, entered), **given)

@@ -9,6 +9,7 @@ from ..derivation import check_derivation, conclusions, reachable, reading_list
 from ..documents import BROKEN, Rejected, Unreadable, Work, brief, canonical, digest, ensure, integer, parse
 from ..facts import Fact
 from .hazards import hazards_of, short_numbers
+from .replaced import check_replaced
 from .shapes import CERTIFICATE, day, exact_of
 from .verdict import refutation, unproved
 
@@ -25,6 +26,7 @@ def check_certificate(document: dict[str, Any], at: date | None) -> None:
     check_release(document)
     first = hazards_of(document)
     ensure(document["hazards"][: len(first)] == first, f"not listed first among the hazards: {brief(first)}")
+    check_replaced(document)
     check_verdict(document, final)
 
 
@@ -139,7 +141,8 @@ def to_read(raw: bytes) -> dict[str, list[dict[str, Any]]]:
     document = json.loads(raw)
     if "steps" in document:
         return reading_list(document["steps"])
-    return reading_list(document["proved"]["derivation"], __name__)
+    proved = document["proved"]
+    return reading_list(proved["derivation"] or proved.get("refutation", []), __name__)
 
 
 EXIT = {"CERTIFIED": 0, "DERIVATION": 0, "REFUTED": 1, "UNPROVEN": 3}

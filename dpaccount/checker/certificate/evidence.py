@@ -15,7 +15,7 @@ Entry = dict[str, Any]
 #: Hypotheses that a property test on the running code knows; others are never ``tested``.
 TESTED = {
     *("assume_points", "assume_clipped", "assume_ball", "assume_rank_one", "assume_cell", "assume_covers"),
-    *("assume_tree", "assume_view", "assume_range", "assume_each"),
+    *("assume_tree", "assume_view", "assume_range", "assume_each", "assume_lipschitz"),
     *("assume_rounds", "assume_numbers", "assume_choice", "assume_persons"),
 }
 
@@ -32,13 +32,16 @@ def promised(steps: list[Step], name: str) -> tuple[str, bool]:
             return ("everyone's" if everyone else "others'") + " view is unchanged", True
         case "assume_choice" | "assume_persons":
             return _counted(step), True
-        case "assume_numbers" if drawn:
-            return f"at most {step['with']['most']} numbers", True
+        case "assume_numbers" | "assume_lipschitz" if drawn and (
+            rule == "assume_numbers" or _plain(steps, query)
+        ):
+            return _counted(step), True
         case "assume_rounds" if drawn and fact_of(step["gives"]).times == 1:
-            return "a unit enters the round of its number alone", True
+            whose = "batch" if "ends" in step["with"] else "number"
+            return f"a unit enters the round of its {whose} alone", True
         case "assume_covers" | "assume_tree" if drawn:
             return "only covering releases move", True
-        case "assume_rounds" | "assume_numbers" | "assume_covers" | "assume_tree":
+        case "assume_rounds" | "assume_numbers" | "assume_covers" | "assume_tree" | "assume_lipschitz":
             pass
         case _ if drawn and not any(map(_unbounded, drawn)):
             return "; ".join(map(_bound_of, drawn)), True
@@ -46,9 +49,21 @@ def promised(steps: list[Step], name: str) -> tuple[str, bool]:
 
 
 def _counted(step: Step) -> str:
-    if step["rule"] == "assume_choice":
-        return "one part is drawn"
-    return f"one person's rows: at most {step['with']['most']} steps"
+    given = step["with"]
+    match step["rule"]:
+        case "assume_choice":
+            return "one part is drawn"
+        case "assume_numbers":
+            return f"at most {given['most']} numbers"
+        case "assume_lipschitz":
+            return f"{given['factor']} as far as its row and {given['slack']} more, {given['reach']} in all"
+    return f"one person's rows: at most {given['most']} steps"
+
+
+def _plain(steps: list[Step], query: str) -> bool:
+    """Say whether all noise on a query is on it as it follows its rows, not transformed."""
+    noisy = [steps[step["from"][0]] for step in reachable(steps) if step["rule"] in NOISE]
+    return all(step["rule"] == "moved" for step in noisy if fact_of(step["gives"]).query == query)
 
 
 def queries(steps: list[Step], query: str) -> list[Fact]:
@@ -125,5 +140,11 @@ def limit_of(steps: list[Step], step: Step) -> Fraction | None:
             return Fraction(0)
         case "assume_numbers" | "assume_persons":
             return Fraction(step["with"]["most"])
+        case "assume_covers" | "assume_tree" | "assume_rounds":
+            return None  # how far it may move is another hypothesis, which may be refuted beside this one
+    own = [s["with"] for s in reachable(steps) if s["rule"] == "assume_lipschitz"]
+    for given in own:
+        if given["query"] == step["with"]["query"]:  # tests replace its rows too
+            return number(given["reach"]) ** 2
     found = [furthest(fact) for fact in queries(steps, step["with"]["query"])]
     return max((most for most in found if most is not None), default=None) if None not in found else None

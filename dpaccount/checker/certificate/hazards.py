@@ -5,6 +5,7 @@ from fractions import Fraction
 from typing import Any
 
 from ..documents import brief, ensure
+from .replaced import unit_of_rows
 from .shapes import exact_of
 
 #: What stands on every certificate with a proof, whatever else it says.
@@ -38,6 +39,7 @@ def hazards_of(document: dict[str, Any]) -> list[str]:
             ensure(reason.strip() != "", f"the claim does not accept {brief(name)}, or gives no reason")
             found.append(f"Accepted without a test: {name}, because: {reason}")
     found += HAZARDS if document["proved"]["derivation"] else UNPROVED_HAZARDS
+    found += unit_of_rows(document)
     data = claim.get("data", {})
     if data:
         found.append("The reader of the data file is trusted to take every row by itself.")

@@ -12,6 +12,7 @@ from ..intervals import MAX_TEXT, number
 Shape = Callable[[Any, str], None]
 
 DIGEST = re.compile(r"sha256:[0-9a-f]{64}", re.ASCII)
+NEIGHBOURS = re.compile(r"replace-one|add-remove|bounded-row(, radius [1-9]\d*(/[1-9]\d*)?)?", re.ASCII)
 NAME = re.compile(r"[a-z0-9][a-z0-9._-]{0,63}", re.ASCII)
 MOMENT = re.compile(r"\d{4}-\d\d-\d\dT([01]\d|2[0-3]):[0-5]\d:[0-5]\dZ", re.ASCII)
 
@@ -167,7 +168,7 @@ CLAIM = closed(
         ),
     },
     {
-        "data": closed({"file": TEXT, "ledger": TEXT}, {"public": FLAG, **TABLE}),
+        "data": closed({}, {"file": TEXT, "ledger": TEXT, "public": FLAG, **TABLE}),
         "audit": closed({}, dict.fromkeys(("trials", "confidence", "seconds", "seed"), amount())),
         "assume": tabled(TEXT),
         "governance": tabled(TEXT),
@@ -177,7 +178,7 @@ SEEN = ("unit", "left", "right", "rows", "other_rows", "coins", "wrong")  # of a
 ENTRY = closed(
     {
         **dict.fromkeys(("rule", "query", "value", "test"), TEXT),
-        **{"relation": RELATION, "step": written(DIGEST)},
+        **{"relation": written(NEIGHBOURS), "step": written(DIGEST)},
         "status": written(("tested", "refuted", "untested", "accepted")),
         "examples": COUNT,
         "worst": TEXT,
@@ -216,6 +217,10 @@ SIGNATURE = closed(
         **{"signed": moment, "value": written(re.compile("[A-Za-z0-9+/]{86}=="))},
     }
 )
+POINT_PROVED: dict[str, Shape] = {
+    "epsilon": either(closed({"lower": either(amount()), "upper": amount(endless=True)})),
+    **{"delta": either(amount()), "derivation": listed(anything)},
+}
 FIELDS: dict[str, Shape] = {
     "schema": written(("dpaccount/certificate/1",)),
     "verdict": written(("CERTIFIED", "REFUTED", "UNPROVEN")),
@@ -229,11 +234,8 @@ FIELDS: dict[str, Shape] = {
     ),
     "guarantee": closed({**GUARANTEE, "delta": amount()}, {"radius": amount()}),
     "proved": closed(
-        {
-            "epsilon": either(closed({"lower": either(amount()), "upper": amount(endless=True)})),
-            **{"delta": either(amount()), "tight": either(written(())), "reason": either(TEXT)},
-            "derivation": listed(anything),
-        }
+        {**POINT_PROVED, "tight": either(written(())), "reason": either(TEXT)},
+        {"replace_one": either(closed(POINT_PROVED)), "refutation": listed(anything)},
     ),
     "sensitivity": listed(ENTRY),
     "audit": either(AUDIT),

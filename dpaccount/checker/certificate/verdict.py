@@ -3,12 +3,13 @@
 from fractions import Fraction
 from typing import Any
 
-from ..curves import Approximate
 from ..derivation import NOISE, Step, reachable
-from ..documents import Rejected, brief, ensure, text
+from ..documents import brief, ensure, text
 from ..facts import Fact, Private, fact_of
 from .counts import audited
 from .evidence import Entry, evidence
+from .replaced import check_point, neighbours_of
+from .separated import separated
 from .shapes import exact_of
 
 
@@ -24,30 +25,16 @@ def unproved(document: dict[str, Any], final: Fact | None) -> str | None:
     ensure(final.subject == document["subject"]["name"], f"the derivation is about {brief(final.subject)}")
     seen = [step["gives"][:2] for step in reachable(proved["derivation"])]
     ensure(["View", final.subject] in seen, "what the subject shows is not among the steps")
-    one_law(proved["derivation"])
+    beside = proved.get("replace_one") or {"derivation": []}
+    one_law(proved["derivation"], beside["derivation"])
     check_point(proved, final)
     return shortfall(document, evidence(document), final)
-
-
-def check_point(proved: dict[str, Any], final: Private) -> None:
-    """Verify that the numbers that are said to be proved are those of the last step."""
-    point = final.curve
-    if not isinstance(point, Approximate):
-        raise Rejected(f"the last step should give (epsilon, delta), it gives {final.law[0]}")
-    upper = exact_of(proved["epsilon"]["upper"], "proved.epsilon.upper")
-    enough = upper is None or upper >= point.epsilon
-    ensure(enough, "proved.epsilon.upper is below what the derivation proves")
-    if proved["epsilon"]["lower"] is not None:
-        lower = exact_of(proved["epsilon"]["lower"], "proved.epsilon.lower")
-        below = lower is not None and lower <= point.epsilon
-        ensure(below, "proved.epsilon.lower is above the proved one")
-    ensure(exact_of(proved["delta"], "proved.delta") == point.delta, "proved.delta is not the derivation's")
 
 
 def shortfall(document: dict[str, Any], entries: dict[str, Entry], final: Private) -> str | None:
     """Return what the derivation and its evidence lack for the claim, or None."""
     promise, proved = document["guarantee"], document["proved"]
-    if final.relation != promise["relation"]:
+    if final.relation != neighbours_of(promise):
         return f"the derivation is for {final.relation}"
     if final.observer != promise["model"]:
         return f"the derivation is for the {final.observer} model"
@@ -110,23 +97,25 @@ def untested(name: str, entry: Entry, relation: str) -> str | None:
     return None
 
 
-def one_law(steps: list[Step]) -> None:
+def one_law(*derivations: list[Step]) -> None:
     """Verify that every key names one law of noise: two statements about one draw agree on it."""
     laws: dict[str, Any] = {}
-    for step in reachable(steps):
-        if "key" in step["with"]:
-            given = {k: v for k, v in step["with"].items() if k not in ("bound", "epsilon", "distance")}
-            symmetric = "frobenius-squared" in steps[step["from"][0]]["gives"]
-            law = [step["rule"], fact_of(step["gives"]).subject, given, symmetric]
-            same = laws.setdefault(text(step["with"]["key"]), law) == law
-            ensure(same, f"the key {brief(step['with']['key'])} names two laws of noise")
+    for steps in derivations:
+        for step in reachable(steps) if steps else ():
+            if "key" in step["with"]:
+                given = {k: v for k, v in step["with"].items() if k not in ("bound", "epsilon", "distance")}
+                symmetric = "frobenius-squared" in steps[step["from"][0]]["gives"]
+                law = [step["rule"], fact_of(step["gives"]).subject, given, symmetric]
+                same = laws.setdefault(text(step["with"]["key"]), law) == law
+                ensure(same, f"the key {brief(step['with']['key'])} names two laws of noise")
 
 
 def refutation(document: dict[str, Any], final: Fact | None) -> bool:
     """Say whether the certificate holds a refutation, re-checking the counts of its audits."""
     false = any(entry["status"] == "refuted" for entry in document["sensitivity"])
     beaten = audited(document, final) if document["audit"] is not None else set()
-    kinds = {"claim": "claim" in beaten, "proof": "proof" in beaten, "hypothesis": false}
+    apart = separated(document)
+    kinds = {"claim": "claim" in beaten or apart, "proof": "proof" in beaten, "hypothesis": false}
     if document["refutes"] is not None:
         ensure(kinds[document["refutes"]], f"nothing refutes the {brief(document['refutes'])}")
     return any(kinds.values())

@@ -1,0 +1,100 @@
+"""Rows that move by a radius: what is promised of them, and what holds of one that is replaced."""
+
+from fractions import Fraction
+from typing import Any
+
+from ..curves import Approximate
+from ..derivation import Step, inferred, reachable
+from ..documents import Rejected, ensure
+from ..facts import Private, fact_of
+from ..intervals import number
+from .shapes import exact_of
+
+BOUNDED = "bounded-row"
+
+
+def neighbours_of(promise: dict[str, Any]) -> str:
+    """Return the relation of a guarantee as a derivation says it: with its radius, if it has one."""
+    radius = exact_of(promise["radius"], "radius") if "radius" in promise else None
+    return str(promise["relation"]) if radius is None else f"{BOUNDED}, radius {radius}"
+
+
+def check_point(proved: dict[str, Any], final: Private) -> None:
+    """Verify that the numbers that are said to be proved are those of the last step."""
+    point = final.curve
+    if not isinstance(point, Approximate):
+        raise Rejected(f"the last step should give (epsilon, delta), it gives {final.law[0]}")
+    upper = exact_of(proved["epsilon"]["upper"], "proved.epsilon.upper")
+    enough = upper is None or upper >= point.epsilon
+    ensure(enough, "proved.epsilon.upper is below what the derivation proves")
+    if proved["epsilon"]["lower"] is not None:
+        lower = exact_of(proved["epsilon"]["lower"], "proved.epsilon.lower")
+        below = lower is not None and lower <= point.epsilon
+        ensure(below, "proved.epsilon.lower is above the proved one")
+    ensure(exact_of(proved["delta"], "proved.delta") == point.delta, "proved.delta is not the derivation's")
+
+
+def check_replaced(document: dict[str, Any]) -> None:
+    """Verify what a certificate says of a replaced row, beside one that moves by a radius.
+
+    It rests on the same hypotheses, which are tested on replaced rows too, so on the same releases.
+    """
+    proved, promise = document["proved"], document["guarantee"]
+    bounded = promise["relation"] == BOUNDED and proved["derivation"] != []
+    ensure(
+        ("replace_one" in proved) == bounded, "what holds of a replaced row goes with the proof of a radius"
+    )
+    beside = proved.get("replace_one")
+    if beside is None:
+        return
+    done, steps = inferred(beside["derivation"]), list(reachable(beside["derivation"]))
+    final = done.facts[-1]
+    ensure(
+        len(steps) == len(beside["derivation"]), "the derivation beside holds a step that it does not need"
+    )
+    ensure(isinstance(final, Private), "what is proved beside is no statement about privacy")
+    name = document["subject"]["name"]
+    same = (final.subject, final.relation, final.observer) == (name, "replace-one", promise["model"])
+    ensure(same, "what is proved beside is not about the subject's replaced rows, as they are seen")
+    ensure(
+        ["View", name] in [step["gives"][:2] for step in steps], "what it shows is not among the steps beside"
+    )
+    same = assumed(steps) == assumed(proved["derivation"])  # less: a departure that the proof pays for
+    ensure(same, "what is proved beside assumes more of the code, or less")
+    # one cover, or one transformation, that is left out would make the same noise cheaper
+    alike = done.drawn[-1] == inferred(proved["derivation"]).drawn[-1]
+    ensure(alike, "what is proved beside draws its noise on other queries, or over other covers")
+    check_point(beside, final)
+
+
+def assumed(steps: list[Step]) -> set[str]:
+    """Return the hypotheses of a derivation, by their digests."""
+    return {step["digest"] for step in steps if step["rule"].startswith("assume_")}
+
+
+def unit_of_rows(document: dict[str, Any]) -> list[str]:
+    """Return what a certificate must say first of rows that move by a radius; nothing of other relations."""
+    promise, proved = document["guarantee"], document["proved"]
+    if promise["relation"] != BOUNDED or proved["derivation"] == []:
+        return []
+    found = [
+        f"Neighbours differ in one row, which moves by at most {promise['radius']} in the l2 norm, in the"
+        " data's own coordinates; everything else is equal. What tells rows further apart is protected less."
+    ]
+    facts = [fact_of(step["gives"]) for step in proved["derivation"] if step["rule"] == "assume_lipschitz"]
+    ways = {number(f.reach) / number(f.factor) for f in facts if number(f.factor) > 0}
+    if len(ways) == 1 and (way := ways.pop()) > 0:
+        share = (exact_of(promise["radius"], "radius") or 0) / way
+        found.append(
+            f"Rows are told apart up to a distance of {rough(way)}: the radius is {rough(share)} of it."
+        )
+    beside = proved.get("replace_one")
+    if beside is None:
+        return [*found, "Nothing is proved of a row that is replaced by any other."]
+    at = f"epsilon <= {beside['epsilon']['upper']} at delta = {beside['delta']}"
+    return [*found, f"A row that is replaced by any other is protected to {at}, under the same hypotheses."]
+
+
+def rough(value: Fraction) -> str:
+    """Return a number to six digits, for a reader."""
+    return f"{float(value):.6g}" if value < 10**300 else "more than 1e300"
