@@ -1,14 +1,11 @@
 """Prefix sums of a stream of vectors under continual release: Toeplitz factorisation by decaying buffers."""
 
-import math
 from dataclasses import dataclass
 from fractions import Fraction
-from itertools import product
 from typing import ClassVar
 
 from dpaccount.errors import InputError
 from dpaccount.noise.receipt import Noise
-from dpaccount.noise.samplers import dyadic_up
 from dpaccount.proof import Theorem, buffered
 from mechanisms.continual import factors, prefix_sums
 from mechanisms.continual.factor_sums import Buffers, History
@@ -48,7 +45,10 @@ class BufferedToeplitz(PrefixSums):
 
     def proof(self, delta: Fraction) -> Theorem:
         """Measure a column, floors included; noise by the better of two Gaussian rules."""
-        step, most = grid.step(self.bits + DECAY), self._movement_squared()
+        step = grid.step(self.bits + DECAY)
+        most = factors.buffered_movement_squared(
+            self._pairs(), self.rounds, self.columns, 2 * float(self.radius), step
+        )
 
         def rows(vectors: Theorem) -> Theorem:
             return buffered(vectors, self.rounds, self.columns, self._pairs(), DECAY, step, most)
@@ -70,14 +70,3 @@ class BufferedToeplitz(PrefixSums):
 
     def _pairs(self) -> list[tuple[int, int]]:
         return factors.buffers(self.rounds, self.buffers)
-
-    def _movement_squared(self) -> Fraction:
-        """Return a bound for the rule to verify: computed in floating point, with room for its rounding."""
-        one, later, column = 2**DECAY, self.rounds - 1, 1.0
-        for (v, f), (w, g) in product(self._pairs(), repeat=2):
-            lost = float(1 - Fraction(f * g, one**2))  # exact before it is rounded: it may be tiny
-            kept = -math.expm1(later * math.log1p(-lost)) if lost < 1 else 1.0
-            column += v * w / one**2 * kept / lost
-        floors = sum(one / (one - f) for _, f in self._pairs()) * math.sqrt(later * self.columns)
-        moved = 2 * float(self.radius) * math.sqrt(column) + floors * float(grid.step(self.bits + DECAY))
-        return dyadic_up(Fraction(moved**2 * (1 + 1e-9)), 40)

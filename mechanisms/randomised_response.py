@@ -11,7 +11,8 @@ from dpaccount.errors import InputError
 from dpaccount.noise.receipt import Noise
 from dpaccount.noise.samplers import Integers, root_up
 from dpaccount.proof import REPLACE_ONE, Theorem
-from mechanisms.shared import accuracy, local_tables, tails
+from mechanisms.local import tables
+from mechanisms.shared import accuracy, tails
 from mechanisms.subject import Domain, Rows, View
 
 
@@ -40,11 +41,11 @@ class RandomisedResponse:
             raise InputError("needed epsilon in (0, 30], cells >= 2 and rows >= 1")
 
     @cached_property
-    def table(self) -> local_tables.Table:
+    def table(self) -> tables.Table:
         """Return everyone's chances, by category."""
-        size, truth = self.cells, local_tables.ratio(self.epsilon)
+        size, truth = self.cells, tables.ratio(self.epsilon)
         weights = [[truth if i == j else Fraction(1) for j in range(size)] for i in range(size)]
-        return local_tables.weighted(weights)
+        return tables.weighted(weights)
 
     def domain(self) -> Domain:
         """Return one column of integers, one beyond the categories on either side."""
@@ -58,11 +59,11 @@ class RandomisedResponse:
 
     def proof(self, delta: Fraction) -> Theorem:
         """Every answer is private by itself, and reads one person only: local DP."""
-        return local_tables.proof("randomised-response", self.table, self.epsilon, self.rows, delta)
+        return tables.proof("randomised-response", self.table, self.epsilon, self.rows, delta)
 
     def play(self, data: Rows, noise: Noise, coins: int) -> View:
         """Collect everyone's answer; estimate the counts from them."""
-        answers = local_tables.answers(self.query(data), noise)
+        answers = tables.answers(self.query(data), noise)
         truth, lie = float(self.table[0][0]), float(self.table[0][1])
         counts = np.bincount(answers, minlength=self.cells)
         return View(public={"answers": answers, "counts": (counts - self.rows * lie) / (truth - lie)})

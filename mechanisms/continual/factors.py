@@ -8,6 +8,7 @@ stands for, so that C·x is exact and the declared column norm is true of the co
 import math
 from fractions import Fraction
 from functools import lru_cache
+from itertools import product
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,7 +16,7 @@ from scipy.linalg import solve_triangular
 from scipy.signal import lfilter
 
 from dpaccount.errors import InputError
-from dpaccount.noise.samplers import Integers
+from dpaccount.noise.samplers import Integers, dyadic_up
 
 Floats = NDArray[np.float64]
 BITS = 20  #: weights are multiples of 2^−20
@@ -50,6 +51,23 @@ def buffers(rounds: int, count: int) -> list[tuple[int, int]]:
     decays, apart = np.exp(-rates), math.log(4 * rounds) / (count - 1)
     weights = apart / math.pi * rates * decays**1.5 / np.sqrt(-np.expm1(-rates))
     return [(int(w * 2**DECAY), int(f * 2**DECAY)) for w, f in zip(weights, decays, strict=True)]
+
+
+def buffered_movement_squared(
+    pairs: list[tuple[int, int]], rounds: int, width: int, moved: float, step: Fraction
+) -> Fraction:
+    """Return a bound on what a value's movement of `moved` does to all rows, floors of `step` included.
+
+    For the rule `buffered` to verify: computed in floating point, with room for its rounding.
+    """
+    one, later, column = 2**DECAY, rounds - 1, 1.0
+    for (v, f), (w, g) in product(pairs, repeat=2):
+        lost = float(1 - Fraction(f * g, one**2))  # exact before it is rounded: it may be tiny
+        kept = -math.expm1(later * math.log1p(-lost)) if lost < 1 else 1.0
+        column += v * w / one**2 * kept / lost
+    floors = sum(one / (one - f) for _, f in pairs) * math.sqrt(later * width)
+    whole = moved * math.sqrt(column) + floors * float(step)
+    return dyadic_up(Fraction(whole**2 * (1 + 1e-9)), 40)
 
 
 def decaying(pairs: list[tuple[int, int]], rounds: int) -> Floats:

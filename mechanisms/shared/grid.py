@@ -6,7 +6,7 @@ vector.  NaN becomes 0 and infinities the nearest bound before anything else: a 
 
 import math
 from fractions import Fraction
-from functools import cache
+from functools import cache, lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -57,17 +57,23 @@ def clipped(values: Floats, low: Fraction, high: Fraction, bits: int) -> Integer
     The result lies in [low, high] exactly, whatever the input: integer bounds are applied last.
     Raises `InputError` if no grid point lies within.
     """
-    scale = 2.0**bits
+    scale, (least, most) = 2.0**bits, _ends(low, high, bits)
+    limited = np.clip(values, float(low), float(high))
+    unknown = np.isnan(limited)
+    if unknown.any():
+        limited = np.where(unknown, np.clip(0.0, float(low), float(high)), limited)
+    return np.clip((limited * scale).astype(np.int64), least, most)  # a cast truncates
+
+
+@lru_cache(maxsize=64)
+def _ends(low: Fraction, high: Fraction, bits: int) -> tuple[int, int]:
+    """Return the least and the largest place of the grid within an interval."""
     least, most = -(-low * 2**bits // 1), high * 2**bits // 1  # ceiling, floor
     if least > most:
         raise InputError(f"no multiple of 2^-{bits} lies in [{low}, {high}]; use a finer grid")
     if max(abs(least), abs(most)) >= 2**62:
         raise InputError(f"[{low}, {high}] is too wide for a grid of 2^-{bits}; use a coarser grid")
-    limited = np.clip(values, float(low), float(high))
-    unknown = np.isnan(limited)
-    if unknown.any():
-        limited = np.where(unknown, np.clip(0.0, float(low), float(high)), limited)
-    return np.clip((limited * scale).astype(np.int64), int(least), int(most))  # a cast truncates
+    return int(least), int(most)
 
 
 def in_ball(rows: Floats, radius: Fraction, bits: int) -> Integers:

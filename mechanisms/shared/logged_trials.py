@@ -8,7 +8,7 @@ Everything declared is public; a row is a function of its own cells alone.
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from itertools import product
+from itertools import pairwise, product
 from math import prod
 from typing import Final
 
@@ -21,7 +21,7 @@ from dpaccount.noise.samplers import Integers
 from mechanisms.shared.arm_counts import MOST_CELLS, most_steps
 from mechanisms.shared.conditions import condition
 from mechanisms.subject import Domain, Rows
-from mechanisms.table.binding import cells_of
+from mechanisms.table.binding import Cells, cells_of
 from mechanisms.table.columns import NUMBERS, OTHER, Column
 from mechanisms.table.declaration import Table
 from mechanisms.table.rows import Reading
@@ -30,7 +30,7 @@ Floats = NDArray[np.float64]
 Words = NDArray[np.uint64]
 
 CELL, ARM, CHANCE, REWARD = range(4)  #: columns of a row
-KEYS: Final = ("arm", "logging", "reward", "positions", "offers", "prior", "context")
+KEYS: Final = ("arm", "logging", "reward", "positions", "offers", "prior", "context", "cuts")
 WHOLE: Final = ("all",)  #: the one cell of a trial without contexts
 ROUNDING: Final = Fraction(1, 100)  #: by which declared shares may miss a sum of 1
 
@@ -73,8 +73,8 @@ def read_trial(place: Place, table: Table, more: tuple[str, ...] = ()) -> Logged
     named = said.get("context", said.get("strata"))
     if named is not None and "context" in said and "strata" in said:
         raise said["strata"].wrong("both context and strata are given", "give one of them")
-    contexts = [] if named is None else _contexts(table, named, len(arms))
-    cells = tuple(", ".join(each) for each in product(*(cells_of(c, None).labels for c in contexts))) or WHOLE
+    contexts = _contexts(table, named, said.get("cuts"), len(arms))
+    cells = tuple(", ".join(each) for each in product(*(own.labels for own in contexts.values()))) or WHOLE
     logging, chance = _logging(said.get("logging"), table, arms)
     reward = _reward(said["reward"], table, positions, arms, len(arms) * max(len(cells), 1))
     return LoggedTrial(
@@ -168,15 +168,39 @@ def _labels(column: Column, place: Place) -> tuple[str, ...]:
         raise place.wrong(*_halves(error)) from None
 
 
-def _contexts(table: Table, place: Place, arms: int) -> list[Column]:
-    named = [place] if isinstance(place.value, str) else list(place.items())
+def _contexts(table: Table, place: Place | None, cuts: Place | None, arms: int) -> dict[str, Cells]:
+    """Return the columns of contexts and their cells: their values, or the intervals between `cuts`."""
+    named = [] if place is None else [place] if isinstance(place.value, str) else list(place.items())
     columns = [_column(table, each) for each in named]
-    cells = prod(len(_labels(column, each)) for each, column in zip(named, columns, strict=True))
-    if arms * cells > MOST_CELLS:  # before they are listed, which may be long
+    given = {} if cuts is None else cuts.table((), tuple(column.name for column in columns))
+    found = {}
+    for each, column in zip(named, columns, strict=True):
+        if column.name in given:
+            found[column.name] = _intervals(column, given[column.name])
+        else:
+            _labels(column, each)
+            found[column.name] = cells_of(column, None)
+    many = prod(len(cells.labels) for cells in found.values())
+    if place is not None and arms * many > MOST_CELLS:  # before they are listed, which may be long
         raise place.wrong(
-            f"{arms} arms in {cells} cells", f"at most {MOST_CELLS} of both together have a proof"
+            f"{arms} arms in {many} cells", f"at most {MOST_CELLS} of both together have a proof"
         )
-    return columns
+    return found
+
+
+def _intervals(column: Column, place: Place) -> Cells:
+    """Return a number column's declared range, cut here; an interval holds its lower end."""
+    cuts = [each.number() for each in place.items()]
+    low, high = column.low, column.high
+    if column.kind not in NUMBERS or low is None or high is None:
+        raise place.wrong(
+            f"{column.name} is no number with bounds", "leave its cuts out, or declare low and high"
+        )
+    edges = [low, *cuts, high]
+    if any(before >= after for before, after in pairwise(edges)):
+        raise place.wrong("cuts do not rise within the column's bounds", f"they lie between {low} and {high}")
+    cells = cells_of(column, tuple(edges))
+    return Cells(tuple(f"{column.name} {label}" for label in cells.labels), cells.place)
 
 
 def _logging(
@@ -249,12 +273,12 @@ def _steps(column: Column, place: Place, places: int) -> int:
 
 
 def _reading(
-    arm: Column, arms: int, contexts: list[Column], chance: Column | None, reward: _Reward
+    arm: Column, arms: int, contexts: dict[str, Cells], chance: Column | None, reward: _Reward
 ) -> Reading:
     """Return how codes become rows."""
     extra = [] if chance is None else [chance.name]
-    names = _each_once([arm.name, *(column.name for column in contexts), *extra, *reward.columns])
-    places = [(names.index(column.name), cells_of(column, None)) for column in contexts]
+    names = _each_once([arm.name, *contexts, *extra, *reward.columns])
+    places = [(names.index(name), cells) for name, cells in contexts.items()]
 
     def encode(codes: Floats) -> Floats:
         by_name = {name: codes[:, at] for at, name in enumerate(names)}

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from dpaccount.errors import InputError
 from dpaccount.noise.receipt import Noise
-from dpaccount.proof import RELATIONS, REPLACE_ONE, Theorem, assume_view, post_process
+from dpaccount.proof import ADD_REMOVE, RELATIONS, Theorem, assume_view, post_process
 from dpaccount.proof.search import approximate
 
 Rows = NDArray[np.float64]
@@ -66,7 +66,7 @@ class Domain:
     def admit(self, data: Rows, relation: str) -> None:
         """Refuse data of a wrong shape, before anything is charged; values are clamped, not judged.
 
-        Under replace-one the number of rows is public and must be `rows`; under add-remove it is
+        Where rows are replaced, or move, their number is public and must be `rows`; under add-remove it is
         private and may be anything from 0 to `rows`, a limit that no data may exceed: that they do is
         told, since leaving rows out would let one row bring another in.  No rows at all may have any
         columns.  Raises `InputError`.
@@ -74,7 +74,7 @@ class Domain:
         if data.ndim != 2 or (len(data) and data.shape[1] != len(self.low)):
             found = " × ".join(map(str, data.shape[1:])) or "no"
             raise InputError(f"data has {found} columns; needed rows of {len(self.low)} numbers")
-        if relation == REPLACE_ONE and len(data) != self.rows:
+        if relation != ADD_REMOVE and len(data) != self.rows:
             raise InputError(f"data has {len(data)} rows; this mechanism is set up for {self.rows}")
         if len(data) > self.rows:
             raise InputError(f"data has more than {self.rows} rows, the public limit; raise the limit")
@@ -122,7 +122,12 @@ class Subject(Protocol):
 
     @property
     def relation(self) -> str:
-        """Return which datasets are neighbours: ``replace-one`` or ``add-remove``."""
+        """Return which datasets are neighbours: ``replace-one``, ``add-remove``, or rows moved by a radius.
+
+        Of the last, as `dpaccount.relation.bounded_row` writes it, a subject may say by ``replaced(delta)``
+        what it proves of replaced rows, from the same hypotheses and for the same noise.  What its
+        certificate should warn of besides, it may list as ``warnings``.
+        """
 
     def domain(self) -> Domain:
         """Return what data may be."""

@@ -173,4 +173,6 @@ def _nothing_counts_nothing(mechanism: Any) -> bool:
 def relations_of(made_by: Any) -> tuple[str, ...]:
     """Return the relations that a class of mechanisms knows."""
     known = {each.name for each in fields(made_by)}
+    if "unit" in known:  # how far a row moves; 0 says that it is replaced
+        return (REPLACE_ONE,)
     return (REPLACE_ONE, ADD_REMOVE) if "relation" in known else (made_by.relation,)

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpaccount.errors import InputError
-from dpaccount.relation import REPLACE_ONE
+from dpaccount.relation import ADD_REMOVE
 from mechanisms.table.columns import plain
 from mechanisms.table.declaration import Table
 from mechanisms.table.persons import bounded
@@ -50,7 +50,7 @@ def read_rows(path: Path, table: Table, reading: Reading, relation: str) -> Floa
 def check_number(path: Path, table: Table, found: int, relation: str) -> None:
     """Refuse another number of units than is declared; under add-remove, more than there may be."""
     what = "rows" if table.identity is None else f"different {table.identity}"
-    if relation == REPLACE_ONE and found != table.rows:
+    if relation != ADD_REMOVE and found != table.rows:
         raise InputError(f"{path}: {found} {what}; the public number is rows = {table.rows}")
     if found > table.rows:
         raise InputError(f"{path}: more {what} than rows = {table.rows}, the most there may be; raise it")

@@ -9,10 +9,12 @@ from fractions import Fraction
 
 import numpy as np
 
+from dpaccount.errors import InputError
 from dpaccount.noise.receipt import Noise
 from dpaccount.noise.samplers import Integers
 from dpaccount.proof import (
     REPLACE_ONE,
+    Cover,
     Theorem,
     assume_covers,
     assume_points,
@@ -26,8 +28,18 @@ from dpaccount.proof.search import approximate
 Table = tuple[tuple[Fraction, ...], ...]
 
 
+LEAST = Fraction(1, 10**9)  #: ε of a table, whose ratios are of multiples of 2^−30
+
+
 def ratio(epsilon: Fraction) -> Fraction:
-    """Return a fraction slightly below e^ε, for ε up to 30; the kernel checks that it is not above."""
+    """Return a fraction slightly below e^ε, for ε up to 30; the kernel checks that it is not above.
+
+    Raises `InputError` for an ε so small that every symbol would have the same row.
+    """
+    if epsilon < LEAST:
+        raise InputError(
+            f"epsilon is {float(epsilon):g}; a table of outcomes needed at least {float(LEAST):g}"
+        )
     return Fraction(math.floor(math.exp(float(epsilon)) * (1 - 1e-12) * 2**30), 2**30)
 
 
@@ -37,11 +49,28 @@ def weighted(rows: list[list[Fraction]]) -> Table:
     return tuple(tuple(w / total for w in row) for row, total in zip(rows, totals, strict=True))
 
 
-def proof(name: str, table: Table, epsilon: Fraction, rows: int, delta: Fraction) -> Theorem:
-    """Every person answers once, from the row of their own symbol: local DP, shown to everyone."""
+def one_by_one(messages: int, each: int = 1) -> list[Cover]:
+    """Return whose row every message reads, `each` of them in turn by the same person."""
+    return [(i // each + 1, i // each + 1) for i in range(messages)]
+
+
+def proof(
+    name: str,
+    table: Table,
+    epsilon: Fraction,
+    messages: int,
+    delta: Fraction,
+    source: str = "public",
+    each: int = 1,
+) -> Theorem:
+    """Every message comes from the row of the person's own symbol: local DP, shown to everyone.
+
+    `source` says whence the constants are that make a symbol of what a person holds; a person sends `each`
+    messages, one after another.
+    """
     points = [(symbol,) for symbol in range(len(table))]
-    symbol = assume_points(name, points, REPLACE_ONE, "movement")
-    own = assume_covers(name, [(i, i) for i in range(1, rows + 1)], "movement")
+    symbol = assume_points(name, points, REPLACE_ONE, "movement", source)
+    own = assume_covers(name, one_by_one(messages, each), "movement")
     message = local(finite(symbol, table, epsilon, "answer"), own)
     return local_view(approximate(message, delta), assume_view(name, "everyone", "replay"))
 

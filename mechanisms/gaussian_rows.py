@@ -1,0 +1,65 @@
+"""Private rows released once, for others to compute on: Gaussian noise on every row by itself."""
+
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import partial
+from typing import ClassVar
+
+from dpaccount.errors import InputError
+from dpaccount.noise.receipt import Noise
+from dpaccount.noise.samplers import Integers
+from dpaccount.proof import Theorem
+from mechanisms.shared import accuracy, grid, moved_rows
+from mechanisms.shared.gaussian_noise import gaussian
+from mechanisms.subject import Rows, View, shown
+
+
+@dataclass(frozen=True)
+class GaussianRows(moved_rows.ClippedRows):
+    """Release every row with Gaussian noise of standard deviation `sigma` in every number.
+
+    Rows are clipped to ℓ2 norm `radius` and truncated to multiples of 2^−`bits`.  `unit` says how far a
+    neighbour's row moves, in the data's own coordinates; 0: it is replaced.  A row is told apart from one
+    that is ℓ away as N(0, 1) from N(ℓ/σ, 1), but for the grid; whatever is computed of the noisy rows,
+    such as their centre or a projection, is free.
+    """
+
+    source: ClassVar[str] = "Dwork, McSherry, Nissim & Smith 2006; Canonne, Kamath & Steinke 2020"
+    status: ClassVar[str] = "sound"
+    reads: ClassVar[str] = "numbers"
+
+    sigma: Fraction = Fraction(3, 2)
+    radius: Fraction = Fraction(1)
+    unit: Fraction = Fraction(0)
+    rows: int = 20
+    columns: int = 3
+    bits: int = 20
+
+    def __post_init__(self) -> None:
+        """Refuse parameters that make no sense."""
+        if min(self.sigma, self.radius) <= 0 or min(self.rows, self.columns) < 1:
+            raise InputError("needed sigma > 0, radius > 0, rows >= 1 and columns >= 1")
+        grid.room(self.radius + 16 * self.sigma, self.bits)
+        moved_rows.relation_of(self.unit)
+
+    def query(self, data: Rows) -> Integers:
+        """Return the clipped rows in grid units."""
+        return self.clipped(data)
+
+    def proof_at(self, unit: Fraction | None, delta: Fraction) -> Theorem:
+        """Return what is proved where one row moves by `unit`, or is replaced (None)."""
+        points = moved_rows.follows("rows", self.radius, self.columns, self.bits)
+        query, _ = moved_rows.bound_on(points, unit)
+        every = partial(moved_rows.each, rows=self.rows)
+        noisy = gaussian(query, self.sigma, grid.step(self.bits), self.columns, moved_rows.KEY, delta, every)
+        return shown(noisy, "gaussian-rows")
+
+    def play(self, data: Rows, noise: Noise, coins: int) -> View:
+        """Release the noisy rows, in the data's own units."""
+        released = moved_rows.released(self.query(data), noise)
+        return View(public={"rows": released * float(grid.step(self.bits))})
+
+    def accuracy(self, view: View, level: Fraction = Fraction(19, 20)) -> dict[str, object]:
+        """Return the intervals of the clipped rows."""
+        of = "the clipped rows"
+        return {"rows": accuracy.gaussian(view.public["rows"], self.sigma, self.bits, level, of)}

@@ -1,0 +1,1 @@
+"""The local model: what each person holds and randomises by themselves."""

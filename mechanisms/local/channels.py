@@ -1,0 +1,246 @@
+"""Channels of the local model: how one person's bounded number becomes one private message.
+
+A number in [−1, 1] is clipped, put on one of finitely many places and answered by a randomiser; what comes
+back is unbiased for the place.  With a coin the place is unbiased for the number too: of the two places
+around it the upper one is taken where the coin says so.  Privacy needs nothing of the coin, which may be
+public, and nothing of what the number is relative to: whatever it is, its place is one of the table's.
+"""
+
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from math import ceil, exp, expm1, floor, tanh
+from typing import Final, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpaccount.errors import InputError
+from dpaccount.noise.receipt import Noise
+from dpaccount.noise.samplers import Integers
+from dpaccount.proof import (
+    REPLACE_ONE,
+    Theorem,
+    assume_clipped,
+    assume_covers,
+    assume_view,
+    laplace,
+    linear,
+    local,
+    local_view,
+)
+from dpaccount.proof.search import approximate
+from mechanisms.local import tables
+
+Floats = NDArray[np.float64]
+
+TABLES: Final = ("duchi", "piecewise", "hybrid")
+CHANNELS: Final = (*TABLES, "laplace")
+KEY: Final = "answer"
+BITS: Final = 20  #: Laplace noise is drawn on multiples of 2^−20 of the clip
+
+
+class Channel(Protocol):
+    """One private message of a number in [−1, 1]."""
+
+    @property
+    def largest(self) -> float:
+        """Return the largest absolute value that a message can have: infinite for Laplace noise."""
+
+    def proof(
+        self, name: str, messages: int, delta: Fraction, source: str = "public", each: int = 1
+    ) -> Theorem:
+        """Return local DP at (ε·`each`, `delta`) of `messages` shown to everyone, `each` of them a person.
+
+        `source` says whence what the number is relative to is known: ``dp-output`` of earlier messages.
+        """
+
+    def send(self, noise: Noise, slot: int, unit: float, coin: float = 0.5) -> float:
+        """Return one person's message of `unit`, which is clipped to [−1, 1]; NaN counts as 0.
+
+        `slot` names the person, `coin` is uniform on [0, 1); over coins and noise the expected message is
+        the clipped number.
+        """
+
+    def variance(self, unit: Floats) -> Floats:
+        """Return the variance of a message of `unit`, over coins and noise."""
+
+    def sends(self, message: float) -> bool:
+        """Say whether a message can be one of this channel's; a reward itself seldom is."""
+
+
+def channel(name: str, epsilon: Fraction, steps: int = 8) -> "TableChannel | LaplaceChannel":
+    """Return the channel of this name; raises `InputError` where there is none, or ε is out of range."""
+    if name not in CHANNELS:
+        raise InputError(f"channel is {name[:40]!r}; known: {', '.join(CHANNELS)}")
+    if not 0 < epsilon <= 30:
+        raise InputError("needed epsilon in (0, 30]")
+    return LaplaceChannel(epsilon) if name == "laplace" else TableChannel(name, epsilon, steps)
+
+
+def bounded(unit: float) -> float:
+    """Return a number clipped to [−1, 1]; NaN counts as 0."""
+    return 0.0 if unit != unit else min(max(unit, -1.0), 1.0)  # noqa: PLR0124
+
+
+@dataclass(frozen=True)
+class TableChannel:
+    """Finitely many outcomes: ``duchi`` (one bit), ``piecewise`` or ``hybrid``, on 2·`steps` + 1 places.
+
+    Duchi, Jordan & Wainwright 2018; Wang, Xiao et al. 2019 (piecewise, hybrid).  Hybrid is piecewise with
+    probability 1 − e^(−ε/2) for ε > 0.61, else Duchi.
+    """
+
+    name: str
+    epsilon: Fraction
+    steps: int = 8
+
+    @cached_property
+    def parts(self) -> tuple[tables.Table, tuple[Fraction, ...]]:
+        """Return (table, values): the chances of every outcome, and the numbers that outcomes stand for."""
+        if self.name == "duchi" or (self.name == "hybrid" and self.epsilon <= Fraction(61, 100)):
+            return self._duchi()
+        table, values = self._piecewise()
+        if self.name == "piecewise":
+            return table, values
+        share = Fraction(floor((1 - exp(-float(self.epsilon) / 2)) * 2**20), 2**20)
+        bit, signs = self._duchi()
+        rows = zip(table, bit, strict=True)
+        mixed = tuple(tuple(share * p for p in a) + tuple((1 - share) * p for p in b) for a, b in rows)
+        return mixed, values + signs
+
+    def _duchi(self) -> tuple[tables.Table, tuple[Fraction, ...]]:
+        """At place x ∈ [−1, 1]: ±(R + 1)/(R − 1), the positive one with chance ½ + x(R − 1)/(2(R + 1))."""
+        tilt = (tables.ratio(self.epsilon) - 1) / (tables.ratio(self.epsilon) + 1)
+        places = [Fraction(i, self.steps) for i in range(-self.steps, self.steps + 1)]
+        table = tuple(((1 - x * tilt) / 2, (1 + x * tilt) / 2) for x in places)
+        return table, (-1 / tilt, 1 / tilt)
+
+    def _piecewise(self) -> tuple[tables.Table, tuple[Fraction, ...]]:
+        """At place i: outcomes within h of i have weight R, others 1; the mean is i times a constant.
+
+        The window's share of the outcomes is that of the continuous mechanism, (C − 1)/(2C) with
+        C = (e^(ε/2) + 1)/(e^(ε/2) − 1).
+        """
+        truth, reach = tables.ratio(self.epsilon), 1 / tanh(float(self.epsilon) / 4)
+        share = (reach - 1) / (2 * reach)
+        half = max(ceil(self.steps * share / (1 - share)), 0)
+        edge = self.steps + half
+        outcomes = range(-edge, edge + 1)
+        places = range(-self.steps, self.steps + 1)
+        rows = [[truth if abs(j - i) <= half else Fraction(1) for j in outcomes] for i in places]
+        # Σ_j j·weight = (R − 1)(2h + 1)·i, over the sum of weights
+        total = len(outcomes) + (truth - 1) * (2 * half + 1)
+        unit = total / ((truth - 1) * (2 * half + 1) * self.steps)
+        return tables.weighted(rows), tuple(j * unit for j in outcomes)
+
+    @cached_property
+    def values(self) -> Floats:
+        """Return the numbers that outcomes stand for, as doubles."""
+        return np.array([float(value) for value in self.parts[1]])
+
+    @property
+    def largest(self) -> float:
+        """Return the largest absolute value that a message can have."""
+        return float(np.abs(self.values).max())
+
+    def proof(
+        self, name: str, messages: int, delta: Fraction, source: str = "public", each: int = 1
+    ) -> Theorem:
+        """Return local DP of `messages`, `each` of them a person."""
+        return tables.proof(name, self.parts[0], self.epsilon, messages, delta, source, each)
+
+    def places(self, units: Floats) -> Integers:
+        """Return the places of numbers, truncated toward zero: from 0 for −1 to 2·`steps` for 1."""
+        inside = np.clip(np.nan_to_num(units, nan=0.0), -1, 1)
+        return np.trunc(inside * self.steps).astype(np.int64) + self.steps
+
+    def send(self, noise: Noise, slot: int, unit: float, coin: float = 0.5) -> float:
+        """Return one person's message of a number, as `Channel` says."""
+        at = floor(bounded(unit) * self.steps + coin) + self.steps
+        place = np.array([min(max(at, 0), 2 * self.steps)], dtype=np.int64)
+        return float(self.values[noise.noisy(KEY, slot, place)[0]])
+
+    def sends(self, message: float) -> bool:
+        """Say whether it is what an outcome stands for, up to rounding."""
+        return bool(np.isclose(self.values, message, rtol=1e-9, atol=0).any())
+
+    @cached_property
+    def moments(self) -> tuple[tuple[Fraction, ...], tuple[Fraction, ...]]:
+        """Return the mean and the mean square of a message, for every place."""
+        table, values = self.parts
+        first, second = (
+            tuple(sum((p * v**k for p, v in zip(row, values, strict=True)), Fraction(0)) for row in table)
+            for k in (1, 2)
+        )
+        return first, second
+
+    def variance(self, unit: Floats) -> Floats:
+        """Return the variance of a message: between two places its mean square is between theirs."""
+        inside = np.clip(unit, -1, 1)
+        squares = np.array([float(square) for square in self.moments[1]])
+        places = np.linspace(-1, 1, len(squares))
+        found: Floats = np.interp(inside, places, squares) - inside**2
+        return found
+
+
+@dataclass(frozen=True)
+class LaplaceChannel:
+    """Laplace noise of scale 2/ε on multiples of 2^−20, after the clip (Dwork et al. 2006)."""
+
+    epsilon: Fraction
+    largest = float("inf")
+
+    @property
+    def scale(self) -> Fraction:
+        """Return the noise's scale: two numbers in [−1, 1] are at most 2 apart."""
+        return 2 / self.epsilon
+
+    def proof(
+        self, name: str, messages: int, delta: Fraction, source: str = "public", each: int = 1
+    ) -> Theorem:
+        """Return local DP of `messages`, `each` of them a person."""
+        return laplace_proof(name, name, self.scale, messages, delta, source, each)
+
+    def send(self, noise: Noise, slot: int, unit: float, coin: float = 0.5) -> float:
+        """Return one person's message of a number, as `Channel` says."""
+        return laplace_answer(noise, slot, bounded(unit), coin)
+
+    def variance(self, unit: Floats) -> Floats:
+        """Return that of discrete Laplace noise: 2r/(1 − r)² square steps, r = e^(−1/s)."""
+        step = 2.0**-BITS
+        rate = step / float(self.scale)
+        noise = 2 * exp(-rate) * (step / expm1(-rate)) ** 2
+        return np.full(np.shape(unit), noise)
+
+    def sends(self, message: float) -> bool:
+        """Say whether it is a multiple of 2^−20: a reward that is one too cannot be told from a message."""
+        return (message * 2.0**BITS).is_integer()
+
+
+def laplace_proof(
+    query: str,
+    name: str,
+    scale: Fraction,
+    messages: int,
+    delta: Fraction,
+    source: str = "public",
+    each: int = 1,
+) -> Theorem:
+    """Return what Laplace noise of `scale` on numbers in [−1, 1] proves: ε = 2/`scale` a message.
+
+    `query` is what the certificate calls the number, `name` what it calls the view.
+    """
+    number = assume_clipped(query, Fraction(-1), Fraction(1), REPLACE_ONE, "movement", source)
+    own = assume_covers(query, tables.one_by_one(messages, each), "movement")
+    message = local(laplace(linear(number), scale, Fraction(1, 2**BITS), KEY), own)
+    return local_view(approximate(message, delta), assume_view(name, "everyone", "replay"))
+
+
+def laplace_answer(noise: Noise, slot: int, number: float, coin: float) -> float:
+    """Return a number, on the grid by a coin, plus the noise of `laplace_proof`."""
+    scaled = number * 2.0**BITS
+    whole = floor(scaled)
+    # `scaled + coin` would be rounded, and 1 lie a step above 1 for coins near 1
+    at = np.array([whole + (scaled - whole + coin >= 1 and scaled > whole)], dtype=np.int64)
+    return float(noise.noisy(KEY, slot, at)[0]) / 2.0**BITS

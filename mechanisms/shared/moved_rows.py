@@ -1,0 +1,152 @@
+"""Rows released one by one: how each follows a person's own row, on a grid, and so who is a neighbour.
+
+Under ``bounded-row`` one row moves by at most a unit in ℓ2, which is a distance in the data's own
+coordinates; a unit of 0 says that it is replaced by any other.
+"""
+
+from collections.abc import Callable
+from fractions import Fraction
+from math import ceil
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpaccount.errors import InputError
+from dpaccount.noise.receipt import Noise
+from dpaccount.noise.samplers import Integers, root_up
+from dpaccount.proof import REPLACE_ONE, Theorem, assume_lipschitz, assume_tree, moved, nodes
+from dpaccount.relation import bounded_row
+from mechanisms.shared import grid
+from mechanisms.subject import Domain, Rows, wide
+
+KEY = "row"
+ERRORS = Fraction(
+    1, 2**40
+)  #: of the radius: more than `grid.in_ball` errs by on two rows of up to 8000 numbers
+DIGITS = 10**9
+MAP_BITS = 10  #: maps are in steps of 2^−10
+MAP_STEP = 2.0**-MAP_BITS
+WIDEST = 32  #: numbers of a row that a map takes or gives
+
+
+def relation_of(unit: Fraction) -> str:
+    """Return which datasets are neighbours; raises `InputError` for a negative unit."""
+    if unit < 0:
+        raise InputError(f"unit is {unit}; a row moves by a distance above 0, or say 0: it is replaced")
+    return bounded_row(unit) if unit else REPLACE_ONE
+
+
+def slack(radius: Fraction, columns: int, bits: int) -> Fraction:
+    """Return by how much two rows in `grid.in_ball` may be further apart than before: γ√d, rounded up.
+
+    Projecting to the ball brings rows closer; truncation moves the difference by less than γ in every number.
+    """
+    return grid.step(bits) * Fraction(root_up(Fraction(columns))) + radius * ERRORS
+
+
+def follows(
+    query: str, radius: Fraction, columns: int, bits: int, stretch: Fraction = Fraction(1)
+) -> Theorem:
+    """Return the hypothesis on rows in `grid.in_ball`, through a linear map that stretches by `stretch`."""
+    return assume_lipschitz(
+        query, stretch, stretch * slack(radius, columns, bits), stretch * 2 * radius, "movement"
+    )
+
+
+def bound_on(points: Theorem, unit: Fraction | None) -> tuple[Theorem, Fraction]:
+    """Return how far a query moves with a row that moves by `unit` (None: is replaced), and the root."""
+    query, fact = moved(points, unit), points.witness
+    factor, more, reach = (Fraction(fact[name]) for name in ("factor", "slack", "reach"))
+    return query, reach if unit is None else min(factor * unit + more, reach)
+
+
+def each(leaf: Theorem, rows: int) -> Theorem:
+    """Return what a release of every row by itself gives, of what one row's release does.
+
+    The covers are a tree's of one level, its leaves: release (0, i) reads row i + 1 alone.
+    """
+    query = getattr(leaf.conclusion, "subject", "")
+    return nodes(leaf, assume_tree(query, rows, "movement", 1))
+
+
+def released(rows: Integers, noise: Noise) -> Integers:
+    """Return every row with noise of its own."""
+    return np.array([noise.noisy(KEY, (0, i), row) for i, row in enumerate(rows)]).reshape(rows.shape)
+
+
+class ClippedRows:
+    """What mechanisms that release every row by itself share; a subclass is a dataclass with these fields.
+
+    Rows are clipped to ℓ2 norm `radius`; `unit` says how far a neighbour's row moves.
+    """
+
+    radius: Fraction
+    unit: Fraction
+    rows: int
+    columns: int
+    bits: int
+
+    @property
+    def relation(self) -> str:
+        """Return which datasets are neighbours."""
+        return relation_of(self.unit)
+
+    def domain(self) -> Domain:
+        """Return rows well beyond the ball, so that clipping is exercised."""
+        return wide(self.rows, self.columns, 4 * float(self.radius))
+
+    def clipped(self, data: Rows) -> Integers:
+        """Return the clipped rows in grid units."""
+        return grid.in_ball(data, self.radius, self.bits)
+
+    def proof(self, delta: Fraction) -> Theorem:
+        """Every row is a release of its own, which follows its row."""
+        return self.proof_at(self.unit or None, delta)
+
+    def replaced(self, delta: Fraction) -> Theorem:
+        """Any two clipped rows are at most twice the radius apart."""
+        return self.proof_at(None, delta)
+
+    def proof_at(self, unit: Fraction | None, delta: Fraction) -> Theorem:
+        """Return what is proved where one row moves by `unit`, or is replaced (None)."""
+        raise NotImplementedError
+
+
+# ------------------------------------------------------------------ public maps
+
+
+def in_steps(matrix: NDArray[np.float64]) -> Integers:
+    """Return a matrix in steps of 2^−10."""
+    steps: Integers = np.rint(matrix * 2.0**MAP_BITS).astype(np.int64)
+    return steps
+
+
+def stretch_of(steps: Integers) -> Fraction:
+    """Return an upper bound, close to it, on the largest singular value of a matrix in steps.
+
+    s² bounds the largest eigenvalue of G = MMᵀ where s²·1 − G has a Cholesky factor, which exact fractions
+    decide; s is sought in floating point.
+    """
+    short = steps if len(steps) <= steps.shape[1] else steps.T
+    matrix = [[Fraction(x, 2**MAP_BITS) for x in row] for row in short.tolist()]
+    gram = [[sum((x * y for x, y in zip(a, b, strict=True)), Fraction(0)) for b in matrix] for a in matrix]
+    near = float(np.linalg.norm(steps * MAP_STEP, 2))
+    return _least_of(lambda s: _definite(gram, s * s), Fraction(ceil(near * DIGITS), DIGITS))
+
+
+def _least_of(enough: Callable[[Fraction], bool], start: Fraction) -> Fraction:
+    """Return the first of start·(1 + k/10⁹), k = 1, 10, 100, …, that is enough."""
+    found = (start * (1 + Fraction(10**k, DIGITS)) + Fraction(10**k, DIGITS**2) for k in range(40))
+    return next(filter(enough, found))
+
+
+def _definite(gram: list[list[Fraction]], square: Fraction) -> bool:
+    """Say whether square·1 − gram is positive definite, by elimination."""
+    rows = [[(square if i == j else 0) - x for j, x in enumerate(row)] for i, row in enumerate(gram)]
+    for i, pivot in enumerate(rows):
+        if pivot[i] <= 0:
+            return False
+        for row in rows[i + 1 :]:
+            ratio = row[i] / pivot[i]
+            row[i:] = [x - ratio * y for x, y in zip(row[i:], pivot[i:], strict=True)]
+    return True
