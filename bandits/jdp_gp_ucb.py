@@ -21,13 +21,13 @@ from numpy.typing import NDArray
 
 from bandits.learning import contextual
 from bandits.learning.features import FourierFeatures
-from bandits.learning.gp_ucb import raised, upper_bounds
+from bandits.learning.gp_ucb import SolvedPosterior, raised
 from bandits.statistics import continual_sums, published_noise
 from bandits.statistics.calibration import target
 from bandits.statistics.second_moments import contribution, within
 from dpaccount.errors import InputError
 from dpaccount.noise.receipt import Noise
-from dpaccount.proof import REPLACE_ONE, Theorem, assume_rank_one, assume_tree, assume_view, billboard
+from dpaccount.proof import REPLACE_ONE, Cover, Theorem, assume_rank_one, assume_tree, assume_view, billboard
 from mechanisms.subject import Rows, View
 from mechanisms.symmetric_gaussian import BITS
 
@@ -43,7 +43,7 @@ class JdpGpUcb(contextual.Calibrated, contextual.Contextual):
 
     `sigma` is the off-diagonal noise of a node; left out, it is calibrated to (`epsilon`, `delta`).
     `shift` times the spectral edge of the noise makes the matrix positive definite (``exact``);
-    `refresh` rounds share one posterior.
+    `refresh` rounds share one posterior, or `growth` times the rounds before them if that is more.
     """
 
     source: ClassVar[str] = "Dubey 2021, Algorithms 1-2 and Lemma 2; exact calibration without corner is ours"
@@ -57,6 +57,7 @@ class JdpGpUcb(contextual.Calibrated, contextual.Contextual):
     shift: Fraction = Fraction(2)
     width: Fraction = Fraction(1, 10)
     refresh: int = 1
+    growth: Fraction = Fraction(1, 16)
 
     def __post_init__(self) -> None:
         """Refuse parameters that make no sense, before any charge."""
@@ -65,8 +66,8 @@ class JdpGpUcb(contextual.Calibrated, contextual.Contextual):
         if self.calibration not in CALIBRATIONS:
             raise InputError(f"calibration is {self.calibration[:40]!r}; known: {', '.join(CALIBRATIONS)}")
         target(self.epsilon, self.delta)
-        if min(self.nodes_per_axis, self.refresh) < 1:
-            raise InputError("needed nodes_per_axis >= 1 and refresh >= 1")
+        if min(self.nodes_per_axis, self.refresh) < 1 or not 0 <= self.growth <= 1:
+            raise InputError("needed nodes_per_axis >= 1, refresh >= 1 and growth in [0, 1]")
         if (self.sigma is not None and self.sigma <= 0) or min(self.shift, self.width) < 0:
             raise InputError("needed sigma > 0, shift >= 0 and width >= 0")
         if self.features.size > 400:
@@ -78,6 +79,11 @@ class JdpGpUcb(contextual.Calibrated, contextual.Contextual):
     def features(self) -> FourierFeatures:
         """Return the public feature map."""
         return self.quadrature(self.lengthscale)
+
+    @cached_property
+    def batches(self) -> list[Cover]:
+        """Return the rounds that share a posterior: public."""
+        return contextual.together(self.rounds, self.refresh, self.growth)
 
     @property
     def reward(self) -> Fraction:
@@ -111,7 +117,7 @@ class JdpGpUcb(contextual.Calibrated, contextual.Contextual):
 
     def course(self, noise: Noise, coins: int) -> contextual.ContextualCourse:
         """Return a run for people who come one by one: `refresh` of them share a posterior, and a batch."""
-        learner, batches = Learner(self, noise), contextual.together(self.rounds, self.refresh)
+        learner, batches = Learner(self, noise), self.batches
         return contextual.ContextualCourse(
             *(self.domain(), self.candidates, self.features, learner, coins, batches),
             public=learner.server.parameters,
@@ -140,16 +146,17 @@ class Server:
     """Reads released sums; scores whatever candidates a person has."""
 
     def __init__(self, subject: JdpGpUcb) -> None:
-        self._subject = subject
-        self._gram, self._moment = np.eye(subject.features.size), np.zeros(subject.features.size)
+        self._subject, size = subject, subject.features.size
+        self._ends = {last for _, last in subject.batches}
+        self._posterior = SolvedPosterior(np.eye(size), np.zeros(size))
 
     def scores(self, candidates: Floats) -> Floats:
         """Return upper confidence bounds of rows of features."""
-        return upper_bounds(candidates, self._gram, self._moment, float(self._subject.width))
+        return self._posterior.upper_bounds(candidates, float(self._subject.width))
 
     def parameters(self) -> dict[str, Floats]:
         """Return what the posterior is made of: (G, u) as last refreshed."""
-        return {"gram": self._gram, "moment": self._moment}
+        return {"gram": self._posterior.gram, "moment": self._posterior.moment}
 
     def receive(self, rounds: int, released: Floats) -> None:
         """Take (G, u) from a noisy prefix: symmetric, shifted to be positive definite.
@@ -157,17 +164,18 @@ class Server:
         The spectral edge of a symmetric Gaussian matrix of size m is 2σ√m.  The shift reads public numbers
         and releases only; eigenvalues that are still below 1 are raised to 1.
         """
-        if rounds % self._subject.refresh:
+        if rounds not in self._ends:
             return
         size = len(released) - 1
-        self._gram = raised(released[:size, :size], self._shift(rounds))
-        self._moment = released[:size, size]
+        self._posterior = SolvedPosterior(
+            raised(released[:size, :size], self._shift(rounds)), released[:size, size].copy()
+        )
 
     def _shift(self, rounds: int) -> float:
         subject, sigma, size = self._subject, float(self._subject.noise_scale), self._subject.features.size
         if subject.calibration == "published":
             return 2 * published_noise.lemma3_spectrum(sigma, subject.rounds, size, ZETA)[0]
-        edge = 2 * sigma * np.sqrt(size) * continual_sums.deviation(subject.stream, rounds)
+        edge = 2 * sigma * np.sqrt(size) * continual_sums.deviation(subject.stream, rounds, subject.rounds)
         return float(subject.shift) * float(edge)
 
 

@@ -41,6 +41,7 @@ BATCHES, SHARE = 7, 10  #: batches before the last, and one's part of the slots:
 WIDTH: Final = 1.0  #: of the upper confidence bounds, in posterior deviations
 DRAWS: Final = 4000  #: for the shares of Thompson sampling
 SPREAD: Final = 1.3  #: of these draws at first, in posterior deviations; narrower locks in on a wrong arm
+DROWNED: Final = 4  #: deviations of its noise, below which a cell's count says nothing of its mean
 REHEARSALS: Final = 100  #: over which the cost of privacy is averaged
 PRIORS: Final = ("exchangeable", "positions")
 
@@ -233,7 +234,8 @@ class LoggedPolicy:
         overall = weights @ values
         wide = float(self.sigma) * sqrt(len(self.contexts))
         warning = self._warning(released)
-        value, noise_sd, sampling_sd = self._value(np.asarray(view.public["policies"])[-1], sums, counts)
+        policy = self.offered.played(np.asarray(view.public["policies"])[-1])
+        value, noise_sd, sampling_sd = self._value(policy, sums, counts)
         found: dict[str, object] = {
             "best_arm": None if warning else self.arms[int(np.argmax(overall))],
             "best_probability": self._sure(released[:-1], weights),
@@ -247,7 +249,26 @@ class LoggedPolicy:
         }
         if len(self.contexts) > 1:
             found["order_in"] = {name: self._order(values[c]) for c, name in enumerate(self.contexts)}
+            before = weights @ self._belief(released[:-1]).mean()
+            found["context_gain"] = self._gain(policy, before, sums, counts)
         return found
+
+    def _gain(self, policy: Floats, overall: Floats, sums: Floats, counts: Floats) -> dict[str, object]:
+        """Return what a policy by contexts earns over the best one for all, by people who chose neither.
+
+        Both were chosen from the releases before the one that measures them.  The mean of a cell whose count
+        the noise drowns may be anything.
+        """
+        for_all = self.offered.greedy(np.repeat(overall[None, :], len(self.contexts), axis=0))
+        changed = policy - self.offered.played(for_all)
+        gain, noise_sd, sampling_sd = self._value(changed, sums, counts)
+        people = np.maximum(counts.sum(axis=1, keepdims=True), 1.0)
+        drowned = np.abs(changed) * (counts < DROWNED * float(self.sigma))
+        anything = float((people / people.sum() * drowned).sum())
+        reach = 1.96 * sqrt(noise_sd**2 + sampling_sd**2) + anything
+        found = {"gain": gain, "low": round(gain - reach, 6), "high": round(gain + reach, 6), "level": 0.95}
+        known = "contexts help" if gain > reach else "contexts harm" if gain < -reach else "nothing is seen"
+        return {**found, "over": self._order(overall), "says": known}
 
     def _sure(self, released: NDArray[np.int64], weights: Floats) -> float:
         """Return how likely the first arm is the best, by what the final policy was chosen from."""
@@ -267,11 +288,14 @@ class LoggedPolicy:
         numbers = len(counts) * len(self.contexts) + len(passed) - 1
         return estimates.share_warning(logged, numbers * float(self.sigma) ** 2, self.shares, self.arms)
 
-    def _value(self, policy: Floats, sums: Floats, counts: Floats) -> tuple[float, float, float]:
-        """Return what the policy earns a person, and its deviations for noise and for who was there."""
+    def _value(self, played: Floats, sums: Floats, counts: Floats) -> tuple[float, float, float]:
+        """Return what arms earn a person, and its deviations for noise and for who was there.
+
+        `played` [contexts, arms] says how often an arm is recommended, or how much more often.
+        """
         sigma, means = float(self.sigma), estimates.mean_of(sums, counts)
         people = np.maximum(counts.sum(axis=1), 1.0)
-        played, weights = self.offered.played(policy), people / people.sum()
+        weights = people / people.sum()
         each = (played * means).sum(axis=1)
         value, size = float(weights @ each), people.sum()
         apart = float(

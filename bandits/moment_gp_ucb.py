@@ -104,6 +104,10 @@ class Learner:
         if self._sums.rounds % self._subject.refresh == 0:
             self._settle(released / 2.0**BITS, self._sums.rounds)
 
+    def _deviation(self, t: int) -> float:
+        """Return the standard deviation of a prefix's noise, for released noise of 1."""
+        return continual_sums.deviation(self._subject.stream, t, self._subject.rounds - 1)
+
     def _settle(self, moment: Floats, t: int) -> None:
         """Take u = Hθ + noise with H = t·Σ_pub: diagonal in the public domain's principal directions.
 
@@ -112,7 +116,7 @@ class Learner:
         """
         known = t * self._eigenvalues
         guess = np.minimum(self._mean**2 + self._variance, 0.25)
-        noise = (float(self._subject.noise_scale) * continual_sums.deviation(self._subject.stream, t)) ** 2
+        noise = (float(self._subject.noise_scale) * self._deviation(t)) ** 2
         error = noise + t * known * float(self._eigenvalues @ guess) + REWARD_NOISE * known
         self._variance = 1 / (PRECISION + known**2 / error)
         self._mean = self._variance * known * moment / error

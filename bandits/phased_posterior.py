@@ -5,6 +5,11 @@ predicted, clipped at ±C, is spread over the directions g that the posterior is
 noisy sum r = Σ g·clip(y − ŷ, ±C) + 2Cσξ leaves the batch.  The next posterior takes r for what it is: a
 linear observation κΣgφᵀθ of the coefficients, with the noise that was drawn and the rewards' own.
 
+Under strong noise, against few features, batches are many and small and their noise is correlated: row j
+releases Σ_{b≤j} C_jb X_b + 2σξ, X_b the batch's sum in units of its clip and C the square root of the prefix
+sums, every column scaled to norm 1 (Denisov et al. 2022).  Rows then tell of sums over batches at the price
+of one release, and add up coherently if all have the directions of the symmetric root P^½.
+
 Every scale is public, or chosen from earlier releases for contributions and noise alike; a person is in
 one batch, and replacing their reward moves its sum by at most 2C: GDP of 1/σ for the whole transcript,
 actions included.  It holds for public contexts only: a private context would move every g of its batch.
@@ -13,8 +18,7 @@ actions included.  It holds for public contexts only: a private context would mo
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property, lru_cache
-from itertools import pairwise
-from math import ceil, erf, exp, pi, sqrt
+from math import ceil, sqrt
 from typing import ClassVar
 
 import numpy as np
@@ -22,24 +26,41 @@ from numpy.typing import NDArray
 from scipy.linalg import cho_solve, cholesky, solve_triangular
 
 from bandits.learning.arrivals import TOLD, Actions, Answered, replay
+from bandits.statistics import clipped_sums
+from bandits.statistics.additive_model import SCALES, AdditiveModel
 from bandits.statistics.calibration import least_sigma, target
+from bandits.statistics.clipped_sums import BITS
 from bandits.worlds.surfaces import Indices, Surface, surface
 from dpaccount.errors import InputError
 from dpaccount.noise.receipt import Noise
 from dpaccount.noise.samplers import Integers
-from dpaccount.proof import REPLACE_ONE, Cover, Theorem, assume_ball, assume_covers, linear, nodes
+from dpaccount.proof import (
+    REPLACE_ONE,
+    Cover,
+    Theorem,
+    assume_ball,
+    assume_covers,
+    assume_rounds,
+    factorised,
+    linear,
+    nodes,
+)
+from mechanisms.continual import factors
 from mechanisms.shared import grid
-from mechanisms.shared.gaussian_noise import gaussian
+from mechanisms.shared.gaussian_noise import gaussian, unchanged
 from mechanisms.subject import Domain, Rows, View, shown, wide
 
 Floats = NDArray[np.float64]
 
-BITS = 24  #: contributions lie on multiples of 2^−24, in units of the clip C
 FIRST, GROWTH, LEAST = 60, 1.3, 30  #: batches after the first: 60, 78, 101, …; the first at least 30
 CROWD = 0.07  #: or so many people for σ² and feature, if more: fewer would drown in a batch's noise
+ROW_FIRST, ROW_GROWTH = 250, 1.1  #: batches after the first where their noise is correlated
+WEIGHTS = 16  #: weights of rows lie on multiples of 2^−16
+DRAWS = 2000  #: different points of a batch at most; more people share them
+BLOCK = 4096  #: people whose contributions are made at once
+STREAMS = ("chosen", "separate", "correlated")
 CHOOSING = 2  #: releases before the prior is chosen by them
 OWN_NOISE = 0.1  #: standard deviation of a reward about its mean, as the model has it
-SCALES = (0.025, 0.05, 0.1, 0.2, 0.4, 0.8)  #: τ, of the surface's standard deviation
 START = (3, 1)  #: places of the first scale and length; a step away has prior weight e^(−½), as a normal law
 LEVEL = 0.3  #: weight of the common level beside the directions
 EXPLORE = 0.8  #: Thompson draws spread by this much of the posterior's width, falling to none
@@ -51,7 +72,8 @@ class PhasedPosterior:
 
     A record is what a person's reward has beyond the surface, so any reward can be any other's
     neighbour.  `sigma` is the noise in units of 2C; left out, the least that is proved to meet
-    (`epsilon`, `delta`).
+    (`epsilon`, `delta`).  `stream` says whether the noise of batches is ``separate`` or ``correlated``; it is
+    ``chosen`` by σ and the number of features.
     """
 
     source: ClassVar[str] = "ours; Thompson sampling over noisy batch sums, noise-aware linear posterior"
@@ -63,9 +85,12 @@ class PhasedPosterior:
     epsilon: Fraction = Fraction(1)
     delta: Fraction = Fraction(1, 10**6)
     sigma: Fraction | None = None
+    stream: str = "chosen"
 
     def __post_init__(self) -> None:
         """Refuse parameters that make no sense, before any charge."""
+        if self.stream not in STREAMS:
+            raise InputError(f"stream is {self.stream[:40]!r}; known: {', '.join(STREAMS)}")
         if self.rounds < 2 or self.rounds > 10**6:
             raise InputError(f"rounds is {self.rounds}; it lies in 2 ... 1000000")
         if self.sigma is not None and not Fraction(1, 1000) <= self.sigma <= 10**6:
@@ -79,7 +104,7 @@ class PhasedPosterior:
         return surface(self.surface)
 
     @property
-    def model(self) -> "Model":
+    def model(self) -> AdditiveModel:
         """Return the public features and priors."""
         return model_of(self.surface)
 
@@ -90,15 +115,40 @@ class PhasedPosterior:
             return self.sigma
         return least_sigma(lambda sigma: self._batches(sigma, self.delta), self.epsilon, self.delta)
 
+    @property
+    def crowd(self) -> float:
+        """Return how many people a batch takes that is not to drown in its noise."""
+        return CROWD * float(self.noise_scale) ** 2 * self.model.size
+
+    @property
+    def correlated(self) -> bool:
+        """Say whether the noise of batches is correlated: as said, or where it drowns small batches."""
+        return self.stream == "correlated" or (self.stream == "chosen" and self.crowd > FIRST)
+
     def covers(self) -> list[Cover]:
         """Return the rounds of every batch: public, from `rounds`, σ and the number of features alone."""
-        crowd = CROWD * float(self.noise_scale) ** 2 * self.model.size
-        second = max(FIRST, min(crowd, self.rounds / 10))  # few batches are worse than noisy ones
+        # few batches are worse than noisy ones
+        second, growth = max(FIRST, min(self.crowd, self.rounds / 10)), GROWTH
+        if self.correlated:
+            second, growth = ROW_FIRST, ROW_GROWTH
         size, first, found = max(LEAST, ceil(20 * self.noise_scale)), 1, []
         while first <= self.rounds:
             last = min(first + size - 1, self.rounds)
             found.append((first, last))
-            first, size = last + 1, int(second * GROWTH ** (len(found) - 1))
+            first, size = last + 1, int(second * growth ** (len(found) - 1))
+        return found
+
+    def weights(self) -> Integers:
+        """Return C as integers over 2^`WEIGHTS`, a row a batch; the identity where noise is separate."""
+        batches = len(self.covers())
+        if not self.correlated:
+            return np.eye(batches, dtype=np.int64)
+        root = factors.sqrt_toeplitz(batches) / 2.0**factors.BITS
+        lengths = np.sqrt(np.cumsum(root**2))[::-1] * (1 + 1e-9)  # of column b: its first n − b weights
+        lags = np.subtract.outer(np.arange(batches), np.arange(batches))
+        found: Integers = np.floor(np.where(lags >= 0, root[lags] / lengths, 0.0) * 2**WEIGHTS).astype(
+            np.int64
+        )
         return found
 
     def domain(self) -> Domain:
@@ -106,8 +156,20 @@ class PhasedPosterior:
         return wide(self.rounds, 1, 4.0)
 
     def proof(self, delta: Fraction) -> Theorem:
-        """One vector of norm at most 1 a person, in one batch's sum: Gaussian noise of 2σ there."""
-        return shown(self._batches(self.noise_scale, delta, self.covers()), "phased-posterior")
+        """One vector of norm at most 1 a person, in one batch: Gaussian noise of 2σ on sums, or on rows."""
+        whole = (
+            self._rows(delta) if self.correlated else self._batches(self.noise_scale, delta, self.covers())
+        )
+        return shown(whole, "phased-posterior")
+
+    def _rows(self, delta: Fraction) -> Theorem:
+        covers, weights = self.covers(), self.weights()
+        inside = assume_ball("batch", Fraction(1), REPLACE_ONE, "movement", source="dp-output")
+        ends = [last for _, last in covers]
+        entered = assume_rounds("batch", len(covers), "movement", ends=ends)
+        rows = factorised(linear(inside), entered, factors.lower(weights), WEIGHTS)
+        step, numbers = grid.step(BITS + WEIGHTS), len(covers) * (1 + self.model.size)
+        return gaussian(rows, 2 * self.noise_scale, step, numbers, "batch", delta, unchanged)
 
     def _batches(self, sigma: Fraction, delta: Fraction, covers: list[Cover] | None = None) -> Theorem:
         inside = assume_ball("batch", Fraction(1), REPLACE_ONE, "movement", source="dp-output")
@@ -140,7 +202,11 @@ class PosteriorCourse:
     def __init__(self, subject: PhasedPosterior, noise: Noise, coins: int) -> None:
         self.batches = subject.covers()
         self._noise, self._groups = noise, len(subject.model.groups)
-        self._learner = Learner(subject.model, float(subject.noise_scale), subject.rounds, coins)
+        self._weights, self._bits = subject.weights(), WEIGHTS if subject.correlated else 0
+        self._learner = Learner(
+            subject.model, float(subject.noise_scale), subject.rounds, coins, self._weights / 2.0**self._bits
+        )
+        self._exact: list[Integers] = []  #: every batch's sum, of which rows are made
         self._offered: list[Indices] = []  #: the points of the batch under way that nobody was shown yet
         self._shown: list[Indices] = []
         self._sums: list[Integers] = []
@@ -155,10 +221,13 @@ class PosteriorCourse:
         return self._shown[-1]
 
     def close(self, rewards: Floats, answered: Answered) -> None:
-        """Release the sum of the batch under way, and learn from it."""
-        exact = self._learner.contributions(rewards, answered)
-        self._sums.append(self._noise.noisy("batch", len(self._sums), exact))
-        self._learner.tell(self._sums[-1] / 2.0**BITS)
+        """Release the row that ends with the batch under way, and learn from it."""
+        number = len(self._sums)
+        self._exact.append(self._learner.contributions(rewards, answered))
+        kept = range(number + 1) if self._bits else [number]
+        row = np.sum([self._weights[number, b] * self._exact[b] for b in kept], axis=0)
+        self._sums.append(self._noise.noisy("batch", number, row))
+        self._learner.tell(self._sums[-1] / 2.0 ** (BITS + self._bits))
 
     def view(self) -> View:
         """Return the points played, and the sums one after another."""
@@ -167,100 +236,38 @@ class PosteriorCourse:
         return View(public={"points": points, "sums": sums})
 
 
-class Model:
-    """Features φ = [1, F₁(x₁), …, F_G(x_G)] of a surface's points and Gaussian priors on their weights.
-
-    F are eigenfeatures of the centred squared-exponential kernel at the smallest length offered; other
-    lengths and scales are other priors on the same features.
-    """
-
-    def __init__(self, world: Surface) -> None:
-        made: dict[int, tuple[Floats, list[Floats]]] = {}  # groups often share their points
-        for points in world.points:
-            if id(points) not in made:
-                made[id(points)] = _prior_roots(points, world.lengths)
-        self.groups = [made[id(points)][0] for points in world.points]
-        self._roots = [made[id(points)][1] for points in world.points]
-        self.lengths = len(world.lengths)
-        edges = np.cumsum([1, *(features.shape[1] for features in self.groups)])
-        self.slices = [slice(a, b) for a, b in pairwise(edges.tolist())]
-        self.size = int(edges[-1])
-
-    def features(self, chosen: Indices) -> Floats:
-        """Return φ of choices [n, groups], as rows."""
-        parts = [features[chosen[:, g]] for g, features in enumerate(self.groups)]
-        return np.concatenate([np.ones((len(chosen), 1)), *parts], axis=1)
-
-    def prior_root(self, scale: int, length: int) -> "Blocks":
-        """Return L with LLᵀ the weights' covariance: level 1, group parts of total variance τ²."""
-        size = SCALES[scale] / sqrt(len(self.groups))
-        parts = [size * roots[length] for roots in self._roots]
-        return Blocks(self.slices, parts)
-
-    def best(self, weights: Floats) -> Indices:
-        """Return the choice of largest φᵀw, group by group, for every row w of `weights`."""
-        parts = [
-            np.argmax(weights[:, part] @ features.T, axis=1)
-            for part, features in zip(self.slices, self.groups, strict=True)
-        ]
-        return np.stack(parts, axis=1)
-
-
 @lru_cache(maxsize=4)
-def model_of(name: str) -> Model:
+def model_of(name: str) -> AdditiveModel:
     """Return the model of a catalogued surface."""
-    return Model(surface(name))
+    world = surface(name)
+    return AdditiveModel(world.points, world.lengths)
 
 
-def _prior_roots(points: Floats, lengths: tuple[float, ...]) -> tuple[Floats, list[Floats]]:
-    """Return features of the smallest length and, for every length, a root of their weights' covariance."""
-    features = _eigenfeatures(points, lengths[0])
-    inverse = np.linalg.pinv(features)
-    parts = [inverse @ _eigenfeatures(points, length) for length in lengths]
-    return features, [cholesky(part @ part.T + 1e-6 * np.eye(len(part)), lower=True) for part in parts]
+def _symmetric_root(root: Floats) -> Floats:
+    """Return the symmetric square root of R·Rᵀ."""
+    values, vectors = np.linalg.eigh(root @ root.T)
+    found: Floats = (vectors * np.sqrt(np.maximum(values, 0.0))) @ vectors.T
+    return found
 
 
-def _eigenfeatures(points: Floats, length: float) -> Floats:
-    """Return eigenfeatures of the centred kernel, eigenvalues above 1e-3 of the first, mean ‖F‖² = 1."""
-    square = ((points[:, None] - points[None]) ** 2).sum(axis=-1)
-    kernel = np.exp(-square / (2 * length**2))
-    kernel = kernel - kernel.mean(axis=0) - kernel.mean(axis=1)[:, None] + kernel.mean()
-    values, vectors = np.linalg.eigh(kernel)
-    kept = np.flatnonzero(values > 1e-3 * values[-1])[::-1][:60]
-    features: Floats = vectors[:, kept] * np.sqrt(values[kept])
-    return features / sqrt(np.mean((features**2).sum(axis=1)))
-
-
-@dataclass(frozen=True)
-class Blocks:
-    """A block-diagonal matrix L with a 1 in its first corner and `parts` at `slices`."""
-
-    slices: list[slice]
-    parts: list[Floats]
-
-    def times(self, right: Floats) -> Floats:
-        """Return L times a matrix or a vector."""
-        product = right.copy()
-        for place, part in zip(self.slices, self.parts, strict=True):
-            product[place] = part @ right[place]
-        return product
-
-    def transposed_times(self, right: Floats) -> Floats:
-        """Return Lᵀ times a matrix or a vector."""
-        return Blocks(self.slices, [part.T for part in self.parts]).times(right)
-
-    def around(self, middle: Floats) -> Floats:
-        """Return I + Lᵀ·middle·L of a symmetric `middle`."""
-        inner = self.transposed_times(self.transposed_times(middle).T)
-        inner[np.diag_indices_from(inner)] += 1.0
-        return inner
+def _typical(matrix: Floats) -> float:
+    """Return a typical eigenvalue of a symmetric matrix, Σλ²/Σλ."""
+    return float((matrix**2).sum() / np.trace(matrix))
 
 
 class Learner:
-    """Ask for a batch's points, make its people's contributions, tell the noisy sum; batch after batch."""
+    """Ask for a batch's points, make its people's contributions, tell the noisy row; batch after batch.
 
-    def __init__(self, model: Model, sigma: float, rounds: int, coins: int) -> None:
+    `weights` [batches, batches] are those of rows; without them, or with the identity, noise is separate.
+    """
+
+    def __init__(
+        self, model: AdditiveModel, sigma: float, rounds: int, coins: int, weights: Floats | None = None
+    ) -> None:
         self._model, self._sigma, self._rounds = model, sigma, rounds
+        self._weights = np.eye(0) if weights is None else weights
+        self._correlated = bool(np.triu(self._weights.T, 1).any())
+        self._past: list[tuple[Floats, Floats, float]] = []  #: H, H·θ̂ and reward noise of batches in rows
         self._rng = np.random.default_rng(coins)  # apart from the noise
         (self._scale, self._length), self._told = START, 0
         self._information = np.zeros((model.size, model.size))
@@ -270,46 +277,49 @@ class Learner:
     # ------------------------------------------------------------------ a batch
 
     def ask(self, start: int, stop: int, *, final: bool) -> Indices:
-        """Return the points of rounds `start` … `stop` − 1: uniform at first, greedy in the last batch."""
+        """Return the points of rounds `start` … `stop` − 1: uniform at first, greedy in the last batch.
+
+        A large batch has `DRAWS` different ones, each for neighbours in the order of arrival.
+        """
+        people = stop - start
+        draws = 1 if final and self._told else min(people, DRAWS)
+        begins = start + np.arange(draws) * people // draws
         if self._told == 0:
             sizes = [len(features) for features in self._model.groups]
-            chosen = np.stack([self._rng.integers(0, n, stop - start) for n in sizes], axis=1)
+            points = np.stack([self._rng.integers(0, n, draws) for n in sizes], axis=1)
         elif final:
-            chosen = np.repeat(self._model.best(self._mean[None, :]), stop - start, axis=0)
+            points = self._model.best(self._mean[None, :])
         else:
-            fading = EXPLORE * (1 - np.arange(start, stop) / self._rounds)
-            drawn = self._rng.normal(size=(stop - start, self._model.size)) @ self._root.T
-            chosen = self._model.best(self._mean + fading[:, None] * drawn)
-        self._aim(chosen)
+            fading = EXPLORE * (1 - begins / self._rounds)
+            drawn = self._rng.normal(size=(draws, self._model.size)) @ self._root.T
+            points = self._model.best(self._mean + fading[:, None] * drawn)
+        self._point_of = np.searchsorted(begins, np.arange(start, stop), side="right") - 1
+        self._aim(points, np.bincount(self._point_of, minlength=draws).astype(np.float64))
+        chosen: Indices = points[self._point_of]
         return chosen
 
-    def _aim(self, chosen: Indices) -> None:
-        """Choose the directions g and the clip C of a batch, from public numbers only."""
-        self._phi = self._model.features(chosen)
-        if self._told == 0:
-            self._directions = np.zeros((len(chosen), 1 + self._model.size))
-            self._directions[:, 0] = 1.0
-            self._clip, self._slope = 1.0, 1.0
-            self._spread = self._variance = OWN_NOISE**2 + 0.04
-            return
-        # h = P^½(φ − φ̄) in any square root's coordinates: they only rotate the release
-        away = (self._phi - self._phi.mean(axis=0)) @ self._root
-        away /= max(sqrt(np.mean((away**2).sum(axis=1))), 1e-12)
-        whole = np.concatenate([np.full((len(away), 1), LEVEL), away], axis=1)
+    def _aim(self, points: Indices, people: Floats) -> None:
+        """Choose directions g and clip C of a batch of so many `people` a point, from public numbers."""
+        phi = self._phi = self._model.features(points)
+        whole = np.zeros((len(phi), 1 + self._model.size))
+        whole[:, 0] = 1.0 if self._told == 0 else LEVEL
+        self._clip, self._slope = 1.0, 1.0
+        self._spread = self._variance = OWN_NOISE**2 + 0.04
+        if self._told:
+            # h = P^½(φ − φ̄); in any root's coordinates, which only rotate a release, unless releases add up
+            root = _symmetric_root(self._root) if self._correlated else self._root
+            away = (phi - people @ phi / people.sum()) @ root
+            whole[:, 1:] = away / max(sqrt(people @ (away**2).sum(axis=1) / people.sum()), 1e-12)
         self._directions = whole / np.linalg.norm(whole, axis=1, keepdims=True)
-        unsure = float(np.mean(((self._phi @ self._root) ** 2).sum(axis=1)))
-        gram = self._directions.T @ self._directions
-        typical = float((gram**2).sum() / np.trace(gram))  # Σλ²/Σλ
-        width = min(sqrt(OWN_NOISE**2 + unsure), 1.0)
-        self._clip = min(
-            width * np.geomspace(0.1, 3, 40),
-            key=lambda c: (
-                (4 * c**2 * self._sigma**2 + clipped_variance(c / width) * width**2 * typical)
-                / erf(c / (width * sqrt(2))) ** 2
-            ),
-        )
-        self._slope = erf(self._clip / (width * sqrt(2)))
-        self._variance = clipped_variance(self._clip / width) * width**2
+        spread_over = (self._directions * people[:, None]).T
+        self._gram, self._cross = spread_over @ self._directions, spread_over @ phi
+        if self._told:
+            self._choose_clip(float(people @ ((phi @ self._root) ** 2).sum(axis=1) / people.sum()))
+
+    def _choose_clip(self, unsure: float) -> None:
+        typical = _typical(self._gram)
+        clip = clipped_sums.best_clip(min(sqrt(OWN_NOISE**2 + unsure), 1.0), 2 * self._sigma, typical)
+        self._clip, self._slope, self._variance = clip.bound, clip.slope, clip.variance
         self._spread = max(self._variance - self._slope**2 * unsure, 0.2 * self._variance)
 
     def contributions(self, rewards: Floats, answered: Answered | None = None) -> NDArray[np.int64]:
@@ -319,23 +329,37 @@ class Learner:
         """
         known = np.nan_to_num(rewards, nan=0.0)
         # before the first release nothing is predicted, and rewards themselves are clipped to [−1, 1]
-        residual = known - (self._phi @ self._mean if self._told else 0.0)
-        within = np.clip(residual / self._clip, -1, 1)
-        if answered is not None:
-            within = np.where(answered, within, 0.0)
-        total: NDArray[np.int64] = grid.in_ball(self._directions * within[:, None], Fraction(1), BITS).sum(0)
+        residual = known - ((self._phi @ self._mean)[self._point_of] if self._told else 0.0)
+        told = np.ones(len(known), dtype=np.bool_) if answered is None else answered
+        total = np.zeros(self._directions.shape[1], dtype=np.int64)
+        for start in range(0, len(known), BLOCK):
+            now = slice(start, start + BLOCK)
+            directions = self._directions[self._point_of[now]]
+            total += clipped_sums.contributions(directions, residual[now], self._clip, told[now])
         return total
 
     def tell(self, released: Floats) -> None:
-        """Learn from a batch's noisy sum, in units of the clip."""
-        shape = self._slope * (self._directions.T @ self._phi)  # r = shape·θ + noise
-        noise = self._spread * (self._directions.T @ self._directions)
-        noise[np.diag_indices_from(noise)] += (2 * self._clip * self._sigma) ** 2
-        observed = released * self._clip + (shape @ self._mean if self._told else 0.0)
-        factor = cholesky(noise, lower=True)
-        whitened = solve_triangular(factor, np.column_stack([shape, observed]), lower=True)
-        self._information += whitened[:, :-1].T @ whitened[:, :-1]
-        self._moment += whitened[:, :-1].T @ whitened[:, -1]
+        """Learn from a noisy row, in units of the clips: r = Σ_b C_jb (H_b(θ − θ̂_b) + rewards' noise) + 2σξ.
+
+        The rewards' own noise is taken for independent from row to row, which little noise would make false.
+        """
+        shape = self._slope / self._clip * self._cross
+        known = shape @ self._mean if self._told else np.zeros(len(shape))
+        noise = self._spread / self._clip**2 * self._gram
+        if self._correlated:
+            own = _typical(noise)
+            *past, weight = self._weights[self._told, : self._told + 1]
+            noise = weight**2 * noise
+            self._past.append((shape, known, own))
+            shape, known = weight * shape, weight * known
+            for each, (before, mean, reward) in zip(past, self._past[:-1], strict=True):
+                shape, known = shape + each * before, known + each * mean
+                noise[np.diag_indices_from(noise)] += each**2 * reward
+        noise[np.diag_indices_from(noise)] += (2 * self._sigma) ** 2
+        observed = released + known
+        information, moment = clipped_sums.learned(shape, noise, observed)
+        self._information += information
+        self._moment += moment
         self._told += 1
         if self._told >= CHOOSING:
             self._choose_prior()
@@ -370,9 +394,3 @@ class Learner:
         fitted = solve_triangular(factor, prior.transposed_times(self._moment), lower=True)
         away = (scale - START[0]) ** 2 + (length - START[1]) ** 2
         return float(fitted @ fitted / 2 - np.log(np.diag(factor)).sum()) - away / 2
-
-
-def clipped_variance(c: float) -> float:
-    """Return E clip(Z, ±c)² of a standard normal Z: erf(c/√2) − 2cφ(c) + c²(1 − erf(c/√2))."""
-    inside = erf(c / sqrt(2))
-    return inside - 2 * c * exp(-(c**2) / 2) / sqrt(2 * pi) + c**2 * (1 - inside)

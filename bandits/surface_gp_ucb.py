@@ -19,7 +19,7 @@ from scipy.linalg import LinAlgError, cho_factor, cho_solve
 
 from bandits.learning.arrivals import TOLD, Actions, Answered, replay
 from bandits.learning.contextual import pick
-from bandits.learning.features import quadrature_features
+from bandits.learning.features import eigenfeatures, quadrature_features, squared_exponential
 from bandits.statistics import continual_sums, published_noise
 from bandits.statistics.calibration import least_sigma, target
 from bandits.worlds.surfaces import Surface, surface
@@ -38,6 +38,7 @@ CALIBRATIONS = ("exact", "published")
 ZETA = 0.1  #: failure probability in the published shift; the paper's experiments do not say theirs
 SWEEPS = 2  #: over the groups, in search of the largest bound
 LENGTH = 1  #: place of the kernel's length among those of a surface
+BASES = ("eigen", "quadrature")
 
 
 @dataclass(frozen=True)
@@ -47,6 +48,10 @@ class SurfaceGpUcb:
     A record is what a person's reward has beyond the surface.  `calibration`: ``published`` has the noise of
     Lemma 2 as its proof reads, for |y| ≤ 1, and the shift of Lemma 3; ``exact`` the least noise that is
     proved, without the corner y².  `width` is the confidence width.
+
+    `basis`: as many ``eigen`` features of each group's grid as leave a kernel error of at most `error`; or
+    ``quadrature`` features, as in the paper, of so many `nodes_per_axis`, which are refused where their error
+    on the grid is larger.
     """
 
     source: ClassVar[str] = (
@@ -58,6 +63,8 @@ class SurfaceGpUcb:
     surface: str = "camelback"
     rounds: int = 10_000
     batch: int = 25
+    basis: str = "eigen"
+    error: Fraction = Fraction(1, 20)
     nodes_per_axis: int = 8
     calibration: str = "exact"
     epsilon: Fraction = Fraction(1)
@@ -73,12 +80,28 @@ class SurfaceGpUcb:
             )
         if self.calibration not in CALIBRATIONS:
             raise InputError(f"calibration is {self.calibration[:40]!r}; known: {', '.join(CALIBRATIONS)}")
-        if not 1 <= self.nodes_per_axis <= 16 or self.width < 0:
-            raise InputError("needed 1 ... 16 nodes_per_axis and width >= 0")
+        if self.basis not in BASES:
+            raise InputError(f"basis is {self.basis[:40]!r}; known: {', '.join(BASES)}")
+        if not 1 <= self.nodes_per_axis <= 16 or self.width < 0 or not 0 < self.error < 1:
+            raise InputError("needed 1 ... 16 nodes_per_axis, width >= 0 and error in (0, 1)")
         if self.sigma is not None and self.sigma <= 0:
             raise InputError(f"sigma is {float(self.sigma)}; it must be above 0")
         target(self.epsilon, self.delta)
         surface(self.surface)
+        self._check_error()
+
+    def _check_error(self) -> None:
+        """Refuse features that do not follow the kernel on the grid: a learner would see aliases."""
+        if self.basis == "eigen":
+            return
+        for points, phi in zip(self.world.points, self.features, strict=True):
+            kernel = squared_exponential(points, points, self.world.lengths[LENGTH])
+            found = float(np.abs(kernel - len(self.features) * phi @ phi.T).max())
+            if found > self.error:
+                raise InputError(
+                    f"{self.nodes_per_axis} nodes an axis leave a kernel error of {found:.3g} on the grid of"
+                    f" {self.surface}, above {float(self.error):.3g}; use more nodes or the basis eigen"
+                )
 
     @cached_property
     def world(self) -> Surface:
@@ -92,11 +115,16 @@ class SurfaceGpUcb:
         Each group's have norm 1/√G, so that a point's have norm 1.
         """
         length, groups = self.world.lengths[LENGTH], len(self.world.points)
-        maps = {
-            d: quadrature_features(d, self.nodes_per_axis, length)
-            for d in {points.shape[1] for points in self.world.points}
-        }
-        return [maps[points.shape[1]](points) / np.sqrt(groups) for points in self.world.points]
+        made: dict[int, Floats] = {}  # groups often share their points
+        for points in self.world.points:
+            if id(points) not in made:
+                made[id(points)] = self._of_group(points, length) / np.sqrt(groups)
+        return [made[id(points)] for points in self.world.points]
+
+    def _of_group(self, points: Floats, length: float) -> Floats:
+        if self.basis == "eigen":
+            return eigenfeatures(squared_exponential(points, points, length), float(self.error))
+        return quadrature_features(points.shape[1], self.nodes_per_axis, length)(points)
 
     @property
     def size(self) -> int:

@@ -7,7 +7,7 @@ person did not answer, adds zero.  Which slots a batch has is public, from a ban
 
 from collections.abc import Callable, Sequence
 from fractions import Fraction
-from typing import Any, Protocol
+from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -56,6 +56,14 @@ class Course(Protocol):
 
     def view(self) -> View:
         """Return what was shown so far, a row of `own` for each slot that was asked for."""
+
+
+@runtime_checkable
+class Checked(Protocol):
+    """A course whose people tell messages that their devices made."""
+
+    def check(self, message: float) -> None:
+        """Refuse what no device sends, before it is noted; raises `InputError`."""
 
 
 class Live(Subject, Protocol):

@@ -89,9 +89,17 @@ class Contextual:
         return quadrature_features(self.dimension, self.nodes_per_axis, float(lengthscale))
 
 
-def together(rounds: int, size: int) -> list[Cover]:
-    """Return batches of `size` slots; the last one has what is left."""
-    return [(first, min(first + size - 1, rounds)) for first in range(1, rounds + 1, size)]
+def together(rounds: int, size: int, growth: Fraction = Fraction(0)) -> list[Cover]:
+    """Return batches of `size` slots, or of `growth` times the slots before it if that is more.
+
+    The last one has what is left.
+    """
+    found, first = [], 1
+    while first <= rounds:
+        last = min(first + max(size, int(growth * (first - 1))) - 1, rounds)
+        found.append((first, last))
+        first = last + 1
+    return found
 
 
 class ContextualCourse:

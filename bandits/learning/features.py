@@ -133,6 +133,21 @@ def principal(inner: Features, points: Floats, size: int) -> tuple[PrincipalFeat
     return PrincipalFeatures(inner, vectors[:, order]), np.maximum(values[order], 0.0)
 
 
+def eigenfeatures(kernel: Floats, error: float) -> Floats:
+    """Return the fewest eigenfeatures of a kernel matrix [n, n] whose products err by at most `error`.
+
+    Row i has the features of point i, no longer than √K_ii.
+    """
+    values, vectors = np.linalg.eigh(kernel)
+    scaled: Floats = vectors[:, ::-1] * np.sqrt(np.maximum(values[::-1], 0.0))
+    left = kernel.copy()
+    for size in range(1, len(kernel) + 1):
+        left -= np.outer(scaled[:, size - 1], scaled[:, size - 1])
+        if np.abs(left).max() <= error:
+            return scaled[:, :size]
+    return scaled
+
+
 # ------------------------------------------------------------------ kernels
 
 

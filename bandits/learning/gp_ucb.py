@@ -4,7 +4,9 @@ from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.linalg.blas import dsymv, dsyr
+from scipy.linalg import cho_factor, cho_solve
+from scipy.linalg.blas import dsymm, dsymv, dsyr
+from scipy.linalg.lapack import dpotrf
 
 from dpaccount.errors import InputError
 
@@ -26,9 +28,28 @@ def upper_bounds(candidates: Floats, gram: Floats, moment: Floats, width: float)
 
 def raised(matrix: Floats, shift: float) -> Floats:
     """Return a symmetric matrix plus (1 + `shift`)·I, with eigenvalues that are still below 1 raised to 1."""
+    identity = np.eye(len(matrix))
+    if dpotrf(matrix + shift * identity)[1] == 0:  # positive definite: no eigenvalue of the whole is below 1
+        whole: Floats = matrix + (1 + shift) * identity
+        return whole
     values, vectors = np.linalg.eigh(matrix)
     found: Floats = (vectors * np.maximum(values + 1 + shift, 1.0)) @ vectors.T
     return found
+
+
+class SolvedPosterior:
+    """Weights as G = `gram` and u = `moment` have them, G positive definite: solved once, asked often."""
+
+    def __init__(self, gram: Floats, moment: Floats) -> None:
+        self.gram, self.moment = gram, moment
+        self._inverse = cho_solve(cho_factor(gram), np.eye(len(gram)))
+        self._mean = self._inverse @ moment
+
+    def upper_bounds(self, candidates: Floats, width: float) -> Floats:
+        """Return what `upper_bounds` does."""
+        deviation = np.sqrt(np.maximum(np.vecdot(candidates @ self._inverse, candidates), 0.0))
+        bounds: Floats = candidates @ self._mean + width * deviation
+        return bounds
 
 
 @dataclass
@@ -36,7 +57,7 @@ class GpUcb:
     """Ask for a candidate, tell its reward; `ridge` is λ, `width` the confidence width.
 
     G⁻¹ is kept and follows each observation by a symmetric rank-one update (Sherman & Morrison 1950):
-    one matrix–vector product and one outer product, in the upper triangle only.
+    one matrix–vector product and one outer product, in the upper triangle only; `ask` reads it as it stands.
     """
 
     size: int
@@ -56,10 +77,8 @@ class GpUcb:
         """Return the index of the candidate to play; rows of `candidates` are features."""
         if candidates.ndim != 2 or candidates.shape[1] != self.size:
             raise InputError(f"candidates have shape {candidates.shape}; needed rows of {self.size} features")
-        upper = np.triu(self._inverse)
-        inverse = upper + np.triu(upper, 1).T
-        solved = candidates @ inverse
-        deviation = np.sqrt(np.maximum((candidates * solved).sum(axis=1), 0.0))
+        solved = dsymm(1.0, self._inverse, candidates.T).T
+        deviation = np.sqrt(np.maximum(np.vecdot(candidates, solved), 0.0))
         return int(np.argmax(solved @ self.moment + self.width * deviation))
 
     def tell(self, features: Floats, reward: float) -> None:

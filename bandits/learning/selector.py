@@ -5,12 +5,17 @@ The choice reads the privacy asked for, the horizon and what is private; never d
 
 from dataclasses import dataclass
 from fractions import Fraction
+from math import sqrt
+
+import numpy as np
+from numpy.typing import NDArray
 
 from bandits.statistics import continual_sums
 from bandits.statistics.calibration import least_sigma
 from bandits.statistics.first_moments import BITS, HALF
 from dpaccount.errors import InputError
 from dpaccount.proof import REPLACE_ONE, assume_ball
+from mechanisms.local.channels import CHANNELS, channel
 
 KINDS = ("joint", "reward", "local")
 
@@ -29,6 +34,7 @@ def choose(privacy: str, epsilon: Fraction, delta: Fraction, rounds: int, size: 
 
     ``joint``: contexts and rewards are private.  ``reward``: contexts are public, rewards private.
     ``local``: nobody is trusted with either.  Each kind is another promise, none stands in for another.
+    Where nobody is trusted with rewards and all are offered the same points, it is `choose_local`.
     """
     if privacy not in KINDS:
         raise InputError(f"privacy is {privacy[:40]!r}; known: {', '.join(KINDS)}")
@@ -49,6 +55,41 @@ def choose(privacy: str, epsilon: Fraction, delta: Fraction, rounds: int, size: 
         " second moments are taken from the public domain, which costs no noise"
     )
     return Selection("moment-gp-ucb", {"stream": best}, why)
+
+
+def choose_local(
+    epsilon: Fraction, bound: Fraction, noise_bound: Fraction, rounds: int, kernel: NDArray[np.float64]
+) -> Selection:
+    """Return the bandit and channel for people who keep their rewards, on public points of a kernel matrix.
+
+    `bound` and `noise_bound` are B and R of `bandits.local_rewards`.  The channel is the one whose answers
+    vary least once little is left to learn: the clip is then about R, the reward's noise taken for uniform.
+    Raises `InputError` for parameters that make no sense.
+    """
+    if rounds < 1 or bound <= 0 or noise_bound < 0:
+        raise InputError("needed rounds >= 1, bound > 0 and noise_bound >= 0")
+    if kernel.ndim != 2 or kernel.shape[0] != kernel.shape[1] or not np.isfinite(kernel).all():
+        raise InputError(f"a kernel matrix is square and finite; found the shape {kernel.shape}")
+    squares = {name: answer_square(name, epsilon) for name in CHANNELS}
+    best = min(squares, key=lambda name: squares[name])
+    one = float(max(noise_bound, bound / 100)) * sqrt(squares[best])  # the deviation of one answer
+    signal = np.linalg.eigvalsh(kernel) * float(bound / 2) ** 2 * rounds / len(kernel)
+    directions = int((signal > one**2).sum())
+    left = one * sqrt(directions / rounds) / float(bound)
+    hope = (
+        f"of {len(kernel)} directions of the kernel {directions} stand out, spread evenly to {left:.2g} of B"
+        if directions
+        else "no direction of the kernel stands out: expect no better than chance"
+    )
+    listed = ", ".join(f"{name} {sqrt(square):.3g}" for name, square in squares.items())
+    why = f"deviation of an answer in units of its clip: {listed}; after {rounds} people {hope}"
+    return Selection("local-posterior", {"channel": best}, why)
+
+
+def answer_square(name: str, epsilon: Fraction) -> float:
+    """Return the mean square of a channel's answer about a number that is uniform on [−1, 1]."""
+    units = np.linspace(-1, 1, 201)
+    return float((channel(name, epsilon).variance(units) + units**2).mean())
 
 
 def error(stream: str, epsilon: Fraction, delta: Fraction, rounds: int, size: int) -> float:

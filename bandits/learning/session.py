@@ -40,7 +40,7 @@ from typing import Any, Concatenate, ParamSpec, TypeVar
 import numpy as np
 from numpy.typing import ArrayLike
 
-from bandits.learning.arrivals import Course, Floats, Live
+from bandits.learning.arrivals import Checked, Course, Floats, Live
 from bandits.learning.journal import Journal, Line
 from bandits.learning.releases import SECURE, Kept, Rehearsed, charged, configuration, proof_of, same_run
 from dpaccount.errors import InputError
@@ -196,12 +196,15 @@ class Session:
         It is a number; where the bandit is local, the numbers of a message.  One that comes when its batch is
         released is late: noted, and not counted.  Rewards out of range are clamped and NaN counts as the
         bandit's domain says.  Raises `InputError` for a ticket that was never given or has its answer, and
-        for what is no number, or not so many.
+        for what is no number, or not so many; and, where people answer through a local channel, for what is
+        none of its messages.
         """
         number = self.ticket(ticket.number if isinstance(ticket, Ticket) else ticket).number
         if number in self._rewards or number in self._late:
             raise InputError(f"ticket {number} has its answer; a person answers once")
         told = self._told(reward)
+        if isinstance(self._course, Checked) and not np.isnan(_row(reward)).any():
+            self._course.check(float(_row(told)[0, 0]))
         late = self._ended or number < self._course.batches[self._closed][0]
         with self._stepping():
             if late:

@@ -6,20 +6,21 @@ Vectors may use any stream; symmetric matrices the trees, whose every release is
 
 import math
 from fractions import Fraction
-from functools import lru_cache
+from functools import lru_cache, partial
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dpaccount.errors import InputError
 from dpaccount.noise.receipt import Noise
-from dpaccount.proof import Theorem, assume_tree, factorised, linear, nodes
-from mechanisms.continual import factors
-from mechanisms.continual.factor_sums import FactorSums, Sums, Window
+from dpaccount.proof import Theorem, assume_tree, buffered, factorised, linear, nodes
+from mechanisms.continual import factors, spread
+from mechanisms.continual.factor_sums import Buffers, FactorSums, Sums, Window
 from mechanisms.continual.tree_sums import HonakerSums, TreeSums, variance_from_below
 from mechanisms.shared.gaussian_noise import gaussian, unchanged
 
-STREAMS = ("tree", "honaker", "sqrt-toeplitz")
+STREAMS = ("tree", "honaker", "sqrt-toeplitz", "buffered-toeplitz")
+BUFFERS = 6  #: sums that decay: with so many a stream errs less than with √Toeplitz rows
 
 
 def known_stream(stream: str, allowed: tuple[str, ...] = STREAMS) -> None:
@@ -41,6 +42,12 @@ def vector_proof(
         weights = factors.sqrt_toeplitz(rounds).tolist()
         rows = factorised(query, rounds, [weights], factors.BITS)
         return gaussian(rows, sigma, step / 2**factors.BITS, numbers * rounds, "sums", delta, unchanged)
+    if stream == "buffered-toeplitz":
+        finer, pairs = step / 2**factors.DECAY, factors.buffers(rounds, BUFFERS)
+        far = float(person.conclusion.high) ** 0.5 * 2  # type: ignore[union-attr]  # a ball's
+        most = factors.buffered_movement_squared(pairs, rounds, numbers, far, finer)
+        rows = buffered(query, rounds, numbers, pairs, factors.DECAY, finer, most)
+        return gaussian(rows, sigma, finer, numbers * rounds, "sums", delta, unchanged)
     tree = assume_tree(person.witness["query"], rounds, "movement")
     return gaussian(query, sigma, step, numbers, "sums", delta, lambda one: nodes(one, tree))
 
@@ -59,7 +66,7 @@ def matrix_proof(
 
 
 def vector_sums(stream: str, noise: Noise, rounds: int, numbers: int) -> Sums:
-    """Return prefix sums of integer vectors, in grid units; Toeplitz rows are 2^20 finer, which it undoes."""
+    """Return prefix sums of integer vectors, in grid units; rows of factors are finer, which it undoes."""
     if stream == "sqrt-toeplitz":
         weights = factors.sqrt_toeplitz(rounds)
 
@@ -67,6 +74,9 @@ def vector_sums(stream: str, noise: Noise, rounds: int, numbers: int) -> Sums:
             return Window(weights, width, kind)
 
         return FactorSums(history, numbers, lambda t, row: noise.noisy("sums", t, row))
+    if stream == "buffered-toeplitz":
+        pairs = factors.buffers(rounds, BUFFERS)
+        return FactorSums(partial(Buffers, pairs), numbers, lambda t, row: noise.noisy("sums", t, row))
     return (TreeSums if stream == "tree" else HonakerSums)(lambda node, sums: noise.noisy("sums", node, sums))
 
 
@@ -76,16 +86,19 @@ def matrix_sums(stream: str, noise: Noise) -> Sums:
     return kind(lambda node, sums: noise.noisy_symmetric("sums", node, sums))
 
 
-def deviation(stream: str, t: int) -> float:
-    """Return the standard deviation of the noise in the prefix of t rounds, for released noise of 1.
+def deviation(stream: str, t: int, rounds: int) -> float:
+    """Return the noise's standard deviation in the prefix of t of `rounds` rounds, for released noise of 1.
 
-    A tree adds one node for each one of t in binary; Honaker's estimate refines each from below; the
-    square-root factor adds Σ_{k<t} c_k², c_k = C(2k, k)/4^k.
+    A tree adds one node for each one of t in binary; Honaker's estimate refines each from below; a
+    Toeplitz factor C adds the squares of the first t coefficients of 1/((1 − x)·C(x)), which are those of C
+    itself for the square root.
     """
     if t == 0:
         return 0.0
     if stream == "sqrt-toeplitz":
         return float(_toeplitz_deviations(1 << (t - 1).bit_length())[t - 1])
+    if stream == "buffered-toeplitz":
+        return float(_buffered_deviations(rounds)[t - 1])
     if stream == "tree":
         return math.sqrt(t.bit_count())
     return math.sqrt(sum(variance_from_below(j) for j in range(t.bit_length()) if t >> j & 1))
@@ -98,6 +111,12 @@ def _toeplitz_deviations(rounds: int) -> NDArray[np.float64]:
     return found
 
 
+@lru_cache(maxsize=8)
+def _buffered_deviations(rounds: int) -> NDArray[np.float64]:
+    history = partial(Buffers, factors.buffers(rounds, BUFFERS))
+    return np.sqrt(spread.toeplitz(history, rounds, 1.0, 1, bits=factors.DECAY).variances)
+
+
 def largest_deviation(stream: str, rounds: int) -> float:
     """Return the largest of those deviations over rounds 1 … `rounds`."""
-    return max(deviation(stream, t) for t in range(1, rounds + 1))
+    return max(deviation(stream, t, rounds) for t in range(1, rounds + 1))

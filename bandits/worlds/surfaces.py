@@ -1,12 +1,14 @@
 """Test functions on finite grids, as sums over groups of coordinates, and candidates of them.
 
-Maximised and scaled: Styblinski–Tang and Michalewicz are divided by their maximum, camelback by 5.
-The definitions are the usual ones (Jamil & Yang 2013), with Michalewicz's z² inside its second sine;
-the package of Mutny & Krause that Dubey 2021 cites scales differently and leaves that square out.
+Maximised and scaled: camelback is divided by 5, the others by their maximum over the whole domain.  Domains
+and formulas are those of the package of Mutny & Krause that Dubey 2021 cites: Styblinski–Tang on [−4, 4],
+and a Michalewicz function without the square inside its second sine, on [−π/6, 7π/6].  The textbook's
+(Jamil & Yang 2013), on [−5, 5] and with z² on [0, π], have names of their own.
 """
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
@@ -71,15 +73,18 @@ def styblinski_tang(x: Floats) -> Floats:
     return (x**4 - 16 * x**2 + 5 * x) / 2
 
 
-def michalewicz(x: Floats, i: int) -> Floats:
-    """Return the part of coordinate i (from 1) of Michalewicz's function, m = 10, to be minimised."""
-    value: Floats = -np.sin(x) * np.sin(i * x**2 / np.pi) ** 20
+def michalewicz(x: Floats, i: int, power: int = 2) -> Floats:
+    """Return the part of coordinate i (from 1) of Michalewicz's function, m = 10, to be minimised.
+
+    With `power` 1 the square is left out.
+    """
+    value: Floats = -np.sin(x) * np.sin(i * x**power / np.pi) ** 20
     return value
 
 
-#: minima of the two additive functions over their whole domains, by coordinate count
+#: minima of the two additive functions over their whole domains: of one coordinate, and of ten by `power`
 STYBLINSKI_TANG_LEAST = -39.1661657037714
-MICHALEWICZ_10_LEAST = -9.660151715641
+MICHALEWICZ_10_LEAST = {1: -8.004987909018, 2: -9.660151715641}
 
 FINE = (0.03, 0.06, 0.12, 0.25)
 COARSE = (0.15, 0.3, 0.6)
@@ -92,24 +97,27 @@ def _camelback() -> Surface:
     return Surface((points,), (-camelback(4 * points[:, 0] - 2, 2 * points[:, 1] - 1) / 5,), COARSE)
 
 
-def _styblinski_tang() -> Surface:
-    """Styblinski–Tang on [−5, 5]^20, 41 points an axis, over its minimum."""
+def _styblinski_tang(reach: float) -> Surface:
+    """Styblinski–Tang on [−`reach`, `reach`]^20, 41 points an axis, over its minimum."""
     axis = np.linspace(0, 1, 41)
-    table = styblinski_tang(10 * axis - 5) / (20 * STYBLINSKI_TANG_LEAST)
+    table = styblinski_tang(reach * (2 * axis - 1)) / (20 * STYBLINSKI_TANG_LEAST)
     return Surface((axis[:, None],) * 20, (table,) * 20, FINE)
 
 
-def _michalewicz() -> Surface:
-    """Michalewicz's function on [0, π]^10, 41 points an axis, over its minimum."""
+def _michalewicz(low: float, high: float, power: int) -> Surface:
+    """Michalewicz's function on [`low`, `high`]^10, 41 points an axis, over its minimum."""
     axis = np.linspace(0, 1, 41)
-    tables = tuple(michalewicz(np.pi * axis, i) / MICHALEWICZ_10_LEAST for i in range(1, 11))
+    least, points = MICHALEWICZ_10_LEAST[power], low + (high - low) * axis
+    tables = tuple(michalewicz(points, i, power) / least for i in range(1, 11))
     return Surface((axis[:, None],) * 10, tables, FINE)
 
 
 SURFACES: dict[str, Callable[[], Surface]] = {
     "camelback": _camelback,
-    "styblinski-tang-20": _styblinski_tang,
-    "michalewicz-10": _michalewicz,
+    "styblinski-tang-20": partial(_styblinski_tang, 4.0),
+    "michalewicz-10": partial(_michalewicz, -np.pi / 6, 7 * np.pi / 6, 1),
+    "styblinski-tang-20-textbook": partial(_styblinski_tang, 5.0),
+    "michalewicz-10-textbook": partial(_michalewicz, 0.0, np.pi, 2),
 }
 
 

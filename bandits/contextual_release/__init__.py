@@ -1,0 +1,1 @@
+"""Kernel bandits on public grids of actions and contexts: scores, released functions, suprema."""

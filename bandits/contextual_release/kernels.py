@@ -1,0 +1,66 @@
+"""Radial kernels with k(w, w) = 1, in floating point and in balls.
+
+Matérn kernels are those of the distance of two points (Rasmussen & Williams 2006, section 4.2), not
+products over coordinates.
+"""
+
+from fractions import Fraction
+from math import sqrt
+from typing import Final
+
+import numpy as np
+from flint import arb
+from numpy.typing import NDArray
+
+from dpaccount.errors import InputError
+from dpaccount.numerics.balls import ball
+
+Floats = NDArray[np.float64]
+
+KERNELS: Final = ("squared-exponential", "matern-1/2", "matern-3/2", "matern-5/2")
+
+
+def known(kernel: str, lengthscale: Fraction) -> None:
+    """Refuse a kernel or a length scale that there is not; raises `InputError`."""
+    if kernel not in KERNELS:
+        raise InputError(f"kernel is {kernel[:40]!r}; known: {', '.join(KERNELS)}")
+    if not lengthscale > 0:
+        raise InputError(f"the length scale is {float(lengthscale):g}; it is above 0")
+
+
+def at_distance(kernel: str, distance: Floats, lengthscale: float) -> Floats:
+    """Return k at an array of distances, in floating point."""
+    at = distance / lengthscale
+    found: Floats
+    match kernel:
+        case "squared-exponential":
+            found = np.exp(-at * at / 2)
+        case "matern-5/2":
+            found = (1 + sqrt(5) * at + 5 * at * at / 3) * np.exp(-sqrt(5) * at)
+        case "matern-3/2":
+            found = (1 + sqrt(3) * at) * np.exp(-sqrt(3) * at)
+        case _:
+            found = np.exp(-at)
+    return found
+
+
+def ball_at(kernel: str, distance: arb, lengthscale: Fraction) -> arb:
+    """Return k at a distance, in balls of the current precision."""
+    at = distance / ball(lengthscale)
+    match kernel:
+        case "squared-exponential":
+            return (-at * at / 2).exp()
+        case "matern-5/2":
+            root = arb(5).sqrt() * at
+            return (1 + root + root * root / 3) * (-root).exp()
+        case "matern-3/2":
+            root = arb(3).sqrt() * at
+            return (1 + root) * (-root).exp()
+        case _:
+            return (-at).exp()
+
+
+def matrix(kernel: str, left: Floats, right: Floats, lengthscale: float) -> Floats:
+    """Return the kernel matrix of points [n, d] and [m, d]."""
+    square = ((left[:, None, :] - right[None, :, :]) ** 2).sum(axis=-1)
+    return at_distance(kernel, np.sqrt(square), lengthscale)

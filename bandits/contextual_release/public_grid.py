@@ -1,0 +1,122 @@
+"""Public grids: actions of [0, 1] and cells of contexts in [0, 1], and features of a kernel on both.
+
+Everything is an enumeration of actions × cells: a place is cell · actions + action.  Contexts of records
+and of people who ask are rounded to their cell, so that every maximum over places is a maximum over all
+that can occur.
+"""
+
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import lru_cache
+from math import isnan
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bandits.contextual_release import kernels
+from dpaccount.errors import InputError
+
+Floats = NDArray[np.float64]
+Places = NDArray[np.int64]
+MOST = 4096  #: places of one grid
+
+
+@dataclass(frozen=True)
+class PublicGrid:
+    """`actions` points and `contexts` cells, both of equal width, and the kernel of their pairs."""
+
+    actions: int
+    contexts: int
+    kernel: str
+    lengthscale: Fraction
+
+    def __post_init__(self) -> None:
+        """Refuse grids without points, with too many, and unknown kernels; raises `InputError`."""
+        if self.actions < 1:
+            raise InputError("the action grid is empty; needed actions >= 1")
+        if self.contexts < 1 or self.actions * self.contexts > MOST:
+            raise InputError(f"needed contexts >= 1 and at most {MOST} pairs of an action and a cell")
+        kernels.known(self.kernel, self.lengthscale)
+
+    @property
+    def places(self) -> int:
+        """Return the number of pairs of an action and a cell."""
+        return self.actions * self.contexts
+
+    def points(self) -> Floats:
+        """Return (action, middle of the cell) of every place, of shape [places, 2]."""
+        cells, actions = np.divmod(np.arange(self.places), self.actions)
+        return np.stack([self.point_of(actions), (cells + 0.5) / self.contexts], axis=1)
+
+    def exact_points(self) -> list[tuple[Fraction, ...]]:
+        """Return the same points as rational numbers."""
+        middles = [Fraction(2 * a + 1, 2 * self.actions) for a in range(self.actions)]
+        return [(a, Fraction(2 * c + 1, 2 * self.contexts)) for c in range(self.contexts) for a in middles]
+
+    def point_of(self, actions: Places) -> Floats:
+        """Return the middles that actions stand for."""
+        found: Floats = (actions + 0.5) / self.actions
+        return found
+
+    def cell_of(self, contexts: Floats) -> Places:
+        """Return the cell of every context; beyond [0, 1] it is the nearest, and NaN is in the first."""
+        known = np.nan_to_num(np.asarray(contexts, dtype=np.float64), nan=0.0)
+        cells: Places = np.floor(np.clip(known, 0.0, 1.0) * self.contexts).astype(np.int64)
+        return np.minimum(cells, self.contexts - 1)
+
+    def cell(self, context: float) -> int:
+        """Return the cell of one context, as `cell_of` does."""
+        within = 0.0 if isnan(context) else min(max(context, 0.0), 1.0)
+        return min(int(within * self.contexts), self.contexts - 1)
+
+    def place_of(self, contexts: Floats, actions: Places) -> Places:
+        """Return the place of contexts with actions."""
+        return self.cell_of(contexts) * self.actions + actions
+
+    def gram(self) -> Floats:
+        """Return the kernel matrix of all places."""
+        return _gram(self)
+
+    def features(self, least: float) -> "Eigenfeatures":
+        """Return eigenfeatures of the kernel on the places, eigenvalues above `least` of the first."""
+        return _features(self, least)
+
+
+@dataclass(frozen=True)
+class Eigenfeatures:
+    """φ of every place, [places, size], orthogonal under the uniform law of the places.
+
+    `eigenvalues` are those of Λ = E φφᵀ for actions and contexts that are uniform on the grid: the public
+    quadrature, which no observed context enters.
+    """
+
+    phi: Floats
+    eigenvalues: Floats
+
+    @property
+    def size(self) -> int:
+        """Return the number of features."""
+        return len(self.eigenvalues)
+
+
+@lru_cache(maxsize=8)
+def _gram(grid: PublicGrid) -> Floats:
+    points = grid.points()
+    found = kernels.matrix(grid.kernel, points, points, float(grid.lengthscale))
+    found.setflags(write=False)
+    return found
+
+
+@lru_cache(maxsize=16)
+def _features(grid: PublicGrid, least: float) -> Eigenfeatures:
+    values, vectors = _eigen(grid)
+    kept = np.flatnonzero(values > least * values[-1])[::-1]
+    phi = vectors[:, kept] * np.sqrt(values[kept])
+    phi.setflags(write=False)
+    return Eigenfeatures(phi, (phi**2).mean(axis=0))
+
+
+@lru_cache(maxsize=8)
+def _eigen(grid: PublicGrid) -> tuple[Floats, Floats]:
+    values, vectors = np.linalg.eigh(_gram(grid))
+    return values, vectors

@@ -1,0 +1,170 @@
+"""The supremum of a posterior variance, enclosed.
+
+With Z of public coins in the unit box and ridge τ, σ̄²(w) = (k(w, w) − k_wᵀ(K + τI)⁻¹k_w)/τ; the Kτ of
+Pavlovic et al. 2025, Lemma 3.1, is this ridge, and their σ̄² this one times K.
+
+*Between evaluated points.*  |σ̄(w) − σ̄(w′)| ≤ d_k(w, w′)/√τ with d_k = √(2 − 2k(w, w′)), as φφᵀ-sums plus τI
+are at least τI.  For a radial kernel that falls with the distance, a cell is bounded by its centre and its
+corner; the best cell is split first (branch and bound) until the bound is near the largest value seen, or
+work runs out.  Smooth kernels have d_k of the order of the distance; that of Matérn-1/2 falls with its
+root only, so that its bounds stay loose.
+
+*On a finite grid* the maximum is exact; on a box, a maximum over a grid bounds nothing, and is refused.
+"""
+
+import heapq
+import itertools
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Final
+
+from flint import arb, arb_mat
+
+from bandits.contextual_release import kernels
+from dpaccount.errors import InputError
+from dpaccount.exact import Enclosure
+from dpaccount.numerics.balls import ball, ceil_of, floor_of, precision
+
+Point = tuple[Fraction, ...]
+BITS: Final = 96
+EVALUATIONS: Final = 1500  #: of the variance, in balls
+NEAR: Final = Fraction(101, 100)  #: branch and bound stops within this factor
+BOX: Final = "the unit box"
+FINITE: Final = "a finite grid"
+
+
+@dataclass(frozen=True)
+class Supremum:
+    """What is known of sup σ̄², over what, how it was bounded in between, and at how many evaluations.
+
+    `metric` names what bounds it between evaluated points; None where nothing does.
+    """
+
+    enclosure: Enclosure
+    over: str
+    metric: str | None
+    evaluations: int
+
+    @property
+    def scale(self) -> Fraction:
+        """Return a number that sup σ̄² is proved not to exceed; raises `InputError` where none is known."""
+        if self.over != FINITE and self.metric is None:
+            raise InputError(
+                "a maximum over a grid does not bound a supremum over the box; certify it by branch and"
+                " bound, or round contexts to the grid"
+            )
+        return Fraction(self.enclosure.upper)
+
+    def as_json(self) -> dict[str, object]:
+        """Return it as a report has it."""
+        upper = float(self.enclosure.upper)
+        return {
+            "supremum": [float(self.enclosure.lower or 0), None if math.isinf(upper) else upper],
+            "over": self.over,
+            "metric": self.metric,
+            "evaluations": self.evaluations,
+            "verdict": "UNPROVEN" if self.over != FINITE and self.metric is None else "ENCLOSED",
+        }
+
+
+class PosteriorVariance:
+    """σ̄² of one kernel and one Z, in balls; a point of Z counts with its weight, or once."""
+
+    def __init__(
+        self,
+        kernel: str,
+        lengthscale: Fraction,
+        ridge: Fraction,
+        points: list[Point],
+        weights: list[Fraction] | None = None,
+    ) -> None:
+        """Invert K + τW⁻¹ once; raises `InputError` for τ ≤ 0, an unknown kernel and a τ too small for balls.
+
+        n equal points of Z are one of weight n: both have the same ΣWφφᵀ + τI.
+        """
+        kernels.known(kernel, lengthscale)
+        if not ridge > 0:
+            raise InputError(f"the ridge is {float(ridge):g}; it is above 0")
+        if not points:
+            raise InputError("Z is empty; needed at least one point")
+        self.kernel, self.lengthscale, self.ridge, self.points = kernel, lengthscale, ridge, points
+        own = [ridge / weight for weight in weights or [Fraction(1)] * len(points)]
+        gram = [[self._k(a, b) + (ball(own[i]) if i == j else 0) for j, b in enumerate(points)] for i, a in
+                enumerate(points)]  # fmt: skip
+        try:
+            self._inverse = arb_mat(gram).inv()
+        except ZeroDivisionError:
+            raise InputError(
+                f"the ridge is {float(ridge):g}, too small beside the points of Z; take a larger one"
+            ) from None
+
+    @property
+    def dimension(self) -> int:
+        """Return the number of coordinates."""
+        return len(self.points[0])
+
+    def _k(self, a: Point, b: Point) -> arb:
+        square = sum(((x - y) ** 2 for x, y in zip(a, b, strict=True)), Fraction(0))
+        return kernels.ball_at(self.kernel, ball(square).sqrt(), self.lengthscale)
+
+    def variance(self, at: Point) -> arb:
+        """Return σ̄² at a point."""
+        cross = arb_mat([[self._k(at, z)] for z in self.points])
+        explained = (cross.transpose() * self._inverse * cross)[0, 0]
+        return (1 - explained) / ball(self.ridge)
+
+    def step(self, distance: arb) -> arb:
+        """Return the most that σ̄ changes over this distance."""
+        k = kernels.ball_at(self.kernel, distance, self.lengthscale)
+        return (2 - 2 * k).max(arb(0)).sqrt() / ball(self.ridge).sqrt()
+
+
+def branch_and_bound(posterior: PosteriorVariance, hint: Point, most: int = EVALUATIONS) -> Supremum:
+    """Return an enclosure of sup σ̄² over the unit box after at most about `most` evaluations.
+
+    `hint` is where the supremum is thought to be; a bad one only costs evaluations.  Raises `InputError` for
+    one beyond the box, whose value would be no lower bound.
+    """
+    if len(hint) != posterior.dimension or not all(0 <= x <= 1 for x in hint):
+        raise InputError("the hint lies beyond the unit box; needed a point of it")
+    dimension = posterior.dimension
+    with precision(BITS):
+        top = 1 / ball(posterior.ridge)  # σ̄² ≤ 1/τ anyhow
+        best, tries, order = floor_of(posterior.variance(hint)), 1, itertools.count()
+        corner = ball(dimension).sqrt() / 2
+        heap: list[tuple[float, int, Fraction, Point, int]] = []
+
+        def open_cell(centre: Point, depth: int) -> None:
+            nonlocal best, tries
+            value = posterior.variance(centre)
+            tries += 1
+            best = max(best, floor_of(value))
+            reach = posterior.step(corner / 2**depth)
+            bound = min(ceil_of((value.max(arb(0)).sqrt() + reach) ** 2), ceil_of(top))
+            heapq.heappush(heap, (-float(bound), next(order), bound, centre, depth))
+
+        open_cell((Fraction(1, 2),) * dimension, 0)
+        while -heap[0][0] > float(best * NEAR) and tries < most:
+            _, _, _, centre, depth = heapq.heappop(heap)
+            quarter = Fraction(1, 2 ** (depth + 2))
+            for signs in itertools.product((-1, 1), repeat=dimension):
+                moved = tuple(c + s * quarter for c, s in zip(centre, signs, strict=True))
+                open_cell(moved, depth + 1)
+        found = Enclosure(best, max(cell[2] for cell in heap))
+    return Supremum(found, BOX, f"sqrt(2 - 2 k)/sqrt(tau), k {posterior.kernel}", tries)
+
+
+def over_places(posterior: PosteriorVariance, points: list[Point]) -> Supremum:
+    """Return an enclosure of the largest σ̄² over a finite grid, every point of it evaluated."""
+    with precision(BITS):
+        values = [posterior.variance(point) for point in points]
+        ends = Enclosure(max(map(floor_of, values)), max(map(ceil_of, values)))
+    return Supremum(ends, FINITE, None, len(points))
+
+
+def on_grid(posterior: PosteriorVariance, points: list[Point]) -> Supremum:
+    """Return the largest σ̄² over points of the box: a lower bound of its supremum, and no upper one."""
+    with precision(BITS):
+        best = max(floor_of(posterior.variance(point)) for point in points)
+    return Supremum(Enclosure(best, math.inf), BOX, None, len(points))

@@ -1,0 +1,251 @@
+"""Contextual kernel bandit that releases a function: any number of predictions by post-processing.
+
+Learners are shown uniform actions, by public coins.  In up to three phases (an eighth of them, a quarter,
+the rest) their clipped residuals are spread over public directions and only the noisy sum of a phase is
+released; each learner is in one sum, whose Gram matrix is its public expectation.  From the sums follows a
+function of context and action that everyone may see, and people who come later are shown its best action:
+they pay nothing, and their context enters nothing that others see.
+
+Contexts are rounded to public cells of [0, 1] and actions are a public grid of it.  Directions g have norm at
+most 1 at every pair of both, so replacing a learner's context and reward moves a sum by at most 2 in units
+of the clip, which is public or chosen from earlier releases.
+"""
+
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from math import sqrt
+from typing import ClassVar, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bandits.contextual_release.function_learner import FEW, FIRST, LEAST, FunctionLearner, phase_covers
+from bandits.contextual_release.public_grid import Eigenfeatures, PublicGrid
+from bandits.learning.arrivals import Actions, Answered, replay
+from bandits.learning.contextual import Calibrated
+from bandits.statistics.calibration import target
+from bandits.statistics.clipped_sums import BITS
+from dpaccount.errors import InputError
+from dpaccount.noise.receipt import Noise
+from dpaccount.proof import (
+    REPLACE_ONE,
+    Cover,
+    Theorem,
+    assume_ball,
+    assume_covers,
+    assume_view,
+    billboard,
+    k_norm,
+    linear,
+    nodes,
+)
+from dpaccount.proof.search import approximate
+from mechanisms.shared import grid
+from mechanisms.shared.gaussian_noise import gaussian
+from mechanisms.subject import Domain, Rows, View
+
+Floats = NDArray[np.float64]
+
+LAWS: Final = ("gaussian", "k-norm")
+
+
+@dataclass(frozen=True)
+class FunctionRelease(Calibrated):
+    """Learn from `rounds` people who are shown uniform actions, then serve `served` more by what is released.
+
+    A row is a person's context, then what each of the `actions` would pay them; rewards are clipped at
+    ±`bound`.  `law` is the noise: "gaussian" with deviation 2·`sigma` in units of the clip (left out, the
+    least that is proved to meet (`epsilon`, `delta`)), or "k-norm", at most 12 numbers a phase and pure
+    `epsilon`.
+    """
+
+    source: ClassVar[str] = "ours; one released function, in phases (setting of Pavlovic et al. 2025)"
+    status: ClassVar[str] = "sound"
+    relation: ClassVar[str] = REPLACE_ONE
+
+    rounds: int = 1024
+    served: int = 16
+    phases: int = 3
+    actions: int = 32
+    contexts: int = 32
+    kernel: str = "squared-exponential"
+    lengthscale: Fraction = Fraction(1, 5)
+    bound: Fraction = Fraction(1)
+    law: str = "gaussian"
+    epsilon: Fraction = Fraction(1)
+    delta: Fraction = Fraction(1, 10**6)
+    sigma: Fraction | None = None
+
+    def __post_init__(self) -> None:
+        """Refuse parameters that make no sense, before any charge."""
+        if self.phases not in FIRST:
+            raise InputError(f"phases is {self.phases}; it is 1, 2 or 3")
+        least = {1: 2, 2: 4, 3: 8}[self.phases]
+        if not least <= self.rounds <= 10**6 or not 0 <= self.served <= 10**6:
+            raise InputError(
+                f"{self.phases} phases need rounds from {least} to 1000000, and served from 0 to 1000000"
+            )
+        if not self.bound > 0:
+            raise InputError(f"rewards are clipped at ±{float(self.bound):g}; needed a bound above 0")
+        if self.law not in LAWS:
+            raise InputError(f"law is {self.law[:40]!r}; known: {', '.join(LAWS)}")
+        if self.sigma is not None and (self.sigma <= 0 or self.law == "k-norm"):
+            raise InputError(
+                "sigma is the deviation of Gaussian noise, above 0; K-norm noise follows epsilon"
+            )
+        if self.law != "k-norm" or self.delta or self.epsilon <= 0:  # K-norm noise is pure: δ may be 0
+            target(self.epsilon, self.delta)
+        _ = self.grid
+
+    # -------------------------------------------------------------- public constants
+
+    @property
+    def grid(self) -> PublicGrid:
+        """Return the public actions and cells."""
+        return PublicGrid(self.actions, self.contexts, self.kernel, self.lengthscale)
+
+    @property
+    def features(self) -> Eigenfeatures:
+        """Return the public features of the kernel."""
+        return self.grid.features(LEAST)
+
+    @property
+    def numbers(self) -> int:
+        """Return how many numbers a phase releases at most."""
+        return min(self.features.size, FEW) if self.law == "k-norm" else self.features.size
+
+    @cached_property
+    def noise_scale(self) -> Fraction:
+        """Return σ of Gaussian noise, given or calibrated; of K-norm noise 1/rate, 2/ε."""
+        return 2 / self.epsilon if self.law == "k-norm" else super().noise_scale
+
+    def covers(self) -> list[Cover]:
+        """Return the learners of every phase: public, from `rounds` alone."""
+        return phase_covers(self.rounds, self.phases)
+
+    def deviation(self, numbers: int) -> float:
+        """Return the deviation of each of so many released numbers, in units of the clip.
+
+        K-norm noise of rate ε/2 has a Gamma(d) length, so that a number has the deviation √(d + 1)/rate.
+        """
+        if self.law == "k-norm":
+            return sqrt(numbers + 1) * float(self.noise_scale)
+        return 2 * float(self.noise_scale)
+
+    # -------------------------------------------------------------- data and proof
+
+    def domain(self) -> Domain:
+        """Return rows of a context and a reward for each action, both well beyond what is clipped."""
+        reach = 4 * float(self.bound)
+        low, high = (-0.5,) + (-reach,) * self.actions, (1.5,) + (reach,) * self.actions
+        return Domain(self.rounds + self.served, low, high, (False,) * len(low))
+
+    def proof(self, delta: Fraction) -> Theorem:
+        """Vectors of norm at most 1, each learner's in one sum; own actions read the sums: billboard."""
+        sums = self._pure(delta) if self.law == "k-norm" else self._sums(self.noise_scale, delta)
+        return billboard(sums, assume_view("function-release", "others", "replay"))
+
+    def _sums(self, sigma: Fraction, delta: Fraction) -> Theorem:
+        person, phases = self._people()
+        step = grid.step(BITS)
+        return gaussian(person, 2 * sigma, step, self.numbers, "phase", delta, lambda one: nodes(one, phases))
+
+    def _pure(self, delta: Fraction) -> Theorem:
+        person, phases = self._people()
+        leaf = k_norm(person, self.epsilon / 2, Fraction(2), grid.step(BITS), "phase")
+        return approximate(nodes(leaf, phases), delta)
+
+    def _people(self) -> tuple[Theorem, Theorem]:
+        """Return what a learner moves, and which learners each phase reads."""
+        inside = assume_ball("phase", Fraction(1), REPLACE_ONE, "movement", source="dp-output")
+        return linear(inside), assume_covers("phase", self.covers(), "movement")
+
+    # -------------------------------------------------------------- the run
+
+    def play(self, data: Rows, noise: Noise, coins: int) -> View:
+        """Serve every person once, in order; everyone sees the function, a person their own action."""
+
+        def pays(first: int, shown: list[Actions]) -> Floats:
+            found: Floats = data[np.arange(first, first + len(shown)), 1 + np.array(shown)]
+            return found
+
+        return replay(self.course(noise, coins), data[:, :1], pays)
+
+    def course(self, noise: Noise, coins: int) -> "FunctionCourse":
+        """Return a run for people who come one by one."""
+        return FunctionCourse(self, noise, coins)
+
+    def report(self, view: View) -> dict[str, object]:
+        """Return the best action of every cell of contexts, and what the promise rests on."""
+        return {
+            "best_action": np.asarray(view.public["values"]).argmax(axis=1).tolist(),
+            "privacy_rests_on": [
+                "directions of norm at most 1 at every pair of the public grid",
+                "rewards clipped at a level that is public or of earlier releases",
+                "each learner in one phase, by their slot",
+            ],
+            "concern_utility_only": ["the law of contexts", "the kernel", "noise in rewards"],
+        }
+
+
+class FunctionCourse:
+    """A run over people who bring a context each; what they are shown is for their own eyes."""
+
+    candidates = 1
+
+    def __init__(self, subject: FunctionRelease, noise: Noise, coins: int) -> None:
+        served = [(subject.rounds + 1, subject.rounds + subject.served)] if subject.served else []
+        self.batches = [*subject.covers(), *served]
+        self.last_is_read = not served  # nobody learns from those who are only served
+        self.context, reach = Domain(1, (-0.5,), (1.5,), (False,)), 4 * float(subject.bound)
+        self.reward = Domain(1, (-reach,), (reach,), (False,))
+        self._grid, self._noise, self._rounds = subject.grid, noise, subject.rounds
+        self._learner = self.learner(subject)
+        drawn = np.random.default_rng(coins).integers(self._grid.actions, size=subject.rounds)
+        self._uniform: list[int] = drawn.tolist()  # a public coin for each learner's slot
+        self._phases = subject.covers()
+        self._actions: list[int] = []
+        self._places: list[int] = []  #: of the phase under way
+        self._sums: list[NDArray[np.int64]] = []
+        self._learner.begin(self._phases[0][1])
+
+    def learner(self, subject: FunctionRelease) -> FunctionLearner:
+        """Return what learns from sums."""
+        return FunctionLearner(subject.features, subject.deviation, subject.numbers, float(subject.bound))
+
+    def ask(self, context: Floats | None) -> Actions:
+        """Return a uniform action for a learner, and the best one by now for who is only served."""
+        cell = self._grid.cell(float(np.asarray(context).flat[0]))
+        if len(self._actions) < self._rounds:
+            action = self._uniform[len(self._actions)]
+            self._places.append(cell * self._grid.actions + action)
+        else:
+            action = int(self._values()[cell].argmax())
+        self._actions.append(action)
+        return np.array(action, dtype=np.int64)
+
+    def close(self, rewards: Floats, answered: Answered) -> None:
+        """Release the sum of the phase under way, learn from it, and begin the next."""
+        places = np.zeros(len(rewards), dtype=np.int64)  # of slots that nobody came to any place will do
+        places[: len(self._places)] = self._places
+        exact = self._learner.contributions(places, rewards, answered)
+        released = self._noise.noisy("phase", len(self._sums), exact)
+        self._learner.tell(released)
+        self._sums.append(released)
+        self._places = []
+        if len(self._sums) < len(self._phases):
+            first, last = self._phases[len(self._sums)]
+            self._learner.begin(last - first + 1)
+
+    def _values(self) -> Floats:
+        found: Floats = self._learner.values().reshape(self._grid.contexts, self._grid.actions)
+        return found
+
+    def view(self) -> View:
+        """Return own actions, and for all the sums and the predicted reward of every cell and action."""
+        sums = np.concatenate([*self._sums, np.zeros(0, dtype=np.int64)]).astype(np.int64)
+        return View(
+            own={"action": np.array(self._actions, dtype=np.int64)},
+            public={"sums": sums, "values": self._values()},
+        )

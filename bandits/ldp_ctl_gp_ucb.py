@@ -1,0 +1,66 @@
+"""GP-UCB on the Laplace channel as printed: no clip, so private only where no reward is beyond B + R.
+
+Zhou & Tan 2020 add Laplace noise of scale 2(B + R)/ε to each reward.  B bounds the mean reward and
+R the noise; where a reward may be further out, as with noise that has no bound, two of them are further
+apart than 2(B + R), and the promise does not hold.  The claim has to say how far out rewards can be; the
+hypothesis that is then tested, reward-within-B-plus-R, is the condition.
+"""
+
+from dataclasses import dataclass, field
+from fractions import Fraction
+from math import isnan
+from typing import ClassVar
+
+from bandits.learning.arrivals import Floats
+from bandits.local_rewards.gp_ucb import PointGpUcb, prior_of
+from bandits.local_rewards.subject import LocalRewards, name_of
+from dpaccount.errors import InputError
+from dpaccount.noise.receipt import Noise
+from dpaccount.proof import Theorem
+from mechanisms.local.channels import laplace_answer, laplace_proof
+from mechanisms.subject import EXAMPLE, Domain, wide
+
+WIDEST = 2.0**30  #: of B + R: what 64 bits hold with noise; it protects nobody
+
+
+@dataclass(frozen=True)
+class LdpCtlGpUcb(LocalRewards):
+    """GP-UCB whose people add Laplace noise of scale 2(B + R)/`epsilon` to a reward that nobody clips.
+
+    `rewards_within` is how far from 0 a reward can be: the claim's word, without a default.  With more than
+    B + R the proof's hypothesis is false.  `width` times the posterior's deviation is the bonus.
+    """
+
+    source: ClassVar[str] = "Zhou & Tan 2020, CTL; sound only if no reward is beyond B + R"
+    status: ClassVar[str] = "published"
+    channels: ClassVar[tuple[str, ...]] = ("laplace",)
+
+    channel: str = "laplace"
+    width: Fraction = Fraction(1)
+    rewards_within: Fraction = field(kw_only=True, metadata={EXAMPLE: Fraction(3)})
+
+    def __post_init__(self) -> None:
+        """Refuse parameters that make no sense, before any charge."""
+        super().__post_init__()
+        if self.width < 0 or self.rewards_within <= 0:
+            raise InputError("needed width >= 0 and rewards_within > 0")
+
+    def domain(self) -> Domain:
+        """Return one row a person: what every point would pay them, as far out as the claim says."""
+        return wide(self.rounds, len(self.space), float(self.rewards_within))
+
+    def _messages(self, delta: Fraction) -> Theorem:
+        scale = 2 / self.epsilon  # in units of B + R
+        return laplace_proof("reward-within-B-plus-R", name_of(self), scale, self.rounds, delta)
+
+    def message(self, noise: Noise, slot: int, shown: Floats, reward: float, coin: float) -> float:
+        """Return the reward, in units of B + R, plus noise; NaN counts as 0."""
+        if self.privacy == "none":
+            return super().message(noise, slot, shown, reward, coin)
+        unit = 0.0 if isnan(reward) else min(max(reward / self.reach, -WIDEST), WIDEST)
+        return laplace_answer(noise, slot, unit, coin)
+
+    def learner(self, coins: int) -> PointGpUcb:
+        """Return the learner, which knows the channel's variance."""
+        own = float(self.noise_bound) ** 2 / 3
+        return PointGpUcb(prior_of(self.space.kernel, float(self.bound)), own, float(self.width), coins)

@@ -1,0 +1,35 @@
+"""What learns from private messages: asked for a point, told what came back; no privacy inside."""
+
+from dataclasses import dataclass
+from typing import Protocol
+
+
+@dataclass(frozen=True)
+class Question:
+    """What the server shows a person: a point, and what their reward is taken relative to.
+
+    A message is about the reward minus `centre`, clipped to ±`clip`: both are functions of earlier messages
+    and coins.  Without a `clip` it is B + R, about 0.
+    """
+
+    point: int
+    centre: float = 0.0
+    clip: float | None = None
+
+
+class RewardLearner(Protocol):
+    """A program over numbers that knows its horizon: `ask` and `tell` in turn, once a person.
+
+    Whoever does not answer is passed over: the next person is asked the same.
+    """
+
+    def ask(self) -> Question:
+        """Return what the next person is asked."""
+
+    def tell(self, point: int, value: float, variance: float | None) -> None:
+        """Learn from what is told of a point.
+
+        Over the channel's noise `value` has the mean of the reward, clipped.  `variance` is the largest that
+        the channel gives it, None where there is no channel.  The reward's own noise comes on top; but an
+        answer of one bit (Duchi's) has this variance, less the square of its mean, in all.
+        """

@@ -1,0 +1,59 @@
+"""Covariances of f between rows that a modeler sees: exact rows, or rows with noise of known variance.
+
+k(x, x′) = σ_y² exp(−|x − x′|²/(2l²)).  Where a row is z = x + n, n with variance s² in every coordinate, and
+x has a flat prior, k(x_i, x_j) has for i ≠ j the expectation
+σ_y² (1 + 2s²/l²)^{−d/2} exp(−|z_i − z_j|²/(2(l² + 2s²))), n taken as Gaussian (an integral over x_i − x_j;
+Girard & Murray-Smith 2003); a row has σ_y² with itself.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpaccount.errors import InputError
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class RowKernel:
+    """The squared-exponential kernel over rows of noise variance `spread` (s², per coordinate; 0: none)."""
+
+    length: float
+    scale: float = 1.0
+    spread: float = 0.0
+
+    def __post_init__(self) -> None:
+        """Refuse parameters that make no sense."""
+        if not self.length > 0 or not self.scale > 0 or not self.spread >= 0:
+            raise InputError("needed length > 0, scale > 0 and noise variance >= 0")
+
+    def shrunk(self, dimension: int) -> float:
+        """Return a = (1 + 2s²/l²)^{−d/2}: what two rows at one place have in common."""
+        return float((1 + 2 * self.spread / self.length**2) ** (-dimension / 2))
+
+    def of(self, squares: Floats, dimension: int) -> Floats:
+        """Return the covariance of two different rows at squared distances `squares`."""
+        wide = self.length**2 + 2 * self.spread
+        found: Floats = self.scale * self.shrunk(dimension) * np.exp(-squares / (2 * wide))
+        return found
+
+    def floor(self, dimension: int) -> float:
+        """Return (1 − a)σ_y²: variance of a row's own that no other row can take away."""
+        return self.scale * (1 - self.shrunk(dimension))
+
+
+def squared_distances(points: Floats, others: Floats) -> Floats:
+    """Return |p − q|² for rows p of `points` and q of `others`, of shape [points, others]."""
+    total = (points**2).sum(axis=1)[:, None] + (others**2).sum(axis=1) - 2 * points @ others.T
+    found: Floats = np.maximum(total, 0.0)
+    return found
+
+
+def scaled(points: Floats, lengths: Floats) -> Floats:
+    """Return rows with every coordinate divided by its own length, so that one length fits all."""
+    if lengths.shape != (points.shape[1],) or not (lengths > 0).all():
+        raise InputError(f"needed {points.shape[1]} lengths above 0, one for each coordinate")
+    found: Floats = points / lengths
+    return found

@@ -1,0 +1,81 @@
+"""Which noise hides a table's rows: K-norm or Gaussian, chosen from public quantities, with the reason.
+
+K-norm noise of rate ε on one unit has a variance of (d + 1)/ε² in each of d numbers, so it grows with the
+dimension; Gaussian noise does not.  The choice reads the promise, the dimension and the grid; never data.
+"""
+
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from math import ceil, floor
+
+from bandits.statistics.calibration import least_sigma
+from dpaccount.errors import InputError
+from mechanisms.gaussian_rows import GaussianRows
+from mechanisms.k_norm import MOST_COLUMNS
+from mechanisms.shared import moved_rows
+
+DIGITS = 10**6  #: a rate is rounded down to so many parts of one
+BITS = 12  #: of K-norm noise's grid, whose step times √d counts as a distance
+FINE = 30  #: bits of Gaussian noise's grid: what it costs in δ is multiplied by e^ε
+
+
+@dataclass(frozen=True)
+class RowNoise:
+    """A catalogued mechanism, the parameters that were chosen, the deviation in each number, and why."""
+
+    subject: str
+    parameters: dict[str, Fraction | int]
+    deviation: float
+    because: str
+
+
+def choose(
+    columns: int, epsilon: Fraction, delta: Fraction, unit: Fraction, radius: Fraction, rows: int = 1
+) -> RowNoise:
+    """Return the noise with the smaller variance that is proved to cost (ε, δ) where a row moves by `unit`.
+
+    `unit` 0: a row is replaced by any other of the ball of `radius`.  Raises `InputError` where a number
+    is out of range, or where neither noise is known: δ = 0 and more columns than K-norm noise is drawn for.
+    """
+    if epsilon <= 0 or not 0 <= delta < 1 or min(columns, rows) < 1 or radius <= 0 or unit < 0:
+        raise InputError("needed epsilon > 0, 0 <= delta < 1, columns >= 1, rows >= 1, radius > 0, unit >= 0")
+    lengths = _k_norm(columns, epsilon, unit, radius)
+    normal = _gaussian(columns, epsilon, delta, unit, radius, rows) if delta > 0 else None
+    drawn = columns <= MOST_COLUMNS
+    if normal is None and not drawn:
+        raise InputError(
+            f"K-norm noise is drawn for at most {MOST_COLUMNS} columns; give delta > 0, or fewer"
+        )
+    said = f"per number √(d+1)/rate = {lengths.deviation:.6g} by K-norm noise"
+    if normal is None:
+        return replace(lengths, because=f"{said}; δ = 0 admits no Gaussian noise")
+    said += f", {normal.deviation:.6g} by Gaussian noise, at d = {columns}"
+    if lengths.deviation > normal.deviation:
+        return replace(normal, because=said)
+    if not drawn:
+        return replace(normal, because=f"{said}; K-norm noise is drawn for at most {MOST_COLUMNS} columns")
+    return replace(lengths, because=f"{said}; and δ = 0")
+
+
+def _k_norm(columns: int, epsilon: Fraction, unit: Fraction, radius: Fraction) -> RowNoise:
+    """Return K-norm noise whose rate times the movement of a row is at most ε."""
+    points = moved_rows.follows("rows", radius, columns, BITS)
+    _, bound = moved_rows.bound_on(points, unit or None)
+    rate = Fraction(floor(epsilon / bound * DIGITS), DIGITS)
+    if rate == 0:
+        raise InputError(
+            f"epsilon is {float(epsilon):.3g}, too small for rows that move by {float(bound):.3g}"
+        )
+    return RowNoise("k-norm", {"rate": rate, "bits": BITS}, float(columns + 1) ** 0.5 / float(rate), "")
+
+
+def _gaussian(
+    columns: int, epsilon: Fraction, delta: Fraction, unit: Fraction, radius: Fraction, rows: int
+) -> RowNoise:
+    bits = max(min(FINE, 56 - ceil(radius).bit_length()), 0)
+
+    def made(sigma: Fraction) -> GaussianRows:
+        return GaussianRows(sigma=sigma, radius=radius, unit=unit, rows=rows, columns=columns, bits=bits)
+
+    sigma = least_sigma(lambda tried: made(tried).proof(delta), epsilon, delta)
+    return RowNoise("gaussian-rows", {"sigma": sigma, "bits": bits}, float(sigma), "")

@@ -1,0 +1,76 @@
+"""Sums of clipped residuals, spread over directions, and what their noisy release says of a linear model.
+
+A person's residual y − ŷ is clipped at ±C and spread over a direction g of norm at most 1.  The sum
+r = Σ g·clip(y − ŷ, ±C), in units of C and with noise, is a linear observation of the weights θ of y = φᵀθ.
+"""
+
+from dataclasses import dataclass
+from fractions import Fraction
+from math import erf, exp, pi, sqrt
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.linalg import cholesky, solve_triangular
+
+from mechanisms.shared import grid
+
+Floats = NDArray[np.float64]
+
+BITS = 24  #: contributions lie on multiples of 2^−24, in units of the clip C
+
+
+@dataclass(frozen=True)
+class Clip:
+    """A clip at ±`bound`, its mean slope, and the variance of what it leaves of a residual."""
+
+    bound: float
+    slope: float
+    variance: float
+
+
+def best_clip(width: float, noise: float, typical: float) -> Clip:
+    """Return the clip of residuals of deviation `width` that leaves the least variance a slope.
+
+    `noise` is the deviation of a released number in units of the clip and `typical` an eigenvalue of
+    Σ ggᵀ: (C²·noise² + v(C)·typical)/κ(C)², v the clipped variance and κ = erf(C/(width·√2)).
+    """
+    found = min(width * np.geomspace(0.1, 3, 40), key=lambda c: _cost(float(c), width, noise, typical))
+    return clip_at(float(found), width)
+
+
+def clip_at(bound: float, width: float) -> Clip:
+    """Return the clip of normal residuals of deviation `width` at ±`bound`."""
+    return Clip(bound, erf(bound / (width * sqrt(2))), clipped_variance(bound / width) * width**2)
+
+
+def _cost(bound: float, width: float, noise: float, typical: float) -> float:
+    clip = clip_at(bound, width)
+    return (bound**2 * noise**2 + clip.variance * typical) / clip.slope**2
+
+
+def clipped_variance(c: float) -> float:
+    """Return E clip(Z, ±c)² of a standard normal Z: erf(c/√2) − 2cφ(c) + c²(1 − erf(c/√2))."""
+    inside = erf(c / sqrt(2))
+    return inside - 2 * c * exp(-(c**2) / 2) / sqrt(2 * pi) + c**2 * (1 - inside)
+
+
+def contributions(
+    directions: Floats, residual: Floats, bound: float, answered: NDArray[np.bool_] | None = None
+) -> NDArray[np.int64]:
+    """Return the exact sum of g·clip(residual, ±C)/C in grid units; each person's has norm at most 1.
+
+    A reward that is no number has the residual of 0.  Who did not answer adds zero; without `answered`
+    everybody did.
+    """
+    within = np.clip(residual / bound, -1, 1)
+    if answered is not None:
+        within = np.where(answered, within, 0.0)
+    total: NDArray[np.int64] = grid.in_ball(directions * within[:, None], Fraction(1), BITS).sum(0)
+    return total
+
+
+def learned(shape: Floats, noise: Floats, observed: Floats) -> tuple[Floats, Floats]:
+    """Return (HᵀR⁻¹H, HᵀR⁻¹r): what r = Hθ + N(0, R) says of θ, as precision and moment."""
+    factor = cholesky(noise, lower=True)
+    whitened = solve_triangular(factor, np.column_stack([shape, observed]), lower=True)
+    return whitened[:, :-1].T @ whitened[:, :-1], whitened[:, :-1].T @ whitened[:, -1]

@@ -1,0 +1,73 @@
+"""Finitely many public points and the kernel over them."""
+
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
+from math import sqrt
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpaccount.errors import InputError
+
+Floats = NDArray[np.float64]
+
+KERNELS: Final = ("squared-exponential", "matern-5/2")
+MOST: Final = 2000  #: points, of which the kernel is kept in full
+SLACK: Final = 1e-9  #: by which rounding may break symmetry, the diagonal's limit or an eigenvalue's sign
+
+
+@dataclass(frozen=True, eq=False)
+class Points:
+    """Points known by their `kernel` matrix [n, n], with k(x, x) ≤ 1; make one by `grid` or `of_matrix`."""
+
+    kernel: Floats
+
+    def __len__(self) -> int:
+        """Return how many points there are."""
+        return len(self.kernel)
+
+    @cached_property
+    def features(self) -> Floats:
+        """Return F [n, m] with FFᵀ the kernel: eigenfeatures, those below 10⁻⁹ of the first left out."""
+        values, vectors = np.linalg.eigh(self.kernel)
+        kept = values > 1e-9 * values[-1]
+        found: Floats = (vectors[:, kept] * np.sqrt(values[kept]))[:, ::-1]
+        return found
+
+
+@lru_cache(maxsize=8)
+def grid(kernel: str, lengthscale: float, count: int) -> Points:
+    """Return `count` equally spaced points of [0, 1].
+
+    ``squared-exponential``: exp(−d²/2l²); ``matern-5/2``: (1 + s + s²/3)e^(−s) with s = √5·d/l.  Raises
+    `InputError` for another kernel, and where there are no points, or too many, or no length.
+    """
+    if kernel not in KERNELS:
+        raise InputError(f"kernel is {kernel[:40]!r}; known: {', '.join(KERNELS)}, and sensors or stocks")
+    if not 2 <= count <= MOST or not 0 < lengthscale < np.inf:
+        raise InputError(f"needed 2 to {MOST} points and lengthscale > 0")
+    at = np.linspace(0, 1, count)
+    apart = np.abs(np.subtract.outer(at, at)) / lengthscale
+    if kernel == "squared-exponential":
+        return of_matrix(np.exp(-(apart**2) / 2))
+    scaled = sqrt(5) * apart
+    return of_matrix((1 + scaled + scaled**2 / 3) * np.exp(-scaled))
+
+
+def of_matrix(kernel: Floats) -> Points:
+    """Return the points of a kernel matrix; raises `InputError` for what is none, or has k(x, x) > 1."""
+    kernel = np.array(kernel, dtype=np.float64)
+    if kernel.ndim != 2 or kernel.shape[0] != kernel.shape[1] or not 1 <= len(kernel) <= MOST:
+        raise InputError(f"a kernel matrix is square, for 1 to {MOST} points; found the shape {kernel.shape}")
+    if not np.isfinite(kernel).all() or np.abs(kernel - kernel.T).max() > SLACK:
+        raise InputError("a kernel matrix is symmetric and has finite numbers only")
+    if np.diag(kernel).max() > 1 + SLACK:
+        raise InputError(f"k(x, x) is {np.diag(kernel).max():.6g}; divide the kernel so that it is at most 1")
+    least = float(np.linalg.eigvalsh(kernel)[0])
+    if least < -SLACK * len(kernel):
+        raise InputError(
+            f"the kernel matrix has the eigenvalue {least:.3g}; it must be positive semidefinite"
+        )
+    kernel.setflags(write=False)
+    return Points((kernel + kernel.T) / 2)

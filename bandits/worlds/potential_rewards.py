@@ -1,0 +1,48 @@
+"""What every point of a finite set would pay every person: rows that a local bandit reads one entry of."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpaccount.errors import InputError
+
+Floats = NDArray[np.float64]
+Indices = NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class PotentialRewards:
+    """Mean reward of every point, and what each would pay each person: `rows` is [people, points].
+
+    `bound` (B) and `noise_bound` (R) are what a learner is told of |mean| and |noise|: public numbers, which
+    the rewards themselves may exceed.
+    """
+
+    means: Floats
+    rows: Floats
+    bound: float
+    noise_bound: float
+
+    def __post_init__(self) -> None:
+        """Refuse rows of other points than the means are of."""
+        if self.rows.ndim != 2 or self.rows.shape[1] != len(self.means):
+            raise InputError(f"rows have the shape {self.rows.shape}; needed {len(self.means)} columns")
+
+    def regrets(self, chosen: Indices) -> Floats:
+        """Return largest mean − mean of the point that each person was given."""
+        lost: Floats = self.means.max() - self.means[chosen]
+        return lost
+
+    @property
+    def at_random(self) -> float:
+        """Return the regret that uniform choices are expected to have in all."""
+        return float(len(self.rows) * (self.means.max() - self.means.mean()))
+
+    def beyond(self, clip: float) -> float:
+        """Return the share of all potential rewards that ±`clip` changes."""
+        return float((np.abs(self.rows) > clip).mean())
+
+    def permuted(self, order: Indices) -> "PotentialRewards":
+        """Return the same rewards with the points in another order."""
+        return PotentialRewards(self.means[order], self.rows[:, order], self.bound, self.noise_bound)
