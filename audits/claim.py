@@ -9,13 +9,12 @@ from typing import Any
 
 from dpaccount.documents import Place, parse_toml, read_bytes
 from dpaccount.errors import InputError
-from dpaccount.relation import Observer, Relation
+from dpaccount.relation import BOUNDED_ROW, Observer, Relation, bounded_row
 from mechanisms.table.declaration import KEYS as TABLE_KEYS
 from mechanisms.table.declaration import Table, read_table
 
 NAME = re.compile(r"[a-z0-9][a-z0-9._-]{0,63}", re.ASCII)
 MODELS = tuple(Observer)
-BOUNDED_ROW = "bounded-row"  #: for functions that are measured; no rule and no event knows it
 RELATIONS = (*Relation, BOUNDED_ROW)
 
 
@@ -29,6 +28,11 @@ class Guarantee:
     epsilon: Fraction
     delta: Fraction
     radius: Fraction | None
+
+    @property
+    def neighbours(self) -> str:
+        """Return the relation as proofs say it: with its radius, if it has one."""
+        return self.relation if self.radius is None else bounded_row(self.radius)
 
 
 @dataclass(frozen=True)
@@ -125,12 +129,20 @@ def _audit(place: Place) -> AuditPlan:
     )
 
 
-def _data(place: Place, claim: Path) -> tuple[Path, str, bool, Table | None]:
-    """Return the file, the ledger, whether the file is public, and the table that is declared, if any."""
+def _data(place: Place, claim: Path) -> tuple[Path | None, str | None, bool, Table | None]:
+    """Return the file, the ledger, whether the file is public, and the table that is declared, if any.
+
+    A claim about every table of its columns names neither file nor ledger: `dpaccount curate` is given them.
+    """
     declared = isinstance(place.value, dict) and "columns" in place.value
-    given = place.table(("file", "ledger"), ("public", "columns", *(TABLE_KEYS if declared else ())))
+    about_any = declared and not {"file", "ledger"} & place.value.keys()
+    needed = () if about_any else ("file", "ledger")
+    given = place.table(needed, ("public", "columns", *(TABLE_KEYS if declared else ())))
     public = "public" in given and given["public"].flag()
-    file, table = inside(claim.parent, given["file"]), read_table(place) if declared else None
+    table = read_table(place) if declared else None
+    if about_any:
+        return None, None, public, table
+    file = inside(claim.parent, given["file"])
     url = given["ledger"].text()
     if url.startswith("sqlite:///"):
         written = Place(url.removeprefix("sqlite:///"), place.file, given["ledger"].at, toml=True)
@@ -141,7 +153,7 @@ def _data(place: Place, claim: Path) -> tuple[Path, str, bool, Table | None]:
 def _without_password(written: dict[str, Any]) -> dict[str, Any]:
     """Return the claim for a certificate: a password in the ledger's URL is not repeated."""
     data = written.get("data")
-    if isinstance(data, dict):
+    if isinstance(data, dict) and "ledger" in data:
         hidden = re.sub(r"://([^:/@]*):[^@]*@", r"://\1:***@", str(data["ledger"]))
         return {**written, "data": {**data, "ledger": hidden}}
     return written

@@ -20,6 +20,7 @@ from dpaccount.documents import canonical
 from dpaccount.exact import Enclosure, shown
 from dpaccount.noise.proved import Proved
 from dpaccount.proof.search import lower_end
+from dpaccount.relation import BOUNDED_ROW
 from mechanisms.subject import Subject
 from mechanisms.table.by_person import named
 
@@ -124,14 +125,23 @@ def describe_proof(proved: Proved | None, reason: str | None) -> dict[str, Any]:
     """Return the proved point and its derivation; `reason` says why there is none."""
     if proved is None:
         return {"epsilon": None, "delta": None, "tight": None, "derivation": [], "reason": reason}
+    return {**_point(proved), "tight": None, "reason": None}
+
+
+def describe_replaced(claim: Claim, proved: Proved | None, replaced: Proved | None) -> dict[str, Any]:
+    """Return what is proved of a replaced row, beside what is proved of one that moves by a radius."""
+    if claim.guarantee.relation != BOUNDED_ROW or proved is None:
+        return {}
+    return {"replace_one": None if replaced is None else _point(replaced)}
+
+
+def _point(proved: Proved) -> dict[str, Any]:
     epsilon, delta = proved.point
     near = float(delta)
     return {
         "epsilon": Enclosure(lower_end(proved.theorem), epsilon).as_json(),
         "delta": near if Fraction(repr(near)) == delta else shown(delta),
-        "tight": None,
         "derivation": proved.steps,
-        "reason": None,
     }
 
 

@@ -1,14 +1,19 @@
-"""Writing a certificate's files: the JSON, a report for people, and JUnit for CI."""
+"""A certificate's files: the JSON, a report for people, JUnit for CI; and one that stands, read again."""
 
 import json
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 from xml.sax.saxutils import quoteattr
 
+from audits.certificate.document import describe_subject
 from audits.certificate.report import html
 from audits.certificate.summary import beaten
-from dpaccount.documents import atomically
+from audits.claim import Claim
+from dpaccount import checker
+from dpaccount.documents import atomically, canonical, read_bytes
 from dpaccount.errors import InputError
+from mechanisms.subject import Subject
 
 
 def write_all(certificate: dict[str, Any], folder: Path) -> Path:
@@ -24,6 +29,30 @@ def write_all(certificate: dict[str, Any], folder: Path) -> Path:
             f"{folder}: {error.strerror or 'unwritable'}; name a folder that can be written"
         ) from None
     return path
+
+
+def standing(claim: Claim, subject: Subject, path: Path | None) -> dict[str, Any]:
+    """Return the certificate of a claim, at `path` or where `certify` writes it, if it stands today.
+
+    Raises `InputError` for what is not certified, is expired, or is about another claim, subject or code.
+    """
+    path = path or Path("certificates") / claim.name / "certificate.json"
+    if not path.is_file():
+        raise InputError(f"{path} is not there; certify the claim first, or name its --certificate")
+    raw = read_bytes(path)
+    try:
+        verdict, _ = checker.judged(raw, datetime.now(UTC).date())
+    except (checker.Rejected, checker.Unreadable) as why:
+        raise InputError(f"{path}: {why}; certify the claim anew") from None
+    if verdict != "CERTIFIED":
+        raise InputError(f"{path}: the verdict is {verdict}; a certified claim is needed")
+    found: dict[str, Any] = json.loads(raw)
+    described = describe_subject(claim, subject)
+    same = {"claim": (found["claim"], claim.written), "subject": (found["subject"], described)}
+    for what, (there, here) in same.items():
+        if canonical(there) != canonical(here):
+            raise InputError(f"{path}: it is about another {what}, or code that changed; certify anew")
+    return found
 
 
 def junit(certificate: dict[str, Any]) -> str:

@@ -15,6 +15,7 @@ from audits.subjects import catalogue, sources
 from dpaccount.errors import InputError, RuleError
 from dpaccount.noise.proved import Proved
 from dpaccount.proof import Theorem, View
+from dpaccount.relation import BOUNDED_ROW, radius_of
 from mechanisms.subject import Subject
 from mechanisms.table.by_person import named
 
@@ -44,6 +45,7 @@ def certify(
 
     The same claim, code and seed give the same verdict and numbers.
     """
+    _about_the_same(claim, subject)
     progress("proof")
     proved = _proof(claim, subject)
     if isinstance(proved, str):
@@ -52,15 +54,35 @@ def certify(
     evidence, suspect = _tested(claim, subject, proved)
     progress("audit")
     outcome = _attacked(claim, subject, proved, evidence, suspect, effort)
-    report, notes = _report(claim, outcome, effort), (*suspect.notes, *untested(outcome))
+    report = _report(claim, outcome, effort)
+    notes = (*suspect.notes, *untested(outcome), *_warnings(subject))
     described = describe_subject(claim, subject)
-    certificate = certificate_of(claim, described, proved, None, evidence, report, notes)
+    beside = _replaced(claim, subject)
+    certificate = certificate_of(claim, described, proved, None, evidence, report, notes, beside)
     refusal = refused_by_checker(certificate.as_json())
     if refusal is None:
         return certificate, proved
     # what the checker cannot confirm is not proved, whatever the kernel says
     reason = f"the independent checker does not confirm it ({refusal})"
     return certificate_of(claim, described, None, reason), None
+
+
+def _warnings(subject: Subject) -> tuple[str, ...]:
+    """Return what a subject wants its certificate to warn of."""
+    found = getattr(subject, "warnings", ())
+    if not isinstance(found, tuple) or not all(isinstance(said, str) for said in found):
+        raise InputError(f"the warnings of {type(subject).__name__} are no tuple of texts; make them one")
+    return found
+
+
+def _about_the_same(claim: Claim, subject: Subject) -> None:
+    """Refuse a claim on rows that move less than the subject's: its pairs would be none of the claim's."""
+    allowed, moves = claim.guarantee.radius, radius_of(subject.relation)
+    if allowed is not None and (moves is None or moves > allowed):
+        raise InputError(
+            f"{claim.path}: {claim.use} is about {subject.relation}, the claim about"
+            f" {claim.guarantee.neighbours}; say that as the guarantee's relation"
+        )
 
 
 def _proof(claim: Claim, subject: Subject) -> Proved | str:
@@ -84,6 +106,19 @@ def _proof(claim: Claim, subject: Subject) -> Proved | str:
     shown = [part.conclusion for part in proved.parts if isinstance(part.conclusion, View)]
     if not any(view.query == name for view in shown):
         return f"its proof does not say what {name} shows; end it with a view and post_process"
+    return proved
+
+
+def _replaced(claim: Claim, subject: Subject) -> Proved | None:
+    """Return what the subject proves of a replaced row, for a claim about rows that move by a radius."""
+    prove = getattr(subject, "replaced", None)
+    if claim.guarantee.relation != BOUNDED_ROW or prove is None:
+        return None
+    try:
+        proved = Proved(prove(claim.guarantee.delta))
+        _ = proved.point
+    except RuleError:
+        return None
     return proved
 
 

@@ -20,13 +20,19 @@ def summary(certificate: dict[str, Any], path: object) -> str:
 
 def _parts(certificate: dict[str, Any]) -> list[tuple[str, str]]:
     promise, proved = certificate["guarantee"], certificate["proved"]
-    terms = f"{promise['model']} DP, ε = {promise['epsilon']}, δ = {promise['delta']}, {promise['relation']}"
+    moves = f" by at most {promise['radius']}" if "radius" in promise else ""
+    terms = f"{promise['model']} DP, ε = {promise['epsilon']}, δ = {promise['delta']}"
+    terms += f", {promise['relation']}{moves}"
     parts = [("promised", f"{terms}, of {promise['unit']}")]
     if proved["epsilon"] is not None:
         upper, steps = proved["epsilon"]["upper"], len(proved["derivation"])
         parts.append(("proved", f"ε ≤ {upper} at δ = {proved['delta']}, in {steps} steps"))
+        if "replace_one" in proved:
+            parts.append(("replaced", _replaced(proved["replace_one"])))
     else:
         parts.append(("proved", f"nothing: {proved['reason']}"))
+    if "refutation" in proved:
+        parts.append(("refuted", f"at this ε and δ, in {len(proved['refutation'])} steps"))
     parts += _evidence(certificate["sensitivity"])
     if certificate["audit"] is not None:
         parts += _audit(certificate["audit"])
@@ -43,6 +49,12 @@ def _parts(certificate: dict[str, Any]) -> list[tuple[str, str]]:
         figures = ", ".join(f"{_words(key)} {_value(value)}" for key, value in evaluation.items())
         parts += [("beside", f"{figures} ({note})")] if note else []
     return parts
+
+
+def _replaced(beside: dict[str, Any] | None) -> str:
+    if beside is None:
+        return "nothing is proved of a row that is replaced by any other"
+    return f"ε ≤ {beside['epsilon']['upper']} at δ = {beside['delta']} where a row is replaced by any other"
 
 
 def _evidence(entries: list[dict[str, Any]]) -> list[tuple[str, str]]:

@@ -6,7 +6,7 @@ from typing import Any
 
 from audits.attack.power import power_of
 from audits.attack.white_box import Attacked
-from audits.certificate.document import AuditReport, Certificate, describe_proof
+from audits.certificate.document import AuditReport, Certificate, describe_proof, describe_replaced
 from audits.claim import Claim
 from audits.evidence.seen import Evidence
 from dpaccount.exact import shown
@@ -21,6 +21,7 @@ def certificate_of(
     evidence: Sequence[Evidence] = (),
     report: AuditReport | None = None,
     notes: Sequence[str] = (),
+    replaced: Proved | None = None,
 ) -> Certificate:
     """Return the certificate, not yet sealed, of a subject as it is described; `reason` says why no proof."""
     verdict, refutes = verdict_of(claim, proved, evidence, report)
@@ -31,7 +32,7 @@ def certificate_of(
         claim=written,
         subject=subject,
         guarantee={"delta": 0, **written["guarantee"]},
-        proved=describe_proof(proved, reason),
+        proved={**describe_proof(proved, reason), **describe_replaced(claim, proved, replaced)},
         sensitivity=[entry.as_json() for entry in evidence],
         audit=None if report is None else report.as_json(),
         releasable=verdict == "CERTIFIED",
@@ -55,7 +56,7 @@ def verdict_of(
     holds = epsilon <= promise.epsilon and delta <= promise.delta
     holds = holds and all(entry.status in ("tested", "accepted") for entry in evidence)
     observer = getattr(proved.theorem.conclusion, "observer", None)
-    same = proved.relation == promise.relation and observer == promise.model
+    same = proved.relation == promise.neighbours and observer == promise.model
     return ("CERTIFIED" if holds and same else "UNPROVEN"), None
 
 

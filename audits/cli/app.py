@@ -9,7 +9,7 @@ import sys
 from cyclopts import App, CycloptsError
 
 import dpaccount
-from audits.cli import accounting, attacks, certificates, ledger, papers, sessions
+from audits.cli import accounting, attacks, certificates, ledger, outsourcing, papers, sessions
 from dpaccount.errors import DpaccountError
 
 app = App(
@@ -23,6 +23,7 @@ app.command(accounting.account)
 app.command(accounting.calibrate)
 app.command(certificates.certify)
 app.command(certificates.release)
+app.command(outsourcing.curate)
 app.command(certificates.check)
 app.command(certificates.sign)
 app.command(attacks.audit)

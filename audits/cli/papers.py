@@ -81,7 +81,7 @@ def reproduce(
 
     if name is None or list_:
         listed = [{"name": each.name, "source": each.source} for each in papers.reproductions()]
-        show(listed, json_, lambda found: "\n".join(f"{e['name']:<20} {e['source']}" for e in found))
+        show(listed, json_, lambda found: "\n".join(f"{e['name']:<26} {e['source']}" for e in found))
         return 0
     answer, curves = papers.reproduce(
         name,

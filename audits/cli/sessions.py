@@ -5,12 +5,12 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 from cyclopts import Parameter
 
+from audits.cli import outsourcing
 from audits.cli.options import Flag, Json, Number, lines, say, show, source, whole
 from dpaccount.errors import InputError
 
@@ -37,7 +37,7 @@ class SessionOptions:
         A seed: no ledger, no certificate, simulated noise, for made-up people only.
     """
 
-    state: Path
+    state: Path | None = None
     ledger: str | None = None
     certificate: Path | None = None
     rehearse: Number = None
@@ -49,18 +49,23 @@ class SessionOptions:
         from audits.subjects.catalogue import subject_of
         from bandits.learning.session import Session
 
-        claim = read_claim(file)
+        state, claim = self._file(), read_claim(file)
         bandit: Any = subject_of(claim)
         seed, coins = whole(self.rehearse, "--rehearse", 0), claim.audit.seed
         if seed is not None:
             if self.ledger is not None:
                 raise InputError("a rehearsal is charged to nobody; leave --ledger or --rehearse out")
             say("rehearsal: simulated noise, for made-up people only")
-            with Session.rehearse(bandit, self.state, seed, coins) as session:
+            with Session.rehearse(bandit, state, seed, coins) as session:
                 yield session
             return
         self._check_certified(claim, bandit)
         yield from self._paid(claim, bandit, coins)
+
+    def _file(self) -> Path:
+        if self.state is None:
+            raise InputError("--state is missing; name the session's state file")
+        return self.state
 
     def _paid(self, claim: "Claim", bandit: "Live", coins: int) -> "Iterator[Session]":
         from bandits.learning.session import Session
@@ -73,50 +78,47 @@ class SessionOptions:
             if counted != about:
                 say(f"the claim is about {about!r}, its ledger counts {counted!r}; say it alike in both")
             delta = claim.guarantee.delta
-            with Session.open(bandit, ledger, self.state, coins, delta) as session:
+            with Session.open(bandit, ledger, self._file(), coins, delta) as session:
                 yield session
 
     def _check_certified(self, claim: "Claim", bandit: "Live") -> None:
         """Refuse to serve real people by what is not certified, is expired, or changed since."""
-        from audits.certificate.document import describe_subject
-        from dpaccount import checker
-        from dpaccount.documents import canonical, read_bytes
+        from audits.certificate.files import standing
 
-        path = self.certificate or Path("certificates") / claim.name / "certificate.json"
-        if not path.is_file():
-            raise InputError(f"{path} is not there; certify the claim first, or name its --certificate")
-        raw = read_bytes(path)
-        try:
-            verdict, _ = checker.judged(raw, datetime.now(UTC).date())
-        except (checker.Rejected, checker.Unreadable) as why:
-            raise InputError(f"{path}: {why}; certify the claim anew") from None
-        if verdict != "CERTIFIED":
-            raise InputError(f"{path}: the verdict is {verdict}; real people need a certified claim")
-        found, subject = json.loads(raw), describe_subject(claim, bandit)
-        same = {"claim": (found["claim"], claim.written), "subject": (found["subject"], subject)}
-        for what, (there, here) in same.items():
-            if canonical(there) != canonical(here):
-                raise InputError(f"{path}: it is about another {what}, or code that changed; certify anew")
+        standing(claim, bandit, self.certificate)
+
+
+NO_SESSION, NO_MODELER = SessionOptions(), outsourcing.ModelerOptions()
+
+
+def _is_modeler(file: Path, options: SessionOptions, modeler: outsourcing.ModelerOptions) -> bool:
+    """Say whether a first argument is a modeler's state: by --table, which begins one, or by its content."""
+    from bandits.outsourced.saved import is_modeler
+
+    if options != NO_SESSION:
+        return False
+    return modeler.table is not None or is_modeler(file)
 
 
 def ask(
     claim: Path,
     *,
-    options: SessionOptions,
+    options: SessionOptions = NO_SESSION,
+    modeler: outsourcing.ModelerOptions = NO_MODELER,
     context: Annotated[str | None, Parameter(allow_leading_hyphen=True)] = None,
     ticket: Number = None,
     end: Flag = False,
     json_: Json = False,
 ) -> int:
-    """Give the next person a ticket, with what they are shown.
+    """Give the next person a ticket, with what they are shown; of a modeler, the next row to query.
 
     Everybody has one slot, in the order of asking; a batch of slots is released when the next one begins.
-    Killed anywhere, the same command goes on.
+    Killed anywhere, the same command goes on.  A modeler needs no --state: its file is the first argument.
 
     Parameters
     ----------
     claim
-        A TOML file of schema dpaccount/claim/1 that names a bandit.
+        A TOML file of schema dpaccount/claim/1 that names a bandit, or a modeler's state file.
     context
         A JSON file, or - for standard input: a list of coordinates for each of the person's candidates
         (null: not known); left out where all are offered the same.
@@ -125,6 +127,10 @@ def ask(
     end
         End the session: print what all may see, and give no ticket.
     """
+    if _is_modeler(claim, options, modeler):
+        if context is not None or ticket is not None or end:
+            raise InputError("--context, --ticket and --end are about people; a modeler has rows, leave them")
+        return outsourcing.next_index(claim, modeler, as_json=json_)
     number = whole(ticket, "--ticket")
     if (context is not None) + (number is not None) + end > 1:
         raise InputError("--context, --ticket and --end each ask for something else; give one of them")
@@ -145,13 +151,16 @@ def tell(
     ticket: Number,
     reward: Annotated[str, Parameter(allow_leading_hyphen=True)],
     *,
-    options: SessionOptions,
+    options: SessionOptions = NO_SESSION,
     json_: Json = False,
 ) -> int:
     """Take a person's answer: a number, or - for one on standard input.  Out of range it is clamped.
 
-    An answer that comes when its batch is released is noted and not counted.
+    An answer that comes when its batch is released is noted and not counted.  To a modeler, whose state file
+    is the first argument: the output at the row of this index.
     """
+    if _is_modeler(claim, options, NO_MODELER):
+        return outsourcing.learn(claim, ticket, reward, as_json=json_)
     number, told = whole(ticket, "TICKET"), _reward(reward)
     with options.opened(claim) as session:
         counts = session.tell(number or 0, told)

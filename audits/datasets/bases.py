@@ -6,11 +6,13 @@ branches go wrong, one of these shows it, and a witness can say which.
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from fractions import Fraction
 
 import numpy as np
 from numpy.typing import NDArray
 
 from audits.datasets.shape import Data, Shape
+from dpaccount.relation import radius_of
 from mechanisms.subject import Domain, Rows
 
 SHAPES = (0.05, 0.3, 1.0, 3.0, 8.0)  #: of beta laws
@@ -32,6 +34,19 @@ class Pair:
     base: str
     seed: int = 0
     unit: int = 0
+
+    @property
+    def travelled(self) -> Fraction | None:
+        """Return the squared ℓ2 distance of the changed record, exactly; None where it is missing."""
+        if len(self.left) != len(self.right) or not self.unit:
+            return None
+        here, there = (side[self.unit - 1].tolist() for side in (self.left, self.right))
+        return sum(((Fraction(a) - Fraction(b)) ** 2 for a, b in zip(here, there, strict=True)), Fraction(0))
+
+    def neighbours(self, relation: str) -> bool:
+        """Say whether the record moves no further than the relation allows; without a radius it may."""
+        radius, far = radius_of(relation), self.travelled
+        return radius is None or (far is not None and far <= radius**2)
 
 
 class _Box:

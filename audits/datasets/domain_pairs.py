@@ -4,6 +4,7 @@ Named bases, first and last unit, opposite records, where uniform search would n
 The strategies are Hypothesis's, so that a counterexample shrinks to a plain one and is reproducible.
 """
 
+from collections.abc import Iterable
 from dataclasses import replace
 
 import numpy as np
@@ -11,8 +12,11 @@ from hypothesis import strategies as st
 
 from audits.datasets.bases import BACKGROUNDS, BASES, DRAWN, Pair, crowd, dataset
 from dpaccount.proof import ADD_REMOVE
+from dpaccount.relation import radius_of
 from mechanisms.subject import Domain, Rows
 
+SHARES = (1.0, 1.0, 0.5, 0.01, 1e-6)  #: of a radius by which a record moves
+STEPS = 12  #: powers of two, from 1 down
 OTHERS = ("mirrored", "negated", "one column", "any")
 SWEEP = 120  #: pairs about the numbers in the code; of many numbers more
 SWEEP_MOST = 400  #: pairs, one for each number that a column may hold
@@ -20,7 +24,7 @@ FEW = (1, 2, 3, 5)  #: records that share a value, as often as not
 
 
 def pairs(domain: Domain, relation: str, marks: tuple[float, ...] = ()) -> st.SearchStrategy[Pair]:
-    """Return a strategy for neighbouring pairs under ``replace-one`` or ``add-remove``.
+    """Return a strategy for neighbouring pairs under ``replace-one``, ``add-remove`` or a radius.
 
     `marks` are numbers that the code asks for: records take them, and several records one of them.
     """
@@ -43,7 +47,10 @@ def pairs(domain: Domain, relation: str, marks: tuple[float, ...] = ()) -> st.Se
         right = left.copy()
         if relation == ADD_REMOVE:
             return Pair(left, np.delete(right, unit - 1, axis=0), base, seed, unit)
-        right[unit - 1] = _other(domain, here, draw(st.sampled_from(OTHERS)), draw(records(domain, marks)))
+        other = _other(domain, here, draw(st.sampled_from(OTHERS)), draw(records(domain, marks)))
+        if radius_of(relation) is not None:
+            other = here + draw(st.sampled_from(SHARES)) * (near(here, other, relation) - here)
+        right[unit - 1] = near(here, np.clip(other, domain.low, domain.high), relation)
         return Pair(left, right, base, seed, unit)
 
     return draw_pair()
@@ -78,26 +85,58 @@ def marked(domain: Domain, relation: str, marks: tuple[float, ...], most: int = 
         right = left.copy()
         low, high = domain.low[column], domain.high[column]
         right[unit - 1, column] = low if mark - low > high - mark else high
+        right[unit - 1] = near(left[unit - 1], right[unit - 1], relation)
         right = np.delete(right, unit - 1, axis=0) if relation == ADD_REMOVE else right
         found.append(Pair(left, right, base, number, unit))
     return found
 
 
-def early(domain: Domain, relation: str) -> list[Pair]:
+def early(domain: Domain, relation: str, more: Iterable[int] = ()) -> list[Pair]:
     """Return pairs that differ in unit 1, 2, 3, 4, 6, 8, … from one end of the domain to the other.
 
-    Streams have short parts at their beginning, which a unit drawn at random seldom enters.
+    Streams have short parts at their beginning, which a unit drawn at random seldom enters.  Units `more`
+    are tried too.
     """
-    units = {factor * 2**k for k in range(domain.rows.bit_length()) for factor in (1, 3)}
+    units = {factor * 2**k for k in range(domain.rows.bit_length()) for factor in (1, 3)}.union(more)
     found = []
     for number, unit in enumerate(sorted(unit for unit in units if unit <= domain.rows)):
         left = dataset(domain, "uniform", number)
         left[unit - 1] = domain.low
         right = left.copy()
-        right[unit - 1] = domain.high
+        right[unit - 1] = near(left[unit - 1], np.array(domain.high), relation)
         right = np.delete(left, unit - 1, axis=0) if relation == ADD_REMOVE else right
         found.append(Pair(left, right, "uniform", number, unit))
     return found
+
+
+def stepping(domain: Domain, relation: str) -> list[Pair]:
+    """Return pairs of rows that nearly are equal, on both sides of a step of any grid in every number.
+
+    A small power of two is a multiple of every finer power; the rows lie on it and a little nearer to 0.
+    """
+    found = []
+    for number in range(2 * STEPS):
+        left, unit = dataset(domain, "uniform", number), 1 + number % domain.rows
+        signs = np.where(np.arange(len(domain.low)) % 2 * (number % 2), -1.0, 1.0)
+        here = np.clip(signs * 2.0 ** -(number // 2), domain.low, domain.high)
+        left[unit - 1], right = here, left.copy()
+        right[unit - 1] = near(here, here * (1 - 2.0**-40), relation)
+        found.append(Pair(left, right, "uniform", number, unit))
+    return found
+
+
+def near(here: Rows, other: Rows, relation: str) -> Rows:
+    """Return `other`, pulled straight towards `here` until the relation's radius allows it, if it has one."""
+    radius = radius_of(relation)
+    if radius is None:
+        return other
+    far = float(np.linalg.norm(other - here))
+    pulled = other if far <= radius else here + (other - here) * (float(radius) / far)
+    for _ in range(60):
+        if Pair(here[None], pulled[None], "", unit=1).neighbours(relation):
+            return pulled
+        pulled = here + (pulled - here) * (1 - 2.0**-40)
+    return here
 
 
 def marked_columns(domain: Domain, marks: tuple[float, ...]) -> list[tuple[int, float]]:

@@ -11,11 +11,10 @@ from functools import cached_property, lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
-from audits.claim import BOUNDED_ROW
 from audits.datasets.forms import FORMS, MISSING, NUMERIC, CodedColumn, Layout, Matrix
 from audits.datasets.shape import MAX_NUMBERS
 from dpaccount.errors import InputError
-from dpaccount.relation import ADD_REMOVE
+from dpaccount.relation import ADD_REMOVE, BOUNDED_ROW
 from mechanisms.table import Column, Table
 
 TEXTS = ("somewhere else", "another, with a comma", "Zürich")  #: what other cells and texts hold

@@ -7,12 +7,12 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from audits.claim import BOUNDED_ROW, RELATIONS
+from audits.claim import RELATIONS
 from audits.datasets.forms import Layout
 from dpaccount.documents import Place
 from dpaccount.errors import InputError
 from dpaccount.exact import read_number
-from dpaccount.relation import ADD_REMOVE
+from dpaccount.relation import ADD_REMOVE, BOUNDED_ROW
 from mechanisms.subject import Domain
 
 Data = NDArray[Any]  #: (rows,) or (rows, columns), float64 or int64

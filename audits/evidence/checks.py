@@ -1,10 +1,13 @@
 """What each hypothesis of a proof promises of two runs, as an exact check of one example."""
 
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from bisect import bisect_left
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any, TypeGuard
 
+from audits.datasets.bases import Pair
+from audits.evidence.follows import Modulus, movement
 from audits.evidence.replay import Run, differing
 from dpaccount.checker import promised
 from dpaccount.errors import InputError
@@ -50,6 +53,13 @@ def _check_of(proved: Proved, tested: Hypothesis) -> Check:
             )
         case "assume_numbers":
             return _numbers_check(tested, [leaf for leaf, _ in drawn])
+        case "assume_lipschitz":
+            sizes = (Fraction(tested.statement[name]) for name in ("factor", "slack", "reach"))
+            grids = _grids(proved)
+            return Following(
+                Modulus(*sizes),
+                {str(leaf.witness["key"]): grids[str(leaf.witness["key"])] for leaf, _ in drawn},
+            )
         case "assume_choice":
             return _choice_check([set(part) for part in tested.statement["parts"]])
         case _:
@@ -59,6 +69,31 @@ def _check_of(proved: Proved, tested: Hypothesis) -> Check:
 def untested(run: Run, other: Run, unit: int) -> Finding:
     """Judge nothing."""
     return Finding(Fraction(0), None)
+
+
+@dataclass(frozen=True)
+class Following:
+    """The check of how releases follow a row; `travelled` is the squared distance of the row at hand."""
+
+    modulus: Modulus
+    grids: Mapping[str, Fraction]  #: by key
+    travelled: Fraction | None = None
+
+    def __call__(self, run: Run, other: Run, unit: int) -> Finding:
+        """Judge all releases of one example."""
+        most = Fraction(0)
+        for key, grid in self.grids.items():
+            size, several = movement(run, other, key, grid)
+            most = max(most, size)
+            wrong = several or self.modulus.wrong(size, self.travelled)
+            if wrong is not None:
+                return Finding(most, f"{key}, unit {unit}: {wrong}")
+        return Finding(most, None)
+
+
+def between(check: Check, pair: Pair) -> Check:
+    """Return a check for the pair at hand: some ask how far its row moves."""
+    return replace(check, travelled=pair.travelled) if isinstance(check, Following) else check
 
 
 def _view_check(proved: Proved, query: str) -> Check:
@@ -179,12 +214,13 @@ def _numbers(leaf: Theorem, values: Integers) -> int:
 
 
 def _rounds_check(proved: Proved, tested: Hypothesis, streams: list[Theorem]) -> Check:
-    """Return the check that a unit enters the round of its own number, and no other.
+    """Return the check that a unit enters the round of its own number or of its batch, and no other.
 
     Then all rows move as that round's column of the transformation says, and by nothing else.
     """
     grids = _grids(proved)
     rounds = int(tested.statement["rounds"])
+    ends = tested.statement.get("ends", range(1, rounds + 1))
     columns = {str(leaf.witness["key"]): StreamColumn(leaf.premises[0], rounds) for leaf in streams}
 
     def check(run: Run, other: Run, unit: int) -> Finding:
@@ -197,7 +233,7 @@ def _rounds_check(proved: Proved, tested: Hypothesis, streams: list[Theorem]) ->
                 by_round = column.table(moves.values())
             elif len(by_round) < len(moves):
                 return Finding(most, f"{key} has a release that is none of {rounds} rounds")
-            wrong = column.wrong(by_round, unit)
+            wrong = column.wrong(by_round, bisect_left(ends, unit) + 1)
             if wrong is not None:
                 return Finding(most, f"{key}: unit {unit} enters other rounds than its own: {wrong}")
         return Finding(most, None)
@@ -230,9 +266,9 @@ class StreamColumn:
         wide = len(flat) // self.rounds
         return {k: flat[k * wide : (k + 1) * wide] for k in range(self.rounds)}
 
-    def wrong(self, moves: dict[int, list[int]], unit: int) -> str | None:
-        """Return which row moves as a change of round `unit` alone does not move it, or None."""
-        weights = self.weights(self.rounds, unit - 1)
+    def wrong(self, moves: dict[int, list[int]], entered: int) -> str | None:
+        """Return which row moves as a change of the round `entered` alone does not move it, or None."""
+        weights = self.weights(self.rounds, entered - 1)
         first = next((t for t in sorted(moves) if weights[t][0]), None)
         for t, move in sorted(moves.items()):
             ratio = Fraction(0) if first is None else weights[t][0] / weights[first][0]

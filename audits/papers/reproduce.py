@@ -7,6 +7,7 @@ seeded rehearsal's and data are made up, so nothing from here is releasable.
 import math
 import time
 from collections.abc import Callable, Sequence
+from dataclasses import asdict
 from functools import partial
 from itertools import pairwise
 from pathlib import Path
@@ -14,8 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from audits.papers.dubey import figures
-from audits.papers.reproduction import Cell, Floats, Reproduction
+from audits.papers.reproduction import CUMULATIVE_REGRET, Cell, Floats, Reproduction
 from dpaccount.errors import InputError
 from dpaccount.exact import rounded
 
@@ -24,7 +24,13 @@ MOST_TRIALS, MOST_ROUNDS = 1000, 100_000
 
 def reproductions() -> list[Reproduction]:
     """Return all that can be reproduced."""
-    return list(figures.REPRODUCTIONS)
+    from audits.papers.dubey import figures as dubey
+    from audits.papers.kharkovskii import figures as kharkovskii
+    from audits.papers.pavlovic import figures as pavlovic
+    from audits.papers.zhou import figures as zhou
+
+    named = (dubey, zhou, kharkovskii, pavlovic)
+    return [each for paper in named for each in paper.REPRODUCTIONS]
 
 
 def find(name: str) -> Reproduction:
@@ -38,7 +44,7 @@ def find(name: str) -> Reproduction:
 def reproduce(
     name: str, *, trials: int | None = None, rounds: int | None = None, jobs: int = 1, seed: int = 0
 ) -> tuple[dict[str, Any], dict[str, Floats]]:
-    """Return the answer of `dpaccount reproduce` and, by cell, the cumulative regret [trials, rounds]."""
+    """Return the answer of `dpaccount reproduce` and, by cell, the curves [trials, rounds]."""
     started, spent = time.perf_counter(), time.process_time()
     made = find(name)
     count, horizon = trials or made.trials, rounds or made.rounds
@@ -46,12 +52,14 @@ def reproduce(
         raise InputError(f"trials lie in 2 ... {MOST_TRIALS} and rounds in 32 ... {MOST_ROUNDS}")
     cells = made.cells(horizon)
     carried = [None if cell.subject is None else certificate(cell.subject) for cell in cells]
-    runs, inside = _all([partial(cell.play, seed + k) for cell in cells for k in range(count)], jobs)
-    rows, curves = [], {}
+    runs, seconds = _all([partial(cell.play, seed + k) for cell in cells for k in range(count)], jobs)
+    rows, curves, took, seeds = [], {}, [], range(seed, seed + count)
     for index, cell in enumerate(cells):
-        regret = np.cumsum(np.array(runs[index * count : (index + 1) * count]), axis=1)
-        curves[_label(cell.row)] = regret
-        rows.append(_row(cell, regret[:, -1], carried[index]))
+        played = np.array(runs[index * count : (index + 1) * count])
+        curve = curves[_label(cell.row)] = cell.summary.curves(played)
+        said = {} if cell.beside is None else cell.beside(seeds, played)
+        rows.append({**_row(cell, curve[:, -1], carried[index]), **said})
+        took.append(sum(seconds[index * count : (index + 1) * count]) / count)
     answer = {
         "schema": "dpaccount/reproduction/1",
         "name": name,
@@ -60,17 +68,19 @@ def reproduce(
         "rounds": horizon,
         "seed": seed,
         "assumed": list(made.assumed),
+        "measure": cells[0].summary.name,
         "rows": rows,
         "exponents": _exponents(rows),
+        "sentences": [asdict(one) for one in made.sentences(rows, took)] if made.sentences else [],
         "releasable": False,
         "seconds": round(time.perf_counter() - started, 1),
-        "cpu_seconds": round(time.process_time() - spent + (inside if jobs > 1 else 0), 1),
+        "cpu_seconds": round(time.process_time() - spent + (sum(seconds) if jobs > 1 else 0), 1),
     }
     return answer, curves
 
 
-def _all(runs: Sequence[Callable[[], Floats]], jobs: int) -> tuple[list[Floats], float]:
-    """Run everything, and count the processors' seconds; results do not depend on the number of jobs."""
+def _all(runs: Sequence[Callable[[], Floats]], jobs: int) -> tuple[list[Floats], list[float]]:
+    """Run everything, each with its processor's seconds; results do not depend on the number of jobs."""
     if jobs == 1:
         found = [_timed(run) for run in runs]
     else:
@@ -78,7 +88,7 @@ def _all(runs: Sequence[Callable[[], Floats]], jobs: int) -> tuple[list[Floats],
 
         with parallel_config("loky", inner_max_num_threads=1):  # processes share the cores already
             found = Parallel(n_jobs=jobs, batch_size=1)(delayed(_timed)(run) for run in runs)
-    return [regret for regret, _ in found], sum(seconds for _, seconds in found)
+    return [regret for regret, _ in found], [seconds for _, seconds in found]
 
 
 def _timed(run: Callable[[], Floats]) -> tuple[Floats, float]:
@@ -101,7 +111,7 @@ def certificate(subject: Any) -> dict[str, Any]:
         "epsilon": rounded(epsilon, up=True),
         "delta": rounded(delta, up=True),
         "observer": private(theorem).observer,
-        "noise": str(subject.noise_scale),
+        "noise": str(subject.noise_scale) if hasattr(subject, "noise_scale") else None,
         "steps": len(steps),
         "digest": steps[-1]["digest"],
         "checked": True,
@@ -109,13 +119,16 @@ def certificate(subject: Any) -> dict[str, Any]:
 
 
 def _row(cell: Cell, final: Floats, carried: dict[str, Any] | None) -> dict[str, Any]:
-    mean = float(final.mean())
+    mean, decimals = float(final.mean()), cell.summary.decimals
+    value = round(mean, decimals)
     return {
         **cell.row,
         "published": cell.published,
-        "regret": round(mean, 2),
-        "standard_error": round(float(final.std(ddof=1)) / math.sqrt(len(final)), 2),
-        "ratio_to_published": None if cell.published is None else round(mean / cell.published, 3),
+        **({"regret": value} if cell.summary is CUMULATIVE_REGRET else {}),
+        "value": value,
+        "median": round(float(np.median(final)), decimals),
+        "standard_error": round(float(final.std(ddof=1)) / math.sqrt(len(final)), decimals),
+        "ratio_to_published": round(mean / cell.published, 3) if cell.published and cell.like else None,
         "proved": carried,
         "verdict": cell.verdict,
     }
@@ -159,21 +172,10 @@ def table(answer: dict[str, Any]) -> str:
     lines += [f"{answer['trials']} trials of {answer['rounds']} rounds; rehearsal noise, not releasable"]
     lines += [f"{answer['seconds']:.0f} s, of the processors {answer['cpu_seconds']:.0f} s"]
     lines += [f"assumed: {text}" for text in answer["assumed"]]
-    lines.append(f"{'':<72} {'published':>9} {'regret':>9} {'s.e.':>7}  proved")
-    for row in answer["rows"]:
-        named = {k: row[k] for k in ("function", "algorithm", "alpha", "delta") if row.get(k) is not None}
-        printed = "-" if row["published"] is None else f"{row['published']:g}"
-        proved = row["proved"]
-        shown = "not private" if proved is None else f"({proved['epsilon']:.6g}, {proved['delta']:.6g})"
-        verdict = (
-            "" if row["verdict"] is None else f"  {row['verdict']['claim']}: {row['verdict']['verdict']}"
-        )
-        label = " ".join(
-            f"{key}={value}" if key != "algorithm" else str(value) for key, value in named.items()
-        )
-        lines.append(
-            f"{label:<72} {printed:>9} {row['regret']:>9.1f} {row['standard_error']:>7.1f}  {shown}{verdict}"
-        )
+    width = max([72, *(len(_named(row)) for row in answer["rows"])])
+    head = f"{'published':>9} {'mean':>9} {'median':>9} {'s.e.':>7}  proved"
+    lines.append(f"{answer['measure']:<{width}} {head}")
+    lines += [_line(row, width) for row in answer["rows"]]
     for entry in answer["exponents"]:
         said = "" if entry["published"] is None else f" (published {entry['published']})"
         where = entry.get("function", "")
@@ -181,7 +183,34 @@ def table(answer: dict[str, Any]) -> str:
             f"exponent in alpha {entry['alpha'][0]:g} to {entry['alpha'][1]:g}, {where} {entry['algorithm']}"
             f" delta={entry['delta']}: {entry['measured']}{said}"
         )
+    for one in answer["sentences"]:
+        verdict = "confirmed" if one["confirmed"] else "not confirmed"
+        lines.append(f'"{one["said"]}" ({one["where"]}): {verdict}: {one["numbers"]}')
     return "\n".join(lines)
+
+
+def _named(row: dict[str, Any]) -> str:
+    """Return the keys before `published`, which name a row."""
+    keys = list(row)
+    named = {key: row[key] for key in keys[: keys.index("published")] if row[key] is not None}
+    return " ".join(f"{key}={value}" if key != "algorithm" else str(value) for key, value in named.items())
+
+
+def _line(row: dict[str, Any], width: int) -> str:
+    """Return a row as text; the keys after `verdict` say more of it."""
+    keys = list(row)
+    printed = "-" if row["published"] is None else f"{row['published']:g}"
+    proved, verdict = row["proved"], row["verdict"]
+    shown = "not private" if proved is None else f"({proved['epsilon']:.6g}, {proved['delta']:.6g})"
+    said = "" if verdict is None else f"  {verdict['claim']}: {verdict['verdict']}"
+    said += "".join(f"  {key} {row[key]}" for key in keys[keys.index("verdict") + 1 :])
+    numbers = [_short(row["value"], 9), _short(row["median"], 9), _short(row["standard_error"], 7)]
+    return f"{_named(row):<{width}} {printed:>9} {' '.join(numbers)}  {shown}{said}"
+
+
+def _short(number: float, width: int) -> str:
+    """Return a number with one decimal, or with three digits where that would say nothing of it."""
+    return f"{number:>{width}.1f}" if abs(number) >= 10 or number == 0 else f"{number:>{width}.3g}"
 
 
 def write_out(folder: Path, answer: dict[str, Any], curves: dict[str, Floats]) -> None:
@@ -213,7 +242,7 @@ def write_out(folder: Path, answer: dict[str, Any], curves: dict[str, Floats]) -
                 [label, int(t) + 1, f"{m:.4f}", f"{e:.4f}"]
                 for t, m, e in zip(marks, mean, error, strict=True)
             )
-    axes.set(xlabel="round", ylabel="cumulative regret", title=answer["name"])
+    axes.set(xlabel="round", ylabel=answer["measure"], title=answer["name"])
     axes.legend(fontsize=6)
     figure.savefig(folder / "regret.svg")
     plt.close(figure)

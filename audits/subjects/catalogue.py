@@ -21,9 +21,11 @@ from mechanisms.subject import EXAMPLE, Subject
 from mechanisms.table.binding import KEYS as TABLE_KEYS
 from mechanisms.table.binding import Promise, bind
 from mechanisms.table.by_person import ByPerson, by_person, relations_of
+from mechanisms.table.declaration import Table
 from mechanisms.table.rows import Reading
 
 CLIPS = ("low", "high", "radius", "reward")  #: parameters that a table gives and a claim may narrow
+UNIT = "unit"  #: parameter of a class whose neighbours' rows move so far; a claim says it as its radius
 LAYERS = ("mechanisms", "bandits")
 
 
@@ -118,7 +120,7 @@ def subject_made(claim: Claim, made_by: type) -> Subject:
     """Return an instance of the class with the claim's parameters, and what follows from its table."""
     if claim.table is not None:
         return on_table(claim, made_by)[0]
-    subject = make(made_by, claim.parameters)
+    subject = make(made_by, claim.parameters, given=_unit(claim, made_by))
     if claim.data_shape is not None:
         raise claim.data_shape.wrong(
             "a subject with a domain of its own takes no data shape", "leave this table out"
@@ -147,15 +149,34 @@ def on_table(claim: Claim, made_by: type) -> tuple[Subject, Reading]:
     comes_and_goes = promise.relation == REPLACE_ONE and known == (ADD_REMOVE,)
     if table.max_rows > 1 or comes_and_goes:
         return by_person(made_by, place, table, promise.relation, make)
-    if promise.relation not in known:
+    unit = _unit(claim, made_by)
+    if promise.relation not in known and not (unit and promise.radius is not None):
         raise InputError(
             f"{claim.path}: {claim.use} is about {', '.join(known)}; say that as the guarantee's relation"
         )
     given, reading = bind(made_by, place, table, table.rows, promise.relation)
-    subject = make(made_by, place, given=given)
+    if promise.radius is not None:
+        _measured(claim, table, reading)
+    subject = make(made_by, place, given={**given, **unit})
     if (width := len(subject.domain().low)) != len(reading.default):
         raise InputError(f"{claim.path}: {claim.use} takes rows of {width} numbers; name so many columns")
     return subject, reading
+
+
+def _measured(claim: Claim, table: Table, reading: Reading) -> None:
+    """Refuse columns whose codes jump: a short way in the file's numbers would be a long one in a row."""
+    for name in reading.names:
+        if (kind := table.column(name).kind) != "number":
+            raise InputError(
+                f"{claim.path}: {name} is of type {kind}, which does not move by a distance; bounded-row"
+                " reads columns of type number"
+            )
+
+
+def _unit(claim: Claim, made_by: type) -> dict[str, object]:
+    """Return how far a neighbour's row moves, where the claim and the class are about that."""
+    known = any(field.name == UNIT for field, _ in _fields(made_by))
+    return {UNIT: claim.guarantee.radius or Fraction(0)} if known else {}
 
 
 def make(
@@ -172,12 +193,13 @@ def make(
     """
     _frozen(made_by)
     fields = {field.name: hint for field, hint in _fields(made_by)}
-    about = TABLE_KEYS if given else ()
+    about = TABLE_KEYS if given.keys() - {UNIT} else ()
     said = {} if parameters is None else parameters.table((), (*fields, *about))
     values = {name: _value_at(place, fields[name]) for name, place in said.items() if name not in about}
     for name, value in given.items():
         if name in values and name not in CLIPS and values[name] != value:
-            raise said[name].wrong(f"{name} follows from the table: {value}", "leave it out")
+            source = "guarantee" if name == UNIT else "table"
+            raise said[name].wrong(f"{name} follows from the {source}: {value}", "leave it out")
     values = {**given, **values}
     where = f"{parameters.file}: {parameters.at}: " if parameters is not None else ""
     if examples:

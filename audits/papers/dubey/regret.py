@@ -6,23 +6,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from audits.papers.reproduction import noise_of
 from bandits.learning.contextual import pick
 from bandits.learning.features import quadrature_features
 from bandits.learning.gp_ucb import GpUcb
 from bandits.phased_posterior import Learner, PhasedPosterior
 from bandits.surface_gp_ucb import SurfaceGpUcb
 from bandits.worlds.simulated_people import simulated_people
-from dpaccount.noise.receipt import rehearse
-from dpaccount.noise.samplers import Rehearsal
-from dpaccount.proof import Theorem
 
 Floats = NDArray[np.float64]
 REWARD_NOISE = 0.1  #: standard deviation of the surfaces' rewards
-
-
-def noise_of(theorem: Theorem, seed: int) -> Any:
-    """Return rehearsal noise for one run, independent of the people and coins of the same seed."""
-    return rehearse(theorem, Rehearsal(np.random.SeedSequence([seed, 1])))
 
 
 # ------------------------------------------------------------------ contextual people
@@ -79,9 +72,10 @@ class _Shown(Learner):
 
     chance = 1.0
 
-    def _aim(self, chosen: NDArray[np.int64]) -> None:
-        super()._aim(chosen)
-        self._directions[self._rng.random(len(chosen)) >= self.chance] = 0.0
+    def _aim(self, points: NDArray[np.int64], people: Floats) -> None:
+        self.shown = self._rng.random(len(self._point_of)) < self.chance
+        shown = np.bincount(self._point_of[self.shown], minlength=len(points))
+        super()._aim(points, np.maximum(shown, 1e-12))  # of a batch, nobody's may be
 
 
 def shown_rewards(case: Published, seed: int) -> Floats:
@@ -94,7 +88,7 @@ def shown_rewards(case: Published, seed: int) -> Floats:
     for number, (first, last) in enumerate(covers):
         points = learner.ask(first - 1, last, final=number == len(covers) - 1)
         rewards = subject.world.value(points) + rng.normal(0, REWARD_NOISE, last - first + 1)
-        learner.tell(learner.contributions(rewards) / 2.0**24)
+        learner.tell(learner.contributions(rewards, learner.shown) / 2.0**24)
         parts.append(subject.world.regret(points))
     return np.concatenate(parts)
 

@@ -7,41 +7,22 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from audits.papers.enclosures import enclose, log
+from audits.papers.enclosures import enclose
 from audits.papers.sampling import TRIALS, attack
+from bandits.outsourced.published import PRINTED, least_singular_value, omega, outside, transform
 from dpaccount.exact import Enclosure
-from dpaccount.numerics.balls import ball
 
 Floats = NDArray[np.float64]
 
 
 def published_omega(epsilon: Fraction, delta: Fraction, columns: int) -> Enclosure:
     """Return ω = 16√(r ln(2/δ)) ln(16r/δ)/ε."""
-    return enclose(lambda: 16 * (columns * log(2 / delta)).sqrt() * log(16 * columns / delta) / ball(epsilon))
+    return enclose(lambda: omega(epsilon, delta, columns))
 
 
 def printed_omega(epsilon: Fraction, delta: Fraction, columns: int) -> Enclosure:
     """Return ω = 16√r ln(2/δ) ln(16r/δ)/ε, as the text prints it."""
-    return enclose(
-        lambda: 16 * ball(columns).sqrt() * log(2 / delta) * log(16 * columns / delta) / ball(epsilon)
-    )
-
-
-def curator(rows: Floats, omega: float, columns: int, rng: np.random.Generator) -> tuple[Floats, bool]:
-    """Return Z of Algorithm 1 and whether the singular values were lifted."""
-    centred = rows - rows.mean(axis=0)
-    left, values, right = np.linalg.svd(centred, full_matrices=False)
-    lifted = bool(values.min() < omega)
-    if lifted:
-        centred = (left * np.sqrt(values**2 + omega**2)) @ right
-    return centred @ rng.normal(size=(rows.shape[1], columns)) / math.sqrt(columns), lifted
-
-
-def outside(released: Floats, rows: Floats) -> float:
-    """Return the part of a release outside the column space of the centred rows, relative to its size."""
-    basis = np.linalg.svd(rows - rows.mean(axis=0), full_matrices=False)[0]
-    rest = released - basis @ (basis.T @ released)
-    return float(np.linalg.norm(rest) / np.linalg.norm(released))
+    return enclose(lambda: omega(epsilon, delta, columns, PRINTED))
 
 
 def column_space(p: dict[str, Any], seed: int) -> dict[str, Any]:
@@ -52,13 +33,13 @@ def column_space(p: dict[str, Any], seed: int) -> dict[str, Any]:
     rows = example_rows(min(int(p["n"]), 10_000), min(int(p["d"]), 50), rng)  # at most so many
     other = rows.copy()
     other[0, 0] += 1.0
-    least = np.linalg.svd(rows - rows.mean(axis=0), compute_uv=False).min()
+    least = least_singular_value(rows)
     kept: list[float] = []
     left: list[float] = []
-    for omega in (least / 2, least * 2):
+    for threshold in (least / 2, least * 2):
         for _ in range(20):
-            kept.append(outside(curator(rows, omega, int(p["r"]), rng)[0], rows))
-            left.append(outside(curator(other, omega, int(p["r"]), rng)[0], rows))
+            kept.append(outside(transform(rows, threshold, int(p["r"]), rng).rows, rows))
+            left.append(outside(transform(other, threshold, int(p["r"]), rng).rows, rows))
     return {
         "attack": "does Z lie in the column space of the first data?",
         "n": len(rows),
@@ -68,7 +49,7 @@ def column_space(p: dict[str, Any], seed: int) -> dict[str, Any]:
         "least_residual_prime": min(left),
         "told_apart": int(sum(value > 1e-9 for value in left)),
         "published_omega": float(published_omega(p["epsilon"], p["delta"], int(p["r"])).upper),
-        "least_singular_value": float(least),
+        "least_singular_value": least,
         "refuted": max(kept) < 1e-12 and min(left) > 1e-9,
     }
 
@@ -88,16 +69,16 @@ def branch_energy(p: dict[str, Any], seed: int, *, always: bool = False) -> dict
     `always` lifts in both worlds: the sound twin.
     """
     rng = np.random.default_rng(seed)
-    columns, omega, size = int(p["r"]), 100.0, 50
+    columns, width, size = int(p["r"]), 100.0, 50
     frame = np.linalg.qr(np.column_stack([np.ones(size), rng.normal(size=(size, 2))]))[0][:, 1:]
-    rows = frame * np.array([3 * omega, omega + 0.01])
+    rows = frame * np.array([3 * width, width + 0.01])
     other = rows.copy()
     at = int(np.argmax(np.abs(frame[:, 1])))
     other[at, 1] -= np.sign(frame[at, 1])  # the row moves by 1, σ_min falls by about |frame[at, 1]|
-    floor = 2 * omega if always else omega
+    floor = 2 * width if always else width
     runs = int(min(TRIALS // 2, max(500, 10**6 // columns)))
     worlds = [
-        np.array([_energy(curator(x, floor, columns, rng)[0], frame[:, 1], omega) for _ in range(runs)])
+        np.array([_energy(transform(x, floor, columns, rng).rows, frame[:, 1], width) for _ in range(runs)])
         for x in (other, rows)
     ]
     return {
@@ -106,6 +87,6 @@ def branch_energy(p: dict[str, Any], seed: int, *, always: bool = False) -> dict
     }
 
 
-def _energy(released: Floats, direction: Floats, omega: float) -> float:
+def _energy(released: Floats, direction: Floats, width: float) -> float:
     along = direction @ released
-    return float(np.square(along).sum()) * float(released.shape[1]) / float(omega) ** 2
+    return float(np.square(along).sum()) * float(released.shape[1]) / float(width) ** 2

@@ -1,10 +1,6 @@
 """The supremum of USCA's posterior variance, certified, and how far one record moves all scores.
 
-With Z of K public coins in a box, σ̄²(w) = φ(w)ᵀ(τI + Σφφᵀ)⁻¹φ(w) = (k(w, w) − k_wᵀ(K + τI)⁻¹k_w)/τ.
-
-*Between evaluated points.*  |σ̄(w) − σ̄(w′)| ≤ ‖φ(w) − φ(w′)‖/√τ = √(2 − 2k(w, w′))/√τ, as (τI + …)⁻¹ ≤ I/τ.
-For a radial kernel that falls with the distance, a cell is bounded by its centre and its corner; the best
-cell is split first (branch and bound) until the bound is near the largest value seen, or work runs out.
+Branch and bound itself is `bandits.contextual_release.supremum`, which the bandit shares.
 
 *The range.*  A replaced record moves the scores by d(w) = y c(w, w₁) − y′ c(w, w₂), c the posterior
 covariance.  If c ≥ −I everywhere and S = sup σ̄², then max d − min d ≤ 2B(S + I), against 2m = 4BS in the
@@ -12,129 +8,47 @@ exponent: the cost is ε(S + I)/(2S).  I is found on a grid, with |c(w, w′) �
 √(S/τ)(‖φ(w) − φ(v)‖ + ‖φ(w′) − φ(v′)‖) in between (Cauchy–Schwarz).
 """
 
-import heapq
-import itertools
 import math
 from fractions import Fraction
 from typing import Any
 
 import numpy as np
-from flint import arb, arb_mat
+from flint import arb
 from numpy.typing import NDArray
 
 from audits.papers.claim_check import Cost, Exact, PaperClaim, Parameter, Scales, Word, count, positive
 from audits.papers.derivations import short_above
 from audits.papers.enclosures import enclose, exactly, of
+from bandits.contextual_release import kernels
+from bandits.contextual_release.supremum import BITS, Point, PosteriorVariance, branch_and_bound
 from dpaccount.exact import Enclosure
-from dpaccount.numerics.balls import ball, ceil_of, floor_of, precision
+from dpaccount.numerics.balls import ball, ceil_of, precision
 from dpaccount.proof import REPLACE_ONE, Theorem, assume_range, exponential, to_pure
 
 Floats = NDArray[np.float64]
-Point = tuple[Fraction, ...]
-BITS = 96
-EVALUATIONS = 1500  #: of the variance, in balls
-NEAR = Fraction(101, 100)  #: branch and bound stops within this factor
+#: a claim's kernels; "matern" is that of 3/2
+KERNELS = {"se": "squared-exponential", "matern": "matern-3/2", "exponential": "matern-1/2"}
 SIDE = 161  #: of the uniform grid that it is compared with
 LINE = 1201  #: points of the grid for covariances
 ROUNDING = 1e-9  #: added to covariances in floats; with K ≤ 60 and τ ≥ 1/100 they are off by less than 1e−10
 
 
-def radial(kind: str, distance: arb, lengthscale: Fraction) -> arb:
-    """Return k at this distance, 1 at distance 0."""
-    at = distance / ball(lengthscale)
-    match kind:
-        case "se":
-            return (-at * at / 2).exp()
-        case "matern":
-            root3 = arb(3).sqrt() * at
-            return (1 + root3) * (-root3).exp()
-        case _:
-            return (-at).exp()
-
-
-def nodes(seed: int, size: int, dimension: int) -> list[Point]:
+def drawn_points(seed: int, size: int, dimension: int) -> list[Point]:
     """Return Z: points of the unit box, multiples of 2⁻²⁰, from a public seed."""
     drawn = np.random.default_rng(seed).integers(0, 2**20, (size, dimension), endpoint=True)
     return [tuple(Fraction(int(v), 2**20) for v in row) for row in drawn]
 
 
-class Posterior:
-    """σ̄² of one kernel and one Z, in balls."""
-
-    def __init__(self, kind: str, lengthscale: Fraction, ridge: Fraction, points: list[Point]) -> None:
-        """Invert K + τI once."""
-        self.kind, self.lengthscale, self.ridge, self.points = kind, lengthscale, ridge, points
-        gram = [[self._k(a, b) + (ball(ridge) if i == j else 0) for j, b in enumerate(points)] for i, a in
-                enumerate(points)]  # fmt: skip
-        self.inverse = arb_mat(gram).inv()
-
-    def _k(self, a: Point, b: Point) -> arb:
-        square = sum(((x - y) ** 2 for x, y in zip(a, b, strict=True)), Fraction(0))
-        return radial(self.kind, ball(square).sqrt(), self.lengthscale)
-
-    def variance(self, at: Point) -> arb:
-        """Return σ̄² at a point."""
-        cross = arb_mat([[self._k(at, z)] for z in self.points])
-        explained = (cross.transpose() * self.inverse * cross)[0, 0]
-        return (1 - explained) / ball(self.ridge)
-
-    def step(self, distance: arb) -> arb:
-        """Return the most that σ̄ changes over this distance."""
-        k = radial(self.kind, distance, self.lengthscale)
-        return (2 - 2 * k).max(arb(0)).sqrt() / ball(self.ridge).sqrt()
-
-
-def branch_and_bound(posterior: Posterior, hint: Point) -> tuple[Enclosure, int]:
-    """Return an enclosure of sup σ̄² over the unit box, and how often σ̄² was evaluated.
-
-    `hint` is where the supremum is thought to be; a bad one only costs evaluations.
-    """
-    dimension = len(hint)
-    with precision(BITS):
-        top = 1 / ball(posterior.ridge)  # σ̄² ≤ 1/τ anyhow
-        best, tries, order = floor_of(posterior.variance(hint)), 1, itertools.count()
-        corner = ball(dimension).sqrt() / 2
-        heap: list[tuple[float, int, Fraction, Point, int]] = []
-
-        def open_cell(centre: Point, depth: int) -> None:
-            nonlocal best, tries
-            value = posterior.variance(centre)
-            tries += 1
-            best = max(best, floor_of(value))
-            reach = posterior.step(corner / 2**depth)
-            bound = min(ceil_of((value.max(arb(0)).sqrt() + reach) ** 2), ceil_of(top))
-            heapq.heappush(heap, (-float(bound), next(order), bound, centre, depth))
-
-        open_cell((Fraction(1, 2),) * dimension, 0)
-        while -heap[0][0] > float(best * NEAR) and tries < EVALUATIONS:
-            _, _, _, centre, depth = heapq.heappop(heap)
-            quarter = Fraction(1, 2 ** (depth + 2))
-            for signs in itertools.product((-1, 1), repeat=dimension):
-                moved = tuple(c + s * quarter for c, s in zip(centre, signs, strict=True))
-                open_cell(moved, depth + 1)
-        return Enclosure(best, max(cell[2] for cell in heap)), tries
-
-
 # ------------------------------------------------------------------ in floats: grids
 
 
-def grid_kernel(kind: str, distance: Floats, lengthscale: float) -> Floats:
-    """Return the kernel of an array of distances."""
-    at = distance / lengthscale
-    found: Floats
-    match kind:
-        case "se":
-            found = np.exp(-at * at / 2)
-        case "matern":
-            found = (1 + math.sqrt(3) * at) * np.exp(-math.sqrt(3) * at)
-        case _:
-            found = np.exp(-at)
-    return found
-
-
 def _kernel(p: dict[str, Any], a: Floats, b: Floats) -> Floats:
-    apart = np.sqrt(np.square(a[:, None, :] - b[None, :, :]).sum(axis=2))
-    return grid_kernel(p["kernel"], apart, float(p["lengthscale"]))
+    return kernels.matrix(KERNELS[p["kernel"]], a, b, float(p["lengthscale"]))
+
+
+def _posterior(p: dict[str, Any], drawn: list[Point]) -> PosteriorVariance:
+    with precision(BITS):
+        return PosteriorVariance(KERNELS[p["kernel"]], p["lengthscale"], p["ridge"], drawn)
 
 
 def covariances(p: dict[str, Any], points: Floats, drawn: Floats) -> Floats:
@@ -156,14 +70,14 @@ def on_grid(p: dict[str, Any], grid: Floats, drawn: list[Point]) -> Floats:
 
 def supremum(p: dict[str, Any]) -> Cost:
     """Certify sup σ̄² over the unit square, and compare grids and the bound 1/τ with it."""
-    drawn = nodes(int(p["seed"]), int(p["points"]), 2)
-    with precision(BITS):
-        posterior = Posterior(p["kernel"], p["lengthscale"], p["ridge"], drawn)
+    drawn = drawn_points(int(p["seed"]), int(p["points"]), 2)
+    posterior = _posterior(p, drawn)
     axis = np.linspace(0, 1, SIDE)
     grid = np.array([(a, b) for a in axis for b in axis])
     variances = on_grid(p, grid, drawn)
     at = grid[int(variances.argmax())]
-    found, tries = branch_and_bound(posterior, tuple(Fraction(float(x)) for x in at))
+    certified = branch_and_bound(posterior, tuple(Fraction(float(x)) for x in at))
+    found, tries = certified.enclosure, certified.evaluations
     largest = float(variances.max())
     with precision(BITS):
         reach = float(posterior.step(arb(2).sqrt() / (2 * (SIDE - 1))).upper())
@@ -186,12 +100,11 @@ def supremum(p: dict[str, Any]) -> Cost:
 
 def range_factor(p: dict[str, Any]) -> Cost:
     """Bound the range of a record's effect on the unit interval: the exponent ε/(2m) costs less than ε."""
-    drawn = nodes(int(p["seed"]), int(p["points"]), 1)
-    with precision(BITS):
-        posterior = Posterior(p["kernel"], p["lengthscale"], p["ridge"], drawn)
+    drawn = drawn_points(int(p["seed"]), int(p["points"]), 1)
+    posterior = _posterior(p, drawn)
     axis = np.linspace(0, 1, LINE)[:, None]
     at = float(axis[int(on_grid(p, axis, drawn).argmax()), 0])
-    whole, _ = branch_and_bound(posterior, (Fraction(at),))
+    whole = branch_and_bound(posterior, (Fraction(at),)).enclosure
     z = np.array([[float(x) for x in point] for point in drawn])
     least = float(covariances(p, axis, z).min())
     with precision(BITS):
@@ -222,7 +135,7 @@ def range_factor(p: dict[str, Any]) -> Cost:
 
 
 SHAPE: dict[str, Parameter] = {
-    "kernel": Word(("se", "matern", "exponential")),
+    "kernel": Word(tuple(KERNELS)),
     "lengthscale": Exact(Fraction(1, 2), least=Fraction(1, 1000), most=Fraction(1000)),
     "points": count(40, most=60),
     "ridge": Exact(Fraction(1), least=Fraction(1, 100), most=Fraction(100)),

@@ -1,0 +1,248 @@
+"""A table handed out for others to optimise over: released by a certified claim, or as published and marked.
+
+What is written is the release (or Z) and facts that are public: never a row of the file.
+"""
+
+import csv
+import hashlib
+import io
+import json
+import os
+from dataclasses import dataclass, replace
+from math import hypot, isfinite
+from pathlib import Path
+from secrets import token_hex
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from audits.certificate import published, release
+from audits.certificate.document import Certificate, seal
+from audits.certificate.files import standing
+from audits.claim import Claim, read_claim
+from audits.subjects import catalogue
+from bandits.outsourced.po_curator import PoCurator
+from bandits.outsourced.published import lifted, width
+from dpaccount import checker
+from dpaccount.errors import InputError
+from dpaccount.noise.proved import Proved
+from mechanisms.gaussian_rows import GaussianRows
+from mechanisms.k_norm import KNorm
+from mechanisms.subject import Subject
+from mechanisms.table.rows import read_rows
+
+Floats = NDArray[np.float64]
+SCHEMA = "dpaccount/outsourced-table/1"
+PUBLISHED = "po-curator"
+OUTPUTS = (
+    "Not protected: outputs, which the curator answers in the clear by assumption, and which rows are asked."
+)
+
+
+@dataclass(frozen=True)
+class Order:
+    """What is to be handed out: `source` as `target`, by the claim; `ledger` where the claim names none.
+
+    `longer` says what happens to rows beyond the declared norm: ``clip`` or ``refuse``.
+    """
+
+    claim: Path
+    source: Path
+    target: Path
+    ledger: str | None = None
+    certificate: Path | None = None
+    longer: str = "clip"
+    unsound: bool = False
+
+
+@dataclass(frozen=True)
+class Curated:
+    """What was made: the certificate, the rows that were written, and how many were beyond the norm."""
+
+    certificate: dict[str, Any]
+    rows: Floats
+    clipped: int
+
+
+def curate(order: Order) -> Curated:
+    """Check, charge, draw and write; raises `InputError` before anything is charged or written."""
+    if order.longer not in ("clip", "refuse"):
+        raise InputError(f"--longer is {order.longer[:40]!r}; say clip or refuse")
+    if not order.target.parent.is_dir():
+        raise InputError(f"{order.target.parent} is no folder; name a file in one that is there")
+    for path in (order.target, beside(order.target)):
+        if os.path.lexists(path):
+            raise InputError(f"{path} is there already; name a file that is not")
+    claim = read_claim(order.claim)
+    if (claim.use == PUBLISHED) != order.unsound:
+        raise InputError(
+            f"{claim.use} protects nobody (its theorem is refuted); use k-norm, or say --published-unsound"
+            if claim.use == PUBLISHED
+            else "--published-unsound goes with a claim about po-curator; leave it out"
+        )
+    claim = _on_file(order, claim)
+    return _as_published(order, claim) if order.unsound else _sound(order, claim)
+
+
+def beside(target: Path) -> Path:
+    """Return where the public facts about a table stand."""
+    return target.with_name(f"{target.name}.json")
+
+
+def _on_file(order: Order, claim: Claim) -> Claim:
+    """Return the claim about the given file; raises `InputError` where it is about another one."""
+    if claim.table is None:
+        raise InputError(f"{claim.path}: no table is declared; give [data.columns] and rows")
+    if claim.data_file is not None and claim.data_file.resolve() != order.source.resolve():
+        raise InputError(f"{claim.path} is about {claim.data_file}; curate that file, or name none in [data]")
+    if claim.ledger is not None and order.ledger is not None:
+        raise InputError(f"{claim.path} names the ledger that pays; leave --ledger out")
+    url = claim.ledger or order.ledger
+    if url is None and not order.unsound:
+        raise InputError("--ledger is missing; give the URL of the ledger that pays")
+    return replace(claim, data_file=order.source, ledger=url)
+
+
+# ------------------------------------------------------------------ as certified
+
+
+def _sound(order: Order, claim: Claim) -> Curated:
+    subject = catalogue.subject_of(claim)
+    if not isinstance(subject, KNorm | GaussianRows):
+        raise InputError(f"{claim.use} hands out no rows; use k-norm or gaussian-rows")
+    document = standing(claim, subject, order.certificate)
+    clipped = _longer(order, claim, _checked(order.source, claim), float(subject.radius))
+    due = release.prepare(claim, subject)
+    if due is None:
+        raise InputError(f"{claim.path}: no data file or ledger to release from; give both")
+    run = release.settle(due, again=False)
+    made = (
+        run.kept or release.make(run, Proved(subject.proof(claim.guarantee.delta)), _unreleased(document))[0]
+    )
+    rows = np.array(made["release"]["report"]["rows"], dtype=np.float64)
+    facts = {"noise_variance": _variance(subject), "radius": float(subject.radius)}
+    _hand_out(order.target, [f"z{k + 1}" for k in range(rows.shape[1])], rows, {**_facts(made), **facts})
+    return Curated(made, rows, clipped)
+
+
+def _unreleased(document: dict[str, Any]) -> Certificate:
+    """Return a standing certificate as it was before a release, with what a table's reader must know."""
+    names = Certificate.__dataclass_fields__
+    parts = {name: value for name, value in document.items() if name in names and name != "hazards"}
+    own = document["hazards"][len(checker.hazards_of(document)) :]
+    return Certificate(**{**parts, "release": None, "hazards": (*own, OUTPUTS)})
+
+
+def _variance(subject: Subject) -> float:
+    """Return the variance of the noise in a coordinate."""
+    if isinstance(subject, KNorm):
+        return (subject.columns + 1) / float(subject.rate) ** 2
+    return float(subject.sigma) ** 2 if isinstance(subject, GaussianRows) else 0.0
+
+
+# ------------------------------------------------------------------ as published
+
+
+def _as_published(order: Order, claim: Claim) -> Curated:
+    subject, reading = catalogue.on_table(claim, PoCurator)
+    if not isinstance(subject, PoCurator) or claim.table is None:
+        raise InputError(f"{claim.path}: {PUBLISHED} takes a table of rows")
+    clipped = _longer(order, claim, _checked(order.source, claim), float(subject.radius))
+    data = read_rows(order.source, claim.table, reading, claim.guarantee.relation)
+    norms = np.linalg.norm(data, axis=1, keepdims=True)
+    data = data * np.minimum(1.0, float(subject.radius) / np.maximum(norms, 1e-300))
+    threshold = width(float(claim.guarantee.epsilon), float(claim.guarantee.delta), subject.dimension)
+    found = lifted(data, threshold)
+    if threshold > found.largest:
+        raise InputError(
+            f"omega is {threshold:.4g}, beyond every singular value of the rows: Z would be noise alone;"
+            " raise epsilon, or lower dimension"
+        )
+    body = seal(published.refuted(claim, subject).as_json())
+    rows = found.projected(subject.dimension, np.random.default_rng())
+    names = [f"not_private_{k + 1}" for k in range(subject.dimension)]
+    _hand_out(order.target, names, rows, {**_facts(body), "noise_variance": 0.0, "radius": None})
+    return Curated(body, rows, clipped)
+
+
+# ------------------------------------------------------------------ files
+
+
+def _checked(path: Path, claim: Claim) -> Floats:
+    """Return the table's numbers; raises `InputError` for a ragged row or a cell that is no finite number.
+
+    It is said to whoever holds the file, before anything is charged, and names a line and no value.
+    """
+    given = claim.written["subject"].get("parameters", {})
+    names = [str(name) for name in given.get("columns") or [given.get("column")]]
+    try:
+        with path.open(encoding="utf-8-sig", newline="") as file:
+            table = list(csv.reader(file))
+    except (OSError, UnicodeDecodeError, csv.Error) as error:
+        raise InputError(f"{path}: {error}; give a readable CSV file") from None
+    if not table or not set(names) <= set(table[0]):
+        raise InputError(f"{path}: the header lacks a declared column; declared: {', '.join(names)}")
+    places = [table[0].index(name) for name in names]
+    found = []
+    for number, cells in enumerate(table[1:], start=2):
+        if len(cells) != len(table[0]):
+            raise InputError(f"{path}: line {number} has {len(cells)} cells; the header has {len(table[0])}")
+        found.append([_number(cells[place], path, number) for place in places])
+    return np.array(found, dtype=np.float64).reshape(len(found), len(names))
+
+
+def _number(cell: str, path: Path, line: int) -> float:
+    try:
+        value = float(cell)
+    except ValueError:
+        value = float("nan")
+    if not isfinite(value):
+        raise InputError(f"{path}: line {line} holds a cell that is no finite number; mend or drop the row")
+    return value
+
+
+def _longer(order: Order, claim: Claim, data: Floats, radius: float) -> int:
+    """Return how many rows are beyond the declared norm; refuse them where that is asked for."""
+    count = sum(hypot(*row) > radius * (1 + 1e-12) for row in data.tolist())
+    if count and order.longer == "refuse":
+        raise InputError(
+            f"{order.source}: {count} rows are longer than radius = {radius:g}; scale or clip them"
+        )
+    return int(count)
+
+
+def _facts(certificate: dict[str, Any]) -> dict[str, Any]:
+    promise, proved = certificate["guarantee"], certificate["proved"]["epsilon"]
+    return {
+        "schema": SCHEMA,
+        "verdict": certificate["verdict"],
+        "certificate": certificate["digest"],
+        "unit": promise["unit"],
+        "epsilon": None if proved is None else proved["upper"],
+        "outputs": "in the clear: not protected",
+    }
+
+
+def _hand_out(target: Path, names: list[str], rows: Floats, facts: dict[str, Any]) -> None:
+    """Write the table and the facts beside it, neither over a file that is there."""
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(names)
+    writer.writerows([repr(number) for number in row] for row in rows.tolist())
+    raw = text.getvalue().encode()
+    size = {"rows": len(rows), "columns": len(names), "sha256": hashlib.sha256(raw).hexdigest()}
+    _new_file(beside(target), (json.dumps({**facts, **size}, indent=1) + "\n").encode())
+    _new_file(target, raw)
+
+
+def _new_file(path: Path, raw: bytes) -> None:
+    draft = path.with_name(f".{path.name}.{token_hex(8)}")
+    try:
+        draft.write_bytes(raw)
+        os.link(draft, path)  # unlike a rename, never replaces a file that appeared meanwhile
+    except OSError as error:
+        why = error.strerror or "unwritable"
+        raise InputError(f"{path}: {why}; name a file that can be made; what is charged is kept") from None
+    finally:
+        draft.unlink(missing_ok=True)

@@ -1,0 +1,100 @@
+"""The certificate of the published transform: REFUTED, by its column-space test on made-up rows.
+
+Rows are uniform ones of the same n and d; the file's own never enter.  Z of the first data lies in their
+column space but for rounding; Z of a neighbour, in which one row moves by the radius, does not.
+"""
+
+from fractions import Fraction
+
+import numpy as np
+from numpy.typing import NDArray
+
+from audits.attack.thresholds import CountedBound, clopper_pearson
+from audits.attack.white_box import Target
+from audits.certificate.document import AuditReport, Certificate, describe_proof, describe_subject
+from audits.claim import Claim
+from bandits.outsourced.po_curator import PoCurator
+from bandits.outsourced.published import lifted, width
+from dpaccount.proof import assume_event, refute
+from dpaccount.proof.derivation import write
+from dpaccount.relation import bounded_row
+
+Floats = NDArray[np.float64]
+RUNS = 500  #: on either side: ε is at least 4.9 then, if all are told apart
+NEAR = 9.0  #: −log₁₀ of the share outside the column space, above which Z counts as inside
+EVENT = "Z lies in the column space of the first data: those are centred and of full rank, n >= d + 2"
+REASON = (
+    "Theorem 1 of Kharkovskii et al. 2020 is false where n >= d + 2: Z lies in the column space of the"
+    " centred data, which a neighbour moves"
+)
+UNSOUND = "What was written protects nobody: whoever holds it tells neighbouring data apart for certain."
+
+
+def refuted(claim: Claim, subject: PoCurator) -> Certificate:
+    """Return the certificate of Algorithm 1 at the claim's ε, δ, n, d and r, not yet sealed."""
+    promise, confidence = claim.guarantee, claim.audit.confidence
+    held, out = _scores(subject, (float(promise.epsilon), float(promise.delta)), claim.audit.seed)
+    bound = clopper_pearson(held, out, NEAR, promise.delta, 1 - confidence, "left")
+    apart = (bound.hits, bound.alarms) == (bound.runs, 0)
+    beaten = apart or bound.epsilon_lower > promise.epsilon
+    report = AuditReport(
+        attack="does Z lie in the column space of the first data? on made-up rows of the same n, d and r",
+        score="-log10 of the share of Z outside that space",
+        trials=2 * RUNS,
+        quick=False,
+        confidence=confidence,
+        results=((Target("claim", promise.epsilon, promise.delta), bound),),
+        witness=_witness(subject, held, out),
+    )
+    return Certificate(
+        verdict="REFUTED" if beaten else "UNPROVEN",
+        refutes="claim" if beaten else None,
+        claim=claim.written,
+        subject=describe_subject(claim, subject),
+        guarantee={"delta": 0, **claim.written["guarantee"]},
+        proved={**describe_proof(None, REASON), **_refutation(claim, bound)},
+        sensitivity=[],
+        audit=report.as_json(),
+        hazards=(UNSOUND,),
+    )
+
+
+def _refutation(claim: Claim, bound: CountedBound) -> dict[str, object]:
+    """Return the derivation that Z lies in the first data's space for certain, and in the neighbour's never.
+
+    Only where every run showed it: a run that did not would be a fault of the test.
+    """
+    if (bound.hits, bound.alarms) != (bound.runs, 0):
+        return {}
+    promise = claim.guarantee
+    relation = promise.relation if promise.radius is None else bounded_row(promise.radius)
+    event = assume_event("po-curator", Fraction(1), Fraction(0), relation, EVENT, promise.model)
+    return {"refutation": write(refute(event, promise.epsilon, promise.delta))}
+
+
+def _witness(subject: PoCurator, held: Floats, out: Floats) -> dict[str, object]:
+    said = f"made-up rows ({subject.rows} of {subject.columns} numbers); row 0 moves by {subject.unit}"
+    shares = f"outside: at most {10.0 ** -held.min():.2g} of Z, and at least {10.0 ** -out.max():.2g}"
+    return {"base": said, "unit": 0, "findings": [shares, REASON]}
+
+
+def _scores(subject: PoCurator, point: tuple[float, float], seed: int) -> tuple[Floats, Floats]:
+    """Return −log₁₀ of the share of Z outside the first data's column space: of these, of a neighbour."""
+    rng = np.random.default_rng(seed)
+    rows = float(subject.radius) / 2 * rng.uniform(-1, 1, size=(subject.rows, subject.columns))
+    other = rows.copy()
+    other[0, 0] += float(subject.unit)
+    basis = np.linalg.qr(rows - rows.mean(axis=0))[0]
+    threshold = width(*point, subject.dimension)
+
+    def score(data: Floats) -> Floats:
+        found = lifted(data, threshold)
+        return np.array([_inside(found.projected(subject.dimension, rng), basis) for _ in range(RUNS)])
+
+    return score(rows), score(other)
+
+
+def _inside(released: Floats, basis: Floats) -> float:
+    rest = released - basis @ (basis.T @ released)
+    share = max(float(np.linalg.norm(rest)) / float(np.linalg.norm(released)), 1e-18)
+    return float(-np.log10(share))

@@ -1,0 +1,126 @@
+"""`curate`, and `ask` and `tell` of a modeler: two parties that exchange files and nothing else."""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from cyclopts import Parameter
+
+from audits.cli.options import Flag, Json, Number, Source, lines, number, say, show, whole
+from dpaccount.errors import InputError
+
+VERDICTS = {"CERTIFIED": 0, "REFUTED": 1, "UNPROVEN": 3}
+
+
+def curate(  # noqa: PLR0913
+    source: Path,
+    target: Path,
+    *,
+    claim: Path,
+    ledger: str | None = None,
+    certificate: Path | None = None,
+    out: Path | None = None,
+    longer: str = "clip",
+    published_unsound: Flag = False,
+    json_: Json = False,
+) -> int:
+    """Hand out a table of private rows for others to optimise over: rows with noise, never the rows.
+
+    Writes TARGET and, beside it, TARGET.json with the public facts that a modeler needs.  The same command
+    again, with another TARGET, writes the same release and charges nothing.
+
+    Parameters
+    ----------
+    source
+        A CSV file with a header, one person a row.
+    target
+        The file to hand out; one that is there is never replaced.
+    claim
+        A TOML file of schema dpaccount/claim/1 that declares the table and names k-norm or gaussian-rows.
+    ledger
+        The ledger that pays, where the claim names none.
+    certificate
+        The claim's certificate (default certificates/NAME/certificate.json), which must say CERTIFIED.
+    out
+        Folder for the certificate of what is handed out (default certificates/NAME-curated).
+    longer
+        What happens to rows beyond the declared norm: clip (and say how many, to you alone) or refuse.
+    published_unsound
+        Run Algorithm 1 of PO-GP-UCB, which protects nobody; TARGET is marked, exit code 1.
+    """
+    from audits.certificate.curate import Order
+    from audits.certificate.curate import curate as curated
+    from audits.certificate.files import write_all
+    from audits.certificate.summary import summary
+
+    made = curated(Order(claim, source, target, ledger, certificate, longer, published_unsound))
+    body = made.certificate
+    if made.clipped:
+        say(
+            f"{made.clipped} rows are beyond the declared norm and were clipped; this number is for you alone"
+        )
+    path = write_all(body, out or Path("certificates") / f"{body['claim']['name']}-curated")
+    answer = {
+        "schema": "dpaccount/curated/1",
+        **{"verdict": body["verdict"], "certificate": str(path), "table": str(target)},
+        **{"rows": len(made.rows), "columns": made.rows.shape[1]},
+    }
+    show(answer, json_, lambda _: f"{summary(body, path)}\n{target}: {len(made.rows)} rows")
+    return VERDICTS[body["verdict"]]
+
+
+@Parameter(name="*")
+@dataclass(frozen=True)
+class ModelerOptions:
+    """How a modeler begins; afterwards its state file says all that.
+
+    Parameters
+    ----------
+    table
+        The table that was handed out: begins a modeler in the state file STATE.
+    length
+        The length that it begins with (default a fifth of the table's reach); it learns better ones.
+    smallest
+        Look for the least output, not the largest.
+    seed
+        Draws the first row.
+    """
+
+    table: Path | None = None
+    length: Number = None
+    smallest: Flag = False
+    seed: Number = None
+
+    def settings(self) -> Any:
+        """Return what a modeler begins with; raises `InputError` for numbers that make no sense."""
+        from bandits.outsourced.saved import Settings
+
+        length = number(self.length, "--length")
+        if length is not None and length <= 0:
+            raise InputError(f"--length is {self.length}; a number above 0 belongs here")
+        seed = whole(self.seed, "--seed", 0) or 0
+        return Settings(None if length is None else float(length), seed=seed, smallest=self.smallest)
+
+
+def next_index(state: Path, options: ModelerOptions, *, as_json: bool) -> int:
+    """Print the index of the row that a modeler asks for next."""
+    from bandits.outsourced.saved import opened
+
+    with opened(state, options.table, options.settings()) as modeler:
+        answer = {"schema": "dpaccount/query/1", "index": modeler.ask(), "answered": modeler.answered}
+    show(answer, as_json, lambda found: str(found["index"]))
+    return 0
+
+
+def learn(state: Path, index: Number, value: Source, *, as_json: bool) -> int:
+    """Tell a modeler the answer at a row."""
+    from bandits.outsourced.saved import opened
+
+    at, told = whole(index, "INDEX", 0) or 0, number(value, "VALUE")
+    if told is None:
+        raise InputError("VALUE is missing; a number belongs here")
+    with opened(state) as modeler:
+        modeler.tell(at, float(told))
+        answer = {"schema": "dpaccount/answered/1", "index": at, "answered": modeler.answered}
+    show(answer, as_json, lines)
+    return 0
