@@ -84,7 +84,8 @@ def test_what_is_trusted_is_short():
     trusted = [
         file for file in PROOF.glob("*.py") if file.name != "search.py"
     ]  # witnesses are tried by the rules
-    assert sum(len(file.read_text().splitlines()) for file in trusted) <= 2000
+    # 2000 until rows that move by a radius came in: a hypothesis, two rules, and the judgement between them
+    assert sum(len(file.read_text().splitlines()) for file in trusted) <= 2050
 
 
 @pytest.mark.parametrize("top", CATALOGUES, ids=lambda top: top.name)

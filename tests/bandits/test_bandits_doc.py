@@ -5,6 +5,8 @@ import re
 
 import pytest
 
+from tests.bandits.dots import drawn_dots
+
 
 def test_examples_run(root):
     failed, tried = doctest.testfile(
@@ -30,3 +32,13 @@ def test_adding_a_bandit_takes_the_two_files_that_are_described(root, copy_of):
     done = copy.run(["-m", "pytest", "-q", "tests/bandits/test_planted_bandits.py", "-k", "explore-first"])
     assert done.returncode == 1
     assert "plant a broken explore-first" in done.stdout
+
+
+def test_the_picture_of_local_privacy_is_that_of_its_table(root):
+    draw = drawn_dots(root).LOCAL_PRIVACY
+    columns, rows = draw.table()
+    assert columns == ["ε = 2", "ε = 1", "ε = .5"]
+    assert {"local-posterior", "ldp-gp-ucb"} < set(rows)
+    assert draw.across(0.1) < draw.across(1.0) < draw.right
+    drawn = (root / "docs" / "local-privacy.svg").read_text(encoding="utf-8")
+    assert drawn == draw.drawing(), "run: python docs/draw_dots.py"

@@ -7,6 +7,7 @@ import pytest
 
 from bandits.learning.features import (
     FourierFeatures,
+    eigenfeatures,
     principal,
     quadrature_features,
     squared_exponential,
@@ -81,3 +82,14 @@ def test_remarks_are_said_with_their_numbers():
     assert [text.split(":")[0] for text in said] == ["Remark 2", "Remark 4"]
     assert "16" in said[0]
     assert [text.split(":")[0] for text in remarks(2, 30, 1.0, 4.0, 1024)] == ["Remark 6"]
+
+
+@pytest.mark.parametrize("error", [0.5, 0.05, 1e-6])
+def test_eigenfeatures_are_the_fewest_that_err_so_little_and_no_longer_than_the_kernel(error):
+    points = np.linspace(0, 1, 41)[:, None]
+    kernel = squared_exponential(points, points, 0.06)
+    phi = eigenfeatures(kernel, error)
+    assert np.abs(kernel - phi @ phi.T).max() <= error
+    fewer = phi[:, :-1]
+    assert np.abs(kernel - fewer @ fewer.T).max() > error
+    assert (phi**2).sum(axis=1).max() <= 1 + 1e-9

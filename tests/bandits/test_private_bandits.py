@@ -1,6 +1,7 @@
 """Private bandits: calibrated as proved, streams as noisy as stated, inputs refused before any charge."""
 
 import json
+from dataclasses import replace
 from fractions import Fraction
 from itertools import accumulate
 
@@ -14,12 +15,13 @@ from audits.papers.dubey.regret import contextual, contextual_at_random, surface
 from bandits.doubling_gp_ucb import DoublingGpUcb, ended
 from bandits.jdp_gp_ucb import JdpGpUcb, Learner, Privatiser
 from bandits.learning import selector
-from bandits.learning.contextual import serve
-from bandits.learning.gp_ucb import GpUcb, upper_bounds
+from bandits.learning.contextual import serve, together
+from bandits.learning.gp_ucb import GpUcb, SolvedPosterior, raised, upper_bounds
 from bandits.local_gp_ucb import LocalGpUcb
 from bandits.moment_gp_ucb import MomentGpUcb, contribution
 from bandits.phased_gp_ucb import PhasedGpUcb
-from bandits.phased_posterior import PhasedPosterior
+from bandits.phased_posterior import WEIGHTS, PhasedPosterior
+from bandits.phased_posterior import Learner as PosteriorLearner
 from bandits.statistics import continual_sums
 from bandits.surface_gp_ucb import Learner as SurfaceLearner
 from bandits.surface_gp_ucb import SurfaceGpUcb
@@ -57,7 +59,7 @@ def test_one_release_costs_one_and_a_tree_of_ten_levels_root_ten():
     assert tree == pytest.approx(one * 10**0.5, rel=2e-3)
     assert matrix == pytest.approx(one * 10**0.5 * 1.25, rel=2e-3)
     toeplitz = float(MomentGpUcb(epsilon=ONE, delta=TENTH).noise_scale)
-    assert toeplitz == pytest.approx(one * continual_sums.deviation("sqrt-toeplitz", 1023), rel=2e-3)
+    assert toeplitz == pytest.approx(one * continual_sums.deviation("sqrt-toeplitz", 1023, 1023), rel=2e-3)
 
 
 def test_models_are_kept_apart():
@@ -75,10 +77,42 @@ def test_the_local_message_costs_one_release_whatever_the_horizon():
 
 @pytest.mark.parametrize("t", [1, 2, 3, 7, 12, 64])
 def test_deviations_are_those_of_the_estimates(t):
-    assert continual_sums.deviation("tree", t) ** 2 == pytest.approx(bin(t).count("1"))
+    assert continual_sums.deviation("tree", t, 1024) ** 2 == pytest.approx(bin(t).count("1"))
     weights = factors.sqrt_toeplitz(t) / 2.0**factors.BITS
-    assert continual_sums.deviation("sqrt-toeplitz", t) ** 2 == pytest.approx((weights**2).sum())
-    assert continual_sums.deviation("honaker", t) <= continual_sums.deviation("tree", t)
+    assert continual_sums.deviation("sqrt-toeplitz", t, 1024) ** 2 == pytest.approx((weights**2).sum())
+    assert continual_sums.deviation("honaker", t, 1024) <= continual_sums.deviation("tree", t, 1024)
+
+
+@pytest.mark.parametrize("rounds", [1, 2, 40])
+def test_deviations_of_decaying_buffers_are_those_of_its_inverse(rounds):
+    """A·C⁻¹ of the dense factor, row by row; and never below the least of all, that of its own column norm."""
+    coefficients = factors.decaying(factors.buffers(rounds, continual_sums.BUFFERS), rounds)
+    dense = np.array([[coefficients[i - j] if i >= j else 0.0 for j in range(rounds)] for i in range(rounds)])
+    rows = np.tril(np.ones((rounds, rounds))) @ np.linalg.inv(dense)
+    for t in range(1, rounds + 1):
+        found = continual_sums.deviation("buffered-toeplitz", t, rounds)
+        assert found == pytest.approx(np.linalg.norm(rows[t - 1]), rel=1e-6)
+
+
+@pytest.mark.parametrize("size", [1, 5])
+@pytest.mark.parametrize("growth", [Fraction(0), Fraction(1, 16), Fraction(1)])
+def test_batches_that_share_a_posterior_grow_with_what_is_known(size, growth):
+    batches = together(200, size, growth)
+    assert [first for first, _ in batches] == [1, *(last + 1 for _, last in batches[:-1])]
+    assert batches[-1][1] == 200
+    for first, last in batches[:-1]:
+        assert last - first + 1 == max(size, int(growth * (first - 1)))
+
+
+def test_a_posterior_that_is_solved_once_has_the_same_bounds():
+    rng = np.random.default_rng(0)
+    half, candidates, moment = rng.normal(size=(9, 6)), rng.normal(size=(5, 6)), rng.normal(size=6)
+    gram = half.T @ half
+    for shift in (0.5, -3.0):  # without and with eigenvalues to raise
+        whole = raised(gram, shift)
+        assert np.linalg.eigvalsh(whole).min() >= 1 - 1e-9
+        expected = upper_bounds(candidates, whole, moment, 0.4)
+        assert SolvedPosterior(whole, moment).upper_bounds(candidates, 0.4) == pytest.approx(expected)
 
 
 @pytest.mark.parametrize(("mode", "most"), [("restart", 9), ("carry", 10)])
@@ -106,6 +140,42 @@ def test_batches_cover_every_round_once_and_stay_several_under_strong_noise(sigm
     assert [first for first, _ in covers] == [1, *(last + 1 for _, last in covers[:-1])]
     assert covers[-1][1] == 10_000
     assert len(covers) >= (6 if sigma <= 40 else 1)
+
+
+@pytest.mark.parametrize("rounds", [40, 400, 10_000])
+def test_rows_of_correlated_batches_cost_one_release(rounds):
+    """No column of C is longer than 1, exactly; so the same σ proves at most the same ε."""
+    rows = PhasedPosterior(rounds=rounds, sigma=Fraction(3), stream="correlated")
+    weights = rows.weights()
+    assert not np.triu(weights, 1).any()
+    lengths = [sum(int(w) ** 2 for w in column) for column in weights.T]
+    assert 0.999 * 4**WEIGHTS < min(lengths) <= max(lengths) <= 4**WEIGHTS
+    separate = PhasedPosterior(rounds=rounds, sigma=Fraction(3), stream="separate")
+    assert point(rows.proof(SMALL))[0] <= point(separate.proof(SMALL))[0]
+
+
+def test_noise_is_correlated_where_it_drowns_small_batches():
+    assert not PhasedPosterior(sigma=Fraction(1, 2)).correlated
+    assert not PhasedPosterior(sigma=Fraction(3)).correlated  # 60 features
+    strong = PhasedPosterior(surface="michalewicz-10", sigma=Fraction(3))
+    assert strong.correlated
+    assert len(strong.covers()) > 1.5 * len(replace(strong, stream="separate").covers())
+
+
+def test_a_large_batch_shares_its_points():
+    """At most 2,000 different points, in the order of arrival, and sums of everybody's contributions."""
+    subject = PhasedPosterior(rounds=10**6, sigma=Fraction(1))
+    learner = PosteriorLearner(subject.model, 1.0, 9000, 1)
+    learner.ask(0, 50, final=False)
+    learner.tell(np.zeros(subject.model.size + 1))
+    points = learner.ask(50, 9000, final=False)
+    changes = (points[1:] != points[:-1]).any(axis=1).sum()
+    assert len(points) == 8950
+    assert changes < 2000
+    rewards = np.random.default_rng(0).normal(size=8950)
+    halves = [np.arange(8950) < 5000, np.arange(8950) >= 5000]
+    whole = learner.contributions(rewards)
+    assert (sum(learner.contributions(rewards, half) for half in halves) == whole).all()
 
 
 def test_the_selector_says_why():
@@ -149,6 +219,12 @@ def test_incremental_updates_are_the_solved_ones():
         lambda: MomentGpUcb(nodes_per_axis=0),
         lambda: PhasedGpUcb(size=0),
         lambda: PhasedPosterior(surface="branin"),
+        lambda: PhasedPosterior(stream="tree"),
+        lambda: SurfaceGpUcb(basis="fourier"),
+        lambda: SurfaceGpUcb(error=Fraction(1)),
+        lambda: SurfaceGpUcb(basis="quadrature", nodes_per_axis=6),
+        lambda: SurfaceGpUcb(surface="michalewicz-10", basis="quadrature", nodes_per_axis=16),
+        lambda: JdpGpUcb(growth=Fraction(2)),
         lambda: PhasedPosterior(rounds=1),
         lambda: PhasedPosterior(sigma=Fraction(0)),
         lambda: JdpGpUcb(calibration="guess"),
@@ -227,7 +303,7 @@ def test_privacy_is_spent_on_what_is_read():
 
 @pytest.mark.parametrize("calibration", ["exact", "published"])
 def test_a_batch_on_a_surface_enters_as_its_people_would(calibration):
-    subject = SurfaceGpUcb(rounds=100, surface="michalewicz-10", nodes_per_axis=2, calibration=calibration)
+    subject = SurfaceGpUcb(rounds=100, surface="michalewicz-10", calibration=calibration)
     learner, point = SurfaceLearner(subject), [3] * 10
     rewards = np.array([0.25, -7.0, np.nan, 0.5])
     whole = learner.contributions(point, rewards)
@@ -235,12 +311,13 @@ def test_a_batch_on_a_surface_enters_as_its_people_would(calibration):
     assert (whole == sum(alone)).all()
     clipped = (2**15) * np.array([0.25, -1.0, 0.0, 0.5])
     assert whole[-1, -1] == (0 if calibration == "exact" else (clipped**2).sum())
-    assert 0.99 * 4**15 < np.trace(alone[0]) - alone[0][-1, -1] <= 4**15  # a point's features have norm 1
+    # a point's features have norm 1, but for the kernel error
+    assert 0.95 * 4**15 < np.trace(alone[0]) - alone[0][-1, -1] <= 4**15
 
 
 def test_points_on_a_surface_have_large_bounds():
     """Two sweeps over the groups never end below the point of the largest mean."""
-    subject = SurfaceGpUcb(rounds=100, surface="michalewicz-10", nodes_per_axis=3, sigma=SMALL * 10**5)
+    subject = SurfaceGpUcb(rounds=100, surface="michalewicz-10", error=Fraction(1, 2), sigma=SMALL * 10**5)
     learner, rng = SurfaceLearner(subject), np.random.default_rng(0)
     for _ in range(4):
         point = learner.ask(rng)
@@ -285,7 +362,12 @@ def test_the_phased_posterior_learns_and_pays_for_privacy():
 def test_reproductions_are_listed_and_wrong_names_refused(capsys):
     assert run(["reproduce", "--list", "--json"]) == 0
     names = [entry["name"] for entry in json.loads(capsys.readouterr().out)]
-    assert names == ["dubey2021-figure1", "dubey2021-figure2", "dubey2021-table1"]
+    assert names[:4] == [
+        "dubey2021-figure1",
+        "dubey2021-figure2",
+        "dubey2021-table1",
+        "dubey2021-table1-textbook",
+    ]
     assert run(["reproduce", "dubey2021-figure9"]) == 2
     assert "known: dubey2021-figure1" in capsys.readouterr().err
     assert run(["reproduce", "dubey2021-figure1", "--trials", "1"]) == 2

@@ -35,7 +35,8 @@ LEARNERS = [
     LocalGpUcb(**SMALL, calibration="published"),
     PhasedGpUcb(rounds=90, candidates=2, size=4, nodes_per_axis=2, sigma=Fraction(1)),
     PhasedPosterior(rounds=250, sigma=Fraction(1)),
-    SurfaceGpUcb(rounds=60, batch=10, nodes_per_axis=2),
+    PhasedPosterior(rounds=400, sigma=Fraction(1), stream="correlated"),
+    SurfaceGpUcb(rounds=60, batch=10, error=Fraction(1, 2)),
     LoggedPolicy(slots=400, batch=40, batches=5),
 ]
 ONE = LEARNERS[0]

@@ -38,14 +38,16 @@ TREE = replace(ROWS, stream="tree")
 SERVED = [
     ROWS,
     MomentGpUcb(**SMALL, size=4, stream="honaker"),
+    MomentGpUcb(**SMALL, size=4, stream="buffered-toeplitz", sigma=Fraction(2)),
     JdpGpUcb(**SMALL, refresh=4),
     JdpGpUcb(**SMALL, calibration="published", stream="honaker"),
     DoublingGpUcb(**SMALL, mode="carry"),
     DoublingGpUcb(**SMALL, mode="restart"),
     PhasedGpUcb(rounds=90, candidates=2, size=4, nodes_per_axis=2, sigma=Fraction(1)),
     PhasedPosterior(rounds=150, sigma=Fraction(1)),
-    SurfaceGpUcb(rounds=43, batch=10, nodes_per_axis=2),
-    SurfaceGpUcb(rounds=43, batch=10, nodes_per_axis=2, calibration="published"),
+    PhasedPosterior(rounds=400, sigma=Fraction(1), stream="correlated"),
+    SurfaceGpUcb(rounds=43, batch=10, error=Fraction(1, 2)),
+    SurfaceGpUcb(rounds=43, batch=10, error=Fraction(1, 2), calibration="published"),
 ]
 
 

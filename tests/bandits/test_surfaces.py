@@ -27,14 +27,21 @@ def test_minima_are_where_they_are_known_to_be():
     assert camelback(*at) == pytest.approx(-1.0316284534899, abs=1e-12)
     assert styblinski_tang(np.array(-2.9035340277712)) == pytest.approx(STYBLINSKI_TANG_LEAST, abs=1e-12)
     whole = sum(michalewicz(np.array(x), i) for i, x in enumerate(MICHALEWICZ_AT, start=1))
-    assert whole == pytest.approx(MICHALEWICZ_10_LEAST, abs=1e-11)
+    assert whole == pytest.approx(MICHALEWICZ_10_LEAST[2], abs=1e-11)
+    fine = np.linspace(-np.pi / 6, 7 * np.pi / 6, 400_001)
+    least = sum(michalewicz(fine, i, power=1).min() for i in range(1, 11))
+    assert least == pytest.approx(MICHALEWICZ_10_LEAST[1], abs=1e-6)
+    assert least >= MICHALEWICZ_10_LEAST[1]
 
 
 def test_grids_stay_below_the_maximum():
     assert 0.19 < surface("camelback").best <= 1.0316284534899 / 5
     assert surface("camelback").tables[0].min() == pytest.approx(-5.7333333333 / 5)
-    assert 0.99 < surface("styblinski-tang-20").best <= 1
-    assert 0.9 < surface("michalewicz-10").best <= 1
+    for name in ("styblinski-tang-20", "styblinski-tang-20-textbook"):
+        assert 0.99 < surface(name).best <= 1
+    for name in ("michalewicz-10", "michalewicz-10-textbook"):
+        assert 0.9 < surface(name).best <= 1
+    assert surface("styblinski-tang-20").tables[0].min() == pytest.approx(-10 / 39.1661657037714 / 20)  # at 4
     with pytest.raises(InputError, match="known"):
         surface("branin")
 

@@ -19,6 +19,7 @@ from dpaccount.noise.proved import Proved
 from dpaccount.noise.receipt import NoNoise, rehearse
 from dpaccount.noise.samplers import Rehearsal
 from dpaccount.proof import ADD_REMOVE
+from mechanisms.cell_points import CellPoints
 from mechanisms.continual.prefix_sums import PrefixSums
 from mechanisms.exponential import Exponential
 from mechanisms.histogram import Histogram
@@ -28,6 +29,7 @@ from mechanisms.permute_and_flip import PermuteAndFlip
 from mechanisms.quantile import Quantile
 from mechanisms.quantiles import Quantiles
 from mechanisms.randomised_response import RandomisedResponse
+from mechanisms.row_sketch import RowSketch
 from mechanisms.shared import grid, tails
 from mechanisms.sparse_vector import SparseVector
 from mechanisms.stable_histogram import StableHistogram
@@ -67,6 +69,12 @@ def exact(subject, data, view):  # noqa: PLR0911
             return {"counts": counts[shown], "others": np.delete(counts, shown)}
         case RandomisedResponse():
             return {"counts": np.bincount(subject.query(data), minlength=subject.cells)}
+        case CellPoints():
+            return {"counts": np.bincount(subject.query(data), minlength=len(subject.table))}
+        case RowSketch():
+            return {
+                "rows": grid.in_ball(data, subject.radius, subject.bits) * 2.0**-subject.bits @ public["map"]
+            }
         case LocalMean():
             middle, half = (subject.low + subject.high) / 2, (subject.high - subject.low) / 2
             places = subject.query(data) / subject.steps - 1
@@ -91,7 +99,7 @@ OWN = {
 }
 
 #: Parts of views that estimate nothing, or are public.
-WITHOUT = {"answers", "cells", "projected", "count", "coefficients"}
+WITHOUT = {"answers", "cells", "projected", "count", "coefficients", "centres", "map"}
 
 
 def parameters(made_by):

@@ -22,6 +22,9 @@ DELTA = Fraction(1, 10**6)
 SMALL = {
     "logged-policy": {"slots": 60, "batch": 8, "batches": 6},
     "jdp-gp-ucb": {"rounds": 9, "candidates": 3},
+    "usca": {"rounds": 24, "actions": 4, "contexts": 4},
+    "range-predictor": {"rounds": 24, "actions": 4, "contexts": 4},
+    "function-release": {"rounds": 24, "served": 2, "actions": 4, "contexts": 4},
 }
 
 

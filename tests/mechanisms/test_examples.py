@@ -33,7 +33,7 @@ def test_the_proof_meets_the_claim_and_not_much_less_would(name):
     assert (claim.name, claim.use) == (name, name)
     assert delta <= promise.delta
     assert epsilon <= promise.epsilon <= epsilon + Fraction(1, 500)
-    assert (theorem.conclusion.relation, theorem.conclusion.observer) == (promise.relation, promise.model)
+    assert (theorem.conclusion.relation, theorem.conclusion.observer) == (promise.neighbours, promise.model)
     checker.check_derivation(write(theorem))
 
 

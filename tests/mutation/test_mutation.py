@@ -175,10 +175,10 @@ def test_every_row_is_about_a_change_that_can_be_made():
 
 
 FAMILIES = ("hypotheses", "sensitivity", "noise", "composition", "conversions", "refutations")
-RULES = [f"rules/test_{family}" for family in FAMILIES]
+RULES = [f"rules/test_{name}" for name in (*FAMILIES, "bounded_row")]
 PROOF = ("noise_rules", "release_rules", "refutations", "kernel", "curves", "derivation")
 KERNEL = [*RULES, *(f"proof/test_{name}" for name in PROOF)]
-AROUND = ("certificates", "evidence", "hazards", "shapes")
+AROUND = ("certificates", "evidence", "hazards", "replaced", "shapes")
 INSIDE = ("numbers", "limits", "derivations", "reading_list")
 CHECKER = [*RULES, "rules/test_two_programs", "proof/test_release_rules"] + [
     f"checker/test_{name}" for name in (*AROUND, *INSIDE)
@@ -195,7 +195,7 @@ PARTS = [
         "derivation",
         "certificate",
     ),
-    *(f"certificate.{name}" for name in ("shapes", "hazards", "evidence", "counts", "verdict")),
+    *(f"certificate.{name}" for name in ("shapes", "replaced", "hazards", "evidence", "counts", "verdict")),
 ]
 RUNS = {
     **{f"dpaccount.checker.{part}": CHECKER for part in PARTS},

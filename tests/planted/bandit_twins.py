@@ -13,7 +13,7 @@ from bandits.learning import contextual
 from bandits.local_gp_ucb import LocalGpUcb
 from bandits.moment_gp_ucb import MomentGpUcb
 from bandits.phased_gp_ucb import PhasedGpUcb
-from bandits.phased_posterior import BITS, PhasedPosterior
+from bandits.phased_posterior import BITS, WEIGHTS, PhasedPosterior
 from bandits.phased_posterior import Learner as BatchLearner
 from bandits.surface_gp_ucb import SurfaceGpUcb
 from dpaccount.proof import (
@@ -33,8 +33,11 @@ from mechanisms.symmetric_gaussian import STEP
 
 class _Unclipped(BatchLearner):
     def contributions(self, rewards):
-        residual = (rewards - (self._phi @ self._mean if self._told else 0.0)) / self._clip
-        return np.trunc(self._directions * residual[:, None] * 2.0**BITS).astype(np.int64).sum(0)
+        predicted = (self._phi @ self._mean)[self._point_of] if self._told else 0.0
+        residual = (rewards - predicted) / self._clip
+        return (
+            np.trunc(self._directions[self._point_of] * residual[:, None] * 2.0**BITS).astype(np.int64).sum(0)
+        )
 
 
 @dataclass(frozen=True)
@@ -59,6 +62,38 @@ def _batches(subject, learner, data, noise):
     return View(public={"mean": learner._mean})
 
 
+@dataclass(frozen=True)
+class PrefixRows(PhasedPosterior):
+    """Releases prefix sums over batches, where the noise is for rows of a factor."""
+
+    loses: ClassVar[set[str]] = {"assume_rounds"}
+
+    def course(self, noise, coins):
+        made = super().course(noise, coins)
+        made._weights = np.tril(np.full_like(made._weights, 2**WEIGHTS))
+        return made
+
+
+@dataclass(frozen=True)
+class SharedBorder(PhasedPosterior):
+    """The last person of every batch enters the next one too."""
+
+    loses: ClassVar[set[str]] = {"assume_ball", "assume_rounds", "assume_covers"}
+
+    def course(self, noise, coins):
+        made = super().course(noise, coins)
+        whole, carried = made._learner.contributions, [0]
+
+        def contributions(rewards, answered):
+            others = answered & (np.arange(len(answered)) < len(answered) - 1)
+            before, total = carried[0], whole(rewards, answered)
+            carried[0] = total - whole(rewards, others)
+            return total + before
+
+        made._learner.contributions = contributions
+        return made
+
+
 class _OwnPoints(BatchLearner):
     """Plays the point that each person brings, a context of their own."""
 
@@ -66,7 +101,8 @@ class _OwnPoints(BatchLearner):
 
     def ask(self, start, stop, *, final):
         chosen = (self.brought[start:stop, None] % len(self._model.groups[0])).astype(np.int64)
-        self._aim(chosen)
+        self._point_of = np.arange(len(chosen))
+        self._aim(chosen, np.ones(len(chosen)))
         return chosen
 
 
@@ -254,9 +290,10 @@ def _faulty(name, made, loses, variant):
 
 
 SMALL = {
+    PrefixRows: {"rounds": 400, "sigma": Fraction(1), "stream": "correlated"},
     UnclippedReward: {"rounds": 40, "sigma": Fraction(1)},
     PrivateContexts: {"rounds": 40, "sigma": Fraction(1)},
-    Uncentred: {"rounds": 40, "candidates": 2, "size": 6, "nodes_per_axis": 3},
+    Uncentred: {"rounds": 40, "candidates": 2, "size": 16, "nodes_per_axis": 4},
     LeafCalibratedTree: {
         "rounds": 12,
         "candidates": 3,
@@ -264,7 +301,7 @@ SMALL = {
         "sigma": Fraction(2),
         "mode": "carry",
     },
-    LeafCalibratedSurface: {"rounds": 60, "batch": 10, "nodes_per_axis": 2, "sigma": Fraction(2)},
+    LeafCalibratedSurface: {"rounds": 60, "batch": 10, "error": Fraction(1, 2), "sigma": Fraction(2)},
     PrivateShift: {
         "rounds": 30,
         "candidates": 12,

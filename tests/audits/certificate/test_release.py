@@ -362,6 +362,7 @@ def release_from(claim, made_by):
     return release.make(release.settle(due, again=False), proved, certificate)[0]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("made_by", CARELESS, ids=lambda made_by: made_by.__name__)
 def test_careless_subjects_are_one_line_before_anything_is_charged(tmp_path, made_by):
     claim = written(tmp_path, ["31", "12", "secret", "", "99"])
@@ -398,6 +399,7 @@ class KeepsInTheModule(Ages):
         return {"module": len(SEEN), "class": len(self.seen), "high": str(type(self).high)}
 
 
+@pytest.mark.slow
 def test_a_reader_or_report_that_keeps_state_never_meets_the_run(tmp_path):
     made = release_from(written(tmp_path), KeepsInTheModule)["release"]
     assert made["report"] == {"module": 0, "class": 0, "high": "100"}
@@ -532,6 +534,7 @@ def test_a_release_of_another_charge_data_or_code_is_named(released, what, chang
 # ------------------------------------------------------------------ what a certificate says of the file
 
 
+@pytest.mark.slow
 def test_who_knows_all_rows_but_one_learns_nothing_from_a_certificate(tmp_path, monkeypatch):
     """What it holds of the file, and the ledger's head, hang on secrets that stay in the ledger."""
     monkeypatch.setattr(entries, "now", lambda: "2026-11-20T10:00:00+00:00")

@@ -168,6 +168,7 @@ def test_a_release_is_kept_printed_again_and_checked(tmp_path, dpaccount):
     assert entry["status"] == "tested"
 
 
+@pytest.mark.slow
 @settings(max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     cells=st.lists(

@@ -30,6 +30,7 @@ def test_the_examples_python_runs(root):
     assert (failed, tried > 12) == (0, True)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("file", ["cities.toml", "ages-by-city.toml", "mean-minutes.toml", "minutes.toml"])
 def test_the_claims_of_the_example_are_proved_and_not_much_less_would_be(root, page, file):
     claim = read_claim(root / "examples" / "clinic_visits" / file)

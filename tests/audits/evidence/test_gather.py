@@ -79,6 +79,7 @@ def test_a_wrong_bounding_is_found(twin):
     assert {"unit", "left", "right", "wrong"} <= found[0].keys()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("relation", ["replace-one", "add-remove"])
 def test_what_is_assumed_of_rows_and_of_persons_is_tested_where_it_belongs(relation):
     for made, given in ((ClippedMean, {"column": "age"}), (Histogram, {"column": "city"})):
@@ -100,6 +101,7 @@ class Leaking(ByPerson):
         return np.concatenate([super().table(data)] * 2)
 
 
+@pytest.mark.slow
 def test_more_rows_than_are_proved_for_are_found():
     subject = of(ClippedMean, column="age")
     leaking = Leaking(subject.mechanism, subject.rows, subject.max_rows, subject.relation)
@@ -118,6 +120,7 @@ class Narrow(Histogram):
         return np.array([data.sum()]).astype(np.int64)
 
 
+@pytest.mark.slow
 def test_a_row_beyond_the_domain_stands_for_nobody():
     """A number in [2, 3] moves by 1, or by 3 where a row that is not there counts as 0."""
     assert of(Narrow, column="city").mechanism.relation == "add-remove"

@@ -12,6 +12,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from audits.evidence import search
 from audits.evidence.checks import _in_cells, check_of, untested
 from audits.evidence.search import gather
 from audits.subjects import catalogue
@@ -22,6 +23,7 @@ from dpaccount.proof import (
     ADD_REMOVE,
     REPLACE_ONE,
     assume_ball,
+    assume_covers,
     assume_rounds,
     buffered,
     centred,
@@ -31,6 +33,7 @@ from dpaccount.proof import (
     gaussian,
     linear,
     mixture,
+    nodes,
     to_approximate,
 )
 from dpaccount.proof.derivation import hypotheses, write
@@ -248,6 +251,19 @@ def test_the_rows_of_a_stream_move_as_one_column_does():
     assert toeplitz(zero, {0: [2, 0], 1: [1, 0], 2: [1, 0]}, 1) is not None
     stray = {0: [0, 0], 1: [0, 0], 7: [0, 0]}
     assert toeplitz(stray, {**stray, 0: [2, 0], 1: [1, 0]}, 1) is not None  # no such round
+    batches = moves(
+        gaussian(factorised(ball, assume_rounds("g", 3, "t", ends=[2, 5, 6]), [[2, 1]]), HUGE, "k")
+    )
+    second = {0: [0, 0], 1: [2, -4], 2: [1, -2]}
+    assert [batches(zero, second, unit) is None for unit in (1, 2, 3, 5, 6, 7)] == [
+        False,
+        False,
+        True,
+        True,
+        False,
+        False,
+    ]
+    assert batches(zero, zero, 7) is None  # who comes after the last batch enters nothing
     dense = moves(gaussian(factorised(ball, 3, [[0], [3, 2], [-3, 1, 1]]), HUGE, "k"))
     assert dense(zero, {0: [0, 0], 1: [3, 9], 2: [-3, -9]}, 1) is None  # the first round is not seen itself
     assert dense(zero, {0: [0, 0], 1: [3, 9], 2: [-3, 9]}, 1) is not None
@@ -302,7 +318,22 @@ def test_what_a_certificate_says_it_found_is_within_what_it_promises():
         step = next(s for s in steps if s["digest"] == entry.hypothesis.digest)
         most = evidence.limit_of(steps, step)
         assert most is None or Fraction(entry.worst) <= most
-        if entry.hypothesis.rule in ("assume_ball", "assume_rounds"):
+        if entry.hypothesis.rule == "assume_ball":
             assert Fraction(entry.worst) > most / 10
     assert to_approximate(theorem, HUGE, Fraction(1, 2))
     assert replace(subject, rounds=5).proof(DELTA)
+
+
+# ------------------------------------------------------------------ units where a declared batch ends
+
+
+def test_units_on_both_sides_of_a_batch_are_tried():
+    ball = linear(assume_ball("g", Fraction(1), REPLACE_ONE, "t"))
+    stream = factorised(ball, assume_rounds("g", 3, "t", ends=[2, 5, 6]), [[2, 1]])
+    assert search.borders(Proved(gaussian(stream, HUGE, "k"))) == [2, 3, 5, 6, 6, 7]
+    batches = nodes(gaussian(ball, HUGE, "k"), assume_covers("g", [(1, 4), (5, 9), (10, 10)], "t"))
+    assert search.borders(Proved(batches)) == [1, 4, 5, 9, 10]
+    alone = nodes(gaussian(ball, HUGE, "k"), assume_covers("g", [(i, i) for i in range(1, 9)], "t"))
+    assert search.borders(Proved(alone)) == []
+    many = assume_covers("g", [(2 * i + 1, 2 * i + 2) for i in range(500)], "t")
+    assert len(search.borders(Proved(nodes(gaussian(ball, HUGE, "k"), many)))) <= 2 * search.BORDERS

@@ -29,6 +29,7 @@ def check(name, **settings):
 WITHOUT = {"kharkovskii-sketch", "zhou-unbounded-distributional", "pavlovic-supremum"}
 
 
+@pytest.mark.slow
 def test_every_verdict_at_its_defaults_is_derived_or_replayed():
     for found in json.loads(json.dumps(papers.claims())):
         settled(found)

@@ -67,6 +67,7 @@ def test_every_claim_at_its_defaults():
         json.dumps(found, allow_nan=False)
 
 
+@pytest.mark.slow
 def test_derivations_pass_the_stand_alone_checker():
     from dpaccount import checker
 

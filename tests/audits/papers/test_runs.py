@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 
 from audits import papers
-from audits.papers import zhou
 from audits.papers.dubey import actions
 from audits.papers.dubey.noisy_tree import noisy_nodes
 from audits.papers.kharkovskii import projection
 from audits.papers.kharkovskii.chi_square import doubled_variance
+from audits.papers.zhou import claims as zhou
 from dpaccount.errors import InputError
 from dpaccount.numerics.balls import floor_of
 
@@ -73,6 +73,7 @@ def test_column_space_tells_nothing_after_noise():
     assert certify("kharkovskii-theorem1", n=3, d=2)["certified"]["refuted"] is False
 
 
+@pytest.mark.slow
 def test_branch_and_lifting_always():
     settings = {"r": Fraction(10), "epsilon": Fraction("3.004166"), "delta": Fraction("1e-5")}
     seen = projection.branch_energy(settings, 1)
@@ -86,6 +87,7 @@ def test_unclipped_reward_and_clipped():
     assert not certify("dubey-lemma2-unclipped", y=1)["certified"]["refuted"]
 
 
+@pytest.mark.slow
 def test_noisy_matrices_beyond_the_bound_and_within():
     beyond = certify("dubey-lemma2", alpha=10, beta="0.1", T=1024, B=20)["certified"]
     assert beyond["refuted"]
@@ -104,6 +106,7 @@ def test_symmetric_noise_has_the_law_that_is_accounted():
     assert np.array_equal(noise, noise.transpose(0, 2, 1))
 
 
+@pytest.mark.slow
 def test_same_user_and_distinct_users():
     same = certify("zhou-moma", users="same", delta="1e-6")["certified"]
     assert (same["replays"], same["refuted"]) == (389, True)

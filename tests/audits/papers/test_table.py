@@ -385,6 +385,7 @@ def test_actions_of_others(alpha, verdict):
     assert found["proved"]["epsilon"]["lower"] <= found["proved"]["epsilon"]["upper"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kernel", ["se", "matern", "exponential"])
 def test_certified_supremum(kernel):
     """On smooth kernels branch and bound comes close; a grid's own maximum is no bound, 1/τ always is."""

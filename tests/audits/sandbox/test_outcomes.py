@@ -173,6 +173,7 @@ values = st.recursive(
 )
 
 
+@pytest.mark.slow
 @settings(max_examples=100)
 @given(values, values)
 def test_outcomes_are_equal_only_where_values_are(a, b):

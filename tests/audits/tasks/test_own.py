@@ -193,6 +193,7 @@ def test_a_crash_that_depends_on_the_data_is_an_event(dpaccount, clinic):
     assert "SIGSEGV" in " ".join(certificate["hazards"])
 
 
+@pytest.mark.slow
 def test_a_hang_ends_within_the_wall_limit(dpaccount, clinic):
     certificate = certified(dpaccount, clinic("hangs", seconds=3))
     assert certificate["verdict"] == "UNPROVEN"

@@ -119,6 +119,7 @@ def test_files(tmp_path):
     assert sorted(file.name for file in tmp_path.iterdir()) == ["p.csv", "p.svg", "z.csv"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("epsilon", ["1e-4000", "1e4000", "0"])
 def test_profiles_of_any_magnitude(tmp_path, epsilon):
     found = Accountant(Plan(Relation.REPLACE_ONE, (Pure(epsilon=epsilon),)))

@@ -119,6 +119,7 @@ def mixed(count, units, width, seed=1):
     return Plan(Relation.REPLACE_ONE, tuple(events))
 
 
+@pytest.mark.slow
 def test_few_of_many_classes_are_evaluated(monkeypatch):
     """A thousand different mixtures: cheap bounds leave a handful to the exact methods, and lose nothing."""
     plan = mixed(2000, 20_000, 200)

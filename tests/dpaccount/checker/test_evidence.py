@@ -153,6 +153,15 @@ def test_a_step_of_what_was_found_lies_within_its_own_bound():
     assert limit_of(steps, steps[0]) == 8
 
 
+def test_where_a_unit_counts_says_nothing_of_how_far_it_moves():
+    """A clip that is forgotten refutes the movement; the releases that a unit is in may be right all the same."""
+    covers = ("assume_covers", [], {"query": "q", "covers": [[1, 1]], **WHY})
+    steps = made(*BALL, covers, ("nodes", [2, 3], {}))
+    assert checker.promised(steps, steps[3]["digest"])[1]
+    assert limit_of(steps, steps[3]) is None
+    assert limit_of(steps, steps[0]) is not None
+
+
 def test_evidence_on_a_hypothesis_of_another_derivation_is_named():
     stray = {**HONEST["sensitivity"][0], "step": "sha256:" + "0" * 64}
     document = edited(HONEST, (("sensitivity",), [*HONEST["sensitivity"], stray]))

@@ -8,7 +8,8 @@ from tests.dpaccount.checker.made import HONEST, derivation
 
 HERE = Path(checker.__file__).parent
 CORE = [f"{name}.py" for name in ("documents", "intervals", "distributions", "curves", "facts", "derivation")]
-AROUND = [f"certificate/{n}.py" for n in ("shapes", "hazards", "evidence", "counts", "verdict", "__init__")]
+SHOWN = ("shapes", "replaced", "hazards", "evidence", "counts", "separated", "verdict", "__init__")
+AROUND = [f"certificate/{name}.py" for name in SHOWN]
 BARE = json.dumps({"schema": "dpaccount/derivation/1", "steps": derivation()}).encode()
 
 

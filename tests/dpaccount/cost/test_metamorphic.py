@@ -229,6 +229,7 @@ def test_a_sample_costs_less_than_the_whole(name):
     assert without.upper <= epsilon(event).upper
 
 
+@pytest.mark.slow
 def test_both_directions_of_add_remove():
     """Each direction alone, by the formulas of the two pairs; the answer is the larger at every δ."""
     from dpaccount.cost.exposure import exposure_of
@@ -305,6 +306,7 @@ def slight_beside_samples(slight, count, at):
     assert alone.lower <= accountant(many, slight).delta(at, "10").upper < alone.upper * Fraction(105, 100)
 
 
+@pytest.mark.slow
 def test_what_is_slight_costs_little_beside_samples():
     """An upper-only event next to nothing may not end the search for what the samples cost."""
     slight_beside_samples(ev.Exponential(epsilon="1e-6"), 10, "0.2")

@@ -224,6 +224,7 @@ def holds(law, seed, labels):
         assert less.lower is None or less.lower <= more.upper, (seed, relation, events, vars(question))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("law", LAWS, ids=lambda law: law.__name__)
 def test_laws_of_random_plans(law):
     for seed in range(LAW_PLANS.get(law, 8)):
@@ -243,6 +244,7 @@ def test_laws_of_more_plans(law):
 # ------------------------------------------------------------------ at the mass of failures
 
 
+@pytest.mark.slow
 def test_a_slight_upper_bound_beside_a_sample_that_fails():
     """At the δ that the failures use up ε is the sum of the finite losses, whatever else is released."""
     sample = ev.PoissonSubsampled(rate="0.1", of=ev.Approximate(epsilon="0.1", delta="1e-8"))

@@ -267,6 +267,7 @@ UPPER = ["exponential", "bounded_range", "poisson_subsampled/exponential", "pois
 QUICK = [pair for pair in PAIRS if not any("subsampled" in label or "sampled_" in label for label in pair)]
 
 
+@pytest.mark.slow
 def test_samples_beside_upper_bounds():
     checked(itertools.product(FEW, UPPER), SEED)
 

@@ -254,6 +254,7 @@ def beside_every_group(seed, kinds):
 STREAMED = (ev.Tree, ev.MatrixFactorisation, ev.Gaussian)
 
 
+@pytest.mark.slow
 def test_random_streams_and_covers_beside_every_group_of_units():
     for seed in range(120):
         beside_every_group(seed, STREAMED)

@@ -9,8 +9,23 @@ from flint import arb, ctx
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dpaccount.proof import Gdp, Lattice, Pure, at_most, ball, compare, delta_ball, gdp_delta, renyi_log_delta
+from dpaccount.errors import RuleError
+from dpaccount.proof import (
+    Gdp,
+    Lattice,
+    NearGdp,
+    Pure,
+    at_most,
+    ball,
+    compare,
+    delta_ball,
+    gdp_delta,
+    renyi_log_delta,
+)
 from dpaccount.proof.decide import lattice_delta, normal_cdf, pure_delta
+from dpaccount.proof.search import least_epsilon
+
+F = Fraction
 
 
 def contains(value: arb, number: mpmath.mpf) -> bool:
@@ -150,3 +165,15 @@ def test_what_cannot_be_decided_is_refused():
 @pytest.mark.parametrize("curve", [Gdp(Fraction(0)), Pure(Fraction(0)), Lattice(Fraction(1), ((),), 5)])
 def test_nothing_moves_costs_nothing(curve):
     assert at_most(lambda bits: delta_ball(curve, Fraction(0), bits), Fraction(0))
+
+
+@pytest.mark.parametrize(("distance", "delta"), [(F(1, 10**15), F(1, 10**5)), (F(1, 10**11), F(1, 10**3))])
+def test_the_least_epsilon_of_a_near_curve_lies_between_its_fall_and_its_rise(distance, delta):
+    """δ(ε) falls with the Gaussian part and rises with e^ε·distance; no power of two need lie between."""
+    for square in (F(4), F(9), F(625, 64)):
+        far = least_epsilon(Gdp(square), delta)[1]
+        found = least_epsilon(NearGdp(square, distance), delta)[1]
+        assert far <= found <= far + F(1, 5)
+        assert least_epsilon(NearGdp(square, F(0)), delta)[1] == far
+    with pytest.raises(RuleError, match="no ε up to"):
+        least_epsilon(NearGdp(F(100), F(1, 10**6)), F(1, 10**5))

@@ -232,6 +232,22 @@ def test_rounds_are_a_hypothesis_of_their_own():
     refuses(assume_rounds, "q", 4, "t", 1, 2, match="separation")
 
 
+def test_a_round_may_be_a_batch_of_units():
+    """The bound is that of as many rounds, and the units are those of the batches."""
+    batches = assume_rounds("q", 3, "t", ends=[2, 3, 9])
+    for made in (
+        lambda entered: factorised(ball(), entered, [[2, 1]], 1),
+        lambda entered: buffered(ball(), entered, 1, [(1, 1)], 1, F(1, 16), F(9)),
+    ):
+        by_batch, by_unit = confirmed(made(batches)), confirmed(made(3))
+        assert (by_batch.bound, by_batch.units, by_unit.units) == (by_unit.bound, (1, 9), (1, 3))
+    refuses(centred, ball(), batches, match="a unit is a row")
+    for ends in ([2, 3], [2, 2, 9], [3, 2, 9], [2, 3, 9, 10]):
+        refuses(assume_rounds, "q", 3, "t", ends=ends, match="last unit")
+    refuses(assume_rounds, "q", 3, "t", ends=[0, 3, 9], match="at least 1")
+    refuses(assume_rounds, "q", 3, "t", 2, 1, ends=[2, 3, 9], match="last unit")
+
+
 def test_several_rounds_read_anyone():
     """Which unit enters which of several rounds is not said, so no other part is disjoint from them."""
     stream = gaussian(factorised(ball(), 10, [[1, 1]], 0, 2, 3), ONE, "k")

@@ -13,6 +13,7 @@ from dpaccount.checker.derivation import NOISE
 from dpaccount.checker.facts import RULES
 
 R, A = "replace-one", "add-remove"
+B = "bounded-row, radius 1/2"
 BIG = str(2**256 - 1)
 
 
@@ -52,10 +53,11 @@ PERSONS = {"query": "q", "relation": R, "rows": A, "most": 4, "because": "b"}
 FILTER = {"query": "q", "measure": "approximate", "budget": ["1", "0"], "relation": A, "because": "b"}
 VIEW = ["View", "seen", "everyone", []]
 ROUNDS = {"query": "q", "rounds": 5, "participations": 2, "separation": 3, "because": "b"}
+BATCHES = {"query": "q", "rounds": 3, "ends": [2, 3, 9], "because": "b"}
 
 
-def rounds(count, times=1, separation=1, query="q"):
-    return ["Rounds", query, count, times, separation]
+def rounds(count, times=1, separation=1, query="q", last=None):
+    return ["Rounds", query, count, times, separation, last or count]
 
 
 def choice(*parts, subject="q or q"):
@@ -78,6 +80,13 @@ TABLE = {"table": [["1/4", "3/4", "0"], ["1/2", "1/2", "0"]], "epsilon": "1", "k
 ADDED = [private("gdp", "2", relation=A), private("gdp", "3", relation=A, subject="r")]
 KEPT = [private("gdp", "1"), private("gdp", "7", subject="r")]
 
+FOLLOWS = {"query": "q", "factor": "2", "slack": "1/3", "reach": "5", "because": "b"}
+
+
+def lipschitz(factor="2", slack="1/3", reach="5"):
+    return ["Lipschitz", "q", factor, slack, reach]
+
+
 #: rule, premises, witness, what it gives
 BUFFERS = {"width": 1, "pairs": [[1, 1]], "bits": 1, "step": "1/16", "most": "30457/5000"}
 
@@ -94,6 +103,19 @@ HONEST = [
      private("gdp", "2")),
     ("persons", [private("pure", "2", relation=R + ", groups of 3"), ["Persons", "q", R, R, 3]], {},
      private("pure", "2")),
+    ("assume_lipschitz", [], FOLLOWS, lipschitz()),
+    ("moved", [lipschitz()], {"radius": "1/2"}, stable("l2-squared", "16/9", B)),
+    ("moved", [lipschitz()], {"radius": "9"}, stable("l2-squared", "25", "bounded-row, radius 9")),
+    ("moved", [lipschitz()], {}, stable("l2-squared", "25")),
+    ("centred", [stable("l2-squared", relation=B), rounds(4)], {}, stable("l2-squared", "3", B, [1, 4])),
+    ("k_norm", [stable("l2-squared", relation=B)], {"rate": "1/2", "bound": "2", "grid": "1", "key": "k"},
+     private("pure", "1", relation=B)),
+    ("nodes", [private("pure", "1", relation=B), covered(3)], {}, private("pure", "3", relation=B, units=[1, 8])),
+    ("group", [private("pure", "1", relation=B)], {"size": 3}, private("pure", "3", relation=B + ", groups of 3")),
+    ("within", [private("pure", "3", relation=B + ", groups of 3")], {"radius": "3/2"},
+     private("pure", "3", relation="bounded-row, radius 3/2")),
+    ("within", [private("pure", "3", relation=B)], {"radius": "1/3"},
+     private("pure", "3", relation="bounded-row, radius 1/3")),
     ("assume_covers", [], {"query": "q", "covers": [[2, 4], [4, 7], [9, 9]], "because": "b"},
      ["Covered", "q", 3, 2, 4, [2, 9]]),
     ("assume_tree", [], {"query": "q", "rounds": 6, "levels": 3, "because": "b"},
@@ -102,6 +124,7 @@ HONEST = [
      ["View", "q", "others", ["a", "k"]]),
     ("assume_rounds", [], {"query": "q", "rounds": 5, "because": "b"}, rounds(5)),
     ("assume_rounds", [], ROUNDS, rounds(5, 2, 3)),
+    ("assume_rounds", [], BATCHES, rounds(3, last=9)),
     ("assume_numbers", [], {"query": "q", "most": 5, "because": "b"}, ["Numbers", "q", 5]),
     ("assume_choice", [], {"query": "q or q", "parts": [["a"], ["b", "c"]], "because": "b"}, choice(["a"], ["b", "c"])),
     ("assume_rare", [], {"query": "q", "kind": "event", "probability": "1", "because": "b"},
@@ -271,6 +294,8 @@ HONEST = [
      stable("l2-squared", "401/100", units=[1, 3])),
     ("buffered", [STREAM[0], rounds(1)], {**BUFFERS, "most": "401/100"},
      stable("l2-squared", "401/100", units=[1, 1])),
+    ("factorised", [stable("l2-squared"), rounds(2, last=7)], {"matrix": [[4, -2, 9]], "bits": 2},
+     stable("l2-squared", "5", units=[1, 7])),
     ("factorised", [UNIT, rounds(5, 2, 2), ONCE], MANY,
      stable("l2-squared", "16", R + ", 2 rounds 2 apart", [1, 2**63])),
     ("factorised", [UNIT, rounds(4, 9, 2), ONCE], MANY,
@@ -305,9 +330,27 @@ FALSE = [
         [], [[]], [[1], [1, 2]], [[1], [0]], [[0], [0]], [[0.5]], [[True]], [["1"]], [[2**64]], "points", [1],
         [[i] for i in range(257)], [[0] * 65])],
     *[(rule, found, {**given, "relation": bad}) for rule, found, given, _ in HONEST if "relation" in given
-      for bad in ("swap", None)],
+      for bad in ("swap", None, "bounded-row", *([] if rule == "assume_event" else [B]))],
     *[changed(rule, source=bad) for rule in
       ("assume_points", "assume_clipped", "assume_ball", "assume_rank_one") for bad in ("public", "data", None)],
+    *[changed("assume_lipschitz", **{name: bad}) for name in ("factor", "slack", "reach") for bad in ("-1/9", None)],
+    *[("moved", [lipschitz()], {"radius": bad}) for bad in ("0", "-1", None)],
+    ("moved", [added("ball")], {"radius": "1"}),
+    ("moved", [stable("l2-squared", relation=B)], {"radius": "1"}),
+    *[("within", [private("pure", "1", relation=about)], {"radius": far}) for about, far in (
+        (B, "2/3"), (B, "0"), (B, "-1"), (B + ", groups of 3", "5/3"), (B + ", groups of 2, groups of 2", "1/2"),
+        (B + ", groups of -2", "1/2"), (B + ", groups of x", "1/2"), (R + ", groups of 9", "1/2"), (R, "1/2"),
+        (A + ", groups of 2", "1/2"), ("bounded-row", "1/2"), ("replace-one, radius 1", "1/2"),
+        (B + ", 2 rounds 1 apart", "1/2"))],
+    ("compose", [private("pure", "1", relation=B), private("pure", "1")], {}),
+    ("compose", [private("pure", "1", relation=B), private("pure", "1", relation="bounded-row, radius 1")], {}),
+    ("parallel", [private("pure", "1", relation=B, units=[1, 2]), private("pure", "1", units=[3, 4])], {}),
+    ("local", [private("pure", "1", relation=B), covered(2)], {}),
+    ("replace_one", [private("pure", "1", relation=B + ", groups of 2")], {}),
+    ("persons", [private("gdp", "2", relation=B + ", groups of 4"), ["Persons", "q", R, R, 4]], {}),
+    ("partition", [split("q"), private("gdp", "1", relation=B)], {}),
+    ("partition", [split("q"), private("gdp", "1", relation=B), ADDED[0]], {}),
+    ("factorised", [stable("l2-squared", "1", B), rounds(5, 2, 2), ONCE], MANY),
     changed("assume_clipped", low="2"),
     changed("assume_ball", radius="-1/2"),
     changed("assume_rank_one", reward="-1"),
@@ -322,6 +365,11 @@ FALSE = [
     *[("assume_rounds", [], {**ROUNDS, **bad}) for bad in (
         {"rounds": 0}, {"rounds": 2**63}, {"rounds": True}, {"participations": 0}, {"separation": 0},
         {"participations": 1})],
+    *[("assume_rounds", [], {**BATCHES, **bad}) for bad in (
+        {"ends": []}, {"ends": [2, 3]}, {"ends": [2, 2, 9]}, {"ends": [3, 2, 9]}, {"ends": [0, 3, 9]},
+        {"ends": [2, 3, 2**63]}, {"ends": [1, True, 9]}, {"ends": "all"}, {"ends": [[2], [3], [9]]}, {"rounds": 4},
+        {"participations": 2, "separation": 1})],
+    ("centred", [stable("l2-squared"), rounds(4, last=9)], {}),
     *[changed("assume_numbers", most=bad) for bad in (0, -1, True, "3", 1.0)],
     *[changed("assume_choice", parts=bad) for bad in ([], [["b", "a"]], [["a", "a"]], [[1]])],
     ("mixture", [choice([], [], subject="q or r"), private("pure", "1"), private("pure", "2")], {}),
@@ -362,7 +410,9 @@ FALSE = [
         {"budget": ["1", "-1"]}, {"budget": "10"}, {"measure": "pure"}, {"measure": "zcdp"}, {"measure": "gdp"})],
     changed("assume_filter", measure="zcdp", budget=[]),
     *[changed("assume_event", **bad) for bad in (
-        {"likely": "-1/9"}, {"likely": "10/9"}, {"rarely": "-1/9"}, {"rarely": "10/9"}, {"observer": "all"})],
+        {"likely": "-1/9"}, {"likely": "10/9"}, {"rarely": "-1/9"}, {"rarely": "10/9"}, {"observer": "all"},
+        {"relation": "bounded-row"}, {"relation": "bounded-row, radius 0"}, {"relation": "bounded-row, radius x"},
+        {"relation": "bounded-row, radius 2/4"}, {"relation": "bounded-row, radius -1"})],
     *[changed("assume_neighbours", **bad) for bad in (
         {"left": []}, {"left": ["1"]}, {"left": [], "right": []}, {"kind": "inner"}, {"relation": A},
         {"observer": None}, {"left": ["1"], "right": ["0"], "kind": "outer"},

@@ -16,6 +16,7 @@ from dpaccount.proof import (
     Covered,
     Gdp,
     Lattice,
+    Lipschitz,
     NearGdp,
     Numbers,
     Persons,
@@ -91,8 +92,12 @@ WITNESSES = {
     "assume_tree": lambda w: [w["query"], w["rounds"], w["because"], w["levels"]],
     "assume_view": lambda w: [w["query"], w["audience"], w["because"], w["releases"]],
     "assume_rounds": lambda w: [
-        *(w["query"], w["rounds"], w["because"], w.get("participations", 1), w.get("separation", 1))
+        *(w["query"], w["rounds"], w["because"], w.get("participations", 1), w.get("separation", 1)),
+        *([w["ends"] or [0]] if "ends" in w else []),  # nothing is no way to say it
     ],
+    "assume_lipschitz": lambda w: [*(w["query"], F(w["factor"]), F(w["slack"]), F(w["reach"]), w["because"])],
+    "moved": lambda w: [F(w["radius"]) if "radius" in w else None],
+    "within": lambda w: [F(w["radius"])],
     "assume_numbers": lambda w: [w["query"], w["most"], w["because"]],
     "assume_choice": lambda w: [w["query"], w["parts"], w["because"]],
     "assume_persons": lambda w: [w["query"], w["relation"], w["rows"], w["most"], w["because"]],
@@ -182,6 +187,8 @@ def judgement(fact):  # noqa: C901, PLR0911
     match fact:
         case ["Contribution", query, kind, low, high, points, relation, source]:
             return Contribution(query, kind, F(low), F(high), tuple(map(tuple, points)), relation, source)
+        case ["Lipschitz", query, *sizes]:
+            return Lipschitz(query, *map(F, sizes))
         case ["Covered", query, releases, most, widest, units]:
             return Covered(query, releases, most, widest, tuple(units))
         case ["Stable", query, norm, bound, relation, units]:
@@ -192,8 +199,8 @@ def judgement(fact):  # noqa: C901, PLR0911
             return Apart(query, law, tuple(map(F, numbers)), relation, observer)
         case ["View", query, audience, keys]:
             return View(query, audience, tuple(keys))
-        case ["Rounds", query, rounds, times, apart]:
-            return Rounds(query, rounds, times, apart)
+        case ["Rounds", query, rounds, times, apart, last]:
+            return Rounds(query, rounds, times, apart, last)
         case ["Numbers", query, most]:
             return Numbers(query, most)
         case ["Choice", query, parts]:

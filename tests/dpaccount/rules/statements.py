@@ -13,6 +13,7 @@ from dpaccount.proof import (
     assume_each,
     assume_event,
     assume_filter,
+    assume_lipschitz,
     assume_neighbours,
     assume_persons,
     assume_points,
@@ -43,6 +44,7 @@ from dpaccount.proof import (
     local,
     local_view,
     mixture,
+    moved,
     nodes,
     parallel,
     partition,
@@ -58,6 +60,7 @@ from dpaccount.proof import (
     to_pure,
     to_renyi,
     to_zcdp,
+    within,
 )
 from dpaccount.proof.derivation import write
 
@@ -110,6 +113,12 @@ def theorems():
         discrete_gaussian(outer, F(900), F(1, 2), "o"),
         discrete_gaussian(centred(vector("c"), 5), F(16), F(1, 8), "c"),
     )
+    points = assume_lipschitz("near", ONE, F(1, 32), F(5, 2), "t")
+    unit = k_norm(moved(points, ONE), F(3, 4), F(33, 32), F(1, 64), "near")
+    rows = assume_covers("near", [(1, 1), (2, 2)], "t")
+    yield within(group(nodes(unit, rows), 3), F(5, 2))
+    yield gaussian(centred(moved(points, HALF), 3), F(4), "near")
+    yield gaussian(moved(points, None), F(4), "near")
     decaying = buffered(vector("f"), 4, 2, [(3, 5), (1, 7)], 3, F(1, 64), F(8))
     yield to_approximate(gaussian(decaying, F(64), "f"), ONE, F(1, 8))
     yield to_approximate(gaussian(joint(person, F(16, 25)), F(16), "j"), F(2), F(1, 4))
@@ -127,6 +136,7 @@ def theorems():
     pair = assume_neighbours("q", "vector", [HALF], [F(0)], ADD_REMOVE, "t")
     yield refute(apart(pair, assume_covers("q", [(1, 4)], "t"), "laplace", F(1, 4)), ONE, F(1, 4))
     yield refute(assume_event("q", F(3, 4), F(1, 16), REPLACE_ONE, "t", "local"), ONE, HALF)
+    yield refute(assume_event("q", ONE, F(0), "bounded-row, radius 1/2", "t"), F(90), HALF)
 
 
 DERIVATIONS = [write(theorem) for theorem in theorems()]

@@ -33,11 +33,12 @@ def test_every_rule_is_among_them():
 )
 def test_witnesses_hold_what_they_should_and_premises_are_of_their_kind(rule, found, given):
     optional = (
-        {"grid", "bound_squared", "order", "most"}
+        {"grid", "bound_squared", "order", "most", "ends"}
         if rule not in ("discrete_gaussian", "fine_gaussian")
         else set()
     )
-    for name in given.keys() - optional - ({"delta"} if rule == "group" else set()):
+    optional |= {"group": {"delta"}, "moved": {"radius"}}.get(rule, set())
+    for name in given.keys() - optional:
         refused(rule, found, {k: v for k, v in given.items() if k != name})
     refused(rule, found, {**given, "more": "1"})
     refused(rule, [*found, ["Split", "q", ["a"]]], given)

@@ -50,6 +50,7 @@ def test_rows_are_replaced_where_one_may_have_nothing_in_it_and_else_come_and_go
         of(Quantile, column="age")
 
 
+@pytest.mark.slow
 def test_a_histogram_of_persons_costs_at_least_what_its_shifts_do_and_little_more():
     subject = of(Histogram, column="city", sigma=F(16))
     proved, delta = Proved(subject.proof(DELTA)).point

@@ -1,0 +1,163 @@
+"""Predictions by a mechanism: tables, widths, the two forms of USCA's covariance, and what they cost."""
+
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+from audits.evidence.replay import record
+from bandits.contextual_release import covariance
+from bandits.contextual_release.predictor import REACH, STEPS
+from bandits.contextual_release.public_grid import PublicGrid
+from bandits.contextual_release.selector import choose
+from bandits.range_predictor import RangePredictor
+from bandits.usca import Usca, gain_bound, gained
+from bandits.worlds.kernel_draws import drawn
+from dpaccount.errors import InputError
+from dpaccount.noise.receipt import rehearse
+from dpaccount.noise.samplers import Rehearsal
+from dpaccount.proof.derivation import point
+
+FEW = {"rounds": 12, "actions": 4, "contexts": 5}
+SUBJECTS = [
+    RangePredictor(**FEW),
+    RangePredictor(**FEW, rule="permute-and-flip", kernel="matern-1/2"),
+    Usca(**FEW),
+    Usca(**FEW, kernel="matern-3/2", tau="public"),
+]
+
+
+@pytest.mark.parametrize("subject", SUBJECTS, ids=lambda s: f"{s.named} {s.kernel}")
+def test_no_pair_of_records_moves_the_scores_further_than_is_paid_for(subject):
+    """Enumerated: every pair of places, rewards at both ends, every cell."""
+    matrix, worst = subject.matrix(3), 0
+    for cell in range(subject.contexts):
+        table = subject.table(matrix, cell)
+        assert table.dtype == np.int64
+        for ours in (-STEPS, 0, STEPS):
+            for theirs in (-STEPS, STEPS):
+                moved = ours * table[:, :, None] - theirs * table[:, None, :]
+                worst = max(worst, int((moved.max(axis=0) - moved.min(axis=0)).max()))
+    assert worst <= subject.width
+    if subject.named == "range-predictor":
+        assert worst > 0.6 * subject.width  # the bound is not idle; USCA's is twice as wide as needed
+
+
+@pytest.mark.parametrize("subject", SUBJECTS, ids=lambda s: f"{s.named} {s.kernel}")
+def test_scores_are_what_the_tables_say_and_move_by_one_record(subject):
+    rng = np.random.default_rng(1)
+    data = drawn(subject.grid, "rkhs", 1).records(subject.rounds, 1)
+    run = record(subject, data, rehearse(subject.proof(subject.delta), Rehearsal(1)), 2)
+    for unit in range(3):
+        other = data.copy()
+        other[unit] = rng.choice([np.nan, -np.inf, -9.0, 0.3, 9.0], data.shape[1])
+        again = record(subject, other, rehearse(subject.proof(subject.delta), Rehearsal(1)), 2)
+        moved = again.exact["prediction-0", 0] - run.exact["prediction-0", 0]
+        assert moved.max() - moved.min() <= subject.width
+
+
+@pytest.mark.parametrize("kernel", ["squared-exponential", "matern-1/2", "matern-5/2"])
+def test_kernel_and_feature_form_of_the_covariance_agree(kernel):
+    """Lemma 3.1 and Lemma 9.1: μ̄ and σ̄² by the kernel trick are those of features."""
+    grid = PublicGrid(4, 5, kernel, Fraction(1, 5))
+    counts = covariance.drawn_counts(grid, 10, 3, np.random.default_rng(1))
+    by_features = covariance.by_features(grid, counts, 3, 0.1)
+    by_kernel = covariance.by_kernel(grid, np.repeat(np.arange(grid.places), counts), 3, 0.1)
+    assert np.allclose(by_features, by_kernel, atol=1e-6)
+
+
+def test_covariances_are_at_most_the_supremum_and_the_supremum_at_most_one_over_the_ridge():
+    matrix = Usca(**FEW).matrix(1)
+    assert np.abs(matrix).max() <= matrix.diagonal().max() * (1 + 1e-9)
+    assert matrix.diagonal().max() <= 10 * (1 + 1e-9)
+    found = Usca(**FEW).supremum(1)
+    assert float(found.scale) >= matrix.diagonal().max() * (1 - 1e-9)  # of a matrix in floating point
+    assert found.as_json()["verdict"] == "ENCLOSED"
+
+
+def test_the_enclosure_holds_the_published_supremum_and_not_only_that_of_some_features():
+    """Lemma 3.1 with the whole kernel, beside the maximum of features without small eigenvalues."""
+    subject = Usca(rounds=1024, actions=8, contexts=8)
+    counts = covariance.drawn_counts(subject.grid, 1024, subject.per_round, np.random.default_rng([1, 4]))
+    held, gram = np.flatnonzero(counts), subject.grid.gram()
+    inner = gram[np.ix_(held, held)] + np.diag(subject.per_round * subject.ridge / counts[held])
+    explained = (gram[held] * np.linalg.solve(inner, gram[held])).sum(axis=0)
+    published = ((1 - explained) / subject.ridge).max()
+    low, high = subject.supremum(1).as_json()["supremum"]
+    assert low * (1 - 1e-9) <= published <= high * (1 + 1e-9)
+    assert high < low * (1 + 1e-9)
+    assert subject.largest(subject.matrix(1)) < low * (1 - 1e-7)  # what is left out is seen
+
+
+def test_on_a_large_grid_no_more_is_said_than_holds_anyhow():
+    subject = Usca(rounds=64, actions=32, contexts=32)
+    assert subject.supremum(1).as_json()["supremum"] == [0.0, pytest.approx(1 / subject.ridge)]
+
+
+def test_predictions_are_composed():
+    assert point(RangePredictor(**FEW).proof(Fraction(0))) == (1, 0)
+    assert point(RangePredictor(**FEW, predictions=5).proof(Fraction(0))) == (1, 0)
+    many = RangePredictor(**FEW, predictions=50, delta=Fraction(1, 10**6))
+    assert 0.99 < point(many.proof(many.delta))[0] <= 1
+    assert many.noise_scale < 50  # better than a fiftieth of epsilon each
+    flip = RangePredictor(**FEW, predictions=50, delta=Fraction(1, 10**6), rule="permute-and-flip")
+    assert flip.noise_scale > many.noise_scale  # it has no bounded range
+
+
+def test_the_gain_is_between_its_bounds_and_sets_the_size_of_z():
+    grid = PublicGrid(8, 8, "squared-exponential", Fraction(1, 5))
+    assert gained(grid, 256, 0.1) <= gain_bound(grid, 256, 0.1)
+    subject = Usca(rounds=256, actions=8, contexts=8)
+    assert subject.per_round == -(-256 // gain_bound(grid, 256, 0.1))
+    assert Usca(rounds=256, actions=8, contexts=8, gamma=Fraction(300)).per_round == 1
+
+
+def test_the_public_ridge_grows_as_privacy_tightens():
+    grid = PublicGrid(8, 8, "squared-exponential", Fraction(1, 5))
+    ridges = [covariance.public_ridge(grid, 256, 1.0, epsilon, 2.0) for epsilon in (0.1, 1.0, 10.0)]
+    assert ridges == sorted(ridges, reverse=True)
+
+
+def test_tables_use_their_whole_range():
+    subject = SUBJECTS[0]
+    table = subject.table(subject.matrix(0), 2)
+    assert table.max() >= REACH - 1
+    assert table.min() == 0
+
+
+def test_the_selector_chooses_by_public_quantities_and_says_why():
+    grid, small = PublicGrid(16, 16, "squared-exponential", Fraction(1, 5)), Fraction(1, 10**6)
+    pure = choose(grid, 512, Fraction(1), Fraction(0))
+    assert (pure.subject, pure.parameters) == ("function-release", {"law": "k-norm"})
+    assert choose(grid, 512, Fraction(10), small).parameters == {
+        "law": "gaussian"
+    }  # many directions are worth it
+    errors = []
+    for count in (1, 2, 10, 100):
+        because = choose(grid, 512, Fraction(1), small, count).because
+        assert f"{count} predictions" in because
+        errors.append(float(because.rpartition(" ")[2]))  # of the mechanism: it pays for every one
+    assert errors == sorted(errors)
+    assert "range-predictor" not in choose(grid, 512, Fraction(1), small, 10**6).because
+    with pytest.raises(InputError, match="predictions >= 1"):
+        choose(grid, 512, Fraction(1), small, 0)
+
+
+@pytest.mark.parametrize(
+    ("made", "wrong", "said"),
+    [
+        (RangePredictor, {"epsilon": Fraction(0)}, "epsilon > 0"),
+        (RangePredictor, {"rounds": 1}, "rounds is 1"),
+        (RangePredictor, {"predictions": 0}, "predictions is 0"),
+        (RangePredictor, {"actions": 0}, "the action grid is empty"),
+        (RangePredictor, {"bound": Fraction(0)}, "needed a bound above 0"),
+        (RangePredictor, {"rule": "gumbel"}, "known: exponential, permute-and-flip"),
+        (Usca, {"tau": "data"}, "known: noise-variance, public"),
+        (Usca, {"noise_variance": Fraction(0)}, "it is above 0"),
+        (Usca, {"gamma": Fraction(1), "actions": 4, "contexts": 4}, "points are known that gain"),
+        (Usca, {"kernel": "linear"}, "known: squared-exponential"),
+    ],
+)
+def test_parameters_that_make_no_sense_are_refused_before_any_charge(made, wrong, said):
+    with pytest.raises(InputError, match=said):
+        made(**wrong)

@@ -1,0 +1,212 @@
+"""What a certificate of rows that move by a radius says beside: it follows, or the document is rejected."""
+
+import copy
+import json
+
+import pytest
+
+from dpaccount import checker
+from dpaccount.checker import Rejected
+from tests.dpaccount.checker.made import DROP, R, accepted, certificate, edited, point, sealed, step
+
+BOUNDED, BESIDE = "bounded-row, radius 1/2", ("proved", "replace_one")
+VALUE = "1 as far as its row and 1/8 more, 1 in all"
+
+
+def rows(radius="1/2", variance="1", reach="1", name="clinic", epsilon="2", query="row", factor="1"):
+    steps = []
+    step(
+        steps,
+        "assume_lipschitz",
+        [],
+        query=query,
+        factor=factor,
+        slack="1/8",
+        reach=reach,
+        because="movement",
+    )
+    step(steps, "moved", [0], **({"radius": radius} if radius else {}))
+    step(steps, "gaussian", [1], variance=variance, key="noise")
+    step(steps, "to_approximate", [2], epsilon=epsilon, delta="1/10")
+    step(steps, "assume_view", [], query=name, audience="everyone", releases=["noise"], because="replay")
+    step(steps, "post_process", [3, 4])
+    return steps
+
+
+def beside(steps=None, upper=2.0, **how):
+    return {
+        "epsilon": {"lower": None, "upper": upper},
+        "delta": "1/10",
+        "derivation": rows(None, **how) if steps is None else steps,
+    }
+
+
+def moved(*edits, steps=None, said=None):
+    """An honest certificate of a radius, with edits, its hazards and digest made to fit them."""
+    steps = rows() if steps is None else steps
+    document = certificate(steps, [point(), point("proof", 0, "2/5")])
+    promise = {**document["guarantee"], "relation": "bounded-row", "radius": 0.5}
+    entries = [{**entry, "relation": BOUNDED} for entry in document["sensitivity"]]
+    document = edited(
+        document,
+        *((("guarantee",), promise), (("claim", "guarantee"), promise), (("sensitivity",), entries)),
+        (BESIDE, beside() if said is None else said),
+        *edits,
+    )
+    return sealed({**document, "hazards": checker.hazards_of(document)})
+
+
+def why(document):
+    with pytest.raises(Rejected) as refusal:
+        checker.check(json.dumps(sealed(document)).encode())
+    return str(refusal.value)
+
+
+def test_it_is_certified_with_what_holds_of_a_replaced_row_or_with_the_word_that_nothing_does():
+    assert accepted(moved())
+    assert accepted(moved((BESIDE, None)))
+    assert "epsilon <= 2.0 at delta = 1/10" in "\n".join(moved()["hazards"])
+    assert "Nothing is proved of a row that is replaced" in "\n".join(moved((BESIDE, None))["hazards"])
+    assert "up to a distance of 1: the radius is 0.5 of it" in "\n".join(moved()["hazards"])
+    assert "goes with the proof of a radius" in why(moved((BESIDE, DROP)))
+
+
+def test_no_other_relation_has_it():
+    plain = certificate()
+    assert accepted(plain)
+    assert "goes with the proof of a radius" in why(edited(plain, (BESIDE, None)))
+
+
+@pytest.mark.parametrize(
+    ("said", "reason"),
+    [
+        (beside(upper=1.5), "below what"),
+        (beside(rows()), "replaced rows"),
+        (beside(name="other"), "replaced rows"),
+        (beside(reach="1/2"), "assumes more"),
+        (beside(query="another"), "assumes more"),
+        (beside(variance="2"), "two laws of noise"),
+        (beside(rows(None)[:3]), "replaced rows"),
+        (beside([*rows(None)[:4]]), "replaced rows"),
+        (beside([]), "list of 1 to 300 steps"),
+    ],
+)
+def test_what_does_not_follow_is_rejected(said, reason):
+    assert reason in why(moved((BESIDE, said)))
+
+
+def test_an_assumption_that_the_claim_does_not_make_is_rejected_beside():
+    steps = rows(None)
+    step(steps, "assume_rare", [], query="clinic", kind="event", probability="1/100", because="b")
+    step(steps, "despite", [5, 6], delta="1/5")
+    assert "assumes more" in why(moved((BESIDE, {**beside(steps), "delta": "1/5"})))
+
+
+def tree(radius, covered, epsilon="6"):
+    """Eight rounds of which a row enters three releases, or, wrongly, one release."""
+    steps = rows(radius)[:3]
+    if covered:
+        step(steps, "assume_tree", [], query="row", rounds=8, levels=3, because="covers")
+        step(steps, "nodes", [2, 3])
+    step(steps, "to_approximate", [len(steps) - 1], epsilon=epsilon, delta="1/10")
+    step(steps, "assume_view", [], query="clinic", audience="everyone", releases=["noise"], because="replay")
+    step(steps, "post_process", [len(steps) - 2, len(steps) - 1])
+    return steps
+
+
+def of_trees(said):
+    edits = [((*place, "epsilon"), 6) for place in (("guarantee",), ("claim", "guarantee"))]
+    points = [{**point(), "limit": 6}]
+    return moved(
+        *edits,
+        (("proved", "epsilon"), {"lower": None, "upper": 6.0}),
+        (("audit", "points"), points),
+        steps=tree("1/2", covered=True),
+        said=said,
+    )
+
+
+def test_releases_that_a_row_enters_are_not_left_out_beside():
+    assert accepted(of_trees(beside(tree(None, covered=True), upper=6.0)))
+    assert "assumes more of the code, or less" in why(
+        of_trees(beside(tree(None, covered=False, epsilon="2")))
+    )
+
+
+def matrices(radius, scale):
+    """Three rounds through a matrix, times a public number."""
+    steps = rows(radius)[:2]
+    step(steps, "assume_rounds", [], query="row", rounds=3, because="rounds")
+    step(steps, "factorised", [1, 2], matrix=[[scale, 0, 0]], bits=0)
+    step(steps, "gaussian", [3], variance="1", key="noise")
+    step(steps, "to_approximate", [4], epsilon="6", delta="1/10")
+    step(steps, "assume_view", [], query="clinic", audience="everyone", releases=["noise"], because="replay")
+    step(steps, "post_process", [5, 6])
+    return steps
+
+
+def test_a_transformation_is_the_same_beside():
+    steps, other = matrices("1/2", 2), matrices(None, 1)
+    assert "on other queries, or over other covers" in why(moved(steps=steps, said=beside(other, upper=6.0)))
+
+
+def test_what_is_beside_is_of_what_is_shown():
+    main, said = rows(query="clinic"), beside(rows(None, query="clinic")[:4])
+    assert "not among the steps beside" in why(moved(steps=main, said=said))
+    assert accepted(moved(steps=main, said=beside(query="clinic")))
+
+
+@pytest.mark.parametrize(
+    ("how", "words"),
+    [
+        ({"factor": "2", "reach": "1"}, "up to a distance of 0.5: the radius is 1 of it"),
+        ({"factor": "1/4", "reach": "1"}, "up to a distance of 4: the radius is 0.125 of it"),
+        ({"reach": "5000"}, "up to a distance of 5000: the radius is 0.0001 of it"),
+        ({"reach": str(10**301), "factor": "1"}, "up to a distance of more than 1e300"),
+    ],
+)
+def test_a_share_is_of_the_greatest_distance(how, words):
+    assert words in "\n".join(
+        moved(steps=rows(**how), said=beside(**how) if how["reach"] == "1" else None)["hazards"]
+    )
+
+
+def test_what_never_moves_has_no_greatest_distance():
+    for how in ({"factor": "0"}, {"reach": "0"}):
+        hazards = moved(steps=rows(**how), said=beside(**how))["hazards"]
+        assert not any("told apart up to" in line for line in hazards)
+
+
+def test_a_step_that_nothing_needs_is_rejected_beside_too():
+    steps = rows(None)
+    more = copy.deepcopy(steps[:-2])
+    step(more, "moved", [0], radius="1/4")
+    step(more, "assume_view", [], query="clinic", audience="everyone", releases=["noise"], because="replay")
+    step(more, "post_process", [3, 5])
+    assert "does not need" in why(moved((BESIDE, beside(more))))
+
+
+def test_a_lower_end_beside_is_at_most_what_is_proved():
+    for lower, fits in ((2.0, True), (2.5, False)):
+        said = {**beside(upper=3.0), "epsilon": {"lower": lower, "upper": 3.0}}
+        assert accepted(moved((BESIDE, said))) is fits
+    assert not accepted(moved((BESIDE, {**beside(), "delta": "1/11"})))
+
+
+def test_the_radius_of_the_claim_is_that_of_the_proof():
+    for radius in (1, 0.25, "1/3"):
+        edits = [((*place, "radius"), radius) for place in (("guarantee",), ("claim", "guarantee"))]
+        assert "the derivation is for bounded-row, radius 1/2" in why(moved(*edits))
+    assert "the derivation is for replace-one" in why(moved(steps=rows(None)))
+
+
+def test_evidence_is_for_the_radius_and_within_the_reach():
+    document = moved()
+    assert [entry["value"] for entry in document["sensitivity"]].count(VALUE) == 1
+    place = next(k for k, e in enumerate(document["sensitivity"]) if e["rule"] == "assume_lipschitz")
+    entry = ("sensitivity", place)
+    assert accepted(moved(((*entry, "worst"), "1")))
+    assert "found more than its step allows" in why(moved(((*entry, "worst"), "101/100")))
+    assert "was tested for replace-one" in why(moved(((*entry, "relation"), R)))
+    assert not accepted(moved(((*entry, "relation"), "bounded-row, radius 01")))
+    assert "should be" in why(moved(((*entry, "value"), "l2-squared 1")))

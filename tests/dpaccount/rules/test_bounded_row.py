@@ -1,0 +1,110 @@
+"""Rows that move by a radius: no pair of rows is told apart better than proved, by enumeration."""
+
+import math
+import random
+from fractions import Fraction
+
+import pytest
+
+from dpaccount.checker import check_derivation
+from dpaccount.errors import RuleError
+from dpaccount.proof import (
+    REPLACE_ONE,
+    Pure,
+    assume_lipschitz,
+    compose,
+    group,
+    k_norm,
+    moved,
+    within,
+)
+from dpaccount.proof.derivation import write
+from dpaccount.relation import bounded_row
+
+F = Fraction
+GRID, WIDE, RATE, REACH = F(1, 4), 2, F(3, 2), F(4)
+SLACK = F(35356, 10**5)  # a little above γ√d
+POINTS = assume_lipschitz("rows", F(1), SLACK, REACH, "t")
+
+
+def at(radius, bound=None):
+    moves = moved(POINTS, radius)
+    bound = F(math.isqrt(math.ceil(moves.conclusion.bound * 10**20)) + 1, 10**10) if bound is None else bound
+    return k_norm(moves, RATE, bound, GRID, "rows")
+
+
+def truncated(point):
+    return tuple(math.trunc(x / GRID) for x in point)
+
+
+def told_apart(left, right):
+    """The largest log ratio of the outputs' chances: noise on ℤᵈ has it where one of them is 0 noise."""
+    a, b = truncated(left), truncated(right)
+    near = {(a[0] + i, a[1] + j) for i in range(-6, 7) for j in range(-6, 7)} | {a, b}
+    length = {z: float(RATE * GRID) * (math.dist(z, b) - math.dist(z, a)) for z in near}
+    return max(length.values())
+
+
+def pairs(rng, radius, count):
+    for _ in range(count):
+        left = [F(rng.randint(-160, 160), 160) + F(rng.randint(-1, 1), 10**6) for _ in range(WIDE)]
+        angle, size = rng.random() * 2 * math.pi, rng.choice((F(1), F(99, 100), F(1, 10))) * radius
+        step = [F(math.cos(angle)) * (1 - F(1, 10**9)) * size, F(math.sin(angle)) * (1 - F(1, 10**9)) * size]
+        yield left, [x + y for x, y in zip(left, step, strict=True)]
+
+
+@pytest.mark.parametrize("radius", [F(1, 100), F(1, 4), F(1), F(3, 2)])
+def test_no_two_rows_on_a_grid_are_told_apart_better_than_proved(radius):
+    proved = at(radius).conclusion
+    assert proved.relation == bounded_row(radius)
+    worst = max(told_apart(*pair) for pair in pairs(random.Random(3), radius, 400))
+    assert worst <= proved.curve.epsilon
+    if radius == F(1, 100):
+        assert worst > float(RATE * radius)  # what holds off the grid does not hold on it
+
+
+@pytest.mark.parametrize("radius", [F(1, 2), F(7, 5), F(2), F(5)])
+def test_a_longer_way_is_paid_step_by_step(radius):
+    """A mechanism of one unit costs ⌈r⌉ units at distance r; its own proof at r is never dearer."""
+    unit = at(F(1)).conclusion.curve.epsilon
+    steps = math.ceil(radius)
+    far = within(group(at(F(1)), steps) if steps > 1 else at(F(1)), radius)
+    assert far.conclusion.curve == Pure(steps * unit)
+    assert far.conclusion.relation == bounded_row(radius)
+    assert at(radius).conclusion.curve.epsilon <= far.conclusion.curve.epsilon
+    worst = max(told_apart(*pair) for pair in pairs(random.Random(4), radius, 200))
+    assert worst <= far.conclusion.curve.epsilon
+    check_derivation(write(far))
+    if steps > 1:
+        with pytest.raises(RuleError, match="further than"):
+            within(group(at(F(1)), steps) if steps > 2 else at(F(1)), steps + F(1, 10**9))
+
+
+def test_costs_on_a_grid_follow_the_published_form():
+    """ε(r + γ√d)/(1 + γ√d), for γ√d rounded up alike on both sides."""
+    for radius in (F(1, 100), F(1), F(3)):
+        form = at(F(1), 1 + SLACK).conclusion.curve.epsilon * (radius + SLACK) / (1 + SLACK)
+        assert at(radius, radius + SLACK).conclusion.curve.epsilon == form
+
+
+def test_more_radius_costs_more_and_never_beyond_a_replaced_row():
+    costs = [at(F(k, 3)).conclusion.curve.epsilon for k in range(1, 20)]
+    assert costs == sorted(costs)
+    replaced = at(None, REACH)
+    assert replaced.conclusion.relation == REPLACE_ONE
+    assert replaced.conclusion.curve.epsilon == RATE * REACH
+    assert at(F(1000), REACH).conclusion.curve == replaced.conclusion.curve
+
+
+def test_a_bound_below_the_movement_is_refused():
+    for radius in (F(1), F(1, 100), None):
+        short = {None: REACH}.get(radius, (radius or 0) + SLACK) - F(1, 10**9)
+        with pytest.raises(RuleError, match="below the squared bound"):
+            at(radius, short)
+
+
+def test_other_radii_and_relations_do_not_mix():
+    for others in ([at(F(1)), at(F(2))], [at(F(1)), at(None, REACH)]):
+        with pytest.raises(RuleError, match="relation"):
+            compose(*others)
+    assert compose(at(F(1)), within(at(F(2)), F(1))).conclusion.relation == bounded_row(F(1))
