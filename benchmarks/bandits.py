@@ -4,8 +4,9 @@ usage: OPENBLAS_NUM_THREADS=1 .venv/bin/python -P benchmarks/bandits.py [--out f
 
 -P keeps this file, which is named as the package, off the import path.
 
-An update is one `tell` of GP-UCB; beside it the floor: reading and writing the triangle once.  The plot
-shows why random Fourier features do not meet what a regret bound needs (an error of o(T^-4) from o(sqrt T)
+An update is one `tell` of GP-UCB; beside it the floor: reading and writing the triangle once.  An `ask`
+scores 25 candidates; beside it the product of their features with a square matrix, alone.  The plot shows
+why random Fourier features do not meet what a regret bound needs (an error of o(T^-4) from o(sqrt T)
 features), while quadrature features do.
 """
 
@@ -35,14 +36,18 @@ def microseconds(action, repeats: int) -> float:
 
 def updates() -> list[str]:
     rng = np.random.default_rng(1)
-    lines = [f"{'features':>8} {'update':>10} {'floor':>10}   microseconds"]
+    names = ("features", "update", "floor", "ask", "product")
+    lines = ["".join(f"{name:>10}" for name in names) + "   microseconds"]
     for size in SIZES:
         phi, learner = rng.normal(size=size) / np.sqrt(size), GpUcb(size)
+        candidates, square = rng.normal(size=(25, size)), np.eye(size)
         triangle = np.ones(size * (size + 1) // 2)
         repeats = max(20, 200_000 // size**2 * 10)
         tell = microseconds(lambda one=learner, row=phi: one.tell(row, 0.1), repeats)
         floor = microseconds(lambda half=triangle: np.multiply(half, 1.0, out=half), repeats)
-        lines.append(f"{size:>8} {tell:>10.1f} {floor:>10.1f}")
+        ask = microseconds(lambda one=learner, rows=candidates: one.ask(rows), repeats)
+        product = microseconds(lambda rows=candidates, whole=square: rows @ whole, repeats)
+        lines.append(f"{size:>10}" + "".join(f"{spent:>10.1f}" for spent in (tell, floor, ask, product)))
     return lines
 
 
