@@ -198,6 +198,8 @@ def _whole(text: str) -> int:
 
 # ------------------------------------------------------------------ binomial laws
 
+ONE, TINY = 2**120, 2**20
+
 
 def log_factorial(i: Interval, n: int) -> Pair:
     """Enclose ln n!: multiplied out up to 200, then by Stirling's series.
@@ -219,17 +221,26 @@ def binomial_tail(i: Interval, n: int, p: Fraction, k: int, *, up: bool) -> Pair
     """Enclose P(Bin(n, p) ≥ k) (`up`) or P(Bin(n, p) ≤ k), 0 < p < 1, on the side away from the mean."""
     if (k <= n * p) if up else (k >= n * p):
         return i.of(0)[0], i.of(1)[1]  # not a tail; 1 always bounds it
-    odds = i.of(p / (1 - p) if up else (1 - p) / p)
     logs = i.add(i.mul(i.of(k), i.ln(i.of(p))), i.mul(i.of(n - k), i.ln(i.of(1 - p))))
     choose = i.sub(log_factorial(i, n), i.add(log_factorial(i, k), log_factorial(i, n - k)))
     term = i.exp(i.add(choose, logs))
-    total, steps = term, (range(k, n) if up else range(k, 0, -1))
-    for j in steps:
-        ratio = i.mul(i.of(Fraction(n - j, j + 1) if up else Fraction(j, n - j + 1)), odds)
-        # ratios fall from here on: the rest is at most term·r/(1−r)
-        if ratio[1] < Decimal("0.999") and term[1] < total[1].scaleb(-30, i.up):
-            rest = i.div(i.mul(term, ratio), i.sub(i.of(1), ratio))
-            return total[0], i.add(total, rest)[1]
-        term = i.mul(term, ratio)
-        total = i.add(total, term)
-    return total
+    low, high = falling_sum(n, k, p / (1 - p)) if up else falling_sum(n, n - k, (1 - p) / p)
+    return i.mul(term, (i.of(Fraction(low, ONE))[0], i.of(Fraction(high, ONE))[1]))
+
+
+def falling_sum(n: int, k: int, odds: Fraction) -> tuple[int, int]:
+    """Enclose Σ_{j ≥ k} P(Bin = j)/P(Bin = k), of which (n − j)·odds/(j + 1) ≤ 1 leads on, in parts of ONE.
+
+    Whole numbers, since ten million terms should take seconds.
+    """
+    least, most = math.floor(odds * ONE), math.ceil(odds * ONE)
+    low = high = low_sum = high_sum = ONE
+    for j in range(k, n):
+        over, below = n - j, (j + 1) * ONE
+        rest = below - over * most
+        # ratios fall from here on: what is left is at most term·r/(1−r)
+        if 1000 * rest > below and high < TINY:
+            return low_sum, high_sum - (-high * over * most) // rest
+        low, high = low * over * least // below, -(-high * over * most // below)
+        low_sum, high_sum = low_sum + low, high_sum + high
+    return low_sum, high_sum
