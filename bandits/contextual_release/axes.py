@@ -17,7 +17,7 @@ EQUAL: Final = 1e-12  #: of the largest eigenvalue; nearer ones count as equal
 def settled_eigh(matrix: Floats) -> tuple[Floats, Floats]:
     """Return eigenvalues from large to small, and for each its axis as a column.
 
-    Axes of equal eigenvalues are what a fixed public matrix is projected to, orthonormalised column by column.
+    Axes of equal eigenvalues are a fixed public matrix projected to their space, orthonormalised by columns.
     """
     values, vectors = np.linalg.eigh(matrix)
     values, vectors = values[::-1], vectors[:, ::-1]

@@ -158,8 +158,8 @@ ASSUMED = (
     "tau is the noise variance 0.1, or public: a formula of public quantities; Z has TK points",
     "Eq. (1) over the grid's actions, of mechanisms the expectation over their coins; worst: the largest"
     " error of a context, mean over trials",
-    "jdp-gp-ucb (Dubey 2021; as published, and with exact noise) and moment-gp-ucb learn from people whom they"
-    " serve: the mean loss of their last quarter of people",
+    "jdp-gp-ucb (Dubey 2021, as published and with exact noise) and moment-gp-ucb learn from people whom"
+    " they serve: the mean loss of their last quarter of people",
     "one prediction is pure epsilon, more are composed at delta = 1e-6; function-release is (epsilon, 1e-6),"
     " with K-norm noise pure epsilon, for any number of predictions",
 )
