@@ -5,8 +5,8 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from bandits.contextual_release import kernels
 from bandits.contextual_release.supremum import BITS, PosteriorVariance, branch_and_bound, on_grid
+from bandits.statistics import kernels
 from dpaccount.errors import InputError
 from dpaccount.numerics.balls import precision
 
