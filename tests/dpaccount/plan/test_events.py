@@ -133,3 +133,12 @@ def test_scalars_of_samples():
     half = PoissonSubsampled(rate="0.5", of=Pure(epsilon=1))
     assert abs(float(Event.pure(half)) - math.log1p(math.expm1(1) / 2)) < 1e-12
     assert Event.pure(PoissonSubsampled(rate=0, of=Gaussian(sigma=2))) == 0
+
+
+@pytest.mark.parametrize("relation", ["bounded-row", "bounded-row, radius 1"])
+def test_rows_that_move_by_a_radius_are_no_relation_of_a_plan(relation):
+    with pytest.raises(InputError, match=r"^unknown relation .*; known here: replace-one, add-remove$"):
+        Plan(relation, (Pure(epsilon=1),))
+    with pytest.raises(InputError, match="relation: ") as said:
+        plan({"event": "pure", "epsilon": 1}, relation=relation)
+    assert "\n" not in str(said.value)
