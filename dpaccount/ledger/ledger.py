@@ -24,7 +24,7 @@ from weakref import WeakValueDictionary
 
 from dpaccount.accounting.measures import Amounts
 from dpaccount.errors import BudgetError, LedgerError, ReceiptError
-from dpaccount.exact import Enclosure, printed, shown
+from dpaccount.exact import Enclosure, Exact, printed, shown
 from dpaccount.ledger import amounts as requests
 from dpaccount.ledger import spending
 from dpaccount.ledger.amounts import Request
@@ -84,8 +84,8 @@ class RefusedError(BudgetError):
 def init(
     url: str,
     *,
-    epsilon: Fraction | int,
-    delta: Fraction | int,
+    epsilon: Exact,
+    delta: Exact,
     unit: str,
     relation: str,
     measure: str = "gdp",
