@@ -243,13 +243,6 @@ def model_of(name: str) -> AdditiveModel:
     return AdditiveModel(world.points, world.lengths)
 
 
-def _symmetric_root(root: Floats) -> Floats:
-    """Return the symmetric square root of R·Rᵀ."""
-    values, vectors = np.linalg.eigh(root @ root.T)
-    found: Floats = (vectors * np.sqrt(np.maximum(values, 0.0))) @ vectors.T
-    return found
-
-
 def _typical(matrix: Floats) -> float:
     """Return a typical eigenvalue of a symmetric matrix, Σλ²/Σλ."""
     return float((matrix**2).sum() / np.trace(matrix))
@@ -267,7 +260,7 @@ class Learner:
         self._model, self._sigma, self._rounds = model, sigma, rounds
         self._weights = np.eye(0) if weights is None else weights
         self._correlated = bool(np.triu(self._weights.T, 1).any())
-        self._past: list[tuple[Floats, Floats, float]] = []  #: H, H·θ̂ and reward noise of batches in rows
+        self._past: list[tuple[Floats, float]] = []  #: H beside H·θ̂, and rewards' noise, of batches in rows
         self._rng = np.random.default_rng(coins)  # apart from the noise
         (self._scale, self._length), self._told = START, 0
         self._information = np.zeros((model.size, model.size))
@@ -291,30 +284,58 @@ class Learner:
             points = self._model.best(self._mean[None, :])
         else:
             fading = EXPLORE * (1 - begins / self._rounds)
-            drawn = self._rng.normal(size=(draws, self._model.size)) @ self._root.T
-            points = self._model.best(self._mean + fading[:, None] * drawn)
+            points = self._model.best(self._mean + fading[:, None] * self._drawn(draws))
         self._point_of = np.searchsorted(begins, np.arange(start, stop), side="right") - 1
         self._aim(points, np.bincount(self._point_of, minlength=draws).astype(np.float64))
         chosen: Indices = points[self._point_of]
         return chosen
 
+    def _drawn(self, draws: int) -> Floats:
+        """Return so many draws [draws, size] from N(0, P)."""
+        coins = self._rng.normal(size=(len(self._factor), draws))
+        return self._prior.times(solve_triangular(self._factor, coins, lower=True, trans="T")).T
+
     def _aim(self, points: Indices, people: Floats) -> None:
-        """Choose directions g and clip C of a batch of so many `people` a point, from public numbers."""
+        """Choose directions g and clip C of a batch of so many `people` a point, from public numbers.
+
+        Directions lie in the span of `_basis` [size, r]: what the prior's length can tell apart.
+        """
         phi = self._phi = self._model.features(points)
-        whole = np.zeros((len(phi), 1 + self._model.size))
-        whole[:, 0] = 1.0 if self._told == 0 else LEVEL
         self._clip, self._slope = 1.0, 1.0
         self._spread = self._variance = OWN_NOISE**2 + 0.04
+        inner, self._basis = np.ones((len(phi), 1)), np.zeros((self._model.size, 0))
         if self._told:
-            # h = P^½(φ − φ̄); in any root's coordinates, which only rotate a release, unless releases add up
-            root = _symmetric_root(self._root) if self._correlated else self._root
-            away = (phi - people @ phi / people.sum()) @ root
-            whole[:, 1:] = away / max(sqrt(people @ (away**2).sum(axis=1) / people.sum()), 1e-12)
-        self._directions = whole / np.linalg.norm(whole, axis=1, keepdims=True)
-        spread_over = (self._directions * people[:, None]).T
-        self._gram, self._cross = spread_over @ self._directions, spread_over @ phi
+            # in coordinates whose squares add up to φᵀPφ
+            seen = solve_triangular(self._factor, self._prior.transposed_times(phi.T), lower=True).T
+            inner, self._basis = self._turned(seen - people @ seen / people.sum())
+            inner /= max(sqrt(people @ (inner**2).sum(axis=1) / people.sum()), 1e-12)
+            inner = np.column_stack([np.full(len(phi), LEVEL), inner])
+        inner /= np.linalg.norm(inner, axis=1, keepdims=True)
+        self._directions = np.column_stack([inner[:, 0], inner[:, 1:] @ self._basis.T])
+        spread_over = (inner * people[:, None]).T
+        self._gram, self._cross = spread_over @ inner, spread_over @ phi
         if self._told:
-            self._choose_clip(float(people @ ((phi @ self._root) ** 2).sum(axis=1) / people.sum()))
+            self._choose_clip(float(people @ (seen**2).sum(axis=1) / people.sum()))
+
+    def _turned(self, away: Floats) -> tuple[Floats, Floats]:
+        """Return coordinates of rows and an orthonormal basis for them.
+
+        A rotation does not matter where releases are apart; where they add up, it is that of the symmetric
+        root, R(RᵀR)^(−½)Rᵀ of P = RRᵀ.
+        """
+        if not self._correlated:
+            return away, np.eye(self._model.size, away.shape[1])
+        root = self._prior.times(solve_triangular(self._factor, np.eye(len(self._factor)), lower=True).T)
+        values, vectors = np.linalg.eigh(root.T @ root)
+        return away @ vectors, root @ (vectors / np.sqrt(np.maximum(values, 1e-30)))
+
+    def _inward(self, numbers: Floats) -> Floats:
+        """Return the level's row and those of `_basis`, of what has a row for the level and each feature."""
+        return np.concatenate([numbers[:1], self._basis.T @ numbers[1:]])
+
+    def _outward(self, numbers: Floats) -> Floats:
+        """Return what `_inward` would give these numbers."""
+        return np.concatenate([numbers[:1], self._basis @ numbers[1:]])
 
     def _choose_clip(self, unsure: float) -> None:
         typical = _typical(self._gram)
@@ -347,17 +368,9 @@ class Learner:
         known = shape @ self._mean if self._told else np.zeros(len(shape))
         noise = self._spread / self._clip**2 * self._gram
         if self._correlated:
-            own = _typical(noise)
-            *past, weight = self._weights[self._told, : self._told + 1]
-            noise = weight**2 * noise
-            self._past.append((shape, known, own))
-            shape, known = weight * shape, weight * known
-            for each, (before, mean, reward) in zip(past, self._past[:-1], strict=True):
-                shape, known = shape + each * before, known + each * mean
-                noise[np.diag_indices_from(noise)] += each**2 * reward
+            shape, known, noise = self._row(shape, known, noise)
         noise[np.diag_indices_from(noise)] += (2 * self._sigma) ** 2
-        observed = released + known
-        information, moment = clipped_sums.learned(shape, noise, observed)
+        information, moment = clipped_sums.learned(shape, noise, self._inward(released) + known)
         self._information += information
         self._moment += moment
         self._told += 1
@@ -365,16 +378,29 @@ class Learner:
             self._choose_prior()
         self._settle()
 
+    def _row(self, shape: Floats, known: Floats, noise: Floats) -> tuple[Floats, Floats, Floats]:
+        """Return H, H·θ̂ and the rewards' noise of this batch's row, with the batches before it."""
+        *past, weight = self._weights[self._told, : self._told + 1]
+        whole, own = np.column_stack([shape, known]), _typical(noise)
+        noise = weight**2 * noise
+        noise[np.diag_indices_from(noise)] += sum(
+            each**2 * reward for each, (_, reward) in zip(past, self._past, strict=True)
+        )
+        self._past.append((self._outward(whole), own))
+        if past:
+            before = sum(each * kept for each, (kept, _) in zip(past, self._past[:-1], strict=True))
+            whole = weight * whole + self._inward(before)
+        else:
+            whole = weight * whole
+        return whole[:, :-1], whole[:, -1], noise
+
     # ------------------------------------------------------------------ the posterior
 
     def _settle(self) -> None:
-        """Compute mean θ̂ and a square root of the covariance P = (Λ⁻¹ + J)⁻¹."""
-        prior = self._model.prior_root(self._scale, self._length)
-        factor = cholesky(prior.around(self._information), lower=True, overwrite_a=True)
-        fitted = cho_solve((factor, True), prior.transposed_times(self._moment))
-        self._mean = prior.times(fitted)
-        # P = L·inner⁻¹·Lᵀ with inner = C·Cᵀ, so L·C⁻ᵀ is a root
-        self._root = prior.times(solve_triangular(factor, np.eye(len(factor)), lower=True).T)
+        """Compute mean θ̂ and the parts of the covariance P = L(I + LᵀJL)⁻¹Lᵀ."""
+        prior = self._prior = self._model.prior_root(self._scale, self._length)
+        self._factor = cholesky(prior.around(self._information), lower=True, overwrite_a=True)
+        self._mean = prior.times(cho_solve((self._factor, True), prior.transposed_times(self._moment)))
 
     def _choose_prior(self) -> None:
         """Move to the scale and length of largest marginal likelihood of the releases; at first among all."""

@@ -189,8 +189,15 @@ def _slope(samples: Sequence[Sample]) -> Floats | None:
     if table is None:
         return None
     ratios = np.clip([each.ratio for each in samples], -50, 50)
-    spread = table.std(axis=0)
-    scaled = table / np.where(spread > 0, spread, 1.0)
+    largest = np.abs(table[:, :-1]).max(axis=0)
+    largest[largest == 0] = 1.0
+    shown = table[:, :-1] / largest
+    middle, spread = shown.mean(axis=0), shown.std(axis=0)
+    spread[spread == 0] = np.inf  # never varies: no say
+    # centred and of one size, so that numbers of any magnitude leave the system regular
+    scaled = (shown - middle) / spread
     gram = scaled.T @ scaled + np.diag(np.full(scaled.shape[1], 1e-3 * len(samples)))
-    found: Floats = np.linalg.solve(gram, scaled.T @ ratios) / np.where(spread > 0, spread, 1.0)
-    return found
+    slope = np.linalg.solve(gram, scaled.T @ (ratios - ratios.mean())) / spread
+    with np.errstate(over="ignore"):
+        found = np.append(slope / largest, ratios.mean() - middle @ slope)
+    return found if np.isfinite(found).all() else None

@@ -7,11 +7,11 @@ from math import sqrt
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.linalg import cholesky
 
 Floats = NDArray[np.float64]
 Indices = NDArray[np.int64]
 SCALES = (0.025, 0.05, 0.1, 0.2, 0.4, 0.8)  #: τ, of the sum's standard deviation
+FEATURE, WEIGHT = 1e-3, 1e-4  #: least eigenvalues, over the first, that make features and their priors
 
 
 class AdditiveModel:
@@ -30,9 +30,7 @@ class AdditiveModel:
         self.groups = [made[id(each)][0] for each in points]
         self._roots = [made[id(each)][1] for each in points]
         self.lengths = len(lengths)
-        edges = np.cumsum([1, *(features.shape[1] for features in self.groups)])
-        self.slices = [slice(a, b) for a, b in pairwise(edges.tolist())]
-        self.size = int(edges[-1])
+        self.slices, self.size = _beside(self.groups)
 
     def features(self, chosen: Indices) -> Floats:
         """Return φ of choices [n, groups], as rows."""
@@ -40,10 +38,13 @@ class AdditiveModel:
         return np.concatenate([np.ones((len(chosen), 1)), *parts], axis=1)
 
     def prior_root(self, scale: int, length: int) -> "Blocks":
-        """Return L with LLᵀ the weights' covariance: level 1, group parts of total variance τ²."""
+        """Return L [size, r] with LLᵀ the weights' covariance: level 1, group parts of total variance τ².
+
+        The longer the length, the fewer its columns.
+        """
         size = SCALES[scale] / sqrt(len(self.groups))
         parts = [size * roots[length] for roots in self._roots]
-        return Blocks(self.slices, parts)
+        return Blocks(self.slices, *_beside(parts), parts)
 
     def best(self, weights: Floats) -> Indices:
         """Return the choice of largest φᵀw, group by group, for every row w of `weights`."""
@@ -54,42 +55,50 @@ class AdditiveModel:
         return np.stack(parts, axis=1)
 
 
+def _beside(parts: Sequence[Floats]) -> tuple[list[slice], int]:
+    """Return where the columns of each part stand after the level's, and how many there are in all."""
+    edges = np.cumsum([1, *(part.shape[1] for part in parts)]).tolist()
+    return [slice(a, b) for a, b in pairwise(edges)], edges[-1]
+
+
 def _prior_roots(points: Floats, lengths: tuple[float, ...]) -> tuple[Floats, list[Floats]]:
     """Return features of the smallest length and, for every length, a root of their weights' covariance."""
-    features = _eigenfeatures(points, lengths[0])
+    features = _eigenfeatures(points, lengths[0], FEATURE)
     inverse = np.linalg.pinv(features)
-    parts = [inverse @ _eigenfeatures(points, length) for length in lengths]
-    return features, [cholesky(part @ part.T + 1e-6 * np.eye(len(part)), lower=True) for part in parts]
+    return features, [inverse @ _eigenfeatures(points, length, WEIGHT) for length in lengths]
 
 
-def _eigenfeatures(points: Floats, length: float) -> Floats:
-    """Return eigenfeatures of the centred kernel, eigenvalues above 1e-3 of the first, mean ‖F‖² = 1."""
+def _eigenfeatures(points: Floats, length: float, least: float) -> Floats:
+    """Return eigenfeatures of the centred kernel, eigenvalues above `least` of the first, mean ‖F‖² = 1."""
     square = ((points[:, None] - points[None]) ** 2).sum(axis=-1)
     kernel = np.exp(-square / (2 * length**2))
     kernel = kernel - kernel.mean(axis=0) - kernel.mean(axis=1)[:, None] + kernel.mean()
     values, vectors = np.linalg.eigh(kernel)
-    kept = np.flatnonzero(values > 1e-3 * values[-1])[::-1][:60]
+    kept = np.flatnonzero(values > least * values[-1])[::-1][:60]
     features: Floats = vectors[:, kept] * np.sqrt(values[kept])
     return features / sqrt(np.mean((features**2).sum(axis=1)))
 
 
 @dataclass(frozen=True)
 class Blocks:
-    """A block-diagonal matrix L with a 1 in its first corner and `parts` at `slices`."""
+    """A block-diagonal matrix L with a 1 in its first corner and `parts` at rows × columns."""
 
-    slices: list[slice]
+    rows: list[slice]
+    columns: list[slice]
+    size: int  #: columns
     parts: list[Floats]
 
     def times(self, right: Floats) -> Floats:
         """Return L times a matrix or a vector."""
-        product = right.copy()
-        for place, part in zip(self.slices, self.parts, strict=True):
-            product[place] = part @ right[place]
-        return product
+        return np.concatenate([right[:1], *self._each(self.columns, right, self.parts)])
 
     def transposed_times(self, right: Floats) -> Floats:
         """Return Lᵀ times a matrix or a vector."""
-        return Blocks(self.slices, [part.T for part in self.parts]).times(right)
+        return np.concatenate([right[:1], *self._each(self.rows, right, [p.T for p in self.parts])])
+
+    @staticmethod
+    def _each(places: list[slice], right: Floats, parts: list[Floats]) -> list[Floats]:
+        return [part @ right[place] for place, part in zip(places, parts, strict=True)]
 
     def around(self, middle: Floats) -> Floats:
         """Return I + Lᵀ·middle·L of a symmetric `middle`."""

@@ -1,0 +1,38 @@
+"""The score that is linear in what is shown is found, and separates, for numbers of any magnitude."""
+
+import numpy as np
+from hypothesis import given
+from hypothesis import strategies as st
+
+from audits.attack.shown import Sample, learn
+
+NOTHING = np.zeros(0)
+
+
+def samples(size, offset, seed):
+    """Return runs that each show two numbers of some size about an offset, the first moving with the ratio."""
+    draws = np.random.default_rng([seed, 71]).normal(size=(60, 2))
+    shown = [np.array([offset + size * a, offset + size * b, offset]) for a, b in draws]
+    runs = [Sample(each.tobytes(), each, (("x", (1,)),), np.array([0.5]), 0.0) for each in shown]
+    return draws, [
+        Sample(r.seen, r.numbers, r.layout, r.released, float(d[0])) for r, d in zip(runs, draws, strict=True)
+    ]
+
+
+@given(st.integers(-300, 307), st.integers(0, 2**32))
+def test_magnitudes_do_not_matter(exponent, seed):
+    draws, found = samples(10.0**exponent, 0.0, seed)
+    slope = learn(found).slope
+    assert slope is not None
+    scores = np.array([np.append(each.numbers, 1.0) @ slope for each in found])
+    assert np.corrcoef(scores, draws[:, 0])[0, 1] > 0.99
+
+
+@given(st.integers(-300, 308), st.integers(-300, 308), st.integers(0, 2**32))
+def test_nothing_is_an_error(exponent, offset, seed):
+    """Rounding alone may be what varies, and sums may overflow: a finite score or none at all."""
+    with np.errstate(over="ignore"):
+        _, found = samples(10.0**exponent, 10.0**offset, seed)
+    if all(np.isfinite(each.numbers).all() for each in found):
+        slope = learn(found).slope
+        assert slope is None or np.isfinite(slope).all()
