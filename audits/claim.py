@@ -1,7 +1,7 @@
 """Claims: what is promised about a subject, read from TOML."""
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date
 from fractions import Fraction
 from pathlib import Path
@@ -15,6 +15,7 @@ from mechanisms.table.declaration import KEYS as TABLE_KEYS
 from mechanisms.table.declaration import Table, read_table
 
 NAME = re.compile(r"[a-z0-9][a-z0-9._-]{0,63}", re.ASCII)
+OPEN = "row-noise"  #: what a claim names that leaves the noise of its rows open
 MODELS = tuple(Observer)
 RELATIONS = (*Relation, BOUNDED_ROW)
 
@@ -63,11 +64,34 @@ class Claim:
     audit: AuditPlan
     accepted: frozenset[str]  #: assumptions without a test that the claim accepts, as "rule query"
     written: dict[str, Any]
+    because: str | None = None  #: why the noise is this one, where the file left it open
 
 
 def read_claim(path: Path) -> Claim:
     """Return the claim in a TOML file; raises `InputError` naming what is unknown or out of range."""
-    return claim_at(parse_toml(read_bytes(path), str(path)), path)
+    place = parse_toml(read_bytes(path), str(path))
+    claim = claim_at(place, path)
+    return claim if claim.use != OPEN else _with_noise(claim, place)
+
+
+def _with_noise(claim: Claim, place: Place) -> Claim:
+    """Return a claim that leaves the noise of its rows open with the one that public numbers choose."""
+    from bandits.outsourced.row_noise import choose
+
+    if claim.table is None or claim.parameters is None:
+        raise place.wrong(f"{OPEN} is about a table", "declare [data.columns], and name columns and a radius")
+    given = claim.parameters.table(("radius",), ("column", "columns"))
+    if ("column" in given) == ("columns" in given):
+        raise claim.parameters.wrong("the columns are not named", "give column or columns")
+    count = 1 if "column" in given else len(list(given["columns"].items()))
+    promise, radius = claim.guarantee, given["radius"].positive()
+    found = choose(
+        count, promise.epsilon, promise.delta, promise.radius or Fraction(0), radius, claim.table.rows
+    )
+    parameters = {**claim.parameters.value, **found.parameters}
+    subject = {"use": found.subject, "parameters": parameters}
+    chosen = claim_at(Place({**place.value, "subject": subject}, place.file, toml=True), claim.path)
+    return replace(chosen, because=found.because)
 
 
 def claim_at(place: Place, path: Path) -> Claim:

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from bandits.contextual_release import covariance
 from bandits.contextual_release.predictor import REACH, Predictor
 from bandits.contextual_release.public_grid import Places, PublicGrid
-from bandits.contextual_release.supremum import BITS, FINITE, PosteriorVariance, Supremum, over_places
+from bandits.contextual_release.supremum import BITS, PosteriorVariance, Supremum, above_ridge, over_places
 from bandits.worlds.information_gain import (
     feature_upper_bound,
     gain,
@@ -26,7 +26,6 @@ from bandits.worlds.information_gain import (
     spectral_upper_bound,
 )
 from dpaccount.errors import InputError
-from dpaccount.exact import Enclosure
 from dpaccount.noise.samplers import Integers
 from dpaccount.numerics.balls import precision
 from mechanisms.subject import View
@@ -114,7 +113,7 @@ class Usca(Predictor):
         """
         ridge = Fraction(self.ridge)
         if self.grid.places > ENCLOSED:
-            return Supremum(Enclosure(Fraction(0), 1 / ridge), FINITE, None, 0)
+            return above_ridge(ridge)
         counts = _counts(self.grid, self.rounds, self.per_round, coins)
         points = self.grid.exact_points()
         held = [at for at, count in enumerate(counts) if count]

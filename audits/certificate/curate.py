@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from audits.certificate import published, release
 from audits.certificate.document import Certificate, seal
-from audits.certificate.files import standing
+from audits.certificate.files import standing, write_all
 from audits.claim import Claim, read_claim
 from audits.subjects import catalogue
 from bandits.outsourced.po_curator import PoCurator
@@ -34,7 +34,8 @@ from mechanisms.table.rows import read_rows
 
 Floats = NDArray[np.float64]
 SCHEMA = "dpaccount/outsourced-table/1"
-PUBLISHED = "po-curator"
+PUBLISHED = catalogue.UNSOUND
+CHOSEN = "The claim left the noise open, and public numbers chose it"
 OUTPUTS = (
     "Not protected: outputs, which the curator answers in the clear by assumption, and which rows are asked."
 )
@@ -44,7 +45,8 @@ OUTPUTS = (
 class Order:
     """What is to be handed out: `source` as `target`, by the claim; `ledger` where the claim names none.
 
-    `longer` says what happens to rows beyond the declared norm: ``clip`` or ``refuse``.
+    `longer` says what happens to rows beyond the declared norm: ``clip`` or ``refuse``; `again` asks for a
+    new, charged release.  The certificate of what is handed out goes into `folder`, if there is one.
     """
 
     claim: Path
@@ -54,15 +56,21 @@ class Order:
     certificate: Path | None = None
     longer: str = "clip"
     unsound: bool = False
+    again: bool = False
+    folder: Path | None = None
 
 
 @dataclass(frozen=True)
 class Curated:
-    """What was made: the certificate, the rows that were written, and how many were beyond the norm."""
+    """What was made: the certificate, the rows that were written, and how many were beyond the norm.
+
+    `because` is the reason of a noise that the claim left open.
+    """
 
     certificate: dict[str, Any]
     rows: Floats
     clipped: int
+    because: str | None = None
 
 
 def curate(order: Order) -> Curated:
@@ -77,7 +85,7 @@ def curate(order: Order) -> Curated:
     claim = read_claim(order.claim)
     if (claim.use == PUBLISHED) != order.unsound:
         raise InputError(
-            f"{claim.use} protects nobody (its theorem is refuted); use k-norm, or say --published-unsound"
+            f"{claim.use} protects nobody (its theorem is refuted); use row-noise, or say --published-unsound"
             if claim.use == PUBLISHED
             else "--published-unsound goes with a claim about po-curator; leave it out"
         )
@@ -110,28 +118,33 @@ def _on_file(order: Order, claim: Claim) -> Claim:
 def _sound(order: Order, claim: Claim) -> Curated:
     subject = catalogue.subject_of(claim)
     if not isinstance(subject, KNorm | GaussianRows):
-        raise InputError(f"{claim.use} hands out no rows; use k-norm or gaussian-rows")
+        raise InputError(f"{claim.use} hands out no rows; use k-norm, gaussian-rows or row-noise")
     document = standing(claim, subject, order.certificate)
     clipped = _longer(order, claim, _checked(order.source, claim), float(subject.radius))
     due = release.prepare(claim, subject)
     if due is None:
         raise InputError(f"{claim.path}: no data file or ledger to release from; give both")
-    run = release.settle(due, again=False)
-    made = (
-        run.kept or release.make(run, Proved(subject.proof(claim.guarantee.delta)), _unreleased(document))[0]
-    )
+    run = release.settle(due, again=order.again)
+    hazards = (OUTPUTS,) if claim.because is None else (OUTPUTS, f"{CHOSEN}: {claim.because}.")
+    proved = Proved(subject.proof(claim.guarantee.delta))
+    made = run.kept or release.make(run, proved, _unreleased(document, hazards))[0]
     rows = np.array(made["release"]["report"]["rows"], dtype=np.float64)
     facts = {"noise_variance": _variance(subject), "radius": float(subject.radius)}
-    _hand_out(order.target, [f"z{k + 1}" for k in range(rows.shape[1])], rows, {**_facts(made), **facts})
-    return Curated(made, rows, clipped)
+    names = [f"z{k + 1}" for k in range(rows.shape[1])]
+    _hand_out(order, made, names, rows, {**facts, **_chosen(claim)})
+    return Curated(made, rows, clipped, claim.because)
 
 
-def _unreleased(document: dict[str, Any]) -> Certificate:
+def _chosen(claim: Claim) -> dict[str, str]:
+    return {} if claim.because is None else {"noise_chosen": claim.because}
+
+
+def _unreleased(document: dict[str, Any], hazards: tuple[str, ...]) -> Certificate:
     """Return a standing certificate as it was before a release, with what a table's reader must know."""
     names = Certificate.__dataclass_fields__
     parts = {name: value for name, value in document.items() if name in names and name != "hazards"}
     own = document["hazards"][len(checker.hazards_of(document)) :]
-    return Certificate(**{**parts, "release": None, "hazards": (*own, OUTPUTS)})
+    return Certificate(**{**parts, "release": None, "hazards": (*own, *hazards)})
 
 
 def _variance(subject: Subject) -> float:
@@ -162,7 +175,7 @@ def _as_published(order: Order, claim: Claim) -> Curated:
     body = seal(published.refuted(claim, subject).as_json())
     rows = found.projected(subject.dimension, np.random.default_rng())
     names = [f"not_private_{k + 1}" for k in range(subject.dimension)]
-    _hand_out(order.target, names, rows, {**_facts(body), "noise_variance": 0.0, "radius": None})
+    _hand_out(order, body, names, rows, {"noise_variance": 0.0, "radius": None})
     return Curated(body, rows, clipped)
 
 
@@ -224,8 +237,16 @@ def _facts(certificate: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-def _hand_out(target: Path, names: list[str], rows: Floats, facts: dict[str, Any]) -> None:
-    """Write the table and the facts beside it, neither over a file that is there."""
+def _hand_out(
+    order: Order, certificate: dict[str, Any], names: list[str], rows: Floats, facts: dict[str, Any]
+) -> None:
+    """Write the certificate, the table and the facts beside it; the table and its facts both or neither.
+
+    Neither is written over a file that is there.
+    """
+    target, facts = order.target, {**_facts(certificate), **facts}
+    if order.folder is not None:
+        write_all(certificate, order.folder)
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(names)
@@ -233,7 +254,11 @@ def _hand_out(target: Path, names: list[str], rows: Floats, facts: dict[str, Any
     raw = text.getvalue().encode()
     size = {"rows": len(rows), "columns": len(names), "sha256": hashlib.sha256(raw).hexdigest()}
     _new_file(beside(target), (json.dumps({**facts, **size}, indent=1) + "\n").encode())
-    _new_file(target, raw)
+    try:
+        _new_file(target, raw)
+    except BaseException:
+        beside(target).unlink()  # it was made here
+        raise
 
 
 def _new_file(path: Path, raw: bytes) -> None:

@@ -21,6 +21,7 @@ def curate(  # noqa: PLR0913
     certificate: Path | None = None,
     out: Path | None = None,
     longer: str = "clip",
+    again: Flag = False,
     published_unsound: Flag = False,
     json_: Json = False,
 ) -> int:
@@ -36,7 +37,8 @@ def curate(  # noqa: PLR0913
     target
         The file to hand out; one that is there is never replaced.
     claim
-        A TOML file of schema dpaccount/claim/1 that declares the table and names k-norm or gaussian-rows.
+        A TOML file of schema dpaccount/claim/1 that declares the table and names k-norm, gaussian-rows,
+        or row-noise: then the one with less noise is chosen, and its reason said.
     ledger
         The ledger that pays, where the claim names none.
     certificate
@@ -45,21 +47,26 @@ def curate(  # noqa: PLR0913
         Folder for the certificate of what is handed out (default certificates/NAME-curated).
     longer
         What happens to rows beyond the declared norm: clip (and say how many, to you alone) or refuse.
+    again
+        Hand out a new, charged release.
     published_unsound
         Run Algorithm 1 of PO-GP-UCB, which protects nobody; TARGET is marked, exit code 1.
     """
     from audits.certificate.curate import Order
     from audits.certificate.curate import curate as curated
-    from audits.certificate.files import write_all
     from audits.certificate.summary import summary
+    from audits.claim import read_claim
 
-    made = curated(Order(claim, source, target, ledger, certificate, longer, published_unsound))
-    body = made.certificate
+    folder = out or Path("certificates") / f"{read_claim(claim).name}-curated"
+    order = Order(claim, source, target, ledger, certificate, longer, published_unsound, again, folder)
+    made = curated(order)
+    body, path = made.certificate, folder / "certificate.json"
+    if made.because is not None:
+        say(f"noise: {body['claim']['subject']['use']}, because {made.because}")
     if made.clipped:
         say(
             f"{made.clipped} rows are beyond the declared norm and were clipped; this number is for you alone"
         )
-    path = write_all(body, out or Path("certificates") / f"{body['claim']['name']}-curated")
     answer = {
         "schema": "dpaccount/curated/1",
         **{"verdict": body["verdict"], "certificate": str(path), "table": str(target)},
@@ -84,12 +91,21 @@ class ModelerOptions:
         Look for the least output, not the largest.
     seed
         Draws the first row.
+    rounds
+        How many rows will be asked in all, where that is known: it explores more before, and less at the end.
+    lengths
+        A length for each coordinate, such as 2,0.5: coordinates are divided by them; one then fits all.
+    noise
+        The variance of an answer (default 1e-5).
     """
 
     table: Path | None = None
     length: Number = None
     smallest: Flag = False
     seed: Number = None
+    rounds: Number = None
+    lengths: str | None = None
+    noise: Number = None
 
     def settings(self) -> Any:
         """Return what a modeler begins with; raises `InputError` for numbers that make no sense."""
@@ -99,7 +115,17 @@ class ModelerOptions:
         if length is not None and length <= 0:
             raise InputError(f"--length is {self.length}; a number above 0 belongs here")
         seed = whole(self.seed, "--seed", 0) or 0
-        return Settings(None if length is None else float(length), seed=seed, smallest=self.smallest)
+        start, rounds = None if length is None else float(length), whole(self.rounds, "--rounds")
+        noise = number(self.noise, "--noise")
+        if noise is not None and noise < 0:
+            raise InputError(f"--noise is {self.noise}; a variance of at least 0 belongs there")
+        errors = Settings.noise if noise is None else float(noise)
+        return Settings(start, errors, seed, self.smallest, rounds, self._scales())
+
+    def _scales(self) -> tuple[float, ...] | None:
+        parts = [] if self.lengths is None else self.lengths.split(",")
+        found = [number(part.strip(), "--lengths") for part in parts]
+        return tuple(float(each) for each in found if each is not None) or None
 
 
 def next_index(state: Path, options: ModelerOptions, *, as_json: bool) -> int:

@@ -20,6 +20,7 @@ from dpaccount.errors import InputError
 from dpaccount.exact import rounded
 
 MOST_TRIALS, MOST_ROUNDS = 1000, 100_000
+FAR = 200  #: where last values are further apart than this, a figure has a logarithmic axis
 
 
 def reproductions() -> list[Reproduction]:
@@ -243,6 +244,9 @@ def write_out(folder: Path, answer: dict[str, Any], curves: dict[str, Floats]) -
                 for t, m, e in zip(marks, mean, error, strict=True)
             )
     axes.set(xlabel="round", ylabel=answer["measure"], title=answer["name"])
+    ends = [float(each[:, -1].mean()) for each in curves.values()]
+    if min(ends) > 0 and max(ends) > FAR * min(ends):
+        axes.set_yscale("log")
     axes.legend(fontsize=6)
     figure.savefig(folder / "regret.svg")
     plt.close(figure)

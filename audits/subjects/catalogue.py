@@ -27,6 +27,7 @@ from mechanisms.table.rows import Reading
 CLIPS = ("low", "high", "radius", "reward")  #: parameters that a table gives and a claim may narrow
 UNIT = "unit"  #: parameter of a class whose neighbours' rows move so far; a claim says it as its radius
 LAYERS = ("mechanisms", "bandits")
+UNSOUND = "po-curator"  #: listed and named by claims, without a proof: `curate --published-unsound` runs it
 
 
 @dataclass(frozen=True)
@@ -68,8 +69,16 @@ def _entry(layer: str, module_name: str) -> Listed | None:
     return Listed(module_name.replace("_", "-"), layer, made_by)
 
 
+def _unsound() -> Listed:
+    from bandits.outsourced.po_curator import PoCurator
+
+    return Listed(UNSOUND, "bandits", PoCurator)
+
+
 def find(name: str) -> Listed:
     """Return a catalogued subject; raises `InputError` with the known names."""
+    if name == UNSOUND:
+        return _unsound()
     if NAME.fullmatch(name) is not None and "." not in name:  # a dot would name a package to import
         module_name = name.replace("-", "_")
         for layer in LAYERS:
@@ -88,7 +97,7 @@ def listed(name: str | None) -> list[dict[str, Any]] | dict[str, Any]:
         return _listed_function(function)
     if name is not None:
         return _listed_class(find(name))
-    return [*map(_listed_class, entries()), *map(_listed_function, TABLE)]
+    return [*map(_listed_class, (*entries(), _unsound())), *map(_listed_function, TABLE)]
 
 
 def _listed_class(entry: Listed) -> dict[str, Any]:

@@ -22,6 +22,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
+from bandits.contextual_release.axes import settled_eigh
 from bandits.contextual_release.public_grid import Eigenfeatures, Places
 from bandits.statistics import clipped_sums
 from bandits.statistics.clipped_sums import BITS
@@ -54,7 +55,7 @@ class FunctionLearner:
     def begin(self, people: int) -> None:
         """Choose directions and clip of a phase of so many people, from public numbers and releases."""
         self._people = people
-        values, vectors = np.linalg.eigh(self._covariance)
+        values, vectors = settled_eigh(self._covariance)
         whitened = self._phi @ (vectors * np.sqrt(np.maximum(values, 0.0)))
         unsure = float((whitened**2).sum(axis=1).mean())
         width = min(sqrt((OWN_NOISE * self._bound) ** 2 + unsure), self._bound)
@@ -69,8 +70,8 @@ class FunctionLearner:
 
     def _aim(self, whitened: Floats) -> None:
         """Compute the unit vector g of every place."""
-        values, axes = np.linalg.eigh(whitened.T @ whitened / len(whitened))
-        values, axes = np.maximum(values[::-1], 1e-12), axes[:, ::-1]
+        values, axes = settled_eigh(whitened.T @ whitened / len(whitened))
+        values = np.maximum(values, 1e-12)
         shares = self._shares(values)
         kept = shares > 0
         mixed = whitened @ (axes[:, kept] * np.sqrt(shares[kept] / values[kept]))

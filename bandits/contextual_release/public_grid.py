@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bandits.contextual_release import kernels
+from bandits.contextual_release.axes import settled_eigh
 from dpaccount.errors import InputError
 
 Floats = NDArray[np.float64]
@@ -110,7 +111,7 @@ def _gram(grid: PublicGrid) -> Floats:
 @lru_cache(maxsize=16)
 def _features(grid: PublicGrid, least: float) -> Eigenfeatures:
     values, vectors = _eigen(grid)
-    kept = np.flatnonzero(values > least * values[-1])[::-1]
+    kept = np.flatnonzero(values > least * values[0])
     phi = vectors[:, kept] * np.sqrt(values[kept])
     phi.setflags(write=False)
     return Eigenfeatures(phi, (phi**2).mean(axis=0))
@@ -118,5 +119,4 @@ def _features(grid: PublicGrid, least: float) -> Eigenfeatures:
 
 @lru_cache(maxsize=8)
 def _eigen(grid: PublicGrid) -> tuple[Floats, Floats]:
-    values, vectors = np.linalg.eigh(_gram(grid))
-    return values, vectors
+    return settled_eigh(_gram(grid))

@@ -15,9 +15,10 @@ root only, so that its bounds stay loose.
 import heapq
 import itertools
 import math
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import InitVar, dataclass, field
 from fractions import Fraction
-from typing import Final
+from typing import Final, NoReturn
 
 from flint import arb, arb_mat
 
@@ -33,18 +34,37 @@ NEAR: Final = Fraction(101, 100)  #: branch and bound stops within this factor
 BOX: Final = "the unit box"
 FINITE: Final = "a finite grid"
 
+_SEAL = object()
+
 
 @dataclass(frozen=True)
 class Supremum:
     """What is known of sup σ̄², over what, how it was bounded in between, and at how many evaluations.
 
-    `metric` names what bounds it between evaluated points; None where nothing does.
+    `metric` names what bounds it between evaluated points; None where nothing does.  Only the searches of
+    this file make one: an enclosure written by hand, or changed by `replace`, is a scale that nobody found.
     """
 
     enclosure: Enclosure
     over: str
     metric: str | None
     evaluations: int
+    seal: InitVar[object] = None
+
+    def __post_init__(self, seal: object) -> None:
+        """Refuse everyone but the searches of this file."""
+        if seal is not _SEAL:
+            raise InputError(
+                "a Supremum comes from a search; call branch_and_bound, over_places or above_ridge instead"
+            )
+
+    def __init_subclass__(cls) -> None:
+        """Refuse subclasses, which could say any scale."""
+        raise InputError("Supremum cannot be subclassed")
+
+    def __reduce_ex__(self, protocol: object) -> NoReturn:
+        """Refuse pickling and copying: what is unpickled was found by nobody."""
+        raise InputError("a Supremum cannot be pickled or copied; search again, or keep its as_json")
 
     @property
     def scale(self) -> Fraction:
@@ -68,36 +88,46 @@ class Supremum:
         }
 
 
+@dataclass(frozen=True, eq=False)
 class PosteriorVariance:
-    """σ̄² of one kernel and one Z, in balls; a point of Z counts with its weight, or once."""
+    """σ̄² of one kernel and one Z, in balls; a point of Z counts with its weight, or once.
 
-    def __init__(
-        self,
-        kernel: str,
-        lengthscale: Fraction,
-        ridge: Fraction,
-        points: list[Point],
-        weights: list[Fraction] | None = None,
-    ) -> None:
-        """Invert K + τW⁻¹ once; raises `InputError` for τ ≤ 0, an unknown kernel and a τ too small for balls.
+    Z is points and nothing else: its kernel matrix is computed here, of this kernel, and neither can be
+    changed afterwards.  n equal points of Z are one of weight n: both have the same ΣWφφᵀ + τI.
+    """
 
-        n equal points of Z are one of weight n: both have the same ΣWφφᵀ + τI.
-        """
-        kernels.known(kernel, lengthscale)
-        if not ridge > 0:
-            raise InputError(f"the ridge is {float(ridge):g}; it is above 0")
+    kernel: str
+    lengthscale: Fraction
+    ridge: Fraction
+    points: Sequence[Point]
+    weights: Sequence[Fraction] | None = None
+    _inverse: arb_mat = field(init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        """Invert K + τW⁻¹ once; raises `InputError` for τ ≤ 0 or too small for balls, and unknown kernels."""
+        kernels.known(self.kernel, self.lengthscale)
+        if not self.ridge > 0:
+            raise InputError(f"the ridge is {float(self.ridge):g}; it is above 0")
+        points, weights = tuple(self.points), tuple(self.weights or (Fraction(1),) * len(self.points))
         if not points:
             raise InputError("Z is empty; needed at least one point")
-        self.kernel, self.lengthscale, self.ridge, self.points = kernel, lengthscale, ridge, points
-        own = [ridge / weight for weight in weights or [Fraction(1)] * len(points)]
-        gram = [[self._k(a, b) + (ball(own[i]) if i == j else 0) for j, b in enumerate(points)] for i, a in
-                enumerate(points)]  # fmt: skip
+        if len(weights) != len(points) or min(weights) <= 0:
+            raise InputError("needed a weight above 0 for each point of Z")
+        gram = arb_mat([[self._k(a, b) for b in points] for a in points])
+        for place, weight in enumerate(weights):
+            gram[place, place] += ball(self.ridge / weight)
         try:
-            self._inverse = arb_mat(gram).inv()
+            inverse = gram.inv()
         except ZeroDivisionError:
             raise InputError(
-                f"the ridge is {float(ridge):g}, too small beside the points of Z; take a larger one"
+                f"the ridge is {float(self.ridge):g}, too small beside the points of Z; take a larger one"
             ) from None
+        for name, value in (("points", points), ("weights", weights), ("_inverse", inverse)):
+            object.__setattr__(self, name, value)
+
+    def __init_subclass__(cls) -> None:
+        """Refuse subclasses, whose variance could be anything."""
+        raise InputError("PosteriorVariance cannot be subclassed")
 
     @property
     def dimension(self) -> int:
@@ -126,6 +156,7 @@ def branch_and_bound(posterior: PosteriorVariance, hint: Point, most: int = EVAL
     `hint` is where the supremum is thought to be; a bad one only costs evaluations.  Raises `InputError` for
     one beyond the box, whose value would be no lower bound.
     """
+    _ours(posterior)
     if len(hint) != posterior.dimension or not all(0 <= x <= 1 for x in hint):
         raise InputError("the hint lies beyond the unit box; needed a point of it")
     dimension = posterior.dimension
@@ -152,19 +183,34 @@ def branch_and_bound(posterior: PosteriorVariance, hint: Point, most: int = EVAL
                 moved = tuple(c + s * quarter for c, s in zip(centre, signs, strict=True))
                 open_cell(moved, depth + 1)
         found = Enclosure(best, max(cell[2] for cell in heap))
-    return Supremum(found, BOX, f"sqrt(2 - 2 k)/sqrt(tau), k {posterior.kernel}", tries)
+    return Supremum(found, BOX, f"sqrt(2 - 2 k)/sqrt(tau), k {posterior.kernel}", tries, _SEAL)
 
 
 def over_places(posterior: PosteriorVariance, points: list[Point]) -> Supremum:
     """Return an enclosure of the largest σ̄² over a finite grid, every point of it evaluated."""
+    _ours(posterior)
     with precision(BITS):
         values = [posterior.variance(point) for point in points]
         ends = Enclosure(max(map(floor_of, values)), max(map(ceil_of, values)))
-    return Supremum(ends, FINITE, None, len(points))
+    return Supremum(ends, FINITE, None, len(points), _SEAL)
 
 
 def on_grid(posterior: PosteriorVariance, points: list[Point]) -> Supremum:
     """Return the largest σ̄² over points of the box: a lower bound of its supremum, and no upper one."""
+    _ours(posterior)
     with precision(BITS):
         best = max(floor_of(posterior.variance(point)) for point in points)
-    return Supremum(Enclosure(best, math.inf), BOX, None, len(points))
+    return Supremum(Enclosure(best, math.inf), BOX, None, len(points), _SEAL)
+
+
+def above_ridge(ridge: Fraction) -> Supremum:
+    """Return σ̄² ≤ 1/τ, which holds of every Z and every point where k(w, w) ≤ 1."""
+    if not ridge > 0:
+        raise InputError(f"the ridge is {float(ridge):g}; it is above 0")
+    return Supremum(Enclosure(Fraction(0), 1 / ridge), FINITE, None, 0, _SEAL)
+
+
+def _ours(posterior: PosteriorVariance) -> None:
+    """Refuse what merely looks like a posterior variance."""
+    if type(posterior) is not PosteriorVariance:
+        raise InputError(f"needed a PosteriorVariance, found {type(posterior).__name__[:40]}")

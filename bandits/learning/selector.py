@@ -1,6 +1,7 @@
-"""Which private bandit to run: chosen from public quantities, with the reason.
+"""Streams and channels: chosen from public quantities, with the reason.
 
-The choice reads the privacy asked for, the horizon and what is private; never data.
+The choice reads the privacy asked for and the horizon; never data.  Which bandit to run is
+`bandits.selection.rehearsals.choose`.
 """
 
 from dataclasses import dataclass
@@ -17,7 +18,7 @@ from dpaccount.errors import InputError
 from dpaccount.proof import REPLACE_ONE, assume_ball
 from mechanisms.local.channels import CHANNELS, channel
 
-KINDS = ("joint", "reward", "local")
+LONG = 4096  #: rounds up to which every row may sum what came before it
 
 
 @dataclass(frozen=True)
@@ -29,25 +30,13 @@ class Selection:
     because: str
 
 
-def choose(privacy: str, epsilon: Fraction, delta: Fraction, rounds: int, size: int = 20) -> Selection:
-    """Return the bandit for a kind of privacy, a budget, a horizon and so many features.
+def quietest(epsilon: Fraction, delta: Fraction, rounds: int, size: int) -> Selection:
+    """Return `moment-gp-ucb` with the stream of least noise in its `size` moments at (ε, δ).
 
-    ``joint``: contexts and rewards are private.  ``reward``: contexts are public, rewards private.
-    ``local``: nobody is trusted with either.  Each kind is another promise, none stands in for another.
-    Where nobody is trusted with rewards and all are offered the same points, it is `choose_local`.
+    Beyond `LONG` rounds √Toeplitz rows, whose work grows with every round, are left out.
     """
-    if privacy not in KINDS:
-        raise InputError(f"privacy is {privacy[:40]!r}; known: {', '.join(KINDS)}")
-    if epsilon <= 0 or not 0 < delta < 1 or rounds < 2 or size < 1:
-        raise InputError("needed epsilon > 0, 0 < delta < 1, rounds >= 2 and size >= 1")
-    if privacy == "reward":
-        why = "contexts are public, so each reward enters one batch sum with noise for one release"
-        return Selection("phased-posterior", {}, why)
-    if privacy == "local":
-        return Selection(
-            "local-gp-ucb", {}, "nobody is trusted, so every person noises a message of their own"
-        )
-    errors = {stream: error(stream, epsilon, delta, rounds, size) for stream in continual_sums.STREAMS}
+    streams = [s for s in continual_sums.STREAMS if s != "sqrt-toeplitz" or rounds <= LONG]
+    errors = {stream: error(stream, epsilon, delta, rounds, size) for stream in streams}
     best = min(errors, key=lambda stream: errors[stream])
     listed = ", ".join(f"{name} {value:.3g}" for name, value in errors.items())
     why = (

@@ -3,7 +3,7 @@
 k(x, x′) = σ_y² exp(−|x − x′|²/(2l²)).  Where a row is z = x + n, n with variance s² in every coordinate, and
 x has a flat prior, k(x_i, x_j) has for i ≠ j the expectation
 σ_y² (1 + 2s²/l²)^{−d/2} exp(−|z_i − z_j|²/(2(l² + 2s²))), n taken as Gaussian (an integral over x_i − x_j;
-Girard & Murray-Smith 2003); a row has σ_y² with itself.
+Girard & Murray-Smith 2003); a row has σ_y² with itself.  Where s² differs by coordinate, each has its factor.
 """
 
 from dataclasses import dataclass
@@ -18,25 +18,34 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class RowKernel:
-    """The squared-exponential kernel over rows of noise variance `spread` (s², per coordinate; 0: none)."""
+    """The squared-exponential kernel over rows with noise of variance `spread` (s²; 0: none).
+
+    `spread` is one number for every coordinate, or one for each: coordinates that were divided by lengths of
+    their own have noise of their own.
+    """
 
     length: float
     scale: float = 1.0
-    spread: float = 0.0
+    spread: float | tuple[float, ...] = 0.0
 
     def __post_init__(self) -> None:
         """Refuse parameters that make no sense."""
-        if not self.length > 0 or not self.scale > 0 or not self.spread >= 0:
+        if not self.length > 0 or not self.scale > 0 or not (np.asarray(self.spread) >= 0).all():
             raise InputError("needed length > 0, scale > 0 and noise variance >= 0")
 
     def shrunk(self, dimension: int) -> float:
-        """Return a = (1 + 2s²/l²)^{−d/2}: what two rows at one place have in common."""
-        return float((1 + 2 * self.spread / self.length**2) ** (-dimension / 2))
+        """Return a = Π(1 + 2s²/l²)^{−1/2} over coordinates: what two rows at one place have in common."""
+        spreads = np.broadcast_to(np.asarray(self.spread), dimension)
+        return float(np.prod(1 + 2 * spreads / self.length**2) ** -0.5)
+
+    def flat(self, points: Floats) -> Floats:
+        """Return points in coordinates in which `of` takes squared distances: each divided by √(l² + 2s²)."""
+        found: Floats = points / np.sqrt(self.length**2 + 2 * np.asarray(self.spread))
+        return found
 
     def of(self, squares: Floats, dimension: int) -> Floats:
-        """Return the covariance of two different rows at squared distances `squares`."""
-        wide = self.length**2 + 2 * self.spread
-        found: Floats = self.scale * self.shrunk(dimension) * np.exp(-squares / (2 * wide))
+        """Return the covariance of two different rows at squared distances `squares` of `flat` points."""
+        found: Floats = self.scale * self.shrunk(dimension) * np.exp(-squares / 2)
         return found
 
     def floor(self, dimension: int) -> float:

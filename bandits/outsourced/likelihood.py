@@ -18,7 +18,9 @@ LENGTHS = 40  #: that are tried, in equal ratios
 WEIGHT = 1.0  #: answers that the prior of the scale counts for
 
 
-def fitted(points: Floats, answers: Floats, noise: float, spread: float) -> tuple[RowKernel, float]:
+def fitted(
+    points: Floats, answers: Floats, noise: float, spread: float | tuple[float, ...]
+) -> tuple[RowKernel, float]:
     """Return the kernel and the mean of largest marginal likelihood; scale and mean in closed form.
 
     Lengths are tried from a hundredth to twice the diameter of the points.  The scale has a weak prior
@@ -26,13 +28,12 @@ def fitted(points: Floats, answers: Floats, noise: float, spread: float) -> tupl
     """
     if len(points) != len(answers) or len(points) < 2:
         raise InputError("needed at least two answers, one for each row that was asked")
-    squares = squared_distances(points, points)
-    diameter = math.sqrt(float(squares.max()))
+    diameter = math.sqrt(float(squared_distances(points, points).max()))
     if diameter == 0:
         raise InputError("all rows that were asked are one point; ask others before lengths are learnt")
     around = float(answers.var()) or 1.0
     tried = [
-        _profile(squares, points.shape[1], answers, RowKernel(float(length), 1.0, spread), (noise, around))
+        _profile(points, answers, RowKernel(float(length), 1.0, spread), (noise, around))
         for length in np.geomspace(diameter / 100, 2 * diameter, LENGTHS)
     ]
     _, kernel, mean = max(tried, key=lambda found: found[0])
@@ -40,11 +41,12 @@ def fitted(points: Floats, answers: Floats, noise: float, spread: float) -> tupl
 
 
 def _profile(
-    squares: Floats, dimension: int, answers: Floats, unit: RowKernel, known: tuple[float, float]
+    points: Floats, answers: Floats, unit: RowKernel, known: tuple[float, float]
 ) -> tuple[float, RowKernel, float]:
     """Return the log likelihood, the kernel with its best scale, and the best mean, at one length."""
     noise, around = known
-    matrix = unit.of(squares, dimension)
+    flat = unit.flat(points)
+    matrix = unit.of(squared_distances(flat, flat), points.shape[1])
     np.fill_diagonal(matrix, 1 + max(noise / around, 1e-8))
     try:
         factor = cholesky(matrix, lower=True)

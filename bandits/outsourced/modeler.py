@@ -17,6 +17,8 @@ from dpaccount.errors import InputError
 Floats = NDArray[np.float64]
 DELTA = 0.025  #: δ′ = δ_ucb/2 of section 4
 WIDTH = 3.0  #: deviations of the noise-aware modeler
+EARLY, LATE = 0.5, -1.0  #: that it adds to its width where the number of queries is known
+EXPLORED = 0.6  #: share of the queries after which deviations fall from the early to the late ones
 FITS = (4, 8, 16, 32, 64, 128, 256, 512)  #: answers after which hyper-parameters are learnt again
 
 
@@ -27,17 +29,30 @@ def beta(candidates: int, t: int, delta: float = DELTA) -> float:
 
 @dataclass(frozen=True)
 class Acquisition:
-    """How the next row is chosen: by the paper's β_t, or by a constant `width`.
+    """How the next row is chosen: by the paper's β_t, or by a `width`.
 
-    With `unseen` no row is asked twice: the noise in a row does not differ the second time.
+    With `unseen` no row is asked twice: the noise in a row does not differ the second time.  With `rounds`,
+    the number of all queries, the width is half a deviation more at first and falls to one less at the end:
+    what is found last cannot be followed up.
     """
 
     width: float | None = None
     unseen: bool = False
+    rounds: int | None = None
+
+    def __post_init__(self) -> None:
+        """Refuse a number of queries that is none."""
+        if self.rounds is not None and self.rounds < 1:
+            raise InputError(f"rounds is {self.rounds}; at least one query belongs there")
 
     def deviations(self, candidates: int, t: int) -> float:
-        """Return how many deviations are added to the mean at the t-th query."""
-        return math.sqrt(beta(candidates, t)) if self.width is None else self.width
+        """Return how many deviations are added to the mean at the t-th query, from 1."""
+        if self.width is None:
+            return math.sqrt(beta(candidates, t))
+        if self.rounds is None:
+            return self.width
+        gone = ((t - 1) / self.rounds - EXPLORED) / (1 - EXPLORED)
+        return self.width + EARLY + (LATE - EARLY) * min(max(gone, 0.0), 1.0)
 
 
 AS_PUBLISHED = Acquisition()

@@ -6,7 +6,8 @@ from typing import ClassVar
 
 from dpaccount.errors import InputError, RuleError
 from dpaccount.noise.receipt import Noise
-from dpaccount.proof import REPLACE_ONE, Theorem
+from dpaccount.proof import Theorem
+from dpaccount.relation import bounded_row
 from mechanisms.subject import Domain, Rows, View, wide
 
 
@@ -20,7 +21,6 @@ class PoCurator:
     source: ClassVar[str] = "Kharkovskii, Dai & Low 2020, Algorithm 1 (Theorem 1 is refuted)"
     status: ClassVar[str] = "published"
     reads: ClassVar[str] = "numbers"
-    relation: ClassVar[str] = REPLACE_ONE
 
     rows: int = 20
     columns: int = 2
@@ -37,6 +37,11 @@ class PoCurator:
                 f"{self.rows} rows of {self.columns} numbers: n <= d + 1 is another case of the theorem"
                 " (dpaccount claims kharkovskii-theorem1); curate takes n >= d + 2"
             )
+
+    @property
+    def relation(self) -> str:
+        """Return which datasets are neighbours: one row moves by at most `unit`."""
+        return bounded_row(self.unit)
 
     def domain(self) -> Domain:
         """Return rows of any numbers."""

@@ -30,7 +30,8 @@ class RowPosterior:
     def __post_init__(self) -> None:
         """Start from the prior."""
         count = len(self.points)
-        self._squares = (self.points**2).sum(axis=1)
+        self._flat = self.kernel.flat(self.points)
+        self._squares = (self._flat**2).sum(axis=1)
         self._rows = np.empty((8, count))  # Cholesky rows V: K_{asked,·} = L V
         self._weights = np.empty(8)  # L⁻¹(y − mean)
         self.means = np.full(count, float(self.mean))
@@ -49,8 +50,8 @@ class RowPosterior:
         self.answers.append(answer)
 
     def _covariance(self, index: int) -> Floats:
-        point = self.points[index]
-        squares = np.maximum(self._squares + self._squares[index] - 2 * (self.points @ point), 0.0)
+        point = self._flat[index]
+        squares = np.maximum(self._squares + self._squares[index] - 2 * (self._flat @ point), 0.0)
         found = self.kernel.of(squares, self.points.shape[1])
         found[index] = self.kernel.scale
         return found

@@ -12,7 +12,7 @@ import math
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -20,8 +20,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bandits.learning.journal import Journal
-from bandits.outsourced.kernels import RowKernel
-from bandits.outsourced.modeler import Modeler
+from bandits.outsourced.kernels import RowKernel, scaled
+from bandits.outsourced.modeler import NOISE_AWARE, Modeler
 from dpaccount.errors import InputError
 
 Floats = NDArray[np.float64]
@@ -32,13 +32,17 @@ ABOUT = "outsourced-table"
 class Settings:
     """How a modeler begins: the length that it starts from (None: a fifth of the table's reach), and a seed.
 
-    The first row is drawn by the seed; `smallest` says that the least output is looked for.
+    The first row is drawn by the seed; `smallest` says that the least output is looked for, `rounds` how
+    many rows will be asked in all (None: not known).  `noise` is the variance of an answer.  With `lengths`,
+    one for each coordinate, coordinates are divided by them first: where they are not of one kind.
     """
 
     length: float | None = None
     noise: float = 1e-5
     seed: int = 0
     smallest: bool = False
+    rounds: int | None = None
+    lengths: tuple[float, ...] | None = None
 
 
 @dataclass
@@ -95,8 +99,11 @@ def opened(
         "table": os.path.relpath(table.resolve(), state.parent.resolve()),
         "sha256": hashlib.sha256(raw).hexdigest(),
         **{"length": settings.length, "noise": settings.noise},
-        **{"seed": settings.seed, "smallest": settings.smallest},
+        **{"seed": settings.seed, "smallest": settings.smallest, "rounds": settings.rounds},
+        "lengths": None if settings.lengths is None else list(settings.lengths),
     }
+    if settings.lengths is not None:
+        scaled(points, np.array(settings.lengths))  # refused before a file is made
     journal = Journal(state, begin)
     try:
         yield _resumed(journal, state, points, facts, begin)
@@ -119,9 +126,9 @@ def _resumed(
     head = journal.head
     if head.get("about") != ABOUT or head.get("sha256") != begin["sha256"]:
         raise InputError(f"{state} is the state of another table; name its own, or begin in another file")
-    for name in ("length", "seed", "smallest"):
-        if begin[name] not in (getattr(Settings, name), head[name]):
-            raise InputError(f"{state} began with {name} = {head[name]}; leave --{name} out")
+    for name in ("length", "noise", "seed", "smallest", "rounds", "lengths"):
+        if begin[name] not in (getattr(Settings, name), head.get(name)):
+            raise InputError(f"{state} began with {name} = {head.get(name)}; leave --{name} out")
     made = SavedModeler(_begun(points, facts, head), journal, bool(head["smallest"]))
     for event in journal.events:
         made.modeler.tell(event["index"], -event["answer"] if made.smallest else event["answer"])
@@ -129,11 +136,15 @@ def _resumed(
 
 
 def _begun(points: Floats, facts: dict[str, Any], head: dict[str, Any]) -> Modeler:
-    spread = float(facts.get("noise_variance") or 0.0)
+    spread: float | tuple[float, ...] = float(facts.get("noise_variance") or 0.0)
+    if head.get("lengths") is not None:
+        lengths = np.array(head["lengths"], dtype=np.float64)
+        points, spread = scaled(points, lengths), tuple((spread / lengths**2).tolist())
     reach = float(np.linalg.norm(np.ptp(points, axis=0))) or 1.0
     kernel = RowKernel(float(head["length"] or reach / 5), 1.0, spread)
     first = int(np.random.default_rng(head["seed"]).integers(len(points)))
-    return Modeler(points, kernel, first, noise=float(head["noise"]), learn=True)
+    rule = replace(NOISE_AWARE, rounds=head.get("rounds"))
+    return Modeler(points, kernel, first, rule, noise=float(head["noise"]), learn=True)
 
 
 def _read(table: Path) -> tuple[bytes, Floats, dict[str, Any]]:

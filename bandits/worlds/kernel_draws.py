@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bandits.contextual_release import kernels
+from bandits.contextual_release.axes import settled_eigh
 from bandits.contextual_release.public_grid import PublicGrid
 from dpaccount.errors import InputError
 from mechanisms.subject import Rows
@@ -82,7 +83,7 @@ def drawn(grid: PublicGrid, kind: str, seed: int) -> KernelWorld:
 @lru_cache(maxsize=8)
 def _inverse_root(grid: PublicGrid) -> Floats:
     """Return R with k(·, grid)R ξ a draw of the process, up to eigenvalues below 1e-8 of the first."""
-    values, vectors = np.linalg.eigh(grid.gram())
-    kept = values > 1e-8 * values[-1]
+    values, vectors = settled_eigh(grid.gram())
+    kept = values > 1e-8 * values[0]
     found: Floats = vectors[:, kept] / np.sqrt(values[kept])
     return found

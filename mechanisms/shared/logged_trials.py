@@ -75,6 +75,8 @@ def read_trial(place: Place, table: Table, more: tuple[str, ...] = ()) -> Logged
         raise said["strata"].wrong("both context and strata are given", "give one of them")
     contexts = _contexts(table, named, said.get("cuts"), len(arms))
     cells = tuple(", ".join(each) for each in product(*(own.labels for own in contexts.values()))) or WHOLE
+    if named is not None and len(set(cells)) < len(cells):
+        raise named.wrong("two cells have the same name", "give values without commas")
     logging, chance = _logging(said.get("logging"), table, arms)
     reward = _reward(said["reward"], table, positions, arms, len(arms) * max(len(cells), 1))
     return LoggedTrial(
@@ -197,7 +199,7 @@ def _intervals(column: Column, place: Place) -> Cells:
             f"{column.name} is no number with bounds", "leave its cuts out, or declare low and high"
         )
     edges = [low, *cuts, high]
-    if any(before >= after for before, after in pairwise(edges)):
+    if any(float(before) >= float(after) for before, after in pairwise(edges)):
         raise place.wrong("cuts do not rise within the column's bounds", f"they lie between {low} and {high}")
     cells = cells_of(column, tuple(edges))
     return Cells(tuple(f"{column.name} {label}" for label in cells.labels), cells.place)

@@ -147,7 +147,7 @@ def cells_of(column: Column, edges: tuple[Fraction, ...] | None) -> Cells:
         if (np.diff(ends) <= 0).any():
             raise InputError("bins do not rise; give edges from low to high")
         last = len(ends) - 2
-        names = [f"[{low:g}, {high:g})" for low, high in pairwise(ends)]
+        names = [f"[{_written(low)}, {_written(high)})" for low, high in pairwise(ends.tolist())]
         names[-1] = names[-1][:-1] + "]"
 
         def place(codes: Floats) -> Floats:
@@ -164,6 +164,11 @@ def cells_of(column: Column, edges: tuple[Fraction, ...] | None) -> Cells:
     if high - low >= MOST_BINS:
         raise InputError(f"{column.name} has more than {MOST_BINS} values; give bins, the edges between them")
     return Cells(tuple(map(str, range(low, high + 1))), lambda codes: codes - low)
+
+
+def _written(edge: float) -> str:
+    """Return an edge so that different ones read differently."""
+    return repr(edge).removesuffix(".0")
 
 
 def _edges(place: Place) -> tuple[Fraction, ...]:

@@ -22,6 +22,7 @@ from bandits.moment_gp_ucb import MomentGpUcb, contribution
 from bandits.phased_gp_ucb import PhasedGpUcb
 from bandits.phased_posterior import WEIGHTS, PhasedPosterior
 from bandits.phased_posterior import Learner as PosteriorLearner
+from bandits.selection import rehearsals
 from bandits.statistics import continual_sums
 from bandits.surface_gp_ucb import Learner as SurfaceLearner
 from bandits.surface_gp_ucb import SurfaceGpUcb
@@ -178,16 +179,51 @@ def test_a_large_batch_shares_its_points():
     assert (sum(learner.contributions(rewards, half) for half in halves) == whole).all()
 
 
-def test_the_selector_says_why():
-    choice = selector.choose("joint", ONE, SMALL, 256)
-    assert choice.subject == "moment-gp-ucb"
+def test_the_selector_takes_the_quietest_stream_and_leaves_growing_work_to_short_horizons():
+    choice = selector.quietest(ONE, SMALL, 256, 20)
     errors = {s: selector.error(s, ONE, SMALL, 256, 20) for s in continual_sums.STREAMS}
     assert choice.parameters["stream"] == min(errors, key=errors.get) == "sqrt-toeplitz"
     assert all(name in choice.because for name in continual_sums.STREAMS)
-    assert selector.choose("reward", ONE, SMALL, 256).subject == "phased-posterior"
-    assert selector.choose("local", ONE, SMALL, 256).subject == "local-gp-ucb"
+    far = rehearsals.choose("joint", ONE, SMALL, 20_000)
+    assert far.parameters == {"stream": "buffered-toeplitz"}
+    assert "sqrt-toeplitz" not in far.because
+
+
+def test_subjects_rehearse_until_one_is_ahead():
+    """A race of known regrets: the better one wins, what is far behind runs the first stage only."""
+    played = {"good": 0, "near": 0, "far": 0}
+
+    def runner(name, offset):
+        def play(seed):
+            played[name] += 1
+            return offset + seed % 7
+
+        return rehearsals.Runner(name, {}, play)
+
+    choice = rehearsals.race([runner("far", 50.0), runner("near", 3.0), runner("good", 0.0)])
+    assert choice.subject == "good"
+    assert played == dict.fromkeys(played, rehearsals.STAGES[0])
+    assert f"in {3 * rehearsals.STAGES[0]} public rehearsals: good 3" in choice.because
+
+    def even(seed):
+        return float(seed % 2)
+
+    rehearsals.race([rehearsals.Runner("a", {}, even), rehearsals.Runner("b", {}, lambda s: 1 - even(s))])
+
+
+def test_the_selector_knows_kinds_of_privacy(monkeypatch):
+    monkeypatch.setattr(rehearsals, "STAGES", (2,))
+    short = rehearsals.choose("joint", ONE, TENTH, 24, candidates=3)
+    assert {"moment-gp-ucb", "phased-gp-ucb", "jdp-gp-ucb", "doubling-gp-ucb"} == {
+        part.split()[0] for part in short.because.split(": ")[1].split(", ")
+    }
+    assert rehearsals.choose("joint", ONE, TENTH, 24, candidates=3) is short  # kept
+    public = rehearsals.choose("reward", ONE, TENTH, 50)
+    assert "surface-gp-ucb" in public.because
+    assert "phased-posterior correlated" in public.because
+    assert rehearsals.choose("local", ONE, SMALL, 256).subject == "local-gp-ucb"
     with pytest.raises(InputError, match="joint, reward, local"):
-        selector.choose("shuffled", ONE, SMALL, 256)
+        rehearsals.choose("shuffled", ONE, SMALL, 256)
 
 
 # ------------------------------------------------------------------ updates
@@ -374,15 +410,17 @@ def test_reproductions_are_listed_and_wrong_names_refused(capsys):
 
 
 @pytest.mark.slow
-def test_a_short_figure_has_checked_cells_beside_published_ones(tmp_path):
+def test_a_short_figure_has_checked_cells_beside_published_ones(tmp_path, monkeypatch):
+    monkeypatch.setattr(rehearsals, "STAGES", (2,))
     answer, curves = reproduce.reproduce("dubey2021-figure2", trials=2, rounds=32)
     assert answer["releasable"] is False
     private = [row for row in answer["rows"] if row["proved"] is not None]
     assert all(row["proved"]["checked"] for row in private)
     assert {row["published"] for row in answer["rows"]} == {None}
     for row in private:
-        if row["algorithm"] == "moment-gp-ucb":
+        if row["algorithm"] != "jdp-gp-ucb published":
             assert row["proved"]["epsilon"] <= row["alpha"]
+            assert "public rehearsals" in row["because"]
         else:
             assert row["verdict"]["claim"] == "dubey-lemma2"
     reproduce.write_out(tmp_path, answer, curves)

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from bandits.doubling_gp_ucb import DoublingGpUcb
+from bandits.function_release import FunctionRelease
 from bandits.jdp_gp_ucb import JdpGpUcb
 from bandits.learning import resumable
 from bandits.local_gp_ucb import LocalGpUcb
@@ -38,6 +39,7 @@ LEARNERS = [
     PhasedPosterior(rounds=400, sigma=Fraction(1), stream="correlated"),
     SurfaceGpUcb(rounds=60, batch=10, error=Fraction(1, 2)),
     LoggedPolicy(slots=400, batch=40, batches=5),
+    FunctionRelease(rounds=24, served=3, actions=3, contexts=3, sigma=Fraction(1)),
 ]
 ONE = LEARNERS[0]
 

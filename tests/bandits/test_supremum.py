@@ -1,13 +1,27 @@
 """The supremum of a posterior variance: what branch and bound encloses, and what a grid does not."""
 
+import copy
+import pickle
+from dataclasses import FrozenInstanceError, replace
 from fractions import Fraction
 
 import numpy as np
 import pytest
 
 from bandits.contextual_release import kernels
-from bandits.contextual_release.supremum import BITS, PosteriorVariance, branch_and_bound, on_grid
+from bandits.contextual_release.supremum import (
+    BITS,
+    BOX,
+    FINITE,
+    PosteriorVariance,
+    Supremum,
+    above_ridge,
+    branch_and_bound,
+    on_grid,
+    over_places,
+)
 from dpaccount.errors import InputError
+from dpaccount.exact import Enclosure
 from dpaccount.numerics.balls import precision
 
 HALF = Fraction(1, 2)
@@ -97,3 +111,53 @@ def test_equal_points_are_one_of_their_weight():
         each = PosteriorVariance("matern-3/2", HALF, Fraction(1), [place, place, place, other])
         one = PosteriorVariance("matern-3/2", HALF, Fraction(1), [place, other], [Fraction(3), Fraction(1)])
         assert all(each.variance(at).overlaps(one.variance(at)) for at in (place, other, (HALF, Fraction(0))))
+
+
+@pytest.mark.parametrize("over", [BOX, FINITE])
+def test_a_supremum_written_by_hand_is_refused(over):
+    with pytest.raises(InputError, match="comes from a search"):
+        Supremum(Enclosure(Fraction(0), Fraction(1, 100)), over, "invented", 1)
+
+
+def test_a_found_supremum_cannot_be_changed_copied_or_subclassed():
+    found = on_grid(posterior("squared-exponential", size=3), [(HALF, HALF)])
+    with pytest.raises(InputError, match="comes from a search"):
+        replace(found, over=FINITE)  # which would make a scale of a grid's maximum
+    for copied in (copy.copy, copy.deepcopy, pickle.dumps):
+        with pytest.raises(InputError, match="cannot be pickled or copied"):
+            copied(found)
+    with pytest.raises(InputError, match="cannot be subclassed"):
+        type("Invented", (Supremum,), {})
+
+
+def test_z_is_of_the_kernel_that_it_is_asked_about():
+    """No input carries a Z: it is points, whose kernel matrix is made of the one kernel that there is."""
+    p = posterior("squared-exponential", size=3)
+    with pytest.raises(FrozenInstanceError):
+        p.kernel = "matern-1/2"
+    with pytest.raises(InputError, match="cannot be subclassed"):
+        type("Invented", (PosteriorVariance,), {})
+
+    class LooksAlike:
+        kernel, ridge, dimension, variance = p.kernel, p.ridge, p.dimension, p.variance
+
+    for search in (
+        lambda: branch_and_bound(LooksAlike(), (HALF, HALF)),
+        lambda: over_places(LooksAlike(), [(HALF, HALF)]),
+        lambda: on_grid(LooksAlike(), [(HALF, HALF)]),
+    ):
+        with pytest.raises(InputError, match="needed a PosteriorVariance, found LooksAlike"):
+            search()
+
+
+def test_every_point_of_z_has_a_weight_above_zero():
+    for weights in ([Fraction(1)], [Fraction(1), Fraction(0)], [Fraction(1), Fraction(-1)]):
+        with pytest.raises(InputError, match="a weight above 0 for each point"):
+            PosteriorVariance("matern-3/2", HALF, Fraction(1), [(HALF, HALF), (HALF, HALF)], weights)
+
+
+def test_one_over_the_ridge_bounds_every_variance():
+    p = posterior("matern-1/2", size=3, ridge=Fraction(1, 3))
+    assert branch_and_bound(p, (HALF, HALF), 20).enclosure.lower <= above_ridge(p.ridge).scale
+    with pytest.raises(InputError, match="it is above 0"):
+        above_ridge(Fraction(0))

@@ -137,6 +137,31 @@ def test_rows_are_cell_arm_chance_and_reward():
     assert taking_part(rows, trial.chance, np.zeros(3)).tolist() == [True, False, False]
 
 
+def test_cells_between_near_cuts_have_names_of_their_own():
+    """All of them read 0.333333 with six digits."""
+    cuts = "[0.3333331, 0.3333332, 0.33333321]"
+    trial = trial_of(f'arm = "variant"\nreward = "phone"\ncontext = "rating"\ncuts = {{ rating = {cuts} }}')
+    assert trial.cells == (
+        "rating [0, 0.3333331)",
+        "rating [0.3333331, 0.3333332)",
+        "rating [0.3333332, 0.33333321)",
+        "rating [0.33333321, 1]",
+    )
+    nearer = "[0.1, 0.10000000000000000001]"  # the same double: no value lies between
+    with pytest.raises(InputError, match="do not rise") as refused:
+        trial_of(f'arm = "variant"\nreward = "phone"\ncontext = "rating"\ncuts = {{ rating = {nearer} }}')
+    assert str(refused.value).startswith("claim.toml: ")
+
+
+def test_two_cells_of_one_name_are_refused():
+    text = DECLARED.replace('["north", "south"]', '["a, b", "a"]').replace(
+        "phone =", 'street = { type = "category", values = ["c", "b, c"] }\nphone ='
+    )
+    place = parse_toml(text + 'arm = "variant"\nreward = "phone"\ncontext = ["city", "street"]', "claim.toml")
+    with pytest.raises(InputError, match="two cells have the same name"):
+        read_trial(place.child("p"), read_table(place.child("data")))
+
+
 @pytest.mark.parametrize(
     ("text", "said"),
     [

@@ -8,6 +8,7 @@ import numpy as np
 
 from bandits import moment_gp_ucb
 from bandits.doubling_gp_ucb import DoublingGpUcb
+from bandits.function_release import FunctionRelease
 from bandits.jdp_gp_ucb import JdpGpUcb, Learner, Privatiser
 from bandits.learning import contextual
 from bandits.local_gp_ucb import LocalGpUcb
@@ -15,7 +16,9 @@ from bandits.moment_gp_ucb import MomentGpUcb
 from bandits.phased_gp_ucb import PhasedGpUcb
 from bandits.phased_posterior import BITS, WEIGHTS, PhasedPosterior
 from bandits.phased_posterior import Learner as BatchLearner
+from bandits.range_predictor import RangePredictor
 from bandits.surface_gp_ucb import SurfaceGpUcb
+from bandits.usca import Usca
 from dpaccount.proof import (
     REPLACE_ONE,
     assume_covers,
@@ -267,7 +270,7 @@ def _twice():
 FAULTS = {
     "Raw": (_raw, {"assume_view"}),
     "Reused": (_reused, {"assume_view"}),
-    "Twice": (_twice, {"assume_ball", "assume_rank_one"}),
+    "Twice": (_twice, {"assume_ball", "assume_rank_one", "assume_range"}),
 }
 
 CONTEXTUAL = {"rounds": 12, "candidates": 3, "nodes_per_axis": 2, "sigma": Fraction(2)}
@@ -279,6 +282,9 @@ VARIANTS = {
     LocalGpUcb: CONTEXTUAL,
     PhasedPosterior: {"rounds": 150, "sigma": Fraction(1)},
     SurfaceGpUcb: {"rounds": 60, "batch": 10, "nodes_per_axis": 2, "sigma": Fraction(2)},
+    FunctionRelease: {"rounds": 24, "served": 2, "actions": 2, "contexts": 2, "sigma": Fraction(1, 8)},
+    RangePredictor: {"rounds": 8, "predictions": 3, "actions": 3, "contexts": 3},
+    Usca: {"rounds": 8, "predictions": 3, "actions": 3, "contexts": 3},
 }
 
 
@@ -315,4 +321,6 @@ SMALL |= {
     _faulty(name, made, loses, variant): parameters
     for name, (made, loses) in FAULTS.items()
     for variant, parameters in VARIANTS.items()
+    if (name, variant)
+    != ("Twice", Usca)  # pays for twice as much as moves; `usca_twin.LooseClip` is four times
 }

@@ -7,11 +7,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from audits.papers.reproduction import noise_of
+from bandits.jdp_gp_ucb import ZETA, JdpGpUcb
 from bandits.learning.contextual import pick
 from bandits.learning.features import quadrature_features
 from bandits.learning.gp_ucb import GpUcb
 from bandits.phased_posterior import Learner, PhasedPosterior
+from bandits.statistics.published_noise import lemma3_spectrum
 from bandits.surface_gp_ucb import SurfaceGpUcb
+from bandits.worlds.information_gain import feature_upper_bound
+from bandits.worlds.regret_bounds import Spectrum, exponents, theorem1_width, theorem3_regret
 from bandits.worlds.simulated_people import simulated_people
 
 Floats = NDArray[np.float64]
@@ -44,6 +48,31 @@ def contextual_at_random(rounds: int, candidates: int, seed: int) -> Floats:
     people = simulated_people(rounds, candidates, 2, seed)
     coins = np.random.default_rng(seed).random((rounds, candidates))
     return people.regrets(np.array([pick(np.zeros(candidates), row) for row in coins]))
+
+
+# ------------------------------------------------------------------ what the paper says
+
+
+def theorem3(subject: JdpGpUcb, _seed: int) -> Floats:
+    """Return what each round adds to Theorem 3's bound, for the noise of Lemma 2 and features without error.
+
+    The width is Theorem 1's, the spectrum Lemma 3's; the gain is that of as many features, from above.
+    """
+    rounds, size, sigma = subject.rounds, subject.features.size, float(subject.noise_scale)
+    spectrum = Spectrum(*lemma3_spectrum(sigma, rounds, size, ZETA))
+    bounds = [0.0]
+    for t in range(1, rounds + 1):
+        gain = feature_upper_bound(size, t, 1.0)
+        width = theorem1_width(spectrum, t, 2 * gain, norm=1.0, rho=0.5, error=0.0, zeta=ZETA)
+        bounds.append(theorem3_regret(t, width, gain, norm=1.0, rho=0.5, error=0.0))
+    return np.diff(bounds)
+
+
+def order(rounds: int, alpha: float, _seed: int) -> Floats:
+    """Return what each round adds to Corollary 2's order for a squared-exponential kernel."""
+    of = exponents("joint", "squared-exponential", 2)
+    found: Floats = np.diff(np.arange(rounds + 1.0) ** of.rounds) * alpha**-of.privacy
+    return found
 
 
 # ------------------------------------------------------------------ surfaces

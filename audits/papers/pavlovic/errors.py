@@ -20,6 +20,7 @@ from bandits.contextual_release import covariance
 from bandits.contextual_release.predictor import Predictor
 from bandits.contextual_release.public_grid import PublicGrid
 from bandits.function_release import FunctionRelease
+from bandits.jdp_gp_ucb import JdpGpUcb
 from bandits.moment_gp_ucb import MomentGpUcb
 from bandits.worlds.kernel_draws import FINE, VARIANCE, KernelWorld, drawn
 from dpaccount.noise.proved import Proved
@@ -136,7 +137,7 @@ def at_random(world: Draws, count: int, seed: int) -> Floats:
     return asked(world.drawn(seed).losses().mean(axis=1), count)
 
 
-def joint(subject: MomentGpUcb, world: Draws, count: int, seed: int) -> Floats:
+def joint(subject: JdpGpUcb | MomentGpUcb, world: Draws, count: int, seed: int) -> Floats:
     """Return the losses of the last quarter of people whom a jointly private bandit serves.
 
     The square of actions and contexts stands in the ball of radius 2 that it is made for, rewards in [0, 1].

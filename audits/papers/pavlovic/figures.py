@@ -6,7 +6,6 @@ All tables here are therefore ours, and so are their worlds: what a cell takes i
 from fractions import Fraction
 from functools import cache, partial
 from itertools import product
-from math import sqrt
 from typing import Any
 
 from audits.papers.pavlovic import errors
@@ -14,6 +13,7 @@ from audits.papers.pavlovic.errors import Draws
 from audits.papers.reproduction import MEAN_SO_FAR, Cell, Reproduction, Sentence, frozen
 from bandits.contextual_release.public_grid import PublicGrid
 from bandits.function_release import FunctionRelease
+from bandits.jdp_gp_ucb import JdpGpUcb
 from bandits.moment_gp_ucb import MomentGpUcb
 from bandits.range_predictor import RangePredictor
 from bandits.usca import Usca
@@ -77,21 +77,25 @@ def _mechanism(world: Draws, name: str, epsilon: Fraction, count: int, uses: int
     return _cell(world, name, partial(errors.chosen, subject, world, count), subject, **more)
 
 
-def _joint(world: Draws, epsilon: Fraction, count: int) -> Cell:
-    """Return the jointly private bandit of Dubey 2021's setting, ours, on the same people."""
-    subject = MomentGpUcb(
-        rounds=world.rounds,
-        candidates=SIDE,
-        nodes_per_axis=16,
-        size=40,
-        lengthscale=LENGTH * Fraction(2.0 * sqrt(2)).limit_denominator(1000),
-        epsilon=epsilon,
-        delta=DELTA,
-        stream="sqrt-toeplitz",
-        refresh=8,
-    )
-    subject = frozen(subject)
-    return _cell(world, "moment-gp-ucb", partial(errors.joint, subject, world, count), subject)
+#: scale of a world's square within the ball of radius 2
+JOINT_LENGTH = LENGTH * Fraction(errors.JOINT_SIDE).limit_denominator(1000)
+
+
+def _joint(world: Draws, epsilon: Fraction, count: int) -> list[Cell]:
+    """Return jointly private bandits on the same people: Dubey 2021's, with exact noise too, and ours."""
+    shape: dict[str, Any] = {"rounds": world.rounds, "candidates": SIDE, "lengthscale": JOINT_LENGTH}
+    shape |= {"epsilon": epsilon, "delta": DELTA, "refresh": 8}
+    few = {**shape, "nodes_per_axis": 8}  # 64 features: with 16, 36 or 100 of them it errs more
+    subjects = {
+        "jdp-gp-ucb, as published": JdpGpUcb(**few, calibration="published"),
+        "jdp-gp-ucb": JdpGpUcb(**few, stream="honaker"),
+        "moment-gp-ucb": MomentGpUcb(**shape, nodes_per_axis=16, size=40, stream="sqrt-toeplitz"),
+    }
+    played = {name: frozen(subject) for name, subject in subjects.items()}
+    return [
+        _cell(world, name, partial(errors.joint, subject, world, count), subject)
+        for name, subject in played.items()
+    ]
 
 
 def _beside(world: Draws, count: int, **more: Any) -> list[Cell]:
@@ -112,7 +116,7 @@ def error(rounds: int) -> list[Cell]:
         cells += [_release(world, name, budget, rounds) for name in RELEASES for budget in BUDGETS]
         cells += _beside(world, rounds)
         if (kernel, kind, horizon) == (KERNELS[0], KINDS[0], rounds):
-            cells += [_joint(world, budget, rounds) for budget in BUDGETS]
+            cells += [cell for budget in BUDGETS for cell in _joint(world, budget, rounds)]
     return cells
 
 
@@ -154,8 +158,8 @@ ASSUMED = (
     "tau is the noise variance 0.1, or public: a formula of public quantities; Z has TK points",
     "Eq. (1) over the grid's actions, of mechanisms the expectation over their coins; worst: the largest"
     " error of a context, mean over trials",
-    "moment-gp-ucb learns from people whom it serves, in the setting of Dubey 2021: the mean loss of its last"
-    " quarter of people",
+    "jdp-gp-ucb (Dubey 2021, as published and with exact noise) and moment-gp-ucb learn from people whom"
+    " they serve: the mean loss of their last quarter of people",
     "one prediction is pure epsilon, more are composed at delta = 1e-6; function-release is (epsilon, 1e-6),"
     " with K-norm noise pure epsilon, for any number of predictions",
 )

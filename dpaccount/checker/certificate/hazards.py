@@ -65,9 +65,22 @@ def table_hazards(claim: dict[str, Any], data: dict[str, Any]) -> list[str]:
         return []
     units = f"different {data['id']}" if "id" in data else "rows"
     if claim["guarantee"]["relation"] == "add-remove":
-        return [f"That the table has at most {data['rows']} {units} is assumed, and public."]
-    whose = f" Which {data['id']} are in it is public too." if "id" in data else ""
-    return [f"The number of {units} of the table is public, and so is their order.{whose}"]
+        about = f"That the table has at most {data['rows']} {units} is assumed, and public."
+    else:
+        whose = f" Which {data['id']} are in it is public too." if "id" in data else ""
+        about = f"The number of {units} of the table is public, and so is their order.{whose}"
+    return [about, *_counted(data["columns"])]
+
+
+def _counted(columns: dict[str, dict[str, Any]]) -> list[str]:
+    """Return what cells without a number count as: a low that nobody measured looks like one that was."""
+    numbers = {name: each for name, each in columns.items() if each["type"] in ("number", "integer")}
+    said = [f"{name} as {each.get('missing', each['low'])}" for name, each in numbers.items()]
+    return (
+        [f"Cells that are missing or no numbers count, and are not refused: {', '.join(said)}."]
+        if said
+        else []
+    )
 
 
 def short_numbers(document: dict[str, Any]) -> None:

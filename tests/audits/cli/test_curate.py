@@ -1,6 +1,7 @@
 """`curate`, and a modeler's `ask` and `tell`: what is handed out, what it says, and what is refused."""
 
 import json
+import os
 from fractions import Fraction
 from pathlib import Path
 
@@ -66,9 +67,9 @@ def certified(tmp_path_factory):
     return path, folder / "made" / "certificate.json"
 
 
-def hand_out(folder, certified, target="out.csv", **more):
+def hand_out(within, certified, target="out.csv", **more):
     path, standing = certified
-    return curate(Order(path, folder / "in.csv", folder / target, more.pop("url"), standing, **more))
+    return curate(Order(path, within / "in.csv", within / target, more.pop("url"), standing, **more))
 
 
 @pytest.mark.slow
@@ -115,6 +116,113 @@ def test_a_table_that_is_none_is_refused_and_nothing_is_written_or_charged(tmp_p
         hand_out(tmp_path, certified, url=url)
     assert not list(tmp_path.glob("out*"))
     assert charges(url) == 0
+
+
+@pytest.mark.slow
+def test_again_hands_out_a_new_release_and_charges_it(tmp_path, certified, capsys):
+    table(tmp_path), (url := ledger(tmp_path))
+    words = ["curate", str(tmp_path / "in.csv"), "--claim", str(certified[0]), "--ledger", url]
+    words += ["--certificate", str(certified[1]), "--out", str(tmp_path / "made")]
+    for name in ("one.csv", "two.csv", "new.csv"):
+        assert run([*words, str(tmp_path / name), *(["--again"] if name == "new.csv" else [])]) == 0
+    one, two, new = ((tmp_path / f"{name}.csv").read_bytes() for name in ("one", "two", "new"))
+    assert one == two != new
+    assert charges(url) == 2
+    kept = json.loads((tmp_path / "made" / "certificate.json").read_text())
+    assert np.array_equal(
+        kept["release"]["report"]["rows"], np.loadtxt(tmp_path / "new.csv", delimiter=",", skiprows=1)
+    )
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("failing", ["out.csv", "out.csv.json", "made"])
+def test_nothing_half_written_stays_and_what_is_charged_is_kept(tmp_path, certified, monkeypatch, failing):
+    table(tmp_path), (url := ledger(tmp_path))
+    link, folder = os.link, tmp_path / "made"
+
+    def full(source, target):
+        if Path(target).name == failing:
+            raise OSError(28, "No space left on device")
+        link(source, target)
+
+    if failing == "made":
+        folder.write_text("no folder")
+    monkeypatch.setattr(os, "link", full)
+    with pytest.raises(InputError, match=r"No space left|made: "):
+        hand_out(tmp_path, certified, url=url, folder=folder)
+    monkeypatch.setattr(os, "link", link)
+    assert not [file.name for file in tmp_path.iterdir() if "out.csv" in file.name]
+    assert charges(url) == 1
+    folder.unlink() if failing == "made" else None
+    hand_out(tmp_path, certified, url=url, folder=folder)
+    assert charges(url) == 1
+    assert (tmp_path / "out.csv").exists()
+    assert (tmp_path / "out.csv.json").exists()
+    assert (folder / "certificate.json").exists()
+
+
+@pytest.mark.slow
+def test_a_claim_that_leaves_the_noise_open_gets_one_with_its_reason(tmp_path, capsys, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    source, path, chosen = table(tmp_path), claim(tmp_path, delta=1e-5, use="row-noise"), "k-norm"
+    assert run(["certify", str(path), "--jobs", "1"]) == 0
+    url = f"sqlite:///{tmp_path}/budget.db"
+    words = ["--epsilon", "9", "--delta", "0.001", "--unit", UNIT, "--relation", "bounded-row, radius 1"]
+    assert run(["ledger", "init", url, *words, "--measure", "approximate"]) == 0
+    capsys.readouterr()
+    assert run(["curate", str(source), "out.csv", "--claim", str(path), "--ledger", url, "--json"]) == 0
+    shown = capsys.readouterr()
+    why = read_claim(path).because
+    assert f"noise: {chosen}, because {why}" in shown.err
+    assert "per number" in why
+    made = json.loads(Path(json.loads(shown.out)["certificate"]).read_text())
+    assert made["claim"]["subject"]["use"] == chosen
+    assert made["claim"]["subject"]["parameters"]["rate"] > 2.9
+    assert f"The claim left the noise open, and public numbers chose it: {why}." in made["hazards"]
+    assert json.loads((tmp_path / "out.csv.json").read_text())["noise_chosen"] == why
+    assert run(["check", json.loads(shown.out)["certificate"]]) == 0
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        (("radius = 25", ""), "'radius' is missing"),
+        (('columns = ["a", "b"]', ""), "give column or columns"),
+        (("[data]", "[ignored]"), "unknown key"),
+        (("radius = 25", "radius = 25\nrate = 2"), "unknown key"),
+        (("epsilon = 3", "epsilon = 0"), "needed epsilon > 0"),
+    ],
+)
+def test_an_open_claim_that_says_too_little_or_too_much_is_refused(tmp_path, change, said):
+    path = claim(tmp_path, use="row-noise")
+    path.write_text(path.read_text().replace(*change))
+    with pytest.raises(InputError, match=said):
+        read_claim(path)
+
+
+def test_the_noise_that_is_chosen_differs_with_the_claim(tmp_path):
+    path = claim(tmp_path, use="row-noise", delta=1e-5, epsilon=20)
+    assert read_claim(path).use == "k-norm"
+    wide = ", ".join(f'"c{k}"' for k in range(20))
+    text = path.read_text().replace('"a", "b"', wide)
+    column = '{type = "number", low = -25, high = 25}'
+    path.write_text(
+        text.split("[data.columns]")[0]
+        + "[data.columns]\n"
+        + "\n".join(f"c{k} = {column}" for k in range(20))
+    )
+    found = read_claim(path)
+    assert (found.use, "at d = 20" in found.because) == ("gaussian-rows", True)
+    assert found.parameters.value["sigma"] > 0
+
+
+def test_the_published_curator_is_listed_and_certifies_nothing(tmp_path, capsys, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    assert run(["subjects", "po-curator", "--json"]) == 0
+    listed = json.loads(capsys.readouterr().out)
+    assert "published" in json.dumps(listed)
+    assert run(["certify", str(claim(tmp_path, 40, delta=1e-5, **BROKEN)), "--json"]) == 3
+    assert "kharkovskii-theorem1" in capsys.readouterr().out
 
 
 @pytest.mark.slow

@@ -7,7 +7,7 @@ import pytest
 
 from bandits.outsourced.kernels import RowKernel, scaled, squared_distances
 from bandits.outsourced.likelihood import fitted
-from bandits.outsourced.modeler import AS_PUBLISHED, NOISE_AWARE, Modeler, beta
+from bandits.outsourced.modeler import AS_PUBLISHED, NOISE_AWARE, Acquisition, Modeler, beta
 from bandits.outsourced.posterior import RowPosterior
 from dpaccount.errors import InputError
 
@@ -16,11 +16,12 @@ def points(n=60, d=2, seed=0):
     return np.random.default_rng(seed).normal(size=(n, d)) * 3
 
 
-@pytest.mark.parametrize("spread", [0.0, 0.4])
+@pytest.mark.parametrize("spread", [0.0, 0.4, (0.1, 0.9)])
 def test_the_posterior_is_that_of_the_textbook(spread):
     """By the n × n formulas of section 2, over more answers than the first room of rows holds."""
     rows, kernel, noise = points(), RowKernel(2.0, 1.7, spread), 0.01
-    full = kernel.of(squared_distances(rows, rows), 2)
+    flat = kernel.flat(rows)
+    full = kernel.of(squared_distances(flat, flat), 2)
     np.fill_diagonal(full, kernel.scale)
     rng, asked = np.random.default_rng(1), [*range(0, 55, 5), 0]
     answers, found = rng.normal(size=len(asked)), RowPosterior(rows, kernel, noise, 0.3)
@@ -35,12 +36,14 @@ def test_the_posterior_is_that_of_the_textbook(spread):
 
 
 @pytest.mark.statistical
-def test_the_kernel_of_noisy_rows_is_the_expectation_over_where_they_are():
+@pytest.mark.parametrize("spread", [0.3, (0.1, 0.6, 0.0)])
+def test_the_kernel_of_noisy_rows_is_the_expectation_over_where_they_are(spread):
     """Mean of 400 000 draws; the tolerance is over 6 of its standard deviations: false alarms below 1e-8."""
-    kernel, gap, rng = RowKernel(1.5, 2.0, 0.3), np.array([1.0, -0.5, 0.2]), np.random.default_rng(2)
-    moved = gap + rng.normal(scale=math.sqrt(0.6), size=(400_000, 3))
+    kernel, gap, rng = RowKernel(1.5, 2.0, spread), np.array([1.0, -0.5, 0.2]), np.random.default_rng(2)
+    moved = gap + rng.normal(size=(400_000, 3)) * np.sqrt(2 * np.asarray(spread))
     exact = 2.0 * np.exp(-(moved**2).sum(axis=1) / (2 * 1.5**2))
-    assert kernel.of(np.array([gap @ gap]), 3)[0] == pytest.approx(exact.mean(), abs=6 * exact.std() / 632)
+    flat = kernel.flat(gap)
+    assert kernel.of(np.array([flat @ flat]), 3)[0] == pytest.approx(exact.mean(), abs=6 * exact.std() / 632)
     assert kernel.floor(3) == pytest.approx(2.0 - kernel.of(np.zeros(1), 3)[0])
     assert RowKernel(1.5, 2.0).floor(3) == 0
 
@@ -48,6 +51,18 @@ def test_the_kernel_of_noisy_rows_is_the_expectation_over_where_they_are():
 def test_the_paper_s_confidence():
     assert beta(10_000, 1) == pytest.approx(2 * math.log(10_000 * math.pi**2 / 0.15))
     assert beta(10_000, 50) > beta(10_000, 2)
+
+
+def test_a_known_number_of_queries_widens_the_search_first_and_narrows_it_last():
+    rule = Acquisition(3.0, unseen=True, rounds=50)
+    widths = [rule.deviations(10_000, t) for t in range(1, 51)]
+    assert widths[:31] == [3.5] * 31
+    assert widths == sorted(widths, reverse=True)
+    assert widths[-1] == pytest.approx(2 + 1.5 / 20)
+    assert rule.deviations(10_000, 80) == 2  # asked more than was said
+    assert Acquisition(3.0).deviations(10_000, 80) == 3
+    with pytest.raises(InputError, match="rounds is 0"):
+        Acquisition(3.0, rounds=0)
 
 
 def test_asking_changes_nothing_and_no_row_is_asked_twice():

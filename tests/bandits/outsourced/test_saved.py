@@ -2,9 +2,13 @@
 
 import hashlib
 import json
+from dataclasses import replace
 
+import numpy as np
 import pytest
 
+from bandits.outsourced.kernels import RowKernel
+from bandits.outsourced.modeler import NOISE_AWARE, Modeler
 from bandits.outsourced.saved import Settings, opened
 from dpaccount.errors import InputError
 
@@ -18,7 +22,17 @@ def handed_out(folder, **facts):
     return folder / "t.csv"
 
 
-@pytest.mark.parametrize("more", [{"smallest": True}, {"length": 9.0}, {"seed": 4}])
+@pytest.mark.parametrize(
+    "more",
+    [
+        {"smallest": True},
+        {"length": 9.0},
+        {"seed": 4},
+        {"rounds": 9},
+        {"lengths": (1.0, 2.0)},
+        {"noise": 0.5},
+    ],
+)
 def test_what_a_modeler_began_with_is_not_changed_by_the_way(tmp_path, more):
     """It would go on looking for the largest output, and not say so."""
     state, table = tmp_path / "state", handed_out(tmp_path)
@@ -42,6 +56,40 @@ def test_facts_that_are_no_sizes_are_refused(tmp_path, name, value):
     with (
         pytest.raises(InputError, match=f"{name} is no number"),
         opened(tmp_path / "state", table, Settings()),
+    ):
+        pass
+    assert not (tmp_path / "state").exists()
+
+
+def test_a_modeler_that_scales_coordinates_is_that_of_the_scaled_rows(tmp_path):
+    rng = np.random.default_rng(2)
+    points, lengths = rng.normal(size=(60, 2)) * [9.0, 0.3], (6.0, 0.2)
+    raw = ("z1,z2\n" + "".join(f"{a!r},{b!r}\n" for a, b in points.tolist())).encode()
+    (tmp_path / "t.csv").write_bytes(raw)
+    facts = {"sha256": hashlib.sha256(raw).hexdigest(), "radius": 99, "noise_variance": 0.01}
+    (tmp_path / "t.csv.json").write_text(json.dumps(facts))
+    spread = tuple(0.01 / length**2 for length in lengths)
+    scaled_rows = points / lengths
+    kernel = RowKernel(float(np.linalg.norm(np.ptp(scaled_rows, axis=0))) / 5, 1.0, spread)
+    first = int(np.random.default_rng(0).integers(60))
+    other = Modeler(scaled_rows, kernel, first, replace(NOISE_AWARE, rounds=12), learn=True)
+    settings = Settings(rounds=12, lengths=lengths)
+    for _ in range(12):
+        with opened(tmp_path / "state", tmp_path / "t.csv", settings) as modeler:
+            index = modeler.ask()
+            assert index == other.ask()
+            value = float(np.sin(scaled_rows[index]).sum())
+            modeler.tell(index, value)
+        other.tell(index, value)
+    assert other.kernel.spread == spread  # learning keeps what is known
+
+
+@pytest.mark.parametrize("lengths", [(1.0,), (1.0, 0.0), (1.0, 2.0, 3.0)])
+def test_lengths_that_do_not_fit_are_refused_before_a_file_is_made(tmp_path, lengths):
+    table = handed_out(tmp_path)
+    with (
+        pytest.raises(InputError, match="needed 2 lengths above 0"),
+        opened(tmp_path / "state", table, Settings(lengths=lengths)),
     ):
         pass
     assert not (tmp_path / "state").exists()

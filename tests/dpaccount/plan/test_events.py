@@ -200,3 +200,12 @@ def test_a_plan_prints_as_a_table():
     wide = Plan("replace-one", [Gaussian(sigma=4, cover=(j, j)) for j in range(1, 100)])
     assert "and 39 more" in str(wide)
     assert wide._repr_html_().count("<tr>") == 61
+
+
+@pytest.mark.parametrize("relation", ["bounded-row", "bounded-row, radius 1"])
+def test_rows_that_move_by_a_radius_are_no_relation_of_a_plan(relation):
+    with pytest.raises(InputError, match=r"^unknown relation .*; known here: replace-one, add-remove$"):
+        Plan(relation, (Pure(epsilon=1),))
+    with pytest.raises(InputError, match="relation: ") as said:
+        plan({"event": "pure", "epsilon": 1}, relation=relation)
+    assert "\n" not in str(said.value)

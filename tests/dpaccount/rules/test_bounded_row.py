@@ -3,6 +3,7 @@
 import math
 import random
 from fractions import Fraction
+from itertools import pairwise
 
 import pytest
 
@@ -11,7 +12,9 @@ from dpaccount.errors import RuleError
 from dpaccount.proof import (
     REPLACE_ONE,
     Pure,
+    assume_event,
     assume_lipschitz,
+    centred,
     compose,
     group,
     k_norm,
@@ -108,3 +111,58 @@ def test_other_radii_and_relations_do_not_mix():
         with pytest.raises(RuleError, match="relation"):
             compose(*others)
     assert compose(at(F(1)), within(at(F(2)), F(1))).conclusion.relation == bounded_row(F(1))
+
+
+def test_steps_never_cost_less_than_the_straight_way():
+    """So `within` says nothing of a `Lipschitz` query that is false on rows between which there is no way.
+
+    What is assumed of neighbours alone, an event, is another matter: see the next test.
+    """
+    rng = random.Random(5)
+    for _ in range(300):
+        factor, slack, reach, radius = (F(rng.randint(1, 60), rng.randint(1, 20)) for _ in range(4))
+        steps, points = rng.randint(2, 9), assume_lipschitz("rows", factor, slack, reach, "t")
+
+        def cost(moves, points=points, factor=factor, slack=slack, reach=reach):
+            bound = min(factor * moves + slack, reach)
+            return k_norm(moved(points, moves), RATE, bound, GRID, "rows")
+
+        near, straight = cost(radius), cost(steps * radius)
+        assert (
+            within(group(near, steps), steps * radius).conclusion.curve.epsilon
+            >= straight.conclusion.curve.epsilon
+        )
+
+
+@pytest.mark.parametrize(
+    ("inside", "stays"),
+    [(lambda p: math.dist(p, (0, 0)) <= 4, True), (lambda p: 3 <= math.dist(p, (0, 0)) <= 4, False)],
+)
+def test_the_steps_of_an_event_need_rows_of_a_convex_set(inside, stays):
+    """On a ball every step lands on a row, of a neighbour; on a ring it need not, and `within` would be false."""
+    rng, steps, apart = random.Random(6), 4, []
+    rows = [p for p in ((rng.uniform(-4, 4), rng.uniform(-4, 4)) for _ in range(300)) if inside(p)]
+    for left, right in pairwise(rows):
+        way = [
+            tuple(a + (b - a) * k / steps for a, b in zip(left, right, strict=True)) for k in range(steps + 1)
+        ]
+        assert max(math.dist(a, b) for a, b in pairwise(way)) <= math.dist(left, right) / steps * (1 + 1e-9)
+        apart.append(all(inside(p) for p in way))
+    assert all(apart) is stays
+    event = assume_event("shown", F(1), F(1, 10), bounded_row(F(2)), "t", "central")
+    with pytest.raises(RuleError):
+        within(event, F(8))  # an event is no guarantee, and has no steps to take
+
+
+def test_rows_less_their_mean_move_by_no_more_than_proved_whatever_the_radius():
+    """`centred` of what `assume_lipschitz` says: by brute force over rows truncated to a grid."""
+    rng, rows = random.Random(7), 5
+    for radius in (F(1, 100), F(1), F(3)):
+        fact = centred(moved(POINTS, radius), rows).conclusion
+        assert fact.relation == bounded_row(radius)
+        assert fact.bound == min(radius + SLACK, REACH) ** 2 * (1 - F(1, rows))
+        for left, right in pairs(rng, radius, 200):
+            step = [GRID * (b - a) for a, b in zip(truncated(left), truncated(right), strict=True)]
+            own = sum((v * (1 - F(1, rows))) ** 2 for v in step)
+            others = sum((v / rows) ** 2 for v in step)
+            assert own + (rows - 1) * others <= fact.bound

@@ -1,0 +1,1 @@
+"""Which bandit to run, by rehearsals on public worlds."""
