@@ -20,7 +20,7 @@ from bandits.surface_gp_ucb import SurfaceGpUcb
 from dpaccount.errors import BudgetError, InputError
 from dpaccount.ledger.ledger import Ledger, init
 from dpaccount.ledger.parts import KeptNoise
-from dpaccount.ledger.store import Rows
+from dpaccount.ledger.storage.rows import Rows
 from dpaccount.noise.samplers import Rehearsal
 
 SMALL = {"rounds": 9, "candidates": 3, "nodes_per_axis": 2}
