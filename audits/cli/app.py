@@ -22,6 +22,7 @@ app.command(ledger_app)  # commands are named in this order where one is unknown
 app.command(accounting.account)
 app.command(accounting.calibrate)
 app.command(training.sgd)
+app.command(training.import_plan, name="import")
 app.command(certificates.certify)
 app.command(certificates.release)
 app.command(outsourcing.curate)
