@@ -46,6 +46,14 @@ def show_ledger(url: str, *, json_: Json = False) -> int:
     return 0
 
 
+def upgrade(url: str, *, to: str | None = None, json_: Json = False) -> int:
+    """Make a ledger of today's format from one of an earlier format, beside it; close the old one."""
+    from dpaccount.ledger import answers
+
+    show(answers.upgrade(url, to), json_, lines)
+    return 0
+
+
 def verify(url: str, *, json_: Json = False) -> int:
     """Recompute the hash chain and the totals."""
     from dpaccount.ledger import answers

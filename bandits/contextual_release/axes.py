@@ -5,6 +5,8 @@ other threads, choose differently.  Public grids are symmetric, so that equal ei
 what is released along such axes has to mean the same wherever a run is resumed or repeated.
 """
 
+from functools import lru_cache
+from itertools import pairwise
 from typing import Final
 
 import numpy as np
@@ -20,17 +22,24 @@ def settled_eigh(matrix: Floats) -> tuple[Floats, Floats]:
     Axes of equal eigenvalues are a fixed public matrix projected to their space, orthonormalised by columns.
     """
     values, vectors = np.linalg.eigh(matrix)
-    values, vectors = values[::-1], vectors[:, ::-1]
-    fixed = np.random.default_rng(1).normal(size=vectors.shape)
+    values, fixed = values[::-1], _fixed(len(values))
+    signs = np.where(fixed[:, 0] @ vectors < 0, -1.0, 1.0)
+    vectors = (vectors * signs)[:, ::-1]
     starts = np.flatnonzero(np.diff(values) < -EQUAL * abs(values[0])) + 1
-    found = [_settled(space, fixed) for space in np.split(vectors, starts, axis=1)]
-    return values, np.concatenate(found, axis=1)
+    for first, end in pairwise([0, *starts.tolist(), len(values)]):
+        if end - first > 1:
+            vectors[:, first:end] = _settled(vectors[:, first:end], fixed)
+    return values, vectors
+
+
+@lru_cache(maxsize=8)
+def _fixed(size: int) -> Floats:
+    return np.random.default_rng(1).normal(size=(size, size))
 
 
 def _settled(space: Floats, fixed: Floats) -> Floats:
     """Return the orthonormal basis of a space that does not depend on the one given."""
-    inside = space.T @ fixed[:, : space.shape[1]]
-    axes, triangle = np.linalg.qr(inside)
+    axes, triangle = np.linalg.qr(space.T @ fixed[:, : space.shape[1]])
     signs = np.where(np.diag(triangle) < 0, -1.0, 1.0)
     found: Floats = space @ (axes * signs)
     return found

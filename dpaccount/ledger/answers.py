@@ -9,13 +9,16 @@ from typing import Any
 
 from dpaccount.documents import Place
 from dpaccount.ledger import ledger as durable
-from dpaccount.ledger.ledger import Ledger, RefusedError
+from dpaccount.ledger.carried import upgrade as upgrades
+from dpaccount.ledger.charging import RefusedError
+from dpaccount.ledger.ledger import Ledger
 from dpaccount.plan.plan_file import read_plan
 
 Answer = dict[str, Any]
 
 #: make a ledger and return what `show` says of it; recompute one: ``{"valid", "first_bad"}``
 init, verify = durable.init, durable.verify
+upgrade = upgrades.upgrade  #: make a ledger of this format from an earlier one
 
 
 def charge(

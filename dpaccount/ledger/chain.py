@@ -1,7 +1,8 @@
 """The hash chain: every entry's digest is taken over all of it and over the digest before.
 
 A ledger is a list of entries, numbered from 0.  Entry 0 is the budget; the others are charges and
-refusals, and for a charge the marks that drawing began and that its release is kept.  Whoever notes
+refusals, and for a charge the marks that drawing began and that its release is kept.  Each holds the root
+of the tree of what units have spent, so that totals are the chain's and not the file's word.  Whoever notes
 the head (the last digest) elsewhere can tell any later change; without such a note, one who rewrites
 every entry, all totals and the head leaves no trace.
 """
@@ -17,33 +18,46 @@ CHARGE: Final = "charge"
 REFUSAL: Final = "refusal"
 DRAWING: Final = "drawing"
 RELEASE: Final = "release"
+UPGRADE: Final = "upgrade"
 
-ORIGIN: Final = "dpaccount/ledger/1"  #: what stands for the digest before entry 0, and names the format
+ORIGIN: Final = "dpaccount/ledger/2"  #: what stands for the digest before entry 0, and names the format
+OLD_ORIGIN: Final = "dpaccount/ledger/1"  #: of ledgers whose entries say nothing of totals
 
 
 @dataclass(frozen=True)
 class Entry:
-    """One line of a ledger: `key` names a charge, `about` is the charge that a mark belongs to."""
+    """One line of a ledger: `key` names a charge, `about` is the charge that a mark belongs to.
+
+    `root` says what all units have spent after it (`dpaccount.ledger.tree`); an entry of format 1 has none.
+    """
 
     number: int
     kind: str
     key: str | None
     about: int | None
     body: str
+    root: str | None
     digest: str
 
     def follows(self, before: str) -> bool:
         """Say whether this entry is unchanged and stands after the digest `before`."""
         try:
-            made = seal(before, self.number, self.kind, self.key, self.about, self.body)
+            made = seal(before, self.number, self.kind, self.key, self.about, self.body, self.root)
         except (TypeError, ValueError):  # a column holds bytes, NaN, or text that is not UTF-8
             return False
         return self.digest == made
 
+    def begins(self) -> bool:
+        """Say whether this is an unchanged entry 0, of this format or of a ledger that was upgraded."""
+        return self.number == 0 and self.follows(OLD_ORIGIN if self.root is None else ORIGIN)
 
-def seal(before: str, number: int, kind: str, key: str | None, about: int | None, body: str) -> str:
+
+def seal(
+    before: str, number: int, kind: str, key: str | None, about: int | None, body: str, root: str | None
+) -> str:
     """Return the digest of an entry that stands after the digest `before`."""
-    return digest([before, number, kind, key, about, body])
+    said = [before, number, kind, key, about, body]
+    return digest(said if root is None else [*said, root])
 
 
 def digest(value: object) -> str:

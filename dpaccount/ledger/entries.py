@@ -11,10 +11,10 @@ from dpaccount.errors import InputError, LedgerError, ReceiptError
 from dpaccount.ledger import spending
 from dpaccount.ledger.amounts import Request
 from dpaccount.ledger.budget import Budget, read_budget
-from dpaccount.ledger.chain import BUDGET, CHARGE, DRAWING, ORIGIN, REFUSAL, RELEASE, Entry
-from dpaccount.ledger.spending import Step
-from dpaccount.ledger.store import Rows
-from dpaccount.ledger.totals import MEMBER, Next, Totals
+from dpaccount.ledger.chain import BUDGET, CHARGE, DRAWING, REFUSAL, RELEASE, Entry
+from dpaccount.ledger.storage.rows import Rows
+from dpaccount.ledger.totals import Totals
+from dpaccount.ledger.tree import SpentTree
 from dpaccount.noise import process
 
 
@@ -34,30 +34,19 @@ class RunState:
     lost: bool = False
 
 
-def totals_after(rows: Rows, totals: Totals, charge: list[Step]) -> Next:
-    """Return the totals with a charge; where it reaches, the file must agree with them."""
-    if charge and rows.near(charge) != totals.near(charge):
-        raise LedgerError("the ledger's totals were changed; restore a backup that `ledger verify` accepts")
-    return totals.after(charge)
-
-
 def record(
-    rows: Rows, totals: Totals, request: Request, key: str | None, after: Next, reason: str | None
+    rows: Rows, totals: Totals, request: Request, key: str | None, tree: SpentTree, reason: str | None
 ) -> Entry:
-    """Write an accepted charge, or a refused one with its reason.
+    """Write an accepted charge, after which the totals are `tree`, or a refused one with its reason.
 
     Its salt makes the head after it say nothing of the key, which may follow from private data.
     """
     facts = {**request.facts, "digest": request.digest, "time": now(), "salt": token_hex(16)}
     if reason is not None:
-        return rows.append(
-            REFUSAL, as_written({**facts, "key": key, "reason": reason, MEMBER: totals.digest})
-        )
-    steps = request.steps or []
-    if steps:
-        rows.put(steps, after.lines)
-    written = [[first, spending.written(amounts)] for first, amounts in steps]
-    return rows.append(CHARGE, as_written({**facts, "steps": written, MEMBER: after.digest}), key=key)
+        return rows.append(REFUSAL, as_written({**facts, "key": key, "reason": reason}), totals.text)
+    written = [[first, spending.written(amounts)] for first, amounts in request.steps or []]
+    rows.put(tree.changed)
+    return rows.append(CHARGE, as_written({**facts, "steps": written}), tree.root.text, key=key)
 
 
 def same_charge(rows: Rows, known: Entry, request: Request) -> Entry:
@@ -132,7 +121,7 @@ def facts_of(entry: Entry) -> dict[str, Any]:
 def first_entry(rows: Rows) -> Entry:
     """Return entry 0 as it was written when the ledger was made."""
     first = rows.entry(0)
-    if first is None or first.kind != BUDGET or not first.follows(ORIGIN):
+    if first is None or first.kind != BUDGET or not first.begins():
         raise LedgerError("the ledger's budget was changed; restore the ledger from a backup")
     return first
 

@@ -14,7 +14,6 @@
 (1, 1, {'valid': True, 'first_bad': None})
 """
 
-import math
 import threading
 from dataclasses import dataclass
 from fractions import Fraction
@@ -23,13 +22,13 @@ from typing import Any, Final, NoReturn
 from weakref import WeakValueDictionary
 
 from dpaccount.accounting.measures import Amounts
-from dpaccount.errors import BudgetError, LedgerError, ReceiptError
-from dpaccount.exact import Enclosure, printed, shown
+from dpaccount.errors import LedgerError, ReceiptError
+from dpaccount.exact import Exact, printed
 from dpaccount.ledger import amounts as requests
-from dpaccount.ledger import spending
 from dpaccount.ledger.amounts import Request
 from dpaccount.ledger.budget import budget, one_line
-from dpaccount.ledger.chain import CHARGE, DRAWING, REFUSAL, RELEASE, Entry
+from dpaccount.ledger.chain import BUDGET, CHARGE, DRAWING, ORIGIN, REFUSAL, RELEASE, Entry, seal
+from dpaccount.ledger.charging import Charge, RefusedError, decided, refusal
 from dpaccount.ledger.entries import (
     RunState,
     as_written,
@@ -43,14 +42,16 @@ from dpaccount.ledger.entries import (
     now,
     record,
     same_charge,
-    totals_after,
     unkept,
 )
 from dpaccount.ledger.parts import After, KeptNoise, nowhere
-from dpaccount.ledger.spending import Cover, Step
-from dpaccount.ledger.store import Rows, Store
-from dpaccount.ledger.totals import MEMBER, Totals
+from dpaccount.ledger.spending import Cover
+from dpaccount.ledger.storage.place import address
+from dpaccount.ledger.storage.rows import Rows, begin
+from dpaccount.ledger.storage.store import Store, create
+from dpaccount.ledger.totals import Totals
 from dpaccount.ledger.totals import totals as read_totals
+from dpaccount.ledger.tree import SpentTree, nothing
 from dpaccount.ledger.verification import first_bad
 from dpaccount.noise import process
 from dpaccount.noise.proved import Proved
@@ -64,28 +65,11 @@ _UNNAMED: Final = "unnamed "  #: begins the random key of a charge without one
 _UNREADABLE: Final = (ValueError, TypeError, LookupError, ArithmeticError, AttributeError)
 
 
-@dataclass(frozen=True)
-class Charge:
-    """A decided charge: its entry (None: a dry run), the head after it, its own ε at the budget's δ."""
-
-    entry: int | None
-    head: str
-    epsilon: Enclosure
-
-
-class RefusedError(BudgetError):
-    """A charge was refused; `charge` holds the refusal's entry and what was asked for."""
-
-    def __init__(self, message: str, charge: Charge) -> None:
-        super().__init__(message)
-        self.charge = charge
-
-
 def init(
     url: str,
     *,
-    epsilon: Fraction | int,
-    delta: Fraction | int,
+    epsilon: Exact,
+    delta: Exact,
     unit: str,
     relation: str,
     measure: str = "gdp",
@@ -94,7 +78,11 @@ def init(
 
     Raises `LedgerError` where the file exists, `InputError` for a budget that makes no sense.
     """
-    Store.create(url, as_written(budget(epsilon, delta, unit, relation, measure).as_json()))
+    made = budget(epsilon, delta, unit, relation, measure)
+    body, root = as_written(made.as_json()), nothing(made.width).text
+    digest = seal(ORIGIN, 0, BUDGET, None, None, body, root)
+    first = Entry(0, BUDGET, None, None, body, root, digest)
+    create(address(url), lambda connection: begin(connection, [first]))
     with Ledger.open(url) as ledger:
         return ledger.show()
 
@@ -102,8 +90,8 @@ def init(
 def verify(url: str) -> dict[str, Any]:
     """Recompute a ledger's hash chain and totals: ``{"valid", "first_bad"}``.
 
-    `first_bad` is the number of the first entry that is changed or missing, or ``head``, ``profile``
-    (the totals) or ``file`` (the database's own structure).
+    `first_bad` is the number of the first entry that is changed or missing, or ``head``, ``totals``
+    or ``file`` (the database's own structure).
     """
     store = Store.open(url)
     try:
@@ -222,39 +210,23 @@ class Ledger:
         """Accept or refuse under the write lock."""
         if key is not None:
             one_line("key", key)
-        epsilon = self._epsilon(request.steps)
-        with process.unforked():  # until `totals` has what was committed
+        with process.unforked():  # until what is known has what was committed
             with self._store.reading() if dry_run else self._store.writing() as rows:
                 totals = self._totals(rows)
                 known = None if key is None else rows.keyed(key)
                 if known is not None:
-                    return Charge(same_charge(rows, known, request).number, totals.at.digest, epsilon)
-                after = totals_after(rows, totals, request.steps or [])
-                reason = self._reason(request, after.steps)
-                made = None if dry_run else record(rows, totals, request, key, after, reason)
+                    number = same_charge(rows, known, request).number
+                    return decided(self.budget, request, number, totals.at)
+                tree = totals.tree(rows)
+                tree.charge(request.steps or [])
+                reason = refusal(self.budget, request, tree)
+                made = None if dry_run else record(rows, totals, request, key, tree, reason)
             if made is not None:
-                totals.take(made, after if reason is None else totals.after([]))
-        charge = Charge(made.number if made else None, (made or totals.at).digest, epsilon)
+                self._own().totals = Totals(made, self.budget.width)
+        charge = decided(self.budget, request, made.number if made else None, made or totals.at)
         if reason is not None:
             raise RefusedError(f"{reason}; nothing was charged and no noise was drawn", charge)
         return charge
-
-    def _reason(self, request: Request, after: list[Step]) -> str | None:
-        """Return why a charge is refused, or None."""
-        if request.steps is None:
-            able = " or ".join(request.takers)
-            right = f"a ledger in {able} takes it" if able else "prove it at one (ε, δ) and use approximate"
-            return f"the charge has no bound in this ledger's measure, {self.budget.measure.name} ({right})"
-        if self.budget.fits(spending.most(after, self.budget.width)):
-            return None
-        unit, total = next(step for step in after if not self.budget.fits(step[1]))
-        names = zip(self.budget.measure.amounts, total, strict=True)
-        sums = ", ".join(f"{name} {printed(amount, up=True)}" for name, amount in names)
-        epsilon = printed(self.budget.measure.enclosure(total, self.budget.delta).upper, up=True)
-        at = f"ε {epsilon} at δ {shown(self.budget.delta)} ({sums})"
-        return (
-            f"the charge would bring unit {unit} to {at}, beyond the budget's ε {shown(self.budget.epsilon)}"
-        )
 
     def _receipt(self, proved: Proved, entry: int, *, fresh: bool) -> Receipt:
         """Return the receipt of a committed charge: one per entry, however often its key is charged.
@@ -282,12 +254,6 @@ class Ledger:
             self._known = _Known()
         return self._known
 
-    def _epsilon(self, steps: list[Step] | None) -> Enclosure:
-        """Return the ε of what `steps` spend at the worst unit, at the budget's δ."""
-        if steps is None:
-            return Enclosure(None, math.inf)
-        return self.budget.measure.enclosure(spending.most(steps, self.budget.width), self.budget.delta)
-
     def _totals(self, rows: Rows) -> Totals:
         """Return the totals at the end of the chain; raises `LedgerError` where chain or totals were changed.
 
@@ -297,13 +263,13 @@ class Ledger:
         try:
             if rows.entry(0) != self._origin:
                 raise LedgerError("the ledger's budget was changed; restore the ledger from a backup")
-            if known.totals is None:
-                known.totals = read_totals(rows, self.budget.width)
-            else:
-                known.totals.follow(rows)
+            before = known.totals
+            found = read_totals(rows, self.budget.width) if before is None else before.followed(rows)
+            found.root  # noqa: B018 - read, while what it raises is caught
         except _UNREADABLE:
             raise LedgerError("the ledger has damaged entries or totals; restore it from a backup") from None
-        return known.totals
+        known.totals = found
+        return found
 
     # -------------------------------------------------------------- releases
 
@@ -382,18 +348,18 @@ class Ledger:
                 upto = max(draws, min(most, draws + draws // AHEAD))
                 body = {"time": now(), "process": process.name(), "draws": [draws, upto]}
                 about = entry if mark is None else mark.number
-                made = rows.append(DRAWING, as_written({**body, MEMBER: totals.digest}), about=about)
+                made = rows.append(DRAWING, as_written(body), totals.text, about=about)
             known.marks[entry] = _Mark(made.number, upto)
 
     def keep_release(self, charge: int | str, body: dict[str, Any]) -> None:
         """Keep what a charge (its entry or key) paid for, durably, before anyone is shown it; once only."""
         text = as_written(body)
         with self._store.writing() as rows:
-            self._totals(rows)
+            totals = self._totals(rows)
             entry = charge_number(rows, charge)
             if rows.about(entry, RELEASE) is not None:
                 raise LedgerError(f"entry {entry} has its release already; make a new charge for another")
-            rows.append(RELEASE, text, about=entry)
+            rows.append(RELEASE, text, totals.text, about=entry)
 
     # -------------------------------------------------------------- answers
 
@@ -405,17 +371,16 @@ class Ledger:
         """
         with self._store.reading() as rows:
             totals = self._totals(rows)
-            steps, head = totals.steps(), totals.at.digest
+            spent, worst = totals.root.peak, self._worst_unit(totals.tree(rows))
             entries, refused = rows.count(CHARGE), rows.count(REFUSAL)
-        spent = spending.most(steps, self.budget.width)
         return {
             "budget": self.budget.as_json(),
             "spent": self._shown(spent, up=True),
             "remaining": self._shown(self.budget.room(spent), up=False),
-            "worst_unit": self._worst_unit(steps),
+            "worst_unit": worst,
             "entries": entries,
             "refused": refused,
-            "head": head,
+            "head": totals.at.digest,
         }
 
     def verify(self) -> dict[str, Any]:
@@ -428,16 +393,17 @@ class Ledger:
         sums = {name: printed(amount, up=up) for name, amount in named}
         return {**sums, "epsilon": kind.enclosure(amounts, self.budget.delta).as_json()}
 
-    def _worst_unit(self, steps: list[Step]) -> int | None:
+    def _worst_unit(self, tree: SpentTree) -> int | None:
         """Return the first unit with the largest share of the budget spent; None where all pay the same."""
-        if not steps or (len(steps) == 1 and steps[0][0] == 1):
+        if tree.root.level:
             return None
         limits = (self.budget.epsilon, self.budget.delta)
 
-        def share(step: Step) -> Fraction:
-            return max(amount / (limit or 1) for amount, limit in zip(step[1], limits, strict=False))
+        def share(spent: Amounts) -> Fraction:
+            return max(amount / (limit or 1) for amount, limit in zip(spent, limits, strict=False))
 
-        return max(steps, key=share)[0]
+        most = share(tree.root.peak)
+        return tree.leftmost(lambda spent: share(spent) >= most)[0]
 
 
 def _verified(store: Store) -> dict[str, Any]:

@@ -21,8 +21,9 @@ import numpy as np
 from dpaccount.errors import LedgerError, ReceiptError
 from dpaccount.ledger.chain import DRAWING, RELEASE
 from dpaccount.ledger.entries import as_written, check_linked, facts_of, now
-from dpaccount.ledger.store import Rows, Store
-from dpaccount.ledger.totals import MEMBER, Totals
+from dpaccount.ledger.storage.rows import Rows
+from dpaccount.ledger.storage.store import Store
+from dpaccount.ledger.totals import Totals
 from dpaccount.noise import process
 from dpaccount.noise.proved import Proved
 from dpaccount.noise.receipt import issue
@@ -109,10 +110,10 @@ class KeptNoise:
                 )
             count = len(self._kept) + 1
             mark = {"time": now(), "process": process.name(), "draws": [count, count]}
-            made = rows.append(DRAWING, as_written({**mark, MEMBER: totals.digest}), about=self._last)
+            made = rows.append(DRAWING, as_written(mark), totals.text, about=self._last)
             noisy: Integers = getattr(self._receipt, how)(key, part, given)
             kept = {"part": name, "value": noisy.tolist(), "after": self._now()}
-            rows.append(RELEASE, as_written(kept), about=made.number)
+            rows.append(RELEASE, as_written(kept), totals.text, about=made.number)
         self._kept[_text(name)], self._last = noisy, made.number
         return noisy.copy()
 

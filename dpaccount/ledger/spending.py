@@ -55,12 +55,6 @@ def total(functions: Iterable[list[Step]], width: int) -> list[Step]:
     return found
 
 
-def touched(steps: list[Step]) -> tuple[int, int | None]:
-    """Return (first, end): `steps`, not empty, are zero before `first`, and from `end` on (None: no end)."""
-    end, level = steps[-1]
-    return steps[0][0], None if any(level) else end
-
-
 def most(steps: Iterable[Step], width: int) -> Amounts:
     """Return the largest of each amount over all units."""
     peak = zero(width)
@@ -71,7 +65,7 @@ def most(steps: Iterable[Step], width: int) -> Amounts:
 
 def plus(left: Amounts, right: Amounts) -> Amounts:
     """Return the sum of two amounts."""
-    return tuple(map(Fraction.__add__, left, right))
+    return tuple(b if not a else a + b if b else a for a, b in zip(left, right, strict=True))
 
 
 def zero(width: int) -> Amounts:

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from bandits.doubling_gp_ucb import DoublingGpUcb
+from bandits.function_release import FunctionRelease
 from bandits.jdp_gp_ucb import JdpGpUcb
 from bandits.learning import resumable
 from bandits.local_gp_ucb import LocalGpUcb
@@ -19,7 +20,7 @@ from bandits.surface_gp_ucb import SurfaceGpUcb
 from dpaccount.errors import BudgetError, InputError
 from dpaccount.ledger.ledger import Ledger, init
 from dpaccount.ledger.parts import KeptNoise
-from dpaccount.ledger.store import Rows
+from dpaccount.ledger.storage.rows import Rows
 from dpaccount.noise.samplers import Rehearsal
 
 SMALL = {"rounds": 9, "candidates": 3, "nodes_per_axis": 2}
@@ -38,6 +39,7 @@ LEARNERS = [
     PhasedPosterior(rounds=400, sigma=Fraction(1), stream="correlated"),
     SurfaceGpUcb(rounds=60, batch=10, error=Fraction(1, 2)),
     LoggedPolicy(slots=400, batch=40, batches=5),
+    FunctionRelease(rounds=24, served=3, actions=3, contexts=3, sigma=Fraction(1)),
 ]
 ONE = LEARNERS[0]
 

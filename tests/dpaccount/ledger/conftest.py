@@ -1,5 +1,7 @@
 """Ledgers in fresh folders, and theorems to charge them with."""
 
+import hashlib
+import sqlite3
 from collections.abc import Callable, Iterator
 from fractions import Fraction
 from pathlib import Path
@@ -31,6 +33,42 @@ def discrete_gaussian(variance: Fraction | int) -> Theorem:
     """Return a discrete Gaussian release of ρ = 2/variance."""
     ball = proof.linear(proof.assume_ball("mean", Fraction(1), REPLACE_ONE, "made up"))
     return proof.discrete_gaussian(ball, Fraction(variance), Fraction(1, 1024), "noise")
+
+
+def steps_in(file: Path) -> list[tuple[int, tuple[Fraction, ...]]]:
+    """Return what units have spent by the tree in the file, as steps; read by nothing of ours.
+
+    It believes every node: what an attack left there is for the ledger to find.
+    """
+    with sqlite3.connect(file) as database:
+        [(text,)] = database.execute("SELECT root FROM entries ORDER BY number DESC LIMIT 1")
+        nodes = dict(database.execute("SELECT node, body FROM nodes"))
+    database.close()
+    height, everyone, mark, _, digest = text.split("|")
+
+    def add(*texts: str) -> tuple[Fraction, ...]:
+        return tuple(
+            map(sum, zip(*([Fraction(word) for word in text.split()] for text in texts), strict=True))
+        )
+
+    def walk(node: int, height: int, low: int, level: str, digest: str) -> Iterator[tuple[int, str]]:
+        if not digest:
+            yield low, level
+            return
+        marks = nodes[node].split("|")
+        assert hashlib.sha256(nodes[node].encode()).hexdigest() == digest
+        for half, (more, _, below) in enumerate((marks[:3], marks[3:])):
+            total = " ".join(map(str, add(level, more)))
+            yield from walk(2 * node + half, height - 1, low + (half << (height - 1)), total, below)
+
+    level = " ".join(map(str, add(everyone, mark)))
+    found = [*walk(1 << (63 - int(height)), int(height), 0, level, digest), (1 << int(height), everyone)]
+    steps: list[tuple[int, tuple[Fraction, ...]]] = []
+    for low, spent in found:
+        amounts = add(spent)
+        if amounts != (steps[-1][1] if steps else (Fraction(0),) * len(amounts)):
+            steps.append((max(low, 1), amounts))
+    return steps
 
 
 @pytest.fixture

@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 
 from dpaccount.errors import BudgetError
-from dpaccount.ledger import store
 from dpaccount.ledger.ledger import Ledger, init, verify
+from dpaccount.ledger.storage import database, line
 from dpaccount.plan.events import Plan, Pure, Relation
 
 from .conftest import pure
@@ -23,7 +23,7 @@ VALID = {"valid": True, "first_bad": None}
 @pytest.fixture(autouse=True)
 def patient(monkeypatch):
     """Let writers wait for each other however busy the machine is."""
-    monkeypatch.setattr(store, "BUSY_SECONDS", 3600.0)
+    monkeypatch.setattr(database, "BUSY_SECONDS", 3600.0)
 
 
 CHARGER = """
@@ -32,13 +32,13 @@ from contextlib import nullcontext
 from fractions import Fraction
 from dpaccount.errors import BudgetError
 from dpaccount.plan.events import Plan, Pure, Relation
-from dpaccount.ledger import store
+from dpaccount.ledger.storage import database, store
 from dpaccount.ledger.ledger import Ledger
 
 url, epsilon, times = sys.argv[1], Fraction(sys.argv[2]), int(sys.argv[3])
-store.BUSY_SECONDS = 3600.0
+database.BUSY_SECONDS = 3600.0
 if sys.argv[4] == "unfair":
-    store._turn = nullcontext
+    store.turn = nullcontext
 plan = Plan(Relation.REPLACE_ONE, (Pure(epsilon=epsilon),))
 with Ledger.open(url) as ledger:
     print("ready", flush=True)
@@ -59,11 +59,11 @@ from dpaccount.ledger.ledger import Ledger
 plan = Plan(Relation.REPLACE_ONE, (Pure(epsilon=Fraction(1, 100)),))
 with Ledger.open(sys.argv[1]) as ledger:
     ledger.charge_plan(plan, "before")
-    engine = ledger._store._engine
+    links = ledger._store.database._links
     child = os.fork()
     for turn in range(10):
         ledger.charge_plan(plan, "after")
-    assert (ledger._store._engine is engine) == (child != 0)
+    assert (ledger._store.database._links is links) == (child != 0)
     if child == 0:
         os._exit(0)
     assert os.waitpid(child, 0)[1] == 0
@@ -241,10 +241,10 @@ def test_forks_amid_the_writing_of_threads_hang_nobody(url):
 
 
 def test_a_line_that_does_not_move_is_left(url, tmp_path, monkeypatch):
-    """Whoever holds the folder's lock for ever, by a copy of its descriptor say, makes others slow only."""
+    """Whoever holds the line's lock for ever, by a copy of its descriptor say, makes others slow only."""
     new(url)
-    monkeypatch.setattr(store, "TURN_SECONDS", 0.05)
-    holder = os.open(tmp_path, os.O_RDONLY)
+    monkeypatch.setattr(line, "TURN_SECONDS", 0.05)
+    holder = os.open(tmp_path / "budget.db-line", os.O_RDWR | os.O_CREAT)
     fcntl.flock(holder, fcntl.LOCK_EX)
     with Ledger.open(url) as ledger:
         ledger.charge(pure("1/2"), "try")
@@ -257,17 +257,21 @@ def test_a_descriptor_that_a_child_inherited_holds_up_nobody(url, tmp_path):
     new(url)
     with Ledger.open(url) as ledger:
         with ledger._store.writing():
-            (turn,) = [int(one.name) for one in Path("/proc/self/fd").iterdir() if leads_to(one, tmp_path)]
+            (turn,) = [
+                int(one.name)
+                for one in Path("/proc/self/fd").iterdir()
+                if leads_to(one, tmp_path / "budget.db-line")
+            ]
             copied = os.dup(turn)  # as in a child
-        other = os.open(tmp_path, os.O_RDONLY)
+        other = os.open(tmp_path / "budget.db-line", os.O_RDWR)
         fcntl.flock(other, fcntl.LOCK_EX | fcntl.LOCK_NB)
     os.close(copied)
     os.close(other)
 
 
-def leads_to(descriptor: Path, folder: Path) -> bool:
+def leads_to(descriptor: Path, file: Path) -> bool:
     try:
-        return descriptor.readlink() == folder
+        return descriptor.readlink() == file
     except OSError:
         return False
 
@@ -292,7 +296,7 @@ def test_commits_reach_the_disk_before_they_return(url):
     new(url)
     with Ledger.open(url) as ledger, ledger._store.reading() as rows:
         settings = [
-            rows._connection.exec_driver_sql(f"PRAGMA {name}").scalar()
+            rows._connection.execute(f"PRAGMA {name}").fetchone()[0]
             for name in ("journal_mode", "synchronous")
         ]
     assert settings == ["wal", 2]  # 2: FULL

@@ -9,9 +9,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dpaccount.errors import BudgetError, LedgerError
-from dpaccount.ledger import spending
 from dpaccount.ledger.ledger import Ledger, init, verify
 from dpaccount.plan.events import Approximate, Gdp, Plan, Pure, Relation, Zcdp
+
+from .conftest import steps_in
 
 UNITS = 9
 DELTA = Fraction(1, 1000)
@@ -103,8 +104,7 @@ def test_a_ledger_does_what_one_number_per_unit_does(measure, history):
 
 def agrees(ledger: Ledger, model: Model) -> None:
     """Check every unit's total, to the last digit, and the counts."""
-    with ledger._store.reading() as rows:
-        steps = [(first, spending.read(text, ledger.budget.width)) for first, text in rows.steps()]
+    steps = steps_in(ledger._store.database.path)
     for unit, spent in model.units.items():
         level = next((list(a) for first, a in reversed(steps) if first <= unit), [Fraction(0)] * len(spent))
         assert level == spent

@@ -144,7 +144,7 @@ def test_a_copy_of_the_memory_that_no_check_sees_draws_no_marked_part(ledger, mo
 
     def resumed():
         monkeypatch.setattr(process, "this", lambda: same)
-        ledger._store._engine.dispose(close=False)  # a real copy would have files of its own
+        ledger._store.database._fresh()  # a real copy would have files of its own
         return said(receipt, 1)
 
     assert child(resumed) == "drawn"

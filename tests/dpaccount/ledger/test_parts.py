@@ -3,6 +3,7 @@
 import json
 import os
 import signal
+import sqlite3
 from fractions import Fraction
 
 import numpy as np
@@ -14,7 +15,7 @@ from dpaccount.errors import BudgetError, LedgerError, ReceiptError
 from dpaccount.ledger.chain import DRAWING, RELEASE
 from dpaccount.ledger.ledger import Ledger, init
 from dpaccount.ledger.parts import KeptNoise
-from dpaccount.ledger.store import Rows
+from dpaccount.ledger.storage.rows import Rows
 from dpaccount.proof import (
     REPLACE_ONE,
     assume_ball,
@@ -209,11 +210,12 @@ def test_a_kept_part_that_was_changed_is_not_shown(url):
     with Ledger.open(url) as ledger:
         opened(ledger).noisy("sums", 0, ZERO)
         opened(ledger).noisy("sums", 1, ZERO)
-        with ledger._store._engine.connect() as connection:
+        with sqlite3.connect(ledger._store.database.path) as connection:
             query = "SELECT number, body FROM entries WHERE kind = 'release' ORDER BY number"
-            number, body = connection.exec_driver_sql(query).first()
+            number, body = connection.execute(query).fetchone()
             changed = json.dumps({**json.loads(body), "value": [5, 5]})
-            connection.exec_driver_sql("UPDATE entries SET body = ? WHERE number = ?", (changed, number))
+            connection.execute("UPDATE entries SET body = ? WHERE number = ?", (changed, number))
+        connection.close()
     with Ledger.open(url) as ledger:
         with pytest.raises(LedgerError, match="changed"):
             opened(ledger)
@@ -253,7 +255,7 @@ def test_the_broken_twin_that_marks_nothing_draws_twice(url, monkeypatch):
     monkeypatch.setattr(
         Rows,
         "append",
-        lambda self, kind, body, about=None, **named: real(self, kind, body, about=None, **named),
+        lambda self, kind, body, root, about=None, **named: real(self, kind, body, root, about=None, **named),
     )
     with Ledger.open(url) as ledger, Ledger.open(url) as other:
         wide = [opened(one).noisy("sums", 0, np.zeros(40, dtype=np.int64)) for one in (ledger, other)]

@@ -74,12 +74,12 @@ def test_a_changed_entry_is_refused(make, tmp_path, kind, followed, sealed):
     if followed:
         ledger.charge(pure("1/10"), "another")
     with sqlite3.connect(tmp_path / "budget.db") as database:
-        find = "SELECT number, key, about, body FROM entries WHERE kind = ?"
-        number, key, about, body = database.execute(find, (kind,)).fetchone()
+        find = "SELECT number, key, about, body, root FROM entries WHERE kind = ?"
+        number, key, about, body, root = database.execute(find, (kind,)).fetchone()
         (before,) = database.execute("SELECT digest FROM entries WHERE number = ?", (number - 1,)).fetchone()
         (digest,) = database.execute("SELECT digest FROM entries WHERE number = ?", (number,)).fetchone()
         body = body[:-1] + ',"more":1}'
-        digest = seal(before, number, kind, key, about, body) if sealed else digest
+        digest = seal(before, number, kind, key, about, body, root) if sealed else digest
         database.execute("UPDATE entries SET body = ?, digest = ? WHERE number = ?", (body, digest, number))
     database.close()
     with pytest.raises(LedgerError, match="was changed; restore"):

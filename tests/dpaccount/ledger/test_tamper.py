@@ -21,14 +21,14 @@ from .conftest import pure
 
 COLUMNS = {
     "ledger": ("format", "last", "head"),
-    "entries": ("number", "kind", "key", "about", "body", "digest"),
-    "profile": ("first", "amounts"),
+    "entries": ("number", "kind", "key", "about", "body", "root", "digest"),
+    "nodes": ("node", "body"),
 }
 
 
 @pytest.fixture(scope="module")
 def original(tmp_path_factory) -> Path:
-    """Return a ledger with every kind of entry, keys, and a profile of several steps."""
+    """Return a ledger with every kind of entry, keys, and totals of several levels."""
     file = tmp_path_factory.mktemp("original") / "budget.db"
     url = f"sqlite:///{file}"
     init(url, epsilon=1, delta=Fraction(1, 10**6), unit="person", relation="replace-one")
@@ -152,17 +152,17 @@ def test_reordered_entries(original):
 def test_added_rows(original):
     last = len(rows_of(original, "entries"))
     for statement in (
-        ("INSERT INTO entries VALUES (?, 'charge', NULL, NULL, '{\"steps\":[]}', 'sha256:0')", (last,)),
-        ("INSERT INTO profile VALUES (30, '1/2')", ()),
-        ("INSERT INTO profile VALUES (3, (SELECT amounts FROM profile WHERE first = 2))", ()),
+        ("INSERT INTO entries VALUES (?, 'charge', NULL, NULL, '{\"steps\":[]}', '', 'sha256:0')", (last,)),
+        ("INSERT INTO nodes VALUES (30, '0|1/2||0|0|')", ()),
+        ("INSERT INTO nodes SELECT node + 1, body FROM nodes WHERE node = (SELECT max(node) FROM nodes)", ()),
         ("INSERT INTO ledger VALUES ('other', 0, '')", ()),
     ):
         assert edited(original, statement)
 
 
-def test_a_profile_emptied_to_spend_again(original):
-    assert edited(original, ("DELETE FROM profile", ()))
-    assert verify(f"sqlite:///{original.with_name('copy.db')}")["first_bad"] == "profile"
+def test_totals_emptied_to_spend_again(original):
+    assert edited(original, ("DELETE FROM nodes", ()))
+    assert verify(f"sqlite:///{original.with_name('copy.db')}")["first_bad"] == "totals"
 
 
 def test_a_cut_tail_with_a_matching_head_leaves_wrong_totals(original):
@@ -173,7 +173,7 @@ def test_a_cut_tail_with_a_matching_head_leaves_wrong_totals(original):
         ("DELETE FROM entries WHERE number = ?", (len(rows) - 1,)),
         ("UPDATE ledger SET last = ?, head = ?", (len(rows) - 2, before)),
     )
-    assert verify(f"sqlite:///{original.with_name('copy.db')}")["first_bad"] == "profile"
+    assert verify(f"sqlite:///{original.with_name('copy.db')}")["first_bad"] == "totals"
 
 
 def test_a_raised_budget_with_rewritten_digests_changes_the_head(original):
@@ -183,9 +183,9 @@ def test_a_raised_budget_with_rewritten_digests_changes_the_head(original):
         entries = database.execute("SELECT * FROM entries ORDER BY number").fetchall()
     database.close()
     before, changes = ORIGIN, []
-    for number, kind, key, about, old, _ in entries:
+    for number, kind, key, about, old, root, _ in entries:
         body = old.replace('"epsilon":"1"', '"epsilon":"9"') if number == 0 else old
-        before = seal(before, number, kind, key, about, body)
+        before = seal(before, number, kind, key, about, body, root)
         changes.append(("UPDATE entries SET body = ?, digest = ? WHERE number = ?", (body, before, number)))
     assert edited(original, *changes, ("UPDATE ledger SET head = ?", (before,))) is False
     assert before != noted
@@ -196,11 +196,11 @@ def test_a_consistent_chain_may_not_say_what_no_ledger_would(original):
     with sqlite3.connect(original) as database:
         entries = database.execute("SELECT * FROM entries ORDER BY number").fetchall()
     database.close()
-    number, kind, key, about, body, _ = entries[-1]
+    number, kind, key, about, body, root, _ = entries[-1]
     facts = json.loads(body)
     facts["steps"] = [[1, "7"]]
     body = json.dumps(facts, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
-    digest = seal(entries[-2][-1], number, kind, key, about, body)
+    digest = seal(entries[-2][-1], number, kind, key, about, body, root)
     assert edited(
         original,
         ("UPDATE entries SET body = ?, digest = ? WHERE number = ?", (body, digest, number)),

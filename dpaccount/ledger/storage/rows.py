@@ -1,0 +1,140 @@
+"""The rows of a ledger inside one transaction: statements, and nothing that they mean."""
+
+import sqlite3
+from collections.abc import Iterable, Iterator
+from typing import Any, Final
+
+from dpaccount.errors import LedgerError
+from dpaccount.ledger.chain import OLD_ORIGIN, ORIGIN, Entry, seal
+
+TABLES: Final = (
+    "CREATE TABLE ledger (format TEXT NOT NULL PRIMARY KEY, last INTEGER NOT NULL, head TEXT NOT NULL)",
+    "CREATE TABLE entries (number INTEGER NOT NULL PRIMARY KEY, kind TEXT NOT NULL, key TEXT UNIQUE,"
+    " about INTEGER, body TEXT NOT NULL, root TEXT, digest TEXT NOT NULL, UNIQUE (kind, about))",
+    "CREATE TABLE nodes (node INTEGER NOT NULL PRIMARY KEY, body TEXT NOT NULL)",
+)
+_ENTRY: Final = "SELECT number, kind, key, about, body, root, digest FROM entries"
+_PAGE: Final = 2000  #: entries fetched at a time
+_KEEP: Final = "INSERT OR REPLACE INTO nodes VALUES (?, ?)"
+
+
+class Rows:
+    """The rows of a ledger inside one transaction."""
+
+    def __init__(self, connection: sqlite3.Connection, name: str) -> None:
+        self._connection = connection
+        self._name = name
+        self._head: tuple[int, str] | None = None
+
+    def check(self) -> None:
+        """Refuse a database that is no ledger, or that holds code (triggers, views) beside one."""
+        code = "SELECT count(*) FROM sqlite_master WHERE type IN ('trigger', 'view')"
+        if self._one(code)[0]:
+            raise LedgerError(f"{self._name} holds triggers or views; a ledger has none")
+        self.head()
+
+    def head(self) -> tuple[int, str]:
+        """Return the number and digest that the last entry should have."""
+        if self._head is None:
+            rows = self._connection.execute("SELECT format, last, head FROM ledger LIMIT 2").fetchall()
+            if len(rows) == 1 and str(rows[0][0]).startswith(OLD_ORIGIN):
+                raise LedgerError(
+                    f"{self._name} is of an earlier format; make a new ledger of it with `ledger upgrade`"
+                )
+            if len(rows) != 1 or rows[0][0] != ORIGIN:
+                raise LedgerError(f"{self._name} is not a ledger of this kind; it should say {ORIGIN}")
+            self._head = rows[0][1], rows[0][2]
+        return self._head
+
+    def entry(self, number: int) -> Entry | None:
+        """Return the entry of this number."""
+        return self._first(f"{_ENTRY} WHERE number = ?", number)
+
+    def keyed(self, key: str) -> Entry | None:
+        """Return the charge of this key."""
+        return self._first(f"{_ENTRY} WHERE key = ?", key)
+
+    def about(self, number: int, kind: str) -> Entry | None:
+        """Return the mark of this kind on a charge."""
+        return self._first(f"{_ENTRY} WHERE about = ? AND kind = ?", number, kind)
+
+    def entries(self, first: int = 0) -> Iterator[Entry]:
+        """Yield the entries from number `first` on, in order, as they are stored."""
+        found = self._connection.execute(f"{_ENTRY} WHERE number >= ? ORDER BY number", (first,))
+        while rows := found.fetchmany(_PAGE):
+            for row in rows:
+                yield Entry(*row)
+
+    def count(self, kind: str) -> int:
+        """Return how many entries are of this kind."""
+        return int(self._one("SELECT count(*) FROM entries WHERE kind = ?", kind)[0])
+
+    def append(
+        self, kind: str, body: str, root: str, *, key: str | None = None, about: int | None = None
+    ) -> Entry:
+        """Add an entry at the end of the chain, after which the totals have this root; return it."""
+        last, before = self.head()
+        digest = seal(before, last + 1, kind, key, about, body, root)
+        made = Entry(last + 1, kind, key, about, body, root, digest)
+        self.add(made)
+        self.set_head(made)
+        return made
+
+    def add(self, entry: Entry) -> None:
+        """Store an entry as it is."""
+        self._connection.execute("INSERT INTO entries VALUES (?, ?, ?, ?, ?, ?, ?)", _values(entry))
+
+    def set_head(self, entry: Entry) -> None:
+        """Let the chain end at this entry."""
+        self._connection.execute("UPDATE ledger SET last = ?, head = ?", (entry.number, entry.digest))
+        self._head = entry.number, entry.digest
+
+    def node(self, node: int) -> Any:
+        """Return the stored text of a node of the tree of totals, or None."""
+        row = self._connection.execute("SELECT body FROM nodes WHERE node = ?", (node,)).fetchone()
+        return None if row is None else row[0]
+
+    def nodes(self) -> Iterator[tuple[int, Any]]:
+        """Yield all nodes in order."""
+        found = self._connection.execute("SELECT node, body FROM nodes ORDER BY node")
+        while rows := found.fetchmany(_PAGE):
+            yield from rows
+
+    def put(self, nodes: dict[int, str | None]) -> None:
+        """Store nodes; those without a text are removed."""
+        self._connection.executemany(
+            _KEEP, [(node, body) for node, body in nodes.items() if body is not None]
+        )
+        gone = [(node,) for node, body in nodes.items() if body is None]
+        if gone:
+            self._connection.executemany("DELETE FROM nodes WHERE node = ?", gone)
+
+    def sound(self) -> bool:
+        """Say whether the database finds its own pages and indices in order."""
+        return bool(self._one("PRAGMA integrity_check(1)")[0] == "ok")
+
+    def _first(self, query: str, *values: object) -> Entry | None:
+        row = self._one(query, *values)
+        return None if row is None else Entry(*row)
+
+    def _one(self, query: str, *values: object) -> Any:
+        return self._connection.execute(query, values).fetchone()
+
+
+def begin(
+    connection: sqlite3.Connection, entries: Iterable[Entry], nodes: Iterable[tuple[int, str]] = ()
+) -> None:
+    """Make the tables of a ledger in an empty database, with these entries and nodes."""
+    for table in TABLES:
+        connection.execute(table)
+    last: Entry | None = None
+    rows = Rows(connection, "")
+    for last in entries:
+        rows.add(last)
+    if last is not None:
+        connection.execute("INSERT INTO ledger VALUES (?, ?, ?)", (ORIGIN, last.number, last.digest))
+    connection.executemany(_KEEP, nodes)
+
+
+def _values(entry: Entry) -> tuple[object, ...]:
+    return entry.number, entry.kind, entry.key, entry.about, entry.body, entry.root, entry.digest

@@ -1,0 +1,305 @@
+"""One file, one name, one host: where a ledger could be overspent it is not opened, and nothing is changed."""
+
+import os
+import shutil
+import signal
+import sqlite3
+import stat
+import subprocess
+import sys
+import tempfile
+import time
+from fractions import Fraction
+from pathlib import Path
+
+import pytest
+
+from dpaccount.errors import InputError, LedgerError
+from dpaccount.ledger.ledger import Ledger, init, verify
+from dpaccount.ledger.storage import database, line, place
+from dpaccount.ledger.storage.place import address
+from dpaccount.plan.events import Plan, Pure, Relation
+
+BUDGET = {"epsilon": 1, "delta": 0, "unit": "person", "relation": "replace-one", "measure": "pure"}
+PART = Plan(Relation.REPLACE_ONE, (Pure(epsilon=Fraction(1, 10)),))
+VALID = {"valid": True, "first_bad": None}
+
+
+@pytest.fixture
+def file(url, tmp_path) -> Path:
+    init(url, **BUDGET)
+    return tmp_path / "budget.db"
+
+
+def charge(file: Path, times: int = 1) -> None:
+    with Ledger.open(f"sqlite:///{file}") as ledger:
+        for _ in range(times):
+            ledger.charge_plan(PART, "part")
+
+
+# ------------------------------------------------------------------ one name
+
+
+def test_a_hard_link_is_refused_under_both_names_until_one_is_gone(file):
+    other = file.with_name("other.db")
+    os.link(file, other)
+    for name in (file, other):
+        with pytest.raises(LedgerError, match=r"2 names \(hard links\).*; keep one"):
+            Ledger.open(f"sqlite:///{name}")
+    other.unlink()
+    charge(file)
+
+
+def test_a_symbolic_link_is_the_same_ledger(file):
+    other = file.with_name("other.db")
+    other.symlink_to(file)
+    with Ledger.open(f"sqlite:///{file}") as one, Ledger.open(f"sqlite:///{other}") as two:
+        for ledger in (one, two) * 5:
+            ledger.charge_plan(PART, "part")
+        assert two.show()["entries"] == 10
+    assert not other.with_name("other.db-wal").exists()
+
+
+MOUNTED = """
+set -e
+mkdir a b
+mount --bind . b
+touch a/ledger.db
+mount --bind budget.db a/ledger.db
+"$1" -m dpaccount ledger show sqlite:///a/ledger.db && exit 7
+"$1" -m dpaccount ledger show sqlite:///b/budget.db
+"""
+
+
+def test_a_file_mounted_by_itself_is_refused_and_a_mounted_folder_is_not(file, root):
+    """In a mount space of its own, where that is allowed."""
+    alone = ["unshare", "-m", "sh", "-c", "mount --bind . ."]
+    if shutil.which("unshare") is None or subprocess.run(alone, cwd=file.parent, check=False).returncode:
+        pytest.skip("mounts are not allowed here")
+    command = ["unshare", "-m", "sh", "-c", MOUNTED, "sh", sys.executable]
+    environment = {**os.environ, "PYTHONPATH": str(root)}
+    done = subprocess.run(
+        command, cwd=file.parent, env=environment, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    assert "ledger.db is mounted by itself, apart from its log; mount its folder instead" in done.stderr
+
+
+# ------------------------------------------------------------------ one host
+
+
+@pytest.fixture
+def seen_as(monkeypatch, tmp_path):
+    """Return a function after which every mount is seen as one of this kind."""
+
+    def seen(kind: str) -> None:
+        fake = tmp_path / "proc"
+        fake.mkdir(exist_ok=True)
+        fake.joinpath("mountinfo").write_text(f"7 1 0:9 / / rw shared:1 - {kind} host:/x rw\n")
+        monkeypatch.setattr(place, "_mount", lambda _: "7")
+        monkeypatch.setattr(place, "PROC", fake)
+
+    return seen
+
+
+@pytest.mark.parametrize(
+    "kind", ["nfs", "nfs4", "cifs", "smb3", "9p", "fuse", "fuse.sshfs", "virtiofs", "gfs2"]
+)
+def test_a_shared_file_system_is_refused_unless_its_owner_vouches(file, url, seen_as, kind):
+    seen_as(kind)
+    for use in (Ledger.open, verify):
+        with pytest.raises(LedgerError, match=rf"shared file system \({kind}\).*\?shared=trusted"):
+            use(url)
+    with pytest.raises(LedgerError, match="shared file system"):
+        init(f"sqlite:///{file.parent}/new.db", **BUDGET)
+    with Ledger.open(f"{url}?shared=trusted") as ledger:
+        ledger.charge_plan(PART, "part")
+
+
+@pytest.mark.parametrize("kind", ["ext4", "xfs", "btrfs", "tmpfs", "overlay", "apfs", "zfs"])
+def test_a_local_file_system_is_not(file, url, seen_as, kind):
+    seen_as(kind)
+    assert verify(url) == VALID
+
+
+@pytest.mark.parametrize("query", ["shared=yes", "shared", "shared=trusted&mode=ro", "mode=memory", "&"])
+def test_a_url_asks_for_nothing_else(file, url, query):
+    with pytest.raises(InputError, match="may end in"):
+        Ledger.open(f"{url}?{query}")
+
+
+def test_the_path_of_a_db_file_will_do_for_a_url(file, monkeypatch):
+    assert address("team.db") == address("sqlite:///team.db")
+    monkeypatch.chdir(file.parent)
+    with Ledger.open("budget.db") as ledger:
+        assert ledger.show()["entries"] == 0
+
+
+# ------------------------------------------------------------------ the same file all along
+
+
+@pytest.mark.parametrize("gone", [True, False])
+def test_a_file_that_is_swapped_or_removed_under_an_open_ledger_takes_no_charge(file, gone):
+    older = file.with_name("older.db")
+    shutil.copy(file, older)
+    with Ledger.open(f"sqlite:///{file}") as ledger:
+        ledger.charge_plan(PART, "part")
+        if gone:
+            file.unlink()
+        else:
+            older.replace(file)
+        with pytest.raises(
+            LedgerError, match="was replaced or removed while it was open; nothing was changed"
+        ):
+            ledger.charge_plan(PART, "part")
+
+
+@pytest.mark.parametrize("put_back", [True, False])
+def test_a_log_that_is_removed_under_an_open_ledger_takes_no_charge(file, put_back):
+    log = file.with_name("budget.db-wal")
+    with Ledger.open(f"sqlite:///{file}") as ledger:
+        ledger.charge_plan(PART, "part")
+        copy = log.read_bytes()
+        log.unlink()
+        if put_back:
+            log.write_bytes(copy)
+        with pytest.raises(LedgerError, match=r"the log of .* was replaced or removed while it was open"):
+            ledger.charge_plan(PART, "part")
+
+
+def test_a_turned_symbolic_link_takes_no_charge(file, tmp_path):
+    init(f"sqlite:///{tmp_path}/second.db", **BUDGET)
+    link = tmp_path / "link.db"
+    link.symlink_to(file)
+    with Ledger.open(f"sqlite:///{link}") as ledger:
+        link.unlink()
+        link.symlink_to(tmp_path / "second.db")
+        with pytest.raises(LedgerError, match="was replaced"):
+            ledger.charge_plan(PART, "part")
+
+
+# ------------------------------------------------------------------ the log
+
+
+def spent_in(copy: Path) -> int:
+    with sqlite3.connect(f"file:{copy}?immutable=1", uri=True) as connection:
+        [(last,)] = connection.execute("SELECT last FROM ledger")
+    connection.close()
+    return last
+
+
+def test_the_last_close_and_an_idle_second_move_the_log_into_the_file(file, monkeypatch):
+    """A copy of the file alone then holds every charge."""
+    monkeypatch.setattr(database, "IDLE_SECONDS", 0.01)
+    copy = file.with_name("copy.db")
+    with Ledger.open(f"sqlite:///{file}") as ledger:
+        for times in (1, 2):
+            ledger.charge_plan(PART, "part")
+            for _ in range(500):
+                shutil.copy(file, copy)
+                if spent_in(copy) == times:
+                    break
+                time.sleep(0.01)
+            assert spent_in(copy) == times
+    assert not file.with_name("budget.db-wal").exists()
+
+
+def test_a_closed_ledger_is_one_file(file):
+    charge(file, 3)
+    assert {one.name for one in file.parent.iterdir()} == {"budget.db", "budget.db-line"}
+    assert spent_in(file) == 3
+
+
+def test_nobody_else_reads_a_ledger(file, tmp_path):
+    """A kept release stands in it before anyone is shown it."""
+    with Ledger.open(f"sqlite:///{file}") as ledger:
+        ledger.charge_plan(PART, "part")
+        made = [one for one in tmp_path.iterdir() if one.name.startswith("budget.db")]
+        assert {one.name for one in made} == {"budget.db", "budget.db-wal", "budget.db-shm", "budget.db-line"}
+        assert {stat.S_IMODE(one.stat().st_mode) for one in made} == {0o600}
+
+
+# ------------------------------------------------------------------ who may only read
+
+
+READER = """
+import os, sys
+from dpaccount.errors import LedgerError
+from dpaccount.ledger.ledger import Ledger, verify
+from dpaccount.plan.events import Plan, Pure, Relation
+
+with Ledger.open(sys.argv[3]) as ledger:  # all modules are loaded, which the other user may not be let read
+    ledger.charge_plan(Plan(Relation.REPLACE_ONE, (Pure(epsilon=1),)), "try")
+verify(sys.argv[3])
+os.setgid(65534), os.setuid(65534)
+assert verify(sys.argv[1]) == {"valid": True, "first_bad": None}
+with Ledger.open(sys.argv[1]) as ledger:
+    assert ledger.show()["entries"] == int(sys.argv[2])
+    try:
+        ledger.charge_plan(Plan(Relation.REPLACE_ONE, (Pure(epsilon=1),)), "try")
+    except LedgerError as error:
+        assert "cannot be written" in str(error), error
+    else:
+        raise SystemExit("charged")
+"""
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="needs another user")
+@pytest.mark.parametrize("crashed", [True, False])
+def test_who_may_only_read_shows_and_verifies(file, root, crashed, tmp_path):
+    """Also after a crash, when the last charges are in the log alone; nothing is made beside the file."""
+    folder = (
+        Path(tempfile.gettempdir()) / f"reader-{os.getpid()}-{crashed}"
+    )  # one that another user may enter
+    folder.mkdir(mode=0o755)
+    try:
+        copy = folder / "budget.db"
+        with Ledger.open(f"sqlite:///{file}") as ledger:
+            for _ in range(3):
+                ledger.charge_plan(PART, "part")
+            if crashed:
+                shutil.copy(file.with_name("budget.db-wal"), folder)
+                shutil.copy(file, copy)
+        if not crashed:
+            shutil.copy(file, copy)
+        for one in folder.iterdir():
+            one.chmod(0o644)
+        before = sorted(one.name for one in folder.iterdir())
+        command = [sys.executable, "-c", READER, f"sqlite:///{copy}", "3", f"sqlite:///{tmp_path}/warm.db"]
+        init(command[-1], **BUDGET)
+        environment = {**os.environ, "PYTHONPATH": str(root), "PYTHONDONTWRITEBYTECODE": "1"}
+        done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+        assert done.returncode == 0, done.stderr
+        assert sorted(one.name for one in folder.iterdir()) == before
+    finally:
+        shutil.rmtree(folder)
+
+
+# ------------------------------------------------------------------ a stopped writer
+
+STOPPED = """
+import os, signal, sys
+from dpaccount.ledger.ledger import Ledger
+with Ledger.open(sys.argv[1]) as ledger, ledger._store.writing():
+    print("holds", flush=True)
+    os.kill(os.getpid(), signal.SIGSTOP)
+"""
+
+
+def test_a_stopped_writer_is_waited_for_and_then_named(file, url, monkeypatch):
+    """In all no longer than the time for both, the line and the lock."""
+    monkeypatch.setattr(line, "TURN_SECONDS", 0.1)
+    monkeypatch.setattr(database, "BUSY_SECONDS", 0.2)
+    stopped = subprocess.Popen([sys.executable, "-c", STOPPED, url], stdout=subprocess.PIPE, text=True)
+    assert stopped.stdout is not None
+    try:
+        assert stopped.stdout.readline() == "holds\n"
+        with Ledger.open(url) as ledger:
+            with pytest.raises(LedgerError, match=r"was held by other processes for .* nothing was changed"):
+                ledger.charge_plan(PART, "part")
+            assert ledger.show()["entries"] == 0
+    finally:
+        stopped.send_signal(signal.SIGKILL)
+        stopped.communicate()
+    charge(file)
+    assert line.TURN_SECONDS < database.BUSY_SECONDS

@@ -1,0 +1,228 @@
+"""Many clients, killed at random: what was acknowledged is there, once, and no unit is beyond the budget.
+
+Totals, chain, head, keys and releases are recomputed by `recount.py`, which imports nothing of the package.
+"""
+
+import io
+import json
+import os
+import random
+import signal
+import sqlite3
+import subprocess
+import sys
+import time
+from fractions import Fraction
+from pathlib import Path
+
+import pytest
+
+from dpaccount.ledger.ledger import Ledger, init, verify
+
+RECOUNT = Path(__file__).parent / "recount.py"
+
+CLIENT = """
+import random, sys
+from fractions import Fraction
+import numpy as np
+from dpaccount.errors import BudgetError, LedgerError, ReceiptError
+from dpaccount.ledger.ledger import Ledger
+from dpaccount.plan.events import Approximate, Gaussian, Laplace, Plan, Pure, Relation
+from tests.dpaccount.ledger.conftest import pure
+
+url, measure, seed = sys.argv[1], sys.argv[2], int(sys.argv[3])
+dice = random.Random(seed)
+KINDS = {
+    "pure": [lambda n: Pure(epsilon=Fraction(n, 100))],
+    "approximate": [
+        lambda n: Approximate(epsilon=Fraction(n, 100), delta=Fraction(n, 10**9)),
+        lambda n: Pure(epsilon=Fraction(n, 100)),
+    ],
+    "gdp": [lambda n: Gaussian(sigma=200 // n), lambda n: Laplace(scale=200 // n)],
+    "zcdp": [lambda n: Gaussian(sigma=200 // n), lambda n: Pure(epsilon=Fraction(n, 100))],
+}
+
+def cover():
+    if dice.random() < 0.2:
+        return None
+    first = dice.choice([dice.randrange(1, 40), dice.randrange(1, 10**6)])
+    return first, first + dice.choice([0, 3, dice.randrange(10**5)])
+
+def plan():
+    from dataclasses import replace
+    kinds = KINDS[measure]
+    return Plan(
+        Relation.REPLACE_ONE,
+        tuple(replace(dice.choice(kinds)(dice.randrange(1, 9)), cover=cover()) for _ in range(dice.randrange(1, 4))),
+    )
+
+def say(*words):
+    print(*words, flush=True)
+
+SHARED = {f"shared {n}": plan for n in range(40)}
+with Ledger.open(url) as ledger:
+    say("open")
+    while True:
+        what = dice.random()
+        try:
+            if what < 0.55:
+                key = f"own {seed} {dice.randrange(10**12)}"
+                say("asks", key)
+                say("charged", key, ledger.charge_plan(plan(), "storm", key).entry)
+            elif what < 0.75:
+                number = dice.randrange(40)
+                shared = random.Random(number)
+                key = f"shared {number}"
+                one = Plan(Relation.REPLACE_ONE, (Pure(epsilon=Fraction(1, 200), cover=(1 + shared.randrange(99), 100)),))
+                say("asks", key)
+                say("charged", key, ledger.charge_plan(one, "storm", key).entry)
+            else:
+                key = f"drawn {dice.randrange(30)}"
+                kept = ledger.release(key)
+                if kept is not None:
+                    say("value", key, kept["value"][0])
+                    continue
+                say("asks", key)
+                receipt = ledger.charge(pure("1/1000"), "draw", (7, 9), key)
+                say("charged", key, receipt.entry)
+                value = receipt.noisy("noise", 0, np.array([5])).tolist()
+                ledger.keep_release(receipt.entry, {"value": value})
+                say("value", key, value[0])
+        except (BudgetError, ReceiptError):
+            continue
+        except LedgerError as error:
+            if "different charge" not in str(error) and "its release already" not in str(error):
+                say("error", str(error))
+"""
+
+
+def client(url: str, measure: str, seed: int, log: Path) -> int:
+    """Fork a client, which says what it does in `log`; a fork, since a new program takes a second to begin."""
+    child = os.fork()
+    if child:
+        return child
+    try:
+        with log.open("ab", buffering=0) as out:
+            os.dup2(out.fileno(), 1)
+        sys.stdout = io.TextIOWrapper(os.fdopen(1, "wb", closefd=False), write_through=True)
+        sys.argv = ["client", url, measure, str(seed)]
+        exec(compile(CLIENT, "client", "exec"), {"__name__": "client"})  # noqa: S102
+    except BaseException as error:
+        os.write(1, f"error {error!r}\n".encode())
+    finally:
+        os._exit(1)
+
+
+def kill(child: int) -> None:
+    os.kill(child, signal.SIGKILL)
+    os.waitpid(child, 0)
+
+
+def storm(folder: Path, measure: str, seconds: float, clients: int = 8) -> dict:
+    """Run a storm; check every acknowledged line against an independent recount; return counts."""
+    url, dice = f"sqlite:///{folder}/budget.db", random.Random(measure)
+    delta = 0 if measure == "pure" else Fraction(1, 10**6)
+    init(url, epsilon=1, delta=delta, unit="person", relation="replace-one", measure=measure)
+    logs = [folder / f"log {number}" for number in range(clients)]
+    running = [client(url, measure, number, log) for number, log in enumerate(logs)]
+    kills, killed, heads = 0, set[int](), list[str]()
+    end = time.monotonic() + seconds
+    while time.monotonic() < end:
+        time.sleep(dice.uniform(0.1, 0.5))
+        everyone = dice.random() < 0.05
+        for place in range(clients) if everyone else [dice.randrange(clients)]:
+            kill(running[place])
+            kills, killed = kills + 1, {*killed, place}
+        with Ledger.open(url) as ledger:  # after every kill
+            heads.append(ledger.show()["head"])
+        for place in killed:
+            running[place] = client(url, measure, kills * 100 + place, logs[place])
+        killed = set()
+    for one in running:
+        kill(one)
+    return {"kills": kills, **settled(folder, logs, heads), "valid": verify(url)}
+
+
+def settled(folder: Path, logs: list[Path], heads: list[str]) -> dict:
+    done = subprocess.run(
+        [sys.executable, "-I", str(RECOUNT), str(folder / "budget.db")],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    found = json.loads(done.stdout)
+    with sqlite3.connect(folder / "budget.db") as database:
+        digests = {digest for (digest,) in database.execute("SELECT digest FROM entries")}
+        kept = {
+            key: json.loads(body)["value"][0]
+            for key, body in database.execute(
+                "SELECT c.key, r.body FROM entries r JOIN entries c ON c.number = r.about WHERE r.kind = 'release'"
+            )
+        }
+    database.close()
+    assert set(heads) <= digests  # the head never went back
+    acknowledged, asked, values = 0, set(), {}
+    for log in logs:
+        for line in log.read_text().splitlines():
+            word, _, rest = line.partition(" ")
+            assert word in ("open", "asks", "charged", "value"), line  # no error but a stated refusal
+            if word == "asks":
+                asked.add(rest)
+            if word == "charged":
+                key, _, entry = rest.rpartition(" ")
+                assert found["keys"].get(key) == int(entry), line  # nothing lost, nothing double
+                acknowledged += 1
+            if word == "value":
+                key, _, value = rest.rpartition(" ")
+                values.setdefault(key, set()).add(int(value))
+    assert set(found["keys"]) <= asked
+    assert all(values[key] == {kept[key]} for key in values)
+    return {"acknowledged": acknowledged, "releases": len(kept), **found["counts"], "peak": found["peak"]}
+
+
+def test_a_breeze(tmp_path):
+    """A few seconds of it, so that the storm itself is known to run."""
+    found = storm(tmp_path, "pure", 2, clients=2)
+    assert found["valid"] == {"valid": True, "first_bad": None}
+    assert found["acknowledged"] > 10
+    assert found["kills"] > 3
+
+
+@pytest.mark.nightly
+@pytest.mark.parametrize("measure", ["pure", "approximate", "gdp", "zcdp"])
+def test_a_storm(tmp_path, measure):
+    found = storm(tmp_path, measure, 60)
+    print(measure, found)
+    assert found["valid"] == {"valid": True, "first_bad": None}
+    assert found["acknowledged"] > 200
+    assert found["kills"] > 60
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        "UPDATE entries SET body = body || ' ' WHERE number = 1",
+        "DELETE FROM entries WHERE number = 2",
+        "UPDATE nodes SET body = replace(body, '1/2', '1/4')",
+        "DELETE FROM nodes",
+        "UPDATE ledger SET last = 1",
+    ],
+)
+def test_the_recount_finds_what_is_wrong(tmp_path, change):
+    """A twin of each failure that a storm looks for."""
+    from .conftest import pure
+
+    url = f"sqlite:///{tmp_path}/budget.db"
+    init(url, epsilon=1, delta=0, unit="person", relation="replace-one", measure="pure")
+    with Ledger.open(url) as ledger:
+        ledger.charge(pure("1/2"), "one", (3, 5))
+        ledger.charge(pure("1/2"), "two", (5, 9))
+    for good in (True, False):
+        done = subprocess.run(
+            [sys.executable, "-I", str(RECOUNT), f"{tmp_path}/budget.db"], capture_output=True, check=False
+        )
+        assert (done.returncode == 0) is good
+        with sqlite3.connect(tmp_path / "budget.db") as database:
+            database.execute(change)
+        database.close()

@@ -1,0 +1,147 @@
+"""A ledger of format 1, with every kind of entry, as its program wrote it: upgraded aloud, never silently."""
+
+import sqlite3
+from fractions import Fraction
+from pathlib import Path
+
+import pytest
+
+from dpaccount.errors import LedgerError
+from dpaccount.ledger.carried import upgrade as upgrades
+from dpaccount.ledger.carried.upgrade import CLOSED, upgrade
+from dpaccount.ledger.ledger import Ledger, init, verify
+
+from .conftest import pure, steps_in
+
+VALID = {"valid": True, "first_bad": None}
+HEAD = "sha256:"
+
+
+@pytest.fixture
+def old(tmp_path) -> Path:
+    file = tmp_path / "clinic.db"
+    database = sqlite3.connect(file)
+    database.executescript((Path(__file__).parent / "format_1.sql").read_text())
+    database.execute("PRAGMA journal_mode=WAL")
+    database.close()
+    return file
+
+
+def rows_of(file: Path, query: str) -> list:
+    with sqlite3.connect(file) as database:
+        rows = database.execute(query).fetchall()
+    database.close()
+    return rows
+
+
+def test_the_old_one_is_not_opened(old):
+    before = old.read_bytes()
+    for use in (Ledger.open, verify):
+        with pytest.raises(
+            LedgerError, match="earlier format; make a new ledger of it with `ledger upgrade`"
+        ):
+            use(f"sqlite:///{old}")
+    assert old.read_bytes() == before
+
+
+def test_an_upgrade_keeps_the_chain_the_totals_and_the_runs(old):
+    entries = rows_of(old, "SELECT number, kind, key, about, body, digest FROM entries ORDER BY number")
+    profile = rows_of(old, "SELECT first, amounts FROM profile ORDER BY first")
+    answer = upgrade(f"sqlite:///{old}")
+    new = old.with_name("clinic.2.db")
+    assert answer == {
+        "file": str(new),
+        "entries": len(entries),
+        "old_head": entries[-1][-1],
+        "head": answer["head"],
+    }
+    kept = rows_of(new, "SELECT number, kind, key, about, body, digest FROM entries ORDER BY number")
+    assert kept[:-1] == entries
+    assert {row[1] for row in entries} == {"budget", "charge", "refusal", "drawing", "release"}
+    assert steps_in(new) == [(first, tuple(map(Fraction, text.split()))) for first, text in profile]
+    assert verify(f"sqlite:///{new}") == VALID
+    with Ledger.open(f"sqlite:///{new}") as ledger:
+        assert ledger.release("b") == {"value": 12.5}
+        assert ledger.show()["entries"] == 4
+        ledger.charge(pure("1/10"), "one", cover=(1, 10), key="a")  # the same charge, made before
+        assert ledger.show()["entries"] == 4
+        ledger.charge(pure("1/100"), "next", cover=(2, 3))
+    assert verify(f"sqlite:///{new}") == VALID
+
+
+def test_the_old_one_is_closed_to_every_program(old):
+    upgrade(f"sqlite:///{old}")
+    assert rows_of(old, "SELECT format FROM ledger") == [
+        (CLOSED,)
+    ]  # programs of format 1 want dpaccount/ledger/1
+    with pytest.raises(LedgerError, match="was upgraded; use the ledger that was made of it"):
+        upgrade(f"sqlite:///{old}")
+    with pytest.raises(LedgerError, match="earlier format"):
+        Ledger.open(f"sqlite:///{old}")
+
+
+def test_programs_of_format_1_refuse_the_new_format(url, tmp_path):
+    """They open what says dpaccount/ledger/1 and nothing else."""
+    init(url, epsilon=1, delta=0, unit="person", relation="replace-one", measure="pure")
+    assert rows_of(tmp_path / "budget.db", "SELECT format FROM ledger") == [("dpaccount/ledger/2",)]
+
+
+@pytest.mark.parametrize("where", ["create", "_made"])
+def test_an_interrupted_upgrade_is_gone_on_with(old, monkeypatch, where):
+    class Killed(Exception):  # noqa: N818
+        pass
+
+    def killed(*_):
+        raise Killed
+
+    with monkeypatch.context() as broken:
+        broken.setattr(upgrades, where, killed)
+        with pytest.raises(Killed):
+            upgrade(f"sqlite:///{old}")
+    assert rows_of(old, "SELECT format FROM ledger") == [("dpaccount/ledger/1 upgrading",)]
+    upgrade(f"sqlite:///{old}")
+    assert verify(f"sqlite:///{old.with_name('clinic.2.db')}") == VALID
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        "UPDATE profile SET amounts = '0' WHERE first = 5",
+        "DELETE FROM profile",
+        "UPDATE entries SET body = replace(body, '12.5', '13.5')",
+        "DELETE FROM entries WHERE number = 3",
+        "UPDATE ledger SET last = last - 1",
+        "UPDATE ledger SET head = 'sha256:0'",
+    ],
+)
+def test_a_changed_ledger_is_not_upgraded(old, change):
+    with sqlite3.connect(old) as database:
+        database.execute(change)
+    database.close()
+    with pytest.raises(LedgerError, match=r"is not valid .* and was not upgraded; restore"):
+        upgrade(f"sqlite:///{old}")
+    assert [one.name for one in old.parent.iterdir()] == ["clinic.db"]
+    assert rows_of(old, "SELECT format FROM ledger") == [("dpaccount/ledger/1",)]
+
+
+def test_another_ledger_in_the_new_ones_place_is_left_alone(old, url, tmp_path):
+    init(url, epsilon=1, delta=0, unit="person", relation="replace-one", measure="pure")
+    with pytest.raises(LedgerError, match="is another ledger"):
+        upgrade(f"sqlite:///{old}", url)
+    assert verify(url) == VALID
+    with pytest.raises(LedgerError, match="is no ledger of an earlier format"):
+        upgrade(url, f"sqlite:///{tmp_path}/third.db")
+
+
+def test_entries_without_totals_end_with_the_upgrade(old):
+    """Who takes the totals out of later entries, or puts entries of format 1 in, is found."""
+    upgrade(f"sqlite:///{old}")
+    new = old.with_name("clinic.2.db")
+    with sqlite3.connect(new) as database:
+        database.execute("DELETE FROM entries WHERE kind = 'upgrade'")
+        last, digest = database.execute("SELECT number, digest FROM entries ORDER BY number DESC").fetchone()
+        database.execute("UPDATE ledger SET last = ?, head = ?", (last, digest))
+    database.close()
+    assert verify(f"sqlite:///{new}") == {"valid": False, "first_bad": "totals"}
+    with Ledger.open(f"sqlite:///{new}") as ledger, pytest.raises(LedgerError, match="chain is broken"):
+        ledger.charge(pure("1/100"), "next")
