@@ -55,7 +55,7 @@ class MomentGpUcb(MomentBandit):
         if self.sigma is not None and self.sigma <= 0:
             raise InputError(f"sigma is {float(self.sigma)}; it must be above 0")
         target(self.epsilon, self.delta)
-        self.quadrature(self.lengthscale)
+        self.feature_map(self.lengthscale)
 
     def proof(self, delta: Fraction) -> Theorem:
         """Moments in the ball of radius ½, a stream of prefix sums over rounds 1 … T−1, billboard."""

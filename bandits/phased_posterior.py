@@ -30,6 +30,7 @@ from bandits.statistics import clipped_sums
 from bandits.statistics.additive_model import SCALES, AdditiveModel
 from bandits.statistics.calibration import least_sigma, target
 from bandits.statistics.clipped_sums import BITS
+from bandits.statistics.kernels import known
 from bandits.worlds.surfaces import Indices, Surface, surface
 from dpaccount.errors import InputError
 from dpaccount.noise.receipt import Noise
@@ -73,7 +74,7 @@ class PhasedPosterior:
     A record is what a person's reward has beyond the surface, so any reward can be any other's
     neighbour.  `sigma` is the noise in units of 2C; left out, the least that is proved to meet
     (`epsilon`, `delta`).  `stream` says whether the noise of batches is ``separate`` or ``correlated``; it is
-    ``chosen`` by σ and the number of features.
+    ``chosen`` by σ and the number of features.  `kernel`: the prior's, squared-exponential or Matérn's.
     """
 
     source: ClassVar[str] = "ours; Thompson sampling over noisy batch sums, noise-aware linear posterior"
@@ -86,6 +87,7 @@ class PhasedPosterior:
     delta: Fraction = Fraction(1, 10**6)
     sigma: Fraction | None = None
     stream: str = "chosen"
+    kernel: str = "squared-exponential"
 
     def __post_init__(self) -> None:
         """Refuse parameters that make no sense, before any charge."""
@@ -96,6 +98,7 @@ class PhasedPosterior:
         if self.sigma is not None and not Fraction(1, 1000) <= self.sigma <= 10**6:
             raise InputError(f"sigma is {float(self.sigma)}; it lies in 0.001 ... 1000000")
         target(self.epsilon, self.delta)
+        known(self.kernel, Fraction(1))
         surface(self.surface)
 
     @cached_property
@@ -106,7 +109,7 @@ class PhasedPosterior:
     @property
     def model(self) -> AdditiveModel:
         """Return the public features and priors."""
-        return model_of(self.surface)
+        return model_of(self.surface, self.kernel)
 
     @cached_property
     def noise_scale(self) -> Fraction:
@@ -237,10 +240,10 @@ class PosteriorCourse:
 
 
 @lru_cache(maxsize=4)
-def model_of(name: str) -> AdditiveModel:
-    """Return the model of a catalogued surface."""
+def model_of(name: str, kernel: str) -> AdditiveModel:
+    """Return the model of a catalogued surface, with a kernel of `bandits.statistics.kernels`."""
     world = surface(name)
-    return AdditiveModel(world.points, world.lengths)
+    return AdditiveModel(world.points, world.lengths, kernel)
 
 
 def _typical(matrix: Floats) -> float:
