@@ -24,7 +24,7 @@ from weakref import WeakValueDictionary
 
 from dpaccount.accounting.measures import Amounts
 from dpaccount.errors import InputError, LedgerError, ReceiptError
-from dpaccount.exact import printed
+from dpaccount.exact import Exact, printed
 from dpaccount.ledger import amounts as requests
 from dpaccount.ledger.amounts import Request
 from dpaccount.ledger.budget import budget, one_line
@@ -69,8 +69,8 @@ _UNREADABLE: Final = (ValueError, TypeError, LookupError, ArithmeticError, Attri
 def init(
     url: str,
     *,
-    epsilon: Fraction | int,
-    delta: Fraction | int,
+    epsilon: Exact,
+    delta: Exact,
     unit: str,
     relation: str,
     measure: str = "gdp",
