@@ -79,15 +79,9 @@ def to_renyi(part: Theorem, orders: Sequence[Fraction]) -> Theorem:
 def to_gdp(part: Theorem, mu_squared: Fraction) -> Theorem:
     """Pure ε is μ-GDP for Φ(−μ/2) ≤ 1/(1+e^ε) (Dong et al. 2022), η-bounded range as ε = η/2 is (R17)."""
     fact, mu_squared = private(part, rule := "to_gdp"), number(mu_squared, rule, "mu_squared")
-    match fact.curve:
-        case Pure(epsilon):
-            pass
-        case BoundedRange(eta):
-            epsilon = eta / 2
-        case _:
-            raise RuleError(
-                f"{rule}: a whole profile is needed: pure DP or bounded range, found {fact.curve}"
-            )
+    if not isinstance(curve := fact.curve, Pure | BoundedRange):
+        raise RuleError(f"{rule}: a whole profile is needed: pure DP or bounded range, found {curve}")
+    epsilon = curve.epsilon if isinstance(curve, Pure) else curve.eta / 2
     need(mu_squared >= 0, rule, f"mu_squared must not be negative, found {mu_squared}")
     enough = epsilon == 0 or at_most(
         lambda _: normal_cdf(-ball(mu_squared).sqrt() / 2) * (1 + ball(epsilon).exp()), Fraction(1)
