@@ -9,6 +9,7 @@ from typing import Any
 
 from dpaccount.documents import Place, parse_toml, read_bytes
 from dpaccount.errors import InputError
+from dpaccount.exact import read_exact, shown
 from dpaccount.relation import BOUNDED_ROW, Observer, Relation, bounded_row
 from mechanisms.table.declaration import KEYS as TABLE_KEYS
 from mechanisms.table.declaration import Table, read_table
@@ -120,7 +121,7 @@ def claim_at(place: Place, path: Path) -> Claim:
         table=table,
         audit=_audit(top["audit"]) if "audit" in top else AuditPlan(),
         accepted=frozenset(top["assume"].value if "assume" in top else ()),
-        written=_without_password(as_written(place.value)),
+        written=_without_password(as_written(_numbers_read(place.value))),
     )
 
 
@@ -133,8 +134,8 @@ def _guarantee(place: Place) -> Guarantee:
         model=table["model"].text(*MODELS),
         unit=table["unit"].text(),
         relation=relation,
-        epsilon=table["epsilon"].number(least=0),
-        delta=table["delta"].number(least=0, most=1) if "delta" in table else Fraction(0),
+        epsilon=table["epsilon"].real(least=0),
+        delta=table["delta"].real(least=0, most=1) if "delta" in table else Fraction(0),
         radius=table["radius"].positive() if "radius" in table else None,
     )
 
@@ -142,7 +143,7 @@ def _guarantee(place: Place) -> Guarantee:
 def _audit(place: Place) -> AuditPlan:
     table = place.table((), ("trials", "confidence", "seconds", "seed"))
     plan = AuditPlan()
-    confidence = table["confidence"].number(0, 1) if "confidence" in table else plan.confidence
+    confidence = table["confidence"].real(0, 1) if "confidence" in table else plan.confidence
     if not 0 < confidence < 1:
         raise table["confidence"].wrong("the confidence must lie strictly between 0 and 1", "0.95 is usual")
     return AuditPlan(
@@ -172,6 +173,25 @@ def _data(place: Place, claim: Path) -> tuple[Path | None, str | None, bool, Tab
         written = Place(url.removeprefix("sqlite:///"), place.file, given["ledger"].at, toml=True)
         url = f"sqlite:///{inside(claim.parent, written)}"
     return file, url, public, table
+
+
+#: Keys of a claim that hold real numbers, which may be written as text.
+REAL = {"guarantee": ("epsilon", "delta", "radius"), "audit": ("confidence", "seconds")}
+
+
+def _numbers_read(claim: dict[str, Any]) -> dict[str, Any]:
+    """Return a claim that was read without error, numbers written as text as the numbers that they are."""
+    found = {**claim, **{name: _read_in(claim[name], keys) for name, keys in REAL.items() if name in claim}}
+    data = claim.get("data")
+    if isinstance(data, dict) and "columns" in data:
+        columns = {name: _read_in(column, ("low", "high")) for name, column in data["columns"].items()}
+        found["data"] = {**data, "columns": columns}
+    return found
+
+
+def _read_in(table: dict[str, Any], keys: tuple[str, ...]) -> dict[str, Any]:
+    texts = {key: table[key] for key in keys if isinstance(table.get(key), str)}
+    return {**table, **{key: read_exact(text) for key, text in texts.items()}}
 
 
 def _without_password(written: dict[str, Any]) -> dict[str, Any]:
@@ -210,8 +230,6 @@ def _day(place: Place) -> None:
 
 def as_written(value: Any) -> Any:
     """Return a parsed document for JSON: numbers as doubles where that is exact, else decimal strings."""
-    from dpaccount.exact import shown
-
     if isinstance(value, dict):
         return {key: as_written(member) for key, member in value.items()}
     if isinstance(value, list):

@@ -25,7 +25,7 @@ from audits.tasks.messages import Audit
 from audits.tasks.on_code import audit_function, described_by
 from dpaccount.documents import Place
 from dpaccount.errors import DpaccountError, InputError
-from dpaccount.exact import read_number
+from dpaccount.exact import read_exact
 from pytest_dpaccount import Budget, WrongRequest
 
 
@@ -102,12 +102,12 @@ def _exact(value: Any) -> Any:
         return {str(key): _exact(member) for key, member in value.items()}
     if isinstance(value, list | tuple):
         return [_exact(member) for member in value]
-    return read_number(repr(value)) if isinstance(value, float) else value
+    return read_exact(repr(value)) if isinstance(value, float) else value
 
 
 def _bound(bound: object) -> Fraction:
     try:
-        return read_number(str(bound).strip())
+        return read_exact(str(bound).strip())
     except InputError as error:
         raise InputError(f"bound: {error}") from None
 

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bandits.learning import contextual
-from bandits.learning.features import FourierFeatures
+from bandits.learning.features import Features
 from bandits.learning.gp_ucb import raised, upper_bounds
 from bandits.statistics import continual_sums
 from bandits.statistics.calibration import target
@@ -48,6 +48,7 @@ class DoublingGpUcb(contextual.Calibrated, contextual.Contextual):
 
     source: ClassVar[str] = "Dubey 2021, Remark 5, in both readings; exact calibration is ours"
 
+    lengthscale: Fraction = Fraction(1)
     mode: str = "restart"
     epsilon: Fraction = Fraction(8)
     delta: Fraction = Fraction(1, 10**6)
@@ -65,13 +66,13 @@ class DoublingGpUcb(contextual.Calibrated, contextual.Contextual):
         target(self.epsilon, self.delta)
         if (self.sigma is not None and self.sigma <= 0) or min(self.shift, self.width) < 0:
             raise InputError("needed sigma > 0, shift >= 0 and width >= 0")
-        if not 1 <= self.nodes_per_axis <= 8:
-            raise InputError(f"nodes_per_axis is {self.nodes_per_axis}; it lies in 1 ... 8")
+        if self.features.size > 400:
+            raise InputError(f"{self.features.size} features are too many; at most 400")
 
     @cached_property
-    def features(self) -> FourierFeatures:
+    def features(self) -> Features:
         """Return the public feature map."""
-        return self.quadrature(Fraction(1))
+        return self.feature_map(self.lengthscale)
 
     @cached_property
     def releases(self) -> list[Cover]:

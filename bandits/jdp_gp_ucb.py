@@ -20,11 +20,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bandits.learning import contextual
-from bandits.learning.features import FourierFeatures
+from bandits.learning.features import Features, kernel_of
 from bandits.learning.gp_ucb import SolvedPosterior, raised
 from bandits.statistics import continual_sums, published_noise
 from bandits.statistics.calibration import target
 from bandits.statistics.second_moments import contribution, within
+from bandits.worlds.regret_bounds import Spectrum, theorem1_width
 from dpaccount.errors import InputError
 from dpaccount.noise.receipt import Noise
 from dpaccount.proof import REPLACE_ONE, Cover, Theorem, assume_rank_one, assume_tree, assume_view, billboard
@@ -35,6 +36,9 @@ Floats = NDArray[np.float64]
 HALF = Fraction(1, 2)  #: rewards in [0, 1] are centred
 ZETA = 0.1  #: failure probability in the published shift; the paper's experiments do not say theirs
 CALIBRATIONS = ("exact", "published")
+CONFIDENCES = ("constant", "theorem-1")
+MOST = 2000  #: features; 1,764 are the published number for 1,024 people
+NORM, DEVIATION = 1.0, 0.5  #: B of Theorem 1, and ρ of rewards in [0, 1]
 
 
 @dataclass(frozen=True)
@@ -42,8 +46,10 @@ class JdpGpUcb(contextual.Calibrated, contextual.Contextual):
     """Jointly private GP-UCB on `rounds` people with `candidates` points each in a ball of radius 2.
 
     `sigma` is the off-diagonal noise of a node; left out, it is calibrated to (`epsilon`, `delta`).
-    `shift` times the spectral edge of the noise makes the matrix positive definite (``exact``);
-    `refresh` rounds share one posterior, or `growth` times the rounds before them if that is more.
+    `shift` times the spectral edge of the noise makes the matrix positive definite (``exact``).
+    `confidence`: ``constant``, a bound is `width` deviations above the mean; or Theorem 1's ρβ_t^½ of the
+    published noise, for functions of norm 1, with the error of the features as found on public points.
+    `refresh` rounds share a posterior, or `growth` times the rounds before them if that is more.
     """
 
     source: ClassVar[str] = "Dubey 2021, Algorithms 1-2 and Lemma 2; exact calibration without corner is ours"
@@ -55,6 +61,7 @@ class JdpGpUcb(contextual.Calibrated, contextual.Contextual):
     sigma: Fraction | None = None
     stream: str = "tree"
     shift: Fraction = Fraction(2)
+    confidence: str = "constant"
     width: Fraction = Fraction(1, 10)
     refresh: int = 1
     growth: Fraction = Fraction(1, 16)
@@ -70,20 +77,41 @@ class JdpGpUcb(contextual.Calibrated, contextual.Contextual):
             raise InputError("needed nodes_per_axis >= 1, refresh >= 1 and growth in [0, 1]")
         if (self.sigma is not None and self.sigma <= 0) or min(self.shift, self.width) < 0:
             raise InputError("needed sigma > 0, shift >= 0 and width >= 0")
-        if self.features.size > 400:
+        self._check_confidence()
+        if self.features.size > MOST:
             raise InputError(
-                f"{self.features.size} features are too many; at most 400: use fewer nodes_per_axis"
+                f"{self.features.size} features are too many; at most {MOST}: use fewer nodes_per_axis"
+            )
+
+    def _check_confidence(self) -> None:
+        if self.confidence not in CONFIDENCES:
+            raise InputError(f"confidence is {self.confidence[:40]!r}; known: {', '.join(CONFIDENCES)}")
+        if self.confidence == "theorem-1" and self.calibration != "published":
+            raise InputError(
+                "Theorem 1's confidence is for the published calibration; say calibration published"
             )
 
     @cached_property
-    def features(self) -> FourierFeatures:
+    def features(self) -> Features:
         """Return the public feature map."""
-        return self.quadrature(self.lengthscale)
+        return self.feature_map(self.lengthscale)
 
     @cached_property
     def batches(self) -> list[Cover]:
         """Return the rounds that share a posterior: public."""
         return contextual.together(self.rounds, self.refresh, self.growth)
+
+    @property
+    def spectrum(self) -> tuple[float, float, float]:
+        """Return (λ_min, λ_max, κ) of Lemma 3."""
+        return published_noise.lemma3_spectrum(float(self.noise_scale), self.rounds, self.features.size, ZETA)
+
+    @cached_property
+    def kernel_error(self) -> float:
+        """Return the largest |k(x, x′) − φ(x)·φ(x′)| over 300 public points: the error is at least this."""
+        points = contextual.in_ball(np.random.default_rng(contextual.PUBLIC_COINS), 300, self.dimension)
+        phi, kernel = self.features(points), kernel_of(self.kernel, float(self.lengthscale))
+        return float(np.abs(kernel(points, points) - phi @ phi.T).max())
 
     @property
     def reward(self) -> Fraction:
@@ -149,10 +177,11 @@ class Server:
         self._subject, size = subject, subject.features.size
         self._ends = {last for _, last in subject.batches}
         self._posterior = SolvedPosterior(np.eye(size), np.zeros(size))
+        self._width = float(subject.width)
 
     def scores(self, candidates: Floats) -> Floats:
         """Return upper confidence bounds of rows of features."""
-        return self._posterior.upper_bounds(candidates, float(self._subject.width))
+        return self._posterior.upper_bounds(candidates, self._width)
 
     def parameters(self) -> dict[str, Floats]:
         """Return what the posterior is made of: (G, u) as last refreshed."""
@@ -170,11 +199,26 @@ class Server:
         self._posterior = SolvedPosterior(
             raised(released[:size, :size], self._shift(rounds)), released[:size, size].copy()
         )
+        if self._subject.confidence == "theorem-1":
+            self._width = self._theorem1(rounds)
+
+    def _theorem1(self, rounds: int) -> float:
+        """Return ρβ_t^½: ln det((Σ̃ + λI)/(λ + λ_min)) is that of the matrix in use, over 1 + λ_min."""
+        spectrum = Spectrum(*self._subject.spectrum)
+        _, logarithm = np.linalg.slogdet(self._posterior.gram / (1 + spectrum.least))
+        found = theorem1_width(
+            *(spectrum, rounds, float(logarithm)),
+            norm=NORM,
+            rho=DEVIATION,
+            error=self._subject.kernel_error,
+            zeta=ZETA,
+        )
+        return DEVIATION * found
 
     def _shift(self, rounds: int) -> float:
         subject, sigma, size = self._subject, float(self._subject.noise_scale), self._subject.features.size
         if subject.calibration == "published":
-            return 2 * published_noise.lemma3_spectrum(sigma, subject.rounds, size, ZETA)[0]
+            return 2 * subject.spectrum[0]
         edge = 2 * sigma * np.sqrt(size) * continual_sums.deviation(subject.stream, rounds, subject.rounds)
         return float(subject.shift) * float(edge)
 

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from bandits.learning import contextual
 from bandits.learning.arrivals import Answered, replay
-from bandits.learning.features import FourierFeatures
+from bandits.learning.features import Features
 from bandits.learning.gp_ucb import raised, upper_bounds
 from bandits.statistics import published_noise
 from bandits.statistics.calibration import least_sigma, target
@@ -85,9 +85,9 @@ class LocalGpUcb(contextual.Contextual):
             raise InputError(f"{self.features.size} features are too many; at most 400")
 
     @cached_property
-    def features(self) -> FourierFeatures:
+    def features(self) -> Features:
         """Return the public feature map."""
-        return self.quadrature(self.lengthscale)
+        return self.feature_map(self.lengthscale)
 
     @cached_property
     def noise_scale(self) -> tuple[Fraction, Fraction]:

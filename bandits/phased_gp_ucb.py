@@ -58,7 +58,7 @@ class PhasedGpUcb(MomentBandit):
         if self.size < 1 or (self.sigma is not None and self.sigma <= 0):
             raise InputError("needed size >= 1 and sigma > 0")
         target(self.epsilon, self.delta)
-        self.quadrature(self.lengthscale)
+        self.feature_map(self.lengthscale)
 
     def covers(self) -> list[Cover]:
         """Return the rounds of every phase but the last, whose sum nobody would read: public."""

@@ -19,8 +19,8 @@ from scipy.linalg import LinAlgError, cho_factor, cho_solve
 
 from bandits.learning.arrivals import TOLD, Actions, Answered, replay
 from bandits.learning.contextual import pick
-from bandits.learning.features import eigenfeatures, quadrature_features, squared_exponential
-from bandits.statistics import continual_sums, published_noise
+from bandits.learning.features import eigenfeatures, quadrature_features
+from bandits.statistics import continual_sums, kernels, published_noise
 from bandits.statistics.calibration import least_sigma, target
 from bandits.worlds.surfaces import Surface, surface
 from dpaccount.errors import InputError
@@ -49,9 +49,9 @@ class SurfaceGpUcb:
     Lemma 2 as its proof reads, for |y| ≤ 1, and the shift of Lemma 3; ``exact`` the least noise that is
     proved, without the corner y².  `width` is the confidence width.
 
-    `basis`: as many ``eigen`` features of each group's grid as leave a kernel error of at most `error`; or
-    ``quadrature`` features, as in the paper, of so many `nodes_per_axis`, which are refused where their error
-    on the grid is larger.
+    `kernel` is squared-exponential or Matérn's.  `basis`: as many ``eigen`` features of each group's grid as
+    leave a kernel error of at most `error`; or ``quadrature`` features, as in the paper, of so many
+    `nodes_per_axis`, which are refused where their error on the grid is larger.
     """
 
     source: ClassVar[str] = (
@@ -63,6 +63,7 @@ class SurfaceGpUcb:
     surface: str = "camelback"
     rounds: int = 10_000
     batch: int = 25
+    kernel: str = "squared-exponential"
     basis: str = "eigen"
     error: Fraction = Fraction(1, 20)
     nodes_per_axis: int = 8
@@ -80,6 +81,7 @@ class SurfaceGpUcb:
             )
         if self.calibration not in CALIBRATIONS:
             raise InputError(f"calibration is {self.calibration[:40]!r}; known: {', '.join(CALIBRATIONS)}")
+        kernels.known(self.kernel, ONE)
         if self.basis not in BASES:
             raise InputError(f"basis is {self.basis[:40]!r}; known: {', '.join(BASES)}")
         if not 1 <= self.nodes_per_axis <= 16 or self.width < 0 or not 0 < self.error < 1:
@@ -95,7 +97,7 @@ class SurfaceGpUcb:
         if self.basis == "eigen":
             return
         for points, phi in zip(self.world.points, self.features, strict=True):
-            kernel = squared_exponential(points, points, self.world.lengths[LENGTH])
+            kernel = self._kernel(points)
             found = float(np.abs(kernel - len(self.features) * phi @ phi.T).max())
             if found > self.error:
                 raise InputError(
@@ -121,9 +123,12 @@ class SurfaceGpUcb:
                 made[id(points)] = self._of_group(points, length) / np.sqrt(groups)
         return [made[id(points)] for points in self.world.points]
 
+    def _kernel(self, points: Floats) -> Floats:
+        return kernels.matrix(self.kernel, points, points, self.world.lengths[LENGTH])
+
     def _of_group(self, points: Floats, length: float) -> Floats:
         if self.basis == "eigen":
-            return eigenfeatures(squared_exponential(points, points, length), float(self.error))
+            return eigenfeatures(self._kernel(points), float(self.error))
         return quadrature_features(points.shape[1], self.nodes_per_axis, length)(points)
 
     @property

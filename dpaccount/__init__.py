@@ -1,12 +1,23 @@
 """Privacy accounting with rigorous enclosures, a proof kernel, its checker and a durable ledger.
 
-The names below are what most programs need. A name is imported when it is first asked for (PEP 562), so that
+The names below are what most programs need.  A name is imported when it is first asked for (PEP 562), so that
 ``import dpaccount`` costs nothing.
 
->>> from dpaccount import Accountant, Plan, Relation, events
->>> plan = Plan(Relation.REPLACE_ONE, (events.Gaussian(sigma=4, count=16),))
->>> round(float(Accountant(plan).epsilon("1e-5").upper), 9)
-4.377178096
+>>> from dpaccount import Accountant, Gaussian, Laplace, Plan
+>>> cost = Accountant([Gaussian(sigma=4, count=10), Laplace(scale="2.5")])
+>>> cost.epsilon(1e-5)
+3.6267 (±2e-15)
+>>> f"{cost.delta(2):.3e}"  # rounded up
+'7.713e-3'
+>>> print(Plan("replace-one", Gaussian(sigma=1.5)) * 3 + Laplace(scale=10))
+replace-one
+  count  event     parameters  units
+      3  gaussian  sigma 1.5   all
+      1  laplace   scale 10    all
+
+Numbers are exact: text is a decimal or a fraction (``"1.1"``, ``"256/60000"``), as in files and on the
+command line, and a float is the decimal that it prints as.  The kinds of events are in `dpaccount.events`
+and, each by its name, here.
 """
 
 from importlib import import_module
@@ -16,22 +27,88 @@ if TYPE_CHECKING:
     from dpaccount.accounting.accountant import Accountant
     from dpaccount.accounting.filters import Filter, Odometer
     from dpaccount.accounting.measures import Measure
+    from dpaccount.accounting.unknowns import calibrate
+    from dpaccount.errors import DpaccountError
+    from dpaccount.exact import Enclosure
     from dpaccount.ledger.ledger import Ledger
     from dpaccount.plan import events
-    from dpaccount.plan.events import Plan
+    from dpaccount.plan.events import (
+        Approximate,
+        BoundedRange,
+        DiscreteGaussian,
+        DiscreteLaplace,
+        Exponential,
+        Gaussian,
+        Gdp,
+        Laplace,
+        MatrixFactorisation,
+        PermuteAndFlip,
+        Plan,
+        PoissonSubsampled,
+        Pure,
+        RandomizedResponse,
+        Rdp,
+        SampledWithoutReplacement,
+        Sequence,
+        Tree,
+        Zcdp,
+    )
+    from dpaccount.plan.plan_file import read_events
     from dpaccount.relation import Relation
 
 __version__ = "0.1.0"
-__all__ = ["Accountant", "Filter", "Ledger", "Measure", "Odometer", "Plan", "Relation", "events"]
+__all__ = [
+    "Accountant",
+    "Approximate",
+    "BoundedRange",
+    "DiscreteGaussian",
+    "DiscreteLaplace",
+    "DpaccountError",
+    "Enclosure",
+    "Exponential",
+    "Filter",
+    "Gaussian",
+    "Gdp",
+    "Laplace",
+    "Ledger",
+    "MatrixFactorisation",
+    "Measure",
+    "Odometer",
+    "PermuteAndFlip",
+    "Plan",
+    "PoissonSubsampled",
+    "Private",
+    "Pure",
+    "RandomizedResponse",
+    "Rdp",
+    "Relation",
+    "SampledWithoutReplacement",
+    "Sequence",
+    "Tree",
+    "Zcdp",
+    "audit",
+    "calibrate",
+    "certify",
+    "check",
+    "events",
+    "read_events",
+    "release",
+]
 
 _HOMES = {
     "Accountant": "dpaccount.accounting.accountant",
+    "DpaccountError": "dpaccount.errors",
+    "Enclosure": "dpaccount.exact",
     "Filter": "dpaccount.accounting.filters",
     "Ledger": "dpaccount.ledger.ledger",
     "Measure": "dpaccount.accounting.measures",
     "Odometer": "dpaccount.accounting.filters",
-    "Plan": "dpaccount.plan.events",
     "Relation": "dpaccount.relation",
+    "calibrate": "dpaccount.accounting.unknowns",
+    "read_events": "dpaccount.plan.plan_file",
+    # these stand above all else, which imports nothing of them: they are found by name when asked for
+    **dict.fromkeys(("audit", "certify", "check"), "audits.door"),
+    **dict.fromkeys(("Private", "release"), "mechanisms.subject.private"),
 }
 
 
@@ -39,6 +116,11 @@ def __getattr__(name: str) -> Any:
     """Return a public name from the module that defines it; raises `AttributeError` for any other."""
     if name == "events":
         return import_module("dpaccount.plan.events")
-    if name in _HOMES:
-        return getattr(import_module(_HOMES[name]), name)
+    if name in __all__:
+        return getattr(import_module(_HOMES.get(name, "dpaccount.plan.events")), name)
     raise AttributeError(f"module 'dpaccount' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    """Return the public names."""
+    return sorted([*__all__, "__version__"])

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from dpaccount.errors import InputError
-from dpaccount.exact import MAX_CHARACTERS, read_number, shown
+from dpaccount.exact import MAX_CHARACTERS, read_exact, read_number, shown
 
 MAX_DEPTH = 64
 MAX_BYTES = 64 * 2**20
@@ -74,9 +74,20 @@ class Place:
             raise self.wrong(f"{_short(shown(value))} is out of range", f"it must be {bounds}")
         return value
 
+    def real(self, least: int | None = None, most: int | None = None) -> Fraction:
+        """Return an exact number within [least, most], written as one or as text: ``"256/60000"``."""
+        if not isinstance(self.value, str):
+            return self.number(least, most)
+        try:
+            value = read_exact(self.value)
+        except InputError as error:
+            what, right = str(error).rsplit("; ", 1)
+            raise self.wrong(what, right) from None
+        return Place(value, self.file, self.at, self.toml).number(least, most)
+
     def positive(self) -> Fraction:
-        """Return an exact number above zero."""
-        value = self.number()
+        """Return an exact number above zero, written as one or as text."""
+        value = self.real()
         if value <= 0:
             raise self.wrong(f"{_short(shown(value))} is out of range", "it must be above 0")
         return value

@@ -5,21 +5,25 @@ Bounds leave as doubles (or decimal strings beyond 1e±300) rounded away from th
 a printed lower bound is never above it, a printed upper bound never below it.
 """
 
+import html
+import json
 import math
 import re
 from dataclasses import dataclass
-from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
+from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal, localcontext
 from fractions import Fraction
 from functools import lru_cache
 
 from dpaccount.errors import InputError
 
 Number = Fraction | float  #: an exact number, or ``math.inf``
+Exact = Fraction | int | float | Decimal | str  #: what Python code may give; read by `as_exact`
 
 MAX_CHARACTERS = 400
 MAX_EXPONENT = 5000
 
 _DECIMAL = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)([eE]([+-]?\d+))?", re.ASCII)
+_RATIO = re.compile(r"[+-]?\d+/\d*[1-9]\d*", re.ASCII)
 
 
 @lru_cache(maxsize=65536)
@@ -40,9 +44,53 @@ def read_number(text: str) -> Fraction:
     return Fraction(text)
 
 
-@dataclass(frozen=True)
+def read_exact(text: str) -> Fraction:
+    """Return the exact value of a decimal or of a fraction of integers: ``1.1``, ``1e-5``, ``256/60000``.
+
+    The one rule for numbers written as text: in files, on the command line and in Python.  Raises
+    `InputError` for anything else.
+    """
+    if "/" not in text:
+        return read_number(text)
+    if len(text) > MAX_CHARACTERS:
+        raise InputError(f"a number of {len(text)} characters; at most {MAX_CHARACTERS} are read")
+    if _RATIO.fullmatch(text) is None:
+        raise InputError(f"{text!r} is not a fraction of whole numbers; write one such as 1/3 or 256/60000")
+    return Fraction(text)
+
+
+def as_exact(value: "Exact") -> Fraction:
+    """Return the exact number that Python code means: text by `read_exact`, a float by its decimal repr.
+
+    ``0.1`` is 1/10, as it is in a file; what a float computed to, such as ``0.1 + 0.2``, is what it prints.
+    Raises `InputError` for NaN, infinities, booleans and what is no number.
+    """
+    if isinstance(value, bool):
+        raise InputError(f"{value!r} is a truth value; give a number")
+    if isinstance(value, float):
+        return read_exact(repr(float(value)))  # NumPy's doubles are floats too
+    if isinstance(value, str):
+        return read_exact(value.strip())
+    try:
+        return Fraction(value)
+    except (TypeError, ValueError, OverflowError):
+        raise InputError(f"{value!r} is no finite number; give one such as 1.1, '1/3' or 2") from None
+
+
+@dataclass(frozen=True, repr=False)
 class Enclosure:
-    """A number known to lie in [lower, upper]; `lower` is None where only the upper side is known."""
+    """A number known to lie in [lower, upper]; `lower` is None where only the upper side is known.
+
+    It prints as its upper end rounded up to five digits, with what is not known of it in brackets: half the
+    width of the enclosure.  As a float and in a format it is its upper end, rounded up.
+
+    >>> Enclosure(Fraction(1, 3), Fraction(1, 3) + Fraction(2, 10**15))
+    0.33334 (±1e-15)
+    >>> Enclosure(None, Fraction(1, 3))
+    ≤ 0.33334
+    >>> f"{Enclosure(Fraction(1, 3), Fraction(1, 3)):.3f}", Enclosure(Fraction(0), Fraction(1, 3))
+    ('0.334', [0, 0.33334])
+    """
 
     lower: Number | None
     upper: Number
@@ -59,10 +107,79 @@ class Enclosure:
         """Say whether `value` lies within."""
         return (self.lower is None or self.lower <= value) and value <= self.upper
 
+    def __repr__(self) -> str:
+        """Return the enclosure for a person: always outside of what is known."""
+        upper = to_digits(self.upper, up=True)
+        if self.lower is None:
+            return f"≤ {upper}"
+        if self.lower == self.upper:
+            return f"{upper} (±0)"
+        half = (self.upper - self.lower) / 2
+        if half == math.inf or half > abs(self.upper) / 10**SHOWN_DIGITS:
+            return f"[{to_digits(self.lower, up=False)}, {upper}]"
+        return f"{upper} (±{to_digits(half, up=True, digits=1)})"
+
+    def __format__(self, spec: str) -> str:
+        """Return the upper end as decimals are formatted (``.3f``, ``.2e``, ``%``), rounded up."""
+        return formatted(self.upper, spec, up=True) if spec else repr(self)
+
+    def __float__(self) -> float:
+        """Return the upper end rounded up, `upper_float`."""
+        return self.upper_float
+
+    @property
+    def upper_float(self) -> float:
+        """Return the least double that is at least the upper end."""
+        return rounded(self.upper, up=True)
+
+    @property
+    def lower_float(self) -> float | None:
+        """Return the largest double that is at most the lower end; None where there is none."""
+        return None if self.lower is None else rounded(self.lower, up=False)
+
     def as_json(self) -> dict[str, float | str | None]:
         """Return ``{"lower", "upper"}`` rounded outward, as contract files print it."""
         lower = None if self.lower is None else printed(self.lower, up=False)
         return {"lower": lower, "upper": printed(self.upper, up=True)}
+
+    def to_json(self) -> str:
+        """Return `as_json` as text."""
+        return json.dumps(self.as_json())
+
+    def _repr_html_(self) -> str:
+        """Return the enclosure for a notebook, both ends in full beside it."""
+        ends = self.as_json()
+        return f"<span title='from {ends['lower']} to {ends['upper']}'>{html.escape(repr(self))}</span>"
+
+
+SHOWN_DIGITS = 5  #: of a number for a person
+
+
+def to_digits(value: Number, *, up: bool, digits: int = SHOWN_DIGITS) -> str:
+    """Return a number with so many significant digits, rounded up or down as asked."""
+    if isinstance(value, float):
+        return str(value)
+    short = _decimal(value, digits, up=up)
+    return str(short.normalize()).lower() if not -5 < short.adjusted() < 16 else f"{short.normalize():f}"
+
+
+def formatted(value: Number, spec: str, *, up: bool) -> str:
+    """Return a number by a format for decimals, rounded up or down as asked whatever its precision."""
+    if isinstance(value, float):
+        return format(value, spec)
+    if spec[-1:] in "gG" and "." not in spec:
+        spec = f"{spec[:-1]}.6{spec[-1]}"  # as of a float
+    with localcontext() as context:
+        context.rounding = ROUND_CEILING if up else ROUND_FLOOR
+        context.prec = 400
+        return format(_decimal(value, 60, up=up), spec)
+
+
+def _decimal(value: Fraction | int, digits: int, *, up: bool) -> Decimal:
+    """Return a decimal of so many significant digits on the asked side of an exact value."""
+    exact = Fraction(value)
+    context = Context(prec=digits, rounding=ROUND_CEILING if up else ROUND_FLOOR, Emin=-999999, Emax=999999)
+    return context.divide(Decimal(exact.numerator), Decimal(exact.denominator))
 
 
 def rounded(value: Number, *, up: bool) -> float:
@@ -88,9 +205,7 @@ def printed(value: Number, *, up: bool) -> float | str:
         while (Fraction(repr(near)) < value) if up else (Fraction(repr(near)) > value):
             near = math.nextafter(near, math.inf if up else -math.inf)
         return near
-    context = Context(prec=17, rounding=ROUND_CEILING if up else ROUND_FLOOR, Emin=-999999, Emax=999999)
-    exact = Fraction(value)
-    return str(context.divide(Decimal(exact.numerator), Decimal(exact.denominator)))
+    return str(_decimal(Fraction(value), 17, up=up))
 
 
 def shown(value: Fraction) -> str:

@@ -37,7 +37,7 @@ SCHEMA = "dpaccount/outsourced-table/1"
 PUBLISHED = catalogue.UNSOUND
 CHOSEN = "The claim left the noise open, and public numbers chose it"
 OUTPUTS = (
-    "Not protected: outputs, which the curator answers in the clear by assumption, and which rows are asked."
+    "Not protected: outputs that the curator answers in the clear, by assumption, and which rows are asked."
 )
 
 

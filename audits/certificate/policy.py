@@ -26,8 +26,8 @@ def read_policy(path: Path) -> Policy:
     if "schema" in table:
         table["schema"].text("dpaccount/policy/1")
     return Policy(
-        epsilon=table["epsilon"].number(least=0) if "epsilon" in table else None,
-        delta=table["delta"].number(0, 1) if "delta" in table else None,
+        epsilon=table["epsilon"].real(least=0) if "epsilon" in table else None,
+        delta=table["delta"].real(0, 1) if "delta" in table else None,
         relations=tuple(p.text(*RELATIONS) for p in table["relations"].items())
         if "relations" in table
         else RELATIONS,

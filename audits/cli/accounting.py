@@ -5,6 +5,7 @@ from pathlib import Path
 
 from audits.cli.options import Json, Number, Source, lines, number, required, show, source, whole
 from dpaccount.documents import parse_json
+from dpaccount.errors import InputError
 
 
 def account(
@@ -51,7 +52,7 @@ def account(
 
 
 def calibrate(
-    event: str,
+    event: Source,
     *,
     epsilon: Number,
     delta: Number,
@@ -60,12 +61,16 @@ def calibrate(
     rounds: Number = None,
     json_: Json = False,
 ) -> int:
-    """Find the least noise of an EVENT that is proved to meet (EPSILON, DELTA).
+    """Find the least noise of an EVENT, or the number written "?" in a file, that meets (EPSILON, DELTA).
+
+    `dpaccount calibrate gaussian --epsilon 1 --delta 1e-6 --count 4`, or `dpaccount calibrate plan.json
+    --epsilon 1 --delta 1e-6` where one number of the plan is written "?".
 
     Parameters
     ----------
     event
-        An event of `account` that has a scale: gaussian, laplace, tree, matrix_factorisation, ...
+        An event of `account` that has a scale: gaussian, laplace, tree, matrix_factorisation, ...; or a file
+        of events, or - for standard input, with one "?".
     sensitivity
         How far neighbours move the value (default 1).
     count
@@ -73,8 +78,15 @@ def calibrate(
     rounds
         For tree and matrix_factorisation: the rounds of the stream.
     """
-    from dpaccount.accounting.answers import calibrate_answer
+    from dpaccount.accounting.answers import calibrate_answer, calibrate_plan_answer
 
+    if event == "-" or event.endswith(".json") or Path(event).is_file():
+        if (sensitivity, count, rounds) != (None, None, None):
+            raise InputError("--sensitivity, --count and --rounds are said in the file; leave them out")
+        target, share = required(epsilon, "--epsilon"), required(delta, "--delta")
+        place = parse_json(source(event), event)
+        show(calibrate_plan_answer(place, epsilon=target, delta=share), json_, lines)
+        return 0
     moved = number(sensitivity, "--sensitivity")
     answer = calibrate_answer(
         event,

@@ -9,7 +9,7 @@ import sys
 from cyclopts import App, CycloptsError
 
 import dpaccount
-from audits.cli import accounting, attacks, certificates, ledger, outsourcing, papers, sessions
+from audits.cli import accounting, attacks, certificates, ledger, outsourcing, papers, sessions, training
 from dpaccount.errors import DpaccountError
 
 app = App(
@@ -21,6 +21,8 @@ ledger_app = App(name="ledger", help="The durable budget ledger: charges before 
 app.command(ledger_app)  # commands are named in this order where one is unknown
 app.command(accounting.account)
 app.command(accounting.calibrate)
+app.command(training.sgd)
+app.command(training.import_plan, name="import")
 app.command(certificates.certify)
 app.command(certificates.release)
 app.command(outsourcing.curate)
@@ -37,6 +39,7 @@ app.command(sessions.tell)
 ledger_app.command(ledger.init)
 ledger_app.command(ledger.charge)
 ledger_app.command(ledger.show_ledger, name="show")
+ledger_app.command(ledger.log)
 ledger_app.command(ledger.verify)
 ledger_app.command(ledger.upgrade)
 

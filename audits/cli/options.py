@@ -13,7 +13,7 @@ from cyclopts import Parameter
 
 from dpaccount.documents import MAX_BYTES, read_bytes
 from dpaccount.errors import InputError
-from dpaccount.exact import read_number
+from dpaccount.exact import read_exact
 
 Flag = Annotated[bool, Parameter(negative="")]
 Json = Annotated[
@@ -29,7 +29,7 @@ def number(text: str | None, option: str) -> Fraction | None:
     if text is None:
         return None
     try:
-        return read_number(text.strip())
+        return read_exact(text.strip())
     except InputError as error:
         raise InputError(f"{option}: {error}") from None
 

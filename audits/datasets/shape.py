@@ -11,7 +11,7 @@ from audits.claim import RELATIONS
 from audits.datasets.forms import Layout
 from dpaccount.documents import Place
 from dpaccount.errors import InputError
-from dpaccount.exact import read_number
+from dpaccount.exact import read_exact
 from dpaccount.relation import ADD_REMOVE, BOUNDED_ROW
 from mechanisms.subject import Domain
 
@@ -202,7 +202,7 @@ def _ends(place: Place, columns: int) -> tuple[float, ...]:
 
 
 def _double(place: Place) -> float:
-    value = place.number()
+    value = place.real()
     if abs(value) > LARGEST:
         raise place.wrong("a number too large for floating point", "use magnitudes up to 1e300")
     return float(value)
@@ -256,6 +256,6 @@ def option_shape(
 
 def _numbers(text: str, option: str) -> list[Fraction]:
     try:
-        return [read_number(part.strip()) for part in text.split(",")]
+        return [read_exact(part.strip()) for part in text.split(",")]
     except InputError as error:
         raise InputError(f"{option}: {error}") from None

@@ -14,7 +14,7 @@ from typing import Any
 
 from audits.papers.claim_check import EXIT_CODES, ClaimCheck, PaperClaim, Value
 from dpaccount.errors import InputError, NumericsError
-from dpaccount.exact import read_number
+from dpaccount.exact import read_exact
 
 
 @lru_cache(maxsize=1)
@@ -53,7 +53,7 @@ def read_settings(words: Iterable[str]) -> dict[str, Value]:
             raise InputError(f"{word[:60]!r} is not a setting; write KEY=VALUE, such as alpha=10")
         if key in found:
             raise InputError(f"{key[:60]!r} is set twice; set it once")
-        found[key] = text if text.isalpha() else read_number(text)
+        found[key] = text if text.isalpha() else read_exact(text)
     return found
 
 

@@ -261,7 +261,7 @@ def _value_at(place: Place, hint: Any) -> object:
 
 def _moderate(place: Place) -> Fraction:
     """Return a number that floating point can work with on the simulation's side."""
-    value = place.number()
+    value = place.real()
     if value and not Fraction(1, 10**15) <= abs(value) <= 10**15:
         raise place.wrong("a parameter this large or small", "use magnitudes from 1e-15 to 1e15")
     return value

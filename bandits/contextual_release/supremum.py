@@ -22,7 +22,7 @@ from typing import Final, NoReturn
 
 from flint import arb, arb_mat
 
-from bandits.contextual_release import kernels
+from bandits.statistics import kernels
 from dpaccount.errors import InputError
 from dpaccount.exact import Enclosure
 from dpaccount.numerics.balls import ball, ceil_of, floor_of, precision

@@ -15,7 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bandits.learning.arrivals import Actions, Answered, replay
-from bandits.learning.features import FourierFeatures, quadrature_features
+from bandits.learning.features import RADIUS, Features, feature_map
+from bandits.statistics import published_noise
 from bandits.statistics.calibration import least_sigma
 from dpaccount.errors import InputError
 from dpaccount.proof import REPLACE_ONE, Cover, Theorem
@@ -24,7 +25,8 @@ from mechanisms.subject import Domain, Rows, View
 Floats = NDArray[np.float64]
 TIE = 1e-12  #: scores so near the best one share it
 
-RADIUS = 2.0  #: candidates lie in the ball of this radius
+PUBLIC_COINS = 2021  #: seed of the public points of dictionaries
+NODES = ("given", "corollary-1", "remark-3")
 
 
 class Learner(Protocol):
@@ -70,7 +72,11 @@ class Calibrated:
 
 @dataclass(frozen=True)
 class Contextual:
-    """What bandits for `rounds` such people with `candidates` points each have in common."""
+    """What bandits for `rounds` such people with `candidates` points each have in common.
+
+    `kernel` and `basis` say what features there are (`bandits.learning.features.feature_map`), of so many
+    `nodes_per_axis`; `nodes`: as ``given``, or those of Dubey 2021, Corollary 1 or Remark 3, 6 or 3 ln T.
+    """
 
     status: ClassVar[str] = "sound"
     relation: ClassVar[str] = REPLACE_ONE
@@ -78,15 +84,26 @@ class Contextual:
     rounds: int = 1024
     candidates: int = 25
     dimension: int = 2
+    kernel: str = "squared-exponential"
+    basis: str = "chosen"
+    nodes: str = "given"
     nodes_per_axis: int = 4
 
     def domain(self) -> Domain:
         """Return one row per person: the candidates' coordinates, then what each would pay."""
         return domain(self.rounds, self.candidates, self.dimension)
 
-    def quadrature(self, lengthscale: Fraction) -> FourierFeatures:
-        """Return the public feature map of this length scale."""
-        return quadrature_features(self.dimension, self.nodes_per_axis, float(lengthscale))
+    def feature_map(self, lengthscale: Fraction) -> Features:
+        """Return the public feature map of this length scale; raises `InputError` where there is none."""
+        if self.nodes not in NODES:
+            raise InputError(f"nodes is {self.nodes[:40]!r}; known: {', '.join(NODES)}")
+        per_axis = self.nodes_per_axis
+        if self.nodes != "given":
+            per_axis = published_noise.nodes_per_axis(self.rounds, remark3=self.nodes == "remark-3")
+        return feature_map(self.kernel, self.basis, per_axis, float(lengthscale), self._public_points)
+
+    def _public_points(self, count: int) -> Floats:
+        return in_ball(np.random.default_rng([PUBLIC_COINS, 1]), count, self.dimension)
 
 
 def together(rounds: int, size: int, growth: Fraction = Fraction(0)) -> list[Cover]:

@@ -1,20 +1,32 @@
 """Finite feature maps Φ of kernels: Φ(x)·Φ(x′) equals or approaches k(x, x′), and ‖Φ(x)‖ ≤ 1.
 
 Quadrature Fourier features of stationary kernels whose spectral density is a product over coordinates
-(Mutny & Krause 2018; Dubey 2021, Definition 4), and principal subspaces of them.
+(Mutny & Krause 2018; Dubey 2021, Definition 4), random ones, monomials, Nyström's, and principal subspaces.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from fractions import Fraction
+from functools import partial
 from itertools import product
-from math import pi, sqrt
-from typing import Protocol
+from math import factorial, pi, prod, sqrt
+from typing import Final, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
+from bandits.learning.nystrom import NystromFeatures
+from bandits.statistics import kernels
 from dpaccount.errors import InputError
 
 Floats = NDArray[np.float64]
+Kernel = Callable[[Floats, Floats], Floats]  #: points [n, d] and [m, d] ↦ [n, m]
+
+KERNELS: Final = (*kernels.KERNELS, "additive", "polynomial")
+BASES: Final = ("chosen", "quadrature", "random-fourier", "nystrom")
+DEGREE = 3  #: of the polynomial kernel
+RADIUS = 2.0  #: of the ball on which the polynomial kernel is at most 1
+PUBLIC_COIN = 2021
 MOST = 4096  #: features of one map
 ROUNDING = 1e-9  #: a norm of 1 may exceed 1 by so much in floating point; beyond that a map is refused
 
@@ -102,6 +114,144 @@ def _tensor(dimension: int, axis: Floats, mass: Floats) -> FourierFeatures:
     if not abs(found.sum() - 1) <= ROUNDING:
         raise InputError(f"{per_axis} nodes per axis are too many for double precision; use fewer")
     return FourierFeatures(frequencies, found / found.sum())
+
+
+def random_features(kernel: str, dimension: int, count: int, lengthscale: float) -> FourierFeatures:
+    """Return features at so many frequencies, drawn by public coins from the kernel's spectral density.
+
+    Normal for the squared-exponential kernel; Student's t with 2ν degrees of freedom for Matérn's (Rahimi &
+    Recht 2008; Rasmussen & Williams 2006, section 4.2.1).
+    """
+    kernels.known(kernel, Fraction(lengthscale))
+    rng = np.random.default_rng([PUBLIC_COIN, 2])
+    frequencies = rng.normal(size=(count, dimension)) / lengthscale
+    if kernel != "squared-exponential":
+        twice = int(kernel[len("matern-")])  # 2ν, as the name has it
+        frequencies *= np.sqrt(twice / rng.chisquare(twice, (count, 1)))
+    return FourierFeatures(frequencies, np.full(count, 1 / count))
+
+
+# ------------------------------------------------------------------ sums and products
+
+
+@dataclass(frozen=True)
+class AdditiveFeatures:
+    """One-dimensional features of each coordinate side by side, over √d: for the mean of their kernels."""
+
+    axis: Features
+    dimension: int
+
+    def __call__(self, points: Floats) -> Floats:
+        """Return features of shape [..., size] for points of shape [..., d]."""
+        _coordinates(points, self.dimension)
+        parts = [self.axis(points[..., j : j + 1]) for j in range(self.dimension)]
+        found: Floats = np.concatenate(parts, axis=-1) / sqrt(self.dimension)
+        return found
+
+    @property
+    def size(self) -> int:
+        """Return the number of features."""
+        return self.dimension * self.axis.size
+
+
+@dataclass(frozen=True)
+class PolynomialFeatures:
+    """Weighted monomials whose products are exactly ((1 + x·x′/R²)/2)^p; p = `degree`, R = `RADIUS`."""
+
+    dimension: int
+    degree: int = DEGREE
+
+    @property
+    def _powers(self) -> NDArray[np.int64]:
+        every = product(range(self.degree + 1), repeat=self.dimension)
+        return np.array([each for each in every if sum(each) <= self.degree])
+
+    def __call__(self, points: Floats) -> Floats:
+        """Return features of shape [..., size] for points of shape [..., d]."""
+        _coordinates(points, self.dimension)
+        powers = self._powers
+        ways = [
+            factorial(self.degree)
+            / (factorial(self.degree - sum(each)) * prod(map(factorial, each)))
+            / 2**self.degree
+            for each in powers.tolist()
+        ]
+        monomials = np.prod((points[..., None, :] / RADIUS) ** powers, axis=-1)
+        found: Floats = np.sqrt(ways) * monomials
+        return found
+
+    @property
+    def size(self) -> int:
+        """Return the number of features."""
+        return len(self._powers)
+
+
+# ------------------------------------------------------------------ which kernel, by which features
+
+
+def kernel_of(kernel: str, lengthscale: float) -> Kernel:
+    """Return the kernel of a name in `KERNELS`; ``additive``: squared-exponential, its mean over coordinates.
+
+    Raises `InputError` with the known names.
+    """
+    if kernel not in KERNELS:
+        raise InputError(f"kernel is {kernel[:40]!r}; known: {', '.join(KERNELS)}")
+    if not lengthscale > 0:
+        raise InputError(f"lengthscale is {lengthscale:g}; it is above 0")
+    if kernel == "polynomial":
+        if lengthscale != 1:
+            raise InputError("a polynomial kernel has no length scale; leave lengthscale at 1")
+        return lambda left, right: ((1 + left @ right.T / RADIUS**2) / 2) ** DEGREE
+    if kernel == "additive":
+        return partial(_additive, lengthscale)
+    return lambda left, right: kernels.matrix(kernel, left, right, lengthscale)
+
+
+def _additive(lengthscale: float, left: Floats, right: Floats) -> Floats:
+    square = (left[:, None, :] - right[None, :, :]) ** 2
+    found: Floats = np.exp(-square / (2 * lengthscale**2)).mean(axis=-1)
+    return found
+
+
+def feature_map(
+    kernel: str, basis: str, per_axis: int, lengthscale: float, dictionary: Callable[[int], Floats]
+) -> Features:
+    """Return features of a kernel of `KERNELS` by a basis of `BASES`.
+
+    There are about `per_axis`^d, or d·`per_axis` of an additive kernel.
+    `dictionary` gives so many public points [n, d], for Nyström's.  ``chosen``: quadrature where frequencies
+    are normal, all monomials of a polynomial, Nyström's for Matérn kernels.  Raises `InputError` where a
+    kernel has no such features, or for parameters that make no sense.
+    """
+    exact, dimension = kernel_of(kernel, lengthscale), dictionary(1).shape[1]
+    if basis not in BASES:
+        raise InputError(f"basis is {basis[:40]!r}; known: {', '.join(BASES)}")
+    if per_axis < 1:
+        raise InputError(f"nodes_per_axis is {per_axis}; it is at least 1")
+    if kernel == "polynomial" and basis == "chosen":
+        return PolynomialFeatures(dimension)
+    if basis == "nystrom" or (basis == "chosen" and kernel.startswith("matern")):
+        return NystromFeatures(exact, dictionary(_at_most(per_axis**dimension)))
+    if kernel == "additive":
+        return AdditiveFeatures(_fourier("squared-exponential", basis, 1, per_axis, lengthscale), dimension)
+    return _fourier(kernel, basis, dimension, per_axis, lengthscale)
+
+
+def _fourier(kernel: str, basis: str, dimension: int, per_axis: int, lengthscale: float) -> FourierFeatures:
+    if basis == "random-fourier" and kernel in kernels.KERNELS:
+        count = max(_at_most(per_axis**dimension) // 2, 1)
+        return random_features(kernel, dimension, count, lengthscale)
+    if kernel != "squared-exponential":
+        raise InputError(
+            f"there are no {basis} features of a {kernel} kernel; use the basis chosen or nystrom"
+        )
+    return quadrature_features(dimension, per_axis, lengthscale)
+
+
+def _at_most(count: int) -> int:
+    if count > MOST:
+        raise InputError(f"{count} features are above {MOST}; use fewer nodes_per_axis")
+    return count
 
 
 # ------------------------------------------------------------------ subspaces

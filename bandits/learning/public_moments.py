@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bandits.learning.contextual import Calibrated, Contextual, in_ball
-from bandits.learning.features import PrincipalFeatures, principal, quadrature_features
+from bandits.learning.features import Features, PrincipalFeatures, principal
 
 Floats = NDArray[np.float64]
 
@@ -21,9 +21,8 @@ class PublicFeatures:
     eigenvalues: Floats
 
 
-def public_features(dimension: int, nodes_per_axis: int, size: int, lengthscale: float) -> PublicFeatures:
+def public_features(inner: Features, dimension: int, size: int) -> PublicFeatures:
     """Return the leading features over the public ball of radius 2; never over observed decision sets."""
-    inner = quadrature_features(dimension, nodes_per_axis, lengthscale)
     sample = in_ball(np.random.default_rng(2021), 4000, dimension)  # a public coin
     return PublicFeatures(*principal(inner, sample, size))
 
@@ -39,4 +38,4 @@ class MomentBandit(Calibrated, Contextual):
     @cached_property
     def features(self) -> PublicFeatures:
         """Return the public feature map."""
-        return public_features(self.dimension, self.nodes_per_axis, self.size, float(self.lengthscale))
+        return public_features(self.feature_map(self.lengthscale), self.dimension, self.size)

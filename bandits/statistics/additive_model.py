@@ -8,6 +8,8 @@ from math import sqrt
 import numpy as np
 from numpy.typing import NDArray
 
+from bandits.statistics import kernels
+
 Floats = NDArray[np.float64]
 Indices = NDArray[np.int64]
 SCALES = (0.025, 0.05, 0.1, 0.2, 0.4, 0.8)  #: τ, of the sum's standard deviation
@@ -18,15 +20,17 @@ class AdditiveModel:
     """Features φ = [1, F₁(x₁), …, F_G(x_G)] of points and Gaussian priors on their weights.
 
     `points[g]` [n, d_g] are the choices in group g, `lengths` the kernel's, smallest first.  F are
-    eigenfeatures of the centred squared-exponential kernel at the smallest length; other lengths and scales
-    are other priors on the same features.
+    eigenfeatures of the centred `kernel` (of `bandits.statistics.kernels`) at the smallest length; other
+    lengths and scales are other priors on the same features.
     """
 
-    def __init__(self, points: Sequence[Floats], lengths: tuple[float, ...]) -> None:
+    def __init__(
+        self, points: Sequence[Floats], lengths: tuple[float, ...], kernel: str = "squared-exponential"
+    ) -> None:
         made: dict[int, tuple[Floats, list[Floats]]] = {}  # groups often share their points
         for each in points:
             if id(each) not in made:
-                made[id(each)] = _prior_roots(each, lengths)
+                made[id(each)] = _prior_roots(each, lengths, kernel)
         self.groups = [made[id(each)][0] for each in points]
         self._roots = [made[id(each)][1] for each in points]
         self.lengths = len(lengths)
@@ -61,17 +65,16 @@ def _beside(parts: Sequence[Floats]) -> tuple[list[slice], int]:
     return [slice(a, b) for a, b in pairwise(edges)], edges[-1]
 
 
-def _prior_roots(points: Floats, lengths: tuple[float, ...]) -> tuple[Floats, list[Floats]]:
+def _prior_roots(points: Floats, lengths: tuple[float, ...], kernel: str) -> tuple[Floats, list[Floats]]:
     """Return features of the smallest length and, for every length, a root of their weights' covariance."""
-    features = _eigenfeatures(points, lengths[0], FEATURE)
+    features = _eigenfeatures(kernels.matrix(kernel, points, points, lengths[0]), FEATURE)
     inverse = np.linalg.pinv(features)
-    return features, [inverse @ _eigenfeatures(points, length, WEIGHT) for length in lengths]
+    every = (kernels.matrix(kernel, points, points, length) for length in lengths)
+    return features, [inverse @ _eigenfeatures(each, WEIGHT) for each in every]
 
 
-def _eigenfeatures(points: Floats, length: float, least: float) -> Floats:
+def _eigenfeatures(kernel: Floats, least: float) -> Floats:
     """Return eigenfeatures of the centred kernel, eigenvalues above `least` of the first, mean ‖F‖² = 1."""
-    square = ((points[:, None] - points[None]) ** 2).sum(axis=-1)
-    kernel = np.exp(-square / (2 * length**2))
     kernel = kernel - kernel.mean(axis=0) - kernel.mean(axis=1)[:, None] + kernel.mean()
     values, vectors = np.linalg.eigh(kernel)
     kept = np.flatnonzero(values > least * values[-1])[::-1][:60]

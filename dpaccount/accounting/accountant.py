@@ -1,35 +1,35 @@
 """What a plan costs: ε(δ) and δ(ε) of its worst unit, as proved enclosures.
 
 >>> from dpaccount.accounting.accountant import Accountant
->>> from dpaccount.plan.events import Gaussian, Plan
->>> from dpaccount.relation import Relation
->>> plan = Plan(Relation.REPLACE_ONE, (Gaussian(sigma=4, count=16),))
->>> bounds = Accountant(plan).epsilon("1e-5")
->>> bounds.lower <= bounds.upper, round(float(bounds.upper), 9)
-(True, 4.377178096)
+>>> from dpaccount.plan.events import Gaussian
+>>> bounds = Accountant(Gaussian(sigma=4, count=16)).epsilon("1e-5")
+>>> f"{bounds:.9f}"
+'4.377178096'
 
 Parameters and covers are fixed beforehand; queries may be adaptive. For parameters that are chosen
 from earlier answers there are `dpaccount.Filter` and `dpaccount.Odometer`.
 """
 
 import math
-from collections.abc import Callable
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property
-from typing import Never
+from typing import Any, Never
 
+from dpaccount.accounting.profile import plotted
 from dpaccount.accounting.worst_unit import Scalar, Worst, delta_scalar, epsilon_scalar, worst
 from dpaccount.cost import special_bounds
 from dpaccount.cost.answer import Answer
 from dpaccount.cost.exposure import Exposure, group_exposure
 from dpaccount.errors import BudgetError, InputError
-from dpaccount.exact import Enclosure, Number
+from dpaccount.exact import Enclosure, Exact, Number
 from dpaccount.numerics.closed.group_privacy import chain_delta, chain_epsilon
 from dpaccount.plan import groups
-from dpaccount.plan.event_base import Event, Exact, Stream, exact
+from dpaccount.plan.event_base import Event, Stream, exact
 from dpaccount.plan.events import Plan
 from dpaccount.plan.unit_classes import UnitClass, attained, classes
+from dpaccount.relation import Relation
 
 STANDARD_DELTAS = ("1e-5", "1e-6", "1e-8", "1e-10")
 GAP = Fraction(1, 10**6)
@@ -48,27 +48,68 @@ class _Asked:
     gap: Fraction
 
 
-class Accountant:
-    """The cost of a plan under groups of `group` units (1: single units)."""
+@dataclass(frozen=True, repr=False)
+class PlanCost(Enclosure):
+    """An enclosure of what a plan costs at one point of its profile."""
 
-    def __init__(self, plan: Plan, group: int = 1) -> None:
+    accountant: "Accountant" = field(compare=False)
+
+    def plot(self, kind: str = "profile", axes: Any = None) -> Any:
+        """Draw what `Accountant.plot` draws."""
+        return self.accountant.plot(kind, axes)
+
+
+class Accountant:
+    """The cost of a plan under groups of `group` units (1: single units).
+
+    Events alone, one or several, are a plan under `relation`; a `Plan` has its own.
+
+    >>> from dpaccount.plan.events import Gaussian
+    >>> Accountant(Gaussian(sigma=4, count=10)).epsilon(1e-5)
+    3.3415 (±3e-17)
+    """
+
+    def __init__(
+        self,
+        plan: Plan | Event | Iterable[Event],
+        group: int = 1,
+        *,
+        relation: Relation | str = Relation.REPLACE_ONE,
+    ) -> None:
         if group < 1:
             raise InputError(f"a group of {group} is out of range; it must be at least 1")
-        self.plan = plan
+        self.plan = plan if isinstance(plan, Plan) else Plan(relation, plan)
         self.group = group
+
+    def __repr__(self) -> str:
+        """Return the plan's table, and for whom it is counted."""
+        return f"Accountant, groups of {self.group}, of {self.plan!r}"
+
+    def _repr_html_(self) -> str:
+        """Return the plan's table for a notebook."""
+        return self.plan._repr_html_()
+
+    def plot(self, kind: str = "profile", axes: Any = None) -> Any:
+        """Draw the ``profile`` δ(ε) or the ``trade-off`` curve; return Matplotlib's axes.
+
+        Raises `InputError` for another kind.
+        """
+        return plotted(self, kind, axes)
 
     @cached_property
     def classes(self) -> list[UnitClass]:
         """Return the classes of units, by the multiset of events that cover them."""
         return classes(self.plan.events)
 
-    def epsilon(self, delta: Exact, gap: Exact = GAP) -> Enclosure:
+    def epsilon(self, delta: Exact, gap: Exact = GAP) -> PlanCost:
         """Return the least ε ≥ 0 with δ(ε) ≤ delta, within gap·max(1, ε) where the method can."""
-        return self.worst_epsilon(delta, gap).bounds
+        found = self.worst_epsilon(delta, gap).bounds
+        return PlanCost(found.lower, found.upper, self)
 
-    def delta(self, epsilon: Exact, gap: Exact = GAP) -> Enclosure:
+    def delta(self, epsilon: Exact, gap: Exact = GAP) -> PlanCost:
         """Return δ(ε), within gap·δ where the method can."""
-        return self.worst_delta(epsilon, gap).bounds
+        found = self.worst_delta(epsilon, gap).bounds
+        return PlanCost(found.lower, found.upper, self)
 
     def worst_epsilon(self, delta: Exact, gap: Exact = GAP) -> Worst:
         """Return ε(delta) with the unit that pays it and the method."""

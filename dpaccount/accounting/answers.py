@@ -7,6 +7,7 @@ from typing import Any
 
 from dpaccount.accounting.accountant import GAP, STANDARD_DELTAS, Accountant
 from dpaccount.accounting.calibrate import calibrate
+from dpaccount.accounting.unknowns import settle, unknown_in
 from dpaccount.accounting.worst_unit import Worst
 from dpaccount.documents import Place
 from dpaccount.errors import InputError
@@ -87,6 +88,24 @@ def calibrate_answer(
     return {
         "schema": CALIBRATION,
         "event": name,
+        "parameter": found.parameter,
+        "value": found.text,
+        "proved": {"epsilon": found.bounds.as_json(), "delta": shown(delta)},
+        "seconds": round(time.perf_counter() - begun, 6),
+    }
+
+
+def calibrate_plan_answer(place: Place, *, epsilon: Fraction, delta: Fraction) -> dict[str, Any]:
+    """Return the same for the one number that is written ``"?"`` in a document of events.
+
+    Raises `InputError` where there is none or more than one, or it has no such value.
+    """
+    begun = time.perf_counter()
+    unknown = unknown_in(place)
+    found = settle(unknown, epsilon, delta)
+    return {
+        "schema": CALIBRATION,
+        "at": unknown.at,
         "parameter": found.parameter,
         "value": found.text,
         "proved": {"epsilon": found.bounds.as_json(), "delta": shown(delta)},

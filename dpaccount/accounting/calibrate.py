@@ -49,7 +49,7 @@ PARAMETERS: dict[str, tuple[str, bool]] = {
 CLOSED = ("gaussian", "gdp", "tree", "matrix_factorisation", "zcdp", "exponential", "bounded_range")
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Calibration:
     """A value that is proved to meet the target, and the ε that it costs at the target's δ."""
 
@@ -57,6 +57,15 @@ class Calibration:
     value: Fraction
     text: str
     bounds: Enclosure
+
+    def __repr__(self) -> str:
+        """Return the value and what it costs; `text` has all its digits."""
+        sign = "" if self.bounds.lower is None else "= "
+        return f"{self.parameter} {self.text} costs ε {sign}{self.bounds!r}"
+
+    def __float__(self) -> float:
+        """Return the nearest double: what to simulate with; `value` is what is proved."""
+        return float(self.value)
 
 
 def calibrate(
@@ -114,14 +123,14 @@ def _at_width(
         return value if falls else 1 / value
 
     guess = _guess(build(Fraction(1)), epsilon, delta, linear=name == "zcdp")
-    text = _decimal(noise_of(_least(lambda noise: loss(noise_of(noise)), epsilon, delta, guess)), up=falls)
+    text = decimal(noise_of(least(lambda noise: loss(noise_of(noise)), epsilon, delta, guess)), up=falls)
     step = Fraction(10) ** (Decimal(text).adjusted() - DIGITS + 1)
     while True:
         value = Fraction(text)
         bounds = loss(value)
         if bounds.upper <= epsilon and loss(value, GAP).upper <= epsilon:
             return Calibration(parameter, value, text, bounds)
-        text = _decimal(value + step if falls else value - step, up=falls)
+        text = decimal(value + step if falls else value - step, up=falls)
         step *= 2
 
 
@@ -164,7 +173,7 @@ def _worst(event: Event, evaluate: Callable[[Exposure], Answer]) -> Enclosure:
     return max(answers, key=lambda bounds: bounds.upper)
 
 
-def _least(
+def least(
     loss: Callable[[Fraction], Enclosure], epsilon: Fraction, delta: Fraction, guess: Fraction
 ) -> Fraction:
     """Return the least noise, within 1e-11, whose ε is proved to be at most the target."""
@@ -255,7 +264,7 @@ def _bracket(enough: Callable[[Fraction], bool], guess: Fraction) -> tuple[Fract
     return min(ends), max(ends)
 
 
-def _decimal(value: Fraction, *, up: bool) -> str:
+def decimal(value: Fraction, *, up: bool) -> str:
     """Return a decimal of 13 digits at least (at most) an exact value."""
     context = Context(prec=DIGITS, rounding=ROUND_CEILING if up else ROUND_FLOOR, Emin=-999999, Emax=999999)
     return str(context.divide(Decimal(value.numerator), Decimal(value.denominator)))

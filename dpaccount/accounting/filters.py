@@ -7,31 +7,37 @@ A `Filter` has a budget and refuses what would exceed it: everything it admits h
 budget, however the choices were made and whenever they end. An `Odometer` has none: it bounds the loss of
 what was released so far, at all times at once, and pays for that.
 
->>> from fractions import Fraction
 >>> from dpaccount.plan.events import Gaussian
 >>> from dpaccount import Filter, Measure
->>> budget = Filter(Measure("gdp"), budget=Fraction(1))  # μ² = 1
+>>> budget = Filter(Measure("gdp"), budget=1)  # μ² = 1
 >>> budget.charge(Gaussian(sigma=2))
 Fraction(1, 4)
->>> round(float(budget.epsilon(Fraction(1, 10**5))), 6)  # of the budget: stopping early does not lower it
+>>> round(float(budget.epsilon(1e-5)), 6)  # of the budget: stopping early does not lower it
 4.377178
 """
 
 import math
 from dataclasses import dataclass, field
 from fractions import Fraction
+from typing import Any, dataclass_transform
 
 from dpaccount.accounting.measures import ADAPTIVE, Measure, unknown
 from dpaccount.errors import BudgetError, InputError
-from dpaccount.exact import shown
+from dpaccount.exact import Exact, shown
 from dpaccount.plan import events as ev
-from dpaccount.plan.event_base import Event
+from dpaccount.plan.event_base import Event, Real, exact
 from dpaccount.relation import Relation
 
 NOTHING = Fraction(0)
+FIRST: Any = Fraction(1, 1000)
 
 
-@dataclass
+@dataclass_transform()
+def _meter(kind: type[Any]) -> type[Any]:
+    return dataclass(kind)
+
+
+@_meter
 class Odometer:
     """A running total of adaptively chosen events; each `charge` adds one.
 
@@ -40,13 +46,14 @@ class Odometer:
 
     measure: Measure
     relation: Relation = Relation.REPLACE_ONE
-    first: Fraction = field(default=Fraction(1, 1000), kw_only=True)
+    first: Real = field(default=FIRST, kw_only=True)
     spent: Fraction = field(default=NOTHING, init=False)
 
     def __post_init__(self) -> None:
         """Refuse a measure of two amounts, and a first step that is none."""
         if self.measure.name not in ADAPTIVE:
             raise unknown(self.measure.name)
+        self.first = exact("first", self.first)
         if not self.first > 0:
             raise InputError(f"the first total {shown(self.first)} is out of range; it must be above 0")
 
@@ -67,7 +74,7 @@ class Odometer:
             raise BudgetError(f"{event.name} has no bound in {self.measure.name}; {way}")
         return value
 
-    def epsilon(self, delta: Fraction) -> Fraction | None:
+    def epsilon(self, delta: Exact) -> Fraction | None:
         """Return what the loss of all that was charged exceeds with probability at most delta, at no time.
 
         The total itself depends on the answers, so that converting it is not enough (Rogers, Roth, Ullman &
@@ -75,19 +82,25 @@ class Odometer:
         first of them that holds the total has not stopped (Feldman & Zrnic 2021; Lécuyer 2021). None where
         it is infinite.
         """
+        share = exact("delta", delta)
         if self.measure.name == "pure" or self.spent == 0:
             return self.spent
-        if delta <= 0:
+        if share <= 0:
             return None
         step = max(0, math.ceil(self.spent / self.first) - 1).bit_length()
-        return self.measure.tail(self.first * 2**step, delta / ((step + 1) * (step + 2)))
+        return self.measure.tail(self.first * 2**step, share / ((step + 1) * (step + 2)))
 
 
-@dataclass
+@_meter
 class Filter(Odometer):
     """A budget, fixed beforehand, in one measure: a charge that would exceed it is refused."""
 
-    budget: Fraction = field(kw_only=True)
+    budget: Real = field(kw_only=True)
+
+    def __post_init__(self) -> None:
+        """Read the budget as an exact number."""
+        super().__post_init__()
+        self.budget = exact("budget", self.budget)
 
     def charge(self, event: Event) -> Fraction:
         """Add an event and return the new total; raises `BudgetError` where it does not fit."""
@@ -101,9 +114,9 @@ class Filter(Odometer):
         self.spent += value
         return self.spent
 
-    def epsilon(self, delta: Fraction) -> Fraction | None:
+    def epsilon(self, delta: Exact) -> Fraction | None:
         """Return an ε with (ε, delta) for everything that this filter ever admits; None where it is infinite.
 
         That is the ε of the budget: when choices depend on answers, so does the moment at which they stop.
         """
-        return self.measure.epsilon(self.budget, delta)
+        return self.measure.epsilon(self.budget, exact("delta", delta))

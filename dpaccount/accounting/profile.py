@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from fractions import Fraction
 from itertools import accumulate
 from pathlib import Path
+from typing import Any, Protocol
 
-from dpaccount.accounting.accountant import Accountant
 from dpaccount.documents import atomically
 from dpaccount.errors import InputError
 from dpaccount.exact import Enclosure, printed
@@ -21,6 +21,18 @@ SMALLEST = Fraction(1, 10**10)  #: δ at the right end of a profile
 DRAWN = 1e300  #: the largest ε of a drawing
 
 
+class Costs(Protocol):
+    """What has a profile: ε at a δ, and δ at an ε; an `Accountant`."""
+
+    def epsilon(self, delta: Fraction, /) -> Enclosure:
+        """Return the least ε with δ(ε) ≤ delta."""
+        ...
+
+    def delta(self, epsilon: Fraction, /) -> Enclosure:
+        """Return δ(ε)."""
+        ...
+
+
 @dataclass(frozen=True)
 class Point:
     """An ε and the enclosure of δ(ε)."""
@@ -29,9 +41,7 @@ class Point:
     delta: Enclosure
 
 
-def profile_points(
-    accountant: Accountant, points: int = POINTS, smallest: Fraction = SMALLEST
-) -> list[Point]:
+def profile_points(accountant: Costs, points: int = POINTS, smallest: Fraction = SMALLEST) -> list[Point]:
     """Return δ at evenly spaced ε from 0 to where δ falls to `smallest` (to 10 where it never does).
 
     δ(ε) never rises: an upper bound at one ε holds at every larger one, whose own may be wider.
@@ -69,7 +79,7 @@ def trade_off(points: Sequence[Point], false_alarm: Fraction) -> Fraction:
     return best
 
 
-def write_profile(accountant: Accountant, path: Path) -> None:
+def write_profile(accountant: Costs, path: Path) -> None:
     """Write the profile as .csv (epsilon, lower, upper) or .svg, by a temporary file beside it."""
     writers = {".csv": _csv, ".svg": _svg}
     if path.suffix.lower() not in writers:
@@ -93,16 +103,25 @@ def _csv(points: Sequence[Point]) -> str:
 
 
 def _svg(points: Sequence[Point]) -> str:
-    """Draw δ(ε) on a logarithmic scale; the band between the bounds is filled."""
+    """Draw δ(ε) as SVG text."""
     import matplotlib as mpl
 
     mpl.use("Agg")
     mpl.rcParams["svg.hashsalt"] = "dpaccount"  # the same input draws the same file
     from matplotlib import pyplot as plt
 
+    figure, axes = plt.subplots(figsize=(6, 4))
+    draw_profile(points, axes)
+    out = io.StringIO()
+    figure.savefig(out, format="svg", metadata={"Date": None})
+    plt.close(figure)
+    return out.getvalue()
+
+
+def draw_profile(points: Sequence[Point], axes: Any) -> None:
+    """Draw δ(ε) on a logarithmic scale; the band between the bounds is filled."""
     if points[-1].epsilon > DRAWN:
         raise InputError(f"an ε beyond {DRAWN:.0e} cannot be drawn; ask for a .csv file")
-    figure, axes = plt.subplots(figsize=(6, 4))
     x = [float(point.epsilon) for point in points]
     upper = [max(float(point.delta.upper), 1e-300) for point in points]
     lower = [max(float(point.delta.lower or 0), 1e-300) for point in points]
@@ -112,7 +131,32 @@ def _svg(points: Sequence[Point]) -> str:
     axes.set_ylim(bottom=max(min(upper), 1e-14))
     axes.set_xlabel("ε")
     axes.set_ylabel("δ(ε)")
-    out = io.StringIO()
-    figure.savefig(out, format="svg", metadata={"Date": None})
-    plt.close(figure)
-    return out.getvalue()
+
+
+RATES = 65  #: false-alarm rates of a drawn trade-off curve
+
+
+def draw_trade_off(points: Sequence[Point], axes: Any) -> None:
+    """Draw the least miss rate of any attack over its false-alarm rate; the dashed line is guessing."""
+    rates = [Fraction(j, RATES - 1) ** 2 for j in range(RATES)]
+    axes.plot([float(rate) for rate in rates], [float(trade_off(points, rate)) for rate in rates])
+    axes.plot([0, 1], [1, 0], linestyle="--", linewidth=0.8)
+    axes.set_xlabel("false alarms")
+    axes.set_ylabel("misses, at least")
+
+
+def plotted(accountant: Costs, kind: str, axes: Any) -> Any:
+    """Return Matplotlib axes with the ``profile`` or the ``trade-off`` curve; new ones where `axes` is None.
+
+    Raises `InputError` for another kind, or where Matplotlib is not installed.
+    """
+    drawers = {"profile": draw_profile, "trade-off": draw_trade_off}
+    if kind not in drawers:
+        raise InputError(f"unknown picture {kind!r}; known here: {', '.join(drawers)}")
+    if axes is None:
+        from matplotlib import pyplot as plt
+
+        axes = plt.subplots(figsize=(6, 4))[1]
+    with allowance(PROFILE):
+        drawers[kind](profile_points(accountant), axes)
+    return axes

@@ -6,8 +6,9 @@ from fractions import Fraction
 
 from dpaccount.accounting.measures import MEASURES, Amounts, Measure
 from dpaccount.errors import InputError
-from dpaccount.exact import read_number, shown
+from dpaccount.exact import Exact, read_number, shown
 from dpaccount.ledger.spending import zero
+from dpaccount.plan.event_base import exact
 from dpaccount.relation import RELATIONS, bounded_row, radius_of
 
 MAX_TEXT = 1000
@@ -50,12 +51,10 @@ class Budget:
         }
 
 
-def budget(epsilon: Fraction | int, delta: Fraction | int, unit: str, relation: str, name: str) -> Budget:
+def budget(epsilon: Exact, delta: Exact, unit: str, relation: str, name: str) -> Budget:
     """Return a budget in the measure `name`; raises `InputError` where it makes no sense."""
-    for what, value in (("epsilon", epsilon), ("delta", delta)):
-        if type(value) not in (int, Fraction):
-            raise InputError(f"{what} is a {type(value).__name__}; give an exact Fraction or int")
-    made = Budget(Fraction(epsilon), Fraction(delta), one_line("unit", unit), relation, measure(name))
+    limits = exact("epsilon", epsilon), exact("delta", delta)
+    made = Budget(*limits, one_line("unit", unit), relation, measure(name))
     if not 0 <= made.epsilon <= MAX_EPSILON:
         raise InputError("epsilon is out of range; give a budget in [0, 1e300]")
     if not 0 <= made.delta < 1:

@@ -13,6 +13,7 @@ from contextvars import ContextVar
 
 PROFILE = 30.0  #: the answers of a whole profile
 CALIBRATION = 15.0  #: the answers that a search for the least noise asks for
+PLAN_CALIBRATION = 60.0  #: the same where it stands anywhere in a plan
 ANSWER = 9.0  #: the exact methods of one answer of `account`
 METHOD = 8.0  #: one exact method
 LATTICE = 6.0  #: the last of a row of ever finer lattices

@@ -5,24 +5,55 @@ units. Where a kind says nothing, the bounds are those that follow from pure DP,
 """
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, fields, replace
-from decimal import Decimal
+from dataclasses import MISSING, dataclass, fields, replace
 from fractions import Fraction
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, Self, TypeVar, dataclass_transform
 
 from dpaccount.errors import InputError
-from dpaccount.exact import read_number, shown
+from dpaccount.exact import MAX_CHARACTERS, Exact, as_exact, shown
 from dpaccount.numerics.closed.gdp_of_pure import mu_squared
 from dpaccount.numerics.closed.sampling import sampled_loss
 
-Exact = Fraction | int | Decimal | str  #: what the constructors take; a string is a decimal
 Cover = tuple[int, int]
 Amount = Fraction | None  #: an upper bound; None where there is none
 
 
-@dataclass(frozen=True, kw_only=True)
+Kind = TypeVar("Kind")
+Read = TypeVar("Read")
+Given = TypeVar("Given")
+
+
+class Spelled(Generic[Read, Given]):
+    """What a field is to type checkers: given in one way, read in another.  No descriptor is installed."""
+
+    if TYPE_CHECKING:
+
+        def __get__(self, instance: object, owner: type) -> Read:
+            """Return the field as it is read."""
+            ...
+
+        def __set__(self, instance: object, value: Given) -> None:
+            """Take the field as it is given."""
+
+
+Real = Spelled[Fraction, Exact]  #: a number, given in any spelling
+Reals = Spelled[tuple[Fraction, ...], Iterable[Exact]]
+RealPairs = Spelled[tuple[tuple[Fraction, Fraction], ...], Iterable[tuple[Exact, Exact]]]
+ONE: Any = Fraction(1)  #: the default of a `Real`
+
+
+@dataclass_transform(kw_only_default=True, frozen_default=True)
+def event_kind(kind: type[Kind]) -> type[Kind]:
+    """Make a class a kind of event: a frozen dataclass of keywords, its `Real` fields of any spelling."""
+    return dataclass(frozen=True, kw_only=True, repr=False)(kind)
+
+
+@event_kind
 class Event:
-    """Something released `count` times; `cover` is the [first, last] unit it touches (None: all)."""
+    """Something released `count` times; `cover` is the [first, last] unit it touches (None: all).
+
+    Times a number it is released so many times as often: ``Gaussian(sigma=4) * 10``.
+    """
 
     name: ClassVar[str]
     grows: ClassVar[str] = ""  #: the parameter that a group of k units makes k times as large
@@ -45,6 +76,29 @@ class Event:
 
     def _check(self) -> None:
         """Check what single fields cannot."""
+
+    def __repr__(self) -> str:
+        """Return the event as Python code that makes it, without what is the default."""
+        named = [item for item in fields(self) if getattr(self, item.name) != item.default]
+        said = (f"{item.name}={_spelled(getattr(self, item.name))}" for item in named)
+        return f"{type(self).__name__}({', '.join(said)})"
+
+    def __mul__(self, times: int) -> Self:
+        """Return the event, released `times` as often."""
+        if type(times) is not int or times < 1:
+            raise InputError(f"{self.name} times {times!r}; multiply by a whole number of at least 1")
+        return replace(self, count=self.count * times)
+
+    __rmul__ = __mul__
+
+    def as_json(self) -> dict[str, Any]:
+        """Return the event as a file of events holds it, without what is the default."""
+        found: dict[str, Any] = {"event": self.name}
+        for item in fields(self):
+            value = getattr(self, item.name)
+            if item.default is MISSING or value != item.default:
+                found[item.name] = _written(value)
+        return found
 
     def bare(self) -> "Event":
         """Return this event without its cover."""
@@ -105,6 +159,34 @@ class Event:
     def met_at(self, unit: int) -> "Event":
         """Return what this unit meets, which its cover begins with or which lies in it."""
         return self
+
+
+def _spelled(value: Any) -> str:
+    """Return a field as code: whole numbers as such, others as text."""
+    if isinstance(value, tuple):
+        return f"({', '.join(map(_spelled, value))}{',' if len(value) == 1 else ''})"
+    if isinstance(value, Fraction):
+        return str(value) if value.denominator == 1 else repr(shown(value))
+    return repr(value)
+
+
+def _written(value: Any) -> Any:
+    """Return a field as JSON: numbers as doubles where that is exact, else as text that is read back."""
+    if isinstance(value, Event):
+        return value.as_json()
+    if isinstance(value, tuple):
+        return [_written(each) for each in value]
+    if not isinstance(value, Fraction):
+        return value
+    if value.denominator == 1 and abs(value) < 1 << 53:
+        return int(value)
+    text = shown(value)
+    if len(text) > MAX_CHARACTERS:
+        raise InputError(f"a number of {len(text)} characters cannot be written; use a shorter one")
+    try:
+        return float(text) if Fraction(repr(float(text))) == value else text
+    except ValueError:
+        return text
 
 
 def _times(count: int, once: Amount) -> Amount:
@@ -213,15 +295,11 @@ RANGES: dict[str, tuple[int | None, int | None, bool]] = {
 
 
 def exact(name: str, value: Exact) -> Fraction:
-    """Return an exact number; raises `InputError` for floats, NaN and what is no number, naming `name`."""
-    if isinstance(value, bool | float):
-        raise InputError(
-            f"{name}: {value!r} is not exact; give an integer, a Fraction, or a decimal as a string"
-        )
+    """Return an exact number by the one rule of `as_exact`; raises `InputError` naming `name`."""
     try:
-        return read_number(value) if isinstance(value, str) else Fraction(value)
-    except (TypeError, ValueError, OverflowError):
-        raise InputError(f"{name}: {value!r} is no finite number; give an integer or a Fraction") from None
+        return as_exact(value)
+    except InputError as error:
+        raise InputError(f"{name}: {error}") from None
 
 
 def _checked(name: str, key: str, value: Exact) -> Fraction | int:

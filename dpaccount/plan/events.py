@@ -1,56 +1,74 @@
 """The vocabulary of privacy events: frozen data that is necessary and sufficient for accounting.
 
-An event says what was released and with how much noise, never how. All numbers are exact
-(`Fraction` or `int`): floats are refused, because ``0.1`` the float is not 1/10.
+An event says what was released and with how much noise, never how.  All numbers are exact: what is given as
+text (``"1.1"``, ``"256/60000"``), as an integer or a `Fraction` is itself, a float is the decimal that it
+prints as.
 
 Meaning never changes under a name: a new meaning gets a new name.
 """
 
-from collections.abc import Iterator
-from dataclasses import dataclass, field, replace
+import html
+import json
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
 from fractions import Fraction
+from typing import Any, dataclass_transform
 
 from dpaccount.errors import InputError
-from dpaccount.numerics.closed.group_privacy import chained
-from dpaccount.numerics.closed.toeplitz import group_squares, tree_squares
+from dpaccount.plan.bound_events import Approximate, Rdp, Zcdp
 from dpaccount.plan.event_base import (
+    ONE,
     Amount,
-    Cover,
     Event,
-    GaussianPair,
-    OnSample,
-    Stream,
+    Real,
+    Spelled,
     added,
-    exact,
+    event_kind,
     inside,
     walk,
     whole,
 )
+from dpaccount.plan.gaussian_events import Gaussian, Gdp, MatrixFactorisation, Tree
+from dpaccount.plan.sample_events import HOLD, PoissonSubsampled, SampledWithoutReplacement
 from dpaccount.relation import Relation
 
+__all__ = [
+    "ELSEWHERE",
+    "HOLD",
+    "VOCABULARY",
+    "Approximate",
+    "BoundedRange",
+    "DiscreteGaussian",
+    "DiscreteLaplace",
+    "Event",
+    "Exponential",
+    "Gaussian",
+    "Gdp",
+    "Laplace",
+    "MatrixFactorisation",
+    "PermuteAndFlip",
+    "Plan",
+    "PoissonSubsampled",
+    "Pure",
+    "RandomizedResponse",
+    "Rdp",
+    "SampledWithoutReplacement",
+    "Sequence",
+    "Tree",
+    "Zcdp",
+    "allowed",
+]
 
-@dataclass(frozen=True, kw_only=True)
-class Gaussian(GaussianPair):
-    """Gaussian noise of standard deviation `sigma` on a value of ℓ2 sensitivity `sensitivity`."""
 
-    name = "gaussian"
-    grows = "sensitivity"
-    sigma: Fraction
-    sensitivity: Fraction = Fraction(1)
-
-    def _mu_squared(self) -> Fraction:
-        return (self.sensitivity / self.sigma) ** 2
-
-
-@dataclass(frozen=True, kw_only=True)
+@event_kind
 class DiscreteGaussian(Event):
     """Discrete Gaussian noise on the integer lattice of `dimension` coordinates."""
 
     name = "discrete_gaussian"
     grows = "sensitivity"
     group_attained = True
-    sigma: Fraction
-    sensitivity: Fraction = Fraction(1)
+    sigma: Real
+    sensitivity: Real = ONE
     dimension: int = 1
 
     def _check(self) -> None:
@@ -65,29 +83,33 @@ class DiscreteGaussian(Event):
         return None if self.sensitivity else Fraction(0)
 
 
-@dataclass(frozen=True, kw_only=True)
+@event_kind
 class Laplace(Event):
-    """Laplace noise of scale `scale` on a value of ℓ1 sensitivity `sensitivity`."""
+    """Laplace noise of scale `scale` on a value of ℓ1 sensitivity `sensitivity`.
+
+    `scale` is absolute, the b of exp(−|x|/b)/(2b): its standard deviation is b√2.  One release is pure
+    (sensitivity/scale)-DP.
+    """
 
     name = "laplace"
     grows = "sensitivity"
     group_attained = True
-    scale: Fraction
-    sensitivity: Fraction = Fraction(1)
+    scale: Real
+    sensitivity: Real = ONE
 
     def _pure(self) -> Amount:
         return self.sensitivity / self.scale
 
 
-@dataclass(frozen=True, kw_only=True)
+@event_kind
 class DiscreteLaplace(Event):
     """Two-sided geometric noise of ratio exp(−1/scale) on an integer of sensitivity `sensitivity`."""
 
     name = "discrete_laplace"
     grows = "sensitivity"
     group_attained = True
-    scale: Fraction
-    sensitivity: Fraction = Fraction(1)
+    scale: Real
+    sensitivity: Real = ONE
 
     def _check(self) -> None:
         whole(self.name, self.sensitivity)
@@ -96,10 +118,11 @@ class DiscreteLaplace(Event):
         return self.sensitivity / self.scale
 
 
+@event_kind
 class _Chained(Event):
     """An ε-DP event; a chain of k is exactly the discrete Laplace pair of scale 1/ε moved by k."""
 
-    epsilon: Fraction
+    epsilon: Real
 
     def _pure(self) -> Fraction:
         return self.epsilon
@@ -112,22 +135,22 @@ class _Chained(Event):
         return DiscreteLaplace(scale=scale, sensitivity=moved, count=self.count, cover=self.cover)
 
 
-@dataclass(frozen=True, kw_only=True)
+@event_kind
 class RandomizedResponse(_Chained):
     """k-ary randomised response: the truth with odds e^ε against each other answer."""
 
     name = "randomized_response"
-    epsilon: Fraction
+    epsilon: Real
     k: int = 2
 
 
-@dataclass(frozen=True, kw_only=True)
+@event_kind
 class Exponential(Event):
     """Exponential mechanism, exp(ε·score/(2Δ)): pure ε, and ε-bounded-range."""
 
     name = "exponential"
     grows = "epsilon"
-    epsilon: Fraction
+    epsilon: Real
 
     def _pure(self) -> Amount:
         return self.epsilon
@@ -137,13 +160,13 @@ class Exponential(Event):
         return self.epsilon**2 / 8
 
 
-@dataclass(frozen=True, kw_only=True)
+@event_kind
 class BoundedRange(Event):
     """Any η-bounded-range mechanism, adaptively chosen."""
 
     name = "bounded_range"
     grows = "eta"
-    eta: Fraction
+    eta: Real
 
     def _pure(self) -> Amount:
         return self.eta
@@ -153,170 +176,29 @@ class BoundedRange(Event):
         return self.eta**2 / 8
 
 
-@dataclass(frozen=True, kw_only=True)
+@event_kind
 class PermuteAndFlip(Event):
     """Permute-and-flip selection: pure ε, not bounded range."""
 
     name = "permute_and_flip"
     grows = "epsilon"
     group_attained = True
-    epsilon: Fraction
+    epsilon: Real
 
     def _pure(self) -> Amount:
         return self.epsilon
 
 
-@dataclass(frozen=True, kw_only=True)
+@event_kind
 class Pure(_Chained):
     """Any ε-differentially private mechanism."""
 
     name = "pure"
     group_attained = True
-    epsilon: Fraction
+    epsilon: Real
 
 
-@dataclass(frozen=True, kw_only=True)
-class Approximate(Event):
-    """Any (ε, δ)-differentially private mechanism."""
-
-    name = "approximate"
-    epsilon: Fraction
-    delta: Fraction
-
-    def _pure(self) -> Amount:
-        return None if self.delta else self.epsilon
-
-    def _approximate(self) -> tuple[Fraction, Fraction]:
-        return self.epsilon, self.delta
-
-    def for_group(self, k: int) -> Event:
-        """Return (kε, δ(e^{kε} − 1)/(e^ε − 1)) (Vadhan 2017)."""
-        return replace(self, epsilon=k * self.epsilon, delta=chained(self.epsilon, self.delta, k))
-
-
-@dataclass(frozen=True, kw_only=True)
-class Zcdp(Event):
-    """Any ρ-zCDP mechanism."""
-
-    name = "zcdp"
-    rho: Fraction
-
-    def _zcdp(self) -> Amount:
-        return self.rho
-
-    def _pure(self) -> Amount:
-        return None if self.rho else Fraction(0)
-
-    def for_group(self, k: int) -> Event:
-        """Return k²ρ (Bun & Steinke 2016)."""
-        return replace(self, rho=k * k * self.rho)
-
-
-@dataclass(frozen=True, kw_only=True)
-class Gdp(GaussianPair):
-    """Any μ-GDP mechanism."""
-
-    name = "gdp"
-    grows = "mu"
-    mu: Fraction
-
-    def _mu_squared(self) -> Fraction:
-        return self.mu**2
-
-
-@dataclass(frozen=True, kw_only=True)
-class Rdp(Event):
-    """Any mechanism whose Rényi divergence of each order is at most the ε beside it."""
-
-    name = "rdp"
-    points: tuple[tuple[Fraction, Fraction], ...]
-
-    def _check(self) -> None:
-        if not self.points:
-            raise InputError("rdp: no points; give at least one [order, epsilon]")
-        points = tuple((exact(self.name, a), exact(self.name, e)) for a, e in self.points)
-        if any(order <= 1 or epsilon < 0 for order, epsilon in points):
-            raise InputError("rdp: a point is out of range; orders exceed 1, epsilons are at least 0")
-        object.__setattr__(self, "points", points)
-
-
-@dataclass(frozen=True, kw_only=True)
-class PoissonSubsampled(OnSample):
-    """`of`, run on a fresh Poisson sample of rate `rate` (add-remove only)."""
-
-    name = "poisson_subsampled"
-    rate: Fraction
-    of: Event
-
-    @property
-    def fraction(self) -> Fraction:
-        """Return the rate."""
-        return self.rate
-
-
-HOLD = "whoever may be drawn pays, so it must hold them all"  #: why a cover has a least size
-
-
-@dataclass(frozen=True, kw_only=True)
-class SampledWithoutReplacement(OnSample):
-    """`of`, run on a fresh sample of `size` out of `population` (replace-one only).
-
-    A cover must hold the whole population: whoever may be drawn pays.
-    """
-
-    name = "sampled_without_replacement"
-    size: int
-    population: int
-    of: Event
-
-    def _check(self) -> None:
-        if self.size > self.population:
-            raise InputError(f"{self.name}: size exceeds population; use 1 <= size <= population")
-        if self.cover is not None and self.cover[1] - self.cover[0] + 1 < self.population:
-            raise InputError(f"{self.name}: the cover holds fewer units than the population; {HOLD}")
-        super()._check()
-
-    def covering(self, first: int, last: int) -> "Event":
-        """Return this event on units first … last, which must hold its population."""
-        return replace(self, cover=(first, last))
-
-    @property
-    def fraction(self) -> Fraction:
-        """Return the part of the population that is drawn."""
-        return Fraction(self.size, self.population)
-
-
-@dataclass(frozen=True, kw_only=True)
-class MatrixFactorisation(Stream):
-    """Continual release of prefix sums by A = B·C with C = √Toeplitz; one participation per unit."""
-
-    name = "matrix_factorisation"
-    uneven = True
-    rounds: int
-    sigma: Fraction
-    sensitivity: Fraction = Fraction(1)
-    kind: str = "sqrt-toeplitz"
-    start: int = 1
-
-    def _check(self) -> None:
-        super()._check()
-        if self.kind != "sqrt-toeplitz":
-            raise InputError(f"{self.name}: unknown kind {self.kind!r}; known here: sqrt-toeplitz")
-
-    def squares(self, k: int) -> tuple[Fraction, Fraction]:
-        """Return bounds on the squared norm of k columns together."""
-        return group_squares(self.rounds, k)
-
-    def pieces(self) -> tuple[tuple[Cover | None, int, Event], ...]:
-        """Return the event on its rounds: each is charged the longest column."""
-        return (((self.start, self.start + self.rounds - 1), 1, self),)
-
-    def met_at(self, unit: int) -> Event:
-        """Return a factorisation of the rounds from `unit` on, whose first column is the unit's own."""
-        return replace(self, start=unit, rounds=self.start + self.rounds - unit)
-
-
-@dataclass(frozen=True, kw_only=True)
+@event_kind
 class Sequence(Event):
     """All of `of`, on the same units."""
 
@@ -349,40 +231,6 @@ class Sequence(Event):
         return replace(self, of=known) if len(known) == len(self.of) else None
 
 
-@dataclass(frozen=True, kw_only=True)
-class Tree(Stream):
-    """A binary tree of independent Gaussian node noises over `rounds` rounds from `start` on."""
-
-    name = "tree"
-    rounds: int
-    sigma: Fraction
-    sensitivity: Fraction = Fraction(1)
-    start: int = 1
-
-    def classes(self) -> Iterator[tuple[int, tuple[int, int]]]:
-        """Yield (nodes, cover) for each run of rounds under equally many complete nodes.
-
-        The rounds split by the binary digits of their number; a run of 2^j of them lies under
-        the j + 1 complete nodes that it contains or is contained in, because a larger node over
-        it would reach beyond the last round (Chan, Shi & Song 2011).
-        """
-        first = self.start
-        for level in range(self.rounds.bit_length() - 1, -1, -1):
-            if self.rounds >> level & 1:
-                yield level + 1, (first, first + (1 << level) - 1)
-                first += 1 << level
-
-    def squares(self, k: int) -> tuple[Fraction, Fraction]:
-        """Return Σ (rounds of the group under a node)², at most: one for each level where k is 1."""
-        moves = Fraction(tree_squares(self.rounds, k))
-        return moves, moves
-
-    def pieces(self) -> tuple[tuple[Cover | None, int, Event], ...]:
-        """Return the nodes over each run of rounds under equally many of them."""
-        node = Gaussian(sigma=self.sigma, sensitivity=self.sensitivity)
-        return tuple((cover, depth * self.count, node) for depth, cover in self.classes())
-
-
 VOCABULARY: dict[str, type[Event]] = {
     kind.name: kind
     for kind in (
@@ -408,25 +256,112 @@ VOCABULARY: dict[str, type[Event]] = {
 }
 
 
-@dataclass(frozen=True)
-class Plan:
-    """Events fixed beforehand, and the relation under which all of them are counted."""
+@dataclass_transform(frozen_default=True)
+def _record(kind: type[Any]) -> type[Any]:
+    return dataclass(frozen=True, repr=False)(kind)
 
-    relation: Relation
-    events: tuple[Event, ...] = field(default=())
+
+NONE: Any = ()
+
+
+@_record
+class Plan:
+    """Events fixed beforehand, and the relation under which all of them are counted.
+
+    Plans of one relation add up, a plan takes further events, and times a number everything is released so
+    many times as often.
+
+    >>> plan = Plan("replace-one", Gaussian(sigma=4) * 10) + Laplace(scale="2.5", cover=(1, 512))
+    >>> print(2 * plan)
+    replace-one
+      count  event     parameters         units
+         20  gaussian  sigma 4            all
+          2  laplace   scale 2.5          1 to 512
+    """
+
+    relation: Spelled[Relation, Relation | str]
+    events: Spelled[tuple[Event, ...], Event | Iterable[Event]] = NONE
 
     def __post_init__(self) -> None:
         """Refuse events that have no meaning under the relation."""
         if self.relation not in list(Relation):
             raise InputError(f"unknown relation {self.relation!r}; known here: {', '.join(Relation)}")
         object.__setattr__(self, "relation", Relation(self.relation))
-        object.__setattr__(self, "events", tuple(self.events))
+        held: Any = self.events
+        object.__setattr__(self, "events", (held,) if isinstance(held, Event) else tuple(held))
         if not all(isinstance(event, Event) for event in self.events):
             raise InputError("a plan holds something that is no event; give events of dpaccount.events")
         for kind in {id(bare): bare for bare in map(Event.bare, self.events)}.values():
             refused = next((e.name for e in walk(kind) if not allowed(e.name, self.relation)), None)
             if refused is not None:
                 raise InputError(f"{refused} has no meaning under {self.relation}; {ELSEWHERE[refused]}")
+
+    def __add__(self, more: "Plan | Event | Iterable[Event]") -> "Plan":
+        """Return the plan with further events, or with those of a plan of the same relation."""
+        if isinstance(more, Plan) and more.relation != self.relation:
+            raise InputError(
+                f"plans under {self.relation} and {more.relation} do not add up; count both under one"
+            )
+        events = more.events if isinstance(more, Plan) else (more,) if isinstance(more, Event) else more
+        return Plan(self.relation, (*self.events, *events))
+
+    def __mul__(self, times: int) -> "Plan":
+        """Return the plan with every event released `times` as often."""
+        return Plan(self.relation, [event * times for event in self.events])
+
+    __rmul__ = __mul__
+
+    def as_json(self) -> dict[str, Any]:
+        """Return the document of schema ``dpaccount/events/1`` that says this plan."""
+        listed = [event.as_json() for event in self.events]
+        return {"schema": "dpaccount/events/1", "relation": self.relation.value, "events": listed}
+
+    def to_json(self) -> str:
+        """Return that document as text; `dpaccount.read_events` reads it back."""
+        return json.dumps(self.as_json(), ensure_ascii=False)
+
+    def __repr__(self) -> str:
+        """Return a table of the events."""
+        rows = [("count", "event", "parameters", "units"), *map(_row, self.events[:MOST_ROWS])]
+        widths = [max(len(row[place]) for row in rows) for place in range(3)]
+        lines = [
+            f"  {count:>{widths[0]}}  {name:<{widths[1]}}  {said:<{widths[2]}}  {units}"
+            for count, name, said, units in rows
+        ]
+        rest = len(self.events) - MOST_ROWS
+        return "\n".join([self.relation.value, *lines, *([f"  and {rest} more"] if rest > 0 else [])])
+
+    def _repr_html_(self) -> str:
+        """Return the table for a notebook."""
+        rows = [("count", "event", "parameters", "units"), *map(_row, self.events[:MOST_ROWS])]
+        cells = ["".join(f"<td>{html.escape(cell)}</td>" for cell in row) for row in rows]
+        head = cells[0].replace("td>", "th>")
+        body = "".join(f"<tr>{row}</tr>" for row in (head, *cells[1:]))
+        rest = len(self.events) - MOST_ROWS
+        more = f", the first {MOST_ROWS} of {len(self.events)}" if rest > 0 else ""
+        return f"<table><caption>{self.relation.value}{more}</caption>{body}</table>"
+
+
+MOST_ROWS = 60  #: of a plan that are printed
+
+
+def _row(event: Event) -> tuple[str, str, str, str]:
+    said = event.as_json()
+    count, cover = said.pop("count", 1), said.pop("cover", None)
+    del said["event"]
+    parameters = ", ".join(f"{key} {_said(value)}" for key, value in said.items())
+    units = "all" if cover is None else f"{cover[0]} to {cover[1]}"
+    return str(count), event.name, parameters, units
+
+
+def _said(value: Any) -> str:
+    """Return a parameter in a line: an inner event by its name and its own parameters."""
+    if isinstance(value, list):
+        return f"[{', '.join(map(_said, value))}]"
+    if not isinstance(value, dict):
+        return str(value)
+    rest = ", ".join(f"{key} {_said(each)}" for key, each in value.items() if key != "event")
+    return f"{value['event']} ({rest})"
 
 
 #: Where events are counted that have no meaning under the other relation.

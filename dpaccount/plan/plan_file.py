@@ -5,13 +5,19 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import MISSING, fields
 from fractions import Fraction
+from pathlib import Path
 from typing import Any
 
-from dpaccount.documents import Place
+from dpaccount.documents import Place, parse_json, read_bytes
 from dpaccount.exact import shown
 from dpaccount.plan.event_base import RANGES, Event, Stream
 from dpaccount.plan.events import ELSEWHERE, HOLD, VOCABULARY, Plan, allowed
 from dpaccount.relation import Relation
+
+
+def read_events(path: str | Path) -> Plan:
+    """Return the plan in a file of schema ``dpaccount/events/1``; raises `InputError` naming the place."""
+    return read_plan(parse_json(read_bytes(Path(path)), str(path)))
 
 
 def read_plan(place: Place) -> Plan:
@@ -139,10 +145,10 @@ def _read_points(place: Place) -> tuple[tuple[Fraction, Fraction], ...]:
         members = list(item.items())
         if len(members) != 2:
             raise item.wrong(f"found {len(members)} numbers", "a point is [order, epsilon]")
-        order = members[0].number()
+        order = members[0].real()
         if order <= 1:
             raise members[0].wrong(f"the order {shown(order)} is out of range", "it must be above 1")
-        points.append((order, members[1].number(0)))
+        points.append((order, members[1].real(0)))
     if not points:
         raise place.wrong("no points", "give at least one [order, epsilon]")
     return tuple(points)
@@ -153,7 +159,7 @@ def _reader(least: int | None, most: int | None, whole: bool) -> Callable[[Place
         return lambda place: place.integer(least, most)
     if least is None:
         return Place.positive
-    return lambda place: place.number(least, most)
+    return lambda place: place.real(least, most)
 
 
 _READERS: dict[str, Callable[[Place], Any]] = {

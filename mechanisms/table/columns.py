@@ -177,7 +177,7 @@ def read_columns(place: Place) -> tuple[Column, ...]:
 def _column(name: str, place: Place) -> Column:
     keys = ("low", "high", "values", "other", "missing")
     table = place.table(("type",), keys)
-    given: dict[str, object] = {key: table[key].number() for key in ("low", "high") if key in table}
+    given: dict[str, object] = {key: table[key].real() for key in ("low", "high") if key in table}
     if "values" in table:
         given["values"] = tuple(each.text() for each in table["values"].items())
     if "other" in table:

@@ -6,8 +6,12 @@ import numpy as np
 import pytest
 
 from bandits.learning.features import (
+    BASES,
+    KERNELS,
     FourierFeatures,
     eigenfeatures,
+    feature_map,
+    kernel_of,
     principal,
     quadrature_features,
     squared_exponential,
@@ -93,3 +97,58 @@ def test_eigenfeatures_are_the_fewest_that_err_so_little_and_no_longer_than_the_
     fewer = phi[:, :-1]
     assert np.abs(kernel - fewer @ fewer.T).max() > error
     assert (phi**2).sum(axis=1).max() <= 1 + 1e-9
+
+
+# ------------------------------------------------------------------ which kernel, by which features
+
+NONE = {(kernel, "quadrature") for kernel in KERNELS if kernel.startswith("matern") or kernel == "polynomial"}
+NONE |= {("polynomial", "random-fourier")}
+
+
+def public(count):
+    return np.random.default_rng(3).uniform(-1, 1, (count, 2))
+
+
+@pytest.mark.parametrize("basis", BASES)
+@pytest.mark.parametrize("kernel", KERNELS)
+def test_every_kernel_has_features_that_approach_it_or_is_refused(kernel, basis):
+    """The largest error of about 900 features; random ones err like their number's inverse root."""
+    if (kernel, basis) in NONE:
+        with pytest.raises(InputError, match="use the basis chosen or nystrom"):
+            feature_map(kernel, basis, 4, 1.0, public)
+        return
+    phi = feature_map(kernel, basis, 30, 1.0, public)
+    found, exact = phi(POINTS), kernel_of(kernel, 1.0)(POINTS, POINTS)
+    assert found.shape == (len(POINTS), phi.size)
+    assert (np.linalg.norm(found, axis=1) <= 1 + 1e-9).all()
+    allowed = 0.35 if basis == "random-fourier" else 0.15 if kernel == "matern-1/2" else 0.02
+    assert np.abs(found @ found.T - exact).max() < allowed
+    assert np.linalg.eigvalsh(exact)[0] > -1e-9
+    assert phi(POINTS.reshape(6, 10, 2)).reshape(60, -1) == pytest.approx(found)
+
+
+@pytest.mark.parametrize("kernel", [kernel for kernel in KERNELS if kernel != "polynomial"])
+def test_more_random_features_err_less(kernel):
+    exact = kernel_of(kernel, 0.7)(POINTS, POINTS)
+    errors = []
+    for nodes in (4, 60) if kernel != "additive" else (8, 800):  # of each axis, there
+        phi = feature_map(kernel, "random-fourier", nodes, 0.7, public)(POINTS)
+        errors.append(np.sqrt(np.mean((phi @ phi.T - exact) ** 2)))
+    assert errors[1] < 0.5 * errors[0]
+
+
+def test_kernels_and_bases_that_there_are_not_are_refused():
+    for wrong in (
+        ("cosine", "chosen", 4, 1.0),
+        ("additive", "wavelets", 4, 1.0),
+        ("additive", "chosen", 0, 1.0),
+    ):
+        with pytest.raises(InputError, match=r"known|at least"):
+            feature_map(*wrong, public)
+    for wrong in (
+        ("matern-5/2", "nystrom", 65, 1.0),
+        ("additive", "chosen", 4, 0.0),
+        ("polynomial", "chosen", 4, 2.0),
+    ):
+        with pytest.raises(InputError):
+            feature_map(*wrong, public)

@@ -109,7 +109,11 @@ def test_noise_is_calibrated_to_the_path_not_the_leaf():
         {"candidates": 0},
         {"sigma": Fraction(0)},
         {"width": Fraction(-1)},
-        {"nodes_per_axis": 30},
+        {"nodes_per_axis": 64},
+        {"confidence": "theorem-1"},
+        {"confidence": "some"},
+        {"nodes": "theorem-2"},
+        {"kernel": "cosine"},
     ],
 )
 def test_parameters_that_make_no_sense_are_refused(parameters):

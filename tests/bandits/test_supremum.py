@@ -8,7 +8,6 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from bandits.contextual_release import kernels
 from bandits.contextual_release.supremum import (
     BITS,
     BOX,
@@ -20,6 +19,7 @@ from bandits.contextual_release.supremum import (
     on_grid,
     over_places,
 )
+from bandits.statistics import kernels
 from dpaccount.errors import InputError
 from dpaccount.exact import Enclosure
 from dpaccount.numerics.balls import precision

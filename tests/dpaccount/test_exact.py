@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from dpaccount.documents import canonical, parse_json, parse_toml
 from dpaccount.errors import InputError
-from dpaccount.exact import Enclosure, printed, read_number, shown
+from dpaccount.exact import Enclosure, as_exact, formatted, printed, read_number, shown, to_digits
 
 fractions = st.fractions(min_value=Fraction(-(10**9)), max_value=Fraction(10**9))
 
@@ -108,3 +108,49 @@ def test_canonical_json_is_sorted_and_tight():
     assert canonical({"b": 1, "a": "é"}) == '{"a":"é","b":1}'.encode()
     with pytest.raises(ValueError, match="JSON"):
         canonical(float("nan"))
+
+
+@given(st.floats(allow_nan=False, allow_infinity=False))
+def test_a_float_is_the_decimal_that_it_prints_as(value):
+    assert as_exact(value) == Fraction(repr(value)) == as_exact(repr(value))
+
+
+@pytest.mark.parametrize("wrong", [float("nan"), float("inf"), True, "", "1/0", None, [1], Decimal("NaN")])
+def test_what_is_no_number_is_none_in_python(wrong):
+    with pytest.raises(InputError):
+        as_exact(wrong)
+
+
+@given(fractions, st.integers(min_value=1, max_value=20), st.sampled_from(["f", "e", "g", "%"]))
+def test_a_format_rounds_away_from_what_is_not_known(value, digits, kind):
+    for up in (True, False):
+        text = formatted(value, f".{digits}{kind}", up=up)
+        read = Fraction(text.rstrip("%")) / (100 if kind == "%" else 1)
+        assert read >= value if up else read <= value
+        assert abs(read - value) <= max(abs(value), 1) * Fraction(10) ** (1 - digits)
+
+
+@given(fractions, st.fractions(min_value=0, max_value=1), st.integers(min_value=0, max_value=30))
+def test_what_is_printed_of_an_enclosure_holds(low, width, small):
+    """The number is above the upper end, and the bracket is at least half the width."""
+    found = Enclosure(low, low + width / 10**small)
+    text = repr(found)
+    if text.startswith("["):
+        shown_low, shown_high = (Fraction(end) for end in text[1:-1].split(", "))
+        assert shown_low <= found.lower <= found.upper <= shown_high
+    else:
+        number, half = text.rstrip(")").split(" (±")
+        assert Fraction(number) >= found.upper
+        assert 2 * Fraction(half) >= found.upper - found.lower
+        assert Fraction(number) - found.upper <= abs(found.upper) / 10**4
+    assert found.upper_float >= found.upper
+    assert found.lower_float <= found.lower
+    assert float(found) == found.upper_float
+
+
+def test_an_enclosure_without_a_lower_end_says_so():
+    assert repr(Enclosure(None, Fraction(1, 3))) == "≤ 0.33334"
+    assert repr(Enclosure(float("inf"), float("inf"))) == "inf (±0)"
+    assert to_digits(Fraction(-1, 3), up=True) == "-0.33333"
+    assert Enclosure(None, Fraction(1)).lower_float is None
+    assert Enclosure(None, Fraction(1, 3)).to_json() == '{"lower": null, "upper": 0.33333333333333337}'

@@ -32,6 +32,46 @@ def test_a_plan_counts_without_the_database():
     assert done.stdout == "False\n"
 
 
+@pytest.mark.slow
+def test_the_code_of_the_docs_passes_a_strict_type_check(root, tmp_path):
+    """Every example of docs/accounting.md and of the package's first page, as one program."""
+    pages = [(root / "docs" / "accounting.md").read_text(), dpaccount.__doc__]
+    for number, page in enumerate(pages):
+        examples = [
+            each.source for each in doctest.DocTestParser().get_examples(page) if each.exc_msg is None
+        ]
+        (tmp_path / f"page{number}.py").write_text("".join(examples))
+    words = [sys.executable, "-m", "mypy", "--strict", "--config-file=", *map(str, tmp_path.glob("*.py"))]
+    done = subprocess.run(words, cwd=root, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout
+
+
+def test_an_answer_is_drawn_and_shown_in_a_notebook():
+    import matplotlib as mpl
+
+    mpl.use("Agg")
+    answer = dpaccount.Accountant(dpaccount.Gaussian(sigma=4)).epsilon(1e-5)
+    assert answer.plot().get_ylabel() == "δ(ε)"
+    misses = answer.plot("trade-off").lines[0].get_ydata()
+    assert misses[0] > 0.99
+    assert misses[-1] == 0
+    assert repr(answer) in answer._repr_html_()
+    with pytest.raises(dpaccount.DpaccountError, match="profile, trade-off"):
+        answer.plot("pie")
+
+
+def test_files_and_claims_are_asked_from_python(tmp_path, root):
+    plan = 2 * dpaccount.Plan("replace-one", dpaccount.Gaussian(sigma="1/3"))
+    (tmp_path / "plan.json").write_text(plan.to_json())
+    assert dpaccount.read_events(tmp_path / "plan.json") == plan
+    with pytest.raises(dpaccount.DpaccountError, match=r"plan\.json"):
+        dpaccount.check(tmp_path / "plan.json")
+    found = dpaccount.audit("svt-5", 1, trials=2000, seed=1)
+    assert found["verdict"] == "REFUTED"
+    with pytest.raises(dpaccount.DpaccountError, match="no option 'trails'"):
+        dpaccount.audit("svt-5", 1, trails=3)
+
+
 def test_other_names_are_refused():
     with pytest.raises(AttributeError, match="module 'dpaccount' has no attribute 'Accounts'"):
         dpaccount.Accounts  # noqa: B018

@@ -19,8 +19,8 @@ from numpy.typing import NDArray
 from audits.papers.claim_check import Cost, Exact, PaperClaim, Parameter, Scales, Word, count, positive
 from audits.papers.derivations import short_above
 from audits.papers.enclosures import enclose, exactly, of
-from bandits.contextual_release import kernels
 from bandits.contextual_release.supremum import BITS, Point, PosteriorVariance, branch_and_bound
+from bandits.statistics import kernels
 from dpaccount.exact import Enclosure
 from dpaccount.numerics.balls import ball, ceil_of, precision
 from dpaccount.proof import REPLACE_ONE, Theorem, assume_range, exponential, to_pure

@@ -5,6 +5,9 @@ breaks it. The bounds on the decay, which that proof needs, are balls.
 """
 
 import math
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
@@ -92,6 +95,39 @@ class Contour:
         return math.ceil(self.cut * self.period / (2 * math.pi)) + 1
 
 
+#: Values of transforms that contours share, by (factor, line, period, bits); None: each its own contour.
+_kept: ContextVar[dict[Any, Any] | None] = ContextVar("kept", default=None)
+GRAIN = 1.25**0.5  #: ratio of the lines that are shared
+PERIOD = 1.1  #: and of the periods
+
+
+@contextmanager
+def shared() -> Iterator[None]:
+    """Let similar questions inside the block share lines, decays and values of transforms.
+
+    Lines, periods and precisions are then chosen from few, each no worse than what was needed; what is proved
+    does not depend on the choice.
+    """
+    token = _kept.set({})
+    try:
+        yield
+    finally:
+        _kept.reset(token)
+
+
+def kept() -> "dict[Any, Any] | None":
+    """Return the values that are shared here; None where nothing is."""
+    return _kept.get()
+
+
+def _on_grid(value: float, ratio: float, *, up: bool) -> float:
+    """Return a power of `ratio` near a number (or above it), where contours are shared; else the number."""
+    if _kept.get() is None or not value > 0:
+        return value
+    power = math.log(value) / math.log(ratio)
+    return float(ratio ** (math.ceil(power) if up else round(power)))
+
+
 EASY_SECONDS = 0.4  #: of node evaluations (a rough estimate) up to which no smoothing is considered
 MANY = 12.0  #: digits that are only sought where they are easy
 MOST_SECONDS = 3.0  #: and up to which a contour is considered at all
@@ -150,6 +186,8 @@ def contour(product: Product, at: Estimate, digits: float, gap: float) -> Contou
         if known:
             _, line, cut = min(known, key=lambda found: found[0])
             bits = _bits(product, at, line, tolerance)
+            if _kept.get() is not None:
+                bits = -(-bits // 64) * 64
             return Contour(line.c, line.period, line.right, line.left, extra, cut, bits)
     return None
 
@@ -177,18 +215,18 @@ class _Candidate:
 def _lines(product: Product, at: Estimate, tolerance: float) -> list[_Candidate]:
     """Return lines around the saddle's and far left of it, with their periods."""
     low, high = at.epsilon - at.slack(), at.epsilon + at.slack()
-    found = []
-    known = [(s, product.log_m(s)) for step in range(-32, 20) if (s := at.c * 1.25**step)]
+    found, near = [], _on_grid(at.c, GRAIN, up=False)
+    known = [(s, product.log_m(s)) for step in range(-32, 20) if (s := near * 1.25**step)]
     rights = [(s, m + kappa(s) - s * low - tolerance) for s, m in known if math.isfinite(m)]
     lefts = []
     for step in range(16):
-        v = at.c * 0.1 * 1.7**step
+        v = near * 0.1 * 1.7**step
         lefts.append((1 + v, v, product.log_m(-1 - v) + kappa(v) + (1 + v) * high - tolerance))
-        theta = min(1.0, at.c * 0.05 * 1.7**step)
+        theta = min(1.0, near * 0.05 * 1.7**step)
         lefts.append((theta, -theta, product.log_m(-theta) + theta * high - tolerance))
     lefts = [side for side in lefts if math.isfinite(side[2])]
     for step, (c, _) in enumerate(rights):
-        if c > 1.01 * at.c or not rights[step + 1 :] or not lefts:
+        if c > 1.01 * near or not rights[step + 1 :] or not lefts:
             break
         d_right, s = min((bound / (s - c), s) for s, bound in rights[step + 1 :])
         d_left, v = min((bound / (c + move), v) for move, v, bound in lefts)
@@ -197,7 +235,8 @@ def _lines(product: Product, at: Estimate, tolerance: float) -> list[_Candidate]
         bend = (product.log_m(c + nudge) - 2 * here + product.log_m(c - nudge)) / nudge**2
         depth = max(here - c * at.epsilon - tolerance, 1.0)
         if math.isfinite(bend):
-            found.append(_Candidate(c, max(d_right, d_left, 1e-12) * 1.01, s, v, depth, bend))
+            period = _on_grid(max(d_right, d_left, 1e-12) * 1.01, PERIOD, up=True)
+            found.append(_Candidate(c, period, s, v, depth, bend))
     return found
 
 

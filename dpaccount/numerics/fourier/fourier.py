@@ -43,8 +43,10 @@ from dpaccount.numerics.fourier.contours import (
     contour,
     estimate_delta,
     estimate_epsilon,
+    kept,
     node_seconds,
 )
+from dpaccount.numerics.fourier.transforms import Factor
 from dpaccount.numerics.limits import affordable, tick
 from dpaccount.numerics.solve import Ends, solve
 
@@ -61,7 +63,7 @@ class Inversion:
             s, v = arb(chosen.right), arb(chosen.left)
             count = chosen.nodes
             mu2 = between(*product.mu2) + ball(chosen.smooth)
-            values = _transform(product, mu2, self.c, self.h, count)
+            values = _transform(product, mu2, chosen, self.h, count)
             self.at_c = values[0].real
             self.infinite = product.infinite()
             self.whole = product.value(arb(0)) if product.fails else arb(1)  # of P and of Q, at finite losses
@@ -142,17 +144,28 @@ def _kappa(s: arb) -> arb:
     return (s * s.log() - (s + 1) * (s + 1).log()).exp()
 
 
-def _transform(product: Product, mu2: arb, c: arb, h: arb, count: int) -> list[acb]:
+def _transform(product: Product, mu2: arb, chosen: Contour, h: arb, count: int) -> list[acb]:
     """Return the whole transform at c + inh, n < count."""
-    found = []
+    found, c = [], arb(chosen.c)
     for n in range(count):
         tick()
         s = acb(c, n * h)
         found.append((s * (s + 1) * mu2 / 2).exp())
     for factor, times in product.pairs:
-        values = factor.nodes(c, h, count)
+        values = _nodes(factor, chosen, h, count)
         found = [a * b**times for a, b in zip(found, values, strict=True)]
     return found
+
+
+def _nodes(factor: Factor, chosen: Contour, h: arb, count: int) -> list[acb]:
+    """Return a factor's values at c + inh, n < count, from those that contours share where they do."""
+    shared, place = kept(), (factor, chosen.c, chosen.period, chosen.bits)
+    known: list[acb] = [] if shared is None else shared.get(place, [])
+    if len(known) < count:
+        known = factor.nodes(arb(chosen.c), h, count if shared is None else count * 5 // 4)
+    if shared is not None:
+        shared[place] = known
+    return known[:count]
 
 
 class Trigonometric:

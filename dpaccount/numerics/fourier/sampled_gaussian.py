@@ -7,7 +7,7 @@ the pair dominates: Zhu, Dong & Wang 2022).
 
 import itertools
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import lru_cache
 from typing import Any
@@ -35,7 +35,7 @@ class SampledGaussianFactor(OnPoissonSample):
 
     def value(self, s: acb) -> acb:
         """Return M(s) for real s."""
-        return _Line.real(self, self.power(s)).total()
+        return _real_h(self, self.power(s))
 
     def log_m(self, s: float, count: int) -> float:
         """Return an estimate of count·log M(s), by the trapezoid rule in floats."""
@@ -57,9 +57,10 @@ class SampledGaussianFactor(OnPoissonSample):
 
     def decay(self, c: arb, depth: float) -> Decay:
         """Return the proved decay along Re s = c, kept for the next time: it costs some ten milliseconds."""
-        return _kept_decay(self, float(c.mid()), float(f"{depth:.1g}"))
+        return _kept_decay(self, float(c.mid()), 2.0 ** math.ceil(math.log2(depth)) if depth > 0 else depth)
 
 
+@lru_cache(maxsize=1 << 14)
 def _float_log_h(rate: Fraction, mu2: Fraction, a: float) -> float:
     """Return an estimate of log H(a); small deviations from 1 keep their digits, as ∫ φ(z − 1) = 0."""
     import numpy as np
@@ -216,7 +217,15 @@ def _normal(x: arb) -> arb:
 
 
 def _real_h(factor: SampledGaussianFactor, a: arb) -> arb:
+    if a.rad() == 0 and arb(float(a)) == a:
+        return _kept_h(replace(factor, added=False), float(a), ctx.prec)
     return _Line.real(factor, a).total()
+
+
+@lru_cache(maxsize=1 << 10)
+def _kept_h(factor: SampledGaussianFactor, a: float, bits: int) -> arb:
+    """Return H(a) at the precision of the moment, which is `bits`."""
+    return _Line.real(factor, arb(a)).total()
 
 
 def _heights(sigma: float, depth: float) -> list[float]:
@@ -261,7 +270,9 @@ class SampledDecay(Decay):
         self.factor = factor
         self.c = c
         with precision(64):
-            self._parts = _by_parts(factor, c)
+            import numpy as np
+
+            self._parts = np.array(_by_parts(factor, c)).T
             variance = _variance(factor, c)
             goal = max(math.exp(-2 * depth), 1e-12)  # the level of ψ that is worth resolving, and can be
             self._end = self._where(goal)
@@ -275,7 +286,8 @@ class SampledDecay(Decay):
         return t
 
     def _bound(self, t: float) -> float:
-        return min(1.0, min(rest + total / t for rest, total in self._parts) * (1 + 1e-12))
+        rest, total = self._parts
+        return min(1.0, float((rest + total / t).min()) * (1 + 1e-12))
 
     def _grid(self, variance: arb, goal: float) -> None:
         """Tabulate ψ from half a deviation to where the bound by parts takes over."""

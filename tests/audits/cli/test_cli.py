@@ -215,7 +215,7 @@ def test_a_policy_gates_the_exit_code(dpaccount, tmp_path):
         ('name = "quick"', 'name = "../quick"', "name"),
         ('name = "quick"', 'name = "Quick"', "name"),
         ("epsilon = 0.5", "epsilon = -1", "guarantee.epsilon"),
-        ("epsilon = 0.5", 'epsilon = "1"', "guarantee.epsilon"),
+        ("epsilon = 0.5", 'epsilon = "one"', "guarantee.epsilon"),
         ("epsilon = 0.5", "epsilon = nan", "finite"),
         ("epsilon = 0.5", "epsilon = inf", "finite"),
         ("epsilon = 0.5", "epsilon = 1e9999", "exponent"),

@@ -99,7 +99,7 @@ def test_documents(account, document, words):
         ('{"event":"gaussian"}', ["/events/0", "'sigma' is missing"]),
         ('{"event":"gaussian","sigma":0}', ["/events/0/sigma", "above 0"]),
         ('{"event":"gaussian","sigma":-1}', ["/events/0/sigma", "above 0"]),
-        ('{"event":"gaussian","sigma":"1"}', ["/events/0/sigma", "a string"]),
+        ('{"event":"gaussian","sigma":"one"}', ["/events/0/sigma", "not a finite decimal"]),
         ('{"event":"gaussian","sigma":true}', ["/events/0/sigma", "a boolean"]),
         ('{"event":"gaussian","sigma":null}', ["/events/0/sigma", "null"]),
         ('{"event":"gaussian","sigma":1,"sensitivity":-1}', ["/events/0/sensitivity"]),
@@ -191,7 +191,7 @@ def test_what_add_remove_does_not_know(account, event):
 
 def test_poisson_is_read_under_add_remove(account):
     event = '{"event":"poisson_subsampled","rate":%s,"of":%s}'
-    for wrong in ("2", "-0.1", '"0.1"'):
+    for wrong in ("2", "-0.1", '"0,1"', '"1/0"', '"3/2"'):
         refused(account(plan(event % (wrong, GAUSS), relation="add-remove"), "--delta", "1e-5"), "/rate")
     listed = event % ("0.5", f"[{GAUSS}]")
     refused(account(plan(listed, relation="add-remove"), "--delta", "1e-5"), "/of", "a table")

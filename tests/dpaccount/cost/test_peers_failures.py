@@ -46,7 +46,7 @@ def test_2_pessimistic_means_pessimistic():
     assert Fraction("1.0003e-10") < both.lower <= both.upper < Fraction("1.0006e-10")
 
 
-@pytest.mark.parametrize("sigma", ["nan", "inf", float("nan"), 0.5, "-1", 0])
+@pytest.mark.parametrize("sigma", ["nan", "inf", float("nan"), "-1", 0])
 def test_3_nor_in_python(sigma):
     with pytest.raises(InputError):
         Gaussian(sigma=sigma)

@@ -78,7 +78,7 @@ def test_leftovers_are_not_mixed_with_a_new_ledger(url, tmp_path, left):
     "wrong",
     [
         {"epsilon": -1},
-        {"epsilon": 0.5},
+        {"epsilon": float("nan")},
         {"epsilon": True},
         {"epsilon": 10**301},
         {"delta": 1},

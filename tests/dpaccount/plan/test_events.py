@@ -2,8 +2,10 @@
 
 import json
 import math
+from decimal import Decimal
 from fractions import Fraction
 
+import numpy as np
 import pytest
 
 from dpaccount.documents import parse_json
@@ -33,9 +35,9 @@ def test_decimals_are_read_as_written():
     assert plan(raw=raw).events == (Pure(epsilon=Fraction(1, 10), count=10**18),)
 
 
-def test_floats_are_refused_in_python():
-    with pytest.raises(InputError, match="not exact"):
-        Gaussian(sigma=0.1)
+@pytest.mark.parametrize("spelled", [0.1, "0.1", "1/10", Fraction(1, 10), Decimal("0.1"), np.float64(0.1)])
+def test_a_number_is_the_same_in_every_spelling(spelled):
+    assert Gaussian(sigma=spelled) == Gaussian(sigma=Fraction(1, 10))
 
 
 GAUSS = {"event": "gaussian", "sigma": 1}
@@ -47,7 +49,7 @@ GAUSS = {"event": "gaussian", "sigma": 1}
         ({"event": "gauss", "sigma": 1}, "/events/0/event"),
         ({"event": "gaussian"}, "/events/0"),
         ({"event": "gaussian", "sigma": 0}, "/events/0/sigma"),
-        ({"event": "gaussian", "sigma": "1"}, "/events/0/sigma"),
+        ({"event": "gaussian", "sigma": "one"}, "/events/0/sigma"),
         ({"event": "gaussian", "sigma": 1, "sensitivity": -1}, "/events/0/sensitivity"),
         ({"event": "gaussian", "sigma": 1, "count": 0}, "/events/0/count"),
         ({"event": "gaussian", "sigma": 1, "count": True}, "/events/0/count"),
@@ -133,6 +135,71 @@ def test_scalars_of_samples():
     half = PoissonSubsampled(rate="0.5", of=Pure(epsilon=1))
     assert abs(float(Event.pure(half)) - math.log1p(math.expm1(1) / 2)) < 1e-12
     assert Event.pure(PoissonSubsampled(rate=0, of=Gaussian(sigma=2))) == 0
+
+
+@pytest.mark.parametrize("text", ["256/60000", "+1/2", "1e-3", "0.1", ".5"])
+def test_a_real_number_may_be_text_in_a_file(text):
+    sampled = {"event": "poisson_subsampled", "rate": text, "of": {**GAUSS, "sigma": text}}
+    (event,) = plan(sampled, relation="add-remove").events
+    assert event.rate == event.of.sigma == Fraction(text)
+
+
+@pytest.mark.parametrize(
+    "text", ["1/0", "1/-2", "1.5/2", "1/2/3", "", "1 /2", "0x1", "nan", "1" * 300 + "/" + "1" * 300]
+)
+def test_other_text_is_no_number(text):
+    with pytest.raises(InputError, match=r"/events/0/sigma: .*; "):
+        plan({**GAUSS, "sigma": text})
+
+
+@pytest.mark.parametrize("key", ["count", "k"])
+def test_a_count_is_no_text(key):
+    with pytest.raises(InputError, match=f"/events/0/{key}: found a string"):
+        plan({"event": "randomized_response", "epsilon": 1, key: "3"})
+
+
+PLANS = [
+    Plan(
+        "replace-one",
+        [Gaussian(sigma="1/3", count=3), Laplace(scale=0.1, cover=(2, 9)), Tree(rounds=9, sigma=2)],
+    ),
+    Plan(
+        "add-remove",
+        PoissonSubsampled(rate="256/60000", of=Sequence(of=(Gaussian(sigma=1), Pure(epsilon="1e-30")))),
+    ),
+    Plan("replace-one"),
+]
+
+
+@pytest.mark.parametrize("written", PLANS)
+def test_a_plan_is_read_back_as_it_was_written(written):
+    assert read_plan(parse_json(written.to_json(), "plan.json")) == written
+    assert all(
+        eval(repr(event), {kind.__name__: kind for kind in VOCABULARY.values()}) == event  # noqa: S307
+        for event in written.events
+    )
+
+
+def test_plans_add_up_and_multiply():
+    one, other = Gaussian(sigma=4), Laplace(scale=3, count=2)
+    both = Plan("replace-one", one) + Plan("replace-one", other) + [one]
+    assert both.events == (one, other, one)
+    assert (3 * both).events == (one * 3, other * 3, 3 * one)
+    assert (3 * both).events[1].count == 6
+    for wrong in (0, 1.5, True, "2"):
+        with pytest.raises(InputError, match="whole number"):
+            both * wrong
+    with pytest.raises(InputError, match="do not add up"):
+        both + Plan("add-remove", one)
+
+
+def test_a_plan_prints_as_a_table():
+    shown = str(PLANS[1])
+    assert "poisson_subsampled" in shown
+    assert "rate 8/1875, of sequence (of [gaussian (sigma 1), pure (epsilon 1e-30)])" in shown
+    wide = Plan("replace-one", [Gaussian(sigma=4, cover=(j, j)) for j in range(1, 100)])
+    assert "and 39 more" in str(wide)
+    assert wide._repr_html_().count("<tr>") == 61
 
 
 @pytest.mark.parametrize("relation", ["bounded-row", "bounded-row, radius 1"])

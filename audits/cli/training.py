@@ -1,0 +1,179 @@
+"""`sgd` and `import`: what private training costs, and plans that other libraries know."""
+
+import json
+import sys
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+from cyclopts import Parameter
+
+from audits.cli.options import Json, Number, Source, lines, number, required, show, source, whole
+from dpaccount.documents import atomically, parse_json
+from dpaccount.errors import InputError
+from dpaccount.exact import shown
+
+if TYPE_CHECKING:
+    from dpaccount.accounting.training import Training
+
+
+@dataclass(frozen=True)
+class TrainingOptions:
+    """What a training run is.
+
+    Parameters
+    ----------
+    examples
+        How many training examples there are: a whole number, public.
+    batch
+        The (expected) size of a batch: a whole number.
+    delta
+        A number in (0, 1), such as 1e-5.
+    sigma
+        The noise multiplier: the noise's standard deviation over the clipping norm.
+    target_epsilon
+        In place of --sigma: find the least noise multiplier that is proved to have this epsilon.
+    epochs
+        Passes over the examples; steps are rounded up.
+    steps
+        In place of --epochs: the exact number of steps.
+    sampling
+        poisson (each example by itself; add-remove) or fixed-size (fresh samples; replace-one).
+    """
+
+    examples: Number = None
+    batch: Number = None
+    delta: Number = None
+    sigma: Number = None
+    target_epsilon: Number = None
+    epochs: Number = None
+    steps: Number = None
+    sampling: str = "poisson"
+
+    def share(self) -> Fraction:
+        """Return δ."""
+        share = required(self.delta, "--delta")
+        if not 0 < share < 1:
+            raise InputError(f"--delta is {shown(share)}; it lies strictly between 0 and 1")
+        return share
+
+    def run(self) -> "Training":
+        """Return the run, with the noise that is given or that the target needs."""
+        from dpaccount.accounting.training import Training, least_sigma, steps_of
+
+        noise, target = number(self.sigma, "--sigma"), number(self.target_epsilon, "--target-epsilon")
+        if (noise is None) == (target is None):
+            raise InputError("give either --sigma or --target-epsilon")
+        everyone, drawn = whole(self.examples, "--examples"), whole(self.batch, "--batch")
+        if everyone is None or drawn is None:
+            raise InputError("--examples and --batch are needed; give whole numbers")
+        passes, steps = number(self.epochs, "--epochs"), whole(self.steps, "--steps")
+        if passes is not None and steps is None:
+            steps = steps_of(passes, everyone, drawn)
+        elif passes is not None or steps is None:
+            raise InputError("give either --epochs or --steps")
+        run = Training(everyone, drawn, 1 if noise is None else noise, steps, self.sampling)
+        return run if target is None else replace(run, sigma=least_sigma(run, target, self.share()).value)
+
+
+NOTHING_SAID = TrainingOptions()
+
+
+def sgd(
+    *,
+    options: Annotated[TrainingOptions, Parameter(name="*")] = NOTHING_SAID,
+    curve: Path | None = None,
+    events: Path | None = None,
+    json_: Json = False,
+) -> int:
+    """Say what DP-SGD costs, or the least noise for a target epsilon.
+
+    `dpaccount sgd --examples 60000 --batch 256 --sigma 1.1 --epochs 60 --delta 1e-5` prints the statement to
+    put into a paper beside the numbers.
+
+    Parameters
+    ----------
+    curve
+        Also write epsilon over steps to this .csv or .svg file.
+    events
+        Also write the run as a file of events, for `account` and `ledger charge`.
+    """
+    share, run = options.share(), options.run()
+    answer: dict[str, Any] = {
+        "schema": "dpaccount/sgd/1",
+        "sigma": shown(run.sigma),
+        "steps": run.steps,
+        "rate": f"{run.batch}/{run.examples}",
+        "sampling": run.sampling,
+        "relation": run.relation.value,
+        "delta": shown(share),
+        "epsilon": run.epsilon(share).as_json(),
+        "shuffled_epsilon": run.shuffled(share).as_json()["upper"],
+        "statement": run.statement(share),
+    }
+    if curve is not None:
+        _draw(run, share, curve)
+    if events is not None:
+        _write("--events", events, run.plan().to_json() + "\n")
+    show(answer, json_, lines)
+    return 0
+
+
+def _draw(run: "Training", delta: Fraction, path: Path) -> None:
+    from dpaccount.accounting.training import curve_csv, curve_svg
+
+    kind = path.suffix.lower()
+    if kind not in (".csv", ".svg"):
+        raise InputError(f"--curve {path}: unknown kind {kind!r}; use a name ending in .csv or .svg")
+    points = run.curve(delta)
+    _write("--curve", path, curve_csv(run, points) if kind == ".csv" else curve_svg(points, delta))
+
+
+def _write(option: str, path: Path, text: str) -> None:
+    try:
+        atomically(path, text)
+    except OSError as error:
+        raise InputError(f"{option} {path}: {error.strerror}; give a path in a writable directory") from None
+
+
+def import_plan(kind: str, file: Source = "-", *, relation: str = "add-remove") -> int:
+    """Print the plan that another library's file says, as a file of events.
+
+    `dpaccount import opacus history.json > events.json`.  `dpaccount import script` prints a Python script
+    that writes dp_accounting's DpEvents for `import dp-event` and loads them again; `import events plan.json`
+    prints a plan of ours as a tree for that script.
+
+    Parameters
+    ----------
+    kind
+        opacus (an accountant's history or state_dict as JSON), dp-event, opendp (what its serialize wrote),
+        events, or script.
+    file
+        The file, or - for standard input.
+    relation
+        Of a dp-event: add-remove, as dp_accounting has it where nothing is said, or replace-one.
+    """
+    from importlib.resources import files
+
+    from dpaccount.plan.foreign import READERS, dp_event_tree, to_dp_event
+    from dpaccount.plan.plan_file import read_plan
+    from dpaccount.relation import Relation
+
+    known = (*READERS, "events", "script")
+    if kind not in known:
+        raise InputError(f"unknown kind {kind[:60]!r}; known: {', '.join(known)}")
+    if relation not in list(Relation):
+        raise InputError(f"--relation is {relation[:60]!r}; known: {', '.join(Relation)}")
+    if kind == "script":
+        sys.stdout.write((files("audits") / "scripts" / "dp_event_script.txt").read_text(encoding="utf-8"))
+        return 0
+    place = parse_json(source(file), file)
+    if kind == "events":
+        answer = to_dp_event(read_plan(place))
+    elif kind == "dp-event":
+        answer = dp_event_tree(place, Relation(relation)).as_json()
+    else:
+        answer = READERS[kind](place).as_json()
+    sys.stdout.write(json.dumps(answer, ensure_ascii=False) + "\n")
+    return 0

@@ -1,0 +1,127 @@
+"""Every option that `dpaccount subjects NAME` lists of the kernel bandits is run through the command line."""
+
+import json
+
+import numpy as np
+import pytest
+
+from audits.subjects.catalogue import listed
+from bandits.learning import features
+
+HEAD = """
+schema = "dpaccount/claim/1"
+name = "people"
+[guarantee]
+model = "{model}"
+unit = "person"
+relation = "replace-one"
+epsilon = 1.0
+delta = 1e-6
+[subject]
+use = "{name}"
+[subject.parameters]
+"""
+SMALL = {"rounds": 8, "candidates": 2, "nodes_per_axis": 2}
+MOMENTS = SMALL | {"size": 3}
+LINE = {"dimension": 1, "candidates": 3}
+KERNELS = [
+    {"kernel": "squared-exponential", "basis": "quadrature", **LINE},
+    {"kernel": "matern-1/2", "basis": "nystrom", "lengthscale": 0.5},
+    {"kernel": "matern-3/2", "basis": "random-fourier", "nodes_per_axis": 3},
+    {"kernel": "matern-5/2", "basis": "chosen", "nodes": "given"},
+    {"kernel": "additive", "nodes": "remark-3"},
+    {"kernel": "polynomial"},
+]
+TARGET = {"epsilon": 0.5, "delta": 0.01}
+
+#: name: (model of the claim, what is small, what is changed in each run)
+RUNS = {
+    "moment-gp-ucb": (
+        *("joint", MOMENTS),
+        [
+            *KERNELS,
+            *({"stream": s} for s in ("tree", "honaker", "sqrt-toeplitz", "buffered-toeplitz")),
+            {"refresh": 3, "width": 0.2, "rounds": 9, **TARGET},
+            {"sigma": 7, "size": 4, "nodes": "corollary-1"},
+            {"prior": "estimated"},
+        ],
+    ),
+    "phased-gp-ucb": ("joint", MOMENTS, [*KERNELS, {"rounds": 60, **TARGET}, {"sigma": 3, "size": 2}]),
+    "jdp-gp-ucb": (
+        *("joint", SMALL),
+        [
+            *KERNELS,
+            {"stream": "tree", "refresh": 2, "growth": 0.5, **TARGET},
+            {"stream": "honaker", "shift": 1, "width": 0.3333333333333333, "rounds": 6},
+            {"calibration": "published", "confidence": "theorem-1", "epsilon": 10, "delta": 0.1},
+            {"calibration": "exact", "confidence": "constant", "sigma": 4},
+        ],
+    ),
+    "doubling-gp-ucb": (
+        *("joint", SMALL),
+        [
+            *KERNELS,
+            {"mode": "restart", **TARGET},
+            {"mode": "carry", "sigma": 5, "shift": 3, "width": 0, "rounds": 9},
+        ],
+    ),
+    "local-gp-ucb": (
+        *("local", SMALL),
+        [
+            *KERNELS,
+            {"calibration": "published", "refresh": 2, **TARGET},
+            {"calibration": "exact", "sigma": 30, "shift": 2, "width": 1, "rounds": 5},
+        ],
+    ),
+    "phased-posterior": (
+        *("central", {"rounds": 40}),
+        [
+            {"surface": "camelback", "stream": "separate", "kernel": "matern-5/2"},
+            {"surface": "michalewicz-10", "stream": "correlated", "sigma": 0.5, "reward_noise": "estimated"},
+            {"stream": "chosen", "kernel": "squared-exponential", "rounds": 50, **TARGET},
+        ],
+    ),
+    "surface-gp-ucb": (
+        *("central", {"rounds": 12, "batch": 3, "error": 0.5}),
+        [
+            {"surface": "camelback", "basis": "eigen", "kernel": "matern-3/2", "width": 1, **TARGET},
+            {"basis": "quadrature", "nodes_per_axis": 12, "error": 0.2, "sigma": 2},
+            {"calibration": "published", "rounds": 10, "batch": 5, "kernel": "squared-exponential"},
+            {"calibration": "exact"},
+        ],
+    ),
+}
+CASES = [(name, changed) for name, (_, _, runs) in RUNS.items() for changed in runs]
+
+
+@pytest.mark.parametrize(("name", "changed"), CASES, ids=lambda each: each if isinstance(each, str) else "")
+def test_a_rehearsal_serves_people_with_these_options(dpaccount, tmp_path, name, changed):
+    model, small, _ = RUNS[name]
+    claim = tmp_path / "claim.toml"
+    given = small | changed
+    claim.write_text(
+        HEAD.format(model=model, name=name)
+        + "".join(f"{key} = {json.dumps(v)}\n" for key, v in given.items())
+    )
+    points = np.linspace(-1, 1, given.get("candidates", 1) * given.get("dimension", 2))
+    (tmp_path / "one.json").write_text(json.dumps(points.reshape(-1, given.get("dimension", 2)).tolist()))
+    context = ["--context", "one.json"] if model == "joint" else []
+    common = ["--state", "people.state", "--rehearse", 1, "--json"]
+    for slot in (1, 2):
+        code, out, err = dpaccount("ask", claim, *common, *context)
+        assert code == 0, err
+        assert json.loads(out)["ticket"] == slot
+        if model != "local":  # there a device answers, by a message of its own
+            code, out, err = dpaccount("tell", claim, slot, 1, *common)
+            assert code == 0, err
+    code, out, err = dpaccount("ask", claim, *common, "--end")
+    assert code == 0, err
+
+
+@pytest.mark.parametrize("name", RUNS)
+def test_no_option_is_left_out(name):
+    """What the command lists is changed in a run above; of contextual features, every kernel and basis."""
+    _, small, runs = RUNS[name]
+    assert set().union(small, *runs) == set(listed(name)["parameters"])
+    assert {run["kernel"] for run in KERNELS} == set(features.KERNELS)
+    assert {run["basis"] for run in KERNELS if "basis" in run} == set(features.BASES)

@@ -1,0 +1,255 @@
+"""Training runs and numbers written "?": what is found is enough, a little less is not, and curves are bounds."""
+
+import csv
+import doctest
+import io
+import json
+from fractions import Fraction
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from audits import cli
+from dpaccount.accounting import training, unknowns
+from dpaccount.accounting.accountant import Accountant
+from dpaccount.accounting.training import Training, curve_csv, least_sigma, steps_of
+from dpaccount.accounting.unknowns import calibrate, settle, unknown_in
+from dpaccount.documents import parse_json
+from dpaccount.errors import InputError
+from dpaccount.numerics.fourier import contours
+from dpaccount.plan.events import Gaussian, Laplace, Plan
+
+RUN = Training(examples=60000, batch=256, sigma="1.1", steps=14063)
+CHEAP = {"event": "gaussian", "sigma": 10, "count": 4}
+
+
+@pytest.mark.parametrize("module", [training, unknowns])
+def test_its_examples(module):
+    assert doctest.testmod(module).failed == 0
+
+
+def test_the_page_runs(root):
+    found = doctest.testfile(str(root / "docs" / "training.md"), module_relative=False)
+    assert (found.failed, found.attempted > 5) == (0, True)
+
+
+@given(st.integers(1, 10**6), st.integers(1, 10**6), st.fractions(Fraction(1, 100), 100))
+def test_steps_cover_the_epochs_and_one_less_does_not(batch, more, epochs):
+    examples = batch + more
+    steps = steps_of(epochs, examples, batch)
+    assert steps * batch >= epochs * examples > (steps - 1) * batch
+
+
+def test_the_noise_of_a_target_is_the_least():
+    found = least_sigma(RUN, 2, 1e-5)
+    assert found.bounds.upper <= 2
+    less = Training(60000, 256, found.value * (1 - Fraction(1, 10**9)), 14063)
+    assert less.epsilon(1e-5).lower > 2
+
+
+def test_points_that_share_transforms_are_the_points_alone():
+    """Both enclose the same number, so they intersect; the shared ones are as narrow."""
+    for steps, shared in RUN.curve(1e-5, points=3):
+        alone = Accountant(RUN.plan(steps)).epsilon(1e-5)
+        assert shared.lower <= alone.upper
+        assert alone.lower <= shared.upper
+        assert shared.upper - shared.lower < Fraction(1, 10**12)
+
+
+@settings(max_examples=4, deadline=None)
+@given(
+    rate=st.fractions(Fraction(1, 1000), Fraction(1, 3), max_denominator=1000),
+    sigma=st.fractions(Fraction(8, 10), 5, max_denominator=50),
+    count=st.integers(60, 3000),
+    delta=st.sampled_from(["1e-3", "1e-5", "1e-9"]),
+)
+def test_sharing_never_breaks_an_enclosure(rate, sigma, count, delta):
+    plan = Training(rate.denominator, rate.numerator, sigma, count).plan()
+    alone = Accountant(plan).epsilon(delta)
+    with contours.shared():
+        for more in (count, count + 1):  # the second one is answered from what the first one left
+            run = Training(rate.denominator, rate.numerator, sigma, more)
+            found = Accountant(run.plan()).epsilon(delta)
+            other = alone if more == count else Accountant(run.plan()).epsilon(delta)
+            assert max(found.lower, other.lower) <= min(found.upper, other.upper)
+
+
+def test_a_curve_rises_and_is_written():
+    points = RUN.curve("1e-5", points=4)
+    uppers = [bounds.upper for _, bounds in points]
+    assert uppers == sorted(uppers)
+    rows = list(csv.DictReader(io.StringIO(curve_csv(RUN, points))))
+    assert [int(row["steps"]) for row in rows] == [3515, 7031, 10547, 14063]
+    assert all(Fraction(row["epsilon_upper"]) >= upper for row, upper in zip(rows, uppers, strict=True))
+
+
+def test_shuffled_passes_are_bounded_without_amplification():
+    run = Training(examples=1000, batch=300, sigma=2, steps=10)  # three full batches a pass: four passes
+    passes = Plan("replace-one", Gaussian(sigma=2, sensitivity=2, count=4))
+    assert run.shuffled(1e-5) == Accountant(passes).epsilon(1e-5)
+    assert "not a bound for batches of a shuffled pass" in run.statement(1e-5)
+    assert run.shuffled(1e-5).upper > run.epsilon(1e-5).upper
+
+
+def test_samples_of_fixed_size_are_counted_under_replace_one():
+    run = Training(examples=1000, batch=10, sigma=2, steps=10, sampling="fixed-size")
+    assert run.plan().relation == "replace-one"
+    assert run.epsilon(1e-5).lower is None
+    assert "replacing one training example" in run.statement(1e-5)
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [{"batch": 0}, {"batch": 11}, {"steps": 0}, {"sigma": 0}, {"sampling": "shuffled"}, {"examples": 2.5}],
+)
+def test_what_is_no_run_is_refused(wrong):
+    with pytest.raises(InputError):
+        Training(**{"examples": 10, "batch": 2, "sigma": 1, "steps": 3, **wrong}).plan()
+
+
+# ------------------------------------------------------------------ numbers written "?"
+
+
+def asked(*events, relation="replace-one"):
+    text = json.dumps({"schema": "dpaccount/events/1", "relation": relation, "events": events})
+    return unknown_in(parse_json(text, "plan.json"))
+
+
+REALS = [
+    ([{"event": "gaussian", "sigma": "?"}, CHEAP], "replace-one"),
+    ([{"event": "gaussian", "sigma": 3, "sensitivity": "?"}, CHEAP], "replace-one"),
+    ([{"event": "laplace", "scale": "?", "count": 3}, CHEAP], "replace-one"),
+    ([{"event": "approximate", "epsilon": "?", "delta": 1e-7}, CHEAP], "replace-one"),
+    ([{"event": "approximate", "epsilon": 0.1, "delta": "?"}, CHEAP], "replace-one"),
+    ([{"event": "poisson_subsampled", "rate": "?", "of": {"event": "gaussian", "sigma": 1}}], "add-remove"),
+]
+
+
+@pytest.mark.parametrize(("events", "relation"), REALS)
+def test_what_is_found_is_enough_and_a_millionth_more_is_not(events, relation):
+    unknown, target, delta = asked(*events, relation=relation), Fraction(1), Fraction(1, 10**6)
+    found = settle(unknown, target, delta)
+    assert Fraction(found.text) == found.value
+    assert Accountant(unknown.make(found.value)).epsilon(delta).upper <= target
+    worse = found.value * (1 + Fraction(-1 if unknown.falls else 1, 10**6))
+    assert Accountant(unknown.make(worse)).epsilon(delta).lower > target
+
+
+WHOLES = [
+    [{"event": "gaussian", "sigma": 10, "count": "?"}],
+    [{"event": "tree", "sigma": 5, "rounds": "?"}],
+    [{"event": "randomized_response", "epsilon": "1.2", "k": "?", "count": 2}],
+]
+
+
+@pytest.mark.parametrize("events", WHOLES)
+def test_a_whole_number_is_the_last_that_is_enough(events):
+    unknown, target, delta = asked(*events), Fraction(1), Fraction(1, 10**2)
+    found = settle(unknown, target, delta)
+    assert Accountant(unknown.make(found.value)).epsilon(delta).upper <= target
+    assert Accountant(unknown.make(found.value + (-1 if unknown.falls else 1))).epsilon(delta).lower > target
+
+
+def test_a_rate_that_may_be_one_is_one():
+    lots = {"event": "poisson_subsampled", "rate": "?", "of": {"event": "gaussian", "sigma": 100}}
+    assert settle(asked(lots, relation="add-remove"), Fraction(1), Fraction(1, 10**5)).value == 1
+
+
+@pytest.mark.parametrize(
+    ("events", "said"),
+    [
+        ([CHEAP], "no number"),
+        ([{"event": "gaussian", "sigma": "?", "count": "?"}], "2 numbers"),
+        ([{"event": "?", "sigma": 1}], "may stand for"),
+        ([{"event": "tree", "sigma": 1, "rounds": 3, "start": "?"}], "may stand for"),
+        ([{"event": "rdp", "points": [["?", 1]]}], "may stand for"),
+    ],
+)
+def test_other_question_marks_are_refused(events, said):
+    with pytest.raises(InputError, match=rf"plan\.json: .*{said}"):
+        asked(*events)
+
+
+def test_a_target_that_nothing_meets_is_said():
+    with pytest.raises(InputError, match="not even count = 1"):
+        settle(asked({"event": "gaussian", "sigma": 1, "count": "?"}), Fraction(1), Fraction(1, 10**6))
+    with pytest.raises(InputError, match="no noise meets"):
+        settle(asked({"event": "gaussian", "sigma": "?"}), Fraction(1), Fraction(0))
+
+
+def test_functions_are_calibrated_in_both_directions():
+    least = calibrate(lambda scale: Laplace(scale=scale, count=3), 1, 1e-6)
+    most = calibrate(lambda moved: Laplace(scale=1, sensitivity=moved, count=3), 1, 1e-6, grows=True)
+    assert abs(least.value * most.value - 1) < Fraction(1, 10**9)
+    assert float(least) == pytest.approx(least.value)
+    assert calibrate("laplace", 1, 1e-6, count=3).value == pytest.approx(float(least))
+
+
+# ------------------------------------------------------------------ the commands
+
+
+def test_the_command_says_steps_epsilon_and_what_is_not_covered(capsys, tmp_path):
+    words = [
+        "sgd",
+        "--examples",
+        "60000",
+        "--batch",
+        "256",
+        "--sigma",
+        "1.1",
+        "--epochs",
+        "60",
+        "--delta",
+        "1/100000",
+        "--json",
+        "--events",
+    ]
+    assert cli.run([*words, str(tmp_path / "run.json")]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert found["steps"] == 14063
+    assert 2.38168 < found["epsilon"]["lower"] <= found["epsilon"]["upper"] < 2.3817
+    assert found["epsilon"]["upper"] <= 2.382
+    assert "(2.382, 1e-05)" in found["statement"]
+    assert cli.run(["account", str(tmp_path / "run.json"), "--delta", "1e-5", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["epsilon"] == found["epsilon"]
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        "--sigma 1 --steps 3 --target-epsilon 1",
+        "--steps 3",
+        "--sigma 1",
+        "--sigma 1 --steps 3 --epochs 1",
+        "--sigma 1 --steps 0",
+        "--sigma 1 --epochs 0",
+        "--sigma 1 --steps 3 --sampling shuffled",
+        "--sigma 1 --steps 3 --curve curve.png",
+    ],
+)
+def test_a_wrong_request_is_one_line(words, capsys):
+    assert cli.run(["sgd", "--examples", "100", "--batch", "10", "--delta", "1e-5", *words.split()]) == 2
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert err.startswith("error: ")
+    assert err.count("\n") == 1
+
+
+def test_a_plan_with_a_question_mark_is_calibrated(capsys, tmp_path):
+    file = tmp_path / "plan.json"
+    text = {
+        "schema": "dpaccount/events/1",
+        "relation": "replace-one",
+        "events": [{"event": "gaussian", "sigma": "?"}],
+    }
+    file.write_text(json.dumps(text))
+    assert cli.run(["calibrate", str(file), "--epsilon", "1", "--delta", "1e-6", "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert (found["schema"], found["at"], found["parameter"]) == (
+        "dpaccount/calibration/1",
+        "/events/0/sigma",
+        "sigma",
+    )
+    assert found["proved"]["epsilon"]["upper"] <= 1
+    assert cli.run(["calibrate", str(file), "--epsilon", "1", "--delta", "1e-6", "--count", "2"]) == 2
