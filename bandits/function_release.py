@@ -20,11 +20,11 @@ from typing import ClassVar, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from bandits.contextual_release import kernels
 from bandits.contextual_release.function_learner import FEW, FIRST, LEAST, FunctionLearner, phase_covers
 from bandits.contextual_release.public_grid import Eigenfeatures, PublicGrid
 from bandits.learning.arrivals import Actions, Answered, replay
 from bandits.learning.contextual import Calibrated
+from bandits.statistics import kernels
 from bandits.statistics.calibration import target
 from bandits.statistics.clipped_sums import BITS
 from dpaccount.errors import InputError

@@ -17,8 +17,8 @@ from typing import ClassVar, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from bandits.contextual_release import kernels
 from bandits.contextual_release.public_grid import Places, PublicGrid
+from bandits.statistics import kernels
 from bandits.statistics.calibration import least_sigma
 from dpaccount.errors import InputError
 from dpaccount.noise.receipt import Noise
