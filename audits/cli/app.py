@@ -51,6 +51,7 @@ app.command(sessions.tell)
 ledger_app.command(ledger.init)
 ledger_app.command(ledger.charge)
 ledger_app.command(ledger.show_ledger, name="show")
+ledger_app.command(ledger.log)
 ledger_app.command(ledger.verify)
 ledger_app.command(ledger.upgrade)
 
