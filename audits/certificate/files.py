@@ -18,7 +18,7 @@ from mechanisms.subject import Subject
 
 
 def write_all(certificate: dict[str, Any], folder: Path, claim: Path | None = None) -> Path:
-    """Write certificate.json, report.html, junit.xml and results.sarif into `folder`; return the first's path.
+    """Write certificate.json, report.html, junit.xml and results.sarif; return the first one's path.
 
     `claim` is the file that the results are about.
     """

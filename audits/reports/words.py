@@ -62,7 +62,7 @@ def odds(epsilon: Fraction, delta: Fraction) -> list[str]:
     """Return what (ε, δ) means for an attacker: the best odds, and finds at rare false alarms.
 
     Of true positives t and false alarms f both t ≤ e^ε f + δ and 1 − f ≤ e^ε (1 − t) + δ hold, so that a
-    guess between two cases is right with probability at most (e^ε + δ)/(1 + e^ε) (Kairouz, Oh & Viswanath 2015).
+    guess is right with probability at most (e^ε + δ)/(1 + e^ε) (Kairouz, Oh & Viswanath 2015).
     """
     with_growth = _exponential(epsilon)
     right = (with_growth + delta) / (1 + with_growth)
