@@ -9,12 +9,12 @@ from audits.certificate import figures, files
 
 @pytest.mark.parametrize(("release", "mode"), [(None, 0o644), ({"report": {"value": 1.5}}, 0o600)])
 def test_a_certificate_with_a_release_is_its_owners(tmp_path, monkeypatch, release, mode):
-    for what in ("html", "junit"):
-        monkeypatch.setattr(files, what, lambda _: "text")
-    path = files.write_all({"release": release}, tmp_path)
+    for what in ("html", "junit", "sarif"):
+        monkeypatch.setattr(files, what, lambda *_: "text")
+    path = files.write_all({"release": release, "claim": {"name": "c"}}, tmp_path)
     assert path.name == "certificate.json"
     written = list(tmp_path.iterdir())
-    assert len(written) == 3
+    assert len(written) == 4
     assert {stat.S_IMODE(one.stat().st_mode) for one in written} == {mode}
 
 
