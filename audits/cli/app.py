@@ -53,6 +53,8 @@ ledger_app.command(ledger.charge)
 ledger_app.command(ledger.show_ledger, name="show")
 ledger_app.command(ledger.log)
 ledger_app.command(ledger.verify)
+ledger_app.command(ledger.export)
+ledger_app.command(ledger.import_ledger, name="import")
 ledger_app.command(ledger.upgrade)
 
 
