@@ -10,6 +10,7 @@ from typing import Any
 
 from dpaccount.documents import Place
 from dpaccount.errors import InputError
+from dpaccount.exact import rounded
 from dpaccount.plan import events as ev
 from dpaccount.plan.event_base import Event
 from dpaccount.plan.events import Plan
@@ -170,10 +171,10 @@ _OUT: dict[type[Event], Callable[[Any], dict[str, Any]]] = {
         "type": "LaplaceDpEvent",
         "noise_multiplier": _ratio(event.scale, event.sensitivity),
     },
-    ev.Zcdp: lambda event: {"type": "ZCDpEvent", "rho": float(event.rho), "xi": 0.0},
+    ev.Zcdp: lambda event: {"type": "ZCDpEvent", "rho": rounded(event.rho, up=True), "xi": 0.0},
     ev.PoissonSubsampled: lambda event: {
         "type": "PoissonSampledDpEvent",
-        "sampling_probability": float(event.rate),
+        "sampling_probability": rounded(event.rate, up=True),
         "event": _out(event.of),
     },
     ev.SampledWithoutReplacement: lambda event: {
@@ -189,7 +190,7 @@ _OUT: dict[type[Event], Callable[[Any], dict[str, Any]]] = {
 def _ratio(noise: Fraction, sensitivity: Fraction) -> float:
     if sensitivity == 0:
         raise InputError("an event of sensitivity 0 costs nothing; leave it out")
-    return float(noise / sensitivity)
+    return rounded(noise / sensitivity, up=False)  # a double with no more noise than there is
 
 
 # ------------------------------------------------------------------ OpenDP
@@ -213,15 +214,22 @@ def _call(place: Place) -> tuple[str, Place]:
     return table["__function__"].text(), table["__kwargs__"]
 
 
+def _member(place: Place, key: str) -> Place:
+    """Return an argument that must be there."""
+    if not isinstance(place.value, dict) or key not in place.value:
+        raise place.wrong(f"the key {key!r} is missing", "give what opendp.prelude.serialize wrote")
+    return place.child(key)
+
+
 def _measured(place: Place) -> list[Event]:
     name, given = _call(place)
     if name in ("make_chain_pm", "make_chain_mt"):
-        inner = given.child("measurement0" if name == "make_chain_pm" else "measurement1")
+        inner = _member(given, "measurement0" if name == "make_chain_pm" else "measurement1")
         if name == "make_chain_pm":
             return _measured(inner)
-        return _noise(inner, _moved(given.child("transformation0")))
+        return _noise(inner, _moved(_member(given, "transformation0")))
     if name in ("make_composition", "make_basic_composition", "make_sequential_composition"):
-        return [event for each in given.child("measurements").items() for event in _measured(each)]
+        return [event for each in _member(given, "measurements").items() for event in _measured(each)]
     raise place.wrong(
         f"{name} is not read", "give measurement.map(1) as the epsilon of an event pure, or the rho of zcdp"
     )
@@ -233,30 +241,47 @@ def _noise(place: Place, moved: int) -> list[Event]:
         raise place.wrong(
             f"{name} after a transformation is not read", "read are make_laplace, make_gaussian"
         )
-    scale = given.child("scale").positive()
+    scale = _member(given, "scale").positive()
     if name == "make_laplace":
         return [ev.DiscreteLaplace(scale=scale, sensitivity=moved)]
     return [ev.DiscreteGaussian(sigma=scale, sensitivity=moved)]
 
 
+METRICS = ("symmetric_distance", "insert_delete_distance")  #: in which one individual is one step
+
+
+def _metrics(value: Any) -> list[str]:
+    """Return the names of all metrics that a serialized object mentions."""
+    if isinstance(value, list):
+        return [name for each in value for name in _metrics(each)]
+    if not isinstance(value, dict):
+        return []
+    own = [str(value.get("__function__"))] if value.get("__module__") == "metrics" else []
+    return own + [name for each in value.values() for name in _metrics(each)]
+
+
 def _moved(place: Place) -> int:
     """Return how far one individual more or less moves a whole number: 1 for counts, else a clamped entry."""
+    known = _metrics(place.value)
+    other = next((name for name in known if name not in METRICS), None)
+    if other is not None or not known:
+        raise place.wrong(f"the metric {other or 'is missing'}", f"read are {', '.join(METRICS)}")
     name, given = _call(place)
     if name == "make_count":
         return 1
-    if name == "make_chain_tt" and _call(given.child("transformation1"))[0] in ("make_count", "make_sum"):
-        if _call(given.child("transformation1"))[0] == "make_count":
+    if name == "make_chain_tt" and _call(_member(given, "transformation1"))[0] in ("make_count", "make_sum"):
+        if _call(_member(given, "transformation1"))[0] == "make_count":
             return 1
-        inner, bounds = _call(given.child("transformation0"))
+        inner, bounds = _call(_member(given, "transformation0"))
         if inner == "make_clamp":
-            return _largest(bounds.child("bounds"))
+            return _largest(_member(bounds, "bounds"))
     raise place.wrong(
         f"how far {name} moves is not read here", "give measurement.map(1) as an event pure or zcdp"
     )
 
 
 def _largest(place: Place) -> int:
-    ends = list((place.child("__tuple__") if isinstance(place.value, dict) else place).items())
+    ends = list((_member(place, "__tuple__") if isinstance(place.value, dict) else place).items())
     if any(not isinstance(end.value, int) or isinstance(end.value, bool) for end in ends):
         raise place.wrong(
             "bounds of floats", "sums of floats round; give measurement.map(1) as an event pure or zcdp"
