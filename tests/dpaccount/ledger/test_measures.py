@@ -134,3 +134,11 @@ def test_shortened_amounts_can_be_written(amount):
     after = short(amount)
     assert after >= amount
     assert after.denominator.bit_length() <= 2049
+
+
+def test_how_many_exponential_mechanisms_fit_a_gaussian_budget():
+    """At (1, 1e-6): 57 of ε = .05, where 14 fitted as pure ones and 89 fit if all are fixed beforehand."""
+    once = events.Exponential(epsilon="0.05").mu_squared()
+    assert once is not None
+    assert GDP.fits((57 * once,), Fraction(1), MILLIONTH)
+    assert not GDP.fits((58 * once,), Fraction(1), MILLIONTH)

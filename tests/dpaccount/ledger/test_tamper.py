@@ -13,6 +13,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from dpaccount.errors import BudgetError, LedgerError
+from dpaccount.ledger import verification
 from dpaccount.ledger.chain import ORIGIN, seal
 from dpaccount.ledger.ledger import Ledger, init, verify
 from dpaccount.plan.events import Gaussian, Plan, Relation
@@ -237,3 +238,33 @@ def test_a_damaged_file_ends_in_one_sentence(original, seed):
     with suppress(LedgerError, BudgetError), Ledger.open(f"sqlite:///{copy}") as ledger:
         ledger.show()
         ledger.charge(pure("1/100"), "try")
+
+
+@pytest.mark.parametrize(
+    ("number", "what"), [(6, "steps"), (6, "root"), (5, "steps"), (10, "root"), (2, "root")]
+)
+def test_charges_that_are_added_up_together_name_the_entry_that_lies(
+    url, tmp_path, monkeypatch, number, what
+):
+    """Beyond the first thousand the tree is compared once in many charges; where it differs, one by one."""
+    monkeypatch.setattr(verification, "ALONE", 2)
+    monkeypatch.setattr(verification, "TOGETHER", 4)
+    init(url, epsilon=1, delta=0, unit="person", relation="replace-one", measure="pure")
+    with Ledger.open(url) as ledger:
+        for place in range(10):
+            ledger.charge(pure("1/20"), "part", cover=(place + 1, place + 3))
+    assert verify(url) == {"valid": True, "first_bad": None}
+    with sqlite3.connect(tmp_path / "budget.db") as database:
+        entries = database.execute("SELECT * FROM entries ORDER BY number").fetchall()
+        before = entries[0][-1]
+        for place, kind, key, about, old, root, _ in entries[1:]:
+            lies = place == number
+            body = old.replace('"1/20"', '"1/40"') if lies and what == "steps" else old
+            parts = root.split("|")
+            told = "|".join([*parts[:3], "0", parts[4]]) if lies and what == "root" else root
+            before = seal(before, place, kind, key, about, body, told)
+            values = (body, told, before, place)
+            database.execute("UPDATE entries SET body = ?, root = ?, digest = ? WHERE number = ?", values)
+        database.execute("UPDATE ledger SET head = ?", (before,))
+    database.close()
+    assert verify(url) == {"valid": False, "first_bad": number}
