@@ -10,7 +10,6 @@ import json
 import os
 from dataclasses import dataclass, replace
 from math import hypot, isfinite
-from operator import or_
 from pathlib import Path
 from secrets import token_hex
 from typing import Any
@@ -47,7 +46,9 @@ class Order:
     """What is to be handed out: `source` as `target`, by the claim; `ledger` where the claim names none.
 
     `longer` says what happens to rows beyond the declared norm or bounds: ``clip`` or ``refuse``; `again`
-    asks for a new, charged release.  The certificate of what is handed out goes into `folder`, if there is one.
+    asks for a new, charged release.  The certificate of what is handed out goes
+    into `folder`, if there is one.
+
     """
 
     claim: Path
@@ -230,9 +231,9 @@ def _longer(order: Order, claim: Claim, data: Floats, radius: float) -> int:
     columns = [claim.table.column(name) for name in _names(claim)] if claim.table else []
     low = np.array([float(column.low or 0) for column in columns])
     high = np.array([float(column.high or 0) for column in columns])
-    outside = ((data < low) | (data > high)).any(axis=1).tolist()
-    long = [hypot(*row) > radius * (1 + 1e-12) for row in data.tolist()]
-    count = sum(map(or_, outside, long))
+    outside = np.any((data < low) | (data > high), axis=1)
+    long = np.array([hypot(*row) > radius * (1 + 1e-12) for row in data.tolist()], dtype=bool)
+    count = int(np.count_nonzero(outside | long))
     if count and order.longer == "refuse":
         raise InputError(
             f"{order.source}: {count} rows are longer than radius = {radius:g}, or beyond low or high;"
