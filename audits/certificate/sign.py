@@ -7,6 +7,7 @@ was signed.  Only a certificate that the checker confirms is signed, so that a s
 import base64
 import hashlib
 import json
+import stat
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -44,9 +45,8 @@ def sign(certificate: Path, private: Path) -> dict[str, Any]:
         "signed": signed,
         "value": value,
     }
-    atomically(
-        certificate, json.dumps({**document, "signature": signature}, indent=1, ensure_ascii=False) + "\n"
-    )
+    text = json.dumps({**document, "signature": signature}, indent=1, ensure_ascii=False) + "\n"
+    atomically(certificate, text, mode=stat.S_IMODE(certificate.stat().st_mode))
     return signature
 
 

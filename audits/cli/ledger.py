@@ -1,6 +1,7 @@
-"""`ledger init`, `charge`, `show`, `log`, `verify` and `upgrade`: a durable budget."""
+"""`ledger init`, `charge`, `show`, `log`, `verify`, `export`, `import`, `upgrade`: a durable budget."""
 
 import sys
+from pathlib import Path
 
 from audits.cli.options import Flag, Json, Number, Source, lines, required, say, show, source
 from dpaccount.documents import parse_json
@@ -60,6 +61,23 @@ def log(url: str, *, csv: Flag = False, json_: Json = False) -> int:
         sys.stdout.write(answers.table(entries))
     else:
         show(entries, json_, answers.worded)
+    return 0
+
+
+def export(url: str) -> int:
+    """Print everything that a ledger is, as lines of JSON, of which `ledger import` makes the same again."""
+    from dpaccount.ledger import answers
+
+    for line in answers.export(url):
+        sys.stdout.buffer.write(line)
+    return 0
+
+
+def import_ledger(file: Path, url: str, *, json_: Json = False) -> int:
+    """Make a new ledger of exported lines, with the same head; every digest and total is recomputed first."""
+    from dpaccount.ledger import answers
+
+    show(answers.import_(file, url), json_, lines)
     return 0
 
 
