@@ -290,8 +290,25 @@ def _noise(place: Place, moved: int) -> list[Event]:
     return [ev.DiscreteGaussian(sigma=scale, sensitivity=moved)]
 
 
+METRICS = ("symmetric_distance", "insert_delete_distance")  #: in which one individual is one step
+
+
+def _metrics(value: Any) -> list[str]:
+    """Return the names of all metrics that a serialized object mentions."""
+    if isinstance(value, list):
+        return [name for each in value for name in _metrics(each)]
+    if not isinstance(value, dict):
+        return []
+    own = [str(value.get("__function__"))] if value.get("__module__") == "metrics" else []
+    return own + [name for each in value.values() for name in _metrics(each)]
+
+
 def _moved(place: Place) -> int:
     """Return how far one individual more or less moves a whole number: 1 for counts, else a clamped entry."""
+    known = _metrics(place.value)
+    other = next((name for name in known if name not in METRICS), None)
+    if other is not None or not known:
+        raise place.wrong(f"the metric {other or 'is missing'}", f"read are {', '.join(METRICS)}")
     name, given = _call(place)
     if name == "make_chain_tt":
         (last, to), first = _call(_given(given, "transformation1")), _given(given, "transformation0")

@@ -1,7 +1,9 @@
 """Plans of other libraries: every type is read as what it means there, or refused by its name."""
 
+import copy
 import json
 import math
+import random
 import subprocess
 import sys
 from fractions import Fraction
@@ -192,6 +194,13 @@ def test_a_plan_that_is_written_as_a_tree_costs_the_same():
     assert Accountant(again).epsilon(1e-5) == Accountant(moved).epsilon(1e-5)
 
 
+def test_doubles_of_a_tree_cost_no_less():
+    third = Plan("add-remove", PoissonSubsampled(rate="1/3", of=Gaussian(sigma="10/3")))
+    event = to_dp_event(third)["event"]
+    assert event["sampling_probability"] >= Fraction(1, 3)
+    assert event["event"]["noise_multiplier"] <= Fraction(10, 3)
+
+
 def test_what_a_tree_cannot_say_is_refused():
     for event in (
         Gaussian(sigma=1, cover=(1, 2)),
@@ -253,6 +262,10 @@ def test_what_is_not_known_of_opendp_is_refused(integers):
         read(rounded)
     with pytest.raises(InputError, match="make_randomized_response_bool is not read"):
         read(dp.m.make_randomized_response_bool(0.75))
+    swapped = dp.serialize(integers >> dp.t.then_count() >> dp.m.then_laplace(5.0))
+    swapped = swapped.replace('"symmetric_distance"', '"change_one_distance"')
+    with pytest.raises(InputError, match="the metric change_one_distance"):
+        opendp_measurement(parse_json(swapped, "measurement.json"))
     later = dp.serialize(integers >> dp.t.then_count() >> dp.m.then_laplace(5.0)).replace("0.16.0", "9.1.0")
     with pytest.raises(InputError, match="this version is not known"):
         opendp_measurement(parse_json(later, "measurement.json"))
@@ -292,6 +305,41 @@ def test_an_adaptive_composition_of_opendp_is_refused(integers):
     older = dp.serialize(whole).replace("make_adaptive", "make_sequential")
     with pytest.raises(InputError, match="make_sequential_composition is not read"):
         opendp_measurement(parse_json(older, "measurement.json"))
+
+
+def places(value, at=()):
+    yield at
+    members = (
+        value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+    )
+    for key, member in members:
+        yield from places(member, (*at, key))
+
+
+def test_a_file_that_is_changed_anywhere_is_read_or_refused_in_a_line(integers):
+    count = integers >> dp.t.then_clamp((0, 9)) >> dp.t.then_sum() >> dp.m.then_laplace(5.0)
+    files = [
+        (opendp_measurement, json.loads(dp.serialize(count))),
+        (opacus_history, {"history": [[1.1, 0.01, 5]]}),
+        (dp_event_tree, to_dp_event(OUT)),
+    ]
+    dice, said = random.Random(7), []
+    for reader, document in files:
+        every = [at for at in places(document) if at]
+        for at in every if len(every) < 60 else dice.sample(every, 60):
+            changed = copy.deepcopy(document)
+            inside = changed
+            for key in at[:-1]:
+                inside = inside[key]
+            inside[at[-1]] = dice.choice((None, True, -1, "", "?", [], {}, [[]], {"type": 3}, 10**400))
+            if dice.random() < 0.3:
+                del inside[at[-1]]
+            try:
+                reader(parse_json(json.dumps(changed), "file.json"))
+            except InputError as error:
+                said.append(str(error))
+    assert said
+    assert all("; " in line and "\n" not in line for line in said)
 
 
 # ------------------------------------------------------------------ the command
