@@ -5,6 +5,7 @@ from pathlib import Path
 
 from audits.cli.options import Flag, Json, Number, Source, lines, required, say, show, source
 from dpaccount.documents import parse_json
+from dpaccount.errors import InputError
 
 
 def init(
@@ -64,6 +65,14 @@ def log(url: str, *, csv: Flag = False, json_: Json = False) -> int:
     return 0
 
 
+def checkpoint(url: str, *, key: Path) -> int:
+    """Print where a ledger stands, signed with an Ed25519 private --key (PEM): to be kept elsewhere."""
+    from audits.certificate import checkpoint as signed
+
+    show(signed.checkpoint(url, key), as_json=True, person=lines)
+    return 0
+
+
 def export(url: str) -> int:
     """Print everything that a ledger is, as lines of JSON, of which `ledger import` makes the same again."""
     from dpaccount.ledger import answers
@@ -89,10 +98,27 @@ def upgrade(url: str, *, to: str | None = None, json_: Json = False) -> int:
     return 0
 
 
-def verify(url: str, *, head: str | None = None, since: str | None = None, json_: Json = False) -> int:
-    """Recompute the hash chain and the totals; a noted --head must be on it, --since begins after one."""
+def verify(
+    url: str,
+    *,
+    head: str | None = None,
+    since: str | None = None,
+    checkpoint: Path | None = None,
+    key: Path | None = None,
+    json_: Json = False,
+) -> int:
+    """Recompute the hash chain and the totals; a noted --head must be on it, --since begins after one.
+
+    A --checkpoint, whose head must be on it too, must be signed with the public --key (PEM).
+    """
     from dpaccount.ledger import answers
 
+    if (checkpoint is None) != (key is None) or (checkpoint is not None and head is not None):
+        raise InputError("a --checkpoint goes with its --key, and instead of --head; give both")
+    if checkpoint is not None and key is not None:
+        from audits.certificate.checkpoint import noted_head
+
+        head = noted_head(checkpoint, key)
     answer = answers.verify(url, head=head, since=since)
     show(answer, json_, lines)
     return answers.exit_code(answer)
