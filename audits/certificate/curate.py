@@ -45,8 +45,10 @@ OUTPUTS = (
 class Order:
     """What is to be handed out: `source` as `target`, by the claim; `ledger` where the claim names none.
 
-    `longer` says what happens to rows beyond the declared norm: ``clip`` or ``refuse``; `again` asks for a
-    new, charged release.  The certificate of what is handed out goes into `folder`, if there is one.
+    `longer` says what happens to rows beyond the declared norm or bounds: ``clip`` or ``refuse``; `again`
+    asks for a new, charged release.  The certificate of what is handed out goes
+    into `folder`, if there is one.
+
     """
 
     claim: Path
@@ -165,7 +167,12 @@ def _as_published(order: Order, claim: Claim) -> Curated:
     data = read_rows(order.source, claim.table, reading, claim.guarantee.relation)
     norms = np.linalg.norm(data, axis=1, keepdims=True)
     data = data * np.minimum(1.0, float(subject.radius) / np.maximum(norms, 1e-300))
-    threshold = width(float(claim.guarantee.epsilon), float(claim.guarantee.delta), subject.dimension)
+    epsilon, delta = float(claim.guarantee.epsilon), float(claim.guarantee.delta)
+    if not (epsilon > 0 and 0 < delta < 1):
+        raise InputError(
+            f"{claim.path}: Algorithm 1 takes epsilon above 0 and delta between 0 and 1; say such"
+        )
+    threshold = width(epsilon, delta, subject.dimension)
     found = lifted(data, threshold)
     if threshold > found.largest:
         raise InputError(
@@ -187,8 +194,7 @@ def _checked(path: Path, claim: Claim) -> Floats:
 
     It is said to whoever holds the file, before anything is charged, and names a line and no value.
     """
-    given = claim.written["subject"].get("parameters", {})
-    names = [str(name) for name in given.get("columns") or [given.get("column")]]
+    names = _names(claim)
     try:
         with path.open(encoding="utf-8-sig", newline="") as file:
             table = list(csv.reader(file))
@@ -205,6 +211,11 @@ def _checked(path: Path, claim: Claim) -> Floats:
     return np.array(found, dtype=np.float64).reshape(len(found), len(names))
 
 
+def _names(claim: Claim) -> list[str]:
+    given = claim.written["subject"].get("parameters", {})
+    return [str(name) for name in given.get("columns") or [given.get("column")]]
+
+
 def _number(cell: str, path: Path, line: int) -> float:
     try:
         value = float(cell)
@@ -216,11 +227,17 @@ def _number(cell: str, path: Path, line: int) -> float:
 
 
 def _longer(order: Order, claim: Claim, data: Floats, radius: float) -> int:
-    """Return how many rows are beyond the declared norm; refuse them where that is asked for."""
-    count = sum(hypot(*row) > radius * (1 + 1e-12) for row in data.tolist())
+    """Return how many rows are beyond the declared norm or bounds; refuse them where that is asked for."""
+    columns = [claim.table.column(name) for name in _names(claim)] if claim.table else []
+    low = np.array([float(column.low or 0) for column in columns])
+    high = np.array([float(column.high or 0) for column in columns])
+    outside = np.any((data < low) | (data > high), axis=1)
+    long = np.array([hypot(*row) > radius * (1 + 1e-12) for row in data.tolist()], dtype=bool)
+    count = int(np.count_nonzero(outside | long))
     if count and order.longer == "refuse":
         raise InputError(
-            f"{order.source}: {count} rows are longer than radius = {radius:g}; scale or clip them"
+            f"{order.source}: {count} rows are longer than radius = {radius:g}, or beyond low or high;"
+            " scale or clip them"
         )
     return int(count)
 

@@ -408,12 +408,16 @@ def _is_json(value: object) -> bool:
     return True
 
 
-def unit_differs(path: Path) -> list[str]:
-    """Return a sentence where a claim's ledger counts another unit than the claim is about, in its words."""
+def unit_differs(path: Path, ledger_url: str | None = None) -> list[str]:
+    """Return a sentence where a claim's ledger counts another unit than the claim is about, in its words.
+
+    `ledger_url` is the ledger that pays where the claim names none.
+    """
     claim = read_claim(path)
-    if claim.ledger is None:
+    url = claim.ledger or ledger_url
+    if url is None:
         return []
-    with Ledger.open(claim.ledger) as ledger:
+    with Ledger.open(url) as ledger:
         counted = ledger.budget.unit
     if counted == claim.guarantee.unit:
         return []

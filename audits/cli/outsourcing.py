@@ -46,7 +46,8 @@ def curate(  # noqa: PLR0913
     out
         Folder for the certificate of what is handed out (default certificates/NAME-curated).
     longer
-        What happens to rows beyond the declared norm: clip (and say how many, to you alone) or refuse.
+        What happens to rows beyond the declared norm or bounds: clip (and say how many, to you alone)
+        or refuse.
     again
         Hand out a new, charged release.
     published_unsound
@@ -54,6 +55,7 @@ def curate(  # noqa: PLR0913
     """
     from audits.certificate.curate import Order
     from audits.certificate.curate import curate as curated
+    from audits.certificate.release import unit_differs
     from audits.certificate.summary import summary
     from audits.claim import read_claim
 
@@ -63,9 +65,12 @@ def curate(  # noqa: PLR0913
     body, path = made.certificate, folder / "certificate.json"
     if made.because is not None:
         say(f"noise: {body['claim']['subject']['use']}, because {made.because}")
+    for sentence in () if published_unsound else unit_differs(claim, ledger):
+        say(sentence)
     if made.clipped:
         say(
-            f"{made.clipped} rows are beyond the declared norm and were clipped; this number is for you alone"
+            f"{made.clipped} rows are beyond the declared norm or bounds and were clipped;"
+            " this number is for you alone"
         )
     answer = {
         "schema": "dpaccount/curated/1",

@@ -173,8 +173,14 @@ def on_table(claim: Claim, made_by: type) -> tuple[Subject, Reading]:
 
 
 def _measured(claim: Claim, table: Table, reading: Reading) -> None:
-    """Refuse columns whose codes jump: a short way in the file's numbers would be a long one in a row."""
+    """Refuse columns whose codes jump or count twice: what is near in the file would be further in a row."""
     for name in reading.names:
+        if reading.names.count(name) > 1:
+            raise InputError(
+                f"{claim.path}: {name} is named twice, and would move a row further; name it once"
+            )
+        if name == table.identity:
+            raise InputError(f"{claim.path}: {name} says whose a row is, so it does not move; leave it out")
         if (kind := table.column(name).kind) != "number":
             raise InputError(
                 f"{claim.path}: {name} is of type {kind}, which does not move by a distance; bounded-row"

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from bandits.outsourced.kernels import RowKernel
+from bandits.outsourced.kernels import LARGEST, RowKernel, squared_distances
 from bandits.outsourced.likelihood import fitted
 from bandits.outsourced.posterior import RowPosterior
 from dpaccount.errors import InputError
@@ -111,6 +111,8 @@ class Modeler:
             raise InputError(f"row {index} was answered before; a row is asked once")
         if not math.isfinite(answer):
             raise InputError(f"the answer is {answer}; a finite number belongs here")
+        if abs(answer) > LARGEST:
+            raise InputError(f"the answer is {answer:g}; a number of size at most 1e100 belongs here")
 
     def _check(self, index: int) -> None:
         if not 0 <= index < len(self.points):
@@ -118,9 +120,10 @@ class Modeler:
 
     def _fit(self) -> None:
         old = self.posterior
-        self.kernel, self.mean = fitted(
-            self.points[old.asked], np.array(old.answers), self.noise, self.kernel.spread
-        )
+        asked = self.points[old.asked]
+        if not squared_distances(asked, asked).any():
+            return  # one point tells of no length; the next fit may
+        self.kernel, self.mean = fitted(asked, np.array(old.answers), self.noise, self.kernel.spread)
         self.posterior = RowPosterior(self.points, self.kernel, self.noise, self.mean)
         for index, answer in zip(old.asked, old.answers, strict=True):
             self.posterior.tell(index, answer)

@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bandits.learning.journal import Journal
-from bandits.outsourced.kernels import RowKernel, scaled
+from bandits.outsourced.kernels import LARGEST, RowKernel, scaled
 from bandits.outsourced.modeler import NOISE_AWARE, Modeler
 from dpaccount.errors import InputError
 
@@ -104,11 +104,20 @@ def opened(
     }
     if settings.lengths is not None:
         scaled(points, np.array(settings.lengths))  # refused before a file is made
+    _computable(settings)
     journal = Journal(state, begin)
     try:
         yield _resumed(journal, state, points, facts, begin)
     finally:
         journal.close()
+
+
+def _computable(settings: Settings) -> None:
+    """Refuse numbers whose squares are no doubles, before a file is made of them."""
+    if settings.length is not None and not 1 / LARGEST <= settings.length <= LARGEST:
+        raise InputError(f"the length is {settings.length:g}; a number from 1e-100 to 1e100 belongs here")
+    if not 0 <= settings.noise <= LARGEST:
+        raise InputError(f"the noise is {settings.noise:g}; a variance of at most 1e100 belongs here")
 
 
 def _named(state: Path) -> str:

@@ -226,3 +226,24 @@ def test_rows_of_a_large_ball_are_certified_though_nothing_is_proved_of_a_replac
     assert said(document) is None
     assert "Nothing is proved of a row that is replaced" in "\n".join(document["hazards"])
     assert checker.check(json.dumps(document).encode())
+
+
+@pytest.mark.parametrize(
+    ("said", "because"),
+    [
+        ('columns = ["a", "a"]', "a is named twice"),
+        ('columns = ["b", "a", "b"]', "b is named twice"),
+        ('columns = ["a", "b"]\nID', "a says whose a row is"),
+    ],
+)
+def test_a_row_that_moves_by_a_unit_in_the_file_moves_by_no_more_where_it_is_read(tmp_path, said, because):
+    """A column that is read twice moves √2 as far; one that is an identity moves a row to another place."""
+    path, wide = tmp_path / "claim.toml", ", low = -9, high = 9"
+    names, _, whose = said.partition("\n")
+    text = CLAIM.format(relation="bounded-row", radius="radius = 1", epsilon=9, use="k-norm", more=names)
+    declared = TABLE.format(kind="number", bounds=wide).replace(
+        "[data]", '[data]\nid = "a"' if whose else "[data]"
+    )
+    path.write_text(text.replace("rows = 3\n", "") + declared)
+    with pytest.raises(InputError, match=because):
+        subject_of(read_claim(path))

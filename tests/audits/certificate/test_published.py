@@ -10,13 +10,14 @@ from audits.certificate import published
 from audits.certificate.document import seal
 from audits.certificate.summary import summary
 from audits.claim import read_claim
+from audits.cli import run
 from bandits.outsourced.po_curator import PoCurator
 from dpaccount import checker
 from dpaccount.checker import Rejected
 from dpaccount.proof import REPLACE_ONE, assume_event, refute
 from dpaccount.proof.derivation import write
 from dpaccount.relation import bounded_row
-from tests.audits.cli.test_curate import BROKEN, claim
+from tests.audits.cli.test_curate import BROKEN, claim, table
 
 ONE, ZERO = Fraction(1), Fraction(0)
 
@@ -95,3 +96,14 @@ def test_no_verdict_but_refuted_goes_with_a_refutation(document):
             judged({**document, "verdict": verdict, "refutes": refutes})
     with pytest.raises(Rejected, match="no run showed"):
         judged({**document, "audit": None})
+
+
+@pytest.mark.parametrize(("epsilon", "delta"), [(5, 0), (0, 1e-5), (5, 1), (5, "1e-400")])
+def test_the_published_transform_is_for_a_promise_that_can_be_broken(
+    tmp_path, capsys, monkeypatch, epsilon, delta
+):
+    monkeypatch.chdir(tmp_path)
+    path, source = claim(tmp_path, epsilon=epsilon, delta=delta, **BROKEN), table(tmp_path)
+    assert run(["curate", str(source), "out.csv", "--claim", str(path), "--published-unsound"]) == 2
+    assert "Algorithm 1 takes epsilon above 0 and delta between 0 and 1" in capsys.readouterr().err
+    assert not list(tmp_path.glob("out*"))

@@ -2,6 +2,7 @@
 
 import json
 import os
+from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
 
@@ -9,7 +10,7 @@ import numpy as np
 import pytest
 
 from audits.certificate import published
-from audits.certificate.curate import Order, _checked, curate
+from audits.certificate.curate import Order, _checked, _longer, curate
 from audits.claim import read_claim
 from audits.cli import run
 from bandits.outsourced.po_curator import PoCurator
@@ -128,6 +129,13 @@ def test_again_hands_out_a_new_release_and_charges_it(tmp_path, certified, capsy
     one, two, new = ((tmp_path / f"{name}.csv").read_bytes() for name in ("one", "two", "new"))
     assert one == two != new
     assert charges(url) == 2
+    assert "its ledger counts" not in capsys.readouterr().err
+    other = f"sqlite:///{tmp_path}/other.db"
+    counted = ["--epsilon", "9", "--unit", "one patient", "--relation", "bounded-row, radius 1"]
+    assert run(["ledger", "init", other, *counted, "--delta", "0", "--measure", "pure"]) == 0
+    words[words.index(url)], words[-1] = other, str(tmp_path / "elsewhere")
+    assert run([*words, str(tmp_path / "patients.csv")]) == 0
+    assert "its ledger counts 'one patient'; say it alike in both" in capsys.readouterr().err
     kept = json.loads((tmp_path / "made" / "certificate.json").read_text())
     assert np.array_equal(
         kept["release"]["report"]["rows"], np.loadtxt(tmp_path / "new.csv", delimiter=",", skiprows=1)
@@ -424,3 +432,19 @@ def test_outputs_may_be_looked_for_at_their_least(tmp_path):
             one.tell(index, best[-1])
     assert min(best) < 0.2
     assert Fraction(one.answered) == 15
+
+
+def test_cells_beyond_the_declared_bounds_count_as_clipped_like_rows_beyond_the_norm(tmp_path):
+    """They are moved to the bound on reading: whoever asks for a refusal must not get them moved unsaid."""
+    path = claim(tmp_path, **SOUND)
+    path.write_text(path.read_text().replace("low = -25, high = 25", "low = -9, high = 9"))
+    read = read_claim(path)
+    for cells, beyond in (("9,-9", 0), ("20,1", 1), ("1,-9.5", 1)):
+        source = table(tmp_path, cells=cells)
+        order = Order(path, source, tmp_path / "out.csv", longer="refuse")
+        if not beyond:
+            assert _longer(order, read, _checked(source, read), 25.0) == 0
+            continue
+        with pytest.raises(InputError, match="1 rows are longer than radius = 25, or beyond low or high"):
+            _longer(order, read, _checked(source, read), 25.0)
+        assert _longer(replace(order, longer="clip"), read, _checked(source, read), 25.0) == 1

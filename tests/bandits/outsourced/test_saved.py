@@ -93,3 +93,49 @@ def test_lengths_that_do_not_fit_are_refused_before_a_file_is_made(tmp_path, len
     ):
         pass
     assert not (tmp_path / "state").exists()
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"length": 1e300},
+        {"length": 1e-320},
+        {"lengths": (1e-200, 1e-200)},
+        {"lengths": (1e300, 1e300)},
+        {"lengths": (1e-320, 1.0)},
+        {"noise": 1e300},
+    ],
+)
+def test_numbers_that_cannot_be_computed_with_are_refused_before_a_file_is_made(tmp_path, wrong):
+    with (
+        pytest.raises(InputError, match=r"from 1e-100 to 1e100|at most 1e100"),
+        opened(tmp_path / "state", handed_out(tmp_path), Settings(**wrong)),
+    ):
+        pass
+    assert not (tmp_path / "state").exists()
+
+
+def test_an_answer_that_cannot_be_computed_with_is_refused_and_the_state_goes_on(tmp_path):
+    """Written first and refused later, it would take every answer before it along."""
+    state = tmp_path / "state"
+    with opened(state, handed_out(tmp_path)) as modeler:
+        with pytest.raises(InputError, match="at most 1e100"):
+            modeler.tell(0, -1e300)
+        for index in range(4):
+            modeler.tell(index, 1e99 * (-1) ** index)
+    with opened(state) as modeler:
+        assert modeler.answered == 4
+
+
+def test_rows_that_are_one_point_teach_no_length_and_stop_nothing(tmp_path):
+    """Rows beyond the public norm are moved to its corners, so that several may be one point."""
+    table = handed_out(tmp_path)
+    raw = b"z1,z2\n" + b"90,90\n" * 5 + b"1,2\n"
+    table.write_bytes(raw)
+    facts = {"sha256": hashlib.sha256(raw).hexdigest(), "radius": 25, "noise_variance": 0.1}
+    (tmp_path / "t.csv.json").write_text(json.dumps(facts))
+    with opened(tmp_path / "state", table) as modeler:
+        for index in range(5):
+            modeler.tell(index, float(index))
+    with opened(tmp_path / "state") as modeler:
+        assert (modeler.answered, modeler.ask()) == (5, 5)
