@@ -24,7 +24,9 @@ from dpaccount.proof import REPLACE_ONE, Theorem, assume_ball, assume_view, bill
 from mechanisms.subject import Rows, View
 
 Floats = NDArray[np.float64]
-PRECISION = 4.0  #: of every weight before anything is learned
+PRECISION = 4.0  #: of every weight before anything is learned, where it is assumed
+PRECISIONS = (0.25, 1.0, 4.0, 16.0, 64.0, 256.0)  #: of which the likeliest is taken, where it is estimated
+PRIORS = ("assumed", "estimated")
 REWARD_NOISE = 0.22  #: variance of a Bernoulli reward about its mean, as the model has it
 
 
@@ -34,7 +36,8 @@ class MomentGpUcb(MomentBandit):
 
     `stream` releases the prefix sums of u.  `sigma` is the noise of what it releases; left out, the least
     that is proved to meet (`epsilon`, `delta`).  `width` is the width of the upper confidence bound;
-    `refresh` rounds share one posterior.
+    `refresh` rounds share one posterior.  `prior`: the precision of weights before anything is learned is
+    ``assumed`` to be 4, or ``estimated`` from releases.
     """
 
     source: ClassVar[str] = "ours; moments only under continual release (setting of Dubey 2021, section 6.1)"
@@ -45,11 +48,14 @@ class MomentGpUcb(MomentBandit):
     sigma: Fraction | None = None
     width: Fraction = Fraction(0)
     refresh: int = 1
+    prior: str = "assumed"
 
     def __post_init__(self) -> None:
         """Refuse parameters that make no sense, before any charge."""
         continual_sums.known_stream(self.stream)
         contextual.domain(self.rounds, self.candidates, self.dimension)
+        if self.prior not in PRIORS:
+            raise InputError(f"prior is {self.prior[:40]!r}; known: {', '.join(PRIORS)}")
         if min(self.size, self.refresh) < 1 or self.width < 0:
             raise InputError("needed size >= 1, refresh >= 1 and width >= 0")
         if self.sigma is not None and self.sigma <= 0:
@@ -89,7 +95,8 @@ class Learner:
         size = len(self._eigenvalues)
         self._sums = continual_sums.vector_sums(subject.stream, noise, subject.rounds - 1, size)
         self._mean = np.zeros(size)
-        self._variance = np.full(size, 1 / PRECISION)
+        self._precision = PRECISION if subject.prior == "assumed" else PRECISIONS[0]
+        self._variance = np.full(size, 1 / self._precision)
 
     def scores(self, candidates: Floats) -> Floats:
         """Return φᵀθ̂ + width·√(φᵀPφ), less the ½ that all share."""
@@ -118,5 +125,12 @@ class Learner:
         guess = np.minimum(self._mean**2 + self._variance, 0.25)
         noise = (float(self._subject.noise_scale) * self._deviation(t)) ** 2
         error = noise + t * known * float(self._eigenvalues @ guess) + REWARD_NOISE * known
-        self._variance = 1 / (PRECISION + known**2 / error)
+        if self._subject.prior == "estimated":
+            self._precision = max(PRECISIONS, key=lambda one: _likelihood(moment, known**2 / one + error))
+        self._variance = 1 / (self._precision + known**2 / error)
         self._mean = self._variance * known * moment / error
+
+
+def _likelihood(moment: Floats, variances: Floats) -> float:
+    """Return ln p of independent normal numbers of mean 0, up to a constant."""
+    return -float((moment**2 / variances + np.log(variances)).sum()) / 2

@@ -26,11 +26,10 @@ from numpy.typing import NDArray
 from scipy.linalg import cho_solve, cholesky, solve_triangular
 
 from bandits.learning.arrivals import TOLD, Actions, Answered, replay
-from bandits.statistics import clipped_sums
+from bandits.statistics import clipped_sums, kernels
 from bandits.statistics.additive_model import SCALES, AdditiveModel
 from bandits.statistics.calibration import least_sigma, target
-from bandits.statistics.clipped_sums import BITS
-from bandits.statistics.kernels import known
+from bandits.statistics.clipped_sums import BITS, RewardNoise
 from bandits.worlds.surfaces import Indices, Surface, surface
 from dpaccount.errors import InputError
 from dpaccount.noise.receipt import Noise
@@ -61,7 +60,8 @@ DRAWS = 2000  #: different points of a batch at most; more people share them
 BLOCK = 4096  #: people whose contributions are made at once
 STREAMS = ("chosen", "separate", "correlated")
 CHOOSING = 2  #: releases before the prior is chosen by them
-OWN_NOISE = 0.1  #: standard deviation of a reward about its mean, as the model has it
+OWN_NOISE = 0.1  #: standard deviation of a reward about its mean, where it is assumed
+REWARD_NOISES = ("assumed", "estimated")
 START = (3, 1)  #: places of the first scale and length; a step away has prior weight e^(−½), as a normal law
 LEVEL = 0.3  #: weight of the common level beside the directions
 EXPLORE = 0.8  #: Thompson draws spread by this much of the posterior's width, falling to none
@@ -75,6 +75,7 @@ class PhasedPosterior:
     neighbour.  `sigma` is the noise in units of 2C; left out, the least that is proved to meet
     (`epsilon`, `delta`).  `stream` says whether the noise of batches is ``separate`` or ``correlated``; it is
     ``chosen`` by σ and the number of features.  `kernel`: the prior's, squared-exponential or Matérn's.
+    `reward_noise`: a reward's deviation about its mean is ``assumed``, .1, or ``estimated`` from releases.
     """
 
     source: ClassVar[str] = "ours; Thompson sampling over noisy batch sums, noise-aware linear posterior"
@@ -88,17 +89,21 @@ class PhasedPosterior:
     sigma: Fraction | None = None
     stream: str = "chosen"
     kernel: str = "squared-exponential"
+    reward_noise: str = "assumed"
 
     def __post_init__(self) -> None:
         """Refuse parameters that make no sense, before any charge."""
         if self.stream not in STREAMS:
             raise InputError(f"stream is {self.stream[:40]!r}; known: {', '.join(STREAMS)}")
+        if self.reward_noise not in REWARD_NOISES:
+            known = ", ".join(REWARD_NOISES)
+            raise InputError(f"reward_noise is {self.reward_noise[:40]!r}; known: {known}")
         if self.rounds < 2 or self.rounds > 10**6:
             raise InputError(f"rounds is {self.rounds}; it lies in 2 ... 1000000")
         if self.sigma is not None and not Fraction(1, 1000) <= self.sigma <= 10**6:
             raise InputError(f"sigma is {float(self.sigma)}; it lies in 0.001 ... 1000000")
         target(self.epsilon, self.delta)
-        known(self.kernel, Fraction(1))
+        kernels.known(self.kernel, Fraction(1))
         surface(self.surface)
 
     @cached_property
@@ -207,7 +212,9 @@ class PosteriorCourse:
         self._noise, self._groups = noise, len(subject.model.groups)
         self._weights, self._bits = subject.weights(), WEIGHTS if subject.correlated else 0
         self._learner = Learner(
-            subject.model, float(subject.noise_scale), subject.rounds, coins, self._weights / 2.0**self._bits
+            *(subject.model, float(subject.noise_scale), subject.rounds, coins),
+            self._weights / 2.0**self._bits,
+            None if subject.reward_noise == "estimated" else OWN_NOISE,
         )
         self._exact: list[Integers] = []  #: every batch's sum, of which rows are made
         self._offered: list[Indices] = []  #: the points of the batch under way that nobody was shown yet
@@ -246,26 +253,28 @@ def model_of(name: str, kernel: str) -> AdditiveModel:
     return AdditiveModel(world.points, world.lengths, kernel)
 
 
-def _typical(matrix: Floats) -> float:
-    """Return a typical eigenvalue of a symmetric matrix, Σλ²/Σλ."""
-    return float((matrix**2).sum() / np.trace(matrix))
-
-
 class Learner:
     """Ask for a batch's points, make its people's contributions, tell the noisy row; batch after batch.
 
     `weights` [batches, batches] are those of rows; without them, or with the identity, noise is separate.
+    `own` is a reward's deviation about its mean; None: it is estimated.
     """
 
     def __init__(
-        self, model: AdditiveModel, sigma: float, rounds: int, coins: int, weights: Floats | None = None
+        self,
+        model: AdditiveModel,
+        sigma: float,
+        rounds: int,
+        coins: int,
+        weights: Floats | None = None,
+        own: float | None = OWN_NOISE,
     ) -> None:
         self._model, self._sigma, self._rounds = model, sigma, rounds
         self._weights = np.eye(0) if weights is None else weights
         self._correlated = bool(np.triu(self._weights.T, 1).any())
         self._past: list[tuple[Floats, float]] = []  #: H beside H·θ̂, and rewards' noise, of batches in rows
         self._rng = np.random.default_rng(coins)  # apart from the noise
-        (self._scale, self._length), self._told = START, 0
+        (self._scale, self._length), self._told, self._own = START, 0, RewardNoise(own)
         self._information = np.zeros((model.size, model.size))
         self._moment = np.zeros(model.size)
         self._settle()
@@ -305,7 +314,7 @@ class Learner:
         """
         phi = self._phi = self._model.features(points)
         self._clip, self._slope = 1.0, 1.0
-        self._spread = self._variance = OWN_NOISE**2 + 0.04
+        self._spread = self._own.value**2 + 0.04
         inner, self._basis = np.ones((len(phi), 1)), np.zeros((self._model.size, 0))
         if self._told:
             # in coordinates whose squares add up to φᵀPφ
@@ -341,10 +350,10 @@ class Learner:
         return np.concatenate([numbers[:1], self._basis @ numbers[1:]])
 
     def _choose_clip(self, unsure: float) -> None:
-        typical = _typical(self._gram)
-        clip = clipped_sums.best_clip(min(sqrt(OWN_NOISE**2 + unsure), 1.0), 2 * self._sigma, typical)
-        self._clip, self._slope, self._variance = clip.bound, clip.slope, clip.variance
-        self._spread = max(self._variance - self._slope**2 * unsure, 0.2 * self._variance)
+        typical, width = clipped_sums.typical(self._gram), sqrt(self._own.value**2 + unsure)
+        clip = clipped_sums.best_clip(min(width, 1.0), 2 * self._sigma, typical)
+        self._clip, self._slope, self._unsure = clip.bound, clip.slope, unsure
+        self._spread = clip.rest(unsure)
 
     def contributions(self, rewards: Floats, answered: Answered | None = None) -> NDArray[np.int64]:
         """Return the exact sum of g·clip(y − φᵀθ̂, ±C)/C in grid units; each person's has norm at most 1.
@@ -373,7 +382,10 @@ class Learner:
         if self._correlated:
             shape, known, noise = self._row(shape, known, noise)
         noise[np.diag_indices_from(noise)] += (2 * self._sigma) ** 2
-        information, moment = clipped_sums.learned(shape, noise, self._inward(released) + known)
+        observed = self._inward(released) + known
+        if self._own.estimated and self._told:
+            self._weigh(shape, noise, observed)
+        information, moment = clipped_sums.learned(shape, noise, observed)
         self._information += information
         self._moment += moment
         self._told += 1
@@ -381,10 +393,17 @@ class Learner:
             self._choose_prior()
         self._settle()
 
+    def _weigh(self, shape: Floats, noise: Floats, observed: Floats) -> None:
+        """Estimate the rewards' own noise by what a row has beyond its prediction."""
+        gram = self._gram * (self._weights[self._told, self._told] ** 2 if self._correlated else 1.0)
+        known = solve_triangular(self._factor, self._prior.transposed_times(shape.T), lower=True)
+        rest = known.T @ known + noise - self._spread / self._clip**2 * gram
+        self._own.tell(observed - shape @ self._mean, rest, gram, self._clip, self._unsure)
+
     def _row(self, shape: Floats, known: Floats, noise: Floats) -> tuple[Floats, Floats, Floats]:
         """Return H, H·θ̂ and the rewards' noise of this batch's row, with the batches before it."""
         *past, weight = self._weights[self._told, : self._told + 1]
-        whole, own = np.column_stack([shape, known]), _typical(noise)
+        whole, own = np.column_stack([shape, known]), clipped_sums.typical(noise)
         noise = weight**2 * noise
         noise[np.diag_indices_from(noise)] += sum(
             each**2 * reward for each, (_, reward) in zip(past, self._past, strict=True)

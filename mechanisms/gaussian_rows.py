@@ -51,7 +51,8 @@ class GaussianRows(moved_rows.ClippedRows):
         points = moved_rows.follows("rows", self.radius, self.columns, self.bits)
         query, _ = moved_rows.bound_on(points, unit)
         every = partial(moved_rows.each, rows=self.rows)
-        noisy = gaussian(query, self.sigma, grid.step(self.bits), self.columns, moved_rows.KEY, delta, every)
+        like, step = moved_rows.of_neighbours(points, self.unit), grid.step(self.bits)
+        noisy = gaussian(query, self.sigma, step, self.columns, moved_rows.KEY, delta, every, like)
         return shown(noisy, "gaussian-rows")
 
     def play(self, data: Rows, noise: Noise, coins: int) -> View:

@@ -65,7 +65,8 @@ class RowSketch(moved_rows.ClippedRows):
         points = moved_rows.follows("rows", self.radius, self.columns, self.bits, self.stretch)
         query, _ = moved_rows.bound_on(points, unit)
         step, every = grid.step(self.bits + moved_rows.MAP_BITS), partial(moved_rows.each, rows=self.rows)
-        noisy = gaussian(query, self.sigma, step, self.dimension, moved_rows.KEY, delta, every)
+        like = moved_rows.of_neighbours(points, self.unit)
+        noisy = gaussian(query, self.sigma, step, self.dimension, moved_rows.KEY, delta, every, like)
         return shown(noisy, "row-sketch")
 
     def play(self, data: Rows, noise: Noise, coins: int) -> View:

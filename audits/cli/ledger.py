@@ -1,4 +1,6 @@
-"""`ledger init`, `charge`, `show` and `verify`: a durable budget."""
+"""`ledger init`, `charge`, `show`, `log`, `verify` and `upgrade`: a durable budget."""
+
+import sys
 
 from audits.cli.options import Flag, Json, Number, Source, lines, required, say, show, source
 from dpaccount.documents import parse_json
@@ -27,13 +29,16 @@ def charge(
     events: Source,
     *,
     key: str | None = None,
+    purpose: str = "plan",
+    by: str | None = None,
     dry_run: Flag = False,
     json_: Json = False,
 ) -> int:
     """Charge a plan of events as one entry: durable, or refused with exit 1 and nothing charged."""
     from dpaccount.ledger import answers
 
-    answer = answers.charge(url, parse_json(source(events), events), key=key, dry_run=dry_run, say=say)
+    plan = parse_json(source(events), events)
+    answer = answers.charge(url, plan, key=key, purpose=purpose, by=by, dry_run=dry_run, say=say)
     show(answer, json_, lines)
     return answers.exit_code(answer)
 
@@ -46,6 +51,18 @@ def show_ledger(url: str, *, json_: Json = False) -> int:
     return 0
 
 
+def log(url: str, *, csv: Flag = False, json_: Json = False) -> int:
+    """Print every entry: what it is, who charged it and why, what it spends, why it was refused."""
+    from dpaccount.ledger import answers
+
+    entries = answers.log(url)
+    if csv and not json_:
+        sys.stdout.write(answers.table(entries))
+    else:
+        show(entries, json_, answers.worded)
+    return 0
+
+
 def upgrade(url: str, *, to: str | None = None, json_: Json = False) -> int:
     """Make a ledger of today's format from one of an earlier format, beside it; close the old one."""
     from dpaccount.ledger import answers
@@ -54,10 +71,10 @@ def upgrade(url: str, *, to: str | None = None, json_: Json = False) -> int:
     return 0
 
 
-def verify(url: str, *, json_: Json = False) -> int:
-    """Recompute the hash chain and the totals."""
+def verify(url: str, *, head: str | None = None, since: str | None = None, json_: Json = False) -> int:
+    """Recompute the hash chain and the totals; a noted --head must be on it, --since begins after one."""
     from dpaccount.ledger import answers
 
-    answer = answers.verify(url)
+    answer = answers.verify(url, head=head, since=since)
     show(answer, json_, lines)
     return answers.exit_code(answer)

@@ -1,5 +1,7 @@
-"""`sgd`: what private training costs, the noise that a target needs, and the curve over steps."""
+"""`sgd` and `import`: what private training costs, and plans that other libraries know."""
 
+import json
+import sys
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from pathlib import Path
@@ -7,8 +9,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from cyclopts import Parameter
 
-from audits.cli.options import Json, Number, lines, number, required, show, whole
-from dpaccount.documents import atomically
+from audits.cli.options import Json, Number, Source, lines, number, required, show, source, whole
+from dpaccount.documents import atomically, parse_json
 from dpaccount.errors import InputError
 from dpaccount.exact import shown
 
@@ -133,3 +135,45 @@ def _write(option: str, path: Path, text: str) -> None:
         atomically(path, text)
     except OSError as error:
         raise InputError(f"{option} {path}: {error.strerror}; give a path in a writable directory") from None
+
+
+def import_plan(kind: str, file: Source = "-", *, relation: str = "add-remove") -> int:
+    """Print the plan that another library's file says, as a file of events.
+
+    `dpaccount import opacus history.json > events.json`.  `dpaccount import script` prints a Python script
+    that writes dp_accounting's DpEvents for `import dp-event` and loads them again; `import events plan.json`
+    prints a plan of ours as a tree for that script.
+
+    Parameters
+    ----------
+    kind
+        opacus (an accountant's history or state_dict as JSON), dp-event, opendp (what its serialize wrote),
+        events, or script.
+    file
+        The file, or - for standard input.
+    relation
+        Of a dp-event: add-remove, as dp_accounting has it where nothing is said, or replace-one.
+    """
+    from importlib.resources import files
+
+    from dpaccount.plan.foreign import READERS, dp_event_tree, to_dp_event
+    from dpaccount.plan.plan_file import read_plan
+    from dpaccount.relation import Relation
+
+    known = (*READERS, "events", "script")
+    if kind not in known:
+        raise InputError(f"unknown kind {kind[:60]!r}; known: {', '.join(known)}")
+    if relation not in list(Relation):
+        raise InputError(f"--relation is {relation[:60]!r}; known: {', '.join(Relation)}")
+    if kind == "script":
+        sys.stdout.write((files("audits") / "scripts" / "dp_event_script.txt").read_text(encoding="utf-8"))
+        return 0
+    place = parse_json(source(file), file)
+    if kind == "events":
+        answer = to_dp_event(read_plan(place))
+    elif kind == "dp-event":
+        answer = dp_event_tree(place, Relation(relation)).as_json()
+    else:
+        answer = READERS[kind](place).as_json()
+    sys.stdout.write(json.dumps(answer, ensure_ascii=False) + "\n")
+    return 0

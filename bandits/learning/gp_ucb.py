@@ -75,11 +75,15 @@ class GpUcb:
 
     def ask(self, candidates: Floats) -> int:
         """Return the index of the candidate to play; rows of `candidates` are features."""
-        if candidates.ndim != 2 or candidates.shape[1] != self.size:
+        if candidates.shape[1:] != (self.size,):
             raise InputError(f"candidates have shape {candidates.shape}; needed rows of {self.size} features")
         solved = dsymm(1.0, self._inverse, candidates.T).T
-        deviation = np.sqrt(np.maximum(np.vecdot(candidates, solved), 0.0))
-        return int(np.argmax(solved @ self.moment + self.width * deviation))
+        deviation = np.vecdot(candidates, solved)  # squared; below 0 by rounding only
+        np.sqrt(np.abs(deviation, deviation), deviation)
+        deviation *= self.width
+        bounds = solved.dot(self.moment)
+        bounds += deviation
+        return int(bounds.argmax())  # a method: np.argmax takes microseconds more
 
     def tell(self, features: Floats, reward: float) -> None:
         """Learn from one observed reward."""

@@ -16,6 +16,7 @@ from mechanisms.shared import grid
 
 Floats = NDArray[np.float64]
 
+OPTIONS = (0.3, 0.03, 0.1, 1.0)  #: of a reward's deviation about its mean; the first one until more is known
 BITS = 24  #: contributions lie on multiples of 2^−24, in units of the clip C
 
 
@@ -26,6 +27,10 @@ class Clip:
     bound: float
     slope: float
     variance: float
+
+    def rest(self, unsure: float) -> float:
+        """Return what predictions of variance `unsure` leave of the variance: v − κ²·unsure, at least v/5."""
+        return max(self.variance - self.slope**2 * unsure, 0.2 * self.variance)
 
 
 def best_clip(width: float, noise: float, typical: float) -> Clip:
@@ -74,3 +79,30 @@ def learned(shape: Floats, noise: Floats, observed: Floats) -> tuple[Floats, Flo
     factor = cholesky(noise, lower=True)
     whitened = solve_triangular(factor, np.column_stack([shape, observed]), lower=True)
     return whitened[:, :-1].T @ whitened[:, :-1], whitened[:, :-1].T @ whitened[:, -1]
+
+
+def typical(matrix: Floats) -> float:
+    """Return a typical eigenvalue of a symmetric matrix, Σλ²/Σλ."""
+    return float((matrix**2).sum() / np.trace(matrix))
+
+
+class RewardNoise:
+    """A reward's standard deviation about its mean: as known, or the likeliest of `OPTIONS` by releases."""
+
+    def __init__(self, known: float | None) -> None:
+        self.value = OPTIONS[0] if known is None else known
+        # an option a factor e away from the first is e^−2 times as likely before anything is known
+        self._likely = -2 * np.log(np.array(OPTIONS) / OPTIONS[0]) ** 2
+        self.estimated = known is None
+
+    def tell(self, beyond: Floats, rest: Floats, gram: Floats, bound: float, unsure: float) -> None:
+        """Weigh what a row has `beyond` its prediction: N(0, `rest` + v/C²·Σggᵀ), v the rewards' as clipped.
+
+        `gram` is Σggᵀ, `bound` the clip C and `unsure` the variance of what was predicted.
+        """
+        for place, option in enumerate(OPTIONS):
+            own = clip_at(bound, sqrt(option**2 + unsure)).rest(unsure)
+            factor = cholesky(rest + own / bound**2 * gram, lower=True)
+            fitted = solve_triangular(factor, beyond, lower=True)
+            self._likely[place] -= fitted @ fitted / 2 + np.log(np.diag(factor)).sum()
+        self.value = OPTIONS[int(np.argmax(self._likely))]

@@ -21,6 +21,7 @@ from dpaccount.proof import ANYONE, Private, Theorem
 from dpaccount.proof.derivation import curve_json, digest_of
 
 BITS = 128  #: significant bits of an amount that is rounded up
+MOST_EVENTS = 50  #: of a plan that is written down
 MOST_BITS = 2048  #: of a denominator; with it every sum stays below the 4300 digits that Python reads
 
 
@@ -63,12 +64,19 @@ def of_theorem(
     return Request(facts, identity, spent_on(reach, tuple(map(short, amounts))), [])
 
 
-def of_plan(budget: Budget, plan: Plan, purpose: str) -> Request:
-    """Return the request to charge a plan as one charge, each unit paying for the events that cover it."""
+def of_plan(budget: Budget, plan: Plan, purpose: str, by: str | None = None) -> Request:
+    """Return the request to charge a plan as one charge, each unit paying for the events that cover it.
+
+    The events of a short plan are written down; of a long one the digest must do.
+    """
     _same_relation(budget, plan.relation.value)
     parts = [part for event in plan.events for part in _pieces(event)]
     kinds = {id(event): event for _, event in parts}  # a million covers may share one event
-    facts = {"purpose": one_line("purpose", purpose), "events": len(plan.events)}
+    facts: dict[str, Any] = {"purpose": one_line("purpose", purpose), "events": len(plan.events)}
+    if len(plan.events) <= MOST_EVENTS:
+        facts["plan"] = [_as_json(event) for event in plan.events]
+    if by is not None:
+        facts["by"] = one_line("name of who charges", by)
     identity = _digest(parts, kinds)
     found = {mark: budget.measure.of_event(event) for mark, event in kinds.items()}
     amounts = {mark: tuple(map(short, one)) for mark, one in found.items() if one is not None}

@@ -5,10 +5,12 @@ valid, 0 otherwise.  A wrong request raises (exit 2) and has no answer.
 """
 
 from collections.abc import Callable
+from decimal import ROUND_CEILING, ROUND_FLOOR, Context
 from typing import Any
 
 from dpaccount.documents import Place
 from dpaccount.ledger import ledger as durable
+from dpaccount.ledger.carried import heads, history
 from dpaccount.ledger.carried import upgrade as upgrades
 from dpaccount.ledger.charging import RefusedError
 from dpaccount.ledger.ledger import Ledger
@@ -17,7 +19,9 @@ from dpaccount.plan.plan_file import read_plan
 Answer = dict[str, Any]
 
 #: make a ledger and return what `show` says of it; recompute one: ``{"valid", "first_bad"}``
-init, verify = durable.init, durable.verify
+init, verify = durable.init, heads.verify
+table, worded = history.table, history.worded  #: a log as CSV, and for a person
+log = history.log  #: every entry in its order, as far as it speaks of who charged what and why
 upgrade = upgrades.upgrade  #: make a ledger of this format from an earlier one
 
 
@@ -28,29 +32,54 @@ def charge(
     key: str | None = None,
     dry_run: bool = False,
     purpose: str = "plan",
+    by: str | None = None,
     say: Callable[[str], object] = lambda _: None,
 ) -> Answer:
-    """Return ``{"accepted", "entry", "head", "epsilon"}`` for the plan in `place`.
+    """Charge the plan in `place`; ``{"accepted", "entry", "head", "epsilon", "already_charged", "reason"}``.
 
     `entry` is the number of the charge or of the recorded refusal, null for a dry run; `epsilon` is
-    what this charge alone costs at the ledger's δ, in the ledger's measure.  `say` is told why a
-    charge is refused, one sentence for standard error.
+    what this charge alone costs at the ledger's δ, in the ledger's measure; `reason` says why it is refused.
+    `say` is told why, or that the key had charged it before, one sentence for standard error.
     """
     plan = read_plan(place)
     with Ledger.open(url) as ledger:
         try:
-            done, accepted = ledger.charge_plan(plan, purpose, key, dry_run=dry_run), True
+            done = ledger.charge_plan(plan, purpose, key, by=by, dry_run=dry_run)
         except RefusedError as refused:
-            done, accepted = refused.charge, False
+            done = refused.charge
             say(str(refused))
-    epsilon = done.epsilon.as_json()
-    return {"accepted": accepted, "entry": done.entry, "head": done.head, "epsilon": epsilon}
+    if done.known:
+        say(f"entry {done.entry} charged this under the same key before; nothing more was charged")
+    return {
+        "accepted": done.reason is None,
+        "entry": done.entry,
+        "head": done.head,
+        "epsilon": done.epsilon.as_json(),
+        "already_charged": done.known,
+        "reason": done.reason,
+    }
 
 
 def show(url: str) -> Answer:
-    """Return ``{"budget", "spent", "remaining", "worst_unit", "entries", "refused", "head"}``."""
+    """Return what `Ledger.show` says, and as ``explained`` how what is spent and what remains go together."""
     with Ledger.open(url) as ledger:
-        return ledger.show()
+        shown = ledger.show()
+        return {**shown, "explained": _explained(shown)}
+
+
+def _explained(shown: Answer) -> str:
+    measure, limit = shown["budget"]["measure"], shown["budget"]["epsilon"]
+    spent = _short(shown["spent"]["epsilon"]["upper"], ROUND_CEILING)
+    rest = _short(shown["remaining"]["epsilon"]["lower"], ROUND_FLOOR)
+    said = f"what was charged comes to ε {spent} of {limit}, and one more charge of ε {rest} fits"
+    sums = {"gdp": "μ²", "zcdp": "ρ"}
+    if measure in sums:
+        return f"{said}: {sums[measure]} adds up, and the two ε do not"
+    return f"{said}: ε adds up"
+
+
+def _short(value: object, rounding: str) -> str:
+    return str(Context(4, rounding).create_decimal(repr(value))) if isinstance(value, float) else str(value)
 
 
 def exit_code(answer: Answer) -> int:

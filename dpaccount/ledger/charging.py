@@ -10,7 +10,9 @@ from dpaccount.exact import Enclosure, printed, shown
 from dpaccount.ledger import spending
 from dpaccount.ledger.amounts import Request
 from dpaccount.ledger.budget import Budget
-from dpaccount.ledger.chain import Entry
+from dpaccount.ledger.entries import KeyTakenError, record, same_charge
+from dpaccount.ledger.storage.rows import Rows
+from dpaccount.ledger.totals import Totals
 from dpaccount.ledger.tree import SpentTree
 
 
@@ -18,13 +20,16 @@ from dpaccount.ledger.tree import SpentTree
 class Charge:
     """A decided charge: its entry (None: a dry run), the head after it, and what it spends at the worst unit.
 
-    `spends` is None where the ledger's measure has no bound.
+    `spends` is None where the measure has no bound.  `reason` says why it is refused, and `known`
+    whether its key had charged it before.
     """
 
     entry: int | None
     head: str
     spends: Amounts | None
     budget: Budget
+    reason: str | None = None
+    known: bool = False
 
     @cached_property
     def epsilon(self) -> Enclosure:
@@ -42,10 +47,51 @@ class RefusedError(BudgetError):
         self.charge = charge
 
 
-def decided(budget: Budget, request: Request, number: int | None, at: Entry) -> Charge:
-    """Return what is answered of a request that was decided, as the chain ends in `at`."""
-    steps = request.steps
-    return Charge(number, at.digest, None if steps is None else spending.most(steps, budget.width), budget)
+class Batch:
+    """Charges decided one after another in one transaction; the totals after the last are stored once."""
+
+    def __init__(self, rows: Rows, totals: Totals, budget: Budget) -> None:
+        self.totals = totals
+        self._rows, self._budget = rows, budget
+        self._nodes: dict[int, str | None] = {}
+
+    def decide(self, request: Request, key: str | None, *, dry_run: bool = False) -> Charge:
+        """Accept a request, refuse it with its reason, or find that its key has charged it before.
+
+        Raises `KeyTakenError` where the key belongs to a different charge.
+        """
+        known = None if key is None else self._rows.keyed(key)
+        if known is not None:
+            return self._answer(request, same_charge(self._rows, known, request).number, known=True)
+        tree = SpentTree(self.totals.root, self._node)
+        tree.charge(request.steps or [])
+        reason = refusal(self._budget, request, tree)
+        if dry_run:
+            return self._answer(request, None, reason)
+        made = record(self._rows, self.totals, request, key, tree, reason)
+        if reason is None:
+            self._nodes.update(tree.changed)
+        self.totals = Totals(made, self._budget.width)
+        return self._answer(request, made.number, reason)
+
+    def taken(self, request: Request, error: KeyTakenError) -> Charge:
+        """Return the answer where the key belongs to a different charge."""
+        return self._answer(request, None, str(error))
+
+    def store(self) -> Totals:
+        """Store the tree of what was accepted; return the totals."""
+        self._rows.put(self._nodes)
+        return self.totals
+
+    def _node(self, node: int) -> object:
+        return self._nodes[node] if node in self._nodes else self._rows.node(node)
+
+    def _answer(
+        self, request: Request, number: int | None, reason: str | None = None, *, known: bool = False
+    ) -> Charge:
+        steps, head = request.steps, self.totals.at.digest
+        spends = None if steps is None else spending.most(steps, self._budget.width)
+        return Charge(number, head, spends, self._budget, reason, known)
 
 
 def refusal(budget: Budget, request: Request, after: SpentTree) -> str | None:

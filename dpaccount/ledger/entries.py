@@ -18,6 +18,10 @@ from dpaccount.ledger.tree import SpentTree
 from dpaccount.noise import process
 
 
+class KeyTakenError(LedgerError):
+    """A key belongs to a different charge."""
+
+
 @dataclass(frozen=True)
 class RunState:
     """What a ledger knows of the run of one key, all at one moment.
@@ -37,7 +41,7 @@ class RunState:
 def record(
     rows: Rows, totals: Totals, request: Request, key: str | None, tree: SpentTree, reason: str | None
 ) -> Entry:
-    """Write an accepted charge, after which the totals are `tree`, or a refused one with its reason.
+    """Write the entry of an accepted charge, after which the totals are `tree`, or of a refused one.
 
     Its salt makes the head after it say nothing of the key, which may follow from private data.
     """
@@ -45,7 +49,6 @@ def record(
     if reason is not None:
         return rows.append(REFUSAL, as_written({**facts, "key": key, "reason": reason}), totals.text)
     written = [[first, spending.written(amounts)] for first, amounts in request.steps or []]
-    rows.put(tree.changed)
     return rows.append(CHARGE, as_written({**facts, "steps": written}), tree.root.text, key=key)
 
 
@@ -53,7 +56,7 @@ def same_charge(rows: Rows, known: Entry, request: Request) -> Entry:
     """Return the charge that has this key already, if it is the one that is asked for."""
     check_unchanged(rows, known)
     if facts_of(known).get("digest") != request.digest:
-        raise LedgerError(
+        raise KeyTakenError(
             f"the key {known.key!r} belongs to entry {known.number}, a different charge; use a new key"
         )
     return known

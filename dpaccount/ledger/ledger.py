@@ -15,6 +15,7 @@
 """
 
 import threading
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from secrets import token_hex
@@ -22,14 +23,15 @@ from typing import Any, Final, NoReturn
 from weakref import WeakValueDictionary
 
 from dpaccount.accounting.measures import Amounts
-from dpaccount.errors import LedgerError, ReceiptError
+from dpaccount.errors import InputError, LedgerError, ReceiptError
 from dpaccount.exact import Exact, printed
 from dpaccount.ledger import amounts as requests
 from dpaccount.ledger.amounts import Request
 from dpaccount.ledger.budget import budget, one_line
 from dpaccount.ledger.chain import BUDGET, CHARGE, DRAWING, ORIGIN, REFUSAL, RELEASE, Entry, seal
-from dpaccount.ledger.charging import Charge, RefusedError, decided, refusal
+from dpaccount.ledger.charging import Batch, Charge, RefusedError
 from dpaccount.ledger.entries import (
+    KeyTakenError,
     RunState,
     as_written,
     budget_of,
@@ -40,8 +42,6 @@ from dpaccount.ledger.entries import (
     facts_of,
     first_entry,
     now,
-    record,
-    same_charge,
     unkept,
 )
 from dpaccount.ledger.parts import After, KeptNoise, nowhere
@@ -60,6 +60,7 @@ from dpaccount.noise.samplers import Rehearsal, Secure
 from dpaccount.plan.events import Plan
 from dpaccount.proof import Theorem
 
+MANY: Final = 1000  #: charges in one commit
 AHEAD: Final = 8  #: after n draws, n/8 more are marked ahead: at most so many are spent by a crash
 _UNNAMED: Final = "unnamed "  #: begins the random key of a charge without one
 _UNREADABLE: Final = (ValueError, TypeError, LookupError, ArithmeticError, AttributeError)
@@ -198,35 +199,58 @@ class Ledger:
         return proved, self._decide(request, key, dry_run=False).entry or 0
 
     def charge_plan(
-        self, plan: Plan, purpose: str, key: str | None = None, *, dry_run: bool = False
+        self,
+        plan: Plan,
+        purpose: str,
+        key: str | None = None,
+        *,
+        by: str | None = None,
+        dry_run: bool = False,
     ) -> Charge:
         """Charge a plan fixed beforehand as one charge, durably; a dry run decides and writes nothing.
 
-        Raises as `charge` does.
+        `by` is who says to charge it, written down as it is said.  Raises as `charge` does.
         """
-        return self._decide(requests.of_plan(self.budget, plan, purpose), key, dry_run=dry_run)
+        return self._decide(requests.of_plan(self.budget, plan, purpose, by), key, dry_run=dry_run)
+
+    def charge_many(self, asked: Sequence[tuple[Plan, str, str | None]]) -> list[Charge]:
+        """Charge up to 1000 plans, each with its purpose and key, in one commit; return what became of each.
+
+        Each is accepted, refused (`Charge.reason` says why, also for a key of a different charge) or known by
+        itself, as if they had been charged one after another.  Nothing is raised for what is refused.
+        """
+        if len(asked) > MANY:
+            raise InputError(f"{len(asked)} charges at once are too many; charge at most {MANY}")
+        wanted = [(requests.of_plan(self.budget, plan, purpose), key) for plan, purpose, key in asked]
+        return self._decide_all(wanted, raises=False)
 
     def _decide(self, request: Request, key: str | None, *, dry_run: bool) -> Charge:
         """Accept or refuse under the write lock."""
-        if key is not None:
-            one_line("key", key)
+        [charge] = self._decide_all([(request, key)], dry_run=dry_run)
+        if charge.reason is not None:
+            raise RefusedError(f"{charge.reason}; nothing was charged and no noise was drawn", charge)
+        return charge
+
+    def _decide_all(
+        self, asked: list[tuple[Request, str | None]], *, dry_run: bool = False, raises: bool = True
+    ) -> list[Charge]:
+        for _, key in asked:
+            if key is not None:
+                one_line("key", key)
+        charges = []
         with process.unforked():  # until what is known has what was committed
             with self._store.reading() if dry_run else self._store.writing() as rows:
-                totals = self._totals(rows)
-                known = None if key is None else rows.keyed(key)
-                if known is not None:
-                    number = same_charge(rows, known, request).number
-                    return decided(self.budget, request, number, totals.at)
-                tree = totals.tree(rows)
-                tree.charge(request.steps or [])
-                reason = refusal(self.budget, request, tree)
-                made = None if dry_run else record(rows, totals, request, key, tree, reason)
-            if made is not None:
-                self._own().totals = Totals(made, self.budget.width)
-        charge = decided(self.budget, request, made.number if made else None, made or totals.at)
-        if reason is not None:
-            raise RefusedError(f"{reason}; nothing was charged and no noise was drawn", charge)
-        return charge
+                batch = Batch(rows, self._totals(rows), self.budget)
+                for request, key in asked:
+                    try:
+                        charges.append(batch.decide(request, key, dry_run=dry_run))
+                    except KeyTakenError as error:
+                        if raises:
+                            raise
+                        charges.append(batch.taken(request, error))
+                totals = batch.store()
+            self._own().totals = totals
+        return charges
 
     def _receipt(self, proved: Proved, entry: int, *, fresh: bool) -> Receipt:
         """Return the receipt of a committed charge: one per entry, however often its key is charged.

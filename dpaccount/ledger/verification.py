@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Final
 
+from dpaccount.accounting.measures import Amounts
 from dpaccount.errors import InputError, LedgerError
 from dpaccount.ledger import spending
 from dpaccount.ledger import tree as trees
@@ -23,7 +24,7 @@ Bad = int | str  #: the number of an entry, or ``head``, ``totals``, ``file``
 
 ALONE: Final = 1000  #: so many charges are checked one by one; later ones `TOGETHER`
 TOGETHER: Final = 20_000
-_UNREADABLE: Final = (InputError, ValueError, TypeError, LookupError, ArithmeticError, AttributeError)
+UNREADABLE: Final = (InputError, ValueError, TypeError, LookupError, ArithmeticError, AttributeError)
 
 
 class Changed(Exception):  # noqa: N818 - no error: the answer of a search
@@ -54,7 +55,7 @@ def replayed(rows: Rows, scratch: Rows) -> "Chain":
     for entry in rows.entries():
         try:
             chain = Chain(entry, scratch) if chain is None else chain.take(entry)
-        except _UNREADABLE:
+        except UNREADABLE:
             raise Changed(0 if chain is None else chain.at.number + 1) from None
     if chain is None:
         raise Changed(0)
@@ -121,17 +122,22 @@ class Chain:
 
     def _after(self, charges: list[list[Step]]) -> SpentTree:
         tree = SpentTree(self.root, self._scratch.node)
-        everyone, marks = spending.zero(self.budget.width), list[Mark]()
-        for steps in charges:
-            all_pay, some_pay = trees.marks_of(steps, self.budget.width)
-            everyone = spending.plus(everyone, all_pay)
-            marks += some_pay
-        tree.add(everyone, marks)
+        tree.add(*together(charges, self.budget.width))
         return tree
 
     def _store(self, tree: SpentTree) -> None:
         self._scratch.put(tree.changed)
         self.root = tree.root
+
+
+def together(charges: list[list[Step]], width: int) -> tuple[Amounts, list[Mark]]:
+    """Return the marks of many charges: what they take of everyone, and of ranges of units beyond that."""
+    everyone, marks = spending.zero(width), list[Mark]()
+    for steps in charges:
+        all_pay, some_pay = trees.marks_of(steps, width)
+        everyone = spending.plus(everyone, all_pay)
+        marks += some_pay
+    return everyone, marks
 
 
 def charged(entry: Entry, width: int) -> list[Step]:

@@ -7,6 +7,7 @@ close to rounded Gaussian noise, whose curve is tight, at a small cost in δ.
 import math
 from collections.abc import Callable
 from fractions import Fraction
+from functools import partial
 
 from dpaccount.errors import RuleError
 from dpaccount.proof import Theorem, discrete_gaussian, fine_gaussian
@@ -30,18 +31,36 @@ def least(ways: list[Callable[[], Theorem]], delta: Fraction) -> Theorem:
 
 
 def gaussian(
-    query: Theorem, sigma: Fraction, grid: Fraction, coordinates: int, key: str, delta: Fraction, wrap: Wrap
+    query: Theorem,
+    sigma: Fraction,
+    grid: Fraction,
+    coordinates: int,
+    key: str,
+    delta: Fraction,
+    wrap: Wrap,
+    like: Theorem | None = None,
 ) -> Theorem:
     """Return `wrap` of Gaussian noise on a query of so many coordinates, at (ε, `delta`).
 
     The query is ℓ2-stable, or symmetric and stable in Frobenius norm; then its coordinates are those of
-    the upper triangle, and the noise is symmetric.
+    the upper triangle, and the noise is symmetric.  `like`, another way in which the query
+    moves, chooses the rule: what stands in one certificate is of one law, though it prove nothing here.
     """
-    ways = [lambda: wrap(discrete_gaussian(query, sigma**2, grid, key))]
-    if delta > 0:
-        ways.append(lambda: wrap(fine_gaussian(query, sigma**2, grid, coordinates, far, key)))
     far = distance(sigma, grid, coordinates)
-    return least(ways, delta)
+    rules: list[Wrap] = [lambda moved: wrap(discrete_gaussian(moved, sigma**2, grid, key))]
+    if delta > 0:
+        rules.append(lambda moved: wrap(fine_gaussian(moved, sigma**2, grid, coordinates, far, key)))
+    if like is not None:
+        rules = [min(rules, key=lambda rule: _cost(rule, like, delta))]
+    return least([partial(rule, query) for rule in rules], delta)
+
+
+def _cost(rule: Wrap, query: Theorem, delta: Fraction) -> tuple[bool, Fraction]:
+    """Return what a rule proves, for comparison: nothing is dearer than anything."""
+    try:
+        return False, point(approximate(rule(query), delta))[0]
+    except RuleError:
+        return True, Fraction(0)
 
 
 def distance(sigma: Fraction, grid: Fraction, coordinates: int) -> Fraction:

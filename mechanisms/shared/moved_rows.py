@@ -60,6 +60,11 @@ def bound_on(points: Theorem, unit: Fraction | None) -> tuple[Theorem, Fraction]
     return query, reach if unit is None else min(factor * unit + more, reach)
 
 
+def of_neighbours(points: Theorem, unit: Fraction) -> Theorem | None:
+    """Return how a query moves with a row that moves by `unit`; None for 0, where it is replaced."""
+    return moved(points, unit) if unit else None
+
+
 def each(leaf: Theorem, rows: int) -> Theorem:
     """Return what a release of every row by itself gives, of what one row's release does.
 

@@ -42,6 +42,7 @@ LEARNERS = [
     FunctionRelease(rounds=24, served=3, actions=3, contexts=3, sigma=Fraction(1)),
 ]
 ONE = LEARNERS[0]
+BATCHES = PhasedPosterior(rounds=700, sigma=Fraction(1), stream="correlated", reward_noise="estimated")
 
 
 class PowerCutError(Exception):
@@ -124,7 +125,9 @@ def test_a_stopped_run_goes_on_as_if_it_had_not_been(subject, url, tmp_path, mon
 
 
 @pytest.mark.parametrize("when", ["charged", "drawn", "kept"])
-@pytest.mark.parametrize("subject", [ONE, replace(ONE, stream="sqrt-toeplitz")], ids=["tree", "rows"])
+@pytest.mark.parametrize(
+    "subject", [ONE, replace(ONE, stream="sqrt-toeplitz"), BATCHES], ids=["tree", "rows", "batches"]
+)
 def test_a_run_that_is_stopped_within_a_release_makes_it_once(subject, when, url, tmp_path, monkeypatch):
     """What is drawn and not committed was shown to nobody: it is drawn by the run that goes on."""
     file = tmp_path / "run.json"
@@ -133,11 +136,16 @@ def test_a_run_that_is_stopped_within_a_release_makes_it_once(subject, when, url
         with Ledger.open(url) as ledger, pytest.raises(PowerCutError):
             resumable.play(subject, records(subject), ledger, file)
     with Ledger.open(url) as ledger:
-        kept = len(ledger.charge_in_parts(subject.proof(subject.delta), "MomentGpUcb", None, stream(file)))
+        kept = len(
+            ledger.charge_in_parts(subject.proof(subject.delta), type(subject).__name__, None, stream(file))
+        )
         assert kept == (3 if when == "kept" else 2)
         resumable.play(subject, records(subject), ledger, file)
-        made = ledger.charge_in_parts(subject.proof(subject.delta), "MomentGpUcb", None, stream(file))
-        assert len(made) == 8  # one release ends with each of the 8 rounds that are learned from
+        made = ledger.charge_in_parts(
+            subject.proof(subject.delta), type(subject).__name__, None, stream(file)
+        )
+        # one release ends with each of the 8 rounds that are learned from, or with each batch
+        assert len(made) == (len(BATCHES.covers()) if subject is BATCHES else 8)
         assert ledger.show()["entries"] == 1
         assert ledger.verify()["valid"]
 

@@ -30,10 +30,11 @@ _HINT: Final = "write it as sqlite:///file.db"
 
 @dataclass(frozen=True)
 class Address:
-    """What a ledger's URL says: the file, and whether its owner vouches for a shared file system."""
+    """What a ledger's URL says: its file, whether a shared file system will do, where heads are noted."""
 
     path: Path
     trusted: bool = False
+    witness: Path | None = None
 
     @property
     def resolved(self) -> Path:
@@ -57,9 +58,16 @@ def address(url: str) -> Address:
     name, _, query = rest.partition("?") if separator else (rest, "", "")
     if host or not slash or name in ("", ":memory:") or "\0" in name or name.startswith(("file:", ":")):
         raise InputError(f"the ledger's URL does not name one file; {_HINT}")
-    if query and parse_qsl(query, keep_blank_values=True) != [("shared", "trusted")]:
-        raise InputError("the ledger's URL asks for what no ledger has; it may end in ?shared=trusted")
-    return Address(Path(name), bool(query))
+    asked = parse_qsl(query, keep_blank_values=True)
+    wants, witness = dict(asked), dict(asked).pop("witness", None)
+    known = {"shared": "trusted", "witness": witness}
+    if len(wants) < len(asked) or (query and not asked) or any(known.get(one) != wants[one] for one in wants):
+        raise InputError(
+            "the ledger's URL asks for what no ledger has; it may end in ?shared=trusted or ?witness=FILE"
+        )
+    if witness is not None and (not witness or "\0" in witness):
+        raise InputError("the ledger's URL names no witness; write ?witness=FILE")
+    return Address(Path(name), "shared" in wants, None if witness is None else Path(witness))
 
 
 def companions(path: Path) -> list[Path]:

@@ -65,6 +65,10 @@ class Rows:
             for row in rows:
                 yield Entry(*row)
 
+    def ended(self, head: str) -> Entry | None:
+        """Return the entry with this digest, the last one first."""
+        return self._first(f"{_ENTRY} WHERE digest = ? ORDER BY number DESC LIMIT 1", head)
+
     def count(self, kind: str) -> int:
         """Return how many entries are of this kind."""
         return int(self._one("SELECT count(*) FROM entries WHERE kind = ?", kind)[0])

@@ -18,6 +18,7 @@ from dpaccount.ledger.storage.database import Database, trouble
 from dpaccount.ledger.storage.line import turn
 from dpaccount.ledger.storage.place import Address, address, check_file, check_folder, companions
 from dpaccount.ledger.storage.rows import Rows
+from dpaccount.ledger.storage.witness import Witness
 from dpaccount.noise import process
 
 Fill = Callable[[sqlite3.Connection], None]
@@ -28,6 +29,7 @@ class Store:
 
     def __init__(self, where: Address) -> None:
         self.database = Database(where)
+        self._witness = None if where.witness is None else Witness(where.witness)
 
     @classmethod
     def open(cls, url: str) -> "Store":
@@ -36,6 +38,7 @@ class Store:
         try:
             with store.reading() as rows:
                 rows.check()
+                store.check_heads(rows)
         except LedgerError:
             store.close()
             raise
@@ -61,14 +64,25 @@ class Store:
     def writing(self) -> Iterator[Rows]:
         """Hold the write lock and commit durably at the end; an exception undoes everything."""
         began = time.monotonic()
-        with process.unforked(), turn(self.database.path), self.database.writing(began) as connection:
-            yield Rows(connection, self.database.name)
+        with process.unforked(), turn(self.database.path):
+            with self.database.writing(began) as connection:
+                rows = Rows(connection, self.database.name)
+                self.check_heads(rows)
+                before = rows.head()
+                yield rows
+            if self._witness is not None and rows.head() != before:
+                self._witness.note(rows.head())
 
     @contextmanager
     def reading(self) -> Iterator[Rows]:
         """See one moment of the ledger."""
         with process.unforked(), self.database.reading() as connection:
             yield Rows(connection, self.database.name)
+
+    def check_heads(self, rows: Rows, *, every: bool = False) -> None:
+        """Refuse a chain that lacks a head that was noted outside: the latest, or any of them."""
+        if self._witness is not None:
+            (self._witness.check_all if every else self._witness.check)(rows)
 
     def close(self) -> None:
         """Let go of the file."""

@@ -211,3 +211,18 @@ def test_rows_that_come_and_go_are_not_taken_for_rows_that_move(tmp_path):
     path.write_text(said.replace("rows = 3\n", "") + column)
     with pytest.raises(InputError, match="k-norm is about replace-one"):
         subject_of(read_claim(path))
+
+
+@pytest.mark.parametrize("use", ["gaussian-rows", "fixed-map", "row-sketch"])
+def test_rows_of_a_large_ball_are_certified_though_nothing_is_proved_of_a_replaced_one(
+    tmp_path, monkeypatch, use
+):
+    """Of far rows the nearly Gaussian curve proves nothing, and a key has one law: the certificate says so."""
+    claim = claimed(tmp_path, radius=1, epsilon=40, use=use, more="radius = 25")
+    monkeypatch.setattr(make, "EXAMPLES", 16)
+    certificate, _ = certify(claim, subject_of(claim), Effort())
+    document = seal(certificate.as_json())
+    assert document["verdict"] == "CERTIFIED"
+    assert said(document) is None
+    assert "Nothing is proved of a row that is replaced" in "\n".join(document["hazards"])
+    assert checker.check(json.dumps(document).encode())

@@ -43,6 +43,7 @@ RUNS = {
             *({"stream": s} for s in ("tree", "honaker", "sqrt-toeplitz", "buffered-toeplitz")),
             {"refresh": 3, "width": 0.2, "rounds": 9, **TARGET},
             {"sigma": 7, "size": 4, "nodes": "corollary-1"},
+            {"prior": "estimated"},
         ],
     ),
     "phased-gp-ucb": ("joint", MOMENTS, [*KERNELS, {"rounds": 60, **TARGET}, {"sigma": 3, "size": 2}]),
@@ -76,7 +77,7 @@ RUNS = {
         *("central", {"rounds": 40}),
         [
             {"surface": "camelback", "stream": "separate", "kernel": "matern-5/2"},
-            {"surface": "michalewicz-10", "stream": "correlated", "sigma": 0.5},
+            {"surface": "michalewicz-10", "stream": "correlated", "sigma": 0.5, "reward_noise": "estimated"},
             {"stream": "chosen", "kernel": "squared-exponential", "rounds": 50, **TARGET},
         ],
     ),

@@ -1,6 +1,9 @@
 """The answers of `dpaccount ledger` and how its commands end."""
 
+import csv
 import json
+import re
+import sqlite3
 from fractions import Fraction
 
 import pytest
@@ -23,15 +26,17 @@ TIGHT = {"event": "gaussian", "sigma": 4.22467889}
 
 def test_a_charge_answers_as_the_contract_prints_it(url):
     made = answers.init(url, **BUDGET)
-    assert made == answers.show(url)
+    explained = answers.show(url).pop("explained")
+    assert {**made, "explained": explained} == answers.show(url)
     answer = answers.charge(url, place(TIGHT))
-    assert set(answer) == {"accepted", "entry", "head", "epsilon"}
+    assert set(answer) == {"accepted", "entry", "head", "epsilon", "already_charged", "reason"}
     assert (answer["accepted"], answer["entry"], answers.exit_code(answer)) == (True, 1, 0)
     # the least standard deviation of (1, 10⁻⁶) at sensitivity 1 (Balle & Wang 2018)
     assert answer["epsilon"]["lower"] <= answer["epsilon"]["upper"] <= 1
     assert answer["epsilon"]["lower"] == pytest.approx(1, abs=1e-9)
     shown = answers.show(url)
-    assert set(shown) == {"budget", "spent", "remaining", "worst_unit", "entries", "refused", "head"}
+    names = {"budget", "spent", "remaining", "worst_unit", "entries", "refused", "head", "explained"}
+    assert set(shown) == names
     assert shown["head"] == answer["head"]
     assert json.loads(json.dumps(shown, allow_nan=False)) == shown
     assert answers.verify(url) == {"valid": True, "first_bad": None}
@@ -45,6 +50,7 @@ def test_a_refused_charge_is_an_answer(url):
     assert (answer["accepted"], answer["entry"], answers.exit_code(answer)) == (False, 1, 1)
     assert len(said) == 1
     assert said[0].endswith("nothing was charged and no noise was drawn")
+    assert said[0].startswith(answer["reason"])
     shown = answers.show(url)
     assert (shown["entries"], shown["refused"], shown["head"]) == (0, 1, answer["head"])
 
@@ -76,7 +82,7 @@ def test_keys_and_dry_runs(url):
     assert (dry["accepted"], dry["entry"]) == (True, None)
     first = answers.charge(url, place(GAUSSIAN), key="a")
     again = answers.charge(url, place(GAUSSIAN), key="a")
-    assert first == again
+    assert {**first, "already_charged": True} == again
     with pytest.raises(LedgerError, match="use a new key"):
         answers.charge(url, place({**GAUSSIAN, "sigma": 11}), key="a")
 
@@ -101,3 +107,59 @@ def test_extreme_numbers_end_in_an_answer(url, sigma, measure):
     assert answer["accepted"] == (sigma == "1e5000")
     assert answers.verify(url)["valid"]
     answers.show(url)
+
+
+def test_what_is_spent_and_what_remains_are_explained(url):
+    """Of gdp the two ε do not add up to the budget, which looks wrong and is right."""
+    answers.init(url, **BUDGET)
+    answers.charge(url, place(GAUSSIAN))
+    shown = answers.show(url)
+    said = re.fullmatch(
+        "what was charged comes to ε (.*) of 1, and one more charge of ε (.*) fits: μ² adds up, and the two ε do not",
+        shown["explained"],
+    )
+    assert said
+    spent, rest = map(float, said.groups())
+    assert 0 <= spent - shown["spent"]["epsilon"]["upper"] < 1e-3
+    assert 0 <= shown["remaining"]["epsilon"]["lower"] - rest < 1e-3
+
+
+def test_a_repeated_key_is_said(url):
+    answers.init(url, **BUDGET)
+    said: list[str] = []
+    for _ in range(2):
+        answer = answers.charge(url, place(GAUSSIAN), key="a", say=said.append)
+    assert answer["already_charged"]
+    assert said == ["entry 1 charged this under the same key before; nothing more was charged"]
+
+
+def test_the_log_says_who_spent_what_on_what(url):
+    answers.init(url, **BUDGET)
+    answers.charge(url, place({**GAUSSIAN, "cover": [3, 9]}), key="a", purpose="mean age", by="=Ada")
+    answers.charge(url, place({**GAUSSIAN, "sigma": 1}), purpose="too much", by="Bob")
+    answers.charge(url, place(GAUSSIAN), purpose="all")
+    log = answers.log(url)
+    assert [line["kind"] for line in log] == ["budget", "charge", "refusal", "charge"]
+    charge = log[1]
+    assert (charge["purpose"], charge["by"], charge["key"]) == ("mean age", "=Ada", "a")
+    assert (charge["first"], charge["last"], charge["spends"]) == (3, 9, {"mu_squared": 0.01})
+    assert charge["plan"][0]["event"] == "gaussian"
+    assert (log[2]["by"], log[2]["spends"]) == ("Bob", None)
+    assert "beyond the budget" in log[2]["reason"]
+    assert (log[3]["first"], log[3]["last"]) == (None, None)
+    assert log[3]["head"] == answers.show(url)["head"]
+    assert json.loads(json.dumps(log, allow_nan=False)) == log
+    rows = list(csv.DictReader(answers.table(log).splitlines()))
+    assert [row["entry"] for row in rows] == ["0", "1", "2", "3"]
+    assert rows[1]["by"] == "'=Ada"  # no formula in a spreadsheet
+    assert "purpose mean age by =Ada key a" in answers.worded(log).splitlines()[1]
+
+
+def test_a_log_of_a_changed_chain_is_not_printed(url, tmp_path):
+    answers.init(url, **BUDGET)
+    answers.charge(url, place(GAUSSIAN), purpose="mean age", by="Ada")
+    with sqlite3.connect(tmp_path / "budget.db") as database:
+        database.execute("UPDATE entries SET body = replace(body, 'Ada', 'Eve')")
+    database.close()
+    with pytest.raises(LedgerError, match="changed or removed; restore"):
+        answers.log(url)

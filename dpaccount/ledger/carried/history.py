@@ -1,0 +1,108 @@
+"""Who spent what on what: the entries of a ledger, a line each."""
+
+import csv
+import io
+from collections.abc import Iterable, Iterator
+from typing import Any, Final
+
+from dpaccount.errors import LedgerError
+from dpaccount.exact import printed
+from dpaccount.ledger import spending
+from dpaccount.ledger.budget import Budget
+from dpaccount.ledger.chain import CHARGE, Entry
+from dpaccount.ledger.entries import budget_of, check_linked, facts_of, first_entry
+from dpaccount.ledger.storage.store import Store
+from dpaccount.ledger.verification import UNREADABLE, charged
+
+Line = dict[str, Any]
+COLUMNS: Final = (
+    "entry",
+    "kind",
+    "time",
+    "key",
+    "purpose",
+    "by",
+    "about",
+    "spends",
+    "first",
+    "last",
+    "reason",
+    "head",
+)
+_FORMULA: Final = ("=", "+", "-", "@", "\t", "\r")  #: how a cell begins that a spreadsheet would compute
+
+
+def log(url: str) -> list[Line]:
+    """Return a line for every entry: what it is, who charged it and why, what it spends, why it was refused.
+
+    ``spends`` has the amounts of the worst unit of a charge, rounded up, and ``first`` and ``last`` the units
+    that it reaches (null: all).  Raises `LedgerError` where the chain is broken.
+    """
+    store = Store.open(url)
+    try:
+        with store.reading() as rows:
+            check_linked(rows, 0)
+            budget = budget_of(first_entry(rows))
+            return [_line(entry, budget) for entry in rows.entries()]
+    finally:
+        store.close()
+
+
+def table(lines: Iterable[Line]) -> str:
+    """Return lines as CSV below a row of names; a text that a spreadsheet would compute gets a quote."""
+    out = io.StringIO()
+    writer = csv.DictWriter(out, COLUMNS, extrasaction="ignore", lineterminator="\n")
+    writer.writeheader()
+    for line in lines:
+        spends = line["spends"] and " ".join(f"{name} {amount}" for name, amount in line["spends"].items())
+        writer.writerow({name: _cell(value) for name, value in {**line, "spends": spends}.items()})
+    return out.getvalue()
+
+
+def worded(lines: Iterable[Line]) -> str:
+    """Return lines for a person."""
+    return "\n".join(" ".join(_words(line)) for line in lines)
+
+
+def _words(line: Line) -> Iterator[str]:
+    yield f"{line['entry']:>6} {line['time'] or '':25} {line['kind']:8}"
+    if line["spends"]:
+        yield " ".join(f"{name} {amount:.6g}" for name, amount in line["spends"].items())
+    if line["kind"] == CHARGE:
+        yield "of everybody" if line["first"] is None else f"of {line['first']} to {line['last']}"
+    for name in ("purpose", "by", "key", "about", "reason"):
+        if line[name] is not None:
+            yield f"{name} {line[name]}"
+
+
+def _line(entry: Entry, budget: Budget) -> Line:
+    facts = facts_of(entry)
+    found = {name: facts.get(name) for name in ("time", "purpose", "by", "reason")}
+    first = last = spends = None
+    if entry.kind == CHARGE:
+        try:
+            steps = charged(entry, budget.width)
+        except UNREADABLE:
+            raise LedgerError(f"entry {entry.number} is damaged; restore the ledger from a backup") from None
+        worst = spending.most(steps, budget.width)
+        names = zip(budget.measure.amounts, worst, strict=True)
+        spends = {name: printed(amount, up=True) for name, amount in names}
+        if steps and not any(steps[-1][1]):
+            first, last = steps[0][0], steps[-1][0] - 1
+    key = entry.key if entry.key is not None else facts.get("key")
+    return {
+        "entry": entry.number,
+        "kind": entry.kind,
+        **found,
+        "key": key,
+        "about": entry.about,
+        "spends": spends,
+        "first": first,
+        "last": last,
+        "plan": facts.get("plan"),
+        "head": entry.digest,
+    }
+
+
+def _cell(value: object) -> object:
+    return f"'{value}" if isinstance(value, str) and value.startswith(_FORMULA) else value

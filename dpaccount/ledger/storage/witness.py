@@ -1,0 +1,85 @@
+"""Heads noted outside the ledger: what tells an older copy, or a log that was lost with its last charges.
+
+A witness is a file elsewhere (on another disk, at best) with a line ``number head`` for every commit.  A
+ledger that is opened with it is refused where its chain lacks a noted head; so is each write.  The line is
+written after the commit and before anyone is told of it, so that heads are missing of those only who were
+killed between.
+"""
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Final
+
+from dpaccount.errors import LedgerError
+from dpaccount.ledger.storage.rows import Rows
+
+_TAIL: Final = 4096  #: bytes in which the last lines are looked for; writers note in turn, nearly in order
+
+Note = tuple[int, str]  #: an entry's number and the head when it was the last
+
+
+class Witness:
+    """A file of noted heads."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path.absolute()
+        self._name = str(path)
+
+    def check(self, rows: Rows) -> None:
+        """Refuse a chain that lacks the latest of the noted heads."""
+        notes = list(self._notes(_TAIL))
+        if notes:
+            self._check(rows, max(notes))
+
+    def check_all(self, rows: Rows) -> None:
+        """Refuse a chain that lacks any of the noted heads."""
+        for note in self._notes(None):
+            self._check(rows, note)
+
+    def note(self, head: Note) -> None:
+        """Write down a head, durably; the ledger's charge stands whether or not that succeeds."""
+        line = f"{head[0]} {head[1]}\n".encode()
+        try:
+            descriptor = os.open(self._path, os.O_WRONLY | os.O_APPEND | os.O_CLOEXEC)
+            try:
+                if os.write(descriptor, line) != len(line):
+                    raise OSError(0, "no room")
+                os.fsync(descriptor)
+            finally:
+                os.close(descriptor)
+        except OSError as error:
+            raise LedgerError(
+                f"entry {head[0]} is written, and its head could not be noted in {self._name}"
+                f" ({error.strerror}); mend that and ask again with the same key"
+            ) from None
+
+    def _check(self, rows: Rows, note: Note) -> None:
+        number, head = note
+        entry, (last, _) = rows.entry(number), rows.head()
+        if entry is None or entry.digest != head:
+            raise LedgerError(
+                f"{self._name} notes another entry {number} than this chain has, which ends with entry"
+                f" {last}: an older copy or a lost log; put the newest file and its log back"
+            )
+
+    def _notes(self, tail: int | None) -> Iterator[Note]:
+        try:
+            with self._path.open("rb") as file:
+                size = file.seek(0, os.SEEK_END)
+                start = 0 if tail is None else max(0, size - tail)
+                file.seek(start)
+                lines = file.read().split(b"\n")
+        except OSError as error:
+            raise LedgerError(
+                f"the witness {self._name} cannot be read ({error.strerror}); give the file that heads"
+                " were noted in, or an empty one to begin"
+            ) from None
+        for line in lines[1 if start else 0 : -1]:  # a line that was cut short by a crash was told nobody
+            yield self._read(line)
+
+    def _read(self, line: bytes) -> Note:
+        number, _, head = line.decode("ascii", "replace").partition(" ")
+        if not number.isdecimal() or not head.startswith("sha256:"):
+            raise LedgerError(f"the witness {self._name} holds no list of heads; give the right file")
+        return int(number), head

@@ -1,0 +1,240 @@
+"""Heads noted outside: an older copy and a lost log are told by them, and what came after one is verified alone."""
+
+import random
+import shutil
+import sqlite3
+from fractions import Fraction
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from dpaccount.errors import BudgetError, InputError, LedgerError
+from dpaccount.ledger.carried.heads import verify
+from dpaccount.ledger.ledger import Ledger, init
+from dpaccount.plan.events import Plan, Pure, Relation
+
+VALID = {"valid": True, "first_bad": None}
+BUDGET = {"epsilon": 1, "delta": 0, "unit": "person", "relation": "replace-one", "measure": "pure"}
+
+
+def plan(size: Fraction | int, cover=None) -> Plan:
+    return Plan(Relation.REPLACE_ONE, (Pure(epsilon=size, cover=cover),))
+
+
+def charge(url: str, times: int = 1) -> list[str]:
+    """Charge so often; return the head after each."""
+    with Ledger.open(url) as ledger:
+        return [ledger.charge_plan(plan(Fraction(1, 20), (n + 1, n + 3)), "part").head for n in range(times)]
+
+
+@pytest.fixture
+def noted(tmp_path) -> str:
+    """Return the URL of a ledger whose heads are noted."""
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    (elsewhere / "heads").touch()
+    url = f"sqlite:///{tmp_path}/budget.db"
+    init(url, **BUDGET)
+    return f"{url}?witness={elsewhere}/heads"
+
+
+def heads_of(tmp_path) -> list[str]:
+    return [line.split()[1] for line in (tmp_path / "elsewhere" / "heads").read_text().splitlines()]
+
+
+# ------------------------------------------------------------------ witnesses
+
+
+def test_every_commit_is_noted_and_a_refusal_too(noted, tmp_path):
+    heads = charge(noted, 3)
+    with Ledger.open(noted) as ledger, pytest.raises(BudgetError):
+        ledger.charge_plan(plan(2), "too much")
+    assert heads_of(tmp_path)[:3] == heads
+    assert len(heads_of(tmp_path)) == 4
+    assert verify(noted) == VALID
+
+
+def test_an_older_copy_is_refused(noted, tmp_path):
+    file, copy = tmp_path / "budget.db", tmp_path / "older.db"
+    charge(noted, 2)
+    shutil.copy(file, copy)
+    charge(noted, 2)
+    copy.replace(file)
+    for use in (Ledger.open, verify):
+        with pytest.raises(
+            LedgerError, match=r"notes another entry 4 than this chain has, which ends with entry 2"
+        ):
+            use(noted)
+    without = noted.partition("?")[0]
+    assert verify(without) == VALID  # what the witness is for
+
+
+def test_a_lost_log_is_refused(noted, tmp_path):
+    """A crash, after which the log with its last charges was deleted: SQLite itself sees nothing."""
+    folder = tmp_path / "crashed"
+    folder.mkdir()
+    with Ledger.open(noted) as ledger:
+        ledger.charge_plan(plan(Fraction(1, 2)), "part")
+        shutil.copy(tmp_path / "budget.db", folder)
+    lost = noted.replace(f"{tmp_path}/budget.db", f"{folder}/budget.db")
+    assert verify(lost.partition("?")[0]) == VALID
+    with pytest.raises(
+        LedgerError, match=r"notes another entry 1 than this chain has, which ends with entry 0"
+    ):
+        Ledger.open(lost)
+
+
+def test_an_open_ledger_asks_before_each_write(noted, tmp_path):
+    with Ledger.open(noted) as ledger:
+        ledger.charge_plan(plan(Fraction(1, 10)), "part")
+        witness = tmp_path / "elsewhere" / "heads"
+        witness.write_text(witness.read_text() + f"2 sha256:{'0' * 64}\n")
+        with pytest.raises(LedgerError, match="notes another entry 2"):
+            ledger.charge_plan(plan(Fraction(1, 10)), "part")
+        assert ledger.show()["entries"] == 1
+
+
+def test_a_chain_that_branches_off_a_noted_head_is_refused(noted, tmp_path):
+    file, copy = tmp_path / "budget.db", tmp_path / "older.db"
+    charge(noted, 1)
+    shutil.copy(file, copy)
+    charge(noted, 1)
+    copy.replace(file)
+    charge(noted.partition("?")[0], 3)
+    with pytest.raises(LedgerError, match="notes another entry 2"):
+        Ledger.open(noted)
+
+
+def test_the_last_line_of_a_witness_may_be_cut(noted, tmp_path):
+    charge(noted, 3)
+    witness = tmp_path / "elsewhere" / "heads"
+    witness.write_text(witness.read_text()[:-20])
+    assert verify(noted) == VALID
+    assert len(charge(noted, 1)) == 1
+
+
+def test_every_line_is_looked_at_by_verify(noted, tmp_path):
+    charge(noted, 3)
+    witness = tmp_path / "elsewhere" / "heads"
+    witness.write_text(f"1 sha256:{'1' * 64}\n" + witness.read_text())
+    with pytest.raises(LedgerError, match="notes another entry 1"):
+        verify(noted)
+
+
+@pytest.mark.parametrize("text", ["x\n", "1 md5:0\n", "-1 sha256:0\n"])
+def test_another_file_is_no_witness(noted, tmp_path, text):
+    (tmp_path / "elsewhere" / "heads").write_text(text)
+    with pytest.raises(LedgerError, match="holds no list of heads; give"):
+        Ledger.open(noted)
+
+
+def test_a_missing_witness_is_refused_and_never_made(noted, tmp_path):
+    (tmp_path / "elsewhere" / "heads").unlink()
+    with pytest.raises(LedgerError, match=r"cannot be read .*; give the file"):
+        Ledger.open(noted)
+    with pytest.raises(InputError, match="names no witness"):
+        Ledger.open(noted.partition("=")[0] + "=")
+
+
+def test_a_witness_that_cannot_be_written_loses_nothing(noted, tmp_path):
+    """The charge stands, its caller is told so, and the key finds it."""
+    witness = tmp_path / "elsewhere" / "heads"
+    with Ledger.open(noted) as ledger:
+        ledger._store._witness._path = Path("/dev/full")
+        ledger._store._witness.check = lambda rows: None
+        with pytest.raises(
+            LedgerError, match=r"entry 1 is written, and its head could not be noted .*same key"
+        ):
+            ledger.charge_plan(plan(Fraction(1, 10)), "part", "a")
+    assert witness.read_text() == ""
+    with Ledger.open(noted) as ledger:
+        assert ledger.charge_plan(plan(Fraction(1, 10)), "part", "a").entry == 1
+        assert ledger.show()["entries"] == 1
+
+
+# ------------------------------------------------------------------ verify --head, --since
+
+
+def test_a_noted_head_must_be_on_the_chain(url):
+    init(url, **BUDGET)
+    heads = charge(url, 4)
+    for head in heads:
+        assert verify(url, head=head) == verify(url, since=head) == VALID
+    for other in ("sha256:0", "", heads[0][:-1]):
+        wrong = {"valid": False, "first_bad": "noted head"}
+        assert verify(url, head=other) == verify(url, since=other) == wrong
+
+
+covers = st.one_of(
+    st.none(), st.tuples(st.integers(1, 12), st.integers(1, 12)).map(lambda ends: (min(ends), max(ends)))
+)
+
+
+@settings(max_examples=25)
+@given(parts=st.lists(st.tuples(covers, st.sampled_from([1, 2])), min_size=1, max_size=6), data=st.data())
+def test_since_any_head_all_is_well_and_any_edit_after_it_is_found(tmp_path_factory, parts, data):
+    file = tmp_path_factory.mktemp("since") / "budget.db"
+    url = f"sqlite:///{file}"
+    first = init(url, **BUDGET)["head"]
+    with Ledger.open(url) as ledger:
+        heads = [first]
+        for cover, size in parts:
+            heads.append(ledger.charge_plan(plan(Fraction(size, 20), cover), "part").head)
+    for head in heads:
+        assert verify(url, since=head) == VALID
+    number = data.draw(st.integers(1, len(parts)))
+    kind = data.draw(st.sampled_from(["body", "root", "digest"]))
+    with sqlite3.connect(file) as database:
+        database.execute(f"UPDATE entries SET {kind} = {kind} || ' ' WHERE number = ?", (number,))  # noqa: S608
+    database.close()
+    for place, head in enumerate(heads[:number]):
+        assert not verify(url, since=head)["valid"], place
+
+
+def test_since_finds_totals_that_were_changed(url, tmp_path):
+    init(url, **BUDGET)
+    heads = charge(url, 6)
+    with sqlite3.connect(tmp_path / "budget.db") as database:
+        database.execute("UPDATE nodes SET body = replace(body, '1/20', '1/40')")
+    database.close()
+    assert verify(url, since=heads[2]) == {"valid": False, "first_bad": "totals"}
+
+
+def test_since_tells_a_chain_that_was_sealed_over_wrong_totals(url, tmp_path):
+    """By who rewrites all after the head, digests included, with a charge left out of the totals."""
+    from dpaccount.ledger.chain import seal
+
+    init(url, **BUDGET)
+    heads = charge(url, 3)
+    with sqlite3.connect(tmp_path / "budget.db") as database:
+        number, kind, key, about, body, root, _ = database.execute(
+            "SELECT * FROM entries WHERE number = 3"
+        ).fetchone()
+        body = body.replace('"1/20"', '"1/40"')
+        digest = seal(heads[1], number, kind, key, about, body, root)
+        database.execute("UPDATE entries SET body = ?, digest = ? WHERE number = 3", (body, digest))
+        database.execute("UPDATE ledger SET head = ?", (digest,))
+    database.close()
+    assert verify(url, since=heads[1]) == {"valid": False, "first_bad": "totals"}
+    assert not verify(url, since=heads[2])["valid"]
+
+
+def test_since_reads_little(url, monkeypatch):
+    """The entries after the head, one before it, entry 0, and of the tree what they reach."""
+    from dpaccount.ledger.storage.rows import Rows
+
+    init(url, **BUDGET)
+    dice = random.Random(1)
+    with Ledger.open(url) as ledger:
+        for _ in range(300):
+            first = dice.randrange(1, 10**6)
+            head = ledger.charge_plan(plan(Fraction(1, 1000), (first, 10**6)), "x").head
+        for _ in range(2):
+            ledger.charge_plan(plan(Fraction(1, 1000), (5, 5)), "x")
+    read = []
+    real = Rows.node
+    monkeypatch.setattr(Rows, "node", lambda self, node: (read.append(node), real(self, node))[1])
+    assert verify(url, since=head) == VALID
+    assert len(read) <= 25

@@ -1,0 +1,255 @@
+"""Plans of other libraries: every type is read as what it means there, or refused by its name."""
+
+import json
+import math
+import subprocess
+import sys
+from fractions import Fraction
+
+import opendp.prelude as dp
+import pytest
+
+from audits import cli
+from dpaccount.accounting.accountant import Accountant
+from dpaccount.documents import parse_json
+from dpaccount.errors import InputError
+from dpaccount.plan.events import (
+    DiscreteGaussian,
+    DiscreteLaplace,
+    Gaussian,
+    Laplace,
+    Plan,
+    PoissonSubsampled,
+    SampledWithoutReplacement,
+    Sequence,
+    Zcdp,
+)
+from dpaccount.plan.foreign import TREE, dp_event_tree, opacus_history, opendp_measurement, to_dp_event
+from dpaccount.plan.plan_file import read_plan
+
+GAUSS = {"type": "GaussianDpEvent", "noise_multiplier": 1.1}
+
+
+def tree(event, relation="add-remove"):
+    return dp_event_tree(parse_json(json.dumps({"schema": TREE, "event": event}), "tree.json"), relation)
+
+
+READ = [
+    ({"type": "NoOpDpEvent"}, []),
+    (GAUSS, [Gaussian(sigma=1.1)]),
+    ({"type": "LaplaceDpEvent", "noise_multiplier": 2.0}, [Laplace(scale=2)]),
+    (
+        {"type": "DiscreteLaplaceDpEvent", "noise_parameter": 0.1, "sensitivity": 3},
+        [DiscreteLaplace(scale=10, sensitivity=3)],
+    ),
+    ({"type": "ZCDpEvent", "rho": 0.5, "xi": 0.0}, [Zcdp(rho=0.5)]),
+    ({"type": "SelfComposedDpEvent", "event": GAUSS, "count": 7}, [Gaussian(sigma=1.1, count=7)]),
+    ({"type": "SelfComposedDpEvent", "event": GAUSS, "count": 0}, []),
+    (
+        {
+            "type": "SelfComposedDpEvent",
+            "count": 2,
+            "event": {"type": "ComposedDpEvent", "events": [GAUSS, GAUSS]},
+        },
+        [Gaussian(sigma=1.1, count=2)] * 2,
+    ),
+    (
+        {"type": "PoissonSampledDpEvent", "sampling_probability": 0.01, "event": GAUSS},
+        [PoissonSubsampled(rate=0.01, of=Gaussian(sigma=1.1))],
+    ),
+    (
+        {
+            "type": "PoissonSampledDpEvent",
+            "sampling_probability": 0.01,
+            "event": {"type": "ComposedDpEvent", "events": [GAUSS, {"type": "NoOpDpEvent"}, GAUSS]},
+        },
+        [PoissonSubsampled(rate=0.01, of=Sequence(of=(Gaussian(sigma=1.1),) * 2))],
+    ),
+    # a record is in one leaf, under at most four nodes of the larger tree
+    (
+        {"type": "SingleEpochTreeAggregationDpEvent", "noise_multiplier": 3.0, "step_counts": [4, 9]},
+        [Gaussian(sigma=3, count=4)],
+    ),
+    (
+        {"type": "SingleEpochTreeAggregationDpEvent", "noise_multiplier": 3.0, "step_counts": 7},
+        [Gaussian(sigma=3, count=3)],
+    ),
+]
+
+
+@pytest.mark.parametrize(("event", "means"), READ)
+def test_a_dp_event_is_read_as_what_it_means(event, means):
+    assert tree(event) == Plan("add-remove", means)
+
+
+def test_samples_of_fixed_size_are_read_under_replace_one():
+    drawn = {
+        "type": "SampledWithoutReplacementDpEvent",
+        "source_dataset_size": 100,
+        "sample_size": 5,
+        "event": GAUSS,
+    }
+    assert tree(drawn, "replace-one").events == (
+        SampledWithoutReplacement(size=5, population=100, of=Gaussian(sigma=1.1)),
+    )
+    with pytest.raises(InputError, match="no meaning under add-remove"):
+        tree(drawn)
+
+
+@pytest.mark.parametrize(
+    "kind",
+    [
+        "NonPrivateDpEvent",
+        "UnsupportedDpEvent",
+        "RandomizedResponseDpEvent",
+        "SampledWithReplacementDpEvent",
+        "RepeatAndSelectDpEvent",
+        "MixtureOfGaussiansDpEvent",
+        "TruncatedSubsampledGaussianDpEvent",
+        "os.system",
+    ],
+)
+def test_other_dp_events_are_refused_by_name(kind):
+    nested = {"type": "ComposedDpEvent", "events": [GAUSS, {"type": kind, "event": GAUSS}]}
+    with pytest.raises(InputError, match=f"tree.json: /event/events/1: {kind} has no meaning here"):
+        tree(nested)
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {**GAUSS, "noise_multiplier": 0.0},
+        {**GAUSS, "sensitivity": 2},
+        {"type": "GaussianDpEvent"},
+        {"type": "ZCDpEvent", "rho": 1.0, "xi": 0.1},
+        {"type": "PoissonSampledDpEvent", "sampling_probability": 1.5, "event": GAUSS},
+        3,
+    ],
+)
+def test_a_wrong_dp_event_is_one_sentence(wrong):
+    with pytest.raises(InputError, match=r"tree\.json: /event"):
+        tree(wrong)
+
+
+OUT = Plan(
+    "add-remove",
+    [
+        PoissonSubsampled(rate="1/128", count=9, of=Sequence(of=(Gaussian(sigma=2), Laplace(scale=4)))),
+        Zcdp(rho=0.25),
+    ],
+)
+
+
+def test_a_plan_that_is_written_as_a_tree_costs_the_same():
+    back = dp_event_tree(parse_json(json.dumps(to_dp_event(OUT)), "tree.json"))
+    assert back == OUT
+    moved = Plan("add-remove", Gaussian(sigma=6, sensitivity=3))
+    again = dp_event_tree(parse_json(json.dumps(to_dp_event(moved)), "tree.json"))
+    assert Accountant(again).epsilon(1e-5) == Accountant(moved).epsilon(1e-5)
+
+
+def test_what_a_tree_cannot_say_is_refused():
+    for event in (
+        Gaussian(sigma=1, cover=(1, 2)),
+        DiscreteGaussian(sigma=1),
+        Gaussian(sigma=1, sensitivity=0),
+    ):
+        with pytest.raises(InputError):
+            to_dp_event(Plan("add-remove", event))
+
+
+# ------------------------------------------------------------------ Opacus
+
+
+def test_a_history_is_read_with_and_without_its_state():
+    history = [[1.1, 0.004, 100], [1.3, 0.004, 50]]
+    for document in (history, {"history": history, "mechanism": "prv"}):
+        plan = opacus_history(parse_json(json.dumps(document), "history.json"))
+        assert [(e.of.sigma, e.rate, e.count) for e in plan.events] == [
+            (Fraction("1.1"), Fraction("0.004"), 100),
+            (Fraction("1.3"), Fraction("0.004"), 50),
+        ]
+
+
+@pytest.mark.parametrize(
+    "wrong", [[[1, 2]], [[1.1, 2, 3]], [[0, 0.1, 3]], [[1, 0.1, 0]], {"mechanism": "rdp"}, 3]
+)
+def test_a_wrong_history_is_one_sentence(wrong):
+    with pytest.raises(InputError, match=r"history\.json"):
+        opacus_history(parse_json(json.dumps(wrong), "history.json"))
+
+
+# ------------------------------------------------------------------ OpenDP
+
+
+@pytest.fixture(scope="module")
+def integers():
+    dp.enable_features("contrib")
+    return dp.vector_domain(dp.atom_domain(T=int)), dp.symmetric_distance()
+
+
+def read(measurement):
+    return opendp_measurement(parse_json(dp.serialize(measurement), "measurement.json"))
+
+
+def test_their_bound_is_the_cost_of_what_is_read(integers):
+    """Their map of one individual more or less is the ε, or the ρ, of the events."""
+    count = integers >> dp.t.then_count() >> dp.m.then_laplace(5.0)
+    total = integers >> dp.t.then_clamp((-3, 100)) >> dp.t.then_sum() >> dp.m.then_gaussian(500.0)
+    both = dp.c.make_composition([count, count])
+    assert math.isclose(Accountant(read(count)).pure(), count.map(1))
+    assert math.isclose(Accountant(read(both)).pure(), both.map(1))
+    assert math.isclose(Accountant(read(total)).zcdp(), total.map(1))
+
+
+def test_what_is_not_known_of_opendp_is_refused(integers):
+    floats = dp.vector_domain(dp.atom_domain(T=float, nan=False)), dp.symmetric_distance()
+    rounded = floats >> dp.t.then_clamp((0.0, 9.0)) >> dp.t.then_sum() >> dp.m.then_laplace(5.0)
+    with pytest.raises(InputError, match=r"bounds of floats; .*measurement\.map"):
+        read(rounded)
+    with pytest.raises(InputError, match="make_randomized_response_bool is not read"):
+        read(dp.m.make_randomized_response_bool(0.75))
+    later = dp.serialize(integers >> dp.t.then_count() >> dp.m.then_laplace(5.0)).replace("0.16.0", "9.1.0")
+    with pytest.raises(InputError, match="this version is not known"):
+        opendp_measurement(parse_json(later, "measurement.json"))
+
+
+# ------------------------------------------------------------------ the command
+
+
+def test_the_command_prints_a_file_of_events(tmp_path, capsys):
+    (tmp_path / "history.json").write_text("[[1.1, 0.004, 100]]")
+    assert cli.run(["import", "opacus", str(tmp_path / "history.json")]) == 0
+    plan = read_plan(parse_json(capsys.readouterr().out, "out"))
+    assert plan.events == (PoissonSubsampled(rate=0.004, of=Gaussian(sigma=1.1), count=100),)
+    (tmp_path / "plan.json").write_text(plan.to_json())
+    assert cli.run(["import", "events", str(tmp_path / "plan.json")]) == 0
+    assert json.loads(capsys.readouterr().out) == to_dp_event(plan)
+    assert cli.run(["import", "keras", str(tmp_path / "plan.json")]) == 2
+
+
+def test_the_script_writes_a_tree_and_loads_it(tmp_path, capsys):
+    """It needs no more of a DpEvent than its type and fields; the stand-in has just these."""
+    assert cli.run(["import", "script"]) == 0
+    (tmp_path / "dp_event_script.py").write_text(capsys.readouterr().out)
+    (tmp_path / "dp_accounting").mkdir()
+    (tmp_path / "dp_accounting" / "__init__.py").write_text("")
+    (tmp_path / "dp_accounting" / "dp_event.py").write_text(
+        "class Field:\n    def __init__(self, name): self.name = name\n"
+        "class GaussianDpEvent:\n    __attrs_attrs__ = [Field('noise_multiplier')]\n"
+        "    def __init__(self, noise_multiplier): self.noise_multiplier = noise_multiplier\n"
+        "class ComposedDpEvent:\n    __attrs_attrs__ = [Field('events')]\n"
+        "    def __init__(self, events): self.events = events\n"
+    )
+    (tmp_path / "mine.py").write_text(
+        "from dp_accounting.dp_event import *\nevent = ComposedDpEvent((GaussianDpEvent(1.1), GaussianDpEvent(2.0)))\n"
+    )
+    words = [sys.executable, "dp_event_script.py", "mine:event"]
+    written = subprocess.run(words, cwd=tmp_path, capture_output=True, text=True, check=True).stdout
+    assert dp_event_tree(parse_json(written, "tree.json")).events == (Gaussian(sigma=1.1), Gaussian(sigma=2))
+    (tmp_path / "tree.json").write_text(written)
+    code = "from dp_event_script import load; print([e.noise_multiplier for e in load('tree.json').events])"
+    shown = subprocess.run(
+        [sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, check=True
+    )
+    assert shown.stdout == "[1.1, 2.0]\n"
