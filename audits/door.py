@@ -44,7 +44,7 @@ def certify(
     question = Certify(Path(claim), quick, again, policy, jobs or cores(), allow_code)
     done = ask.certify(question, _quiet)
     name = done.certificate["claim"]["name"]
-    write_all(done.certificate, Path("certificates") / name if out is None else Path(out))
+    write_all(done.certificate, Path("certificates") / name if out is None else Path(out), Path(claim))
     if done.broken:
         raise InputError(f"the policy is not met: {'; '.join(done.broken)}; see the certificate")
     return done.certificate

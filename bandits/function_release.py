@@ -24,6 +24,7 @@ from bandits.contextual_release.function_learner import FEW, FIRST, LEAST, Funct
 from bandits.contextual_release.public_grid import Eigenfeatures, PublicGrid
 from bandits.learning.arrivals import Actions, Answered, replay
 from bandits.learning.contextual import Calibrated
+from bandits.statistics import kernels
 from bandits.statistics.calibration import target
 from bandits.statistics.clipped_sums import BITS
 from dpaccount.errors import InputError
@@ -86,8 +87,7 @@ class FunctionRelease(Calibrated):
             raise InputError(
                 f"{self.phases} phases need rounds from {least} to 1000000, and served from 0 to 1000000"
             )
-        if not self.bound > 0:
-            raise InputError(f"rewards are clipped at ±{float(self.bound):g}; needed a bound above 0")
+        kernels.moderate("the bound of rewards", self.bound)
         if self.law not in LAWS:
             raise InputError(f"law is {self.law[:40]!r}; known: {', '.join(LAWS)}")
         if self.sigma is not None and (self.sigma <= 0 or self.law == "k-norm"):

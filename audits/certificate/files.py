@@ -7,21 +7,27 @@ from typing import Any
 from xml.sax.saxutils import quoteattr
 
 from audits.certificate.document import describe_subject
-from audits.certificate.report import html
 from audits.certificate.summary import beaten
 from audits.claim import Claim
+from audits.reports.ci import sarif
+from audits.reports.page import html
 from dpaccount import checker
 from dpaccount.documents import atomically, canonical, read_bytes
 from dpaccount.errors import InputError
 from mechanisms.subject import Subject
 
 
-def write_all(certificate: dict[str, Any], folder: Path) -> Path:
-    """Write certificate.json, report.html and junit.xml into `folder`; return the certificate's path."""
+def write_all(certificate: dict[str, Any], folder: Path, claim: Path | None = None) -> Path:
+    """Write certificate.json, report.html, junit.xml and results.sarif; return the first one's path.
+
+    `claim` is the file that the results are about.
+    """
     try:
         folder.mkdir(parents=True, exist_ok=True)
         atomically(folder / "report.html", html(certificate))
         atomically(folder / "junit.xml", junit(certificate))
+        about = (claim or Path(certificate["claim"]["name"])).as_posix()
+        atomically(folder / "results.sarif", sarif(certificate, about))
         path = folder / "certificate.json"
         atomically(path, json.dumps(certificate, indent=1, ensure_ascii=False) + "\n")
     except OSError as error:

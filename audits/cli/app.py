@@ -9,7 +9,17 @@ import sys
 from cyclopts import App, CycloptsError
 
 import dpaccount
-from audits.cli import accounting, attacks, certificates, ledger, outsourcing, papers, sessions, training
+from audits.cli import (
+    accounting,
+    attacks,
+    certificates,
+    ledger,
+    outsourcing,
+    papers,
+    reports,
+    sessions,
+    training,
+)
 from dpaccount.errors import DpaccountError
 
 app = App(
@@ -28,6 +38,8 @@ app.command(certificates.release)
 app.command(outsourcing.curate)
 app.command(certificates.check)
 app.command(certificates.sign)
+app.command(reports.report)
+app.command(reports.diff)
 app.command(attacks.audit)
 app.command(attacks.sensitivity)
 app.command(papers.claims)

@@ -1,6 +1,7 @@
 """`certify`, `check`, `sign` and `schema`: certificates made, checked and signed."""
 
 import json
+import os
 import sys
 from contextlib import redirect_stdout
 from pathlib import Path
@@ -37,7 +38,7 @@ def certify(
     claim
         A TOML file of schema dpaccount/claim/1.
     out
-        Folder for certificate.json, report.html and junit.xml (default certificates/NAME).
+        Folder for certificate.json, report.html, junit.xml and results.sarif (default certificates/NAME).
     quick
         Cut the audit's runs tenfold; the certificate says so.
     again
@@ -62,11 +63,16 @@ def _certified(question: "Certify", out: Path | None) -> tuple["Certified", Path
     """Certify, write the certificate's files, and say what a reader should know; return its path too."""
     from audits.certificate.files import write_all
     from audits.certificate.release import unit_differs
+    from audits.reports.ci import annotation
     from audits.tasks import ask
 
     with reporting() as report, redirect_stdout(sys.stderr):  # a subject may print
         done = ask.certify(question, report)
-    path = write_all(done.certificate, out or Path("certificates") / done.certificate["claim"]["name"])
+    folder = out or Path("certificates") / done.certificate["claim"]["name"]
+    path = write_all(done.certificate, folder, question.claim)
+    say(f"written beside {path}: report.html (for people), junit.xml and results.sarif (for CI)")
+    if os.environ.get("GITHUB_ACTIONS") == "true":
+        say(annotation(done.certificate, question.claim.as_posix()))
     if done.reprinted:
         say("run on this data before: printed again, nothing drawn or charged (--again: a new release)")
     for sentence in (*unit_differs(question.claim), *(f"policy: {each}" for each in done.broken)):

@@ -21,10 +21,14 @@ STRONGER: Final = 3  #: of the τ of least error for the mean: what is chosen is
 
 
 def by_features(grid: PublicGrid, counts: Places, per_round: int, ridge: float) -> Floats:
-    """Return h of Z̃ = Σ counts·φφᵀ/K + τI, K = `per_round` points of Z for each round (Lemma 4.4)."""
+    """Return h of Z̃ = Σ counts·φφᵀ/K + τI, K = `per_round` points of Z for each round (Lemma 4.4).
+
+    By eigenvalues, so that a τ far below the rounding of the sum still leaves a positive matrix.
+    """
     phi = grid.features(LEAST).phi
-    middle = (phi * counts[:, None]).T @ phi / per_round + ridge * np.eye(phi.shape[1])
-    found: Floats = phi @ np.linalg.solve(middle, phi.T)
+    values, axes = np.linalg.eigh((phi * counts[:, None]).T @ phi / per_round)
+    turned = phi @ axes
+    found: Floats = (turned / (np.maximum(values, 0.0) + ridge)) @ turned.T
     return found
 
 

@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bandits.contextual_release.public_grid import Places, PublicGrid
+from bandits.statistics import kernels
 from bandits.statistics.calibration import least_sigma
 from dpaccount.errors import InputError
 from dpaccount.noise.receipt import Noise
@@ -76,8 +77,7 @@ class Predictor:
             raise InputError(
                 f"predictions is {self.predictions}; needed 1 to {MOST}, and function-release for any number"
             )
-        if not self.bound > 0:
-            raise InputError(f"rewards are clipped at ±{float(self.bound):g}; needed a bound above 0")
+        kernels.moderate("the bound of rewards", self.bound)
         if self.rule not in RULES:
             raise InputError(f"rule is {self.rule[:40]!r}; known: {', '.join(RULES)}")
         if self.epsilon <= 0 or not 0 <= self.delta < 1:
@@ -131,7 +131,8 @@ class Predictor:
 
     def totals(self, data: Rows, actions: Places) -> Integers:
         """Return Σ y over the records of every place, in steps; y is clipped and truncated, NaN is 0."""
-        rewards = data[np.arange(len(data)), 1 + actions] / float(self.bound)
+        most = float(self.bound)
+        rewards = np.clip(data[np.arange(len(data)), 1 + actions], -most, most) / most  # no overflow warns
         units = np.trunc(np.clip(np.nan_to_num(rewards, nan=0.0), -1, 1) * STEPS).astype(np.int64)
         found: Integers = np.zeros(self.grid.places, dtype=np.int64)
         np.add.at(found, self.grid.place_of(data[:, 0], actions), units)

@@ -162,12 +162,14 @@ def _pure_curve(curve: Curve) -> Amounts | None:
     match curve:
         case proof.Pure(epsilon) | proof.Approximate(epsilon, Fraction(numerator=0)):
             return (epsilon,)
+        case proof.BoundedRange(eta):
+            return (eta,)
     return None
 
 
 def _approximate_curve(curve: Curve) -> Amounts | None:
     match curve:
-        case proof.Pure(epsilon):
+        case proof.Pure(epsilon) | proof.BoundedRange(epsilon):
             return epsilon, Fraction(0)
         case proof.Approximate(epsilon, delta):
             return epsilon, delta
@@ -190,6 +192,8 @@ def _gdp_curve(curve: Curve) -> Amounts | None:
     match curve:
         case proof.Gdp(mu2):
             return (mu2,)
+        case proof.BoundedRange(eta):
+            return (_mu2_of_pure(eta / 2),)
         case proof.Pure(epsilon) | proof.Approximate(epsilon, Fraction(numerator=0)):
             return (_mu2_of_pure(epsilon),)
     return None
@@ -234,6 +238,8 @@ def _zcdp_curve(curve: Curve) -> Amounts | None:
             return (rho,)
         case proof.Gdp(mu2):
             return (mu2 / 2,)
+        case proof.BoundedRange(eta):
+            return (eta**2 / 8,)
         case proof.Pure(epsilon) | proof.Approximate(epsilon, Fraction(numerator=0)):
             return (epsilon**2 / 2,)
         case proof.Lattice(variance, shifts, count):

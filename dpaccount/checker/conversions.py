@@ -65,12 +65,18 @@ def to_pure(part: Private) -> Private:
 
 @rule(Private, mu_squared=number)
 def to_gdp(part: Private, mu_squared: Fraction) -> Private:
-    """Pure privacy is Gaussian: 2Φ(μ/2) − 1 covers the distance of randomised response."""
-    curve = part.curve
-    if not isinstance(curve, Pure):
-        raise Rejected(f"only pure DP is converted to GDP, found {part.law[0]}")
+    """Pure privacy is Gaussian: 2Φ(μ/2) − 1 covers the distance of randomised response.
+
+    The worst pair of bounded range is that of pure privacy of half the number.
+    """
+    match part.curve:
+        case Pure(loss):
+            epsilon = loss
+        case BoundedRange(eta):
+            epsilon = eta / 2
+        case _:
+            raise Rejected(f"only pure DP and bounded range are converted to GDP, found {part.law[0]}")
     ensure(mu_squared >= 0, "mu_squared is negative")
-    epsilon = curve.epsilon
 
     def excess(i: Interval) -> Pair:
         half = i.div(i.sqrt(i.of(mu_squared)), i.of(2))

@@ -15,6 +15,7 @@ from fractions import Fraction
 from typing import Any, dataclass_transform
 
 from dpaccount.errors import InputError
+from dpaccount.numerics.closed.gdp_of_pure import mu_squared
 from dpaccount.plan.bound_events import Approximate, Rdp, Zcdp
 from dpaccount.plan.event_base import (
     ONE,
@@ -159,6 +160,10 @@ class Exponential(Event):
         """Return that of ε-bounded range (Cesar & Rogers 2021)."""
         return self.epsilon**2 / 8
 
+    def _mu_squared(self) -> Amount:
+        """Return that of ε-bounded range: what ε/2-DP costs (docs/proofs.md)."""
+        return mu_squared(self.epsilon / 2)
+
 
 @event_kind
 class BoundedRange(Event):
@@ -174,6 +179,10 @@ class BoundedRange(Event):
     def _zcdp(self) -> Amount:
         """Return η²/8 (Cesar & Rogers 2021)."""
         return self.eta**2 / 8
+
+    def _mu_squared(self) -> Amount:
+        """Return what η/2-DP costs (docs/proofs.md)."""
+        return mu_squared(self.eta / 2)
 
 
 @event_kind

@@ -100,7 +100,7 @@ from .conversions import (
     persons,  # Private of groups, Persons → Private; groups of so many rows, central, of no named units
     replace_one,  # Private → replace-one; add-remove for groups of 2
     to_approximate,  # Private → (ε, δ); δ(ε) ≤ δ, zCDP and Rényi at an order above 1
-    to_gdp,  # Private pure → GDP; Φ(−μ/2)(1 + e^ε) ≤ 1
+    to_gdp,  # Private pure ε, or bounded range 2ε → GDP; Φ(−μ/2)(1 + e^ε) ≤ 1
     to_pure,  # Private of bounded range → pure η
     to_renyi,  # Private zCDP → Rényi αρ; rising orders above 1
     to_zcdp,  # Private pure, GDP, lattice or bounded range → zCDP ε²/2, μ²/2, k|v|²/2σ², η²/8

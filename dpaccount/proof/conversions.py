@@ -77,16 +77,16 @@ def to_renyi(part: Theorem, orders: Sequence[Fraction]) -> Theorem:
 
 
 def to_gdp(part: Theorem, mu_squared: Fraction) -> Theorem:
-    """Pure ε gives μ-GDP for μ ≥ −2Φ⁻¹(1/(1+e^ε)), that is Φ(−μ/2) ≤ 1/(1+e^ε) (Dong et al. 2022) (R17)."""
+    """Pure ε is μ-GDP for Φ(−μ/2) ≤ 1/(1+e^ε) (Dong et al. 2022), η-bounded range as ε = η/2 is (R17)."""
     fact, mu_squared = private(part, rule := "to_gdp"), number(mu_squared, rule, "mu_squared")
-    curve = fact.curve
-    if not isinstance(curve, Pure):
-        raise RuleError(f"{rule}: a whole profile is needed; only pure DP is converted, found {curve}")
+    if not isinstance(curve := fact.curve, Pure | BoundedRange):
+        raise RuleError(f"{rule}: a whole profile is needed: pure DP or bounded range, found {curve}")
+    epsilon = curve.epsilon if isinstance(curve, Pure) else curve.eta / 2
     need(mu_squared >= 0, rule, f"mu_squared must not be negative, found {mu_squared}")
-    enough = curve.epsilon == 0 or at_most(
-        lambda _: normal_cdf(-ball(mu_squared).sqrt() / 2) * (1 + ball(curve.epsilon).exp()), Fraction(1)
+    enough = epsilon == 0 or at_most(
+        lambda _: normal_cdf(-ball(mu_squared).sqrt() / 2) * (1 + ball(epsilon).exp()), Fraction(1)
     )
-    need(enough, rule, f"mu_squared {float(mu_squared):.6g} is too small for ε = {float(curve.epsilon):.6g}")
+    need(enough, rule, f"mu_squared {float(mu_squared):.6g} is too small for ε = {float(epsilon):.6g}")
     return proved(rule, replace(fact, curve=Gdp(mu_squared)), (part,), mu_squared=str(mu_squared))
 
 

@@ -13,10 +13,10 @@ import pytest
 
 from audits.certificate.document import refused_by_checker, seal
 from audits.certificate.make import Effort, certify
-from audits.certificate.report import html
 from audits.certificate.summary import summary
 from audits.claim import read_claim
 from audits.evidence.search import gather
+from audits.reports.page import html
 from dpaccount import checker
 from dpaccount.checker import derivation
 from dpaccount.errors import InputError

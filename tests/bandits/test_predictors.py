@@ -66,6 +66,27 @@ def test_kernel_and_feature_form_of_the_covariance_agree(kernel):
     assert np.allclose(by_features, by_kernel, atol=1e-6)
 
 
+@pytest.mark.parametrize("bound", [Fraction(1, 10**15), Fraction(1, 10**7), Fraction(10**15)])
+def test_a_ridge_below_all_rounding_leaves_tables_within_their_reach(bound):
+    """Places that Z holds nowhere: with τ = 1e-31 the sum is singular in doubles, and was solved as it was."""
+    subject = Usca(rounds=16, actions=3, contexts=3, kernel="matern-3/2", bound=bound, gamma=Fraction(1000))
+    matrix = subject.matrix(1)
+    assert np.isfinite(matrix).all()
+    assert matrix.diagonal().min() > 0
+    tables = np.array([subject.table(matrix, cell) for cell in range(3)])
+    assert REACH - 1 <= np.abs(tables).max() <= REACH
+
+
+@pytest.mark.filterwarnings("error")
+def test_rewards_of_any_size_are_clipped_without_a_word():
+    """A warning that depends on somebody's reward is a message about it."""
+    subject = RangePredictor(**FEW, bound=Fraction(1, 10**6))
+    data = np.full((12, 5), 1e308)
+    data[1, 1:], data[2::3, 1:] = -np.inf, np.nan
+    found = subject.totals(data, np.zeros(12, dtype=np.int64))
+    assert found[16] == found.sum() == 6 * STEPS  # the last cell's first action: seven up, one down, four 0
+
+
 def test_covariances_are_at_most_the_supremum_and_the_supremum_at_most_one_over_the_ridge():
     matrix = Usca(**FEW).matrix(1)
     assert np.abs(matrix).max() <= matrix.diagonal().max() * (1 + 1e-9)
@@ -150,7 +171,8 @@ def test_the_selector_chooses_by_public_quantities_and_says_why():
         (RangePredictor, {"rounds": 1}, "rounds is 1"),
         (RangePredictor, {"predictions": 0}, "predictions is 0"),
         (RangePredictor, {"actions": 0}, "the action grid is empty"),
-        (RangePredictor, {"bound": Fraction(0)}, "needed a bound above 0"),
+        (RangePredictor, {"bound": Fraction(0)}, "the bound of rewards is not positive"),
+        (Usca, {"bound": Fraction(1, 10**400)}, "the bound of rewards is too large or too small"),
         (RangePredictor, {"rule": "gumbel"}, "known: exponential, permute-and-flip"),
         (Usca, {"tau": "data"}, "known: noise-variance, public"),
         (Usca, {"noise_variance": Fraction(0)}, "it is above 0"),

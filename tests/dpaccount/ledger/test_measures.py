@@ -33,6 +33,7 @@ def test_unknown_measures_are_refused():
         (proof.Approximate(Fraction(1), MILLIONTH), {"approximate"}),
         (proof.Gdp(Fraction(1)), {"gdp", "zcdp"}),
         (proof.Zcdp(Fraction(1)), {"zcdp"}),
+        (proof.BoundedRange(Fraction(1)), {"gdp", "pure", "approximate", "zcdp"}),
         (proof.Lattice(Fraction(4), ((2,), (1, 1)), 3), {"zcdp"}),
     ],
 )

@@ -439,6 +439,9 @@ def test_pure_to_gdp_is_tight():
     above, below = (exact + F(1, 10**12)) ** 2, (exact - F(1, 10**12)) ** 2
     assert to_gdp(pure(ONE), above).conclusion.curve == Gdp(above)
     refuses(to_gdp, pure(ONE), below, match="too small")
+    chosen = exponential(assume_range("r", ONE, REPLACE_ONE, "t"), F(2), "r")
+    assert to_gdp(chosen, above).conclusion.curve == Gdp(above)
+    refuses(to_gdp, chosen, below, match="too small")
     refuses(to_gdp, pure(ONE), F(-1), match="negative")
     refuses(to_gdp, zcdp(), F(100), match="profile")
     refuses(to_gdp, to_approximate(pure(), ONE, F(1, 10)), F(100), match="profile")

@@ -252,6 +252,8 @@ HONEST = [
      private("renyi", ["3/2", "3"], ["4", "8"])),
     ("to_gdp", [private("pure", "1")], {"mu_squared": "38/25"}, private("gdp", "38/25")),
     ("to_gdp", [private("pure", "0")], {"mu_squared": "0"}, private("gdp", "0")),
+    ("to_gdp", [private("bounded-range", "2")], {"mu_squared": "38/25"}, private("gdp", "38/25")),
+    ("to_gdp", [private("bounded-range", "0")], {"mu_squared": "0"}, private("gdp", "0")),
     ("to_approximate", [private("zcdp", "1/8")], {"epsilon": "3", "delta": "1/100", "order": "9"},
      private("approximate", "3", "1/100")),
     ("to_approximate", [private("zcdp", "0")], {"epsilon": "0", "delta": "0"},
@@ -549,6 +551,8 @@ FALSE = [
     ("to_renyi", [private("pure", "2")], {"orders": ["2"]}),
     *[("to_renyi", [private("zcdp", "2")], {"orders": bad}) for bad in ([], ["1"], ["2", "2"], ["3", "2"], ["1/2"])],
     ("to_gdp", [private("pure", "1")], {"mu_squared": "1517/1000"}),
+    ("to_gdp", [private("bounded-range", "2")], {"mu_squared": "1517/1000"}),
+    ("to_gdp", [private("approximate", "1", "0")], {"mu_squared": "9"}),
     ("to_gdp", [private("pure", "0")], {"mu_squared": "-1"}),
     ("to_gdp", [private("zcdp", "1")], {"mu_squared": "9"}),
     *[("to_approximate", [private("zcdp", "1/8")], {"epsilon": "3", "delta": "1/100", **bad}) for bad in (

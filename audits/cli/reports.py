@@ -1,0 +1,144 @@
+"""`report` and `diff`: certificates that were made here or received, for people."""
+
+import sys
+from pathlib import Path
+from typing import Any
+
+from audits.cli.options import Flag, Json, say, show
+from dpaccount.documents import atomically
+from dpaccount.errors import InputError
+
+FORMATS = ("html", "md", "pdf-ready", "registry", "nist")
+
+
+def report(
+    *files: Path,
+    format_: str = "html",
+    html: Flag = False,
+    md: Flag = False,
+    pdf_ready: Flag = False,
+    registry: Flag = False,
+    nist: Flag = False,
+    ledger: str | None = None,
+    output: Path | None = None,
+) -> int:
+    """Write a report of certificates: for each, REPORT.html beside it, or text on standard output.
+
+    `dpaccount report certificate.json` writes report.html beside it; `dpaccount report FOLDER` writes an
+    index of all certificates below it. Nothing that a certificate names is imported or read.
+
+    Parameters
+    ----------
+    files
+        certificate.json files, or one folder of them.
+    format_
+        html (a page), md (Markdown), pdf-ready (a page with every step open, to print), registry (the fields
+        of the OpenDP deployments registry, as YAML), nist (the points of NIST SP 800-226).
+    html, md, pdf_ready, registry, nist
+        The same in one word.
+    ledger
+        The URL of the ledger that paid, to say what is spent and left today.
+    output
+        Where to write (default: pages beside the certificate, text on standard output).
+    """
+    kind = _kind(
+        format_, {"html": html, "md": md, "pdf-ready": pdf_ready, "registry": registry, "nist": nist}
+    )
+    if not files:
+        raise InputError("no certificate is named; give certificate.json files or a folder of them")
+    if any(file.is_dir() for file in files):
+        return _index(files, output)
+    if output is not None and len(files) > 1:
+        raise InputError("--output takes one certificate; leave it out for several")
+    shown = None if ledger is None else _ledger(ledger)
+    for file in files:
+        _one(file, kind, shown, output)
+    return 0
+
+
+def _kind(said: str, flags: dict[str, bool]) -> str:
+    asked = [name for name, on in flags.items() if on]
+    if len(asked) > 1:
+        raise InputError(
+            f"{' and '.join(f'--{name}' for name in asked)} ask for two formats; give one of them"
+        )
+    kind = asked[0] if asked else said
+    if kind not in FORMATS:
+        raise InputError(f"--format is {kind[:40]!r}; known: {', '.join(FORMATS)}")
+    return kind
+
+
+def _one(file: Path, kind: str, ledger: dict[str, Any] | None, output: Path | None) -> None:
+    from audits.reports import page, standards
+    from audits.reports.compare import read_certificate
+
+    certificate, checked = read_certificate(file)
+    if not checked.startswith("valid"):
+        say(f"{file}: {checked}")
+    if kind in ("html", "pdf-ready"):
+        text = page.html(certificate, ledger, unfolded=kind == "pdf-ready")
+        _write(output or file.with_name("report.html"), _warned(text, checked))
+        return
+    if kind == "md":
+        text = page.markdown(certificate, ledger)
+    elif kind == "registry":
+        text = standards.registry(certificate)
+    else:
+        text = "".join(f"{point}: {answer}\n" for point, answer in standards.nist(certificate))
+    if not checked.startswith("valid"):
+        text = f"# {page.one_line(checked)}\n{text}"
+    if output is None:
+        sys.stdout.write(text)
+    else:
+        _write(output, text)
+
+
+def _warned(text: str, checked: str) -> str:
+    """Return a page that says on top that its certificate is not valid, where it is not."""
+    from html import escape
+
+    if checked.startswith("valid"):
+        return text
+    warning = f'<p role="alert"><strong>{escape(checked)}. Nothing below can be relied on.</strong></p>'
+    return text.replace("<header>", f"<header>{warning}", 1)
+
+
+def _index(files: tuple[Path, ...], output: Path | None) -> int:
+    from audits.reports import page
+    from audits.reports.compare import listed
+
+    if len(files) != 1:
+        raise InputError("a folder stands alone; give one folder, or certificate.json files")
+    _write(output or files[0] / "index.html", page.index(listed(files[0])))
+    return 0
+
+
+def _ledger(url: str) -> dict[str, Any]:
+    from dpaccount.ledger import answers
+
+    return answers.show(url)
+
+
+def _write(path: Path, text: str) -> None:
+    try:
+        atomically(path, text)
+    except OSError as error:
+        raise InputError(f"{path}: {error.strerror}; name a file in a writable folder") from None
+    sys.stdout.write(f"{path}\n")
+
+
+def diff(old: Path, new: Path, *, json_: Json = False) -> int:
+    """Say in words what is otherwise in a second certificate: `dpaccount diff last.json this.json`.
+
+    Exit code: 0 where nothing differs, 1 where something does or one of them is not valid.
+    """
+    from audits.reports.compare import differences, read_certificate
+
+    (before, first), (after, second) = read_certificate(old), read_certificate(new)
+    found = [
+        f"{file}: {said}" for file, said in ((old, first), (new, second)) if not said.startswith("valid")
+    ]
+    found += differences(before, after)
+    answer = {"schema": "dpaccount/diff/1", "old": str(old), "new": str(new), "differences": found}
+    show(answer, json_, lambda said: "\n".join(said["differences"]) or "no difference")
+    return 1 if found else 0

@@ -1,0 +1,65 @@
+"""Why an attack shows less than is proved, and what it would have shown of code with half the noise."""
+
+import math
+from fractions import Fraction
+from statistics import NormalDist
+from typing import Any
+
+import numpy as np
+
+from audits.attack.thresholds import clopper_pearson
+from audits.reports.words import Certified
+from dpaccount.exact import as_exact, to_digits
+
+
+def explained(certificate: Certified) -> list[str]:
+    """Return what the attack did, what it shows, why that is less than what is proved, and its power."""
+    audit = certificate["audit"]
+    if audit is None:
+        return ["No attack was run; nothing speaks for or against the claim but its proof."]
+    point = audit["points"][0]
+    runs, others = point["runs"], point["other_runs"]
+    shown, risk = as_exact(point["epsilon_lower"]), as_exact(point["risk"])
+    delta = as_exact(point["delta"])
+    found = [
+        f"The running code was attacked: {audit['attack']}. On one pair of made-up neighbours it ran"
+        f" {runs} times on one side and {others} on the other; with confidence {audit['confidence']} over all"
+        f" points together, ε is at least {to_digits(shown, up=False)} at δ = {point['delta']}.",
+        "An attack shows less than is proved: it knows one pair of datasets, one event and finitely many"
+        " runs, while the proof holds for all of them.",
+    ]
+    most = _counted(runs, others, runs, 0, delta, risk)
+    found.append(
+        f"So many runs could have shown ε = {to_digits(Fraction(most), up=False)} at the most, of code that"
+        " releases the data in the clear."
+    )
+    return [*found, _twin(certificate, point, delta, risk)]
+
+
+def _twin(certificate: Certified, point: dict[str, Any], delta: Fraction, risk: Fraction) -> str:
+    """Return what the same runs would be expected to show of the same code with half the noise."""
+    distance = certificate["audit"].get("distance")
+    if not distance:
+        return "What half the noise would have shown cannot be said: the noise on this pair is not one law."
+    mu = 2 * math.sqrt(distance)
+    found = max(_expected(mu, at, point, delta, risk) for at in np.linspace(-3, 6, 37))
+    claimed = as_exact(point["limit"])
+    verdict = "and would have refuted the claim" if found > claimed else "which the claim allows"
+    return (
+        f"Of the same code with half the noise these runs would be expected to show about ε ="
+        f" {found:.3g} on this pair (by the Gaussian curve of its distance; an estimate), {verdict}."
+    )
+
+
+def _expected(mu: float, at: float, point: dict[str, Any], delta: Fraction, risk: Fraction) -> float:
+    """Return the bound from the counts that are expected above a threshold."""
+    normal = NormalDist()
+    runs, others = point["runs"], point["other_runs"]
+    hits, alarms = round(runs * (1 - normal.cdf(at - mu))), round(others * (1 - normal.cdf(at)))
+    return _counted(runs, others, hits, alarms, delta, risk)
+
+
+def _counted(runs: int, others: int, hits: int, alarms: int, delta: Fraction, risk: Fraction) -> float:
+    held, out = np.zeros(runs), np.zeros(others)
+    held[:hits], out[:alarms] = 1, 1
+    return clopper_pearson(held, out, 0.5, delta, risk, "left").epsilon_lower

@@ -1,0 +1,117 @@
+"""Two certificates compared in words, and a folder of them in one list."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+from audits.reports.standards import SILENT, governance, proved_text
+from audits.reports.words import Certified
+from dpaccount import checker
+from dpaccount.documents import read_bytes
+from dpaccount.errors import InputError
+from dpaccount.exact import as_exact
+
+
+def read_certificate(path: Path) -> tuple[dict[str, Any], str]:
+    """Return a certificate and what the checker says of it; raises `InputError` for what is none."""
+    raw = read_bytes(path)
+    try:
+        _, said = checker.judged(raw)
+        checked = f"valid: {said}"
+    except checker.Unreadable as why:
+        raise InputError(f"{path}: {why}; give a certificate") from None
+    except checker.Rejected as why:
+        checked = f"NOT VALID: {why}"
+    found: dict[str, Any] = json.loads(raw)
+    return found, checked
+
+
+def differences(old: Certified, new: Certified) -> list[str]:
+    """Return what is otherwise in the second certificate, a sentence each; nothing where all is alike."""
+    found = [_verdict(old, new)] if old["verdict"] != new["verdict"] else []
+    pairs = {
+        "who is protected": (old["guarantee"]["unit"], new["guarantee"]["unit"]),
+        "the relation": (old["guarantee"]["relation"], new["guarantee"]["relation"]),
+        "the model": (old["guarantee"]["model"], new["guarantee"]["model"]),
+        "the subject": (old["subject"]["name"], new["subject"]["name"]),
+        "what is proved": (proved_text(old), proved_text(new)),
+        "the attack's lower bound": (_shown(old), _shown(new)),
+    }
+    for name in ("epsilon", "delta"):
+        before, after = as_exact(str(old["guarantee"][name])), as_exact(str(new["guarantee"][name]))
+        if before != after:
+            grown = "weaker" if after > before else "stronger"
+            found.append(
+                f"The claimed {name} went from {old['guarantee'][name]} to {new['guarantee'][name]}: the"
+                f" promise is {grown} in it."
+            )
+    found += [f"{name.capitalize()} was {a!r} and is {b!r}." for name, (a, b) in pairs.items() if a != b]
+    found += _members("Parameter", old["subject"].get("parameters", {}), new["subject"].get("parameters", {}))
+    if old["subject"].get("code") != new["subject"].get("code"):
+        found.append("The subject's code changed (another digest).")
+    found += _assumptions(old, new)
+    found += _members("Governance", governance(old), governance(new))
+    gone = [line for line in old["hazards"] if line not in new["hazards"]]
+    come = [line for line in new["hazards"] if line not in old["hazards"]]
+    found += [f"A hazard is no longer listed: {line}" for line in gone]
+    return found + [f"A hazard is new: {line}" for line in come]
+
+
+def _verdict(old: Certified, new: Certified) -> str:
+    return f"The verdict was {old['verdict']} and is {new['verdict']}."
+
+
+def _shown(certificate: Certified) -> object:
+    return certificate["audit"]["epsilon_lower"] if certificate["audit"] else "no attack"
+
+
+def _members(what: str, old: dict[str, Any], new: dict[str, Any]) -> list[str]:
+    keys = [*old, *(key for key in new if key not in old)]
+    return [
+        f"{what} {key} was {old.get(key, SILENT)!r} and is {new.get(key, SILENT)!r}."
+        for key in keys
+        if old.get(key, SILENT) != new.get(key, SILENT)
+    ]
+
+
+def _assumptions(old: Certified, new: Certified) -> list[str]:
+    before, after = (
+        {(e["rule"], e["query"], e["value"]): e["status"] for e in c["sensitivity"]} for c in (old, new)
+    )
+    found = [
+        f"No longer assumed: {rule} of {query} ({value})."
+        for rule, query, value in before
+        if (rule, query, value) not in after
+    ]
+    for key, status in after.items():
+        rule, query, value = key
+        if key not in before:
+            found.append(f"Newly assumed: {rule} of {query} ({value}), {status}.")
+        elif before[key] != status:
+            found.append(f"{rule} of {query} was {before[key]} and is {status}.")
+    return found
+
+
+def listed(folder: Path) -> list[dict[str, str]]:
+    """Return a line for every certificate.json in a folder and below, by claim and time."""
+    found = []
+    for path in sorted(folder.rglob("certificate.json")):
+        certificate, checked = read_certificate(path)
+        said = certificate["guarantee"]
+        page = path.with_name("report.html")
+        found.append(
+            {
+                "verdict": certificate["verdict"] if checked.startswith("valid") else "NOT VALID",
+                "name": certificate["claim"]["name"],
+                "unit": said["unit"],
+                "claimed": f"ε = {said['epsilon']}, δ = {said['delta']}, {said['model']}, {said['relation']}",
+                "proved": proved_text(certificate),
+                "made": certificate["created"],
+                "until": governance(certificate)["valid_until"],
+                "checked": checked,
+                "link": (page if page.exists() else path).relative_to(folder).as_posix(),
+            }
+        )
+    if not found:
+        raise InputError(f"{folder}: no certificate.json in it or below; name a folder of certificates")
+    return sorted(found, key=lambda entry: (entry["name"], entry["made"]))

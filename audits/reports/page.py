@@ -1,0 +1,67 @@
+"""A certificate as one self-contained page, or as text in Markdown, for a reader who is not a programmer."""
+
+import re
+from collections.abc import Mapping
+from typing import Any
+
+from jinja2 import Environment, PackageLoader, StrictUndefined
+
+from audits.reports.sections import Block, sections
+from audits.reports.words import Certified
+
+
+def html(certificate: Certified, ledger: Mapping[str, Any] | None = None, *, unfolded: bool = False) -> str:
+    """Return the page; all text is escaped, and its policy forbids scripts and anything from outside.
+
+    `unfolded`: every step of the proof is open, for paper.
+    """
+    return (
+        _pages()
+        .get_template("report.html")
+        .render(c=certificate, sections=sections(certificate, ledger), open=unfolded)
+    )
+
+
+def _pages() -> Environment:
+    return Environment(
+        loader=PackageLoader("audits"), autoescape=True, undefined=StrictUndefined, trim_blocks=True
+    )
+
+
+def index(entries: list[dict[str, str]]) -> str:
+    """Return the page of a folder of certificates, a line each."""
+    return _pages().get_template("index.html").render(entries=entries)
+
+
+def markdown(certificate: Certified, ledger: Mapping[str, Any] | None = None) -> str:
+    """Return the same as Markdown, without the pictures."""
+    parts = [f"# {certificate['verdict']}: {_plain(certificate['claim']['name'])}"]
+    for section in sections(certificate, ledger):
+        blocks = [text for text in map(_block, section.blocks) if text]
+        if blocks:
+            parts += [f"## {section.title}", *blocks]
+    return "\n\n".join(parts) + "\n"
+
+
+def _block(block: Block) -> str:
+    if block.kind == "text":
+        return "\n\n".join(map(_plain, block.lines))
+    if block.kind == "list":
+        return "\n".join(f"- {_plain(line)}" for line in block.lines)
+    if block.kind == "steps":
+        return "\n".join(f"- {_plain(said)}" for said, _ in block.rows)
+    if block.kind == "picture":
+        return ""
+    head = block.head or ("", "")
+    rows = [head, ("---",) * len(head), *block.rows]
+    return "\n".join(f"| {' | '.join(_plain(cell) for cell in row)} |" for row in rows)
+
+
+def one_line(text: str) -> str:
+    """Return a text without line ends or control characters."""
+    return "".join(c if c.isprintable() else " " for c in text)
+
+
+def _plain(text: str) -> str:
+    """Return a text in one line in which nothing of a claim's words is markup."""
+    return re.sub(r"([\\`*_\[\]<>|])", r"\\\1", " ".join(str(text).split()))

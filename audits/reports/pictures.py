@@ -1,0 +1,119 @@
+"""Pictures of a certificate as plain SVG: δ(ε) with claim, proof and attack, and the trade-off curve."""
+
+import math
+from collections.abc import Iterable
+from html import escape
+
+from audits.reports.words import Certified
+from dpaccount.exact import as_exact
+
+WIDE, HIGH, LEFT, BOTTOM = 640, 300, 70, 45
+Dot = tuple[float, float]
+
+
+def profile(certificate: Certified) -> str:
+    """Return δ over ε on a logarithmic scale: claimed, asserted by the proof, shown by the attack."""
+    said, proved = certificate["guarantee"], certificate["proved"]
+    claim = _dot(said["epsilon"], said["delta"])
+    asserted = [_dot(proved["epsilon"]["upper"], proved["delta"])] if proved["epsilon"] is not None else []
+    points = certificate["audit"]["points"] if certificate["audit"] else []
+    asserted += [_dot(point["limit"], point["delta"]) for point in points if point["of"] == "proof"]
+    shown = [_dot(point["epsilon_lower"], point["delta"]) for point in points]
+    every = [dot for dot in (claim, *asserted, *shown) if math.isfinite(dot[0])]
+    right = max((dot[0] for dot in every), default=1.0) * 1.08 or 1.0
+    low = math.floor(min((dot[1] for dot in every), default=-6.0)) - 0.5
+
+    def at(dot: Dot) -> Dot:
+        return (
+            LEFT + (WIDE - LEFT - 20) * min(dot[0], right) / right,
+            15 + (HIGH - BOTTOM - 15) * (0 - max(dot[1], low)) / (0 - low),
+        )
+
+    parts = [_axes("ε", "δ", right, [(at((0, float(k)))[1], f"1e{k}") for k in range(math.ceil(low), 1, 2)])]
+    path = sorted(dot for dot in asserted if math.isfinite(dot[0]))
+    parts.append(_line([at(dot) for dot in path], "proof"))
+    parts += [_mark(at(dot), "proof", 4) for dot in path]
+    parts += [_triangle(at(dot)) for dot in shown if math.isfinite(dot[0])]
+    parts.append(_square(at(claim)) if math.isfinite(claim[0]) else "")
+    return _svg(parts, "delta over epsilon: claimed, proved, and shown by the attack", LEGEND)
+
+
+LEGEND = (("claim", "claimed"), ("proof", "proved, at most"), ("attack", "attack shows, at least"))
+
+
+def trade_off(certificate: Certified) -> str:
+    """Return the least share of misses of any attack over its share of false alarms, by what is proved."""
+    proved = certificate["proved"]
+    points = [(proved["epsilon"]["upper"], proved["delta"])] if proved["epsilon"] is not None else []
+    audit = certificate["audit"]
+    points += [(p["limit"], p["delta"]) for p in (audit["points"] if audit else ()) if p["of"] == "proof"]
+    known = [(float(as_exact(e)), float(as_exact(d))) for e, d in points if e != "inf"]
+    dots = [(rate, _misses(known, rate)) for rate in ((j / 60) ** 2 for j in range(61))]
+
+    def at(dot: Dot) -> Dot:
+        return LEFT + (WIDE - LEFT - 20) * dot[0], 15 + (HIGH - BOTTOM - 15) * (1 - dot[1])
+
+    ticks = [(at((0, share))[1], f"{share:g}") for share in (0, 0.5, 1)]
+    parts = [_axes("false alarms", "misses", 1.0, ticks), _line([at(dot) for dot in dots], "proof")]
+    parts.append(_line([at((0, 1)), at((1, 0))], "axis"))
+    return _svg(parts, "least share of misses of any attack over its false alarms", ())
+
+
+def _misses(points: Iterable[tuple[float, float]], rate: float) -> float:
+    """Return 1 − δ − e^ε α and e^−ε(1 − δ − α), the best over all points, a little low."""
+    best = 0.0
+    for epsilon, delta in points:
+        if epsilon < 700:
+            kept = (1 - delta - math.exp(epsilon) * rate, math.exp(-epsilon) * (1 - delta - rate))
+            best = max(best, *kept)
+    return max(0.0, best * (1 - 1e-9))
+
+
+def _dot(epsilon: object, delta: object) -> Dot:
+    """Return (ε, log₁₀ δ) as drawn; δ = 0 at the bottom."""
+    share = float(as_exact(str(delta)))
+    where = math.inf if epsilon == "inf" else float(as_exact(str(epsilon)))
+    return where, math.log10(share) if share > 0 else -12.0
+
+
+def _axes(right: str, up: str, most: float, ticks: list[tuple[float, str]]) -> str:
+    base, end = HIGH - BOTTOM, WIDE - 20
+    found = [f'<path class="axis" d="M{LEFT} 10V{base}H{end}"/>']
+    for j in range(5):
+        x = LEFT + (end - LEFT) * j / 4
+        found.append(f'<text x="{x:.1f}" y="{base + 18}" text-anchor="middle">{most * j / 4:.3g}</text>')
+    found += [
+        f'<text x="{LEFT - 6}" y="{y + 4:.1f}" text-anchor="end">{escape(said)}</text>' for y, said in ticks
+    ]
+    found.append(f'<text x="{(LEFT + end) / 2}" y="{base + 36}" text-anchor="middle">{escape(right)}</text>')
+    found.append(f'<text x="12" y="24">{escape(up)}</text>')
+    return "".join(found)
+
+
+def _line(dots: list[Dot], kind: str) -> str:
+    if len(dots) < 2:
+        return ""
+    return f'<path class="{kind}-line" d="M{" L".join(f"{x:.1f} {y:.1f}" for x, y in dots)}"/>'
+
+
+def _mark(dot: Dot, kind: str, size: int) -> str:
+    return f'<circle class="{kind}" cx="{dot[0]:.1f}" cy="{dot[1]:.1f}" r="{size}"/>'
+
+
+def _square(dot: Dot) -> str:
+    return f'<rect class="claim" x="{dot[0] - 6:.1f}" y="{dot[1] - 6:.1f}" width="12" height="12"/>'
+
+
+def _triangle(dot: Dot) -> str:
+    x, y = dot
+    return f'<path class="attack" d="M{x:.1f} {y - 6:.1f}l6 11h-12z"/>'
+
+
+def _svg(parts: list[str], label: str, legend: tuple[tuple[str, str], ...]) -> str:
+    keys = "".join(
+        f'<rect class="{kind}" x="{WIDE - 190}" y="{14 + 20 * j}" width="12" height="12"/>'
+        f'<text x="{WIDE - 172}" y="{25 + 20 * j}">{escape(said)}</text>'
+        for j, (kind, said) in enumerate(legend)
+    )
+    head = f'<svg role="img" aria-label="{escape(label)}" viewBox="0 0 {WIDE} {HIGH}">'
+    return f"{head}{''.join(parts)}{keys}</svg>"

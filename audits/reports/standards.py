@@ -1,0 +1,143 @@
+"""What others ask of a deployment: NIST SP 800-226's points, and the fields of OpenDP's deployments registry.
+
+What a certificate cannot know is asked of its `[governance]`; where that is silent it is "not stated".
+"""
+
+import json
+from typing import Any
+
+from audits.reports.words import Certified, what_it_means
+from dpaccount.exact import as_exact, to_digits
+
+SILENT = "not stated"
+
+GOVERNANCE = {
+    "curator": "who holds the data",
+    "owner": "who answers for the release",
+    "contact": "whom to ask",
+    "reviewer": "who checked this certificate",
+    "approver": "who allowed the release",
+    "purpose": "what the release is for",
+    "intended_use": "who will use it, and how",
+    "product": "what is published",
+    "unprotected": "what is public beside the release",
+    "why_epsilon": "why this ε",
+    "retention": "how long the data are kept",
+    "valid_until": "until when this holds",
+}
+
+
+def governance(certificate: Certified) -> dict[str, str]:
+    """Return what is stated under every known key, and under others that the claim has."""
+    stated = certificate["claim"].get("governance", {})
+    return {**dict.fromkeys(GOVERNANCE, SILENT), **{key: str(value) for key, value in stated.items()}}
+
+
+def proved_text(certificate: Certified) -> str:
+    """Return what is proved in one line, rounded up."""
+    proved = certificate["proved"]
+    if proved["epsilon"] is None:
+        return f"nothing: {proved.get('reason')}"
+    upper = proved["epsilon"]["upper"]
+    shown = upper if upper == "inf" else to_digits(as_exact(upper), up=True)
+    return f"ε ≤ {shown} at δ = {proved['delta']} (rounded up)"
+
+
+def _tested(certificate: Certified) -> str:
+    entries = certificate["sensitivity"]
+    if not entries:
+        return "nothing is assumed of the code"
+    counts: dict[str, int] = {}
+    for entry in entries:
+        counts[entry["status"]] = counts.get(entry["status"], 0) + 1
+    return ", ".join(f"{count} {status}" for status, count in counts.items())
+
+
+def nist(certificate: Certified) -> list[tuple[str, str]]:
+    """Return the points to evaluate a guarantee by (NIST SP 800-226, March 2025), each with its answer."""
+    said, stated = certificate["guarantee"], governance(certificate)
+    release, audit = certificate["release"], certificate["audit"]
+    noise = "no release was made" if release is None else f"noise: {release['noise']}; drawn through receipts"
+    attacked = "no attack was run" if audit is None else f"{audit['attack']}, {audit['trials']} runs"
+    ledger = certificate["claim"].get("data", {}).get("ledger")
+    return [
+        (
+            "Privacy parameters",
+            f"claimed ε = {said['epsilon']}, δ = {said['delta']}; {proved_text(certificate)}",
+        ),
+        ("What the parameters mean", " ".join(what_it_means(certificate))),
+        ("Variant of differential privacy", f"(ε, δ), {said['model']} model"),
+        ("Unit of privacy", said["unit"]),
+        ("Neighbouring datasets", said["relation"]),
+        ("Several records of one person", _of_persons(certificate)),
+        ("Algorithm", f"{certificate['subject']['name']}: {certificate['subject'].get('source') or SILENT}"),
+        ("Proof", f"{len(certificate['proved']['derivation'])} steps, inferred again by `dpaccount check`"),
+        ("Tests of the implementation", f"assumptions: {_tested(certificate)}; attack: {attacked}"),
+        ("Floating point and randomness", f"exact grids and integer samplers; {noise}"),
+        ("Side channels", "timing is not covered; see the limits below"),
+        ("Utility", "what is released, with intervals where they are known" if release else SILENT),
+        ("Bias, and who bears the error", stated.get("bias", SILENT)),
+        ("Trust model: who sees raw data", stated["curator"]),
+        ("Access control", stated.get("access", SILENT)),
+        ("Collection and retention of the data", stated["retention"]),
+        ("Budget over time and repeated queries", (ledger and f"ledger {ledger}") or "no ledger: no release"),
+        ("What is public or unprotected", stated["unprotected"]),
+        ("Why this ε", stated["why_epsilon"]),
+    ]
+
+
+def _of_persons(certificate: Certified) -> str:
+    data: dict[str, Any] = certificate["claim"].get("data", {})
+    if "id" not in data:
+        return "the unit is protected whole; rows of one person are not counted together here"
+    return f"rows of one {data['id']} are together; at most {data.get('max_rows', 1)} of them count"
+
+
+def registry(certificate: Certified) -> str:
+    """Return the deployment as the registry's fields in YAML, tier by tier; texts are quoted as in JSON."""
+    said, stated = certificate["guarantee"], governance(certificate)
+    proved = certificate["proved"]["epsilon"]
+    release = certificate["release"]
+    rows: list[tuple[str, list[tuple[str, Any]]]] = [
+        (
+            "tier1",
+            [
+                ("data_curator", stated["curator"]),
+                ("intended_use", stated["intended_use"]),
+                ("data_product", stated["product"]),
+                ("publication_date", certificate["created"][:10]),
+            ],
+        ),
+        (
+            "tier2",
+            [
+                ("flavor", f"(epsilon, delta), {said['relation']}"),
+                ("unit_of_privacy", said["unit"]),
+                ("epsilon", SILENT if proved is None else proved["upper"]),
+                ("delta", said["delta"] if proved is None else certificate["proved"]["delta"]),
+                ("claimed_epsilon", said["epsilon"]),
+                ("model", said["model"]),
+                ("verdict", certificate["verdict"]),
+            ],
+        ),
+        (
+            "tier3",
+            [
+                ("data_domain", json.dumps(certificate["claim"].get("data", {}).get("columns", SILENT))),
+                ("unprotected_quantities", stated["unprotected"]),
+                ("composition", f"{len(certificate['proved']['derivation'])} steps of a checked derivation"),
+                ("mechanism", certificate["subject"]["name"]),
+                ("justification", stated["why_epsilon"]),
+                ("implementation", f"dpaccount {certificate['environment'].get('dpaccount', SILENT)}"),
+                ("noise", SILENT if release is None else release["noise"]),
+                ("certificate_digest", certificate["digest"]),
+                ("access_control", stated.get("access", SILENT)),
+                ("contact", stated["contact"]),
+            ],
+        ),
+    ]
+    lines = [f"name: {json.dumps(certificate['claim']['name'])}"]
+    for tier, members in rows:
+        lines.append(f"{tier}:")
+        lines += [f"  {key}: {json.dumps(value, ensure_ascii=False)}" for key, value in members]
+    return "\n".join(lines) + "\n"

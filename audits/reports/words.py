@@ -1,0 +1,133 @@
+"""What a certificate says, in plain words: what is promised, to whom, what not, and what the numbers mean.
+
+Every rounded number is rounded to the side of the attacker.
+"""
+
+import inspect
+import re
+from collections.abc import Mapping
+from decimal import ROUND_CEILING, Context, Decimal
+from fractions import Fraction
+from typing import Any
+
+from dpaccount import proof
+from dpaccount.exact import as_exact, to_digits
+
+Certified = Mapping[str, Any]  #: a certificate as read from JSON
+
+VERDICTS = {
+    "CERTIFIED": "The claim is proved, and no test or attack contradicted it.",
+    "REFUTED": "The claim, its proof or one of its assumptions is false: a witness is given below.",
+    "UNPROVEN": "The claim is neither proved nor refuted: rely on nothing here.",
+}
+
+OBSERVERS = {
+    "central": "Whoever holds the data sees them. Everybody else, whatever they know and compute, sees only"
+    " what is released.",
+    "joint": "What all others are shown about {unit} is limited; not limited is what is shown to themselves,"
+    " such as their own recommendation.",
+    "local": "The collector is not trusted either: what leaves {unit} is noisy already.",
+}
+
+RELATIONS = {
+    "replace-one": "Two datasets are neighbours where the data of {unit} are replaced by any other; how many"
+    " there are is public.",
+    "add-remove": "Two datasets are neighbours where one has the data of {unit} and the other has not; taking"
+    " part is hidden too.",
+    "bounded-row": "Two datasets are neighbours where one row moves by at most {radius} in ℓ2; a row that is"
+    " replaced by any other is not covered by this ε.",
+}
+
+CITED = re.compile(r" ?\((?:[^()]*\b(?:19|20)\d\d\b[^()]*|R\d[^()]*|docs/[^()]*)\)")
+LARGE = 690  #: an ε whose odds are not worth a number
+ALARM = Fraction(1, 1000)  #: the false-alarm rate of the attack that is described
+
+
+def promise(certificate: Certified) -> list[str]:
+    """Return the first paragraph's sentences: what this kind of privacy promises, to whom, and what not."""
+    said = certificate["guarantee"]
+    unit = said["unit"]
+    relation = RELATIONS[said["relation"]].format(unit=unit, radius=said.get("radius"))
+    return [
+        f"The promise is differential privacy for {unit}: what is released would have looked almost the same"
+        f" with other data of {unit}.",
+        OBSERVERS[said["model"]].format(unit=unit),
+        relation,
+        "It does not promise that nothing is learnt: facts about the whole population, and whatever follows"
+        f" from them about {unit}, may be. Several units of one family or firm share the protection of one.",
+    ]
+
+
+def odds(epsilon: Fraction, delta: Fraction) -> list[str]:
+    """Return what (ε, δ) means for an attacker: the best odds, and finds at rare false alarms.
+
+    Of true positives t and false alarms f both t ≤ e^ε f + δ and 1 − f ≤ e^ε (1 − t) + δ hold, so that a
+    guess is right with probability at most (e^ε + δ)/(1 + e^ε) (Kairouz, Oh & Viswanath 2015).
+    """
+    with_growth = _exponential(epsilon)
+    right = (with_growth + delta) / (1 + with_growth)
+    found = min(Fraction(1), with_growth * ALARM + delta)
+    betting = to_digits((with_growth + delta) / (1 - delta), up=True, digits=3)
+    if delta == 1 or epsilon > LARGE:
+        betting = "any number"
+    return [
+        f"Whoever must tell which of two equally likely cases holds, and may know all other data, is right at"
+        f" most {_percent(right)} of the time, where a coin is right 50 %: odds of at most {betting} to 1.",
+        f"An attack that gives a false alarm in 0.1 % of cases finds the truth in at most {_percent(found)}.",
+    ]
+
+
+def _exponential(epsilon: Fraction) -> Fraction:
+    """Return e^ε rounded up (to 1e300 where it is larger)."""
+    if epsilon > LARGE:
+        return Fraction(10) ** 300
+    context = Context(prec=40, rounding=ROUND_CEILING)
+    near = context.divide(Decimal(epsilon.numerator), Decimal(epsilon.denominator))
+    return Fraction(context.next_plus(context.exp(near)))  # exp itself rounds to the nearest
+
+
+def _percent(share: Fraction) -> str:
+    return f"{to_digits(min(share, Fraction(1)) * 100, up=True, digits=4)} %"
+
+
+def delta_text(delta: Fraction) -> str:
+    """Return δ in a short form, rounded up."""
+    return to_digits(delta, up=True, digits=3) if delta else "0"
+
+
+def what_it_means(certificate: Certified) -> list[str]:
+    """Return the sentences on ε and δ: of what is proved, else of what is claimed."""
+    proved, said = certificate["proved"], certificate["guarantee"]
+    if proved["epsilon"] is None or proved["epsilon"]["upper"] == "inf":
+        point, word = (said["epsilon"], said["delta"]), "claimed, and not proved"
+    else:
+        point, word = (proved["epsilon"]["upper"], proved["delta"]), "proved"
+    if point[0] == "inf":
+        return ["No finite ε stands: an attacker may learn everything."]
+    epsilon, delta = as_exact(point[0]), as_exact(point[1])
+    at = f"ε = {to_digits(epsilon, up=True)} and δ = {delta_text(delta)} ({word})"
+    return [f"At {at}:", *odds(epsilon, delta)]
+
+
+def rule_says(name: str) -> str:
+    """Return the first sentence of what a rule of the kernel says, without its sources."""
+    made = getattr(proof, name, None)
+    text = " ".join((inspect.getdoc(made) or "").split()) if inspect.isfunction(made) else ""
+    sentence = CITED.sub("", text).partition(". ")[0].rstrip(".")
+    return f"{sentence}." if sentence else "A rule that this program does not know."
+
+
+def assumption(entry: Mapping[str, Any], claim: Mapping[str, Any]) -> str:
+    """Return an assumption of the proof as sentences: what it says, of what, and what was done about it."""
+    says = f"{rule_says(entry['rule'])} Here: {entry['query']}, declared {entry['value']}."
+    accepted = claim.get("assume", {}).get(f"{entry['rule']} {entry['query']}")
+    done = {
+        "tested": f"Searched on {entry['examples']} pairs of made-up neighbours; no counterexample was"
+        " found. A search is no proof.",
+        "proved": "Proved for all inputs by interval arithmetic.",
+        "untested": "Not tested.",
+        "accepted": f"Accepted by the claim without a test, because: {accepted}.",
+    }
+    if entry["counterexample"]:
+        return f"{says} It is false: {entry['counterexample']['wrong']}."
+    return f"{says} {done.get(entry['status'], entry['status'])}"

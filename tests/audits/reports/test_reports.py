@@ -1,0 +1,299 @@
+"""Reports of certificates that were made elsewhere: complete, inert, rounded to the attacker's side."""
+
+import copy
+import json
+import re
+from fractions import Fraction
+from html.parser import HTMLParser
+from math import exp
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from audits import cli
+from audits.certificate.document import seal
+from audits.reports import attacks, ci, page, standards
+from audits.reports.compare import differences
+from audits.reports.sections import sections
+from audits.reports.words import odds, promise, rule_says, what_it_means
+
+RECEIVED = Path(__file__).with_name("received.json")
+TITLES = (
+    "In plain words", "What is promised", "Pictures", "Proof", "Attack", "Budget", "Who answers for it",
+    "Points of NIST SP 800-226", "Limits and hazards", "This document", "Signed off",
+)  # fmt: skip
+VOID = {"meta", "rect", "circle", "path", "br"}
+
+
+@pytest.fixture
+def certificate():
+    return json.loads(RECEIVED.read_text())
+
+
+class Page(HTMLParser):
+    """Reads a page strictly: every tag is closed in turn; keeps texts, tags and attributes."""
+
+    def __init__(self, text):
+        super().__init__()
+        self.open, self.tags, self.attributes, self.text = [], [], [], ""
+        self.feed(text)
+        assert self.open == []
+
+    def handle_starttag(self, tag, attrs):
+        self.tags.append(tag)
+        self.attributes += attrs
+        if tag not in VOID:
+            self.open.append(tag)
+
+    def handle_endtag(self, tag):
+        if tag not in VOID:
+            assert self.open.pop() == tag
+
+    def handle_startendtag(self, tag, attrs):
+        self.tags.append(tag)
+        self.attributes += attrs
+
+    def handle_data(self, data):
+        self.text += data
+
+
+def test_a_received_certificate_alone_is_reported_whole(certificate):
+    found = Page(page.html(certificate))
+    for title in TITLES:
+        assert title in found.text
+    for said in (certificate["digest"], certificate["guarantee"]["unit"], *certificate["hazards"]):
+        assert said in found.text
+    for step in certificate["proved"]["derivation"]:
+        assert rule_says(step["rule"]) in found.text
+    for key, about in standards.GOVERNANCE.items():
+        assert f"{key.replace('_', ' ')} ({about})" in found.text
+    assert found.tags.count("svg") == 2
+
+
+def test_a_page_is_self_contained_and_can_be_walked(certificate):
+    text = page.html(certificate)
+    found = Page(text)
+    assert "script" not in found.tags
+    assert not {"link", "img", "iframe", "object", "form"} & set(found.tags)
+    assert "default-src 'none'" in text
+    assert all(
+        not value.startswith(("http", "//", "data:"))
+        for key, value in found.attributes
+        if key in ("src", "href")
+    )
+    anchors = {value for key, value in found.attributes if key == "id"}
+    links = {value.removeprefix("#") for key, value in found.attributes if key == "href"}
+    assert links
+    assert links <= anchors
+    named = {value for key, value in found.attributes if key == "aria-labelledby"}
+    assert named <= anchors
+    assert "@media print" in text
+    assert "prefers-color-scheme: dark" in text
+    assert '<html lang="en">' in text
+
+
+HOSTILE = "<script>alert(1)</script><img src=x onerror=alert(1)>\"'`|*[a](b)"
+
+
+def test_markup_in_a_claim_is_inert(certificate):
+    certificate["claim"]["governance"] = {"purpose": HOSTILE, "owner": HOSTILE, HOSTILE: HOSTILE}
+    certificate["guarantee"]["unit"] = HOSTILE
+    certificate["claim"]["name"] = HOSTILE
+    found = Page(page.html(certificate))
+    assert not {"script", "img"} & set(found.tags)
+    assert not any(key.startswith("on") for key, _ in found.attributes)
+    assert HOSTILE in found.text
+    text = page.markdown(certificate)
+    assert "<script" not in text.replace("\\<script", "")
+    assert re.search(r"(?<!\\)\[a\]", text) is None
+    lines = standards.registry(json.loads(RECEIVED.read_text())).count("\n")
+    assert standards.registry(certificate).count("\n") == lines  # a text cannot begin another line
+
+
+@given(
+    st.fractions(min_value=0, max_value=50, max_denominator=1000),
+    st.fractions(min_value=0, max_value=Fraction(99, 100), max_denominator=10**6),
+)
+def test_what_an_attacker_can_do_is_never_understated(epsilon, delta):
+    numbers = [
+        Fraction(text) for text in re.findall(r"at most (\d[\d.e+-]*)", " ".join(odds(epsilon, delta)))
+    ]
+    right, betting, found = numbers
+    growth = exp(epsilon)
+    assert float(right) / 100 >= min(1, (growth + float(delta)) / (1 + growth)) * (1 - 1e-12)
+    assert float(betting) >= (growth + float(delta)) / (1 - float(delta)) * (1 - 1e-12)
+    assert float(found) / 100 >= min(1, growth * 0.001 + float(delta)) * (1 - 1e-12)
+    assert float(right) / 100 <= (growth + float(delta)) / (1 + growth) * 1.001 + 1e-3
+
+
+def test_the_known_odds():
+    """ε = ln 3: three in four, as everybody is taught (δ = 0)."""
+    said = " ".join(odds(Fraction(1098612288668109692, 10**18), Fraction(0)))
+    assert "at most 75.01 %" in said or "at most 75 %" in said
+
+
+def test_an_unproved_claim_is_called_so(certificate):
+    certificate["proved"] = {
+        "epsilon": None,
+        "delta": None,
+        "derivation": [],
+        "tight": None,
+        "reason": "no proof",
+    }
+    certificate["verdict"] = "UNPROVEN"
+    assert "claimed, and not proved" in " ".join(what_it_means(certificate))
+    assert "No proof: no proof." in Page(page.html(certificate)).text
+    certificate["audit"] = None
+    assert "No attack was run" in Page(page.html(certificate)).text
+
+
+def test_an_infinite_epsilon_promises_nothing(certificate):
+    certificate["proved"]["epsilon"] = {"lower": None, "upper": "inf"}
+    certificate["guarantee"]["epsilon"] = "inf"
+    assert what_it_means(certificate) == ["No finite ε stands: an attacker may learn everything."]
+    Page(page.html(certificate))
+
+
+@pytest.mark.parametrize("model", ["central", "joint", "local"])
+@pytest.mark.parametrize("relation", ["replace-one", "add-remove", "bounded-row"])
+def test_every_promise_is_worded(certificate, model, relation):
+    certificate["guarantee"] |= {"model": model, "relation": relation, "radius": 0.5}
+    said = promise(certificate)
+    assert len(said) == 4
+    assert "{" not in " ".join(said)
+
+
+def test_half_the_noise_would_have_been_seen_with_enough_runs(certificate):
+    """The expectation grows with the runs, and is above the claim where they are many and the claim is tight."""
+    twin = copy.deepcopy(certificate)
+    point = twin["audit"]["points"][0]
+    point |= {"runs": 10**6, "other_runs": 10**6, "limit": "0.2"}
+    few, many = attacks.explained(certificate)[-1], attacks.explained(twin)[-1]
+    shown = [float(re.search(r"about ε = ([\d.]+)", said)[1]) for said in (few, many)]
+    assert shown[0] < shown[1]
+    assert "would have refuted the claim" in many
+    del twin["audit"]["distance"]
+    assert "cannot be said" in attacks.explained(twin)[-1]
+
+
+def test_the_registry_and_nist_are_complete_or_say_so(certificate):
+    text = standards.registry(certificate)
+    for key in (
+        "data_curator",
+        "intended_use",
+        "data_product",
+        "flavor",
+        "unit_of_privacy",
+        "model",
+        "justification",
+    ):
+        assert re.search(rf"^  {key}: \S", text, re.MULTILINE)
+    assert text.count('"not stated"') >= 4
+    for line in text.splitlines():  # YAML whose values are JSON: any reader of YAML takes it
+        key, _, value = line.partition(": ")
+        assert value == "" or json.loads(value) is not None
+        assert key.strip().rstrip(":").replace("_", "").isalnum()
+    assert all(answer for _, answer in standards.nist(certificate))
+    certificate["claim"]["governance"] = {"curator": "the clinic"}
+    assert 'data_curator: "the clinic"' in standards.registry(certificate)
+
+
+def test_governance_takes_any_text(certificate):
+    certificate["claim"]["governance"] = {"purpose": "teaching", "ward": "three"}
+    rows = standards.governance(certificate)
+    assert ("ward", "three") in {s.anchor: s for s in sections(certificate)}["governance"].blocks[0].rows
+    assert rows["purpose"] == "teaching"
+    assert rows["ward"] == "three"
+    assert rows["owner"] == "not stated"
+
+
+def test_continuous_integration_is_told(certificate):
+    certificate["verdict"] = "REFUTED"
+    certificate["claim"]["name"] = "a"
+    certificate["sensitivity"][0]["counterexample"] = {"wrong": "50 %\n::warning::no"}
+    log = json.loads(ci.sarif(certificate, "claims/a.toml"))
+    (result,) = log["runs"][0]["results"]
+    assert (log["version"], result["level"]) == ("2.1.0", "error")
+    assert result["locations"][0]["physicalLocation"]["artifactLocation"]["uri"] == "claims/a.toml"
+    said = ci.annotation(certificate, "claims/a,b.toml")
+    assert said.startswith("::error file=claims/a%2Cb.toml::REFUTED a: ")
+    assert "\n" not in said
+    assert "50 %25%0A" in said
+
+
+# ------------------------------------------------------------------ two certificates, and a folder
+
+
+def test_what_differs_is_said_and_nothing_else(certificate):
+    assert differences(certificate, certificate) == []
+    other = copy.deepcopy(certificate)
+    other["guarantee"]["epsilon"] = 1.5
+    other["subject"]["parameters"]["sigma"] = "8"
+    other["claim"]["governance"] = {"owner": "A"}
+    other["hazards"] = other["hazards"][1:]
+    other["sensitivity"][0]["status"] = "accepted"
+    said = differences(certificate, other)
+    assert len(said) == 5
+    assert "The claimed epsilon went from 2.5 to 1.5: the promise is stronger in it." in said
+    assert "Parameter sigma was '4' and is '8'." in said
+    assert differences(other, certificate)[0].endswith("weaker in it.")
+
+
+def test_the_commands(certificate, tmp_path, capsys):
+    first = tmp_path / "a" / "certificate.json"
+    first.parent.mkdir()
+    first.write_bytes(RECEIVED.read_bytes())
+    assert cli.run(["report", str(first)]) == 0
+    assert capsys.readouterr().out == f"{first.with_name('report.html')}\n"
+    for kind, word in (("--md", "# CERTIFIED"), ("--registry", "tier1:"), ("--nist", "Unit of privacy")):
+        assert cli.run(["report", str(first), kind]) == 0
+        assert word in capsys.readouterr().out
+    assert cli.run(["report", str(first), "--pdf-ready", "--output", str(tmp_path / "paper.html")]) == 0
+    assert "<details open>" in (tmp_path / "paper.html").read_text()
+    second = tmp_path / "b" / "certificate.json"
+    second.parent.mkdir()
+    certificate["claim"]["governance"] = {"owner": "B"}
+    second.write_text(json.dumps(seal(certificate)))
+    capsys.readouterr()
+    assert cli.run(["diff", str(first), str(first)]) == 0
+    assert capsys.readouterr().out == "no difference\n"
+    assert cli.run(["diff", str(first), str(second), "--json"]) == 1
+    assert json.loads(capsys.readouterr().out)["differences"] == [
+        "Governance owner was 'not stated' and is 'B'."
+    ]
+    assert cli.run(["report", str(tmp_path)]) == 0
+    listed = (tmp_path / "index.html").read_text()
+    assert listed.count("CERTIFIED") >= 2
+    assert 'href="a/report.html"' in listed
+    assert 'href="b/certificate.json"' in listed
+
+
+def test_a_forged_certificate_is_reported_as_not_valid(certificate, tmp_path, capsys):
+    certificate["guarantee"]["epsilon"] = 0.1
+    file = tmp_path / "certificate.json"
+    file.write_text(json.dumps(certificate))
+    assert cli.run(["report", str(file)]) == 0
+    assert "NOT VALID" in capsys.readouterr().err
+    assert "Nothing below can be relied on" in (tmp_path / "report.html").read_text()
+    assert cli.run(["report", str(file), "--md"]) == 0
+    assert capsys.readouterr().out.startswith("# NOT VALID")
+    assert cli.run(["report", str(tmp_path), "--output", str(tmp_path / "i.html")]) == 0
+    assert "NOT VALID" in (tmp_path / "i.html").read_text()
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["report"],
+        ["report", "none.json"],
+        ["report", "x.json", "--md", "--nist"],
+        ["report", "x", "--format", "pdf"],
+    ],
+)
+def test_a_wrong_request_is_one_line(words, capsys):
+    assert cli.run(words) == 2
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert err.count("\n") == 1
