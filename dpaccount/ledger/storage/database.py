@@ -1,7 +1,7 @@
 """Connections to a ledger's file: each held by one thread at a time, none shared with a forked process.
 
-SQLite keeps what it knows of locks in memory, one record per file.  A child that inherits the record believes to
-hold locks that its parent holds, and loses its log when the parent closes; so nothing is open across a fork.
+SQLite keeps what it knows of locks in memory, one record per file.  A child that inherits it believes to hold
+locks that its parent holds, and loses its log when the parent closes; so nothing is open across a fork.
 
 Every commit is on the disk (write-ahead log, ``synchronous=FULL``) before it returns.  Once the ledger is
 idle for a second its log is moved into the file, so that a copy of the file alone lacks little.
@@ -240,7 +240,10 @@ class _Mover(threading.Thread):
                 self._ended.wait(rest)
                 continue
             self._wake.clear()
-            with suppress(sqlite3.Error, LedgerError), process.unforked():  # the next commit or close moves it
+            with (
+                suppress(sqlite3.Error, LedgerError),
+                process.unforked(),
+            ):  # the next commit or close moves it
                 link = _link(self._path, "rw")
                 try:
                     link.connection.execute("PRAGMA wal_checkpoint(PASSIVE)")
@@ -279,7 +282,7 @@ def _beside(path: Path) -> tuple[Identity | None, Identity | None]:
 
 
 def _check_alone(link: Link, path: Path) -> None:
-    """Refuse a connection that SQLite joins to another one's memory of locks, where that is no longer true."""
+    """Refuse a connection that SQLite joins to another one's memory of locks, where that is stale."""
     for other in [one for one in _OPEN if one.file == link.file]:
         if other.process != link.process:
             raise LedgerError(
