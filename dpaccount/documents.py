@@ -197,7 +197,10 @@ def canonical(value: object) -> bytes:
     ).encode()
 
 
-def atomically(path: Path, text: str) -> None:
+OPEN, OWN = 0o644, 0o600  #: who may read a file: everybody, or its owner alone
+
+
+def atomically(path: Path, text: str, *, mode: int = OPEN) -> None:
     """Write a file under another name, then rename it, so that nobody ever sees half of it."""
     handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
     try:
@@ -205,7 +208,7 @@ def atomically(path: Path, text: str) -> None:
             file.write(text)
             file.flush()
             os.fsync(file.fileno())
-        Path(name).chmod(0o644)
+        Path(name).chmod(mode)
         Path(name).replace(path)
     except BaseException:
         Path(name).unlink(missing_ok=True)

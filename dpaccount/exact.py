@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal, localcontext
 from fractions import Fraction
 from functools import lru_cache
+from numbers import Rational
 
 from dpaccount.errors import InputError
 
@@ -71,6 +72,8 @@ def as_exact(value: "Exact") -> Fraction:
         return read_exact(repr(float(value)))  # NumPy's doubles are floats too
     if isinstance(value, str):
         return read_exact(value.strip())
+    if isinstance(value, Rational):
+        return Fraction(int(value.numerator), int(value.denominator))  # NumPy's integers would wrap around
     try:
         return Fraction(value)
     except (TypeError, ValueError, OverflowError):
@@ -114,7 +117,7 @@ class Enclosure:
             return f"≤ {upper}"
         if self.lower == self.upper:
             return f"{upper} (±0)"
-        half = (self.upper - self.lower) / 2
+        half = math.inf if math.inf in (self.upper, -self.lower) else (self.upper - self.lower) / 2
         if half == math.inf or half > abs(self.upper) / 10**SHOWN_DIGITS:
             return f"[{to_digits(self.lower, up=False)}, {upper}]"
         return f"{upper} (±{to_digits(half, up=True, digits=1)})"
@@ -159,8 +162,9 @@ def to_digits(value: Number, *, up: bool, digits: int = SHOWN_DIGITS) -> str:
     """Return a number with so many significant digits, rounded up or down as asked."""
     if isinstance(value, float):
         return str(value)
-    short = _decimal(value, digits, up=up)
-    return str(short.normalize()).lower() if not -5 < short.adjusted() < 16 else f"{short.normalize():f}"
+    with localcontext(_context(digits, up=up)):  # what the caller's context rounds is not ours
+        short = _decimal(value, digits, up=up).normalize()
+        return str(short).lower() if not -5 < short.adjusted() < 16 else f"{short:f}"
 
 
 def formatted(value: Number, spec: str, *, up: bool) -> str:
@@ -169,17 +173,18 @@ def formatted(value: Number, spec: str, *, up: bool) -> str:
         return format(value, spec)
     if spec[-1:] in "gG" and "." not in spec:
         spec = f"{spec[:-1]}.6{spec[-1]}"  # as of a float
-    with localcontext() as context:
-        context.rounding = ROUND_CEILING if up else ROUND_FLOOR
-        context.prec = 400
+    with localcontext(_context(400, up=up)):
         return format(_decimal(value, 60, up=up), spec)
 
 
 def _decimal(value: Fraction | int, digits: int, *, up: bool) -> Decimal:
     """Return a decimal of so many significant digits on the asked side of an exact value."""
     exact = Fraction(value)
-    context = Context(prec=digits, rounding=ROUND_CEILING if up else ROUND_FLOOR, Emin=-999999, Emax=999999)
-    return context.divide(Decimal(exact.numerator), Decimal(exact.denominator))
+    return _context(digits, up=up).divide(Decimal(exact.numerator), Decimal(exact.denominator))
+
+
+def _context(digits: int, *, up: bool) -> Context:
+    return Context(prec=digits, rounding=ROUND_CEILING if up else ROUND_FLOOR, Emin=-999999, Emax=999999)
 
 
 def rounded(value: Number, *, up: bool) -> float:

@@ -2,9 +2,11 @@
 
 import ast
 import re
+import subprocess
 import sys
 import tomllib
 from importlib import metadata
+from pathlib import Path
 
 import pytest
 from packaging.requirements import Requirement
@@ -55,7 +57,7 @@ def asked(requirements):
 
 
 #: What users may leave out: asked for by an extra each, imported only where it is needed.
-OPTIONAL = ("tables", "frames")
+OPTIONAL = ("noise", "audit", "bandits", "plot", "tables", "frames", "all")
 
 
 def test_every_dependency_is_imported_and_every_import_is_one(root, project):
@@ -70,7 +72,45 @@ def test_every_extra_is_imported_or_started(root, project):
     assert not set(STARTED) - asked(extras["test"])
     for name in OPTIONAL:
         assert asked(extras[name]) <= asked(extras["test"])
-    assert asked(extras["test"]) - set(STARTED) - imported(root / "tests") == set()
+    assert set().union(*(asked(extras[name]) for name in OPTIONAL)) == asked(extras["all"])
+    assert asked(extras["test"]) - set(STARTED) - asked(extras["all"]) - imported(root / "tests") == set()
+
+
+def test_a_command_that_lacks_an_extra_names_it(root):
+    code = (
+        "import sys; sys.modules['jinja2'] = None; from audits import cli;"
+        "sys.exit(cli.run(['report', 'tests/audits/reports/received.json', '--md']))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], cwd=root, capture_output=True, text=True, check=False)
+    said = "error: jinja2 is not installed, which this needs; pip install 'dpaccount[audit]'\n"
+    assert (done.returncode, done.stdout, done.stderr) == (2, "", said)
+
+
+def test_every_extra_module_is_named_with_an_extra_that_brings_it(project):
+    from audits.cli.app import EXTRA
+
+    extras = project["optional-dependencies"]
+    assert set(EXTRA) == asked(extras["all"])
+    assert all(module in asked(extras[name]) for module, name in EXTRA.items())
+
+
+def test_accounting_imports_no_extra():
+    """Events are counted, calibrated and checked with the core alone: everything else is imported late."""
+    code = (
+        "import sys; sys.modules.update(dict.fromkeys(sys.argv[1:]));"
+        "from audits import cli;"
+        "assert cli.run(['sgd', '--examples', '1000', '--batch', '10', '--sigma', '2', '--steps', '5',"
+        " '--delta', '1e-5']) == 0;"
+        "assert cli.run(['calibrate', 'gaussian', '--epsilon', '1', '--delta', '1e-5']) == 0;"
+        "assert cli.run(['check', 'tests/audits/reports/received.json']) == 0"
+    )
+    from audits.cli.app import EXTRA
+
+    root = Path(__file__).parent.parent
+    done = subprocess.run(
+        [sys.executable, "-c", code, *EXTRA], cwd=root, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
 
 
 def test_the_lock_holds_what_is_asked_for_and_what_that_needs(root, project):

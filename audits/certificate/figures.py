@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from dpaccount.documents import atomically
+from dpaccount.documents import OWN, atomically
 from dpaccount.errors import InputError
 
 MOST_DRAWN = 60  #: numbers that a picture has room for
@@ -49,11 +49,11 @@ def answer(certificate: dict[str, Any], path: Path) -> dict[str, Any]:
 def write_release(found: dict[str, Any], folder: Path) -> None:
     """Write release.json, and where numbers were released release.csv and release.svg, into `folder`."""
     try:
-        atomically(folder / "release.json", json.dumps(found, indent=1, ensure_ascii=False) + "\n")
+        atomically(folder / "release.json", json.dumps(found, indent=1, ensure_ascii=False) + "\n", mode=OWN)
         rows = list(rows_of(found))
         if rows:
-            atomically(folder / "release.csv", table(rows))
-            atomically(folder / "release.svg", picture(rows))
+            atomically(folder / "release.csv", table(rows), mode=OWN)
+            atomically(folder / "release.svg", picture(rows), mode=OWN)
     except OSError as error:
         raise InputError(
             f"{folder}: {error.strerror or 'unwritable'}; name a folder that can be written"

@@ -12,7 +12,7 @@ from audits.claim import Claim
 from audits.reports.ci import sarif
 from audits.reports.page import html
 from dpaccount import checker
-from dpaccount.documents import atomically, canonical, read_bytes
+from dpaccount.documents import OPEN, OWN, atomically, canonical, read_bytes
 from dpaccount.errors import InputError
 from mechanisms.subject import Subject
 
@@ -20,16 +20,18 @@ from mechanisms.subject import Subject
 def write_all(certificate: dict[str, Any], folder: Path, claim: Path | None = None) -> Path:
     """Write certificate.json, report.html, junit.xml and results.sarif; return the first one's path.
 
-    `claim` is the file that the results are about.
+    `claim` is the file that the results are about.  Where they hold a release only their owner may read them:
+    who else may is for them to say.
     """
+    mode = OPEN if certificate["release"] is None else OWN
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        atomically(folder / "report.html", html(certificate))
-        atomically(folder / "junit.xml", junit(certificate))
+        atomically(folder / "report.html", html(certificate), mode=mode)
+        atomically(folder / "junit.xml", junit(certificate), mode=mode)
         about = (claim or Path(certificate["claim"]["name"])).as_posix()
-        atomically(folder / "results.sarif", sarif(certificate, about))
+        atomically(folder / "results.sarif", sarif(certificate, about), mode=mode)
         path = folder / "certificate.json"
-        atomically(path, json.dumps(certificate, indent=1, ensure_ascii=False) + "\n")
+        atomically(path, json.dumps(certificate, indent=1, ensure_ascii=False) + "\n", mode=mode)
     except OSError as error:
         raise InputError(
             f"{folder}: {error.strerror or 'unwritable'}; name a folder that can be written"

@@ -7,6 +7,7 @@ was signed.  Only a certificate that the checker confirms is signed, so that a s
 import base64
 import hashlib
 import json
+import stat
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -30,12 +31,7 @@ def sign(certificate: Path, private: Path) -> dict[str, Any]:
     """
     raw = read_bytes(certificate)
     document = _confirmed(raw, certificate)
-    try:
-        key = load_pem_private_key(read_bytes(private), password=None)
-    except (ValueError, TypeError):
-        key = None
-    if not isinstance(key, Ed25519PrivateKey):
-        raise InputError(f"{private}: not an unencrypted Ed25519 private key in PEM; give one")
+    key = read_private_key(private)
     signed = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
     value = base64.b64encode(key.sign(_message(document, signed))).decode()
     signature = {
@@ -44,9 +40,8 @@ def sign(certificate: Path, private: Path) -> dict[str, Any]:
         "signed": signed,
         "value": value,
     }
-    atomically(
-        certificate, json.dumps({**document, "signature": signature}, indent=1, ensure_ascii=False) + "\n"
-    )
+    text = json.dumps({**document, "signature": signature}, indent=1, ensure_ascii=False) + "\n"
+    atomically(certificate, text, mode=stat.S_IMODE(certificate.stat().st_mode))
     return signature
 
 
@@ -66,6 +61,17 @@ def problem(document: dict[str, Any], public: Path) -> str | None:
     except (InvalidSignature, ValueError):
         return "the signature does not belong to this key and certificate"
     return None if signature["key"] == fingerprint(key) else "the signature names another key than it is by"
+
+
+def read_private_key(private: Path) -> Ed25519PrivateKey:
+    """Return an unencrypted Ed25519 private key from a PEM file; raises `InputError` for anything else."""
+    try:
+        key = load_pem_private_key(read_bytes(private), password=None)
+    except (ValueError, TypeError):
+        key = None
+    if not isinstance(key, Ed25519PrivateKey):
+        raise InputError(f"{private}: not an unencrypted Ed25519 private key in PEM; give one")
+    return key
 
 
 def read_key(public: Path) -> Ed25519PublicKey:

@@ -79,8 +79,9 @@ def calibrate(
         For tree and matrix_factorisation: the rounds of the stream.
     """
     from dpaccount.accounting.answers import calibrate_answer, calibrate_plan_answer
+    from dpaccount.accounting.calibrate import PARAMETERS
 
-    if event == "-" or event.endswith(".json") or Path(event).is_file():
+    if event == "-" or event.endswith(".json") or (event not in PARAMETERS and Path(event).is_file()):
         if (sensitivity, count, rounds) != (None, None, None):
             raise InputError("--sensitivity, --count and --rounds are said in the file; leave them out")
         target, share = required(epsilon, "--epsilon"), required(delta, "--delta")

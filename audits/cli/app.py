@@ -53,7 +53,24 @@ ledger_app.command(ledger.charge)
 ledger_app.command(ledger.show_ledger, name="show")
 ledger_app.command(ledger.log)
 ledger_app.command(ledger.verify)
+ledger_app.command(ledger.checkpoint)
+ledger_app.command(ledger.export)
+ledger_app.command(ledger.import_ledger, name="import")
 ledger_app.command(ledger.upgrade)
+
+
+#: Modules that the core does without, and the extra that brings each.
+EXTRA = {
+    "opendp": "noise",
+    "hypothesis": "audit",
+    "jinja2": "audit",
+    "joblib": "audit",
+    "cryptography": "audit",
+    "matplotlib": "plot",
+    "pyarrow": "tables",
+    "pandas": "frames",
+    "polars": "frames",
+}
 
 
 def main(arguments: list[str] | None = None) -> None:
@@ -77,6 +94,9 @@ def run(words: list[str]) -> int:  # noqa: PLR0911
     except (OverflowError, MemoryError):
         return _failed("a number or a size is beyond what can be computed; use a more moderate one", 2)
     except Exception as error:
+        lacking = _lacking(error)
+        if lacking is not None:
+            return _failed(lacking, 2)
         if "DPACCOUNT_DEBUG" in os.environ:
             raise
         return _failed(f"internal error, {type(error).__name__}: {error}; please report it as a defect", 70)
@@ -85,6 +105,14 @@ def run(words: list[str]) -> int:  # noqa: PLR0911
     except RecursionError:
         return _failed("the input is nested too deeply; at most 64 levels are read", 2)
     return result if isinstance(result, int) else 0
+
+
+def _lacking(error: Exception) -> str | None:
+    """Return the line about an extra that is needed and not installed; None for other errors."""
+    module = (getattr(error, "name", None) or "").partition(".")[0]
+    if not isinstance(error, ModuleNotFoundError) or module not in EXTRA:
+        return None
+    return f"{module} is not installed, which this needs; pip install 'dpaccount[{EXTRA[module]}]'"
 
 
 def _failed(message: str, code: int) -> int:

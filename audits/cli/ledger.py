@@ -1,9 +1,11 @@
-"""`ledger init`, `charge`, `show`, `log`, `verify` and `upgrade`: a durable budget."""
+"""`ledger init`, `charge`, `show`, `log`, `verify`, `export`, `import`, `upgrade`: a durable budget."""
 
 import sys
+from pathlib import Path
 
 from audits.cli.options import Flag, Json, Number, Source, lines, required, say, show, source
 from dpaccount.documents import parse_json
+from dpaccount.errors import InputError
 
 
 def init(
@@ -63,6 +65,31 @@ def log(url: str, *, csv: Flag = False, json_: Json = False) -> int:
     return 0
 
 
+def checkpoint(url: str, *, key: Path) -> int:
+    """Print where a ledger stands, signed with an Ed25519 private --key (PEM): to be kept elsewhere."""
+    from audits.certificate import checkpoint as signed
+
+    show(signed.checkpoint(url, key), as_json=True, person=lines)
+    return 0
+
+
+def export(url: str) -> int:
+    """Print everything that a ledger is, as lines of JSON, of which `ledger import` makes the same again."""
+    from dpaccount.ledger import answers
+
+    for line in answers.export(url):
+        sys.stdout.buffer.write(line)
+    return 0
+
+
+def import_ledger(file: Path, url: str, *, json_: Json = False) -> int:
+    """Make a new ledger of exported lines, with the same head; every digest and total is recomputed first."""
+    from dpaccount.ledger import answers
+
+    show(answers.import_(file, url), json_, lines)
+    return 0
+
+
 def upgrade(url: str, *, to: str | None = None, json_: Json = False) -> int:
     """Make a ledger of today's format from one of an earlier format, beside it; close the old one."""
     from dpaccount.ledger import answers
@@ -71,10 +98,27 @@ def upgrade(url: str, *, to: str | None = None, json_: Json = False) -> int:
     return 0
 
 
-def verify(url: str, *, head: str | None = None, since: str | None = None, json_: Json = False) -> int:
-    """Recompute the hash chain and the totals; a noted --head must be on it, --since begins after one."""
+def verify(
+    url: str,
+    *,
+    head: str | None = None,
+    since: str | None = None,
+    checkpoint: Path | None = None,
+    key: Path | None = None,
+    json_: Json = False,
+) -> int:
+    """Recompute the hash chain and the totals; a noted --head must be on it, --since begins after one.
+
+    A --checkpoint, whose head must be on it too, must be signed with the public --key (PEM).
+    """
     from dpaccount.ledger import answers
 
+    if (checkpoint is None) != (key is None) or (checkpoint is not None and head is not None):
+        raise InputError("a --checkpoint goes with its --key, and instead of --head; give both")
+    if checkpoint is not None and key is not None:
+        from audits.certificate.checkpoint import noted_head
+
+        head = noted_head(checkpoint, key)
     answer = answers.verify(url, head=head, since=since)
     show(answer, json_, lines)
     return answers.exit_code(answer)

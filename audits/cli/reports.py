@@ -69,28 +69,35 @@ def _kind(said: str, flags: dict[str, bool]) -> str:
 
 
 def _one(file: Path, kind: str, ledger: dict[str, Any] | None, output: Path | None) -> None:
-    from audits.reports import page, standards
-    from audits.reports.compare import read_certificate
+    from audits.reports import page
+    from audits.reports.compare import read_certificate, unbroken
 
     certificate, checked = read_certificate(file)
+    with unbroken(file, checked):
+        text = _text(certificate, kind, ledger)
     if not checked.startswith("valid"):
         say(f"{file}: {checked}")
     if kind in ("html", "pdf-ready"):
-        text = page.html(certificate, ledger, unfolded=kind == "pdf-ready")
         _write(output or file.with_name("report.html"), _warned(text, checked))
         return
-    if kind == "md":
-        text = page.markdown(certificate, ledger)
-    elif kind == "registry":
-        text = standards.registry(certificate)
-    else:
-        text = "".join(f"{point}: {answer}\n" for point, answer in standards.nist(certificate))
     if not checked.startswith("valid"):
         text = f"# {page.one_line(checked)}\n{text}"
     if output is None:
         sys.stdout.write(text)
     else:
         _write(output, text)
+
+
+def _text(certificate: dict[str, Any], kind: str, ledger: dict[str, Any] | None) -> str:
+    from audits.reports import page, standards
+
+    if kind == "md":
+        return page.markdown(certificate, ledger)
+    if kind == "registry":
+        return standards.registry(certificate)
+    if kind == "nist":
+        return "".join(f"{point}: {answer}\n" for point, answer in standards.nist(certificate))
+    return page.html(certificate, ledger, unfolded=kind == "pdf-ready")
 
 
 def _warned(text: str, checked: str) -> str:
@@ -132,13 +139,15 @@ def diff(old: Path, new: Path, *, json_: Json = False) -> int:
 
     Exit code: 0 where nothing differs, 1 where something does or one of them is not valid.
     """
-    from audits.reports.compare import differences, read_certificate
+    from audits.reports.compare import differences, read_certificate, unbroken
 
     (before, first), (after, second) = read_certificate(old), read_certificate(new)
     found = [
         f"{file}: {said}" for file, said in ((old, first), (new, second)) if not said.startswith("valid")
     ]
-    found += differences(before, after)
+    whole = next((said for said in (first, second) if not said.startswith("valid")), first)
+    with unbroken(new, whole):
+        found += differences(before, after)
     answer = {"schema": "dpaccount/diff/1", "old": str(old), "new": str(new), "differences": found}
     show(answer, json_, lambda said: "\n".join(said["differences"]) or "no difference")
     return 1 if found else 0

@@ -1,12 +1,15 @@
 """Two certificates compared in words, and a folder of them in one list."""
 
 import json
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 from audits.reports.standards import SILENT, governance, proved_text
 from audits.reports.words import Certified
 from dpaccount import checker
+from dpaccount.checker.certificate.shapes import CERTIFICATE
 from dpaccount.documents import read_bytes
 from dpaccount.errors import InputError
 from dpaccount.exact import as_exact
@@ -23,7 +26,23 @@ def read_certificate(path: Path) -> tuple[dict[str, Any], str]:
     except checker.Rejected as why:
         checked = f"NOT VALID: {why}"
     found: dict[str, Any] = json.loads(raw)
+    try:  # what is not valid is still shown, if it has the members of a certificate
+        CERTIFICATE(found, "the certificate")
+    except checker.Rejected as why:
+        raise InputError(f"{path}: {why}; give a whole certificate") from None
     return found, checked
+
+
+@contextmanager
+def unbroken(path: Path, checked: str) -> Iterator[None]:
+    """Turn what breaks over a certificate that is not valid into one line; a valid one breaks nothing."""
+    try:
+        yield
+    except (LookupError, TypeError, ValueError, AttributeError, ArithmeticError) as why:
+        if checked.startswith("valid"):
+            raise
+        what = f"{path}: {checked}, and it cannot be shown ({type(why).__name__})"
+        raise InputError(f"{what}; give a whole certificate") from None
 
 
 def differences(old: Certified, new: Certified) -> list[str]:
@@ -97,21 +116,23 @@ def listed(folder: Path) -> list[dict[str, str]]:
     found = []
     for path in sorted(folder.rglob("certificate.json")):
         certificate, checked = read_certificate(path)
-        said = certificate["guarantee"]
-        page = path.with_name("report.html")
-        found.append(
-            {
-                "verdict": certificate["verdict"] if checked.startswith("valid") else "NOT VALID",
-                "name": certificate["claim"]["name"],
-                "unit": said["unit"],
-                "claimed": f"ε = {said['epsilon']}, δ = {said['delta']}, {said['model']}, {said['relation']}",
-                "proved": proved_text(certificate),
-                "made": certificate["created"],
-                "until": governance(certificate)["valid_until"],
-                "checked": checked,
-                "link": (page if page.exists() else path).relative_to(folder).as_posix(),
-            }
-        )
+        with unbroken(path, checked):
+            found.append(_line(certificate, checked, path, folder))
     if not found:
         raise InputError(f"{folder}: no certificate.json in it or below; name a folder of certificates")
     return sorted(found, key=lambda entry: (entry["name"], entry["made"]))
+
+
+def _line(certificate: Certified, checked: str, path: Path, folder: Path) -> dict[str, str]:
+    said, page = certificate["guarantee"], path.with_name("report.html")
+    return {
+        "verdict": certificate["verdict"] if checked.startswith("valid") else "NOT VALID",
+        "name": certificate["claim"]["name"],
+        "unit": said["unit"],
+        "claimed": f"ε = {said['epsilon']}, δ = {said['delta']}, {said['model']}, {said['relation']}",
+        "proved": proved_text(certificate),
+        "made": certificate["created"],
+        "until": governance(certificate)["valid_until"],
+        "checked": checked,
+        "link": (page if page.exists() else path).relative_to(folder).as_posix(),
+    }

@@ -76,8 +76,8 @@ class Accountant:
         *,
         relation: Relation | str = Relation.REPLACE_ONE,
     ) -> None:
-        if group < 1:
-            raise InputError(f"a group of {group} is out of range; it must be at least 1")
+        if type(group) is not int or group < 1:
+            raise InputError(f"a group of {group!r} is out of range; it must be a whole number of at least 1")
         self.plan = plan if isinstance(plan, Plan) else Plan(relation, plan)
         self.group = group
 

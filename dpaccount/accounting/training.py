@@ -36,6 +36,8 @@ POINTS = 60  #: of a curve over steps
 def steps_of(epochs: Exact, examples: int, batch: int) -> int:
     """Return the steps that so many passes over the examples take, rounded up: ⌈epochs·examples/batch⌉."""
     passes = exact("epochs", epochs)
+    if type(examples) is not int or type(batch) is not int or examples < 1 or batch < 1:
+        raise InputError("examples or batch are out of range; give whole numbers of at least 1")
     if passes <= 0:
         raise InputError(f"{shown(passes)} epochs are out of range; there must be more than 0")
     return math.ceil(passes * examples / batch)
@@ -65,7 +67,7 @@ class Training:
         for name in ("examples", "batch", "steps"):
             value = getattr(self, name)
             if type(value) is not int or not 1 <= value < 1 << 63:
-                raise InputError(f"{name} is {value!r}; give a whole number from 1 to 2^63")
+                raise InputError(f"{name} is out of range; give a whole number from 1 to 2^63")
         if self.batch > self.examples:
             raise InputError("the batch exceeds the examples; a batch is some of them")
         if self.sampling not in SAMPLINGS:

@@ -10,7 +10,7 @@ from typing import Any
 
 from dpaccount.documents import Place
 from dpaccount.ledger import ledger as durable
-from dpaccount.ledger.carried import heads, history
+from dpaccount.ledger.carried import exported, heads, history
 from dpaccount.ledger.carried import upgrade as upgrades
 from dpaccount.ledger.charging import RefusedError
 from dpaccount.ledger.ledger import Ledger
@@ -20,8 +20,10 @@ Answer = dict[str, Any]
 
 #: make a ledger and return what `show` says of it; recompute one: ``{"valid", "first_bad"}``
 init, verify = durable.init, heads.verify
+standing = heads.standing  #: number, head and root of the last entry
 table, worded = history.table, history.worded  #: a log as CSV, and for a person
 log = history.log  #: every entry in its order, as far as it speaks of who charged what and why
+export, import_ = exported.lines, exported.made  #: a ledger's lines; a new ledger of them
 upgrade = upgrades.upgrade  #: make a ledger of this format from an earlier one
 
 

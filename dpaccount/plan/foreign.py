@@ -4,18 +4,29 @@ Every kind of event is read as what it means there, or refused by its name; noth
 that a file names is imported.  Numbers are the decimals that the other library prints.
 """
 
+import math
+import re
 from collections.abc import Callable
+from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
 from dpaccount.documents import Place
 from dpaccount.errors import InputError
+from dpaccount.exact import rounded
 from dpaccount.plan import events as ev
 from dpaccount.plan.event_base import Event
 from dpaccount.plan.events import Plan
 from dpaccount.relation import Relation
 
 TREE = "dpaccount/dp-event/1"  #: what the script beside dp_accounting writes
+ROW_BY_ROW = (
+    "make_clamp",
+    "make_cast_default",
+    "make_cast_inherent",
+    "make_impute_constant",
+    "make_is_equal",
+)
 OPENDP = ("0.12", "0.13", "0.14", "0.15", "0.16")  #: versions whose serialized form is known
 
 # ------------------------------------------------------------------ Opacus
@@ -49,12 +60,28 @@ def opacus_history(place: Place) -> Plan:
 def dp_event_tree(place: Place, relation: Relation = Relation.ADD_REMOVE) -> Plan:
     """Return the plan of a tree of DpEvents, as the script beside dp_accounting writes it.
 
-    `relation` is the one that their accountant was asked for.  Raises `InputError` naming a type that has no
-    meaning here.
+    `relation` is the one that their accountant was asked for.  Their noise multiplier is of the norm of one
+    record's value in a sum (`dp_event.py`); where a record is replaced the sum moves by two of them, as their
+    PLD accountant counts.  Raises `InputError` naming a type that has no meaning here, or where the file says
+    another relation.
     """
-    table = place.table(("schema", "event"))
+    table = place.table(("schema", "event"), ("relation",))
     table["schema"].text(TREE)
-    return Plan(relation, _dp_events(table["event"]))
+    if "relation" in table:
+        table["relation"].text(Relation(relation).value)
+    found = _dp_events(table["event"])
+    return Plan(relation, found if relation == Relation.ADD_REMOVE else map(_replaced, found))
+
+
+def _replaced(event: Event) -> Event:
+    """Return an event of sums in which one record is replaced: twice as much moves."""
+    if isinstance(event, ev.Sequence):
+        return replace(event, of=tuple(map(_replaced, event.of)))
+    if isinstance(event, ev.PoissonSubsampled | ev.SampledWithoutReplacement):
+        return replace(event, of=_replaced(event.of))
+    if isinstance(event, ev.Gaussian | ev.Laplace | ev.DiscreteLaplace):
+        return replace(event, sensitivity=2 * event.sensitivity)
+    return event
 
 
 def _dp_events(place: Place) -> list[Event]:
@@ -142,11 +169,16 @@ _DP_EVENTS: dict[str, tuple[tuple[str, ...], Callable[[dict[str, Place]], list[E
 
 
 def to_dp_event(plan: Plan) -> dict[str, Any]:
-    """Return a plan as a tree of DpEvents, which the script loads; raises `InputError` for what they lack."""
+    """Return a plan as a tree of DpEvents, which the script loads; raises `InputError` for what they lack.
+
+    Doubles are rounded so that what they say costs no less.  A sensitivity under replace-one is written as
+    the norm of one record's value, which is at least what is needed: what is read back may cost more.
+    """
     covered = next((event.name for event in plan.events if event.cover is not None), None)
     if covered is not None:
         raise InputError(f"{covered} has a cover, which a DpEvent cannot say; write the worst unit's events")
-    return {"schema": TREE, "event": _composed([_out(event) for event in plan.events])}
+    event = _composed([_out(event) for event in plan.events])
+    return {"schema": TREE, "relation": plan.relation.value, "event": event}
 
 
 def _composed(found: list[dict[str, Any]]) -> dict[str, Any]:
@@ -170,10 +202,10 @@ _OUT: dict[type[Event], Callable[[Any], dict[str, Any]]] = {
         "type": "LaplaceDpEvent",
         "noise_multiplier": _ratio(event.scale, event.sensitivity),
     },
-    ev.Zcdp: lambda event: {"type": "ZCDpEvent", "rho": float(event.rho), "xi": 0.0},
+    ev.Zcdp: lambda event: {"type": "ZCDpEvent", "rho": _double(event.rho, up=True), "xi": 0.0},
     ev.PoissonSubsampled: lambda event: {
         "type": "PoissonSampledDpEvent",
-        "sampling_probability": float(event.rate),
+        "sampling_probability": _double(event.rate, up=True),
         "event": _out(event.of),
     },
     ev.SampledWithoutReplacement: lambda event: {
@@ -189,7 +221,20 @@ _OUT: dict[type[Event], Callable[[Any], dict[str, Any]]] = {
 def _ratio(noise: Fraction, sensitivity: Fraction) -> float:
     if sensitivity == 0:
         raise InputError("an event of sensitivity 0 costs nothing; leave it out")
-    return float(noise / sensitivity)
+    found = _double(noise / sensitivity, up=False)
+    if found == 0:
+        raise InputError("a noise multiplier below every double cannot be written; it hides nothing")
+    return found
+
+
+def _double(value: Fraction, *, up: bool) -> float:
+    found = rounded(value, up=up)
+    if math.isinf(found):
+        raise InputError("a number beyond every double cannot be written as a DpEvent; use a smaller one")
+    said = Fraction(repr(found))  # readers may take the text or the double
+    if said < value if up else said > value:
+        found = math.nextafter(found, math.inf if up else 0.0)
+    return found
 
 
 # ------------------------------------------------------------------ OpenDP
@@ -213,15 +258,21 @@ def _call(place: Place) -> tuple[str, Place]:
     return table["__function__"].text(), table["__kwargs__"]
 
 
+def _given(place: Place, key: str) -> Place:
+    """Return one argument of a call, which must be there."""
+    if not isinstance(place.value, dict) or key not in place.value:
+        raise place.wrong(f"the argument {key!r} is missing", "give what opendp.prelude.serialize wrote")
+    return place.child(key)
+
+
 def _measured(place: Place) -> list[Event]:
     name, given = _call(place)
-    if name in ("make_chain_pm", "make_chain_mt"):
-        inner = given.child("measurement0" if name == "make_chain_pm" else "measurement1")
-        if name == "make_chain_pm":
-            return _measured(inner)
-        return _noise(inner, _moved(given.child("transformation0")))
-    if name in ("make_composition", "make_basic_composition", "make_sequential_composition"):
-        return [event for each in given.child("measurements").items() for event in _measured(each)]
+    if name == "make_chain_pm":
+        return _measured(_given(given, "measurement0"))
+    if name == "make_chain_mt":
+        return _noise(_given(given, "measurement1"), _moved(_given(given, "transformation0")))
+    if name in ("make_composition", "make_basic_composition"):
+        return [event for each in _given(given, "measurements").items() for event in _measured(each)]
     raise place.wrong(
         f"{name} is not read", "give measurement.map(1) as the epsilon of an event pure, or the rho of zcdp"
     )
@@ -233,33 +284,65 @@ def _noise(place: Place, moved: int) -> list[Event]:
         raise place.wrong(
             f"{name} after a transformation is not read", "read are make_laplace, make_gaussian"
         )
-    scale = given.child("scale").positive()
+    scale = _given(given, "scale").positive()
     if name == "make_laplace":
         return [ev.DiscreteLaplace(scale=scale, sensitivity=moved)]
     return [ev.DiscreteGaussian(sigma=scale, sensitivity=moved)]
 
 
+METRICS = ("symmetric_distance", "insert_delete_distance")  #: in which one individual is one step
+
+
+def _metrics(value: Any) -> list[str]:
+    """Return the names of all metrics that a serialized object mentions."""
+    if isinstance(value, list):
+        return [name for each in value for name in _metrics(each)]
+    if not isinstance(value, dict):
+        return []
+    own = [str(value.get("__function__"))] if value.get("__module__") == "metrics" else []
+    return own + [name for each in value.values() for name in _metrics(each)]
+
+
 def _moved(place: Place) -> int:
     """Return how far one individual more or less moves a whole number: 1 for counts, else a clamped entry."""
+    known = _metrics(place.value)
+    other = next((name for name in known if name not in METRICS), None)
+    if other is not None or not known:
+        raise place.wrong(f"the metric {other or 'is missing'}", f"read are {', '.join(METRICS)}")
     name, given = _call(place)
+    if name == "make_chain_tt":
+        (last, to), first = _call(_given(given, "transformation1")), _given(given, "transformation0")
+        if last == "make_count" and _row_by_row(first):
+            return _counted(to)
+        if last == "make_sum" and _call(first)[0] == "make_clamp":
+            return _largest(_given(_call(first)[1], "bounds"))
     if name == "make_count":
-        return 1
-    if name == "make_chain_tt" and _call(given.child("transformation1"))[0] in ("make_count", "make_sum"):
-        if _call(given.child("transformation1"))[0] == "make_count":
-            return 1
-        inner, bounds = _call(given.child("transformation0"))
-        if inner == "make_clamp":
-            return _largest(bounds.child("bounds"))
+        return _counted(given)
     raise place.wrong(
         f"how far {name} moves is not read here", "give measurement.map(1) as an event pure or zcdp"
     )
 
 
+def _row_by_row(place: Place) -> bool:
+    """Say whether a transformation is known to map each row by itself; others may move more than one."""
+    name, given = _call(place)
+    if name == "make_chain_tt":
+        return all(_row_by_row(_given(given, f"transformation{at}")) for at in (0, 1))
+    return name in ROW_BY_ROW
+
+
+def _counted(given: Place) -> int:
+    if re.fullmatch(r"[iu](8|16|32|64|128|size)", _given(given, "TO").text()) is None:
+        raise given.child("TO").wrong("a count as a float", "counts as whole numbers are read")
+    return 1
+
+
 def _largest(place: Place) -> int:
-    ends = list((place.child("__tuple__") if isinstance(place.value, dict) else place).items())
-    if any(not isinstance(end.value, int) or isinstance(end.value, bool) for end in ends):
+    ends = list((_given(place, "__tuple__") if isinstance(place.value, dict) else place).items())
+    if len(ends) != 2 or any(not isinstance(end.value, int) or isinstance(end.value, bool) for end in ends):
         raise place.wrong(
-            "bounds of floats", "sums of floats round; give measurement.map(1) as an event pure or zcdp"
+            "these are no bounds of whole numbers",
+            "sums of floats round; give measurement.map(1) as an event pure or zcdp",
         )
     return max(abs(int(end.value)) for end in ends)
 

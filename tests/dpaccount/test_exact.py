@@ -1,6 +1,7 @@
-from decimal import Decimal
+from decimal import Context, Decimal, localcontext
 from fractions import Fraction
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -154,3 +155,19 @@ def test_an_enclosure_without_a_lower_end_says_so():
     assert to_digits(Fraction(-1, 3), up=True) == "-0.33333"
     assert Enclosure(None, Fraction(1)).lower_float is None
     assert Enclosure(None, Fraction(1, 3)).to_json() == '{"lower": null, "upper": 0.33333333333333337}'
+    assert repr(Enclosure(Fraction(10) ** 400, float("inf"))) == "[1e+400, inf]"
+
+
+@pytest.mark.parametrize("kind", [np.int8, np.uint8, np.int16, np.int32, np.uint64, np.int64])
+def test_integers_of_numpy_do_not_wrap_around(kind):
+    """100 squared is 16 in eight bits, so that a cost of 10000 would have been 16."""
+    assert as_exact(kind(100)) ** 20 == 10**40
+
+
+@given(fractions, st.integers(min_value=1, max_value=6), st.sampled_from(["ROUND_FLOOR", "ROUND_HALF_EVEN"]))
+def test_what_is_printed_holds_in_any_decimal_context(value, precision, rounding):
+    """Programs set `decimal`'s precision, exponents and rounding for themselves."""
+    found = Enclosure(value, value + Fraction(1, 10**12))
+    plain = repr(found), f"{found:.3e}", f"{found:.2f}", found.as_json(), shown(value)
+    with localcontext(Context(prec=precision, rounding=rounding, Emin=-3, Emax=3)):
+        assert (repr(found), f"{found:.3e}", f"{found:.2f}", found.as_json(), shown(value)) == plain

@@ -9,6 +9,7 @@ from dpaccount.ledger.chain import CHARGE, Entry
 from dpaccount.ledger.spending import Step
 from dpaccount.ledger.storage.rows import Rows
 from dpaccount.ledger.storage.store import Store
+from dpaccount.ledger.totals import totals
 from dpaccount.ledger.tree import SpentTree
 from dpaccount.ledger.verification import UNREADABLE, Bad, Changed, charged, first_bad, together
 
@@ -33,6 +34,17 @@ def verify(url: str, *, head: str | None = None, since: str | None = None) -> di
     finally:
         store.close()
     return {"valid": bad is None, "first_bad": bad}
+
+
+def standing(url: str) -> dict[str, Any]:
+    """Return where a ledger stands: ``{"number", "head", "root"}`` of its last entry, which is checked."""
+    store = Store.open(url)
+    try:
+        with store.reading() as rows:
+            at = totals(rows, 1).at
+    finally:
+        store.close()
+    return {"number": at.number, "head": at.digest, "root": at.root}
 
 
 def first_bad_since(rows: Rows, head: str) -> Bad | None:

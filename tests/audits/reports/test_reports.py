@@ -2,6 +2,7 @@
 
 import copy
 import json
+import random
 import re
 from fractions import Fraction
 from html.parser import HTMLParser
@@ -281,6 +282,43 @@ def test_a_forged_certificate_is_reported_as_not_valid(certificate, tmp_path, ca
     assert capsys.readouterr().out.startswith("# NOT VALID")
     assert cli.run(["report", str(tmp_path), "--output", str(tmp_path / "i.html")]) == 0
     assert "NOT VALID" in (tmp_path / "i.html").read_text()
+
+
+def places(value, at=()):
+    """Yield where every value of a document stands."""
+    yield at
+    members = (
+        value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+    )
+    for key, member in members:
+        yield from places(member, (*at, key))
+
+
+STRANGE = (None, True, -1, 1e308, "", "inf", "1/0", HOSTILE, [], {}, [[]], {"": None})
+
+
+def test_a_document_that_is_changed_anywhere_is_reported_or_refused_in_a_line(certificate, tmp_path, capsys):
+    """Whatever one value becomes, or where one is missing: no report breaks."""
+    file, text = tmp_path / "certificate.json", RECEIVED.read_text()
+    dice = random.Random(19)
+    every = [at for at in places(certificate) if at]
+    for at in dice.sample(every, 90):
+        changed = json.loads(text)
+        inside = changed
+        for key in at[:-1]:
+            inside = inside[key]
+        inside[at[-1]] = dice.choice(STRANGE)
+        if dice.random() < 0.2:
+            del inside[at[-1]]
+        file.write_text(json.dumps(seal(changed) if dice.random() < 0.5 else changed))
+        for words in (
+            ["report", str(file), dice.choice(["--html", "--md", "--registry", "--nist"])],
+            ["diff", str(RECEIVED), str(file)],
+        ):
+            code = cli.run(words)
+            err = capsys.readouterr().err
+            assert code in (0, 1, 2), (at, words, err)
+            assert err.count("\n") <= 1
 
 
 @pytest.mark.parametrize(

@@ -3,6 +3,7 @@
 from decimal import Decimal
 from fractions import Fraction
 
+import numpy as np
 import pytest
 
 from dpaccount.accounting.accountant import Accountant
@@ -53,3 +54,9 @@ def test_ranges():
         replaced(Gaussian(sigma=1)).epsilon("0.1", gap=0)
     with pytest.raises(InputError, match="group"):
         Accountant(Plan(Relation.REPLACE_ONE, ()), group=0)
+
+
+@pytest.mark.parametrize("group", [0, -1, 1.5, True, "2", np.int8(100)])
+def test_a_group_is_a_whole_number(group):
+    with pytest.raises(InputError, match="a group of"):
+        Accountant(Gaussian(sigma=1), group)

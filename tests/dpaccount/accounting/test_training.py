@@ -253,3 +253,14 @@ def test_a_plan_with_a_question_mark_is_calibrated(capsys, tmp_path):
     )
     assert found["proved"]["epsilon"]["upper"] <= 1
     assert cli.run(["calibrate", str(file), "--epsilon", "1", "--delta", "1e-6", "--count", "2"]) == 2
+
+
+@pytest.mark.parametrize("counts", [(60000, 0), (0, 256), (60000.0, 256), (60000, True), (-1, -1)])
+def test_steps_of_no_examples_are_refused(counts):
+    with pytest.raises(InputError, match="examples or batch"):
+        steps_of(1, *counts)
+
+
+def test_steps_of_any_length_are_refused_in_a_sentence():
+    with pytest.raises(InputError, match="steps is out of range"):
+        Training(examples=60000, batch=256, sigma=1, steps=steps_of("1e5000", 60000, 256))

@@ -1,7 +1,9 @@
 """Plans of other libraries: every type is read as what it means there, or refused by its name."""
 
+import copy
 import json
 import math
+import random
 import subprocess
 import sys
 from fractions import Fraction
@@ -28,6 +30,7 @@ from dpaccount.plan.foreign import TREE, dp_event_tree, opacus_history, opendp_m
 from dpaccount.plan.plan_file import read_plan
 
 GAUSS = {"type": "GaussianDpEvent", "noise_multiplier": 1.1}
+LAPLACE = {"type": "LaplaceDpEvent", "noise_multiplier": 2.0}
 
 
 def tree(event, relation="add-remove"):
@@ -90,7 +93,7 @@ def test_samples_of_fixed_size_are_read_under_replace_one():
         "event": GAUSS,
     }
     assert tree(drawn, "replace-one").events == (
-        SampledWithoutReplacement(size=5, population=100, of=Gaussian(sigma=1.1)),
+        SampledWithoutReplacement(size=5, population=100, of=Gaussian(sigma=1.1, sensitivity=2)),
     )
     with pytest.raises(InputError, match="no meaning under add-remove"):
         tree(drawn)
@@ -131,6 +134,49 @@ def test_a_wrong_dp_event_is_one_sentence(wrong):
         tree(wrong)
 
 
+def test_a_replaced_record_moves_a_sum_by_two_of_its_values():
+    """Their PLD accountant, asked for REPLACE_ONE, says 17.8566 for this event at 1e-5, and 7.5113 else."""
+    event = {"type": "SelfComposedDpEvent", "event": {**GAUSS, "noise_multiplier": 2.0}, "count": 10}
+    for relation, theirs in (("replace-one", 17.856587), ("add-remove", 7.511276)):
+        assert math.isclose(Accountant(tree(event, relation)).epsilon(1e-5), theirs, rel_tol=1e-4)
+    both = {"type": "ComposedDpEvent", "events": [LAPLACE, {"type": "ZCDpEvent", "rho": 1, "xi": 0}]}
+    assert tree(both, "replace-one").events == (Laplace(scale=2, sensitivity=2), Zcdp(rho=1))
+
+
+def test_a_tree_says_its_relation():
+    written = to_dp_event(Plan("replace-one", Gaussian(sigma=2)))
+    assert written["relation"] == "replace-one"
+    place = parse_json(json.dumps(written), "tree.json")
+    with pytest.raises(InputError, match=r"tree\.json: /relation"):
+        dp_event_tree(place)
+    assert dp_event_tree(place, "replace-one").events == (Gaussian(sigma=2, sensitivity=2),)
+
+
+@pytest.mark.parametrize("number", ["1/3", "2/3", "0.1", "1e-400", "0." + "9" * 30, "1" + "0" * 17 + "1"])
+def test_what_is_written_costs_no_less(number):
+    """Doubles below, above and beside the number: noise never grows, rates and rho never shrink."""
+
+    def back(event):
+        document = json.dumps(to_dp_event(Plan("add-remove", event)))
+        return dp_event_tree(parse_json(document, "tree.json")).events[0]
+
+    assert back(Zcdp(rho=number)).rho >= Fraction(number)
+    if Fraction(number) <= 1:
+        drawn = PoissonSubsampled(rate=number, of=Gaussian(sigma=1))
+        assert back(drawn).rate >= Fraction(number)
+    if Fraction(number) > Fraction(1, 10**300):
+        assert back(Gaussian(sigma=number)).sigma <= Fraction(number)
+        assert back(Laplace(scale=1, sensitivity=number)).scale <= 1 / Fraction(number)
+
+
+@pytest.mark.parametrize(
+    "event", [Gaussian(sigma="1e-400"), Zcdp(rho="1e400"), Laplace(scale=1, sensitivity="1e400")]
+)
+def test_what_no_double_says_is_refused(event):
+    with pytest.raises(InputError, match="double"):
+        to_dp_event(Plan("add-remove", event))
+
+
 OUT = Plan(
     "add-remove",
     [
@@ -146,6 +192,13 @@ def test_a_plan_that_is_written_as_a_tree_costs_the_same():
     moved = Plan("add-remove", Gaussian(sigma=6, sensitivity=3))
     again = dp_event_tree(parse_json(json.dumps(to_dp_event(moved)), "tree.json"))
     assert Accountant(again).epsilon(1e-5) == Accountant(moved).epsilon(1e-5)
+
+
+def test_doubles_of_a_tree_cost_no_less():
+    third = Plan("add-remove", PoissonSubsampled(rate="1/3", of=Gaussian(sigma="10/3")))
+    event = to_dp_event(third)["event"]
+    assert event["sampling_probability"] >= Fraction(1, 3)
+    assert event["event"]["noise_multiplier"] <= Fraction(10, 3)
 
 
 def test_what_a_tree_cannot_say_is_refused():
@@ -205,13 +258,88 @@ def test_their_bound_is_the_cost_of_what_is_read(integers):
 def test_what_is_not_known_of_opendp_is_refused(integers):
     floats = dp.vector_domain(dp.atom_domain(T=float, nan=False)), dp.symmetric_distance()
     rounded = floats >> dp.t.then_clamp((0.0, 9.0)) >> dp.t.then_sum() >> dp.m.then_laplace(5.0)
-    with pytest.raises(InputError, match=r"bounds of floats; .*measurement\.map"):
+    with pytest.raises(InputError, match=r"no bounds of whole numbers; .*measurement\.map"):
         read(rounded)
     with pytest.raises(InputError, match="make_randomized_response_bool is not read"):
         read(dp.m.make_randomized_response_bool(0.75))
+    swapped = dp.serialize(integers >> dp.t.then_count() >> dp.m.then_laplace(5.0))
+    swapped = swapped.replace('"symmetric_distance"', '"change_one_distance"')
+    with pytest.raises(InputError, match="the metric change_one_distance"):
+        opendp_measurement(parse_json(swapped, "measurement.json"))
     later = dp.serialize(integers >> dp.t.then_count() >> dp.m.then_laplace(5.0)).replace("0.16.0", "9.1.0")
     with pytest.raises(InputError, match="this version is not known"):
         opendp_measurement(parse_json(later, "measurement.json"))
+
+
+def test_what_comes_before_a_count_is_read_too(integers):
+    """A resize moves two rows for one: their map says twice what a bare count has."""
+    clamped = integers >> dp.t.then_clamp((0, 10))
+    resized = clamped >> dp.t.then_resize(10, 0) >> dp.t.then_count() >> dp.m.then_laplace(5.0)
+    assert math.isclose(resized.map(1), 0.4)
+    with pytest.raises(InputError, match=r"make_chain_tt moves is not read here"):
+        read(resized)
+    alone = clamped >> dp.t.then_count() >> dp.m.then_laplace(5.0)
+    assert math.isclose(Accountant(read(alone)).pure(), alone.map(1))
+
+
+def test_a_count_as_a_float_has_other_noise(integers):
+    with pytest.raises(InputError, match="a count as a float"):
+        read(integers >> dp.t.then_count(TO=float) >> dp.m.then_gaussian(5.0))
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["make_chain_pm", "make_chain_mt", "make_composition", "make_basic_composition"],
+)
+@pytest.mark.parametrize("given", [{}, [], 3, None])
+def test_what_is_missing_of_opendp_is_one_sentence(name, given):
+    call = {"__function__": name, "__module__": "combinators", "__kwargs__": given}
+    with pytest.raises(InputError, match=r"measurement\.json: /__kwargs__"):
+        opendp_measurement(parse_json(json.dumps(call), "measurement.json"))
+
+
+def test_an_adaptive_composition_of_opendp_is_refused(integers):
+    whole = dp.c.make_adaptive_composition(*integers, dp.max_divergence(), 1, [1.0])
+    with pytest.raises(InputError, match="make_adaptive_composition is not read"):
+        read(whole)
+    older = dp.serialize(whole).replace("make_adaptive", "make_sequential")
+    with pytest.raises(InputError, match="make_sequential_composition is not read"):
+        opendp_measurement(parse_json(older, "measurement.json"))
+
+
+def places(value, at=()):
+    yield at
+    members = (
+        value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+    )
+    for key, member in members:
+        yield from places(member, (*at, key))
+
+
+def test_a_file_that_is_changed_anywhere_is_read_or_refused_in_a_line(integers):
+    count = integers >> dp.t.then_clamp((0, 9)) >> dp.t.then_sum() >> dp.m.then_laplace(5.0)
+    files = [
+        (opendp_measurement, json.loads(dp.serialize(count))),
+        (opacus_history, {"history": [[1.1, 0.01, 5]]}),
+        (dp_event_tree, to_dp_event(OUT)),
+    ]
+    dice, said = random.Random(7), []
+    for reader, document in files:
+        every = [at for at in places(document) if at]
+        for at in every if len(every) < 60 else dice.sample(every, 60):
+            changed = copy.deepcopy(document)
+            inside = changed
+            for key in at[:-1]:
+                inside = inside[key]
+            inside[at[-1]] = dice.choice((None, True, -1, "", "?", [], {}, [[]], {"type": 3}, 10**400))
+            if dice.random() < 0.3:
+                del inside[at[-1]]
+            try:
+                reader(parse_json(json.dumps(changed), "file.json"))
+            except InputError as error:
+                said.append(str(error))
+    assert said
+    assert all("; " in line and "\n" not in line for line in said)
 
 
 # ------------------------------------------------------------------ the command

@@ -1,0 +1,46 @@
+"""Signed notes of where a ledger stood: who holds one can tell later whether the ledger still stands on it.
+
+Signed (Ed25519, RFC 8032) is the canonical JSON of the number, head and root of the last entry and the time.
+"""
+
+import base64
+import binascii
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, Final
+
+from cryptography.exceptions import InvalidSignature
+
+from audits.certificate.sign import fingerprint, read_key, read_private_key
+from dpaccount.documents import canonical, parse_json, read_bytes
+from dpaccount.errors import InputError
+from dpaccount.ledger.answers import standing
+
+SCHEMA: Final = "dpaccount/ledger-checkpoint/1"
+_SIGNED: Final = ("schema", "number", "head", "root", "time")
+
+
+def checkpoint(url: str, private: Path) -> dict[str, Any]:
+    """Return where a ledger stands, signed: ``{"schema", "number", "head", "root", "time", "key", "value"}``.
+
+    Raises `InputError` for what is no unencrypted Ed25519 private key in PEM.
+    """
+    key = read_private_key(private)
+    said = {"schema": SCHEMA, **standing(url), "time": datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")}
+    value = base64.b64encode(key.sign(canonical(said))).decode()
+    return {**said, "key": fingerprint(key.public_key()), "value": value}
+
+
+def noted_head(file: Path, public: Path) -> str:
+    """Return the head that a checkpoint notes; raises `InputError` where this key has not signed it."""
+    key = read_key(public)
+    place = parse_json(read_bytes(file), str(file))
+    members = place.table((*_SIGNED, "key", "value"))
+    members["schema"].text(SCHEMA)
+    said = {name: members[name].value for name in _SIGNED}
+    value, head = members["value"].text(), members["head"].text()
+    try:
+        key.verify(base64.b64decode(value, validate=True), canonical(said))
+    except (InvalidSignature, binascii.Error, ValueError, TypeError):
+        raise InputError(f"{file}: the signature is not by this key; give the key that signed it") from None
+    return head

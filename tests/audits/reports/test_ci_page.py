@@ -1,0 +1,42 @@
+"""The workflow of docs/ci.md: its commands exist, and those that run here do what the page says."""
+
+import re
+import shlex
+
+import pytest
+
+from audits import cli
+
+
+def commands(root):
+    """Return the `run` steps of the page's workflow."""
+    (workflow,) = re.findall(r"```yaml\n(.*?)```", (root / "docs" / "ci.md").read_text(), re.DOTALL)
+    assert "\t" not in workflow
+    return [shlex.split(line) for line in re.findall(r"^      - run: (.+)$", workflow, re.MULTILINE)]
+
+
+def test_every_extra_and_command_of_the_workflow_exists(root):
+    steps = commands(root)
+    assert steps[0] == ["pip", "install", "dpaccount[all]", "pytest"]
+    assert "\nall = [" in (root / "pyproject.toml").read_text()
+    ours = [words[1:] for words in steps if words[0] == "dpaccount"]
+    assert [words[0] for words in ours] == ["certify", "check"]
+
+
+@pytest.mark.slow
+def test_the_workflow_runs(root, tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("GITHUB_ACTIONS", "true")
+    (tmp_path / "claims").mkdir()
+    text = (root / "examples" / "mechanisms" / "histogram.toml").read_text()
+    (tmp_path / "claims" / "mean.toml").write_text(text)
+    for words in commands(root):
+        if words[0] == "dpaccount":
+            assert cli.run(words[1:]) == 0, words
+    assert "::notice file=claims/mean.toml::CERTIFIED histogram" in capsys.readouterr().err
+    assert {file.name for file in (tmp_path / "privacy").iterdir()} == {
+        "certificate.json",
+        "report.html",
+        "junit.xml",
+        "results.sarif",
+    }
