@@ -70,17 +70,23 @@ def charge_number(rows: Rows, charge: int | str) -> int:
     return found.number
 
 
-def check_undrawn(rows: Rows, entry: int) -> None:
-    """Refuse to draw for a charge whose drawing began, or whose release is kept."""
-    if rows.about(entry, RELEASE) is not None:
+def check_undrawn(rows: Rows, entry: int, seen: int | None = None) -> int:
+    """Refuse to draw for a charge whose drawing began, or whose release is kept; return the last entry.
+
+    The entries after the charge are read themselves, from `seen` on where those before were: an index of
+    marks that lost a page would say that there are none.
+    """
+    last, said = check_linked(rows, entry if seen is None else seen, entry)
+    if RELEASE in said or rows.about(entry, RELEASE) is not None:
         raise ReceiptError(
             f"entry {entry} was drawn and its release is kept; print that, or make a new charge"
         )
-    if rows.about(entry, DRAWING) is not None:
+    if DRAWING in said or rows.about(entry, DRAWING) is not None:
         raise ReceiptError(
             f"drawing for entry {entry} began and its release was never kept, so drawing again would be a"
             " second release; make a new charge under another key"
         )
+    return last
 
 
 def unkept(begun: Entry) -> RunState:
@@ -98,16 +104,22 @@ def check_unchanged(rows: Rows, entry: Entry) -> None:
         raise LedgerError(f"entry {entry.number} was changed; restore a backup that `ledger verify` accepts")
 
 
-def check_linked(rows: Rows, number: int) -> None:
-    """Refuse a chain in which something after this entry was changed or taken out: a mark, it may be."""
-    at = rows.entry(number)
+def check_linked(rows: Rows, number: int, about: int | None = None) -> tuple[int, set[str]]:
+    """Refuse a chain in which something after this entry was changed or taken out: a mark, it may be.
+
+    Returns the number of the last entry, and the kinds of those after `number` that are about `about`.
+    """
+    at, said = rows.entry(number), set()
     for entry in rows.entries(number + 1):
         if at is None or entry.number != at.number + 1 or not entry.follows(at.digest):
             break
         at = entry
+        if entry.about is not None and entry.about == about:
+            said.add(entry.kind)
     if at is None or rows.head() != (at.number, at.digest):
         where = number if at is None else at.number + 1
         raise LedgerError(f"entry {where} was changed or removed; restore the ledger from a backup")
+    return at.number, said
 
 
 def facts_of(entry: Entry) -> dict[str, Any]:

@@ -36,7 +36,6 @@ from dpaccount.ledger.entries import (
     as_written,
     budget_of,
     charge_number,
-    check_linked,
     check_unchanged,
     check_undrawn,
     facts_of,
@@ -116,6 +115,7 @@ class _Known:
         self.process = process.this()
         self.receipts: WeakValueDictionary[int, Receipt] = WeakValueDictionary()
         self.marks: dict[int, _Mark] = {}
+        self.seen: dict[int, int] = {}  #: up to which entry a charge was found undrawn
         self.totals: Totals | None = None
         self.gate = threading.Lock()  # threads of one process share receipts, one for every entry
 
@@ -269,8 +269,7 @@ class Ledger:
 
     def _check_undrawn(self, entry: int) -> None:
         with self._store.reading() as rows:
-            check_linked(rows, entry)
-            check_undrawn(rows, entry)
+            self._own().seen[entry] = check_undrawn(rows, entry)
 
     def _own(self) -> _Known:
         """Return what this process knows; after a fork that is nothing."""
@@ -366,7 +365,7 @@ class Ledger:
                 totals = self._totals(rows)
                 if mark is None:
                     charge_number(rows, entry)
-                    check_undrawn(rows, entry)
+                    check_undrawn(rows, entry, known.seen.get(entry))
                 elif rows.about(mark.number, DRAWING) is not None:
                     raise ReceiptError(f"entry {entry} is drawn by another run; make a new charge")
                 upto = max(draws, min(most, draws + draws // AHEAD))

@@ -3,13 +3,14 @@
 import os
 import platform
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import lru_cache
 from pathlib import Path
 
 _FORKS: list[int] = []  #: the processes that were forked on the way to this one
 _STILL = threading.RLock()
+_LETTING_GO: list[Callable[[], object]] = []
 
 
 @contextmanager
@@ -19,12 +20,23 @@ def unforked() -> Iterator[None]:
         yield
 
 
+def before_forks(let_go: Callable[[], object]) -> None:
+    """Call `let_go` before every fork, while no thread is `unforked`, for what must not be inherited."""
+    _LETTING_GO.append(let_go)
+
+
+def _forking() -> None:
+    _STILL.acquire()
+    for let_go in _LETTING_GO:
+        let_go()
+
+
 def _forked() -> None:
     _FORKS.append(os.getpid())
     _STILL.release()
 
 
-os.register_at_fork(before=_STILL.acquire, after_in_parent=_STILL.release, after_in_child=_forked)
+os.register_at_fork(before=_forking, after_in_parent=_STILL.release, after_in_child=_forked)
 
 
 def this() -> tuple[int, int]:

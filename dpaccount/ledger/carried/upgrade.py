@@ -6,6 +6,7 @@ of what was spent.  The old file is closed first: no program charges it any more
 """
 
 import hashlib
+import os
 import time
 from collections.abc import Iterable, Iterator
 from typing import Any, Final
@@ -14,7 +15,7 @@ from dpaccount.errors import LedgerError
 from dpaccount.ledger import spending
 from dpaccount.ledger.chain import CHARGE, OLD_ORIGIN, UPGRADE, Entry, seal
 from dpaccount.ledger.entries import as_written, facts_of, now
-from dpaccount.ledger.storage.place import Address, address
+from dpaccount.ledger.storage.place import Address, address, check_folder
 from dpaccount.ledger.storage.rows import Rows, begin
 from dpaccount.ledger.storage.store import Store, create
 from dpaccount.ledger.verification import Changed, charged, replayed, scratch
@@ -34,7 +35,7 @@ class OldRows(Rows):
         rows = self._connection.execute("SELECT format, last, head FROM ledger LIMIT 2").fetchall()
         if len(rows) == 1 and rows[0][0] == CLOSED:
             raise LedgerError(f"{self._name} was upgraded; use the ledger that was made of it")
-        if len(rows) != 1 or rows[0][0] not in (OLD_ORIGIN, CLOSING):
+        if len(rows) != 1 or not (rows[0][0] == OLD_ORIGIN or str(rows[0][0]).startswith(CLOSING)):
             raise LedgerError(f"{self._name} is no ledger of an earlier format; it needs no upgrade")
         return rows[0][1], rows[0][2]
 
@@ -47,6 +48,13 @@ class OldRows(Rows):
         """Return the totals as format 1 keeps them: steps over the units."""
         return self._connection.execute("SELECT first, amounts FROM profile ORDER BY first").fetchall()
 
+    def check_way(self, way: str) -> None:
+        """Refuse where the file says that it is being made into another one than `way` does."""
+        [(said,)] = self._connection.execute("SELECT format FROM ledger")
+        other = said.removeprefix(CLOSING).removeprefix(" to ")
+        if said.startswith(CLOSING) and other and said != way:
+            raise LedgerError(f"{self._name} is being made into {other}; go on with `--to` that file")
+
     def say(self, kind: str) -> None:
         """Write what format the file is of."""
         self._connection.execute("UPDATE ledger SET format = ?", (kind,))
@@ -56,17 +64,19 @@ def upgrade(url: str, to: str | None = None) -> dict[str, Any]:
     """Make a ledger of this format from one of format 1: ``{"file", "entries", "old_head", "head"}``.
 
     The new file is `to`, or else ``name.2.db`` beside ``name.db``.  An interrupted upgrade is gone on with.
-    Raises `LedgerError` where the old ledger is not valid, or is none of format 1.
+    Raises `LedgerError` where the old ledger is not valid, is none of format 1, or is being made into
+    another file: else each of two would spend the rest of the budget.
     """
     old = address(url)
     new = address(to) if to is not None else _beside(old)
     store = Store.on_file(old)
     try:
         if not new.path.exists():
-            last = _closed_and_copied(store, new)
+            _closed_and_copied(store, old, new)
         with store.database.writing(time.monotonic()) as connection:
             rows = OldRows(connection, store.database.name)
             _, head = rows.head()
+            rows.check_way(_way(old, new))
             last = _made(new, head)
             rows.say(CLOSED)
     finally:
@@ -78,20 +88,26 @@ def _beside(old: Address) -> Address:
     return Address(old.path.with_name(f"{old.path.stem}.2{old.path.suffix}"), old.trusted)
 
 
-def _closed_and_copied(store: Store, new: Address) -> Entry:
+def _way(old: Address, new: Address) -> str:
+    """Return what the old file says until the new one is whole: a folder that moves takes both along."""
+    return f"{CLOSING} to {os.path.relpath(new.resolved, old.resolved.parent)}"
+
+
+def _closed_and_copied(store: Store, old: Address, new: Address) -> None:
     """Close the old ledger to charges, once it is found valid, and make the new one whole."""
+    check_folder(new.path.parent, trusted=new.trusted)
     with scratch() as totals:
         with store.database.writing(time.monotonic()) as connection:
             rows = OldRows(connection, store.database.name)
+            rows.check_way(_way(old, new))
             last, root = _checked(rows, totals)
-            rows.say(CLOSING)
+            rows.say(_way(old, new))
         with store.database.reading() as connection:
             rows = OldRows(connection, store.database.name)
             text = as_written({"from": OLD_ORIGIN, "head": last.digest, "time": now()})
             digest = seal(last.digest, last.number + 1, UPGRADE, None, None, text, root)
             added = Entry(last.number + 1, UPGRADE, None, None, text, root, digest)
             create(new, lambda made: begin(made, _and(rows.entries(), added), totals.nodes()))
-    return added
 
 
 def _checked(rows: OldRows, totals: Rows) -> tuple[Entry, str]:

@@ -1,9 +1,13 @@
 """Connections to a ledger's file: each held by one thread at a time, none shared with a forked process.
 
+SQLite keeps what it knows of locks in memory, one record per file.  A child that inherits it believes to hold
+locks that its parent holds, and loses its log when the parent closes; so nothing is open across a fork.
+
 Every commit is on the disk (write-ahead log, ``synchronous=FULL``) before it returns.  Once the ledger is
 idle for a second its log is moved into the file, so that a copy of the file alone lacks little.
 """
 
+import ctypes
 import os
 import shutil
 import sqlite3
@@ -16,6 +20,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 from urllib.parse import quote
+from weakref import WeakSet
 
 from dpaccount.errors import LedgerError
 from dpaccount.ledger.storage.place import Address, Identity, companions, identity
@@ -34,7 +39,9 @@ _TROUBLE: Final = {
     "PERM": "cannot be opened; give a file that can be read and written",
     "READONLY": "cannot be written; give a ledger in a writable file and folder",
 }
-_ABANDONED: Final[list[object]] = []  #: what processes before a fork had open: never closed here
+_ABANDONED: Final[list[object]] = []  #: what a process before a fork had: never ended here, nor waited for
+_OPEN: Final[WeakSet["Link"]] = WeakSet()  #: all connections of this process, and what it inherited
+_DATABASES: Final[WeakSet["Database"]] = WeakSet()
 
 
 def trouble(error: Exception) -> str:
@@ -44,12 +51,29 @@ def trouble(error: Exception) -> str:
     return text.format(wait=BUSY_SECONDS)
 
 
-@dataclass
+@dataclass(eq=False)
 class Link:
-    """An open connection, and the log that it writes to."""
+    """An open connection of one process to `file`, the log that it writes to, and that log's index."""
 
     connection: sqlite3.Connection
+    path: Path
+    file: Identity | None
     log: Identity | None
+    index: Identity | None  #: writers keep each other out by locks on it
+    process: tuple[int, int]
+
+    def close(self) -> None:
+        """Close the connection; where its names lead to other files now, leave it open for ever.
+
+        Whoever closes last moves the log and removes it by its name: here one that others may write.
+        """
+        now = (identity(self.path), *_beside(self.path))
+        mine = (self.file, self.log, self.index)
+        if any(found not in (None, known) for found, known in zip(now, mine, strict=True)):
+            ctypes.pythonapi.Py_IncRef(ctypes.py_object(self))
+        else:
+            self.connection.close()
+            _OPEN.discard(self)
 
 
 class Database:
@@ -63,6 +87,7 @@ class Database:
         self.writable = os.access(self.path, os.W_OK) and os.access(self.path.parent, os.W_OK)
         self._copy: tempfile.TemporaryDirectory[str] | None = None
         self._fresh()
+        _DATABASES.add(self)
 
     def _fresh(self) -> None:
         self._process = process.this()
@@ -90,6 +115,7 @@ class Database:
             with self._transaction(link.connection, "BEGIN IMMEDIATE"):
                 self._check_same(link)
                 yield link.connection
+                self._check_same(link)
         self._moved_when_idle()
 
     def page_size(self) -> int:
@@ -104,19 +130,26 @@ class Database:
         if self._mover is not None:
             self._mover.stop()
             self._mover = None
-        with self._gate:
-            links, self._links = self._links, []
-        for link in links:
-            link.connection.close()
+        with process.unforked():
+            self.let_go()
         if self._copy is not None:
             self._copy.cleanup()
             self._copy = None
+
+    def let_go(self) -> None:
+        """Close the connections that no thread uses; they are opened again when they are needed."""
+        if self._process != process.this():
+            return
+        with self._gate:
+            links, self._links = self._links, []
+        for link in links:
+            link.close()
 
     def _check_same(self, link: Link) -> None:
         """Refuse to write where the names lead elsewhere than when they were opened."""
         if identity(self._named) != self._file:
             raise LedgerError(f"{self.name} was replaced or removed while it was open; nothing was changed")
-        if link.log is not None and identity(companions(self.path)[0]) != link.log:
+        if link.log is not None and (link.log, link.index) != _beside(self.path):
             raise LedgerError(
                 f"the log of {self.name} was replaced or removed while it was open; nothing was changed"
             )
@@ -135,20 +168,27 @@ class Database:
     @contextmanager
     def _lent(self) -> Iterator[Link]:
         if self._process != process.this():  # a connection must not cross a fork
-            _ABANDONED.extend((self._links, self._mover, self._gate))  # nor be closed here, nor be waited for
+            _ABANDONED.extend((self._links, self._mover, self._gate))
             self._fresh()
         link = None
-        try:
-            with self._gate:
-                link = self._links.pop() if self._links else None
-            link = link or self._linked()
-            yield link
-        except (sqlite3.Error, UnicodeDecodeError) as error:  # the driver decodes SQLite's own messages
-            raise LedgerError(f"{self.name} {trouble(error)}") from None
-        finally:
-            if link is not None:
+        with process.unforked():
+            try:
                 with self._gate:
-                    self._links.append(link)
+                    link = self._links.pop() if self._links else None
+                link = link or self._linked()
+                yield link
+            except (sqlite3.Error, UnicodeDecodeError) as error:  # the driver decodes SQLite's own messages
+                raise LedgerError(f"{self.name} {trouble(error)}") from None
+            finally:
+                if link is not None:
+                    self._taken_back(link)
+
+    def _taken_back(self, link: Link) -> None:
+        if link.process != process.this():  # forked meanwhile
+            _ABANDONED.append(link)
+            return
+        with self._gate:
+            self._links.append(link)
 
     def _linked(self) -> Link:
         if self.writable:
@@ -200,12 +240,15 @@ class _Mover(threading.Thread):
                 self._ended.wait(rest)
                 continue
             self._wake.clear()
-            with suppress(sqlite3.Error), process.unforked():  # the next commit, or the close, moves it
-                connection = _connected(self._path, "rw")
+            with (
+                suppress(sqlite3.Error, LedgerError),
+                process.unforked(),
+            ):  # the next commit or close moves it
+                link = _link(self._path, "rw")
                 try:
-                    connection.execute("PRAGMA wal_checkpoint(PASSIVE)")
+                    link.connection.execute("PRAGMA wal_checkpoint(PASSIVE)")
                 finally:
-                    connection.close()
+                    link.close()
 
 
 def _connected(path: Path, mode: str) -> sqlite3.Connection:
@@ -224,10 +267,31 @@ def _link(path: Path, mode: str) -> Link:
         connection.execute("PRAGMA synchronous=FULL")
         connection.execute("PRAGMA fullfsync=ON")  # macOS: flush the disk's own cache too
         connection.execute("PRAGMA schema_version").fetchone()  # the first look opens the log
+        link = Link(connection, path, identity(path), *_beside(path), process.this())
+        _check_alone(link, path)
     except BaseException:
         connection.close()
         raise
-    return Link(connection, identity(companions(path)[0]))
+    _OPEN.add(link)
+    return link
+
+
+def _beside(path: Path) -> tuple[Identity | None, Identity | None]:
+    log, index, _ = companions(path)
+    return identity(log), identity(index)
+
+
+def _check_alone(link: Link, path: Path) -> None:
+    """Refuse a connection that SQLite joins to another one's memory of locks, where that is stale."""
+    for other in [one for one in _OPEN if one.file == link.file]:
+        if other.process != link.process:
+            raise LedgerError(
+                f"{path} was being read or written when this process was forked; open it in a new process"
+            )
+        if (other.log, other.index) != (link.log, link.index):
+            raise LedgerError(
+                f"the log of {path} was replaced or removed while it was open; open it in a new process"
+            )
 
 
 def _copied(path: Path) -> "tempfile.TemporaryDirectory[str]":
@@ -241,3 +305,12 @@ def _copied(path: Path) -> "tempfile.TemporaryDirectory[str]":
         folder.cleanup()
         raise sqlite3.OperationalError from None
     return folder
+
+
+def _let_go() -> None:
+    """Close what no thread uses, before a fork."""
+    for database in list(_DATABASES):
+        database.let_go()
+
+
+process.before_forks(_let_go)

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from audits import cli
 from audits.certificate.document import seal
-from audits.reports import attacks, ci, page, standards
+from audits.reports import attacks, ci, page, pictures, standards
 from audits.reports.compare import differences
 from audits.reports.sections import sections
 from audits.reports.words import odds, promise, rule_says, what_it_means
@@ -208,6 +208,24 @@ def test_governance_takes_any_text(certificate):
     assert rows["purpose"] == "teaching"
     assert rows["ward"] == "three"
     assert rows["owner"] == "not stated"
+
+
+@pytest.mark.parametrize(
+    ("epsilon", "delta", "shown"),
+    [(2.5, 1e-6, 0.0), (0, 0, 0.0), ("inf", 0.5, 8.5), (1e6, 1e-300, 3.25), (1, 1, 0)],
+)
+def test_pictures_stay_within_their_frame(certificate, epsilon, delta, shown):
+    certificate["guarantee"] |= {"epsilon": epsilon, "delta": delta}
+    certificate["audit"]["points"][0]["epsilon_lower"] = shown
+    for picture in (pictures.profile(certificate), pictures.trade_off(certificate)):
+        assert "nan" not in picture
+        assert "inf" not in picture
+        for key, most in (("x", 640), ("cx", 640), ("y", 300), ("cy", 300)):
+            found = [float(value) for value in re.findall(rf' {key}="([^"]+)"', picture)]
+            assert all(0 <= value <= most for value in found), (key, found)
+        for x, y in re.findall(r"[ML]([\d.-]+) ([\d.-]+)", picture):
+            assert 0 <= float(x) <= 640
+            assert 0 <= float(y) <= 300
 
 
 def test_continuous_integration_is_told(certificate):

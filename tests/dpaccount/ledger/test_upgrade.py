@@ -98,9 +98,24 @@ def test_an_interrupted_upgrade_is_gone_on_with(old, monkeypatch, where):
         broken.setattr(upgrades, where, killed)
         with pytest.raises(Killed):
             upgrade(f"sqlite:///{old}")
-    assert rows_of(old, "SELECT format FROM ledger") == [("dpaccount/ledger/1 upgrading",)]
+    assert rows_of(old, "SELECT format FROM ledger") == [("dpaccount/ledger/1 upgrading to clinic.2.db",)]
     upgrade(f"sqlite:///{old}")
     assert verify(f"sqlite:///{old.with_name('clinic.2.db')}") == VALID
+
+
+@pytest.mark.parametrize("where", ["create", "_made"])
+def test_an_interrupted_upgrade_goes_on_to_the_same_file_alone(old, monkeypatch, tmp_path, where):
+    """A second file would hold the rest of the budget a second time."""
+    first, second = (f"sqlite:///{tmp_path}/{name}.db" for name in ("first", "second"))
+    with monkeypatch.context() as broken:
+        broken.setattr(upgrades, where, lambda *_: 1 / 0)
+        with pytest.raises(ZeroDivisionError):
+            upgrade(f"sqlite:///{old}", first)
+    for other in (second, None):
+        with pytest.raises(LedgerError, match=r"is being made into first\.db; go on with `--to` that file"):
+            upgrade(f"sqlite:///{old}", other)
+    upgrade(f"sqlite:///{old}", first)
+    assert {one.name for one in tmp_path.glob("*.db")} == {"clinic.db", "first.db"}
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,181 @@
+"""What SQLite keeps of locks in memory and beside the file: lost or inherited, it lets nobody spend twice."""
+
+import multiprocessing
+import os
+import subprocess
+import sys
+import threading
+from fractions import Fraction
+
+import pytest
+
+from dpaccount.errors import LedgerError
+from dpaccount.ledger.ledger import Ledger, init, verify
+from dpaccount.ledger.storage import database
+from dpaccount.plan.events import Plan, Pure, Relation
+
+VALID = {"valid": True, "first_bad": None}
+TENTH = Plan(Relation.REPLACE_ONE, (Pure(epsilon=Fraction(1, 10)),))
+OTHER = """
+import sys
+from fractions import Fraction
+from dpaccount.ledger.ledger import Ledger
+from dpaccount.plan.events import Plan, Pure, Relation
+with Ledger.open(sys.argv[1]) as ledger:
+    for _ in range(6):
+        ledger.charge_plan(Plan(Relation.REPLACE_ONE, (Pure(epsilon=Fraction(1, 10)),)), "part")
+    print("charged", flush=True)
+    sys.stdin.read()
+"""
+
+
+@pytest.fixture
+def ledger(url):
+    init(url, epsilon=1, delta=0, unit="person", relation="replace-one", measure="pure")
+    with Ledger.open(url) as ledger:
+        yield ledger
+
+
+@pytest.fixture
+def other(url):
+    """Return a function that starts another process; it has charged six tenths, and keeps the ledger open."""
+    running = []
+
+    def start() -> subprocess.Popen[str]:
+        one = subprocess.Popen(
+            [sys.executable, "-c", OTHER, url], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+        )
+        running.append(one)
+        assert one.stdout is not None
+        assert one.stdout.readline() == "charged\n"
+        return one
+
+    yield start
+    for one in running:
+        one.communicate()
+
+
+@pytest.mark.parametrize("again", [False, True])
+def test_an_index_of_the_log_that_is_removed_lets_nobody_spend_twice(ledger, url, tmp_path, other, again):
+    """Writers keep each other out by locks on it: who has another one is kept out by nobody."""
+    ledger.charge_plan(TENTH, "part")
+    (tmp_path / "budget.db-shm").unlink()
+    one = other()
+    with pytest.raises(LedgerError, match=r"the log of .* was replaced or removed while it was open"):
+        ledger.charge_plan(TENTH, "part")
+    if again:  # SQLite joins a second connection of a process to the first one's index
+        with pytest.raises(LedgerError, match=r"was replaced or removed while it was open"):
+            Ledger.open(url)
+    one.communicate()
+    ledger.close()  # the last to close: it must not move the log by its own index, nor remove it
+    command = [sys.executable, "-m", "dpaccount", "ledger", "show", url, "--json"]
+    assert '"entries": 7' in subprocess.run(command, capture_output=True, text=True, check=True).stdout
+
+
+def test_a_file_that_was_swapped_keeps_its_log_when_the_old_one_is_closed(ledger, url, tmp_path, other):
+    """The log is found by its name, which is the new file's now."""
+    ledger.charge_plan(TENTH, "part")
+    (tmp_path / "budget.db").rename(tmp_path / "old.db")
+    for beside in ("-wal", "-shm"):
+        (tmp_path / f"budget.db{beside}").rename(tmp_path / f"old.db{beside}")
+    init(url, epsilon=1, delta=0, unit="person", relation="replace-one", measure="pure")
+    other()
+    ledger.close()
+    assert (tmp_path / "budget.db-wal").exists()
+
+
+def test_a_name_that_changes_during_a_charge_undoes_it(ledger, tmp_path):
+    before = ledger.show()
+    file = tmp_path / "budget.db"
+
+    def changed():
+        with ledger._store.writing() as rows:
+            rows.put({1: "a node"})
+            file.rename(tmp_path / "away.db")
+
+    with pytest.raises(LedgerError, match="was replaced or removed while it was open; nothing was changed"):
+        changed()
+    (tmp_path / "away.db").rename(file)
+    assert ledger.show() == before
+    assert ledger.verify() == VALID
+
+
+# ------------------------------------------------------------------ forks
+
+
+def charge_until(ledger, url, fresh, ready, gone, told):
+    """Charge in a child: the parent closes the ledger meanwhile."""
+    mine = Ledger.open(url) if fresh else ledger
+    entries = [mine.charge_plan(TINY, "child").entry]
+    ready.set()
+    gone.wait()
+    entries += [mine.charge_plan(TINY, "child").entry for _ in range(20)]
+    told.put(entries)
+
+
+TINY = Plan(Relation.REPLACE_ONE, (Pure(epsilon=Fraction(1, 1000)),))
+
+
+@pytest.mark.parametrize("fresh", [True, False])
+def test_a_parent_that_closes_does_not_take_its_childs_log_away(ledger, url, fresh):
+    """A child that inherits SQLite's memory of the file holds no lock of its own on it, and does not know."""
+    context = multiprocessing.get_context("fork")
+    ready, gone, told = context.Event(), context.Event(), context.Queue()
+    ledger.charge_plan(TENTH, "parent")
+    with Ledger.open(url) as second:
+        second.show()
+        child = context.Process(target=charge_until, args=(ledger, url, fresh, ready, gone, told))
+        child.start()
+        assert ready.wait(60)
+    ledger.close()
+    gone.set()
+    entries = told.get(timeout=60)
+    child.join()
+    with Ledger.open(url) as again:
+        assert again.show()["entries"] == 1 + len(entries) == 22
+        assert again.verify() == VALID
+
+
+def test_a_child_of_a_fork_amid_a_transaction_is_refused_in_a_line(ledger, url, tmp_path):
+    """Nothing of ours forks there."""
+    with ledger._store.reading() as rows:
+        rows.head()
+        child = os.fork()
+        if not child:
+            said = []
+            for use in (lambda: ledger.charge_plan(TENTH, "child"), lambda: Ledger.open(url)):
+                try:
+                    use()
+                except LedgerError as error:
+                    said.append(str(error))
+            (tmp_path / "said").write_text("\n".join(said))
+            os._exit(0)
+        os.waitpid(child, 0)
+    lines = (tmp_path / "said").read_text().splitlines()
+    assert len(lines) == 2
+    assert all("when this process was forked; open it in a new process" in line for line in lines)
+    ledger.charge_plan(TENTH, "parent")
+
+
+def test_a_fork_waits_for_whoever_looks_at_the_file(ledger, url):
+    """Its connection would be inherited too."""
+    inside, forked = threading.Event(), threading.Event()
+    waited = []
+
+    def look():
+        with ledger._store.database._lent():
+            inside.set()
+            waited.append(not forked.wait(0.2))
+
+    looking = threading.Thread(target=look)
+    looking.start()
+    assert inside.wait(60)
+    child = os.fork()
+    if not child:
+        inherited = [one for one in database._OPEN if one.path == ledger._store.database.path]
+        os._exit(len(inherited))
+    forked.set()
+    looking.join()
+    assert waited == [True]
+    assert os.waitpid(child, 0)[1] == 0
+    assert verify(url) == VALID
