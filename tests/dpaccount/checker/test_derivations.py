@@ -174,6 +174,20 @@ def test_binomial_tails_enclose(n, p, k):
         assert holds(distributions.binomial_tail(i, n, 1 - F(p), low, up=False), mpmath.fsum(terms[k:]))
 
 
+@pytest.mark.parametrize(
+    ("n", "k", "odds"), [(3, 0, "1/7"), (40, 25, "3/4"), (90, 89, "1/3"), (5, 5, "1/9"), (2, 0, "1/5")]
+)
+def test_sums_over_their_first_term_are_enclosed_to_the_last_part(n, k, odds):
+    """Sums of few terms, exactly; rounding inwards anywhere is seen, and the enclosure is a few parts wide."""
+    ratio, whole, term = Fraction(odds), Fraction(1), Fraction(1)
+    for j in range(k, n):
+        term *= Fraction(n - j, j + 1) * ratio
+        whole += term
+    low, high = distributions.falling_sum(n, k, ratio)
+    assert low <= whole * distributions.ONE <= high
+    assert high - low <= 40 * n
+
+
 @pytest.mark.parametrize("n", [0, 1, 5, 30, 200, 201, 202, 1000, 10**7])
 def test_log_factorials_enclose_closely(n):
     i = Interval(60)
