@@ -57,6 +57,7 @@ ledger_app.command(ledger.checkpoint)
 ledger_app.command(ledger.export)
 ledger_app.command(ledger.import_ledger, name="import")
 ledger_app.command(ledger.upgrade)
+ledger_app.command(ledger.grant)
 
 
 #: Modules that the core does without, and the extra that brings each.
@@ -68,6 +69,7 @@ EXTRA = {
     "joblib": "audit",
     "cryptography": "audit",
     "matplotlib": "plot",
+    "psycopg": "postgres",
     "pyarrow": "tables",
     "pandas": "frames",
     "polars": "frames",

@@ -1,4 +1,4 @@
-"""`ledger init`, `charge`, `show`, `log`, `verify`, `export`, `import`, `upgrade`: a durable budget."""
+"""`ledger init`, `charge`, `show`, `log`, `verify`, `export`, `import`, `upgrade`, `grant`: a durable budget."""
 
 import sys
 from pathlib import Path
@@ -95,6 +95,15 @@ def upgrade(url: str, *, to: str | None = None, json_: Json = False) -> int:
     from dpaccount.ledger import answers
 
     show(answers.upgrade(url, to), json_, lines)
+    return 0
+
+
+def grant(url: str, role: str, *, read_only: bool = False, json_: Json = False) -> int:
+    """Let a role of a PostgreSQL server charge a ledger there, or with --read-only look at it."""
+    from dpaccount.ledger import answers
+
+    answers.grant(url, role, read_only=read_only)
+    show({"role": role, "may": "read" if read_only else "charge"}, json_, lines)
     return 0
 
 

@@ -14,6 +14,7 @@ from dpaccount.ledger.carried import exported, heads, history
 from dpaccount.ledger.carried import upgrade as upgrades
 from dpaccount.ledger.charging import RefusedError
 from dpaccount.ledger.ledger import Ledger
+from dpaccount.ledger.storage import store
 from dpaccount.plan.plan_file import read_plan
 
 Answer = dict[str, Any]
@@ -24,6 +25,7 @@ standing = heads.standing  #: number, head and root of the last entry
 table, worded = history.table, history.worded  #: a log as CSV, and for a person
 log = history.log  #: every entry in its order, as far as it speaks of who charged what and why
 export, import_ = exported.lines, exported.made  #: a ledger's lines; a new ledger of them
+grant = store.grant  #: let a role of a server's database charge a ledger there, or only read it
 upgrade = upgrades.upgrade  #: make a ledger of this format from an earlier one
 
 

@@ -14,7 +14,7 @@ from dpaccount.ledger.entries import KeyTakenError, record, same_charge
 from dpaccount.ledger.storage.group import Job
 from dpaccount.ledger.storage.rows import Rows
 from dpaccount.ledger.totals import Totals
-from dpaccount.ledger.tree import SpentTree
+from dpaccount.ledger.tree import SpentTree, marks_of, read_by
 
 
 @dataclass(frozen=True)
@@ -119,6 +119,12 @@ class ToCharge(Job):
                     self.error = error
                 else:
                     self.charges.append(batch.taken(request, error))
+
+    def nodes(self, before: Totals) -> set[int]:
+        """Return the nodes of the totals that deciding will read, as far as these totals tell."""
+        wide = before.width
+        marks = [mark for request, _ in self.requests for mark in marks_of(request.steps or [], wide)[1]]
+        return read_by(marks, before.root.height)
 
     def _stands(self, rows: Rows) -> bool:
         """Say whether what was made for it stands in the chain: a digest is salted, and nobody else's."""

@@ -22,6 +22,7 @@ COLUMNS: Final = (
     "key",
     "purpose",
     "by",
+    "role",
     "about",
     "spends",
     "first",
@@ -70,7 +71,7 @@ def _words(line: Line) -> Iterator[str]:
         yield " ".join(f"{name} {_rounded_up(amount)}" for name, amount in line["spends"].items())
     if line["kind"] == CHARGE:
         yield "of everybody" if line["first"] is None else f"of {line['first']} to {line['last']}"
-    for name in ("purpose", "by", "key", "about", "reason"):
+    for name in ("purpose", "by", "role", "key", "about", "reason"):
         if line[name] is not None:
             yield f"{name} {line[name]}"
 
@@ -81,7 +82,7 @@ def _rounded_up(amount: float | str) -> str:
 
 def _line(entry: Entry, budget: Budget) -> Line:
     facts = facts_of(entry)
-    found = {name: facts.get(name) for name in ("time", "purpose", "by", "reason")}
+    found = {name: facts.get(name) for name in ("time", "purpose", "by", "role", "reason")}
     first = last = spends = None
     if entry.kind == CHARGE:
         try:
