@@ -39,7 +39,9 @@ class TrainingOptions:
     steps
         In place of --epochs: the exact number of steps.
     sampling
-        poisson (each example by itself; add-remove) or fixed-size (fresh samples; replace-one).
+        poisson (each example by itself) or fixed-size (fresh samples; replace-one).
+    relation
+        add-remove (one example more or less; what poisson is counted under) or replace-one.
     """
 
     examples: Number = None
@@ -50,6 +52,7 @@ class TrainingOptions:
     epochs: Number = None
     steps: Number = None
     sampling: str = "poisson"
+    relation: str = ""
 
     def share(self) -> Fraction:
         """Return δ."""
@@ -73,7 +76,7 @@ class TrainingOptions:
             steps = steps_of(passes, everyone, drawn)
         elif passes is not None or steps is None:
             raise InputError("give either --epochs or --steps")
-        run = Training(everyone, drawn, 1 if noise is None else noise, steps, self.sampling)
+        run = Training(everyone, drawn, 1 if noise is None else noise, steps, self.sampling, self.relation)
         return run if target is None else replace(run, sigma=least_sigma(run, target, self.share()).value)
 
 
