@@ -14,6 +14,7 @@ from math import inf, log
 import numpy as np
 from numpy.typing import NDArray
 
+from bandits.statistics.axes import settled_eigh
 from dpaccount.errors import InputError
 
 Floats = NDArray[np.float64]
@@ -59,8 +60,8 @@ def root(kernel: Floats) -> Floats:
         raise InputError("the dictionary is empty; needed at least one point")
     if not np.isfinite(kernel).all() or not kernel.diagonal().max() > 0:
         raise InputError("needed a finite kernel matrix with a point of positive variance in the dictionary")
-    values, vectors = np.linalg.eigh(kernel)
-    kept = values > CUT * values[-1]
+    values, vectors = settled_eigh(kernel)
+    kept = values > CUT * values[0]
     found: Floats = vectors[:, kept] / np.sqrt(values[kept])
     return found
 
