@@ -33,7 +33,7 @@ def settled_eigh(matrix: Floats) -> tuple[Floats, Floats]:
 
 
 def symmetric_root(matrices: Floats) -> Floats:
-    """Return V√ΛVᵀ of each matrix VΛVᵀ of a stack [..., n, n], negative eigenvalues as 0: no basis enters it."""
+    """Return V√ΛVᵀ of each matrix VΛVᵀ of a stack [..., n, n], Λ < 0 as 0: no basis enters it."""
     values, vectors = np.linalg.eigh(matrices)
     found: Floats = (vectors * np.sqrt(np.maximum(values, 0.0))[..., None, :]) @ np.swapaxes(vectors, -1, -2)
     return found

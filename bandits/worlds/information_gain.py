@@ -53,7 +53,8 @@ def spectral_upper_bound(kernel: Floats, rounds: int, ridge: float) -> float:
     """
     _sensible(kernel, ridge)
     values, vectors = settled_eigh(kernel)
-    parts = np.cumsum(vectors**2 * np.maximum(values, 0.0), axis=1)  # [point, m − 1]: what m directions explain of it
+    # [point, m − 1]: what m directions explain of it
+    parts = np.cumsum(vectors**2 * np.maximum(values, 0.0), axis=1)
     largest, rest = parts.max(axis=0), (np.diag(kernel)[:, None] - parts).max(axis=0)
     m = np.arange(1, len(kernel) + 1)
     bounds = m * np.log1p(rounds * largest / (m * ridge)) / 2 + rounds * np.maximum(rest, 0.0) / (2 * ridge)
