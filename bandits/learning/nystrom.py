@@ -54,8 +54,8 @@ def root(kernel: Floats) -> Floats:
     """Return UΛ^(−½) for the kernel matrix K_D = UΛUᵀ of a dictionary, without directions that count as 0.
 
     k_D(x)ᵀUΛ^(−½) is φ̃(x) in the orthonormal basis U of its range: products are those of (K_D^½)^† k_D(x),
-    with as many coordinates as K_D has rank, those of small eigenvalues first.  A dictionary that is empty, or of
-    no variance, is refused.
+    with as many coordinates as K_D has rank, those of small eigenvalues first.  A dictionary that is
+    empty, or of no variance, is refused.
     """
     if kernel.ndim != 2 or kernel.shape[0] != kernel.shape[1] or not kernel.size:
         raise InputError("the dictionary is empty; needed at least one point")
