@@ -64,6 +64,7 @@ EXTRA = {
     "opendp": "noise",
     "hypothesis": "audit",
     "jinja2": "audit",
+    "markupsafe": "audit",
     "joblib": "audit",
     "cryptography": "audit",
     "matplotlib": "plot",
