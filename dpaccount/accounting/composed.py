@@ -4,11 +4,11 @@ Three groups of events, whose μ² add up: Gaussian ones have their own; Laplace
 randomised response and pure ε are composed, and the least Gaussian pair above their whole curve is sought
 (`numerics.domination`); any other event has its own bound, or none (`Event.mu_squared`).
 
-The composed curve is bounded by a lattice above it as long as it is not too small, and further out by Chernoff:
+The composed curve is bounded by a lattice above it where it is not too small, further out by Chernoff:
 (1 − e^{−y})₊ ≤ κ(s)e^{sy} with κ(s) = s^s/(1+s)^{1+s} gives δ(ε) ≤ κ(s)·ΠM_i(s)·e^{−sε} for every s > 0,
 M_i(s) the moment E e^{sL} of a pair's loss.  Losses are bounded: far out this is below any Gaussian curve.
 
-Nothing here looks at the clock: the same plan costs the same, and one that is too large the sum of its events.
+Nothing here looks at the clock: the same plan costs the same, and one too large the sum of its events.
 """
 
 import math
