@@ -39,7 +39,7 @@ def init(
 ) -> int:
     """Make a new ledger with a budget; never replaces one that exists.
 
-    Example: `dpaccount ledger init sqlite:///a.db --epsilon 1 --delta 0 --unit person --relation replace-one`
+    Example: `dpaccount ledger init sqlite:///a.db --epsilon 1 --delta 1e-6 --unit day --relation add-remove`
 
     Parameters
     ----------

@@ -3,6 +3,7 @@
 import io
 import re
 import shlex
+import subprocess
 
 import pytest
 from rich.console import Console
@@ -13,7 +14,7 @@ from dpaccount.accounting.measures import MEASURES
 
 KINDS = {
     "FILE", "FOLDER", "NUMBER", "NUMBERS", "INTEGER", "TEXT", "NAME", "URL", "UNITS", "RELATION", "DATE", "DIGEST", "CHOICE",
-    "KEY=VALUE", "ROWS[,COLUMNS]", "JSON|FILE",
+    "KEY=VALUE", "FILES", "ROWS[,COLUMNS]", "JSON|FILE",
 }  # fmt: skip
 
 
@@ -117,7 +118,7 @@ def test_a_word_that_is_none_of_the_list_is_one_line(capsys):
 def complete(tmp_path, *words):
     """Return what bash offers for the last of these words."""
     script = tmp_path / "completion.bash"
-    script.write_text(app.generate_completion(prog_name="dpaccount", shell="bash"))
+    script.write_text(app.generate_completion(prog_name="dpaccount", shell="bash"))  # noqa: S604
     asked = " ".join(map(shlex.quote, words))
     ask = (
         f"source {shlex.quote(str(script))}; COMP_WORDS=(dpaccount {asked}); COMP_CWORD={len(words)};"
@@ -130,7 +131,6 @@ def complete(tmp_path, *words):
         text=True,
         check=False,
         cwd=tmp_path,
-        env={**os.environ},
     )
     assert done.stderr == ""
     return {word.strip() for word in done.stdout.split("\n") if word.strip()}

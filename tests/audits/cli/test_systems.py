@@ -5,6 +5,8 @@ import sys
 
 import pytest
 
+from audits import cli
+
 ELSEWHERE = """
 import os, sys
 for name in ("fork", "killpg", "sched_getaffinity"):
@@ -41,20 +43,28 @@ def test_accounting_and_reading_need_no_posix(root, words):
     assert done.stdout
 
 
-@pytest.mark.parametrize(
-    ("words", "what"),
-    [
-        (["ledger", "init", "sqlite:///{}/a.db", "--epsilon", "1", "--delta", "0", "--unit", "person", "--relation", "replace-one"],
-         "the module fcntl"),
-        (["audit", "statistics:mean", "--epsilon", "1", "--shape", "5", "--low", "0", "--high", "1"], "processes"),
-    ],
-    ids=["ledger", "audit"],
-)  # fmt: skip
-def test_what_needs_posix_says_so_in_a_sentence(root, tmp_path, words, what):
-    done = elsewhere(root, *(word.format(tmp_path) for word in words))
+SAID = "error: this needs {} of Linux or macOS; run it there, on Windows in WSL (accounting works without)"
+ATTACK = ["audit", "statistics:mean", "--epsilon", "1", "--shape", "5", "--low", "0", "--high", "1"]
+BUDGET = ["--epsilon", "1", "--delta", "1e-6", "--unit", "person", "--relation", "replace-one"]
+EVENTS = """{"schema": "dpaccount/events/1", "relation": "replace-one", "events": [{"event": "gaussian", "sigma": 9}]}"""
+
+
+def test_an_attack_needs_processes(root):
+    done = elsewhere(root, *ATTACK)
     lines = [line for line in done.stderr.splitlines() if not line.startswith("runs code from")]
-    said = f"error: this needs {what} of Linux or macOS; run it there, on Windows in WSL (accounting works without)"
-    assert (done.returncode, done.stdout, lines) == (2, "", [said])
+    assert (done.returncode, done.stdout, lines) == (2, "", [SAID.format("processes")])
+
+
+def test_a_charge_needs_locks_and_leaves_the_ledger_as_it_was(root, tmp_path, capsys):
+    url, events = f"sqlite:///{tmp_path}/a.db", tmp_path / "events.json"
+    events.write_text(EVENTS)
+    assert cli.run(["ledger", "init", url, *BUDGET]) == 0
+    done = elsewhere(root, "ledger", "charge", url, str(events))
+    assert (done.returncode, done.stdout, done.stderr) == (2, "", SAID.format("the module fcntl") + "\n")
+    capsys.readouterr()
+    assert cli.run(["ledger", "log", url, "--csv"]) == 0
+    assert "gaussian" not in capsys.readouterr().out
+    assert cli.run(["ledger", "charge", url, str(events)]) == 0
 
 
 @pytest.mark.slow
