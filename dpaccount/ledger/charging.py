@@ -1,7 +1,7 @@
 """Whether a charge fits, and what is answered of it."""
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 
 from dpaccount.accounting.measures import Amounts
@@ -11,6 +11,7 @@ from dpaccount.ledger import spending
 from dpaccount.ledger.amounts import Request
 from dpaccount.ledger.budget import Budget
 from dpaccount.ledger.entries import KeyTakenError, record, same_charge
+from dpaccount.ledger.storage.group import Job
 from dpaccount.ledger.storage.rows import Rows
 from dpaccount.ledger.totals import Totals
 from dpaccount.ledger.tree import SpentTree
@@ -92,6 +93,40 @@ class Batch:
         steps, head = request.steps, self.totals.at.digest
         spends = None if steps is None else spending.most(steps, self._budget.width)
         return Charge(number, head, spends, self._budget, reason, known)
+
+
+@dataclass(eq=False)
+class ToCharge(Job):
+    """What one thread asks to charge, requests with their keys, and the answers.
+
+    A key of a different charge is an error where it `raises`, and an answer elsewhere.
+    """
+
+    requests: list[tuple[Request, str | None]]
+    raises: bool
+    charges: list[Charge] = field(default_factory=list)
+
+    def decide(self, batch: Batch, rows: Rows) -> None:
+        """Decide all in a transaction, unless one that was interrupted was committed with them."""
+        if self._stands(rows):
+            return
+        self.charges, self.error = [], None
+        for request, key in self.requests:
+            try:
+                self.charges.append(batch.decide(request, key))
+            except KeyTakenError as error:
+                if self.raises:
+                    self.error = error
+                else:
+                    self.charges.append(batch.taken(request, error))
+
+    def _stands(self, rows: Rows) -> bool:
+        """Say whether what was made for it stands in the chain: a digest is salted, and nobody else's."""
+        made = [one for one in self.charges if one.entry is not None and not one.known]
+        if not made or made[-1].entry is None:
+            return False
+        entry = rows.entry(made[-1].entry)
+        return entry is not None and entry.digest == made[-1].head
 
 
 def refusal(budget: Budget, request: Request, after: SpentTree) -> str | None:
