@@ -1,7 +1,7 @@
 """Whether a charge fits, and what is answered of it."""
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 
 from dpaccount.accounting.measures import Amounts
@@ -11,9 +11,12 @@ from dpaccount.ledger import spending
 from dpaccount.ledger.amounts import Request
 from dpaccount.ledger.budget import Budget
 from dpaccount.ledger.entries import KeyTakenError, record, same_charge
+from dpaccount.ledger.storage.group import Job
 from dpaccount.ledger.storage.rows import Rows
 from dpaccount.ledger.totals import Totals
 from dpaccount.ledger.tree import SpentTree
+
+SOUGHT = 4096  #: nodes of the tree that are looked at for a unit that cannot pay
 
 
 @dataclass(frozen=True)
@@ -94,15 +97,50 @@ class Batch:
         return Charge(number, head, spends, self._budget, reason, known)
 
 
+@dataclass(eq=False)
+class ToCharge(Job):
+    """What one thread asks to charge, requests with their keys, and the answers.
+
+    A key of a different charge is an error where it `raises`, and an answer elsewhere.
+    """
+
+    requests: list[tuple[Request, str | None]]
+    raises: bool
+    charges: list[Charge] = field(default_factory=list)
+
+    def decide(self, batch: Batch, rows: Rows) -> None:
+        """Decide all in a transaction, unless one that was interrupted was committed with them."""
+        if self._stands(rows):
+            return
+        self.charges, self.error = [], None
+        for request, key in self.requests:
+            try:
+                self.charges.append(batch.decide(request, key))
+            except KeyTakenError as error:
+                if self.raises:
+                    self.error = error
+                else:
+                    self.charges.append(batch.taken(request, error))
+
+    def _stands(self, rows: Rows) -> bool:
+        """Say whether what was made for it stands in the chain: a digest is salted, and nobody else's."""
+        made = [one for one in self.charges if one.entry is not None and not one.known]
+        if not made or made[-1].entry is None:
+            return False
+        entry = rows.entry(made[-1].entry)
+        return entry is not None and entry.digest == made[-1].head
+
+
 def refusal(budget: Budget, request: Request, after: SpentTree) -> str | None:
     """Return why a charge, after which the totals would be `after`, is refused; None where it fits."""
     if request.steps is None:
         able = " or ".join(request.takers)
         right = f"a ledger in {able} takes it" if able else "prove it at one (ε, δ) and use approximate"
         return f"the charge has no bound in this ledger's measure, {budget.measure.name} ({right})"
-    if budget.fits(after.root.peak):
+    found = after.beyond(budget.fits, SOUGHT)
+    if found is None:
         return None
-    unit, total = after.leftmost(lambda spent: not budget.fits(spent))
+    unit, total = found
     names = zip(budget.measure.amounts, total, strict=True)
     sums = ", ".join(f"{name} {printed(amount, up=True)}" for name, amount in names)
     epsilon = printed(budget.measure.enclosure(total, budget.delta).upper, up=True)
