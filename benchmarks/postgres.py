@@ -2,7 +2,7 @@
 
 usage: .venv/bin/python -m benchmarks.postgres [--clients 8] [--seconds 10]
 
-The bare loop locks a row, reads it, adds a row of 600 characters, updates the head and commits, a journey each.
+The bare loop locks a row, reads it, adds a row of 600 characters, updates the head, commits: a journey each.
 """
 
 import argparse

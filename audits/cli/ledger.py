@@ -1,24 +1,61 @@
-"""`ledger init`, `charge`, `show`, `log`, `verify`, `export`, `import`, `upgrade`, `grant`: a durable budget."""
+"""`ledger init`, `charge`, `show`, `log`, `verify`, `export`, `import`, `upgrade`, `grant`: a kept budget."""
 
 import sys
-from pathlib import Path
+from typing import Annotated
 
-from audits.cli.options import Flag, Json, Number, Source, lines, required, say, show, source
+from cyclopts import Parameter
+
+from audits.cli.options import (
+    File,
+    Flag,
+    Json,
+    Number,
+    Source,
+    Text,
+    Url,
+    lines,
+    one_of,
+    required,
+    say,
+    show,
+    source,
+)
 from dpaccount.documents import parse_json
 from dpaccount.errors import InputError
 
+MEASURES = ("gdp", "pure", "approximate", "zcdp")
+Digest = Annotated[str, Parameter(metavar="DIGEST")]
+
 
 def init(
-    url: str,
+    url: Url,
     *,
     epsilon: Number,
     delta: Number,
-    unit: str,
-    relation: str,
-    measure: str = "gdp",
+    unit: Annotated[str, Parameter(metavar="UNITS")],
+    relation: Annotated[str, Parameter(metavar="RELATION")],
+    measure: Annotated[str, one_of(*MEASURES)] = "gdp",
     json_: Json = False,
 ) -> int:
-    """Make a new ledger with a budget; never replaces one that exists."""
+    """Make a new ledger with a budget; never replaces one that exists.
+
+    Example: `dpaccount ledger init sqlite:///a.db --epsilon 1 --delta 1e-6 --unit day --relation add-remove`
+
+    Parameters
+    ----------
+    url
+        Where it will be: sqlite:///FILE.
+    epsilon
+        The budget: at least 0.
+    delta
+        The budget: from 0 to 1.
+    unit
+        Who is protected, in words, such as "one patient".
+    relation
+        replace-one, add-remove, or "bounded-row, radius R".
+    measure
+        In what is added up.
+    """
     from dpaccount.ledger import answers
 
     budget = {"epsilon": required(epsilon, "--epsilon"), "delta": required(delta, "--delta")}
@@ -27,16 +64,34 @@ def init(
 
 
 def charge(
-    url: str,
+    url: Url,
     events: Source,
     *,
-    key: str | None = None,
-    purpose: str = "plan",
-    by: str | None = None,
+    key: Text | None = None,
+    purpose: Text = "plan",
+    by: Text | None = None,
     dry_run: Flag = False,
     json_: Json = False,
 ) -> int:
-    """Charge a plan of events as one entry: durable, or refused with exit 1 and nothing charged."""
+    """Charge a plan of events as one entry: durable, or refused with exit 1 and nothing charged.
+
+    Example: `dpaccount ledger charge sqlite:///team.db events.json --key monday`
+
+    Parameters
+    ----------
+    url
+        The ledger.
+    events
+        A JSON file of schema dpaccount/events/1, or - for standard input.
+    key
+        A name of this charge: the same again charges nothing.
+    purpose
+        What it is for, in words.
+    by
+        Who charges.
+    dry_run
+        Say what would happen, and charge nothing.
+    """
     from dpaccount.ledger import answers
 
     plan = parse_json(source(events), events)
@@ -45,16 +100,34 @@ def charge(
     return answers.exit_code(answer)
 
 
-def show_ledger(url: str, *, json_: Json = False) -> int:
-    """Print the budget, what the worst unit has spent, and what remains."""
+def show_ledger(url: Url, *, json_: Json = False) -> int:
+    """Print the budget, what the worst unit has spent, and what remains.
+
+    Example: `dpaccount ledger show sqlite:///team.db`
+
+    Parameters
+    ----------
+    url
+        The ledger.
+    """
     from dpaccount.ledger import answers
 
     show(answers.show(url), json_, lines)
     return 0
 
 
-def log(url: str, *, csv: Flag = False, json_: Json = False) -> int:
-    """Print every entry: what it is, who charged it and why, what it spends, why it was refused."""
+def log(url: Url, *, csv: Flag = False, json_: Json = False) -> int:
+    """Print every entry: what it is, who charged it and why, what it spends, why it was refused.
+
+    Example: `dpaccount ledger log sqlite:///team.db --csv`
+
+    Parameters
+    ----------
+    url
+        The ledger.
+    csv
+        Print a table with commas.
+    """
     from dpaccount.ledger import answers
 
     entries = answers.log(url)
@@ -65,16 +138,34 @@ def log(url: str, *, csv: Flag = False, json_: Json = False) -> int:
     return 0
 
 
-def checkpoint(url: str, *, key: Path) -> int:
-    """Print where a ledger stands, signed with an Ed25519 private --key (PEM): to be kept elsewhere."""
+def checkpoint(url: Url, *, key: File) -> int:
+    """Print where a ledger stands, signed with an Ed25519 private --key (PEM): to be kept elsewhere.
+
+    Example: `dpaccount ledger checkpoint sqlite:///team.db --key private.pem > checkpoint.json`
+
+    Parameters
+    ----------
+    url
+        The ledger.
+    key
+        An Ed25519 private key (PEM, unencrypted).
+    """
     from audits.certificate import checkpoint as signed
 
     show(signed.checkpoint(url, key), as_json=True, person=lines)
     return 0
 
 
-def export(url: str) -> int:
-    """Print everything that a ledger is, as lines of JSON, of which `ledger import` makes the same again."""
+def export(url: Url) -> int:
+    """Print everything that a ledger is, as lines of JSON, of which `ledger import` makes the same again.
+
+    Example: `dpaccount ledger export sqlite:///team.db > team.jsonl`
+
+    Parameters
+    ----------
+    url
+        The ledger.
+    """
     from dpaccount.ledger import answers
 
     for line in answers.export(url):
@@ -82,16 +173,36 @@ def export(url: str) -> int:
     return 0
 
 
-def import_ledger(file: Path, url: str, *, json_: Json = False) -> int:
-    """Make a new ledger of exported lines, with the same head; every digest and total is recomputed first."""
+def import_ledger(file: File, url: Url, *, json_: Json = False) -> int:
+    """Make a new ledger of exported lines, with the same head; every digest and total is recomputed first.
+
+    Example: `dpaccount ledger import team.jsonl sqlite:///copy.db`
+
+    Parameters
+    ----------
+    file
+        What `ledger export` printed.
+    url
+        Where the new ledger will be.
+    """
     from dpaccount.ledger import answers
 
     show(answers.import_(file, url), json_, lines)
     return 0
 
 
-def upgrade(url: str, *, to: str | None = None, json_: Json = False) -> int:
-    """Make a ledger of today's format from one of an earlier format, beside it; close the old one."""
+def upgrade(url: Url, *, to: Url | None = None, json_: Json = False) -> int:
+    """Make a ledger of today's format from one of an earlier format, beside it; close the old one.
+
+    Example: `dpaccount ledger upgrade sqlite:///old.db --to sqlite:///team.db`
+
+    Parameters
+    ----------
+    url
+        The old ledger.
+    to
+        Where the new one will be (default: beside the old one).
+    """
     from dpaccount.ledger import answers
 
     show(answers.upgrade(url, to), json_, lines)
@@ -108,17 +219,32 @@ def grant(url: str, role: str, *, read_only: bool = False, json_: Json = False) 
 
 
 def verify(
-    url: str,
+    url: Url,
     *,
-    head: str | None = None,
-    since: str | None = None,
-    checkpoint: Path | None = None,
-    key: Path | None = None,
+    head: Digest | None = None,
+    since: Digest | None = None,
+    checkpoint: File | None = None,
+    key: File | None = None,
     json_: Json = False,
 ) -> int:
     """Recompute the hash chain and the totals; a noted --head must be on it, --since begins after one.
 
     A --checkpoint, whose head must be on it too, must be signed with the public --key (PEM).
+
+    Example: `dpaccount ledger verify sqlite:///team.db --checkpoint checkpoint.json --key public.pem`
+
+    Parameters
+    ----------
+    url
+        The ledger.
+    head
+        A head noted earlier, which must be on the chain.
+    since
+        A head noted earlier, after which to begin.
+    checkpoint
+        A signed checkpoint, whose head must be on the chain.
+    key
+        The public half of the key that signed the checkpoint (PEM).
     """
     from dpaccount.ledger import answers
 
