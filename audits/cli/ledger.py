@@ -209,8 +209,20 @@ def upgrade(url: Url, *, to: Url | None = None, json_: Json = False) -> int:
     return 0
 
 
-def grant(url: str, role: str, *, read_only: bool = False, json_: Json = False) -> int:
-    """Let a role of a PostgreSQL server charge a ledger there, or with --read-only look at it."""
+def grant(url: Url, role: Text, *, read_only: bool = False, json_: Json = False) -> int:
+    """Let a role of a PostgreSQL server charge a ledger there, or with --read-only look at it.
+
+    Example: `dpaccount ledger grant "postgresql://owner@localhost/studies?ledger=clinic" ada`
+
+    Parameters
+    ----------
+    url
+        Where the ledger is, as its owner.
+    role
+        A role that the server knows.
+    read_only
+        Let it look, and charge nothing.
+    """
     from dpaccount.ledger import answers
 
     answers.grant(url, role, read_only=read_only)

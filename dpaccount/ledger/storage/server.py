@@ -27,7 +27,7 @@ from dpaccount.ledger.chain import Entry
 from dpaccount.ledger.storage import database
 from dpaccount.ledger.storage.rows import CutError, Wants
 from dpaccount.ledger.storage.server_address import ServerAddress
-from dpaccount.ledger.storage.server_rows import ServerRows, Session
+from dpaccount.ledger.storage.server_rows import ServerRows, ServerSession
 from dpaccount.noise import process
 
 FIRST_SECONDS: Final = 15.0  #: how long a server is waited for that never answered this process
@@ -79,7 +79,7 @@ _HOPELESS: Final = re.compile(
     r"|resolve host|Name or service|not permitted|unsupported"
 )
 _ABANDONED: Final[list[object]] = []  #: what a process before a fork had: to close it would end that one's
-_SERVERS: Final[WeakSet["Server"]] = WeakSet()
+_SERVERS: Final[WeakSet["LedgerServer"]] = WeakSet()
 
 
 @dataclass(eq=False)
@@ -111,7 +111,7 @@ class _TakenError(Exception):
     """The schema exists."""
 
 
-class Server:
+class LedgerServer:
     """One ledger's schema on a server, and this process's connections."""
 
     writable = True
@@ -165,11 +165,11 @@ class Server:
                 begun.drop()
                 self._settle(begun.rows.added)
 
-    def make(self, fill: Callable[[Session], None]) -> None:
+    def make(self, fill: Callable[[ServerSession], None]) -> None:
         """Make the ledger's schema, which `fill` writes; never touches one that is there."""
 
         def making(link: Link, _: ExitStack) -> ServerRows:
-            session = Session(link)
+            session = ServerSession(link)
             link.execute("BEGIN")
             link.execute(f"CREATE SCHEMA {self.where.schema}".encode())
             fill(session)
@@ -213,12 +213,12 @@ class Server:
 
     def _look(self, link: Link, _: ExitStack, begin: LiteralString = _ONE_MOMENT) -> ServerRows:
         link.execute(begin)
-        rows = ServerRows(Session(link), self.name, self.where.schema)
+        rows = ServerRows(ServerSession(link), self.name, self.where.schema)
         rows.head()
         return rows
 
     def _hold(self, wants: Wants, link: Link, pipeline: ExitStack) -> ServerRows:
-        session = Session(link, pipeline.enter_context(link.pipeline()))
+        session = ServerSession(link, pipeline.enter_context(link.pipeline()))
         session.execute("BEGIN ISOLATION LEVEL READ COMMITTED")
         rows = ServerRows(session, self.name, self.where.schema, wants)
         rows.role = self._role

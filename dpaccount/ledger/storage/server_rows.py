@@ -23,7 +23,7 @@ _CODE: Final = (
 )
 
 
-class Session:
+class ServerSession:
     """A connection that takes statements as the rows of a file do, in a pipeline or one by one."""
 
     def __init__(self, connection: "Connection[Any]", pipeline: Pipeline | None = None) -> None:
@@ -48,7 +48,7 @@ class Session:
 class ServerRows(Rows):
     """The rows of a ledger in a schema of its own."""
 
-    def __init__(self, session: Session, name: str, schema: str, wants: Wants | None = None) -> None:
+    def __init__(self, session: ServerSession, name: str, schema: str, wants: Wants | None = None) -> None:
         self._session, self._schema = session, schema
         super().__init__(session, name)
         self._entries: dict[int, Entry] = {}

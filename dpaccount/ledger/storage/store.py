@@ -24,7 +24,7 @@ from dpaccount.ledger.storage.witness import Note, Witness
 from dpaccount.noise import process
 
 if TYPE_CHECKING:
-    from dpaccount.ledger.storage.server import Server
+    from dpaccount.ledger.storage.server import LedgerServer
 
 Fill = Callable[[Statements], None]
 
@@ -33,7 +33,7 @@ class Store:
     """One ledger, open; threads may share it, and a forked process opens its own connection."""
 
     def __init__(self, where: Address | ServerAddress) -> None:
-        self.place: Database | Server = (
+        self.place: Database | LedgerServer = (
             _server(where) if isinstance(where, ServerAddress) else Database(where)
         )
         self._witness = None if where.witness is None else Witness(where.witness)
@@ -159,10 +159,10 @@ def grant(url: str, role: str, *, read_only: bool = False) -> None:
         server.close()
 
 
-def _server(where: ServerAddress) -> "Server":
-    from dpaccount.ledger.storage.server import Server  # its driver is an extra
+def _server(where: ServerAddress) -> "LedgerServer":
+    from dpaccount.ledger.storage.server import LedgerServer  # its driver is an extra
 
-    return Server(where)
+    return LedgerServer(where)
 
 
 def create(where: Address | ServerAddress, fill: Fill) -> None:

@@ -174,8 +174,8 @@ def test_without_the_lock_a_charge_would_be_lost(ledger, team, monkeypatch):
     def unlocked(session, statement, values=()):
         return real(session, statement.replace(" FOR UPDATE", ""), values)
 
-    real = server_rows.Session.execute
-    monkeypatch.setattr(server_rows.Session, "execute", unlocked)
+    real = server_rows.ServerSession.execute
+    monkeypatch.setattr(server_rows.ServerSession, "execute", unlocked)
     monkeypatch.setattr(group, "AGAIN_SECONDS", 0.0)
 
     def between() -> None:
@@ -270,7 +270,7 @@ def test_a_client_that_does_not_ask_the_chain_is_caught(ledger, monkeypatch, ask
     cutting(monkeypatch, committed=True)
     if not asks:
         monkeypatch.setattr(
-            server.Server, "_settle", lambda self, _added: (_ for _ in ()).throw(self._was_cut())
+            server.LedgerServer, "_settle", lambda self, _added: (_ for _ in ()).throw(self._was_cut())
         )
         monkeypatch.setattr("dpaccount.ledger.charging.ToCharge._stands", lambda _self, _rows: False)
     ledger.charge_plan(plan(), "one")
