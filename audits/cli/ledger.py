@@ -1,9 +1,11 @@
-"""`ledger init`, `charge`, `show`, `log`, `verify`, `export`, `import`, `upgrade`: a durable budget."""
+"""`dpaccount ledger …`: a durable budget, its charges, and what a team arranges in it."""
 
 import sys
+from functools import partial
 from pathlib import Path
+from typing import Any
 
-from audits.cli.options import Flag, Json, Number, Source, lines, required, say, show, source
+from audits.cli.options import Flag, Json, Number, Source, lines, number, required, say, show, source, whole
 from dpaccount.documents import parse_json
 from dpaccount.errors import InputError
 
@@ -26,23 +28,125 @@ def init(
     return 0
 
 
-def charge(
+def charge(  # noqa: PLR0913 - options
     url: str,
     events: Source,
     *,
     key: str | None = None,
     purpose: str = "plan",
     by: str | None = None,
+    scope: str | None = None,
+    cohort: str | None = None,
     dry_run: Flag = False,
     json_: Json = False,
 ) -> int:
-    """Charge a plan of events as one entry: durable, or refused with exit 1 and nothing charged."""
+    """Charge a plan of events as one entry: durable, or refused with exit 1 and nothing charged.
+
+    It must fit its --scope and all above; events without a cover are charged to the --cohort.
+    """
     from dpaccount.ledger import answers
 
-    plan = parse_json(source(events), events)
-    answer = answers.charge(url, plan, key=key, purpose=purpose, by=by, dry_run=dry_run, say=say)
+    asked = partial(answers.charge, url, parse_json(source(events), events), key=key, dry_run=dry_run)
+    return _answered(asked(purpose=purpose, by=by, within=(scope, cohort), say=say), json_)
+
+
+def reserve(
+    url: str,
+    events: Source,
+    *,
+    key: str,
+    rounds: Number = None,
+    purpose: str = "plan",
+    by: str | None = None,
+    scope: str | None = None,
+    json_: Json = False,
+) -> int:
+    """Charge a plan now, --rounds times or its events run by run; parts are drawn later, or released."""
+    from dpaccount.ledger import answers
+
+    plan, times = parse_json(source(events), events), whole(rounds, "--rounds")
+    asked = partial(answers.reserve, url, plan, key, rounds=times)
+    return _answered(asked(purpose=purpose, by=by, scope=scope, say=say), json_)
+
+
+def draw(
+    url: str,
+    key: str,
+    *,
+    parts: str | None = None,
+    count: Number = None,
+    by: str | None = None,
+    json_: Json = False,
+) -> int:
+    """Mark parts of a reservation as drawn (--parts 1-3,7, or the next --count), before noise is drawn."""
+    from dpaccount.ledger import answers
+
+    if parts is not None and count is not None:
+        raise InputError("--parts and --count name parts twice; give one of them")
+    times = whole(count, "--count") or 1
+    return _answered(answers.draw(url, key, _ranges(parts, "--parts"), count=times, by=by, say=say), json_)
+
+
+def release(
+    url: str, key: str, *, parts: str | None = None, by: str | None = None, json_: Json = False
+) -> int:
+    """Give back parts of a reservation that were never drawn: all, or --parts 4-9; none is drawn later."""
+    from dpaccount.ledger import answers
+
+    return _answered(answers.release(url, key, _ranges(parts, "--parts"), by=by, say=say), json_)
+
+
+def scope(
+    url: str,
+    name: str,
+    *,
+    epsilon: Number,
+    delta: Number = None,
+    by: str | None = None,
+    json_: Json = False,
+) -> int:
+    """Make a scope (team/analyst, below team) or change its cap, never to less than is spent in it."""
+    from dpaccount.ledger import answers
+
+    limits = required(epsilon, "--epsilon"), number(delta, "--delta")
+    return _answered(answers.scope(url, name, *limits, by=by, say=say), json_)
+
+
+def cohort(url: str, name: str, *units: str, by: str | None = None, json_: Json = False) -> int:
+    """Name ranges of units (1-500 801-900); once charged, the name means them for ever."""
+    from dpaccount.ledger import answers
+
+    ranges = _ranges(",".join(units), "units")
+    if ranges is None:
+        raise InputError("no units; give ranges, such as 1-500 801-900")
+    return _answered(answers.cohort(url, name, ranges, by=by, say=say), json_)
+
+
+def reset(url: str, *, reason: str, by: str | None = None, json_: Json = False) -> int:
+    """Begin a period with the whole budget; what is guaranteed is the sum over the ledger's life."""
+    from dpaccount.ledger import answers
+
+    return _answered(answers.reset(url, reason, by=by, say=say), json_)
+
+
+def _answered(answer: dict[str, Any], json_: Json) -> int:
+    from dpaccount.ledger import answers
+
     show(answer, json_, lines)
     return answers.exit_code(answer)
+
+
+def _ranges(text: str | None, option: str) -> list[tuple[int, int]] | None:
+    """Return ranges that are written 1-3,7."""
+    if text is None:
+        return None
+    found = []
+    for word in text.split(","):
+        first, dash, last = word.partition("-")
+        if not (first.isdecimal() and (last.isdecimal() if dash else True)) or len(word) > 40:
+            raise InputError(f"{option}: {word[:40]!r} is no range; write 1-3 or 7, with commas between")
+        found.append((int(first), int(last or first)))
+    return found
 
 
 def show_ledger(url: str, *, json_: Json = False) -> int:
