@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 from msgspec.structs import replace as changed
 
-from audits.certificate.make import silent
+from audits.attack.runs import silent
 from audits.cli.options import differing, short
 from audits.cli.questions import AuditOptions, data_of
 from audits.datasets.described import read_data
@@ -25,7 +25,7 @@ from audits.tasks.messages import Audit
 from audits.tasks.on_code import audit_function, described_by
 from dpaccount.documents import Place
 from dpaccount.errors import DpaccountError, InputError
-from dpaccount.exact import read_exact
+from dpaccount.exact import read_exact, to_digits
 from pytest_dpaccount import Budget, WrongRequest
 
 
@@ -180,9 +180,10 @@ def _code(function: Callable[..., Any]) -> Any:
 
 def _not_attacked(function: Callable[..., Any], question: Audit, found: dict[str, Any]) -> str:
     epsilon = float(question.epsilon)
+    most = to_digits(found["epsilon_power"], up=True, digits=4)
     lines = [
         f"{_name(function)} was NOT ATTACKED: its {found['trials']} runs could have shown no more than"
-        f" epsilon = {found['epsilon_power']:.4g}, and {epsilon:g} is claimed; allow more runs (--dp-trials)"
+        f" epsilon = {most}, and {epsilon:g} is claimed; allow more runs (--dp-trials)"
         " or more time (--dp-seconds)",
         *(f"note:  {finding}" for finding in found["witness"]["findings"]),
     ]
@@ -194,7 +195,8 @@ def _violation(function: Callable[..., Any], question: Audit, answer: dict[str, 
     return "\n".join(
         [
             f"{_name(function)} is not ({float(question.epsilon):g}, {float(question.delta):g})-private:"
-            f" epsilon > {answer['epsilon_lower']:.4g} (wrong with probability {float(share):.2g})",
+            f" epsilon > {to_digits(answer['epsilon_lower'], up=False, digits=4)}"
+            f" (wrong with probability {to_digits(share, up=True, digits=2)})",
             f"left:  {short(witness['left'])[:400]}",
             f"right: {short(witness['right'])[:400]}",
             f"others: {witness['base']}",

@@ -6,7 +6,7 @@ The names below are what most programs need.  A name is imported when it is firs
 >>> from dpaccount import Accountant, Gaussian, Laplace, Plan
 >>> cost = Accountant([Gaussian(sigma=4, count=10), Laplace(scale="2.5")])
 >>> cost.epsilon(1e-5)
-3.6267 (±2e-15)
+3.626671765 (±8e-10)
 >>> f"{cost.delta(2):.3e}"  # rounded up
 '7.713e-3'
 >>> print(Plan("replace-one", Gaussian(sigma=1.5)) * 3 + Laplace(scale=10))

@@ -84,11 +84,14 @@ def as_exact(value: "Exact") -> Fraction:
 class Enclosure:
     """A number known to lie in [lower, upper]; `lower` is None where only the upper side is known.
 
-    It prints as its upper end rounded up to five digits, with what is not known of it in brackets: half the
-    width of the enclosure.  As a float and in a format it is its upper end, rounded up.
+    It prints as its upper end rounded up to ten digits and, in brackets, how far below that number it
+    reaches, rounded up too: what is printed contains all of the enclosure, its rounding included.  A wide one
+    prints as two ends.  As a float and in a format it is its upper end, rounded up.
 
     >>> Enclosure(Fraction(1, 3), Fraction(1, 3) + Fraction(2, 10**15))
-    0.33334 (±1e-15)
+    0.3333333334 (±7e-11)
+    >>> Enclosure(Fraction(1, 3), Fraction(1, 3) + Fraction(1, 10**7))
+    0.3333334334 (±2e-7)
     >>> Enclosure(None, Fraction(1, 3))
     ≤ 0.33334
     >>> f"{Enclosure(Fraction(1, 3), Fraction(1, 3)):.3f}", Enclosure(Fraction(0), Fraction(1, 3))
@@ -115,16 +118,24 @@ class Enclosure:
         upper = to_digits(self.upper, up=True)
         if self.lower is None:
             return f"≤ {upper}"
-        if self.lower == self.upper:
-            return f"{upper} (±0)"
-        half = math.inf if math.inf in (self.upper, -self.lower) else (self.upper - self.lower) / 2
-        if half == math.inf or half > abs(self.upper) / 10**SHOWN_DIGITS:
-            return f"[{to_digits(self.lower, up=False)}, {upper}]"
-        return f"{upper} (±{to_digits(half, up=True, digits=1)})"
+        if math.inf in (abs(self.lower), abs(self.upper)):
+            return f"{upper} (±0)" if self.lower == self.upper else self._as_ends()
+        if self.upper - self.lower > 2 * max(self.upper, -self.upper) / 10**SHOWN_DIGITS:
+            return self._as_ends()
+        centre = to_digits(self.upper, up=True, digits=CLOSE_DIGITS)
+        reach = Fraction(centre) - self.lower  # the upper end is nearer, for the centre lies above it
+        return f"{centre} (±{to_digits(reach, up=True, digits=1)})"
+
+    def _as_ends(self) -> str:
+        low = "-" if self.lower is None else to_digits(self.lower, up=False)
+        return f"[{low}, {to_digits(self.upper, up=True)}]"
 
     def __format__(self, spec: str) -> str:
-        """Return the upper end as decimals are formatted (``.3f``, ``.2e``, ``%``), rounded up."""
-        return formatted(self.upper, spec, up=True) if spec else repr(self)
+        """Return the upper end as decimals are formatted (``.3f``, ``.2e``, ``%``), rounded up.
+
+        A format without a kind (``>30``) is that of the printed text.
+        """
+        return formatted(self.upper, spec, up=True) if spec[-1:] in KINDS else format(repr(self), spec)
 
     def __float__(self) -> float:
         """Return the upper end rounded up, `upper_float`."""
@@ -156,11 +167,13 @@ class Enclosure:
 
 
 SHOWN_DIGITS = 5  #: of a number for a person
+CLOSE_DIGITS = 10  #: of one that is known so closely
+KINDS = tuple("eEfFgG%")  #: of formats of a decimal
 
 
 def to_digits(value: Number, *, up: bool, digits: int = SHOWN_DIGITS) -> str:
     """Return a number with so many significant digits, rounded up or down as asked."""
-    if isinstance(value, float):
+    if isinstance(value, float) and not math.isfinite(value):
         return str(value)
     with localcontext(_context(digits, up=up)):  # what the caller's context rounds is not ours
         short = _decimal(value, digits, up=up).normalize()
@@ -177,7 +190,7 @@ def formatted(value: Number, spec: str, *, up: bool) -> str:
         return format(_decimal(value, 60, up=up), spec)
 
 
-def _decimal(value: Fraction | int, digits: int, *, up: bool) -> Decimal:
+def _decimal(value: Number, digits: int, *, up: bool) -> Decimal:
     """Return a decimal of so many significant digits on the asked side of an exact value."""
     exact = Fraction(value)
     return _context(digits, up=up).divide(Decimal(exact.numerator), Decimal(exact.denominator))

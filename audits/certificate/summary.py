@@ -6,6 +6,7 @@ from fractions import Fraction
 from typing import Any
 
 from dpaccount.checker import plain
+from dpaccount.exact import to_digits
 
 MOST = 12  #: numbers of an array that a summary shows
 
@@ -75,12 +76,17 @@ def _evidence(entries: list[dict[str, Any]]) -> list[tuple[str, str]]:
 
 def _audit(audit: dict[str, Any]) -> list[tuple[str, str]]:
     effort = f"{audit['trials']} runs of the code, confidence {audit['confidence']}"
-    found = [("attacked", f"ε ≥ {audit['epsilon_lower']:.4g} shown by {effort}")]
+    found = [("attacked", f"ε ≥ {_lower(audit['epsilon_lower'])} shown by {effort}")]
     for point in audit["points"]:
         if beaten(point):
-            said = f"ε ≥ {point['epsilon_lower']:.4g} at δ = {point['delta']}, where the {point['of']} says"
+            shown = f"ε ≥ {_lower(point['epsilon_lower'])} at δ = {point['delta']}"
+            said = f"{shown}, where the {point['of']} says"
             found.append(("beaten", f"{said} {point['limit']}"))
     return found
+
+
+def _lower(epsilon: float) -> str:
+    return to_digits(epsilon, up=False, digits=4)
 
 
 def beaten(point: dict[str, Any]) -> bool:
@@ -125,7 +131,8 @@ def _value(value: object) -> str:
         parts = dict(value)
         ends = [parts.pop(end, None) for end in ("mean", "low", "high")]
         if None not in ends:  # a number with its interval
-            parts = {"": f"{ends[0]:.4g} [{ends[1]:.4g}, {ends[2]:.4g}]", **parts}
+            low, high = (to_digits(end, up=up, digits=4) for end, up in ((ends[1], False), (ends[2], True)))
+            parts = {"": f"{ends[0]:.4g} [{low}, {high}]", **parts}
         return ", ".join(f"{name} {_value(member)}".strip() for name, member in parts.items())
     if value is None:
         return "none"

@@ -9,7 +9,7 @@ from audits.attack.white_box import Attacked
 from audits.certificate.document import AuditReport, Certificate, describe_proof, describe_replaced
 from audits.claim import Claim
 from audits.evidence.seen import Evidence
-from dpaccount.exact import shown
+from dpaccount.exact import shown, to_digits
 from dpaccount.noise.proved import Proved
 
 
@@ -71,8 +71,9 @@ def untested(outcome: Attacked | None) -> list[str]:
     for target, reached in outcome.results if outcome is not None else ():
         could = power_of(reached)
         if target.of == "claim" and could <= target.limit:
+            most = to_digits(could, up=True, digits=6)
             return [
-                f"The attack's runs could have shown at most epsilon >= {could:.6g}, which is not above the"
+                f"The attack's runs could have shown at most epsilon >= {most}, which is not above the"
                 f" claim's {shown(target.limit)}: it tested nothing of the claim itself."
             ]
     return []

@@ -30,7 +30,7 @@ def explained(certificate: Certified) -> list[str]:
     ]
     most = _counted(runs, others, runs, 0, delta, risk)
     found.append(
-        f"So many runs could have shown ε = {to_digits(Fraction(most), up=False)} at the most, of code that"
+        f"So many runs could have shown ε = {to_digits(Fraction(most), up=True)} at the most, of code that"
         " releases the data in the clear."
     )
     return [*found, _twin(certificate, point, delta, risk)]

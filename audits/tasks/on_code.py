@@ -13,8 +13,8 @@ import msgspec
 from msgspec.structs import replace as changed
 
 from audits.attack.black_box import Attempt, attack
-from audits.attack.runs import Challenge
-from audits.attack.suspicious_pairs import Progress, Stuck
+from audits.attack.runs import Challenge, Progress
+from audits.attack.suspicious_pairs import Stuck
 from audits.attack.white_box import Target
 from audits.certificate.document import AuditReport, Certificate, refused_by_checker, seal
 from audits.certificate.policy import read_policy, violations
@@ -32,7 +32,7 @@ from audits.subjects.broken.table import function_named
 from audits.subjects.code import Code, code_of
 from audits.tasks.messages import Audit, Certified, Certify, Sensitivity, Task, attack_on, packed_task
 from dpaccount.errors import BudgetError, DpaccountError, InputError, LedgerError, RuleError
-from dpaccount.exact import shown
+from dpaccount.exact import shown, to_digits
 
 NO_PROOF = (
     "a plain function has no proof; prove its query with `dpaccount sensitivity --prove` and use a mechanism"
@@ -128,7 +128,8 @@ def power_said(found: Attempt, question: Audit) -> str:
     """Return, for a certificate's reason, that the runs were too few; empty where they were enough."""
     if found.verdict(question.epsilon) != "NOT ATTACKED":
         return ""
-    return f", and the attack's {found.runs} runs could have shown no more than ε = {found.power:.4g}"
+    most = to_digits(found.power, up=True, digits=4)
+    return f", and the attack's {found.runs} runs could have shown no more than ε = {most}"
 
 
 # ------------------------------------------------------------------ audit

@@ -66,7 +66,7 @@ class Accountant:
 
     >>> from dpaccount.plan.events import Gaussian
     >>> Accountant(Gaussian(sigma=4, count=10)).epsilon(1e-5)
-    3.3415 (±3e-17)
+    3.34140947 (±8e-10)
     """
 
     def __init__(

@@ -5,7 +5,7 @@ event or a plan.
 
 >>> from dpaccount.plan.events import Gaussian
 >>> calibrate(lambda sigma: Gaussian(sigma=sigma, count=4), epsilon=1, delta=1e-6)
-value 8.449357778708 costs ε = 1 (±9e-18)
+value 8.449357778708 costs ε = 1 (±7e-12)
 """
 
 from collections.abc import Callable

@@ -183,6 +183,11 @@ def compose(total: Exposure, step: Fraction, log2_delta: float) -> Masses:
     return lattice.product([lattice.power(_base(kind, grid, depth), n, CAP) for kind, n in found], CAP)
 
 
+def stepped(total: Exposure, nodes: int, log2_delta: float) -> Masses:
+    """Return such a measure on a lattice with so many nodes for the narrowest pair."""
+    return compose(total, _step(total, nodes, int(-log2_delta) + 40), log2_delta)
+
+
 def _base(kind: Kind, grid: Grid, depth: int) -> Masses:
     """Return a lattice measure above one pair."""
     if isinstance(kind, LaplaceFactor):

@@ -9,12 +9,13 @@ from typing import Any
 
 import numpy as np
 
-from dpaccount.accounting.measures import MEASURES, Measure
+from dpaccount.accounting.composed import over_units
+from dpaccount.accounting.measures import MEASURES, Amounts, Measure
 from dpaccount.documents import canonical
 from dpaccount.errors import InputError
 from dpaccount.ledger.budget import Budget, one_line
 from dpaccount.ledger.chain import digest
-from dpaccount.ledger.spending import LAST_UNIT, MOST_PARTS, Cover, Step, spent_on, total
+from dpaccount.ledger.spending import LAST_UNIT, MOST_PARTS, Cover, Step, spent_on, total, zero
 from dpaccount.plan.event_base import Event
 from dpaccount.plan.events import Plan
 from dpaccount.proof import ANYONE, Private, Theorem
@@ -92,8 +93,19 @@ def of_plan(budget: Budget, plan: Plan, purpose: str, by: str | None = None) -> 
     if len(amounts) < len(found):
         able = _takers(lambda kind: all(kind.of_event(event) is not None for event in kinds.values()))
         return Request(facts, identity, None, able)
-    spent = (spent_on(cover, amounts[id(event)]) for cover, event in parts)
-    return Request(facts, identity, total(spent, budget.width), [])
+    return Request(facts, identity, _paid(budget, parts, amounts), [])
+
+
+def _paid(budget: Budget, parts: list[tuple[Cover | None, Event]], amounts: dict[int, Amounts]) -> list[Step]:
+    """Return what units pay: the sum of their events' amounts, but for one μ² of all events of a unit."""
+    composed = over_units(parts, MEASURES["gdp"].cost) if budget.measure.amounts[0] == "mu_squared" else None
+    if composed is None:
+        return total((spent_on(cover, amounts[id(event)]) for cover, event in parts), budget.width)
+    nothing = zero(budget.width - 1)
+    beyond = short(composed[-1][1])  # no unit pays less than those without end, be it by a hair of a bound
+    squares = [(unit, (max(short(square), beyond), *nothing)) for unit, square in composed]
+    others = (spent_on(cover, (Fraction(0), *amounts[id(event)][1:])) for cover, event in parts)
+    return total([squares, *others], budget.width)
 
 
 def of_rounds(budget: Budget, plan: Plan, rounds: int | None, purpose: str, by: str | None) -> Request:

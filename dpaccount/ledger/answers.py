@@ -169,11 +169,8 @@ def _explained(shown: Answer) -> str:
     spent = _short(shown["spent"]["epsilon"]["upper"], ROUND_CEILING)
     rest = _short(shown["remaining"]["epsilon"]["lower"], ROUND_FLOOR)
     said = f"what was charged comes to ε {spent} of {limit}, and one more charge of ε {rest} fits"
-    sums = {"gdp": "μ²", "zcdp": "ρ"}
-    if measure in sums:
-        said = f"{said}: {sums[measure]} adds up, and the two ε do not"
-    else:
-        said = f"{said}: ε adds up"
+    sums = {"gdp": "μ² adds", "zcdp": "ρ adds", "either": "μ², ρ and ε add, each by itself,"}
+    said = f"{said}: {sums[measure]} up, and the two ε do not" if measure in sums else f"{said}: ε adds up"
     if not shown["resets"]:
         return said
     life = _short(shown["life"]["epsilon"]["upper"], ROUND_CEILING)

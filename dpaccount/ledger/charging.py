@@ -2,7 +2,7 @@
 
 import json
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property, partial
 
 from dpaccount.accounting.measures import Amounts
@@ -16,8 +16,11 @@ from dpaccount.ledger.entries import KeyTakenError, accepted, refused, said, sai
 from dpaccount.ledger.state import changes
 from dpaccount.ledger.state.changes import Facts
 from dpaccount.ledger.state.state import State
+from dpaccount.ledger.storage.group import Job
 from dpaccount.ledger.storage.rows import Rows
 from dpaccount.ledger.totals import Totals
+
+SOUGHT = 4096  #: nodes of the tree that are looked at for a unit that cannot pay
 
 
 @dataclass(frozen=True)
@@ -92,7 +95,7 @@ class Batch:
             right = f"a ledger in {able} takes it" if able else "prove it at one (ε, δ) and use approximate"
             return f"the charge has no bound in this ledger's measure, {self._budget.measure.name} ({right})"
         changes.charged(state, facts, [request.steps], partial(said, self._rows))
-        return refusal(changes.over(state, self._budget, facts.get("scope")))
+        return refusal(changes.over(state, self._budget, facts.get("scope"), SOUGHT))
 
     def _reserve(self, state: State, body: str) -> None:
         number = self.totals.at.number + 1
@@ -133,12 +136,45 @@ class Batch:
         return Charge(number, head, spends, self._budget, reason, known)
 
 
+@dataclass(eq=False)
+class ToCharge(Job):
+    """What one thread asks to charge, requests with their keys, and the answers.
+
+    A key of a different charge is an error where it `raises`, and an answer elsewhere.
+    """
+
+    requests: list[tuple[Request, str | None]]
+    raises: bool
+    charges: list[Charge] = field(default_factory=list)
+
+    def decide(self, batch: Batch, rows: Rows) -> None:
+        """Decide all in a transaction, unless one that was interrupted was committed with them."""
+        if self._stands(rows):
+            return
+        self.charges, self.error = [], None
+        for request, key in self.requests:
+            try:
+                self.charges.append(batch.decide(request, key))
+            except KeyTakenError as error:
+                if self.raises:
+                    self.error = error
+                else:
+                    self.charges.append(batch.taken(request, error))
+
+    def _stands(self, rows: Rows) -> bool:
+        """Say whether what was made for it stands in the chain: a digest is salted, and nobody else's."""
+        made = [one for one in self.charges if one.entry is not None and not one.known]
+        if not made or made[-1].entry is None:
+            return False
+        entry = rows.entry(made[-1].entry)
+        return entry is not None and entry.digest == made[-1].head
+
+
 def refusal(over: changes.Over | None) -> str | None:
     """Return why a charge is refused after which this would be over its limits; None where nothing is."""
     if over is None:
         return None
-    scope, budget, after = over
-    unit, total = after.leftmost(lambda spent: not budget.fits(spent))
+    scope, budget, unit, total = over
     names = zip(budget.measure.amounts, total, strict=True)
     sums = ", ".join(f"{name} {printed(amount, up=True)}" for name, amount in names)
     epsilon = printed(budget.measure.enclosure(total, budget.delta).upper, up=True)

@@ -15,7 +15,7 @@
 """
 
 import threading
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from secrets import token_hex
 from typing import Any, Final, NoReturn
@@ -29,9 +29,8 @@ from dpaccount.ledger.arranged.arrangements import Arrangements
 from dpaccount.ledger.arranged.standing import shown_at
 from dpaccount.ledger.budget import budget, one_line
 from dpaccount.ledger.chain import BUDGET, DRAWING, ORIGIN, RELEASE, Entry, seal
-from dpaccount.ledger.charging import Batch, Charge, RefusedError
+from dpaccount.ledger.charging import Batch, Charge, RefusedError, ToCharge
 from dpaccount.ledger.entries import (
-    KeyTakenError,
     RunState,
     as_written,
     budget_of,
@@ -45,6 +44,7 @@ from dpaccount.ledger.entries import (
 )
 from dpaccount.ledger.parts import After, KeptNoise, nowhere
 from dpaccount.ledger.spending import Cover
+from dpaccount.ledger.storage.group import TOGETHER, Group
 from dpaccount.ledger.storage.place import address
 from dpaccount.ledger.storage.rows import Rows, begin
 from dpaccount.ledger.storage.store import Store, create
@@ -59,7 +59,6 @@ from dpaccount.noise.samplers import Rehearsal, Secure
 from dpaccount.plan.events import Plan
 from dpaccount.proof import Theorem
 
-MANY: Final = 1000  #: charges in one commit
 AHEAD: Final = 8  #: after n draws, n/8 more are marked ahead: at most so many are spent by a crash
 _UNNAMED: Final = "unnamed "  #: begins the random key of a charge without one
 _UNREADABLE: Final = (ValueError, TypeError, LookupError, ArithmeticError, AttributeError)
@@ -111,8 +110,9 @@ class _Mark:
 class _Known:
     """What one process knows of a ledger: its receipts, what they drew, the totals.  No fork shares it."""
 
-    def __init__(self) -> None:
+    def __init__(self, commit: Callable[[list[ToCharge]], None]) -> None:
         self.process = process.this()
+        self.group = Group(commit)
         self.receipts: WeakValueDictionary[int, Receipt] = WeakValueDictionary()
         self.marks: dict[int, _Mark] = {}
         self.seen: dict[int, int] = {}  #: up to which entry a charge was found undrawn
@@ -126,7 +126,7 @@ class Ledger(Arrangements):
     def __init__(self, store: Store, origin: Entry) -> None:
         self.budget = budget_of(origin)
         self._store, self._origin = store, origin
-        self._known = _Known()
+        self._known = _Known(self._commit)
 
     @classmethod
     def open(cls, url: str) -> "Ledger":
@@ -231,8 +231,8 @@ class Ledger(Arrangements):
         Each is accepted, refused (`Charge.reason` says why, also for a key of a different charge) or known by
         itself, as if they had been charged one after another.  Nothing is raised for what is refused.
         """
-        if len(asked) > MANY:
-            raise InputError(f"{len(asked)} charges at once are too many; charge at most {MANY}")
+        if len(asked) > TOGETHER:
+            raise InputError(f"{len(asked)} charges at once are too many; charge at most {TOGETHER}")
         wanted = [(requests.of_plan(self.budget, plan, purpose), key) for plan, purpose, key in asked]
         return self._decide_all(wanted, raises=False)
 
@@ -249,20 +249,21 @@ class Ledger(Arrangements):
         for _, key in asked:
             if key is not None:
                 one_line("key", key)
-        charges = []
+        if not dry_run:
+            return self._own().group.ask(ToCharge(asked, raises, size=len(asked))).charges
+        with self._store.reading() as rows:
+            batch = Batch(rows, self._totals(rows), self.budget)
+            return [batch.decide(request, key, dry_run=True) for request, key in asked]
+
+    def _commit(self, jobs: list[ToCharge]) -> None:
+        """Decide what threads ask for, in one transaction."""
         with process.unforked():  # until what is known has what was committed
-            with self._store.reading() if dry_run else self._store.writing() as rows:
+            with self._store.writing() as rows:
                 batch = Batch(rows, self._totals(rows), self.budget)
-                for request, key in asked:
-                    try:
-                        charges.append(batch.decide(request, key, dry_run=dry_run))
-                    except KeyTakenError as error:
-                        if raises:
-                            raise
-                        charges.append(batch.taken(request, error))
+                for job in jobs:
+                    job.decide(batch, rows)
                 totals = batch.store()
             self._own().totals = totals
-        return charges
 
     def _receipt(self, proved: Proved, entry: int, *, fresh: bool) -> Receipt:
         """Return the receipt of a committed charge: one per entry, however often its key is charged.
@@ -286,7 +287,7 @@ class Ledger(Arrangements):
     def _own(self) -> _Known:
         """Return what this process knows; after a fork that is nothing."""
         if self._known.process != process.this():
-            self._known = _Known()
+            self._known = _Known(self._commit)
         return self._known
 
     def _totals(self, rows: Rows) -> Totals:

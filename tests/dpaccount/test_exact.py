@@ -1,3 +1,5 @@
+import html
+import json
 from decimal import Context, Decimal, localcontext
 from fractions import Fraction
 
@@ -6,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from audits.cli.options import lines
 from dpaccount.documents import canonical, parse_json, parse_toml
 from dpaccount.errors import InputError
 from dpaccount.exact import Enclosure, as_exact, formatted, printed, read_number, shown, to_digits
@@ -131,19 +134,34 @@ def test_a_format_rounds_away_from_what_is_not_known(value, digits, kind):
         assert abs(read - value) <= max(abs(value), 1) * Fraction(10) ** (1 - digits)
 
 
+def understood(text):
+    """Return the ends of the interval that somebody reads: ``[a, b]`` or ``c (±r)``."""
+    if text.startswith("["):
+        return [Fraction(end) for end in text[1:-1].split(", ")]
+    centre, reach = (Fraction(part) for part in text.rstrip(")").split(" (±"))
+    return centre - reach, centre + reach
+
+
+@given(fractions, st.fractions(min_value=0, max_value=1), st.integers(min_value=0, max_value=30))
+def test_what_the_command_line_prints_of_an_enclosure_holds(low, width, small):
+    found = Enclosure(low, low + width / 10**small)
+    printed_line = lines({"schema": "dpaccount/account/1", "epsilon": found.as_json()})
+    shown_low, shown_high = understood(printed_line.removeprefix("epsilon  "))
+    assert shown_low <= found.lower <= found.upper <= shown_high
+    written = json.loads(found.to_json(), parse_float=Fraction)
+    assert written["lower"] <= found.lower <= found.upper <= written["upper"]
+
+
 @given(fractions, st.fractions(min_value=0, max_value=1), st.integers(min_value=0, max_value=30))
 def test_what_is_printed_of_an_enclosure_holds(low, width, small):
-    """The number is above the upper end, and the bracket is at least half the width."""
+    """What a reader takes it for contains all of it, at most three times as wide as it must be."""
     found = Enclosure(low, low + width / 10**small)
-    text = repr(found)
-    if text.startswith("["):
-        shown_low, shown_high = (Fraction(end) for end in text[1:-1].split(", "))
+    for text in (repr(found), f"{found}", f"{found:>60}".strip(), html.unescape(found._repr_html_())):
+        shown_low, shown_high = understood(text.partition(">")[2].partition("<")[0] or text)
         assert shown_low <= found.lower <= found.upper <= shown_high
-    else:
-        number, half = text.rstrip(")").split(" (±")
-        assert Fraction(number) >= found.upper
-        assert 2 * Fraction(half) >= found.upper - found.lower
-        assert Fraction(number) - found.upper <= abs(found.upper) / 10**4
+        assert shown_high - shown_low <= 3 * (found.upper - found.lower) + abs(found.upper) / 10**4
+    for text in (f"{found:.3f}", f"{found:.2e}", f"{found:.4g}", f"{found:,.2f}".replace(",", "")):
+        assert Fraction(text) >= found.upper
     assert found.upper_float >= found.upper
     assert found.lower_float <= found.lower
     assert float(found) == found.upper_float
@@ -171,3 +189,11 @@ def test_what_is_printed_holds_in_any_decimal_context(value, precision, rounding
     plain = repr(found), f"{found:.3e}", f"{found:.2f}", found.as_json(), shown(value)
     with localcontext(Context(prec=precision, rounding=rounding, Emin=-3, Emax=3)):
         assert (repr(found), f"{found:.3e}", f"{found:.2f}", found.as_json(), shown(value)) == plain
+
+
+def test_a_rounded_centre_widens_what_is_in_brackets():
+    """Such a number was once printed as 2.3817 ± 8e-16, which does not hold it."""
+    truth = Fraction("2.381599005593277")
+    assert repr(Enclosure(truth, truth + Fraction(1, 10**15))) == "2.381599006 (±5e-10)"
+    assert repr(Enclosure(Fraction(1, 10**9000), Fraction(1, 10**9000))) == "1e-9000 (±0)"
+    assert repr(Enclosure(Fraction(-1, 3), Fraction(-1, 3))) == "-0.3333333333 (±4e-11)"

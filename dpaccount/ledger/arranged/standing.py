@@ -42,7 +42,8 @@ def amounts(budget: Budget, found: Amounts, *, up: bool = True) -> Shown:
     """Return amounts with their names, and the ε that they come to at the budget's δ."""
     named = zip(budget.measure.amounts, found, strict=True)
     sums = {name: printed(amount, up=up) for name, amount in named}
-    return {**sums, "epsilon": budget.measure.enclosure(found, budget.delta).as_json()}
+    cost = budget.measure.enclosure if up else budget.measure.left
+    return {**sums, "epsilon": cost(found, budget.delta).as_json()}
 
 
 def scopes(state: State) -> Iterator[tuple[str, Shown]]:
@@ -69,10 +70,10 @@ def worst_unit(budget: Budget, tree: SpentTree) -> int | None:
     """Return the first unit with the largest share of the budget spent; None where all pay the same."""
     if tree.root.level:
         return None
-    limits = (budget.epsilon, budget.delta)
+    limits = (budget.epsilon, budget.delta) if budget.width == 2 else (budget.epsilon,) * budget.width
 
     def share(spent: Amounts) -> Fraction:
-        return max(amount / (limit or 1) for amount, limit in zip(spent, limits, strict=False))
+        return max(amount / (limit or 1) for amount, limit in zip(spent, limits, strict=True))
 
     most = share(tree.root.peak)
     return tree.leftmost(lambda spent: share(spent) >= most)[0]

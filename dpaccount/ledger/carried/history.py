@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from typing import Any, Final
 
 from dpaccount.errors import LedgerError
-from dpaccount.exact import printed
+from dpaccount.exact import printed, to_digits
 from dpaccount.ledger import spending
 from dpaccount.ledger.budget import Budget
 from dpaccount.ledger.chain import CHARGE, RESERVATION, RETURN, ROUNDS, Entry
@@ -72,12 +72,15 @@ def worded(lines: Iterable[Line]) -> str:
 def _words(line: Line) -> Iterator[str]:
     yield f"{line['entry']:>6} {line['time'] or '':25} {line['kind']:8}"
     if line["spends"]:
-        yield " ".join(f"{name} {amount:.6g}" for name, amount in line["spends"].items())
-    if line["spends"]:
+        yield " ".join(f"{name} {_rounded_up(amount)}" for name, amount in line["spends"].items())
         yield "of everybody" if line["first"] is None else f"of {line['first']} to {line['last']}"
     for name in ("scope", "cohort", "parts", "purpose", "by", "key", "about", "reason"):
         if line[name] is not None:
             yield f"{name} {line[name]}"
+
+
+def _rounded_up(amount: float | str) -> str:
+    return amount if isinstance(amount, str) else to_digits(amount, up=True, digits=6)
 
 
 def _line(entry: Entry, budget: Budget) -> Line:

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from typing import Any, Final
 
+from dpaccount.accounting.measures import Amounts
 from dpaccount.errors import BudgetError, InputError, LedgerError
 from dpaccount.exact import shown
 from dpaccount.ledger import spending, tree
@@ -25,9 +26,7 @@ Bodies = Callable[[int], str]  #: the body of an entry
 Part = tuple[int, list[Step]]  #: so many parts, and what each of them spends
 
 MOST_RANGES: Final = 1000  #: of a cohort; pieces of a reservation's parts that are open
-Over = tuple[
-    str | None, Budget, tree.SpentTree
-]  #: a scope (None: the whole ledger), its limits, what is spent
+Over = tuple[str | None, Budget, int, Amounts]  #: a scope (None: the ledger), its limits, a unit, its sum
 
 
 def apply(state: State, budget: Budget, kind: str, facts: Facts, number: int, bodies: Bodies) -> None:
@@ -158,7 +157,7 @@ def _scope(state: State, budget: Budget, facts: Facts, number: int, bodies: Bodi
         if state.period is not None:
             record["period"] = state.period["number"]
     capped = cap(budget, facts)
-    if not capped.fits(state.scope_tree(record).root.peak):
+    if state.scope_tree(record).beyond(capped.fits) is not None:
         raise BudgetError(f"more is spent in the scope {name} than its new cap allows; nothing was changed")
     limits = {"epsilon": shown(capped.epsilon), "delta": shown(capped.delta)}
     state.register.put(f"scope {name}", {**record, **limits})
@@ -172,16 +171,19 @@ def cap(budget: Budget, limits: Facts) -> Budget:
     return replace(budget, epsilon=epsilon, delta=delta)
 
 
-def over(state: State, budget: Budget, scope: str | None) -> Over | None:
-    """Return what is beyond its limits: the whole ledger, a scope or one above it; None where nothing is."""
-    spent = state.period_tree()
-    if not budget.fits(spent.root.peak):
-        return None, budget, spent
+def over(state: State, budget: Budget, scope: str | None, sought: int | None = None) -> Over | None:
+    """Return what is beyond its limits: the whole ledger, a scope or one above it; None where nothing is.
+
+    A search of more than `sought` nodes ends as if a unit had been found (`SpentTree.beyond`).
+    """
+    limited: list[tuple[str | None, Budget, tree.SpentTree]] = [(None, budget, state.period_tree())]
     for name in lineage(scope):
         record = state.scope(name) or {}
-        spent, limits = state.scope_tree(record), cap(budget, record)
-        if not limits.fits(spent.root.peak):
-            return name, limits, spent
+        limited.append((name, cap(budget, record), state.scope_tree(record)))
+    for which, limits, spent in limited:
+        found = spent.beyond(limits.fits, sought)
+        if found is not None:
+            return which, limits, *found
     return None
 
 
