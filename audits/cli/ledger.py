@@ -28,8 +28,6 @@ from dpaccount.errors import InputError
 
 MEASURES = ("gdp", "pure", "approximate", "zcdp", "either")
 Digest = Annotated[str, Parameter(metavar="DIGEST")]
-Scope = Annotated[str, Parameter(metavar="SCOPE")]
-Ranges = Annotated[str, Parameter(metavar="RANGES")]
 
 
 def init(
@@ -75,7 +73,7 @@ def charge(  # noqa: PLR0913 - options
     key: Text | None = None,
     purpose: Text = "plan",
     by: Text | None = None,
-    scope: Scope | None = None,
+    scope: Text | None = None,
     cohort: Text | None = None,
     dry_run: Flag = False,
     json_: Json = False,
@@ -117,7 +115,7 @@ def reserve(
     rounds: Number = None,
     purpose: Text = "plan",
     by: Text | None = None,
-    scope: Scope | None = None,
+    scope: Text | None = None,
     json_: Json = False,
 ) -> int:
     """Charge a plan now, of which parts are drawn later, each once, or released.
@@ -152,7 +150,7 @@ def draw(
     url: Url,
     key: Text,
     *,
-    parts: Ranges | None = None,
+    parts: Text | None = None,
     count: Number = None,
     by: Text | None = None,
     json_: Json = False,
@@ -183,7 +181,7 @@ def draw(
 
 
 def release(
-    url: Url, key: Text, *, parts: Ranges | None = None, by: Text | None = None, json_: Json = False
+    url: Url, key: Text, *, parts: Text | None = None, by: Text | None = None, json_: Json = False
 ) -> int:
     """Give back what parts of a reservation cost that were never drawn; none of them is drawn later.
 
@@ -207,7 +205,7 @@ def release(
 
 def scope(
     url: Url,
-    name: Scope,
+    name: Text,
     *,
     epsilon: Number,
     delta: Number = None,
@@ -237,7 +235,7 @@ def scope(
     return _answered(answers.scope(url, name, *limits, by=by, say=say), json_)
 
 
-def cohort(url: Url, name: Text, *units: Ranges, by: Text | None = None, json_: Json = False) -> int:
+def cohort(url: Url, name: Text, *units: Text, by: Text | None = None, json_: Json = False) -> int:
     """Name ranges of units; once charged, the name means them for ever.
 
     Example: `dpaccount ledger cohort sqlite:///team.db adults 1-500 801-900`
