@@ -74,9 +74,9 @@ def _explained(shown: Answer) -> str:
     spent = _short(shown["spent"]["epsilon"]["upper"], ROUND_CEILING)
     rest = _short(shown["remaining"]["epsilon"]["lower"], ROUND_FLOOR)
     said = f"what was charged comes to ε {spent} of {limit}, and one more charge of ε {rest} fits"
-    sums = {"gdp": "μ²", "zcdp": "ρ"}
+    sums = {"gdp": "μ² adds", "zcdp": "ρ adds", "either": "μ², ρ and ε add, each by itself,"}
     if measure in sums:
-        return f"{said}: {sums[measure]} adds up, and the two ε do not"
+        return f"{said}: {sums[measure]} up, and the two ε do not"
     return f"{said}: ε adds up"
 
 

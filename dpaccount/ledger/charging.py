@@ -16,6 +16,8 @@ from dpaccount.ledger.storage.rows import Rows
 from dpaccount.ledger.totals import Totals
 from dpaccount.ledger.tree import SpentTree
 
+SOUGHT = 4096  #: nodes of the tree that are looked at for a unit that cannot pay
+
 
 @dataclass(frozen=True)
 class Charge:
@@ -135,9 +137,10 @@ def refusal(budget: Budget, request: Request, after: SpentTree) -> str | None:
         able = " or ".join(request.takers)
         right = f"a ledger in {able} takes it" if able else "prove it at one (ε, δ) and use approximate"
         return f"the charge has no bound in this ledger's measure, {budget.measure.name} ({right})"
-    if budget.fits(after.root.peak):
+    found = after.beyond(budget.fits, SOUGHT)
+    if found is None:
         return None
-    unit, total = after.leftmost(lambda spent: not budget.fits(spent))
+    unit, total = found
     names = zip(budget.measure.amounts, total, strict=True)
     sums = ", ".join(f"{name} {printed(amount, up=True)}" for name, amount in names)
     epsilon = printed(budget.measure.enclosure(total, budget.delta).upper, up=True)

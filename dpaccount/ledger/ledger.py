@@ -415,16 +415,18 @@ class Ledger:
         kind = self.budget.measure
         named = zip(kind.amounts, amounts, strict=True)
         sums = {name: printed(amount, up=up) for name, amount in named}
-        return {**sums, "epsilon": kind.enclosure(amounts, self.budget.delta).as_json()}
+        cost = kind.enclosure if up else kind.left
+        return {**sums, "epsilon": cost(amounts, self.budget.delta).as_json()}
 
     def _worst_unit(self, tree: SpentTree) -> int | None:
         """Return the first unit with the largest share of the budget spent; None where all pay the same."""
         if tree.root.level:
             return None
-        limits = (self.budget.epsilon, self.budget.delta)
+        epsilon, delta = self.budget.epsilon, self.budget.delta
+        limits = (epsilon, delta) if self.budget.width == 2 else (epsilon,) * self.budget.width
 
         def share(spent: Amounts) -> Fraction:
-            return max(amount / (limit or 1) for amount, limit in zip(spent, limits, strict=False))
+            return max(amount / (limit or 1) for amount, limit in zip(spent, limits, strict=True))
 
         most = share(tree.root.peak)
         return tree.leftmost(lambda spent: share(spent) >= most)[0]

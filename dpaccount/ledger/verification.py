@@ -14,7 +14,7 @@ from dpaccount.accounting.measures import Amounts
 from dpaccount.errors import InputError, LedgerError
 from dpaccount.ledger import spending
 from dpaccount.ledger import tree as trees
-from dpaccount.ledger.budget import read_budget
+from dpaccount.ledger.budget import Budget, read_budget
 from dpaccount.ledger.chain import BUDGET, CHARGE, UPGRADE, Entry
 from dpaccount.ledger.spending import Step
 from dpaccount.ledger.storage.rows import TABLES, Rows
@@ -40,13 +40,21 @@ def first_bad(rows: Rows) -> Bad | None:
     try:
         with scratch() as ours:
             chain = replayed(rows, ours)
-            if chain.old or not chain.budget.fits(chain.root.peak):
+            if chain.old or not within(chain.budget, chain.root, ours):
                 raise Changed("totals")
             if any(mine != theirs for mine, theirs in _side_by_side(ours.nodes(), rows.nodes())):
                 raise Changed("totals")
     except Changed as found:
         return found.where
     return None if rows.sound() else "file"
+
+
+def within(budget: Budget, root: trees.Root, rows: Rows) -> bool:
+    """Say whether no unit of a tree, whose nodes are in `rows`, has spent more than it may."""
+    try:
+        return SpentTree(root, rows.node).beyond(budget.fits) is None
+    except LedgerError:  # a node that does not belong to it
+        return False
 
 
 def replayed(rows: Rows, scratch: Rows) -> "Chain":

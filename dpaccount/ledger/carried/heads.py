@@ -11,7 +11,7 @@ from dpaccount.ledger.storage.rows import Rows
 from dpaccount.ledger.storage.store import Store
 from dpaccount.ledger.totals import totals
 from dpaccount.ledger.tree import SpentTree
-from dpaccount.ledger.verification import UNREADABLE, Bad, Changed, charged, first_bad, together
+from dpaccount.ledger.verification import UNREADABLE, Bad, Changed, charged, first_bad, together, within
 
 NOTED: Final = "noted head"  #: what is wrong where the chain lacks a head that was noted
 
@@ -60,7 +60,7 @@ def first_bad_since(rows: Rows, head: str) -> Bad | None:
         budget = read_budget(origin.body)
         last, later = _since(rows, noted, budget.width)
         _check_taken_away(rows, noted, last, later, budget.width)
-        fits = budget.fits(trees.read(last.root, budget.width).peak)
+        fits = within(budget, trees.read(last.root, budget.width), rows)
     except Changed as changed:
         return changed.where
     except UNREADABLE:

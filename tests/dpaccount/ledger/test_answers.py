@@ -61,7 +61,7 @@ def test_a_charge_without_a_bound_is_refused(url):
     answer = answers.charge(url, place(GAUSSIAN, {"event": "zcdp", "rho": 0.1}), say=said.append)
     assert answer["accepted"] is False
     assert answer["epsilon"] == {"lower": None, "upper": "inf"}
-    assert "a ledger in zcdp takes it" in said[0]
+    assert "a ledger in zcdp or either takes it" in said[0]
     answer = answers.charge(
         url, place({"event": "approximate", "epsilon": 0.1, "delta": 1e-9}, GAUSSIAN), say=said.append
     )
