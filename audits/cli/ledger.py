@@ -23,7 +23,7 @@ from audits.cli.options import (
 from dpaccount.documents import parse_json
 from dpaccount.errors import InputError
 
-MEASURES = ("gdp", "pure", "approximate", "zcdp")
+MEASURES = ("gdp", "pure", "approximate", "zcdp", "either")
 Digest = Annotated[str, Parameter(metavar="DIGEST")]
 
 
