@@ -89,6 +89,16 @@ def marks_of(steps: list[Step], width: int) -> tuple[Amounts, list[Mark]]:
     return everyone, marks
 
 
+def together(charges: Iterable[list[Step]], width: int) -> tuple[Amounts, list[Mark]]:
+    """Return the marks of many charges: what they take of everyone, and of ranges of units beyond that."""
+    everyone, marks = zero(width), list[Mark]()
+    for steps in charges:
+        all_pay, some_pay = marks_of(steps, width)
+        everyone = plus(everyone, all_pay)
+        marks += some_pay
+    return everyone, marks
+
+
 class SpentTree:
     """A tree that is read from stored nodes and grows in memory: `changed` holds what is to be stored."""
 
