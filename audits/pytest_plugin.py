@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 from msgspec.structs import replace as changed
 
-from audits.certificate.make import silent
+from audits.attack.runs import silent
 from audits.cli.options import differing, short
 from audits.cli.questions import AuditOptions, data_of
 from audits.datasets.described import read_data

@@ -8,6 +8,7 @@ positive definite.
 
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cached_property
 from typing import ClassVar
 
 import numpy as np
@@ -20,13 +21,14 @@ from bandits.statistics.calibration import target
 from bandits.statistics.first_moments import BITS, HALF, contribution
 from dpaccount.errors import InputError
 from dpaccount.noise.receipt import Noise
-from dpaccount.proof import REPLACE_ONE, Theorem, assume_ball, assume_view, billboard
+from dpaccount.proof import REPLACE_ONE, Cover, Theorem, assume_ball, assume_view, billboard
 from mechanisms.subject import Rows, View
 
 Floats = NDArray[np.float64]
 PRECISION = 4.0  #: of every weight before anything is learned, where it is assumed
 PRECISIONS = (0.25, 1.0, 4.0, 16.0, 64.0, 256.0)  #: of which the likeliest is taken, where it is estimated
 PRIORS = ("assumed", "estimated")
+ROOM = 60  #: bits that the rows of a stream may take
 REWARD_NOISE = 0.22  #: variance of a Bernoulli reward about its mean, as the model has it
 
 
@@ -36,8 +38,9 @@ class MomentGpUcb(MomentBandit):
 
     `stream` releases the prefix sums of u.  `sigma` is the noise of what it releases; left out, the least
     that is proved to meet (`epsilon`, `delta`).  `width` is the width of the upper confidence bound;
-    `refresh` rounds share one posterior.  `prior`: the precision of weights before anything is learned is
-    ``assumed`` to be 4, or ``estimated`` from releases.
+    `refresh` people share one posterior, and one round of the stream: their sum moves as one of them does,
+    and a stream of fewer rounds has less noise.  `prior`: the precision of weights before anything is learned
+    is ``assumed`` to be 4, or ``estimated`` from releases.
     """
 
     source: ClassVar[str] = "ours; moments only under continual release (setting of Dubey 2021, section 6.1)"
@@ -60,11 +63,26 @@ class MomentGpUcb(MomentBandit):
             raise InputError("needed size >= 1, refresh >= 1 and width >= 0")
         if self.sigma is not None and self.sigma <= 0:
             raise InputError(f"sigma is {float(self.sigma)}; it must be above 0")
+        most = self.refresh * continual_sums.widest(self.stream, -(-self.rounds // self.refresh))
+        if most > 2 ** (ROOM + 1 - BITS):  # a person's numbers are at most half of 2^BITS
+            raise InputError(
+                f"sums of {self.refresh} people do not stay exact in {self.stream} rows; lower refresh"
+            )
         target(self.epsilon, self.delta)
         self.feature_map(self.lengthscale)
 
+    @cached_property
+    def batches(self) -> list[Cover]:
+        """Return the people of every batch."""
+        return contextual.together(self.rounds, self.refresh)
+
+    @property
+    def ends(self) -> list[int]:
+        """Return the last person of every batch that is summed: of all but the last, on which nobody acts."""
+        return [last for _, last in self.batches[:-1] or self.batches]
+
     def proof(self, delta: Fraction) -> Theorem:
-        """Moments in the ball of radius ½, a stream of prefix sums over rounds 1 … T−1, billboard."""
+        """Moments in the ball of radius ½, a stream of prefix sums of batches, billboard."""
         return billboard(
             self._sums(self.noise_scale, delta), assume_view("moment-gp-ucb", "others", "replay")
         )
@@ -72,7 +90,7 @@ class MomentGpUcb(MomentBandit):
     def _sums(self, sigma: Fraction, delta: Fraction) -> Theorem:
         person = assume_ball("moments", HALF, REPLACE_ONE, "movement")
         return continual_sums.vector_proof(
-            self.stream, person, sigma, self.rounds - 1, self.features.phi.size, BITS, delta
+            self.stream, person, sigma, self.ends, self.features.phi.size, BITS, delta
         )
 
     def play(self, data: Rows, noise: Noise, coins: int) -> View:
@@ -81,9 +99,9 @@ class MomentGpUcb(MomentBandit):
 
     def course(self, noise: Noise, coins: int) -> contextual.ContextualCourse:
         """Return a run for people who come one by one: `refresh` of them share a posterior, and a batch."""
-        learner, batches = Learner(self, noise), contextual.together(self.rounds, self.refresh)
+        learner = Learner(self, noise)
         return contextual.ContextualCourse(
-            self.domain(), self.candidates, self.features.phi, learner, coins, batches
+            self.domain(), self.candidates, self.features.phi, learner, coins, self.batches
         )
 
 
@@ -93,7 +111,9 @@ class Learner:
     def __init__(self, subject: MomentGpUcb, noise: Noise) -> None:
         self._subject, self._eigenvalues = subject, subject.features.eigenvalues
         size = len(self._eigenvalues)
-        self._sums = continual_sums.vector_sums(subject.stream, noise, subject.rounds - 1, size)
+        self._rounds = len(subject.ends)
+        self._sums = continual_sums.vector_sums(subject.stream, noise, self._rounds, size)
+        self._batch, self._people = np.zeros(size, dtype=np.int64), 0
         self._mean = np.zeros(size)
         self._precision = PRECISION if subject.prior == "assumed" else PRECISIONS[0]
         self._variance = np.full(size, 1 / self._precision)
@@ -106,14 +126,20 @@ class Learner:
         return found
 
     def tell(self, features: Floats, reward: float | None) -> None:
-        """Add one person's moment; rewards outside [0, 1] are clipped, NaN counts as ½."""
-        released = self._sums.add(contribution(features, reward))
-        if self._sums.rounds % self._subject.refresh == 0:
-            self._settle(released / 2.0**BITS, self._sums.rounds)
+        """Add one person's moment, and the batch's once it is whole.
 
-    def _deviation(self, t: int) -> float:
-        """Return the standard deviation of a prefix's noise, for released noise of 1."""
-        return continual_sums.deviation(self._subject.stream, t, self._subject.rounds - 1)
+        Rewards outside [0, 1] are clipped, NaN counts as ½.
+        """
+        self._batch = self._batch + contribution(features, reward)
+        self._people += 1
+        if self._people % self._subject.refresh == 0:
+            released = self._sums.add(self._batch)
+            self._batch = np.zeros_like(self._batch)
+            self._settle(released / 2.0**BITS, self._people)
+
+    def _deviation(self) -> float:
+        """Return the standard deviation of the latest prefix's noise, for released noise of 1."""
+        return continual_sums.deviation(self._subject.stream, self._sums.rounds, self._rounds)
 
     def _settle(self, moment: Floats, t: int) -> None:
         """Take u = Hθ + noise with H = t·Σ_pub: diagonal in the public domain's principal directions.
@@ -123,7 +149,7 @@ class Learner:
         """
         known = t * self._eigenvalues
         guess = np.minimum(self._mean**2 + self._variance, 0.25)
-        noise = (float(self._subject.noise_scale) * self._deviation(t)) ** 2
+        noise = (float(self._subject.noise_scale) * self._deviation()) ** 2
         error = noise + t * known * float(self._eigenvalues @ guess) + REWARD_NOISE * known
         if self._subject.prior == "estimated":
             self._precision = max(PRECISIONS, key=lambda one: _likelihood(moment, known**2 / one + error))

@@ -320,7 +320,8 @@ class Learner:
             # in coordinates whose squares add up to φᵀPφ
             seen = solve_triangular(self._factor, self._prior.transposed_times(phi.T), lower=True).T
             inner, self._basis = self._turned(seen - people @ seen / people.sum())
-            inner /= max(sqrt(people @ (inner**2).sum(axis=1) / people.sum()), 1e-12)
+            # one point for everybody leaves rounding, which is not to be blown up
+            inner /= max(sqrt(people @ (inner**2).sum(axis=1) / people.sum()), 1e-6)
             inner = np.column_stack([np.full(len(phi), LEVEL), inner])
         inner /= np.linalg.norm(inner, axis=1, keepdims=True)
         self._directions = np.column_stack([inner[:, 0], inner[:, 1:] @ self._basis.T])
@@ -333,7 +334,7 @@ class Learner:
         """Return coordinates of rows and an orthonormal basis for them.
 
         A rotation does not matter where releases are apart; where they add up, it is that of the symmetric
-        root, R(RᵀR)^(−½)Rᵀ of P = RRᵀ.
+        root, R(RᵀR)^(−½)Rᵀ of P = RRᵀ, whatever eigenvectors of RᵀR it is computed in.
         """
         if not self._correlated:
             return away, np.eye(self._model.size, away.shape[1])

@@ -1,7 +1,7 @@
 """Time of an update by number of features, and the error of feature maps by number of features.
 
 usage: OPENBLAS_NUM_THREADS=1 .venv/bin/python -P benchmarks/bandits.py [--out features.svg]
-       [--rounds 1000000]
+       [--rounds 1000000 [--secure]]
 
 -P keeps this file, which is named as the package, off the import path.
 
@@ -12,8 +12,9 @@ features), while quadrature features do.
 
 A round of `jdp-gp-ucb` (64 features, 25 candidates, mean over 1024) stands beside one fit of scikit-learn's
 Gaussian process at 1000 points, where that is installed.  With --rounds whole runs are measured, each in a
-process of its own: `moment-gp-ucb` with 64 features, by decaying buffers, and `phased-posterior` with 801,
-both with simulated noise, proof and people included.
+process of its own: `moment-gp-ucb` with 64 features, by decaying buffers over batches of 16 people, and
+`phased-posterior` with 801, proof and people included; with simulated noise, or with --secure: charged to
+a ledger, which marks every draw.
 """
 
 import argparse
@@ -21,8 +22,11 @@ import resource
 import subprocess
 import sys
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from fractions import Fraction
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import numpy as np
 
@@ -32,8 +36,10 @@ from bandits.learning.gp_ucb import GpUcb
 from bandits.moment_gp_ucb import MomentGpUcb
 from bandits.phased_posterior import PhasedPosterior
 from bandits.worlds.simulated_people import simulated_people
-from dpaccount.noise.receipt import rehearse
+from dpaccount.ledger.ledger import Ledger, init
+from dpaccount.noise.receipt import Receipt, rehearse
 from dpaccount.noise.samplers import Rehearsal
+from dpaccount.proof import Theorem
 
 SIZES = (64, 256, 1024)
 WHOLE = ("moment-gp-ucb", "phased-posterior")
@@ -102,7 +108,21 @@ def refits() -> str:
     return f"{said}; a refit of scikit-learn at 1000: {theirs:.0f} us, {theirs / ours:.0f} times"
 
 
-def whole(name: str, rounds: int) -> str:
+@contextmanager
+def noise_of(theorem: Theorem, *, secure: bool) -> Iterator[Receipt]:
+    """Give simulated noise, or secure noise of a ledger made for it."""
+    if not secure:
+        yield rehearse(theorem, Rehearsal(1))
+        return
+    with TemporaryDirectory() as folder:
+        url = f"sqlite:///{folder}/ledger.db"
+        facts = {"unit": "person", "relation": "replace-one", "measure": "approximate"}
+        init(url, epsilon=2, delta=Fraction(1, 10**5), **facts)
+        with Ledger.open(url) as ledger:
+            yield ledger.charge(theorem, "a benchmark")
+
+
+def whole(name: str, rounds: int, *, secure: bool) -> str:
     """Run a bandit over so many people; return its time and the peak memory of this process."""
     started, at = time.process_time(), time.perf_counter()
     if name == "moment-gp-ucb":
@@ -117,7 +137,8 @@ def whole(name: str, rounds: int) -> str:
     else:
         subject = PhasedPosterior(surface="styblinski-tang-20", rounds=rounds)
         size, data = subject.model.size, np.random.default_rng(1).normal(0, 0.1, (rounds, 1))
-    subject.play(data, rehearse(subject.proof(subject.delta), Rehearsal(1)), 1)
+    with noise_of(subject.proof(subject.delta), secure=secure) as noise:
+        subject.play(data, noise, 1)
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
     spent, took = time.process_time() - started, time.perf_counter() - at
     return (
@@ -162,15 +183,17 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--out", type=Path)
     parser.add_argument("--rounds", type=int)
+    parser.add_argument("--secure", action="store_true")
     parser.add_argument("--only", choices=WHOLE)
     arguments = parser.parse_args()
     if arguments.only:
-        print(whole(arguments.only, arguments.rounds))
+        print(whole(arguments.only, arguments.rounds, secure=arguments.secure))
         return
     print("\n".join(updates()))
     print(refits())
     for name in WHOLE if arguments.rounds else ():
         again = [sys.executable, "-P", __file__, "--only", name, "--rounds", str(arguments.rounds)]
+        again += ["--secure"] if arguments.secure else []
         print(subprocess.run(again, check=True, capture_output=True, text=True).stdout, end="")
     for name, found in zip(("random", "quadrature"), errors(), strict=True):
         print(f"{name:<11}" + "  ".join(f"{size}: {error:.1e}" for size, error in found.items()))

@@ -3,6 +3,9 @@
 Every message is one sentence in two halves: what is wrong; what would be right.
 """
 
+from importlib import import_module
+from types import ModuleType
+
 
 class DpaccountError(Exception):
     """Base of all errors that dpaccount raises on purpose."""
@@ -12,6 +15,17 @@ class DpaccountError(Exception):
 
 class InputError(DpaccountError):
     """The request itself is wrong: a malformed file, a number out of range, an unknown name."""
+
+
+def posix_module(name: str) -> ModuleType:
+    """Return a module that Linux and macOS have; raises `InputError` elsewhere, when it is first needed."""
+    try:
+        return import_module(name)
+    except ModuleNotFoundError:
+        raise InputError(POSIX_ONLY.format(f"the module {name}")) from None
+
+
+POSIX_ONLY = "this needs {} of Linux or macOS; run it there, on Windows in WSL (accounting works without)"
 
 
 class RuleError(DpaccountError):

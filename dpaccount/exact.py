@@ -120,7 +120,7 @@ class Enclosure:
             return f"≤ {upper}"
         if math.inf in (abs(self.lower), abs(self.upper)):
             return f"{upper} (±0)" if self.lower == self.upper else self._as_ends()
-        if self.upper - self.lower > abs(Fraction(self.upper)) * Fraction(2, 10**SHOWN_DIGITS):
+        if self.upper - self.lower > 2 * max(self.upper, -self.upper) / 10**SHOWN_DIGITS:
             return self._as_ends()
         centre = to_digits(self.upper, up=True, digits=CLOSE_DIGITS)
         reach = Fraction(centre) - self.lower  # the upper end is nearer, for the centre lies above it

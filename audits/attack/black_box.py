@@ -16,9 +16,18 @@ from audits.attack.coin_guesses import plan_guess
 from audits.attack.learned_scores import Learned, best_score
 from audits.attack.planning import Floats
 from audits.attack.power import against, power, verdict_of
-from audits.attack.runs import THIN, TOGETHER, TRAIN, Challenge, Runs, asked_of, room_for, runs_within
-from audits.attack.suspicious_pairs import (
+from audits.attack.runs import (
+    THIN,
+    TOGETHER,
+    TRAIN,
+    Challenge,
     Progress,
+    Runs,
+    asked_of,
+    room_for,
+    runs_within,
+)
+from audits.attack.suspicious_pairs import (
     Screen,
     Stuck,
     Trial,

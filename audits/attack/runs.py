@@ -1,5 +1,6 @@
 """How many runs an attack on a function makes: those that are asked for, or those that time allows."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -14,6 +15,25 @@ TRAIN = 4  #: training runs a side without which nothing can be learned
 THIN = 20  #: runs a side with which the search's rounds compare pairs at least
 #: numbers of all runs that are held at once, about; wide results are compared on fewer runs
 CELLS = 20_000_000
+
+Progress = Callable[[str], None]  #: is told in words what is being done; what says "K of N" can be timed
+
+
+def silent(_: str) -> None:
+    """Report no progress."""
+
+
+def counted(what: str, whole: int, progress: Progress) -> Callable[[int], None]:
+    """Return what is told how many runs more are done, and tells `progress` how many of the whole."""
+    done = 0
+
+    def more(runs: int) -> None:
+        nonlocal done
+        done += runs
+        progress(f"{what}: {done} of {whole} runs")
+
+    more(0)
+    return more
 
 
 @dataclass(frozen=True)

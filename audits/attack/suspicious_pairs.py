@@ -8,7 +8,7 @@ import numpy as np
 
 from audits.attack.learned_scores import best_score
 from audits.attack.planning import Floats
-from audits.attack.runs import THIN, TOGETHER, TRAIN, Challenge, Runs, room_for
+from audits.attack.runs import THIN, TOGETHER, TRAIN, Challenge, Progress, Runs, room_for
 from audits.attack.thresholds import plan_threshold, violation
 from audits.datasets.bases import Pair
 from audits.sandbox.crew import Crew
@@ -19,8 +19,6 @@ CLEAR = 3.5  #: standard deviations beyond the claim from which a pair is prefer
 FIRST = 12  #: runs a side before the pace on a pair is known
 UNPAIRED = 4  #: times as many seeds, and as few pairs, where noise does not cancel
 HANGS = 3  #: runs without an answer after which the search gives up
-
-Progress = Callable[[str], None]
 
 
 class Stuck(Exception):  # noqa: N818

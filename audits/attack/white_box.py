@@ -10,7 +10,7 @@ import contextlib
 import pickle
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 
@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from audits.attack.bets import bettor_of, plan_known_bet
+from audits.attack.runs import Progress, counted, silent
 from audits.attack.shown import Sample, ShownScore, learn, sample, wanted
 from audits.attack.thresholds import Planner, Reached, plan_known_threshold
 from audits.datasets.bases import Pair
@@ -119,6 +120,7 @@ def attack(  # noqa: PLR0913
     seconds: float | None = None,
     folders: tuple[str, ...] = (),
     planners: tuple[Planner, ...] = (plan_known_threshold,),
+    progress: Progress = silent,
 ) -> Attacked:
     """Attack `points` on one pair with 2·`trials` runs, each on a side that a fair coin chose.
 
@@ -130,10 +132,10 @@ def attack(  # noqa: PLR0913
     worlds, trials, swapped, train = _arranged(
         World(subject, suspect.pair, suspect.coins, folders), proved, trials, seed, jobs, seconds
     )
-    made = int(swapped.sum())
+    made, tell = int(swapped.sum()), counted("audit", 2 * trials, progress)
     trained = train - int(swapped[:train].sum()), int(swapped[:train].sum())
     left, right = (
-        scores(world, proved, range(runs), seed, jobs)
+        scores(world, proved, range(runs), seed, jobs, tell)
         for world, runs in zip(worlds, (2 * trials - made, made), strict=True)
     )
     share = risk / len(points)
@@ -162,6 +164,7 @@ def attack_early(  # noqa: PLR0913
     jobs: int = 1,
     seconds: float | None = None,
     folders: tuple[str, ...] = (),
+    progress: Progress = silent,
 ) -> Attacked:
     """Attack as `attack` does, by bets: stop at the first run with which the claim falls.
 
@@ -172,7 +175,7 @@ def attack_early(  # noqa: PLR0913
     worlds, trials, swapped, train = _arranged(
         World(subject, suspect.pair, suspect.coins, folders), proved, trials, seed, jobs, seconds
     )
-    column = COLUMNS[target.of]
+    column, tell = COLUMNS[target.of], counted("audit", 2 * trials, progress)
     done = [0, 0]
     ends = [train, *range(train + BLOCK, 2 * trials, BLOCK), 2 * trials]
     halves: tuple[list[Floats], list[Floats]] = ([], [])
@@ -181,8 +184,8 @@ def attack_early(  # noqa: PLR0913
         sides = swapped[start:end]
         made = np.empty(len(sides))
         for side, here in ((0, ~sides), (1, sides)):
-            new = scores(worlds[side], proved, range(done[side], done[side] + int(here.sum())), seed, jobs)
-            new = new[:, column]
+            runs = range(done[side], done[side] + int(here.sum()))
+            new = scores(worlds[side], proved, runs, seed, jobs, tell)[:, column]
             made[here] = new
             halves[side].append(new)
             done[side] += len(new)
@@ -328,14 +331,23 @@ def _sampler(world: World, seed: int, number: int) -> Rehearsal:
     return Rehearsal(np.random.SeedSequence([seed, int(world.swapped), number]))
 
 
-def scores(world: World, proved: Proved, runs: range, seed: int, jobs: int) -> Floats:
+def scores(
+    world: World,
+    proved: Proved,
+    runs: range,
+    seed: int,
+    jobs: int,
+    tell: Callable[[int], None] = lambda _: None,
+) -> Floats:
     """Return two scores of every run in one world: of its releases, and of what it shows.
+
+    `tell` is told of every part how many runs it made.
 
     They are finite, and rounded so that equal ratios stay equal.
     """
     parts = [range(k, min(k + CHUNK, runs.stop)) for k in range(runs.start, runs.stop, CHUNK)]
     if jobs == 1 or len(parts) < 4:
-        found = [_chunk(world, proved, seed, part) for part in parts]
+        made = (_chunk(world, proved, seed, part) for part in parts)
     else:
         from joblib import Parallel, delayed
 
@@ -343,7 +355,11 @@ def scores(world: World, proved: Proved, runs: range, seed: int, jobs: int) -> F
         # a class of the user's own is found again in the worker by the same path
         blob = pickle.dumps(world)
         work = (delayed(_proved_chunk)(world.folders, blob, delta, seed, part) for part in parts)
-        found = list(Parallel(n_jobs=jobs)(work))
+        made = Parallel(n_jobs=jobs, return_as="generator")(work)
+    found = []
+    for part in made:
+        found.append(part)
+        tell(len(part))
     whole: Floats = np.concatenate([np.zeros((0, 2)), *found]).clip(-CERTAIN, CERTAIN).round(9)
     return whole
 

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from audits.attack.suspicious_pairs import Progress
+from audits.attack.runs import Progress, silent
 from audits.attack.white_box import Attacked, attack, targets
 from audits.certificate.document import AuditReport, Certificate, describe_subject, refused_by_checker
 from audits.certificate.verdict import accepted, certificate_of, untested
@@ -32,10 +32,7 @@ class Effort:
     jobs: int = 1
     seconds: float | None = None
     folders: tuple[str, ...] = ()
-
-
-def silent(_: str) -> None:
-    """Report no progress."""
+    counted: Progress = silent
 
 
 def certify(
@@ -154,6 +151,7 @@ def _attacked(
         jobs=effort.jobs,
         seconds=effort.seconds,
         folders=effort.folders,
+        progress=effort.counted,
     )
 
 

@@ -2,8 +2,11 @@
 
 from fractions import Fraction
 from pathlib import Path
+from typing import Annotated
 
-from audits.cli.options import Json, Number, Source, lines, number, required, show, source, whole
+from cyclopts import Parameter
+
+from audits.cli.options import File, Json, Number, Source, Whole, lines, number, required, show, source, whole
 from dpaccount.documents import parse_json
 from dpaccount.errors import InputError
 
@@ -14,20 +17,26 @@ def account(
     delta: Number = None,
     epsilon: Number = None,
     gap: Number = None,
-    group: Number = None,
-    profile: Path | None = None,
+    group: Whole = None,
+    profile: File | None = None,
     json_: Json = False,
 ) -> int:
     """Say what a sequence of events costs: an enclosure of epsilon at DELTA, or of delta at EPSILON.
+
+    Example: `dpaccount account events.json --delta 1e-5`
 
     Parameters
     ----------
     events
         A JSON file of schema dpaccount/events/1, or - for standard input.
+    delta
+        From 0 to 1: say epsilon at this delta.
+    epsilon
+        At least 0: say delta at this epsilon.
     gap
         Tighten until upper - lower is at most this (relative above epsilon 1; relative for delta).
     group
-        Protect so many units at once.
+        Protect so many units at once (default 1).
     profile
         Also write delta(epsilon) to this .csv or .svg file.
     """
@@ -52,25 +61,30 @@ def account(
 
 
 def calibrate(
-    event: Source,
+    event: Annotated[str, Parameter(allow_leading_hyphen=True)],
     *,
     epsilon: Number,
     delta: Number,
     sensitivity: Number = None,
-    count: Number = None,
-    rounds: Number = None,
+    count: Whole = None,
+    rounds: Whole = None,
     json_: Json = False,
 ) -> int:
     """Find the least noise of an EVENT, or the number written "?" in a file, that meets (EPSILON, DELTA).
 
-    `dpaccount calibrate gaussian --epsilon 1 --delta 1e-6 --count 4`, or `dpaccount calibrate plan.json
-    --epsilon 1 --delta 1e-6` where one number of the plan is written "?".
+    Example: `dpaccount calibrate gaussian --epsilon 1 --delta 1e-6 --count 4`
+
+    The same of a file, `dpaccount calibrate plan.json --epsilon 1 --delta 1e-6`, where one number is "?".
 
     Parameters
     ----------
     event
         An event of `account` that has a scale: gaussian, laplace, tree, matrix_factorisation, ...; or a file
         of events, or - for standard input, with one "?".
+    epsilon
+        The target, at least 0.
+    delta
+        The target, from 0 to 1.
     sensitivity
         How far neighbours move the value (default 1).
     count

@@ -5,6 +5,7 @@ Exit codes: 0 done and it holds, 1 it does not hold, 2 the request is wrong, 3 n
 
 import os
 import sys
+from typing import Annotated, Any, cast
 
 from cyclopts import App, CycloptsError
 
@@ -20,6 +21,7 @@ from audits.cli import (
     sessions,
     training,
 )
+from audits.cli.options import one_of
 from dpaccount.errors import DpaccountError
 
 app = App(
@@ -50,6 +52,12 @@ app.command(sessions.ask)
 app.command(sessions.tell)
 ledger_app.command(ledger.init)
 ledger_app.command(ledger.charge)
+ledger_app.command(ledger.reserve)
+ledger_app.command(ledger.draw)
+ledger_app.command(ledger.release)
+ledger_app.command(ledger.scope)
+ledger_app.command(ledger.cohort)
+ledger_app.command(ledger.reset)
 ledger_app.command(ledger.show_ledger, name="show")
 ledger_app.command(ledger.log)
 ledger_app.command(ledger.verify)
@@ -59,11 +67,30 @@ ledger_app.command(ledger.import_ledger, name="import")
 ledger_app.command(ledger.upgrade)
 
 
+@app.command
+def completion(shell: Annotated[str, one_of("bash", "zsh", "fish")]) -> int:
+    """Print what completes commands, options and their words in a shell.
+
+    Example: `dpaccount completion bash > ~/.local/share/bash-completion/completions/dpaccount`
+
+    For zsh write it as _dpaccount into a folder of $fpath, for fish into
+    ~/.config/fish/completions/dpaccount.fish.
+
+    Parameters
+    ----------
+    shell
+        The shell.
+    """
+    sys.stdout.write(app.generate_completion(prog_name="dpaccount", shell=cast(Any, shell)))
+    return 0
+
+
 #: Modules that the core does without, and the extra that brings each.
 EXTRA = {
     "opendp": "noise",
     "hypothesis": "audit",
     "jinja2": "audit",
+    "markupsafe": "audit",
     "joblib": "audit",
     "cryptography": "audit",
     "matplotlib": "plot",

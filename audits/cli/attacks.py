@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 from cyclopts import Parameter
 
-from audits.cli.options import Json, differing, lines, reporting, say, show
+from audits.cli.options import Json, Name, differing, lines, reporting, say, show
 from audits.cli.questions import AuditOptions, SensitivityOptions
 
 AUDITED = {"NOT REFUTED": 0, "REFUTED": 1, "NOT ATTACKED": 3}
@@ -15,7 +15,7 @@ AUDIT, SENSITIVITY = AuditOptions(), SensitivityOptions()  #: nothing said
 
 
 def audit(
-    subject: str | None = None,
+    subject: Name | None = None,
     *,
     options: Annotated[AuditOptions, Parameter(name="*")] = AUDIT,
     json_: Json = False,
@@ -27,6 +27,8 @@ def audit(
 
     Give --claim CLAIM.toml, or a subject's name with --epsilon and --delta; a function of your own,
     package.module:name, also with --shape, --low and --high.
+
+    Example: `dpaccount audit clinic:noisy_count --epsilon 1 --shape 20 --low 0 --high 3 --dtype int`
 
     Parameters
     ----------
@@ -47,7 +49,7 @@ def audit(
 
 
 def sensitivity(
-    target: str,
+    target: Name,
     *,
     options: Annotated[SensitivityOptions, Parameter(name="*")] = SENSITIVITY,
     json_: Json = False,
@@ -55,6 +57,8 @@ def sensitivity(
     """Search for two neighbouring datasets between which a query moves by more than BOUND; exit 1 if found.
 
     A subject's name, or a mechanism class of your own, declares its bounds itself: give no options then.
+
+    Example: `dpaccount sensitivity clinic:mean --norm l1 --bound 0.05 --shape 20 --low 0 --high 3`
 
     Parameters
     ----------
@@ -88,8 +92,16 @@ def _declared_lines(found: dict[str, Any]) -> str:
     return "\n".join([*rows, lines({**found, "hypotheses": None})])
 
 
-def subjects(name: str | None = None, *, json_: Json = False) -> int:
-    """List what can be proved, run and attacked; with NAME, that subject's parameters."""
+def subjects(name: Name | None = None, *, json_: Json = False) -> int:
+    """List what can be proved, run and attacked; with NAME, that subject's parameters.
+
+    Example: `dpaccount subjects histogram`
+
+    Parameters
+    ----------
+    name
+        One subject; without it, all of them.
+    """
     from audits.subjects.catalogue import listed
 
     def person(found: list[dict[str, Any]] | dict[str, Any]) -> str:

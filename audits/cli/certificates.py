@@ -5,9 +5,24 @@ import os
 import sys
 from contextlib import redirect_stdout
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
-from audits.cli.options import Flag, Json, NoCode, Number, cores, reporting, say, show, whole
+from cyclopts import Parameter
+
+from audits.cli.options import (
+    File,
+    Flag,
+    Folder,
+    Json,
+    NoCode,
+    Whole,
+    cores,
+    one_of,
+    reporting,
+    say,
+    show,
+    whole,
+)
 from dpaccount.documents import read_bytes
 from dpaccount.errors import InputError
 
@@ -18,20 +33,22 @@ VERDICTS = {"CERTIFIED": 0, "REFUTED": 1, "UNPROVEN": 3}
 
 
 def certify(
-    claim: Path,
+    claim: File,
     *,
-    out: Path | None = None,
+    out: Folder | None = None,
     quick: Flag = False,
     again: Flag = False,
-    require: Path | None = None,
+    require: File | None = None,
     no_code: NoCode = False,
-    jobs: Number = None,
+    jobs: Whole = None,
     json_: Json = False,
 ) -> int:
     """Prove, test and attack a claim; print CERTIFIED, REFUTED or UNPROVEN and write the certificate.
 
     A claim with real data is then run on it once, charging its ledger; the same command again prints
     that release and charges nothing.
+
+    Example: `dpaccount certify examples/mechanisms/histogram.toml --quick`
 
     Parameters
     ----------
@@ -81,20 +98,22 @@ def _certified(question: "Certify", out: Path | None) -> tuple["Certified", Path
 
 
 def release(
-    claim: Path,
+    claim: File,
     *,
-    out: Path | None = None,
+    out: Folder | None = None,
     quick: Flag = False,
     again: Flag = False,
-    require: Path | None = None,
+    require: File | None = None,
     no_code: NoCode = False,
-    jobs: Number = None,
+    jobs: Whole = None,
     json_: Json = False,
 ) -> int:
     """Certify a claim, charge its ledger, run it on its data, and write what is released.
 
     Beside the certificate stand release.json, and of numbers a table (release.csv) and a picture with
     error bars (release.svg).  The same command again prints the same release and charges nothing.
+
+    Example: `dpaccount release cities.toml --out releases/cities`
 
     Parameters
     ----------
@@ -129,17 +148,19 @@ def release(
 
 
 def check(
-    certificate: Path,
+    certificate: File,
     *,
-    at: str | None = None,
-    key: Path | None = None,
-    derivation: bool = False,
-    rules: bool = False,
+    at: Annotated[str | None, Parameter(metavar="DATE")] = None,
+    key: File | None = None,
+    derivation: Flag = False,
+    rules: Flag = False,
     json_: Json = False,
 ) -> int:
     """Re-verify a certificate with the independent checker: every step, digest and the verdict.
 
     Exit code: 0 valid and CERTIFIED, 1 not valid or REFUTED, 3 UNPROVEN, 2 no certificate at all.
+
+    Example: `dpaccount check certificate.json --rules`
 
     Parameters
     ----------
@@ -210,11 +231,20 @@ def _signature(raw: bytes, key: Path | None) -> tuple[str | None, str]:
     return None, f"signed by {document['signature']['key']} on {document['signature']['signed']}"
 
 
-def sign(certificate: Path, *, key: Path, json_: Json = False) -> int:
+def sign(certificate: File, *, key: File, json_: Json = False) -> int:
     """Sign a valid certificate in place with an Ed25519 private key (PEM, unencrypted).
 
-    `openssl genpkey -algorithm ed25519 -out private.pem` makes one, and
+    Example: `dpaccount sign certificate.json --key private.pem`
+
+    `openssl genpkey -algorithm ed25519 -out private.pem` makes a key, and
     `openssl pkey -in private.pem -pubout -out public.pem` its public half.
+
+    Parameters
+    ----------
+    certificate
+        A certificate.json; the signature is written into it.
+    key
+        An Ed25519 private key (PEM, unencrypted).
     """
     from audits.certificate.sign import sign as signed
 
@@ -222,8 +252,16 @@ def sign(certificate: Path, *, key: Path, json_: Json = False) -> int:
     return 0
 
 
-def schema(name: str, *, json_: Json = False) -> int:
-    """Print the JSON schema of a file: certificate."""
+def schema(name: Annotated[str, one_of("certificate")], *, json_: Json = False) -> int:
+    """Print the JSON schema of a file: certificate.
+
+    Example: `dpaccount schema certificate`
+
+    Parameters
+    ----------
+    name
+        The kind of file.
+    """
     from importlib.resources import files
 
     from audits.claim import valid_name

@@ -1,24 +1,64 @@
-"""`ledger init`, `charge`, `show`, `log`, `verify`, `export`, `import`, `upgrade`: a durable budget."""
+"""`dpaccount ledger …`: a durable budget, its charges, and what a team arranges in it."""
 
 import sys
-from pathlib import Path
+from functools import partial
+from typing import Annotated, Any
 
-from audits.cli.options import Flag, Json, Number, Source, lines, required, say, show, source
+from cyclopts import Parameter
+
+from audits.cli.options import (
+    File,
+    Flag,
+    Json,
+    Number,
+    Source,
+    Text,
+    Url,
+    lines,
+    number,
+    one_of,
+    required,
+    say,
+    show,
+    source,
+    whole,
+)
 from dpaccount.documents import parse_json
 from dpaccount.errors import InputError
 
+MEASURES = ("gdp", "pure", "approximate", "zcdp", "either")
+Digest = Annotated[str, Parameter(metavar="DIGEST")]
+
 
 def init(
-    url: str,
+    url: Url,
     *,
     epsilon: Number,
     delta: Number,
-    unit: str,
-    relation: str,
-    measure: str = "gdp",
+    unit: Annotated[str, Parameter(metavar="UNITS")],
+    relation: Annotated[str, Parameter(metavar="RELATION")],
+    measure: Annotated[str, one_of(*MEASURES)] = "gdp",
     json_: Json = False,
 ) -> int:
-    """Make a new ledger with a budget; never replaces one that exists."""
+    """Make a new ledger with a budget; never replaces one that exists.
+
+    Example: `dpaccount ledger init sqlite:///a.db --epsilon 1 --delta 1e-6 --unit day --relation add-remove`
+
+    Parameters
+    ----------
+    url
+        Where it will be: sqlite:///FILE.
+    epsilon
+        The budget: at least 0.
+    delta
+        The budget: from 0 to 1.
+    unit
+        Who is protected, in words, such as "one patient".
+    relation
+        replace-one, add-remove, or "bounded-row, radius R".
+    measure
+        In what is added up.
+    """
     from dpaccount.ledger import answers
 
     budget = {"epsilon": required(epsilon, "--epsilon"), "delta": required(delta, "--delta")}
@@ -26,35 +66,266 @@ def init(
     return 0
 
 
-def charge(
-    url: str,
+def charge(  # noqa: PLR0913 - options
+    url: Url,
     events: Source,
     *,
-    key: str | None = None,
-    purpose: str = "plan",
-    by: str | None = None,
+    key: Text | None = None,
+    purpose: Text = "plan",
+    by: Text | None = None,
+    scope: Text | None = None,
+    cohort: Text | None = None,
     dry_run: Flag = False,
     json_: Json = False,
 ) -> int:
-    """Charge a plan of events as one entry: durable, or refused with exit 1 and nothing charged."""
+    """Charge a plan of events as one entry: durable, or refused with exit 1 and nothing charged.
+
+    Example: `dpaccount ledger charge sqlite:///team.db events.json --key monday`
+
+    Parameters
+    ----------
+    url
+        The ledger.
+    events
+        A JSON file of schema dpaccount/events/1, or - for standard input.
+    key
+        A name of this charge: the same again charges nothing.
+    purpose
+        What it is for, in words.
+    by
+        Who charges.
+    scope
+        It must fit the cap of this scope, and of all above it.
+    cohort
+        Events without a cover are charged to its units.
+    dry_run
+        Say what would happen, and charge nothing.
+    """
     from dpaccount.ledger import answers
 
-    plan = parse_json(source(events), events)
-    answer = answers.charge(url, plan, key=key, purpose=purpose, by=by, dry_run=dry_run, say=say)
+    asked = partial(answers.charge, url, parse_json(source(events), events), key=key, dry_run=dry_run)
+    return _answered(asked(purpose=purpose, by=by, within=(scope, cohort), say=say), json_)
+
+
+def reserve(
+    url: Url,
+    events: Source,
+    *,
+    key: Text,
+    rounds: Number = None,
+    purpose: Text = "plan",
+    by: Text | None = None,
+    scope: Text | None = None,
+    json_: Json = False,
+) -> int:
+    """Charge a plan now, of which parts are drawn later, each once, or released.
+
+    Example: `dpaccount ledger reserve sqlite:///team.db day.json --key may --rounds 31`
+
+    Parameters
+    ----------
+    url
+        The ledger.
+    events
+        A JSON file of schema dpaccount/events/1, or - for standard input.
+    key
+        A name of this reservation, by which its parts are drawn.
+    rounds
+        Parts are so many times the whole plan; without it, every run of every event.
+    purpose
+        What it is for, in words.
+    by
+        Who reserves.
+    scope
+        It must fit the cap of this scope, and of all above it.
+    """
+    from dpaccount.ledger import answers
+
+    plan, times = parse_json(source(events), events), whole(rounds, "--rounds")
+    asked = partial(answers.reserve, url, plan, key, rounds=times)
+    return _answered(asked(purpose=purpose, by=by, scope=scope, say=say), json_)
+
+
+def draw(
+    url: Url,
+    key: Text,
+    *,
+    parts: Text | None = None,
+    count: Number = None,
+    by: Text | None = None,
+    json_: Json = False,
+) -> int:
+    """Mark parts of a reservation as drawn, before their noise is drawn.
+
+    Example: `dpaccount ledger draw sqlite:///team.db may`
+
+    Parameters
+    ----------
+    url
+        The ledger.
+    key
+        The reservation's.
+    parts
+        Which ones, such as 1-3,7; without it the first that are open.
+    count
+        How many of those that are open; 1 without it.
+    by
+        Who draws.
+    """
+    from dpaccount.ledger import answers
+
+    if parts is not None and count is not None:
+        raise InputError("--parts and --count name parts twice; give one of them")
+    times, wanted = whole(count, "--count") or 1, _ranges(parts, "--parts")
+    return _answered(answers.draw(url, key, wanted, count=times, by=by, say=say), json_)
+
+
+def release(
+    url: Url, key: Text, *, parts: Text | None = None, by: Text | None = None, json_: Json = False
+) -> int:
+    """Give back what parts of a reservation cost that were never drawn; none of them is drawn later.
+
+    Example: `dpaccount ledger release sqlite:///team.db may --parts 20-31`
+
+    Parameters
+    ----------
+    url
+        The ledger.
+    key
+        The reservation's.
+    parts
+        Which ones, such as 1-3,7; without it all that are open.
+    by
+        Who gives back.
+    """
+    from dpaccount.ledger import answers
+
+    return _answered(answers.release(url, key, _ranges(parts, "--parts"), by=by, say=say), json_)
+
+
+def scope(
+    url: Url,
+    name: Text,
+    *,
+    epsilon: Number,
+    delta: Number = None,
+    by: Text | None = None,
+    json_: Json = False,
+) -> int:
+    """Make a scope, or change its cap, never to less than is spent in it.
+
+    Example: `dpaccount ledger scope sqlite:///team.db team/analyst --epsilon .2`
+
+    Parameters
+    ----------
+    url
+        The ledger.
+    name
+        Its name, below the scopes that it names.
+    epsilon
+        Its cap: at least 0.
+    delta
+        Its cap: from 0 to 1; the ledger's without it.
+    by
+        Who says so.
+    """
+    from dpaccount.ledger import answers
+
+    limits = required(epsilon, "--epsilon"), number(delta, "--delta")
+    return _answered(answers.scope(url, name, *limits, by=by, say=say), json_)
+
+
+def cohort(url: Url, name: Text, *units: Text, by: Text | None = None, json_: Json = False) -> int:
+    """Name ranges of units; once charged, the name means them for ever.
+
+    Example: `dpaccount ledger cohort sqlite:///team.db adults 1-500 801-900`
+
+    Parameters
+    ----------
+    url
+        The ledger.
+    name
+        Its name.
+    units
+        Its units, such as 1-500.
+    by
+        Who says so.
+    """
+    from dpaccount.ledger import answers
+
+    ranges = _ranges(",".join(units) if units else None, "units")
+    if ranges is None:
+        raise InputError("no units; give ranges, such as 1-500 801-900")
+    return _answered(answers.cohort(url, name, ranges, by=by, say=say), json_)
+
+
+def reset(url: Url, *, reason: Text, by: Text | None = None, json_: Json = False) -> int:
+    """Begin a period with the whole budget; what is guaranteed is the sum over the ledger's life.
+
+    Example: `dpaccount ledger reset sqlite:///team.db --reason "a new study"`
+
+    Parameters
+    ----------
+    url
+        The ledger.
+    reason
+        Why, in words.
+    by
+        Who says so.
+    """
+    from dpaccount.ledger import answers
+
+    return _answered(answers.reset(url, reason, by=by, say=say), json_)
+
+
+def _answered(answer: dict[str, Any], json_: Json) -> int:
+    from dpaccount.ledger import answers
+
     show(answer, json_, lines)
     return answers.exit_code(answer)
 
 
-def show_ledger(url: str, *, json_: Json = False) -> int:
-    """Print the budget, what the worst unit has spent, and what remains."""
+def _ranges(text: str | None, option: str) -> list[tuple[int, int]] | None:
+    """Return ranges that are written 1-3,7."""
+    if text is None:
+        return None
+    found = []
+    for word in text.split(","):
+        first, dash, last = word.partition("-")
+        if not (first.isdecimal() and (last.isdecimal() if dash else True)) or len(word) > 40:
+            raise InputError(f"{option}: {word[:40]!r} is no range; write 1-3 or 7, with commas between")
+        found.append((int(first), int(last or first)))
+    return found
+
+
+def show_ledger(url: Url, *, json_: Json = False) -> int:
+    """Print the budget, what the worst unit has spent, and what remains.
+
+    Example: `dpaccount ledger show sqlite:///team.db`
+
+    Parameters
+    ----------
+    url
+        The ledger.
+    """
     from dpaccount.ledger import answers
 
     show(answers.show(url), json_, lines)
     return 0
 
 
-def log(url: str, *, csv: Flag = False, json_: Json = False) -> int:
-    """Print every entry: what it is, who charged it and why, what it spends, why it was refused."""
+def log(url: Url, *, csv: Flag = False, json_: Json = False) -> int:
+    """Print every entry: what it is, who charged it and why, what it spends, why it was refused.
+
+    Example: `dpaccount ledger log sqlite:///team.db --csv`
+
+    Parameters
+    ----------
+    url
+        The ledger.
+    csv
+        Print a table with commas.
+    """
     from dpaccount.ledger import answers
 
     entries = answers.log(url)
@@ -65,16 +336,34 @@ def log(url: str, *, csv: Flag = False, json_: Json = False) -> int:
     return 0
 
 
-def checkpoint(url: str, *, key: Path) -> int:
-    """Print where a ledger stands, signed with an Ed25519 private --key (PEM): to be kept elsewhere."""
+def checkpoint(url: Url, *, key: File) -> int:
+    """Print where a ledger stands, signed with an Ed25519 private --key (PEM): to be kept elsewhere.
+
+    Example: `dpaccount ledger checkpoint sqlite:///team.db --key private.pem > checkpoint.json`
+
+    Parameters
+    ----------
+    url
+        The ledger.
+    key
+        An Ed25519 private key (PEM, unencrypted).
+    """
     from audits.certificate import checkpoint as signed
 
     show(signed.checkpoint(url, key), as_json=True, person=lines)
     return 0
 
 
-def export(url: str) -> int:
-    """Print everything that a ledger is, as lines of JSON, of which `ledger import` makes the same again."""
+def export(url: Url) -> int:
+    """Print everything that a ledger is, as lines of JSON, of which `ledger import` makes the same again.
+
+    Example: `dpaccount ledger export sqlite:///team.db > team.jsonl`
+
+    Parameters
+    ----------
+    url
+        The ledger.
+    """
     from dpaccount.ledger import answers
 
     for line in answers.export(url):
@@ -82,16 +371,36 @@ def export(url: str) -> int:
     return 0
 
 
-def import_ledger(file: Path, url: str, *, json_: Json = False) -> int:
-    """Make a new ledger of exported lines, with the same head; every digest and total is recomputed first."""
+def import_ledger(file: File, url: Url, *, json_: Json = False) -> int:
+    """Make a new ledger of exported lines, with the same head; every digest and total is recomputed first.
+
+    Example: `dpaccount ledger import team.jsonl sqlite:///copy.db`
+
+    Parameters
+    ----------
+    file
+        What `ledger export` printed.
+    url
+        Where the new ledger will be.
+    """
     from dpaccount.ledger import answers
 
     show(answers.import_(file, url), json_, lines)
     return 0
 
 
-def upgrade(url: str, *, to: str | None = None, json_: Json = False) -> int:
-    """Make a ledger of today's format from one of an earlier format, beside it; close the old one."""
+def upgrade(url: Url, *, to: Url | None = None, json_: Json = False) -> int:
+    """Make a ledger of today's format from one of an earlier format, beside it; close the old one.
+
+    Example: `dpaccount ledger upgrade sqlite:///old.db --to sqlite:///team.db`
+
+    Parameters
+    ----------
+    url
+        The old ledger.
+    to
+        Where the new one will be (default: beside the old one).
+    """
     from dpaccount.ledger import answers
 
     show(answers.upgrade(url, to), json_, lines)
@@ -99,17 +408,32 @@ def upgrade(url: str, *, to: str | None = None, json_: Json = False) -> int:
 
 
 def verify(
-    url: str,
+    url: Url,
     *,
-    head: str | None = None,
-    since: str | None = None,
-    checkpoint: Path | None = None,
-    key: Path | None = None,
+    head: Digest | None = None,
+    since: Digest | None = None,
+    checkpoint: File | None = None,
+    key: File | None = None,
     json_: Json = False,
 ) -> int:
     """Recompute the hash chain and the totals; a noted --head must be on it, --since begins after one.
 
     A --checkpoint, whose head must be on it too, must be signed with the public --key (PEM).
+
+    Example: `dpaccount ledger verify sqlite:///team.db --checkpoint checkpoint.json --key public.pem`
+
+    Parameters
+    ----------
+    url
+        The ledger.
+    head
+        A head noted earlier, which must be on the chain.
+    since
+        A head noted earlier, after which to begin.
+    checkpoint
+        A signed checkpoint, whose head must be on the chain.
+    key
+        The public half of the key that signed the checkpoint (PEM).
     """
     from dpaccount.ledger import answers
 

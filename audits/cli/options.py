@@ -1,8 +1,11 @@
 """What several commands share: types of options, numbers in and out, answers as lines or as JSON."""
 
 import json
+import math
 import os
+import re
 import sys
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from fractions import Fraction
@@ -15,13 +18,29 @@ from dpaccount.documents import MAX_BYTES, read_bytes
 from dpaccount.errors import InputError
 from dpaccount.exact import read_exact
 
-Flag = Annotated[bool, Parameter(negative="")]
+#: What help shows of an option, besides what it says: its kind, and what it may be where that is a list.
+Flag = Annotated[bool, Parameter(negative="", show_default=False)]
 Json = Annotated[
-    bool, Parameter(name="--json", negative="", help="Print one JSON document and nothing else.")
+    bool,
+    Parameter(
+        name="--json", negative="", show_default=False, help="Print one JSON document and nothing else."
+    ),
 ]
-NoCode = Annotated[bool, Parameter(name="--no-code", negative="")]
-Source = Annotated[str, Parameter(allow_leading_hyphen=True)]
-Number = Annotated[str | None, Parameter(allow_leading_hyphen=True)]
+NoCode = Annotated[bool, Parameter(name="--no-code", negative="", show_default=False)]
+File = Annotated[Path, Parameter(metavar="FILE")]
+Folder = Annotated[Path, Parameter(metavar="FOLDER")]
+Text = Annotated[str, Parameter(metavar="TEXT")]
+Name = Annotated[str, Parameter(metavar="NAME")]
+Url = Annotated[str, Parameter(metavar="URL")]
+Source = Annotated[str, Parameter(allow_leading_hyphen=True, metavar="FILE")]
+Number = Annotated[str | None, Parameter(allow_leading_hyphen=True, metavar="NUMBER")]
+Whole = Annotated[str | None, Parameter(allow_leading_hyphen=True, metavar="INTEGER")]
+Numbers = Annotated[str | None, Parameter(allow_leading_hyphen=True, metavar="NUMBERS")]
+
+
+def one_of(*allowed: str) -> Parameter:
+    """Return what help shows, a shell completes and the command takes: one of these words."""
+    return Parameter(choices=allowed)
 
 
 def number(text: str | None, option: str) -> Fraction | None:
@@ -120,11 +139,62 @@ def cores() -> int:
 
 @contextmanager
 def reporting() -> Iterator[Callable[[str], None]]:
-    """Give a way to say on standard error what is being done: a spinner on a terminal, lines elsewhere."""
+    """Give a way to say on standard error what is being done.
+
+    On a terminal a spinner says it with the time left, elsewhere each phase is a line.
+    """
     if not sys.stderr.isatty():
-        yield lambda what: say(f"{what} ...")
+        yield phases(say)
         return
     from rich.console import Console
 
     with Console(stderr=True).status("starting") as status:
-        yield status.update
+        yield timed(status.update)
+
+
+COUNT = re.compile(r"^(.*?)\b(\d+) of (\d+)\b")
+
+
+def phases(show: Callable[[str], None]) -> Callable[[str], None]:
+    """Return what shows a phase that counts once, and every other as it comes."""
+    last = ""
+
+    def report(what: str) -> None:
+        nonlocal last
+        found = COUNT.match(what)
+        phase = what if found is None else found[1].rstrip(": ")
+        if found is None or phase != last:
+            show(f"{what} ...")
+        last = phase
+
+    return report
+
+
+def timed(show: Callable[[str], None], clock: Callable[[], float] = time.monotonic) -> Callable[[str], None]:
+    """Return what shows a phase that counts with the time left, by its pace since it began."""
+    phase, begun, first = "", 0.0, 0
+
+    def report(what: str) -> None:
+        nonlocal phase, begun, first
+        found = COUNT.match(what)
+        name, done, every = (what, 0, 0) if found is None else (found[1], int(found[2]), int(found[3]))
+        if name != phase:
+            phase, begun, first = name, clock(), done
+        if first < done < every:
+            left = (clock() - begun) * (every - done) / (done - first)
+            what = f"{what}, about {_duration(left)} left"
+        show(what)
+
+    return report
+
+
+def _duration(seconds: float) -> str:
+    whole_seconds = math.ceil(seconds)
+    minutes, rest = divmod(whole_seconds, 60)
+    return (
+        f"{minutes // 60} h {minutes % 60} min"
+        if minutes > 59
+        else f"{minutes} min {rest} s"
+        if minutes
+        else f"{rest} s"
+    )

@@ -2,25 +2,41 @@
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 from cyclopts import Parameter
 
-from audits.cli.options import Flag, Json, Number, Source, lines, number, say, show, whole
+from audits.cli.options import (
+    File,
+    Flag,
+    Folder,
+    Json,
+    Number,
+    Numbers,
+    Source,
+    Url,
+    Whole,
+    lines,
+    number,
+    one_of,
+    say,
+    show,
+    whole,
+)
 from dpaccount.errors import InputError
 
 VERDICTS = {"CERTIFIED": 0, "REFUTED": 1, "UNPROVEN": 3}
 
 
 def curate(  # noqa: PLR0913
-    source: Path,
-    target: Path,
+    source: File,
+    target: File,
     *,
-    claim: Path,
-    ledger: str | None = None,
-    certificate: Path | None = None,
-    out: Path | None = None,
-    longer: str = "clip",
+    claim: File,
+    ledger: Url | None = None,
+    certificate: File | None = None,
+    out: Folder | None = None,
+    longer: Annotated[str, one_of("clip", "refuse")] = "clip",
     again: Flag = False,
     published_unsound: Flag = False,
     json_: Json = False,
@@ -29,6 +45,8 @@ def curate(  # noqa: PLR0913
 
     Writes TARGET and, beside it, TARGET.json with the public facts that a modeler needs.  The same command
     again, with another TARGET, writes the same release and charges nothing.
+
+    Example: `dpaccount curate field.csv handed.csv --claim claim.toml --ledger sqlite:///team.db`
 
     Parameters
     ----------
@@ -95,7 +113,7 @@ class ModelerOptions:
     smallest
         Look for the least output, not the largest.
     seed
-        Draws the first row.
+        Draws the first row (default 0).
     rounds
         How many rows will be asked in all, where that is known: it explores more before, and less at the end.
     lengths
@@ -104,12 +122,12 @@ class ModelerOptions:
         The variance of an answer (default 1e-5).
     """
 
-    table: Path | None = None
+    table: File | None = None
     length: Number = None
     smallest: Flag = False
-    seed: Number = None
-    rounds: Number = None
-    lengths: str | None = None
+    seed: Whole = None
+    rounds: Whole = None
+    lengths: Numbers = None
     noise: Number = None
 
     def settings(self) -> Any:

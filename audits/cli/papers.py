@@ -1,23 +1,26 @@
 """`claims` and `reproduce`: the papers' privacy claims, tables and figures."""
 
-from pathlib import Path
 from typing import Annotated, Any
 
 from cyclopts import Parameter
 
-from audits.cli.options import Json, Number, cores, lines, short, show, whole
+from audits.cli.options import Folder, Json, Name, Whole, cores, lines, reporting, short, show, whole
 from dpaccount.errors import InputError
 
 
 def claims(
-    name: str | None = None,
+    name: Name | None = None,
     *,
-    set_: Annotated[list[str] | None, Parameter(name="--set", allow_leading_hyphen=True)] = None,
-    certify_: Annotated[bool, Parameter(name="--certify", negative="")] = False,
-    seed: Number = None,
+    set_: Annotated[
+        list[str] | None, Parameter(name="--set", allow_leading_hyphen=True, metavar="KEY=VALUE")
+    ] = None,
+    certify_: Annotated[bool, Parameter(name="--certify", negative="", show_default=False)] = False,
+    seed: Whole = None,
     json_: Json = False,
 ) -> int:
     """List the papers' privacy claims, or check one of them at its own or other parameters.
+
+    Example: `dpaccount claims dubey-lemma2 --set alpha=10 --set B=20`
 
     Parameters
     ----------
@@ -27,6 +30,8 @@ def claims(
         KEY=VALUE, as often as needed.
     certify_
         Also run the refutation or the audit.
+    seed
+        Of the refutation or the audit (default 1).
     """
     from audits import papers
 
@@ -56,24 +61,34 @@ def _claims_table(found: list[dict[str, Any]]) -> str:
 
 
 def reproduce(
-    name: str | None = None,
+    name: Name | None = None,
     *,
-    list_: Annotated[bool, Parameter(name="--list", negative="")] = False,
-    trials: Number = None,
-    rounds: Number = None,
-    seed: Number = None,
-    jobs: Number = None,
-    out: Path | None = None,
+    list_: Annotated[bool, Parameter(name="--list", negative="", show_default=False)] = False,
+    trials: Whole = None,
+    rounds: Whole = None,
+    seed: Whole = None,
+    jobs: Whole = None,
+    out: Folder | None = None,
     json_: Json = False,
 ) -> int:
     """Reproduce a table or figure of the papers: published numbers and ours side by side.
+
+    Example: `dpaccount reproduce dubey2021-figure1 --trials 4 --rounds 200`
 
     Parameters
     ----------
     name
         What to reproduce; without it, or with --list, all names.
+    list_
+        List all names.
+    trials
+        Runs of each cell, at least 2 (default as published, or what takes minutes).
+    rounds
+        Rounds of a run, at least 32 (default as published, or what takes minutes).
+    seed
+        Of the first run; the others follow (default 0).
     jobs
-        Processes; the results do not depend on it.
+        Processes (default: the number of cores); the results do not depend on it.
     out
         Also write summary.json, curves.csv and regret.svg into this folder.
     """
@@ -83,13 +98,15 @@ def reproduce(
         listed = [{"name": each.name, "source": each.source} for each in papers.reproductions()]
         show(listed, json_, lambda found: "\n".join(f"{e['name']:<26} {e['source']}" for e in found))
         return 0
-    answer, curves = papers.reproduce(
-        name,
-        trials=whole(trials, "--trials", 2, papers.MOST_TRIALS),
-        rounds=whole(rounds, "--rounds", 32, papers.MOST_ROUNDS),
-        seed=whole(seed, "--seed", 0, 10**6) or 0,
-        jobs=whole(jobs, "--jobs", 1, 256) or cores(),
+    count, horizon = (
+        whole(trials, "--trials", 2, papers.MOST_TRIALS),
+        whole(rounds, "--rounds", 32, papers.MOST_ROUNDS),
     )
+    first, processes = whole(seed, "--seed", 0, 10**6) or 0, whole(jobs, "--jobs", 1, 256) or cores()
+    with reporting() as report:
+        answer, curves = papers.reproduce(
+            name, trials=count, rounds=horizon, seed=first, jobs=processes, progress=report
+        )
     if out is not None:
         papers.write_out(out, answer, curves)
     show(answer, json_, papers.table)

@@ -3,9 +3,11 @@
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
-from audits.cli.options import Flag, NoCode, Number, Source, cores, number, whole
+from cyclopts import Parameter
+
+from audits.cli.options import File, Flag, NoCode, Number, Numbers, Whole, cores, number, one_of, whole
 from dpaccount.errors import InputError
 from dpaccount.exact import shown
 
@@ -13,6 +15,11 @@ if TYPE_CHECKING:
     from audits.datasets.shape import Described
     from audits.sensitivity.search import DeclaredSensitivity
     from audits.tasks.messages import Audit, Sensitivity
+
+RELATIONS = one_of("replace-one", "add-remove", "bounded-row")
+DTYPES = one_of("float", "int")
+Shape = Annotated[str, Parameter(metavar="ROWS[,COLUMNS]")]
+Data = Annotated[str, Parameter(allow_leading_hyphen=True, metavar="JSON|FILE")]
 
 
 @dataclass(frozen=True)
@@ -23,10 +30,16 @@ class AuditOptions:
     ----------
     claim
         A TOML file of schema dpaccount/claim/1.
+    epsilon
+        The claimed epsilon, at least 0; wins over the claim's.
+    delta
+        The claimed delta, from 0 to 1 (default 0, or the claim's).
     trials
         Runs on the pair under attack (default 20000).
     confidence
         Of the lower bound (default 0.95).
+    seed
+        What all of it follows from (default 1).
     seconds
         Limit on the time of all runs (default 60 for code of your own): slow code gets fewer, and the answer
         says so.
@@ -34,37 +47,45 @@ class AuditOptions:
         Processes (default: the number of cores); the result does not depend on it.
     relation
         Of your own function: replace-one (default), add-remove, or bounded-row with --radius.
+    radius
+        How far a row moves, where the relation is bounded-row.
     shape
         Of your own function's data: ROWS or ROWS,COLUMNS.
-    low, high
-        Bounds of every entry: a number, or one for each column.
+    low
+        The least value of every entry: a number, or one for each column with commas.
+    high
+        The largest value of every entry: a number, or one for each column with commas.
     dtype
         float (default) or int.
     columns
         Of your own function of a table, not --shape: a TOML file with rows, columns, and id, max_rows, as.
-    left, right
-        Two neighbouring datasets of your own function, in JSON or in a JSON file: no search for others.
+    left
+        A dataset of your own function, in JSON or in a JSON file: no search for others.
+    right
+        Its neighbour.
     early
         Stop at the first refutation; the lower bound is then just above the claim.
+    no_code
+        Refuse subjects that are not catalogued.
     """
 
-    claim: Path | None = None
+    claim: File | None = None
     epsilon: Number = None
     delta: Number = None
-    trials: Number = None
+    trials: Whole = None
     confidence: Number = None
-    seed: Number = None
+    seed: Whole = None
     seconds: Number = None
-    jobs: Number = None
-    relation: str | None = None
+    jobs: Whole = None
+    relation: Annotated[str, RELATIONS] | None = None
     radius: Number = None
-    shape: str | None = None
-    low: Number = None
-    high: Number = None
-    dtype: str | None = None
-    columns: Path | None = None
-    left: Source | None = None
-    right: Source | None = None
+    shape: Shape | None = None
+    low: Numbers = None
+    high: Numbers = None
+    dtype: Annotated[str, DTYPES] | None = None
+    columns: File | None = None
+    left: Data | None = None
+    right: Data | None = None
     early: Flag = False
     no_code: NoCode = False
 
@@ -189,36 +210,48 @@ class SensitivityOptions:
         The declared sensitivity.
     shape
         ROWS or ROWS,COLUMNS.
-    low, high
-        Bounds of every entry: a number, or one for each column.
+    low
+        The least value of every entry: a number, or one for each column with commas.
+    high
+        The largest value of every entry: a number, or one for each column with commas.
     relation
         replace-one (default), add-remove, or bounded-row with --radius.
+    radius
+        How far a row moves, where the relation is bounded-row.
     dtype
         float (default) or int.
     columns
         In place of --shape: a TOML file with rows, columns, and id, max_rows, as.
-    left, right
-        Two neighbouring datasets in JSON, or a JSON file each: no search for others.
+    left
+        A dataset, in JSON or in a JSON file: no search for others.
+    right
+        Its neighbour.
+    seed
+        What all of it follows from (default 1).
+    jobs
+        Processes (default 1); the result does not depend on it.
     seconds
         Limit on the time of all runs of your own code (default 60).
     prove
         If nothing is found, prove the bound by interval branch and bound; exit 3 where that is undecided.
+    no_code
+        Refuse subjects that are not catalogued.
     """
 
-    norm: str | None = None
+    norm: Annotated[str, one_of("l1", "l2", "linf")] | None = None
     bound: Number = None
-    shape: str | None = None
-    low: Number = None
-    high: Number = None
-    relation: str | None = None
+    shape: Shape | None = None
+    low: Numbers = None
+    high: Numbers = None
+    relation: Annotated[str, RELATIONS] | None = None
     radius: Number = None
-    dtype: str | None = None
-    columns: Path | None = None
-    left: Source | None = None
-    right: Source | None = None
-    seed: Number = None
+    dtype: Annotated[str, DTYPES] | None = None
+    columns: File | None = None
+    left: Data | None = None
+    right: Data | None = None
+    seed: Whole = None
     seconds: Number = None
-    jobs: Number = None
+    jobs: Whole = None
     prove: Flag = False
     no_code: NoCode = False
 

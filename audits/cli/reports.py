@@ -2,9 +2,9 @@
 
 import sys
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
-from audits.cli.options import Flag, Json, say, show
+from audits.cli.options import File, Flag, Json, Url, one_of, say, show
 from dpaccount.documents import atomically
 from dpaccount.errors import InputError
 
@@ -12,19 +12,21 @@ FORMATS = ("html", "md", "pdf-ready", "registry", "nist")
 
 
 def report(
-    *files: Path,
-    format_: str = "html",
+    *files: File,
+    format_: Annotated[str, one_of(*FORMATS)] = "html",
     html: Flag = False,
     md: Flag = False,
     pdf_ready: Flag = False,
     registry: Flag = False,
     nist: Flag = False,
-    ledger: str | None = None,
-    output: Path | None = None,
+    ledger: Url | None = None,
+    output: File | None = None,
 ) -> int:
     """Write a report of certificates: for each, REPORT.html beside it, or text on standard output.
 
-    `dpaccount report certificate.json` writes report.html beside it; `dpaccount report FOLDER` writes an
+    Example: `dpaccount report certificate.json --md`
+
+    Without a format it writes report.html beside the certificate; `dpaccount report FOLDER` writes an
     index of all certificates below it. Nothing that a certificate names is imported or read.
 
     Parameters
@@ -34,8 +36,16 @@ def report(
     format_
         html (a page), md (Markdown), pdf-ready (a page with every step open, to print), registry (the fields
         of the OpenDP deployments registry, as YAML), nist (the points of NIST SP 800-226).
-    html, md, pdf_ready, registry, nist
-        The same in one word.
+    html
+        The same as --format html.
+    md
+        The same as --format md.
+    pdf_ready
+        The same as --format pdf-ready.
+    registry
+        The same as --format registry.
+    nist
+        The same as --format nist.
     ledger
         The URL of the ledger that paid, to say what is spent and left today.
     output
@@ -134,10 +144,19 @@ def _write(path: Path, text: str) -> None:
     sys.stdout.write(f"{path}\n")
 
 
-def diff(old: Path, new: Path, *, json_: Json = False) -> int:
-    """Say in words what is otherwise in a second certificate: `dpaccount diff last.json this.json`.
+def diff(old: File, new: File, *, json_: Json = False) -> int:
+    """Say in words what is otherwise in a second certificate.
 
     Exit code: 0 where nothing differs, 1 where something does or one of them is not valid.
+
+    Example: `dpaccount diff last.json this.json`
+
+    Parameters
+    ----------
+    old
+        A certificate.json.
+    new
+        Another one.
     """
     from audits.reports.compare import differences, read_certificate, unbroken
 

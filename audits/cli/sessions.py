@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 from cyclopts import Parameter
 
 from audits.cli import outsourcing
-from audits.cli.options import Flag, Json, Number, lines, say, show, source, whole
+from audits.cli.options import File, Flag, Json, Source, Url, Whole, lines, say, show, source, whole
 from dpaccount.errors import InputError
 
 if TYPE_CHECKING:
@@ -37,10 +37,10 @@ class SessionOptions:
         A seed: no ledger, no certificate, simulated noise, for made-up people only.
     """
 
-    state: Path | None = None
-    ledger: str | None = None
-    certificate: Path | None = None
-    rehearse: Number = None
+    state: File | None = None
+    ledger: Url | None = None
+    certificate: File | None = None
+    rehearse: Whole = None
 
     @contextmanager
     def opened(self, file: Path) -> "Iterator[Session]":
@@ -101,12 +101,12 @@ def _is_modeler(file: Path, options: SessionOptions, modeler: outsourcing.Modele
 
 
 def ask(
-    claim: Path,
+    claim: File,
     *,
     options: SessionOptions = NO_SESSION,
     modeler: outsourcing.ModelerOptions = NO_MODELER,
-    context: Annotated[str | None, Parameter(allow_leading_hyphen=True)] = None,
-    ticket: Number = None,
+    context: Source | None = None,
+    ticket: Whole = None,
     end: Flag = False,
     json_: Json = False,
 ) -> int:
@@ -114,6 +114,8 @@ def ask(
 
     Everybody has one slot, in the order of asking; a batch of slots is released when the next one begins.
     Killed anywhere, the same command goes on.  A modeler needs no --state: its file is the first argument.
+
+    Example: `dpaccount ask claim.toml --state people.state --ledger sqlite:///team.db`
 
     Parameters
     ----------
@@ -147,9 +149,9 @@ def ask(
 
 
 def tell(
-    claim: Path,
-    ticket: Number,
-    reward: Annotated[str, Parameter(allow_leading_hyphen=True)],
+    claim: File,
+    ticket: Whole,
+    reward: Annotated[str, Parameter(allow_leading_hyphen=True, metavar="NUMBER")],
     *,
     options: SessionOptions = NO_SESSION,
     json_: Json = False,
@@ -158,6 +160,17 @@ def tell(
 
     An answer that comes when its batch is released is noted and not counted.  To a modeler, whose state file
     is the first argument: the output at the row of this index.
+
+    Example: `dpaccount tell claim.toml 12 0.7 --state people.state --ledger sqlite:///team.db`
+
+    Parameters
+    ----------
+    claim
+        A TOML file of schema dpaccount/claim/1 that names a bandit, or a modeler's state file.
+    ticket
+        Whose answer it is: the number that `ask` gave.
+    reward
+        The answer, or - for one on standard input.
     """
     if _is_modeler(claim, options, NO_MODELER):
         return outsourcing.learn(claim, ticket, reward, as_json=json_)

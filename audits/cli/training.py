@@ -9,7 +9,20 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from cyclopts import Parameter
 
-from audits.cli.options import Json, Number, Source, lines, number, required, show, source, whole
+from audits.cli.options import (
+    File,
+    Json,
+    Number,
+    Source,
+    Whole,
+    lines,
+    number,
+    one_of,
+    required,
+    show,
+    source,
+    whole,
+)
 from dpaccount.documents import atomically, parse_json
 from dpaccount.errors import InputError
 from dpaccount.exact import shown
@@ -39,17 +52,20 @@ class TrainingOptions:
     steps
         In place of --epochs: the exact number of steps.
     sampling
-        poisson (each example by itself; add-remove) or fixed-size (fresh samples; replace-one).
+        poisson (each example by itself) or fixed-size (fresh samples; replace-one).
+    relation
+        add-remove (one example more or less; what poisson is counted under) or replace-one.
     """
 
-    examples: Number = None
-    batch: Number = None
+    examples: Whole = None
+    batch: Whole = None
     delta: Number = None
     sigma: Number = None
     target_epsilon: Number = None
     epochs: Number = None
-    steps: Number = None
-    sampling: str = "poisson"
+    steps: Whole = None
+    sampling: Annotated[str, one_of("poisson", "fixed-size")] = "poisson"
+    relation: Annotated[str | None, one_of("add-remove", "replace-one")] = None
 
     def share(self) -> Fraction:
         """Return δ."""
@@ -73,7 +89,8 @@ class TrainingOptions:
             steps = steps_of(passes, everyone, drawn)
         elif passes is not None or steps is None:
             raise InputError("give either --epochs or --steps")
-        run = Training(everyone, drawn, 1 if noise is None else noise, steps, self.sampling)
+        spread = 1 if noise is None else noise
+        run = Training(everyone, drawn, spread, steps, self.sampling, self.relation or "")
         return run if target is None else replace(run, sigma=least_sigma(run, target, self.share()).value)
 
 
@@ -83,14 +100,15 @@ NOTHING_SAID = TrainingOptions()
 def sgd(
     *,
     options: Annotated[TrainingOptions, Parameter(name="*")] = NOTHING_SAID,
-    curve: Path | None = None,
-    events: Path | None = None,
+    curve: File | None = None,
+    events: File | None = None,
     json_: Json = False,
 ) -> int:
     """Say what DP-SGD costs, or the least noise for a target epsilon.
 
-    `dpaccount sgd --examples 60000 --batch 256 --sigma 1.1 --epochs 60 --delta 1e-5` prints the statement to
-    put into a paper beside the numbers.
+    Example: `dpaccount sgd --examples 60000 --batch 256 --sigma 1.1 --epochs 60 --delta 1e-5`
+
+    Beside the numbers it prints the statement to put into a paper.
 
     Parameters
     ----------
@@ -137,12 +155,18 @@ def _write(option: str, path: Path, text: str) -> None:
         raise InputError(f"{option} {path}: {error.strerror}; give a path in a writable directory") from None
 
 
-def import_plan(kind: str, file: Source = "-", *, relation: str = "add-remove") -> int:
+def import_plan(
+    kind: Annotated[str, one_of("opacus", "dp-event", "opendp", "events", "script")],
+    file: Source = "-",
+    *,
+    relation: Annotated[str, one_of("add-remove", "replace-one")] = "add-remove",
+) -> int:
     """Print the plan that another library's file says, as a file of events.
 
-    `dpaccount import opacus history.json > events.json`.  `dpaccount import script` prints a Python script
-    that writes dp_accounting's DpEvents for `import dp-event` and loads them again; `import events plan.json`
-    prints a plan of ours as a tree for that script.
+    Example: `dpaccount import opacus history.json > events.json`
+
+    `dpaccount import script` prints a Python script that writes dp_accounting's DpEvents for
+    `import dp-event` and loads them again; `import events plan.json` prints a plan of ours as a tree for it.
 
     Parameters
     ----------

@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from audits.attack.runs import Progress, counted, silent
 from audits.papers.reproduction import CUMULATIVE_REGRET, Cell, Floats, Reproduction
 from dpaccount.errors import InputError
 from dpaccount.exact import rounded
@@ -43,7 +44,13 @@ def find(name: str) -> Reproduction:
 
 
 def reproduce(
-    name: str, *, trials: int | None = None, rounds: int | None = None, jobs: int = 1, seed: int = 0
+    name: str,
+    *,
+    trials: int | None = None,
+    rounds: int | None = None,
+    jobs: int = 1,
+    seed: int = 0,
+    progress: Progress = silent,
 ) -> tuple[dict[str, Any], dict[str, Floats]]:
     """Return the answer of `dpaccount reproduce` and, by cell, the curves [trials, rounds]."""
     started, spent = time.perf_counter(), time.process_time()
@@ -53,7 +60,8 @@ def reproduce(
         raise InputError(f"trials lie in 2 ... {MOST_TRIALS} and rounds in 32 ... {MOST_ROUNDS}")
     cells = made.cells(horizon)
     carried = [None if cell.subject is None else certificate(cell.subject) for cell in cells]
-    runs, seconds = _all([partial(cell.play, seed + k) for cell in cells for k in range(count)], jobs)
+    tell = counted("playing", len(cells) * count, progress)
+    runs, seconds = _all([partial(cell.play, seed + k) for cell in cells for k in range(count)], jobs, tell)
     rows, curves, took, seeds = [], {}, [], range(seed, seed + count)
     for index, cell in enumerate(cells):
         played = np.array(runs[index * count : (index + 1) * count])
@@ -80,16 +88,24 @@ def reproduce(
     return answer, curves
 
 
-def _all(runs: Sequence[Callable[[], Floats]], jobs: int) -> tuple[list[Floats], list[float]]:
+def _all(
+    runs: Sequence[Callable[[], Floats]], jobs: int, tell: Callable[[int], None]
+) -> tuple[list[Floats], list[float]]:
     """Run everything, each with its processor's seconds; results do not depend on the number of jobs."""
     if jobs == 1:
-        found = [_timed(run) for run in runs]
+        found = [_told(_timed(run), tell) for run in runs]
     else:
         from joblib import Parallel, delayed, parallel_config
 
         with parallel_config("loky", inner_max_num_threads=1):  # processes share the cores already
-            found = Parallel(n_jobs=jobs, batch_size=1)(delayed(_timed)(run) for run in runs)
+            work = Parallel(n_jobs=jobs, batch_size=1, return_as="generator")
+            found = [_told(done, tell) for done in work(delayed(_timed)(run) for run in runs)]
     return [regret for regret, _ in found], [seconds for _, seconds in found]
+
+
+def _told(done: tuple[Floats, float], tell: Callable[[int], None]) -> tuple[Floats, float]:
+    tell(1)
+    return done
 
 
 def _timed(run: Callable[[], Floats]) -> tuple[Floats, float]:

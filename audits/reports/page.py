@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
+from markupsafe import Markup, escape
 
 from audits.reports.sections import Block, sections
 from audits.reports.words import Certified
@@ -23,9 +24,17 @@ def html(certificate: Certified, ledger: Mapping[str, Any] | None = None, *, unf
 
 
 def _pages() -> Environment:
-    return Environment(
+    pages = Environment(
         loader=PackageLoader("audits"), autoescape=True, undefined=StrictUndefined, trim_blocks=True
     )
+    pages.filters["words"] = _words
+    return pages
+
+
+def _words(text: str) -> Markup:
+    """Return a text escaped, with names of code set as code and numbers that no line end breaks."""
+    escaped = re.sub(r"`([\w .-]+)`", r"<code>\1</code>", str(escape(text)))
+    return Markup(re.sub(r"\b\d[\d.]*e-\d+\b", r'<span class="figure">\g<0></span>', escaped))  # noqa: S704 - escaped above
 
 
 def index(entries: list[dict[str, str]]) -> str:

@@ -3,6 +3,7 @@
 import math
 from collections.abc import Iterable
 from html import escape
+from itertools import pairwise
 
 from audits.reports.words import Certified
 from dpaccount.exact import as_exact
@@ -31,11 +32,23 @@ def profile(certificate: Certified) -> str:
 
     parts = [_axes("ε", "δ", right, [(at((0, float(k)))[1], f"1e{k}") for k in range(math.ceil(low), 1, 2)])]
     path = sorted(dot for dot in asserted if math.isfinite(dot[0]))
-    parts.append(_line([at(dot) for dot in path], "proof"))
+    parts.append(_line([at(dot) for dot in _chords(path)], "proof"))
     parts += [_mark(at(dot), "proof", 4) for dot in path]
     parts += [_triangle(at(dot)) for dot in shown if math.isfinite(dot[0])]
     parts.append(_square(at(claim)) if math.isfinite(claim[0]) else "")
     return _svg(parts, "delta over epsilon: claimed, proved, and shown by the attack", LEGEND)
+
+
+def _chords(path: list[Dot]) -> list[Dot]:
+    """Return the dots with what is proved between them: δ is convex in e^ε, so chords lie above it."""
+    found = path[:1]
+    for (left, high), (right, low) in pairwise(path):
+        steps = ((low - high) * j / 24 for j in range(1, 24)) if 0 < right - left < 700 and low < high else ()
+        for step in steps:  # evenly in log δ, where a chord bends
+            share = (1 - 10**step) / (1 - 10 ** (low - high))
+            found.append((left + math.log1p(share * math.expm1(right - left)), high + step))
+        found.append((right, low))
+    return found
 
 
 LEGEND = (("claim", "claimed"), ("proof", "proved, at most"), ("attack", "attack shows, at least"))
@@ -86,7 +99,8 @@ def _axes(right: str, up: str, most: float, ticks: list[tuple[float, str]]) -> s
         f'<text x="{LEFT - 6}" y="{y + 4:.1f}" text-anchor="end">{escape(said)}</text>' for y, said in ticks
     ]
     found.append(f'<text x="{(LEFT + end) / 2}" y="{base + 36}" text-anchor="middle">{escape(right)}</text>')
-    found.append(f'<text x="12" y="24">{escape(up)}</text>')
+    middle = f'x="16" y="{base / 2}" transform="rotate(-90 16 {base / 2})"'
+    found.append(f'<text {middle} text-anchor="middle">{escape(up)}</text>')
     return "".join(found)
 
 

@@ -25,7 +25,7 @@ from audits.datasets.forms import Layout
 from audits.sandbox.frames import LENGTH, packed, received, write_frame
 from audits.sandbox.outcomes import SILENT, Outcome
 from audits.subjects.code import Code
-from dpaccount.errors import InputError
+from dpaccount.errors import POSIX_ONLY, InputError
 
 MEMORY = 4 * 2**30  #: bytes of address space of one process
 PATIENCE = 0.1  #: the part of the wall limit that a single run may take
@@ -61,6 +61,8 @@ class Process:
 
         Raises `InputError` where that fails.
         """
+        if not hasattr(os, "fork"):  # nor can a pipe be waited for with a limit
+            raise InputError(POSIX_ONLY.format("processes"))
         threads = dict.fromkeys(THREADS, "1")
         self.starts += 1
         self._popen = subprocess.Popen(

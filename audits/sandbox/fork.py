@@ -17,7 +17,7 @@ from typing import Any
 from msgspec import MsgspecError
 
 from audits.sandbox.frames import read_frame, write_frame
-from dpaccount.errors import DpaccountError, InputError
+from dpaccount.errors import POSIX_ONLY, DpaccountError, InputError
 
 
 class NoAnswer(InputError):  # noqa: N818
@@ -32,6 +32,8 @@ class Fork:
     """
 
     def __init__(self, work: Callable[[Any], object], *, files: bool = False) -> None:
+        if not hasattr(os, "fork"):
+            raise InputError(POSIX_ONLY.format("forks"))
         inbox, questions = os.pipe()
         answers, outbox = os.pipe()
         sys.stdout.flush()

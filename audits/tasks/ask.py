@@ -6,7 +6,7 @@ to be attacked, run in other processes.
 
 from typing import Any
 
-from audits.attack.suspicious_pairs import Progress
+from audits.attack.runs import Progress
 from audits.certificate.make import Effort
 from audits.claim import read_claim
 from audits.sensitivity.search import Search
@@ -22,7 +22,7 @@ def certify(question: Certify, progress: Progress) -> Certified:
     claim = read_claim(question.claim)
     if runs_apart(claim.use):
         return on_code.certify_code(question, claim, progress)
-    effort = Effort(question.quick, question.jobs)
+    effort = Effort(question.quick, question.jobs, counted=progress)
     return on_subject.certify_subject(question, claim, catalogue.subject_of(claim), effort, progress)
 
 
@@ -33,7 +33,8 @@ def audit(question: Audit, progress: Progress) -> dict[str, Any]:
     subject = on_subject.subject_asked(question, catalogue.find(question.use).made_by)
     if question.relation not in (None, subject.relation):
         raise InputError(f"{question.use} is about {subject.relation}; say that as --relation")
-    effort = Effort(jobs=question.jobs, seconds=None if question.seconds is None else float(question.seconds))
+    limit = None if question.seconds is None else float(question.seconds)
+    effort = Effort(jobs=question.jobs, seconds=limit, counted=progress)
     return on_subject.audit_subject(question, subject, effort, progress)
 
 

@@ -13,8 +13,8 @@ import msgspec
 from msgspec.structs import replace as changed
 
 from audits.attack.black_box import Attempt, attack
-from audits.attack.runs import Challenge
-from audits.attack.suspicious_pairs import Progress, Stuck
+from audits.attack.runs import Challenge, Progress
+from audits.attack.suspicious_pairs import Stuck
 from audits.attack.white_box import Target
 from audits.certificate.document import AuditReport, Certificate, refused_by_checker, seal
 from audits.certificate.policy import read_policy, violations

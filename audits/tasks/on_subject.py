@@ -6,7 +6,7 @@ from typing import Any
 
 from audits.attack.coin_guesses import plan_known_guess
 from audits.attack.power import judged
-from audits.attack.suspicious_pairs import Progress
+from audits.attack.runs import Progress
 from audits.attack.thresholds import plan_known_threshold
 from audits.attack.white_box import Attacked, Target, attack, attack_early
 from audits.certificate import release
@@ -108,6 +108,7 @@ def _attacked(
         "jobs": effort.jobs,
         "seconds": effort.seconds,
         "folders": effort.folders,
+        "progress": effort.counted,
     }
     if question.early:
         return attack_early(subject, proved, target, suspect, **terms)

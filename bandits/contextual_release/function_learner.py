@@ -22,9 +22,9 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from bandits.contextual_release.axes import settled_eigh
 from bandits.contextual_release.public_grid import Eigenfeatures, Places
 from bandits.statistics import clipped_sums
+from bandits.statistics.axes import settled_eigh
 from bandits.statistics.clipped_sums import BITS
 
 Floats = NDArray[np.float64]

@@ -13,8 +13,8 @@ from math import isnan
 import numpy as np
 from numpy.typing import NDArray
 
-from bandits.contextual_release.axes import settled_eigh
 from bandits.statistics import kernels
+from bandits.statistics.axes import settled_eigh
 from dpaccount.errors import InputError
 
 Floats = NDArray[np.float64]

@@ -14,6 +14,8 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
+from bandits.statistics.axes import symmetric_root
+
 Floats = NDArray[np.float64]
 
 SPREADS: Final = (0.04, 0.08, 0.16, 0.32, 0.64)  #: of the arms' means, in deviations of one reward
@@ -76,8 +78,7 @@ class ArmPosterior:
 
     def draws(self, many: int, width: float, rng: np.random.Generator) -> Floats:
         """Return draws of the means whose spread is `width` times the posterior's: [many, contexts, arms]."""
-        values, vectors = np.linalg.eigh(self.covariances)
-        roots = vectors * np.sqrt(np.maximum(values, 0.0))[:, None, :]
+        roots = symmetric_root(self.covariances)
         model = rng.choice(len(self.weights), many, p=self.weights)
         normal = rng.normal(size=(many, self.means.shape[1]))
         drawn = self.means[model] + width * np.einsum("nij,nj->ni", roots[model], normal)

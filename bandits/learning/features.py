@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from bandits.learning.nystrom import NystromFeatures
 from bandits.statistics import kernels
+from bandits.statistics.axes import settled_eigh
 from dpaccount.errors import InputError
 
 Floats = NDArray[np.float64]
@@ -278,9 +279,9 @@ class PrincipalFeatures:
 def principal(inner: Features, points: Floats, size: int) -> tuple[PrincipalFeatures, Floats]:
     """Return the `size` leading directions of Σ = mean φφᵀ over public points, and Σ's eigenvalues there."""
     phi = inner(points)
-    values, vectors = np.linalg.eigh(phi.T @ phi / len(phi))
-    order = np.argsort(values)[::-1][: min(size, inner.size)]
-    return PrincipalFeatures(inner, vectors[:, order]), np.maximum(values[order], 0.0)
+    values, vectors = settled_eigh(phi.T @ phi / len(phi))
+    kept = min(size, inner.size)
+    return PrincipalFeatures(inner, vectors[:, :kept]), np.maximum(values[:kept], 0.0)
 
 
 def eigenfeatures(kernel: Floats, error: float) -> Floats:
@@ -288,8 +289,8 @@ def eigenfeatures(kernel: Floats, error: float) -> Floats:
 
     Row i has the features of point i, no longer than √K_ii.
     """
-    values, vectors = np.linalg.eigh(kernel)
-    scaled: Floats = vectors[:, ::-1] * np.sqrt(np.maximum(values[::-1], 0.0))
+    values, vectors = settled_eigh(kernel)
+    scaled: Floats = vectors * np.sqrt(np.maximum(values, 0.0))
     left = kernel.copy()
     for size in range(1, len(kernel) + 1):
         left -= np.outer(scaled[:, size - 1], scaled[:, size - 1])

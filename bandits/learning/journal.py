@@ -5,7 +5,6 @@ is made under another name, synced and then linked, with mode 0600, as it holds 
 without its end was being written when its process died: nobody was answered by it, and it is dropped.
 """
 
-import fcntl
 import json
 import os
 from collections.abc import Iterable, Iterator
@@ -15,7 +14,7 @@ from secrets import token_hex
 from typing import Any
 
 from dpaccount.documents import canonical, sync_folder
-from dpaccount.errors import InputError
+from dpaccount.errors import InputError, posix_module
 from dpaccount.ledger.chain import digest
 
 SCHEMA = "dpaccount/bandit-state/2"
@@ -88,6 +87,7 @@ def _make(file: Path, head: Line) -> None:
 
 def _opened(file: Path) -> int:
     """Open a state file for this process alone."""
+    fcntl = posix_module("fcntl")
     try:
         descriptor = os.open(file, os.O_RDWR | os.O_APPEND | os.O_CLOEXEC)
     except OSError as error:

@@ -14,6 +14,7 @@ from math import inf, log
 import numpy as np
 from numpy.typing import NDArray
 
+from bandits.statistics.axes import settled_eigh
 from dpaccount.errors import InputError
 
 Floats = NDArray[np.float64]
@@ -53,15 +54,16 @@ def root(kernel: Floats) -> Floats:
     """Return UΛ^(−½) for the kernel matrix K_D = UΛUᵀ of a dictionary, without directions that count as 0.
 
     k_D(x)ᵀUΛ^(−½) is φ̃(x) in the orthonormal basis U of its range: products are those of (K_D^½)^† k_D(x),
-    with as many coordinates as K_D has rank.  A dictionary that is empty, or of no variance, is refused.
+    with as many coordinates as K_D has rank, those of small eigenvalues first.  A dictionary that is
+    empty, or of no variance, is refused.
     """
     if kernel.ndim != 2 or kernel.shape[0] != kernel.shape[1] or not kernel.size:
         raise InputError("the dictionary is empty; needed at least one point")
     if not np.isfinite(kernel).all() or not kernel.diagonal().max() > 0:
         raise InputError("needed a finite kernel matrix with a point of positive variance in the dictionary")
-    values, vectors = np.linalg.eigh(kernel)
-    kept = values > CUT * values[-1]
-    found: Floats = vectors[:, kept] / np.sqrt(values[kept])
+    values, vectors = settled_eigh(kernel)
+    kept = values > CUT * values[0]
+    found: Floats = (vectors[:, kept] / np.sqrt(values[kept]))[:, ::-1]
     return found
 
 

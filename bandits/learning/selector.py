@@ -85,7 +85,7 @@ def error(stream: str, epsilon: Fraction, delta: Fraction, rounds: int, size: in
     """Return the largest standard deviation, over rounds, of a moment that `stream` releases at (ε, δ)."""
     person = assume_ball("moments", HALF, REPLACE_ONE, "movement")
     sigma = least_sigma(
-        lambda s: continual_sums.vector_proof(stream, person, s, rounds - 1, size, BITS, delta),
+        lambda s: continual_sums.vector_proof(stream, person, s, range(1, rounds), size, BITS, delta),
         epsilon,
         delta,
     )

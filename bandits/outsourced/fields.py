@@ -14,6 +14,8 @@ from importlib.resources import files
 import numpy as np
 from numpy.typing import NDArray
 
+from bandits.statistics.axes import symmetric_root
+
 Floats = NDArray[np.float64]
 NORM = 25.0  #: the largest norm of a row, in all experiments of the paper
 
@@ -61,8 +63,7 @@ def gaussian_field(seed: int, length: float = 5.0, side: int = 100) -> Field:
     """Return a draw of the Gaussian process on the paper's 100 × 100 grid (σ_y² = 1, σ_n² = 1e-5)."""
     points = grid(side)
     line = points[::side, 0]
-    values, vectors = np.linalg.eigh(np.exp(-((line[:, None] - line) ** 2) / (2 * length**2)))
-    root = vectors * np.sqrt(np.maximum(values, 0.0))
+    root = symmetric_root(np.exp(-((line[:, None] - line) ** 2) / (2 * length**2)))
     normal = np.random.default_rng([16, seed]).normal(size=(side, side))
     return Field(points, (root @ normal @ root.T).ravel(), length).permuted(seed)
 

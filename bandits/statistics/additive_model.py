@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bandits.statistics import kernels
+from bandits.statistics.axes import settled_eigh
 
 Floats = NDArray[np.float64]
 Indices = NDArray[np.int64]
@@ -76,8 +77,8 @@ def _prior_roots(points: Floats, lengths: tuple[float, ...], kernel: str) -> tup
 def _eigenfeatures(kernel: Floats, least: float) -> Floats:
     """Return eigenfeatures of the centred kernel, eigenvalues above `least` of the first, mean ‖F‖² = 1."""
     kernel = kernel - kernel.mean(axis=0) - kernel.mean(axis=1)[:, None] + kernel.mean()
-    values, vectors = np.linalg.eigh(kernel)
-    kept = np.flatnonzero(values > least * values[-1])[::-1][:60]
+    values, vectors = settled_eigh(kernel)
+    kept = np.flatnonzero(values > least * values[0])[:60]
     features: Floats = vectors[:, kept] * np.sqrt(values[kept])
     return features / sqrt(np.mean((features**2).sum(axis=1)))
 

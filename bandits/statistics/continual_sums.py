@@ -5,6 +5,7 @@ Vectors may use any stream; symmetric matrices the trees, whose every release is
 """
 
 import math
+from collections.abc import Sequence
 from fractions import Fraction
 from functools import lru_cache, partial
 
@@ -13,7 +14,16 @@ from numpy.typing import NDArray
 
 from dpaccount.errors import InputError
 from dpaccount.noise.receipt import Noise
-from dpaccount.proof import Theorem, assume_tree, buffered, factorised, linear, nodes
+from dpaccount.proof import (
+    Theorem,
+    assume_covers,
+    assume_rounds,
+    assume_tree,
+    buffered,
+    factorised,
+    linear,
+    nodes,
+)
 from mechanisms.continual import factors, spread
 from mechanisms.continual.factor_sums import Buffers, FactorSums, Sums, Window
 from mechanisms.continual.tree_sums import HonakerSums, TreeSums, variance_from_below
@@ -30,26 +40,51 @@ def known_stream(stream: str, allowed: tuple[str, ...] = STREAMS) -> None:
 
 
 def vector_proof(
-    stream: str, person: Theorem, sigma: Fraction, rounds: int, numbers: int, bits: int, delta: Fraction
+    stream: str,
+    person: Theorem,
+    sigma: Fraction,
+    ends: Sequence[int],
+    numbers: int,
+    bits: int,
+    delta: Fraction,
 ) -> Theorem:
-    """Return the least (ε, `delta`) of all prefix sums over `rounds` rounds of vectors of `numbers`.
+    """Return the least (ε, `delta`) of all prefix sums of vectors of `numbers`, a round for each of `ends`.
 
-    `person` is one person's contribution in a ball, values lie on 2^−`bits`; every released node or row
-    has noise of standard deviation `sigma` per coordinate, in the values' units.
+    A round sums the people after the round before it up to its end: one each, or a batch.  `person` is one
+    person's contribution in a ball, values lie on 2^−`bits`; every released node or row has noise of
+    standard deviation `sigma` per coordinate, in the values' units.
     """
-    query, step = linear(person), Fraction(1, 2**bits)
+    query, step, rounds = linear(person), Fraction(1, 2**bits), len(ends)
+    entered = _entered(str(person.witness["query"]), ends)
     if stream == "sqrt-toeplitz":
         weights = factors.sqrt_toeplitz(rounds).tolist()
-        rows = factorised(query, rounds, [weights], factors.BITS)
+        rows = factorised(query, entered, [weights], factors.BITS)
         return gaussian(rows, sigma, step / 2**factors.BITS, numbers * rounds, "sums", delta, unchanged)
     if stream == "buffered-toeplitz":
         finer, pairs = step / 2**factors.DECAY, factors.buffers(rounds, BUFFERS)
         far = float(person.conclusion.high) ** 0.5 * 2  # type: ignore[union-attr]  # a ball's
         most = factors.buffered_movement_squared(pairs, rounds, numbers, far, finer)
-        rows = buffered(query, rounds, numbers, pairs, factors.DECAY, finer, most)
+        rows = buffered(query, entered, numbers, pairs, factors.DECAY, finer, most)
         return gaussian(rows, sigma, finer, numbers * rounds, "sums", delta, unchanged)
-    tree = assume_tree(person.witness["query"], rounds, "movement")
+    tree = _tree(str(person.witness["query"]), ends)
     return gaussian(query, sigma, step, numbers, "sums", delta, lambda one: nodes(one, tree))
+
+
+def _entered(query: str, ends: Sequence[int]) -> int | Theorem:
+    """Return how many rounds there are, or which people enter them where they are batches."""
+    if ends[-1] == len(ends):
+        return len(ends)
+    return assume_rounds(query, len(ends), "movement", ends=list(ends))
+
+
+def _tree(query: str, ends: Sequence[int]) -> Theorem:
+    """Return which people the nodes of a binary tree over the rounds sum."""
+    if ends[-1] == len(ends):
+        return assume_tree(query, len(ends), "movement")
+    edges = [0, *ends]
+    nodes_of = ((k << j, k + 1 << j) for j in range(len(ends).bit_length()) for k in range(len(ends) >> j))
+    covers = [(edges[start] + 1, edges[stop]) for start, stop in nodes_of]
+    return assume_covers(query, covers, "movement")
 
 
 def matrix_proof(
@@ -84,6 +119,21 @@ def matrix_sums(stream: str, noise: Noise) -> Sums:
     """Return prefix sums of symmetric integer matrices, in grid units."""
     kind = TreeSums if stream == "tree" else HonakerSums
     return kind(lambda node, sums: noise.noisy_symmetric("sums", node, sums))
+
+
+def widest(stream: str, rounds: int) -> float:
+    """Return how many times larger than a round's value a released row may be, in steps of its own grid.
+
+    The square root's coefficients have the sum 2n·C(2n, n)/4^n ≤ 2√(n/π).
+    """
+    if stream == "sqrt-toeplitz":
+        return 2 * math.sqrt(rounds / math.pi) * 2.0**factors.BITS
+    if stream == "buffered-toeplitz":
+        one, found = 2.0**factors.DECAY, 2.0**factors.DECAY
+        for weight, decay in factors.buffers(rounds, BUFFERS):
+            found += weight / (1 - decay / one) * -math.expm1(rounds * math.log(decay / one))
+        return found
+    return float(rounds)
 
 
 def deviation(stream: str, t: int, rounds: int) -> float:

@@ -9,6 +9,7 @@ from math import e, log
 import numpy as np
 from numpy.typing import NDArray
 
+from bandits.statistics.axes import settled_eigh
 from dpaccount.errors import InputError
 
 Floats = NDArray[np.float64]
@@ -51,9 +52,9 @@ def spectral_upper_bound(kernel: Floats, rounds: int, ridge: float) -> float:
     largest diagonal entry, as ln det(I + A + B) ≤ ln det(I + A) + tr B.  The least over m is returned.
     """
     _sensible(kernel, ridge)
-    values, vectors = np.linalg.eigh(kernel)
-    values, vectors = np.maximum(values[::-1], 0.0), vectors[:, ::-1]
-    parts = np.cumsum(vectors**2 * values, axis=1)  # [point, m − 1]: what m directions explain of it
+    values, vectors = settled_eigh(kernel)
+    # [point, m − 1]: what m directions explain of it
+    parts = np.cumsum(vectors**2 * np.maximum(values, 0.0), axis=1)
     largest, rest = parts.max(axis=0), (np.diag(kernel)[:, None] - parts).max(axis=0)
     m = np.arange(1, len(kernel) + 1)
     bounds = m * np.log1p(rounds * largest / (m * ridge)) / 2 + rounds * np.maximum(rest, 0.0) / (2 * ridge)

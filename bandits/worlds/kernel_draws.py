@@ -11,9 +11,9 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from bandits.contextual_release.axes import settled_eigh
 from bandits.contextual_release.public_grid import PublicGrid
 from bandits.statistics import kernels
+from bandits.statistics.axes import settled_eigh
 from dpaccount.errors import InputError
 from mechanisms.subject import Rows
 

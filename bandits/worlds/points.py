@@ -8,6 +8,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
+from bandits.statistics.axes import settled_eigh
 from dpaccount.errors import InputError
 
 Floats = NDArray[np.float64]
@@ -30,9 +31,9 @@ class Points:
     @cached_property
     def features(self) -> Floats:
         """Return F [n, m] with FFᵀ the kernel: eigenfeatures, those below 10⁻⁹ of the first left out."""
-        values, vectors = np.linalg.eigh(self.kernel)
-        kept = values > 1e-9 * values[-1]
-        found: Floats = (vectors[:, kept] * np.sqrt(values[kept]))[:, ::-1]
+        values, vectors = settled_eigh(self.kernel)
+        kept = values > 1e-9 * values[0]
+        found: Floats = vectors[:, kept] * np.sqrt(values[kept])
         return found
 
 

@@ -89,6 +89,16 @@ def marks_of(steps: list[Step], width: int) -> tuple[Amounts, list[Mark]]:
     return everyone, marks
 
 
+def together(charges: Iterable[list[Step]], width: int) -> tuple[Amounts, list[Mark]]:
+    """Return the marks of many charges: what they take of everyone, and of ranges of units beyond that."""
+    everyone, marks = zero(width), list[Mark]()
+    for steps in charges:
+        all_pay, some_pay = marks_of(steps, width)
+        everyone = plus(everyone, all_pay)
+        marks += some_pay
+    return everyone, marks
+
+
 class SpentTree:
     """A tree that is read from stored nodes and grows in memory: `changed` holds what is to be stored."""
 
@@ -144,6 +154,31 @@ class SpentTree:
             mark, _, digest = right if goes_right else left
             level = plus(level, mark)
         return max(low, 1), level
+
+    def beyond(self, fits: Callable[[Amounts], bool], most: int | None = None) -> tuple[int, Amounts] | None:
+        """Return the first unit whose amounts do not fit, and them; None where those of every unit do.
+
+        What fits must fit with less of every amount.  Beyond `most` nodes the search ends at a range of units
+        of which only the largest amounts together are known not to fit.
+        """
+        waiting = [
+            (1 << (HEIGHT - self.root.height), self.root.height, 0, self.root.everyone, self.root.edge)
+        ]
+        seen = 0
+        while waiting:
+            node, height, low, level, (mark, peak, digest) = waiting.pop()
+            level, seen = plus(level, mark), seen + 1
+            if fits(plus(level, peak)):
+                continue
+            if not digest or seen == most:
+                return max(low, 1), plus(level, peak)
+            left, right = self._halves(node, digest)
+            middle = low + (1 << (height - 1))
+            waiting += [
+                (2 * node + 1, height - 1, middle, level, right),
+                (2 * node, height - 1, low, level, left),
+            ]
+        return None
 
     def _grow(self, height: int) -> None:
         """Let the root cover the units below 2^height: what it was becomes a left half."""

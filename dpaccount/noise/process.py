@@ -20,6 +20,11 @@ def unforked() -> Iterator[None]:
         yield
 
 
+def held() -> bool:
+    """Say whether this thread holds off forks."""
+    return _STILL._is_owned()  # type: ignore[attr-defined,no-any-return]
+
+
 def before_forks(let_go: Callable[[], object]) -> None:
     """Call `let_go` before every fork, while no thread is `unforked`, for what must not be inherited."""
     _LETTING_GO.append(let_go)

@@ -30,7 +30,12 @@ from dpaccount.plan.event_base import (
     whole,
 )
 from dpaccount.plan.gaussian_events import Gaussian, Gdp, MatrixFactorisation, Tree
-from dpaccount.plan.sample_events import HOLD, PoissonSubsampled, SampledWithoutReplacement
+from dpaccount.plan.sample_events import (
+    HOLD,
+    PoissonReplaced,
+    PoissonSubsampled,
+    SampledWithoutReplacement,
+)
 from dpaccount.relation import Relation
 
 __all__ = [
@@ -49,6 +54,7 @@ __all__ = [
     "MatrixFactorisation",
     "PermuteAndFlip",
     "Plan",
+    "PoissonReplaced",
     "PoissonSubsampled",
     "Pure",
     "RandomizedResponse",
@@ -257,6 +263,7 @@ VOCABULARY: dict[str, type[Event]] = {
         Gdp,
         Rdp,
         PoissonSubsampled,
+        PoissonReplaced,
         SampledWithoutReplacement,
         MatrixFactorisation,
         Sequence,
@@ -377,7 +384,8 @@ def _said(value: Any) -> str:
 ELSEWHERE = {
     "randomized_response": "it is counted under replace-one",
     "sampled_without_replacement": "it is counted under replace-one",
-    "poisson_subsampled": "it is counted under add-remove",
+    "poisson_subsampled": "poisson_replaced takes its place; it is counted under add-remove",
+    "poisson_replaced": "it is counted under replace-one",
 }
 
 

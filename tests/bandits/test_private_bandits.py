@@ -338,6 +338,67 @@ def test_released_parameters_are_those_that_scored():
     assert means.argmax() == view.own["action"][-1]
 
 
+@pytest.mark.parametrize("stream", continual_sums.STREAMS)
+def test_a_batch_is_one_round_of_the_stream(stream):
+    """It moves as one person does; the proof names the people of each round, so that no other unit pays."""
+    subject = MomentGpUcb(
+        rounds=21, candidates=2, size=4, nodes_per_axis=2, refresh=4, stream=stream, sigma=ONE
+    )
+    theorem = subject.proof(SMALL)
+    assert subject.ends == [4, 8, 12, 16, 20]
+    assert theorem.conclusion.units == (1, 20)
+    alone = replace(subject, rounds=6, refresh=1)  # as many rounds of one person each
+    assert theorem.conclusion.curve == alone.proof(SMALL).conclusion.curve
+    asked = []
+
+    class Watched(NoNoise):
+        def noisy(self, key, part, values):
+            asked.append(np.asarray(values))
+            return super().noisy(key, part, values)
+
+    data = subject.domain().clamped(np.random.default_rng(3).uniform(-1, 1, (21, 6)))
+    subject.play(data, Watched(), 0)
+    assert len(asked) == (8 if stream == "honaker" else 5)  # which releases odd nodes too
+    unread = data.copy()
+    unread[20] = 0  # the last batch's answers are summed by nobody
+    again = list(asked)
+    asked.clear()
+    subject.play(unread, Watched(), 0)
+    assert all(np.array_equal(one, other) for one, other in zip(again, asked, strict=True))
+
+
+def test_a_batch_of_everybody_releases_nothing():
+    subject = MomentGpUcb(rounds=6, candidates=2, size=4, nodes_per_axis=2, refresh=6, sigma=ONE)
+    receipt = rehearse(subject.proof(SMALL), Rehearsal(1))
+    assert len(subject.play(np.full((6, 6), 0.5), receipt, 0).own["action"]) == 6
+    assert not receipt._served["sums"]
+
+
+def test_sums_that_would_not_stay_exact_are_refused():
+    """Rows of buffers hold 2^28 times a sum: 2^60 is room for a few thousand people a batch."""
+    shape = {"rounds": 10**6, "candidates": 2, "size": 4, "nodes_per_axis": 2, "stream": "buffered-toeplitz"}
+    MomentGpUcb(**shape, refresh=16)
+    with pytest.raises(InputError, match="sums of 4096 people do not stay exact in buffered-toeplitz rows"):
+        MomentGpUcb(**shape, refresh=4096)
+    assert MomentGpUcb(**{**shape, "stream": "sqrt-toeplitz"}, refresh=4096).ends[-1] == 999_424
+
+
+@pytest.mark.parametrize("stream", continual_sums.STREAMS)
+@pytest.mark.parametrize("rounds", [1, 2, 7, 64])
+def test_no_row_is_wider_than_is_said(stream, rounds):
+    widest, ones = [], np.full(1, 1000, dtype=np.int64)
+
+    class Watched(NoNoise):
+        def noisy(self, key, part, values):
+            widest.append(int(np.abs(values).max()))
+            return super().noisy(key, part, values)
+
+    sums = continual_sums.vector_sums(stream, Watched(), rounds, 1)
+    for _ in range(rounds):
+        sums.add(ones)
+    assert max(widest) <= 1000 * continual_sums.widest(stream, rounds)
+
+
 def test_moments_lie_in_their_ball_whatever_comes():
     phi = np.array([0.6, 0.8])
     for reward in (0.0, 1.0, 9.0, -9.0, float("nan"), float("inf")):

@@ -11,6 +11,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
+from bandits.jdp_gp_ucb import JdpGpUcb
 from bandits.learning import resumable
 from bandits.learning.journal import Journal
 from bandits.learning.releases import proof_of
@@ -25,6 +26,7 @@ from dpaccount.noise.samplers import Rehearsal
 SMALL = {"rounds": 9, "candidates": 3, "nodes_per_axis": 2}
 ROWS = MomentGpUcb(**SMALL, size=4, refresh=2, sigma=Fraction(2))
 TREE = replace(ROWS, stream="tree")
+EACH = JdpGpUcb(**SMALL, refresh=2)  # two releases a batch, where the others make one
 LOCAL = [
     LocalGpUcb(**{**SMALL, "candidates": 2}, refresh=4, calibration=calibration)
     for calibration in ("exact", "published")
@@ -78,30 +80,42 @@ def test_an_old_copy_of_the_state_goes_on_only_if_nothing_was_released_since(
     Session.open(subject, ledger, file).close()  # the latest one goes on
 
 
-def two_histories(ledger, folder):
+def two_histories(ledger, folder, subject=EACH, more=2):
     """Serve other people by a copy, from the same slots on; return the copy, which came second."""
-    with Session.open(ROWS, ledger, folder / "state") as session:
+    with Session.open(subject, ledger, folder / "state") as session:
         serve(session, 2, 1)
         shutil.copy(folder / "state", folder / "copy")
-        with Session.open(ROWS, ledger, folder / "copy") as other:
-            serve(session, 2, 2)
+        with Session.open(subject, ledger, folder / "copy") as other:
+            serve(session, more, 2)
             with pytest.raises(ReceiptError, match="another process draws"):
-                serve(other, 2, 3)
+                serve(other, more, 3)
     return folder / "copy"
 
 
 def test_of_two_histories_under_one_charge_only_the_first_goes_on(ledger, tmp_path):
     copy = two_histories(ledger, tmp_path)
     with pytest.raises(InputError, match="gone on with elsewhere"):
-        Session.open(ROWS, ledger, copy)
-    with Session.open(ROWS, ledger, tmp_path / "state") as session:
+        Session.open(EACH, ledger, copy)
+    with Session.open(EACH, ledger, tmp_path / "state") as session:
         assert session.asked == 4
+
+
+def test_where_a_batch_makes_one_release_histories_part_at_the_next(ledger, tmp_path):
+    """Up to its first release both have the same people; of those after it only one history's enter a sum."""
+    copy = two_histories(ledger, tmp_path, ROWS)
+    with Session.open(ROWS, ledger, tmp_path / "state") as session, Session.open(ROWS, ledger, copy) as other:
+        assert (session.asked, other.asked) == (4, 2)
+        serve(session, 1, 4)
+        with pytest.raises(ReceiptError, match="another process draws"):
+            serve(other, 3, 5)
+    with pytest.raises(InputError, match="gone on with elsewhere"):
+        Session.open(ROWS, ledger, copy)
 
 
 def test_the_twin_that_looks_at_counts_only_serves_two_people_in_one_slot(ledger, tmp_path, monkeypatch):
     copy = two_histories(ledger, tmp_path)
     monkeypatch.setattr(Journal, "holds", lambda *_: True)
-    with Session.open(ROWS, ledger, copy) as other:
+    with Session.open(EACH, ledger, copy) as other:
         assert serve(other, 1, 3)[0].number == 3  # as somebody else was
 
 

@@ -50,6 +50,9 @@ def shortfall(document: dict[str, Any], entries: dict[str, Entry], final: Privat
     fewer = uncounted(proved["derivation"], document["claim"].get("data", {}))
     if fewer is not None:
         return fewer
+    further = unmeasured(document["claim"])
+    if further is not None:
+        return further
     about = relations(proved["derivation"], final.relation)
     return next(filter(None, (untested(name, entries[name], about[name]) for name in entries)), None)
 
@@ -86,6 +89,20 @@ def uncounted(steps: list[Step], data: dict[str, Any]) -> str | None:
     if (most > 1 or "persons" in spoken) and any(rule in NOISE or rule == "assume_filter" for rule in spoken):
         return "what is drawn of rows is not of persons, of whom several rows count"
     return None
+
+
+def unmeasured(claim: dict[str, Any]) -> str | None:
+    """Return how what moves by a radius in the claim's file moves further in a row, or None.
+
+    A column that is read twice counts twice in a distance; identities and codes of texts do not move by one.
+    """
+    read = claim["subject"].get("parameters", {}).get("columns", [])
+    table = claim.get("data", {}).get("columns", {})
+    if claim["guarantee"]["relation"] != "bounded-row" or not table or not isinstance(read, list):
+        return None
+    wrong = [name for name in read if read.count(name) > 1 or name == claim["data"].get("id")]
+    wrong += [name for name in read if name in table and table[name]["type"] != "number"]
+    return f"the column {brief(wrong[0])} moves further in a row than in the file" if wrong else None
 
 
 def untested(name: str, entry: Entry, relation: str) -> str | None:

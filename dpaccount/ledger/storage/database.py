@@ -156,8 +156,8 @@ class Database:
 
     @contextmanager
     def _transaction(self, connection: sqlite3.Connection, begin: str) -> Iterator[None]:
-        connection.execute(begin)
         try:
+            connection.execute(begin)
             yield
             connection.execute("COMMIT")
         except BaseException:

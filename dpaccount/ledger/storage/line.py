@@ -4,13 +4,14 @@ SQLite's own lock keeps writers apart but serves whoever asks at the right momen
 lock they are served in turn.  It is for fairness only: who cannot have it goes on without.
 """
 
-import fcntl
 import os
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Final
+
+from dpaccount.errors import posix_module
 
 TURN_SECONDS: Final = 10.0  #: the longest wait in line; the database's lock is waited for after it
 
@@ -22,6 +23,7 @@ def turn(path: Path) -> Iterator[None]:
     The lock is a file of the ledger's own, so that neither another ledger nor a reader of the folder holds
     it; it is given back aloud, since a process forked meanwhile has a copy of its descriptor.
     """
+    fcntl = posix_module("fcntl")
     try:
         descriptor = os.open(f"{path}-line", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
     except OSError:
@@ -37,6 +39,7 @@ def turn(path: Path) -> Iterator[None]:
 
 
 def _wait_for(descriptor: int) -> None:
+    fcntl = posix_module("fcntl")
     end, pause = time.monotonic() + TURN_SECONDS, 0.0001
     while True:
         try:

@@ -210,3 +210,26 @@ def test_evidence_is_for_the_radius_and_within_the_reach():
     assert "was tested for replace-one" in why(moved(((*entry, "relation"), R)))
     assert not accepted(moved(((*entry, "relation"), "bounded-row, radius 01")))
     assert "should be" in why(moved(((*entry, "value"), "l2-squared 1")))
+
+
+@pytest.mark.parametrize(
+    ("read", "kinds", "identity", "right"),
+    [
+        (["a", "b"], ("number", "number"), None, True),
+        (["a", "b"], ("number", "number"), "c", True),
+        (["a", "a"], ("number", "number"), None, False),
+        (["b", "a", "b"], ("number", "number"), None, False),
+        (["a", "b"], ("number", "text"), None, False),
+        (["a", "b"], ("number", "number"), "b", False),
+    ],
+)
+def test_columns_move_by_a_radius_once_and_only_where_they_are_numbers(read, kinds, identity, right):
+    """A row that reads a column twice moves √2 as far as its file: what is proved of the row is not of the file."""
+    declared = {"number": {"low": 0, "high": 9}, "text": {"values": ["u", "v"]}}
+    columns = {name: {"type": kind, **declared[kind]} for name, kind in zip("ab", kinds, strict=True)}
+    data = {"rows": 3, "columns": columns, **({"id": identity} if identity else {})}
+    edits = [((*where, "parameters"), {"columns": read}) for where in (("subject",), ("claim", "subject"))]
+    document = moved((("claim", "data"), data), *edits)
+    assert accepted(document) == right
+    if not right:
+        assert "moves further in a row than in the file" in why(document)

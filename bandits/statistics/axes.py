@@ -1,8 +1,8 @@
-"""Eigenvectors that every machine finds alike.
+"""Eigenvectors that every machine finds alike, and roots that need none.
 
-Those of equal eigenvalues may be any basis of their space, and of any sign: libraries, and one library with
-other threads, choose differently.  Public grids are symmetric, so that equal eigenvalues are the rule, and
-what is released along such axes has to mean the same wherever a run is resumed or repeated.
+Eigenvectors of equal eigenvalues may be any basis of their space, and of any sign: libraries, and one library
+with other threads, choose differently.  Public grids are symmetric, so that equal eigenvalues are the rule,
+and what is released or drawn along such axes has to mean the same wherever a run is resumed or repeated.
 """
 
 from functools import lru_cache
@@ -30,6 +30,13 @@ def settled_eigh(matrix: Floats) -> tuple[Floats, Floats]:
         if end - first > 1:
             vectors[:, first:end] = _settled(vectors[:, first:end], fixed)
     return values, vectors
+
+
+def symmetric_root(matrices: Floats) -> Floats:
+    """Return V√ΛVᵀ of each matrix VΛVᵀ of a stack [..., n, n], Λ < 0 as 0: no basis enters it."""
+    values, vectors = np.linalg.eigh(matrices)
+    found: Floats = (vectors * np.sqrt(np.maximum(values, 0.0))[..., None, :]) @ np.swapaxes(vectors, -1, -2)
+    return found
 
 
 @lru_cache(maxsize=8)

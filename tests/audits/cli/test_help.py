@@ -1,0 +1,188 @@
+"""Help is whole: every option says its kind, what it may be and what holds without it; every command has an example."""
+
+import io
+import re
+import shlex
+import subprocess
+
+import pytest
+from rich.console import Console
+
+from audits import cli
+from audits.cli.app import app
+from dpaccount.accounting.measures import MEASURES
+
+KINDS = {
+    "FILE", "FOLDER", "NUMBER", "NUMBERS", "INTEGER", "TEXT", "NAME", "URL", "UNITS", "RELATION", "DATE", "DIGEST", "CHOICE",
+    "KEY=VALUE", "FILES", "ROWS[,COLUMNS]", "JSON|FILE",
+}  # fmt: skip
+
+
+def commands(of=app, words=()):
+    """Yield the words of every command."""
+    for name in of:
+        if name.startswith("-"):
+            continue
+        inner = of[name]
+        deeper = list(commands(inner, (*words, name)))
+        yield from deeper or [(*words, name)]
+
+
+COMMANDS = sorted(set(commands()))
+
+
+def helped(words):
+    """Return the help of a command in one wide line a row."""
+    out = io.StringIO()
+    app.help_print([*words], console=Console(file=out, width=1000))
+    return out.getvalue()
+
+
+def options(said):
+    """Yield label, kind and description of every row of a help's table."""
+    for line in said.splitlines():
+        if line.startswith("│"):
+            cells = re.split(r"\s{2,}", line.strip("│ *").strip(), maxsplit=1)
+            yield (*cells, "")[:2]
+
+
+def test_every_command_is_walked():
+    assert len(COMMANDS) > 25
+    assert ("ledger", "init") in COMMANDS
+    assert ("completion",) in COMMANDS
+
+
+@pytest.mark.parametrize("words", COMMANDS, ids=" ".join)
+def test_every_option_says_its_kind_and_what_it_does(words):
+    said = helped(words)
+    assert not re.search(r"\b(STR|INT|PATH|FLOAT|BOOL)\b", said)
+    rows = list(options(said))
+    assert rows
+    for label, about in rows:
+        names = label.split()
+        assert about.strip(), f"{label} has no description"
+        if names[-1].startswith("--") and len(names) == 1:
+            continue  # a flag, or a positional argument by its name
+        assert names[-1].startswith("--") or names[-1] in KINDS, label
+        if names[-1] == "CHOICE":
+            assert "[choices: " in about
+
+
+@pytest.mark.parametrize("words", COMMANDS, ids=" ".join)
+def test_every_command_has_an_example_that_it_takes(words):
+    (example,) = re.findall(r"Example: (dpaccount .*)", helped(words))
+    program, *given = shlex.split(example)
+    given = given[: given.index(">")] if ">" in given else given
+    assert (program, *given[: len(words)]) == ("dpaccount", *words)
+    command, bound, _ = app.parse_args(given, exit_on_error=False, print_error=False)
+    assert command == app[words[0]][words[1]].default_command if len(words) > 1 else command
+    assert bound.arguments or given == list(words)
+
+
+def test_the_measures_that_are_offered_are_those_that_there_are():
+    from audits.cli import ledger
+
+    assert set(ledger.MEASURES) == set(MEASURES)
+
+
+def test_a_word_that_is_none_of_the_list_is_one_line(capsys):
+    assert (
+        cli.run(
+            [
+                "ledger",
+                "init",
+                "x",
+                "--epsilon",
+                "1",
+                "--delta",
+                "0",
+                "--unit",
+                "u",
+                "--relation",
+                "r",
+                "--measure",
+                "q",
+            ]
+        )
+        == 2
+    )
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert err.count("\n") == 1
+    assert "gdp" in err
+
+
+# ------------------------------------------------------------------ a shell completes
+
+
+def complete(tmp_path, *words):
+    """Return what bash offers for the last of these words."""
+    script = tmp_path / "completion.bash"
+    script.write_text(app.generate_completion(prog_name="dpaccount", shell="bash"))  # noqa: S604
+    asked = " ".join(map(shlex.quote, words))
+    ask = (
+        f"source {shlex.quote(str(script))}; COMP_WORDS=(dpaccount {asked}); COMP_CWORD={len(words)};"
+        f" COMP_LINE='dpaccount {asked}'; COMP_POINT=${{#COMP_LINE}};"
+        " by=$(complete -p dpaccount | sed 's/.*-F \\([^ ]*\\).*/\\1/'); $by; printf '%s\\n' \"${COMPREPLY[@]}\""
+    )
+    done = subprocess.run(
+        ["/bin/bash", "--norc", "-c", ask],
+        capture_output=True,
+        text=True,
+        check=False,
+        cwd=tmp_path,
+    )
+    assert done.stderr == ""
+    return {word.strip() for word in done.stdout.split("\n") if word.strip()}
+
+
+def test_bash_completes_commands_options_and_words(tmp_path):
+    assert {"certify", "calibrate", "claims", "curate", "check", "completion"} <= complete(tmp_path, "c")
+    assert {"init", "charge", "show", "verify"} <= complete(tmp_path, "ledger", "")
+    assert complete(tmp_path, "sgd", "--samp") == {"--sampling"}
+    assert complete(tmp_path, "sgd", "--sampling", "") == {"poisson", "fixed-size"}
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+def test_every_shell_has_a_script(shell, capsys):
+    assert cli.run(["completion", shell]) == 0
+    said = capsys.readouterr().out
+    assert "dpaccount" in said
+    assert "calibrate" in said
+
+
+# ------------------------------------------------------------------ time left
+
+
+def test_time_left_follows_the_pace_of_the_phase():
+    now, said = [0.0], []
+    report = options_module().timed(said.append, clock=lambda: now[0])
+    for seconds, what in ((0, "proof"), (5, "audit: 0 of 1000 runs"), (15, "audit: 100 of 1000 runs"), (105, "audit: 1000 of 1000 runs"),
+                          (110, "playing: 10 of 20 runs"), (7310, "playing: 12 of 20 runs")):  # fmt: skip
+        now[0] = seconds
+        report(what)
+    assert said == [
+        "proof", "audit: 0 of 1000 runs", "audit: 100 of 1000 runs, about 1 min 30 s left", "audit: 1000 of 1000 runs",
+        "playing: 10 of 20 runs", "playing: 12 of 20 runs, about 8 h 0 min left",
+    ]  # fmt: skip
+
+
+def test_what_is_no_terminal_hears_of_a_phase_once():
+    said = []
+    report = options_module().phases(said.append)
+    for what in (
+        "proof",
+        "audit",
+        "audit: 0 of 9 runs",
+        "audit: 4 of 9 runs",
+        "proof",
+        "playing: 1 of 2 runs",
+    ):
+        report(what)
+    assert said == ["proof ...", "audit ...", "proof ...", "playing: 1 of 2 runs ..."]
+
+
+def options_module():
+    from audits.cli import options
+
+    return options
