@@ -93,6 +93,7 @@ EXTRA = {
     "jinja2": "audit",
     "markupsafe": "audit",
     "joblib": "audit",
+    "cloudpickle": "audit",
     "cryptography": "audit",
     "matplotlib": "plot",
     "pyarrow": "tables",
