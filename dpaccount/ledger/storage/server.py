@@ -56,7 +56,7 @@ _READS: Final[tuple[LiteralString, ...]] = (
 )
 _CHARGES: Final[tuple[LiteralString, ...]] = (
     "INSERT (number, kind, key, about, body, root, digest) ON entries",
-    "INSERT, UPDATE ON nodes",
+    "INSERT, UPDATE, DELETE ON nodes",
     "UPDATE (last, head) ON ledger",
 )
 _MISSING: Final = (  # a server tells who has no right to a schema the same

