@@ -52,7 +52,9 @@ class TrainingOptions:
     steps
         In place of --epochs: the exact number of steps.
     sampling
-        poisson (each example by itself; add-remove) or fixed-size (fresh samples; replace-one).
+        poisson (each example by itself) or fixed-size (fresh samples; replace-one).
+    relation
+        add-remove (one example more or less; what poisson is counted under) or replace-one.
     """
 
     examples: Whole = None
@@ -63,6 +65,7 @@ class TrainingOptions:
     epochs: Number = None
     steps: Whole = None
     sampling: Annotated[str, one_of("poisson", "fixed-size")] = "poisson"
+    relation: Annotated[str | None, one_of("add-remove", "replace-one")] = None
 
     def share(self) -> Fraction:
         """Return δ."""
@@ -86,7 +89,8 @@ class TrainingOptions:
             steps = steps_of(passes, everyone, drawn)
         elif passes is not None or steps is None:
             raise InputError("give either --epochs or --steps")
-        run = Training(everyone, drawn, 1 if noise is None else noise, steps, self.sampling)
+        spread = 1 if noise is None else noise
+        run = Training(everyone, drawn, spread, steps, self.sampling, self.relation or "")
         return run if target is None else replace(run, sigma=least_sigma(run, target, self.share()).value)
 
 

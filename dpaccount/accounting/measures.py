@@ -40,6 +40,7 @@ class _Kind:
     of_event: Callable[[Event], Amounts | None]
     fits: Callable[[Amounts, Fraction, Fraction], bool]
     enclosure: Callable[[Amounts, Fraction, Fraction], Enclosure]
+    parts: tuple[str, ...] = ()  #: the measures, each of one amount, of which any one is enough
 
 
 @dataclass(frozen=True)
@@ -93,14 +94,31 @@ class Measure:
 
     def room(self, total: Amounts, epsilon: Fraction, delta: Fraction) -> Amounts:
         """Return amounts, each as large as found, that still fit beside `total`, which fits."""
+        if self._kind.parts:
+            shared = zip(self._kind.parts, total, _shares(delta), strict=True)
+            return tuple(
+                room
+                for name, amount, share in shared
+                for room in MEASURES[name]._beside(amount, epsilon, share)
+            )
         if self._kind.fits is _each_within:
             limits = (epsilon, delta)[: len(total)]
             return tuple(limit - amount for limit, amount in zip(limits, total, strict=True))
         return (_largest(lambda more: self.fits((total[0] + more,), epsilon, delta)),)
 
+    def _beside(self, amount: Fraction, epsilon: Fraction, delta: Fraction) -> Amounts:
+        fits = self.fits((amount,), epsilon, delta)
+        return self.room((amount,), epsilon, delta) if fits else (Fraction(0),)
+
     def enclosure(self, total: Amounts, delta: Fraction) -> Enclosure:
         """Return an enclosure of the least ε at which a total is (ε, δ)-DP."""
         return self._kind.enclosure(total, delta, WIDTH)
+
+    def left(self, room: Amounts, delta: Fraction) -> Enclosure:
+        """Return what a charge that takes all of `room` costs, in that of several measures that has most."""
+        if not self._kind.parts:
+            return self.enclosure(room, delta)
+        return max(_of_parts(room, delta, WIDTH), key=lambda found: found.upper)
 
     def epsilon(self, total: Fraction, delta: Fraction) -> Fraction | None:
         """Return an ε with (ε, delta) for whatever has this `total`; None where it is infinite.
@@ -279,6 +297,42 @@ def _zcdp_epsilon(total: Amounts, delta: Fraction, _: Fraction) -> Enclosure:
     return Enclosure(None, math.inf) if found is None else _enclosed(None, found)
 
 
+# ------------------------------------------------------------------ either: gdp, zcdp or pure
+
+EITHER = ("gdp", "zcdp", "pure")
+UNBOUNDED = Fraction(10**9)  #: the amount of what has no bound; with ε ≤ `LARGE` no measure fits it
+
+
+def _shares(delta: Fraction) -> tuple[Fraction, Fraction, Fraction]:
+    """Return the δ of each measure: they add up to δ (docs/proofs.md, "Either of three filters")."""
+    return delta / 2, delta / 2, Fraction(0)
+
+
+def _either(found: list[Amounts | None]) -> Amounts | None:
+    """Return the amount in each measure; None where none has a bound."""
+    known = [UNBOUNDED if amounts is None else min(amounts[0], UNBOUNDED) for amounts in found]
+    return None if min(known) == UNBOUNDED else tuple(known)
+
+
+def _either_fits(total: Amounts, epsilon: Fraction, delta: Fraction) -> bool:
+    """Say whether one of the measures, all of which were added up from the beginning, still fits."""
+    shared = zip(EITHER, total, _shares(delta), strict=True)
+    able = [(name, amount, share) for name, amount, share in shared if amount < UNBOUNDED]
+    return any(_KINDS[name].fits((amount,), epsilon, share) for name, amount, share in able)
+
+
+def _of_parts(total: Amounts, delta: Fraction, width: Fraction) -> list[Enclosure]:
+    shared = zip(EITHER, total, _shares(delta), strict=True)
+    return [
+        _KINDS[name].enclosure((amount,), share, width) if amount < UNBOUNDED else Enclosure(None, math.inf)
+        for name, amount, share in shared
+    ]
+
+
+def _either_epsilon(total: Amounts, delta: Fraction, width: Fraction) -> Enclosure:
+    return Enclosure(None, min(found.upper for found in _of_parts(total, delta, width)))
+
+
 # ------------------------------------------------------------------ all of them
 
 
@@ -309,12 +363,20 @@ def _largest(fits: Callable[[Fraction], bool]) -> Fraction:
     return amount
 
 
-_KINDS = {
+_KINDS: dict[str, _Kind] = {
     "gdp": _Kind(("mu_squared",), _gdp_curve, _gdp_event, _gdp_fits, _gdp_epsilon),
     "pure": _Kind(("epsilon",), _pure_curve, lambda event: _one(event.pure()), _each_within, _plain_epsilon),
     "approximate": _Kind(
         ("epsilon", "delta"), _approximate_curve, Event.approximate, _each_within, _plain_epsilon
     ),
     "zcdp": _Kind(("rho",), _zcdp_curve, lambda event: _one(event.zcdp()), _zcdp_fits, _zcdp_epsilon),
+    "either": _Kind(
+        ("mu_squared", "rho", "pure"),
+        lambda curve: _either([_KINDS[name].of_curve(curve) for name in EITHER]),
+        lambda event: _either([_KINDS[name].of_event(event) for name in EITHER]),
+        _either_fits,
+        _either_epsilon,
+        EITHER,
+    ),
 }
 MEASURES: dict[str, Measure] = {name: Measure(name) for name in _KINDS}  #: those of ledgers

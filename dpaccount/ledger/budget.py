@@ -4,7 +4,7 @@ import json
 from dataclasses import dataclass
 from fractions import Fraction
 
-from dpaccount.accounting.measures import MEASURES, Amounts, Measure
+from dpaccount.accounting.measures import LARGE, MEASURES, Amounts, Measure
 from dpaccount.errors import InputError
 from dpaccount.exact import Exact, read_number, shown
 from dpaccount.ledger.spending import zero
@@ -62,7 +62,9 @@ def budget(epsilon: Exact, delta: Exact, unit: str, relation: str, name: str) ->
     if relation not in RELATIONS and radius_of(relation) is None:
         known = ", ".join((*RELATIONS, bounded_row(Fraction(1, 2))))
         raise InputError(f"unknown relation {relation!r}; known: {known}, or of another radius")
-    if made.delta == 0 and name in ("gdp", "zcdp"):
+    if name == "either" and made.epsilon > LARGE:
+        raise InputError(f"an either ledger takes ε up to {LARGE}; give less, or the measure pure")
+    if made.delta == 0 and name in ("gdp", "zcdp", "either"):
         raise InputError(f"no {name} charge is within delta 0; give delta above 0, or the measure pure")
     if not all(_reads(value) for value in (made.epsilon, made.delta)):
         raise InputError("a number of the budget is too long; give one of at most 400 characters")
@@ -95,6 +97,13 @@ def one_line(what: str, text: str) -> str:
     if not isinstance(text, str) or not text or len(text) > MAX_TEXT or not text.isprintable():
         raise InputError(f"the {what} is not a line of text; give 1 to {MAX_TEXT} printable characters")
     return text
+
+
+def read_limit(text: object) -> Fraction:
+    """Return a limit as `Budget.as_json` writes it; raises `InputError` or `ValueError` for anything else."""
+    if not isinstance(text, str):
+        raise InputError("a limit is written as text; give a number")
+    return _number(text)
 
 
 def _number(text: str) -> Fraction:

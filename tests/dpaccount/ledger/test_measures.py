@@ -28,13 +28,13 @@ def test_unknown_measures_are_refused():
 @pytest.mark.parametrize(
     ("curve", "able"),
     [
-        (proof.Pure(Fraction(1)), {"gdp", "pure", "approximate", "zcdp"}),
-        (proof.Approximate(Fraction(1), Fraction(0)), {"gdp", "pure", "approximate", "zcdp"}),
+        (proof.Pure(Fraction(1)), {"gdp", "pure", "approximate", "zcdp", "either"}),
+        (proof.Approximate(Fraction(1), Fraction(0)), {"gdp", "pure", "approximate", "zcdp", "either"}),
         (proof.Approximate(Fraction(1), MILLIONTH), {"approximate"}),
-        (proof.Gdp(Fraction(1)), {"gdp", "zcdp"}),
-        (proof.Zcdp(Fraction(1)), {"zcdp"}),
-        (proof.BoundedRange(Fraction(1)), {"gdp", "pure", "approximate", "zcdp"}),
-        (proof.Lattice(Fraction(4), ((2,), (1, 1)), 3), {"zcdp"}),
+        (proof.Gdp(Fraction(1)), {"gdp", "zcdp", "either"}),
+        (proof.Zcdp(Fraction(1)), {"zcdp", "either"}),
+        (proof.BoundedRange(Fraction(1)), {"gdp", "pure", "approximate", "zcdp", "either"}),
+        (proof.Lattice(Fraction(4), ((2,), (1, 1)), 3), {"zcdp", "either"}),
     ],
 )
 def test_which_measure_takes_a_curve(curve, able):

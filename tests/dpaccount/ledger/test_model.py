@@ -8,9 +8,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from dpaccount.accounting.measures import UNBOUNDED
 from dpaccount.errors import BudgetError, LedgerError
+from dpaccount.ledger.amounts import short
 from dpaccount.ledger.ledger import Ledger, init, verify
-from dpaccount.plan.events import Approximate, Gdp, Plan, Pure, Relation, Zcdp
+from dpaccount.plan.events import Approximate, BoundedRange, Gdp, Plan, Pure, Relation, Zcdp
 
 from .conftest import steps_in
 
@@ -21,12 +23,22 @@ EVENT = {
     "approximate": lambda size, cover: Approximate(epsilon=size / 2, delta=size * DELTA, cover=cover),
     "gdp": lambda size, cover: Gdp(mu=size / 2, cover=cover),
     "zcdp": lambda size, cover: Zcdp(rho=size / 8, cover=cover),
+    "either": lambda size, cover: (
+        Gdp(mu=size / 2, cover=cover),
+        Zcdp(rho=size / 8, cover=cover),
+        BoundedRange(eta=size, cover=cover),
+    )[size.denominator % 3],
 }
 COST = {
     "pure": lambda size: (size,),
     "approximate": lambda size: (size / 2, size * DELTA),
     "gdp": lambda size: (size**2 / 4,),
     "zcdp": lambda size: (size / 8,),
+    "either": lambda size: (
+        lambda: (size**2 / 4, size**2 / 8, UNBOUNDED if size else 0),
+        lambda: (UNBOUNDED if size else 0, size / 8, UNBOUNDED if size else 0),
+        lambda: (short(BoundedRange(eta=size).mu_squared()), size**2 / 8, size),
+    )[size.denominator % 3](),
 }
 
 covers = st.one_of(

@@ -27,7 +27,7 @@ from fractions import Fraction
 import numpy as np
 from dpaccount.errors import BudgetError, LedgerError, ReceiptError
 from dpaccount.ledger.ledger import Ledger
-from dpaccount.plan.events import Approximate, Gaussian, Laplace, Plan, Pure, Relation
+from dpaccount.plan.events import Approximate, Gaussian, Laplace, Plan, Pure, Relation, Zcdp
 from tests.dpaccount.ledger.conftest import pure
 
 url, measure, seed = sys.argv[1], sys.argv[2], int(sys.argv[3])
@@ -40,6 +40,12 @@ KINDS = {
     ],
     "gdp": [lambda n: Gaussian(sigma=200 // n), lambda n: Laplace(scale=200 // n)],
     "zcdp": [lambda n: Gaussian(sigma=200 // n), lambda n: Pure(epsilon=Fraction(n, 100))],
+    "either": [
+        lambda n: Gaussian(sigma=200 // n),
+        lambda n: Laplace(scale=200 // n),
+        lambda n: Zcdp(rho=Fraction(n, 10**4)),
+        lambda n: Pure(epsilon=Fraction(n, 50)),
+    ],
 }
 
 def cover():
@@ -190,7 +196,7 @@ def test_a_breeze(tmp_path):
 
 
 @pytest.mark.nightly
-@pytest.mark.parametrize("measure", ["pure", "approximate", "gdp", "zcdp"])
+@pytest.mark.parametrize("measure", ["pure", "approximate", "gdp", "zcdp", "either"])
 def test_a_storm(tmp_path, measure):
     found = storm(tmp_path, measure, 60)
     print(measure, found)
