@@ -154,6 +154,10 @@ def _read_points(place: Place) -> tuple[tuple[Fraction, Fraction], ...]:
     return tuple(points)
 
 
+def _read_law(place: Place) -> tuple[Fraction, ...]:
+    return tuple(item.real(0, 1) for item in place.items())
+
+
 def _reader(least: int | None, most: int | None, whole: bool) -> Callable[[Place], Any]:  # noqa: FBT001
     if whole:
         return lambda place: place.integer(least, most)
@@ -166,5 +170,7 @@ _READERS: dict[str, Callable[[Place], Any]] = {
     **{key: _reader(*bounds) for key, bounds in RANGES.items()},
     "cover": _read_cover,
     "points": _read_points,
+    "p": _read_law,
+    "q": _read_law,
     "kind": lambda place: place.text("sqrt-toeplitz"),
 }
