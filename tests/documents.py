@@ -37,4 +37,7 @@ def follows_its_schema(words, text):
     each = document if words[0] == "claims" and isinstance(document, list) else [document]
     for one in each:
         name = kind_of(one, words)
+        assert name in schemas(), (
+            f"{words} prints JSON without a schema: add {name} to dpaccount/schemas/answers.json"
+        )
         assert not wrong(name, one), (words, wrong(name, one))

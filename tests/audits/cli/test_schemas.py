@@ -61,7 +61,7 @@ def answers(dpaccount, tmp_path):
         ["sgd", "--examples", 100, "--batch", 10, "--sigma", 2, "--steps", 2, "--delta", "1e-5"],
         ["ledger", "init", "l.db", *budget], ["ledger", "charge", "l.db", "small.json", "--key", "k"],
         ["ledger", "charge", "l.db", "plan.json"], ["ledger", "charge", "l.db", "small.json", "--dry-run"],
-        ["ledger", "show", "l.db"], ["ledger", "log", "l.db"], ["ledger", "verify", "l.db"],
+        ["ledger", "show", "l.db"], ["ledger", "log", "l.db"], ["ledger", "verify", "l.db"], ["ledger", "report", "l.db"],
         ["check", "a.json"], ["check", "a.json", "--rules"], ["check", "a.json", "--at", "1990-01-01"],
         ["diff", "a.json", "a.json"], ["subjects"], ["claims", "dubey-lemma2"],
         ["sensitivity", "laplace-sum"],
