@@ -12,16 +12,17 @@ paid, however many there are.  Unit 0 is nobody, and pays what unit 1 pays.
 """
 
 import hashlib
-from collections.abc import Callable, Iterable
+import heapq
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import lru_cache
-from itertools import pairwise
+from itertools import count, pairwise
 from typing import Any
 
 from dpaccount.accounting.measures import Amounts
 from dpaccount.errors import LedgerError
-from dpaccount.ledger.spending import Step, plus, written, zero
+from dpaccount.ledger.spending import LAST_UNIT, Step, plus, written, zero
 
 HEIGHT = 63  #: units are below 2^63
 Mark = tuple[int, int, Amounts]  #: [first, last] and what each unit of it pays
@@ -154,6 +155,49 @@ class SpentTree:
             mark, _, digest = right if goes_right else left
             level = plus(level, mark)
         return max(low, 1), level
+
+    def at(self, unit: int) -> Amounts:
+        """Return what a unit has spent."""
+        if unit >> self.root.height:
+            return self.root.everyone
+        node, height = 1 << (HEIGHT - self.root.height), self.root.height
+        (mark, _, digest), level = self.root.edge, self.root.everyone
+        level = plus(level, mark)
+        while digest:
+            halves = self._halves(node, digest)
+            height -= 1
+            side = unit >> height & 1
+            node = 2 * node + side
+            mark, _, digest = halves[side]
+            level = plus(level, mark)
+        return level
+
+    def largest(self, share: Callable[[Amounts], Any]) -> Iterator[tuple[int, int, Amounts]]:
+        """Yield ranges of units with what each unit of them has spent, the largest `share` first.
+
+        `share` must not fall where an amount grows.
+        """
+        root, order = self.root, count()
+        level = root.everyone
+        beyond = (1 << root.height) if root.height else 1
+        flat: Edge = (zero(self._width), zero(self._width), "")
+        waiting = [(-share(level), next(order), 0, 0, beyond, level, flat)]
+        if root.height:
+            top = 1 << (HEIGHT - root.height)
+            waiting.append((-share(root.peak), next(order), top, root.height, 0, level, root.edge))
+        heapq.heapify(waiting)
+        while waiting:
+            _, _, node, height, low, level, (mark, _, digest) = heapq.heappop(waiting)
+            level = plus(level, mark)
+            if not digest:
+                last = low + (1 << height) - 1 if node else LAST_UNIT
+                yield max(low, 1), last, level
+                continue
+            for side, edge in enumerate(self._halves(node, digest)):
+                start = low + (side << (height - 1))
+                most = plus(level, plus(edge[0], edge[1]))
+                entry = (-share(most), next(order), 2 * node + side, height - 1, start, level, edge)
+                heapq.heappush(waiting, entry)
 
     def beyond(self, fits: Callable[[Amounts], bool], most: int | None = None) -> tuple[int, Amounts] | None:
         """Return the first unit whose amounts do not fit, and them; None where those of every unit do.

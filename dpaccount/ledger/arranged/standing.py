@@ -70,10 +70,11 @@ def worst_unit(budget: Budget, tree: SpentTree) -> int | None:
     """Return the first unit with the largest share of the budget spent; None where all pay the same."""
     if tree.root.level:
         return None
+    most = share(budget, tree.root.peak)
+    return tree.leftmost(lambda spent: share(budget, spent) >= most)[0]
+
+
+def share(budget: Budget, spent: Amounts) -> Fraction:
+    """Return which share of the budget amounts are, of the amount of which it is most."""
     limits = (budget.epsilon, budget.delta) if budget.width == 2 else (budget.epsilon,) * budget.width
-
-    def share(spent: Amounts) -> Fraction:
-        return max(amount / (limit or 1) for amount, limit in zip(spent, limits, strict=True))
-
-    most = share(tree.root.peak)
-    return tree.leftmost(lambda spent: share(spent) >= most)[0]
+    return max(amount / (limit or 1) for amount, limit in zip(spent, limits, strict=True))
