@@ -19,7 +19,7 @@ OUTSIDE = re.compile(r"\[([^\]]+)\]\(\.\./([^)#]+)(?:#[^)]*)?\)")
 
 
 def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Files) -> str:
-    """Call pages by their titles, and only name what lies beside docs/; a notebook's page is what it gives now."""
+    """Call pages by their titles, and only name what lies beside docs; run a notebook."""
     if page.file.src_uri.endswith(".ipynb"):
         return notebooks.page(HERE / page.file.src_uri)
     titles = dict(_titles(config.nav or []))
