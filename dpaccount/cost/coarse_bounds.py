@@ -9,10 +9,21 @@ composition of sampled steps.
 import math
 from collections.abc import Iterable
 from fractions import Fraction
+from functools import reduce
 
 from flint import arb
 
-from dpaccount.cost.exposure import Drawn, Exposure, Kind, RangeBound, RdpBound, Sampled, ZcdpBound, failure
+from dpaccount.cost.exposure import (
+    Drawn,
+    Exposure,
+    Kind,
+    RangeBound,
+    RdpBound,
+    Sampled,
+    ZcdpBound,
+    directions,
+    failure,
+)
 from dpaccount.exact import Enclosure, Number
 from dpaccount.numerics.balls import ball, ceil_of, floor_of, precision
 from dpaccount.numerics.closed import renyi
@@ -174,8 +185,15 @@ def _moved(total: Exposure) -> arb | None:
     return sampled + (rest.above / 2).sqrt()
 
 
+def _ceiling(total: Exposure) -> arb | None:
+    """Return a bound on the loss in both directions of the relation; None where one has none."""
+    found = [way.ceiling() for way in directions(total)]
+    known = [most for most in found if most is not None]
+    return reduce(arb.max, known) if len(known) == len(found) else None
+
+
 def _epsilons_above(total: Exposure, target: Fraction, depth: int) -> list[arb]:
-    moved, whole, most = _moved(total), spread(total), total.ceiling()
+    moved, whole, most = _moved(total), spread(total), _ceiling(total)
     if total.empty or (moved is not None and moved <= ball(target)):
         return [ball(0)]
     found = [] if whole is None else [whole.epsilon_above(target)]
@@ -297,7 +315,7 @@ def _unsampled(total: Exposure) -> Exposure:
 
 
 def _deltas_above(total: Exposure, at: Fraction, depth: int) -> list[arb]:
-    moved, whole, most = _moved(total), spread(total), total.ceiling()
+    moved, whole, most = _moved(total), spread(total), _ceiling(total)
     if total.empty or (most is not None and most <= ball(at)):
         return [ball(0)]
     found = [ball(1)] + ([] if moved is None else [moved])

@@ -16,7 +16,7 @@ from flint import arb
 from dpaccount.errors import InputError
 from dpaccount.numerics.balls import ball, ceil_of, floor_of, precision
 from dpaccount.numerics.closed.sampling import shrunk
-from dpaccount.numerics.fourier.loss_tables import ReplacedLaplaceFactor, ReplacedTable
+from dpaccount.numerics.fourier.loss_tables import PairTable, ReplacedLaplaceFactor, ReplacedTable
 from dpaccount.numerics.fourier.replaced_gaussian import ReplacedGaussianFactor
 from dpaccount.numerics.fourier.sampled_gaussian import SampledGaussianFactor
 from dpaccount.numerics.fourier.transforms import (
@@ -307,6 +307,11 @@ def _stream(found: _Sum, event: Any, count: int) -> None:
     found.shift(low, high, count)
 
 
+def _ftrl(found: _Sum, event: ev.DpFtrl, count: int) -> None:
+    low, high = event.movement()
+    found.shift(low, high, count)
+
+
 def _laplace(found: _Sum, event: ev.Laplace, count: int) -> None:
     if event.sensitivity:
         found.pairs[LaplaceFactor(event.sensitivity / event.scale)] += count
@@ -351,6 +356,11 @@ def _approximate(found: _Sum, event: ev.Approximate, count: int) -> None:
     found.pure(event.epsilon, count)
     if event.delta:
         found.failures[event.delta] += count
+
+
+def _given_pair(found: _Sum, event: ev.DominatingPair, count: int) -> None:
+    if event.p != event.q:
+        found.pairs[PairTable(event.p, event.q)] += count
 
 
 def _zcdp(found: _Sum, event: ev.Zcdp, count: int) -> None:
@@ -417,6 +427,7 @@ _ADD: dict[type[Event], Callable[[_Sum, Any, int], None]] = {
     ev.Gdp: lambda found, event, count: found.shift(event.mu**2, event.mu**2, count),
     ev.Tree: _stream,
     ev.MatrixFactorisation: _stream,
+    ev.DpFtrl: _ftrl,
     ev.Laplace: _laplace,
     ev.DiscreteLaplace: _discrete_laplace,
     ev.DiscreteGaussian: _discrete_gaussian,
@@ -426,6 +437,7 @@ _ADD: dict[type[Event], Callable[[_Sum, Any, int], None]] = {
     ev.PermuteAndFlip: _permute_and_flip,
     ev.Pure: lambda found, event, count: found.pure(event.epsilon, count),
     ev.Approximate: _approximate,
+    ev.DominatingPair: _given_pair,
     ev.Zcdp: _zcdp,
     ev.Rdp: _rdp,
     ev.PoissonSubsampled: _poisson,

@@ -1,4 +1,4 @@
-"""Pairs with finitely many losses, whose transform is a sum, and Laplace noise with a replaced row.
+"""Pairs with finitely many losses, whose transform is a sum, given or noise with a replaced row.
 
 Few losses are counted one by one (`lattice.counted_losses`); many are summed on a contour here, once the
 table is `summed`.
@@ -7,7 +7,7 @@ table is `summed`.
 import math
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from typing import Any, Self
 
 from flint import acb, arb, ctx
@@ -43,6 +43,10 @@ class LossTable(Factor):
     def failing(self) -> Fraction:
         """Return the mass of P at an infinite loss."""
         return Fraction(0)
+
+    def unfailing(self) -> "LossTable":
+        """Return the table of the finite losses alone."""
+        return self
 
     def infinite(self) -> arb:
         """Return that mass as a ball."""
@@ -99,6 +103,45 @@ def _floats(table: LossTable) -> Any:
 
     at, mass = np.array([[float(x.mid()), float(m.mid())] for x, m in _kept(table, 64)]).T
     return at, mass, float(table.failing())
+
+
+@dataclass(frozen=True)
+class PairTable(LossTable):
+    """A pair of laws on the same outcomes, given by their exact probabilities."""
+
+    p: tuple[Fraction, ...]
+    q: tuple[Fraction, ...]
+
+    @cached_property
+    def odds(self) -> dict[Fraction, Fraction]:
+        """Return the mass under P of every p/q that is neither 0 nor infinite."""
+        found: dict[Fraction, Fraction] = {}
+        for a, b in zip(self.p, self.q, strict=True):
+            if a and b:
+                found[a / b] = found.get(a / b, Fraction(0)) + a
+        return found
+
+    @property
+    def symmetric(self) -> bool:  # type: ignore[override]
+        """Say whether (Q, P) has the same losses with the same masses."""
+        return self.odds == self.reversed().odds and self.failing() == self.reversed().failing()
+
+    def reversed(self) -> "PairTable":
+        """Return the pair of the other direction."""
+        return replace(self, p=self.q, q=self.p)
+
+    def losses(self) -> Atoms:
+        """Return the finite losses, each with its mass under P."""
+        return tuple((ball(odds - 1).log1p(), ball(mass)) for odds, mass in self.odds.items())
+
+    def failing(self) -> Fraction:
+        """Return the mass of P where Q has none."""
+        return sum((a for a, b in zip(self.p, self.q, strict=True) if not b), Fraction(0))
+
+    def unfailing(self) -> "PairTable":
+        """Return the outcomes that both laws allow."""
+        kept = [(a, b) for a, b in zip(self.p, self.q, strict=True) if a and b]
+        return replace(self, p=tuple(a for a, _ in kept), q=tuple(b for _, b in kept))
 
 
 @dataclass(frozen=True)

@@ -25,7 +25,15 @@ GAP = "10"  #: the first lattice will do: every enclosure must hold
 KINDS = sorted(ev.VOCABULARY)
 SAMPLES = ("poisson_subsampled", "poisson_replaced", "sampled_without_replacement")
 INNER = [kind for kind in KINDS if kind not in (*SAMPLES, "tree", "matrix_factorisation", "sequence")]
-OWN = ("pure", "approximate", "randomized_response", "discrete_laplace", "sequence", *SAMPLES)
+OWN = (
+    "pure",
+    "approximate",
+    "randomized_response",
+    "discrete_laplace",
+    "sequence",
+    *SAMPLES,
+    "dominating_pair",
+)
 
 
 def two(p, q):
@@ -124,6 +132,7 @@ _SINGLE = {
     "gdp": lambda e: [normal(float(e.mu))],
     "zcdp": lambda e: [normal(math.sqrt(2 * float(e.rho)))],
     "tree": lambda e: [normal(_tree_mu(e))],
+    "dp_ftrl": lambda e: [normal(math.sqrt(float(e.movement()[0])))],
     "matrix_factorisation": lambda e: [
         normal(math.sqrt(float(group_squares(e.rounds, 1)[0])) / float(e.sigma))
     ],
@@ -136,6 +145,7 @@ _SINGLE = {
     "exponential": lambda e: ranged(float(e.epsilon)),
     "bounded_range": lambda e: ranged(float(e.eta)),
     "permute_and_flip": lambda e: flips(float(e.epsilon)),
+    "dominating_pair": lambda e: [tuple(np.array([float(x) for x in law]) for law in (e.p, e.q))],
     "rdp": lambda e: [response(min(math.sqrt(2 * t / a) for a, t in e.points))],
 }
 
@@ -192,6 +202,13 @@ def enumerated(pair, epsilon):
     return float(np.maximum(p - x * q, 0).sum()), float(np.maximum(q - x * p, 0).sum())
 
 
+GIVEN = [
+    {"p": ["3/4", "1/4"], "q": ["1/2", "1/2"]},
+    {"p": ["0.5", "0.3", "0.2"], "q": ["0.2", "0.3", "0.5"]},
+    {"p": ["0.6", "0.39", "0.01", 0], "q": ["0.4", "0.59", 0, "0.01"]},
+]
+
+
 def drawn(rng, name):
     """Return an event of a kind with parameters drawn from a few that are cheap to enumerate."""
     epsilon = rng.choice(["1e-6", "0.1", "0.5", "1", "2"])
@@ -210,11 +227,13 @@ def drawn(rng, name):
         "permute_and_flip": lambda: ev.PermuteAndFlip(epsilon=epsilon),
         "pure": lambda: ev.Pure(epsilon=epsilon),
         "approximate": lambda: ev.Approximate(epsilon=epsilon, delta=rng.choice(["1e-3", "0.05"])),
+        "dominating_pair": lambda: ev.DominatingPair(**rng.choice(GIVEN)),
         "zcdp": lambda: ev.Zcdp(rho=rng.choice(["1e-6", "0.1"])),
         "gdp": lambda: ev.Gdp(mu="0.5"),
         "rdp": lambda: ev.Rdp(points=((Fraction(2), Fraction(1, 10)), (Fraction(8), Fraction(1, 2)))),
         "matrix_factorisation": lambda: ev.MatrixFactorisation(rounds=5, sigma=4),
         "tree": lambda: ev.Tree(rounds=6, sigma=4),
+        "dp_ftrl": lambda: ev.DpFtrl(rounds=6, sigma=4, participations=2, separation=3),
     }
     if name in simple:
         return simple[name]()
@@ -225,7 +244,9 @@ def drawn(rng, name):
 
 
 def _fits(sample, kind):
-    return kind in _TRIPLES if sample == "poisson_replaced" else ev.allowed(kind, RELATION_OF[sample])
+    if sample == "poisson_replaced":
+        return kind in _TRIPLES
+    return kind != "dominating_pair" and ev.allowed(kind, RELATION_OF[sample])
 
 
 RELATION_OF = {"poisson_subsampled": Relation.ADD_REMOVE, "sampled_without_replacement": Relation.REPLACE_ONE}
