@@ -111,12 +111,13 @@ def _number(worker: str) -> int:
 
 @dataclass(frozen=True)
 class Effort:
-    """How much work a claim takes, from which seed, and the folder of verdicts."""
+    """How much work a claim takes, from which seed, the folder of verdicts, and the whole session's risk."""
 
     trials: int
     seconds: float
     seed: int
     cache: Path | None
+    risk: Fraction = Fraction(RISK)
 
 
 def _effort(config: pytest.Config) -> Effort:
@@ -127,6 +128,7 @@ def _effort(config: pytest.Config) -> Effort:
         seconds if option.dp_seconds is None else option.dp_seconds,
         option.dp_seed,
         None if option.dp_cache is None else Path(option.dp_cache).resolve(),
+        _risk(config),
     )
 
 

@@ -52,9 +52,7 @@ def private(
         said = {**_options(terms), "trials": str(_trials(effort.trials)), "seed": str(effort.seed)}
         asked = AuditOptions(**said, early=True).question(name)
         data = table or described_by(name, asked.data)
-        place = _place(
-            function, effort, patched, "private", changed(asked, jobs=1, data=data), str(budget.risk)
-        )
+        place = _place(function, effort, patched, "private", changed(asked, jobs=1, data=data), effort.risk)
         if (known := _sound(place, name, budget)) is not None:
             return known
         share = budget.share()

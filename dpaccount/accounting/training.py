@@ -19,6 +19,7 @@ from typing import Any, dataclass_transform
 
 from dpaccount.accounting.accountant import Accountant
 from dpaccount.accounting.calibrate import Calibration
+from dpaccount.accounting.ftrl import FtrlTraining
 from dpaccount.accounting.unknowns import Unknown, settle
 from dpaccount.errors import InputError
 from dpaccount.exact import Enclosure, Exact, as_exact, formatted, shown
@@ -109,6 +110,10 @@ class Training:
         """Return the ε of the whole run at this δ."""
         return Accountant(self.plan()).epsilon(delta)
 
+    def described(self) -> dict[str, Any]:
+        """Return what the run is beside noise and steps."""
+        return {"rate": f"{self.batch}/{self.examples}", "sampling": self.sampling}
+
     def shuffled(self, delta: Exact) -> Enclosure:
         """Return an ε for batches of a shuffled pass, where one example is replaced.
 
@@ -160,7 +165,7 @@ class Training:
         )
 
 
-def least_sigma(run: Training, epsilon: Exact, delta: Exact) -> Calibration:
+def least_sigma(run: "Training | FtrlTraining", epsilon: Exact, delta: Exact) -> Calibration:
     """Return the least noise multiplier with which a run is proved to have (epsilon, delta)."""
 
     def plan(sigma: Fraction) -> Plan:

@@ -307,6 +307,11 @@ def _stream(found: _Sum, event: Any, count: int) -> None:
     found.shift(low, high, count)
 
 
+def _ftrl(found: _Sum, event: ev.DpFtrl, count: int) -> None:
+    low, high = event.movement()
+    found.shift(low, high, count)
+
+
 def _laplace(found: _Sum, event: ev.Laplace, count: int) -> None:
     if event.sensitivity:
         found.pairs[LaplaceFactor(event.sensitivity / event.scale)] += count
@@ -422,6 +427,7 @@ _ADD: dict[type[Event], Callable[[_Sum, Any, int], None]] = {
     ev.Gdp: lambda found, event, count: found.shift(event.mu**2, event.mu**2, count),
     ev.Tree: _stream,
     ev.MatrixFactorisation: _stream,
+    ev.DpFtrl: _ftrl,
     ev.Laplace: _laplace,
     ev.DiscreteLaplace: _discrete_laplace,
     ev.DiscreteGaussian: _discrete_gaussian,

@@ -297,6 +297,9 @@ RANGES: dict[str, tuple[int | None, int | None, bool]] = {
     "start": (1, None, True),
     "size": (1, None, True),
     "population": (1, None, True),
+    "participations": (1, None, True),
+    "separation": (1, None, True),
+    "bands": (1, None, True),
 }
 
 

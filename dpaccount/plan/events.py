@@ -29,7 +29,7 @@ from dpaccount.plan.event_base import (
     walk,
     whole,
 )
-from dpaccount.plan.gaussian_events import Gaussian, Gdp, MatrixFactorisation, Tree
+from dpaccount.plan.gaussian_events import DpFtrl, Gaussian, Gdp, MatrixFactorisation, Tree
 from dpaccount.plan.sample_events import (
     HOLD,
     PoissonReplaced,
@@ -47,6 +47,7 @@ __all__ = [
     "DiscreteGaussian",
     "DiscreteLaplace",
     "DominatingPair",
+    "DpFtrl",
     "Event",
     "Exponential",
     "Gaussian",
@@ -268,6 +269,7 @@ VOCABULARY: dict[str, type[Event]] = {
         PoissonReplaced,
         SampledWithoutReplacement,
         MatrixFactorisation,
+        DpFtrl,
         Sequence,
         Tree,
     )

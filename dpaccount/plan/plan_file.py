@@ -12,6 +12,7 @@ from dpaccount.documents import Place, parse_json, read_bytes
 from dpaccount.exact import shown
 from dpaccount.plan.event_base import RANGES, Event, Stream
 from dpaccount.plan.events import ELSEWHERE, HOLD, VOCABULARY, Plan, allowed
+from dpaccount.plan.gaussian_events import FACTORS
 from dpaccount.relation import Relation
 
 
@@ -172,5 +173,7 @@ _READERS: dict[str, Callable[[Place], Any]] = {
     "points": _read_points,
     "p": _read_law,
     "q": _read_law,
+    "coefficients": lambda place: tuple(item.real() for item in place.items()),
+    "mechanism": lambda place: place.text(*FACTORS),
     "kind": lambda place: place.text("sqrt-toeplitz"),
 }

@@ -15,6 +15,7 @@ from dpaccount.ledger.entries import as_written, now, said
 from dpaccount.ledger.spending import Cover
 from dpaccount.ledger.state import changes, intervals
 from dpaccount.ledger.state.intervals import Ranges
+from dpaccount.ledger.storage.group import again
 from dpaccount.ledger.storage.rows import Rows
 from dpaccount.ledger.storage.store import Store
 from dpaccount.ledger.totals import Totals
@@ -120,8 +121,11 @@ class Arrangements:
         return self._arrange(RESET, {"reason": one_line("reason", reason)}, by)
 
     def _arrange(self, kind: str, facts: dict[str, Any], by: str | None) -> Entry:
-        with self._store.alone(), self._store.writing() as rows:
-            return self._made(rows, self._totals(rows), kind, facts, by)
+        def write() -> Entry:
+            with self._store.alone(), self._store.writing() as rows:
+                return self._made(rows, self._totals(rows), kind, facts, by)
+
+        return again(write)
 
     def _take(
         self,
@@ -131,14 +135,17 @@ class Arrangements:
         which: Callable[[Ranges], Ranges],
         by: str | None,
     ) -> Taken:
-        with self._store.alone(), self._store.writing() as rows:
-            totals = self._totals(rows)
-            number, left = self._left(rows, totals, key)
-            wanted = which(left) if parts is None else intervals.joined(parts)
-            if not wanted:
-                return totals.at.number, []
-            facts = {"reservation": number, "parts": wanted, "process": process.name()}
-            return self._made(rows, totals, kind, facts, by).number, wanted
+        def write() -> Taken:
+            with self._store.alone(), self._store.writing() as rows:
+                totals = self._totals(rows)
+                number, left = self._left(rows, totals, key)
+                wanted = which(left) if parts is None else intervals.joined(parts)
+                if not wanted:
+                    return totals.at.number, []
+                facts = {"reservation": number, "parts": wanted, "process": process.name()}
+                return self._made(rows, totals, kind, facts, by).number, wanted
+
+        return again(write)
 
     def _left(self, rows: Rows, totals: Totals, key: str) -> Taken:
         entry = rows.keyed(key)

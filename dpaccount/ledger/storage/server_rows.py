@@ -15,6 +15,10 @@ from dpaccount.ledger.storage.rows import Rows, Wants
 
 _ENTRY: Final = "SELECT number, kind, key, about, body, root, digest FROM entries"
 _PAGE: Final = 2000
+_KEEP: Final = (
+    "INSERT INTO nodes SELECT * FROM unnest(?::bigint[], ?::text[])"
+    " ON CONFLICT (node) DO UPDATE SET body = excluded.body"
+)
 #: what could run unasked, or give other rows than it was given, beside the three tables
 _CODE: Final = (
     "SELECT count(*) FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace WHERE n.nspname = %s AND"
@@ -127,7 +131,12 @@ class ServerRows(Rows):
 
     def put(self, nodes: dict[int, str | None]) -> None:
         """Store nodes; those without a text are removed."""
-        super().put(nodes)
+        kept = {node: body for node, body in nodes.items() if body is not None}
+        if kept:
+            self._session.execute(_KEEP, (list(kept), list(kept.values())))
+        gone = [node for node in nodes if node not in kept]
+        if gone:
+            self._session.execute("DELETE FROM nodes WHERE node = ANY(?)", (gone,))
         self._nodes |= nodes
 
     def drop(self, low: int, high: int) -> None:

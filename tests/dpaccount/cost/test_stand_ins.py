@@ -132,6 +132,7 @@ _SINGLE = {
     "gdp": lambda e: [normal(float(e.mu))],
     "zcdp": lambda e: [normal(math.sqrt(2 * float(e.rho)))],
     "tree": lambda e: [normal(_tree_mu(e))],
+    "dp_ftrl": lambda e: [normal(math.sqrt(float(e.movement()[0])))],
     "matrix_factorisation": lambda e: [
         normal(math.sqrt(float(group_squares(e.rounds, 1)[0])) / float(e.sigma))
     ],
@@ -232,6 +233,7 @@ def drawn(rng, name):
         "rdp": lambda: ev.Rdp(points=((Fraction(2), Fraction(1, 10)), (Fraction(8), Fraction(1, 2)))),
         "matrix_factorisation": lambda: ev.MatrixFactorisation(rounds=5, sigma=4),
         "tree": lambda: ev.Tree(rounds=6, sigma=4),
+        "dp_ftrl": lambda: ev.DpFtrl(rounds=6, sigma=4, participations=2, separation=3),
     }
     if name in simple:
         return simple[name]()

@@ -32,10 +32,15 @@ def copied(server: PostgresServer, url: str, file: Path) -> None:
     database.close()
 
 
-def storm(server: PostgresServer, folder: Path, name: str, seconds: float, clients: int, restarts: bool) -> dict:
+def storm(
+    server: PostgresServer, folder: Path, name: str, seconds: float, clients: int, restarts: bool
+) -> dict:
     """Run a storm; check every acknowledged line against an independent recount; return counts."""
     url, dice = server.url(name), random.Random(name)
     init(url, epsilon=1, delta=Fraction(1, 10**6), unit="person", relation="replace-one", measure="gdp")
+    with Ledger.open(url) as ledger:
+        ledger.set_scope("team", Fraction(7, 10))
+        ledger.set_scope("team/a", Fraction(3, 10))
     logs = [folder / f"log {number}" for number in range(clients)]
     running = [client(url, "gdp", number, log) for number, log in enumerate(logs)]
     kills, restarted, heads = 0, 0, list[str]()
