@@ -22,7 +22,7 @@ from dpaccount.noise import process
 from dpaccount.plan.event_base import exact
 from dpaccount.plan.events import Plan
 
-Taken = tuple[int, Ranges]  #: an entry, and the parts that it speaks of
+Taken = tuple[int | None, Ranges]  #: an entry (None: none was needed), and the parts that it speaks of
 
 
 class Arrangements:
@@ -66,7 +66,9 @@ class Arrangements:
             elif all(cover is not None and intervals.without(units, [cover]) is not None for cover in covers):
                 events.append(event)
             else:
-                raise InputError(f"an event {event.name} touches units that are not of the cohort {name}")
+                raise InputError(
+                    f"an event {event.name} touches units that are not of the cohort {name}; cover its own"
+                )
         return Plan(plan.relation, tuple(events))
 
     def reserve_plan(
@@ -107,7 +109,7 @@ class Arrangements:
         """
         return self._take(RETURN, key, parts, lambda left: left, by)
 
-    def open_parts(self, key: str) -> Taken:
+    def open_parts(self, key: str) -> tuple[int, Ranges]:
         """Return a reservation's entry and which of its parts are neither drawn nor returned."""
         with self._store.reading() as rows:
             return self._left(rows, self._totals(rows), key)
@@ -136,11 +138,11 @@ class Arrangements:
             number, left = self._left(rows, totals, key)
             wanted = which(left) if parts is None else intervals.joined(parts)
             if not wanted:
-                return totals.at.number, []
+                return None, []
             facts = {"reservation": number, "parts": wanted, "process": process.name()}
             return self._made(rows, totals, kind, facts, by).number, wanted
 
-    def _left(self, rows: Rows, totals: Totals, key: str) -> Taken:
+    def _left(self, rows: Rows, totals: Totals, key: str) -> tuple[int, Ranges]:
         entry = rows.keyed(key)
         if entry is None or entry.kind != RESERVATION:
             raise InputError(

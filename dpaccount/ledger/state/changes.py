@@ -92,7 +92,7 @@ def _reservation(state: State, _: Budget, facts: Facts, number: int, bodies: Bod
     parts = parts_of(facts, state.width)
     everything: Ranges = [(1, total_of(parts))]
     if everything[0][1] > MOST_PARTS:
-        raise InputError("a reservation has at most 2^53 parts")
+        raise InputError("the reservation has too many parts; reserve at most 2^53")
     _charge(state, list(cost_of(parts, everything)), facts)
     record = {"body": _digest(bodies(number)), "open": everything}
     state.register.put(f"reservation {number}", record)
@@ -151,7 +151,7 @@ def _scope(state: State, budget: Budget, facts: Facts, number: int, bodies: Bodi
     if record is None:
         area = SCOPES + (state.register.get("scopes") or 0)
         if area >= MOST_AREAS:
-            raise InputError("the ledger has as many scopes as it can have")
+            raise InputError("the ledger has as many scopes as it can have; use those that there are")
         state.register.put("scopes", area - SCOPES + 1)
         record = {"area": area, "period": 0, "root": tree.nothing(state.width).text}
         if state.period is not None:
@@ -191,7 +191,7 @@ def _cohort(state: State, _: Budget, facts: Facts, number: int, bodies: Bodies) 
     name = f"cohort {cohort_name(facts['cohort'])}"
     ranges = intervals.read(facts["units"])
     if ranges[-1][1] > spending.LAST_UNIT or len(ranges) > MOST_RANGES:
-        raise InputError(f"a cohort has at most {MOST_RANGES} ranges of units, which go up to 2^63 - 2")
+        raise InputError(f"a cohort is too large; give at most {MOST_RANGES} ranges of units up to 2^63 - 2")
     record = state.register.get(name)
     if record is not None and record["charged"]:
         raise BudgetError(f"{name} was charged and cannot be changed; give the other units another name")
