@@ -51,25 +51,10 @@ class Arrangements:
         """Name ranges of units; once charged, the name means them for ever.  Return the entry."""
         return self._arrange(COHORT, {"cohort": name, "units": intervals.joined(units)}, by)
 
-    def for_cohort(self, plan: Plan, name: str) -> Plan:
-        """Return a plan whose events without a cover are charged to a cohort.
-
-        An event that names its units itself must stay among the cohort's.
-        """
+    def units_of(self, name: str) -> list[Cover]:
+        """Return the units of a cohort."""
         with self._store.reading() as rows:
-            units = changes.cohort(self._totals(rows).state(rows.node), name)
-        events = []
-        for event in plan.events:
-            covers = [cover for cover, _, _ in event.pieces()]
-            if covers == [None]:
-                events += [replace(event, cover=cover) for cover in units]
-            elif all(cover is not None and intervals.without(units, [cover]) is not None for cover in covers):
-                events.append(event)
-            else:
-                raise InputError(
-                    f"an event {event.name} touches units that are not of the cohort {name}; cover its own"
-                )
-        return Plan(plan.relation, tuple(events))
+            return changes.cohort(self._totals(rows).state(rows.node), name)
 
     def reserve_plan(
         self,
@@ -161,3 +146,20 @@ class Arrangements:
         )
         state.keep(rows)
         return rows.append(kind, as_written(said_so), state.text)
+
+
+def for_units(plan: Plan, units: list[Cover]) -> Plan:
+    """Return a plan whose events without a cover are charged to these units.
+
+    An event that names its units itself must stay among them.
+    """
+    events = []
+    for event in plan.events:
+        covers = [cover for cover, _, _ in event.pieces()]
+        if covers == [None]:
+            events += [replace(event, cover=cover) for cover in units]
+        elif all(cover is not None and intervals.without(units, [cover]) is not None for cover in covers):
+            events.append(event)
+        else:
+            raise InputError(f"an event {event.name} touches units that are not of the cohort; cover its own")
+    return Plan(plan.relation, tuple(events))

@@ -8,6 +8,7 @@ import hashlib
 import json
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
+from itertools import pairwise
 from typing import Any, Final
 
 from dpaccount.accounting.measures import Amounts
@@ -48,12 +49,23 @@ def charged(state: State, facts: Facts, functions: list[list[Step]], bodies: Bod
 def _charge(state: State, functions: list[list[Step]], facts: Facts) -> None:
     _spend(state, functions, facts.get("scope"))
     if facts.get("cohort") is not None:
-        name = f"cohort {facts['cohort']}"
-        record = state.register.get(name)
-        if record is None:
-            raise InputError(f"there is no cohort {facts['cohort']}; make it with `dpaccount ledger cohort`")
-        if not record["charged"]:
-            state.register.put(name, {**record, "charged": True})
+        _charge_cohort(state, functions, facts)
+
+
+def _charge_cohort(state: State, functions: list[list[Step]], facts: Facts) -> None:
+    """Let a cohort mean its units for ever: those that the charge was made for, and nobody else pays."""
+    name, units = f"cohort {facts['cohort']}", cohort(state, facts["cohort"])
+    if facts["units"] != [list(one) for one in units]:
+        raise BudgetError(f"{name} was given other units meanwhile; nothing was charged, ask again")
+    for steps in functions:
+        for (first, amounts), (after, _) in pairwise([*steps, (spending.LAST_UNIT + 2, ())]):
+            if any(amounts) and intervals.without(units, [(first, after - 1)]) is None:
+                raise InputError(
+                    f"the charge is for {name} and touches other units; charge them by themselves"
+                )
+    record = state.register.get(name)
+    if not record["charged"]:
+        state.register.put(name, {**record, "charged": True})
 
 
 def steps_of(written: Any, width: int) -> list[Step]:
