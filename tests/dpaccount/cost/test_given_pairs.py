@@ -12,12 +12,19 @@ from hypothesis import strategies as st
 
 from audits import cli
 from dpaccount.accounting.accountant import Accountant
+from dpaccount.cost.exposure import directions, exposure_of
+from dpaccount.cost.pair_curves import transformed
 from dpaccount.documents import parse_json
 from dpaccount.errors import InputError
+from dpaccount.numerics.fourier import fourier
+from dpaccount.numerics.fourier.contours import Product
 from dpaccount.numerics.fourier.loss_tables import PairTable
+from dpaccount.numerics.fourier.sampled_atoms import SampledAtomsFactor
+from dpaccount.numerics.fourier.transforms import AtomFactor
 from dpaccount.plan.events import DominatingPair, Gaussian, Plan, PoissonSubsampled, Pure, Sequence
 from dpaccount.plan.plan_file import read_plan
 
+GAP = Fraction(1, 10**6)
 FAILS = DominatingPair(p=["3/4", "0.2499", "0.0001", 0], q=["1/4", "0.7495", 0, "0.0005"])
 
 
@@ -114,6 +121,53 @@ def test_many_outcomes_are_summed():
     assert 0 < found.upper - found.lower < Fraction(1, 100)
     assert found.lower <= whole.upper
     assert float(found.upper) == pytest.approx(float(whole.upper), rel=1e-2)
+
+
+@pytest.mark.parametrize(("p_alone", "q_alone"), [(0, 0), (2, 0), (0, 1), (1, 3)])
+def test_many_outcomes_that_fail_in_one_direction(p_alone, q_alone):
+    """300 losses, summed on a contour, beside all 90,000 outcomes of two releases; each direction by itself."""
+    rng = np.random.default_rng(3)
+    first = rng.integers(1, 1000, 300)
+    second = np.maximum(1, (first * rng.uniform(0.5, 1.6, 300)).astype(int))
+    laws = [
+        [*first.tolist(), *[0] * q_alone, *[3] * p_alone],
+        [*second.tolist(), *[5] * q_alone, *[0] * p_alone],
+    ]
+    event = DominatingPair(
+        **{k: [Fraction(w, sum(law)) for w in law] for k, law in zip("pq", laws, strict=True)}, count=2
+    )
+    p, q = (
+        np.outer(law, law).ravel()
+        for law in (np.array([float(x) for x in law]) for law in (event.p, event.q))
+    )
+    for way, (a, b) in zip(directions(exposure_of([(event, 1)])), ((p, q), (q, p)), strict=False):
+        for at in ("0.1", "0.4"):
+            truth = np.maximum(a - math.exp(float(at)) * b, 0).sum()
+            found = fourier.delta(
+                Product((Fraction(0), Fraction(0)), transformed(way).pairs), Fraction(at), GAP, 8.0
+            )
+            assert found is not None
+            assert float(found[0]) * (1 - 1e-11) <= truth <= float(found[1]) * (1 + 1e-11)
+            assert found[1] - found[0] < found[1] / 10**3
+
+
+def test_a_sample_that_fails_when_a_unit_is_added():
+    """Two ends of one inversion: the law of the removed unit fails, that of the added one has lost mass."""
+    inner = ((AtomFactor("pure", Fraction(1)), 1),)
+    removed = SampledAtomsFactor(Fraction(1, 2), inner, lost=Fraction(1, 10))
+    r = 1 / (1 + math.e)
+    gone = np.array([0.1, 0.9 * r, 0.9 * (1 - r), 0.0])  # under Q: where P has nothing, then as pure ε-DP
+    there = np.array([0.0, 0.9 * (1 - r), 0.9 * r, 0.1])
+    laws = (there + gone) / 2, gone
+    for factor, (p, q) in ((removed, laws), (removed.reversed(), laws[::-1])):
+        product = Product((Fraction(0), Fraction(0)), ((factor, 3),))
+        a, b = (np.multiply.outer(np.multiply.outer(law, law), law).ravel() for law in (p, q))
+        for at in ("0.1", "0.7"):
+            truth = np.maximum(a - math.exp(float(at)) * b, 0).sum()
+            found = fourier.delta(product, Fraction(at), GAP, 8.0)
+            assert found is not None
+            assert float(found[0]) <= truth * (1 + 1e-11)
+            assert truth * (1 - 1e-11) <= float(found[1])
 
 
 def test_the_numbers_beside_the_curve():
