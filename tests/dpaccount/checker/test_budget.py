@@ -13,7 +13,7 @@ BUDGET = {
 
 
 def noting(budget):
-    return edited(HONEST, *ON_DATA, (("release", "budget"), budget))
+    return edited(edited(HONEST, *ON_DATA), (("release", "budget"), budget))
 
 
 def test_a_certificate_is_read_with_a_budget_and_without():
