@@ -74,7 +74,8 @@ class Batch:
         made = record(self._rows, self.totals, request, key, tree, reason)
         if reason is None:
             self._nodes.update(tree.changed)
-        self.totals = Totals(made, self._budget.width)
+        root = tree.root if reason is None else self.totals.root
+        self.totals = Totals.known(made, self._budget.width, root)
         return self._answer(request, made.number, reason)
 
     def taken(self, request: Request, error: KeyTakenError) -> Charge:

@@ -22,6 +22,13 @@ class Totals:
     at: Entry
     width: int
 
+    @classmethod
+    def known(cls, at: Entry, width: int, root: trees.Root) -> "Totals":
+        """Return the totals after an entry that was just made with this root."""
+        found = cls(at, width)
+        found.__dict__["root"] = root
+        return found
+
     @cached_property
     def root(self) -> trees.Root:
         """Return the root of the tree of what was spent; raises `ValueError` where it is none."""
