@@ -1,8 +1,10 @@
 # Two commands do everything on a machine with python3.11, make, git and gcc:
 #   make certify   sets up, then certifies the shipped example on real data
 #   make test      sets up if needed, then runs the tests
-# and one makes what a reviewer can carry away:
+# one makes what a reviewer can carry away:
 #   make checker   writes dist/dpaccount-checker.zip, which python3 runs as it is
+# and one the documents as pages:
+#   make site      writes build/site, to be opened in a browser
 PYTHON ?= python3.11
 VENV := .venv
 BIN := $(VENV)/bin
@@ -11,7 +13,7 @@ EXAMPLE := examples/plan_finder
 UNIT := one person's whole record: plan, visits, spending
 LEDGER := sqlite:///$(EXAMPLE)/plan-finder.db
 
-.PHONY: setup certify checker test slow nightly lint clean
+.PHONY: setup certify checker test slow nightly lint site clean
 
 setup: $(READY)
 
@@ -46,6 +48,11 @@ lint: $(READY)
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+
+# Tutorials are run while it is built; a link, an anchor or a name that leads nowhere ends it.
+site: $(READY)
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
+	@echo "build/site/index.html"
 
 clean:
 	rm -rf $(VENV) build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -16,6 +16,9 @@ anybody (NOT ATTACKED) spends nothing: the next assertion takes its number.
 A test that asks for a fixture and passes without an answer from it is an error, and so is one that
 has a marker without its fixture: nothing was tested.
 
+With `--dp-cache FOLDER` a sound verdict is kept and used again where nothing that it rests on has changed: it
+accuses nobody, and its risk was spent when it was made.
+
 This module has a name of its own and imports nothing of this project until a fixture is called: every
 session of an environment loads it, also where the project under test has packages of our names.
 """
@@ -24,6 +27,7 @@ import importlib
 import importlib.util
 import inspect
 from collections.abc import Callable, Generator, Iterator
+from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -31,6 +35,7 @@ from typing import Any
 import pytest
 
 RISK = "0.05"
+PROFILES = {"quick": (2_000, 20.0), "normal": (10_000, 60.0), "thorough": (100_000, 600.0)}  #: runs, seconds
 FIXTURES = {"dp_private": "dp_private", "dp_sensitivity": "dp_query"}  #: by the marker of the same purpose
 PACKAGES = ("dpaccount", "mechanisms", "bandits", "audits")
 
@@ -48,10 +53,21 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         help="probability that any sound function is accused in the session (default 0.05)",
     )
     group.addoption(
-        "--dp-trials", type=int, default=10_000, help="runs for one privacy claim (default 10000)"
+        "--dp-profile",
+        choices=tuple(PROFILES),
+        default="normal",
+        help="how much work a claim takes: quick (2000 runs, 20 s), normal (10000, 60 s), thorough (100000,"
+        " 600 s)",
     )
+    group.addoption("--dp-trials", type=int, help="runs for one privacy claim, in place of the profile's")
     group.addoption(
-        "--dp-seconds", type=float, default=60.0, help="limit on the time of one claim's runs (default 60)"
+        "--dp-seconds", type=float, help="limit on the time of one claim's runs, in place of the profile's"
+    )
+    group.addoption("--dp-seed", type=int, default=1, help="seed of datasets and runs (default 1)")
+    group.addoption(
+        "--dp-cache",
+        metavar="FOLDER",
+        help="keep sound verdicts here, and use one where nothing changed that it rests on",
     )
 
 
@@ -93,6 +109,29 @@ def _number(worker: str) -> int:
     return int(worker.removeprefix("gw")) + 1
 
 
+@dataclass(frozen=True)
+class Effort:
+    """How much work a claim takes, from which seed, the folder of verdicts, and the whole session's risk."""
+
+    trials: int
+    seconds: float
+    seed: int
+    cache: Path | None
+    risk: Fraction = Fraction(RISK)
+
+
+def _effort(config: pytest.Config) -> Effort:
+    option = config.option
+    trials, seconds = PROFILES[option.dp_profile]
+    return Effort(
+        trials if option.dp_trials is None else option.dp_trials,
+        seconds if option.dp_seconds is None else option.dp_seconds,
+        option.dp_seed,
+        None if option.dp_cache is None else Path(option.dp_cache).resolve(),
+        _risk(config),
+    )
+
+
 class Budget:
     """The probability of a false alarm that this process may spend, claim by claim.
 
@@ -105,6 +144,7 @@ class Budget:
         self.claims = 0
         self.spent = Fraction(0)
         self.notes: list[str] = []
+        self.kept = 0  #: verdicts out of the cache
 
     def share(self) -> Fraction:
         """Return the risk of the next claim; all of them, in all workers, add up to less than the budget."""
@@ -118,7 +158,7 @@ class Budget:
     def said(self) -> list[Any]:
         """Return all that is spent so far, as it travels with a report, and the notes since the last one."""
         notes, self.notes = self.notes, []
-        return [self.worker, self.claims, str(self.spent), notes]
+        return [self.worker, self.claims, str(self.spent), notes, self.kept]
 
 
 def whole_of(risk: Fraction, worker: int | None) -> Fraction:
@@ -135,11 +175,13 @@ class Tally:
     def __init__(self, risk: Fraction) -> None:
         self.risk = risk
         self.by_worker: dict[int | None, tuple[int, Fraction]] = {}
+        self.kept: dict[int | None, int] = {}
         self.notes: list[str] = []
 
     def add(self, said: list[Any]) -> None:
         """Note what a process has said."""
-        worker, claims, spent, notes = said
+        worker, claims, spent, notes, kept = said
+        self.kept[worker] = kept
         self.by_worker[worker] = claims, Fraction(spent)
         self.notes += notes
 
@@ -217,12 +259,13 @@ def dp_private(request: pytest.FixtureRequest) -> Iterator[Check]:
     id=…, max_rows=…, as_="pandas" in place of shape, low, high and dtype.  Passing proves nothing: no attack
     succeeded.  It fails too where the runs are too few to refute anything.
     """
-    options, budget = request.config.option, request.config.stash[BUDGET]
-    given = {"seconds": options.dp_seconds, **_marked(request, "dp_private")}
+    effort, budget = _effort(request.config), request.config.stash[BUDGET]
+    given = {"seconds": effort.seconds, **_marked(request, "dp_private")}
 
     def check(function: Callable[..., Any], **terms: Any) -> dict[str, Any]:
         __tracebackhide__ = True
-        answer: dict[str, Any] = ours().private(function, {**given, **terms}, options.dp_trials, budget)
+        asked = {**given, **terms}
+        answer: dict[str, Any] = ours().private(function, asked, effort, budget, _patched(request))
         return answer
 
     yield from _answering(request, "dp_private", check)
@@ -235,12 +278,13 @@ def dp_query(request: pytest.FixtureRequest) -> Iterator[Check]:
     dp_query(f, norm="l1", bound=…, shape=…, low=…, high=…, dtype="float", relation="replace-one",
     seconds=60) returns the answer of the search; or rows=… and columns=… of a table.  It has no false alarms.
     """
-    budget = request.config.stash[BUDGET]
-    given = {"seconds": request.config.option.dp_seconds, **_marked(request, "dp_sensitivity")}
+    effort, budget = _effort(request.config), request.config.stash[BUDGET]
+    given = {"seconds": effort.seconds, **_marked(request, "dp_sensitivity")}
 
     def check(function: Callable[..., Any], **terms: Any) -> dict[str, Any]:
         __tracebackhide__ = True
-        answer: dict[str, Any] = ours().query(function, {**given, **terms}, budget)
+        asked = {**given, **terms}
+        answer: dict[str, Any] = ours().query(function, asked, effort, budget, _patched(request))
         return answer
 
     yield from _answering(request, "dp_query", check)
@@ -278,6 +322,13 @@ def _parameters(holder: object) -> Iterator[str]:
             yield from inspect.signature(member).parameters
         elif inspect.isclass(member):
             yield from _parameters(member)
+
+
+def _patched(request: pytest.FixtureRequest) -> str:
+    """Return what the test has patched by its fixture `monkeypatch`; empty without it."""
+    patch = getattr(request.node, "funcargs", {}).get("monkeypatch")
+    names = [name for _, name, _ in getattr(patch, "_setattr", ())]
+    return f"the test has patched {names[0]}" if names else ""
 
 
 def _marked(request: pytest.FixtureRequest, name: str) -> dict[str, Any]:
@@ -332,6 +383,11 @@ def pytest_terminal_summary(terminalreporter: Any, config: pytest.Config) -> Non
     claims, spent = tally.total()
     for note in tally.notes:
         terminalreporter.write_line(f"dpaccount: note: {note}")
+    kept = sum(tally.kept.values())
+    if kept:
+        terminalreporter.write_line(
+            f"dpaccount: {kept} sound verdicts out of the cache: nothing changed that they rest on"
+        )
     if claims:
         left = float(tally.risk - spent)
         terminalreporter.write_line(

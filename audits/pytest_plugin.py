@@ -18,15 +18,18 @@ from audits.cli.options import differing, short
 from audits.cli.questions import AuditOptions, data_of
 from audits.datasets.described import read_data
 from audits.datasets.shape import Described
-from audits.sandbox.crew import Crew
+from audits.sandbox.crew import THREADS, Crew
 from audits.sensitivity.search import NORMS, answer, declared_of, runnable, test_sensitivity
 from audits.subjects.code import Code
 from audits.tasks.messages import Audit
 from audits.tasks.on_code import audit_function, described_by
+from audits.verdicts.by_value import sent
+from audits.verdicts.keeping import Keeping, keeping
+from audits.verdicts.kept import Verdicts
 from dpaccount.documents import Place
 from dpaccount.errors import DpaccountError, InputError
 from dpaccount.exact import read_exact, to_digits
-from pytest_dpaccount import Budget, WrongRequest
+from pytest_dpaccount import Budget, Effort, WrongRequest
 
 
 @contextmanager
@@ -39,28 +42,37 @@ def _one_line() -> Iterator[None]:
 
 
 def private(
-    function: Callable[..., Any], terms: dict[str, Any], trials: int, budget: Budget
+    function: Callable[..., Any], terms: dict[str, Any], effort: Effort, budget: Budget, patched: str = ""
 ) -> dict[str, Any]:
     """Audit a function at the risk that is next in the budget; see the fixture `dp_private`."""
     __tracebackhide__ = True
     seconds = _seconds(terms)
     with _one_line():
-        table = _table(terms)
-        options = AuditOptions(**_options(terms), trials=str(_trials(trials)), early=True)
-        share, asked = budget.share(), options.question(_name(function))
+        table, name = _table(terms), _name(function)
+        said = {**_options(terms), "trials": str(_trials(effort.trials)), "seed": str(effort.seed)}
+        asked = AuditOptions(**said, early=True).question(name)
+        data = table or described_by(name, asked.data)
+        place = _place(function, effort, patched, "private", changed(asked, jobs=1, data=data), effort.risk)
+        if (known := _sound(place, name, budget)) is not None:
+            return known
+        share = budget.share()
         asked = changed(asked, plan=replace(asked.plan, confidence=1 - share))
-        with _crew(function, seconds) as crew:
-            found = audit_function(crew, asked, table or described_by(asked.use, asked.data), silent)
+        with _crew(function, seconds, watched=place is not None) as crew:
+            found = audit_function(crew, asked, data, silent)
+            reached = crew.reached() if place is not None else None
     if found["verdict"] == "NOT ATTACKED":
         pytest.fail(_not_attacked(function, asked, found), pytrace=False)
     budget.spend()
     if found["refuted"]:
         pytest.fail(_violation(function, asked, found, share), pytrace=False)
-    budget.notes += [f"{_name(function)}: {said}" for said in found["witness"]["findings"]]
+    budget.notes += [f"{name}: {said}" for said in found["witness"]["findings"]]
+    _keep(place, found, reached, name, budget)
     return found
 
 
-def query(function: Callable[..., Any], terms: dict[str, Any], budget: Budget) -> dict[str, Any]:
+def query(
+    function: Callable[..., Any], terms: dict[str, Any], effort: Effort, budget: Budget, patched: str = ""
+) -> dict[str, Any]:
     """Test the declared sensitivity of a query; see the fixture `dp_query`."""
     __tracebackhide__ = True
     seconds = _seconds(terms)
@@ -68,18 +80,54 @@ def query(function: Callable[..., Any], terms: dict[str, Any], budget: Budget) -
     if norm not in NORMS or bound is None:
         raise WrongRequest(f"norm is one of {', '.join(NORMS)}, and bound is a number")
     with _one_line():
-        table = _table(terms)
+        table, name = _table(terms), _name(function)
         options = AuditOptions(**_options(terms))
-        declared = declared_of(norm, _bound(bound), table or described_by(_name(function), data_of(options)))
-        with _crew(function, seconds) as crew:
-            found = test_sensitivity(crew, declared, seed=1)
+        declared = declared_of(norm, _bound(bound), table or described_by(name, data_of(options)))
+        place = _place(function, effort, patched, "query", declared, effort.seed)
+        if (known := _sound(place, name, budget)) is not None:
+            return known
+        with _crew(function, seconds, watched=place is not None) as crew:
+            found = test_sensitivity(crew, declared, effort.seed)
+            reached = crew.reached() if place is not None else None
     if found.refuted:
-        said = f"{_name(function)} moves by {found.worst:g}, declared {norm} {bound}"
-        pytest.fail(f"{said}; this test fails:\n\n{runnable(found, _name(function))}", pytrace=False)
+        said = f"{name} moves by {found.worst:g}, declared {norm} {bound}"
+        pytest.fail(f"{said}; this test fails:\n\n{runnable(found, name)}", pytrace=False)
     if not found.measured:
-        pytest.fail(f"{_name(function)} was not measured: {'; '.join(found.odd)}", pytrace=False)
-    budget.notes += [f"{_name(function)}: {said}" for said in found.odd]
+        pytest.fail(f"{name} was not measured: {'; '.join(found.odd)}", pytrace=False)
+    budget.notes += [f"{name}: {said}" for said in found.odd]
+    _keep(place, answer(found), reached, name, budget)
     return answer(found)
+
+
+def _place(function: Callable[..., Any], effort: Effort, patched: str, *terms: object) -> Keeping | None:
+    """Return the place of a question among the verdicts that are kept; None where none are."""
+    if effort.cache is None:
+        return None
+    file = str(_file(function)) if _by_name(function) else None
+    verdicts = Verdicts(effort.cache, dict.fromkeys(THREADS, "1"))
+    return keeping(verdicts, function, file, patched, *terms)
+
+
+def _sound(place: Keeping | None, name: str, budget: Budget) -> dict[str, Any] | None:
+    """Return the verdict that was kept; it spends nothing, for it accuses nobody."""
+    known = None if place is None else place.sound()
+    if known is not None:
+        budget.kept += 1
+        odd = known["witness"]["findings"] if "witness" in known else known.get("findings", [])
+        budget.notes += [f"{name}: {said}" for said in odd]
+    return known
+
+
+def _keep(
+    place: Keeping | None,
+    found: dict[str, Any],
+    reached: dict[str, Any] | None,
+    name: str,
+    budget: Budget,
+) -> None:
+    why = "" if place is None else place.keep(found, reached)
+    if why:
+        budget.notes.append(f"{name}: its verdict is not kept: {why}")
 
 
 TABLE = ("columns", "rows", "id", "max_rows", "as_", "left", "right")  #: terms of a table
@@ -125,8 +173,8 @@ def _trials(trials: int) -> int:
     return trials
 
 
-def _crew(function: Callable[..., Any], seconds: float) -> Crew:
-    crew = Crew(_code(function), seconds=seconds)
+def _crew(function: Callable[..., Any], seconds: float, *, watched: bool) -> Crew:
+    crew = Crew(replace(_code(function), watched=watched), seconds=seconds)
     if crew.kind != "function":
         crew.close()
         raise InputError(f"{_name(function)} is no function of the data; name one")
@@ -151,24 +199,37 @@ def _options(terms: dict[str, Any]) -> dict[str, Any]:
 
 
 def _name(function: Callable[..., Any]) -> str:
-    """Return module:name of a function that a worker process can import, and finds under that name."""
+    """Return module:name of a function of a module; a lambda or local function has a name for people only."""
     module, name = getattr(function, "__module__", None), getattr(function, "__qualname__", "")
-    if not callable(function) or getattr(sys.modules.get(str(module)), "__file__", None) is None:
+    if not callable(function) or isinstance(function, type) or _module_file(function) is None:
         raise WrongRequest(f"{function!r:.70} is not a function of a module; name one")
-    if not name.isidentifier():
-        raise WrongRequest(f"{name} is not at the top of a module; a worker process cannot import it")
-    if getattr(sys.modules[str(module)], name, None) is not function:
-        raise WrongRequest(
-            f"{module}:{name} is another function than the one given, which only bears its name;"
-            " give it a name of its own at the top of a module"
-        )
-    return f"{module}:{name}"
+    return f"{module}:{name or type(function).__qualname__}"
+
+
+def _module_file(function: Callable[..., Any]) -> str | None:
+    return getattr(sys.modules.get(str(getattr(function, "__module__", None))), "__file__", None)
+
+
+def _by_name(function: Callable[..., Any]) -> bool:
+    """Say whether a worker process that imports the module finds this very function under its name.
+
+    All others travel by value: lambdas, local functions, and what only bears another's name.
+    """
+    name = getattr(function, "__qualname__", "")
+    return name.isidentifier() and getattr(sys.modules[function.__module__], name, None) is function
+
+
+def _file(function: Callable[..., Any]) -> Path:
+    return Path(str(_module_file(function))).resolve()
 
 
 def _code(function: Callable[..., Any]) -> Any:
-    """Return the function's code, with the path of its module's outermost package."""
-    module = function.__module__
-    file = Path(str(sys.modules[module].__file__)).resolve()
+    """Return the function's code, with the path of its module's outermost package; or the function itself."""
+    if not _by_name(function):
+        return Code(
+            _name(function), tuple(path or str(Path.cwd()) for path in sys.path), value=_sent(function)
+        )
+    module, file = function.__module__, _file(function)
     folder = file.parents[len(module.split(".")) - 1]
     if file.name == "__init__.py":
         folder = folder.parent
@@ -176,6 +237,13 @@ def _code(function: Callable[..., Any]) -> Any:
         # pytest's importlib mode names test modules after their place below the root
         return Code(f"{file.stem}:{function.__qualname__}", (str(file.parent),))
     return Code(_name(function), (str(folder),))
+
+
+def _sent(function: Callable[..., Any]) -> bytes:
+    try:
+        return sent(function)
+    except Exception as error:  # pickling raises whatever objects raise
+        raise WrongRequest(f"{_name(function)} cannot be sent to another process: {error}") from None
 
 
 def _not_attacked(function: Callable[..., Any], question: Audit, found: dict[str, Any]) -> str:

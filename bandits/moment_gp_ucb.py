@@ -38,9 +38,9 @@ class MomentGpUcb(MomentBandit):
 
     `stream` releases the prefix sums of u.  `sigma` is the noise of what it releases; left out, the least
     that is proved to meet (`epsilon`, `delta`).  `width` is the width of the upper confidence bound;
-    `refresh` people share one posterior, and one round of the stream: their sum moves as one of them does,
-    and a stream of fewer rounds has less noise.  `prior`: the precision of weights before anything is learned
-    is ``assumed`` to be 4, or ``estimated`` from releases.
+    `refresh` people, or `growth` times those before them if that is more, share one posterior, and one round
+    of the stream: their sum moves as one of them does, and a stream of fewer rounds has less noise.  `prior`:
+    the precision of weights before anything is learned: ``assumed``, 4, or ``estimated`` from releases.
     """
 
     source: ClassVar[str] = "ours; moments only under continual release (setting of Dubey 2021, section 6.1)"
@@ -51,6 +51,7 @@ class MomentGpUcb(MomentBandit):
     sigma: Fraction | None = None
     width: Fraction = Fraction(0)
     refresh: int = 1
+    growth: Fraction = Fraction(0)
     prior: str = "assumed"
 
     def __post_init__(self) -> None:
@@ -59,14 +60,16 @@ class MomentGpUcb(MomentBandit):
         contextual.domain(self.rounds, self.candidates, self.dimension)
         if self.prior not in PRIORS:
             raise InputError(f"prior is {self.prior[:40]!r}; known: {', '.join(PRIORS)}")
-        if min(self.size, self.refresh) < 1 or self.width < 0:
-            raise InputError("needed size >= 1, refresh >= 1 and width >= 0")
+        if min(self.size, self.refresh) < 1 or min(self.width, self.growth) < 0 or self.growth > 1:
+            raise InputError("needed size >= 1, refresh >= 1, width >= 0 and growth in [0, 1]")
         if self.sigma is not None and self.sigma <= 0:
             raise InputError(f"sigma is {float(self.sigma)}; it must be above 0")
-        most = self.refresh * continual_sums.widest(self.stream, -(-self.rounds // self.refresh))
+        largest = max(self.refresh, int(self.growth * self.rounds))
+        rows = len(self.ends) if self.growth else -(-self.rounds // self.refresh)
+        most = largest * continual_sums.widest(self.stream, rows)
         if most > 2 ** (ROOM + 1 - BITS):  # a person's numbers are at most half of 2^BITS
             raise InputError(
-                f"sums of {self.refresh} people do not stay exact in {self.stream} rows; lower refresh"
+                f"sums of {largest} people do not stay exact in {self.stream} rows; lower refresh or growth"
             )
         target(self.epsilon, self.delta)
         self.feature_map(self.lengthscale)
@@ -74,7 +77,7 @@ class MomentGpUcb(MomentBandit):
     @cached_property
     def batches(self) -> list[Cover]:
         """Return the people of every batch."""
-        return contextual.together(self.rounds, self.refresh)
+        return contextual.together(self.rounds, self.refresh, self.growth)
 
     @property
     def ends(self) -> list[int]:
@@ -111,8 +114,8 @@ class Learner:
     def __init__(self, subject: MomentGpUcb, noise: Noise) -> None:
         self._subject, self._eigenvalues = subject, subject.features.eigenvalues
         size = len(self._eigenvalues)
-        self._rounds = len(subject.ends)
-        self._sums = continual_sums.vector_sums(subject.stream, noise, self._rounds, size)
+        self._ends = frozenset(subject.ends)
+        self._sums = continual_sums.vector_sums(subject.stream, noise, len(self._ends), size)
         self._batch, self._people = np.zeros(size, dtype=np.int64), 0
         self._mean = np.zeros(size)
         self._precision = PRECISION if subject.prior == "assumed" else PRECISIONS[0]
@@ -132,14 +135,14 @@ class Learner:
         """
         self._batch = self._batch + contribution(features, reward)
         self._people += 1
-        if self._people % self._subject.refresh == 0:
+        if self._people in self._ends:
             released = self._sums.add(self._batch)
             self._batch = np.zeros_like(self._batch)
             self._settle(released / 2.0**BITS, self._people)
 
     def _deviation(self) -> float:
         """Return the standard deviation of the latest prefix's noise, for released noise of 1."""
-        return continual_sums.deviation(self._subject.stream, self._sums.rounds, self._rounds)
+        return continual_sums.deviation(self._subject.stream, self._sums.rounds, len(self._ends))
 
     def _settle(self, moment: Floats, t: int) -> None:
         """Take u = Hθ + noise with H = t·Σ_pub: diagonal in the public domain's principal directions.

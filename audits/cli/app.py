@@ -52,8 +52,15 @@ app.command(sessions.ask)
 app.command(sessions.tell)
 ledger_app.command(ledger.init)
 ledger_app.command(ledger.charge)
+ledger_app.command(ledger.reserve)
+ledger_app.command(ledger.draw)
+ledger_app.command(ledger.release)
+ledger_app.command(ledger.scope)
+ledger_app.command(ledger.cohort)
+ledger_app.command(ledger.reset)
 ledger_app.command(ledger.show_ledger, name="show")
 ledger_app.command(ledger.log)
+ledger_app.command(reports.ledger_report, name="report")
 ledger_app.command(ledger.verify)
 ledger_app.command(ledger.checkpoint)
 ledger_app.command(ledger.export)
@@ -86,6 +93,7 @@ EXTRA = {
     "jinja2": "audit",
     "markupsafe": "audit",
     "joblib": "audit",
+    "cloudpickle": "audit",
     "cryptography": "audit",
     "matplotlib": "plot",
     "pyarrow": "tables",

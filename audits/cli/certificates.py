@@ -14,10 +14,10 @@ from audits.cli.options import (
     Flag,
     Folder,
     Json,
+    Name,
     NoCode,
     Whole,
     cores,
-    one_of,
     reporting,
     say,
     show,
@@ -252,25 +252,20 @@ def sign(certificate: File, *, key: File, json_: Json = False) -> int:
     return 0
 
 
-def schema(name: Annotated[str, one_of("certificate")], *, json_: Json = False) -> int:
-    """Print the JSON schema of a file: certificate.
+def schema(name: Name, *, json_: Json = False) -> int:
+    """Print the JSON schema of a file, or of what a command prints with --json.
 
     Example: `dpaccount schema certificate`
 
     Parameters
     ----------
     name
-        The kind of file.
+        The kind of document: certificate, account, audit, ledger, ... (a wrong one lists them all).
     """
-    from importlib.resources import files
+    from dpaccount.schemas import printed, schemas
 
-    from audits.claim import valid_name
-
-    folder = files("dpaccount") / "schemas"
-    names = sorted(
-        entry.name.removesuffix(".json") for entry in folder.iterdir() if entry.name.endswith(".json")
-    )
-    if valid_name(name, "schema") not in names:
-        raise InputError(f"unknown schema {name!r}; known: {', '.join(names)}")
-    sys.stdout.write((folder / f"{name}.json").read_text(encoding="utf-8"))
+    known = schemas()
+    if name not in known:
+        raise InputError(f"unknown schema {name[:60]!r}; known: {', '.join(sorted(known))}")
+    sys.stdout.write(printed(known[name]))
     return 0

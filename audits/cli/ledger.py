@@ -1,7 +1,8 @@
-"""`ledger init`, `charge`, `show`, `log`, `verify`, `export`, `import`, `upgrade`: a durable budget."""
+"""`dpaccount ledger …`: a durable budget, its charges, and what a team arranges in it."""
 
 import sys
-from typing import Annotated
+from functools import partial
+from typing import Annotated, Any
 
 from cyclopts import Parameter
 
@@ -14,16 +15,18 @@ from audits.cli.options import (
     Text,
     Url,
     lines,
+    number,
     one_of,
     required,
     say,
     show,
     source,
+    whole,
 )
 from dpaccount.documents import parse_json
 from dpaccount.errors import InputError
 
-MEASURES = ("gdp", "pure", "approximate", "zcdp")
+MEASURES = ("gdp", "pure", "approximate", "zcdp", "either")
 Digest = Annotated[str, Parameter(metavar="DIGEST")]
 
 
@@ -63,13 +66,15 @@ def init(
     return 0
 
 
-def charge(
+def charge(  # noqa: PLR0913 - options
     url: Url,
     events: Source,
     *,
     key: Text | None = None,
     purpose: Text = "plan",
     by: Text | None = None,
+    scope: Text | None = None,
+    cohort: Text | None = None,
     dry_run: Flag = False,
     json_: Json = False,
 ) -> int:
@@ -89,15 +94,208 @@ def charge(
         What it is for, in words.
     by
         Who charges.
+    scope
+        It must fit the cap of this scope, and of all above it.
+    cohort
+        Events without a cover are charged to its units.
     dry_run
         Say what would happen, and charge nothing.
     """
     from dpaccount.ledger import answers
 
-    plan = parse_json(source(events), events)
-    answer = answers.charge(url, plan, key=key, purpose=purpose, by=by, dry_run=dry_run, say=say)
+    asked = partial(answers.charge, url, parse_json(source(events), events), key=key, dry_run=dry_run)
+    return _answered(asked(purpose=purpose, by=by, within=(scope, cohort), say=say), json_)
+
+
+def reserve(
+    url: Url,
+    events: Source,
+    *,
+    key: Text,
+    rounds: Number = None,
+    purpose: Text = "plan",
+    by: Text | None = None,
+    scope: Text | None = None,
+    json_: Json = False,
+) -> int:
+    """Charge a plan now, of which parts are drawn later, each once, or released.
+
+    Example: `dpaccount ledger reserve sqlite:///team.db day.json --key may --rounds 31`
+
+    Parameters
+    ----------
+    url
+        The ledger.
+    events
+        A JSON file of schema dpaccount/events/1, or - for standard input.
+    key
+        A name of this reservation, by which its parts are drawn.
+    rounds
+        Parts are so many times the whole plan; without it, every run of every event.
+    purpose
+        What it is for, in words.
+    by
+        Who reserves.
+    scope
+        It must fit the cap of this scope, and of all above it.
+    """
+    from dpaccount.ledger import answers
+
+    plan, times = parse_json(source(events), events), whole(rounds, "--rounds")
+    asked = partial(answers.reserve, url, plan, key, rounds=times)
+    return _answered(asked(purpose=purpose, by=by, scope=scope, say=say), json_)
+
+
+def draw(
+    url: Url,
+    key: Text,
+    *,
+    parts: Text | None = None,
+    count: Number = None,
+    by: Text | None = None,
+    json_: Json = False,
+) -> int:
+    """Mark parts of a reservation as drawn, before their noise is drawn.
+
+    Example: `dpaccount ledger draw sqlite:///team.db may`
+
+    Parameters
+    ----------
+    url
+        The ledger.
+    key
+        The reservation's.
+    parts
+        Which ones, such as 1-3,7; without it the first that are open.
+    count
+        How many of those that are open; 1 without it.
+    by
+        Who draws.
+    """
+    from dpaccount.ledger import answers
+
+    if parts is not None and count is not None:
+        raise InputError("--parts and --count name parts twice; give one of them")
+    times, wanted = whole(count, "--count") or 1, _ranges(parts, "--parts")
+    return _answered(answers.draw(url, key, wanted, count=times, by=by, say=say), json_)
+
+
+def release(
+    url: Url, key: Text, *, parts: Text | None = None, by: Text | None = None, json_: Json = False
+) -> int:
+    """Give back what parts of a reservation cost that were never drawn; none of them is drawn later.
+
+    Example: `dpaccount ledger release sqlite:///team.db may --parts 20-31`
+
+    Parameters
+    ----------
+    url
+        The ledger.
+    key
+        The reservation's.
+    parts
+        Which ones, such as 1-3,7; without it all that are open.
+    by
+        Who gives back.
+    """
+    from dpaccount.ledger import answers
+
+    return _answered(answers.release(url, key, _ranges(parts, "--parts"), by=by, say=say), json_)
+
+
+def scope(
+    url: Url,
+    name: Text,
+    *,
+    epsilon: Number,
+    delta: Number = None,
+    by: Text | None = None,
+    json_: Json = False,
+) -> int:
+    """Make a scope, or change its cap, never to less than is spent in it.
+
+    Example: `dpaccount ledger scope sqlite:///team.db team/analyst --epsilon .2`
+
+    Parameters
+    ----------
+    url
+        The ledger.
+    name
+        Its name, below the scopes that it names.
+    epsilon
+        Its cap: at least 0.
+    delta
+        Its cap: from 0 to 1; the ledger's without it.
+    by
+        Who says so.
+    """
+    from dpaccount.ledger import answers
+
+    limits = required(epsilon, "--epsilon"), number(delta, "--delta")
+    return _answered(answers.scope(url, name, *limits, by=by, say=say), json_)
+
+
+def cohort(url: Url, name: Text, *units: Text, by: Text | None = None, json_: Json = False) -> int:
+    """Name ranges of units; once charged, the name means them for ever.
+
+    Example: `dpaccount ledger cohort sqlite:///team.db adults 1-500 801-900`
+
+    Parameters
+    ----------
+    url
+        The ledger.
+    name
+        Its name.
+    units
+        Its units, such as 1-500.
+    by
+        Who says so.
+    """
+    from dpaccount.ledger import answers
+
+    ranges = _ranges(",".join(units) if units else None, "units")
+    if ranges is None:
+        raise InputError("no units; give ranges, such as 1-500 801-900")
+    return _answered(answers.cohort(url, name, ranges, by=by, say=say), json_)
+
+
+def reset(url: Url, *, reason: Text, by: Text | None = None, json_: Json = False) -> int:
+    """Begin a period with the whole budget; what is guaranteed is the sum over the ledger's life.
+
+    Example: `dpaccount ledger reset sqlite:///team.db --reason "a new study"`
+
+    Parameters
+    ----------
+    url
+        The ledger.
+    reason
+        Why, in words.
+    by
+        Who says so.
+    """
+    from dpaccount.ledger import answers
+
+    return _answered(answers.reset(url, reason, by=by, say=say), json_)
+
+
+def _answered(answer: dict[str, Any], json_: Json) -> int:
+    from dpaccount.ledger import answers
+
     show(answer, json_, lines)
     return answers.exit_code(answer)
+
+
+def _ranges(text: str | None, option: str) -> list[tuple[int, int]] | None:
+    """Return ranges that are written 1-3,7."""
+    if text is None:
+        return None
+    found = []
+    for word in text.split(","):
+        first, dash, last = word.partition("-")
+        if not (first.isdecimal() and (last.isdecimal() if dash else True)) or len(word) > 40:
+            raise InputError(f"{option}: {word[:40]!r} is no range; write 1-3 or 7, with commas between")
+        found.append((int(first), int(last or first)))
+    return found
 
 
 def show_ledger(url: Url, *, json_: Json = False) -> int:

@@ -162,9 +162,10 @@ def phases(show: Callable[[str], None]) -> Callable[[str], None]:
     def report(what: str) -> None:
         nonlocal last
         found = COUNT.match(what)
-        if found is None or found[1] != last:
+        phase = what if found is None else found[1].rstrip(": ")
+        if found is None or phase != last:
             show(f"{what} ...")
-        last = what if found is None else found[1]
+        last = phase
 
     return report
 

@@ -1,13 +1,17 @@
 """`report` and `diff`: certificates that were made here or received, for people."""
 
+import json
 import sys
 from pathlib import Path
 from typing import Annotated, Any
+
+from cyclopts import Parameter
 
 from audits.cli.options import File, Flag, Json, Url, one_of, say, show
 from dpaccount.documents import atomically
 from dpaccount.errors import InputError
 
+OF_LEDGERS = ("html", "json", "csv")
 FORMATS = ("html", "md", "pdf-ready", "registry", "nist")
 
 
@@ -64,6 +68,54 @@ def report(
     for file in files:
         _one(file, kind, shown, output)
     return 0
+
+
+def ledger_report(
+    url: Url,
+    *,
+    output: Annotated[File | None, Parameter(name=["--output", "-o"])] = None,
+    format_: Annotated[str, one_of(*OF_LEDGERS)] = "html",
+    replay: Flag = False,
+    json_: Json = False,
+) -> int:
+    """Report what was spent, reserved, refused, what is left, and whether the chain is in order.
+
+    Exit code: 0 where the chain is in order, 1 where it is not.
+
+    Example: `dpaccount ledger report sqlite:///team.db -o report.html`
+
+    Parameters
+    ----------
+    url
+        The ledger.
+    output
+        Where to write (default: standard output).
+    format_
+        html (a page), json, csv (a row for each value).
+    replay
+        Recompute totals, too, where the ledger has more than 200,000 entries.
+    """
+    from audits.reports import of_ledger
+    from dpaccount.ledger.carried.reported import report as reported
+
+    kind = "json" if json_ else format_
+    if kind not in OF_LEDGERS:
+        raise InputError(f"--format is {kind[:40]!r}; known: {', '.join(OF_LEDGERS)}")
+    found = reported(url, replay=True if replay else None)
+    found["nist"] = of_ledger.nist(found)
+    text = of_ledger.table(found) if kind == "csv" else json.dumps(found, ensure_ascii=False) + "\n"
+    if kind == "html":
+        text = of_ledger.html(found, page_name(url))
+    if output is None:
+        sys.stdout.write(text)
+    else:
+        _write(output, text)
+    return 0 if found["replay"]["valid"] else 1
+
+
+def page_name(url: str) -> str:
+    """Return what a page calls a ledger: the name of its file or database, without folders or passwords."""
+    return url.partition("?")[0].rpartition("/")[2]
 
 
 def _kind(said: str, flags: dict[str, bool]) -> str:

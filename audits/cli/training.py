@@ -28,7 +28,11 @@ from dpaccount.errors import InputError
 from dpaccount.exact import shown
 
 if TYPE_CHECKING:
+    from dpaccount.accounting.ftrl import FtrlTraining
     from dpaccount.accounting.training import Training
+
+
+FTRL = ("participations", "separation", "bands")  #: options that belong to --mechanism
 
 
 @dataclass(frozen=True)
@@ -52,7 +56,17 @@ class TrainingOptions:
     steps
         In place of --epochs: the exact number of steps.
     sampling
-        poisson (each example by itself; add-remove) or fixed-size (fresh samples; replace-one).
+        poisson (each example by itself) or fixed-size (fresh samples; replace-one).
+    relation
+        add-remove (one example more or less; what poisson is counted under) or replace-one.
+    mechanism
+        In place of --sampling: DP-FTRL by a tree, sqrt-toeplitz or banded-toeplitz (see --bands).
+    participations
+        Of DP-FTRL: how often an example takes part at most; passes in a fixed order where not given.
+    separation
+        Of DP-FTRL: how many steps at least lie between; those of a pass where not given.
+    bands
+        Of banded-toeplitz: how many diagonals.
     """
 
     examples: Whole = None
@@ -63,6 +77,11 @@ class TrainingOptions:
     epochs: Number = None
     steps: Whole = None
     sampling: Annotated[str, one_of("poisson", "fixed-size")] = "poisson"
+    relation: Annotated[str | None, one_of("add-remove", "replace-one")] = None
+    mechanism: Annotated[str | None, one_of("tree", "sqrt-toeplitz", "banded-toeplitz")] = None
+    participations: Whole = None
+    separation: Whole = None
+    bands: Whole = None
 
     def share(self) -> Fraction:
         """Return δ."""
@@ -71,7 +90,7 @@ class TrainingOptions:
             raise InputError(f"--delta is {shown(share)}; it lies strictly between 0 and 1")
         return share
 
-    def run(self) -> "Training":
+    def run(self) -> "Training | FtrlTraining":
         """Return the run, with the noise that is given or that the target needs."""
         from dpaccount.accounting.training import Training, least_sigma, steps_of
 
@@ -86,8 +105,28 @@ class TrainingOptions:
             steps = steps_of(passes, everyone, drawn)
         elif passes is not None or steps is None:
             raise InputError("give either --epochs or --steps")
-        run = Training(everyone, drawn, 1 if noise is None else noise, steps, self.sampling)
+        spread = 1 if noise is None else noise
+        run = self._factored(everyone, drawn, spread, steps)
+        if run is None:
+            run = Training(everyone, drawn, spread, steps, self.sampling, self.relation or "")
         return run if target is None else replace(run, sigma=least_sigma(run, target, self.share()).value)
+
+    def _factored(
+        self, everyone: int, drawn: int, noise: Fraction | int, steps: int
+    ) -> "Training | FtrlTraining | None":
+        """Return the run by DP-FTRL; None where no mechanism is named."""
+        from dpaccount.accounting.ftrl import FtrlTraining
+
+        said = {name: whole(getattr(self, name), f"--{name}") for name in FTRL}
+        given = {name: value for name, value in said.items() if value is not None}
+        if self.mechanism is None and given:
+            raise InputError(f"--{next(iter(given))} belongs to --mechanism; name one")
+        if self.mechanism is None:
+            return None
+        if self.sampling != "poisson":
+            raise InputError("--sampling and --mechanism are both given; DP-FTRL takes no samples")
+        relation = self.relation or "add-remove"
+        return FtrlTraining(everyone, drawn, noise, steps, self.mechanism, relation=relation, **given)
 
 
 NOTHING_SAID = TrainingOptions()
@@ -113,20 +152,24 @@ def sgd(
     events
         Also write the run as a file of events, for `account` and `ledger charge`.
     """
+    from dpaccount.accounting.training import Training
+
     share, run = options.share(), options.run()
     answer: dict[str, Any] = {
         "schema": "dpaccount/sgd/1",
         "sigma": shown(run.sigma),
         "steps": run.steps,
-        "rate": f"{run.batch}/{run.examples}",
-        "sampling": run.sampling,
+        **run.described(),
         "relation": run.relation.value,
         "delta": shown(share),
         "epsilon": run.epsilon(share).as_json(),
-        "shuffled_epsilon": run.shuffled(share).as_json()["upper"],
-        "statement": run.statement(share),
     }
-    if curve is not None:
+    if isinstance(run, Training):
+        answer["shuffled_epsilon"] = run.shuffled(share).as_json()["upper"]
+    answer["statement"] = run.statement(share)
+    if curve is not None and not isinstance(run, Training):
+        raise InputError("--curve is drawn of samples; leave it out where a --mechanism is named")
+    if curve is not None and isinstance(run, Training):
         _draw(run, share, curve)
     if events is not None:
         _write("--events", events, run.plan().to_json() + "\n")

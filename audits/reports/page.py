@@ -7,7 +7,7 @@ from typing import Any
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup, escape
 
-from audits.reports.sections import Block, sections
+from audits.reports.sections import Block, Section, sections
 from audits.reports.words import Certified
 
 
@@ -16,11 +16,14 @@ def html(certificate: Certified, ledger: Mapping[str, Any] | None = None, *, unf
 
     `unfolded`: every step of the proof is open, for paper.
     """
-    return (
-        _pages()
-        .get_template("report.html")
-        .render(c=certificate, sections=sections(certificate, ledger), open=unfolded)
-    )
+    found = sections(certificate, ledger)
+    return of_sections(certificate["verdict"], certificate["claim"]["name"], found, unfolded=unfolded)
+
+
+def of_sections(verdict: str, name: str, found: list[Section], *, unfolded: bool = False) -> str:
+    """Return a page of sections, below a verdict and a name."""
+    said = {"verdict": verdict, "claim": {"name": name}}
+    return _pages().get_template("report.html").render(c=said, sections=found, open=unfolded)
 
 
 def _pages() -> Environment:

@@ -52,6 +52,7 @@ class Process:
     def __init__(self, code: Code, memory: int = MEMORY) -> None:
         self.code, self.memory = code, memory
         self.kind = ""
+        self.starts = 0
         self._popen: subprocess.Popen[bytes] | None = None
         self._buffer = bytearray()
 
@@ -63,6 +64,7 @@ class Process:
         if not hasattr(os, "fork"):  # nor can a pipe be waited for with a limit
             raise InputError(POSIX_ONLY.format("processes"))
         threads = dict.fromkeys(THREADS, "1")
+        self.starts += 1
         self._popen = subprocess.Popen(
             [sys.executable, "-P", "-m", "audits.tasks.worker"],
             stdin=subprocess.PIPE,
@@ -73,7 +75,9 @@ class Process:
         self._buffer.clear()
         if self.code.closed is not None:
             self.send(["close", self.code.closed])
-        self.send(["load", self.code.use, list(self.code.folders), self.memory, self.code.meant()])
+        if self.code.watched:
+            self.send(["watch"])
+        self.send(self._loading())
         try:
             answer, said = self.receive(IMPORT)
         except Gone as gone:
@@ -83,6 +87,13 @@ class Process:
             raise InputError(f"importing {self.code.use.partition(':')[0]} failed ({said}); mend it")
         self.kind = said
         return self.kind
+
+    def _loading(self) -> list[object]:
+        """Return the request that brings the code there: by its name, or by value."""
+        folders = list(self.code.folders)
+        if self.code.value is not None:
+            return ["load_value", self.code.value, folders, self.memory]
+        return ["load", self.code.use, folders, self.memory, self.code.meant()]
 
     def send(self, request: Sequence[object]) -> None:
         """Send a request; a process that is gone is noticed when the answer is awaited."""
@@ -206,6 +217,19 @@ class Crew:
     def processes(self) -> int:
         """Return how many runs are made at once."""
         return min(self.jobs, os.cpu_count() or 1)
+
+    def reached(self) -> dict[str, Any] | None:
+        """Return what the code loaded, opened and asked for; None where a process did not live to tell."""
+        first = self.first
+        if not first.alive or first.starts != 1 or len(self._processes) != 1:
+            return None
+        first.send(["reached"])
+        try:
+            _, record = first.receive(IMPORT)
+        except Gone:
+            return None
+        found: dict[str, Any] | None = record
+        return found
 
     def left(self) -> float:
         """Return the seconds that are left of the wall limit."""

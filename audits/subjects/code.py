@@ -16,12 +16,15 @@ from dpaccount.errors import InputError
 class Code:
     """A user's code: ``package.module:name``, found in `folders` (at the end of the path) or installed.
 
-    It may not open the file `closed` by itself; see `audits.evidence.closed`.
+    It may not open the file `closed` by itself; see `audits.evidence.closed`.  `value` is the function itself
+    where it travels by value; `watched`: what it loads, opens and asks for is recorded.
     """
 
     use: str
     folders: tuple[str, ...]
     closed: str | None = None
+    value: bytes | None = None
+    watched: bool = False
 
     @property
     def name(self) -> str:

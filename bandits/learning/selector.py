@@ -4,6 +4,7 @@ The choice reads the privacy asked for and the horizon; never data.  Which bandi
 `bandits.selection.rehearsals.choose`.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from math import sqrt
@@ -11,6 +12,7 @@ from math import sqrt
 import numpy as np
 from numpy.typing import NDArray
 
+from bandits.learning.contextual import together
 from bandits.statistics import continual_sums
 from bandits.statistics.calibration import least_sigma
 from bandits.statistics.first_moments import BITS, HALF
@@ -18,7 +20,7 @@ from dpaccount.errors import InputError
 from dpaccount.proof import REPLACE_ONE, assume_ball
 from mechanisms.local.channels import CHANNELS, channel
 
-LONG = 4096  #: rounds up to which every row may sum what came before it
+GROWTH = Fraction(1, 32)  #: of a batch over the people before it: rows are few, and each has less noise
 
 
 @dataclass(frozen=True)
@@ -26,24 +28,21 @@ class Selection:
     """A catalogued bandit, the parameters that were chosen for it, and why."""
 
     subject: str
-    parameters: dict[str, str]
+    parameters: dict[str, str | Fraction]
     because: str
 
 
 def quietest(epsilon: Fraction, delta: Fraction, rounds: int, size: int) -> Selection:
-    """Return `moment-gp-ucb` with the stream of least noise in its `size` moments at (ε, δ).
-
-    Beyond `LONG` rounds √Toeplitz rows, whose work grows with every round, are left out.
-    """
-    streams = [s for s in continual_sums.STREAMS if s != "sqrt-toeplitz" or rounds <= LONG]
-    errors = {stream: error(stream, epsilon, delta, rounds, size) for stream in streams}
+    """Return `moment-gp-ucb` in growing batches, with the stream of least noise in its `size` moments."""
+    ends = [last for _, last in together(rounds, 1, GROWTH)[:-1]]
+    errors = {stream: error(stream, epsilon, delta, ends, size) for stream in continual_sums.STREAMS}
     best = min(errors, key=lambda stream: errors[stream])
     listed = ", ".join(f"{name} {value:.3g}" for name, value in errors.items())
     why = (
-        f"largest noise in a released moment over {rounds - 1} rounds: {listed};"
+        f"largest noise in a released moment over {len(ends)} batches of {rounds} people: {listed};"
         " second moments are taken from the public domain, which costs no noise"
     )
-    return Selection("moment-gp-ucb", {"stream": best}, why)
+    return Selection("moment-gp-ucb", {"stream": best, "growth": GROWTH}, why)
 
 
 def choose_local(
@@ -81,12 +80,12 @@ def answer_square(name: str, epsilon: Fraction) -> float:
     return float((channel(name, epsilon).variance(units) + units**2).mean())
 
 
-def error(stream: str, epsilon: Fraction, delta: Fraction, rounds: int, size: int) -> float:
-    """Return the largest standard deviation, over rounds, of a moment that `stream` releases at (ε, δ)."""
+def error(stream: str, epsilon: Fraction, delta: Fraction, ends: Sequence[int], size: int) -> float:
+    """Return the largest standard deviation of a moment at (ε, δ), over batches that end so."""
     person = assume_ball("moments", HALF, REPLACE_ONE, "movement")
     sigma = least_sigma(
-        lambda s: continual_sums.vector_proof(stream, person, s, range(1, rounds), size, BITS, delta),
+        lambda s: continual_sums.vector_proof(stream, person, s, ends, size, BITS, delta),
         epsilon,
         delta,
     )
-    return float(sigma) * continual_sums.largest_deviation(stream, rounds - 1)
+    return float(sigma) * continual_sums.largest_deviation(stream, len(ends))

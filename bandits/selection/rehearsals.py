@@ -44,13 +44,13 @@ class Runner:
     """A subject in the race, the parameters that make it, and its rehearsal."""
 
     subject: str
-    parameters: dict[str, str]
+    parameters: dict[str, str | Fraction]
     play: Play
 
     @property
     def label(self) -> str:
         """Return what it is called in a reason."""
-        return " ".join([self.subject, *self.parameters.values()])
+        return " ".join([self.subject, *map(str, self.parameters.values())])
 
 
 @lru_cache(maxsize=256)
@@ -131,7 +131,7 @@ def _contextual(
     common = {"epsilon": epsilon, "delta": delta, "rounds": rounds, "candidates": candidates}
     common["dimension"] = dimension
     quiet = quietest(epsilon, delta, rounds, MomentGpUcb.size).parameters
-    made: list[tuple[str, type[Any], dict[str, str]]] = [
+    made: list[tuple[str, type[Any], dict[str, str | Fraction]]] = [
         ("moment-gp-ucb", MomentGpUcb, quiet),
         ("phased-gp-ucb", PhasedGpUcb, {}),
         ("jdp-gp-ucb", JdpGpUcb, {"stream": "honaker"}),

@@ -47,6 +47,8 @@ def account_answer(
     else:
         answer |= summary(accountant, width)
     answer |= scalars(accountant)
+    if assumed := accountant.plan.assumptions():
+        answer["assumptions"] = assumed
     answer["seconds"] = round(time.perf_counter() - begun, 6)
     return answer
 

@@ -2,7 +2,7 @@
 
 One step clips the gradient of every drawn example to ℓ2 norm C, adds them up, and adds Gaussian noise of
 standard deviation σC; C drops out (Abadi et al. 2016).  Under add-remove one example more moves the sum by C;
-in a sample of fixed size one that is replaced moves it by 2C.
+one that is replaced moves it by 2C where it is drawn, from −C to C against a batch without it.
 
 >>> run = Training(examples=60000, batch=256, sigma="1.1", steps=steps_of(60, 60000, 256))
 >>> run.steps, run.epsilon(1e-5)
@@ -19,17 +19,25 @@ from typing import Any, dataclass_transform
 
 from dpaccount.accounting.accountant import Accountant
 from dpaccount.accounting.calibrate import Calibration
+from dpaccount.accounting.ftrl import FtrlTraining
 from dpaccount.accounting.unknowns import Unknown, settle
 from dpaccount.errors import InputError
 from dpaccount.exact import Enclosure, Exact, as_exact, formatted, shown
 from dpaccount.numerics.fourier.contours import shared
 from dpaccount.numerics.limits import PROFILE, allowance
-from dpaccount.plan.event_base import Real, exact
-from dpaccount.plan.events import Gaussian, Plan, PoissonSubsampled, SampledWithoutReplacement
+from dpaccount.plan.event_base import Real, Spelled, exact
+from dpaccount.plan.events import (
+    Gaussian,
+    Plan,
+    PoissonReplaced,
+    PoissonSubsampled,
+    SampledWithoutReplacement,
+)
 from dpaccount.relation import Relation
 
 POISSON, FIXED = "poisson", "fixed-size"
 SAMPLINGS = (POISSON, FIXED)
+USUAL: Any = ""  #: the relation that a sampling is counted under where none is named
 POINTS = 60  #: of a curve over steps
 
 
@@ -53,7 +61,8 @@ class Training:
     """So many `steps` on samples of `batch` of the `examples`, with noise multiplier `sigma`.
 
     `sampling` is ``poisson``, every example with probability batch/examples in every step, counted under
-    add-remove; or ``fixed-size``, batch different examples drawn afresh in every step, under replace-one.
+    add-remove unless `relation` says replace-one; or ``fixed-size``, batch different examples drawn afresh in
+    every step, under replace-one.
     """
 
     examples: int
@@ -61,6 +70,7 @@ class Training:
     sigma: Real
     steps: int
     sampling: str = POISSON
+    relation: Spelled[Relation, Relation | str] = USUAL
 
     def __post_init__(self) -> None:
         """Refuse what is no training run."""
@@ -73,30 +83,36 @@ class Training:
         if self.sampling not in SAMPLINGS:
             raise InputError(f"unknown sampling {self.sampling!r}; known here: {', '.join(SAMPLINGS)}")
         object.__setattr__(self, "sigma", exact("sigma", self.sigma))
+        usual = Relation.ADD_REMOVE if self.sampling == POISSON else Relation.REPLACE_ONE
+        if self.relation not in ("", *Relation):
+            raise InputError(f"unknown relation {self.relation!r}; known here: {', '.join(Relation)}")
+        object.__setattr__(self, "relation", Relation(self.relation or usual))
+        if self.sampling == FIXED and self.relation != usual:
+            raise InputError("samples of fixed size are counted under replace-one; add-remove takes poisson")
 
     @property
     def rate(self) -> Fraction:
         """Return the part of the examples in an (expected) batch."""
         return Fraction(self.batch, self.examples)
 
-    @property
-    def relation(self) -> Relation:
-        """Return which datasets are neighbours: one example more or less, or one replaced."""
-        return Relation.ADD_REMOVE if self.sampling == POISSON else Relation.REPLACE_ONE
-
     def plan(self, steps: int | None = None) -> Plan:
         """Return the plan of all steps, or of the first ones."""
         count = self.steps if steps is None else steps
         if self.sampling == POISSON:
             noise = Gaussian(sigma=self.sigma)
-            return Plan(self.relation, PoissonSubsampled(rate=self.rate, of=noise, count=count))
+            drawn = PoissonSubsampled if self.relation == Relation.ADD_REMOVE else PoissonReplaced
+            return Plan(self.relation, drawn(rate=self.rate, of=noise, count=count))
         noise = Gaussian(sigma=self.sigma, sensitivity=2)
-        drawn = SampledWithoutReplacement(size=self.batch, population=self.examples, of=noise, count=count)
-        return Plan(self.relation, drawn)
+        fixed = SampledWithoutReplacement(size=self.batch, population=self.examples, of=noise, count=count)
+        return Plan(self.relation, fixed)
 
     def epsilon(self, delta: Exact) -> Enclosure:
         """Return the ε of the whole run at this δ."""
         return Accountant(self.plan()).epsilon(delta)
+
+    def described(self) -> dict[str, Any]:
+        """Return what the run is beside noise and steps."""
+        return {"rate": f"{self.batch}/{self.examples}", "sampling": self.sampling}
 
     def shuffled(self, delta: Exact) -> Enclosure:
         """Return an ε for batches of a shuffled pass, where one example is replaced.
@@ -129,14 +145,14 @@ class Training:
         """Return the sentences to put into a paper: what is private, how it was sampled, and what is not."""
         share = as_exact(delta)
         cost = formatted(self.epsilon(delta).upper, ".4g", up=True)
+        replaced = self.relation == Relation.REPLACE_ONE
+        moved = ("replacing" if replaced else "adding or removing") + " one training example"
         if self.sampling == POISSON:
-            moved = "adding or removing one training example"
             how = (
                 f"every step draws each example independently with probability {self.batch}/{self.examples}"
                 f" (Poisson samples, {self.batch} expected)"
             )
         else:
-            moved = "replacing one training example"
             how = f"every step draws {self.batch} of {self.examples} examples afresh, without replacement"
         loose = formatted(self.shuffled(delta).upper, ".4g", up=True)
         return (
@@ -149,7 +165,7 @@ class Training:
         )
 
 
-def least_sigma(run: Training, epsilon: Exact, delta: Exact) -> Calibration:
+def least_sigma(run: "Training | FtrlTraining", epsilon: Exact, delta: Exact) -> Calibration:
     """Return the least noise multiplier with which a run is proved to have (epsilon, delta)."""
 
     def plan(sigma: Fraction) -> Plan:

@@ -28,7 +28,7 @@ from dpaccount.plan.plan_file import read_plan
 from dpaccount.relation import Relation
 
 UNKNOWN = "?"
-FALLS = ("sigma", "scale", "k", "population")  #: keys of which more costs less
+FALLS = ("sigma", "scale", "k", "population", "separation")  #: keys of which more costs less
 FIXED = ("start",)  #: keys that say where, not how much
 MOST = named.MOST
 

@@ -9,19 +9,33 @@ composition of sampled steps.
 import math
 from collections.abc import Iterable
 from fractions import Fraction
+from functools import reduce
 
 from flint import arb
 
-from dpaccount.cost.exposure import Drawn, Exposure, Kind, RangeBound, RdpBound, Sampled, ZcdpBound, failure
+from dpaccount.cost.exposure import (
+    Drawn,
+    Exposure,
+    Kind,
+    RangeBound,
+    RdpBound,
+    Sampled,
+    ZcdpBound,
+    directions,
+    failure,
+)
 from dpaccount.exact import Enclosure, Number
 from dpaccount.numerics.balls import ball, ceil_of, floor_of, precision
 from dpaccount.numerics.closed import renyi
 from dpaccount.numerics.closed.moments import Moments, atoms, laplace, two_sided
 from dpaccount.numerics.closed.sampling import grown, shrunk
+from dpaccount.numerics.fourier.loss_tables import ReplacedLaplaceFactor, ReplacedTable
+from dpaccount.numerics.fourier.replaced_gaussian import ReplacedGaussianFactor
 from dpaccount.numerics.fourier.sampled_gaussian import SampledGaussianFactor
 from dpaccount.numerics.fourier.transforms import AtomFactor, DiscreteGaussianFactor, Factor, LaplaceFactor
 from dpaccount.numerics.limits import unhurried
 
+REPLACED = ReplacedGaussianFactor, ReplacedLaplaceFactor, ReplacedTable
 DEEPEST = 8  #: samples of samples beyond this depth are bounded by what is sampled
 
 
@@ -114,8 +128,8 @@ def _add(found: Moments, kind: Kind, count: int) -> bool:
     elif isinstance(kind, SampledGaussianFactor):
         found.above += count * ball(kind.mu2) / 2
         found.width_above += count * ball(kind.mu2)
-    elif isinstance(kind, Sampled | Drawn):
-        inner = None if kind.inner.failures else spread(kind.inner)
+    elif (drawn := _sampling(kind)) is not None:  # jointly convex: no more than where every sample holds all
+        inner = None if drawn[1].failures else spread(drawn[1])
         if inner is None:
             return False
         found.above += count * inner.above
@@ -126,10 +140,21 @@ def _add(found: Moments, kind: Kind, count: int) -> bool:
 
 
 def _sampling(kind: Kind) -> tuple[Fraction, Exposure] | None:
-    """Return the rate and what is sampled."""
+    """Return the rate and what is sampled, of a replaced row how far it moves at most."""
+    if isinstance(kind, REPLACED):
+        return kind.rate, _twice(kind)
     if isinstance(kind, SampledGaussianFactor):
         return kind.rate, Exposure((kind.mu2, kind.mu2))
     return (kind.rate, kind.inner) if isinstance(kind, Sampled | Drawn) else None
+
+
+def _twice(kind: ReplacedGaussianFactor | ReplacedLaplaceFactor | ReplacedTable) -> Exposure:
+    """Return what a replaced row costs that every sample holds."""
+    if isinstance(kind, ReplacedGaussianFactor):
+        return Exposure((4 * kind.mu2, 4 * kind.mu2))
+    if isinstance(kind, ReplacedLaplaceFactor):
+        return Exposure(pairs=((LaplaceFactor(2 * kind.loss), 1),))
+    return Exposure(pairs=((AtomFactor("discrete_laplace", kind.scale, 2 * kind.shift), 1),))
 
 
 def _kinds(total: Exposure) -> list[tuple[Kind | None, int]]:
@@ -160,8 +185,15 @@ def _moved(total: Exposure) -> arb | None:
     return sampled + (rest.above / 2).sqrt()
 
 
+def _ceiling(total: Exposure) -> arb | None:
+    """Return a bound on the loss in both directions of the relation; None where one has none."""
+    found = [way.ceiling() for way in directions(total)]
+    known = [most for most in found if most is not None]
+    return reduce(arb.max, known) if len(known) == len(found) else None
+
+
 def _epsilons_above(total: Exposure, target: Fraction, depth: int) -> list[arb]:
-    moved, whole, most = _moved(total), spread(total), total.ceiling()
+    moved, whole, most = _moved(total), spread(total), _ceiling(total)
     if total.empty or (moved is not None and moved <= ball(target)):
         return [ball(0)]
     found = [] if whole is None else [whole.epsilon_above(target)]
@@ -232,7 +264,7 @@ def _epsilons_below(total: Exposure, target: Fraction, depth: int) -> list[arb]:
     if peak is not None and (rest := 1 - ball(target) / peak[1]) > 0:
         found.append(peak[0] + rest.log())
     for kind, _ in total.pairs if depth else ():
-        drawn = _sampling(kind)
+        drawn = None if isinstance(kind, REPLACED) else _sampling(kind)
         if drawn is not None and target < drawn[0]:
             inner = Exposure(drawn[1].mu2, drawn[1].pairs)
             low = _highest(_epsilons_below(inner, target / drawn[0], depth - 1))
@@ -283,7 +315,7 @@ def _unsampled(total: Exposure) -> Exposure:
 
 
 def _deltas_above(total: Exposure, at: Fraction, depth: int) -> list[arb]:
-    moved, whole, most = _moved(total), spread(total), total.ceiling()
+    moved, whole, most = _moved(total), spread(total), _ceiling(total)
     if total.empty or (most is not None and most <= ball(at)):
         return [ball(0)]
     found = [ball(1)] + ([] if moved is None else [moved])
@@ -310,7 +342,7 @@ def _deltas_below(total: Exposure, at: Fraction, depth: int) -> list[arb]:
     if peak is not None and peak[0] > ball(at):
         found.append(-(ball(at) - peak[0]).expm1() * peak[1])
     for kind, _ in total.pairs if depth else ():
-        drawn = _sampling(kind)
+        drawn = None if isinstance(kind, REPLACED) else _sampling(kind)
         if drawn is not None:
             inner = Exposure(drawn[1].mu2, drawn[1].pairs)
             there = ceil_of(grown(ball(at), ball(drawn[0])))

@@ -13,8 +13,11 @@ from typing import Any, ClassVar, Self
 
 from flint import arb
 
+from dpaccount.errors import InputError
 from dpaccount.numerics.balls import ball, ceil_of, floor_of, precision
 from dpaccount.numerics.closed.sampling import shrunk
+from dpaccount.numerics.fourier.loss_tables import PairTable, ReplacedLaplaceFactor, ReplacedTable
+from dpaccount.numerics.fourier.replaced_gaussian import ReplacedGaussianFactor
 from dpaccount.numerics.fourier.sampled_gaussian import SampledGaussianFactor
 from dpaccount.numerics.fourier.transforms import (
     AtomFactor,
@@ -304,6 +307,11 @@ def _stream(found: _Sum, event: Any, count: int) -> None:
     found.shift(low, high, count)
 
 
+def _ftrl(found: _Sum, event: ev.DpFtrl, count: int) -> None:
+    low, high = event.movement()
+    found.shift(low, high, count)
+
+
 def _laplace(found: _Sum, event: ev.Laplace, count: int) -> None:
     if event.sensitivity:
         found.pairs[LaplaceFactor(event.sensitivity / event.scale)] += count
@@ -350,6 +358,11 @@ def _approximate(found: _Sum, event: ev.Approximate, count: int) -> None:
         found.failures[event.delta] += count
 
 
+def _given_pair(found: _Sum, event: ev.DominatingPair, count: int) -> None:
+    if event.p != event.q:
+        found.pairs[PairTable(event.p, event.q)] += count
+
+
 def _zcdp(found: _Sum, event: ev.Zcdp, count: int) -> None:
     if event.rho:
         found.bounded[ZcdpBound(event.rho)] += count
@@ -376,6 +389,26 @@ def _poisson(found: _Sum, event: ev.PoissonSubsampled, count: int) -> None:
         found.pairs[Sampled(event.rate, replace(inner, dominated=False))] += count
 
 
+def _replaced(found: _Sum, event: ev.PoissonReplaced, count: int) -> None:
+    """Add the pair of a row that is replaced in a Poisson sample, what pure ε costs as geometric noise."""
+    inner = exposure_of([(event.of, 1)])
+    if event.rate == 0 or inner.empty:
+        return
+    found.dominated |= inner.dominated
+    if event.rate == 1:
+        twice = event.of.for_group(2)
+        if twice is None:
+            raise InputError(f"{event.name}: no bound is known for {event.of.name} where a row is replaced")
+        found.add(twice, count)
+    elif not inner.pairs:
+        found.pairs[ReplacedGaussianFactor(event.rate, inner.mu2[1])] += count
+    elif isinstance(noise := inner.pairs[0][0], LaplaceFactor):
+        found.pairs[ReplacedLaplaceFactor(event.rate, noise.loss)] += count
+    elif isinstance(noise, AtomFactor):
+        scale, shift = (1 / noise.argument, 1) if noise.kind == "pure" else (noise.argument, noise.number)
+        found.pairs[ReplacedTable(event.rate, scale, shift)] += count
+
+
 def _drawn(found: _Sum, event: ev.SampledWithoutReplacement, count: int) -> None:
     inner = exposure_of([(event.of, 1)])
     if event.size == event.population:
@@ -394,6 +427,7 @@ _ADD: dict[type[Event], Callable[[_Sum, Any, int], None]] = {
     ev.Gdp: lambda found, event, count: found.shift(event.mu**2, event.mu**2, count),
     ev.Tree: _stream,
     ev.MatrixFactorisation: _stream,
+    ev.DpFtrl: _ftrl,
     ev.Laplace: _laplace,
     ev.DiscreteLaplace: _discrete_laplace,
     ev.DiscreteGaussian: _discrete_gaussian,
@@ -403,9 +437,11 @@ _ADD: dict[type[Event], Callable[[_Sum, Any, int], None]] = {
     ev.PermuteAndFlip: _permute_and_flip,
     ev.Pure: lambda found, event, count: found.pure(event.epsilon, count),
     ev.Approximate: _approximate,
+    ev.DominatingPair: _given_pair,
     ev.Zcdp: _zcdp,
     ev.Rdp: _rdp,
     ev.PoissonSubsampled: _poisson,
+    ev.PoissonReplaced: _replaced,
     ev.SampledWithoutReplacement: _drawn,
     ev.Sequence: _sequence,
 }

@@ -20,6 +20,8 @@ from dpaccount.exact import Number
 from dpaccount.numerics.balls import accurate, ball, between, ceil_of, floor_of, log_float, precision
 from dpaccount.numerics.closed import gaussian, laplace
 from dpaccount.numerics.closed.sampling import shrunk
+from dpaccount.numerics.fourier.loss_tables import LossTable, ReplacedLaplaceFactor
+from dpaccount.numerics.fourier.replaced_gaussian import ReplacedGaussianFactor
 from dpaccount.numerics.fourier.sampled_gaussian import SampledGaussianFactor
 from dpaccount.numerics.fourier.transforms import AtomFactor, DiscreteGaussianFactor, Factor, LaplaceFactor
 from dpaccount.numerics.lattice import connect_dots, exact_grids, lattice
@@ -128,9 +130,18 @@ def _curve(kind: Kind, bits: int) -> Curve:
         return pair_curves.on_sample(kind.rate, inner, inner, bits, added=kind.added)
     if isinstance(kind, Sampled):
         return _sampled_exposure(kind, bits)
-    if isinstance(kind, Factor):
-        raise TypeError(f"{kind} has no curve of its own")
-    return _bounded_curve(kind, bits)
+    return _own_curve(kind, bits) if isinstance(kind, Factor) else _bounded_curve(kind, bits)
+
+
+def _own_curve(kind: Factor, bits: int) -> Curve:
+    """Return the curve of a table of losses, or of a row that is replaced."""
+    if isinstance(kind, LossTable):
+        return lambda t: accurate(lambda: kind.delta(t), bits)
+    if isinstance(kind, ReplacedGaussianFactor):
+        return pair_curves.on_replaced_gaussian(kind.rate, kind.mu2, bits)
+    if isinstance(kind, ReplacedLaplaceFactor):
+        return pair_curves.on_replaced_laplace(kind, curve(LaplaceFactor(kind.loss), bits), bits)
+    raise TypeError(f"{kind} has no curve of its own")
 
 
 def _sampled_exposure(kind: Sampled | Drawn, bits: int) -> Curve:
@@ -322,7 +333,7 @@ def _infinite(kind: Kind) -> Fraction:
     """Return a lower bound on the mass at an infinite loss: of a removed unit, what the sample makes fail."""
     if isinstance(kind, Sampled) and not kind.added:
         return kind.rate * failure(kind.inner)[0]
-    return Fraction(0)
+    return kind.failing() if isinstance(kind, LossTable) else Fraction(0)
 
 
 def _first(gone: Callable[[Fraction], bool]) -> Fraction:

@@ -11,6 +11,7 @@ from dpaccount.cost.answer import INFINITE, Answer
 from dpaccount.cost.exposure import Drawn, Exposure, Sampled, directions, failure
 from dpaccount.exact import Enclosure
 from dpaccount.numerics.balls import ball, ceil_of, floor_of, precision
+from dpaccount.numerics.fourier.loss_tables import LossTable
 
 
 def largest_loss(total: Exposure, ways: list[Exposure] | None = None) -> Answer:
@@ -41,10 +42,12 @@ def all_within(total: Exposure, epsilon: Fraction) -> bool:
 
 
 def fails_more_often(total: Exposure, target: Fraction) -> bool:
-    """Say whether removed units on samples reach an infinite loss with more than the target's probability."""
+    """Say whether removed units on samples, or given pairs, fail with more than the target's probability."""
     with precision(128):
         kept = arb(1)
         for kind, count in total.pairs:
+            if isinstance(kind, LossTable):
+                kept *= (1 - kind.infinite()) ** count
             if isinstance(kind, Sampled) and not kind.added:
                 kept *= (1 - ball(kind.rate) * ball(failure(kind.inner)[0])) ** count
         return bool(1 - kept > ball(target))
@@ -57,9 +60,12 @@ def infinite_mass(total: Exposure) -> Fraction | None:
     both directions.
     """
     drawn = [(kind, n) for kind, n in total.kinds if isinstance(kind, Sampled | Drawn)]
-    if sum(count for _, count in (*drawn, *total.failures)) > MOST_FAILURES:
+    tables = [
+        (kind.failing(), n) for kind, n in total.pairs if isinstance(kind, LossTable) and kind.failing()
+    ]
+    if sum(count for _, count in (*drawn, *tables, *total.failures)) > MOST_FAILURES:
         return None
-    kept = math.prod(((1 - delta) ** count for delta, count in total.failures), start=Fraction(1))
+    kept = math.prod(((1 - delta) ** count for delta, count in (*tables, *total.failures)), start=Fraction(1))
     for kind, count in drawn:
         if not kind.added:
             inner = infinite_mass(kind.inner)
@@ -75,7 +81,9 @@ MOST_FAILURES = 64  #: whose masses are multiplied out
 def unfailing(total: Exposure) -> Exposure:
     """Return the total given that nothing fails: the same finite losses."""
     pairs = tuple(
-        (replace(kind, inner=unfailing(kind.inner)) if isinstance(kind, Sampled) else kind, count)
+        (kind.unfailing(), count)
+        if isinstance(kind, LossTable)
+        else (replace(kind, inner=unfailing(kind.inner)) if isinstance(kind, Sampled) else kind, count)
         for kind, count in total.pairs
     )
     bounded = tuple(

@@ -14,6 +14,7 @@ from dpaccount.cost.exposure import Exposure, Kind, Sampled, failure
 from dpaccount.cost.renyi_bounds import renyi_bound
 from dpaccount.numerics.balls import accurate, ball, ceil_of, floor_of, precision
 from dpaccount.numerics.closed import renyi
+from dpaccount.numerics.fourier.loss_tables import LossTable, ReplacedLaplaceFactor
 from dpaccount.numerics.fourier.sampled_atoms import SampledAtomsFactor, sampled_atoms
 from dpaccount.numerics.fourier.sampled_laplace import SampledLaplaceFactor
 from dpaccount.numerics.fourier.transforms import AtomFactor, Factor, LaplaceFactor
@@ -72,6 +73,46 @@ def on_sample(rate: Fraction, there: Curve, back: Curve, bits: int, *, added: bo
             return room * _at(back, (ball(rate) * ball(t).exp() / room).log())
 
     return add if added else remove
+
+
+def on_replaced_gaussian(rate: Fraction, mu2: Fraction, bits: int) -> Curve:
+    """Return the curve of Gaussian noise on a Poisson sample of which one row is replaced.
+
+    With A = 1 − q, B = qe^{−μ²/2} and x = e^t ≥ 1, A + Bw > x(A + B/w) right of
+    w = [A(x − 1) + √(A²(x − 1)² + 4xB²)]/(2B), w = e^{μu}; left of t = 0 by the complement.
+    """
+
+    def value(t: Fraction) -> arb:
+        if t < 0:
+            return _complement(t, value(-t), bits)
+        return accurate(lambda: _right_of(ball(rate), ball(mu2), ball(t)), bits)
+
+    return value
+
+
+def _right_of(q: arb, mu2: arb, t: arb) -> arb:
+    """Return P − e^tQ of the half-line where that is largest, t ≥ 0."""
+    mu, x = mu2.sqrt(), t.exp()
+    odds = (1 - q) / q * t.expm1() * (mu2 / 2).exp()
+    cut = ((odds + (odds * odds + 4 * x).sqrt()) / 2).log() / mu
+    there, here, back = ((cut - at) / arb(2).sqrt() for at in (mu, arb(0), -mu))
+    return (q * there.erfc() - (1 - q) * t.expm1() * here.erfc() - x * q * back.erfc()) / 2
+
+
+def on_replaced_laplace(kind: ReplacedLaplaceFactor, inner: Curve, bits: int) -> Curve:
+    """Return the curve of Laplace noise on a Poisson sample of which one row is replaced.
+
+    For t ≥ 0 P exceeds e^tQ only where z₋ is its least value w: δ(t) = δ_removed(t + ln w).
+    """
+    removed = on_sample(kind.rate, inner, inner, bits, added=False)
+
+    def value(t: Fraction) -> arb:
+        if t < 0:
+            return _complement(t, value(-t), bits)
+        with precision(bits + 64):
+            return _at(removed, ball(t) + kind.least())
+
+    return value
 
 
 def _complement(t: Fraction, other: arb, bits: int) -> arb:
@@ -156,6 +197,8 @@ def transformed(total: Exposure) -> Exposure:
 
 
 def _transformed(kind: Factor) -> Factor:
+    if isinstance(kind, LossTable):
+        return kind.as_sum()
     if not isinstance(kind, Sampled):
         return kind
     inner = kind.inner
@@ -191,6 +234,9 @@ def _atoms(kind: Factor) -> tuple[counted_losses.Atoms, arb] | None:
     if isinstance(kind, AtomFactor) and kind.size() <= FEW:
         found = [(ball(t), mass()) for t, mass in kind.points()]
         return counted_losses.ordered(found), arb(0)
+    if isinstance(kind, LossTable):
+        losses = kind.losses()
+        return (counted_losses.ordered(losses), kind.infinite()) if len(losses) <= FEW else None
     if not isinstance(kind, Sampled):
         return None
     noisy = _transformed(kind)

@@ -79,6 +79,8 @@ def renyi_of(kind: object, order: Fraction) -> arb | None:
 
 def _exact_renyi(kind: Factor, order: Fraction) -> arb | None:
     """Return D_order of a pair; None where the order is out of the transform's reach."""
+    if kind.infinite() > 0:
+        return None
     try:
         value = kind.value(ball(order) - 1).log() / (ball(order) - 1)
     except OutOfReach:

@@ -15,7 +15,7 @@ from dpaccount.documents import canonical
 from dpaccount.errors import InputError
 from dpaccount.ledger.budget import Budget, one_line
 from dpaccount.ledger.chain import digest
-from dpaccount.ledger.spending import LAST_UNIT, Cover, Step, spent_on, total, zero
+from dpaccount.ledger.spending import LAST_UNIT, MOST_PARTS, Cover, Step, spent_on, total, zero
 from dpaccount.plan.event_base import Event
 from dpaccount.plan.events import Plan
 from dpaccount.proof import ANYONE, Private, Theorem
@@ -23,6 +23,7 @@ from dpaccount.proof.derivation import curve_json, digest_of
 
 BITS = 128  #: significant bits of an amount that is rounded up
 MOST_EVENTS = 50  #: of a plan that is written down
+MOST_PIECES = 1000  #: events of a plan whose runs are reserved one by one
 MOST_BITS = 2048  #: of a denominator; with it every sum stays below the 4300 digits that Python reads
 
 
@@ -32,13 +33,21 @@ class Request:
 
     `facts` are written down with it, `digest` tells whether two requests are the same, `steps` are its
     amounts over the units; None where the ledger's measure has no bound, and the measures that do are
-    `takers`.
+    `takers`.  A reservation has `parts`, so many that spend so much each.
     """
 
     facts: dict[str, Any]
     digest: str
     steps: list[Step] | None
     takers: list[str]
+    parts: list[tuple[int, list[Step]]] | None = None
+
+    def within(self, scope: str | None, cohort: str | None = None) -> "Request":
+        """Return the same request, to be charged in a scope, to a cohort."""
+        named = {name: said for name, said in (("scope", scope), ("cohort", cohort)) if said is not None}
+        if not named:
+            return self
+        return replace(self, facts={**self.facts, **named}, digest=digest([self.digest, named]))
 
 
 def of_theorem(
@@ -99,6 +108,33 @@ def _paid(budget: Budget, parts: list[tuple[Cover | None, Event]], amounts: dict
     squares = [(unit, (max(short(square), beyond), *nothing)) for unit, square in composed]
     others = (spent_on(cover, (Fraction(0), *amounts[id(event)][1:])) for cover, event in parts)
     return total([squares, *others], budget.width)
+
+
+def of_rounds(budget: Budget, plan: Plan, rounds: int | None, purpose: str, by: str | None) -> Request:
+    """Return the request to reserve a plan: so many times the whole, or each run of each event by itself.
+
+    Every part enters at what it costs alone, so that what is drawn pays for itself whatever is returned.
+    """
+    whole = of_plan(budget, plan, purpose, by)
+    if rounds is not None:
+        pieces = [(rounds, whole)]
+    elif len(plan.events) > MOST_PIECES:
+        raise InputError(
+            f"a plan of more than {MOST_PIECES} events is reserved by --rounds, each the whole of it"
+        )
+    else:
+        singles = ((event.count, replace(event, count=1)) for event in plan.events)
+        pieces = [(count, of_plan(budget, Plan(plan.relation, (one,)), purpose)) for count, one in singles]
+    if not pieces or any(not 1 <= count <= MOST_PARTS for count, _ in pieces):
+        raise InputError(
+            "a reservation has from 1 to 2^53 parts; give a plan with events, and --rounds of at least 1"
+        )
+    identity = digest(["reservation", rounds, whole.digest])
+    parts = [(count, piece.steps) for count, piece in pieces if piece.steps is not None]
+    if len(parts) < len(pieces):
+        return replace(whole, digest=identity, steps=None)
+    scaled = ([(unit, tuple(count * one for one in cost)) for unit, cost in steps] for count, steps in parts)
+    return replace(whole, digest=identity, steps=total(scaled, budget.width), parts=parts)
 
 
 def _same_relation(budget: Budget, relation: str) -> None:

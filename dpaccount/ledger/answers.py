@@ -6,17 +6,28 @@ valid, 0 otherwise.  A wrong request raises (exit 2) and has no answer.
 
 from collections.abc import Callable
 from decimal import ROUND_CEILING, ROUND_FLOOR, Context
+from functools import partial
 from typing import Any
 
 from dpaccount.documents import Place
+from dpaccount.errors import BudgetError
+from dpaccount.exact import Exact
 from dpaccount.ledger import ledger as durable
 from dpaccount.ledger.carried import exported, heads, history
 from dpaccount.ledger.carried import upgrade as upgrades
-from dpaccount.ledger.charging import RefusedError
+from dpaccount.ledger.chain import Entry
+from dpaccount.ledger.charging import Charge, RefusedError
 from dpaccount.ledger.ledger import Ledger
+from dpaccount.ledger.state.intervals import Ranges
 from dpaccount.plan.plan_file import read_plan
 
 Answer = dict[str, Any]
+Say = Callable[[str], object]
+
+
+def silent(_: str) -> None:
+    """Say nothing."""
+
 
 #: make a ledger and return what `show` says of it; recompute one: ``{"valid", "first_bad"}``
 init, verify = durable.init, heads.verify
@@ -35,21 +46,46 @@ def charge(
     dry_run: bool = False,
     purpose: str = "plan",
     by: str | None = None,
-    say: Callable[[str], object] = lambda _: None,
+    within: tuple[str | None, str | None] = (None, None),
+    say: Say = silent,
 ) -> Answer:
     """Charge the plan in `place`; ``{"accepted", "entry", "head", "epsilon", "already_charged", "reason"}``.
 
     `entry` is the number of the charge or of the recorded refusal, null for a dry run; `epsilon` is
     what this charge alone costs at the ledger's δ, in the ledger's measure; `reason` says why it is refused.
+    `within` is the scope that it must fit and the cohort that it is charged to.
     `say` is told why, or that the key had charged it before, one sentence for standard error.
     """
+    plan, (scope, cohort) = read_plan(place), within
+    with Ledger.open(url) as ledger:
+        told = partial(ledger.charge_plan, plan, purpose, key, by=by, dry_run=dry_run)
+        return _decided(partial(told, scope=scope, cohort=cohort), say)
+
+
+def reserve(
+    url: str,
+    place: Place,
+    key: str,
+    *,
+    rounds: int | None = None,
+    purpose: str = "plan",
+    by: str | None = None,
+    scope: str | None = None,
+    say: Say = silent,
+) -> Answer:
+    """Charge the plan in `place`, `rounds` times or run by run, to be drawn in parts; as `charge` says."""
     plan = read_plan(place)
     with Ledger.open(url) as ledger:
-        try:
-            done = ledger.charge_plan(plan, purpose, key, by=by, dry_run=dry_run)
-        except RefusedError as refused:
-            done = refused.charge
-            say(str(refused))
+        told = partial(ledger.reserve_plan, plan, purpose, key, by=by)
+        return _decided(partial(told, rounds=rounds, scope=scope), say)
+
+
+def _decided(ask: Callable[[], Charge], say: Say) -> Answer:
+    try:
+        done = ask()
+    except RefusedError as refused:
+        done = refused.charge
+        say(str(refused))
     if done.known:
         say(f"entry {done.entry} charged this under the same key before; nothing more was charged")
     return {
@@ -60,6 +96,65 @@ def charge(
         "already_charged": done.known,
         "reason": done.reason,
     }
+
+
+def draw(
+    url: str,
+    key: str,
+    parts: Ranges | None = None,
+    *,
+    count: int = 1,
+    by: str | None = None,
+    say: Say = silent,
+) -> Answer:
+    """Mark parts of a reservation as drawn; ``{"accepted", "entry", "parts", "open", "reason"}``."""
+    return _taken(url, key, lambda ledger: ledger.draw_parts(key, parts, count=count, by=by), say)
+
+
+def release(
+    url: str, key: str, parts: Ranges | None = None, *, by: str | None = None, say: Say = silent
+) -> Answer:
+    """Return parts of a reservation that were never drawn, all of them if none are named; as `draw` says."""
+    return _taken(url, key, lambda ledger: ledger.return_parts(key, parts, by=by), say)
+
+
+def _taken(url: str, key: str, take: Callable[[Ledger], tuple[int, Ranges]], say: Say) -> Answer:
+    with Ledger.open(url) as ledger:
+        entry, parts, reason = None, Ranges(), None
+        try:
+            entry, parts = take(ledger)
+        except BudgetError as refused:
+            reason = str(refused)
+            say(reason)
+        left = ledger.open_parts(key)[1]
+    return {"accepted": reason is None, "entry": entry, "parts": parts, "open": left, "reason": reason}
+
+
+def scope(
+    url: str, name: str, epsilon: Exact, delta: Exact | None, *, by: str | None = None, say: Say = silent
+) -> Answer:
+    """Make a scope, or change its cap; ``{"accepted", "entry", "head", "reason"}``."""
+    return _arranged(url, lambda ledger: ledger.set_scope(name, epsilon, delta, by), say)
+
+
+def cohort(url: str, name: str, units: Ranges, *, by: str | None = None, say: Say = silent) -> Answer:
+    """Name ranges of units; as `scope` says."""
+    return _arranged(url, lambda ledger: ledger.name_cohort(name, units, by), say)
+
+
+def reset(url: str, reason: str, *, by: str | None = None, say: Say = silent) -> Answer:
+    """Begin a period in which nothing is spent; as `scope` says."""
+    return _arranged(url, lambda ledger: ledger.reset(reason, by), say)
+
+
+def _arranged(url: str, arrange: Callable[[Ledger], Entry], say: Say) -> Answer:
+    with Ledger.open(url) as ledger:
+        try:
+            made = arrange(ledger)
+        except BudgetError as refused:
+            say(str(refused))
+            return {"accepted": False, "entry": None, "head": None, "reason": str(refused)}
+    return {"accepted": True, "entry": made.number, "head": made.digest, "reason": None}
 
 
 def show(url: str) -> Answer:
@@ -75,9 +170,11 @@ def _explained(shown: Answer) -> str:
     rest = _short(shown["remaining"]["epsilon"]["lower"], ROUND_FLOOR)
     said = f"what was charged comes to ε {spent} of {limit}, and one more charge of ε {rest} fits"
     sums = {"gdp": "μ² adds", "zcdp": "ρ adds", "either": "μ², ρ and ε add, each by itself,"}
-    if measure in sums:
-        return f"{said}: {sums[measure]} up, and the two ε do not"
-    return f"{said}: ε adds up"
+    said = f"{said}: {sums[measure]} up, and the two ε do not" if measure in sums else f"{said}: ε adds up"
+    if not shown["resets"]:
+        return said
+    life = _short(shown["life"]["epsilon"]["upper"], ROUND_CEILING)
+    return f"since the last reset {said}; over the ledger's life ε {life}, which is what is guaranteed"
 
 
 def _short(value: object, rounding: str) -> str:

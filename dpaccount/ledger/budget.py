@@ -99,6 +99,13 @@ def one_line(what: str, text: str) -> str:
     return text
 
 
+def read_limit(text: object) -> Fraction:
+    """Return a limit as `Budget.as_json` writes it; raises `InputError` or `ValueError` for anything else."""
+    if not isinstance(text, str):
+        raise InputError("a limit is written as text; give a number")
+    return _number(text)
+
+
 def _number(text: str) -> Fraction:
     return Fraction(text) if "/" in text else read_number(text)
 

@@ -1,7 +1,8 @@
 """The hash chain: every entry's digest is taken over all of it and over the digest before.
 
 A ledger is a list of entries, numbered from 0.  Entry 0 is the budget; the others are charges and
-refusals, and for a charge the marks that drawing began and that its release is kept.  Each holds the root
+refusals, for a charge the marks that drawing began and that its release is kept, and what a team arranges:
+scopes, cohorts, reservations, parts of them that are drawn or returned, resets.  Each holds the root
 of the tree of what units have spent, so that totals are the chain's and not the file's word.  Whoever notes
 the head (the last digest) elsewhere can tell any later change; without such a note, one who rewrites
 every entry, all totals and the head leaves no trace.
@@ -19,6 +20,15 @@ REFUSAL: Final = "refusal"
 DRAWING: Final = "drawing"
 RELEASE: Final = "release"
 UPGRADE: Final = "upgrade"
+SCOPE: Final = "scope"
+COHORT: Final = "cohort"
+RESERVATION: Final = "reservation"
+ROUNDS: Final = "rounds"  #: parts of a reservation are drawn
+RETURN: Final = "return"
+RESET: Final = "reset"
+
+CHANGING: Final = (CHARGE, SCOPE, COHORT, RESERVATION, ROUNDS, RETURN, RESET)  #: kinds that change the state
+KINDS: Final = (BUDGET, REFUSAL, DRAWING, RELEASE, UPGRADE, *CHANGING)  #: every kind that there is
 
 ORIGIN: Final = "dpaccount/ledger/2"  #: what stands for the digest before entry 0, and names the format
 OLD_ORIGIN: Final = "dpaccount/ledger/1"  #: of ledgers whose entries say nothing of totals
@@ -28,7 +38,7 @@ OLD_ORIGIN: Final = "dpaccount/ledger/1"  #: of ledgers whose entries say nothin
 class Entry:
     """One line of a ledger: `key` names a charge, `about` is the charge that a mark belongs to.
 
-    `root` says what all units have spent after it (`dpaccount.ledger.tree`); an entry of format 1 has none.
+    `root` says what all units have spent after it (`dpaccount.ledger.state`); an entry of format 1 has none.
     """
 
     number: int

@@ -1,8 +1,9 @@
 """Whether a charge fits, and what is answered of it."""
 
+import json
 import math
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, partial
 
 from dpaccount.accounting.measures import Amounts
 from dpaccount.errors import BudgetError
@@ -10,11 +11,14 @@ from dpaccount.exact import Enclosure, printed, shown
 from dpaccount.ledger import spending
 from dpaccount.ledger.amounts import Request
 from dpaccount.ledger.budget import Budget
-from dpaccount.ledger.entries import KeyTakenError, record, same_charge
+from dpaccount.ledger.chain import CHARGE, RESERVATION
+from dpaccount.ledger.entries import KeyTakenError, accepted, refused, said, said_of, same_charge
+from dpaccount.ledger.state import changes
+from dpaccount.ledger.state.changes import Facts
+from dpaccount.ledger.state.state import State
 from dpaccount.ledger.storage.group import Job
 from dpaccount.ledger.storage.rows import Rows
 from dpaccount.ledger.totals import Totals
-from dpaccount.ledger.tree import SpentTree
 
 SOUGHT = 4096  #: nodes of the tree that are looked at for a unit that cannot pay
 
@@ -51,12 +55,13 @@ class RefusedError(BudgetError):
 
 
 class Batch:
-    """Charges decided one after another in one transaction; the totals after the last are stored once."""
+    """Charges decided one after another in one transaction; the state after the last is stored once."""
 
     def __init__(self, rows: Rows, totals: Totals, budget: Budget) -> None:
         self.totals = totals
         self._rows, self._budget = rows, budget
         self._nodes: dict[int, str | None] = {}
+        self._gone: list[tuple[int, int]] = []
 
     def decide(self, request: Request, key: str | None, *, dry_run: bool = False) -> Charge:
         """Accept a request, refuse it with its reason, or find that its key has charged it before.
@@ -66,29 +71,62 @@ class Batch:
         known = None if key is None else self._rows.keyed(key)
         if known is not None:
             return self._answer(request, same_charge(self._rows, known, request).number, known=True)
-        tree = SpentTree(self.totals.root, self._node)
-        tree.charge(request.steps or [])
-        reason = refusal(self._budget, request, tree)
+        state, facts = self.totals.state(self._node), said_of(request)
+        reason = self._tried(state, request, facts)
         if dry_run:
             return self._answer(request, None, reason)
-        made = record(self._rows, self.totals, request, key, tree, reason)
+        if reason is not None:
+            made = refused(self._rows, self.totals, facts, key, reason)
+        elif request.parts is None:
+            made = self._rows.append(CHARGE, accepted(facts, request), state.text, key=key)
+        else:
+            state, body = self.totals.state(self._node), accepted(facts, request)
+            self._reserve(state, body)
+            made = self._rows.append(RESERVATION, body, state.text, key=key)
         if reason is None:
-            self._nodes.update(tree.changed)
-        root = tree.root if reason is None else self.totals.root
-        self.totals = Totals.known(made, self._budget.width, root)
+            self._take(state)
+        self.totals = Totals(made, self._budget.width)
         return self._answer(request, made.number, reason)
+
+    def _tried(self, state: State, request: Request, facts: Facts) -> str | None:
+        """Let a request change the state as a charge does; return why it is refused, None where it fits."""
+        if request.steps is None:
+            able = " or ".join(request.takers)
+            right = f"a ledger in {able} takes it" if able else "prove it at one (ε, δ) and use approximate"
+            return f"the charge has no bound in this ledger's measure, {self._budget.measure.name} ({right})"
+        changes.charged(state, facts, [request.steps], partial(said, self._rows))
+        return refusal(changes.over(state, self._budget, facts.get("scope"), SOUGHT))
+
+    def _reserve(self, state: State, body: str) -> None:
+        number = self.totals.at.number + 1
+
+        def bodies(which: int) -> str:
+            return body if which == number else said(self._rows, which)
+
+        changes.apply(state, self._budget, RESERVATION, json.loads(body), number, bodies)
+
+    def _take(self, state: State) -> None:
+        """Take over what a state has changed."""
+        for low, high in state.gone:
+            self._nodes = {place: text for place, text in self._nodes.items() if not low <= place <= high}
+        self._gone += state.gone
+        self._nodes.update(state.changed)
 
     def taken(self, request: Request, error: KeyTakenError) -> Charge:
         """Return the answer where the key belongs to a different charge."""
         return self._answer(request, None, str(error))
 
     def store(self) -> Totals:
-        """Store the tree of what was accepted; return the totals."""
+        """Store the state after what was accepted; return the totals."""
+        for low, high in self._gone:
+            self._rows.drop(low, high)
         self._rows.put(self._nodes)
         return self.totals
 
     def _node(self, node: int) -> object:
-        return self._nodes[node] if node in self._nodes else self._rows.node(node)
+        if node in self._nodes:
+            return self._nodes[node]
+        return None if any(low <= node <= high for low, high in self._gone) else self._rows.node(node)
 
     def _answer(
         self, request: Request, number: int | None, reason: str | None = None, *, known: bool = False
@@ -132,18 +170,15 @@ class ToCharge(Job):
         return entry is not None and entry.digest == made[-1].head
 
 
-def refusal(budget: Budget, request: Request, after: SpentTree) -> str | None:
-    """Return why a charge, after which the totals would be `after`, is refused; None where it fits."""
-    if request.steps is None:
-        able = " or ".join(request.takers)
-        right = f"a ledger in {able} takes it" if able else "prove it at one (ε, δ) and use approximate"
-        return f"the charge has no bound in this ledger's measure, {budget.measure.name} ({right})"
-    found = after.beyond(budget.fits, SOUGHT)
-    if found is None:
+def refusal(over: changes.Over | None) -> str | None:
+    """Return why a charge is refused after which this would be over its limits; None where nothing is."""
+    if over is None:
         return None
-    unit, total = found
+    scope, budget, unit, total = over
     names = zip(budget.measure.amounts, total, strict=True)
     sums = ", ".join(f"{name} {printed(amount, up=True)}" for name, amount in names)
     epsilon = printed(budget.measure.enclosure(total, budget.delta).upper, up=True)
     at = f"ε {epsilon} at δ {shown(budget.delta)} ({sums})"
-    return f"the charge would bring unit {unit} to {at}, beyond the budget's ε {shown(budget.epsilon)}"
+    limit = shown(budget.epsilon)
+    beyond = f"the budget's ε {limit}" if scope is None else f"the ε {limit} of the scope {scope}"
+    return f"the charge would bring unit {unit} to {at}, beyond {beyond}"

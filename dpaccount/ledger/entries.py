@@ -12,9 +12,9 @@ from dpaccount.ledger import spending
 from dpaccount.ledger.amounts import Request
 from dpaccount.ledger.budget import Budget, read_budget
 from dpaccount.ledger.chain import BUDGET, CHARGE, DRAWING, REFUSAL, RELEASE, Entry
+from dpaccount.ledger.spending import Step
 from dpaccount.ledger.storage.rows import Rows
 from dpaccount.ledger.totals import Totals
-from dpaccount.ledger.tree import SpentTree
 from dpaccount.noise import process
 
 
@@ -38,18 +38,28 @@ class RunState:
     lost: bool = False
 
 
-def record(
-    rows: Rows, totals: Totals, request: Request, key: str | None, tree: SpentTree, reason: str | None
-) -> Entry:
-    """Write the entry of an accepted charge, after which the totals are `tree`, or of a refused one.
+def said_of(request: Request) -> dict[str, Any]:
+    """Return what the entry of a request says beside its amounts.
 
     Its salt makes the head after it say nothing of the key, which may follow from private data.
     """
-    facts = {**request.facts, "digest": request.digest, "time": now(), "salt": token_hex(16)}
-    if reason is not None:
-        return rows.append(REFUSAL, as_written({**facts, "key": key, "reason": reason}), totals.text)
-    written = [[first, spending.written(amounts)] for first, amounts in request.steps or []]
-    return rows.append(CHARGE, as_written({**facts, "steps": written}), tree.root.text, key=key)
+    return {**request.facts, "digest": request.digest, "time": now(), "salt": token_hex(16)}
+
+
+def accepted(facts: dict[str, Any], request: Request) -> str:
+    """Return the body of the entry of an accepted request, a charge or a reservation."""
+    if request.parts is None:
+        return as_written({**facts, "steps": _written(request.steps or [])})
+    return as_written({**facts, "parts": [[count, _written(steps)] for count, steps in request.parts]})
+
+
+def refused(rows: Rows, totals: Totals, facts: dict[str, Any], key: str | None, reason: str) -> Entry:
+    """Write the entry of a refused request."""
+    return rows.append(REFUSAL, as_written({**facts, "key": key, "reason": reason}), totals.text)
+
+
+def _written(steps: list[Step]) -> list[list[Any]]:
+    return [[first, spending.written(amounts)] for first, amounts in steps]
 
 
 def same_charge(rows: Rows, known: Entry, request: Request) -> Entry:
@@ -120,6 +130,14 @@ def check_linked(rows: Rows, number: int, about: int | None = None) -> tuple[int
         where = number if at is None else at.number + 1
         raise LedgerError(f"entry {where} was changed or removed; restore the ledger from a backup")
     return at.number, said
+
+
+def said(rows: Rows, number: int) -> str:
+    """Return the body of an entry; raises `LedgerError` where it is missing."""
+    entry = rows.entry(number)
+    if entry is None:
+        raise LedgerError(f"entry {number} is missing; restore the ledger from a backup")
+    return entry.body
 
 
 def facts_of(entry: Entry) -> dict[str, Any]:

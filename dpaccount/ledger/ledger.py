@@ -17,18 +17,18 @@
 import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from fractions import Fraction
 from secrets import token_hex
 from typing import Any, Final, NoReturn
 from weakref import WeakValueDictionary
 
-from dpaccount.accounting.measures import Amounts
 from dpaccount.errors import InputError, LedgerError, ReceiptError
-from dpaccount.exact import Exact, printed
+from dpaccount.exact import Exact
 from dpaccount.ledger import amounts as requests
 from dpaccount.ledger.amounts import Request
+from dpaccount.ledger.arranged.arrangements import Arrangements
+from dpaccount.ledger.arranged.standing import shown_at
 from dpaccount.ledger.budget import budget, one_line
-from dpaccount.ledger.chain import BUDGET, CHARGE, DRAWING, ORIGIN, REFUSAL, RELEASE, Entry, seal
+from dpaccount.ledger.chain import BUDGET, DRAWING, ORIGIN, RELEASE, Entry, seal
 from dpaccount.ledger.charging import Batch, Charge, RefusedError, ToCharge
 from dpaccount.ledger.entries import (
     RunState,
@@ -50,7 +50,7 @@ from dpaccount.ledger.storage.rows import Rows, begin
 from dpaccount.ledger.storage.store import Store, create
 from dpaccount.ledger.totals import Totals
 from dpaccount.ledger.totals import totals as read_totals
-from dpaccount.ledger.tree import SpentTree, nothing
+from dpaccount.ledger.tree import nothing
 from dpaccount.ledger.verification import first_bad
 from dpaccount.noise import process
 from dpaccount.noise.proved import Proved
@@ -120,7 +120,7 @@ class _Known:
         self.gate = threading.Lock()  # threads of one process share receipts, one for every entry
 
 
-class Ledger:
+class Ledger(Arrangements):
     """An open ledger; close it, or use it in a ``with`` block."""
 
     def __init__(self, store: Store, origin: Entry) -> None:
@@ -165,19 +165,20 @@ class Ledger:
         key: str | None = None,
         *,
         reads: int | None = None,
+        scope: str | None = None,
     ) -> Receipt:
         """Charge what `theorem` proves to the units of `cover`, durably; return the receipt for its noise.
 
         The cover is [first, last]; without one it is what the theorem reads, or else all units.  A theorem
         that names no units takes any cover: the caller vouches that no other unit is read, and a cover of
-        fewer than `reads` units, the public number that may be, is refused.  With
+        fewer than `reads` units, the public number that may be, is refused.  It must fit `scope`, too.  With
         a `key` the charge happens once: charging the same theorem under the same key again returns the
         same entry, and only one run can draw.  Raises `RefusedError` (nothing was charged), `InputError`
         for another relation or a wrong cover, `LedgerError` for a key in use, `ReceiptError` for noise
         that cannot be drawn, or was.
         """
         name = _UNNAMED + token_hex(16) if key is None else key
-        return self._receipt(*self._paid(theorem, purpose, cover, name, reads), fresh=key is None)
+        return self._receipt(*self._paid(theorem, purpose, cover, name, reads, scope), fresh=key is None)
 
     def charge_in_parts(
         self, theorem: Theorem, purpose: str, cover: Cover | None, key: str, after: After = nowhere
@@ -190,10 +191,16 @@ class Ledger:
         return KeptNoise(self._store, self._totals, *paid, after)
 
     def _paid(
-        self, theorem: Theorem, purpose: str, cover: Cover | None, key: str, reads: int | None
+        self,
+        theorem: Theorem,
+        purpose: str,
+        cover: Cover | None,
+        key: str,
+        reads: int | None,
+        scope: str | None = None,
     ) -> tuple[Proved, int]:
         """Charge a theorem; return it as it is drawn from, and the entry."""
-        request = requests.of_theorem(self.budget, theorem, purpose, cover, reads)
+        request = requests.of_theorem(self.budget, theorem, purpose, cover, reads).within(scope)
         proved = Proved(theorem)
         rehearse(proved, Rehearsal(0))  # what cannot be drawn must not be charged
         return proved, self._decide(request, key, dry_run=False).entry or 0
@@ -205,13 +212,18 @@ class Ledger:
         key: str | None = None,
         *,
         by: str | None = None,
+        scope: str | None = None,
+        cohort: str | None = None,
         dry_run: bool = False,
     ) -> Charge:
         """Charge a plan fixed beforehand as one charge, durably; a dry run decides and writes nothing.
 
-        `by` is who says to charge it, written down as it is said.  Raises as `charge` does.
+        `by` is who says to charge it, written down as it is said.  It must fit the `scope` and all above it;
+        events without a cover are charged to the `cohort`.  Raises as `charge` does.
         """
-        return self._decide(requests.of_plan(self.budget, plan, purpose, by), key, dry_run=dry_run)
+        plan = plan if cohort is None else self.for_cohort(plan, cohort)
+        request = requests.of_plan(self.budget, plan, purpose, by).within(scope, cohort)
+        return self._decide(request, key, dry_run=dry_run)
 
     def charge_many(self, asked: Sequence[tuple[Plan, str, str | None]]) -> list[Charge]:
         """Charge up to 1000 plans, each with its purpose and key, in one commit; return what became of each.
@@ -289,7 +301,7 @@ class Ledger:
                 raise LedgerError("the ledger's budget was changed; restore the ledger from a backup")
             before = known.totals
             found = read_totals(rows, self.budget.width) if before is None else before.followed(rows)
-            found.root  # noqa: B018 - read, while what it raises is caught
+            found.state(rows.node)
         except _UNREADABLE:
             raise LedgerError("the ledger has damaged entries or totals; restore it from a backup") from None
         known.totals = found
@@ -395,41 +407,11 @@ class Ledger:
         """
         with self._store.reading() as rows:
             totals = self._totals(rows)
-            spent, worst = totals.root.peak, self._worst_unit(totals.tree(rows))
-            entries, refused = rows.count(CHARGE), rows.count(REFUSAL)
-        return {
-            "budget": self.budget.as_json(),
-            "spent": self._shown(spent, up=True),
-            "remaining": self._shown(self.budget.room(spent), up=False),
-            "worst_unit": worst,
-            "entries": entries,
-            "refused": refused,
-            "head": totals.at.digest,
-        }
+            return shown_at(rows, totals, self.budget)
 
     def verify(self) -> dict[str, Any]:
         """Recompute the hash chain and the totals, as the function `verify` does."""
         return _verified(self._store)
-
-    def _shown(self, amounts: Amounts, *, up: bool) -> dict[str, Any]:
-        kind = self.budget.measure
-        named = zip(kind.amounts, amounts, strict=True)
-        sums = {name: printed(amount, up=up) for name, amount in named}
-        cost = kind.enclosure if up else kind.left
-        return {**sums, "epsilon": cost(amounts, self.budget.delta).as_json()}
-
-    def _worst_unit(self, tree: SpentTree) -> int | None:
-        """Return the first unit with the largest share of the budget spent; None where all pay the same."""
-        if tree.root.level:
-            return None
-        epsilon, delta = self.budget.epsilon, self.budget.delta
-        limits = (epsilon, delta) if self.budget.width == 2 else (epsilon,) * self.budget.width
-
-        def share(spent: Amounts) -> Fraction:
-            return max(amount / (limit or 1) for amount, limit in zip(spent, limits, strict=True))
-
-        most = share(tree.root.peak)
-        return tree.leftmost(lambda spent: share(spent) >= most)[0]
 
 
 def _verified(store: Store) -> dict[str, Any]:

@@ -14,6 +14,7 @@ from dpaccount.accounting.measures import Amounts
 Step = tuple[int, Amounts]
 Cover = tuple[int, int]
 
+MOST_PARTS = 2**53  #: of a reservation
 LAST_UNIT = 2**63 - 2  #: the largest unit that a store's 64-bit integers can end a cover at
 
 

@@ -1,18 +1,18 @@
 """Where the chain stands and what units have spent there: charges are decided on this, not the file's word.
 
-Every entry holds the root of the tree of what was spent after it (`dpaccount.ledger.tree`).  An open ledger
+Every entry holds the root of what was spent after it (`dpaccount.ledger.state`).  An open ledger
 checks the last entry against the head and the one before it, and from then on follows the chain, entry by
-entry; what a charge reads of the tree must belong to the root.
+entry; what a charge reads of the state must belong to the root.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cached_property
+from typing import Any
 
 from dpaccount.errors import LedgerError
-from dpaccount.ledger import tree as trees
-from dpaccount.ledger.chain import CHARGE, Entry
+from dpaccount.ledger.chain import CHANGING, KINDS, Entry
+from dpaccount.ledger.state.state import State
 from dpaccount.ledger.storage.rows import Rows
-from dpaccount.ledger.tree import SpentTree
 
 
 @dataclass(frozen=True)
@@ -22,26 +22,14 @@ class Totals:
     at: Entry
     width: int
 
-    @classmethod
-    def known(cls, at: Entry, width: int, root: trees.Root) -> "Totals":
-        """Return the totals after an entry that was just made with this root."""
-        found = cls(at, width)
-        found.__dict__["root"] = root
-        return found
-
-    @cached_property
-    def root(self) -> trees.Root:
-        """Return the root of the tree of what was spent; raises `ValueError` where it is none."""
-        return trees.read(self.at.root, self.width)
-
     @property
     def text(self) -> str:
-        """Return the root as entries hold it."""
-        return self.root.text
+        """Return the state as entries hold it."""
+        return self.at.root or ""
 
-    def tree(self, rows: Rows) -> SpentTree:
-        """Return the tree, to be read or charged."""
-        return SpentTree(self.root, rows.node)
+    def state(self, fetch: Callable[[int], Any]) -> State:
+        """Return the state, to be read or changed; raises `ValueError` or `TypeError` where it is none."""
+        return State(self.at.root, self.width, fetch)
 
     def followed(self, rows: Rows) -> "Totals":
         """Go on to the last entry; raises `LedgerError` where the chain does not lead there from here."""
@@ -63,16 +51,25 @@ def totals(rows: Rows, width: int) -> Totals:
     if end is None or end.digest != head or end.root is None:
         raise _broken()
     before = rows.entry(end.number - 1)
+    _check_known(end)
     if not (end.begins() if before is None else end.follows(before.digest)):
         raise _broken()
     return Totals(end, width)
 
 
 def _next(at: Entry, entry: Entry) -> Entry:
-    kept = entry.root is not None and (entry.kind == CHARGE or entry.root == at.root)
+    _check_known(entry)
+    kept = entry.root is not None and (entry.kind in CHANGING or entry.root == at.root)
     if entry.number != at.number + 1 or not entry.follows(at.digest) or not kept:
         raise _broken()
     return entry
+
+
+def _check_known(entry: Entry) -> None:
+    if entry.kind not in KINDS:
+        raise LedgerError(
+            f"entry {entry.number} is of a kind that this program does not know; use the one that wrote it"
+        )
 
 
 def _broken() -> LedgerError:

@@ -12,26 +12,28 @@ paid, however many there are.  Unit 0 is nobody, and pays what unit 1 pays.
 """
 
 import hashlib
-from collections.abc import Callable, Iterable
+import heapq
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property, lru_cache
-from itertools import pairwise
+from itertools import count, pairwise
 from operator import is_
 from typing import Any, Final, NamedTuple
 
 from dpaccount.accounting.measures import Amounts
 from dpaccount.errors import LedgerError
-from dpaccount.ledger.spending import Step, plus, written, zero
+from dpaccount.ledger.spending import LAST_UNIT, Step, plus, written, zero
 
 HEIGHT = 63  #: units are below 2^63
 DEPTH: Final = 12  #: below the root, to which what nodes say is kept in memory
+FEW: Final = 64  #: roots that are kept in memory
 REMEMBERED: Final = 1 << (DEPTH + 2)  #: of them in all, of several trees
 Mark = tuple[int, int, Amounts]  #: [first, last] and what each unit of it pays
 Fetch = Callable[[int], Any]  #: the stored text of a node, or None
 
 
-class Sum(NamedTuple):
+class Paid(NamedTuple):
     """Amounts beside their text, which is dearer to make than they are to add."""
 
     amounts: Amounts
@@ -42,11 +44,11 @@ class Sum(NamedTuple):
 class Edge(NamedTuple):
     """What all of a half paid, the most of one unit beyond it, the digest of its node; their text and sum."""
 
-    mark: Sum
-    peak: Sum
+    mark: Paid
+    peak: Paid
     digest: str
     text: str
-    top: Sum
+    top: Paid
 
 
 @dataclass(frozen=True)
@@ -54,7 +56,7 @@ class Root:
     """The whole tree in one line: it stands in every entry of the chain."""
 
     height: int
-    everyone: Sum
+    everyone: Paid
     edge: Edge
 
     @cached_property
@@ -82,6 +84,9 @@ def read(text: object, width: int) -> Root:
     """Return the root that `Root.text` wrote; raises `ValueError` or `TypeError` for anything else."""
     if not isinstance(text, str):
         raise TypeError("not a root")
+    made = _MADE.get((text, width))
+    if made is not None:
+        return made
     height, everyone, *parts = text.split("|")
     root = Root(int(height), _read_sum(everyone, width), _edge(parts, width))
     spelled = all(written(one.amounts) == one.text for one in (root.everyone, root.edge.mark, root.edge.peak))
@@ -110,6 +115,16 @@ def marks_of(steps: list[Step], width: int) -> tuple[Amounts, list[Mark]]:
     return everyone, marks
 
 
+def together(charges: Iterable[list[Step]], width: int) -> tuple[Amounts, list[Mark]]:
+    """Return the marks of many charges: what they take of everyone, and of ranges of units beyond that."""
+    everyone, marks = zero(width), list[Mark]()
+    for steps in charges:
+        all_pay, some_pay = marks_of(steps, width)
+        everyone = plus(everyone, all_pay)
+        marks += some_pay
+    return everyone, marks
+
+
 class SpentTree:
     """A tree that is read from stored nodes and grows in memory: `changed` holds what is to be stored."""
 
@@ -134,6 +149,9 @@ class SpentTree:
             wanted = [(first, last, _sum(amounts)) for first, last, amounts in marks]
             edge = self._edge_after(root.edge, 1 << (HEIGHT - height), height, 0, wanted)
             self.root = Root(height, root.everyone, edge)
+        if len(_MADE) >= FEW:
+            _MADE.clear()
+        _MADE[self.root.text, self._width] = self.root
 
     def shrink(self) -> None:
         """Let the root cover no more than its charges do, after some were taken away."""
@@ -158,6 +176,46 @@ class SpentTree:
         and be true of the root's peak.
         """
         return self.beyond(lambda amounts: not holds(amounts)) or (1, self.root.peak)
+
+    def at(self, unit: int) -> Amounts:
+        """Return what a unit has spent."""
+        node, height = 1 << (HEIGHT - self.root.height), self.root.height
+        level, edge = self.root.everyone.amounts, self.root.edge
+        if unit >> height:
+            return level
+        level = plus(level, edge.mark.amounts)
+        while edge.digest:
+            height -= 1
+            side = unit >> height & 1
+            edge, node = self._halves(node, edge.digest)[side], 2 * node + side
+            level = plus(level, edge.mark.amounts)
+        return level
+
+    def largest(self, share: Callable[[Amounts], Any]) -> Iterator[tuple[int, int, Amounts]]:
+        """Yield ranges of units with what each unit of them has spent, the largest `share` first.
+
+        `share` must not fall where an amount grows.
+        """
+        root, order = self.root, count()
+        level = root.everyone.amounts
+        beyond = (1 << root.height) if root.height else 1
+        waiting = [(-share(level), next(order), 0, 0, beyond, level, self._level)]
+        if root.height:
+            top = 1 << (HEIGHT - root.height)
+            waiting.append((-share(root.peak), next(order), top, root.height, 0, level, root.edge))
+        heapq.heapify(waiting)
+        while waiting:
+            _, _, node, height, low, level, edge = heapq.heappop(waiting)
+            level = plus(level, edge.mark.amounts)
+            if not edge.digest:
+                last = low + (1 << height) - 1 if node else LAST_UNIT
+                yield max(low, 1), last, level
+                continue
+            for side, half in enumerate(self._halves(node, edge.digest)):
+                start = low + (side << (height - 1))
+                most = plus(level, half.top.amounts)
+                entry = (-share(most), next(order), 2 * node + side, height - 1, start, level, half)
+                heapq.heappush(waiting, entry)
 
     def beyond(self, fits: Callable[[Amounts], bool], most: int | None = None) -> tuple[int, Amounts] | None:
         """Return the first unit whose amounts do not fit, and them; None where those of every unit do.
@@ -189,7 +247,7 @@ class SpentTree:
             self.root = Root(above, self.root.everyone, edge)
 
     def _edge_after(
-        self, edge: Edge, node: int, height: int, low: int, marks: list[tuple[int, int, Sum]]
+        self, edge: Edge, node: int, height: int, low: int, marks: list[tuple[int, int, Paid]]
     ) -> Edge:
         """Return the edge to a node of this height, whose units begin at `low`, with marks more."""
         mark, within, high = edge.mark, [], low + (1 << height) - 1
@@ -225,7 +283,7 @@ class SpentTree:
         self._remember(node, text, digest, left, right)
         return left, right
 
-    def _over(self, node: int, mark: Sum, left: Edge, right: Edge) -> Edge:
+    def _over(self, node: int, mark: Paid, left: Edge, right: Edge) -> Edge:
         """Keep a node and return the edge to it; a node that says nothing is dropped."""
         nothing = self._level.text
         if left.text == nothing and right.text == nothing:
@@ -252,6 +310,7 @@ def of_charges(charges: Iterable[list[Step]], width: int) -> SpentTree:
     return tree
 
 
+_MADE: Final[dict[tuple[str, int], Root]] = {}  #: roots that were made here, by their text
 #: what a node said last: its text, digest and halves
 _MEANT: Final[dict[int, tuple[str, str, Edge, Edge]]] = {}
 
@@ -260,7 +319,7 @@ def _digest(text: str) -> str:
     return hashlib.sha256(text.encode("utf-8", "surrogateescape")).hexdigest()
 
 
-def _made(mark: Sum, peak: Sum, digest: str) -> Edge:
+def _made(mark: Paid, peak: Paid, digest: str) -> Edge:
     """Return an edge."""
     return Edge(mark, peak, digest, f"{mark.text}|{peak.text}|{digest}", _plus(mark, peak))
 
@@ -270,12 +329,12 @@ def _edge(parts: list[str], width: int) -> Edge:
     return _made(_read_sum(mark, width), _read_sum(peak, width), digest)
 
 
-def _sum(amounts: Amounts) -> Sum:
-    return Sum(amounts, written(amounts), any(amounts))
+def _sum(amounts: Amounts) -> Paid:
+    return Paid(amounts, written(amounts), any(amounts))
 
 
 @lru_cache(maxsize=8)
-def _nil(width: int) -> Sum:
+def _nil(width: int) -> Paid:
     return _sum(zero(width))
 
 
@@ -285,14 +344,14 @@ def _empty(width: int) -> Edge:
     return _made(_nil(width), _nil(width), "")
 
 
-def _plus(one: Sum, other: Sum) -> Sum:
+def _plus(one: Paid, other: Paid) -> Paid:
     """Return the sum of two sums; of nothing and another it is that one."""
     if not one.some:
         return other
     return _sum(plus(one.amounts, other.amounts)) if other.some else one
 
 
-def _most(one: Sum, other: Sum) -> Sum:
+def _most(one: Paid, other: Paid) -> Paid:
     """Return the larger of each amount."""
     if not other.some or one is other:
         return one
@@ -303,12 +362,12 @@ def _most(one: Sum, other: Sum) -> Sum:
 
 
 @lru_cache(maxsize=4096)
-def _read_sum(text: str, width: int) -> Sum:
+def _read_sum(text: str, width: int) -> Paid:
     """Return the amounts of a text whose digest was checked."""
     amounts = tuple(_number(word) for word in text.split(" "))
     if len(amounts) != width:
         raise ValueError("not the amounts of this measure")
-    return Sum(amounts, text, any(amounts))
+    return Paid(amounts, text, any(amounts))
 
 
 def _number(word: str) -> Fraction:

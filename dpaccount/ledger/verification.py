@@ -10,21 +10,22 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Final
 
-from dpaccount.accounting.measures import Amounts
-from dpaccount.errors import InputError, LedgerError
-from dpaccount.ledger import spending
+from dpaccount.errors import DpaccountError, LedgerError
 from dpaccount.ledger import tree as trees
 from dpaccount.ledger.budget import Budget, read_budget
-from dpaccount.ledger.chain import BUDGET, CHARGE, UPGRADE, Entry
+from dpaccount.ledger.chain import BUDGET, CHANGING, CHARGE, KINDS, RESERVATION, UPGRADE, Entry
 from dpaccount.ledger.spending import Step
+from dpaccount.ledger.state import changes
+from dpaccount.ledger.state.changes import Facts
+from dpaccount.ledger.state.state import State
 from dpaccount.ledger.storage.rows import TABLES, Rows
-from dpaccount.ledger.tree import Mark, SpentTree
+from dpaccount.ledger.tree import SpentTree
 
 Bad = int | str  #: the number of an entry, or ``head``, ``totals``, ``file``
 
 ALONE: Final = 1000  #: so many charges are checked one by one; later ones `TOGETHER`
 TOGETHER: Final = 20_000
-UNREADABLE: Final = (InputError, ValueError, TypeError, LookupError, ArithmeticError, AttributeError)
+UNREADABLE: Final = (DpaccountError, ValueError, TypeError, LookupError, ArithmeticError, AttributeError)
 
 
 class Changed(Exception):  # noqa: N818 - no error: the answer of a search
@@ -40,7 +41,7 @@ def first_bad(rows: Rows) -> Bad | None:
     try:
         with scratch() as ours:
             chain = replayed(rows, ours)
-            if chain.old or not within(chain.budget, chain.root, ours):
+            if chain.old:
                 raise Changed("totals")
             if any(mine != theirs for mine, theirs in _side_by_side(ours.nodes(), rows.nodes())):
                 raise Changed("totals")
@@ -77,18 +78,20 @@ def replayed(rows: Rows, scratch: Rows) -> "Chain":
 class Chain:
     """The entries read so far, and their charges that are not yet added up.
 
-    `at` is the last entry, `root` what the charges before those that wait come to.
+    `at` is the last entry, `state` what the entries before the charges that wait come to.
     """
 
     def __init__(self, first: Entry, scratch: Rows) -> None:
         if first.kind != BUDGET or not first.begins():
             raise ValueError
         self.at, self.budget, self._scratch = first, read_budget(first.body), scratch
-        self.root = trees.nothing(self.budget.width)
+        self._bodies: dict[int, str] = {}  #: of reservations
+        nothing = trees.nothing(self.budget.width).text
+        self.state = State(nothing, self.budget.width, scratch.node)
         self.old = first.root is None  #: whether the entries so far are of format 1
-        self._kept: list[tuple[Entry, list[Step]]] = []
+        self._kept: list[tuple[Entry, list[Step], Facts]] = []
         self._taken = 0
-        if not self.old and first.root != self.root.text:
+        if not self.old and first.root != nothing:
             raise ValueError
 
     def take(self, entry: Entry) -> "Chain":
@@ -99,13 +102,14 @@ class Chain:
         if (entry.root is None) != (self.old and not upgraded) or (entry.kind == UPGRADE and not upgraded):
             raise ValueError
         if entry.kind == CHARGE:
-            self._kept.append((entry, charged(entry, self.budget.width)))
-            self._taken += 1
-        elif entry.root != self.at.root and not upgraded:
+            self._wait(entry)
+        elif entry.kind in CHANGING and not self.old:
+            self._change(entry)
+        elif entry.kind not in KINDS or (entry.root != self.at.root and not upgraded):
             raise ValueError
         if upgraded:
             self.add_up()
-            if entry.root != self.root.text:
+            if entry.root != self.state.text:
                 raise Changed(entry.number)
             self.old = False
         self.at = entry
@@ -114,47 +118,60 @@ class Chain:
         return self
 
     def add_up(self) -> None:
-        """Add the charges that wait; the root must be the one of the last of them."""
+        """Add the charges that wait; the state must be the one of the last of them, and fit."""
         kept, self._kept = self._kept, []
         if not kept:
             return
-        tree = self._after([steps for _, steps in kept])
-        wanted = kept[-1][0].root
-        if wanted is not None and tree.root.text != wanted:
-            for entry, steps in kept:  # which one is it?
-                tree = self._after([steps])
-                self._store(tree)
-                if tree.root.text != entry.root:
-                    raise Changed(entry.number)
-        self._store(tree)
+        before, wanted = self.state.text, kept[-1][0].root
+        self._add(kept)
+        if wanted is not None and self.state.text != wanted:
+            self.state = State(before, self.budget.width, self._scratch.node)
+            for one in kept:  # which one is it?
+                self._add([one])
+                if self.state.text != one[0].root:
+                    raise Changed(one[0].number)
+        self._check_fits({facts["scope"] for _, _, facts in kept})
+        self.state.keep(self._scratch)
 
-    def _after(self, charges: list[list[Step]]) -> SpentTree:
-        tree = SpentTree(self.root, self._scratch.node)
-        tree.add(*together(charges, self.budget.width))
-        return tree
+    def _wait(self, entry: Entry) -> None:
+        """Let a charge wait until several can be added together: of one year."""
+        facts = json.loads(entry.body)
+        steps = changes.steps_of(facts["steps"], self.budget.width)
+        if self.state.register.digest:
+            year = changes.year_of(facts)
+            if self._kept and changes.year_of(self._kept[0][2]) != year:
+                self.add_up()
+        facts = {name: facts.get(name) for name in ("time", "scope", "cohort")}
+        self._kept.append((entry, steps, facts))
+        self._taken += 1
 
-    def _store(self, tree: SpentTree) -> None:
-        self._scratch.put(tree.changed)
-        self.root = tree.root
+    def _change(self, entry: Entry) -> None:
+        self.add_up()
+        facts = json.loads(entry.body)
+        if entry.kind == RESERVATION:
+            self._bodies[entry.number] = entry.body
+        changes.apply(self.state, self.budget, entry.kind, facts, entry.number, self._bodies.__getitem__)
+        if entry.root != self.state.text:
+            raise Changed(entry.number)
+        scope = facts.get("scope")
+        self._check_fits({scope})
+        self.state.keep(self._scratch)
 
+    def _add(self, charges: list[tuple[Entry, list[Step], Facts]]) -> None:
+        alike: dict[tuple[str | None, str | None], tuple[Facts, list[list[Step]]]] = {}
+        for _, steps, facts in charges:
+            alike.setdefault((facts["scope"], facts["cohort"]), (facts, []))[1].append(steps)
+        for facts, functions in alike.values():
+            changes.charged(self.state, facts, functions, self._bodies.__getitem__)
 
-def together(charges: list[list[Step]], width: int) -> tuple[Amounts, list[Mark]]:
-    """Return the marks of many charges: what they take of everyone, and of ranges of units beyond that."""
-    everyone, marks = spending.zero(width), list[Mark]()
-    for steps in charges:
-        all_pay, some_pay = trees.marks_of(steps, width)
-        everyone = spending.plus(everyone, all_pay)
-        marks += some_pay
-    return everyone, marks
+    def _check_fits(self, scopes: set[str | None]) -> None:
+        if any(changes.over(self.state, self.budget, scope) is not None for scope in scopes):
+            raise Changed("totals")
 
 
 def charged(entry: Entry, width: int) -> list[Step]:
     """Return the amounts over units that a charge added; raises `ValueError` for what no charge says."""
-    steps = [(first, spending.read(text, width)) for first, text in json.loads(entry.body)["steps"]]
-    if any(type(first) is not int for first, _ in steps):
-        raise ValueError
-    trees.marks_of(steps, width)
-    return steps
+    return changes.steps_of(json.loads(entry.body)["steps"], width)
 
 
 @contextmanager

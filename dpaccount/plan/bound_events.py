@@ -4,8 +4,10 @@ from dataclasses import replace
 from fractions import Fraction
 
 from dpaccount.errors import InputError
+from dpaccount.exact import shown
+from dpaccount.numerics.balls import ball, ceil_of, precision
 from dpaccount.numerics.closed.group_privacy import chained
-from dpaccount.plan.event_base import Amount, Event, Real, RealPairs, event_kind, exact
+from dpaccount.plan.event_base import Amount, Event, Real, RealPairs, Reals, event_kind, exact
 
 
 @event_kind
@@ -59,3 +61,67 @@ class Rdp(Event):
         if any(order <= 1 or epsilon < 0 for order, epsilon in points):
             raise InputError("rdp: a point is out of range; orders exceed 1, epsilons are at least 0")
         object.__setattr__(self, "points", points)
+
+
+MOST_OUTCOMES = 4096  #: of a pair that is written out
+
+
+@event_kind
+class DominatingPair(Event):
+    """Any mechanism that this pair of laws dominates, given outcome by outcome: an assumption of the user's.
+
+    Under add-remove `p` is the law with the unit and `q` the one without it, and both directions count; under
+    replace-one the pair must dominate every two neighbours in either order.  Probabilities are exact and sum
+    to 1; what one law allows and the other does not, an infinite loss, is an outcome of probability 0 there.
+    """
+
+    name = "dominating_pair"
+    p: Reals
+    q: Reals
+
+    def _check(self) -> None:
+        for key in ("p", "q"):
+            law = tuple(exact(self.name, each) for each in getattr(self, key))
+            if min(law, default=0) < 0:
+                raise InputError(f"{self.name}: {key} holds {shown(min(law))}; a probability is at least 0")
+            if sum(law) != 1:
+                raise InputError(
+                    f"{self.name}: {key} sums to {shown(sum(law, Fraction(0)))}, not to 1; write fractions as"
+                    ' text, such as "1/3", and a failure as an outcome of its own'
+                )
+            object.__setattr__(self, key, law)
+        if len(self.p) != len(self.q):
+            raise InputError(
+                f"{self.name}: p has {len(self.p)} outcomes and q {len(self.q)}; give both laws of each"
+            )
+        if len(self.p) > MOST_OUTCOMES:
+            raise InputError(
+                f"{self.name}: {len(self.p)} outcomes are too many; give at most {MOST_OUTCOMES}"
+            )
+
+    def assumption(self) -> str:
+        """Return what the user has to answer for."""
+        return (
+            f"{self.name}: the given laws of {len(self.p)} outcomes are said to dominate a release between"
+            " any two neighbours; nothing here checks it"
+        )
+
+    def _pure(self) -> Amount:
+        """Return the largest loss in either direction, rounded up."""
+        lost = self._lost()
+        return self._largest() if lost == 0 else None
+
+    def _approximate(self) -> tuple[Fraction, Fraction]:
+        """Return the largest finite loss in either direction, and the mass at an infinite one."""
+        return self._largest(), self._lost()
+
+    def _lost(self) -> Fraction:
+        pairs = [*zip(self.p, self.q, strict=True)]
+        return max(
+            sum((a for a, b in pairs if not b), Fraction(0)), sum((b for a, b in pairs if not a), Fraction(0))
+        )
+
+    def _largest(self) -> Fraction:
+        odds = [max(a / b, b / a) for a, b in zip(self.p, self.q, strict=True) if a and b]
+        with precision(128):
+            return max(Fraction(0), ceil_of(ball(max(odds, default=Fraction(1))).log()))

@@ -134,6 +134,10 @@ class Event:
         once = self._approximate()
         return None if once is None else (self.count * once[0], self.count * once[1])
 
+    def assumption(self) -> str:
+        """Return what must hold of the release beside what the event says; empty where nothing must."""
+        return ""
+
     def _pure(self) -> Amount:
         return None
 
@@ -219,6 +223,8 @@ class OnSample(Event):
 
     def _check(self) -> None:
         inside(self.name, self.of)
+        if any(part.assumption() for part in walk(self.of)):
+            raise InputError(f"{self.name}: a pair of laws stands in it; give the pair on the sample itself")
 
     def _pure(self) -> Amount:
         """Return ln(1 + q(e^ε − 1)), rounded up (Balle, Barthe & Gaboardi 2018)."""
@@ -298,6 +304,9 @@ RANGES: dict[str, tuple[int | None, int | None, bool]] = {
     "start": (1, None, True),
     "size": (1, None, True),
     "population": (1, None, True),
+    "participations": (1, None, True),
+    "separation": (1, None, True),
+    "bands": (1, None, True),
 }
 
 

@@ -16,7 +16,7 @@ from typing import Any, dataclass_transform
 
 from dpaccount.errors import InputError
 from dpaccount.numerics.closed.gdp_of_pure import mu_squared
-from dpaccount.plan.bound_events import Approximate, Rdp, Zcdp
+from dpaccount.plan.bound_events import Approximate, DominatingPair, Rdp, Zcdp
 from dpaccount.plan.event_base import (
     ONE,
     Amount,
@@ -29,8 +29,13 @@ from dpaccount.plan.event_base import (
     walk,
     whole,
 )
-from dpaccount.plan.gaussian_events import Gaussian, Gdp, MatrixFactorisation, Tree
-from dpaccount.plan.sample_events import HOLD, PoissonSubsampled, SampledWithoutReplacement
+from dpaccount.plan.gaussian_events import DpFtrl, Gaussian, Gdp, MatrixFactorisation, Tree
+from dpaccount.plan.sample_events import (
+    HOLD,
+    PoissonReplaced,
+    PoissonSubsampled,
+    SampledWithoutReplacement,
+)
 from dpaccount.relation import Relation
 
 __all__ = [
@@ -41,6 +46,8 @@ __all__ = [
     "BoundedRange",
     "DiscreteGaussian",
     "DiscreteLaplace",
+    "DominatingPair",
+    "DpFtrl",
     "Event",
     "Exponential",
     "Gaussian",
@@ -49,6 +56,7 @@ __all__ = [
     "MatrixFactorisation",
     "PermuteAndFlip",
     "Plan",
+    "PoissonReplaced",
     "PoissonSubsampled",
     "Pure",
     "RandomizedResponse",
@@ -256,9 +264,12 @@ VOCABULARY: dict[str, type[Event]] = {
         Zcdp,
         Gdp,
         Rdp,
+        DominatingPair,
         PoissonSubsampled,
+        PoissonReplaced,
         SampledWithoutReplacement,
         MatrixFactorisation,
+        DpFtrl,
         Sequence,
         Tree,
     )
@@ -320,6 +331,12 @@ class Plan:
 
     __rmul__ = __mul__
 
+    def assumptions(self) -> list[str]:
+        """Return what the user answers for, beside what the events say: pairs of laws that are given."""
+        kinds = {id(bare): bare for bare in map(Event.bare, self.events)}.values()
+        said = (part.assumption() for kind in kinds for part in walk(kind))
+        return list(dict.fromkeys(filter(None, said)))
+
     def as_json(self) -> dict[str, Any]:
         """Return the document of schema ``dpaccount/events/1`` that says this plan."""
         listed = [event.as_json() for event in self.events]
@@ -352,6 +369,7 @@ class Plan:
 
 
 MOST_ROWS = 60  #: of a plan that are printed
+MOST_MEMBERS = 8  #: and of a list in one of its rows
 
 
 def _row(event: Event) -> tuple[str, str, str, str]:
@@ -366,7 +384,8 @@ def _row(event: Event) -> tuple[str, str, str, str]:
 def _said(value: Any) -> str:
     """Return a parameter in a line: an inner event by its name and its own parameters."""
     if isinstance(value, list):
-        return f"[{', '.join(map(_said, value))}]"
+        more = [f"… ({len(value)})"] if len(value) > MOST_MEMBERS else []
+        return f"[{', '.join([*map(_said, value[:MOST_MEMBERS]), *more])}]"
     if not isinstance(value, dict):
         return str(value)
     rest = ", ".join(f"{key} {_said(each)}" for key, each in value.items() if key != "event")
@@ -377,7 +396,8 @@ def _said(value: Any) -> str:
 ELSEWHERE = {
     "randomized_response": "it is counted under replace-one",
     "sampled_without_replacement": "it is counted under replace-one",
-    "poisson_subsampled": "it is counted under add-remove",
+    "poisson_subsampled": "poisson_replaced takes its place; it is counted under add-remove",
+    "poisson_replaced": "it is counted under replace-one",
 }
 
 

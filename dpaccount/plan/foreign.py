@@ -77,7 +77,9 @@ def _replaced(event: Event) -> Event:
     """Return an event of sums in which one record is replaced: twice as much moves."""
     if isinstance(event, ev.Sequence):
         return replace(event, of=tuple(map(_replaced, event.of)))
-    if isinstance(event, ev.PoissonSubsampled | ev.SampledWithoutReplacement):
+    if isinstance(event, ev.PoissonSubsampled):  # there a record's value counts against a sample without it
+        return ev.PoissonReplaced(rate=event.rate, of=event.of, count=event.count)
+    if isinstance(event, ev.SampledWithoutReplacement):
         return replace(event, of=_replaced(event.of))
     if isinstance(event, ev.Gaussian | ev.Laplace | ev.DiscreteLaplace):
         return replace(event, sensitivity=2 * event.sensitivity)
@@ -193,6 +195,14 @@ def _out(event: Event) -> dict[str, Any]:
     return once if event.count == 1 else {"type": "SelfComposedDpEvent", "event": once, "count": event.count}
 
 
+def _poisson_out(event: ev.PoissonSubsampled | ev.PoissonReplaced) -> dict[str, Any]:
+    return {
+        "type": "PoissonSampledDpEvent",
+        "sampling_probability": _double(event.rate, up=True),
+        "event": _out(event.of),
+    }
+
+
 _OUT: dict[type[Event], Callable[[Any], dict[str, Any]]] = {
     ev.Gaussian: lambda event: {
         "type": "GaussianDpEvent",
@@ -203,11 +213,8 @@ _OUT: dict[type[Event], Callable[[Any], dict[str, Any]]] = {
         "noise_multiplier": _ratio(event.scale, event.sensitivity),
     },
     ev.Zcdp: lambda event: {"type": "ZCDpEvent", "rho": _double(event.rho, up=True), "xi": 0.0},
-    ev.PoissonSubsampled: lambda event: {
-        "type": "PoissonSampledDpEvent",
-        "sampling_probability": _double(event.rate, up=True),
-        "event": _out(event.of),
-    },
+    ev.PoissonSubsampled: _poisson_out,
+    ev.PoissonReplaced: _poisson_out,
     ev.SampledWithoutReplacement: lambda event: {
         "type": "SampledWithoutReplacementDpEvent",
         "source_dataset_size": event.population,

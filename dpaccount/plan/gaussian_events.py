@@ -3,10 +3,23 @@
 from collections.abc import Iterator
 from dataclasses import replace
 from fractions import Fraction
+from functools import lru_cache
+from typing import Any
 
 from dpaccount.errors import InputError
+from dpaccount.numerics.closed import toeplitz
 from dpaccount.numerics.closed.toeplitz import group_squares, tree_squares
-from dpaccount.plan.event_base import ONE, Cover, Event, GaussianPair, Real, Stream, event_kind
+from dpaccount.plan.event_base import (
+    ONE,
+    Cover,
+    Event,
+    GaussianPair,
+    Real,
+    Reals,
+    Stream,
+    event_kind,
+    exact,
+)
 
 
 @event_kind
@@ -104,3 +117,73 @@ class Tree(Stream):
         """Return the nodes over each run of rounds under equally many of them."""
         node = Gaussian(sigma=self.sigma, sensitivity=self.sensitivity)
         return tuple((cover, depth * self.count, node) for depth, cover in self.classes())
+
+
+FACTORS = ("tree", "sqrt-toeplitz", "banded-toeplitz", "toeplitz")
+NONE: Any = ()
+
+
+@event_kind
+class DpFtrl(GaussianPair):
+    """Training by noisy prefix sums (DP-FTRL) over `rounds` steps, of which a unit enters several.
+
+    What is released is C·G + Z: G the steps' sums, Z independent noise of standard deviation `sigma`, C the
+    factor that `mechanism` names: the nodes of a binary ``tree``, ``sqrt-toeplitz``, its first `bands`
+    diagonals as ``banded-toeplitz``, or a ``toeplitz`` one of these `coefficients`.  A unit enters at most
+    `participations` steps, each at least `separation` after its last one, whichever the data are, and moves
+    a step's sum by at most `sensitivity` in l2.  Gradients may depend on what was released before (Denisov
+    et al. 2022).
+    """
+
+    name = "dp_ftrl"
+    grows = "sensitivity"
+    rounds: int
+    sigma: Real
+    participations: int
+    separation: int
+    sensitivity: Real = ONE
+    mechanism: str = "tree"
+    bands: int = 1
+    coefficients: Reals = NONE
+
+    def _check(self) -> None:
+        if self.mechanism not in FACTORS:
+            raise InputError(
+                f"{self.name}: unknown mechanism {self.mechanism!r}; known here: {', '.join(FACTORS)}"
+            )
+        given = tuple(exact(self.name, each) for each in self.coefficients)
+        object.__setattr__(self, "coefficients", given)
+        if (self.mechanism == "toeplitz") != bool(given):
+            raise InputError(
+                f"{self.name}: coefficients belong to the mechanism toeplitz, which has at least one"
+            )
+        if self.bands != 1 and self.mechanism != "banded-toeplitz":
+            raise InputError(f"{self.name}: bands belong to the mechanism banded-toeplitz; leave them out")
+        met = toeplitz.rounds_met(self.rounds, self.participations, self.separation)
+        size, most = (
+            (met, toeplitz.MOST_MET) if self.mechanism == "tree" else (self.rounds, toeplitz.MOST_ROUNDS)
+        )
+        if size > most or len(given) > toeplitz.MOST_COEFFICIENTS:
+            raise InputError(f"{self.name}: too many steps or coefficients; at most {most} are bounded")
+
+    def _mu_squared(self) -> Fraction:
+        return self.movement()[1]
+
+    def movement(self) -> tuple[Fraction, Fraction]:
+        """Return bounds on μ²: the largest square that a unit moves in all steps, over the noise's."""
+        scale = (self.sensitivity / self.sigma) ** 2
+        low, high = _stretch(
+            self.mechanism, self.rounds, self.participations, self.separation, self.bands, self.coefficients
+        )
+        return low * scale, high * scale
+
+
+@lru_cache(maxsize=256)
+def _stretch(
+    mechanism: str, rounds: int, k: int, b: int, bands: int, coefficients: tuple[Fraction, ...]
+) -> tuple[Fraction, Fraction]:
+    if mechanism == "tree":
+        return toeplitz.tree_stretch(rounds, k, b)
+    if mechanism == "toeplitz":
+        return toeplitz.toeplitz_stretch(coefficients, rounds, k, b)
+    return toeplitz.falling_stretch(rounds, k, b, bands if mechanism == "banded-toeplitz" else None)

@@ -12,6 +12,7 @@ from dpaccount.documents import Place, parse_json, read_bytes
 from dpaccount.exact import shown
 from dpaccount.plan.event_base import RANGES, Event, Stream
 from dpaccount.plan.events import ELSEWHERE, HOLD, VOCABULARY, Plan, allowed
+from dpaccount.plan.gaussian_events import FACTORS
 from dpaccount.relation import Relation
 
 
@@ -154,6 +155,10 @@ def _read_points(place: Place) -> tuple[tuple[Fraction, Fraction], ...]:
     return tuple(points)
 
 
+def _read_law(place: Place) -> tuple[Fraction, ...]:
+    return tuple(item.real(0, 1) for item in place.items())
+
+
 def _reader(least: int | None, most: int | None, whole: bool) -> Callable[[Place], Any]:  # noqa: FBT001
     if whole:
         return lambda place: place.integer(least, most)
@@ -166,5 +171,9 @@ _READERS: dict[str, Callable[[Place], Any]] = {
     **{key: _reader(*bounds) for key, bounds in RANGES.items()},
     "cover": _read_cover,
     "points": _read_points,
+    "p": _read_law,
+    "q": _read_law,
+    "coefficients": lambda place: tuple(item.real() for item in place.items()),
+    "mechanism": lambda place: place.text(*FACTORS),
     "kind": lambda place: place.text("sqrt-toeplitz"),
 }

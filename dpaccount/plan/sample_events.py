@@ -4,12 +4,13 @@ from dataclasses import replace
 from fractions import Fraction
 
 from dpaccount.errors import InputError
-from dpaccount.plan.event_base import Event, OnSample, Real, event_kind
+from dpaccount.numerics.closed.sampling import replaced_loss
+from dpaccount.plan.event_base import Amount, Event, OnSample, Real, event_kind, walk
 
 
 @event_kind
 class PoissonSubsampled(OnSample):
-    """`of`, run on a fresh Poisson sample of rate `rate` (add-remove only).
+    """`of`, run on a fresh Poisson sample of rate `rate`, one unit more or less (add-remove only).
 
     `sensitivity` in `of` is how far one unit moves the value when it is in the sample.
     """
@@ -22,6 +23,56 @@ class PoissonSubsampled(OnSample):
     def fraction(self) -> Fraction:
         """Return the rate."""
         return self.rate
+
+
+@event_kind
+class PoissonReplaced(OnSample):
+    """`of`, run on a fresh Poisson sample of rate `rate`, where one unit's data changes (replace-one only).
+
+    `sensitivity` in `of` is how far one unit moves the value when it is in the sample, against a sample
+    without it: a unit that changes moves it by up to twice as far.  `of` is noise alone: Gaussian, Laplace,
+    discrete Laplace, pure or permute-and-flip once, or any number of Gaussian ones.
+    """
+
+    name = "poisson_replaced"
+    rate: Real
+    of: Event
+
+    def _check(self) -> None:
+        super()._check()
+        parts = list(walk(self.of))
+        if not all(part.name in BELOW for part in parts):
+            refused = next(part.name for part in parts if part.name not in BELOW)
+            raise InputError(
+                f"{self.name}: no bound is known for {refused} in it; known are {', '.join(BELOW)}"
+            )
+        if (len(parts) > 1 or self.of.count > 1) and not all(part.gaussian for part in parts):
+            raise InputError(
+                f"{self.name}: several releases on one sample are known for Gaussian noise only; release each"
+                " on a sample of its own"
+            )
+
+    @property
+    def fraction(self) -> Fraction:
+        """Return the rate."""
+        return self.rate
+
+    def _pure(self) -> Amount:
+        """Return ln((1 − q + qe^ε)/(1 − q + qe^−ε)), rounded up (docs/numerics.md)."""
+        inner = self.of.pure() if self.rate else Fraction(0)
+        return None if inner is None else replaced_loss(inner, self.rate)
+
+    def _zcdp(self) -> Amount:
+        found = self.of.zcdp() if self.of.gaussian and self.rate == 1 else None
+        return Event._zcdp(self) if found is None else 4 * found
+
+    def _mu_squared(self) -> Amount:
+        found = self.of.mu_squared() if self.of.gaussian and self.rate == 1 else None
+        return Event._mu_squared(self) if found is None else 4 * found
+
+
+#: What `PoissonReplaced` may run.
+BELOW = ("gaussian", "gdp", "laplace", "discrete_laplace", "pure", "permute_and_flip", "sequence")
 
 
 HOLD = "whoever may be drawn pays, so it must hold them all"  #: why a cover has a least size

@@ -8,6 +8,7 @@ from audits.datasets.forms import Given
 from audits.sandbox import crew
 from audits.sandbox.outcomes import Outcome, played
 from audits.subjects.code import import_subject
+from tests.documents import follows_its_schema
 
 
 @pytest.fixture
@@ -18,6 +19,8 @@ def dpaccount(capsys, tmp_path, monkeypatch):
     def run(*words):
         code = cli.run([str(word) for word in words])
         out, err = capsys.readouterr()
+        if code != 2 and "--json" in words:
+            follows_its_schema(list(map(str, words)), out)
         return code, out, err
 
     return run

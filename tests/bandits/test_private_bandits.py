@@ -203,14 +203,15 @@ def test_a_large_batch_shares_its_points():
     assert (sum(learner.contributions(rewards, half) for half in halves) == whole).all()
 
 
-def test_the_selector_takes_the_quietest_stream_and_leaves_growing_work_to_short_horizons():
+def test_the_selector_takes_the_quietest_stream_in_growing_batches():
     choice = selector.quietest(ONE, SMALL, 256, 20)
-    errors = {s: selector.error(s, ONE, SMALL, 256, 20) for s in continual_sums.STREAMS}
+    ends = [last for _, last in together(256, 1, selector.GROWTH)[:-1]]
+    errors = {s: selector.error(s, ONE, SMALL, ends, 20) for s in continual_sums.STREAMS}
     assert choice.parameters["stream"] == min(errors, key=errors.get) == "sqrt-toeplitz"
     assert all(name in choice.because for name in continual_sums.STREAMS)
-    far = rehearsals.choose("joint", ONE, SMALL, 20_000)
-    assert far.parameters == {"stream": "buffered-toeplitz"}
-    assert "sqrt-toeplitz" not in far.because
+    far = rehearsals.choose("joint", ONE, SMALL, 10**6)
+    assert far.parameters["growth"] == selector.GROWTH
+    assert "over 385 batches of 1000000 people" in far.because  # few rows, even of √Toeplitz sums
 
 
 def test_subjects_rehearse_until_one_is_ahead():
@@ -284,6 +285,9 @@ def test_incremental_updates_are_the_solved_ones():
         lambda: PhasedPosterior(kernel="additive"),
         lambda: SurfaceGpUcb(kernel="cosine"),
         lambda: MomentGpUcb(prior="flat"),
+        lambda: MomentGpUcb(growth=Fraction(-1, 2)),
+        lambda: MomentGpUcb(growth=Fraction(3, 2)),
+        lambda: MomentGpUcb(refresh=0),
         lambda: SurfaceGpUcb(basis="fourier"),
         lambda: SurfaceGpUcb(error=Fraction(1)),
         lambda: SurfaceGpUcb(basis="quadrature", nodes_per_axis=6),
@@ -365,6 +369,20 @@ def test_a_batch_is_one_round_of_the_stream(stream):
     asked.clear()
     subject.play(unread, Watched(), 0)
     assert all(np.array_equal(one, other) for one, other in zip(again, asked, strict=True))
+
+
+def test_growing_batches_are_rounds_of_a_stream():
+    subject = MomentGpUcb(
+        rounds=40, candidates=2, size=4, nodes_per_axis=2, refresh=2, growth=ONE / 2, sigma=ONE
+    )
+    assert subject.ends == [2, 4, 6, 9, 13, 19, 28]
+    assert subject.proof(SMALL).conclusion.units == (1, 28)
+    learner = MomentLearner(subject, NoNoise())
+    settled = []
+    learner._settle = lambda _, people: settled.append(people)
+    for _ in range(28):
+        learner.tell(np.full(4, 0.25), 1.0)
+    assert settled == subject.ends
 
 
 def test_a_batch_of_everybody_releases_nothing():

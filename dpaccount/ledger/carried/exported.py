@@ -12,7 +12,7 @@ from dpaccount.ledger.entries import check_linked
 from dpaccount.ledger.storage.place import address
 from dpaccount.ledger.storage.rows import Rows, begin
 from dpaccount.ledger.storage.store import Store, create
-from dpaccount.ledger.verification import Changed, replayed, scratch, within
+from dpaccount.ledger.verification import Changed, replayed, scratch
 
 SCHEMA: Final = "dpaccount/ledger-export/1"
 _MEMBERS: Final = ("number", "kind", "key", "about", "body", "root", "digest")
@@ -47,7 +47,7 @@ def made(file: Path, url: str) -> dict[str, Any]:
     with scratch() as totals:
         try:
             chain = replayed(source, totals)
-            if chain.old or not within(chain.budget, chain.root, totals):
+            if chain.old:
                 raise Changed("totals")
         except Changed as found:
             raise LedgerError(f"{file} is no valid ledger (first bad: {found}); export it again") from None

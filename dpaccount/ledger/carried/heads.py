@@ -7,11 +7,12 @@ from dpaccount.ledger import tree as trees
 from dpaccount.ledger.budget import read_budget
 from dpaccount.ledger.chain import CHARGE, Entry
 from dpaccount.ledger.spending import Step
+from dpaccount.ledger.state.state import split
 from dpaccount.ledger.storage.rows import Rows
 from dpaccount.ledger.storage.store import Store
 from dpaccount.ledger.totals import totals
 from dpaccount.ledger.tree import SpentTree
-from dpaccount.ledger.verification import UNREADABLE, Bad, Changed, charged, first_bad, together, within
+from dpaccount.ledger.verification import UNREADABLE, Bad, Changed, charged, first_bad, within
 
 NOTED: Final = "noted head"  #: what is wrong where the chain lacks a head that was noted
 
@@ -54,7 +55,7 @@ def first_bad_since(rows: Rows, head: str) -> Bad | None:
         return NOTED
     if origin is None or not origin.begins():
         return 0
-    if noted.root is None:  # of format 1, whose heads say nothing of totals
+    if noted.root is None or not _plain(rows, noted):
         return first_bad(rows)
     try:
         budget = read_budget(origin.body)
@@ -66,6 +67,12 @@ def first_bad_since(rows: Rows, head: str) -> Bad | None:
     except UNREADABLE:
         return "totals"
     return None if fits else "totals"
+
+
+def _plain(rows: Rows, noted: Entry) -> bool:
+    """Say whether totals of the ledger's life are all there is: no scopes, cohorts, reservations, resets."""
+    at = rows.entry(rows.head()[0])
+    return not (split(noted.root)[1] or (at is not None and split(at.root)[1]))
 
 
 def _noted(rows: Rows, head: str) -> Entry | None:
@@ -99,7 +106,7 @@ def _since(rows: Rows, noted: Entry, width: int) -> tuple[Entry, list[list[Step]
 def _check_taken_away(rows: Rows, noted: Entry, last: Entry, later: list[list[Step]], width: int) -> None:
     """Take the later charges away from the stored totals: what remains must be the totals at `noted`."""
     tree = SpentTree(trees.read(last.root, width), rows.node)
-    everyone, marks = together(later, width)
+    everyone, marks = trees.together(later, width)
     negative = [(first, end, tuple(-one for one in spent)) for first, end, spent in marks]
     try:
         tree.add(tuple(-one for one in everyone), negative)

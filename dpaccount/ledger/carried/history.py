@@ -9,8 +9,10 @@ from dpaccount.errors import LedgerError
 from dpaccount.exact import printed, to_digits
 from dpaccount.ledger import spending
 from dpaccount.ledger.budget import Budget
-from dpaccount.ledger.chain import CHARGE, Entry
+from dpaccount.ledger.chain import CHARGE, RESERVATION, RETURN, ROUNDS, Entry
 from dpaccount.ledger.entries import budget_of, check_linked, facts_of, first_entry
+from dpaccount.ledger.spending import Step
+from dpaccount.ledger.state import changes, intervals
 from dpaccount.ledger.storage.store import Store
 from dpaccount.ledger.verification import UNREADABLE, charged
 
@@ -23,6 +25,9 @@ COLUMNS: Final = (
     "purpose",
     "by",
     "about",
+    "scope",
+    "cohort",
+    "parts",
     "spends",
     "first",
     "last",
@@ -68,9 +73,8 @@ def _words(line: Line) -> Iterator[str]:
     yield f"{line['entry']:>6} {line['time'] or '':25} {line['kind']:8}"
     if line["spends"]:
         yield " ".join(f"{name} {_rounded_up(amount)}" for name, amount in line["spends"].items())
-    if line["kind"] == CHARGE:
         yield "of everybody" if line["first"] is None else f"of {line['first']} to {line['last']}"
-    for name in ("purpose", "by", "key", "about", "reason"):
+    for name in ("scope", "cohort", "parts", "purpose", "by", "key", "about", "reason"):
         if line[name] is not None:
             yield f"{name} {line[name]}"
 
@@ -83,9 +87,9 @@ def _line(entry: Entry, budget: Budget) -> Line:
     facts = facts_of(entry)
     found = {name: facts.get(name) for name in ("time", "purpose", "by", "reason")}
     first = last = spends = None
-    if entry.kind == CHARGE:
+    if entry.kind in (CHARGE, RESERVATION):
         try:
-            steps = charged(entry, budget.width)
+            steps = spent_by(entry, facts, budget.width)
         except UNREADABLE:
             raise LedgerError(f"entry {entry.number} is damaged; restore the ledger from a backup") from None
         worst = spending.most(steps, budget.width)
@@ -99,13 +103,31 @@ def _line(entry: Entry, budget: Budget) -> Line:
         "kind": entry.kind,
         **found,
         "key": key,
-        "about": entry.about,
+        "about": facts.get("reservation", entry.about),
+        "scope": facts.get("scope"),
+        "cohort": facts.get("cohort"),
+        "parts": _parts(entry, facts),
         "spends": spends,
         "first": first,
         "last": last,
         "plan": facts.get("plan"),
         "head": entry.digest,
     }
+
+
+def spent_by(entry: Entry, facts: dict[str, Any], width: int) -> list[Step]:
+    """Return what an entry spends of which units, a reservation all of its parts; raises `ValueError`."""
+    if entry.kind == CHARGE:
+        return charged(entry, width)
+    parts = changes.parts_of(facts, width)
+    return spending.total(changes.cost_of(parts, [(1, changes.total_of(parts))]), width)
+
+
+def _parts(entry: Entry, facts: dict[str, Any]) -> str | None:
+    """Return which parts of a reservation an entry speaks of."""
+    if entry.kind == RESERVATION:
+        return f"1-{sum(count for count, _ in facts['parts'])}"
+    return intervals.text(facts["parts"]) if entry.kind in (ROUNDS, RETURN) else None
 
 
 def _cell(value: object) -> object:

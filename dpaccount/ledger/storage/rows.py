@@ -113,6 +113,10 @@ class Rows:
         if gone:
             self._connection.executemany("DELETE FROM nodes WHERE node = ?", gone)
 
+    def drop(self, low: int, high: int) -> None:
+        """Remove the nodes from `low` to `high`."""
+        self._connection.execute("DELETE FROM nodes WHERE node BETWEEN ? AND ?", (low, high))
+
     def sound(self) -> bool:
         """Say whether the database finds its own pages and indices in order."""
         return bool(self._one("PRAGMA integrity_check(1)")[0] == "ok")

@@ -12,6 +12,8 @@ from flint import arb
 from dpaccount.numerics.balls import accurate, ball, between, ceil_of, log_float, precision
 from dpaccount.numerics.solve import solve
 
+WIDE = Fraction(1, 1 << 60)  #: how little is known of a μ², relative to it, that is not one number
+
 
 def delta(epsilon: Fraction, mu2: tuple[Fraction, Fraction], bits: int = 80) -> arb:
     """Return a ball around δ(ε) of the Gaussian pair whose μ² lies in [mu2[0], mu2[1]]."""
@@ -53,7 +55,13 @@ def epsilon_bound(target: Fraction, mu2: Fraction) -> Fraction:
 
 
 def epsilon(target: Fraction, mu2: tuple[Fraction, Fraction], width: Fraction) -> tuple[Fraction, Fraction]:
-    """Return an enclosure of the least ε ≥ 0 with δ(ε) ≤ target, for 0 < target < 1."""
+    """Return an enclosure of the least ε ≥ 0 with δ(ε) ≤ target, for 0 < target < 1.
+
+    It grows with μ: where μ² is not known closely each end is found by itself.
+    """
+    if mu2[1] - mu2[0] > mu2[1] * WIDE:
+        low = epsilon(target, (mu2[0], mu2[0]), width)[0] if mu2[0] else Fraction(0)
+        return low, epsilon(target, (mu2[1], mu2[1]), width)[1]
     curve = partial(delta, mu2=mu2, bits=_bits(width))
     if ceil_of(curve(Fraction(0))) <= target:
         return Fraction(0), Fraction(0)

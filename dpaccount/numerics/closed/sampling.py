@@ -1,4 +1,7 @@
-"""Losses on a sample of the fraction q: ε becomes ln(1 + q(e^ε − 1)) (Balle, Barthe & Gaboardi 2018)."""
+"""Losses on a sample of the fraction q: ε becomes ln(1 + q(e^ε − 1)) (Balle, Barthe & Gaboardi 2018).
+
+Where a row of a Poisson sample is replaced it becomes ln((1 − q + qe^ε)/(1 − q + qe^−ε)) (docs/numerics.md).
+"""
 
 from fractions import Fraction
 
@@ -29,3 +32,11 @@ def sampled_loss(loss: Fraction, rate: Fraction) -> Fraction:
         return Fraction(0)
     with precision(128 + 2 * rate.denominator.bit_length()):
         return ceil_of(shrunk(ball(loss), ball(rate)))
+
+
+def replaced_loss(loss: Fraction, rate: Fraction) -> Fraction:
+    """Return ln((1 − q + qe^ε)/(1 − q + qe^−ε)) rounded up, 0 ≤ q ≤ 1."""
+    if rate in (0, 1) or loss == 0:
+        return 2 * rate * loss
+    with precision(128 + 2 * rate.denominator.bit_length()):
+        return ceil_of(shrunk(ball(loss), ball(rate)) - (ball(rate) * ball(-loss).expm1()).log1p())

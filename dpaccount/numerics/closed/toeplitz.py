@@ -5,11 +5,17 @@ are the squared column norms of the matrix C with C² = (all ones below the diag
 sums as B·(Cx + z) (Fichtenberger, Henzinger & Upadhyay 2023; Henzinger, Upadhyay & Upadhyay 2023).
 """
 
+from collections import Counter
+from collections.abc import Sequence
 from fractions import Fraction
+from itertools import pairwise
+from typing import Any
 
 from flint import arb
 
+from dpaccount.errors import InputError
 from dpaccount.numerics.balls import ball, ceil_of, floor_of, precision
+from dpaccount.numerics.limits import bearable
 
 SUMMED = 20_000  #: terms added one by one; the rest is enclosed by digamma functions
 
@@ -83,3 +89,118 @@ def _digamma(x: Fraction) -> arb:
     """Return ψ(x), x > 0; far out by ln x − 1/x < ψ(x) < ln x − 1/(2x) (Alzer 1997)."""
     at = ball(x)
     return at.digamma() if x < 1 << 200 else at.log() - (1 / (2 * at)).union(1 / at)
+
+
+# ------------------------------------------------------------------ one unit in several rounds
+#
+# A unit that enters rounds i of a pattern S by vectors u_i of length at most 1 moves Σ C_i ⊗ u_i, of square
+# Σ_ij ⟨C_i, C_j⟩⟨u_i, u_j⟩ ≤ Σ_ij |⟨C_i, C_j⟩|; where no inner product is negative equal vectors attain it
+# (Choquette-Choo, McMahan, Rush & Thakurta 2023).  A pattern has at most k rounds, each at least b after the
+# last one.  Below, the largest square over all patterns and vectors is enclosed.
+
+Ends = tuple[Fraction, Fraction]
+MOST_ROUNDS = 1 << 18  #: of a factor whose columns are added up one by one
+MOST_MET = 1 << 14  #: rounds of a pattern in a tree
+MOST_ROWS = 256  #: of a factor that is no Toeplitz one
+MOST_COEFFICIENTS = 4096  #: of a Toeplitz one, where they do not fall
+
+
+def rounds_met(rounds: int, k: int, b: int) -> int:
+    """Return how many rounds a pattern has at most."""
+    return min(k, -(-rounds // b))
+
+
+def falling_stretch(rounds: int, k: int, b: int, bands: int | None = None) -> Ends:
+    """Return that of √Toeplitz, or of its first `bands` diagonals.
+
+    Its coefficients fall and none is negative; so ⟨C_u, C_v⟩ falls in the later column and in the distance,
+    as for `group_squares`, and 0, b, 2b, … is the worst pattern (Kalinin & Lampert 2024).
+    """
+    bearable(rounds, MOST_ROUNDS)
+    width = rounds if bands is None else min(bands, rounds)
+    with precision(200):
+        terms = [ball(1)]
+        for n in range(width - 1):
+            terms.append(terms[-1] * (2 * n + 1) / (2 * n + 2))
+        found = _spaced(terms, rounds, rounds_met(rounds, k, b), b, ball(0))
+        return floor_of(found), ceil_of(found)
+
+
+def _spaced(terms: Sequence[Any], rounds: int, times: int, b: int, zero: Any) -> Any:
+    """Return |C_0 + C_b + … |², `times` columns: row n of the sum is s_n = c_n + s_{n−b} − c_{n−times·b}."""
+    sums: list[Any] = []
+    for n in range(rounds):
+        row = terms[n] if n < len(terms) else zero
+        if n >= b:
+            row = row + sums[n - b]
+        if 0 <= n - times * b < len(terms):
+            row = row - terms[n - times * b]
+        sums.append(row)
+    return sum((row * row for row in sums), zero)
+
+
+def toeplitz_stretch(coefficients: Sequence[Fraction], rounds: int, k: int, b: int) -> Ends:
+    """Return that of a lower-triangular Toeplitz factor with these coefficients (0 beyond them).
+
+    Attained where they fall and none is negative; else at most Σ_{i,j} of the largest |⟨C_u, C_v⟩| at each
+    distance, and at least what 0, b, 2b, … and a single column move.
+    """
+    bearable(rounds, MOST_ROUNDS)
+    c = list(coefficients[:rounds])
+    times = rounds_met(rounds, k, b)
+    low = max(_spaced(c, rounds, times, b, Fraction(0)), sum((x * x for x in c), Fraction(0)))
+    if all(x >= y for x, y in pairwise([*c, Fraction(0)])):
+        return low, low
+    bearable(len(c), MOST_COEFFICIENTS)
+    size = [abs(x) for x in c]
+    gram = [sum((x * y for x, y in zip(size, size[d:], strict=False)), Fraction(0)) for d in range(len(c))]
+    far = [max(gram[m * b :], default=Fraction(0)) for m in range(times)]
+    return low, 2 * sum((times - m) * g for m, g in enumerate(far)) - times * far[0]
+
+
+def tree_stretch(rounds: int, k: int, b: int) -> Ends:
+    """Return that of a binary tree's complete nodes: Σ over nodes of (rounds of the pattern under it)².
+
+    Above: on the level of blocks of B rounds one holds at most ⌈B/b⌉ of the pattern, and a sum of squares of
+    such numbers is largest where as many as can be are full.  Below: the pattern 0, b, 2b, ….
+    """
+    bearable(rounds_met(rounds, k, b), MOST_MET)
+    low = high = 0
+    for level in range(rounds.bit_length()):
+        whole, most = rounds >> level << level, -(-(1 << level) // b)
+        held = rounds_met(whole, k, b)
+        low += sum(many * many for many in Counter(j * b >> level for j in range(held)).values())
+        high += held // most * most**2 + (held % most) ** 2
+    return Fraction(low), Fraction(high)
+
+
+def matrix_stretch(rows: Sequence[Sequence[Fraction]], k: int, b: int) -> Ends:
+    """Return that of any factor, given by its rows, of which each column is a round.
+
+    Above: with w_i the largest Σ_{j in S} |⟨C_i, C_j⟩| over patterns S, at most the largest Σ_{i in S} w_i
+    (Choquette-Choo et al. 2023).  Below: equal vectors in the pattern that is found so, and in any one round.
+    """
+    rounds = len(rows[0]) if rows else 0
+    if not rounds or any(len(row) != rounds for row in rows):
+        raise InputError("the matrix is not rectangular; give rows of equal length, at least one number each")
+    bearable(max(rounds, len(rows)), MOST_ROWS)
+    columns = [*zip(*rows, strict=True)]
+    gram = [[sum((x * y for x, y in zip(u, v, strict=True)), Fraction(0)) for v in columns] for u in columns]
+    sizes = [[abs(value) for value in row] for row in gram]
+    weights = [_heaviest(sizes[i], k, b)[0] for i in range(rounds)]
+    high, pattern = _heaviest(weights, k, b)
+    together = sum((gram[i][j] for i in pattern for j in pattern), Fraction(0))
+    return max(together, *(gram[i][i] for i in range(rounds))), high
+
+
+def _heaviest(weights: Sequence[Fraction], k: int, b: int) -> tuple[Fraction, tuple[int, ...]]:
+    """Return the largest sum of nonnegative weights over a pattern, and the pattern, by its last round."""
+    rounds = len(weights)
+    best: list[tuple[Fraction, tuple[int, ...]]] = [(Fraction(0), ())] * (rounds + 1)
+    for _ in range(rounds_met(rounds, k, b)):
+        now = [best[0]]
+        for n in range(rounds):
+            before, taken = best[max(0, n + 1 - b)]
+            now.append(max(now[-1], (before + weights[n], (*taken, n)), key=lambda found: found[0]))
+        best = now
+    return best[-1]

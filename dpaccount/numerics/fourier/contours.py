@@ -53,8 +53,8 @@ class Product:
 
     @property
     def fails(self) -> bool:
-        """Say whether any mass is at an infinite loss."""
-        return any(f.infinite() > 0 for f, _ in self.pairs)
+        """Say whether any mass of P is at an infinite loss, or of Q at an infinite negative one."""
+        return any(f.infinite() > 0 or f.reversed().infinite() > 0 for f, _ in self.pairs)
 
     def value(self, s: arb) -> arb:
         """Return M(s) for real s."""

@@ -10,7 +10,7 @@ import math
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import lru_cache
-from typing import Any
+from typing import Any, Protocol
 
 from flint import acb, arb, ctx
 
@@ -54,6 +54,10 @@ class SampledGaussianFactor(OnPoissonSample):
         """Return M(c + inh) for n < count; adding a unit mirrors the line, so it is conjugated."""
         values = _Line.shifted(self, self.power(c)).along(h, count)
         return [value.conjugate() for value in values] if self.added else values
+
+    def by_parts(self, c: arb) -> list[tuple[float, float]]:
+        """Return (1 − p_b, V_b), rounded up, for candidate cuts b."""
+        return _by_parts(self, c)
 
     def decay(self, c: arb, depth: float) -> Decay:
         """Return the proved decay along Re s = c, kept for the next time: it costs some ten milliseconds."""
@@ -122,7 +126,7 @@ class _Line:
         """Return a line for the real H(a), accurate to the precision of the moment."""
         depth = ctx.prec * math.log(2)
         sigma, low = 1 / math.sqrt(float(factor.mu2)), min(float(a.mid()), 0.0)
-        best = max((_real_step(y, depth, sigma, low), y) for y in _heights(sigma, depth))
+        best = max((real_step(y, depth, sigma, low), y) for y in heights(sigma, depth))
         return _Line._made(factor, a, best[0], 0.0, best[1], depth)
 
     @staticmethod
@@ -130,7 +134,7 @@ class _Line:
         """Return a line for all H(a + iτ), τ ≥ 0, accurate relative to H(a)."""
         depth = ctx.prec * math.log(2)
         sigma, low = 1 / math.sqrt(float(factor.mu2)), min(float(a.mid()), 0.0)
-        best = max((*_shifted_step(y, depth, sigma, low), y) for y in _heights(sigma, depth))
+        best = max((*shifted_step(y, depth, sigma, low), y) for y in heights(sigma, depth))
         return _Line._made(factor, a, best[0], best[1], best[2], depth)
 
     @staticmethod
@@ -205,13 +209,13 @@ class _Line:
             if not (room > 0 and left < 0):
                 return arb.pos_inf()
             density = (self.a * log_z(right) - right * right / 2).exp() / (2 * arb.pi()).sqrt()
-            return (self.a * log_z(left)).exp() * _normal(left) + density / room
+            return (self.a * log_z(left)).exp() * normal(left) + density / room
         if not (self.a < 0 and left < 0 and right > 0):
             return arb.pos_inf()
-        return (self.a * (1 - q).log()).exp() * (_normal(left) + _normal(-right))
+        return (self.a * (1 - q).log()).exp() * (normal(left) + normal(-right))
 
 
-def _normal(x: arb) -> arb:
+def normal(x: arb) -> arb:
     """Return Φ(x)."""
     return (-x / arb(2).sqrt()).erfc() / 2
 
@@ -228,7 +232,8 @@ def _kept_h(factor: SampledGaussianFactor, a: float, bits: int) -> arb:
     return _Line.real(factor, arb(a)).total()
 
 
-def _heights(sigma: float, depth: float) -> list[float]:
+def heights(sigma: float, depth: float) -> list[float]:
+    """Return heights of strips to try."""
     most = min(0.98 * math.pi * sigma, 3 * math.sqrt(depth))
     return [most * step / 24 for step in range(1, 25)]
 
@@ -238,11 +243,12 @@ def _penalty(y: float, sigma: float, low: float) -> float:
     return y * y / 2 + (low * math.log(math.cos(min(y / (2 * sigma), 1.5707))) if low else 0.0)
 
 
-def _real_step(y: float, depth: float, sigma: float, low: float) -> float:
+def real_step(y: float, depth: float, sigma: float, low: float) -> float:
+    """Return the largest step for a real line in the strip up to height y."""
     return 2 * math.pi * y / (depth + 2 + _penalty(y, sigma, low))
 
 
-def _shifted_step(y: float, depth: float, sigma: float, low: float) -> tuple[float, float]:
+def shifted_step(y: float, depth: float, sigma: float, low: float) -> tuple[float, float]:
     """Return the largest step for the strip [0, y], and the line in it where both sides err alike."""
     far = depth + 2 + _penalty(y, sigma, low)
     shift = y * (depth + 2) / (depth + 2 + far)
@@ -252,6 +258,30 @@ def _shifted_step(y: float, depth: float, sigma: float, low: float) -> tuple[flo
 @lru_cache(maxsize=16)
 def _kept_decay(factor: SampledGaussianFactor, c: float, depth: float) -> "SampledDecay":
     return SampledDecay(factor, arb(c), depth)
+
+
+class ByParts(Protocol):
+    """A factor whose tilted law is that of a loss that grows with u."""
+
+    def value(self, s: acb) -> acb:
+        """Return M(s) for real s."""
+        ...
+
+    def log_m(self, s: float, count: int) -> float:
+        """Return an estimate of count·log M(s)."""
+        ...
+
+    def work(self, c: float, bits: int) -> float:
+        """Return roughly how long one node on Re s = c takes, in units of 10 µs."""
+        ...
+
+    def nodes(self, c: arb, h: arb, count: int) -> list[acb]:
+        """Return M(c + inh) for n < count."""
+        ...
+
+    def by_parts(self, c: arb) -> list[tuple[float, float]]:
+        """Return (1 − p_b, V_b), rounded up, for candidate cuts b."""
+        ...
 
 
 class SampledDecay(Decay):
@@ -266,13 +296,13 @@ class SampledDecay(Decay):
        and Var(L) ≤ [e^{−ηm}M(c+η) + e^{ηm}M(c−η) − 2M(c)]/(η² M(c)), as cosh x − 1 ≥ x²/2.
     """
 
-    def __init__(self, factor: SampledGaussianFactor, c: arb, depth: float) -> None:
+    def __init__(self, factor: ByParts, c: arb, depth: float) -> None:
         self.factor = factor
         self.c = c
         with precision(64):
             import numpy as np
 
-            self._parts = np.array(_by_parts(factor, c)).T
+            self._parts = np.array(factor.by_parts(c)).T
             variance = _variance(factor, c)
             goal = max(math.exp(-2 * depth), 1e-12)  # the level of ψ that is worth resolving, and can be
             self._end = self._where(goal)
@@ -305,7 +335,7 @@ class SampledDecay(Decay):
         real = values[0].real
         squares = [(abs(value) / real) ** 2 for value in values]
         cells = [(a.max(b) + slack).min(arb(1)) for a, b in itertools.pairwise(squares)]
-        self.cells = [_float_up(cell) for cell in cells]
+        self.cells = [float_up(cell) for cell in cells]
         last = self._bound((count - 1) * step) ** 2
         self.suffix = [last]
         for cell in reversed(self.cells):
@@ -343,7 +373,8 @@ class SampledDecay(Decay):
             times = max(times + 1, int(times * 1.25))
 
 
-def _float_up(value: arb) -> float:
+def float_up(value: arb) -> float:
+    """Return a double above the ball."""
     return math.nextafter(float(ceil_of(value)), math.inf)
 
 
@@ -357,7 +388,7 @@ def _by_parts(factor: SampledGaussianFactor, c: arb) -> list[tuple[float, float]
     count = int(min(900, (end - start) / 0.04))
     edges = [arb(start) + (arb(end) - start) * j / count for j in range(count + 1)]
     logs = [(q * (u * mu - mu * mu / 2).expm1()).log1p() for u in edges]
-    masses = [_normal(u) for u in edges]
+    masses = [normal(u) for u in edges]
     lead = 1 / (mu * q * whole * (2 * arb.pi()).sqrt()) * (mu * mu).exp()  # φ e^{−v} = e^{−(u+μ)²/2 + μ²}/√2π
     many = 2 if a + 1 <= 0 or (a + 1) * mu * mu / 4 < 1 else 4
     left = masses[0] * (a * logs[0]).exp() if a >= 0 else masses[0] * (a * (1 - q).log()).exp()
@@ -372,11 +403,11 @@ def _by_parts(factor: SampledGaussianFactor, c: arb) -> list[tuple[float, float]
     best, cuts = arb(0), []
     for j in range(count - 1, -1, -1):
         best = best.max(sups[j])
-        cuts.append((_float_up(found_left[j]), _float_up(many * best)))
+        cuts.append((float_up(found_left[j]), float_up(many * best)))
     return cuts
 
 
-def _variance(factor: SampledGaussianFactor, c: arb) -> arb:
+def _variance(factor: ByParts, c: arb) -> arb:
     """Return an upper bound on the variance of L under the tilted law, by M at c and c ± η."""
     with precision(160):
         middle = float(c.mid())

@@ -27,7 +27,7 @@ from audits.datasets.shape import Shape
 from audits.sandbox.crew import TimeUp
 from audits.sensitivity import search
 from audits.subjects.code import Code
-from pytest_dpaccount import Budget, WrongRequest
+from pytest_dpaccount import Budget, Effort, WrongRequest
 
 NOTHING = {  # what the first run does, as the error says it
     "raises": "raises ValueError: no data",
@@ -172,6 +172,7 @@ def test_queries_that_fail_now_and_then_are_counted(dpaccount, claimed, tmp_path
 # ------------------------------------------------------------------ the fixtures
 
 
+EFFORT = Effort(trials=600, seconds=60.0, seed=1, cache=None)
 TERMS = {"epsilon": 1, "shape": (1,), "low": 0, "high": 1, "dtype": "int", "seconds": 60}
 QUERY = {"norm": "l1", "bound": 1, "shape": (3,), "low": 0, "high": 1, "dtype": "int", "seconds": 60}
 
@@ -190,8 +191,8 @@ def test_a_test_of_what_gives_nothing_is_an_error(planted, monkeypatch, name):
     if name == "Other":
         monkeypatch.undo()
     for call in (
-        lambda: pytest_plugin.private(function, dict(TERMS), 600, budget),
-        lambda: pytest_plugin.query(function, dict(QUERY), budget),
+        lambda: pytest_plugin.private(function, dict(TERMS), EFFORT, budget),
+        lambda: pytest_plugin.query(function, dict(QUERY), EFFORT, budget),
     ):
         with pytest.raises(WrongRequest, match=re.escape(NOTHING.get(name, "function"))) as raised:
             call()
@@ -205,18 +206,20 @@ def test_a_test_of_too_few_runs_fails_and_spends_nothing(planted):
     for terms, trials in (({**TERMS, "epsilon": 12}, 600), ({**TERMS, "seconds": 60}, 600)):
         function = planted.leaks if terms["epsilon"] == 12 else planted.hangs
         with pytest.raises(pytest.fail.Exception, match="NOT ATTACKED"):
-            pytest_plugin.private(function, terms, trials, budget)
+            pytest_plugin.private(function, terms, replace(EFFORT, trials=trials), budget)
     assert (budget.claims, budget.spent, budget.share()) == (0, 0, first)
     with pytest.raises(pytest.fail.Exception, match="not measured"):
-        pytest_plugin.query(planted.hangs, dict(QUERY), budget)
+        pytest_plugin.query(planted.hangs, dict(QUERY), EFFORT, budget)
     with pytest.raises(pytest.fail.Exception, match="not \\(1, 0\\)-private"):
-        pytest_plugin.private(planted.leaks, dict(TERMS), 600, budget)
+        pytest_plugin.private(planted.leaks, dict(TERMS), EFFORT, budget)
     assert (budget.claims, budget.spent) == (1, first)
 
 
 def test_a_test_that_passes_says_how_many_runs_fail(planted):
     budget = Budget(Fraction(1, 20))
-    assert pytest_plugin.private(planted.raises_on_half, dict(TERMS), 600, budget)["verdict"] == "NOT REFUTED"
+    assert (
+        pytest_plugin.private(planted.raises_on_half, dict(TERMS), EFFORT, budget)["verdict"] == "NOT REFUTED"
+    )
     assert any("runs raise ValueError: unlucky" in note for note in budget.notes)
 
 

@@ -170,9 +170,16 @@ def test_time_left_follows_the_pace_of_the_phase():
 def test_what_is_no_terminal_hears_of_a_phase_once():
     said = []
     report = options_module().phases(said.append)
-    for what in ("proof", "audit: 0 of 9 runs", "audit: 4 of 9 runs", "audit", "proof"):
+    for what in (
+        "proof",
+        "audit",
+        "audit: 0 of 9 runs",
+        "audit: 4 of 9 runs",
+        "proof",
+        "playing: 1 of 2 runs",
+    ):
         report(what)
-    assert said == ["proof ...", "audit: 0 of 9 runs ...", "audit ...", "proof ..."]
+    assert said == ["proof ...", "audit ...", "proof ...", "playing: 1 of 2 runs ..."]
 
 
 def options_module():

@@ -41,7 +41,7 @@ RUNS = {
         [
             *KERNELS,
             *({"stream": s} for s in ("tree", "honaker", "sqrt-toeplitz", "buffered-toeplitz")),
-            {"refresh": 3, "width": 0.2, "rounds": 9, **TARGET},
+            {"refresh": 3, "growth": 0.5, "width": 0.2, "rounds": 9, **TARGET},
             {"sigma": 7, "size": 4, "nodes": "corollary-1"},
             {"prior": "estimated"},
         ],

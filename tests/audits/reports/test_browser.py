@@ -197,6 +197,8 @@ def test_markup_in_words_and_file_names_is_inert(browser, certificate, tmp_path)
         assert shown.ask("return document.querySelectorAll('script, img, iframe, [onerror]').length") == 0
         assert HOSTILE in shown.ask("return document.body.textContent")
         assert browser.get_log("browser") == []
+    shown = Shown(browser, tmp_path / "index.html", width=420)
+    assert shown.ask(BROKEN) + shown.ask(SPILT) == []
     link = shown.ask("return document.querySelector('td a').href")
     browser.get(link)
     assert browser.title == "CERTIFIED: histogram"

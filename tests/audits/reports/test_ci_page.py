@@ -2,6 +2,8 @@
 
 import re
 import shlex
+import subprocess
+import sys
 
 import pytest
 
@@ -23,6 +25,29 @@ def test_every_extra_and_command_of_the_workflow_exists(root):
     assert [words[0] for words in ours] == ["certify", "check"]
 
 
+MEAN = """
+def mean(data):
+    return data.mean()
+
+def test_mean(dp_query):
+    dp_query(mean, norm="l1", bound=0.5, shape=(2,), low=0, high=1)
+"""
+
+
+def pytest_of(words):
+    """Return what a session of pytest says in the working directory."""
+    command = [sys.executable, "-m", *words, "-p", "no:cacheprovider"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout
+    return done.stdout
+
+
+def test_what_the_workflow_keeps_is_what_pytest_is_given(root):
+    page = (root / "docs" / "ci.md").read_text()
+    (folder,) = re.findall(r"--dp-cache (\S+)", page.partition("```yaml")[2].partition("```")[0])
+    assert f"path: {folder}\n" in page
+
+
 @pytest.mark.slow
 def test_the_workflow_runs(root, tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
@@ -30,9 +55,15 @@ def test_the_workflow_runs(root, tmp_path, monkeypatch, capsys):
     (tmp_path / "claims").mkdir()
     text = (root / "examples" / "mechanisms" / "histogram.toml").read_text()
     (tmp_path / "claims" / "mean.toml").write_text(text)
+    (tmp_path / "tests").mkdir()
+    (tmp_path / "tests" / "test_mean.py").write_text(MEAN)
     for words in commands(root):
         if words[0] == "dpaccount":
             assert cli.run(words[1:]) == 0, words
+        elif words[0] == "pytest":
+            first, again = (pytest_of(words) for _ in range(2))
+            assert "out of the cache" not in first
+            assert "1 sound verdicts out of the cache" in again
     assert "::notice file=claims/mean.toml::CERTIFIED histogram" in capsys.readouterr().err
     assert {file.name for file in (tmp_path / "privacy").iterdir()} == {
         "certificate.json",

@@ -10,7 +10,7 @@ import pytest
 from audits import pytest_plugin
 from audits.datasets.neighbours import candidates
 from audits.sensitivity import search
-from pytest_dpaccount import Budget, WrongRequest
+from pytest_dpaccount import Budget, Effort, WrongRequest
 
 FUNCTIONS = """
 import numpy as np
@@ -187,21 +187,22 @@ def _noisy(df, rng):
 
 cost, noisy = _cost, _noisy
 cost.__qualname__, noisy.__qualname__ = "cost", "noisy"
+EFFORT = Effort(trials=400, seconds=60.0, seed=1, cache=None)
 TERMS = {"rows": 4, "columns": {"cost": {"type": "number", "low": 0, "high": 0.5}}}
 
 
 def test_the_fixtures_take_the_same_declaration(in_process, few):
     budget = Budget(Fraction(1, 20))
-    assert pytest_plugin.query(cost, {**TERMS, "norm": "l1", "bound": 0.5}, budget)["worst"] >= 0.5
+    assert pytest_plugin.query(cost, {**TERMS, "norm": "l1", "bound": 0.5}, EFFORT, budget)["worst"] >= 0.5
     with pytest.raises(pytest.fail.Exception, match=r"pd\.DataFrame"):
-        pytest_plugin.query(cost, {**TERMS, "norm": "l1", "bound": 0.25}, budget)
+        pytest_plugin.query(cost, {**TERMS, "norm": "l1", "bound": 0.25}, EFFORT, budget)
     pair = {"left": [{"cost": 0.25}, {"cost": None}], "right": [{"cost": None}]}
     terms = {**TERMS, **pair, "relation": "add-remove", "epsilon": 1}
     with pytest.raises(pytest.fail.Exception, match=r"result\['cost'\]"):
-        pytest_plugin.private(noisy, terms, 400, budget)
+        pytest_plugin.private(noisy, terms, EFFORT, budget)
     for more in ({"low": 0}, {"as_": "spark"}, {"rows": 0}):
         with pytest.raises(WrongRequest):
-            pytest_plugin.query(cost, {**TERMS, **more, "norm": "l1", "bound": 1}, budget)
+            pytest_plugin.query(cost, {**TERMS, **more, "norm": "l1", "bound": 1}, EFFORT, budget)
 
 
 # ------------------------------------------------------------------ the example, and planted functions

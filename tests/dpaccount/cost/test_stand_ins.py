@@ -23,9 +23,17 @@ ROUNDING = 1e-10  #: of sums in doubles
 CELLS = 24  #: that continuous noise is rounded to: a post-processing of it
 GAP = "10"  #: the first lattice will do: every enclosure must hold
 KINDS = sorted(ev.VOCABULARY)
-SAMPLES = ("poisson_subsampled", "sampled_without_replacement")
+SAMPLES = ("poisson_subsampled", "poisson_replaced", "sampled_without_replacement")
 INNER = [kind for kind in KINDS if kind not in (*SAMPLES, "tree", "matrix_factorisation", "sequence")]
-OWN = ("pure", "approximate", "randomized_response", "discrete_laplace", "sequence", *SAMPLES)
+OWN = (
+    "pure",
+    "approximate",
+    "randomized_response",
+    "discrete_laplace",
+    "sequence",
+    *SAMPLES,
+    "dominating_pair",
+)
 
 
 def two(p, q):
@@ -94,6 +102,12 @@ def stand_ins(event, times=1):
     elif name == "poisson_subsampled":
         q = float(event.rate)
         once = [((1 - q) * gone + q * there, gone) for there, gone in stand_ins(event.of)]
+    elif name == "poisson_replaced":
+        q = float(event.rate)
+        once = [
+            ((1 - q) * gone + q * up, (1 - q) * gone + q * down)
+            for up, gone, down in _TRIPLES[event.of.name](event.of)
+        ]
     elif name == "sampled_without_replacement":
         q = event.size / event.population
         once = [((1 - q) * gone + q * there, gone) for there, gone in stand_ins(event.of)]
@@ -118,6 +132,7 @@ _SINGLE = {
     "gdp": lambda e: [normal(float(e.mu))],
     "zcdp": lambda e: [normal(math.sqrt(2 * float(e.rho)))],
     "tree": lambda e: [normal(_tree_mu(e))],
+    "dp_ftrl": lambda e: [normal(math.sqrt(float(e.movement()[0])))],
     "matrix_factorisation": lambda e: [
         normal(math.sqrt(float(group_squares(e.rounds, 1)[0])) / float(e.sigma))
     ],
@@ -130,7 +145,48 @@ _SINGLE = {
     "exponential": lambda e: ranged(float(e.epsilon)),
     "bounded_range": lambda e: ranged(float(e.eta)),
     "permute_and_flip": lambda e: flips(float(e.epsilon)),
+    "dominating_pair": lambda e: [tuple(np.array([float(x) for x in law]) for law in (e.p, e.q))],
     "rdp": lambda e: [response(min(math.sqrt(2 * t / a) for a, t in e.points))],
+}
+
+
+def _moved(cdf, shift, reach):
+    """Return noise moved by `shift`, not at all, and by −shift, rounded to the same cells."""
+    ends = np.linspace(-reach - shift, reach + shift, CELLS - 1)
+    return tuple(np.diff([0.0, *(cdf(x - at) for x in ends), 1.0]) for at in (shift, 0.0, -shift))
+
+
+def _two_sided(r, shift):
+    """Return two-sided geometric noise of ratio r, likewise; it is cut off far beyond its mass."""
+    x = np.arange(-shift - 200, shift + 201)
+    laws = [r ** np.abs(x - at) for at in (shift, 0, -shift)]
+    return tuple(
+        np.array([law[x <= -shift].sum(), *law[abs(x) < shift], law[x >= shift].sum()]) / law.sum()
+        for law in laws
+    )
+
+
+def _flipped_triple(epsilon):
+    """Return permute-and-flip with two candidates whose scores draw near and meet, a row up or down."""
+    return [
+        tuple(
+            np.array([laplace_cdf((at - behind) * epsilon), 1 - laplace_cdf((at - behind) * epsilon)])
+            for at in (1, 0, -1)
+        )
+        for behind in (0.0, 0.25, 0.5)
+    ]
+
+
+#: The noise with a row that moves it up, without it, and with one that moves it down.
+_TRIPLES = {
+    "gaussian": lambda e: [
+        _moved(lambda x: math.erfc(-x / math.sqrt(2)) / 2, float(e.sensitivity / e.sigma), 4)
+    ],
+    "gdp": lambda e: [_moved(lambda x: math.erfc(-x / math.sqrt(2)) / 2, float(e.mu), 4)],
+    "laplace": lambda e: [_moved(laplace_cdf, float(e.sensitivity / e.scale), 6)],
+    "discrete_laplace": lambda e: [_two_sided(math.exp(-1 / e.scale), int(e.sensitivity))],
+    "pure": lambda e: [_two_sided(math.exp(-e.epsilon), 1)] if e.epsilon > 1e-3 else [(np.ones(1),) * 3],
+    "permute_and_flip": lambda e: _flipped_triple(float(e.epsilon)),
 }
 
 
@@ -144,6 +200,13 @@ def enumerated(pair, epsilon):
     p, q = pair
     x = math.exp(epsilon)
     return float(np.maximum(p - x * q, 0).sum()), float(np.maximum(q - x * p, 0).sum())
+
+
+GIVEN = [
+    {"p": ["3/4", "1/4"], "q": ["1/2", "1/2"]},
+    {"p": ["0.5", "0.3", "0.2"], "q": ["0.2", "0.3", "0.5"]},
+    {"p": ["0.6", "0.39", "0.01", 0], "q": ["0.4", "0.59", 0, "0.01"]},
+]
 
 
 def drawn(rng, name):
@@ -164,11 +227,13 @@ def drawn(rng, name):
         "permute_and_flip": lambda: ev.PermuteAndFlip(epsilon=epsilon),
         "pure": lambda: ev.Pure(epsilon=epsilon),
         "approximate": lambda: ev.Approximate(epsilon=epsilon, delta=rng.choice(["1e-3", "0.05"])),
+        "dominating_pair": lambda: ev.DominatingPair(**rng.choice(GIVEN)),
         "zcdp": lambda: ev.Zcdp(rho=rng.choice(["1e-6", "0.1"])),
         "gdp": lambda: ev.Gdp(mu="0.5"),
         "rdp": lambda: ev.Rdp(points=((Fraction(2), Fraction(1, 10)), (Fraction(8), Fraction(1, 2)))),
         "matrix_factorisation": lambda: ev.MatrixFactorisation(rounds=5, sigma=4),
         "tree": lambda: ev.Tree(rounds=6, sigma=4),
+        "dp_ftrl": lambda: ev.DpFtrl(rounds=6, sigma=4, participations=2, separation=3),
     }
     if name in simple:
         return simple[name]()
@@ -179,15 +244,18 @@ def drawn(rng, name):
 
 
 def _fits(sample, kind):
-    return ev.allowed(kind, RELATION_OF[sample])
+    if sample == "poisson_replaced":
+        return kind in _TRIPLES
+    return kind != "dominating_pair" and ev.allowed(kind, RELATION_OF[sample])
 
 
 RELATION_OF = {"poisson_subsampled": Relation.ADD_REMOVE, "sampled_without_replacement": Relation.REPLACE_ONE}
+POISSON = {"poisson_subsampled": ev.PoissonSubsampled, "poisson_replaced": ev.PoissonReplaced}
 
 
 def _sample(rng, name, of):
-    if name == "poisson_subsampled":
-        return ev.PoissonSubsampled(rate=rng.choice(["0.1", "0.5", "0.8"]), of=of, count=rng.choice([1, 2]))
+    if name in POISSON:
+        return POISSON[name](rate=rng.choice(["0.1", "0.5", "0.8"]), of=of, count=rng.choice([1, 2]))
     return ev.SampledWithoutReplacement(size=rng.choice([1, 4]), population=5, of=of)
 
 
@@ -195,7 +263,8 @@ def exact(event):
     """Say whether the only stand-in of an event is the pair that is accounted for."""
     inside = list(ev.walk(event))
     bounded = any(part.name == "sampled_without_replacement" for part in inside)
-    return not bounded and all(part.name in OWN for part in inside)
+    tiny = any(part.name == "pure" and part.epsilon < 1e-3 for part in inside)  # no triple was made
+    return not (bounded or tiny) and all(part.name in OWN for part in inside)
 
 
 def worst_point(pairs):
@@ -264,7 +333,7 @@ def checked(pairs, seed):
 FEW = [f"poisson_subsampled/{kind}" for kind in ("pure", "discrete_laplace")]
 SEED = 6  #: of parameters at which adding a unit costs more in two plans of eight
 UPPER = ["exponential", "bounded_range", "poisson_subsampled/exponential", "poisson_subsampled/bounded_range"]
-QUICK = [pair for pair in PAIRS if not any("subsampled" in label or "sampled_" in label for label in pair)]
+QUICK = [pair for pair in PAIRS if not any(sample in label for label in pair for sample in SAMPLES)]
 
 
 @pytest.mark.slow

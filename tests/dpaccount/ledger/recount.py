@@ -1,8 +1,9 @@
 """Recompute a ledger from its raw rows, by nothing of the package: ``python recount.py FILE``.
 
-Checks the chain, the order of the entries, the head, keys, the tree of totals against one number per unit, the
-budget (of `pure` and `approximate` exactly; of others in 60 digits), that every mark and release has
-its charge, and that no part has two values.  Prints one JSON line of what it found; exits 1 where anything is wrong.
+Checks the chain, the order of the entries, the head, keys, the trees of totals against one number per unit (of the
+ledger's life, the period, the year, every scope), the register, the budget and caps (of `pure` and `approximate`
+exactly; of others in 60 digits), that every mark and release has its charge, that no part has two values
+and none of a reservation is drawn or returned twice.  Prints one JSON line of what it found; exits 1 where anything is wrong.
 """
 
 import hashlib
@@ -49,18 +50,26 @@ def levels(changes, width):
     return found
 
 
-def tree_levels(root, nodes, width):
-    """Return the same from the tree, checking every digest and peak on the way, and that no node is left over."""
+def spent_in(area, height, index):
+    """Return where a node is stored: of the life's tree (area None) above zero, of another tree below."""
+    if area is None:
+        return 2 ** (63 - height) + index
+    return -(area * 2**43 + 2 ** (42 - height) + index)
+
+
+def tree_levels(area, root, nodes, width, seen):
+    """Return the same from a tree, checking every digest and peak on the way; its nodes go to `seen`."""
     height, everyone, mark, peak, digest = root.split("|")
     numbers = lambda text: [Fraction(word) for word in text.split()]  # noqa: E731
     plus = lambda *all_: [sum(column) for column in zip(*all_, strict=True)]  # noqa: E731
-    found, seen = [], set()
+    found = []
 
-    def walk(node, height, low, level, digest, peak):
+    def walk(index, height, low, level, digest, peak):
         if not digest:
             check(not any(peak), f"peak over level units at {low}")
             found.append((low, level))
             return
+        node = spent_in(area, height, index)
         seen.add(node)
         check(sha(nodes[node].encode()) == digest, f"digest of node {node}")
         parts = nodes[node].split("|")
@@ -68,12 +77,34 @@ def tree_levels(root, nodes, width):
         tops = [plus(a, b) for a, b, _ in halves]
         check(peak == [max(pair) for pair in zip(*tops, strict=True)], f"peak of node {node}")
         for side, (more, top, below) in enumerate(halves):
-            walk(2 * node + side, height - 1, low + side * 2 ** (height - 1), plus(level, more), below, top)
+            walk(2 * index + side, height - 1, low + side * 2 ** (height - 1), plus(level, more), below, top)
 
     base = plus(numbers(everyone), numbers(mark))
-    walk(2 ** (63 - int(height)), int(height), 0, base, digest, numbers(peak))
-    check(seen == set(nodes), "nodes that belong to no tree")
+    walk(0, int(height), 0, base, digest, numbers(peak))
     found.append((2 ** int(height), numbers(everyone)))
+    return found
+
+
+def records(digest, nodes, seen):
+    """Return the register that a digest stands for, checking every digest on the way, and every place."""
+    found = {}
+
+    def walk(node, digest):
+        if not digest:
+            return
+        seen.add(-node)
+        text = nodes[-node]
+        check(sha(text.encode()) == digest, f"digest of node {-node}")
+        if text.startswith("["):
+            for name, value in json.loads(text):
+                bits = f"1{int(sha(name.encode())[:16], 16):064b}"
+                check(bits.startswith(f"{node:b}"), f"{name} is in another place")
+                found[name] = value
+            return
+        for side, below in enumerate(text.split(" ")):
+            walk(2 * node + side, below)
+
+    walk(1, digest)
     return found
 
 
@@ -121,32 +152,198 @@ def fits(measure, spent, epsilon, delta):
     return False
 
 
+def add(changes, steps, times, width):
+    """Let units spend so many times what the steps say."""
+    before = [Fraction(0)] * width
+    for first, text in steps:
+        spent = [Fraction(word) for word in text.split()]
+        known = changes.setdefault(first, [Fraction(0)] * width)
+        changes[first] = [a + times * (b - c) for a, b, c in zip(known, spent, before, strict=True)]
+        before = spent
+
+
+def numbers_in(ranges):
+    found = [number for first, last in ranges for number in range(first, last + 1)]
+    check(len(found) == len(set(found)) > 0, "no ranges")
+    return found
+
+
+class Books:
+    """What the entries come to, counted in the plainest way."""
+
+    def __init__(self, budget):
+        self.budget, self.width = budget, {"approximate": 2, "either": 3}.get(budget["measure"], 1)
+        self.life, self.period, self.year, self.label, self.resets = {}, {}, {}, None, 0
+        self.reset_entry = None
+        self.scopes, self.cohorts, self.reserved = {}, {}, {}
+
+    def fits(self):
+        self._fit(self.period, self.budget["epsilon"], self.budget["delta"], "the budget")
+        for name, scope in self.scopes.items():
+            self._fit(scope["spent"], scope["epsilon"], scope["delta"], name)
+
+    def _fit(self, changes, epsilon, delta, what):
+        peaks = [total for _, total in levels(changes, self.width)] or [[Fraction(0)] * self.width]
+        check(all(min(total) >= 0 for total in peaks), f"{what}: a total below nothing")
+        top = [max(column) for column in zip(*peaks, strict=True)]
+        measure, limits = self.budget["measure"], (Fraction(epsilon), Fraction(delta))
+        within = fits(measure, top, *limits)
+        if not within and measure == "either":  # some units may fit in one measure, some in another
+            within = all(fits(measure, total, *limits) for total in peaks)
+        check(within, f"beyond {what}")
+
+    def lineage(self, scope):
+        words = scope.split("/") if scope else []
+        return [self.scopes["/".join(words[: n + 1])] for n in range(len(words))]
+
+    def spend(self, facts, steps, times):
+        trees = [self.life, self.period, *(one["spent"] for one in self.lineage(facts.get("scope")))]
+        for changes in [*trees, *([self.year] if self.label is not None else [])]:
+            add(changes, steps, times, self.width)
+
+    def open_parts(self):
+        """Yield what can still be drawn: the scope, what a part costs, and how many of them."""
+        for reserved in self.reserved.values():
+            before = 0
+            for count, steps in reserved["facts"]["parts"]:
+                left = sum(before < part <= before + count for part in reserved["open"])
+                yield reserved["facts"].get("scope"), steps, left
+                before += count
+
+    def turn_year(self, facts):
+        year = int(facts["time"][:4])
+        if self.label is not None and year > self.label:
+            self.label, self.year = year, {}
+            self.whole_life = False
+            for _, steps, left in self.open_parts():
+                add(self.year, steps, left, self.width)
+
+    def charge(self, facts):
+        self.turn_year(facts)
+        self.spend(facts, facts["steps"], 1)
+        if facts.get("cohort"):
+            self.cohorts[facts["cohort"]]["charged"] = True
+
+    def reserve(self, number, facts, body):
+        self.turn_year(facts)
+        total = sum(count for count, _ in facts["parts"])
+        check(total <= 10**6, "too many parts to count")
+        for count, steps in facts["parts"]:
+            self.spend(facts, steps, count)
+        self.reserved[number] = {
+            "facts": facts,
+            "open": set(range(1, total + 1)),
+            "body": sha(body.encode()),
+        }
+
+    def take(self, facts):
+        reserved = self.reserved[facts["reservation"]]
+        for part in numbers_in(facts["parts"]):
+            check(part in reserved["open"], f"part {part} was drawn or returned before")
+            reserved["open"].remove(part)
+        return reserved
+
+    def give_back(self, facts):
+        self.turn_year(facts)
+        self.fits()
+        taken, before, reserved = numbers_in(facts["parts"]), 0, self.take(facts)
+        for count, steps in reserved["facts"]["parts"]:
+            back = sum(before < part <= before + count for part in taken)
+            self.spend(reserved["facts"], steps, -back)
+            before += count
+
+    def scope(self, facts):
+        self.fits()
+        name = facts["scope"]
+        self.lineage(name.rpartition("/")[0])
+        known = self.scopes.setdefault(name, {"area": 3 + len(self.scopes), "spent": {}})
+        known.update(epsilon=facts["epsilon"], delta=facts["delta"])
+        self.fits()
+
+    def cohort(self, facts):
+        known = self.cohorts.get(facts["cohort"])
+        check(known is None or not known["charged"], "a charged cohort was changed")
+        self.cohorts[facts["cohort"]] = {"units": facts["units"], "charged": False}
+
+    def reset(self, number, facts):
+        self.turn_year(facts)
+        self.fits()
+        if self.label is None:
+            self.label, self.whole_life = int(facts["time"][:4]), True
+        self.resets, self.reset_entry, self.period = self.resets + 1, number, {}
+        for scope in self.scopes.values():
+            scope["spent"] = {}
+        for name, steps, left in self.open_parts():
+            for changes in [self.period, *(one["spent"] for one in self.lineage(name))]:
+                add(changes, steps, left, self.width)
+
+    def agree(self, root, nodes):
+        """Check that the stored trees and the register say all of this, and nothing more."""
+        self.fits()
+        seen, parts = set(), root.split("|")
+        found = records(parts[5] if len(parts) == 6 else "", nodes, seen)
+        top = self._same(None, "|".join(parts[:5]), nodes, self.life, seen)
+        if self.resets:
+            period, year = found.pop("period"), found.pop("year")
+            check((period["number"], period["entry"]) == (self.resets, self.reset_entry), "period")
+            self._same(1, period["root"], nodes, self.period, seen)
+            check(year["year"] == self.label and (year["root"] is None) == self.whole_life, "year")
+            if year["root"] is not None:
+                self._same(2, year["root"], nodes, self.year, seen)
+        check(found.pop("scopes", 0) == len(self.scopes), "number of scopes")
+        for name, scope in self.scopes.items():
+            said = found.pop(f"scope {name}")
+            check(all(said[key] == scope[key] for key in ("area", "epsilon", "delta")), name)
+            stale = said["period"] != self.resets
+            check(not stale or not any(map(any, scope["spent"].values())), f"{name} of an earlier period")
+            if not stale:
+                self._same(said["area"], said["root"], nodes, scope["spent"], seen)
+        for name, cohort in self.cohorts.items():
+            check(found.pop(f"cohort {name}") == cohort, name)
+        for number, reserved in self.reserved.items():
+            said = found.pop(f"reservation {number}", {"open": []})
+            check(
+                {*(numbers_in(said["open"]) if said["open"] else ())} == reserved["open"], f"open of {number}"
+            )
+            check(said.get("body", reserved["body"]) == reserved["body"], f"body of {number}")
+        check(not found, f"records that nobody made: {sorted(found)}")
+        check(seen == set(nodes), "nodes that belong to no tree")
+        return top
+
+    def _same(self, area, root, nodes, changes, seen):
+        width = self.width
+        steps, tree = levels(changes, width), tree_levels(area, root, nodes, width, seen)
+        units = sorted({max(first, 1) for first, _ in [*steps, *tree]} | {2**63 - 2})
+        totals = [at(steps, unit, width) for unit in units]
+        check(totals == [at(tree, unit, width) for unit in units], f"totals of area {area}")
+        return [max(column) for column in zip(*totals, strict=True)]
+
+
 def recount(file):
     database = sqlite3.connect(f"file:{file}?mode=rw", uri=True)
     database.execute("BEGIN")
     [(kind, last, head)] = database.execute("SELECT format, last, head FROM ledger")
     check(kind == "dpaccount/ledger/2", "format")
     nodes = dict(database.execute("SELECT node, body FROM nodes"))
-    budget, width, changes, counts, keys = None, 1, {}, {}, {}
-    drawn, values, number, digest, root = set(), {}, -1, "", ""
-    kinds = {}
+    books, counts, keys, drawn, values, kinds = None, {}, {}, set(), {}, {}
+    number, digest, root = -1, "", ""
     for entry in entries(database):
         number, kind, key, about, body, root, digest = entry
         facts = json.loads(body)
         counts[kind] = counts.get(kind, 0) + 1
         kinds[number] = kind
         if kind == "budget":
-            budget, width = facts, {"approximate": 2, "either": 3}.get(facts["measure"], 1)
-        elif kind == "charge":
+            books = Books(facts)
+        elif kind in ("charge", "reservation"):
             check(key is None or key not in keys, f"key {key} twice")
             keys[key or f"#{number}"] = number
-            before = [Fraction(0)] * width
-            for first, text in facts["steps"]:
-                spent = [Fraction(word) for word in text.split()]
-                change = [a - b for a, b in zip(spent, before, strict=True)]
-                known = changes.setdefault(first, [Fraction(0)] * width)
-                changes[first] = [a + b for a, b in zip(known, change, strict=True)]
-                before = spent
+            books.charge(facts) if kind == "charge" else books.reserve(number, facts, body)
+        elif kind == "rounds":
+            books.take(facts)
+        elif kind in ("return", "scope", "cohort"):
+            {"return": books.give_back, "scope": books.scope, "cohort": books.cohort}[kind](facts)
+        elif kind == "reset":
+            books.reset(number, facts)
         elif kind == "drawing":
             check(kinds[about] in ("charge", "drawing"), f"mark {number} of nothing")
             check(about not in drawn, f"{about} marked twice")
@@ -155,19 +352,10 @@ def recount(file):
             check(kinds[about] in ("charge", "drawing"), f"release {number} of nothing")
             check(about not in values, f"two releases of {about}")
             values[about] = body
+        else:
+            check(kind == "refusal", f"entry {number} of an unknown kind")
     check((last, head) == (number, digest), "head")
-    steps, tree = levels(changes, width), tree_levels(root, nodes, width)
-    units = sorted({max(first, 1) for first, _ in [*steps, *tree]} | {2**63 - 2})
-    totals = [at(steps, unit, width) for unit in units]
-    check(totals == [at(tree, unit, width) for unit in units], "totals")
-    epsilon, delta = Fraction(budget["epsilon"]), Fraction(budget["delta"])
-    peaks = {tuple(total) for total in totals} or {(Fraction(0),) * width}
-    top = [max(column) for column in zip(*peaks, strict=True)]
-    within = fits(budget["measure"], top, epsilon, delta)
-    if not within and budget["measure"] == "either":  # some units may fit in one measure, some in another
-        within = all(fits("either", total, epsilon, delta) for total in peaks)
-    check(within, "beyond the budget")
-    check(all(min(total) >= 0 for total in totals), "a total below nothing")
+    top = books.agree(root, nodes)
     return {"counts": counts, "keys": keys, "last": last, "head": head, "peak": [str(one) for one in top]}
 
 

@@ -36,6 +36,7 @@ def test_a_charge_answers_as_the_contract_prints_it(url):
     assert answer["epsilon"]["lower"] == pytest.approx(1, abs=1e-9)
     shown = answers.show(url)
     names = {"budget", "spent", "remaining", "worst_unit", "entries", "refused", "head", "explained"}
+    names |= {"period", "year", "life", "resets", "scopes"}
     assert set(shown) == names
     assert shown["head"] == answer["head"]
     assert json.loads(json.dumps(shown, allow_nan=False)) == shown

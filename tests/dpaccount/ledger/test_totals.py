@@ -84,7 +84,7 @@ def charged(file: Path) -> bool:
 
 def root_of(file: Path) -> str:
     with sqlite3.connect(file) as database:
-        [(root,)] = database.execute("SELECT root FROM entries ORDER BY number DESC LIMIT 1")
+        [(root,)] = database.execute("SELECT root FROM entries WHERE number = (SELECT last FROM ledger)")
     database.close()
     return root
 

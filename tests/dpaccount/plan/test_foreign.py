@@ -21,6 +21,7 @@ from dpaccount.plan.events import (
     Gaussian,
     Laplace,
     Plan,
+    PoissonReplaced,
     PoissonSubsampled,
     SampledWithoutReplacement,
     Sequence,
@@ -97,6 +98,16 @@ def test_samples_of_fixed_size_are_read_under_replace_one():
     )
     with pytest.raises(InputError, match="no meaning under add-remove"):
         tree(drawn)
+
+
+def test_poisson_samples_are_read_under_replace_one():
+    """A record's value counts once there, against a sample without it, and is not doubled here."""
+    sampled = {"type": "PoissonSampledDpEvent", "sampling_probability": 0.01, "event": GAUSS}
+    plan = tree({"type": "SelfComposedDpEvent", "event": sampled, "count": 3}, "replace-one")
+    assert plan.events == (PoissonReplaced(rate=0.01, of=Gaussian(sigma=1.1), count=3),)
+    back = to_dp_event(plan)["event"]["event"]
+    assert (back["type"], back["event"]["type"]) == ("PoissonSampledDpEvent", "GaussianDpEvent")
+    assert 1.1 - 1e-12 < back["event"]["noise_multiplier"] <= 1.1
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,214 @@
+"""A ledger for those who review it: as one self-contained page, as JSON, as a table for spreadsheets."""
+
+import csv
+import io
+from collections.abc import Iterator
+from typing import Any
+
+from audits.reports import page
+from audits.reports.sections import Block, Section
+from audits.reports.standards import SILENT
+
+Report = dict[str, Any]
+FORMULA = ("=", "+", "-", "@", "\t", "\r")  #: how a cell begins that a spreadsheet would compute
+COLUMNS = ("table", "row", "name", "value")
+
+
+def verdict(report: Report) -> str:
+    """Return VALID where the chain, and the totals if they were recomputed, are in order; or DAMAGED."""
+    return "VALID" if report["replay"]["valid"] else "DAMAGED"
+
+
+def html(report: Report, name: str) -> str:
+    """Return the page; it looks as those of certificates do, and has no scripts either."""
+    return page.of_sections(verdict(report), f"ledger {name}", sections(report))
+
+
+def table(report: Report) -> str:
+    """Return the report as CSV, a row for each value: which table, which row of it, its name, the value."""
+    out = io.StringIO()
+    writer = csv.writer(out, lineterminator="\n")
+    writer.writerow(COLUMNS)
+    for line in _values(report):
+        writer.writerow([_cell(value) for value in line])
+    return out.getvalue()
+
+
+def _values(report: Report) -> Iterator[tuple[str, int, str, object]]:
+    for name, member in report.items():
+        rows = member.get("rows", [member]) if isinstance(member, dict) else member
+        for place, row in enumerate(rows if isinstance(rows, list) else [{"": rows}], 1):
+            for path, value in _leaves(row):
+                yield name, place, path, value
+
+
+def _leaves(value: Any, path: str = "") -> Iterator[tuple[str, object]]:
+    if isinstance(value, dict):
+        for name, member in value.items():
+            yield from _leaves(member, f"{path}.{name}" if path else name)
+    elif value is not None:
+        yield path, value
+
+
+def _cell(value: object) -> object:
+    return f"'{value}" if isinstance(value, str) and value.startswith(FORMULA) else value
+
+
+def nist(report: Report) -> list[dict[str, str]]:
+    """Return the points of NIST SP 800-226, each with what a ledger knows of it, or that it is not stated."""
+    budget, life, scopes = report["budget"], report["guaranteed"], report["scopes"]
+    caps = f"{len(scopes) - 1} scopes with caps of their own; " if len(scopes) > 1 else ""
+    limits = f"budget ε = {budget['epsilon']}, δ = {budget['delta']}, a period"
+    rounded = "sums are exact fractions, and what is charged is rounded up"
+    known = {
+        "Privacy parameters": f"{limits}; {caps}{_spent(life)} over its life",
+        "What the parameters mean": "no unit lost more than what is spent at the worst one",
+        "Variant of differential privacy": f"(ε, δ), added up in {budget['measure']}",
+        "Unit of privacy": budget["unit"],
+        "Neighbouring datasets": budget["relation"],
+        "Several records of one person": "each unit pays for every charge that covers it",
+        "Proof": f"each charge's own; the chain of {report['heads']['entries']} entries: {replayed(report)}",
+        "Floating point and randomness": f"{rounded}; noise is drawn by receipts or beside this ledger",
+        "Side channels": "not covered by a ledger",
+        "Budget over time and repeated queries": f"{_count(report, 'resets')}, {_count(report, 'refused')}",
+    }
+    return [{"point": point, "answer": known.get(point, SILENT)} for point in POINTS]
+
+
+def _count(report: Report, name: str) -> str:
+    return f"{report[name]['all']} {name}"
+
+
+POINTS = (
+    "Privacy parameters",
+    "What the parameters mean",
+    "Variant of differential privacy",
+    "Unit of privacy",
+    "Neighbouring datasets",
+    "Several records of one person",
+    "Algorithm",
+    "Proof",
+    "Tests of the implementation",
+    "Floating point and randomness",
+    "Side channels",
+    "Utility",
+    "Bias, and who bears the error",
+    "Trust model: who sees raw data",
+    "Access control",
+    "Collection and retention of the data",
+    "Budget over time and repeated queries",
+    "What is public or unprotected",
+    "Why this ε",
+)
+
+
+def replayed(report: Report) -> str:
+    """Return in words what was recomputed, and what came of it."""
+    replay = report["replay"]
+    if not replay["valid"]:
+        return f"not valid; first bad: {replay['first_bad']}"
+    totals = "and every total" if replay["totals"] else "and no totals (`ledger verify` does)"
+    return f"every digest was recomputed {totals}; all are in order"
+
+
+def sections(report: Report) -> list[Section]:
+    """Return the report as sections of plain blocks."""
+    heads = [*report["heads"].items()]
+    return [
+        Section("In plain words", "words", (Block("text", tuple(_words(report))),)),
+        Section("Scopes", "scopes", (_scopes(report["scopes"]),)),
+        Section("Period, year, life", "sums", (_sums(report),)),
+        Section("Units that spent most", "units", _rows(report["units"])),
+        Section("Rounds: reservations", "reservations", _rows(report["reservations"])),
+        Section("Rounds: drawn and returned", "marks", _rows(report["marks"])),
+        Section("Nodes that were drawn", "nodes", _rows(report["nodes"])),
+        Section("Spending over time", "spending", _spending(report["spending"])),
+        Section("Refused charges", "refused", _rows(report["refused"])),
+        Section("Resets", "resets", _rows(report["resets"])),
+        Section("Points of NIST SP 800-226", "nist", _rows({"rows": report["nist"]})),
+        Section("Heads and replay", "heads", (_pairs([*heads, ("replay", replayed(report))]),)),
+    ]
+
+
+def _words(report: Report) -> Iterator[str]:
+    budget, whole = report["budget"], report["scopes"][0]
+    yield (
+        f"Who is protected: {budget['unit']}, under {budget['relation']}. Each may spend"
+        f" ε = {budget['epsilon']} at δ = {budget['delta']} in a period, added up in {budget['measure']}."
+    )
+    yield (
+        f"The worst unit, {whole['worst_unit']}, has {_spent(whole['committed'])} committed and"
+        f" {_spent(whole['reserved'])} reserved; a charge of {_left(whole['remaining'])} still fits all."
+    )
+    yield (
+        f"Over the ledger's life, with {_count(report, 'resets')}, a unit that was there all along has"
+        f" lost at most {_spent(report['guaranteed'])}. That is what is guaranteed."
+    )
+    yield f"Replay: {replayed(report)}."
+
+
+def _scopes(scopes: list[Report]) -> Block:
+    head = ("scope", "unit", "relation", "cap", "worst unit", "committed", "reserved", "spent", "remaining")
+    rows = tuple(
+        (
+            one["scope"] or "(all)",
+            one["unit"],
+            one["relation"],
+            f"ε {one['cap']['epsilon']}, δ {one['cap']['delta']}",
+            str(one["worst_unit"]),
+            *(_spent(one[name]) for name in ("committed", "reserved", "spent")),
+            _left(one["remaining"]),
+        )
+        for one in scopes
+    )
+    return Block("table", head=head, rows=rows)
+
+
+def _sums(report: Report) -> Block:
+    return _pairs([(name, _spent(report[name])) for name in ("period", "year", "life")], ("sum", "at most"))
+
+
+def _spending(found: Report) -> tuple[Block, ...]:
+    rows = [{**row, "spent": _inline(row["spent"])} for row in found["rows"]]
+    of = f"“spent” is what unit {found['of_unit']} had spent over its life at the end of the day, or month."
+    return Block("text", (of,)), *_rows({"rows": rows})
+
+
+def _rows(found: Report) -> tuple[Block, ...]:
+    rows = found["rows"]
+    if not rows:
+        return (Block("text", ("None.",)),)
+    names = [name for name in rows[0] if name != "head"]
+    block = Block(
+        "table",
+        head=tuple(names),
+        rows=tuple(tuple(_text(row.get(name)) for name in names) for row in rows),
+    )
+    left = found.get("all", len(rows)) - len(rows)
+    if left > 0:
+        return Block("text", (f"The latest {len(rows)}; {left} earlier ones are in `ledger log`.",)), block
+    if found.get("more"):
+        return Block("text", (f"The {len(rows)} ranges of units with the largest sums.",)), block
+    return (block,)
+
+
+def _pairs(rows: list[tuple[str, Any]], head: tuple[str, ...] = ()) -> Block:
+    return Block("table", head=head, rows=tuple((str(name), _text(value)) for name, value in rows))
+
+
+def _spent(amounts: Report) -> str:
+    return (
+        f"ε {amounts['epsilon']['upper']} ({_inline({k: v for k, v in amounts.items() if k != 'epsilon'})})"
+    )
+
+
+def _left(amounts: Report) -> str:
+    return f"ε {amounts['epsilon']['lower']}"
+
+
+def _inline(amounts: Report | None) -> str:
+    return ", ".join(f"{name} {value}" for name, value in (amounts or {}).items())
+
+
+def _text(value: object) -> str:
+    return "" if value is None else str(value)

@@ -1,0 +1,65 @@
+"""Where code comes from: Python itself, what is installed, this program, the user; and digests of files."""
+
+import hashlib
+import site
+import sysconfig
+from functools import cache, lru_cache
+from pathlib import Path
+
+FOLDER = "directory"  #: in the place of a digest
+PACKAGES = ("dpaccount", "mechanisms", "bandits", "audits")
+ROOT = Path(__file__).resolve().parents[2]  #: what holds them
+
+
+@lru_cache(maxsize=1)
+def _python() -> tuple[str, ...]:
+    return tuple(str(Path(sysconfig.get_path(kind)).resolve()) for kind in ("stdlib", "platstdlib"))
+
+
+@lru_cache(maxsize=1)
+def _installed() -> tuple[str, ...]:
+    found = [sysconfig.get_path("purelib"), sysconfig.get_path("platlib"), *site.getsitepackages()]
+    return tuple(str(Path(path).resolve()) for path in [*found, site.getusersitepackages()])
+
+
+@cache
+def origin(file: str) -> str:
+    """Return ``python``, ``installed``, ``ours`` or ``theirs`` for a file: who must have changed it."""
+    if file.startswith("<"):
+        return "python"
+    path = Path(file).resolve()
+    if any(path.is_relative_to(folder) for folder in _installed()):
+        return "installed"
+    if any(path.is_relative_to(folder) for folder in _python()):
+        return "python"
+    return "ours" if any(path.is_relative_to(ROOT / name) for name in PACKAGES) else "theirs"
+
+
+def digest(path: str | Path) -> str | None:
+    """Return what a file holds as a digest, ``directory`` for a folder, None for what is not there."""
+    place = Path(path)
+    try:
+        return FOLDER if place.is_dir() else hashlib.sha256(place.read_bytes()).hexdigest()
+    except (OSError, ValueError):
+        return None
+
+
+def listing(path: str | Path) -> str | None:
+    """Return the names in a folder as a digest; None where it cannot be listed."""
+    try:
+        names = sorted(each.name for each in Path(path).iterdir() if each.name != "__pycache__")
+    except (OSError, ValueError):
+        return None
+    return text_digest("\n".join(names))
+
+
+def text_digest(text: str) -> str:
+    """Return the digest of a text."""
+    return hashlib.sha256(text.encode("utf-8", "surrogateescape")).hexdigest()
+
+
+@lru_cache(maxsize=1)
+def program() -> str:
+    """Return the digest of this program: every verdict is one of its attacks."""
+    files = sorted(file for name in PACKAGES for file in (ROOT / name).rglob("*.py"))
+    return text_digest("\n".join(f"{file.relative_to(ROOT)} {digest(file)}" for file in files))

@@ -1,0 +1,307 @@
+"""What a reviewer asks of a ledger, in one pass over its entries: what was spent, is left, was refused.
+
+Memory grows with reservations and charges that were drawn only: lists hold the latest, or the largest,
+`MOST` of their kind, beside how many there are in all.
+"""
+
+from collections import Counter, deque
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from fractions import Fraction
+from functools import lru_cache
+from itertools import islice
+from typing import Any, Final
+
+from dpaccount.accounting.measures import Amounts
+from dpaccount.errors import DpaccountError
+from dpaccount.exact import printed
+from dpaccount.ledger.arranged import standing
+from dpaccount.ledger.budget import Budget
+from dpaccount.ledger.chain import (
+    CHARGE,
+    DRAWING,
+    REFUSAL,
+    RELEASE,
+    RESERVATION,
+    RESET,
+    RETURN,
+    ROUNDS,
+    Entry,
+)
+from dpaccount.ledger.entries import budget_of, facts_of, first_entry, said
+from dpaccount.ledger.spending import Step, plus, zero
+from dpaccount.ledger.state import changes, intervals
+from dpaccount.ledger.state.state import State
+from dpaccount.ledger.storage.rows import Rows
+from dpaccount.ledger.storage.store import Store
+from dpaccount.ledger.totals import totals
+from dpaccount.ledger.tree import SpentTree
+from dpaccount.ledger.verification import UNREADABLE, Bad, first_bad
+
+SCHEMA: Final = "dpaccount/ledger-report/1"
+MOST: Final = 200  #: of a list
+REPLAYED: Final = 200_000  #: entries up to which totals are recomputed unasked
+COUNTED: Final = ("charges", "refused", "drawn", "returned")  #: a day
+Report = dict[str, Any]
+
+
+def report(url: str, *, replay: bool | None = None) -> Report:
+    """Return what a report says of a ledger; `replay`: whether totals are recomputed as `verify` does.
+
+    Every digest is recomputed in any case.  Without `replay` totals are, of ledgers that are not large.
+    """
+    store = Store.open(url)
+    try:
+        with store.reading() as rows:
+            store.check_heads(rows, every=True)
+            return _report(rows, replay)
+    finally:
+        store.close()
+
+
+def _report(rows: Rows, replay: bool | None) -> Report:  # noqa: FBT001
+    origin = first_entry(rows)
+    budget = budget_of(origin)
+    at = totals(rows, budget.width)
+    state = at.state(rows.node)
+    shown = standing.shown_at(rows, at, budget)
+    worst = standing.worst_unit(budget, SpentTree(state.life, rows.node)) or 1
+    passed = Pass(origin, budget, worst)
+    for entry in rows.entries(1):
+        if not passed.take(entry):
+            break
+    whole = replay if replay is not None else at.at.number <= REPLAYED
+    bad: Bad | None = passed.bad
+    if bad is None and passed.at.digest != at.at.digest:
+        bad = "head"
+    if bad is None and whole:
+        bad = first_bad(rows)
+    waiting = list(changes.open_reservations(state, lambda number: said(rows, number)))
+    return {
+        "schema": SCHEMA,
+        **{name: shown[name] for name in ("budget", "period", "year", "life")},
+        "guaranteed": shown["life"],
+        "replay": {"valid": bad is None, "first_bad": bad, "digests": True, "totals": whole},
+        "scopes": [
+            _standing(None, budget, state.period_tree(), _costs(state, waiting, None)),
+            *(
+                _standing(
+                    name, changes.cap(budget, record), state.scope_tree(record), _costs(state, waiting, name)
+                )
+                for name, record in standing.scopes(state)
+            ),
+        ],
+        "units": units(budget, state.period_tree()),
+        "reservations": _reservations(passed, state, waiting),
+        **passed.answers(),
+        "heads": {"entries": at.at.number, "head": at.at.digest, "root": at.text, "first": origin.digest},
+    }
+
+
+def _standing(name: str | None, budget: Budget, tree: SpentTree, reserved: list[list[Step]]) -> Report:
+    """Return cap, committed, reserved and remaining of a scope, at the unit that has spent most of it."""
+    unit = standing.worst_unit(budget, tree) or 1
+    spent = tree.at(unit)
+    later = zero(budget.width)
+    for steps in reserved:
+        later = plus(later, at_unit(steps, unit, budget.width))
+    committed = tuple(map(Fraction.__sub__, spent, later))
+    return {
+        "scope": name,
+        "unit": budget.unit,
+        "relation": budget.relation,
+        "cap": {"epsilon": budget.as_json()["epsilon"], "delta": budget.as_json()["delta"]},
+        "worst_unit": unit,
+        "committed": standing.amounts(budget, committed),
+        "reserved": standing.amounts(budget, later),
+        "spent": standing.amounts(budget, tree.root.peak),
+        "remaining": standing.amounts(budget, budget.room(tree.root.peak), up=False),
+    }
+
+
+def _costs(state: State, waiting: Iterable[Any], scope: str | None) -> list[list[Step]]:
+    """Return what the open parts of reservations in a scope, or below it, spend."""
+    return [
+        steps
+        for _, facts, ranges in waiting
+        if scope is None or f"{facts.get('scope')}/".startswith(f"{scope}/")
+        for steps in changes.cost_of(changes.parts_of(facts, state.width), ranges)
+    ]
+
+
+def units(budget: Budget, tree: SpentTree) -> Report:
+    """Return the ranges of units that have spent the largest shares of the budget, in their order."""
+    found = list(islice(tree.largest(lambda spent: standing.share(budget, spent)), MOST + 1))
+    rows = [
+        {"first": first, "last": last, **_named(budget, spent)} for first, last, spent in sorted(found[:MOST])
+    ]
+    return {"rows": rows, "more": len(found) > MOST}
+
+
+def _reservations(passed: "Pass", state: State, waiting: Iterable[Any]) -> Report:
+    left = {number: ranges for number, _, ranges in waiting}
+    rows = []
+    for number, line in islice(reversed(passed.reserved.items()), MOST):
+        still = left.get(number, [])
+        drawn = line["parts"] - intervals.count(still) - line["returned"]
+        rows.append({**line, "drawn": drawn, "open": intervals.text(still)})
+    return {"rows": rows, "all": len(passed.reserved)}
+
+
+@dataclass
+class Pass:
+    """What is gathered entry by entry; `worst` is the unit whose spending over time is followed."""
+
+    at: Entry
+    budget: Budget
+    worst: int
+    bad: int | None = None
+    days: dict[str, Report] = field(default_factory=dict)
+    reserved: dict[int, Report] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        """Begin with nothing gathered."""
+        self._sum = zero(self.budget.width)
+        self._costs: dict[int, Report] = {}
+        self._lists = {kind: deque[Report](maxlen=MOST) for kind in ("refused", "resets", "nodes", "marks")}
+        self._counts: Counter[str] = Counter()
+        self._charges: dict[int, int] = {}  #: of a mark, the charge that it is about
+
+    def take(self, entry: Entry) -> bool:
+        """Go on to the next entry; say whether it follows, unchanged."""
+        facts: Report = {}
+        try:
+            good = entry.number == self.at.number + 1 and entry.follows(self.at.digest)
+            if good:
+                facts = facts_of(entry)
+                self._gather(entry, facts)
+        except (*UNREADABLE, DpaccountError):
+            good = False
+        if not good:
+            self.bad = self.at.number + 1
+            return False
+        self.at = entry
+        return True
+
+    def answers(self) -> Report:
+        """Return what was gathered."""
+        spending = [
+            {
+                "day": day,
+                **line,
+                "spent": None if line["spent"] is None else _named(self.budget, line["spent"]),
+            }
+            for day, line in sorted(_shorter(self.days).items())
+        ]
+        lists = {
+            name: {"rows": list(found), "all": self._counts[name]} for name, found in self._lists.items()
+        }
+        return {"spending": {"of_unit": self.worst, "rows": spending}, **lists}
+
+    def _gather(self, entry: Entry, facts: Report) -> None:
+        day = str(facts.get("time", ""))[:10]
+        line = self.days.setdefault(day, {**dict.fromkeys(COUNTED, 0), "spent": None})
+        if entry.kind == CHARGE:
+            line["charges"] += 1
+            self._spend(at_written(facts["steps"], self.worst))
+        elif entry.kind in (RESERVATION, ROUNDS, RETURN):
+            self._of_reservation(entry, facts, line)
+        elif entry.kind == REFUSAL:
+            line["refused"] += 1
+            self._note("refused", entry, facts, ("purpose", "by", "scope", "key", "reason"))
+        elif entry.kind == RESET:
+            self._note("resets", entry, facts, ("reason", "by"))
+        elif entry.kind in (DRAWING, RELEASE):
+            self._of_drawing(entry, facts, line)
+        line["spent"] = self._sum
+
+    def _of_reservation(self, entry: Entry, facts: Report, line: Report) -> None:
+        if entry.kind == RESERVATION:
+            line["charges"] += 1
+            parts = changes.parts_of(facts, self.budget.width)
+            self._costs[entry.number] = facts
+            named = {name: facts.get(name) for name in ("purpose", "by", "scope")}
+            total = changes.total_of(parts)
+            self.reserved[entry.number] = {
+                "entry": entry.number,
+                "key": entry.key,
+                **named,
+                "parts": total,
+                "returned": 0,
+            }
+            for steps in changes.cost_of(parts, [(1, total)]):
+                self._sum = plus(self._sum, at_unit(steps, self.worst, self.budget.width))
+            return
+        number, ranges = facts["reservation"], intervals.read(facts["parts"])
+        line["drawn" if entry.kind == ROUNDS else "returned"] += intervals.count(ranges)
+        self._note("marks", entry, {**facts, "parts": intervals.text(ranges)}, ("reservation", "parts", "by"))
+        if entry.kind == RETURN:
+            self.reserved[number]["returned"] += intervals.count(ranges)
+            for steps in changes.cost_of(changes.parts_of(self._costs[number], self.budget.width), ranges):
+                back = at_unit(steps, self.worst, self.budget.width)
+                self._sum = tuple(map(Fraction.__sub__, self._sum, back))
+
+    def _of_drawing(self, entry: Entry, facts: Report, line: Report) -> None:
+        """Note a draw, and of a charge in parts which node was drawn."""
+        about = entry.about or 0
+        charge = self._charges.get(about, about)
+        if entry.kind == DRAWING:
+            line["drawn"] += 1
+            self._charges.pop(about, None)
+            self._charges[entry.number] = charge
+        elif "part" in facts:
+            _, key, part = facts["part"]
+            self._note(
+                "nodes", entry, {"charge": charge, "key": key, "part": str(part)}, ("charge", "key", "part")
+            )
+
+    def _note(self, name: str, entry: Entry, facts: Report, wanted: tuple[str, ...]) -> None:
+        self._counts[name] += 1
+        what = {"entry": entry.number, "kind": entry.kind, "time": facts.get("time")}
+        told = {key: facts.get(key) for key in wanted}
+        self._lists[name].append({**what, **told, "head": entry.digest})
+
+    def _spend(self, text: str | None) -> None:
+        if text is not None:
+            self._sum = plus(self._sum, _amounts(text))
+
+
+def at_unit(steps: list[Step], unit: int, width: int) -> Amounts:
+    """Return what steps say of a unit."""
+    found = zero(width)
+    for first, amounts in steps:
+        if first > unit:
+            break
+        found = amounts
+    return found
+
+
+def at_written(steps: list[list[Any]], unit: int) -> str | None:
+    """Return what steps, as entries hold them, say of a unit; None for nothing."""
+    found = None
+    for first, text in steps:
+        if first > unit:
+            break
+        found = text
+    return found
+
+
+@lru_cache(maxsize=4096)
+def _amounts(text: str) -> Amounts:
+    return tuple(Fraction(word) for word in text.split(" "))
+
+
+def _named(budget: Budget, amounts: Amounts) -> Report:
+    names = zip(budget.measure.amounts, amounts, strict=True)
+    return {name: printed(amount, up=True) for name, amount in names}
+
+
+def _shorter(days: dict[str, Report]) -> dict[str, Report]:
+    """Return days, or where there are too many months, each with its sums and what was spent at its end."""
+    if len(days) <= 2 * MOST:
+        return days
+    months: dict[str, Report] = {}
+    for day, line in sorted(days.items()):
+        month = months.setdefault(day[:7], dict.fromkeys(line, 0))
+        months[day[:7]] = {name: line[name] if name == "spent" else month[name] + line[name] for name in line}
+    return months

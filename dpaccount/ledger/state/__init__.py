@@ -1,0 +1,1 @@
+"""What all entries of a ledger come to: totals, scopes, cohorts, reservations, and how entries change it."""

@@ -1,0 +1,115 @@
+"""Names with their values, authenticated by one digest: what a ledger knows beside what units have spent.
+
+A sparse binary trie over the names' SHA-256.  A node with one record below it holds that record; any other
+holds the digests of its halves, and the digest of a node is SHA-256 of its text.  So the register is a
+function of the records in it, reading or changing one touches about log₂ of them, and a text that was changed
+in the file does not belong to the root, which every entry of the chain holds.
+"""
+
+import hashlib
+import json
+from collections.abc import Callable, Iterator
+from typing import Any, Final
+
+from dpaccount.documents import canonical
+from dpaccount.errors import LedgerError
+
+DEPTH: Final = 42  #: below it, names whose digests begin alike share a node
+Record = tuple[str, Any]
+Inner = tuple[str, str]
+
+
+class Register:
+    """Records by name.
+
+    Nodes are stored below zero, where totals have none: `fetch` reads the text at a place, and `changed`
+    holds the texts to be stored, None for one that is gone.
+    """
+
+    def __init__(self, digest: str, fetch: Callable[[int], Any], changed: dict[int, str | None]) -> None:
+        self.digest, self.changed, self._fetch = digest, changed, fetch
+
+    def get(self, name: str) -> Any:
+        """Return the value of a name, None where there is none; raises `LedgerError` for changed nodes."""
+        node, digest, way = 1, self.digest, _way(name)
+        while True:
+            found = self._opened(node, digest)
+            if isinstance(found, list):
+                return dict(found).get(name)
+            side = _side(way, node)
+            node, digest = 2 * node + side, found[side]
+
+    def put(self, name: str, value: Any) -> None:
+        """Let a name have this value; None takes the record out."""
+        self.digest = self._put(1, self.digest, name, value)
+
+    def items(self) -> Iterator[Record]:
+        """Yield all records, in an order that follows from their names."""
+        left = [(1, self.digest)]
+        while left:
+            node, digest = left.pop()
+            found = self._opened(node, digest)
+            if isinstance(found, list):
+                yield from found
+            else:
+                left += [(2 * node + 1, found[1]), (2 * node, found[0])]
+
+    def _put(self, node: int, digest: str, name: str, value: Any) -> str:
+        found = self._opened(node, digest)
+        if isinstance(found, list):
+            kept = {**dict(found), name: value}
+            return self._spread(node, sorted(record for record in kept.items() if record[1] is not None))
+        side = _side(_way(name), node)
+        halves = list(found)
+        halves[side] = self._put(2 * node + side, halves[side], name, value)
+        return self._joined(node, (halves[0], halves[1]))
+
+    def _spread(self, node: int, records: list[Record]) -> str:
+        """Store these records at a node: one there, more of them in its halves."""
+        if len(records) <= 1 or node.bit_length() > DEPTH:
+            return self._stored(node, canonical(records).decode() if records else None)
+        halves = [
+            self._spread(2 * node + side, [one for one in records if _side(_way(one[0]), node) == side])
+            for side in (0, 1)
+        ]
+        return self._stored(node, " ".join(halves))
+
+    def _joined(self, node: int, halves: Inner) -> str:
+        """Store a node with these halves; where a single record is left below, it holds that record."""
+        for side in (0, 1):
+            below = self._opened(2 * node + side, halves[side])
+            if not halves[1 - side] and isinstance(below, list):
+                self._stored(2 * node + side, None)
+                return self._spread(node, below)
+        return self._stored(node, " ".join(halves))
+
+    def _opened(self, node: int, digest: str) -> list[Record] | Inner:
+        """Return the records at a node, or the digests of its halves."""
+        if not digest:
+            return []
+        text = self.changed[-node] if -node in self.changed else self._fetch(-node)
+        if not isinstance(text, str) or _digest(text) != digest:
+            raise LedgerError(
+                "the ledger's totals were changed; restore a backup that `ledger verify` accepts"
+            )
+        if text.startswith("["):
+            return [(name, value) for name, value in json.loads(text)]
+        left, _, right = text.partition(" ")
+        return left, right
+
+    def _stored(self, node: int, text: str | None) -> str:
+        self.changed[-node] = text
+        return "" if text is None else _digest(text)
+
+
+def _way(name: str) -> int:
+    return int.from_bytes(hashlib.sha256(name.encode()).digest()[:8])
+
+
+def _side(way: int, node: int) -> int:
+    """Return which half of a node a name is in: the next bit of its digest."""
+    return way >> (64 - node.bit_length()) & 1
+
+
+def _digest(text: str) -> str:
+    return hashlib.sha256(text.encode("utf-8", "surrogateescape")).hexdigest()

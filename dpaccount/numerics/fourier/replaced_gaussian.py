@@ -1,0 +1,274 @@
+"""Gaussian noise on a Poisson sample of which one row is replaced: its transform and a proved decay of it.
+
+With μ = sensitivity/σ, z±(u) = 1 − q + q e^{±μu − μ²/2}, the pair is P = φz₊, Q = φz₋ (that it dominates:
+docs/numerics.md), and M(s) = ∫ φ z₊^{1+s} z₋^{−s} du = M(−1 − s), so that Re s ≥ −1/2 is enough.
+
+On the line Im u = y ∈ [0, πσ) arg z₊ ≥ 0 ≥ arg z₋, so that |z₊^{iτ} z₋^{−iτ}| ≤ 1 for τ ≥ 0, and
+cos(y/2σ) z± ≤ |z±(u + iy)| ≤ z±(u): the shifted quadrature of `sampled_gaussian` serves here too.
+"""
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import lru_cache
+from typing import Any
+
+from flint import acb, arb, ctx
+
+from dpaccount.numerics.balls import ball, precision
+from dpaccount.numerics.fourier import exponential_sums
+from dpaccount.numerics.fourier.sampled_gaussian import (
+    MOST_POINTS,
+    SampledDecay,
+    float_up,
+    heights,
+    normal,
+    real_step,
+    shifted_step,
+)
+from dpaccount.numerics.fourier.transforms import Decay, Factor, blurred
+from dpaccount.numerics.limits import bearable, tick
+
+CELLS = 900  #: of u in one decay, at most
+
+
+@dataclass(frozen=True)
+class ReplacedGaussianFactor(Factor):
+    """Gaussian noise of μ² = `mu2` on a Poisson sample of rate `rate`, one row of which is replaced."""
+
+    rate: Fraction
+    mu2: Fraction
+
+    def value(self, s: acb) -> acb:
+        """Return M(s) for real s."""
+        c = _folded(s)
+        if c.rad() == 0 and arb(float(c)) == c:
+            return _kept_value(self, float(c), ctx.prec)
+        return _RowLine.real(self, c).total()
+
+    def log_m(self, s: float, count: int) -> float:
+        """Return an estimate of count·log M(s), by the trapezoid rule in floats."""
+        return count * _float_log(self.rate, self.mu2, max(s, -1 - s))
+
+    def most_tilt(self) -> float:
+        """Return a c whose shift of u by c·μ is large."""
+        return 3000 / min(1.0, math.sqrt(float(self.mu2)))
+
+    def work(self, c: float, bits: int) -> float:
+        """Return roughly how long one node on Re s = c takes, in units of 10 µs."""
+        with precision(bits):
+            return exponential_sums.work(_RowLine.shifted(self, _folded(arb(c))).size, bits)
+
+    def nodes(self, c: arb, h: arb, count: int) -> list[acb]:
+        """Return M(c + inh) for n < count; left of −1/2 the line is mirrored, so it is conjugated."""
+        values = _RowLine.shifted(self, _folded(c)).along(h, count)
+        return values if c >= arb(-1) / 2 else [value.conjugate() for value in values]
+
+    def decay(self, c: arb, depth: float) -> Decay:
+        """Return the proved decay along Re s = c ≥ 0, kept for the next time."""
+        return _kept_decay(self, float(c.mid()), 2.0 ** math.ceil(math.log2(depth)) if depth > 0 else depth)
+
+    def by_parts(self, c: arb) -> list[tuple[float, float]]:
+        """Return (1 − p_b, V_b), rounded up, for candidate cuts b, c ≥ 0 (`sampled_gaussian.SampledDecay`).
+
+        With f = g/L′, g the tilted density, V_b = f(b) + ∫_b |f′| ≤ sup_{u≥b} 1/L′ · (m sup_{u≥b} g + μ),
+        since |L″| ≤ μL′. (log g)′ = −u + (1+c)μp₊ + cμp₋, p± logistic: its slope is below 0 where
+        (1+c)μ²/4 < 1, and g has one maximum (m = 2); else the slope has the sign of a polynomial of degree 4
+        in e^{μu}, and g has at most three (m = 6).
+        """
+        line = _TiltedRow(self, c)
+        whole, mu = self.value(c), ball(self.mu2).sqrt()
+        start, end = -12.0, float(line.last_peak().upper()) + 12.0
+        count = int(min(CELLS, (end - start) / 0.04))
+        edges = [arb(start) + (arb(end) - start) * j / count for j in range(count + 1)]
+        weights, masses = [line.weight(u).exp() for u in edges], [normal(u) for u in edges]
+        many = 2 if (1 + c) * ball(self.mu2) / 4 < 1 else 6
+        left, rests = masses[0] * weights[0], []
+        for j in range(count):  # the weight z₊^{1+c} z₋^{−c} rises
+            rests.append(left / whole)
+            left += (masses[j + 1] - masses[j]) * weights[j + 1]
+        best, cuts = arb(0), []
+        for j in range(count - 1, -1, -1):
+            near = edges[j].max(edges[j + 1].min(arb(0)))
+            best = best.max(weights[j + 1] * (-near * near / 2).exp() / (2 * arb.pi()).sqrt() / whole)
+            steep = line.least_slope(edges[j])
+            cuts.append((float_up(rests[j]), float_up((many * best + mu) / steep)))
+        return cuts
+
+
+def _folded(s: arb) -> arb:
+    """Return s or −1 − s, whichever is at least −1/2."""
+    return s if s >= arb(-1) / 2 else -1 - s
+
+
+@lru_cache(maxsize=1 << 10)
+def _kept_value(factor: ReplacedGaussianFactor, c: float, bits: int) -> arb:
+    """Return M(c) at the precision of the moment, which is `bits`."""
+    return _RowLine.real(factor, arb(c)).total()
+
+
+@lru_cache(maxsize=16)
+def _kept_decay(factor: ReplacedGaussianFactor, c: float, depth: float) -> SampledDecay:
+    return SampledDecay(factor, arb(c), depth)
+
+
+@dataclass(frozen=True)
+class _TiltedRow:
+    """The tilted law φ z₊^{1+c} z₋^{−c}, and what is known of its slopes."""
+
+    factor: ReplacedGaussianFactor
+    c: arb
+
+    def logs(self, u: acb) -> tuple[acb, acb]:
+        """Return log z₊ and log z₋."""
+        mu, q = ball(self.factor.mu2).sqrt(), ball(self.factor.rate)
+        return (q * (u * mu - mu * mu / 2).expm1()).log1p(), (q * (-u * mu - mu * mu / 2).expm1()).log1p()
+
+    def weight(self, u: acb) -> acb:
+        """Return log z₊^{1+c} z₋^{−c}."""
+        up, down = self.logs(u)
+        return (1 + self.c) * up - self.c * down
+
+    def density(self, u: arb) -> arb:
+        """Return φ z₊^{1+c} z₋^{−c}."""
+        return (self.weight(u) - u * u / 2).exp() / (2 * arb.pi()).sqrt()
+
+    def share(self, u: arb) -> arb:
+        """Return p₋(u) = q e^{−μu − μ²/2}/z₋(u), which falls."""
+        mu, q = ball(self.factor.mu2).sqrt(), ball(self.factor.rate)
+        return 1 / (1 + (1 - q) / q * (u * mu + mu * mu / 2).exp())
+
+    def last_peak(self) -> arb:
+        """Return a u right of which the law falls: (1+c)μ + cμp₋((1+c)μ)."""
+        mu = ball(self.factor.mu2).sqrt()
+        near = (1 + self.c) * mu
+        return near + self.c.max(arb(0)) * mu * self.share(near)
+
+    def tails(self, low: arb, high: arb) -> arb:
+        """Return a bound on the masses left of `low` and right of `high`; infinite where none is proved.
+
+        The slope of the log of the law is −u + (1+c)μp₊ + cμp₋.
+        """
+        mu = ball(self.factor.mu2).sqrt()
+        left = -low + self.c.min(arb(0)) * mu
+        right = high - (1 + self.c) * mu - self.c.max(arb(0)) * mu * self.share(high)
+        if not (left > 0 and right > 0):
+            return arb.pos_inf()
+        return self.density(low) / left + self.density(high) / right
+
+    def least_slope(self, cut: arb) -> arb:
+        """Return a lower bound on L′ = μ(p₊ + p₋) right of `cut`.
+
+        With A = 1 − q, B = q e^{−μ²/2} and y = 2 cosh μu, L′ = μB(Ay + 2B)/(ABy + A² + B²), monotone in y
+        with the limit μ: the least is at the smallest y, or μ.
+        """
+        mu, q = ball(self.factor.mu2).sqrt(), ball(self.factor.rate)
+        a, b = 1 - q, q * (-mu * mu / 2).exp()
+        y = 2 * (mu * cut.max(arb(0))).cosh()
+        return (mu * b * (a * y + 2 * b) / (a * b * y + a * a + b * b)).min(mu)
+
+
+@dataclass(frozen=True)
+class _RowLine:
+    """Quadrature of M on the line Im u = y₀: nodes u_j + iy₀, j < size, step η, and its proved error.
+
+    |error| ≤ M(c)·[1/(e^{2πy₀/η} − 1) + κ(Y)/(e^{2π(Y−y₀)/η} − 1)] + tails·κ(y₀), with
+    κ(y) = e^{y²/2} cos(y/2σ)^{min(−c,0)}, as in `sampled_gaussian`.
+    """
+
+    law: _TiltedRow
+    step: arb
+    first: arb
+    size: int
+    shift: arb
+    top: arb
+
+    @staticmethod
+    def real(factor: ReplacedGaussianFactor, c: arb) -> "_RowLine":
+        """Return a line for the real M(c), accurate to the precision of the moment."""
+        depth = ctx.prec * math.log(2)
+        sigma, low = 1 / math.sqrt(float(factor.mu2)), min(-float(c.mid()), 0.0)
+        best = max((real_step(y, depth, sigma, low), y) for y in heights(sigma, depth))
+        return _RowLine._made(_TiltedRow(factor, c), best[0], 0.0, best[1], depth)
+
+    @staticmethod
+    def shifted(factor: ReplacedGaussianFactor, c: arb) -> "_RowLine":
+        """Return a line for all M(c + iτ), τ ≥ 0, accurate relative to M(c)."""
+        depth = ctx.prec * math.log(2)
+        sigma, low = 1 / math.sqrt(float(factor.mu2)), min(-float(c.mid()), 0.0)
+        best = max((*shifted_step(y, depth, sigma, low), y) for y in heights(sigma, depth))
+        return _RowLine._made(_TiltedRow(factor, c), best[0], best[1], best[2], depth)
+
+    @staticmethod
+    def _made(law: _TiltedRow, step: float, shift: float, top: float, depth: float) -> "_RowLine":
+        wide = math.sqrt(2 * (depth + shift * shift / 2 + 8)) + 2
+        left = -wide - math.sqrt(float(law.factor.mu2))
+        size = math.ceil((float(law.last_peak().mid()) + wide - left) / step) + 1
+        bearable(size, MOST_POINTS)
+        return _RowLine(law, arb(step), arb(left), size, arb(shift), arb(top))
+
+    def _points(self) -> list[tuple[acb, acb]]:
+        """Return (η φ z₊^{1+c} z₋^{−c}, log z₊/z₋) at the nodes."""
+        scale = self.step / (2 * arb.pi()).sqrt()
+        found = []
+        for j in range(self.size):
+            tick()
+            real = self.first + j * self.step
+            u = acb(real, self.shift) if self.shift > 0 else real
+            up, down = self.law.logs(u)
+            weight = (1 + self.law.c) * up - self.law.c * down
+            found.append((scale * (weight - u * u / 2).exp(), up - down))
+        return found
+
+    def total(self) -> arb:
+        """Return M(c) for a real line; the error is relative to M itself: M ≤ (sum + tails)/(1 − near)."""
+        value = sum((weight for weight, _ in self._points()), arb(0))
+        near = 2 * self._kappa(self.top) / ((2 * arb.pi() * self.top / self.step).exp() - 1)
+        tails = self._tails()
+        return blurred(value, near * (value + tails) / (1 - near) + tails)
+
+    def along(self, h: arb, count: int) -> list[acb]:
+        """Return M(c + inh) for n < count, as one product of matrices of exponentials."""
+        turn = 2 * arb.pi() / self.step
+        near = 1 / ((turn * self.shift).exp() - 1)
+        near += self._kappa(self.top) / ((turn * (self.top - self.shift)).exp() - 1)
+        error = near * self.law.factor.value(self.law.c) + self._tails() * self._kappa(self.shift)
+        return [blurred(value, error) for value in exponential_sums.along(self._points(), h, count)]
+
+    def _tails(self) -> arb:
+        return self.law.tails(self.first, self.first + (self.size - 1) * self.step)
+
+    def _kappa(self, y: arb) -> arb:
+        """Return κ(y); infinite where the strip is too wide."""
+        cosine = (y * ball(self.law.factor.mu2).sqrt() / 2).cos()
+        if not cosine > 0:
+            return arb.pos_inf()
+        return (y * y / 2 - self.law.c.max(arb(0)) * cosine.log()).exp()
+
+
+@lru_cache(maxsize=1 << 14)
+def _float_log(rate: Fraction, mu2: Fraction, c: float) -> float:
+    """Return an estimate of log M(c), c ≥ −1/2; small deviations keep their digits, as ∫ φ(z± − 1) = 0."""
+    import numpy as np
+
+    u, weight, logs, excess = _float_grid(rate, mu2, 2 ** math.ceil(math.log2(1 + max(c, 0.0))))
+    power = (1 + c) * logs[0] - c * logs[1]
+    if power.max() < 30:
+        return float(np.log1p(weight @ (np.expm1(power) - (1 + c) * excess[0] + c * excess[1])))
+    top = power - u * u / 2
+    peak = top.max()
+    return float(peak + np.log(np.exp(top - peak).sum() * (u[1] - u[0]) / math.sqrt(2 * math.pi)))
+
+
+@lru_cache(maxsize=64)
+def _float_grid(rate: Fraction, mu2: Fraction, most: int) -> Any:
+    """Return float quadrature points, their weights, log z± and z± − 1, for powers up to `most`."""
+    import numpy as np
+
+    mu, q = math.sqrt(float(mu2)), float(rate)
+    low, high = -9.0 - mu, 9.0 + (1 + 2 * most) * mu
+    u = np.linspace(low, high, min(int((high - low) / min(0.1, 0.5 / max(mu, 1e-300))) + 2, 200_001))
+    losses = np.array([u * mu - mu * mu / 2, -u * mu - mu * mu / 2])
+    excess = q * np.expm1(np.minimum(losses, 600))
+    logs = np.where(losses < 600, np.log1p(excess), losses + math.log(q))
+    return u, np.exp(-u * u / 2) * (u[1] - u[0]) / math.sqrt(2 * math.pi), logs, excess

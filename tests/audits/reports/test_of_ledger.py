@@ -1,0 +1,203 @@
+"""A ledger's report: what stands in it is what the ledger says, in every format, and damage is said first."""
+
+import csv
+import io
+import json
+import re
+import sqlite3
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+from audits.cli.app import run
+from audits.reports import of_ledger
+from audits.reports.standards import nist as nist_of_certificates
+from dpaccount.errors import BudgetError
+from dpaccount.ledger.carried import reported
+from dpaccount.ledger.ledger import Ledger, init
+from dpaccount.plan.events import Plan, Pure, Relation
+from dpaccount.proof import (
+    REPLACE_ONE,
+    assume_ball,
+    assume_covers,
+    discrete_gaussian,
+    linear,
+    nodes,
+)
+
+
+def plan(epsilon, cover=None) -> Plan:
+    return Plan(Relation.REPLACE_ONE, (Pure(epsilon=Fraction(epsilon), cover=cover),))
+
+
+@pytest.fixture
+def url(tmp_path) -> str:
+    url = f"sqlite:///{tmp_path}/team.db"
+    init(url, epsilon=1, delta=0, unit="<b>person</b>", relation="replace-one", measure="pure")
+    with Ledger.open(url) as ledger:
+        ledger.set_scope("team", "1/2")
+        ledger.charge_plan(plan("1/4", (3, 9)), "=cmd()", scope="team", by="ada")
+        ledger.reserve_plan(plan("1/8", (9, 12)), "stream", "k", rounds=2, scope="team")
+        ledger.draw_parts("k")
+        with pytest.raises(BudgetError):
+            ledger.charge_plan(plan("3/5", (9, 9)), "<script>alert(1)</script>")
+        ledger.charge_plan(plan("1/4", (9, 9)), "more")
+    return url
+
+
+def test_committed_and_reserved_are_of_the_worst_unit(url):
+    found = reported.report(url)
+    whole, team = found["scopes"]
+    assert (whole["scope"], whole["worst_unit"], team["scope"], team["worst_unit"]) == (None, 9, "team", 9)
+    said = [
+        [one[name]["epsilon"]["upper"] for name in ("committed", "reserved", "spent")]
+        for one in (whole, team)
+    ]
+    assert said == [[0.625, 0.125, 0.75], [0.375, 0.125, 0.5]]
+    assert [one["remaining"]["epsilon"]["lower"] for one in (whole, team)] == [0.25, 0.0]
+    assert [one["cap"]["epsilon"] for one in (whole, team)] == ["1", "0.5"]
+    assert found["replay"] == {"valid": True, "first_bad": None, "digests": True, "totals": True}
+    assert found["refused"]["all"] == 1
+    [day] = found["spending"]["rows"]
+    assert {name: day[name] for name in ("charges", "refused", "drawn", "returned")} == {
+        "charges": 3,
+        "refused": 1,
+        "drawn": 1,
+        "returned": 0,
+    }
+    assert day["spent"] == {"epsilon": 0.75}
+    [line] = found["reservations"]["rows"]
+    assert (line["parts"], line["drawn"], line["returned"], line["open"]) == (2, 1, 0, "2")
+
+
+def test_units_come_largest_first_and_as_the_tree_has_them(url):
+    rows = reported.report(url)["units"]["rows"]
+    assert rows[:1] == [{"first": 1, "last": 2, "epsilon": 0.0}] or rows[0]["epsilon"] == 0.0
+    spent = {unit: row["epsilon"] for row in rows for unit in range(row["first"], min(row["last"], 20) + 1)}
+    assert spent == {
+        **dict.fromkeys((1, 2, *range(13, 21)), 0.0),
+        **dict.fromkeys(range(3, 9), 0.25),
+        9: 0.75,
+        **dict.fromkeys((10, 11, 12), 0.25),
+    }
+
+
+def test_of_many_units_those_that_spent_most_are_shown(tmp_path, monkeypatch):
+    monkeypatch.setattr(reported, "MOST", 5)
+    url = f"sqlite:///{tmp_path}/many.db"
+    init(url, epsilon=1, delta=0, unit="day", relation="replace-one", measure="pure")
+    with Ledger.open(url) as ledger:
+        ledger.charge_many([(plan(Fraction(n * 7 % 40, 100), (n, n)), "x", None) for n in range(1, 40)])
+    found = reported.report(url)
+    assert found["units"]["more"]
+    largest = sorted((n * 7 % 40 for n in range(1, 40)), reverse=True)[:5]
+    assert sorted(row["epsilon"] for row in found["units"]["rows"]) == pytest.approx(
+        sorted(one / 100 for one in largest)
+    )
+
+
+def test_a_page_shows_all_and_obeys_nothing(url, tmp_path, capsys):
+    page = tmp_path / "report.html"
+    assert run(["ledger", "report", url, "-o", str(page)]) == 0
+    text = page.read_text()
+    assert "VALID" in text
+    assert "Content-Security-Policy" in text
+    assert "<script" not in text
+    assert "<b>person" not in text
+    assert not re.search(r"(src|href)=\"(?!#)", text)
+    for said in ("team.db", "committed", "not stated", "beyond the budget", "guaranteed", "Nodes", "head"):
+        assert said in text
+    assert str(tmp_path) not in text
+    capsys.readouterr()
+
+
+def test_json_and_csv(url, capsys):
+    assert run(["ledger", "report", url, "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert found["schema"] == "dpaccount/ledger-report/1"
+    assert {one["point"] for one in found["nist"]} == set(of_ledger.POINTS)
+    assert any(one["answer"] == "not stated" for one in found["nist"])
+    assert run(["ledger", "report", url, "--format", "csv"]) == 0
+    rows = list(csv.reader(io.StringIO(capsys.readouterr().out)))
+    assert rows[0] == ["table", "row", "name", "value"]
+    assert ["scopes", "2", "scope", "team"] in rows
+    assert ["scopes", "1", "reserved.epsilon.upper", "0.125"] in rows
+    assert not any(value.startswith(("=", "+", "@")) for row in rows for value in row)
+    assert run(["ledger", "report", url, "--format", "pdf"]) == 2
+    assert not capsys.readouterr().out
+
+
+def test_points_are_those_of_certificates():
+    certificate = {
+        "claim": {},
+        "guarantee": {"epsilon": 1, "delta": 0, "model": "central", "unit": "x", "relation": "replace-one"},
+        "subject": {"name": "x"},
+        "proved": {"epsilon": None, "delta": 0, "derivation": []},
+        "release": None,
+        "audit": None,
+        "sensitivity": [],
+    }
+    assert tuple(point for point, _ in nist_of_certificates(certificate)) == of_ledger.POINTS
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        "UPDATE entries SET body = replace(body, 'more', 'less')",
+        "UPDATE nodes SET body = replace(body, '3/4', '1/4')",
+        "DELETE FROM entries WHERE number = 3",
+    ],
+)
+def test_damage_is_said_first(url, change, capsys):
+    with sqlite3.connect(url.removeprefix("sqlite:///")) as database:
+        database.execute(change)
+    database.close()
+    code = run(["ledger", "report", url])
+    said = capsys.readouterr()
+    assert (code == 2 and "error: " in said.err) or (code == 1 and "DAMAGED" in said.out)
+
+
+def test_nodes_of_a_stream_are_listed(tmp_path):
+    url = f"sqlite:///{tmp_path}/stream.db"
+    init(url, epsilon=100, delta=Fraction(1, 10**6), unit="round", relation=REPLACE_ONE, measure="zcdp")
+    ball = linear(assume_ball("stream", Fraction(30), REPLACE_ONE, "movement"))
+    covers = assume_covers("stream", [(i, i) for i in range(1, 5)], "movement")
+    sums = nodes(discrete_gaussian(ball, Fraction(3600), Fraction(1), "sums"), covers)
+    with Ledger.open(url) as ledger:
+        drawn = ledger.charge_in_parts(sums, "stream", None, "stream")
+        for part in (2, 0):
+            drawn.noisy("sums", part, np.zeros(2, dtype=np.int64))
+    found = reported.report(url)["nodes"]
+    assert [(row["charge"], row["key"], row["part"]) for row in found["rows"]] == [
+        (1, "sums", "2"),
+        (1, "sums", "0"),
+    ]
+
+
+def test_a_large_ledger_is_replayed_by_digests_unless_asked(url, monkeypatch):
+    monkeypatch.setattr(reported, "REPLAYED", 2)
+    assert reported.report(url)["replay"]["totals"] is False
+    assert reported.report(url, replay=True)["replay"]["totals"] is True
+    with sqlite3.connect(url.removeprefix("sqlite:///")) as database:
+        database.execute("UPDATE entries SET body = replace(body, 'ada', 'bob') WHERE number = 2")
+    database.close()
+    assert reported.report(url)["replay"]["first_bad"] == 2
+
+
+def test_a_series_of_many_days_is_by_months():
+    days = {
+        f"20{year:02}-{month:02}-01": {
+            "charges": 1,
+            "refused": 0,
+            "drawn": 0,
+            "returned": 0,
+            "spent": (year, month),
+        }
+        for year in range(40)
+        for month in range(1, 13)
+    }
+    days["2039-12-31"] = {"charges": 2, "refused": 1, "drawn": 0, "returned": 0, "spent": (40, 0)}
+    months = reported._shorter(days)
+    assert len(months) == 480
+    assert months["2039-12"] == {"charges": 3, "refused": 1, "drawn": 0, "returned": 0, "spent": (40, 0)}

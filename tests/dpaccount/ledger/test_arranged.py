@@ -1,0 +1,632 @@
+"""Scopes, cohorts, reservations and resets: what fits where, and that no part is ever drawn or returned twice."""
+
+import json
+import multiprocessing
+import os
+import sqlite3
+import subprocess
+import sys
+from fractions import Fraction
+from pathlib import Path
+
+import pytest
+
+from dpaccount.errors import BudgetError, DpaccountError, InputError, LedgerError
+from dpaccount.ledger.carried import exported
+from dpaccount.ledger.carried.history import log, table
+from dpaccount.ledger.chain import COHORT, RESET, RETURN, ROUNDS, SCOPE
+from dpaccount.ledger.charging import RefusedError
+from dpaccount.ledger.entries import as_written, now, said
+from dpaccount.ledger.ledger import Ledger, init, verify
+from dpaccount.ledger.state import changes
+from dpaccount.plan.events import Gdp, Plan, Pure, Relation, Tree
+
+from .conftest import pure
+
+RECOUNT = Path(__file__).parent / "recount.py"
+VALID = {"valid": True, "first_bad": None}
+
+
+def plan(epsilon, cover=None, count=1) -> Plan:
+    return Plan(Relation.REPLACE_ONE, (Pure(epsilon=Fraction(epsilon), cover=cover, count=count),))
+
+
+def recounted(url: str) -> bool:
+    """Say whether the independent recount agrees."""
+    file = url.removeprefix("sqlite:///")
+    done = subprocess.run([sys.executable, "-I", str(RECOUNT), file], capture_output=True, check=False)
+    return done.returncode == 0
+
+
+def sound(ledger: Ledger, url: str) -> bool:
+    return ledger.verify() == VALID and recounted(url)
+
+
+def spent(ledger: Ledger) -> float:
+    return ledger.show()["spent"]["epsilon"]["upper"]
+
+
+# ------------------------------------------------------------------ scopes
+
+
+def test_a_charge_fits_its_scope_and_all_above(make, url):
+    ledger = make(1)
+    ledger.set_scope("team", "1/2")
+    ledger.set_scope("team/ada", "3/10")
+    ledger.set_scope("team/bob", 9)  # more than its team has
+    ledger.charge_plan(plan("3/10", (1, 100)), "a", scope="team/ada")
+    with pytest.raises(RefusedError, match=r"unit 100 .* beyond the ε 0\.3 of the scope team/ada"):
+        ledger.charge_plan(plan("1/10", (100, 101)), "b", scope="team/ada")
+    with pytest.raises(RefusedError, match=r"beyond the ε 0\.5 of the scope team;"):
+        ledger.charge_plan(plan("3/10", (100, 200)), "c", scope="team/bob")
+    ledger.charge_plan(plan("2/10", (100, 200)), "d", scope="team/bob")
+    with pytest.raises(RefusedError, match="beyond the budget"):
+        ledger.charge_plan(plan("6/10", (1, 1)) * 2, "e")
+    ledger.charge_plan(plan("5/10", (1, 200)), "f")  # no scope: the ledger's budget alone
+    assert [one["scope"] for one in ledger.show()["scopes"]] == ["team", "team/ada", "team/bob"]
+    assert ledger.show()["scopes"][0]["worst_unit"] == 100
+    assert spent(ledger) == 1
+    assert ledger.show()["refused"] == 3
+    assert sound(ledger, url)
+
+
+def test_a_cap_is_never_lowered_below_what_is_spent(make, url):
+    ledger = make(1)
+    ledger.set_scope("team", "1/2")
+    ledger.charge_plan(plan("3/10", (4, 7)), "a", scope="team")
+    before = ledger.show()
+    with pytest.raises(BudgetError, match="more is spent in the scope team"):
+        ledger.set_scope("team", "29/100")
+    assert ledger.show() == before
+    ledger.set_scope("team", "3/10")
+    with pytest.raises(BudgetError):
+        ledger.charge_plan(plan("1/1000", (7, 7)), "b", scope="team")
+    ledger.set_scope("team", 1)
+    ledger.charge_plan(plan("7/10", (7, 7)), "c", scope="team")
+    assert sound(ledger, url)
+
+
+def test_scopes_that_are_not_there_or_have_no_name(make):
+    ledger = make(1)
+    for scope in ("team", "team/ada"):
+        with pytest.raises(InputError, match="no scope team"):
+            ledger.charge_plan(plan("1/10"), "a", scope=scope)
+    with pytest.raises(InputError, match="make it before"):
+        ledger.set_scope("team/ada", 1)
+    for name in ("", "Team", "/team", "team/", "a//b", "a" * 65, "a/" * 17 + "a", "ü", "a b"):
+        with pytest.raises(InputError, match="is no name"):
+            ledger.set_scope(name, 1)
+    for epsilon, delta in ((-1, 0), (1, 1), (1, -1)):
+        with pytest.raises(InputError, match="; "):
+            ledger.set_scope("team", epsilon, delta)
+    ledger.set_scope("team", 1)
+    with pytest.raises(InputError, match="go up to"):
+        ledger.charge_plan(plan("1/10", (1, 2**42)), "far", scope="team")
+    ledger.charge_plan(plan("1/10", (1, 2**42 - 1)), "far", scope="team")
+    ledger.charge_plan(plan("1/10", (1, 2**60)), "farther")
+    assert ledger.verify() == VALID
+
+
+def test_a_key_in_another_scope_is_another_charge(make):
+    ledger = make(1)
+    ledger.set_scope("team", 1)
+    first = ledger.charge_plan(plan("1/10"), "a", "k", scope="team")
+    assert ledger.charge_plan(plan("1/10"), "a", "k", scope="team").entry == first.entry
+    for other in ({}, {"scope": None}):
+        with pytest.raises(LedgerError, match="different charge"):
+            ledger.charge_plan(plan("1/10"), "a", "k", **other)
+
+
+def test_a_theorem_is_charged_to_a_scope(make, url):
+    ledger = make(1)
+    ledger.set_scope("team", "1/10")
+    ledger.charge(pure("1/10"), "mean", scope="team")
+    with pytest.raises(RefusedError, match="scope team"):
+        ledger.charge(pure("1/10"), "mean", scope="team")
+    assert sound(ledger, url)
+
+
+def test_many_charges_in_scopes_are_added_up_together(make, url, monkeypatch):
+    monkeypatch.setattr("dpaccount.ledger.verification.ALONE", 3)
+    monkeypatch.setattr("dpaccount.ledger.verification.TOGETHER", 7)
+    ledger = make(1)
+    ledger.set_scope("a", "1/2")
+    ledger.set_scope("a/b", "1/3")
+    ledger.name_cohort("old", [(20, 30)])
+    for number in range(40):
+        scope, units = (None, "a", "a/b")[number % 3], (number, number + 9)
+        ledger.charge_plan(plan("1/100", (units[0] + 1, units[1])), "x", scope=scope)
+    ledger.charge_plan(plan("1/100"), "x", cohort="old")
+    assert sound(ledger, url)
+    with sqlite3.connect(url.removeprefix("sqlite:///")) as database:
+        database.execute("UPDATE nodes SET body = replace(body, '1/50', '1/100') WHERE node < 0")
+    database.close()
+    assert verify(url) == {"valid": False, "first_bad": "totals"}
+
+
+# ------------------------------------------------------------------ cohorts
+
+
+def test_a_cohort_means_the_same_units_once_it_was_charged(make, url):
+    ledger = make(1)
+    ledger.name_cohort("adults", [(800, 900), (1, 500)])
+    ledger.name_cohort("adults", [(1, 500), (501, 510)])
+    ledger.charge_plan(plan("1/10"), "a", cohort="adults", dry_run=True)
+    ledger.name_cohort("adults", [(1, 5), (9, 10)])
+    ledger.charge_plan(plan("1/2"), "a", cohort="adults")
+    with pytest.raises(BudgetError, match="cannot be changed"):
+        ledger.name_cohort("adults", [(1, 5)])
+    ledger.charge_plan(plan(1, (6, 8)), "b")
+    with pytest.raises(RefusedError, match="unit 9"):
+        ledger.charge_plan(plan("6/10", (9, 9)), "c")
+    ledger.charge_plan(plan("1/2", (10, 10)), "d", cohort="adults")
+    with pytest.raises(InputError, match="not of the cohort"):
+        ledger.charge_plan(plan("1/10", (5, 6)), "e", cohort="adults")
+    assert sound(ledger, url)
+
+
+def test_a_tree_stays_in_its_cohort(make):
+    ledger = make(1, "1/1000", "gdp")
+    ledger.name_cohort("rounds", [(1, 8)])
+    tree = Tree(rounds=8, sigma=100)
+    ledger.charge_plan(Plan(Relation.REPLACE_ONE, (tree,)), "a", cohort="rounds")
+    wide = Tree(rounds=9, sigma=100)
+    with pytest.raises(InputError, match="not of the cohort"):
+        ledger.charge_plan(Plan(Relation.REPLACE_ONE, (wide,)), "a", cohort="rounds")
+
+
+@pytest.mark.parametrize("units", [[], [(0, 3)], [(5, 4)], [(1, 3), (3, 4)], [(1, 2**63)]])
+def test_units_that_are_no_cohort(make, units):
+    with pytest.raises(InputError, match=r"; |go up to"):
+        make(1).name_cohort("some", units)
+
+
+def test_names_of_cohorts(make):
+    ledger = make(1)
+    for name in ("a/b", "A", ""):
+        with pytest.raises(InputError, match="; "):
+            ledger.name_cohort(name, [(1, 2)])
+    with pytest.raises(InputError, match="no cohort"):
+        ledger.charge_plan(plan("1/10"), "a", cohort="none")
+
+
+# ------------------------------------------------------------------ reservations
+
+
+def test_parts_are_drawn_or_returned_and_never_both(make, url):
+    ledger = make(1)
+    ledger.reserve_plan(plan("1/10"), "stream", "k", rounds=10)
+    assert spent(ledger) == 1
+    assert ledger.draw_parts("k")[1] == [(1, 1)]
+    assert ledger.draw_parts("k", [(5, 6)])[1] == [(5, 6)]
+    assert ledger.draw_parts("k", count=3)[1] == [(2, 4)]
+    for parts in ([(1, 1)], [(6, 7)], [(10, 11)], [(7, 7), (2, 2)]):
+        for take in (ledger.return_parts, ledger.draw_parts):
+            with pytest.raises(BudgetError, match="not open"):
+                take("k", parts)
+    assert spent(ledger) == 1
+    assert ledger.return_parts("k", [(8, 9)])[1] == [(8, 9)]
+    assert spent(ledger) == 0.8
+    for take in (ledger.return_parts, ledger.draw_parts):
+        with pytest.raises(BudgetError, match="not open"):
+            take("k", [(9, 9)])
+    assert ledger.open_parts("k")[1] == [(7, 7), (10, 10)]
+    assert ledger.return_parts("k")[1] == [(7, 7), (10, 10)]
+    assert ledger.return_parts("k")[1] == []
+    with pytest.raises(BudgetError, match="only 0 are open"):
+        ledger.draw_parts("k")
+    assert spent(ledger) == pytest.approx(0.6)
+    ledger.charge_plan(plan("4/10"), "the rest")
+    assert sound(ledger, url)
+
+
+def test_runs_of_events_are_parts(make, url):
+    ledger = make(1)
+    events = (Pure(epsilon="1/10", count=3, cover=(1, 5)), Pure(epsilon="2/10", cover=(5, 9)))
+    ledger.reserve_plan(Plan(Relation.REPLACE_ONE, events), "plan", "k")
+    assert spent(ledger) == 0.5
+    ledger.return_parts("k", [(3, 4)])
+    assert spent(ledger) == 0.2
+    with pytest.raises(BudgetError):
+        ledger.draw_parts("k", [(4, 4)])
+    ledger.return_parts("k")
+    with sqlite3.connect(url.removeprefix("sqlite:///")) as database:
+        [(root,)] = database.execute("SELECT root FROM entries ORDER BY number DESC LIMIT 1")
+        assert root == "0|0|0|0|"  # as if there had been nothing
+        assert database.execute("SELECT count(*) FROM nodes").fetchone() == (0,)
+    database.close()
+    assert sound(ledger, url)
+
+
+def test_a_reservation_costs_what_its_parts_cost_alone(make):
+    """Else what was drawn might not pay for itself once the rest is returned."""
+    ledger = make(9, "1/1000", "gdp")
+    whole = Plan(Relation.REPLACE_ONE, (Gdp(mu="1/2", count=4),))
+    ledger.reserve_plan(whole, "x", "k")
+    assert ledger.show()["spent"]["mu_squared"] == 1
+    ledger.draw_parts("k", [(2, 2)])
+    ledger.return_parts("k")
+    assert ledger.show()["spent"]["mu_squared"] == 0.25
+
+
+def test_a_reservation_is_a_charge_under_its_key(make):
+    ledger = make(1)
+    first = ledger.reserve_plan(plan("1/10"), "x", "k", rounds=2)
+    again = ledger.reserve_plan(plan("1/10"), "x", "k", rounds=2)
+    assert (again.entry, again.known) == (first.entry, True)
+    for ask in (
+        lambda: ledger.reserve_plan(plan("1/10"), "x", "k", rounds=3),
+        lambda: ledger.charge_plan(plan("2/10"), "x", "k"),
+        lambda: ledger.charge(pure("2/10"), "x", key="k"),
+    ):
+        with pytest.raises(LedgerError, match="different charge"):
+            ask()
+    with pytest.raises(RefusedError, match="beyond the budget"):
+        ledger.reserve_plan(plan("1/10"), "x", "l", rounds=9)
+    ledger.charge_plan(plan("1/10"), "x", "plain")
+    for key in ("plain", "missing"):
+        for take in (ledger.draw_parts, ledger.return_parts, ledger.open_parts):
+            with pytest.raises(InputError, match="not the key of a reservation"):
+                take(key)
+    for rounds in (0, 2**53 + 1):
+        with pytest.raises(InputError, match="1 to 2"):
+            ledger.reserve_plan(plan(0), "x", "m", rounds=rounds)
+    with pytest.raises(RefusedError, match="no bound"):
+        ledger.reserve_plan(Plan(Relation.REPLACE_ONE, (Gdp(mu=1),)), "x", "n")
+
+
+def test_parts_of_a_scope_go_back_to_it(make, url):
+    ledger = make(1)
+    ledger.set_scope("team", "1/2")
+    ledger.reserve_plan(plan("1/10", (3, 7)), "x", "k", rounds=5, scope="team")
+    with pytest.raises(RefusedError):
+        ledger.charge_plan(plan("1/10", (7, 8)), "y", scope="team")
+    ledger.draw_parts("k", count=2)
+    ledger.return_parts("k")
+    ledger.charge_plan(plan("3/10", (7, 8)), "y", scope="team")
+    assert sound(ledger, url)
+
+
+def _race(url: str, start, number: int, answers) -> None:
+    start.wait()
+    with Ledger.open(url) as ledger:
+        for part in range(1, 31):
+            try:
+                (ledger.draw_parts if number % 2 else ledger.return_parts)("k", [(part, part)])
+                answers.put((number % 2, part))
+            except BudgetError:
+                continue
+    answers.put(None)
+
+
+def test_draws_and_returns_race_in_several_processes(make, url):
+    ledger = make(1)
+    ledger.reserve_plan(plan("1/30"), "x", "k", rounds=30)
+    ledger.close()
+    spawn = multiprocessing.get_context("fork")
+    start, answers = spawn.Event(), spawn.Queue()
+    ones = [spawn.Process(target=_race, args=(url, start, number, answers)) for number in range(4)]
+    for one in ones:
+        one.start()
+    start.set()
+    found, ended = [], 0
+    while ended < len(ones):
+        answer = answers.get(timeout=120)
+        ended += answer is None
+        found += [answer] if answer else []
+    for one in ones:
+        one.join()
+    assert sorted(part for _, part in found) == list(range(1, 31))  # each part once, to one of them
+    drawn = sum(is_drawn for is_drawn, _ in found)
+    with Ledger.open(url) as ledger:
+        assert ledger.open_parts("k")[1] == []
+        assert Fraction(ledger.show()["spent"]["epsilon"]["upper"]).limit_denominator(30) == Fraction(
+            drawn, 30
+        )
+        assert sound(ledger, url)
+
+
+def test_parent_and_child_never_draw_the_same_part(make, url):
+    ledger = make(1)
+    ledger.reserve_plan(plan("1/10"), "x", "k", rounds=4)
+    ledger.draw_parts("k")
+    reads, writes = os.pipe()
+    child = os.fork()
+    if not child:
+        try:
+            os.write(writes, json.dumps(ledger.draw_parts("k")[1]).encode())
+        finally:
+            os._exit(0)
+    os.waitpid(child, 0)
+    assert json.loads(os.read(reads, 100)) == [[2, 2]]
+    assert ledger.draw_parts("k")[1] == [(3, 3)]
+    assert sound(ledger, url)
+
+
+class PowerCutError(BaseException):
+    """Ends a process between two steps."""
+
+
+@pytest.mark.parametrize("take", ["draw_parts", "return_parts"])
+def test_a_crash_before_the_commit_leaves_nothing_and_after_it_everything(make, url, monkeypatch, take):
+    ledger = make(1)
+    ledger.reserve_plan(plan("1/10"), "x", "k", rounds=2)
+    before = ledger.show()
+
+    def cut(*_, **__):
+        raise PowerCutError
+
+    with monkeypatch.context() as patch:
+        patch.setattr("dpaccount.ledger.storage.rows.Rows.append", cut)
+        with pytest.raises(PowerCutError):
+            getattr(ledger, take)("k", [(1, 1)])
+    assert ledger.show() == before
+    assert ledger.open_parts("k")[1] == [(1, 2)]
+    getattr(ledger, take)("k", [(1, 1)])
+    with Ledger.open(url) as other, pytest.raises(BudgetError, match="not open"):
+        other.draw_parts("k", [(1, 1)])
+    assert sound(ledger, url)
+
+
+def test_parts_in_too_many_pieces_are_refused(make, monkeypatch):
+    monkeypatch.setattr(changes, "MOST_RANGES", 2)
+    ledger = make(1)
+    ledger.reserve_plan(plan("1/10"), "x", "k", rounds=9)
+    ledger.draw_parts("k", [(3, 3)])
+    with pytest.raises(BudgetError, match="too many pieces"):
+        ledger.draw_parts("k", [(6, 6)])
+    ledger.draw_parts("k", [(4, 4)])
+
+
+# ------------------------------------------------------------------ resets
+
+
+def test_a_reset_begins_a_period_and_the_life_goes_on(make, url):
+    ledger = make(1)
+    ledger.set_scope("team", "1/2")
+    ledger.charge_plan(plan("4/10", (1, 9)), "a", scope="team")
+    ledger.reserve_plan(plan("1/10", (5, 20)), "b", "k", rounds=4, scope=None)
+    ledger.draw_parts("k")
+    ledger.reset("a new quarter")
+    shown = ledger.show()
+    assert [shown[sum_]["epsilon"]["upper"] for sum_ in ("period", "year", "life")] == [
+        pytest.approx(x) for x in (0.3, 0.8, 0.8)
+    ]  # three parts may still be drawn in the new period
+    assert shown["resets"] == 1
+    ledger.charge_plan(plan("5/10", (1, 9)), "c", scope="team")
+    with pytest.raises(RefusedError, match="beyond the budget"):
+        ledger.charge_plan(plan("3/10", (9, 9)), "d")
+    ledger.return_parts("k", [(2, 3)])
+    ledger.charge_plan(plan("3/10", (9, 9)), "d")
+    ledger.draw_parts("k")
+    assert ledger.show()["life"]["epsilon"]["upper"] == pytest.approx(1.4)
+    assert sound(ledger, url)
+    ledger.reset("another")
+    assert spent(ledger) == 0
+    assert sound(ledger, url)
+
+
+def test_the_year_turns_with_the_clock_of_charges(make, url, monkeypatch):
+    ledger = make(1)
+    ledger.charge_plan(plan("1/10"), "a")
+    ledger.reset("first")
+    year = int(now()[:4])
+    ledger.reserve_plan(plan("1/10"), "b", "k", rounds=3)
+    for module in ("entries", "arranged.arrangements"):
+        monkeypatch.setattr(f"dpaccount.ledger.{module}.now", lambda: f"{year + 1}-01-01T00:00:00+00:00")
+    ledger.charge_plan(plan("2/10"), "c")
+    shown = ledger.show()
+    found = [shown[sum_]["epsilon"]["upper"] for sum_ in ("period", "year", "life")]
+    assert found == [pytest.approx(x) for x in (0.5, 0.5, 0.6)]
+    ledger.reset("second")
+    ledger.return_parts("k", [(1, 1)])
+    for module in ("entries", "arranged.arrangements"):
+        monkeypatch.setattr(f"dpaccount.ledger.{module}.now", lambda: f"{year}-01-01T00:00:00+00:00")
+    ledger.charge_plan(plan("1/100"), "a clock that was set back")
+    shown = ledger.show()
+    found = [shown[sum_]["epsilon"]["upper"] for sum_ in ("period", "year", "life")]
+    assert found == [pytest.approx(x) for x in (0.21, 0.41, 0.51)]
+    assert sound(ledger, url)
+
+
+# ------------------------------------------------------------------ chain, copies, tampering
+
+
+@pytest.fixture
+def full(make, url) -> str:
+    """Return the URL of a ledger with every kind of entry."""
+    ledger = make(1)
+    ledger.charge_plan(plan("1/10", (1, 5)), "a")
+    ledger.set_scope("team", "1/2", by="ada")
+    ledger.name_cohort("adults", [(2, 4)])
+    ledger.charge_plan(plan("1/20"), "b", scope="team", cohort="adults")
+    ledger.reserve_plan(plan("1/20", (3, 9)), "c", "k", rounds=4, scope="team")
+    ledger.draw_parts("k", count=2)
+    ledger.return_parts("k", [(4, 4)])
+    ledger.reset("quarter")
+    ledger.charge_plan(plan("1/20", (3, 3)), "d", scope="team")
+    with pytest.raises(BudgetError):
+        ledger.charge_plan(plan(2), "e")
+    ledger.close()
+    return url
+
+
+def test_copies_are_equal(full, tmp_path):
+    file, new = tmp_path / "lines", f"sqlite:///{tmp_path}/new.db"
+    file.write_bytes(b"".join(exported.lines(full)))
+    exported.made(file, new)
+    assert verify(new) == VALID
+    assert recounted(new)
+    with Ledger.open(full) as old, Ledger.open(new) as copy:
+        assert copy.show() == old.show()
+        assert copy.draw_parts("k")[1] == [(3, 3)]
+    assert "return" in table(log(full))
+
+
+@pytest.mark.parametrize("step", [9, pytest.param(1, marks=pytest.mark.slow)])
+def test_every_edit_is_found(full, tmp_path, step):
+    original = Path(full.removeprefix("sqlite:///")).read_bytes()
+    file, tried = tmp_path / "copy.db", 0
+    with sqlite3.connect(full.removeprefix("sqlite:///")) as database:
+        rows = [("entries", "number", *row) for row in database.execute("SELECT number, body FROM entries")]
+        rows += [("nodes", "node", *row) for row in database.execute("SELECT node, body FROM nodes")]
+    database.close()
+    for table_, column, number, body in rows[::step]:
+        for other in (body.replace("1", "2", 1), body + " ", None):
+            file.write_bytes(original)
+            with sqlite3.connect(file) as database:
+                if other is None:
+                    database.execute(f"DELETE FROM {table_} WHERE {column} = ?", (number,))  # noqa: S608
+                else:
+                    database.execute(
+                        f"UPDATE {table_} SET body = ? WHERE {column} = ?",  # noqa: S608
+                        (other, number),
+                    )
+            database.close()
+            if other == body:
+                continue
+            try:
+                found = verify(f"sqlite:///{file}")["first_bad"]
+            except LedgerError:
+                found = "refused"
+            assert found == ("totals" if table_ == "nodes" else found)
+            assert found is not None
+            tried += 1
+    assert tried > 40 / step
+
+
+@pytest.mark.parametrize("name", ["reservation ", "scope ", "period"])
+def test_a_register_that_was_changed_stops_what_reads_it(full, name):
+    file = full.removeprefix("sqlite:///")
+    with sqlite3.connect(file) as database:
+        [(node, body)] = [
+            row
+            for row in database.execute("SELECT node, body FROM nodes WHERE node < 0 AND body LIKE '[%'")
+            if json.loads(row[1])[0][0].startswith(name)
+        ]
+        wrong = (
+            body.replace("[[3,3]]", "[[1,4]]").replace('"0.5"', '"0.9"').replace('"number":1', '"number":2')
+        )
+        assert wrong != body
+        database.execute("UPDATE nodes SET body = ? WHERE node = ?", (wrong, node))
+    database.close()
+    with Ledger.open(full) as ledger, pytest.raises(LedgerError, match="totals were changed"):
+        ledger.draw_parts("k", [(1, 1)]) if name == "reservation " else ledger.charge_plan(
+            plan("6/10", (3, 3)), "x", scope="team"
+        )
+
+
+def forge(url: str, kind: str, facts: dict, change=None) -> int:
+    """Append an entry as who holds the file could: its digest and state are consistent, and it may not be."""
+    with Ledger.open(url) as ledger, ledger._store.writing() as rows:
+        totals = ledger._totals(rows)
+        state = totals.state(rows.node)
+        if change is not None:
+            change(state)
+        state.keep(rows)
+        return rows.append(kind, as_written({"time": now(), **facts}), state.text).number
+
+
+def put(name, value):
+    return lambda state: state.register.put(name, value)
+
+
+def gives(number, parts):
+    """Return a change that gives parts back without a look at which are open."""
+
+    def change(state):
+        record = {"reservation": number, "parts": parts}
+        named = f"reservation {number}"
+        kept = state.register.get(named)
+        state.register.put(named, {**kept, "open": [(1, 99)]})
+        changes._return(state, None, record, 0, lambda _: BODY[0])
+        state.register.put(named, kept)
+
+    return change
+
+
+BODY = [""]
+
+FORGED = {
+    "a part drawn again": (ROUNDS, {"reservation": 5, "parts": [[1, 1]]}, None),
+    "a drawn part returned": (RETURN, {"reservation": 5, "parts": [[2, 2]]}, gives(5, [[2, 2]])),
+    "a part returned again": (RETURN, {"reservation": 5, "parts": [[4, 4]]}, gives(5, [[4, 4]])),
+    "parts in a wrong order": (ROUNDS, {"reservation": 5, "parts": [[3, 3], [1, 1]]}, None),
+    "parts of nothing": (ROUNDS, {"reservation": 4, "parts": [[1, 1]]}, None),
+    "a part returned that was never there": (RETURN, {"reservation": 5, "parts": [[5, 5]]}, None),
+    "a draw that changes nothing": (ROUNDS, {"reservation": 5, "parts": [[3, 3]]}, None),
+    "a cohort that was charged": (
+        COHORT,
+        {"cohort": "adults", "units": [[1, 9]]},
+        put("cohort adults", {"units": [[1, 9]], "charged": False}),
+    ),
+    "a cap below what is spent": (
+        SCOPE,
+        {"scope": "team", "epsilon": "0.01", "delta": "0"},
+        lambda state: state.register.put(
+            "scope team", {**state.register.get("scope team"), "epsilon": "0.01", "delta": "0"}
+        ),
+    ),
+    "a scope below nothing": (SCOPE, {"scope": "x/y", "epsilon": "1", "delta": "0"}, None),
+    "a reset that frees what is reserved": (
+        RESET,
+        {"reason": "x"},
+        lambda state: (
+            state.drop(1, 1),
+            state.drop(3, 9),
+            state.register.put("period", {"number": 2, "entry": 11, "root": "0|0|0|0|"}),
+        ),
+    ),
+    "a reset without a reason": (RESET, {}, None),
+    "a record from nowhere": ("release", {}, put("scope gift", {})),
+    "an unknown kind": ("gift", {}, None),
+    "nonsense": (RETURN, {"reservation": None, "parts": 7}, None),
+}
+
+
+@pytest.mark.parametrize("what", FORGED)
+def test_forged_entries_are_found_by_verify_by_import_and_by_the_recount(full, tmp_path, what):
+    with sqlite3.connect(full.removeprefix("sqlite:///")) as database:
+        [(BODY[0],)] = database.execute("SELECT body FROM entries WHERE number = 5")
+    database.close()
+    number = forge(full, *FORGED[what])
+    assert verify(full)["first_bad"] in (number, "totals")
+    assert not recounted(full)
+    (tmp_path / "lines").write_bytes(b"".join(exported.lines(full)))
+    with pytest.raises(LedgerError, match=r"no valid ledger .*; export it again"):
+        exported.made(tmp_path / "lines", f"sqlite:///{tmp_path}/new.db")
+
+
+def test_a_chain_that_ends_in_an_unknown_kind_is_not_charged(full):
+    forge(full, "gift", {})
+    with (
+        Ledger.open(full) as ledger,
+        pytest.raises(LedgerError, match="a kind that this program does not know"),
+    ):
+        ledger.charge_plan(plan("1/100"), "x")
+
+
+def test_since_a_head_takes_all_of_it_where_a_team_arranged_something(full):
+    from dpaccount.ledger.carried.heads import verify as verify_heads
+
+    with Ledger.open(full) as ledger, ledger._store.reading() as rows:
+        heads = [entry.digest for entry in rows.entries()]
+    assert all(verify_heads(full, since=head) == VALID for head in heads)
+    forge(full, ROUNDS, {"reservation": 5, "parts": [[1, 1]]})
+    assert not any(verify_heads(full, since=head)["valid"] for head in heads)
+
+
+def test_a_reservation_whose_entry_was_changed_is_not_drawn(full):
+    with sqlite3.connect(full.removeprefix("sqlite:///")) as database:
+        database.execute("UPDATE entries SET body = replace(body, '1/20', '9/20') WHERE number = 5")
+    database.close()
+    with Ledger.open(full) as ledger, pytest.raises(DpaccountError, match="entry 5 was changed"):
+        ledger.return_parts("k")
+
+
+def test_a_new_reader_finds_what_was_said(full):
+    with Ledger.open(full) as ledger, ledger._store.reading() as rows:
+        assert json.loads(said(rows, 2))["by"] == "ada"
+    init_again = full.replace("budget", "other")
+    init(init_again, epsilon=1, delta=0, unit="person", relation="replace-one", measure="pure")
+    assert recounted(init_again)

@@ -1,0 +1,95 @@
+"""The five tasks of docs/beside-others.md: ours are no longer, line by line, and the page says what each answers."""
+
+import ast
+import re
+
+import pytest
+
+import dpaccount
+from dpaccount.ledger.ledger import init
+from mechanisms.laplace_sum import LaplaceSum
+
+
+@pytest.fixture
+def page(root):
+    return (root / "docs" / "beside-others.md").read_text()
+
+
+def tasks(page):
+    """Return (our lines, their lines, our answer, theirs) of every row."""
+    rows = [line.split(" | ") for line in page.splitlines() if re.match(r"\| \d\. ", line)]
+    return [([*map(statements, row[1:3])], row[3], row[4].rstrip(" |")) for row in rows]
+
+
+def statements(cell):
+    """Return the statements of a cell's code, one a line."""
+    spans = re.findall(r"`([^`]+)`", cell)
+    return [ast.unparse(one) for span in spans for one in ast.parse(span.replace("; ", "\n")).body]
+
+
+def last(lines, names):
+    """Run lines; return what the last one is worth, None of an assignment."""
+    *before, end = lines
+    for line in before:
+        exec(line, names)  # noqa: S102  # our own page
+    if isinstance(ast.parse(end).body[0], ast.Expr):
+        return eval(end, names)  # noqa: S307
+    exec(end, names)  # noqa: S102
+    return None
+
+
+def test_ours_are_no_longer_line_by_line(page):
+    found = tasks(page)
+    assert len(found) == 5
+    for (ours, theirs), *_ in found:
+        assert 0 < len(ours) <= len(theirs), (ours, theirs)
+
+
+def test_our_lines_answer_what_the_page_says(page, tmp_path):
+    init(
+        f"sqlite:///{tmp_path}/a.db",
+        epsilon=1,
+        delta=0,
+        unit="person",
+        relation="replace-one",
+        measure="pure",
+    )
+    names = {name: getattr(dpaccount, name) for name in dpaccount.__all__} | {"LaplaceSum": LaplaceSum}
+    with dpaccount.Ledger.open(f"sqlite:///{tmp_path}/a.db") as ledger:
+        names["ledger"] = ledger
+        said = [last(ours, names) for (ours, _), *_ in tasks(page)]
+        assert ledger.show()["spent"]["epsilon"]["upper"] == 1.0
+    for answer, (_, ours, _) in zip(
+        (said[0], names["a"].epsilon(1e-5), said[2]), tasks(page)[:3], strict=True
+    ):
+        assert repr(answer).lstrip("0") == ours.partition(",")[0]
+    assert said[3].text == tasks(page)[3][1].partition(",")[0]
+    assert said[4].public["sum"].shape == (1,)
+
+
+def test_the_column_of_opendp_is_that_of_the_installed_one(page):
+    import opendp.prelude as dp
+
+    dp.enable_features("contrib")
+    names = {**vars(dp), **vars(dp.t), **vars(dp.m)}
+    (space,) = re.findall(r"^\| OpenDP \| `(.+)` \|$", page, re.MULTILINE)
+    exec(space, names)  # noqa: S102
+    (_, theirs), _, said = tasks(page)[4]
+    assert isinstance(last(theirs, names), int)
+    claims = re.findall(r"`(m\.map\(\d\))` is (\d)", said)
+    assert len(claims) == 2
+    for line, worth in claims:
+        assert eval(line, names) == float(worth)  # noqa: S307
+
+
+def test_the_column_of_dp_accounting_where_it_is_installed(page):
+    pld = pytest.importorskip(
+        "dp_accounting.pld.pld_privacy_accountant", reason="dp_accounting is not installed"
+    )
+    import dp_accounting
+
+    names = {**vars(dp_accounting), "PLDAccountant": pld.PLDAccountant}
+    for number, ((_, theirs), _, said) in enumerate(tasks(page)[:4]):
+        found = last(theirs, names)
+        found = names["a"].get_epsilon(1e-5) if number == 1 else found
+        assert float(found) == pytest.approx(float(said.partition(",")[0]), rel=1e-9)
