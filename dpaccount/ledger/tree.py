@@ -33,12 +33,29 @@ Mark = tuple[int, int, Amounts]  #: [first, last] and what each unit of it pays
 Fetch = Callable[[int], Any]  #: the stored text of a node, or None
 
 
-class Paid(NamedTuple):
-    """Amounts beside their text, which is dearer to make than they are to add."""
+class Paid:
+    """Amounts and their text, which is made where it is asked for, once: it is dearer than adding them."""
 
-    amounts: Amounts
-    text: str
-    some: bool  #: whether it is more than nothing
+    __slots__ = ("_text", "amounts", "some")
+
+    def __init__(self, amounts: Amounts, text: str | None = None) -> None:
+        self.amounts, self._text = amounts, text
+        self.some = any(amounts)  #: whether it is more than nothing
+
+    def __eq__(self, other: object) -> bool:
+        """Say whether they are the same amounts."""
+        return isinstance(other, Paid) and self.amounts == other.amounts
+
+    def __hash__(self) -> int:
+        """Return a hash of the amounts."""
+        return hash(self.amounts)
+
+    @property
+    def text(self) -> str:
+        """Return the amounts as nodes hold them."""
+        if self._text is None:
+            self._text = written(self.amounts)
+        return self._text
 
 
 class Edge(NamedTuple):
@@ -62,7 +79,11 @@ class Root:
     @cached_property
     def text(self) -> str:
         """Return the line."""
-        return f"{self.height}|{self.everyone.text}|{self.edge.text}"
+        made = f"{self.height}|{self.everyone.text}|{self.edge.text}"
+        if len(_MADE) >= FEW:
+            _MADE.clear()
+        _MADE[made, len(self.everyone.amounts)] = self
+        return made
 
     @property
     def peak(self) -> Amounts:
@@ -90,7 +111,7 @@ def read(text: object, width: int) -> Root:
     height, everyone, *parts = text.split("|")
     root = Root(int(height), _read_sum(everyone, width), _edge(parts, width))
     spelled = all(written(one.amounts) == one.text for one in (root.everyone, root.edge.mark, root.edge.peak))
-    if not spelled or root.text != text or not 0 <= root.height <= HEIGHT:
+    if not spelled or not 0 <= root.height <= HEIGHT or root.text != text:  # what has a text is remembered
         raise ValueError("not a root")
     return root
 
@@ -142,16 +163,13 @@ class SpentTree:
     def add(self, everyone: Amounts, marks: list[Mark]) -> None:
         """Add marks; negative ones take away what was added, and with it what only they made."""
         if any(everyone):
-            self.root = Root(self.root.height, _plus(self.root.everyone, _sum(everyone)), self.root.edge)
+            self.root = Root(self.root.height, _plus(self.root.everyone, Paid(everyone)), self.root.edge)
         if marks:
             self._grow(max(last for _, last, _ in marks).bit_length())
             root, height = self.root, self.root.height
-            wanted = [(first, last, _sum(amounts)) for first, last, amounts in marks]
+            wanted = [(first, last, Paid(amounts)) for first, last, amounts in marks]
             edge = self._edge_after(root.edge, 1 << (HEIGHT - height), height, 0, wanted)
             self.root = Root(height, root.everyone, edge)
-        if len(_MADE) >= FEW:
-            _MADE.clear()
-        _MADE[self.root.text, self._width] = self.root
 
     def shrink(self) -> None:
         """Let the root cover no more than its charges do, after some were taken away."""
@@ -329,13 +347,9 @@ def _edge(parts: list[str], width: int) -> Edge:
     return _made(_read_sum(mark, width), _read_sum(peak, width), digest)
 
 
-def _sum(amounts: Amounts) -> Paid:
-    return Paid(amounts, written(amounts), any(amounts))
-
-
 @lru_cache(maxsize=8)
 def _nil(width: int) -> Paid:
-    return _sum(zero(width))
+    return Paid(zero(width))
 
 
 @lru_cache(maxsize=8)
@@ -348,7 +362,7 @@ def _plus(one: Paid, other: Paid) -> Paid:
     """Return the sum of two sums; of nothing and another it is that one."""
     if not one.some:
         return other
-    return _sum(plus(one.amounts, other.amounts)) if other.some else one
+    return Paid(plus(one.amounts, other.amounts)) if other.some else one
 
 
 def _most(one: Paid, other: Paid) -> Paid:
@@ -358,7 +372,7 @@ def _most(one: Paid, other: Paid) -> Paid:
     amounts = tuple(map(max, one.amounts, other.amounts))
     if all(map(is_, amounts, one.amounts)):
         return one
-    return other if all(map(is_, amounts, other.amounts)) else _sum(amounts)
+    return other if all(map(is_, amounts, other.amounts)) else Paid(amounts)
 
 
 @lru_cache(maxsize=4096)
@@ -367,7 +381,7 @@ def _read_sum(text: str, width: int) -> Paid:
     amounts = tuple(_number(word) for word in text.split(" "))
     if len(amounts) != width:
         raise ValueError("not the amounts of this measure")
-    return Paid(amounts, text, any(amounts))
+    return Paid(amounts, text)
 
 
 def _number(word: str) -> Fraction:
