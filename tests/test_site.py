@@ -12,6 +12,7 @@ import sys
 
 import pytest
 
+import dpaccount
 from audits.cli.app import app
 
 ROOT_PAGES = (
@@ -154,6 +155,13 @@ def test_the_pictures_of_the_gallery_are_what_is_drawn_today(root):
         if (root / "docs" / "pictures" / name).read_text() != text
     ]
     assert stale == [], "run: python docs/draw_gallery.py"
+
+
+def test_every_public_name_is_in_the_reference(root):
+    page = (root / "docs" / "reference.md").read_text()
+    listed = set(re.findall(r"(?:^::: .*\.|^ +- )(\w+)$", page, re.MULTILINE))
+    assert set(dpaccount.__all__) - {"events", "DpaccountError"} <= listed
+    assert "errors" in listed  # all of them
 
 
 def test_every_page_is_on_the_site(root):

@@ -44,7 +44,7 @@ def steps_in(file: Path) -> list[tuple[int, tuple[Fraction, ...]]]:
         [(text,)] = database.execute("SELECT root FROM entries ORDER BY number DESC LIMIT 1")
         nodes = dict(database.execute("SELECT node, body FROM nodes"))
     database.close()
-    height, everyone, mark, _, digest = text.split("|")
+    height, everyone, mark, _, digest = text.split("|")[:5]
 
     def add(*texts: str) -> tuple[Fraction, ...]:
         return tuple(

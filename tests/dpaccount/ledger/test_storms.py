@@ -12,6 +12,7 @@ import sqlite3
 import subprocess
 import sys
 import time
+from collections import Counter
 from fractions import Fraction
 from pathlib import Path
 
@@ -19,13 +20,14 @@ import pytest
 
 from dpaccount.ledger.ledger import Ledger, init, verify
 
+WORDS = ("open", "asks", "charged", "value", "drawn", "returned", "reset")
 RECOUNT = Path(__file__).parent / "recount.py"
 
 CLIENT = """
-import random, sys
+import json, random, sys
 from fractions import Fraction
 import numpy as np
-from dpaccount.errors import BudgetError, LedgerError, ReceiptError
+from dpaccount.errors import BudgetError, InputError, LedgerError, ReceiptError
 from dpaccount.ledger.ledger import Ledger
 from dpaccount.plan.events import Approximate, Gaussian, Laplace, Plan, Pure, Relation, Zcdp
 from tests.dpaccount.ledger.conftest import pure
@@ -65,16 +67,42 @@ def plan():
 def say(*words):
     print(*words, flush=True)
 
+def reserved(ledger):
+    number = dice.randrange(60)
+    key, parts = f"reserved {number}", random.Random(number)
+    small = Plan(Relation.REPLACE_ONE, (Pure(epsilon=Fraction(1, 4000), cover=(1 + parts.randrange(99), 100)),))
+    act = dice.random()
+    if act < 0.3:
+        say("asks", key)
+        scope = (None, "team", "team/a")[number % 3]
+        say("charged", key, ledger.reserve_plan(small, "storm", key, rounds=20, scope=scope).entry)
+    elif act < 0.7:
+        say("drawn", key, json.dumps(ledger.draw_parts(key, count=dice.randrange(1, 4))[1]))
+    elif act < 0.9:
+        first = dice.randrange(1, 21)
+        parts = [(first, min(20, first + dice.randrange(3)))]
+        word, take = dice.choice([("drawn", ledger.draw_parts), ("returned", ledger.return_parts)])
+        say(word, key, json.dumps(take(key, parts)[1]))
+    elif act < 0.99:
+        say("returned", key, json.dumps(ledger.return_parts(key)[1]))
+    elif dice.random() < 0.2:
+        say("reset", ledger.reset("storm").number)
+    else:
+        ledger.set_scope("team/a", Fraction(dice.randrange(1, 9), 10))
+
 SHARED = {f"shared {n}": plan for n in range(40)}
 with Ledger.open(url) as ledger:
     say("open")
     while True:
         what = dice.random()
         try:
-            if what < 0.55:
+            if what < 0.2:
+                reserved(ledger)
+            elif what < 0.55:
                 key = f"own {seed} {dice.randrange(10**12)}"
                 say("asks", key)
-                say("charged", key, ledger.charge_plan(plan(), "storm", key).entry)
+                scope = dice.choice([None, None, "team", "team/a"])
+                say("charged", key, ledger.charge_plan(plan(), "storm", key, scope=scope).entry)
             elif what < 0.75:
                 number = dice.randrange(40)
                 shared = random.Random(number)
@@ -96,6 +124,9 @@ with Ledger.open(url) as ledger:
                 say("value", key, value[0])
         except (BudgetError, ReceiptError):
             continue
+        except InputError as error:
+            if "not the key of a reservation" not in str(error):
+                say("error", str(error))
         except LedgerError as error:
             if "different charge" not in str(error) and "its release already" not in str(error):
                 say("error", str(error))
@@ -129,6 +160,9 @@ def storm(folder: Path, measure: str, seconds: float, clients: int = 8) -> dict:
     url, dice = f"sqlite:///{folder}/budget.db", random.Random(measure)
     delta = 0 if measure == "pure" else Fraction(1, 10**6)
     init(url, epsilon=1, delta=delta, unit="person", relation="replace-one", measure=measure)
+    with Ledger.open(url) as ledger:
+        ledger.set_scope("team", Fraction(7, 10))
+        ledger.set_scope("team/a", Fraction(3, 10))
     logs = [folder / f"log {number}" for number in range(clients)]
     running = [client(url, measure, number, log) for number, log in enumerate(logs)]
     kills, killed, heads = 0, set[int](), list[str]()
@@ -168,11 +202,15 @@ def settled(folder: Path, logs: list[Path], heads: list[str]) -> dict:
         }
     database.close()
     assert set(heads) <= digests  # the head never went back
-    acknowledged, asked, values = 0, set(), {}
+    acknowledged, asked, values, told = 0, set(), {}, Counter()
     for log in logs:
         for line in log.read_text().splitlines():
             word, _, rest = line.partition(" ")
-            assert word in ("open", "asks", "charged", "value"), line  # no error but a stated refusal
+            assert word in WORDS, line  # no error but a stated refusal
+            if word in ("drawn", "returned"):
+                key, _, parts = rest.partition(" [")
+                ranges = json.loads(f"[{parts}")
+                told.update((word, key, part) for first, last in ranges for part in range(first, last + 1))
             if word == "asks":
                 asked.add(rest)
             if word == "charged":
@@ -183,8 +221,37 @@ def settled(folder: Path, logs: list[Path], heads: list[str]) -> dict:
                 key, _, value = rest.rpartition(" ")
                 values.setdefault(key, set()).add(int(value))
     assert set(found["keys"]) <= asked
+    taken = parts_taken(folder / "budget.db")
+    assert set(told) <= taken  # no mark that was told is lost
+    assert not told or max(told.values()) == 1  # and no part was given to two
+    assert not {one[1:] for one in taken if one[0] == "drawn"} & {
+        one[1:] for one in taken if one[0] == "returned"
+    }
     assert all(values[key] == {kept[key]} for key in values)
-    return {"acknowledged": acknowledged, "releases": len(kept), **found["counts"], "peak": found["peak"]}
+    parts = dict(Counter(word for word, _, _ in told))
+    return {
+        "acknowledged": acknowledged,
+        "parts": parts,
+        "releases": len(kept),
+        **found["counts"],
+        "peak": found["peak"],
+    }
+
+
+def parts_taken(file: Path) -> set:
+    """Return which parts the chain says were drawn or returned: (word, key, part)."""
+    with sqlite3.connect(file) as database:
+        rows = database.execute(
+            "SELECT kind, body FROM entries WHERE kind IN ('rounds', 'return')"
+        ).fetchall()
+        keys = dict(database.execute("SELECT number, key FROM entries WHERE kind = 'reservation'"))
+    database.close()
+    found = set()
+    for kind, body in rows:
+        facts, word = json.loads(body), "drawn" if kind == "rounds" else "returned"
+        for first, last in facts["parts"]:
+            found |= {(word, keys[facts["reservation"]], part) for part in range(first, last + 1)}
+    return found
 
 
 def test_a_breeze(tmp_path):
