@@ -42,9 +42,16 @@ class Request:
     takers: list[str]
     parts: list[tuple[int, list[Step]]] | None = None
 
-    def within(self, scope: str | None, cohort: str | None = None) -> "Request":
-        """Return the same request, to be charged in a scope, to a cohort."""
-        named = {name: said for name, said in (("scope", scope), ("cohort", cohort)) if said is not None}
+    def within(
+        self, scope: str | None, cohort: str | None = None, units: list[Cover] | None = None
+    ) -> "Request":
+        """Return the same request, to be charged in a scope, to a cohort of these units."""
+        told: dict[str, Any] = {
+            "scope": scope,
+            "cohort": cohort,
+            "units": units and [list(one) for one in units],
+        }
+        named = {name: said for name, said in told.items() if said is not None}
         if not named:
             return self
         return replace(self, facts={**self.facts, **named}, digest=digest([self.digest, named]))

@@ -125,9 +125,10 @@ def release(
     return _taken(url, key, lambda ledger: ledger.return_parts(key, parts, by=by), say)
 
 
-def _taken(url: str, key: str, take: Callable[[Ledger], tuple[int, Ranges]], say: Say) -> Answer:
+def _taken(url: str, key: str, take: Callable[[Ledger], tuple[int | None, Ranges]], say: Say) -> Answer:
     with Ledger.open(url) as ledger:
-        entry, parts, reason = None, Ranges(), None
+        entry: int | None = None
+        parts, reason = Ranges(), None
         try:
             entry, parts = take(ledger)
         except BudgetError as refused:
