@@ -58,7 +58,7 @@ def test_a_refused_charge_is_an_answer(url):
 
 def test_a_given_pair_of_laws_is_said_to_be_assumed(url):
     answers.init(url, **BUDGET)
-    pair = place({"event": "dominating_pair", "p": ["11/20", "9/20"], "q": ["9/20", "11/20"]})
+    pair = place({"event": "dominating_pair", "p": ["0.51", "0.49"], "q": ["0.49", "0.51"]})
     answer = answers.charge(url, pair)
     assert answer["accepted"]
     assert [said.endswith("nothing here checks it") for said in answer["assumptions"]] == [True]
