@@ -42,9 +42,16 @@ class Request:
     takers: list[str]
     parts: list[tuple[int, list[Step]]] | None = None
 
-    def within(self, scope: str | None, cohort: str | None = None) -> "Request":
-        """Return the same request, to be charged in a scope, to a cohort."""
-        named = {name: said for name, said in (("scope", scope), ("cohort", cohort)) if said is not None}
+    def within(
+        self, scope: str | None, cohort: str | None = None, units: list[Cover] | None = None
+    ) -> "Request":
+        """Return the same request, to be charged in a scope, to a cohort of these units."""
+        told: dict[str, Any] = {
+            "scope": scope,
+            "cohort": cohort,
+            "units": units and [list(one) for one in units],
+        }
+        named = {name: said for name, said in told.items() if said is not None}
         if not named:
             return self
         return replace(self, facts={**self.facts, **named}, digest=digest([self.digest, named]))
@@ -98,6 +105,8 @@ def of_plan(budget: Budget, plan: Plan, purpose: str, by: str | None = None) -> 
 
 def _paid(budget: Budget, parts: list[tuple[Cover | None, Event]], amounts: dict[int, Amounts]) -> list[Step]:
     """Return what units pay: the sum of their events' amounts, but for one μ² of all events of a unit."""
+    if len(parts) == 1 and parts[0][1].count == 1:
+        return spent_on(parts[0][0], amounts[id(parts[0][1])])
     composed = over_units(parts, MEASURES["gdp"].cost) if budget.measure.amounts[0] == "mu_squared" else None
     if composed is None:
         return total((spent_on(cover, amounts[id(event)]) for cover, event in parts), budget.width)

@@ -25,7 +25,7 @@ from dpaccount.errors import InputError, LedgerError, ReceiptError
 from dpaccount.exact import Exact
 from dpaccount.ledger import amounts as requests
 from dpaccount.ledger.amounts import Request
-from dpaccount.ledger.arranged.arrangements import Arrangements
+from dpaccount.ledger.arranged.arrangements import Arrangements, for_units
 from dpaccount.ledger.arranged.standing import shown_at
 from dpaccount.ledger.budget import budget, one_line
 from dpaccount.ledger.chain import BUDGET, DRAWING, ORIGIN, RELEASE, Entry, seal
@@ -221,8 +221,9 @@ class Ledger(Arrangements):
         `by` is who says to charge it, written down as it is said.  It must fit the `scope` and all above it;
         events without a cover are charged to the `cohort`.  Raises as `charge` does.
         """
-        plan = plan if cohort is None else self.for_cohort(plan, cohort)
-        request = requests.of_plan(self.budget, plan, purpose, by).within(scope, cohort)
+        units = None if cohort is None else self.units_of(cohort)
+        plan = plan if units is None else for_units(plan, units)
+        request = requests.of_plan(self.budget, plan, purpose, by).within(scope, cohort, units)
         return self._decide(request, key, dry_run=dry_run)
 
     def charge_many(self, asked: Sequence[tuple[Plan, str, str | None]]) -> list[Charge]:

@@ -122,13 +122,11 @@ class Chain:
         kept, self._kept = self._kept, []
         if not kept:
             return
-        before, wanted = self.state.text, kept[-1][0].root
-        self._add(kept)
-        if wanted is not None and self.state.text != wanted:
+        before = self.state.text
+        if not self._adds(kept):
             self.state = State(before, self.budget.width, self._scratch.node)
             for one in kept:  # which one is it?
-                self._add([one])
-                if self.state.text != one[0].root:
+                if not self._adds([one]):
                     raise Changed(one[0].number)
         self._check_fits({facts["scope"] for _, _, facts in kept})
         self.state.keep(self._scratch)
@@ -141,7 +139,7 @@ class Chain:
             year = changes.year_of(facts)
             if self._kept and changes.year_of(self._kept[0][2]) != year:
                 self.add_up()
-        facts = {name: facts.get(name) for name in ("time", "scope", "cohort")}
+        facts = {name: facts.get(name) for name in ("time", "scope", "cohort", "units")}
         self._kept.append((entry, steps, facts))
         self._taken += 1
 
@@ -157,10 +155,20 @@ class Chain:
         self._check_fits({scope})
         self.state.keep(self._scratch)
 
+    def _adds(self, charges: list[tuple[Entry, list[Step], Facts]]) -> bool:
+        """Add charges together; say whether they may follow, and the state is the one of the last of them."""
+        wanted = charges[-1][0].root
+        try:
+            self._add(charges)
+        except UNREADABLE:
+            return False
+        return wanted is None or self.state.text == wanted
+
     def _add(self, charges: list[tuple[Entry, list[Step], Facts]]) -> None:
-        alike: dict[tuple[str | None, str | None], tuple[Facts, list[list[Step]]]] = {}
+        alike: dict[tuple[str | None, str | None, str], tuple[Facts, list[list[Step]]]] = {}
         for _, steps, facts in charges:
-            alike.setdefault((facts["scope"], facts["cohort"]), (facts, []))[1].append(steps)
+            kind = (facts["scope"], facts["cohort"], str(facts["units"]))
+            alike.setdefault(kind, (facts, []))[1].append(steps)
         for facts, functions in alike.values():
             changes.charged(self.state, facts, functions, self._bodies.__getitem__)
 

@@ -22,7 +22,7 @@ from dpaccount.noise import process
 from dpaccount.plan.event_base import exact
 from dpaccount.plan.events import Plan
 
-Taken = tuple[int, Ranges]  #: an entry, and the parts that it speaks of
+Taken = tuple[int | None, Ranges]  #: an entry (None: none was needed), and the parts that it speaks of
 
 
 class Arrangements:
@@ -51,23 +51,10 @@ class Arrangements:
         """Name ranges of units; once charged, the name means them for ever.  Return the entry."""
         return self._arrange(COHORT, {"cohort": name, "units": intervals.joined(units)}, by)
 
-    def for_cohort(self, plan: Plan, name: str) -> Plan:
-        """Return a plan whose events without a cover are charged to a cohort.
-
-        An event that names its units itself must stay among the cohort's.
-        """
+    def units_of(self, name: str) -> list[Cover]:
+        """Return the units of a cohort."""
         with self._store.reading() as rows:
-            units = changes.cohort(self._totals(rows).state(rows.node), name)
-        events = []
-        for event in plan.events:
-            covers = [cover for cover, _, _ in event.pieces()]
-            if covers == [None]:
-                events += [replace(event, cover=cover) for cover in units]
-            elif all(cover is not None and intervals.without(units, [cover]) is not None for cover in covers):
-                events.append(event)
-            else:
-                raise InputError(f"an event {event.name} touches units that are not of the cohort {name}")
-        return Plan(plan.relation, tuple(events))
+            return changes.cohort(self._totals(rows).state(rows.node), name)
 
     def reserve_plan(
         self,
@@ -107,7 +94,7 @@ class Arrangements:
         """
         return self._take(RETURN, key, parts, lambda left: left, by)
 
-    def open_parts(self, key: str) -> Taken:
+    def open_parts(self, key: str) -> tuple[int, Ranges]:
         """Return a reservation's entry and which of its parts are neither drawn nor returned."""
         with self._store.reading() as rows:
             return self._left(rows, self._totals(rows), key)
@@ -136,11 +123,11 @@ class Arrangements:
             number, left = self._left(rows, totals, key)
             wanted = which(left) if parts is None else intervals.joined(parts)
             if not wanted:
-                return totals.at.number, []
+                return None, []
             facts = {"reservation": number, "parts": wanted, "process": process.name()}
             return self._made(rows, totals, kind, facts, by).number, wanted
 
-    def _left(self, rows: Rows, totals: Totals, key: str) -> Taken:
+    def _left(self, rows: Rows, totals: Totals, key: str) -> tuple[int, Ranges]:
         entry = rows.keyed(key)
         if entry is None or entry.kind != RESERVATION:
             raise InputError(
@@ -159,3 +146,20 @@ class Arrangements:
         )
         state.keep(rows)
         return rows.append(kind, as_written(said_so), state.text)
+
+
+def for_units(plan: Plan, units: list[Cover]) -> Plan:
+    """Return a plan whose events without a cover are charged to these units.
+
+    An event that names its units itself must stay among them.
+    """
+    events = []
+    for event in plan.events:
+        covers = [cover for cover, _, _ in event.pieces()]
+        if covers == [None]:
+            events += [replace(event, cover=cover) for cover in units]
+        elif all(cover is not None and intervals.without(units, [cover]) is not None for cover in covers):
+            events.append(event)
+        else:
+            raise InputError(f"an event {event.name} touches units that are not of the cohort; cover its own")
+    return Plan(plan.relation, tuple(events))

@@ -8,6 +8,7 @@ import hashlib
 import json
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
+from itertools import pairwise
 from typing import Any, Final
 
 from dpaccount.accounting.measures import Amounts
@@ -48,12 +49,23 @@ def charged(state: State, facts: Facts, functions: list[list[Step]], bodies: Bod
 def _charge(state: State, functions: list[list[Step]], facts: Facts) -> None:
     _spend(state, functions, facts.get("scope"))
     if facts.get("cohort") is not None:
-        name = f"cohort {facts['cohort']}"
-        record = state.register.get(name)
-        if record is None:
-            raise InputError(f"there is no cohort {facts['cohort']}; make it with `dpaccount ledger cohort`")
-        if not record["charged"]:
-            state.register.put(name, {**record, "charged": True})
+        _charge_cohort(state, functions, facts)
+
+
+def _charge_cohort(state: State, functions: list[list[Step]], facts: Facts) -> None:
+    """Let a cohort mean its units for ever: those that the charge was made for, and nobody else pays."""
+    name, units = f"cohort {facts['cohort']}", cohort(state, facts["cohort"])
+    if facts["units"] != [list(one) for one in units]:
+        raise BudgetError(f"{name} was given other units meanwhile; nothing was charged, ask again")
+    for steps in functions:
+        for (first, amounts), (after, _) in pairwise([*steps, (spending.LAST_UNIT + 2, ())]):
+            if any(amounts) and intervals.without(units, [(first, after - 1)]) is None:
+                raise InputError(
+                    f"the charge is for {name} and touches other units; charge them by themselves"
+                )
+    record = state.register.get(name)
+    if not record["charged"]:
+        state.register.put(name, {**record, "charged": True})
 
 
 def steps_of(written: Any, width: int) -> list[Step]:
@@ -92,7 +104,7 @@ def _reservation(state: State, _: Budget, facts: Facts, number: int, bodies: Bod
     parts = parts_of(facts, state.width)
     everything: Ranges = [(1, total_of(parts))]
     if everything[0][1] > MOST_PARTS:
-        raise InputError("a reservation has at most 2^53 parts")
+        raise InputError("the reservation has too many parts; reserve at most 2^53")
     _charge(state, list(cost_of(parts, everything)), facts)
     record = {"body": _digest(bodies(number)), "open": everything}
     state.register.put(f"reservation {number}", record)
@@ -151,7 +163,7 @@ def _scope(state: State, budget: Budget, facts: Facts, number: int, bodies: Bodi
     if record is None:
         area = SCOPES + (state.register.get("scopes") or 0)
         if area >= MOST_AREAS:
-            raise InputError("the ledger has as many scopes as it can have")
+            raise InputError("the ledger has as many scopes as it can have; use those that there are")
         state.register.put("scopes", area - SCOPES + 1)
         record = {"area": area, "period": 0, "root": tree.nothing(state.width).text}
         if state.period is not None:
@@ -191,7 +203,7 @@ def _cohort(state: State, _: Budget, facts: Facts, number: int, bodies: Bodies) 
     name = f"cohort {cohort_name(facts['cohort'])}"
     ranges = intervals.read(facts["units"])
     if ranges[-1][1] > spending.LAST_UNIT or len(ranges) > MOST_RANGES:
-        raise InputError(f"a cohort has at most {MOST_RANGES} ranges of units, which go up to 2^63 - 2")
+        raise InputError(f"a cohort is too large; give at most {MOST_RANGES} ranges of units up to 2^63 - 2")
     record = state.register.get(name)
     if record is not None and record["charged"]:
         raise BudgetError(f"{name} was charged and cannot be changed; give the other units another name")

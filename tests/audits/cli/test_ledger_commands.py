@@ -83,3 +83,106 @@ def test_wrong_requests_are_one_line(run, tmp_path):
     code, _, error = run("charge", "team.db", "plan.json")
     assert (code, error.count("\n")) == (2, 1)
     assert "hard links" in error
+
+
+def test_a_team_arranges_and_every_refusal_is_exit_1_with_its_reason(run):
+    def answer(*words: str) -> tuple[int, dict]:
+        code, out, _ = run(*words, "--json")
+        return code, json.loads(out)
+
+    assert answer("scope", "team.db", "team", "--epsilon", ".6", "--by", "ada")[0] == 0
+    assert answer("scope", "team.db", "team/ada", "--epsilon", "1/2")[0] == 0
+    code, made = answer("charge", "team.db", "plan.json", "--scope", "team/ada")
+    assert (code, made["accepted"], made["entry"]) == (0, True, 3)
+    code, made = answer("charge", "team.db", "plan.json", "--scope", "team/ada", "--dry-run")
+    assert (code, made["accepted"], made["entry"]) == (0, True, None)
+    code, made = answer("scope", "team.db", "team/ada", "--epsilon", "0.01")
+    assert (code, made["accepted"], made["entry"]) == (1, False, None)
+    assert "more is spent in the scope team/ada" in made["reason"]
+    assert answer("cohort", "team.db", "adults", "1-5", "9,11-12")[0] == 0
+    assert answer("charge", "team.db", "plan.json", "--cohort", "adults")[0] == 0
+    code, made = answer("cohort", "team.db", "adults", "1-6")
+    assert (code, made["accepted"]) == (1, False)
+
+
+def test_a_reservation_is_drawn_and_released_by_parts(run):
+    def answer(*words: str) -> tuple[int, dict]:
+        code, out, _ = run(*words, "--json")
+        return code, json.loads(out)
+
+    code, made = answer("reserve", "team.db", "plan.json", "--key", "may", "--rounds", "9")
+    assert (code, made["accepted"], made["already_charged"]) == (0, True, False)
+    assert answer("reserve", "team.db", "plan.json", "--key", "may", "--rounds", "9")[1]["already_charged"]
+    assert answer("draw", "team.db", "may")[1] == {
+        "accepted": True,
+        "entry": 2,
+        "parts": [[1, 1]],
+        "open": [[2, 9]],
+        "reason": None,
+    }
+    assert answer("draw", "team.db", "--key", "may", "--count", "2")[1]["parts"] == [[2, 3]]
+    assert answer("draw", "team.db", "may", "--parts", "7,5")[1]["open"] == [[4, 4], [6, 6], [8, 9]]
+    for command in ("draw", "release"):
+        code, made = answer(command, "team.db", "may", "--parts", "5-6")
+        assert (code, made["accepted"], made["entry"], made["open"]) == (
+            1,
+            False,
+            None,
+            [[4, 4], [6, 6], [8, 9]],
+        )
+    assert answer("release", "team.db", "may", "--parts", "8-9")[1]["parts"] == [[8, 9]]
+    assert answer("release", "team.db", "may")[1]["parts"] == [[4, 4], [6, 6]]
+    assert answer("release", "team.db", "may") == (
+        0,
+        {"accepted": True, "entry": None, "parts": [], "open": [], "reason": None},
+    )
+    assert answer("draw", "team.db", "may")[0] == 1
+    assert answer("reset", "team.db", "--reason", "a new study")[0] == 0
+    shown = answer("show", "team.db")[1]
+    assert shown["period"]["epsilon"]["upper"] == 0 < shown["life"]["epsilon"]["lower"]
+    assert "which is what is guaranteed" in shown["explained"]
+    log = list(csv.DictReader(run("log", "team.db", "--csv")[1].splitlines()))
+    assert [(row["kind"], row["parts"]) for row in log if row["parts"]][:3] == [
+        ("reservation", "1-9"),
+        ("rounds", "1"),
+        ("rounds", "2-3"),
+    ]
+    assert run("verify", "team.db")[0] == 0
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("reserve", "team.db", "plan.json", "--key", "k", "--rounds", "0"),
+        ("reserve", "team.db", "plan.json", "--key", "k", "--rounds", "1.5"),
+        ("reserve", "team.db", "plan.json"),
+        ("draw", "team.db", "missing"),
+        ("draw", "team.db", "missing", "--parts", "3-1"),
+        ("draw", "team.db", "missing", "--parts", "1", "--count", "1"),
+        ("release", "team.db", "missing", "--parts", "-1"),
+        ("release", "team.db", "missing", "--parts", "1-3,3"),
+        ("release", "team.db", "missing", "--parts", "²"),
+        ("scope", "team.db", "Team", "--epsilon", "1"),
+        ("scope", "team.db", "team"),
+        ("scope", "team.db", "team", "--epsilon", "-1"),
+        ("scope", "team.db", "team/ada", "--epsilon", "1"),
+        ("charge", "team.db", "plan.json", "--scope", "nobody"),
+        ("charge", "team.db", "plan.json", "--cohort", "nobody"),
+        ("cohort", "team.db", "some"),
+        ("cohort", "team.db", "some", "0-3"),
+        ("cohort", "team.db", "some", "1-9223372036854775807"),
+        ("cohort", "team.db", "a/b", "1-2"),
+        ("reset", "team.db"),
+        ("reset", "team.db", "--reason", "a\nb"),
+        ("reset", "missing.db", "--reason", "x"),
+    ],
+    ids=" ".join,
+)
+def test_a_wrong_request_is_a_line_and_leaves_the_ledger_as_it_was(run, words):
+    before = run("show", "team.db", "--json")[1]
+    code, out, error = run(*words, "--json")
+    assert (code, out) == (2, "")
+    assert error.startswith("error: ")
+    assert "; " in error
+    assert error.count("\n") == 1
+    assert run("show", "team.db", "--json")[1] == before

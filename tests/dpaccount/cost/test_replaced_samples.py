@@ -188,6 +188,42 @@ def test_the_transform_falls_as_proved(rate, mu2, c):
         assert proved.far(arb(10) ** 6) < 1
 
 
+def convolved(mass, loss, count, at, step=2e-4, size=1 << 20):
+    """Return δ of `count` releases from losses rounded down and up to a grid, by floats alone."""
+    found = []
+    for toward in (np.floor, np.ceil):
+        row = np.bincount(toward(loss / step).astype(int) % size, weights=mass, minlength=size)
+        whole = np.fft.ifft(np.fft.fft(row) ** count).real
+        places = (np.fft.fftfreq(size) * size).round() * step
+        found.append(float((whole * -np.expm1(np.minimum(at - places, 0))).sum()))
+    return found
+
+
+def laws():
+    """Yield the noise with the masses and losses of a sample of rate 1/10, each written out anew."""
+    rate, (u, width) = 0.1, (np.linspace(-12, 14, 200001), 26 / 200000)
+    up, down = (1 + rate * np.expm1(sign * u - 0.5) for sign in (1, -1))
+    yield "gaussian", density(u) * width * up, np.log(up / down)
+    x = np.linspace(-30, 30, 600001)
+    up, down = (1 + rate * np.expm1((abs(x) - abs(x - at)) / 1.3) for at in (1, -1))
+    yield "laplace", np.exp(-abs(x) / 1.3) / 2.6 * (x[1] - x[0]) * up, np.log(up / down)
+    x = np.arange(-60, 61)
+    for name, scale, moved in (("discrete_laplace", 1, 2), ("pure", 1 / 0.8, 1)):
+        up, down = (1 + rate * np.expm1((abs(x) - abs(x - at)) / scale) for at in (moved, -moved))
+        yield name, np.exp(-abs(x) / scale) * math.tanh(0.5 / scale) * up, np.log(up / down)
+
+
+@pytest.mark.parametrize("name", NOISES)
+def test_many_releases_beside_a_convolution(name):
+    mass, loss = next((mass, loss) for kind, mass, loss in laws() if kind == name)
+    for count, at in ((10, "0.5"), (50, "2")):
+        low, high = convolved(mass, loss, count, float(at))
+        found = cost(PoissonReplaced(rate="0.1", of=NOISES[name], count=count), at, gap="1e-3")
+        assert low - 1e-6 <= found.upper
+        assert found.lower <= high + 1e-6
+        assert high - low < 0.1 * high + 1e-6
+
+
 # ------------------------------------------------------------------ order
 
 

@@ -222,6 +222,12 @@ class Books:
         self.turn_year(facts)
         self.spend(facts, facts["steps"], 1)
         if facts.get("cohort"):
+            units = self.cohorts[facts["cohort"]]["units"]
+            check(facts["units"] == units, "a cohort of other units")
+            ends = [first for first, _ in facts["steps"][1:]] + [2**63]
+            for (first, text), after in zip(facts["steps"], ends, strict=True):
+                inside = any(low <= first and after - 1 <= high for low, high in units)
+                check(inside or not any(map(Fraction, text.split())), "a charge beyond its cohort")
             self.cohorts[facts["cohort"]]["charged"] = True
 
     def reserve(self, number, facts, body):

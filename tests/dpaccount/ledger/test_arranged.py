@@ -165,6 +165,39 @@ def test_a_cohort_means_the_same_units_once_it_was_charged(make, url):
     assert sound(ledger, url)
 
 
+def test_a_cohort_that_changes_while_it_is_charged_is_not_charged(make, url, monkeypatch):
+    """Its units are looked up first; who gives the name others before the commit is found."""
+    ledger = make(1)
+    ledger.name_cohort("adults", [(1, 5)])
+    with Ledger.open(url) as other:
+
+        def looked_up(_):
+            other.name_cohort("adults", [(1, 9)])
+            return [(1, 5)]
+
+        monkeypatch.setattr(ledger, "units_of", looked_up)
+        with pytest.raises(BudgetError, match="other units meanwhile"):
+            ledger.charge_plan(plan("1/10"), "a", cohort="adults")
+    assert spent(ledger) == 0
+    monkeypatch.undo()
+    ledger.charge_plan(plan("1/10"), "a", cohort="adults")
+    assert sound(ledger, url)
+
+
+def test_a_charge_to_a_cohort_that_others_pay_is_found(make, url):
+    ledger = make(1)
+    ledger.name_cohort("adults", [(1, 5)])
+    facts = {"cohort": "adults", "units": [[1, 5]], "steps": [[1, "1/10"], [7, "0"]]}
+
+    def change(state):
+        state.add_life(changes.change_of([changes.steps_of(facts["steps"], 1)], 1))
+        state.register.put("cohort adults", {"units": [[1, 5]], "charged": True})
+
+    number = forge(url, "charge", facts, change)
+    assert verify(url)["first_bad"] == number
+    assert not recounted(url)
+
+
 def test_a_tree_stays_in_its_cohort(make):
     ledger = make(1, "1/1000", "gdp")
     ledger.name_cohort("rounds", [(1, 8)])
