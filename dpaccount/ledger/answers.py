@@ -19,6 +19,7 @@ from dpaccount.ledger.chain import Entry
 from dpaccount.ledger.charging import Charge, RefusedError
 from dpaccount.ledger.ledger import Ledger
 from dpaccount.ledger.state.intervals import Ranges
+from dpaccount.plan.events import Plan
 from dpaccount.plan.plan_file import read_plan
 
 Answer = dict[str, Any]
@@ -59,7 +60,7 @@ def charge(
     plan, (scope, cohort) = read_plan(place), within
     with Ledger.open(url) as ledger:
         told = partial(ledger.charge_plan, plan, purpose, key, by=by, dry_run=dry_run)
-        return _decided(partial(told, scope=scope, cohort=cohort), say)
+        return _assuming(plan, _decided(partial(told, scope=scope, cohort=cohort), say))
 
 
 def reserve(
@@ -77,7 +78,13 @@ def reserve(
     plan = read_plan(place)
     with Ledger.open(url) as ledger:
         told = partial(ledger.reserve_plan, plan, purpose, key, by=by)
-        return _decided(partial(told, rounds=rounds, scope=scope), say)
+        return _assuming(plan, _decided(partial(told, rounds=rounds, scope=scope), say))
+
+
+def _assuming(plan: Plan, answer: Answer) -> Answer:
+    """Return the answer with what the user answers for, where the plan says such a thing."""
+    assumed = plan.assumptions()
+    return {**answer, "assumptions": assumed} if assumed else answer
 
 
 def _decided(ask: Callable[[], Charge], say: Say) -> Answer:

@@ -126,7 +126,8 @@ class Batch:
     def _node(self, node: int) -> object:
         if node in self._nodes:
             return self._nodes[node]
-        return None if any(low <= node <= high for low, high in self._gone) else self._rows.node(node)
+        dropped = self._gone and any(low <= node <= high for low, high in self._gone)
+        return None if dropped else self._rows.node(node)
 
     def _answer(
         self, request: Request, number: int | None, reason: str | None = None, *, known: bool = False

@@ -56,6 +56,14 @@ def test_a_refused_charge_is_an_answer(url):
     assert (shown["entries"], shown["refused"], shown["head"]) == (0, 1, answer["head"])
 
 
+def test_a_given_pair_of_laws_is_said_to_be_assumed(url):
+    answers.init(url, **BUDGET)
+    pair = place({"event": "dominating_pair", "p": ["0.51", "0.49"], "q": ["0.49", "0.51"]})
+    answer = answers.charge(url, pair)
+    assert answer["accepted"]
+    assert [said.endswith("nothing here checks it") for said in answer["assumptions"]] == [True]
+
+
 def test_a_charge_without_a_bound_is_refused(url):
     answers.init(url, **BUDGET)
     said: list[str] = []
