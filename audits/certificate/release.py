@@ -362,6 +362,7 @@ def _beside(due: Release, reporter: Any, view: View) -> dict[str, object]:
 def _drawn(
     due: Release, ledger: Ledger, key: str, proved: Proved, certificate: Certificate
 ) -> dict[str, Any]:
+    before = ledger.show()
     receipt = ledger.charge(proved.theorem, due.claim.name, proved.units, key)
     entry, head = ledger.charged(receipt.entry)
     try:
@@ -373,6 +374,7 @@ def _drawn(
         "report": report,
         "ledger_entry": entry,
         "ledger_head": head,
+        "budget": _budget(before, ledger.show()),
         "data": due.named_data(secret),
         "code": certificate.subject["code"],
         "noise": "secure",
@@ -382,6 +384,16 @@ def _drawn(
     ledger.keep_release(receipt.entry, {**sealed, OPENING: secret})
     kept: dict[str, Any] = json.loads(canonical(sealed))  # as it is printed again
     return kept
+
+
+def _budget(before: dict[str, Any], after: dict[str, Any]) -> dict[str, Any]:
+    """Return a ledger's budget with what was spent of it before and after a charge, and what remains.
+
+    These are readings around the charge: what others charge in between is among them.
+    """
+    spent = {"before": before["spent"]["epsilon"], "after": after["spent"]["epsilon"]}
+    held = {name: after["budget"][name] for name in ("epsilon", "delta", "relation", "unit", "measure")}
+    return {**held, **spent, "rest": after["remaining"]["epsilon"]}
 
 
 def _evaluation(due: Release, view: View) -> dict[str, object] | None:

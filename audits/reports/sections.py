@@ -200,9 +200,31 @@ def _budget(certificate: Certified, ledger: Mapping[str, Any] | None) -> list[tu
         ("Head after the charge", str(release.get("ledger_head", SILENT))),
         ("This release costs at most", proved_text(certificate)),
     ]
-    if ledger is None:
+    if "budget" in release:
+        rows += _spending(release["budget"])
+    elif ledger is None:
         return [*rows, ("Budget, spent and rest", "not at hand; name the ledger with --ledger URL")]
+    if ledger is None:
+        return rows
     return rows + [(f"Ledger today: {key}", _short(value)) for key, value in ledger.items()]
+
+
+def _spending(budget: Mapping[str, Any]) -> list[tuple[str, str]]:
+    """Return what a certificate noted of its ledger's budget around its charge."""
+    whole = f"ε = {budget['epsilon']} at δ = {budget['delta']} for each {budget['unit']}"
+
+    def spent(when: str) -> str:
+        most = budget[when]["upper"]
+        return "without a bound" if most == "inf" else f"ε ≤ {to_digits(as_exact(most), up=True)}"
+
+    fits = budget["rest"]["lower"]
+    rest = "not known" if fits is None else f"one more charge of ε {to_digits(as_exact(fits), up=False)} fits"
+    return [
+        ("The ledger's budget", f"{whole} ({budget['relation']}, added up as {budget['measure']})"),
+        ("Spent before this release", spent("before")),
+        ("Spent after it", spent("after")),
+        ("Rest after it", rest),
+    ]
 
 
 def _governance(certificate: Certified) -> list[tuple[str, str]]:

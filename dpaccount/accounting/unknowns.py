@@ -29,7 +29,15 @@ from dpaccount.relation import Relation
 
 UNKNOWN = "?"
 FALLS = ("sigma", "scale", "k", "population", "separation")  #: keys of which more costs less
-FIXED = ("start",)  #: keys that say where, not how much
+FIXED = {  #: keys whose number cannot be sought, and why
+    "start": "it says where a stream begins, not how much it costs",
+    "cover": "it says who pays, not how much",
+    "points": "an order says where a divergence is taken; the epsilon beside it may be sought",
+    "p": "probabilities add up to 1, so none is free by itself",
+    "q": "probabilities add up to 1, so none is free by itself",
+    "coefficients": "a bound may fall while a coefficient grows to the next one; the last one may be sought",
+}
+SOUGHT = (*(name for name in RANGES if name not in FIXED), "the epsilon of a point", "the last coefficient")
 MOST = named.MOST
 
 
@@ -83,11 +91,11 @@ def unknown_in(place: Place) -> Unknown:
         many = "no number" if not found else f"{len(found)} numbers"
         raise place.wrong(f'{many} written "?"', 'write "?" for the one number that is sought')
     steps = found[0]
-    key = str(steps[-1])
     at = "/" + "/".join(map(str, steps))
+    key = _key(place.value, steps)
     if key not in RANGES or key in FIXED:
-        known = ", ".join(name for name in RANGES if name not in FIXED)
-        raise place.wrong(f'{at} is written "?"', f"it may stand for {known}")
+        why = FIXED.get(key, "that is no number of an event")
+        raise place.wrong(f'{at} is written "?": {why}', f"it may stand for {', '.join(SOUGHT)}")
     least, most, whole = RANGES[key]
     beside = _at(place.value, steps[:-1])
     if key == "size" and isinstance(beside.get("population"), int):
@@ -99,9 +107,26 @@ def unknown_in(place: Place) -> Unknown:
         said: Any = int(value) if whole else value
         return read_plan(replace(place, value=_with(place.value, steps, said)))
 
+    label = "coefficient" if "coefficients" in steps[-2:-1] else key
     return Unknown(
-        key, at, make, key in FALLS, whole, Fraction(least or 0), None if most is None else Fraction(most)
+        label, at, make, key in FALLS, whole, Fraction(least or 0), None if most is None else Fraction(most)
     )
+
+
+def _key(document: Any, steps: tuple[str | int, ...]) -> str:
+    """Return what the number at a place is: a key of an event, also where it stands in a list of numbers.
+
+    The epsilon of a point of Rényi divergence raises the cost, as any epsilon does.  So does the last
+    coefficient of a Toeplitz factor: while coefficients fall the cost is a sum of their products, and beyond
+    it is a larger bound.  It is counted as a ``sensitivity``, a number of at least 0.
+    """
+    name = next((str(step) for step in reversed(steps) if isinstance(step, str)), "")
+    depth = len(steps) - 1 - max((i for i, step in enumerate(steps) if isinstance(step, str)), default=0)
+    if name == "points" and depth == 2 and steps[-1] == 1:
+        return "epsilon"
+    if name == "coefficients" and depth == 1 and steps[-1] == len(_at(document, steps[:-1])) - 1:
+        return "sensitivity"
+    return name
 
 
 def _marked(value: Any, steps: tuple[str | int, ...]) -> "list[tuple[str | int, ...]]":

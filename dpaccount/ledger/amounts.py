@@ -105,6 +105,8 @@ def of_plan(budget: Budget, plan: Plan, purpose: str, by: str | None = None) -> 
 
 def _paid(budget: Budget, parts: list[tuple[Cover | None, Event]], amounts: dict[int, Amounts]) -> list[Step]:
     """Return what units pay: the sum of their events' amounts, but for one μ² of all events of a unit."""
+    if len(parts) == 1 and parts[0][1].count == 1:
+        return spent_on(parts[0][0], amounts[id(parts[0][1])])
     composed = over_units(parts, MEASURES["gdp"].cost) if budget.measure.amounts[0] == "mu_squared" else None
     if composed is None:
         return total((spent_on(cover, amounts[id(event)]) for cover, event in parts), budget.width)

@@ -7,6 +7,7 @@ steps.  Amounts are exact, and units are never enumerated: a cover of 10¹⁸ un
 
 from collections.abc import Iterable
 from fractions import Fraction
+from functools import cache
 
 from dpaccount.accounting.measures import Amounts
 
@@ -69,6 +70,7 @@ def plus(left: Amounts, right: Amounts) -> Amounts:
     return tuple(b if not a else a + b if b else a for a, b in zip(left, right, strict=True))
 
 
+@cache
 def zero(width: int) -> Amounts:
     """Return nothing spent."""
     return (Fraction(0),) * width

@@ -14,20 +14,58 @@ paid, however many there are.  Unit 0 is nobody, and pays what unit 1 pays.
 import hashlib
 import heapq
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from fractions import Fraction
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from itertools import count, pairwise
-from typing import Any
+from operator import is_
+from typing import Any, Final, NamedTuple
 
 from dpaccount.accounting.measures import Amounts
 from dpaccount.errors import LedgerError
 from dpaccount.ledger.spending import LAST_UNIT, Step, plus, written, zero
 
 HEIGHT = 63  #: units are below 2^63
+DEPTH: Final = 12  #: below the root, to which what nodes say is kept in memory
+FEW: Final = 64  #: roots that are kept in memory
+REMEMBERED: Final = 1 << (DEPTH + 2)  #: of them in all, of several trees
 Mark = tuple[int, int, Amounts]  #: [first, last] and what each unit of it pays
 Fetch = Callable[[int], Any]  #: the stored text of a node, or None
-Edge = tuple[Amounts, Amounts, str]  #: what all of a half paid, the most beyond it, the digest of its node
+
+
+class Paid:
+    """Amounts and their text, which is made where it is asked for, once: it is dearer than adding them."""
+
+    __slots__ = ("_text", "amounts", "some")
+
+    def __init__(self, amounts: Amounts, text: str | None = None) -> None:
+        self.amounts, self._text = amounts, text
+        self.some = any(amounts)  #: whether it is more than nothing
+
+    def __eq__(self, other: object) -> bool:
+        """Say whether they are the same amounts."""
+        return isinstance(other, Paid) and self.amounts == other.amounts
+
+    def __hash__(self) -> int:
+        """Return a hash of the amounts."""
+        return hash(self.amounts)
+
+    @property
+    def text(self) -> str:
+        """Return the amounts as nodes hold them."""
+        if self._text is None:
+            self._text = written(self.amounts)
+        return self._text
+
+
+class Edge(NamedTuple):
+    """What all of a half paid, the most of one unit beyond it, the digest of its node; their text and sum."""
+
+    mark: Paid
+    peak: Paid
+    digest: str
+    text: str
+    top: Paid
 
 
 @dataclass(frozen=True)
@@ -35,37 +73,45 @@ class Root:
     """The whole tree in one line: it stands in every entry of the chain."""
 
     height: int
-    everyone: Amounts
+    everyone: Paid
     edge: Edge
 
-    @property
+    @cached_property
     def text(self) -> str:
         """Return the line."""
-        return "|".join((str(self.height), written(self.everyone), _edge_text(self.edge)))
+        made = f"{self.height}|{self.everyone.text}|{self.edge.text}"
+        if len(_MADE) >= FEW:
+            _MADE.clear()
+        _MADE[made, len(self.everyone.amounts)] = self
+        return made
 
     @property
     def peak(self) -> Amounts:
         """Return the most of each amount that a unit has spent."""
-        return plus(self.everyone, plus(self.edge[0], self.edge[1]))
+        return plus(self.everyone.amounts, self.edge.top.amounts)
 
     @property
     def level(self) -> bool:
         """Say whether all units have spent the same."""
-        return not any(self.edge[0]) and not any(self.edge[1])
+        return not self.edge.top.some
 
 
 def nothing(width: int) -> Root:
     """Return the tree of a ledger without charges, of `width` amounts."""
-    return Root(0, zero(width), (zero(width), zero(width), ""))
+    return Root(0, _nil(width), _empty(width))
 
 
 def read(text: object, width: int) -> Root:
     """Return the root that `Root.text` wrote; raises `ValueError` or `TypeError` for anything else."""
     if not isinstance(text, str):
         raise TypeError("not a root")
-    height, everyone, *edge = text.split("|")
-    root = Root(int(height), _amounts(everyone, width), _edge(edge, width))
-    if root.text != text or not 0 <= root.height <= HEIGHT:
+    made = _MADE.get((text, width))
+    if made is not None:
+        return made
+    height, everyone, *parts = text.split("|")
+    root = Root(int(height), _read_sum(everyone, width), _edge(parts, width))
+    spelled = all(written(one.amounts) == one.text for one in (root.everyone, root.edge.mark, root.edge.peak))
+    if not spelled or not 0 <= root.height <= HEIGHT or root.text != text:  # what has a text is remembered
         raise ValueError("not a root")
     return root
 
@@ -100,6 +146,13 @@ def together(charges: Iterable[list[Step]], width: int) -> tuple[Amounts, list[M
     return everyone, marks
 
 
+def read_by(marks: list[Mark], height: int) -> set[int]:
+    """Return the nodes that a charge of these marks may read in a tree of this height, and few others."""
+    ends = {end for first, last, _ in marks for end in (first, last)}
+    top = max([height, *(end.bit_length() for end in ends)])
+    return {(1 << (HEIGHT - above)) + (end >> above) for end in ends for above in range(1, top + 1)}
+
+
 class SpentTree:
     """A tree that is read from stored nodes and grows in memory: `changed` holds what is to be stored."""
 
@@ -107,7 +160,8 @@ class SpentTree:
         self.root = root
         self.changed: dict[int, str | None] = {} if changed is None else changed
         self._fetch = fetch
-        self._width = len(root.everyone)
+        self._width = len(root.everyone.amounts)
+        self._level = _empty(self._width)
 
     def charge(self, steps: list[Step]) -> None:
         """Add a charge; raises `LedgerError` where a node that it needs is not the root's."""
@@ -115,28 +169,30 @@ class SpentTree:
 
     def add(self, everyone: Amounts, marks: list[Mark]) -> None:
         """Add marks; negative ones take away what was added, and with it what only they made."""
-        self.root = replace(self.root, everyone=plus(self.root.everyone, everyone))
+        if any(everyone):
+            self.root = Root(self.root.height, _plus(self.root.everyone, Paid(everyone)), self.root.edge)
         if marks:
             self._grow(max(last for _, last, _ in marks).bit_length())
-            height = self.root.height
-            edge = self._edge_after(self.root.edge, 1 << (HEIGHT - height), height, 0, marks)
-            self.root = replace(self.root, edge=edge)
+            root, height = self.root, self.root.height
+            wanted = [(first, last, Paid(amounts)) for first, last, amounts in marks]
+            edge = self._edge_after(root.edge, 1 << (HEIGHT - height), height, 0, wanted)
+            self.root = Root(height, root.everyone, edge)
 
     def shrink(self) -> None:
         """Let the root cover no more than its charges do, after some were taken away."""
         while self.root.height:
-            mark, peak, digest = self.root.edge
-            node = 1 << (HEIGHT - self.root.height)
-            if any(mark) or (any(peak) and not digest):
+            height, everyone, edge = self.root.height, self.root.everyone, self.root.edge
+            node = 1 << (HEIGHT - height)
+            if edge.mark.some or (edge.peak.some and not edge.digest):
                 return
-            if not digest:
-                self.root = replace(self.root, height=0)
+            if not edge.digest:
+                self.root = Root(0, everyone, edge)
                 return
-            left, right = self._halves(node, digest)
-            if right != (zero(self._width), zero(self._width), ""):
+            left, right = self._halves(node, edge.digest)
+            if right.text != self._level.text:
                 return
             self.changed[node] = None
-            self.root = replace(self.root, height=self.root.height - 1, edge=left)
+            self.root = Root(height - 1, everyone, left)
 
     def leftmost(self, holds: Callable[[Amounts], bool]) -> tuple[int, Amounts]:
         """Return the first unit whose amounts satisfy `holds`, and them.
@@ -144,32 +200,20 @@ class SpentTree:
         `holds` must be true of the largest amounts of several units just where it is true of one of them,
         and be true of the root's peak.
         """
-        node, height, low = 1 << (HEIGHT - self.root.height), self.root.height, 0
-        (mark, _, digest), level = self.root.edge, self.root.everyone
-        level = plus(level, mark)
-        while digest:
-            left, right = self._halves(node, digest)
-            height -= 1
-            goes_right = not holds(plus(level, plus(left[0], left[1])))
-            low, node = low + (goes_right << height), 2 * node + goes_right
-            mark, _, digest = right if goes_right else left
-            level = plus(level, mark)
-        return max(low, 1), level
+        return self.beyond(lambda amounts: not holds(amounts)) or (1, self.root.peak)
 
     def at(self, unit: int) -> Amounts:
         """Return what a unit has spent."""
-        if unit >> self.root.height:
-            return self.root.everyone
         node, height = 1 << (HEIGHT - self.root.height), self.root.height
-        (mark, _, digest), level = self.root.edge, self.root.everyone
-        level = plus(level, mark)
-        while digest:
-            halves = self._halves(node, digest)
+        level, edge = self.root.everyone.amounts, self.root.edge
+        if unit >> height:
+            return level
+        level = plus(level, edge.mark.amounts)
+        while edge.digest:
             height -= 1
             side = unit >> height & 1
-            node = 2 * node + side
-            mark, _, digest = halves[side]
-            level = plus(level, mark)
+            edge, node = self._halves(node, edge.digest)[side], 2 * node + side
+            level = plus(level, edge.mark.amounts)
         return level
 
     def largest(self, share: Callable[[Amounts], Any]) -> Iterator[tuple[int, int, Amounts]]:
@@ -178,25 +222,24 @@ class SpentTree:
         `share` must not fall where an amount grows.
         """
         root, order = self.root, count()
-        level = root.everyone
+        level = root.everyone.amounts
         beyond = (1 << root.height) if root.height else 1
-        flat: Edge = (zero(self._width), zero(self._width), "")
-        waiting = [(-share(level), next(order), 0, 0, beyond, level, flat)]
+        waiting = [(-share(level), next(order), 0, 0, beyond, level, self._level)]
         if root.height:
             top = 1 << (HEIGHT - root.height)
             waiting.append((-share(root.peak), next(order), top, root.height, 0, level, root.edge))
         heapq.heapify(waiting)
         while waiting:
-            _, _, node, height, low, level, (mark, _, digest) = heapq.heappop(waiting)
-            level = plus(level, mark)
-            if not digest:
+            _, _, node, height, low, level, edge = heapq.heappop(waiting)
+            level = plus(level, edge.mark.amounts)
+            if not edge.digest:
                 last = low + (1 << height) - 1 if node else LAST_UNIT
                 yield max(low, 1), last, level
                 continue
-            for side, edge in enumerate(self._halves(node, digest)):
+            for side, half in enumerate(self._halves(node, edge.digest)):
                 start = low + (side << (height - 1))
-                most = plus(level, plus(edge[0], edge[1]))
-                entry = (-share(most), next(order), 2 * node + side, height - 1, start, level, edge)
+                most = plus(level, half.top.amounts)
+                entry = (-share(most), next(order), 2 * node + side, height - 1, start, level, half)
                 heapq.heappush(waiting, entry)
 
     def beyond(self, fits: Callable[[Amounts], bool], most: int | None = None) -> tuple[int, Amounts] | None:
@@ -205,74 +248,83 @@ class SpentTree:
         What fits must fit with less of every amount.  Beyond `most` nodes the search ends at a range of units
         of which only the largest amounts together are known not to fit.
         """
-        waiting = [
-            (1 << (HEIGHT - self.root.height), self.root.height, 0, self.root.everyone, self.root.edge)
-        ]
-        seen = 0
+        height, level, seen = self.root.height, self.root.everyone.amounts, 0
+        waiting = [(1 << (HEIGHT - height), height, 0, level, self.root.edge)]
         while waiting:
-            node, height, low, level, (mark, peak, digest) = waiting.pop()
-            level, seen = plus(level, mark), seen + 1
-            if fits(plus(level, peak)):
+            node, height, low, level, edge = waiting.pop()
+            worst, seen = plus(level, edge.top.amounts), seen + 1
+            if fits(worst):
                 continue
-            if not digest or seen == most:
-                return max(low, 1), plus(level, peak)
-            left, right = self._halves(node, digest)
-            middle = low + (1 << (height - 1))
-            waiting += [
-                (2 * node + 1, height - 1, middle, level, right),
-                (2 * node, height - 1, low, level, left),
-            ]
+            if not edge.digest or seen == most:
+                return max(low, 1), worst
+            left, right = self._halves(node, edge.digest)
+            level, middle = plus(level, edge.mark.amounts), low + (1 << (height - 1))
+            waiting.append((2 * node + 1, height - 1, middle, level, right))
+            waiting.append((2 * node, height - 1, low, level, left))
         return None
 
     def _grow(self, height: int) -> None:
         """Let the root cover the units below 2^height: what it was becomes a left half."""
-        empty: Edge = (zero(self._width), zero(self._width), "")
         while self.root.height < height:
             above, edge = self.root.height + 1, self.root.edge
-            if edge != empty:
-                edge = self._stored(1 << (HEIGHT - above), edge, empty)
-            self.root = replace(self.root, height=above, edge=edge)
+            if edge.text != self._level.text:
+                edge = self._over(1 << (HEIGHT - above), self._level.mark, edge, self._level)
+            self.root = Root(above, self.root.everyone, edge)
 
-    def _edge_after(self, edge: Edge, node: int, height: int, low: int, marks: list[Mark]) -> Edge:
+    def _edge_after(
+        self, edge: Edge, node: int, height: int, low: int, marks: list[tuple[int, int, Paid]]
+    ) -> Edge:
         """Return the edge to a node of this height, whose units begin at `low`, with marks more."""
-        (mark, peak, digest), within = edge, []
-        for first, last, amounts in marks:
-            if first <= low and low + (1 << height) - 1 <= last:
-                mark = plus(mark, amounts)
+        mark, within, high = edge.mark, [], low + (1 << height) - 1
+        for one in marks:
+            if one[0] <= low and high <= one[1]:
+                mark = _plus(mark, one[2])
             else:
-                within.append((first, last, amounts))
+                within.append(one)
         if not within:
-            return mark, peak, digest
-        left, right = self._halves(node, digest)
+            return _made(mark, edge.peak, edge.digest)
+        left, right = self._halves(node, edge.digest)
         middle = low + (1 << height - 1)
         ours, theirs = [m for m in within if m[0] < middle], [m for m in within if m[1] >= middle]
         if ours:
             left = self._edge_after(left, 2 * node, height - 1, low, ours)
         if theirs:
             right = self._edge_after(right, 2 * node + 1, height - 1, middle, theirs)
-        _, peak, digest = self._stored(node, left, right)
-        return mark, peak, digest
+        return self._over(node, mark, left, right)
 
     def _halves(self, node: int, digest: str) -> tuple[Edge, Edge]:
         if not digest:
-            return (zero(self._width), zero(self._width), ""), (zero(self._width), zero(self._width), "")
+            return self._level, self._level
         text = self.changed[node] if node in self.changed else self._fetch(node)
+        known = _MEANT.get(node)
+        if known is not None and known[0] == text and known[1] == digest:
+            return known[2], known[3]
         if not isinstance(text, str) or _digest(text) != digest:
             raise LedgerError(
                 "the ledger's totals were changed; restore a backup that `ledger verify` accepts"
             )
         parts = text.split("|")
-        return _edge(parts[:3], self._width), _edge(parts[3:], self._width)
+        left, right = _edge(parts[:3], self._width), _edge(parts[3:], self._width)
+        self._remember(node, text, digest, left, right)
+        return left, right
 
-    def _stored(self, node: int, left: Edge, right: Edge) -> Edge:
-        """Keep a node and return the edge to it, without a mark; a node that says nothing is dropped."""
-        nil = zero(self._width)
-        if left == right == (nil, nil, ""):
+    def _over(self, node: int, mark: Paid, left: Edge, right: Edge) -> Edge:
+        """Keep a node and return the edge to it; a node that says nothing is dropped."""
+        nothing = self._level.text
+        if left.text == nothing and right.text == nothing:
             self.changed[node] = None
-            return nil, nil, ""
-        text = f"{_edge_text(left)}|{_edge_text(right)}"
-        self.changed[node] = text
-        return nil, tuple(map(max, plus(left[0], left[1]), plus(right[0], right[1]))), _digest(text)
+            return _made(mark, self._level.mark, "")
+        text = f"{left.text}|{right.text}"
+        self.changed[node], digest = text, _digest(text)
+        self._remember(node, text, digest, left, right)
+        return _made(mark, _most(left.top, right.top), digest)
+
+    def _remember(self, node: int, text: str, digest: str, left: Edge, right: Edge) -> None:
+        """Keep in memory what the text of a node near the root says, for who finds the same text there."""
+        if node.bit_length() + self.root.height <= HEIGHT + 1 + DEPTH:
+            if len(_MEANT) >= REMEMBERED:
+                _MEANT.clear()
+            _MEANT[node] = text, digest, left, right
 
 
 def of_charges(charges: Iterable[list[Step]], width: int) -> SpentTree:
@@ -283,23 +335,62 @@ def of_charges(charges: Iterable[list[Step]], width: int) -> SpentTree:
     return tree
 
 
+_MADE: Final[dict[tuple[str, int], Root]] = {}  #: roots that were made here, by their text
+#: what a node said last: its text, digest and halves
+_MEANT: Final[dict[int, tuple[str, str, Edge, Edge]]] = {}
+
+
 def _digest(text: str) -> str:
     return hashlib.sha256(text.encode("utf-8", "surrogateescape")).hexdigest()
 
 
-def _edge_text(edge: Edge) -> str:
-    return f"{written(edge[0])}|{written(edge[1])}|{edge[2]}"
+def _made(mark: Paid, peak: Paid, digest: str) -> Edge:
+    """Return an edge."""
+    return Edge(mark, peak, digest, f"{mark.text}|{peak.text}|{digest}", _plus(mark, peak))
 
 
 def _edge(parts: list[str], width: int) -> Edge:
     mark, peak, digest = parts
-    return _amounts(mark, width), _amounts(peak, width), digest
+    return _made(_read_sum(mark, width), _read_sum(peak, width), digest)
+
+
+@lru_cache(maxsize=8)
+def _nil(width: int) -> Paid:
+    return Paid(zero(width))
+
+
+@lru_cache(maxsize=8)
+def _empty(width: int) -> Edge:
+    """Return the edge to units that spent nothing."""
+    return _made(_nil(width), _nil(width), "")
+
+
+def _plus(one: Paid, other: Paid) -> Paid:
+    """Return the sum of two sums; of nothing and another it is that one."""
+    if not one.some:
+        return other
+    return Paid(plus(one.amounts, other.amounts)) if other.some else one
+
+
+def _most(one: Paid, other: Paid) -> Paid:
+    """Return the larger of each amount."""
+    if not other.some or one is other:
+        return one
+    amounts = tuple(map(max, one.amounts, other.amounts))
+    if all(map(is_, amounts, one.amounts)):
+        return one
+    return other if all(map(is_, amounts, other.amounts)) else Paid(amounts)
 
 
 @lru_cache(maxsize=4096)
-def _amounts(text: str, width: int) -> Amounts:
+def _read_sum(text: str, width: int) -> Paid:
     """Return the amounts of a text whose digest was checked."""
-    amounts = tuple(Fraction(word) for word in text.split(" "))
+    amounts = tuple(_number(word) for word in text.split(" "))
     if len(amounts) != width:
         raise ValueError("not the amounts of this measure")
-    return amounts
+    return Paid(amounts, text)
+
+
+def _number(word: str) -> Fraction:
+    above, _, below = word.partition("/")
+    return Fraction(int(above), int(below or 1))

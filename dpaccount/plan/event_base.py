@@ -102,7 +102,14 @@ class Event:
 
     def bare(self) -> "Event":
         """Return this event without its cover."""
-        return self if self.cover is None else self.__dict__.get("_bare") or replace(self, cover=None)
+        if self.cover is None:
+            return self
+        known = self.__dict__.get("_bare")
+        if known is None:
+            known = object.__new__(type(self))
+            known.__dict__.update(self.__dict__, cover=None)
+            self.__dict__["_bare"] = known
+        return known
 
     def covering(self, first: int, last: int) -> "Event":
         """Return this event on units first … last (cheap: a plan may hold a million of them)."""

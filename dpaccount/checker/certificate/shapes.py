@@ -204,12 +204,16 @@ AUDIT = closed(
     },
     {"distance": amount()},
 )
+ENDS = closed({"lower": either(amount()), "upper": amount(endless=True)})
+HELD = {"epsilon": amount(), "delta": amount(), "relation": RELATION, "unit": TEXT, "measure": TEXT}
+BUDGET = closed({**HELD, "before": ENDS, "after": ENDS, "rest": ENDS})
 RELEASE = closed(
     {
         **{"report": tabled(anything), "ledger_entry": COUNT, "noise": written(("secure",))},
         "ledger_head": written(re.compile(r"(sha256:)?[0-9a-f]{64}", re.ASCII)),
         **{"data": written(DIGEST), "code": written(DIGEST), "evaluation": either(tabled(anything))},
-    }
+    },
+    {"budget": BUDGET},
 )
 SIGNATURE = closed(
     {
@@ -218,7 +222,7 @@ SIGNATURE = closed(
     }
 )
 POINT_PROVED: dict[str, Shape] = {
-    "epsilon": either(closed({"lower": either(amount()), "upper": amount(endless=True)})),
+    "epsilon": either(ENDS),
     **{"delta": either(amount()), "derivation": listed(anything)},
 }
 FIELDS: dict[str, Shape] = {
@@ -238,13 +242,8 @@ FIELDS: dict[str, Shape] = {
         {"replace_one": either(closed(POINT_PROVED)), "refutation": listed(anything)},
     ),
     "sensitivity": listed(ENTRY),
-    "audit": either(AUDIT),
-    "release": either(RELEASE),
-    "releasable": FLAG,
-    "hazards": listed(TEXT),
-    "environment": tabled(TEXT),
-    "created": moment,
-    "digest": written(DIGEST),
-    "signature": either(SIGNATURE),
+    **{"audit": either(AUDIT), "release": either(RELEASE), "releasable": FLAG},
+    **{"hazards": listed(TEXT), "environment": tabled(TEXT), "created": moment},
+    **{"digest": written(DIGEST), "signature": either(SIGNATURE)},
 }
 CERTIFICATE = closed(FIELDS)

@@ -125,7 +125,8 @@ class State:
     def _fetched(self, where: int) -> Any:
         if where in self.changed:
             return self.changed[where]
-        return None if any(low <= where <= high for low, high in self.gone) else self._fetch(where)
+        dropped = self.gone and any(low <= where <= high for low, high in self.gone)
+        return None if dropped else self._fetch(where)
 
     def _root(self, text: object) -> Root:
         return trees.read(text, self.width)

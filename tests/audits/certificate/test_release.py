@@ -21,6 +21,7 @@ from audits.certificate.document import seal
 from audits.certificate.make import Effort
 from audits.certificate.verdict import certificate_of
 from audits.claim import read_claim
+from audits.reports.sections import _spending
 from audits.subjects.catalogue import subject_made
 from audits.tasks.messages import Certify
 from audits.tasks.on_subject import certify_subject
@@ -32,6 +33,7 @@ from dpaccount.ledger.ledger import Ledger, init, verify
 from dpaccount.noise.proved import Proved
 from dpaccount.proof import ADD_REMOVE, REPLACE_ONE, assume_clipped, laplace, linear
 from mechanisms.subject import Domain, View, shown_to_all
+from tests.documents import wrong
 
 
 @dataclass(frozen=True)
@@ -139,7 +141,7 @@ def test_a_release_holds_the_digests_of_data_and_code_and_the_ledgers_head(tmp_p
     heads = []
     done = run(claim)
     made = done.certificate["release"]
-    names = {"report", "ledger_entry", "ledger_head", "data", "code", "noise", "evaluation"}
+    names = {"report", "ledger_entry", "ledger_head", "budget", "data", "code", "noise", "evaluation"}
     assert set(made) == names
     assert done.certificate["verdict"] == "CERTIFIED"
     assert made["code"] == done.certificate["subject"]["code"]
@@ -147,6 +149,14 @@ def test_a_release_holds_the_digests_of_data_and_code_and_the_ledgers_head(tmp_p
     assert (made["ledger_entry"], made["noise"], made["evaluation"]) == (1, "secure", None)
     with Ledger.open(url(tmp_path)) as ledger:
         heads = [entry.digest for entry in _entries(ledger)]
+        shown = ledger.show()
+    noted = made["budget"]
+    assert {name: noted[name] for name in shown["budget"]} == shown["budget"]
+    assert noted["before"] == {"lower": 0.0, "upper": 0.0}
+    assert (noted["after"], noted["rest"]) == (shown["spent"]["epsilon"], shown["remaining"]["epsilon"])
+    assert not wrong("certificate", json.loads(json.dumps(done.certificate)))
+    report = dict(_spending(noted))
+    assert report["Spent before this release"] == "ε ≤ 0"
     assert heads[0] == before
     assert made["ledger_head"] == heads[1]
     assert "CERTIFIED" in str(checker.check(json.dumps(done.certificate).encode()))

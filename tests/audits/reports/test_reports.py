@@ -74,6 +74,64 @@ def test_a_received_certificate_alone_is_reported_whole(certificate):
     assert found.tags.count("svg") == 2
 
 
+NOTED = {
+    **{"epsilon": "3", "delta": "1e-06", "relation": "replace-one", "unit": "person", "measure": "gdp"},
+    **{"before": {"lower": 0.40001, "upper": 0.40002}, "after": {"lower": 1.9, "upper": 1.99999991}},
+    "rest": {"lower": 0.98765432, "upper": 0.99},
+}
+RELEASE = {
+    **{"report": {"sum": [3.5]}, "ledger_entry": 7, "ledger_head": "sha256:" + "1" * 64, "noise": "secure"},
+    **{"data": "sha256:" + "d" * 64, "code": "sha256:" + "c" * 64, "evaluation": None, "budget": NOTED},
+}
+
+
+def released(certificate):
+    certificate["claim"]["data"] = {"file": "rows.csv", "ledger": "sqlite:///team.db"}
+    certificate["release"] = dict(RELEASE)
+    return certificate
+
+
+def test_budget_before_after_and_rest_come_from_the_certificate_alone(certificate):
+    """Rounded to the safe side: what is spent up, what remains down."""
+    text = Page(page.html(released(certificate))).text
+    for said in (
+        "ε = 3 at δ = 1e-06 for each person (replace-one, added up as gdp)",
+        *("Spent before this release", "ε ≤ 0.40002", "Spent after it", "ε ≤ 2"),
+        *("Rest after it", "one more charge of ε 0.98765 fits", "sha256:" + "1" * 64, "sqlite:///team.db"),
+    ):
+        assert said in text, said
+    assert "not at hand" not in text
+    del certificate["release"]["budget"]  # of an earlier version
+    assert "not at hand; name the ledger with --ledger URL" in Page(page.html(certificate)).text
+    endless = {"lower": None, "upper": "inf"}
+    certificate["release"]["budget"] = {**NOTED, "after": endless, "rest": endless}
+    assert "without a bound" in Page(page.html(certificate)).text
+
+
+ASKED = {  # by a reviewer, of a report
+    "what the promise is, and what not": ("The promise is", "It does not promise", "right at most"),
+    "assumptions as sentences": ("Searched on 288 pairs of made-up neighbours", "A search is no proof"),
+    "the budget": ("Spent before this release", "Rest after it", "Head after the charge"),
+    "who answers": (
+        "owner (who answers for the release)",
+        "valid until (until when this holds)",
+        "not stated",
+    ),
+    "what the attack could have seen": ("An attack shows less than is proved", "half the noise"),
+    "digests of data and code": ("Digest of the data", "sha256:" + "d" * 64, "Digest of the subject's code"),
+    "signature and sign-off": ("Signed", "Reviewer", "Approver"),
+}
+
+
+@pytest.mark.parametrize("asked", ASKED)
+def test_what_a_reviewer_asked_for_is_on_the_page(certificate, asked):
+    text = Page(page.html(released(certificate))).text
+    for said in ASKED[asked]:
+        assert said in text, said
+    for step in certificate["proved"]["derivation"]:  # sentences, and JSON only where it is opened
+        assert f"{step['rule']}: " in text
+
+
 def test_a_page_is_self_contained_and_can_be_walked(certificate):
     text = page.html(certificate)
     found = Page(text)

@@ -1,0 +1,43 @@
+"""What a certificate notes of its ledger's budget: there or not there, and of one shape."""
+
+import pytest
+
+from tests.documents import wrong
+from tests.dpaccount.checker.made import HONEST, ON_DATA, accepted, edited
+
+ENDS = {"lower": 0.25, "upper": 0.5}
+BUDGET = {
+    **{"epsilon": "1", "delta": "1e-06", "relation": "replace-one", "unit": "person", "measure": "gdp"},
+    **{"before": {"lower": 0.0, "upper": 0.0}, "after": ENDS, "rest": {"lower": None, "upper": "inf"}},
+}
+
+
+def noting(budget):
+    return edited(edited(HONEST, *ON_DATA), (("release", "budget"), budget))
+
+
+def test_a_certificate_is_read_with_a_budget_and_without():
+    assert accepted(edited(HONEST, *ON_DATA))  # as earlier versions wrote it
+    assert accepted(noting(BUDGET))
+    assert not wrong("certificate", noting(BUDGET))
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"epsilon": "much"}, {"epsilon": -1}, {"relation": "friends"}, {"unit": 1}, {"measure": None}, {"note": 1},
+        {"before": None}, {"after": {"lower": 0}}, {"after": {"lower": 0, "upper": -1}}, {"rest": {**ENDS, "x": 1}},
+        {"after": 1}, {"delta": None},
+    ],
+)  # fmt: skip
+def test_a_damaged_budget_is_refused(change):
+    assert not accepted(noting({**BUDGET, **change}))
+    by_schema = wrong("certificate", noting({**BUDGET, **change}))
+    assert by_schema or change in ({"epsilon": "much"}, {"epsilon": -1}, {"after": {"lower": 0, "upper": -1}})
+
+
+@pytest.mark.parametrize("name", BUDGET)
+def test_a_budget_that_lacks_a_member_is_refused(name):
+    less = {key: value for key, value in BUDGET.items() if key != name}
+    assert not accepted(noting(less))
+    assert wrong("certificate", noting(less))
