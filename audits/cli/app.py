@@ -66,6 +66,7 @@ ledger_app.command(ledger.checkpoint)
 ledger_app.command(ledger.export)
 ledger_app.command(ledger.import_ledger, name="import")
 ledger_app.command(ledger.upgrade)
+ledger_app.command(ledger.grant)
 
 
 @app.command
@@ -96,6 +97,7 @@ EXTRA = {
     "cloudpickle": "audit",
     "cryptography": "audit",
     "matplotlib": "plot",
+    "psycopg": "postgres",
     "pyarrow": "tables",
     "pandas": "frames",
     "polars": "frames",

@@ -2,7 +2,7 @@
 
 import sys
 from functools import partial
-from typing import Annotated, Any
+from typing import Annotated
 
 from cyclopts import Parameter
 
@@ -14,9 +14,11 @@ from audits.cli.options import (
     Source,
     Text,
     Url,
+    answered,
     lines,
     number,
     one_of,
+    ranges_of,
     required,
     say,
     show,
@@ -104,7 +106,7 @@ def charge(  # noqa: PLR0913 - options
     from dpaccount.ledger import answers
 
     asked = partial(answers.charge, url, parse_json(source(events), events), key=key, dry_run=dry_run)
-    return _answered(asked(purpose=purpose, by=by, within=(scope, cohort), say=say), json_)
+    return answered(asked(purpose=purpose, by=by, within=(scope, cohort), say=say), json_)
 
 
 def reserve(
@@ -143,7 +145,7 @@ def reserve(
 
     plan, times = parse_json(source(events), events), whole(rounds, "--rounds")
     asked = partial(answers.reserve, url, plan, key, rounds=times)
-    return _answered(asked(purpose=purpose, by=by, scope=scope, say=say), json_)
+    return answered(asked(purpose=purpose, by=by, scope=scope, say=say), json_)
 
 
 def draw(
@@ -176,8 +178,8 @@ def draw(
 
     if parts is not None and count is not None:
         raise InputError("--parts and --count name parts twice; give one of them")
-    times, wanted = whole(count, "--count") or 1, _ranges(parts, "--parts")
-    return _answered(answers.draw(url, key, wanted, count=times, by=by, say=say), json_)
+    times, wanted = whole(count, "--count") or 1, ranges_of(parts, "--parts")
+    return answered(answers.draw(url, key, wanted, count=times, by=by, say=say), json_)
 
 
 def release(
@@ -200,7 +202,7 @@ def release(
     """
     from dpaccount.ledger import answers
 
-    return _answered(answers.release(url, key, _ranges(parts, "--parts"), by=by, say=say), json_)
+    return answered(answers.release(url, key, ranges_of(parts, "--parts"), by=by, say=say), json_)
 
 
 def scope(
@@ -232,7 +234,7 @@ def scope(
     from dpaccount.ledger import answers
 
     limits = required(epsilon, "--epsilon"), number(delta, "--delta")
-    return _answered(answers.scope(url, name, *limits, by=by, say=say), json_)
+    return answered(answers.scope(url, name, *limits, by=by, say=say), json_)
 
 
 def cohort(url: Url, name: Text, *units: Text, by: Text | None = None, json_: Json = False) -> int:
@@ -253,10 +255,10 @@ def cohort(url: Url, name: Text, *units: Text, by: Text | None = None, json_: Js
     """
     from dpaccount.ledger import answers
 
-    ranges = _ranges(",".join(units) if units else None, "units")
-    if ranges is None:
+    covers = ranges_of(",".join(units) if units else None, "units")
+    if covers is None:
         raise InputError("no units; give ranges, such as 1-500 801-900")
-    return _answered(answers.cohort(url, name, ranges, by=by, say=say), json_)
+    return answered(answers.cohort(url, name, covers, by=by, say=say), json_)
 
 
 def reset(url: Url, *, reason: Text, by: Text | None = None, json_: Json = False) -> int:
@@ -275,27 +277,7 @@ def reset(url: Url, *, reason: Text, by: Text | None = None, json_: Json = False
     """
     from dpaccount.ledger import answers
 
-    return _answered(answers.reset(url, reason, by=by, say=say), json_)
-
-
-def _answered(answer: dict[str, Any], json_: Json) -> int:
-    from dpaccount.ledger import answers
-
-    show(answer, json_, lines)
-    return answers.exit_code(answer)
-
-
-def _ranges(text: str | None, option: str) -> list[tuple[int, int]] | None:
-    """Return ranges that are written 1-3,7."""
-    if text is None:
-        return None
-    found = []
-    for word in text.split(","):
-        first, dash, last = word.partition("-")
-        if not (first.isdecimal() and (last.isdecimal() if dash else True)) or len(word) > 40:
-            raise InputError(f"{option}: {word[:40]!r} is no range; write 1-3 or 7, with commas between")
-        found.append((int(first), int(last or first)))
-    return found
+    return answered(answers.reset(url, reason, by=by, say=say), json_)
 
 
 def show_ledger(url: Url, *, json_: Json = False) -> int:
@@ -405,6 +387,26 @@ def upgrade(url: Url, *, to: Url | None = None, json_: Json = False) -> int:
 
     show(answers.upgrade(url, to), json_, lines)
     return 0
+
+
+def grant(url: Url, role: Text, *, read_only: bool = False, json_: Json = False) -> int:
+    """Let a role of a PostgreSQL server charge a ledger there, or with --read-only look at it.
+
+    Example: `dpaccount ledger grant "postgresql://owner@localhost/studies?ledger=clinic" ada`
+
+    Parameters
+    ----------
+    url
+        Where the ledger is, as its owner.
+    role
+        A role that the server knows.
+    read_only
+        Let it look only.
+    """
+    from dpaccount.ledger import answers
+
+    answers.grant(url, role, read_only=read_only)
+    return answered({"role": role, "may": "read" if read_only else "charge"}, json_)
 
 
 def verify(

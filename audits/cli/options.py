@@ -198,3 +198,24 @@ def _duration(seconds: float) -> str:
         if minutes
         else f"{rest} s"
     )
+
+
+def ranges_of(text: str | None, option: str) -> list[tuple[int, int]] | None:
+    """Return ranges that are written 1-3,7."""
+    if text is None:
+        return None
+    found = []
+    for word in text.split(","):
+        first, dash, last = word.partition("-")
+        if not (first.isdecimal() and (last.isdecimal() if dash else True)) or len(word) > 40:
+            raise InputError(f"{option}: {word[:40]!r} is no range; write 1-3 or 7, with commas between")
+        found.append((int(first), int(last or first)))
+    return found
+
+
+def answered(answer: dict[str, Any], json_: Json) -> int:
+    """Print a ledger's answer; return its exit code."""
+    from dpaccount.ledger import answers
+
+    show(answer, json_, lines)
+    return answers.exit_code(answer)

@@ -19,6 +19,7 @@ from dpaccount.ledger.chain import Entry
 from dpaccount.ledger.charging import Charge, RefusedError
 from dpaccount.ledger.ledger import Ledger
 from dpaccount.ledger.state.intervals import Ranges
+from dpaccount.ledger.storage import store
 from dpaccount.plan.events import Plan
 from dpaccount.plan.plan_file import read_plan
 
@@ -36,6 +37,7 @@ standing = heads.standing  #: number, head and root of the last entry
 table, worded = history.table, history.worded  #: a log as CSV, and for a person
 log = history.log  #: every entry in its order, as far as it speaks of who charged what and why
 export, import_ = exported.lines, exported.made  #: a ledger's lines; a new ledger of them
+grant = store.grant  #: let a role of a server's database charge a ledger there, or only read it
 upgrade = upgrades.upgrade  #: make a ledger of this format from an earlier one
 
 

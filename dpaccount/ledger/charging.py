@@ -19,6 +19,7 @@ from dpaccount.ledger.state.state import State
 from dpaccount.ledger.storage.group import Job
 from dpaccount.ledger.storage.rows import Rows
 from dpaccount.ledger.totals import Totals
+from dpaccount.ledger.tree import marks_of, read_by
 
 SOUGHT = 4096  #: nodes of the tree that are looked at for a unit that cannot pay
 
@@ -71,7 +72,7 @@ class Batch:
         known = None if key is None else self._rows.keyed(key)
         if known is not None:
             return self._answer(request, same_charge(self._rows, known, request).number, known=True)
-        state, facts = self.totals.state(self._node), said_of(request)
+        state, facts = self.totals.state(self._node), said_of(request, self._rows.role)
         reason = self._tried(state, request, facts)
         if dry_run:
             return self._answer(request, None, reason)
@@ -161,6 +162,12 @@ class ToCharge(Job):
                     self.error = error
                 else:
                     self.charges.append(batch.taken(request, error))
+
+    def nodes(self, before: Totals) -> set[int]:
+        """Return the nodes of the totals that deciding will read, as far as these totals tell."""
+        wide, state = before.width, before.state(lambda _: None)
+        marks = [mark for request, _ in self.requests for mark in marks_of(request.steps or [], wide)[1]]
+        return read_by(marks, state.life.height)
 
     def _stands(self, rows: Rows) -> bool:
         """Say whether what was made for it stands in the chain: a digest is salted, and nobody else's."""

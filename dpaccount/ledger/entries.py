@@ -38,12 +38,13 @@ class RunState:
     lost: bool = False
 
 
-def said_of(request: Request) -> dict[str, Any]:
-    """Return what the entry of a request says beside its amounts.
+def said_of(request: Request, role: str | None) -> dict[str, Any]:
+    """Return what the entry of a request says beside its amounts, and who a server knows to ask for it.
 
     Its salt makes the head after it say nothing of the key, which may follow from private data.
     """
-    return {**request.facts, "digest": request.digest, "time": now(), "salt": token_hex(16)}
+    told = {} if role is None else {"role": role}
+    return {**request.facts, **told, "digest": request.digest, "time": now(), "salt": token_hex(16)}
 
 
 def accepted(facts: dict[str, Any], request: Request) -> str:
@@ -97,6 +98,27 @@ def check_undrawn(rows: Rows, entry: int, seen: int | None = None) -> int:
             " second release; make a new charge under another key"
         )
     return last
+
+
+def marked(
+    rows: Rows, root: str, entry: int, before: int | None, seen: int | None, draws: tuple[int, int]
+) -> Entry:
+    """Mark these draws of a charge, after its mark `before`; raises `ReceiptError` where another run drew."""
+    if before is None:
+        charge_number(rows, entry)
+        check_undrawn(rows, entry, seen)
+    elif rows.about(before, DRAWING) is not None:
+        raise ReceiptError(f"entry {entry} is drawn by another run; make a new charge")
+    body = {"time": now(), "process": process.name(), "draws": list(draws)}
+    return rows.append(DRAWING, as_written(body), root, about=entry if before is None else before)
+
+
+def kept(rows: Rows, root: str, charge: int | str, text: str) -> Entry:
+    """Keep what a charge paid for; once only."""
+    entry = charge_number(rows, charge)
+    if rows.about(entry, RELEASE) is not None:
+        raise LedgerError(f"entry {entry} has its release already; make a new charge for another")
+    return rows.append(RELEASE, text, root, about=entry)
 
 
 def unkept(begun: Entry) -> RunState:

@@ -21,7 +21,7 @@ from secrets import token_hex
 from typing import Any, Final, NoReturn
 from weakref import WeakValueDictionary
 
-from dpaccount.errors import InputError, LedgerError, ReceiptError
+from dpaccount.errors import InputError, LedgerError
 from dpaccount.exact import Exact
 from dpaccount.ledger import amounts as requests
 from dpaccount.ledger.amounts import Request
@@ -39,14 +39,15 @@ from dpaccount.ledger.entries import (
     check_undrawn,
     facts_of,
     first_entry,
-    now,
+    kept,
+    marked,
     unkept,
 )
 from dpaccount.ledger.parts import After, KeptNoise, nowhere
 from dpaccount.ledger.spending import Cover
-from dpaccount.ledger.storage.group import TOGETHER, Group
+from dpaccount.ledger.storage.group import TOGETHER, Group, again
 from dpaccount.ledger.storage.place import address
-from dpaccount.ledger.storage.rows import Rows, begin
+from dpaccount.ledger.storage.rows import Rows, Wants, begin
 from dpaccount.ledger.storage.store import Store, create
 from dpaccount.ledger.totals import Totals
 from dpaccount.ledger.totals import totals as read_totals
@@ -110,9 +111,9 @@ class _Mark:
 class _Known:
     """What one process knows of a ledger: its receipts, what they drew, the totals.  No fork shares it."""
 
-    def __init__(self, commit: Callable[[list[ToCharge]], None]) -> None:
+    def __init__(self, commit: Callable[[list[ToCharge]], None], held: Callable[[], bool]) -> None:
         self.process = process.this()
-        self.group = Group(commit)
+        self.group = Group(commit, held)
         self.receipts: WeakValueDictionary[int, Receipt] = WeakValueDictionary()
         self.marks: dict[int, _Mark] = {}
         self.seen: dict[int, int] = {}  #: up to which entry a charge was found undrawn
@@ -126,7 +127,7 @@ class Ledger(Arrangements):
     def __init__(self, store: Store, origin: Entry) -> None:
         self.budget = budget_of(origin)
         self._store, self._origin = store, origin
-        self._known = _Known(self._commit)
+        self._known = _Known(self._commit, self._store.held)
 
     @classmethod
     def open(cls, url: str) -> "Ledger":
@@ -202,7 +203,8 @@ class Ledger(Arrangements):
         """Charge a theorem; return it as it is drawn from, and the entry."""
         request = requests.of_theorem(self.budget, theorem, purpose, cover, reads).within(scope)
         proved = Proved(theorem)
-        rehearse(proved, Rehearsal(0))  # what cannot be drawn must not be charged
+        with process.unforked():  # a child must not inherit what is imported by half, here for the first time
+            rehearse(proved, Rehearsal(0))  # what cannot be drawn must not be charged
         return proved, self._decide(request, key, dry_run=False).entry or 0
 
     def charge_plan(
@@ -258,13 +260,20 @@ class Ledger(Arrangements):
 
     def _commit(self, jobs: list[ToCharge]) -> None:
         """Decide what threads ask for, in one transaction."""
-        with process.unforked():  # until what is known has what was committed
-            with self._store.writing() as rows:
+        with self._store.alone():  # until what is known has what was committed
+            with self._store.writing(self._wanted(jobs) if self._store.far else None) as rows:
                 batch = Batch(rows, self._totals(rows), self.budget)
                 for job in jobs:
                     job.decide(batch, rows)
                 totals = batch.store()
             self._own().totals = totals
+
+    def _wanted(self, jobs: list[ToCharge]) -> Wants:
+        """Return what deciding will read."""
+        before, keys = self._own().totals, [key for job in jobs for _, key in job.requests if key is not None]
+        if before is None:
+            return Wants(None, tuple(keys))
+        return Wants(before.at.number, tuple(keys), frozenset().union(*(job.nodes(before) for job in jobs)))
 
     def _receipt(self, proved: Proved, entry: int, *, fresh: bool) -> Receipt:
         """Return the receipt of a committed charge: one per entry, however often its key is charged.
@@ -288,7 +297,7 @@ class Ledger(Arrangements):
     def _own(self) -> _Known:
         """Return what this process knows; after a fork that is nothing."""
         if self._known.process != process.this():
-            self._known = _Known(self._commit)
+            self._known = _Known(self._commit, self._store.held)
         return self._known
 
     def _totals(self, rows: Rows) -> Totals:
@@ -375,28 +384,24 @@ class Ledger(Arrangements):
             mark = known.marks.get(entry)
             if mark is not None and draws <= mark.upto:
                 return
-            with self._store.writing() as rows:
-                totals = self._totals(rows)
-                if mark is None:
-                    charge_number(rows, entry)
-                    check_undrawn(rows, entry, known.seen.get(entry))
-                elif rows.about(mark.number, DRAWING) is not None:
-                    raise ReceiptError(f"entry {entry} is drawn by another run; make a new charge")
-                upto = max(draws, min(most, draws + draws // AHEAD))
-                body = {"time": now(), "process": process.name(), "draws": [draws, upto]}
-                about = entry if mark is None else mark.number
-                made = rows.append(DRAWING, as_written(body), totals.text, about=about)
-            known.marks[entry] = _Mark(made.number, upto)
+            upto = max(draws, min(most, draws + draws // AHEAD))
+            before, seen = None if mark is None else mark.number, known.seen.get(entry)
+
+            def write() -> Entry:
+                with self._store.writing() as rows:
+                    return marked(rows, self._totals(rows).text, entry, before, seen, (draws, upto))
+
+            known.marks[entry] = _Mark(again(write).number, upto)
 
     def keep_release(self, charge: int | str, body: dict[str, Any]) -> None:
         """Keep what a charge (its entry or key) paid for, durably, before anyone is shown it; once only."""
         text = as_written(body)
-        with self._store.writing() as rows:
-            totals = self._totals(rows)
-            entry = charge_number(rows, charge)
-            if rows.about(entry, RELEASE) is not None:
-                raise LedgerError(f"entry {entry} has its release already; make a new charge for another")
-            rows.append(RELEASE, text, totals.text, about=entry)
+
+        def write() -> Entry:
+            with self._store.writing() as rows:
+                return kept(rows, self._totals(rows).text, charge, text)
+
+        again(write)
 
     # -------------------------------------------------------------- answers
 

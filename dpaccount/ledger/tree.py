@@ -146,6 +146,13 @@ def together(charges: Iterable[list[Step]], width: int) -> tuple[Amounts, list[M
     return everyone, marks
 
 
+def read_by(marks: list[Mark], height: int) -> set[int]:
+    """Return the nodes that a charge of these marks may read in a tree of this height, and few others."""
+    ends = {end for first, last, _ in marks for end in (first, last)}
+    top = max([height, *(end.bit_length() for end in ends)])
+    return {(1 << (HEIGHT - above)) + (end >> above) for end in ends for above in range(1, top + 1)}
+
+
 class SpentTree:
     """A tree that is read from stored nodes and grows in memory: `changed` holds what is to be stored."""
 

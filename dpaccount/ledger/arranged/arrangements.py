@@ -15,6 +15,7 @@ from dpaccount.ledger.entries import as_written, now, said
 from dpaccount.ledger.spending import Cover
 from dpaccount.ledger.state import changes, intervals
 from dpaccount.ledger.state.intervals import Ranges
+from dpaccount.ledger.storage.group import again
 from dpaccount.ledger.storage.rows import Rows
 from dpaccount.ledger.storage.store import Store
 from dpaccount.ledger.totals import Totals
@@ -107,8 +108,11 @@ class Arrangements:
         return self._arrange(RESET, {"reason": one_line("reason", reason)}, by)
 
     def _arrange(self, kind: str, facts: dict[str, Any], by: str | None) -> Entry:
-        with process.unforked(), self._store.writing() as rows:
-            return self._made(rows, self._totals(rows), kind, facts, by)
+        def write() -> Entry:
+            with self._store.alone(), self._store.writing() as rows:
+                return self._made(rows, self._totals(rows), kind, facts, by)
+
+        return again(write)
 
     def _take(
         self,
@@ -118,14 +122,17 @@ class Arrangements:
         which: Callable[[Ranges], Ranges],
         by: str | None,
     ) -> Taken:
-        with process.unforked(), self._store.writing() as rows:
-            totals = self._totals(rows)
-            number, left = self._left(rows, totals, key)
-            wanted = which(left) if parts is None else intervals.joined(parts)
-            if not wanted:
-                return None, []
-            facts = {"reservation": number, "parts": wanted, "process": process.name()}
-            return self._made(rows, totals, kind, facts, by).number, wanted
+        def write() -> Taken:
+            with self._store.alone(), self._store.writing() as rows:
+                totals = self._totals(rows)
+                number, left = self._left(rows, totals, key)
+                wanted = which(left) if parts is None else intervals.joined(parts)
+                if not wanted:
+                    return None, []
+                facts = {"reservation": number, "parts": wanted, "process": process.name()}
+                return self._made(rows, totals, kind, facts, by).number, wanted
+
+        return again(write)
 
     def _left(self, rows: Rows, totals: Totals, key: str) -> tuple[int, Ranges]:
         entry = rows.keyed(key)
@@ -139,7 +146,8 @@ class Arrangements:
     def _made(self, rows: Rows, totals: Totals, kind: str, facts: dict[str, Any], by: str | None) -> Entry:
         """Write an entry that changes the state."""
         told = {} if by is None else {"by": one_line("name of who asks", by)}
-        said_so = {**facts, **told, "time": now()}
+        role = {} if rows.role is None else {"role": rows.role}
+        said_so = {**facts, **told, **role, "time": now()}
         state = totals.state(rows.node)
         changes.apply(
             state, self.budget, kind, said_so, totals.at.number + 1, lambda number: said(rows, number)

@@ -27,8 +27,7 @@ def verify(url: str, *, head: str | None = None, since: str | None = None) -> di
     """
     store = Store.open(url)
     try:
-        with store.reading() as rows:
-            store.check_heads(rows, every=True)
+        with store.checked(every=True) as rows:
             bad = first_bad(rows) if since is None else first_bad_since(rows, since)
             if bad is None and head is not None and _noted(rows, head) is None:
                 bad = NOTED

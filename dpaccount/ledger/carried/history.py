@@ -2,11 +2,13 @@
 
 import csv
 import io
+import re
 from collections.abc import Iterable, Iterator
+from fractions import Fraction
 from typing import Any, Final
 
 from dpaccount.errors import LedgerError
-from dpaccount.exact import printed, to_digits
+from dpaccount.exact import printed, shown, to_digits
 from dpaccount.ledger import spending
 from dpaccount.ledger.budget import Budget
 from dpaccount.ledger.chain import CHARGE, RESERVATION, RETURN, ROUNDS, Entry
@@ -24,6 +26,7 @@ COLUMNS: Final = (
     "key",
     "purpose",
     "by",
+    "role",
     "about",
     "scope",
     "cohort",
@@ -74,7 +77,7 @@ def _words(line: Line) -> Iterator[str]:
     if line["spends"]:
         yield " ".join(f"{name} {_rounded_up(amount)}" for name, amount in line["spends"].items())
         yield "of everybody" if line["first"] is None else f"of {line['first']} to {line['last']}"
-    for name in ("scope", "cohort", "parts", "purpose", "by", "key", "about", "reason"):
+    for name in ("scope", "cohort", "parts", "purpose", "by", "role", "key", "about", "reason"):
         if line[name] is not None:
             yield f"{name} {line[name]}"
 
@@ -85,7 +88,7 @@ def _rounded_up(amount: float | str) -> str:
 
 def _line(entry: Entry, budget: Budget) -> Line:
     facts = facts_of(entry)
-    found = {name: facts.get(name) for name in ("time", "purpose", "by", "reason")}
+    found = {name: facts.get(name) for name in ("time", "purpose", "by", "role", "reason")}
     first = last = spends = None
     if entry.kind in (CHARGE, RESERVATION):
         try:
@@ -110,9 +113,30 @@ def _line(entry: Entry, budget: Budget) -> Line:
         "spends": spends,
         "first": first,
         "last": last,
-        "plan": facts.get("plan"),
+        "plan": in_decimal(facts.get("plan")),
         "head": entry.digest,
     }
+
+
+_WRITTEN = re.compile(r"(-?[0-9a-f]+)/([0-9a-f]+)", re.ASCII)  #: an exact number in an entry
+LONG = 4000  #: bits of a number that is not turned into decimals
+
+
+def in_decimal(value: Any) -> Any:
+    """Return a plan of an entry for its readers: exact numbers as decimals or fractions.
+
+    Entries hold them as fractions of hexadecimal integers; numbers of thousands of digits stay so, marked 0x.
+    """
+    if isinstance(value, dict):
+        return {name: in_decimal(member) for name, member in value.items()}
+    if isinstance(value, list):
+        return [in_decimal(member) for member in value]
+    found = _WRITTEN.fullmatch(value) if isinstance(value, str) else None
+    if found is None:
+        return value
+    top, bottom = int(found[1], 16), int(found[2], 16)
+    long = max(top.bit_length(), bottom.bit_length()) > LONG
+    return f"{top:#x}/{bottom:#x}" if long or not bottom else shown(Fraction(top, bottom))
 
 
 def spent_by(entry: Entry, facts: dict[str, Any], width: int) -> list[Step]:

@@ -52,8 +52,7 @@ def report(url: str, *, replay: bool | None = None) -> Report:
     """
     store = Store.open(url)
     try:
-        with store.reading() as rows:
-            store.check_heads(rows, every=True)
+        with store.checked(every=True) as rows:
             return _report(rows, replay)
     finally:
         store.close()
@@ -132,9 +131,13 @@ def _costs(state: State, waiting: Iterable[Any], scope: str | None) -> list[list
 def units(budget: Budget, tree: SpentTree) -> Report:
     """Return the ranges of units that have spent the largest shares of the budget, in their order."""
     found = list(islice(tree.largest(lambda spent: standing.share(budget, spent)), MOST + 1))
-    rows = [
-        {"first": first, "last": last, **_named(budget, spent)} for first, last, spent in sorted(found[:MOST])
-    ]
+    joined: list[tuple[int, int, Amounts]] = []
+    for first, last, spent in sorted(found[:MOST]):
+        if joined and joined[-1][1:] == (first - 1, spent):
+            joined[-1] = joined[-1][0], last, spent
+        else:
+            joined.append((first, last, spent))
+    rows = [{"first": first, "last": last, **_named(budget, spent)} for first, last, spent in joined]
     return {"rows": rows, "more": len(found) > MOST}
 
 

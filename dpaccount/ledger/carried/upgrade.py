@@ -15,7 +15,7 @@ from dpaccount.errors import LedgerError
 from dpaccount.ledger import spending
 from dpaccount.ledger.chain import CHARGE, OLD_ORIGIN, UPGRADE, Entry, seal
 from dpaccount.ledger.entries import as_written, facts_of, now
-from dpaccount.ledger.storage.place import Address, address, check_folder
+from dpaccount.ledger.storage.place import Address, check_folder, file_address
 from dpaccount.ledger.storage.rows import Rows, begin
 from dpaccount.ledger.storage.store import Store, create
 from dpaccount.ledger.verification import Changed, charged, replayed, scratch
@@ -46,7 +46,7 @@ class OldRows(Rows):
 
     def profile(self) -> list[tuple[Any, Any]]:
         """Return the totals as format 1 keeps them: steps over the units."""
-        return self._connection.execute("SELECT first, amounts FROM profile ORDER BY first").fetchall()
+        return list(self._connection.execute("SELECT first, amounts FROM profile ORDER BY first"))
 
     def check_way(self, way: str) -> None:
         """Refuse where the file says that it is being made into another one than `way` does."""
@@ -67,8 +67,8 @@ def upgrade(url: str, to: str | None = None) -> dict[str, Any]:
     Raises `LedgerError` where the old ledger is not valid, is none of format 1, or is being made into
     another file: else each of two would spend the rest of the budget.
     """
-    old = address(url)
-    new = address(to) if to is not None else _beside(old)
+    old = file_address(url)
+    new = file_address(to) if to is not None else _beside(old)
     store = Store.on_file(old)
     try:
         if not new.path.exists():

@@ -10,14 +10,17 @@ what does not is decided anew.  So nobody waits for ever, is charged twice, or i
 
 import copy
 import threading
+import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Final, Generic, TypeVar
 
 from dpaccount.errors import LedgerError
+from dpaccount.ledger.storage.rows import CutError
 from dpaccount.noise import process
 
 TOGETHER: Final = 1000  #: charges in one commit
+AGAIN_SECONDS: Final = 60.0
 PATIENCE: Final = 0.5  #: seconds after which a waiting thread looks again by itself
 
 
@@ -34,21 +37,25 @@ class Job:
         self.error, self.done = copy.copy(error), True
 
 
+T = TypeVar("T")
 J = TypeVar("J", bound=Job)
 
 
 class Group(Generic[J]):
-    """The jobs of one process that wait for one ledger; `commit` decides some in one transaction."""
+    """The jobs of one process that wait for one ledger; `commit` decides some in one transaction.
 
-    def __init__(self, commit: Callable[[list[J]], None]) -> None:
-        self._commit = commit
+    `held` says whether the thread that asks holds what a commit needs.
+    """
+
+    def __init__(self, commit: Callable[[list[J]], None], held: Callable[[], bool] = process.held) -> None:
+        self._commit, self._held = commit, held
         self._turn = threading.Condition()
         self._waiting: list[J] = []  #: each until its own thread takes it out
         self._leader: J | None = None
 
     def ask(self, job: J) -> J:
         """Wait until the job is done, leading others if nobody leads; raise its error, or return it."""
-        if process.held():  # others may lead, and wait for what this thread holds
+        if self._held():  # others may lead, and wait for what this thread holds
             self._together([job])
         else:
             self._queue(job)
@@ -87,7 +94,7 @@ class Group(Generic[J]):
 
     def _together(self, jobs: list[J]) -> None:
         try:
-            self._commit(jobs)
+            again(lambda: self._commit(jobs))
         except LedgerError as error:
             for job in jobs:
                 job.fails(error)
@@ -100,3 +107,14 @@ class Group(Generic[J]):
         else:
             for job in jobs:
                 job.done = True
+
+
+def again(act: Callable[[], T]) -> T:
+    """Do what writes, again where the connection was cut before anything was changed."""
+    end = time.monotonic() + AGAIN_SECONDS
+    while True:
+        try:
+            return act()
+        except CutError:
+            if time.monotonic() > end:
+                raise

@@ -16,6 +16,7 @@ from typing import Final
 from urllib.parse import parse_qsl
 
 from dpaccount.errors import InputError, LedgerError
+from dpaccount.ledger.storage.server_address import SCHEMES, ServerAddress, server_address
 
 Identity = tuple[int, int]  #: device and inode: what a name leads to
 
@@ -42,18 +43,19 @@ class Address:
         return Path(os.path.realpath(self.path))
 
 
-def address(url: str) -> Address:
+def address(url: str) -> Address | ServerAddress:
     """Return what a URL, or the path of a file, names; messages never repeat it: it may hold a password."""
     scheme, separator, rest = url.partition("://")
     if not separator and url.endswith(".db"):
         scheme, rest = "sqlite", f"/{url}"
-    kind = scheme.split("+")[0]
-    if kind == "postgresql":
-        raise InputError("ledgers in PostgreSQL are not supported yet; use sqlite:///file.db")
+    if scheme in SCHEMES:
+        return server_address(url)
     if not scheme.isidentifier() or "\n" in url:
         raise InputError(f"the ledger's URL cannot be read; {_HINT}")
     if scheme != "sqlite":
-        raise InputError("the ledger's URL names an unknown kind of database; use sqlite:///file.db")
+        raise InputError(
+            "the ledger's URL names an unknown kind of database; use sqlite:///file.db, or postgresql://"
+        )
     host, slash, rest = rest.partition("/")
     name, _, query = rest.partition("?") if separator else (rest, "", "")
     if host or not slash or name in ("", ":memory:") or "\0" in name or name.startswith(("file:", ":")):
@@ -68,6 +70,14 @@ def address(url: str) -> Address:
     if witness is not None and (not witness or "\0" in witness):
         raise InputError("the ledger's URL names no witness; write ?witness=FILE")
     return Address(Path(name), "shared" in wants, None if witness is None else Path(witness))
+
+
+def file_address(url: str) -> Address:
+    """Return what the URL of a file names; refuses a server's."""
+    where = address(url)
+    if isinstance(where, ServerAddress):
+        raise InputError("this is done to files alone; give a ledger's file, as sqlite:///file.db")
+    return where
 
 
 def companions(path: Path) -> list[Path]:

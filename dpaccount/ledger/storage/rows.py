@@ -1,8 +1,8 @@
 """The rows of a ledger inside one transaction: statements, and nothing that they mean."""
 
-import sqlite3
-from collections.abc import Iterable, Iterator
-from typing import Any, Final
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, Final, Protocol
 
 from dpaccount.errors import LedgerError
 from dpaccount.ledger.chain import OLD_ORIGIN, ORIGIN, Entry, seal
@@ -15,16 +15,43 @@ TABLES: Final = (
 )
 _ENTRY: Final = "SELECT number, kind, key, about, body, root, digest FROM entries"
 _PAGE: Final = 2000  #: entries fetched at a time
-_KEEP: Final = "INSERT OR REPLACE INTO nodes VALUES (?, ?)"
+_KEEP: Final = "INSERT INTO nodes VALUES (?, ?) ON CONFLICT (node) DO UPDATE SET body = excluded.body"
+
+
+class CutError(LedgerError):
+    """The connection was cut before anything was changed: asking again does no harm."""
+
+
+@dataclass(frozen=True)
+class Wants:
+    """What a transaction will read: the entries from number `after` on, charges of keys, nodes.
+
+    A store far away brings all of it in one journey; others need not look.
+    """
+
+    after: int | None = None
+    keys: tuple[str, ...] = ()
+    nodes: frozenset[int] = frozenset()
+
+
+class Statements(Protocol):
+    """What runs statements: a connection to a file, or a session with a server."""
+
+    def execute(self, statement: str, values: Sequence[object] = (), /) -> Any:
+        """Run a statement with these values in place of its question marks."""
+
+    def executemany(self, statement: str, values: Iterable[Sequence[object]], /) -> Any:
+        """Run a statement with each of these."""
 
 
 class Rows:
     """The rows of a ledger inside one transaction."""
 
-    def __init__(self, connection: sqlite3.Connection, name: str) -> None:
+    def __init__(self, connection: Statements, name: str) -> None:
         self._connection = connection
         self._name = name
         self._head: tuple[int, str] | None = None
+        self.role: str | None = None  #: who writes, as a server knows them
 
     def check(self) -> None:
         """Refuse a database that is no ledger, or that holds code (triggers, views) beside one."""
@@ -36,14 +63,18 @@ class Rows:
     def head(self) -> tuple[int, str]:
         """Return the number and digest that the last entry should have."""
         if self._head is None:
-            rows = self._connection.execute("SELECT format, last, head FROM ledger LIMIT 2").fetchall()
-            if len(rows) == 1 and str(rows[0][0]).startswith(OLD_ORIGIN):
-                raise LedgerError(
-                    f"{self._name} is of an earlier format; make a new ledger of it with `ledger upgrade`"
-                )
-            if len(rows) != 1 or rows[0][0] != ORIGIN:
-                raise LedgerError(f"{self._name} is not a ledger of this kind; it should say {ORIGIN}")
-            self._head = rows[0][1], rows[0][2]
+            found = self._connection.execute("SELECT format, last, head FROM ledger LIMIT 2").fetchall()
+            return self._take_head(found)
+        return self._head
+
+    def _take_head(self, rows: list[Any]) -> tuple[int, str]:
+        if len(rows) == 1 and str(rows[0][0]).startswith(OLD_ORIGIN):
+            raise LedgerError(
+                f"{self._name} is of an earlier format; make a new ledger of it with `ledger upgrade`"
+            )
+        if len(rows) != 1 or rows[0][0] != ORIGIN:
+            raise LedgerError(f"{self._name} is not a ledger of this kind; it should say {ORIGIN}")
+        self._head = rows[0][1], rows[0][2]
         return self._head
 
     def entry(self, number: int) -> Entry | None:
@@ -129,9 +160,7 @@ class Rows:
         return self._connection.execute(query, values).fetchone()
 
 
-def begin(
-    connection: sqlite3.Connection, entries: Iterable[Entry], nodes: Iterable[tuple[int, str]] = ()
-) -> None:
+def begin(connection: Statements, entries: Iterable[Entry], nodes: Iterable[tuple[int, str]] = ()) -> None:
     """Make the tables of a ledger in an empty database, with these entries and nodes."""
     for table in TABLES:
         connection.execute(table)

@@ -8,37 +8,44 @@ import os
 import sqlite3
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from pathlib import Path
 from secrets import token_hex
+from typing import TYPE_CHECKING
 
 from dpaccount.documents import sync_folder
-from dpaccount.errors import LedgerError
+from dpaccount.errors import InputError, LedgerError
 from dpaccount.ledger.storage.database import Database, trouble
 from dpaccount.ledger.storage.line import turn
 from dpaccount.ledger.storage.place import Address, address, check_file, check_folder, companions
-from dpaccount.ledger.storage.rows import Rows
-from dpaccount.ledger.storage.witness import Witness
+from dpaccount.ledger.storage.rows import Rows, Statements, Wants
+from dpaccount.ledger.storage.server_address import ServerAddress
+from dpaccount.ledger.storage.witness import Note, Witness
 from dpaccount.noise import process
 
-Fill = Callable[[sqlite3.Connection], None]
+if TYPE_CHECKING:
+    from dpaccount.ledger.storage.server import LedgerServer
+
+Fill = Callable[[Statements], None]
 
 
 class Store:
-    """One ledger's file, open; threads may share it, and a forked process opens its own connection."""
+    """One ledger, open; threads may share it, and a forked process opens its own connection."""
 
-    def __init__(self, where: Address) -> None:
-        self.database = Database(where)
+    def __init__(self, where: Address | ServerAddress) -> None:
+        self.place: Database | LedgerServer = (
+            _server(where) if isinstance(where, ServerAddress) else Database(where)
+        )
         self._witness = None if where.witness is None else Witness(where.witness)
 
     @classmethod
     def open(cls, url: str) -> "Store":
         """Open an existing ledger; makes nothing and changes nothing."""
-        store = cls.on_file(address(url))
+        where = address(url)
+        store = cls(where) if isinstance(where, ServerAddress) else cls.on_file(where)
         try:
-            with store.reading() as rows:
+            with store.checked() as rows:
                 rows.check()
-                store.check_heads(rows)
         except LedgerError:
             store.close()
             raise
@@ -60,14 +67,35 @@ class Store:
             raise
         return store
 
+    @property
+    def database(self) -> Database:
+        """Return the file that the ledger is in."""
+        if not isinstance(self.place, Database):
+            raise LedgerError(f"{self.place.name} is in no file; do this on its server")
+        return self.place
+
+    @property
+    def far(self) -> bool:
+        """Say whether reading costs journeys, so that it helps to say beforehand what is wanted."""
+        return not isinstance(self.place, Database)
+
+    def alone(self) -> AbstractContextManager[object]:
+        """Hold off the other threads of this process, and for a file forks by them too."""
+        return process.unforked() if isinstance(self.place, Database) else self.place.alone()
+
+    def held(self) -> bool:
+        """Say whether this thread holds others off."""
+        return process.held() if isinstance(self.place, Database) else self.place.held()
+
     @contextmanager
-    def writing(self) -> Iterator[Rows]:
+    def writing(self, wants: Wants | None = None) -> Iterator[Rows]:
         """Hold the write lock and commit durably at the end; an exception undoes everything."""
         began = time.monotonic()
-        with process.unforked(), turn(self.database.path):
-            with self.database.writing(began) as connection:
-                rows = Rows(connection, self.database.name)
-                self.check_heads(rows)
+        line = turn(self.place.path) if isinstance(self.place, Database) else nullcontext()
+        with self.alone(), line:
+            with self._written(began, wants) as rows:
+                if self._witness is not None:
+                    self._check(rows, self._witness.notes())
                 before = rows.head()
                 yield rows
             if self._witness is not None and rows.head() != before:
@@ -76,17 +104,34 @@ class Store:
     @contextmanager
     def reading(self) -> Iterator[Rows]:
         """See one moment of the ledger."""
-        with process.unforked(), self.database.reading() as connection:
-            yield Rows(connection, self.database.name)
+        with self.alone(), self.place.reading() as found:
+            yield found if isinstance(found, Rows) else Rows(found, self.place.name)
 
-    def check_heads(self, rows: Rows, *, every: bool = False) -> None:
-        """Refuse a chain that lacks a head that was noted outside: the latest, or any of them."""
-        if self._witness is not None:
-            (self._witness.check_all if every else self._witness.check)(rows)
+    @contextmanager
+    def checked(self, *, every: bool = False) -> Iterator[Rows]:
+        """See one moment of a ledger whose chain has the latest head noted outside, or all of them."""
+        notes = [] if self._witness is None else self._witness.notes(every=every)
+        with self.reading() as rows:
+            self._check(rows, notes)
+            yield rows
 
     def close(self) -> None:
-        """Let go of the file."""
-        self.database.close()
+        """Let go of the ledger."""
+        self.place.close()
+
+    @contextmanager
+    def _written(self, began: float, wants: Wants | None) -> Iterator[Rows]:
+        if isinstance(self.place, Database):
+            with self.place.writing(began) as connection:
+                yield Rows(connection, self.place.name)
+        else:
+            with self.place.writing(began, wants) as rows:
+                yield rows
+
+    def _check(self, rows: Rows, notes: list[Note]) -> None:
+        for note in notes:
+            if self._witness is not None:
+                self._witness.check(rows, note)
 
     def _cut(self) -> bool:
         """Say whether the main file ends inside a page; without a log beside it nothing mends it.
@@ -100,8 +145,39 @@ class Store:
         return self.database.path.stat().st_size % page != 0
 
 
-def create(where: Address, fill: Fill) -> None:
-    """Make the file of a new ledger, which `fill` writes; never replaces a file."""
+def grant(url: str, role: str, *, read_only: bool = False) -> None:
+    """Let a role of the server's database charge a ledger there, or only read it."""
+    where = address(url)
+    if not isinstance(where, ServerAddress):
+        raise LedgerError("roles are those of a PostgreSQL server; a file is given by its owner and mode")
+    if not role or "\0" in role:
+        raise InputError("that is no role; give the name of a role that the server knows")
+    server = _server(where)
+    try:
+        server.grant(role, read_only=read_only)
+    finally:
+        server.close()
+
+
+def _server(where: ServerAddress) -> "LedgerServer":
+    from dpaccount.ledger.storage.server import LedgerServer  # its driver is an extra
+
+    return LedgerServer(where)
+
+
+def create(where: Address | ServerAddress, fill: Fill) -> None:
+    """Make a new ledger, which `fill` writes; never replaces one, or a file."""
+    if isinstance(where, ServerAddress):
+        server = _server(where)
+        try:
+            server.make(fill)
+        finally:
+            server.close()
+    else:
+        _create_file(where, fill)
+
+
+def _create_file(where: Address, fill: Fill) -> None:
     path = where.path
     for taken in (path, *companions(path)):
         if os.path.lexists(taken):

@@ -26,16 +26,15 @@ class Witness:
         self._path = path.absolute()
         self._name = str(path)
 
-    def check(self, rows: Rows) -> None:
-        """Refuse a chain that lacks the latest of the noted heads."""
-        notes = list(self._notes(_TAIL))
-        if notes:
-            self._check(rows, max(notes))
+    def notes(self, *, every: bool = False) -> list[Note]:
+        """Return the latest noted head, or all of them.
 
-    def check_all(self, rows: Rows) -> None:
-        """Refuse a chain that lacks any of the noted heads."""
-        for note in self._notes(None):
-            self._check(rows, note)
+        They are read before the moment of the ledger that is held against them: a head that is noted
+        meanwhile would be missing in it.
+        """
+        if every:
+            return list(self._notes(None))
+        return [max(found)] if (found := list(self._notes(_TAIL))) else []
 
     def note(self, head: Note) -> None:
         """Write down a head, durably; the ledger's charge stands whether or not that succeeds."""
@@ -54,7 +53,8 @@ class Witness:
                 f" ({error.strerror}); mend that and ask again with the same key"
             ) from None
 
-    def _check(self, rows: Rows, note: Note) -> None:
+    def check(self, rows: Rows, note: Note) -> None:
+        """Refuse a chain that lacks a noted head."""
         number, head = note
         entry, (last, _) = rows.entry(number), rows.head()
         if entry is None or entry.digest != head:

@@ -4,6 +4,7 @@ import hashlib
 import sqlite3
 from collections.abc import Callable, Iterator
 from fractions import Fraction
+from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,10 @@ import pytest
 from dpaccount import proof
 from dpaccount.ledger.ledger import Ledger, init
 from dpaccount.proof import REPLACE_ONE, Theorem
+
+from .postgres import PostgresServer
+
+NUMBERS = count(1)
 
 
 def a_sum(relation: str = REPLACE_ONE) -> Theorem:
@@ -75,6 +80,20 @@ def steps_in(file: Path) -> list[tuple[int, tuple[Fraction, ...]]]:
 def url(tmp_path: Path) -> str:
     """Where a test's ledger goes."""
     return f"sqlite:///{tmp_path}/budget.db"
+
+
+@pytest.fixture(scope="session")
+def postgres() -> Iterator[PostgresServer]:
+    """Return a PostgreSQL server: one for all tests of a process."""
+    server = PostgresServer()
+    yield server
+    server.remove()
+
+
+@pytest.fixture
+def team(postgres: PostgresServer) -> str:
+    """Where a test's ledger in PostgreSQL goes."""
+    return postgres.url(f"team_{next(NUMBERS)}")
 
 
 @pytest.fixture

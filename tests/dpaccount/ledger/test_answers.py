@@ -11,6 +11,7 @@ import pytest
 from dpaccount.documents import parse_json
 from dpaccount.errors import InputError, LedgerError
 from dpaccount.ledger import answers
+from dpaccount.ledger.carried.history import in_decimal
 
 BUDGET = {"epsilon": Fraction(1), "delta": Fraction(1, 10**6), "unit": "person", "relation": "replace-one"}
 
@@ -142,6 +143,22 @@ def test_a_repeated_key_is_said(url):
     assert said == ["entry 1 charged this under the same key before; nothing more was charged"]
 
 
+IN_FULL = {"sensitivity": "1", "count": "1", "cover": ["3", "9"]}
+
+
+@pytest.mark.parametrize(
+    ("held", "read"),
+    [
+        ("28/1", "40"), ("a/1", "10"), ("1/a", "0.1"), ("-1/3", "-1/3"), ("sqrt-toeplitz", "sqrt-toeplitz"),
+        ("dead", "dead"), (None, None), ([{"of": ["ff/2"]}], [{"of": ["127.5"]}]), ("1/0", "0x1/0x0"),
+        (f"{1 << 5000:x}/1", f"{1 << 5000:#x}/0x1"),
+    ],
+)  # fmt: skip
+def test_numbers_of_an_entrys_plan_are_decimals_for_readers(held, read):
+    """A log once said that a plan with sigma 40 had 28/1."""
+    assert in_decimal(held) == read
+
+
 def test_the_log_says_who_spent_what_on_what(url):
     answers.init(url, **BUDGET)
     answers.charge(url, place({**GAUSSIAN, "cover": [3, 9]}), key="a", purpose="mean age", by="=Ada")
@@ -152,7 +169,7 @@ def test_the_log_says_who_spent_what_on_what(url):
     charge = log[1]
     assert (charge["purpose"], charge["by"], charge["key"]) == ("mean age", "=Ada", "a")
     assert (charge["first"], charge["last"], charge["spends"]) == (3, 9, {"mu_squared": 0.01})
-    assert charge["plan"][0]["event"] == "gaussian"
+    assert charge["plan"] == [{**GAUSSIAN, "sigma": str(GAUSSIAN["sigma"]), **IN_FULL}]
     assert (log[2]["by"], log[2]["spends"]) == ("Bob", None)
     assert "beyond the budget" in log[2]["reason"]
     assert (log[3]["first"], log[3]["last"]) == (None, None)

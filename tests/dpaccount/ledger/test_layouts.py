@@ -1,0 +1,186 @@
+"""Layouts in which a file could be spent twice: no charge beyond the budget is ever accepted.
+
+What SQLite cannot see (a log that was lost with its last charges, an older copy) a witness does.
+"""
+
+import shutil
+import sqlite3
+from contextlib import contextmanager, suppress
+from fractions import Fraction
+from pathlib import Path
+
+import pytest
+
+from dpaccount.errors import BudgetError, LedgerError
+from dpaccount.ledger.ledger import Ledger, init, verify
+from dpaccount.ledger.storage import database
+from dpaccount.ledger.storage.rows import Rows
+from dpaccount.ledger.storage.store import Store
+from dpaccount.plan.events import Plan, Pure, Relation
+
+BUDGET = {"epsilon": 1, "delta": 0, "unit": "person", "relation": "replace-one", "measure": "pure"}
+TENTH = Plan(Relation.REPLACE_ONE, (Pure(epsilon=Fraction(1, 10), cover=(1, 5)),))
+
+
+def charges(url: str) -> int:
+    """Return how many more charges are accepted; the ledger may be refused."""
+    accepted = 0
+    with suppress(BudgetError, LedgerError), Ledger.open(url) as ledger:
+        for _ in range(11):
+            ledger.charge_plan(TENTH, "more")
+            accepted += 1
+    return accepted
+
+
+@pytest.fixture(scope="module")
+def spent(tmp_path_factory) -> Path:
+    """Return a closed ledger whose budget is spent to the last."""
+    file = tmp_path_factory.mktemp("spent") / "budget.db"
+    init(f"sqlite:///{file}", **BUDGET)
+    assert charges(f"sqlite:///{file}") == 10
+    return file
+
+
+@pytest.fixture
+def logged(tmp_path, monkeypatch) -> tuple[Path, Path]:
+    """Return copies, as after a crash, of a spent ledger and its log, and a witness."""
+    monkeypatch.setattr(database, "IDLE_SECONDS", 3600.0)
+    (tmp_path / "live").mkdir()
+    witness, live = tmp_path / "heads", tmp_path / "live" / "budget.db"
+    witness.touch()
+    init(f"sqlite:///{live}", **BUDGET)
+    with Ledger.open(f"sqlite:///{live}?witness={witness}") as ledger:
+        for _ in range(10):
+            ledger.charge_plan(TENTH, "part")
+        copy = tmp_path / "budget.db"
+        for suffix in ("", "-wal"):
+            shutil.copy(f"{live}{suffix}", f"{copy}{suffix}")
+    return copy, witness
+
+
+def every(step: int, few: int, size: int) -> list[int]:
+    places = list(range(0, size, step))
+    return places[:: max(1, len(places) // few)]
+
+
+def cut_at(spent: Path, tmp_path: Path, few: int) -> int:
+    whole, copy = spent.read_bytes(), tmp_path / "budget.db"
+    places = every(64, few, len(whole))
+    for place in places:
+        copy.write_bytes(whole[:place])
+        assert charges(f"sqlite:///{copy}") == 0, place
+    return len(places)
+
+
+def page_zeroed(spent: Path, tmp_path: Path) -> None:
+    whole, copy = spent.read_bytes(), tmp_path / "budget.db"
+    for place in range(0, len(whole), 4096):
+        copy.write_bytes(whole[:place] + bytes(4096) + whole[place + 4096 :])
+        assert charges(f"sqlite:///{copy}") == 0, place
+
+
+def test_a_file_that_was_cut_accepts_nothing(spent, tmp_path):
+    assert cut_at(spent, tmp_path, 40) >= 40
+
+
+@pytest.mark.slow
+def test_a_file_that_was_cut_anywhere_accepts_nothing(spent, tmp_path):
+    """At every 64th byte."""
+    cut_at(spent, tmp_path, 10**6)
+
+
+def test_a_page_of_zeros_accepts_nothing(spent, tmp_path):
+    page_zeroed(spent, tmp_path)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        "DELETE FROM nodes",
+        "UPDATE nodes SET body = replace(body, '1/1', '0/1')",
+        "UPDATE nodes SET body = replace(body, '1', '0')",
+        "UPDATE entries SET root = (SELECT root FROM entries WHERE number = 1)",
+        "UPDATE ledger SET last = 1, head = (SELECT digest FROM entries WHERE number = 9)",
+        "DELETE FROM entries WHERE number > 5",
+    ],
+)
+def test_lowered_totals_accept_nothing(spent, tmp_path, change):
+    copy = tmp_path / "budget.db"
+    shutil.copy(spent, copy)
+    with sqlite3.connect(copy) as raw:
+        raw.execute(change)
+    raw.close()
+    assert charges(f"sqlite:///{copy}") == 0
+
+
+def test_a_log_that_was_lost_cut_or_flipped_is_told_by_a_witness(logged):
+    """SQLite drops what does not follow in the log, and says nothing: the twin without a witness shows it."""
+    file, witness = logged
+    whole, main = Path(f"{file}-wal").read_bytes(), file.read_bytes()
+    size = len(whole)
+    changed = [whole[:place] for place in every(64, 25, size)]
+    changed += [
+        whole[:place] + bytes([whole[place] ^ 1]) + whole[place + 1 :] for place in every(997, 25, size)
+    ]
+    unseen = 0
+    for log in [b"", *changed]:
+        for url in (f"sqlite:///{file}?witness={witness}", f"sqlite:///{file}"):
+            for beside in file.parent.glob("budget.db-*"):
+                beside.unlink()
+            file.write_bytes(main)
+            Path(f"{file}-wal").write_bytes(log)
+            if "witness" in url:
+                assert charges(url) == 0
+            else:
+                unseen += charges(url) > 0
+    assert unseen > 10
+
+
+def test_an_older_copy_is_told_by_a_witness(logged, tmp_path):
+    file, witness = logged
+    older = tmp_path / "older.db"
+    init(f"sqlite:///{older}", **BUDGET)
+    for beside in file.parent.glob("budget.db-*"):
+        beside.unlink()
+    shutil.copy(older, file)
+    assert charges(f"sqlite:///{file}?witness={witness}") == 0
+    assert charges(f"sqlite:///{file}") == 10  # nobody else can know
+
+
+@contextmanager
+def late(store, *, every=False):
+    """The broken twin of `Store.checked`: it reads the heads after the moment they are held against."""
+    with store.reading() as rows:
+        rows.head()
+        store._check(rows, store._witness.notes(every=every))
+        yield rows
+
+
+@pytest.mark.parametrize("broken", [False, True])
+def test_a_head_noted_while_a_ledger_is_opened_is_no_older_copy(url, tmp_path, monkeypatch, broken):
+    witness = tmp_path / "heads"
+    witness.touch()
+    init(url, **BUDGET)
+    watched = f"{url}?witness={witness}"
+    with Ledger.open(watched) as other:
+        other.charge_plan(TENTH, "one")
+        real, charged = Rows.head, []
+
+        def head(rows):
+            found = real(rows)
+            if not charged:  # the moment is fixed: another process charges and notes
+                charged.append(1)
+                other.charge_plan(TENTH, "two")
+            return found
+
+        monkeypatch.setattr(Rows, "head", head)
+        if broken:
+            monkeypatch.setattr(Store, "checked", late)
+            with pytest.raises(LedgerError, match="an older copy or a lost log"):
+                Ledger.open(watched)
+        else:
+            with Ledger.open(watched) as ledger:
+                assert ledger.show()["entries"] == 2
+        assert charged
+    monkeypatch.undo()
+    assert verify(url) == {"valid": True, "first_bad": None}

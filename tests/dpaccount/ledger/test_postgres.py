@@ -1,0 +1,621 @@
+"""Ledgers in PostgreSQL: the same answers, one writer at a time, rights, and what is cut is known in the end."""
+
+import json
+import os
+import re
+import signal
+import threading
+import time
+from fractions import Fraction
+
+import numpy as np
+import psycopg
+import pytest
+
+from dpaccount.errors import BudgetError, InputError, LedgerError, ReceiptError
+from dpaccount.ledger.answers import export, grant, import_, log
+from dpaccount.ledger.carried import heads
+from dpaccount.ledger.ledger import Ledger, init, verify
+from dpaccount.ledger.storage import database, group, rows, server, server_rows
+from dpaccount.ledger.storage.server_address import server_address
+from dpaccount.plan.events import Plan, Pure, Relation
+
+from .conftest import pure
+
+VALID = {"valid": True, "first_bad": None}
+BUDGET = {"epsilon": 1, "delta": 0, "unit": "person", "relation": "replace-one", "measure": "pure"}
+
+
+def plan(size="1/100", cover=None) -> Plan:
+    return Plan(Relation.REPLACE_ONE, (Pure(epsilon=Fraction(size), cover=cover),))
+
+
+@pytest.fixture
+def ledger(team):
+    init(team, **BUDGET)
+    with Ledger.open(team) as made:
+        yield made
+
+
+@pytest.fixture
+def admin(postgres, team):
+    """Return a connection that may do everything, in the ledger's schema."""
+    with postgres.connect() as connection:
+        connection.execute(f"SET search_path = {server_address(team).schema}")
+        yield connection
+
+
+# ------------------------------------------------------------------ the same ledger
+
+
+def test_the_same_requests_have_the_same_answers_as_in_a_file(ledger, team, url):
+    init(url, **BUDGET)
+    told = []
+    for where in (team, url):
+        with Ledger.open(where) as one:
+            many = [
+                (plan("1/10", cover), "part", key)
+                for cover in (None, (3, 70_000), (9, 9))
+                for key in ("a", None, "b")
+            ]
+            found = [(made.entry, made.reason, made.known) for made in one.charge_many(many)]
+            for cover in ((5, 6), (1, 10**12), (9, 9), None):
+                try:
+                    found.append(one.charge_plan(plan("1/4", cover), "single", f"single {cover}").entry)
+                except BudgetError as error:
+                    found.append(str(error))
+            receipt = one.charge(pure("1/20"), "draw", (2, 3), "draw")
+            receipt.noisy("noise", 0, np.array([5]))
+            one.keep_release("draw", {"value": 1})
+            found.append(one.release("draw"))
+            with pytest.raises(LedgerError, match="a different charge"):
+                one.charge_plan(plan("1/3"), "other", "a")
+            told.append((found, {**one.show(), "head": ""}, one.verify()))
+    assert told[0] == told[1]
+    assert told[0][2] == VALID
+
+
+def test_what_is_exported_from_one_is_imported_into_the_other(ledger, team, url, tmp_path):
+    ledger.charge_plan(plan(cover=(3, 5)), "one", "a")
+    ledger.charge_plan(plan(), "two")
+    lines = tmp_path / "lines"
+    lines.write_bytes(b"".join(export(team)))
+    assert import_(lines, url)["head"] == ledger.show()["head"]
+    assert verify(url) == VALID
+    other = f"{team}_again"
+    assert import_(lines, other)["head"] == ledger.show()["head"]
+    assert heads.verify(other, head=ledger.show()["head"], since=ledger.show()["head"]) == VALID
+
+
+def test_a_ledger_is_made_once_and_opened_where_it_is(ledger, team):
+    ledger.charge_plan(plan(), "one")
+    with pytest.raises(LedgerError, match="exists already"):
+        init(team, **BUDGET)
+    with pytest.raises(LedgerError, match="is not there, or not for this role"):
+        Ledger.open(f"{team}_missing")
+    assert ledger.show()["entries"] == 1
+
+
+def test_pages_of_entries_and_nodes_are_read_one_after_another(ledger, team, monkeypatch):
+    monkeypatch.setattr(server_rows, "_PAGE", 3)
+    with Ledger.open(team) as behind:
+        behind.show()
+        for number in range(8):
+            ledger.charge_plan(plan(cover=(2 * number + 1, 2 * number + 1)), "part", f"key {number}")
+        assert behind.charge_plan(plan(), "one").entry == 9  # it follows eight entries, more than a page
+    assert verify(team) == VALID
+    assert len(log(team)) == 10
+
+
+def test_a_charge_reads_in_one_journey(ledger, monkeypatch):
+    """What it needs was asked for with the lock: nothing is asked for one by one."""
+    ledger.charge_plan(plan(cover=(5, 10**6)), "first")
+
+    def alone(*_):
+        raise AssertionError("a journey of its own")
+
+    with monkeypatch.context() as patched:
+        for name in ("node", "entry", "keyed", "entries"):
+            patched.setattr(rows.Rows, name, alone)
+        ledger.charge_plan(plan(cover=(77, 765_432)), "second", "key")
+        ledger.charge_plan(plan(), "third")
+        ledger.charge_many([(plan(cover=(9, 9)), "many", "a"), (plan(cover=(9, 9)), "many", "b")])
+    assert ledger.show()["entries"] == 5
+
+
+def test_a_team_arranges_there_what_it_does_in_a_file(ledger, team, postgres):
+    """Scopes, cohorts, reservations and resets, whose nodes stand below zero, by a role that may charge."""
+    ledger.charge_plan(plan("1/50", (1, 9)), "before")
+    with postgres.connect() as connection:
+        if not connection.execute("SELECT 1 FROM pg_roles WHERE rolname = 'charger'").fetchone():
+            connection.execute("CREATE ROLE charger LOGIN")
+    grant(team, "charger")
+    with Ledger.open(team.replace("owner@", "charger@")) as theirs:
+        theirs.set_scope("lab", "1/4")
+        theirs.name_cohort("ward", [(3, 5), (8, 9)])
+        theirs.charge_plan(plan("1/10"), "in a scope", "a", scope="lab", cohort="ward")
+        with pytest.raises(BudgetError, match="scope lab"):
+            theirs.charge_plan(plan("1/5"), "beyond the scope", scope="lab", cohort="ward")
+        theirs.reserve_plan(plan("1/50"), "rounds", "r", rounds=3)
+        theirs.draw_parts("r", [(1, 1)])
+        theirs.return_parts("r")
+        theirs.reset("a new year")
+        theirs.charge_plan(plan("9/10"), "again")
+        assert theirs.verify() == VALID
+    assert ledger.show()["entries"] == 4
+    assert verify(team) == VALID
+
+
+# ------------------------------------------------------------------ one at a time
+
+
+def forked(act, count: int) -> None:
+    children = []
+    for number in range(count):
+        child = os.fork()
+        if not child:
+            try:
+                act(number)
+                os._exit(0)
+            finally:
+                os._exit(1)
+        children.append(child)
+    assert [os.waitpid(child, 0)[1] for child in children] == [0] * count
+
+
+def test_processes_never_overspend(ledger, team):
+    ledger.charge_plan(plan("1/20"), "before")  # the parent's connection is nobody else's
+
+    def charge(number: int) -> None:
+        with Ledger.open(team) as own:
+            for turn in range(8):
+                for one in (own, ledger):
+                    try:
+                        one.charge_plan(plan("1/20"), "part", f"{number} {turn % 4}")
+                    except BudgetError:
+                        continue
+
+    forked(charge, 4)
+    shown = ledger.show()
+    assert (shown["entries"], shown["spent"]["epsilon"]["upper"]) == (17, 0.8500000000000001)
+    assert ledger.verify() == VALID
+
+
+def test_a_held_head_is_waited_for_and_then_named(ledger, team, monkeypatch):
+    with Ledger.open(team) as other, other._store.writing():
+        monkeypatch.setattr(database, "BUSY_SECONDS", 0.3)
+        with Ledger.open(team) as late:
+            assert late.show()["entries"] == 0  # who reads does not wait
+            with pytest.raises(LedgerError, match="held by other clients for 0 s and nothing was changed"):
+                late.charge_plan(plan(), "one")
+    assert ledger.charge_plan(plan(), "one").entry == 1
+
+
+def test_without_the_lock_a_charge_would_be_lost(ledger, team, monkeypatch):
+    """The broken twin: two writers on one head; the chain refuses the second, and nothing is double."""
+
+    def unlocked(session, statement, values=()):
+        return real(session, statement.replace(" FOR UPDATE", ""), values)
+
+    real = server_rows.ServerSession.execute
+    monkeypatch.setattr(server_rows.ServerSession, "execute", unlocked)
+    monkeypatch.setattr(group, "AGAIN_SECONDS", 0.0)
+
+    def between() -> None:
+        with Ledger.open(team) as other, other._store.writing() as open_rows:
+            ledger.charge_plan(plan(), "one")
+            open_rows.append("refusal", "{}", other._totals(open_rows).text)
+
+    with pytest.raises(LedgerError):
+        between()
+    assert verify(team) == VALID
+
+
+def test_a_stopped_writer_is_cut_off_by_the_server(ledger, team, monkeypatch):
+    monkeypatch.setattr(database, "BUSY_SECONDS", 1.0)
+    stopped = Ledger.open(team)
+    entered, go = threading.Event(), threading.Event()
+
+    def hold():
+        try:
+            with stopped._store.place.writing(time.monotonic()) as held:
+                entered.set()
+                go.wait(60)
+                held.append("refusal", "{}", held.entry(0).root)
+        except LedgerError as error:
+            said.append(str(error))
+
+    said: list[str] = []
+    holding = threading.Thread(target=hold)
+    holding.start()
+    assert entered.wait(60)
+    monkeypatch.setattr(database, "BUSY_SECONDS", 60.0)
+    with Ledger.open(team) as other:
+        assert other.charge_plan(plan(), "one").entry == 1
+    go.set()
+    holding.join()
+    assert len(said) == 1
+    assert "was cut and nothing was changed" in said[0]
+    stopped.close()
+    assert verify(team) == VALID
+
+
+# ------------------------------------------------------------------ cut
+
+
+def cutting(monkeypatch, committed: bool, times: int = 1) -> list[int]:
+    """Let the connection be cut in the commit: after it was done, or before it arrived."""
+    cuts = []
+
+    def commit(transaction):
+        if transaction.rows._added is None or len(cuts) >= times:
+            return real(transaction)
+        cuts.append(1)
+        if committed:
+            real(transaction)
+        transaction.drop()
+        raise psycopg.OperationalError("server closed the connection unexpectedly")
+
+    real = server._Transaction.commit
+    monkeypatch.setattr(server._Transaction, "commit", commit)
+    return cuts
+
+
+@pytest.mark.parametrize("committed", [True, False])
+@pytest.mark.parametrize("key", ["key", None])
+def test_a_commit_that_is_cut_charges_once_and_says_so(ledger, monkeypatch, committed, key):
+    cuts = cutting(monkeypatch, committed)
+    assert ledger.charge_plan(plan(), "one", key).entry == 1
+    assert len(cuts) == 1
+    assert ledger.show()["entries"] == 1
+    receipt = ledger.charge(pure("1/100"), "draw")
+    cuts.clear()
+    receipt.noisy("noise", 0, np.array([5]))
+    cuts.clear()
+    ledger.keep_release(receipt.entry, {"value": 5})
+    assert len(cuts) == 1
+    with pytest.raises(ReceiptError):
+        receipt.noisy("noise", 0, np.array([5]))
+    assert ledger.verify() == VALID
+
+
+def test_cut_again_and_again_in_the_end_it_is_charged_once(ledger, monkeypatch):
+    cuts = cutting(monkeypatch, committed=False, times=3)
+    many = ledger.charge_many([(plan(), "one", None), (plan("1/50"), "two", "k")])
+    assert [made.entry for made in many] == [1, 2]
+    assert len(cuts) == 3
+    assert ledger.verify() == VALID
+
+
+@pytest.mark.parametrize("asks", [True, False])
+def test_a_client_that_does_not_ask_the_chain_is_caught(ledger, monkeypatch, asks):
+    """The broken twin takes a cut commit for a failed one, and charges twice."""
+    cutting(monkeypatch, committed=True)
+    if not asks:
+        monkeypatch.setattr(
+            server.LedgerServer, "_settle", lambda self, _added: (_ for _ in ()).throw(self._was_cut())
+        )
+        monkeypatch.setattr("dpaccount.ledger.charging.ToCharge._stands", lambda _self, _rows: False)
+    ledger.charge_plan(plan(), "one")
+    assert (ledger.show()["entries"] == 1) is asks
+
+
+def test_idle_connections_that_were_cut_are_opened_again(ledger, admin):
+    ledger.charge_plan(plan(), "one")
+    for _ in range(2):
+        admin.execute(
+            "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'dpaccount'"
+        )
+        assert ledger.charge_plan(plan(), "two", "key").entry == 2
+        assert ledger.show()["entries"] == 2
+
+
+def test_a_reader_that_is_cut_says_so(ledger, admin):
+
+    def read() -> None:
+        with ledger._store.reading() as found:
+            admin.execute(
+                "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'dpaccount'"
+            )
+            list(found.entries(0))
+
+    with pytest.raises(LedgerError, match="was cut and nothing was changed"):
+        read()
+    assert ledger.show()["entries"] == 0
+
+
+@pytest.fixture
+def own():
+    """Return a server of the test's own, to be stopped and started."""
+    from .postgres import PostgresServer
+
+    made = PostgresServer()
+    yield made
+    made.remove()
+
+
+@pytest.mark.slow
+def test_a_server_that_restarts_is_waited_for_and_one_that_stays_away_is_named(own, monkeypatch):
+    team = own.url()
+    init(team, **BUDGET)
+    with Ledger.open(team) as ledger:
+        ledger.charge_plan(plan(), "one", "one")
+        own.end(signal.SIGQUIT)  # as in a crash
+        found: list[int] = []
+        waiting = threading.Thread(
+            target=lambda: found.append(ledger.charge_plan(plan(), "two", "two").entry)
+        )
+        waiting.start()
+        time.sleep(0.5)
+        own.start()
+        waiting.join()
+        assert found == [2]
+        # it goes away with a commit, and stays away
+        real = server._Transaction.commit
+
+        def commit(transaction):
+            if transaction.rows._added is not None:
+                real(transaction)
+                own.end(signal.SIGQUIT)
+                raise psycopg.errors.CrashShutdown("terminating connection because of crash")
+            return real(transaction)
+
+        monkeypatch.setattr(database, "BUSY_SECONDS", 1.0)
+        monkeypatch.setattr(server._Transaction, "commit", commit)
+        with pytest.raises(LedgerError, match="it is not known whether entry 3 was"):
+            ledger.charge_plan(plan(), "three", "three")
+        monkeypatch.setattr(server._Transaction, "commit", real)
+        with pytest.raises(LedgerError, match="cannot be used on its server"):
+            ledger.show()
+        monkeypatch.setattr(server, "FIRST_SECONDS", 0.3)
+        with pytest.raises(LedgerError, match="cannot be used on its server"):
+            Ledger.open(team)
+        own.start()
+        again = ledger.charge_plan(plan(), "three", "three")
+        assert (again.entry, again.known) == (3, True)
+        assert ledger.verify() == VALID
+
+
+def test_heads_are_noted_elsewhere(ledger, team, tmp_path, admin):
+    witness = tmp_path / "heads"
+    witness.touch()
+    with Ledger.open(f"{team}&witness={witness}") as watched:
+        watched.charge_plan(plan(), "one")
+        watched.charge_plan(plan(), "two")
+    assert heads.verify(f"{team}&witness={witness}") == VALID
+    admin.execute("GRANT UPDATE, DELETE ON entries TO CURRENT_USER")
+    admin.execute("DELETE FROM entries WHERE number = 2")
+    admin.execute("UPDATE ledger SET last = 1, head = (SELECT digest FROM entries WHERE number = 1)")
+    with pytest.raises(LedgerError, match="an older copy or a lost log"):
+        Ledger.open(f"{team}&witness={witness}")
+
+
+# ------------------------------------------------------------------ rights
+
+
+@pytest.fixture
+def roles(postgres):
+    with postgres.connect() as connection:
+        for role in ("charger", "reader", "stranger"):
+            if not connection.execute("SELECT 1 FROM pg_roles WHERE rolname = %s", (role,)).fetchone():
+                connection.execute(f"CREATE ROLE {role} LOGIN")
+
+
+def as_role(team: str, role: str) -> str:
+    return team.replace("owner@", f"{role}@")
+
+
+def test_who_may_charge_may_change_no_entry(ledger, team, postgres, roles):
+    grant(team, "charger")
+    with Ledger.open(as_role(team, "charger")) as theirs:
+        receipt = theirs.charge(pure("1/100"), "draw", (3, 9), "key")
+        value = receipt.noisy("noise", 0, np.array([5])).tolist()
+        theirs.keep_release("key", {"value": value})
+        with pytest.raises(BudgetError):
+            theirs.charge_plan(plan(2), "too much")
+        assert theirs.verify() == VALID
+    ledger.charge_plan(plan(), "mine")
+    schema = server_address(team).schema
+    for role in ("charger", "owner_of_no_more"):
+        statements = [
+            "UPDATE entries SET body = body || ' '",
+            "UPDATE entries SET role = 'owner'",
+            "DELETE FROM entries",
+            "TRUNCATE entries",
+            "DELETE FROM ledger",
+            "UPDATE ledger SET format = 'x'",
+            "INSERT INTO entries (number, kind, body, digest, role) VALUES (99, 'charge', '{}', '', 'owner')",
+            "DROP TABLE entries",
+        ]
+        if role != "charger":
+            break
+        with postgres.connect(role) as connection:
+            connection.execute(f"SET search_path = {schema}")
+            for statement in statements:
+                with pytest.raises(psycopg.errors.InsufficientPrivilege):
+                    connection.execute(statement)
+    with postgres.connect() as connection:
+        found = connection.execute(
+            f"SELECT kind, role, body FROM {schema}.entries ORDER BY number"  # noqa: S608
+        ).fetchall()
+    assert [(kind, role) for kind, role, _ in found] == [
+        ("budget", "owner"),
+        ("charge", "charger"),
+        ("drawing", "charger"),
+        ("release", "charger"),
+        ("refusal", "charger"),
+        ("charge", "owner"),
+    ]
+    said = [json.loads(body).get("role") for kind, _, body in found if kind in ("charge", "refusal")]
+    assert said == ["charger", "charger", "owner"]  # and so it is in the chain
+    assert [line["role"] for line in log(team) if line["kind"] == "charge"] == ["charger", "owner"]
+
+
+def test_the_owner_of_a_plain_role_changes_no_entry_either(team, postgres, roles):
+    with postgres.connect() as connection:
+        connection.execute("GRANT CREATE ON DATABASE postgres TO charger")
+    theirs = as_role(team, "charger")
+    init(theirs, **BUDGET)
+    with Ledger.open(theirs) as ledger, postgres.connect("charger") as connection:
+        ledger.charge_plan(plan(), "one")
+        for statement in ("UPDATE {}.entries SET body = ''", "DELETE FROM {}.entries"):
+            with pytest.raises(psycopg.errors.InsufficientPrivilege):
+                connection.execute(statement.format(server_address(team).schema))
+
+
+def test_who_may_read_reads_and_strangers_do_not(ledger, team, roles):
+    grant(team, "reader", read_only=True)
+    ledger.charge_plan(plan(), "one")
+    with Ledger.open(as_role(team, "reader")) as theirs:
+        assert theirs.show()["entries"] == 1
+        assert theirs.verify() == VALID
+        with pytest.raises(LedgerError, match=r"may not be used so by this role .*ledger grant"):
+            theirs.charge_plan(plan(), "two")
+    with pytest.raises(LedgerError, match="is not there, or not for this role"):
+        Ledger.open(as_role(team, "stranger"))
+    with pytest.raises(LedgerError, match="names a role that its server does not know"):
+        grant(team, 'nobody"; DROP')
+    assert ledger.show()["entries"] == 1
+
+
+def test_a_file_has_no_roles(url):
+    with pytest.raises(LedgerError, match="roles are those of a PostgreSQL server"):
+        grant(url, "charger")
+
+
+# ------------------------------------------------------------------ changed, foreign
+
+
+@pytest.mark.parametrize(
+    ("change", "bad"),
+    [
+        ("UPDATE entries SET body = body || ' ' WHERE number = 1", 1),
+        ("DELETE FROM entries WHERE number = 1", 1),
+        ("UPDATE nodes SET body = replace(body, '1/2', '1/4')", "totals"),
+        ("DELETE FROM nodes", "totals"),
+        ("UPDATE ledger SET last = 1", "head"),
+    ],
+)
+def test_what_is_changed_behind_its_back_is_found(ledger, team, admin, change, bad):
+    ledger.charge_plan(plan("1/2", (3, 5)), "one")
+    ledger.charge_plan(plan("1/2", (5, 9)), "two")
+    admin.execute("GRANT UPDATE, DELETE ON entries TO CURRENT_USER")
+    admin.execute(change)
+    assert verify(team)["first_bad"] == bad
+    if bad != 1:
+        with Ledger.open(team) as again, pytest.raises(LedgerError):
+            again.charge_plan(plan("1/4", (3, 5)), "beyond")
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "CREATE TRIGGER t BEFORE UPDATE ON entries EXECUTE FUNCTION suppress_redundant_updates_trigger()",
+        "CREATE RULE r AS ON UPDATE TO ledger DO INSTEAD NOTHING",
+        "CREATE VIEW v AS SELECT 1",
+        "ALTER TABLE nodes ENABLE ROW LEVEL SECURITY",
+    ],
+)
+def test_a_schema_that_holds_code_is_refused(ledger, team, admin, code):
+    admin.execute(code)
+    with pytest.raises(LedgerError, match="holds triggers, rules or views; a ledger has none"):
+        Ledger.open(team)
+
+
+def test_another_schema_is_no_ledger(team, admin, postgres):
+    admin.execute(f"CREATE SCHEMA {server_address(team).schema}")
+    with pytest.raises(LedgerError, match="is not there"):
+        Ledger.open(team)
+    admin.execute("CREATE TABLE ledger (format TEXT, last BIGINT, head TEXT)")
+    with pytest.raises(LedgerError, match="not a ledger of this kind"):
+        Ledger.open(team)
+
+
+def test_a_server_that_forgets_in_a_crash_is_refused(ledger, team, monkeypatch):
+    monkeypatch.setattr(server, "_FACTS", "SELECT 'owner', 'off', 'UTF8'")
+    with pytest.raises(LedgerError, match="fsync on, or a crash loses charges"):
+        Ledger.open(team)
+
+
+def test_commits_are_on_the_disk_whatever_the_role_says(ledger, postgres, roles, team):
+    with postgres.connect() as connection:
+        connection.execute("ALTER ROLE charger SET synchronous_commit = off")
+    grant(team, "charger")
+    with Ledger.open(as_role(team, "charger")) as theirs, theirs._store.place.reading() as found:
+        assert found._session.execute("SHOW synchronous_commit").fetchone() == ("on",)
+
+
+# ------------------------------------------------------------------ bad URLs
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "postgresql://",
+        "postgresql://user@host/db",
+        "postgresql://user@host/db?ledger=",
+        "postgresql://user@host/db?ledger=Clinic",
+        "postgresql://user@host/db?ledger=a;b",
+        "postgresql://user@host/db?ledger=" + "a" * 51,
+        "postgresql://user@host/?ledger=clinic",
+        "postgresql://user@host?ledger=clinic",
+        "postgresql://user@host/a/b?ledger=clinic",
+        "postgresql://host/db?ledger=clinic",
+        "postgresql://user:secret@/db?ledger=clinic",
+        "postgresql://user:secret@ho st/db?ledger=clinic",
+        "postgresql://user:secret@host\0/db?ledger=clinic",
+        "postgresql://user:secret@host%00/db?ledger=clinic",
+        "postgresql://user:secret@host,other/db?ledger=clinic",
+        "postgresql://user:secret@höst/db?ledger=clinic",
+        "postgresql://user:secret@host:0/db?ledger=clinic",
+        "postgresql://user:secret@host:70000/db?ledger=clinic",
+        "postgresql://user:secret@host:five/db?ledger=clinic",
+        "postgresql://user:secret@[::1/db?ledger=clinic",
+        "postgresql://user:secret@host/db?ledger=clinic&ledger=other",
+        "postgresql://user:secret@host/db?ledger=clinic&options=-cfsync=off",
+        "postgresql://user:secret@host/db?ledger=clinic&sslmode=",
+        "postgresql://user:secret@host/db?ledger=clinic#x",
+        "postgresql://user:secret@host/db%?ledger=clinic",
+        "postgresql+asyncpg://user:secret@host/db?ledger=clinic",
+        "postgres\n://user:secret@host/db?ledger=clinic",
+    ],
+)
+def test_a_bad_url_is_one_sentence_that_does_not_repeat_it(url):
+    with pytest.raises(InputError) as told:
+        Ledger.open(url)
+    assert "\n" not in str(told.value)
+    assert "secret" not in str(told.value)
+
+
+def test_a_url_says_where(team):
+    where = server_address(
+        "postgresql+psycopg://ann%40home:p%2Fw@[::1]:5433/my%20db?ledger=clinic&sslmode=verify-full"
+    )
+    assert where.parameters == {
+        "host": "::1",
+        "port": "5433",
+        "user": "ann@home",
+        "password": "p/w",
+        "dbname": "my db",
+        "sslmode": "verify-full",
+    }
+    assert "p/w" not in repr(where)
+    assert where.schema == "dpaccount_clinic"
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        (r"/postgres\?", "/missing?"),
+        ("owner@", "nobody@"),
+        ("%2Fsocket", "%2Fmissing"),
+        (r"@.*/postgres", "@127.0.0.1:1/postgres"),
+    ],
+)
+def test_a_server_that_cannot_be_reached_is_one_sentence(team, monkeypatch, old, new):
+    monkeypatch.setattr(server, "FIRST_SECONDS", 0.2)
+    with pytest.raises(
+        LedgerError, match=r"cannot be used on its server \(.*\); mend that and try again"
+    ) as told:
+        Ledger.open(re.sub(old, new, team))
+    assert "\n" not in str(told.value)

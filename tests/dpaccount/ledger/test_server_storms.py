@@ -1,0 +1,88 @@
+"""Storms on PostgreSQL: clients killed at random, and the server restarted as in a crash.
+
+Rows are copied into a file as they are, and recomputed there by `recount.py`, which imports nothing of ours.
+"""
+
+import random
+import sqlite3
+import time
+from fractions import Fraction
+from pathlib import Path
+
+import pytest
+
+from dpaccount.ledger.ledger import Ledger, init, verify
+from dpaccount.ledger.storage.rows import TABLES
+from dpaccount.ledger.storage.server_address import server_address
+
+from .postgres import PostgresServer
+from .test_storms import client, kill, settled
+
+
+def copied(server: PostgresServer, url: str, file: Path) -> None:
+    """Copy the rows of a ledger into a file, as they are."""
+    schema, database = server_address(url).schema, sqlite3.connect(file)
+    with server.connect() as link:
+        for table, definition in zip(("ledger", "entries", "nodes"), TABLES, strict=True):
+            database.execute(definition)
+            names = [row[1] for row in database.execute(f"PRAGMA table_info({table})")]
+            rows = link.execute(f"SELECT {', '.join(names)} FROM {schema}.{table}").fetchall()  # noqa: S608
+            database.executemany(f"INSERT INTO {table} VALUES ({', '.join('?' * len(names))})", rows)  # noqa: S608
+    database.commit()
+    database.close()
+
+
+def storm(
+    server: PostgresServer, folder: Path, name: str, seconds: float, clients: int, restarts: bool
+) -> dict:
+    """Run a storm; check every acknowledged line against an independent recount; return counts."""
+    url, dice = server.url(name), random.Random(name)
+    init(url, epsilon=1, delta=Fraction(1, 10**6), unit="person", relation="replace-one", measure="gdp")
+    with Ledger.open(url) as ledger:
+        ledger.set_scope("team", Fraction(7, 10))
+        ledger.set_scope("team/a", Fraction(3, 10))
+    logs = [folder / f"log {number}" for number in range(clients)]
+    running = [client(url, "gdp", number, log) for number, log in enumerate(logs)]
+    kills, restarted, heads = 0, 0, list[str]()
+    end = time.monotonic() + seconds
+    next_restart = time.monotonic() + dice.uniform(4, 10)
+    while time.monotonic() < end:
+        time.sleep(dice.uniform(0.1, 0.5))
+        killed = range(clients) if dice.random() < 0.05 else [dice.randrange(clients)]
+        for place in killed:
+            kill(running[place])
+            kills += 1
+        if restarts and time.monotonic() > next_restart:
+            server.end()
+            server.start()
+            restarted, next_restart = restarted + 1, time.monotonic() + dice.uniform(4, 10)
+        with Ledger.open(url) as ledger:  # after every kill
+            heads.append(ledger.show()["head"])
+        for place in killed:
+            running[place] = client(url, "gdp", kills * 100 + place, logs[place])
+    for one in running:
+        kill(one)
+    copied(server, url, folder / "budget.db")
+    return {"kills": kills, "restarts": restarted, **settled(folder, logs, heads), "valid": verify(url)}
+
+
+def test_a_breeze_on_a_server(postgres, tmp_path):
+    found = storm(postgres, tmp_path, "breeze", 3, clients=2, restarts=False)
+    assert found["valid"] == {"valid": True, "first_bad": None}
+    assert found["acknowledged"] > 0
+
+
+@pytest.mark.nightly
+@pytest.mark.parametrize("restarts", [False, True])
+def test_a_storm_on_a_server(tmp_path, restarts):
+    server = PostgresServer()
+    try:
+        found = storm(server, tmp_path, "storm", 60, clients=8, restarts=restarts)
+    finally:
+        server.remove()
+    print(found)
+    assert found["valid"] == {"valid": True, "first_bad": None}
+    assert found["acknowledged"] > 100
+    assert found["kills"] > 30
+    assert found["cut"] == 0 or restarts
+    assert (found["restarts"] > 3) is restarts
