@@ -115,7 +115,7 @@ class Learner:
         self._subject, self._eigenvalues = subject, subject.features.eigenvalues
         size = len(self._eigenvalues)
         self._ends = frozenset(subject.ends)
-        self._sums = continual_sums.vector_sums(subject.stream, noise, len(self._ends), size)
+        self._sums = continual_sums.vector_sums(subject.stream, noise, subject.ends, size)
         self._batch, self._people = np.zeros(size, dtype=np.int64), 0
         self._mean = np.zeros(size)
         self._precision = PRECISION if subject.prior == "assumed" else PRECISIONS[0]

@@ -8,6 +8,7 @@ import math
 from collections.abc import Sequence
 from fractions import Fraction
 from functools import lru_cache, partial
+from itertools import accumulate
 
 import numpy as np
 from numpy.typing import NDArray
@@ -100,8 +101,9 @@ def matrix_proof(
     )
 
 
-def vector_sums(stream: str, noise: Noise, rounds: int, numbers: int) -> Sums:
+def vector_sums(stream: str, noise: Noise, ends: Sequence[int], numbers: int) -> Sums:
     """Return prefix sums of integer vectors, in grid units; rows of factors are finer, which it undoes."""
+    rounds = len(ends)
     if stream == "sqrt-toeplitz":
         weights = factors.sqrt_toeplitz(rounds)
 
@@ -112,7 +114,13 @@ def vector_sums(stream: str, noise: Noise, rounds: int, numbers: int) -> Sums:
     if stream == "buffered-toeplitz":
         pairs = factors.buffers(rounds, BUFFERS)
         return FactorSums(partial(Buffers, pairs), numbers, lambda t, row: noise.noisy("sums", t, row))
-    return (TreeSums if stream == "tree" else HonakerSums)(lambda node, sums: noise.noisy("sums", node, sums))
+    firsts = list(accumulate((rounds >> level for level in range(rounds.bit_length())), initial=0))
+    batches = ends[-1] != rounds  # whose nodes are named by their place among the covers
+
+    def released(node: tuple[int, int], sums: NDArray[np.int64]) -> NDArray[np.int64]:
+        return noise.noisy("sums", firsts[node[0]] + node[1] if batches else node, sums)
+
+    return (TreeSums if stream == "tree" else HonakerSums)(released)
 
 
 def matrix_sums(stream: str, noise: Noise) -> Sums:

@@ -118,6 +118,8 @@ def test_a_person_in_two_batches_is_found_where_they_meet(stream):
         SurfaceGpUcb(rounds=60, batch=10, error=Fraction(1, 2), calibration="published"),
         MomentGpUcb(rounds=12, candidates=3, size=6, nodes_per_axis=3),
         MomentGpUcb(rounds=12, candidates=3, size=6, nodes_per_axis=3, stream="honaker"),
+        MomentGpUcb(rounds=12, candidates=3, size=6, nodes_per_axis=3, refresh=2, stream="tree"),
+        MomentGpUcb(rounds=12, candidates=3, size=6, nodes_per_axis=3, growth=Fraction(1, 2)),
         JdpGpUcb(rounds=12, candidates=3, nodes_per_axis=2),
         JdpGpUcb(rounds=12, candidates=3, nodes_per_axis=2, calibration="published", stream="honaker"),
         PhasedGpUcb(rounds=40, candidates=2, size=6, nodes_per_axis=3),
