@@ -130,6 +130,7 @@ def main() -> None:
         os._exit(0)
 
     threading.Thread(target=receive, daemon=True).start()
+    watch.from_source()
     worker = Worker(answers)
     while True:
         name, *given = waiting.get()

@@ -119,11 +119,32 @@ def begin() -> None:
     seen = Watched()
     _WATCHED.append(seen)
     sys.dont_write_bytecode = True
-    _compile_from_source(seen)
     _follow_environment(seen)
     _follow_questions(seen)
     _follow_clocks(seen)
     sys.addaudithook(lambda event, given: None if seen.busy else _heard(seen, event, given))
+
+
+def from_source() -> None:
+    """Compile the user's modules from their files from here on: bytecode that Python keeps may be older.
+
+    It is told apart from its file by a length and a time of whole seconds, so an edit could go unseen.
+    """
+    loader: Any = importlib.machinery.SourceFileLoader
+    cached = loader.get_code
+
+    def get_code(self: Any, name: str) -> CodeType | None:
+        path = self.get_filename(name)
+        if origin(path) != "theirs":
+            kept: CodeType | None = cached(self, name)
+            return kept
+        source = self.get_data(path)
+        for seen in _WATCHED:
+            seen.files[path] = hashlib.sha256(source).hexdigest()
+        code: CodeType = self.source_to_code(source, path)
+        return code
+
+    loader.get_code = get_code
 
 
 def loaded() -> None:
@@ -216,24 +237,6 @@ def _unless_installed(seen: Watched, why: str) -> None:
 
 
 # ------------------------------------------------------------------ what no event tells
-
-
-def _compile_from_source(seen: Watched) -> None:
-    """Compile the user's modules from their files: bytecode may be older by less than a second."""
-    loader: Any = importlib.machinery.SourceFileLoader
-    cached = loader.get_code
-
-    def get_code(self: Any, name: str) -> CodeType | None:
-        path = self.get_filename(name)
-        if origin(path) != "theirs":
-            kept: CodeType | None = cached(self, name)
-            return kept
-        source = self.get_data(path)
-        seen.files[path] = hashlib.sha256(source).hexdigest()
-        code: CodeType = self.source_to_code(source, path)
-        return code
-
-    loader.get_code = get_code
 
 
 def _follow_environment(seen: Watched) -> None:

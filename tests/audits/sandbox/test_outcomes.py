@@ -2,6 +2,8 @@
 
 import copy
 import math
+import os
+import py_compile
 from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
@@ -219,3 +221,16 @@ def test_the_order_of_folders_and_packages_is_kept(tmp_path):
     with Crew(Code("pack.inner:f", (str(tmp_path / "one"), str(tmp_path / "two"))), seconds=60) as crew:
         crew.keep([np.zeros(1)])
         assert crew.run([(0,)])[0].labels == ("one",)
+
+
+def test_an_edit_of_the_same_length_within_a_second_is_what_runs(tmp_path):
+    """Python would run the bytecode that it keeps of the file, which has the same length and the same time."""
+    file, when = tmp_path / "edited.py", 10**9
+    file.write_text("def f(data): return 'one'")
+    os.utime(file, (when, when))
+    py_compile.compile(str(file), doraise=True)
+    file.write_text("def f(data): return 'two'")
+    os.utime(file, (when, when))
+    with Crew(Code("edited:f", (str(tmp_path),)), seconds=60) as crew:
+        crew.keep([np.zeros(1)])
+        assert crew.run([(0,)])[0].labels == ("two",)
