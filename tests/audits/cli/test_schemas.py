@@ -53,6 +53,8 @@ def answers(dpaccount, tmp_path):
     small = {**PLAN, "events": [{"event": "gaussian", "sigma": 40}]}
     (tmp_path / "small.json").write_text(json.dumps(small))
     (tmp_path / "a.json").write_text(json.dumps(HONEST))
+    bare = {"schema": "dpaccount/derivation/1", "steps": HONEST["proved"]["derivation"]}
+    (tmp_path / "d.json").write_text(json.dumps(bare))
     budget = ["--epsilon", 1, "--delta", "1e-6", "--unit", "person", "--relation", "replace-one"]
     target = ["--epsilon", 1, "--delta", "1e-6"]
     for words in (
@@ -63,6 +65,7 @@ def answers(dpaccount, tmp_path):
         ["ledger", "charge", "l.db", "plan.json"], ["ledger", "charge", "l.db", "small.json", "--dry-run"],
         ["ledger", "show", "l.db"], ["ledger", "log", "l.db"], ["ledger", "verify", "l.db"], ["ledger", "report", "l.db"],
         ["check", "a.json"], ["check", "a.json", "--rules"], ["check", "a.json", "--at", "1990-01-01"],
+        ["check", "d.json", "--derivation"],
         ["diff", "a.json", "a.json"], ["subjects"], ["claims", "dubey-lemma2"],
         ["sensitivity", "laplace-sum"],
     ):  # fmt: skip
