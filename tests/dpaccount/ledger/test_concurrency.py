@@ -235,7 +235,7 @@ def test_forks_amid_the_writing_of_threads_hang_nobody(url):
     """Without care a child waits for ever on a lock that a thread of its parent held, or holds up all."""
     new(url)
     subprocess.run(
-        [sys.executable, "-W", "ignore", "-c", FORKED_MEANWHILE, url, "12"], check=True, timeout=120
+        [sys.executable, "-W", "ignore", "-c", FORKED_MEANWHILE, url, "12"], check=True, timeout=600
     )
     assert verify(url) == VALID
 
