@@ -523,10 +523,8 @@ HUMPS = 0.05  #: the tilt
 
 
 def gain_forgotten(patch):
-    right = (
-        sampled_gaussian._float_up
-    )  # the bounds of the cells without h²·Var/4 = 1/64 (steps of a quarter deviation)
-    patch.setattr(sampled_gaussian, "_float_up", lambda value: right(value) - 1 / 64)
+    right = sampled_gaussian.float_up  # the cells without h²·Var/4 = 1/64 (steps of a quarter deviation)
+    patch.setattr(sampled_gaussian, "float_up", lambda value: right(value) - 1 / 64)
 
 
 CASES = {

@@ -205,7 +205,7 @@ AUDIT = closed(
     {"distance": amount()},
 )
 ENDS = closed({"lower": either(amount()), "upper": amount(endless=True)})
-HELD = {"epsilon": amount(), "delta": amount(), "relation": RELATION, "unit": TEXT, "measure": TEXT}
+HELD = {"epsilon": amount(), "delta": amount(), "relation": written(NEIGHBOURS), "unit": TEXT, "measure": TEXT}
 BUDGET = closed({**HELD, "before": ENDS, "after": ENDS, "rest": ENDS})
 RELEASE = closed(
     {

@@ -67,7 +67,7 @@ def answers(dpaccount, tmp_path):
         ["check", "a.json"], ["check", "a.json", "--rules"], ["check", "a.json", "--at", "1990-01-01"],
         ["check", "d.json", "--derivation"],
         ["diff", "a.json", "a.json"], ["subjects"], ["claims", "dubey-lemma2"],
-        ["sensitivity", "laplace-sum"],
+        ["sensitivity", "laplace-sum"], ["subjects", "laplace-sum"],
     ):  # fmt: skip
         code, out, err = dpaccount(*words, "--json")
         assert code in (0, 1, 3), (words, err)

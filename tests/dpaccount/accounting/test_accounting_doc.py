@@ -32,7 +32,7 @@ def test_commands_run_on_the_page_s_plan(page, tmp_path, monkeypatch, capsys):
     """Each line as it stands, `account` on the JSON block above it."""
     monkeypatch.chdir(tmp_path)
     text = page.read_text()
-    (plan,) = re.findall(r"```json\n(.*?)```", text, re.DOTALL)
+    (plan,) = (block for block in re.findall(r"```json\n(.*?)```", text, re.DOTALL) if '"schema"' in block)
     (tmp_path / "plan.json").write_text(plan)
     lines = [line for block in re.findall(r"```sh\n(.*?)```", text, re.DOTALL) for line in block.splitlines()]
     commands = [shlex.split(line, comments=True)[1:] for line in lines if " < " not in line]
