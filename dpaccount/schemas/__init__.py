@@ -5,7 +5,7 @@ from importlib.resources import files
 from typing import Any
 
 Schema = dict[str, Any]
-PARTS = ("exact", "bound", "enclosure", "digest", "step", "amounts", "subject")  #: of documents, none by themselves
+PARTS = ("exact", "bound", "enclosure", "digest", "step", "amounts", "subject")  #: none a document
 
 
 def schemas() -> dict[str, Schema]:

@@ -205,7 +205,8 @@ AUDIT = closed(
     {"distance": amount()},
 )
 ENDS = closed({"lower": either(amount()), "upper": amount(endless=True)})
-HELD = {"epsilon": amount(), "delta": amount(), "relation": written(NEIGHBOURS), "unit": TEXT, "measure": TEXT}
+SPENDABLE = {"epsilon": amount(), "delta": amount(), "relation": written(NEIGHBOURS)}
+HELD = {**SPENDABLE, "unit": TEXT, "measure": TEXT}
 BUDGET = closed({**HELD, "before": ENDS, "after": ENDS, "rest": ENDS})
 RELEASE = closed(
     {

@@ -82,6 +82,7 @@ def test_what_commands_print_follows_its_schema_and_damage_does_not(dpaccount, t
         seen.add(name)
         if isinstance(document, dict):
             schema = validator(name).schema
+            schema = schema["$defs"]["subject"] if name == "subjects" else schema
             for key in document:
                 fewer = {k: v for k, v in document.items() if k != key}
                 assert wrong(name, fewer) or key not in schema["required"], (name, key)
