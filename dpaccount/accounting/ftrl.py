@@ -24,14 +24,24 @@ MECHANISMS = ("tree", "sqrt-toeplitz", "banded-toeplitz")
 
 
 @dataclass_transform(frozen_default=True)
-def _record(kind: type[Any]) -> type[Any]:
+def record(kind: type[Any]) -> type[Any]:
+    """Make a frozen dataclass, whose numbers are given in any spelling and kept exactly."""
     return dataclass(frozen=True)(kind)
+
+
+def check_batches(examples: int, batch: int, steps: int) -> None:
+    """Refuse numbers that are those of no training run, with `InputError`."""
+    for name, value in (("examples", examples), ("batch", batch), ("steps", steps)):
+        if type(value) is not int or not 1 <= value < 1 << 63:
+            raise InputError(f"{name} is out of range; give a whole number from 1 to 2^63")
+    if batch > examples:
+        raise InputError("the batch exceeds the examples; a batch is some of them")
 
 
 ADD_REMOVE: Any = Relation.ADD_REMOVE
 
 
-@_record
+@record
 class FtrlTraining:
     """So many `steps` on batches in an order that does not look at the data, released by `mechanism`.
 
@@ -51,12 +61,7 @@ class FtrlTraining:
 
     def __post_init__(self) -> None:
         """Refuse what is no training run, and fill in what a fixed order says."""
-        for name in ("examples", "batch", "steps"):
-            value = getattr(self, name)
-            if type(value) is not int or not 1 <= value < 1 << 63:
-                raise InputError(f"{name} is out of range; give a whole number from 1 to 2^63")
-        if self.batch > self.examples:
-            raise InputError("the batch exceeds the examples; a batch is some of them")
+        check_batches(self.examples, self.batch, self.steps)
         if self.mechanism not in MECHANISMS:
             raise InputError(f"unknown mechanism {self.mechanism!r}; known here: {', '.join(MECHANISMS)}")
         if self.relation not in list(Relation):

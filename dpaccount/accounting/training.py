@@ -13,13 +13,13 @@ import csv
 import io
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from fractions import Fraction
-from typing import Any, dataclass_transform
+from typing import Any
 
 from dpaccount.accounting.accountant import Accountant
 from dpaccount.accounting.calibrate import Calibration
-from dpaccount.accounting.ftrl import FtrlTraining
+from dpaccount.accounting.ftrl import FtrlTraining, check_batches, record
 from dpaccount.accounting.unknowns import Unknown, settle
 from dpaccount.errors import InputError
 from dpaccount.exact import Enclosure, Exact, as_exact, formatted, shown
@@ -51,12 +51,7 @@ def steps_of(epochs: Exact, examples: int, batch: int) -> int:
     return math.ceil(passes * examples / batch)
 
 
-@dataclass_transform(frozen_default=True)
-def _record(kind: type[Any]) -> type[Any]:
-    return dataclass(frozen=True)(kind)
-
-
-@_record
+@record
 class Training:
     """So many `steps` on samples of `batch` of the `examples`, with noise multiplier `sigma`.
 
@@ -74,12 +69,7 @@ class Training:
 
     def __post_init__(self) -> None:
         """Refuse what is no training run."""
-        for name in ("examples", "batch", "steps"):
-            value = getattr(self, name)
-            if type(value) is not int or not 1 <= value < 1 << 63:
-                raise InputError(f"{name} is out of range; give a whole number from 1 to 2^63")
-        if self.batch > self.examples:
-            raise InputError("the batch exceeds the examples; a batch is some of them")
+        check_batches(self.examples, self.batch, self.steps)
         if self.sampling not in SAMPLINGS:
             raise InputError(f"unknown sampling {self.sampling!r}; known here: {', '.join(SAMPLINGS)}")
         object.__setattr__(self, "sigma", exact("sigma", self.sigma))

@@ -20,11 +20,11 @@ from dpaccount.numerics.fourier import exponential_sums
 from dpaccount.numerics.fourier.sampled_gaussian import (
     MOST_POINTS,
     SampledDecay,
+    Strip,
     float_up,
-    heights,
     normal,
-    real_step,
-    shifted_step,
+    real_strip,
+    shifted_strip,
 )
 from dpaccount.numerics.fourier.transforms import Decay, Factor, blurred
 from dpaccount.numerics.limits import bearable, tick
@@ -187,20 +187,19 @@ class _RowLine:
     def real(factor: ReplacedGaussianFactor, c: arb) -> "_RowLine":
         """Return a line for the real M(c), accurate to the precision of the moment."""
         depth = ctx.prec * math.log(2)
-        sigma, low = 1 / math.sqrt(float(factor.mu2)), min(-float(c.mid()), 0.0)
-        best = max((real_step(y, depth, sigma, low), y) for y in heights(sigma, depth))
-        return _RowLine._made(_TiltedRow(factor, c), best[0], 0.0, best[1], depth)
+        strip = real_strip(factor.mu2, depth, min(-float(c.mid()), 0.0))
+        return _RowLine._made(_TiltedRow(factor, c), strip, depth)
 
     @staticmethod
     def shifted(factor: ReplacedGaussianFactor, c: arb) -> "_RowLine":
         """Return a line for all M(c + iτ), τ ≥ 0, accurate relative to M(c)."""
         depth = ctx.prec * math.log(2)
-        sigma, low = 1 / math.sqrt(float(factor.mu2)), min(-float(c.mid()), 0.0)
-        best = max((*shifted_step(y, depth, sigma, low), y) for y in heights(sigma, depth))
-        return _RowLine._made(_TiltedRow(factor, c), best[0], best[1], best[2], depth)
+        strip = shifted_strip(factor.mu2, depth, min(-float(c.mid()), 0.0))
+        return _RowLine._made(_TiltedRow(factor, c), strip, depth)
 
     @staticmethod
-    def _made(law: _TiltedRow, step: float, shift: float, top: float, depth: float) -> "_RowLine":
+    def _made(law: _TiltedRow, strip: Strip, depth: float) -> "_RowLine":
+        step, shift, top = strip
         wide = math.sqrt(2 * (depth + shift * shift / 2 + 8)) + 2
         left = -wide - math.sqrt(float(law.factor.mu2))
         size = math.ceil((float(law.last_peak().mid()) + wide - left) / step) + 1

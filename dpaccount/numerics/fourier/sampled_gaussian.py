@@ -22,6 +22,8 @@ from dpaccount.numerics.limits import bearable, tick
 MOST_POINTS = 200_000  #: of a quadrature
 DECAY_SECONDS = 0.3  #: for the nodes of one decay (a rough estimate)
 
+Strip = tuple[float, float, float]  #: the step of a line, how high it lies, and the top of its strip
+
 
 @dataclass(frozen=True)
 class SampledGaussianFactor(OnPoissonSample):
@@ -125,22 +127,17 @@ class _Line:
     def real(factor: SampledGaussianFactor, a: arb) -> "_Line":
         """Return a line for the real H(a), accurate to the precision of the moment."""
         depth = ctx.prec * math.log(2)
-        sigma, low = 1 / math.sqrt(float(factor.mu2)), min(float(a.mid()), 0.0)
-        best = max((real_step(y, depth, sigma, low), y) for y in heights(sigma, depth))
-        return _Line._made(factor, a, best[0], 0.0, best[1], depth)
+        return _Line._made(factor, a, real_strip(factor.mu2, depth, min(float(a.mid()), 0.0)), depth)
 
     @staticmethod
     def shifted(factor: SampledGaussianFactor, a: arb) -> "_Line":
         """Return a line for all H(a + iτ), τ ≥ 0, accurate relative to H(a)."""
         depth = ctx.prec * math.log(2)
-        sigma, low = 1 / math.sqrt(float(factor.mu2)), min(float(a.mid()), 0.0)
-        best = max((*shifted_step(y, depth, sigma, low), y) for y in heights(sigma, depth))
-        return _Line._made(factor, a, best[0], best[1], best[2], depth)
+        return _Line._made(factor, a, shifted_strip(factor.mu2, depth, min(float(a.mid()), 0.0)), depth)
 
     @staticmethod
-    def _made(
-        factor: SampledGaussianFactor, a: arb, step: float, shift: float, top: float, depth: float
-    ) -> "_Line":
+    def _made(factor: SampledGaussianFactor, a: arb, strip: Strip, depth: float) -> "_Line":
+        step, shift, top = strip
         middle = max(float(a.mid()), 0.0) * math.sqrt(float(factor.mu2))
         penalty = -min(float(a.mid()), 0.0) * -math.log1p(-float(factor.rate))
         wide = math.sqrt(2 * (depth + shift * shift / 2 + penalty + 8)) + 1
@@ -232,7 +229,20 @@ def _kept_h(factor: SampledGaussianFactor, a: float, bits: int) -> arb:
     return _Line.real(factor, arb(a)).total()
 
 
-def heights(sigma: float, depth: float) -> list[float]:
+def real_strip(mu2: Fraction, depth: float, low: float) -> Strip:
+    """Return the strip of the largest step for a real line."""
+    sigma = 1 / math.sqrt(float(mu2))
+    step, top = max((_real_step(y, depth, sigma, low), y) for y in _heights(sigma, depth))
+    return step, 0.0, top
+
+
+def shifted_strip(mu2: Fraction, depth: float, low: float) -> Strip:
+    """Return the strip of the largest step for a line that may lie anywhere in it."""
+    sigma = 1 / math.sqrt(float(mu2))
+    return max((*_shifted_step(y, depth, sigma, low), y) for y in _heights(sigma, depth))
+
+
+def _heights(sigma: float, depth: float) -> list[float]:
     """Return heights of strips to try."""
     most = min(0.98 * math.pi * sigma, 3 * math.sqrt(depth))
     return [most * step / 24 for step in range(1, 25)]
@@ -243,12 +253,12 @@ def _penalty(y: float, sigma: float, low: float) -> float:
     return y * y / 2 + (low * math.log(math.cos(min(y / (2 * sigma), 1.5707))) if low else 0.0)
 
 
-def real_step(y: float, depth: float, sigma: float, low: float) -> float:
+def _real_step(y: float, depth: float, sigma: float, low: float) -> float:
     """Return the largest step for a real line in the strip up to height y."""
     return 2 * math.pi * y / (depth + 2 + _penalty(y, sigma, low))
 
 
-def shifted_step(y: float, depth: float, sigma: float, low: float) -> tuple[float, float]:
+def _shifted_step(y: float, depth: float, sigma: float, low: float) -> tuple[float, float]:
     """Return the largest step for the strip [0, y], and the line in it where both sides err alike."""
     far = depth + 2 + _penalty(y, sigma, low)
     shift = y * (depth + 2) / (depth + 2 + far)

@@ -220,7 +220,7 @@ def test_quadrature_of_the_sampled_gaussian_is_enclosed_at_coarse_steps():
         fine = _Line.real(factor, arb(4)).total()
     with precision(60):
         for step in (0.2, 0.6, 1.0, 1.4):
-            line = _Line._made(factor, arb(4), step, 0.0, 3.0, 40.0)
+            line = _Line._made(factor, arb(4), (step, 0.0, 3.0), 40.0)
             assert line.total().overlaps(fine)
             rough = sum((weight for weight, _ in line._points()), arb(0))
             missed += not rough.overlaps(fine)
