@@ -365,7 +365,7 @@ def line_holds():
             fine = sampled_gaussian._Line.real(factor, a).total()
             for step, depth in ((0.2, 4.0), (1.4, 40.0), (0.6, 10.0)):
                 held = held and bool(
-                    sampled_gaussian._Line._made(factor, a, step, 0.0, 3.0, depth).total().overlaps(fine)
+                    sampled_gaussian._Line._made(factor, a, (step, 0.0, 3.0), depth).total().overlaps(fine)
                 )
     return held
 
