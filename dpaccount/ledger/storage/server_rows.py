@@ -57,7 +57,6 @@ class ServerRows(Rows):
         super().__init__(session, name)
         self._entries: dict[int, Entry] = {}
         self._keyed: dict[str, Entry | None] = {}
-        self._nodes: dict[int, Any] = {}
         self._tail: tuple[int, list[Entry]] | None = None
         self._added: Entry | None = None
         if wants is not None:
@@ -114,14 +113,6 @@ class ServerRows(Rows):
         if entry.key is not None:
             self._keyed[entry.key] = entry
 
-    def set_head(self, entry: Entry) -> None:
-        """Let the chain end at this entry; the row is written once, with the commit."""
-        self._head = entry.number, entry.digest
-
-    def node(self, node: int) -> Any:
-        """Return the stored text of a node of the tree of totals, or None."""
-        return self._nodes[node] if node in self._nodes else super().node(node)
-
     def nodes(self) -> Iterator[tuple[int, Any]]:
         """Yield all nodes in order."""
         query, last = "SELECT node, body FROM nodes WHERE node > ? ORDER BY node LIMIT ?", -(2**63)
@@ -137,12 +128,7 @@ class ServerRows(Rows):
         gone = [node for node in nodes if node not in kept]
         if gone:
             self._session.execute("DELETE FROM nodes WHERE node = ANY(?)", (gone,))
-        self._nodes |= nodes
-
-    def drop(self, low: int, high: int) -> None:
-        """Remove the nodes from `low` to `high`."""
-        super().drop(low, high)
-        self._nodes |= {node: None for node in self._nodes if low <= node <= high}
+        self._nodes.update(nodes)
 
     def sound(self) -> bool:
         """Say whether every index of the entries leads to each of them: pages are the server's to check."""
@@ -157,9 +143,3 @@ class ServerRows(Rows):
     def added(self) -> Entry | None:
         """Return the last entry that this transaction added."""
         return self._added
-
-    def finish(self) -> None:
-        """Write where the chain ends now."""
-        if self._added is not None:
-            number, digest = self.head()
-            self._session.execute("UPDATE ledger SET last = ?, head = ?", (number, digest))
