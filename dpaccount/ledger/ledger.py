@@ -58,6 +58,7 @@ from dpaccount.noise.proved import Proved
 from dpaccount.noise.receipt import Receipt, issue, rehearse
 from dpaccount.noise.samplers import Rehearsal, Secure
 from dpaccount.plan.events import Plan
+from dpaccount.plan.plan_file import collector_paused
 from dpaccount.proof import Theorem
 
 AHEAD: Final = 8  #: after n draws, n/8 more are marked ahead: at most so many are spent by a crash
@@ -236,7 +237,7 @@ class Ledger(Arrangements):
         """
         if len(asked) > TOGETHER:
             raise InputError(f"{len(asked)} charges at once are too many; charge at most {TOGETHER}")
-        with process.uncollected():
+        with collector_paused():
             wanted = [(requests.of_plan(self.budget, plan, purpose), key) for plan, purpose, key in asked]
             return self._decide_all(wanted, raises=False)
 

@@ -1,6 +1,5 @@
 """Which process this is: for itself, through forks, and for others who ask whether it still runs."""
 
-import gc
 import os
 import platform
 import threading
@@ -19,18 +18,6 @@ def unforked() -> Iterator[None]:
     """Hold off forks by other threads: a child would inherit a transaction and its locks, for ever held."""
     with _STILL:
         yield
-
-
-@contextmanager
-def uncollected() -> Iterator[None]:
-    """Hold off the search for cycles, which finds none again and again where all that is made is kept."""
-    wanted = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if wanted:
-            gc.enable()
 
 
 def held() -> bool:
