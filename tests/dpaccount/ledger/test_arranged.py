@@ -462,6 +462,20 @@ def test_the_year_turns_with_the_clock_of_charges(make, url, monkeypatch):
     assert sound(ledger, url)
 
 
+def test_what_is_drawn_before_the_first_charge_of_a_year_is_in_its_sum(make, url, monkeypatch):
+    ledger = make(1)
+    ledger.reset("first")
+    year = int(now()[:4])
+    ledger.reserve_plan(plan("1/10"), "b", "k", rounds=3)
+    for module in ("entries", "arranged.arrangements"):
+        monkeypatch.setattr(f"dpaccount.ledger.{module}.now", lambda: f"{year + 1}-01-01T00:00:00+00:00")
+    ledger.draw_parts("k")
+    ledger.charge_plan(plan("2/10"), "c")
+    ledger.return_parts("k", [(3, 3)])
+    assert ledger.show()["year"]["epsilon"]["upper"] == pytest.approx(0.4)
+    assert sound(ledger, url)
+
+
 @pytest.mark.parametrize("measure", ["pure", "approximate", "gdp", "zcdp", "either"])
 def test_a_team_in_every_measure(make, url, measure):
     ledger = make(1, 0 if measure == "pure" else "1/1000000", measure)
