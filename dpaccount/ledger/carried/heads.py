@@ -5,7 +5,7 @@ from typing import Any, Final
 from dpaccount.errors import LedgerError
 from dpaccount.ledger import tree as trees
 from dpaccount.ledger.budget import read_budget
-from dpaccount.ledger.chain import CHARGE, Entry
+from dpaccount.ledger.chain import CHANGING, CHARGE, Entry
 from dpaccount.ledger.spending import Step
 from dpaccount.ledger.state.state import split
 from dpaccount.ledger.storage.rows import Rows
@@ -69,9 +69,8 @@ def first_bad_since(rows: Rows, head: str) -> Bad | None:
 
 
 def _plain(rows: Rows, noted: Entry) -> bool:
-    """Say whether totals of the ledger's life are all there is: no scopes, cohorts, reservations, resets."""
-    at = rows.entry(rows.head()[0])
-    return not (split(noted.root)[1] or (at is not None and split(at.root)[1]))
+    """Say whether charges are all that changed totals: no scopes, cohorts, reservations, resets, ever."""
+    return not split(noted.root)[1] and not any(rows.count(kind) for kind in CHANGING if kind != CHARGE)
 
 
 def _noted(rows: Rows, head: str) -> Entry | None:
