@@ -76,7 +76,7 @@ def check_release(document: dict[str, Any]) -> None:
 
 
 def check_budget(budget: dict[str, Any], relation: str) -> None:
-    """Verify that a ledger that paid counts the claim's neighbours, and that no amount ends before it begins."""
+    """Verify that a ledger that paid counts the claim's neighbours, and that no end of it is crossed."""
     ensure(budget["relation"] == relation, f"the ledger that paid counts {brief(budget['relation'])}")
     for when in ("before", "after", "rest"):
         least, upper = budget[when]["lower"], exact_of(budget[when]["upper"], when)

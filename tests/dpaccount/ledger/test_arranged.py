@@ -435,7 +435,7 @@ def test_a_count_of_parts_is_a_whole_number(make, count):
     with pytest.raises(InputError, match="whole number"):
         ledger.draw_parts("k", count=count)
     if count is not None:
-        with pytest.raises(InputError, match="whole number|from 1 to"):
+        with pytest.raises(InputError, match=r"whole number|from 1 to"):
             ledger.reserve_plan(plan("1/100"), "x", "l", rounds=count)
     with pytest.raises(InputError, match="the key"):  # what has no key can never be drawn nor returned
         ledger.reserve_plan(plan("1/100"), "x", None, rounds=2)
