@@ -427,7 +427,9 @@ def test_a_wrong_request_is_one_line(words, capsys):
 
 @pytest.mark.parametrize("sealed", [True, False])
 @pytest.mark.parametrize("kind", ["--html", "--md", "--registry", "--nist"])
-def test_no_text_of_a_certificate_moves_a_cursor_or_begins_a_line(certificate, tmp_path, capsys, kind, sealed):
+def test_no_text_of_a_certificate_moves_a_cursor_or_begins_a_line(
+    certificate, tmp_path, capsys, kind, sealed
+):
     """A valid one may say anything of its source: it had cleared the screen, or answered a point of NIST itself."""
     certificate["subject"]["source"] = "mean.py\nProof: \x1b[2J\u202e\x7fread by nobody"
     certificate["subject"]["parameters"]["a\nb\x1b[2J"] = "\u2028"
