@@ -124,6 +124,8 @@ def of_rounds(budget: Budget, plan: Plan, rounds: int | None, purpose: str, by: 
     Every part enters at what it costs alone, so that what is drawn pays for itself whatever is returned.
     """
     whole = of_plan(budget, plan, purpose, by)
+    if rounds is not None and type(rounds) is not int:
+        raise InputError(f"{rounds!r} rounds are no whole number; give one of at least 1")
     if rounds is not None:
         pieces = [(rounds, whole)]
     elif len(plan.events) > MOST_PIECES:
