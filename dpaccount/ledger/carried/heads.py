@@ -14,7 +14,7 @@ from dpaccount.ledger.storage.rows import Rows
 from dpaccount.ledger.storage.store import Store
 from dpaccount.ledger.totals import totals
 from dpaccount.ledger.tree import SpentTree
-from dpaccount.ledger.verification import UNREADABLE, Bad, Changed, charged, first_bad
+from dpaccount.ledger.verification import UNREADABLE, Bad, Changed, first_bad
 
 NOTED: Final = "noted head"  #: what is wrong where the chain lacks a head that was noted
 
@@ -92,8 +92,10 @@ def _since(rows: Rows, noted: Entry, width: int) -> tuple[Entry, list[list[Step]
             raise Changed(at.number + 1)
         try:
             if entry.kind == CHARGE:
-                later.append(charged(entry, width))
-                alone = alone and split(entry.root)[1] == arranged and not _arranges(entry)
+                facts = facts_of(entry)
+                later.append(changes.steps_of(facts["steps"], width))
+                beside = facts.get("scope") is None and facts.get("cohort") is None
+                alone = alone and beside and split(entry.root)[1] == arranged
             elif entry.kind in CHANGING:
                 alone = False
             elif entry.kind not in KINDS or entry.root != at.root:
@@ -104,12 +106,6 @@ def _since(rows: Rows, noted: Entry, width: int) -> tuple[Entry, list[list[Step]
     if rows.head() != (at.number, at.digest):
         raise Changed("head")
     return at, later if alone else None
-
-
-def _arranges(charge: Entry) -> bool:
-    """Say whether a charge is in a scope or for a cohort."""
-    facts = facts_of(charge)
-    return facts.get("scope") is not None or facts.get("cohort") is not None
 
 
 def _check_taken_away(rows: Rows, noted: Entry, last: Entry, later: list[list[Step]], width: int) -> None:
