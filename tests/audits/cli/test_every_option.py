@@ -125,6 +125,22 @@ def test_of_what_is_for_comparison_nothing_is_certified(dpaccount, tmp_path, nam
     assert err.splitlines()[-1].endswith("nothing is proved of that")
 
 
+REFUSED = [
+    ("fixed-map", {"bits": -1}, "bits is -1; it lies in 0 ... 30"),
+    ("row-sketch", {"bits": -1}, "bits is -1; it lies in 0 ... 30"),
+    ("ldp-gp-ucb", {"kernel": "sensors", "points": 41, "lengthscale": 0.3}, "'sensors' has no length scale"),
+    ("jdp-gp-ucb", {"nodes_per_axis": 999_999}, "nodes_per_axis is 999999; it lies in 1 ... 4096"),
+]
+
+
+@pytest.mark.parametrize(("name", "said", "why"), REFUSED)
+def test_numbers_that_make_no_sense_are_one_sentence(dpaccount, tmp_path, name, said, why):
+    code, out, err = dpaccount("certify", written(tmp_path, name, needed(name) | said))
+    assert (code, out) == (2, "")
+    assert why in err
+    assert len(err.splitlines()) == 1
+
+
 # ------------------------------------------------------------------ words
 
 
