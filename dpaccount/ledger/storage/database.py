@@ -23,7 +23,14 @@ from urllib.parse import quote
 from weakref import WeakSet
 
 from dpaccount.errors import LedgerError
-from dpaccount.ledger.storage.place import Address, Identity, companions, identity
+from dpaccount.ledger.storage.place import (
+    Address,
+    Identity,
+    check_names,
+    companions,
+    identity,
+    identity_and_names,
+)
 from dpaccount.noise import process
 
 BUSY_SECONDS: Final = 60.0  #: how long a writer waits for the others, in line and for the lock
@@ -147,8 +154,10 @@ class Database:
 
     def _check_same(self, link: Link) -> None:
         """Refuse to write where the names lead elsewhere than when they were opened."""
-        if identity(self._named) != self._file:
+        found, names = identity_and_names(self._named)
+        if found != self._file:
             raise LedgerError(f"{self.name} was replaced or removed while it was open; nothing was changed")
+        check_names(self.path, names)
         if link.log is not None and (link.log, link.index) != _beside(self.path):
             raise LedgerError(
                 f"the log of {self.name} was replaced or removed while it was open; nothing was changed"
