@@ -240,7 +240,8 @@ class Ledger(Arrangements):
     ) -> list[Charge]:
         """Charge up to 1000 plans, each with its purpose and key, in one commit; return what became of each.
 
-        All must fit `scope`, too.  Each is accepted, refused (`Charge.reason` says why, also for a key of a different charge) or known by
+        All must fit `scope`, too.
+        Each is accepted, refused (`Charge.reason` says why, also for a key of a different charge) or known by
         itself, as if they had been charged one after another.  Nothing is raised for what is refused.
         """
         if len(asked) > TOGETHER:
