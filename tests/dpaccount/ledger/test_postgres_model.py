@@ -1,6 +1,7 @@
 """Random histories on a server, by a role that may charge: every kind of entry, against the plain models."""
 
 from fractions import Fraction
+from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import psycopg
@@ -117,8 +118,7 @@ def test_plans_cost_on_a_server_what_they_do_in_a_file(server, measure, asked):
                 answers = [(one.entry, one.reason, one.spends) for one in made]
                 told.append((answers, {**ledger.show(), "head": ""}, ledger.verify()))
         assert told[0] == told[1]
-        lines = f"{folder}/lines"
-        with open(lines, "wb") as file:  # noqa: PTH123 - beside the copy
-            file.writelines(exported.lines(urls[0]))
+        lines = Path(folder) / "lines"
+        lines.write_bytes(b"".join(exported.lines(urls[0])))
         exported.made(lines, f"sqlite:///{folder}/copy.db")
         recounted(f"{folder}/copy.db")
