@@ -58,6 +58,7 @@ from dpaccount.noise.proved import Proved
 from dpaccount.noise.receipt import Receipt, issue, rehearse
 from dpaccount.noise.samplers import Rehearsal, Secure
 from dpaccount.plan.events import Plan
+from dpaccount.plan.plan_file import collector_paused
 from dpaccount.proof import Theorem
 
 AHEAD: Final = 8  #: after n draws, n/8 more are marked ahead: at most so many are spent by a crash
@@ -132,6 +133,10 @@ class Ledger(Arrangements):
     @classmethod
     def open(cls, url: str) -> "Ledger":
         """Open an existing ledger; raises `LedgerError` for a missing, foreign or damaged file."""
+        return again(lambda: cls._opened(url))
+
+    @classmethod
+    def _opened(cls, url: str) -> "Ledger":
         store = Store.open(url)
         try:
             with store.reading() as rows:
@@ -246,10 +251,12 @@ class Ledger(Arrangements):
         """
         if len(asked) > TOGETHER:
             raise InputError(f"{len(asked)} charges at once are too many; charge at most {TOGETHER}")
-        wanted = [
-            (requests.of_plan(self.budget, plan, purpose).within(scope), key) for plan, purpose, key in asked
-        ]
-        return self._decide_all(wanted, raises=False)
+        with collector_paused():
+            wanted = [
+                (requests.of_plan(self.budget, plan, purpose).within(scope), key)
+                for plan, purpose, key in asked
+            ]
+            return self._decide_all(wanted, raises=False)
 
     def _decide(self, request: Request, key: str | None, *, dry_run: bool) -> Charge:
         """Accept or refuse under the write lock."""
@@ -273,7 +280,7 @@ class Ledger(Arrangements):
     def _commit(self, jobs: list[ToCharge]) -> None:
         """Decide what threads ask for, in one transaction."""
         with self._store.alone():  # until what is known has what was committed
-            with self._store.writing(self._wanted(jobs) if self._store.far else None) as rows:
+            with self._store.writing(self._wanted(jobs)) as rows:
                 batch = Batch(rows, self._totals(rows), self.budget)
                 for job in jobs:
                     job.decide(batch, rows)
