@@ -23,7 +23,7 @@ from typing import Any, Final, NamedTuple
 
 from dpaccount.accounting.measures import Amounts
 from dpaccount.errors import LedgerError
-from dpaccount.ledger.spending import LAST_UNIT, Step, number, plus, written, zero
+from dpaccount.ledger.spending import LAST_UNIT, Step, one_amount, plus, written, zero
 
 HEIGHT = 63  #: units are below 2^63
 DEPTH: Final = 12  #: below the root, to which what nodes say is kept in memory
@@ -385,7 +385,7 @@ def _most(one: Paid, other: Paid) -> Paid:
 @lru_cache(maxsize=4096)
 def _read_sum(text: str, width: int) -> Paid:
     """Return the amounts of a text whose digest was checked."""
-    amounts = tuple(number(word) for word in text.split(" "))
+    amounts = tuple(one_amount(word) for word in text.split(" "))
     if len(amounts) != width:
         raise ValueError("not the amounts of this measure")
     return Paid(amounts, text)
