@@ -5,6 +5,7 @@ import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, fields, replace
 from fractions import Fraction
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -196,12 +197,17 @@ def _digest(parts: list[tuple[Cover | None, Event]], kinds: dict[int, Event]) ->
 
 def _as_json(value: object) -> Any:
     if isinstance(value, Event):
-        named = {item.name: _as_json(getattr(value, item.name)) for item in fields(value)}
-        return {"event": value.name, **named}
+        kind: Any = type(value)
+        return {"event": value.name, **{name: _as_json(getattr(value, name)) for name in _names(kind)}}
     if isinstance(value, tuple):
         return [_as_json(item) for item in value]
     # hexadecimal: decimal text of long numbers is slow, and refused beyond 4300 digits
     return f"{value.numerator:x}/{value.denominator:x}" if isinstance(value, Fraction | int) else value
+
+
+@cache
+def _names(kind: type[Event]) -> tuple[str, ...]:
+    return tuple(item.name for item in fields(kind))
 
 
 def _takers(has_bound: Callable[[Measure], bool]) -> list[str]:

@@ -732,6 +732,41 @@ def test_since_a_head_takes_all_of_it_where_a_team_arranged_something(full):
     assert not any(verify_heads(full, since=head)["valid"] for head in heads)
 
 
+def test_since_reads_little_after_what_a_team_arranged(make, url, monkeypatch):
+    """Charges outside scopes and cohorts leave the register as it was: only what they reach is recomputed."""
+    ledger = make(1)
+    ledger.set_scope("lab", "1/2")
+    ledger.name_cohort("ward", [(3, 5)])
+    noted = [ledger.charge_plan(plan("1/50", (7, 9)), "in it", scope="lab").head]
+    noted += [ledger.charge_plan(plan("1/50", (unit, 9)), "beside").head for unit in (1, 4, 8)]
+    everything = []
+    monkeypatch.setattr(heads, "first_bad", everything.append)
+    assert all(heads.verify(url, since=head) == VALID for head in noted)
+    assert not everything
+    with sqlite3.connect(url.removeprefix("sqlite:///")) as database:
+        database.execute("UPDATE nodes SET body = replace(body, '1/25', '1/50')")
+    database.close()
+    assert heads.verify(url, since=noted[0]) == {"valid": False, "first_bad": "totals"}
+
+
+def test_since_finds_an_entry_of_an_unknown_kind(make, url):
+    from dpaccount.ledger.carried.heads import verify as verify_heads
+
+    head = make(1).charge_plan(plan("1/50"), "x").head
+    forge(url, "gift", {})
+    assert verify_heads(url, since=head) == {"valid": False, "first_bad": 2}
+
+
+def test_since_the_end_of_a_period_that_spends_again_is_valid(make, url):
+    from dpaccount.ledger.carried.heads import verify as verify_heads
+
+    ledger = make(1)
+    for _ in range(2):
+        noted = ledger.charge_plan(plan("9/10"), "all of it").head
+        ledger.reset("again")
+    assert verify_heads(url, since=ledger.show()["head"]) == verify_heads(url, since=noted) == VALID
+
+
 def test_a_reservation_whose_entry_was_changed_is_not_drawn(full):
     with sqlite3.connect(full.removeprefix("sqlite:///")) as database:
         database.execute("UPDATE entries SET body = replace(body, '1/20', '9/20') WHERE number = 5")
