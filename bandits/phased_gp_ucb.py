@@ -1,9 +1,9 @@
 """Contextual bandit in small phases of people, whose sums tell most where its posterior knows least.
 
-A person adds g·(y − ½), g of norm 1: g = (.3, h)/‖(.3, h)‖ with h = P^½(φ − .8φ̄) scaled to root mean square 1,
-φ̄ the mean feature that the phase's policy plays, P the posterior's covariance: of what is known already little
-is asked again.  The policy is the posterior's mean.  Row j releases Σ_{b≤j} c_{j−b} X_b + N(0, s²I), X_b the sum
-of a phase, c the square root of the prefix sums.
+A person adds g·(y − ½), g = (.3, h)/‖(.3, h)‖, where h = P^½(φ − .8φ̄) is scaled to root mean square 1.
+The mean feature that the phase's policy plays is φ̄, the posterior's covariance P: little is asked of what is
+known already.  The policy is the posterior's mean.  Row j releases Σ_{b≤j} c_{j−b} X_b + N(0, s²I), X_b the
+sum of a phase, c the square root of the prefix sums.
 
 The posterior takes every row for a linear observation of the weights.  Second moments are never released:
 Σgφᵀ and Σggᵀ of a phase are simulated, by the same policy on decision sets of the public domain.
@@ -136,7 +136,7 @@ class Learner:
 
     def _begin(self) -> None:
         """Take the posterior's mean for the policy, and aim contributions at what it leaves unknown."""
-        covariance = np.linalg.inv(self._precision)
+        covariance: Floats = np.linalg.inv(self._precision)
         self._mean: Floats = covariance @ self._moment
         played = self._public[np.arange(len(self._public)), np.argmax(self._public @ self._mean, axis=1)]
         self._centre: Floats = CENTRED * played.mean(axis=0)
