@@ -52,7 +52,9 @@ def private(
         said = {**_options(terms), "trials": str(_trials(effort.trials)), "seed": str(effort.seed)}
         asked = AuditOptions(**said, early=True).question(name)
         data = table or described_by(name, asked.data)
-        place = _place(function, effort, patched, "private", changed(asked, jobs=1, data=data), effort.risk)
+        place = _place(
+            function, effort, patched, "private", changed(asked, jobs=1, data=data), effort.risk, seconds
+        )
         if (known := _sound(place, name, budget)) is not None:
             return known
         share = budget.share()
@@ -83,7 +85,7 @@ def query(
         table, name = _table(terms), _name(function)
         options = AuditOptions(**_options(terms))
         declared = declared_of(norm, _bound(bound), table or described_by(name, data_of(options)))
-        place = _place(function, effort, patched, "query", declared, effort.seed)
+        place = _place(function, effort, patched, "query", declared, effort.seed, seconds)
         if (known := _sound(place, name, budget)) is not None:
             return known
         with _crew(function, seconds, watched=place is not None) as crew:

@@ -2,9 +2,10 @@
 
 usage: .venv/bin/python benchmarks/ledger.py [--units 1000 10000 100000] [--measure pure]
 
-Processor milliseconds, the median of 200, on ledgers whose units have all spent differently; then of
-`charge_many`, a thousand at once, and what opening, `show`, `verify` and `verify --since` of the last
-hundredth take.
+Processor milliseconds, the median of 200, on ledgers whose units have all spent differently: a bare turn,
+then a charge of each kind, and again, so that other work slows all alike; beside each its ratio to the bare
+turn.  `charge_many` makes the ledger, a thousand at once, ten bare turns before each (medians of the last
+twenty thousand).  Then what opening and `show`, `verify`, and `verify --since` of the last hundredth take.
 """
 
 import argparse
@@ -28,35 +29,35 @@ EVENTS = {
 }
 
 
-def median(act: Callable[[int], object], turns: int = TURNS) -> float:
-    """Return the median of processor milliseconds of so many turns."""
-    found = []
-    for turn in range(turns):
-        began = time.process_time()
-        act(turn)
-        found.append(time.process_time() - began)
-    return statistics.median(found) * 1000
+def spent(act: Callable[[], object]) -> float:
+    """Return the processor milliseconds that something takes."""
+    began = time.process_time()
+    act()
+    return (time.process_time() - began) * 1000
 
 
-def bare(folder: Path) -> float:
-    """Return what the least that is durable costs: one row read and changed, one added, committed."""
-    database = sqlite3.connect(folder / "bare.db", isolation_level=None)
+def bare(file: Path) -> Callable[[], None]:
+    """Return the least that is durable: one row read and changed, one added, committed."""
+    database = sqlite3.connect(file, isolation_level=None)
     database.execute("PRAGMA journal_mode=WAL")
     database.execute("PRAGMA synchronous=FULL")
-    database.execute("CREATE TABLE IF NOT EXISTS head (last INTEGER)")
-    database.execute("CREATE TABLE IF NOT EXISTS entries (number INTEGER PRIMARY KEY, body TEXT)")
+    database.execute("CREATE TABLE head (last INTEGER)")
+    database.execute("CREATE TABLE entries (number INTEGER PRIMARY KEY, body TEXT)")
     database.execute("INSERT INTO head VALUES (0)")
 
-    def turn(_: int) -> None:
+    def turn() -> None:
         database.execute("BEGIN IMMEDIATE")
         [last] = database.execute("SELECT max(last) FROM head").fetchone()
         database.execute("UPDATE head SET last = ?", (last + 1,))
         database.execute("INSERT INTO entries (body) VALUES (?)", ("x" * 400,))
         database.execute("COMMIT")
 
-    cost = median(turn)
-    database.close()
-    return cost
+    return turn
+
+
+def told(name: str, costs: list[float], beside: list[float]) -> str:
+    cost = statistics.median(costs)
+    return f"{name} {cost:.2f} ({cost / statistics.median(beside):.2f})"
 
 
 def measured(folder: Path, units: int, measure: str) -> None:
@@ -69,29 +70,34 @@ def measured(folder: Path, units: int, measure: str) -> None:
 
     order = list(range(1, units + 1))
     dice.shuffle(order)
+    least = bare(folder / "bare.db")
     with Ledger.open(url) as ledger:
-        began, noted = time.process_time(), ""
+        many, beside, noted = [], [], ""
         for start in range(0, units, 1000):
             some = [(plan(unit * 7919, (unit, unit)), "seed", None) for unit in order[start : start + 1000]]
-            made = ledger.charge_many(some)
-            noted = made[-1].head if start < units * 99 // 100 else noted
-        many = (time.process_time() - began) / units * 1000
+            beside += [spent(least) for _ in range(10)]
+            many.append(spent(lambda: ledger.charge_many(some)) / len(some))  # noqa: B023
+            noted = ledger.show()["head"] if start < units * 99 // 100 else noted
         kinds = {
             "everybody": lambda: None,
             "one unit": lambda: (unit := dice.randrange(1, units), unit),
             "a range": lambda: tuple(sorted(dice.sample(range(1, units), 2))),
         }
-        line = [f"bare {bare(folder):.2f}"]
-        for name, cover in kinds.items():
-            cost = median(lambda turn, cover=cover: ledger.charge_plan(plan(turn, cover()), "one"))
-            line.append(f"{name} {cost:.2f}")
-        print(f"{units} units, {measure}, ms: {', '.join(line)}, many {many:.3f}", flush=True)
+        costs: dict[str, list[float]] = {name: [] for name in ("bare", *kinds)}
+        for turn in range(TURNS):
+            costs["bare"].append(spent(least))
+            for name, cover in kinds.items():
+                wanted = plan(turn, cover())
+                costs[name].append(spent(lambda: ledger.charge_plan(wanted, "one")))  # noqa: B023
+        line = [told(name, found, costs["bare"]) for name, found in costs.items()]
+        line.append(told("many", many[-20:], beside[-200:]))
+        print(f"{units} units, {measure}, ms (beside bare): {', '.join(line)}", flush=True)
     for name, act in {
-        "open and show": lambda _: shown(url),
-        "verify --since the last 1 %": lambda _: verify(url, since=noted),
-        "verify": lambda _: verify(url),
+        "open and show": lambda: shown(url),
+        "verify --since the last 1 %": lambda: verify(url, since=noted),
+        "verify": lambda: verify(url),
     }.items():
-        print(f"    {name}: {median(act, 1) / 1000:.2f} s", flush=True)
+        print(f"    {name}: {spent(act) / 1000:.2f} s", flush=True)
 
 
 def shown(url: str) -> None:

@@ -1,12 +1,15 @@
 """Charges per second in PostgreSQL by eight processes, beside a bare loop on one head row in the same run.
 
-usage: .venv/bin/python -m benchmarks.postgres [--clients 8] [--seconds 10]
+usage: .venv/bin/python -m benchmarks.postgres [--clients 8] [--seconds 3] [--rounds 5]
 
 The bare loop locks a row, reads it, adds a row of 600 characters, updates the head, commits: a journey each.
+Each round is all kinds one after another; of the rounds' ratios to the bare loop the median is told, since a
+machine's load changes.
 """
 
 import argparse
 import os
+import statistics
 import time
 from collections.abc import Callable
 from fractions import Fraction
@@ -60,10 +63,18 @@ def ours(url: str, number: int, kind: str, until: float) -> int:
     return done
 
 
+def client(server: PostgresServer, url: str, kind: str, first: int) -> Callable[[int, float], int]:
+    """Return what a process does until a moment."""
+    if kind == "bare":
+        return lambda _, until: bare(server, until)
+    return lambda number, until: ours(url, first + number, kind, until)
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--clients", type=int, default=8)
-    parser.add_argument("--seconds", type=float, default=10)
+    parser.add_argument("--seconds", type=float, default=3)
+    parser.add_argument("--rounds", type=int, default=5)
     asked = parser.parse_args()
     server = PostgresServer()
     try:
@@ -73,12 +84,19 @@ def main() -> None:
             link.execute("CREATE TABLE entries (number BIGINT PRIMARY KEY, body TEXT)")
         url = server.url()
         init(url, epsilon=1, delta=0, unit="person", relation="replace-one", measure="pure")
-        for kind in ("bare", "everybody", "one unit", "a range", "bare"):
-            if kind == "bare":
-                found = counted(asked.clients, asked.seconds, lambda _, until: bare(server, until))
-            else:
-                found = counted(asked.clients, asked.seconds, lambda n, until: ours(url, n, kind, until))  # noqa: B023
-            print(f"{kind:10} {sum(found) / (asked.seconds + 1):8.1f} /s  {min(found)} .. {max(found)} each")
+        rates: dict[str, list[float]] = {kind: [] for kind in ("bare", "everybody", "one unit", "a range")}
+        least: dict[str, list[float]] = {kind: [] for kind in rates}
+        for turn in range(asked.rounds):
+            for kind, rate in rates.items():
+                found = counted(asked.clients, asked.seconds, client(server, url, kind, turn * asked.clients))
+                rate.append(sum(found) / (asked.seconds + 1))
+                least[kind].append(min(found) * len(found) / sum(found))
+        for kind, found in rates.items():
+            ratios = [one / bare for one, bare in zip(found, rates["bare"], strict=True)]
+            rate = f"{min(found):.0f} .. {max(found):.0f} /s"
+            share = f"{statistics.median(ratios):.2f} ({min(ratios):.2f} .. {max(ratios):.2f})"
+            slowest = f"{statistics.median(least[kind]):.2f}"
+            print(f"{kind:10} {rate}, of the bare loop {share}, the slowest of the mean {slowest}")
     except psycopg.Error as error:
         raise SystemExit(str(error)) from None
     finally:

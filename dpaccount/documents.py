@@ -190,11 +190,12 @@ def parse_toml(raw: bytes | str, file: str) -> Place:
     return Place(value, file, toml=True)
 
 
+_CANONICAL = json.JSONEncoder(sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
+
+
 def canonical(value: object) -> bytes:
     """Return canonical JSON: sorted keys, no spaces, UTF-8 (the form that digests are taken over)."""
-    return json.dumps(
-        value, sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False
-    ).encode()
+    return _CANONICAL.encode(value).encode()
 
 
 OPEN, OWN = 0o644, 0o600  #: who may read a file: everybody, or its owner alone

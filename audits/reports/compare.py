@@ -10,6 +10,7 @@ from audits.reports.standards import SILENT, governance, proved_text
 from audits.reports.words import Certified
 from dpaccount import checker
 from dpaccount.checker.certificate.shapes import CERTIFICATE
+from dpaccount.checker.documents import plain
 from dpaccount.documents import read_bytes
 from dpaccount.errors import InputError
 from dpaccount.exact import as_exact
@@ -30,7 +31,16 @@ def read_certificate(path: Path) -> tuple[dict[str, Any], str]:
         CERTIFICATE(found, "the certificate")
     except checker.Rejected as why:
         raise InputError(f"{path}: {why}; give a whole certificate") from None
-    return found, checked
+    return _printable(found), checked
+
+
+def _printable(value: Any) -> Any:
+    """Return a received value in which every text is one line that a terminal and a page show as it is."""
+    if isinstance(value, str):
+        return plain(value)
+    if isinstance(value, dict):
+        return {plain(key): _printable(member) for key, member in value.items()}
+    return [_printable(member) for member in value] if isinstance(value, list) else value
 
 
 @contextmanager

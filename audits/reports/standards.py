@@ -136,7 +136,7 @@ def registry(certificate: Certified) -> str:
             ],
         ),
     ]
-    lines = [f"name: {json.dumps(certificate['claim']['name'])}"]
+    lines = [f"name: {json.dumps(certificate['claim']['name'], ensure_ascii=False)}"]
     for tier, members in rows:
         lines.append(f"{tier}:")
         lines += [f"  {key}: {json.dumps(value, ensure_ascii=False)}" for key, value in members]

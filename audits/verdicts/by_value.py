@@ -18,7 +18,10 @@ import numpy as np
 from audits.verdicts.code_words import names_in, names_of, refused_words, same, told
 from audits.verdicts.places import text_digest
 
-PLAIN = (bool, int, float, complex, str, bytes, type(None), type(...), Fraction, Decimal)
+PLAIN = frozenset({bool, int, float, complex, str, bytes, type(None), type(...), Fraction, Decimal})
+
+HEAP_TYPE = 1 << 9  #: of a class that Python code made; any other may hold what `__dict__` does not
+LOOKUPS = frozenset({"globals", "eval", "exec", "_getframe", "currentframe"})
 
 
 class Unfollowed(Exception):  # noqa: N818
@@ -46,7 +49,9 @@ def fingerprint(function: Callable[..., Any]) -> tuple[str, list[str]]:
         said = text_digest(repr(told_.value(function)))
     except Unfollowed as unfollowed:
         return "", [str(unfollowed)]
-    return said, [f"it {why}" for code in told_.codes for why in refused_words(code)]
+    why = [f"it {why}" for code in told_.codes for why in refused_words(code)]
+    by_text = sorted({name for code in told_.codes for name in names_in(code)} & LOOKUPS)
+    return said, why + [f"it may look names up that cannot be followed ({name})" for name in by_text]
 
 
 class _Telling:
@@ -59,7 +64,7 @@ class _Telling:
 
     def value(self, value: Any) -> object:
         """Return nested lists of texts that only an equal value has."""
-        if isinstance(value, PLAIN):
+        if type(value) in PLAIN:  # a subclass may do otherwise than its base
             return [type(value).__name__, repr(value)]
         if id(value) in self._seen:
             return ["seen", self._seen[id(value)]]
@@ -68,28 +73,40 @@ class _Telling:
         return [type(value).__qualname__, *self._parts(value)]
 
     def _parts(self, value: Any) -> Iterator[object]:
-        if isinstance(value, tuple | list):
+        kind = type(value)
+        if kind in (tuple, list):
             yield from map(self.value, value)
-        elif isinstance(value, dict):
+        elif kind is dict:
             yield from ([self.value(key), self.value(member)] for key, member in value.items())
-        elif isinstance(value, set | frozenset):
+        elif kind in (set, frozenset):
             yield sorted(repr(self.value(each)) for each in sorted(value, key=repr))
-        elif isinstance(value, np.ndarray | np.generic):
+        elif kind is np.ndarray or isinstance(value, np.generic):
             yield from self._array(np.asarray(value))
         elif isinstance(value, ModuleType):
-            yield value.__name__
+            yield self._module(value)
         elif isinstance(value, BuiltinFunctionType):
             yield from self._builtin(value)
         elif isinstance(value, FunctionType):
             yield from self._function(value)
         elif isinstance(value, MethodType):
             yield from (self.value(value.__func__), self.value(value.__self__))
-        elif isinstance(value, partial):
-            yield from map(self.value, (value.func, value.args, value.keywords))
+        elif kind is partial:
+            yield from map(self.value, (value.func, value.args, value.keywords, vars(value)))
         elif isinstance(value, type):
             yield from self._class(value)
         else:
             yield from self._instance(value)
+
+    def _module(self, value: ModuleType) -> str:
+        """Return the name of a module that another process imports; others travel with all that they hold."""
+        name = value.__name__
+        if self._owns(name) or sys.modules.get(name) is not value or value.__spec__ is None:
+            raise Unfollowed(f"it holds the module {name} by value")
+        return name
+
+    def _owns(self, module: str | None) -> bool:
+        """Say whether what a module defines travels by value: the function's own, and those inside it."""
+        return f"{module}.".startswith(f"{self.own}.")
 
     def _array(self, value: Any) -> Iterator[object]:
         if value.dtype.hasobject:
@@ -103,7 +120,7 @@ class _Telling:
 
     def _function(self, value: FunctionType) -> Iterator[object]:
         yield from (str(value.__module__), value.__qualname__)
-        if value.__module__ != self.own and _found(value.__module__, value.__qualname__) is value:
+        if not self._owns(value.__module__) and _found(value.__module__, value.__qualname__) is value:
             return
         self.codes.append(value.__code__)
         yield told(value.__code__)
@@ -116,8 +133,8 @@ class _Telling:
 
     def _class(self, value: type) -> Iterator[object]:
         yield from (value.__module__, value.__qualname__)
-        if value.__module__ == self.own:
-            yield from map(self.value, value.__bases__)
+        if self._owns(value.__module__):
+            yield from map(self.value, (type(value), *value.__bases__))
             yield from ([name, self._member(member)] for name, member in vars(value).items() if _tells(name))
         elif _found(value.__module__, value.__qualname__) is not value:
             raise Unfollowed(f"it holds the class {value.__qualname__}, which no name leads to")
@@ -132,7 +149,8 @@ class _Telling:
     def _instance(self, value: Any) -> Iterator[object]:
         kind: Any = type(value)
         plain = kind.__reduce_ex__ is object.__reduce_ex__ and kind.__reduce__ is object.__reduce__
-        if not plain or not hasattr(value, "__dict__") or hasattr(type(value), "__slots__"):
+        native = any(each is not object and not each.__flags__ & HEAP_TYPE for each in kind.__mro__)
+        if native or not plain or not hasattr(value, "__dict__") or hasattr(type(value), "__slots__"):
             raise Unfollowed(f"it holds an object of type {type(value).__qualname__}")
         yield from (self.value(type(value)), self.value(vars(value)))
 

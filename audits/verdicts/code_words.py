@@ -17,6 +17,22 @@ CLOCKS = frozenset(
 READERS = frozenset(  # open files by themselves, in native code
     {"polars", "pyarrow", "h5py", "duckdb", "netCDF4", "read_hdf", "read_parquet", "read_feather", "read_orc"}
 )
+MACHINE = frozenset(  # tell what is the machine's, or who runs there
+    {
+        *("cpu_count", "process_cpu_count", "sched_getaffinity", "getloadavg", "getrusage", "psutil"),
+        *("platform", "uname", "gethostname", "statvfs", "disk_usage", "getpid", "getppid"),
+        *("getpass", "getlogin", "getuid", "geteuid", "getgid", "access"),
+        *("st_mode", "st_ino", "st_dev", "st_nlink", "st_uid", "st_gid"),
+    }
+)
+BEYOND = frozenset(  # run other processes or foreign functions, which nothing follows
+    {"ctypes", "cffi", "multiprocessing", "ProcessPoolExecutor", "joblib"}
+)
+WORDS = (
+    (READERS, "may open files in native code"),
+    (MACHINE, "may ask what the machine is"),
+    (BEYOND, "may run what cannot be followed"),
+)
 REWRITTEN = "@pytest_ar"  #: a name in code that pytest's assertion rewriting made
 
 
@@ -39,8 +55,10 @@ def refused_words(code: CodeType) -> list[str]:
     texts = {text for each in codes(code) for text in each.co_consts if isinstance(text, str)}
     clock = sorted(names & CLOCKS) or sorted(texts & {"now", "today"})
     found = [f"may read the clock ({clock[0]})"] if clock else []
-    readers = sorted({part for name in names for part in name.split(".")} & READERS)
-    return found + ([f"may open files in native code ({readers[0]})"] if readers else [])
+    parts = {part for name in names for part in name.split(".")}
+    for words, why in WORDS:
+        found += [f"{why} ({word})" for word in sorted(parts & words)[:1]]
+    return found
 
 
 def told(code: CodeType) -> list[Any]:

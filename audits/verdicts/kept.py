@@ -21,10 +21,24 @@ from typing import Any
 import msgspec
 import numpy as np
 
-from audits.verdicts.places import digest, listing, program, text_digest
+from audits.verdicts.places import digest, listing, packages, program, text_digest
 from dpaccount.documents import atomically
 
 SCHEMA = "dpaccount/verdict/1"
+#: variables that Python or native libraries ask for themselves, where nothing shows it
+UNSEEN: tuple[str, ...] = (
+    "PYTHON",
+    "LD_",
+    "DYLD_",
+    "OMP_",
+    "OPENBLAS_",
+    "MKL_",
+    "BLIS_",
+    "NPY_",
+    "MALLOC_",
+    "GLIBC_",
+)
+UNSEEN += ("LC_", "LANG", "TZ", "RUST_")
 Reached = dict[str, Any]  #: what `audits.verdicts.watch` records
 
 
@@ -54,9 +68,14 @@ class Verdicts:
 
 
 def key_of(*parts: object) -> str:
-    """Return the name of a question: its terms, this program, and Python; raises `TypeError` for others."""
-    machine = (sys.version, platform.machine(), list(sys.flags), program())
-    said = msgspec.json.encode([parts, machine], enc_hook=_in_full, order="deterministic")
+    """Return the name of a question: its terms, this program, Python, what is installed, where it is asked.
+
+    Raises `TypeError` for terms that cannot be said in full.
+    """
+    python = (sys.version, sys.platform, platform.machine(), list(sys.flags), sys.prefix, sys.path)
+    variables = {key: value for key, value in os.environ.items() if key.startswith(UNSEEN)}
+    place = (python, packages(), program(), str(Path.cwd()), variables)
+    said = msgspec.json.encode([parts, place], enc_hook=_in_full, order="deterministic")
     return hashlib.sha256(said).hexdigest()
 
 
@@ -92,11 +111,18 @@ def _imports(reached: Reached) -> bool:
     """Say whether names still lead to the same files, and those that led nowhere still do."""
     importlib.invalidate_caches()
     found: Callable[..., Any] = importlib.machinery.PathFinder.find_spec
-    for name, file, path in reached["modules"]:
+    for name, where, path in reached["modules"]:
         spec = found(name, path)
-        if spec is None or spec.origin is None or not Path(spec.origin).samefile(file):
+        if spec is None or not _same_place(spec, where):
             return False
-    return all(found(name, reached["path"]) is None for name in reached["absent"])
+    return all(found(name, path or reached["path"]) is None for name, path in reached["absent"])
+
+
+def _same_place(spec: importlib.machinery.ModuleSpec, where: str | list[str]) -> bool:
+    """Say whether a module is found in the same file, or in the same folders where it has no file."""
+    if isinstance(where, list):
+        return spec.origin is None and list(spec.submodule_search_locations or ()) == where
+    return spec.origin is not None and Path(spec.origin).samefile(where)
 
 
 def _digest(file: str) -> str | None:

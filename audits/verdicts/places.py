@@ -36,26 +36,48 @@ def origin(file: str) -> str:
 
 
 def digest(path: str | Path) -> str | None:
-    """Return what a file holds as a digest, ``directory`` for a folder, None for what is not there."""
-    place = Path(path)
+    """Return what a file holds as a digest, ``directory`` for a folder, None for what is not there.
+
+    A symbolic link says where it leads, too.
+    """
     try:
-        return FOLDER if place.is_dir() else hashlib.sha256(place.read_bytes()).hexdigest()
+        return _link(path) + FOLDER if Path(path).is_dir() else digest_of(path, Path(path).read_bytes())
     except (OSError, ValueError):
         return None
+
+
+def digest_of(path: str | Path, content: bytes) -> str:
+    """Return what `digest` says of a file that holds `content`."""
+    return _link(path) + hashlib.sha256(content).hexdigest()
+
+
+def _link(path: str | Path) -> str:
+    return f"{Path(path).readlink()} " if Path(path).is_symlink() else ""
 
 
 def listing(path: str | Path) -> str | None:
-    """Return the names in a folder as a digest; None where it cannot be listed."""
+    """Return what listing a folder tells, names and sizes, as a digest; None where it cannot be listed."""
     try:
-        names = sorted(each.name for each in Path(path).iterdir() if each.name != "__pycache__")
+        entries = sorted(_entry(each) for each in Path(path).iterdir() if each.name != "__pycache__")
     except (OSError, ValueError):
         return None
-    return text_digest("\n".join(names))
+    return text_digest("\n".join(entries))
+
+
+def _entry(path: Path) -> str:
+    return f"{path.name} {_link(path)}{FOLDER if path.is_dir() else path.lstat().st_size}"
 
 
 def text_digest(text: str) -> str:
     """Return the digest of a text."""
     return hashlib.sha256(text.encode("utf-8", "surrogateescape")).hexdigest()
+
+
+@lru_cache(maxsize=1)
+def packages() -> str:
+    """Return a digest of what is installed: names with versions, and files that Python reads at start."""
+    started = [file for folder in _installed() for file in sorted(Path(folder).glob("*.pth"))]
+    return text_digest("\n".join(map(str, [*map(listing, _installed()), *map(digest, started)])))
 
 
 @lru_cache(maxsize=1)

@@ -3,24 +3,26 @@
 A verdict is about what ran.  It may stand in for another run as long as all that the code could have read is
 the same, so the process records every module that it loads (by the bytes that are compiled: bytecode of a
 user's own is not taken from a cache), every file and folder that Python code opens, lists or looks for, every
-variable of the environment that it asks for, and every import that finds nothing.  What cannot be followed so
-is a reason against keeping the verdict: the clock, other programs, the network, files that are written,
-native code that is not installed.
+variable of the environment that it asks for, every import that finds nothing, and every native library.  What
+cannot be followed so is a reason against keeping the verdict: the clock, other programs, the network, files
+that are written, native code that is not installed.
 """
 
-import hashlib
+import contextlib
 import importlib.machinery
 import os
 import sys
+import threading
 import time
 from collections.abc import Callable, Iterator
 from types import CodeType, FrameType
 from typing import Any
 
 from audits.verdicts.code_words import module_names, refused_words
-from audits.verdicts.places import digest, listing, origin, text_digest
+from audits.verdicts.places import digest, digest_of, listing, origin, text_digest
 
 WRITES = os.O_WRONLY | os.O_RDWR
+STARTED = ("sitecustomize", "usercustomize")  #: sought before anything is watched
 LEFT_ALONE = ("/dev/null", "/dev/urandom", "/dev/random")
 CLOCKS = ("time", "monotonic", "perf_counter", "process_time", "thread_time")
 CLOCK_TEXTS = ("localtime", "gmtime", "ctime", "asctime", "strftime")
@@ -37,7 +39,7 @@ CHANGES = (
 )
 
 
-READS = ("open", "os.listdir", "os.scandir", "ctypes.dlopen", "socket.")
+HEARD = ("open", "os.listdir", "os.scandir", "ctypes.dlopen", "socket.", *OTHERS, *CHANGES)
 
 
 class Watched:
@@ -48,11 +50,25 @@ class Watched:
         self.folders: dict[str, str | None] = {}
         self.asked: set[str] = set()
         self.everything = False  #: all of the environment was asked for
-        self.imports: set[str] = set()
+        self.imports: dict[str, list[str] | None] = dict.fromkeys(STARTED)  #: where each was sought
         self.refused: dict[str, None] = {}  #: a set that keeps its order
         self.environment = dict(os.environ)
-        self.busy = False
         self.running = False
+        self._busy = set[int]()  #: threads in which this program itself reads
+
+    @property
+    def busy(self) -> bool:
+        """Say whether what happens now in this thread is our own reading."""
+        return threading.get_ident() in self._busy
+
+    @contextlib.contextmanager
+    def quiet(self) -> Iterator[None]:
+        """Read something ourselves."""
+        self._busy.add(threading.get_ident())
+        try:
+            yield
+        finally:
+            self._busy.discard(threading.get_ident())
 
     def file(self, path: Any) -> None:
         """Note a file that is opened or looked for, with what it holds now."""
@@ -61,17 +77,24 @@ class Watched:
         place = os.path.abspath(os.fsdecode(path))  # noqa: PTH100
         if place in self.files or place in LEFT_ALONE:
             return
-        self.busy = True
-        self.files[place] = digest(place)
-        self.busy = False
+        with self.quiet():
+            self.files[place] = digest(place)
 
     def record(self, path: list[str]) -> dict[str, Any]:
         """Return all of it as a document, with the modules that are loaded and where they were found."""
-        self.busy = True
+        with self.quiet():
+            return self._record(path)
+
+    def _record(self, path: list[str]) -> dict[str, Any]:
         for place, held in list(self.files.items()):
             if digest(place) != held:
                 self.refused[f"{place} changed while it ran"] = None
+        for place in _mapped():
+            self.files.setdefault(place, digest(place))
+            if self.files[place] is None:
+                self.refused[f"the native library {place} is not there any more"] = None
         modules, names = list(self._modules(path)), module_names()
+        absent, there = _sought(self.imports, path)
         asked = {key: self.environment.get(key) for key in sorted(self.asked)}
         everything = "\0".join(f"{key}={value}" for key, value in sorted(self.environment.items()))
         return {
@@ -80,8 +103,8 @@ class Watched:
             "environment": {key: value and text_digest(value) for key, value in asked.items()},
             "whole_environment": text_digest(everything) if self.everything else None,
             "path": path,
-            "modules": modules,
-            "absent": sorted(name for name in self.imports if name not in sys.modules),
+            "modules": modules + there,
+            "absent": absent,
             "names": names,
             "refused": list(self.refused),
         }
@@ -89,6 +112,8 @@ class Watched:
     def _modules(self, path: list[str]) -> Iterator[list[Any]]:
         for name, module in list(sys.modules.items()):
             file = getattr(module, "__file__", None)
+            if file is None and hasattr(module, "__path__"):  # folders without a file of their own
+                yield [name, list(module.__path__), _path_of(name, path)]
             whose = "python" if file is None else origin(file)
             if whose in ("python", "ours") or name == "__main__":
                 continue
@@ -96,8 +121,7 @@ class Watched:
             if whose == "theirs":
                 self._look_at(name, str(file))
             if whose == "theirs" or "." not in name:
-                parent = sys.modules.get(name.rpartition(".")[0])
-                yield [name, file, path if parent is None else list(getattr(parent, "__path__", path))]
+                yield [name, file, _path_of(name, path)]
 
     def _look_at(self, name: str, file: str) -> None:
         """Note what a module of the user's might do that nothing shows."""
@@ -108,6 +132,49 @@ class Watched:
             code = compile(source.read(), file, "exec", dont_inherit=True)
         for why in refused_words(code):
             self.refused[f"{name} {why}"] = None
+
+
+def _path_of(name: str, path: list[str]) -> list[str]:
+    """Return where a module is sought: in its package, or on the path."""
+    parent = sys.modules.get(name.rpartition(".")[0])
+    return path if parent is None else list(getattr(parent, "__path__", path))
+
+
+def _sought(imports: dict[str, list[str] | None], path: list[str]) -> tuple[list[Any], list[Any]]:
+    """Return the names that were sought and lead nowhere, and those that lead to what was not loaded."""
+    absent, there = [], []
+    for name, folders in sorted(imports.items()):
+        if name in sys.modules:
+            continue
+        spec = importlib.machinery.PathFinder.find_spec(name, folders or path)
+        if spec is None:
+            absent.append([name, folders])
+        else:
+            where = spec.origin or list(spec.submodule_search_locations or ())
+            there.append([name, where, folders or path])
+    return absent, there
+
+
+def _mapped() -> list[str]:
+    """Return the files of native code in this process; none where the system does not list them (macOS)."""
+    try:
+        with open("/proc/self/maps", encoding="utf-8", errors="surrogateescape") as lines:  # noqa: PTH123
+            parts = [line.rstrip("\n").split(None, 5) for line in lines]
+    except OSError:
+        return []
+    return sorted({each[5] for each in parts if len(each) == 6 and "x" in each[1] and each[5][0] == "/"})
+
+
+class _Sought:
+    """First among Python's finders: notes every name that is sought, and finds none."""
+
+    def __init__(self, seen: Watched) -> None:
+        self.seen = seen
+
+    def find_spec(self, name: str, path: Any = None, _: object = None) -> None:
+        """Note a name, and where it is sought."""
+        if not self.seen.busy:
+            self.seen.imports[name] = None if path is None else list(path)
 
 
 _WATCHED: list[Watched] = []
@@ -122,7 +189,8 @@ def begin() -> None:
     _follow_environment(seen)
     _follow_questions(seen)
     _follow_clocks(seen)
-    sys.addaudithook(lambda event, given: None if seen.busy else _heard(seen, event, given))
+    sys.meta_path.insert(0, _Sought(seen))
+    sys.addaudithook(lambda event, given: _heard(seen, event, given))
 
 
 def from_source() -> None:
@@ -140,7 +208,7 @@ def from_source() -> None:
             return kept
         source = self.get_data(path)
         for seen in _WATCHED:
-            seen.files[path] = hashlib.sha256(source).hexdigest()
+            seen.files[path] = digest_of(path, source)
         code: CodeType = self.source_to_code(source, path)
         return code
 
@@ -161,14 +229,11 @@ def record(folders: list[str]) -> dict[str, Any] | None:
 
 def _heard(seen: Watched, event: str, given: tuple[Any, ...]) -> None:
     """Note an event of Python's runtime; import machinery is followed by what it loads."""
-    if event == "import":
-        if "." not in given[0]:
-            seen.imports.add(given[0])
+    if not event.startswith(HEARD) or seen.busy:  # of all others there are too many
         return
-    if not event.startswith((*READS, *OTHERS, *CHANGES)):  # of all others there are too many
-        return
-    if sys._getframe(2).f_code.co_filename.startswith("<frozen importlib"):
-        return
+    importing = sys._getframe(2).f_code.co_filename.startswith("<frozen importlib")
+    if importing and (event != "open" or str(given[0]).endswith(".pyc")):
+        return  # a loader also hands out data of a package
     if event == "open":
         _opened(seen, *given)
     elif event in ("os.listdir", "os.scandir"):
@@ -200,9 +265,8 @@ def _listed(seen: Watched, path: Any) -> None:
         return
     place = os.path.abspath(os.fsdecode(path or "."))  # noqa: PTH100
     if place not in seen.folders:
-        seen.busy = True
-        seen.folders[place] = listing(place)
-        seen.busy = False
+        with seen.quiet():
+            seen.folders[place] = listing(place)
 
 
 def _native(seen: Watched, name: Any) -> None:
@@ -241,19 +305,23 @@ def _unless_installed(seen: Watched, why: str) -> None:
 
 def _follow_environment(seen: Watched) -> None:
     kind = type(os.environ)
-    get, each = kind.__getitem__, kind.__iter__
+    get = kind.__getitem__
 
     def getitem(self: Any, key: Any) -> Any:
         if not seen.busy:
             seen.asked.add(os.fsdecode(key))
         return get(self, key)
 
-    def iterate(self: Any) -> Any:
-        seen.everything = seen.everything or not seen.busy
-        return each(self)
+    def whole(real: Callable[..., Any]) -> Callable[..., Any]:
+        def asked(self: Any) -> Any:
+            seen.everything = seen.everything or not seen.busy
+            return real(self)
+
+        return asked
 
     kind.__getitem__ = getitem  # type: ignore[method-assign]
-    kind.__iter__ = iterate  # type: ignore[method-assign]
+    for name in ("__iter__", "__len__", "__repr__"):
+        setattr(kind, name, whole(getattr(kind, name)))
 
 
 def _follow_questions(seen: Watched) -> None:
@@ -267,7 +335,7 @@ def _follow_questions(seen: Watched) -> None:
 
         return asked
 
-    for name in ("stat", "lstat", "access"):
+    for name in ("stat", "lstat", "access", "readlink"):
         setattr(os, name, recording(getattr(os, name)))
 
 

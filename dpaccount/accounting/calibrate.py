@@ -182,7 +182,7 @@ def least(
     def curve(noise: Fraction) -> arb:
         bounds = loss(noise)
         upper = Fraction(min(bounds.upper, 1 << 64))
-        return between(upper if bounds.lower is None else min(Fraction(bounds.lower), upper), upper)
+        return between(upper if bounds.lower is None else Fraction(min(bounds.lower, upper)), upper)
 
     if epsilon > 0 and delta > 0:
         return solve(curve, epsilon, low, high, high / 10**11)[1]

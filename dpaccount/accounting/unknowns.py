@@ -21,7 +21,7 @@ from dpaccount.documents import Place
 from dpaccount.errors import InputError
 from dpaccount.exact import Enclosure, Exact
 from dpaccount.numerics.fourier.contours import shared
-from dpaccount.numerics.limits import PLAN_CALIBRATION, allowance, spent
+from dpaccount.numerics.limits import PLAN_CALIBRATION, OutOfReach, allowance, spent
 from dpaccount.plan.event_base import RANGES, Event, exact
 from dpaccount.plan.events import Plan
 from dpaccount.plan.plan_file import read_plan
@@ -170,8 +170,13 @@ def settle(unknown: Unknown, epsilon: Fraction, delta: Fraction, group: int = 1)
             )
         return Accountant(unknown.make(value), group).worst_epsilon(delta, gap).bounds
 
-    with allowance(PLAN_CALIBRATION), shared():
-        return _whole(unknown, cost, epsilon) if unknown.whole else _real(unknown, cost, epsilon, delta)
+    try:
+        with allowance(PLAN_CALIBRATION), shared():
+            return _whole(unknown, cost, epsilon) if unknown.whole else _real(unknown, cost, epsilon, delta)
+    except OutOfReach:  # the search went on to numbers that nothing can be computed with
+        raise InputError(
+            f"no {unknown.key} that can be computed with meets this target; ask for a larger epsilon or delta"
+        ) from None
 
 
 Costing = Callable[..., Enclosure]  #: (value, gap) ↦ ε at the target's δ

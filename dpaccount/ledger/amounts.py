@@ -5,6 +5,7 @@ import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, fields, replace
 from fractions import Fraction
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -123,6 +124,8 @@ def of_rounds(budget: Budget, plan: Plan, rounds: int | None, purpose: str, by: 
     Every part enters at what it costs alone, so that what is drawn pays for itself whatever is returned.
     """
     whole = of_plan(budget, plan, purpose, by)
+    if rounds is not None and type(rounds) is not int:
+        raise InputError(f"{rounds!r} rounds are no whole number; give one of at least 1")
     if rounds is not None:
         pieces = [(rounds, whole)]
     elif len(plan.events) > MOST_PIECES:
@@ -194,12 +197,17 @@ def _digest(parts: list[tuple[Cover | None, Event]], kinds: dict[int, Event]) ->
 
 def _as_json(value: object) -> Any:
     if isinstance(value, Event):
-        named = {item.name: _as_json(getattr(value, item.name)) for item in fields(value)}
-        return {"event": value.name, **named}
+        kind: Any = type(value)
+        return {"event": value.name, **{name: _as_json(getattr(value, name)) for name in _names(kind)}}
     if isinstance(value, tuple):
         return [_as_json(item) for item in value]
     # hexadecimal: decimal text of long numbers is slow, and refused beyond 4300 digits
     return f"{value.numerator:x}/{value.denominator:x}" if isinstance(value, Fraction | int) else value
+
+
+@cache
+def _names(kind: type[Event]) -> tuple[str, ...]:
+    return tuple(item.name for item in fields(kind))
 
 
 def _takers(has_bound: Callable[[Measure], bool]) -> list[str]:

@@ -19,7 +19,7 @@ from dpaccount.ledger.state.state import State
 from dpaccount.ledger.storage.group import Job
 from dpaccount.ledger.storage.rows import Rows
 from dpaccount.ledger.totals import Totals
-from dpaccount.ledger.tree import marks_of, read_by
+from dpaccount.ledger.tree import Opened, marks_of, read_by, remember
 
 SOUGHT = 4096  #: nodes of the tree that are looked at for a unit that cannot pay
 
@@ -63,6 +63,7 @@ class Batch:
         self._rows, self._budget = rows, budget
         self._nodes: dict[int, str | None] = {}
         self._gone: list[tuple[int, int]] = []
+        self._opened: dict[int, Opened] = {}
 
     def decide(self, request: Request, key: str | None, *, dry_run: bool = False) -> Charge:
         """Accept a request, refuse it with its reason, or find that its key has charged it before.
@@ -72,7 +73,7 @@ class Batch:
         known = None if key is None else self._rows.keyed(key)
         if known is not None:
             return self._answer(request, same_charge(self._rows, known, request).number, known=True)
-        state, facts = self.totals.state(self._node), said_of(request, self._rows.role)
+        state, facts = self.totals.state(self._node, self._opened), said_of(request, self._rows.role)
         reason = self._tried(state, request, facts)
         if dry_run:
             return self._answer(request, None, reason)
@@ -81,7 +82,7 @@ class Batch:
         elif request.parts is None:
             made = self._rows.append(CHARGE, accepted(facts, request), state.text, key=key)
         else:
-            state, body = self.totals.state(self._node), accepted(facts, request)
+            state, body = self.totals.state(self._node, self._opened), accepted(facts, request)
             self._reserve(state, body)
             made = self._rows.append(RESERVATION, body, state.text, key=key)
         if reason is None:
@@ -122,6 +123,7 @@ class Batch:
         for low, high in self._gone:
             self._rows.drop(low, high)
         self._rows.put(self._nodes)
+        remember(self._opened, self.totals.state(self._node).life.height)
         return self.totals
 
     def _node(self, node: int) -> object:

@@ -58,6 +58,7 @@ from dpaccount.noise.proved import Proved
 from dpaccount.noise.receipt import Receipt, issue, rehearse
 from dpaccount.noise.samplers import Rehearsal, Secure
 from dpaccount.plan.events import Plan
+from dpaccount.plan.plan_file import collector_paused
 from dpaccount.proof import Theorem
 
 AHEAD: Final = 8  #: after n draws, n/8 more are marked ahead: at most so many are spent by a crash
@@ -236,8 +237,9 @@ class Ledger(Arrangements):
         """
         if len(asked) > TOGETHER:
             raise InputError(f"{len(asked)} charges at once are too many; charge at most {TOGETHER}")
-        wanted = [(requests.of_plan(self.budget, plan, purpose), key) for plan, purpose, key in asked]
-        return self._decide_all(wanted, raises=False)
+        with collector_paused():
+            wanted = [(requests.of_plan(self.budget, plan, purpose), key) for plan, purpose, key in asked]
+            return self._decide_all(wanted, raises=False)
 
     def _decide(self, request: Request, key: str | None, *, dry_run: bool) -> Charge:
         """Accept or refuse under the write lock."""
@@ -261,7 +263,7 @@ class Ledger(Arrangements):
     def _commit(self, jobs: list[ToCharge]) -> None:
         """Decide what threads ask for, in one transaction."""
         with self._store.alone():  # until what is known has what was committed
-            with self._store.writing(self._wanted(jobs) if self._store.far else None) as rows:
+            with self._store.writing(self._wanted(jobs)) as rows:
                 batch = Batch(rows, self._totals(rows), self.budget)
                 for job in jobs:
                     job.decide(batch, rows)

@@ -13,6 +13,7 @@ from dpaccount.errors import LedgerError
 from dpaccount.ledger.chain import CHANGING, KINDS, Entry
 from dpaccount.ledger.state.state import State
 from dpaccount.ledger.storage.rows import Rows
+from dpaccount.ledger.tree import Opened
 
 
 @dataclass(frozen=True)
@@ -27,9 +28,9 @@ class Totals:
         """Return the state as entries hold it."""
         return self.at.root or ""
 
-    def state(self, fetch: Callable[[int], Any]) -> State:
+    def state(self, fetch: Callable[[int], Any], opened: dict[int, Opened] | None = None) -> State:
         """Return the state, to be read or changed; raises `ValueError` or `TypeError` where it is none."""
-        return State(self.at.root, self.width, fetch)
+        return State(self.at.root, self.width, fetch, opened)
 
     def followed(self, rows: Rows) -> "Totals":
         """Go on to the last entry; raises `LedgerError` where the chain does not lead there from here."""

@@ -28,9 +28,14 @@ from dpaccount.ledger.spending import LAST_UNIT, Step, plus, written, zero
 HEIGHT = 63  #: units are below 2^63
 DEPTH: Final = 12  #: below the root, to which what nodes say is kept in memory
 FEW: Final = 64  #: roots that are kept in memory
-REMEMBERED: Final = 1 << (DEPTH + 2)  #: of them in all, of several trees
+REMEMBERED: Final = 1 << (
+    DEPTH + 2
+)  #: of them in all, of several trees, before those of one more transaction
 Mark = tuple[int, int, Amounts]  #: [first, last] and what each unit of it pays
 Fetch = Callable[[int], Any]  #: the stored text of a node, or None
+Opened = dict[
+    int, tuple[str, "Edge", "Edge"]
+]  #: digests of nodes that were checked or made, and their halves
 
 
 class Paid:
@@ -128,8 +133,8 @@ def marks_of(steps: list[Step], width: int) -> tuple[Amounts, list[Mark]]:
         raise ValueError("not the steps of a charge")
     marks = []
     for (first, amounts), (after, _) in pairwise(steps):
-        more = tuple(map(Fraction.__sub__, amounts, everyone))
-        if min(more) < 0 or not 1 <= first < after < 2**HEIGHT:
+        more = tuple(a - b if b else a for a, b in zip(amounts, everyone, strict=True))
+        if any(one.numerator < 0 for one in more) or not 1 <= first < after < 2**HEIGHT:
             raise ValueError("not the steps of a charge")
         if any(more):
             marks.append((first if first > 1 else 0, after - 1, more))
@@ -154,12 +159,17 @@ def read_by(marks: list[Mark], height: int) -> set[int]:
 
 
 class SpentTree:
-    """A tree that is read from stored nodes and grows in memory: `changed` holds what is to be stored."""
+    """A tree that is read from stored nodes and grows in memory: `changed` holds what is to be stored.
 
-    def __init__(self, root: Root, fetch: Fetch, changed: dict[int, str | None] | None = None) -> None:
+    `opened` keeps what nodes say, for other trees of the same transaction: each row is read and checked once.
+    What was remembered of an `area` spares reading the same text again.
+    """
+
+    def __init__(self, root: Root, fetch: Fetch, opened: Opened | None = None, area: int = 0) -> None:
         self.root = root
-        self.changed: dict[int, str | None] = {} if changed is None else changed
-        self._fetch = fetch
+        self.changed: dict[int, str | None] = {}
+        self._fetch, self._opened = fetch, {} if opened is None else opened
+        self._known = _MEANT.get(area, {})
         self._width = len(root.everyone.amounts)
         self._level = _empty(self._width)
 
@@ -175,7 +185,11 @@ class SpentTree:
             self._grow(max(last for _, last, _ in marks).bit_length())
             root, height = self.root, self.root.height
             wanted = [(first, last, Paid(amounts)) for first, last, amounts in marks]
-            edge = self._edge_after(root.edge, 1 << (HEIGHT - height), height, 0, wanted)
+            top = 1 << (HEIGHT - height)
+            if len(wanted) == 1:
+                edge = self._edge_with(root.edge, top, 0, (1 << height) - 1, *wanted[0])
+            else:
+                edge = self._edge_after(root.edge, top, height, 0, wanted)
             self.root = Root(height, root.everyone, edge)
 
     def shrink(self) -> None:
@@ -271,6 +285,20 @@ class SpentTree:
                 edge = self._over(1 << (HEIGHT - above), self._level.mark, edge, self._level)
             self.root = Root(above, self.root.everyone, edge)
 
+    def _edge_with(
+        self, edge: Edge, node: int, low: int, high: int, first: int, last: int, more: Paid
+    ) -> Edge:
+        """Return the edge to a node of the units from `low` to `high`, with a mark more: as `_edge_after`."""
+        if first <= low and high <= last:
+            return _made(_plus(edge.mark, more), edge.peak, edge.digest)
+        left, right = self._halves(node, edge.digest)
+        middle = (low + high) >> 1
+        if first <= middle:
+            left = self._edge_with(left, 2 * node, low, middle, first, last, more)
+        if last > middle:
+            right = self._edge_with(right, 2 * node + 1, middle + 1, high, first, last, more)
+        return self._over(node, edge.mark, left, right)
+
     def _edge_after(
         self, edge: Edge, node: int, height: int, low: int, marks: list[tuple[int, int, Paid]]
     ) -> Edge:
@@ -295,18 +323,20 @@ class SpentTree:
     def _halves(self, node: int, digest: str) -> tuple[Edge, Edge]:
         if not digest:
             return self._level, self._level
+        opened = self._opened.get(node)
+        if opened is not None and opened[0] == digest:
+            return opened[1], opened[2]
         text = self.changed[node] if node in self.changed else self._fetch(node)
-        known = _MEANT.get(node)
-        if known is not None and known[0] == text and known[1] == digest:
-            return known[2], known[3]
         if not isinstance(text, str) or _digest(text) != digest:
             raise LedgerError(
                 "the ledger's totals were changed; restore a backup that `ledger verify` accepts"
             )
-        parts = text.split("|")
-        left, right = _edge(parts[:3], self._width), _edge(parts[3:], self._width)
-        self._remember(node, text, digest, left, right)
-        return left, right
+        known = self._known.get(node)
+        if known is None or known[0] != digest:
+            parts = text.split("|")
+            known = digest, _edge(parts[:3], self._width), _edge(parts[3:], self._width)
+        self._opened[node] = known
+        return known[1], known[2]
 
     def _over(self, node: int, mark: Paid, left: Edge, right: Edge) -> Edge:
         """Keep a node and return the edge to it; a node that says nothing is dropped."""
@@ -314,17 +344,20 @@ class SpentTree:
         if left.text == nothing and right.text == nothing:
             self.changed[node] = None
             return _made(mark, self._level.mark, "")
-        text = f"{left.text}|{right.text}"
-        self.changed[node], digest = text, _digest(text)
-        self._remember(node, text, digest, left, right)
+        self.changed[node] = text = f"{left.text}|{right.text}"
+        digest = _digest(text)
+        self._opened[node] = digest, left, right
         return _made(mark, _most(left.top, right.top), digest)
 
-    def _remember(self, node: int, text: str, digest: str, left: Edge, right: Edge) -> None:
-        """Keep in memory what the text of a node near the root says, for who finds the same text there."""
-        if node.bit_length() + self.root.height <= HEIGHT + 1 + DEPTH:
-            if len(_MEANT) >= REMEMBERED:
-                _MEANT.clear()
-            _MEANT[node] = text, digest, left, right
+
+def remember(areas: dict[int, Opened], height: int) -> None:
+    """Keep what nodes near the roots say, for who finds the same texts there in a later transaction."""
+    near = 1 << max(0, HEIGHT + 1 + DEPTH - height)
+    if sum(map(len, _MEANT.values())) >= REMEMBERED:
+        _MEANT.clear()
+    for area, opened in areas.items():
+        said = {node: halves for node, halves in opened.items() if node < near}
+        _MEANT.setdefault(area, {}).update(said)
 
 
 def of_charges(charges: Iterable[list[Step]], width: int) -> SpentTree:
@@ -336,8 +369,7 @@ def of_charges(charges: Iterable[list[Step]], width: int) -> SpentTree:
 
 
 _MADE: Final[dict[tuple[str, int], Root]] = {}  #: roots that were made here, by their text
-#: what a node said last: its text, digest and halves
-_MEANT: Final[dict[int, tuple[str, str, Edge, Edge]]] = {}
+_MEANT: Final[dict[int, Opened]] = {}  #: what nodes of an area said last
 
 
 def _digest(text: str) -> str:
@@ -376,10 +408,16 @@ def _most(one: Paid, other: Paid) -> Paid:
     """Return the larger of each amount."""
     if not other.some or one is other:
         return one
-    amounts = tuple(map(max, one.amounts, other.amounts))
+    amounts = tuple(map(_larger, one.amounts, other.amounts))
     if all(map(is_, amounts, one.amounts)):
         return one
     return other if all(map(is_, amounts, other.amounts)) else Paid(amounts)
+
+
+def _larger(one: Fraction, other: Fraction) -> Fraction:
+    """Return the larger; fractions compare themselves with many kinds of numbers, and are slow at it."""
+    less = one.numerator * other.denominator < other.numerator * one.denominator
+    return other if less else one
 
 
 @lru_cache(maxsize=4096)

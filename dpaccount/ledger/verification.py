@@ -12,14 +12,13 @@ from typing import Final
 
 from dpaccount.errors import DpaccountError, LedgerError
 from dpaccount.ledger import tree as trees
-from dpaccount.ledger.budget import Budget, read_budget
+from dpaccount.ledger.budget import read_budget
 from dpaccount.ledger.chain import BUDGET, CHANGING, CHARGE, KINDS, RESERVATION, UPGRADE, Entry
 from dpaccount.ledger.spending import Step
 from dpaccount.ledger.state import changes
 from dpaccount.ledger.state.changes import Facts
 from dpaccount.ledger.state.state import State
 from dpaccount.ledger.storage.rows import TABLES, Rows
-from dpaccount.ledger.tree import SpentTree
 
 Bad = int | str  #: the number of an entry, or ``head``, ``totals``, ``file``
 
@@ -48,14 +47,6 @@ def first_bad(rows: Rows) -> Bad | None:
     except Changed as found:
         return found.where
     return None if rows.sound() else "file"
-
-
-def within(budget: Budget, root: trees.Root, rows: Rows) -> bool:
-    """Say whether no unit of a tree, whose nodes are in `rows`, has spent more than it may."""
-    try:
-        return SpentTree(root, rows.node).beyond(budget.fits) is None
-    except LedgerError:  # a node that does not belong to it
-        return False
 
 
 def replayed(rows: Rows, scratch: Rows) -> "Chain":

@@ -38,9 +38,7 @@ def opacus_history(place: Place) -> Plan:
     Each entry is [noise multiplier, sample rate, steps]: Poisson samples, one example more or less.
     """
     if isinstance(place.value, dict):
-        if "history" not in place.value:
-            raise place.wrong("the key 'history' is missing", "write accountant.state_dict() as JSON")
-        place = place.child("history")
+        place = place.table(("history",), ("mechanism",))["history"]
     steps = []
     for entry in place.items():
         parts = list(entry.items())

@@ -1,17 +1,23 @@
 """Sound verdicts are kept, and used only where nothing changed that they rest on: sessions as users have them."""
 
+import collections
 import functools
 import json
 import os
 import subprocess
 import sys
 import textwrap
+import types
 from pathlib import Path
 
 import numpy as np
 import pytest
 
+from audits.sandbox.crew import THREADS, Crew
+from audits.subjects.code import Code
+from audits.verdicts import places
 from audits.verdicts.by_value import fingerprint
+from audits.verdicts.code_words import refused_words
 from audits.verdicts.kept import Verdicts, key_of
 
 PROJECT = {
@@ -215,11 +221,186 @@ def test_a_damaged_or_foreign_verdict_is_not_there(tmp_path):
         whole[:-1], "[]", "{}", json.dumps({**document, "key": "0"}), json.dumps({**document, "schema": "x"}),
         json.dumps({**document, "reached": {**reached, "refused": ["no"]}}),
         json.dumps({**document, "reached": {**reached, "files": {str(tmp_path / "data"): "0"}}}),
-        json.dumps({**document, "reached": {**reached, "absent": ["taken"], "path": [str(tmp_path)]}}),
+        json.dumps({**document, "reached": {**reached, "absent": [["taken", None]], "path": [str(tmp_path)]}}),
         json.dumps({**document, "reached": {"files": {}}}),
     ):  # fmt: skip
         (tmp_path / "kept" / f"{key}.json").write_text(damaged)
         assert verdicts.sound(key) is None
+
+
+def link(folder, to):
+    (folder / "current").unlink(missing_ok=True)
+    (folder / "current").symlink_to(to)
+
+
+READS = {  # what a module runs, once it is loaded; what changes what that gives
+    "package_data": (
+        "import held, pkgutil\nREAD = lambda: pkgutil.get_data('held', 'factor.txt')",
+        lambda folder: (folder / "held" / "factor.txt").write_text("3"),
+    ),
+    "sizes": (
+        "import os\nREAD = lambda: [each.stat().st_size for each in os.scandir(HERE / 'held')]",
+        lambda folder: (folder / "held" / "factor.txt").write_text("100"),
+    ),
+    "way": ("READ = lambda: (HERE / 'current').resolve().name", lambda folder: link(folder, "helper.py")),
+    "way_read": (
+        "import os\nREAD = lambda: os.readlink(HERE / 'current')",
+        lambda folder: link(folder, "helper.py"),
+    ),
+    "submodule": (
+        "try:\n from held import fast\nexcept ImportError:\n fast = None\nREAD = lambda: fast",
+        lambda folder: (folder / "held" / "fast.py").write_text("F = 3"),
+    ),
+    "by_text": (
+        "import importlib\ntry:\n importlib.import_module('held.fast')\nexcept ImportError: pass\nREAD = dict",
+        lambda folder: (folder / "held" / "fast.py").write_text("F = 3"),
+    ),
+    "without_file": (
+        "import bare.part\nREAD = dict",
+        lambda folder: (folder / "bare" / "__init__.py").write_text("import rates\nrates.FACTOR = 3"),
+    ),
+    "length": ("import os\nREAD = lambda: len(os.environ)", lambda folder: os.environ.update(ANY_OTHER="1")),
+    "shown": ("import os\nREAD = lambda: repr(os.environ)", lambda folder: os.environ.update(ANY_OTHER="1")),
+}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", READS)
+def test_what_code_reads_by_other_ways_is_seen(project, monkeypatch, name):
+    code, change = READS[name]
+    for folder, file in (("held", "__init__.py"), ("bare", "part.py")):
+        (project / folder).mkdir()
+        (project / folder / file).write_text("")
+    (project / "held" / "factor.txt").write_text("1")
+    link(project, "rates.py")
+    monkeypatch.setenv("ANY_OTHER", "")
+    monkeypatch.delenv("ANY_OTHER")  # undone at the end, whatever is set between
+    lines = f"from pathlib import Path\nHERE = Path(__file__).parent\n{code}\n"
+    (project / f"{name}.py").write_text(f"{lines}def f(data):\n READ()\n return 1.0\n")
+    with Crew(Code(f"{name}:f", (str(project),), watched=True), seconds=60) as crew:
+        crew.keep([np.zeros(2)])
+        assert not crew.run([(0,)])[0].failed
+        reached = crew.reached()
+    verdicts, key = Verdicts(project.with_name("kept"), dict.fromkeys(THREADS, "1")), key_of(name)
+    assert reached["refused"] == []
+    verdicts.keep(key, {"verdict": "NOT REFUTED"}, reached)
+    assert verdicts.sound(key) is not None
+    change(project)
+    assert verdicts.sound(key) is None
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not Path("/proc/self/maps").exists(), reason="native libraries are listed by Linux alone")
+def test_native_libraries_are_among_what_a_verdict_rests_on(project):
+    (project / "plain.py").write_text("import numpy\ndef f(data):\n return 1.0\n")
+    with Crew(Code("plain:f", (str(project),), watched=True), seconds=60) as crew:
+        files = crew.reached()["files"]
+    libraries = {Path(file).name for file, held in files.items() if held and ".so" in file}
+    assert {"libc.so.6"} <= libraries
+    assert any("openblas" in name for name in libraries)  # of NumPy, and no module itself
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("access", "import os\nos.access('x', os.X_OK)"),
+        ("cpu_count", "import os\nos.cpu_count()"),
+        ("ctypes", "import ctypes"),
+        ("multiprocessing", "from multiprocessing import Pool"),
+        ("st_mode", "import os\nos.stat('x').st_mode"),
+    ],
+)
+def test_words_that_ask_for_what_nothing_shows_are_reasons(name, text):
+    (why,) = refused_words(compile(text, "own.py", "exec"))
+    assert f"({name})" in why
+
+
+def test_a_question_is_asked_at_a_place_of_a_python_and_its_packages(tmp_path, monkeypatch):
+    here = key_of("question")
+    assert key_of("question") == here
+    with monkeypatch.context() as patch:
+        patch.chdir(tmp_path)
+        assert key_of("question") != here
+    for key in ("PYTHONPATH", "LD_PRELOAD", "OPENBLAS_CORETYPE", "LC_ALL", "TZ"):
+        with monkeypatch.context() as patch:
+            patch.setenv(key, "another")
+            assert key_of("question") != here, key
+    with monkeypatch.context() as patch:
+        patch.setattr(sys, "path", [str(tmp_path), *sys.path])
+        assert key_of("question") != here
+    (tmp_path / "a.pth").write_text("one")
+    monkeypatch.setattr(places, "_installed", lambda: (str(tmp_path),))
+    found = {places.packages.__wrapped__()}
+    (tmp_path / "a.pth").write_text("two")
+    found.add(places.packages.__wrapped__())
+    (tmp_path / "lib-1.0.dist-info").mkdir()
+    found.add(places.packages.__wrapped__())
+    assert len(found) == 3
+
+
+class Missing(dict):
+    def __missing__(self, key):  # noqa: D105
+        return 1
+
+
+class Scaled(float):
+    def __mul__(self, other):  # noqa: D105
+        return 1
+
+
+class Row(collections.namedtuple("Row", "a")):
+    __slots__ = ()
+
+    def factor(self):
+        return 1
+
+
+class Columns(np.ndarray):
+    def factor(self):
+        return 1
+
+
+class Partly(functools.partial):
+    def __call__(self, *given):
+        return 1
+
+
+MADE = types.ModuleType("made")
+MADE.F = 1
+
+
+@pytest.mark.parametrize(
+    "held",
+    [
+        Missing(), Scaled(1), Row(1), np.ones(2).view(Columns), Partly(dict), collections.defaultdict(lambda: 1),
+        collections.OrderedDict(a=1), MADE, sys.modules[__name__],
+    ],
+    ids=lambda held: type(held).__name__,
+)  # fmt: skip
+def test_what_a_value_does_beyond_what_it_holds_is_not_followed(held):
+    """A subclass of a dict or a number may do anything, and a module made in the test travels with all it holds."""
+    said, why = fingerprint(lambda data: held)
+    assert why[0].startswith("it holds ")
+    assert said == ""
+
+
+def test_names_that_are_looked_up_by_text_are_a_reason():
+    for function in (lambda data: globals()["made"], lambda data: eval("made")):  # noqa: S307
+        assert "look names up" in fingerprint(function)[1][0]
+
+
+def test_modules_inside_the_own_one_travel_too(monkeypatch):
+    """A function of a package's own file is sent with the functions of the package's modules that it uses."""
+    digests = set()
+    for body in ("return 1", "return 3"):
+        part, whole = types.ModuleType("own.part"), types.ModuleType("own")
+        exec(f"def factor(): {body}", vars(part))  # noqa: S102
+        whole.factor = part.factor
+        exec("def made(): return lambda data: factor()", vars(whole))  # noqa: S102
+        for module in (part, whole):
+            monkeypatch.setitem(sys.modules, module.__name__, module)
+        digests.add(fingerprint(whole.made())[0])
+    assert len(digests) == 2
 
 
 def made(scale=1, *, default=0, power=2):

@@ -49,6 +49,7 @@ from dpaccount.numerics.fourier import (
     sampled_laplace,
     transforms,
 )
+from dpaccount.numerics.fourier.shifted_line import ShiftedLine
 from dpaccount.numerics.fourier.transforms import AtomFactor, DiscreteGaussianFactor, LaplaceFactor
 from dpaccount.numerics.lattice import connect_dots, counted_losses, lattice
 from dpaccount.numerics.lattice.excess import Excess
@@ -362,20 +363,19 @@ def line_holds():
     held = True
     with precision(200):
         for a in (arb(4), arb(-3)):
-            fine = sampled_gaussian._Line.real(factor, a).total()
+            law = sampled_gaussian._TiltedSample(factor, a)
+            fine = ShiftedLine.real(law).total()
             for step, depth in ((0.2, 4.0), (1.4, 40.0), (0.6, 10.0)):
-                held = held and bool(
-                    sampled_gaussian._Line._made(factor, a, (step, 0.0, 3.0), depth).total().overlaps(fine)
-                )
+                held = held and bool(ShiftedLine.at(law, (step, 0.0, 3.0), depth).total().overlaps(fine))
     return held
 
 
 def strip_forgotten(patch):
-    patch.setattr(sampled_gaussian._Line, "_kappa", lambda *_: ZERO)
+    patch.setattr(ShiftedLine, "_kappa", lambda *_: ZERO)
 
 
 def line_tails_forgotten(patch):
-    patch.setattr(sampled_gaussian._Line, "_tails", lambda *_: ZERO)
+    patch.setattr(ShiftedLine, "_tails", lambda *_: ZERO)
 
 
 def counts_hold():

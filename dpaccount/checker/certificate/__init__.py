@@ -9,7 +9,7 @@ from ..derivation import check_derivation, conclusions, reachable, reading_list
 from ..documents import BROKEN, Rejected, Unreadable, Work, brief, canonical, digest, ensure, integer, parse
 from ..facts import Fact
 from .hazards import hazards_of, short_numbers
-from .replaced import check_replaced
+from .replaced import check_replaced, neighbours_of
 from .shapes import CERTIFICATE, day, exact_of
 from .verdict import refutation, unproved
 
@@ -71,6 +71,18 @@ def check_release(document: dict[str, Any]) -> None:
     ensure(release["code"] == document["subject"]["code"], "the release is by other code than the subject's")
     public = data.get("public", False)
     ensure(public or release["evaluation"] is None, "an evaluation without noise is of public data only")
+    if "budget" in release:
+        check_budget(release["budget"], neighbours_of(document["guarantee"]))
+
+
+def check_budget(budget: dict[str, Any], relation: str) -> None:
+    """Verify that a ledger that paid counts the claim's neighbours, and that no end of it is crossed."""
+    ensure(budget["relation"] == relation, f"the ledger that paid counts {brief(budget['relation'])}")
+    for when in ("before", "after", "rest"):
+        least, upper = budget[when]["lower"], exact_of(budget[when]["upper"], when)
+        lower = None if least is None else exact_of(least, when)
+        crossed = lower is not None and upper is not None and lower > upper
+        ensure(not crossed, f"the budget {when} has a lower end above the upper one")
 
 
 def check_subject(document: dict[str, Any]) -> None:

@@ -73,7 +73,8 @@ class Arrangements:
         With `rounds` its parts are so many times the whole plan, else each run of each of its events, counted
         from 1 in their order.  Raises as `charge_plan` does.
         """
-        return self._decide(self._asked(plan, rounds, purpose, by).within(scope), key, dry_run=dry_run)
+        request = self._asked(plan, rounds, purpose, by).within(scope)
+        return self._decide(request, one_line("key", key), dry_run=dry_run)
 
     def _asked(self, plan: Plan, rounds: int | None, purpose: str, by: str | None) -> Request:
         return requests.of_rounds(self.budget, plan, rounds, purpose, by)
@@ -86,6 +87,8 @@ class Arrangements:
         Only then may their noise be drawn, once, by this process; what a crash leaves of them is spent.
         Returns them.  Raises `BudgetError` where one was drawn or returned before.
         """
+        if type(count) is not int or count < 1:
+            raise InputError(f"{count!r} parts cannot be drawn; ask for a whole number of at least 1")
         return self._take(ROUNDS, key, parts, lambda left: intervals.first_of(left, count), by)
 
     def return_parts(self, key: str, parts: Ranges | None = None, *, by: str | None = None) -> Taken:

@@ -5,14 +5,16 @@ from typing import Any, Final
 from dpaccount.errors import LedgerError
 from dpaccount.ledger import tree as trees
 from dpaccount.ledger.budget import read_budget
-from dpaccount.ledger.chain import CHARGE, Entry
+from dpaccount.ledger.chain import CHANGING, CHARGE, KINDS, Entry
+from dpaccount.ledger.entries import facts_of
 from dpaccount.ledger.spending import Step
-from dpaccount.ledger.state.state import split
+from dpaccount.ledger.state import changes
+from dpaccount.ledger.state.state import State, split
 from dpaccount.ledger.storage.rows import Rows
 from dpaccount.ledger.storage.store import Store
 from dpaccount.ledger.totals import totals
 from dpaccount.ledger.tree import SpentTree
-from dpaccount.ledger.verification import UNREADABLE, Bad, Changed, charged, first_bad, within
+from dpaccount.ledger.verification import UNREADABLE, Bad, Changed, charged, first_bad
 
 NOTED: Final = "noted head"  #: what is wrong where the chain lacks a head that was noted
 
@@ -54,24 +56,20 @@ def first_bad_since(rows: Rows, head: str) -> Bad | None:
         return NOTED
     if origin is None or not origin.begins():
         return 0
-    if noted.root is None or not _plain(rows, noted):
+    if noted.root is None:
         return first_bad(rows)
     try:
         budget = read_budget(origin.body)
         last, later = _since(rows, noted, budget.width)
+        if later is None:
+            return first_bad(rows)
         _check_taken_away(rows, noted, last, later, budget.width)
-        fits = within(budget, trees.read(last.root, budget.width), rows)
+        over = changes.over(State(last.root, budget.width, rows.node), budget, None)
     except Changed as changed:
         return changed.where
     except UNREADABLE:
         return "totals"
-    return None if fits else "totals"
-
-
-def _plain(rows: Rows, noted: Entry) -> bool:
-    """Say whether totals of the ledger's life are all there is: no scopes, cohorts, reservations, resets."""
-    at = rows.entry(rows.head()[0])
-    return not (split(noted.root)[1] or (at is not None and split(at.root)[1]))
+    return None if over is None else "totals"
 
 
 def _noted(rows: Rows, head: str) -> Entry | None:
@@ -83,28 +81,40 @@ def _noted(rows: Rows, head: str) -> Entry | None:
     return entry
 
 
-def _since(rows: Rows, noted: Entry, width: int) -> tuple[Entry, list[list[Step]]]:
-    """Return the last entry, and the charges after `noted`."""
-    at, later = noted, []
+def _since(rows: Rows, noted: Entry, width: int) -> tuple[Entry, list[list[Step]] | None]:
+    """Return the last entry, and the charges after `noted`; None where an entry did more than add to totals.
+
+    What a team arranged stands in the register, which only charges outside of it leave as it is.
+    """
+    at, later, alone, arranged = noted, [], True, split(noted.root)[1]
     for entry in rows.entries(noted.number + 1):
         if entry.number != at.number + 1 or not entry.follows(at.digest):
             raise Changed(at.number + 1)
-        if entry.kind == CHARGE:
-            try:
+        try:
+            if entry.kind == CHARGE:
                 later.append(charged(entry, width))
-            except UNREADABLE:
-                raise Changed(entry.number) from None
-        elif entry.root != at.root:
-            raise Changed(entry.number)
+                alone = alone and split(entry.root)[1] == arranged and not _arranges(entry)
+            elif entry.kind in CHANGING:
+                alone = False
+            elif entry.kind not in KINDS or entry.root != at.root:
+                raise Changed(entry.number)
+        except UNREADABLE:
+            raise Changed(entry.number) from None
         at = entry
     if rows.head() != (at.number, at.digest):
         raise Changed("head")
-    return at, later
+    return at, later if alone else None
+
+
+def _arranges(charge: Entry) -> bool:
+    """Say whether a charge is in a scope or for a cohort."""
+    facts = facts_of(charge)
+    return facts.get("scope") is not None or facts.get("cohort") is not None
 
 
 def _check_taken_away(rows: Rows, noted: Entry, last: Entry, later: list[list[Step]], width: int) -> None:
     """Take the later charges away from the stored totals: what remains must be the totals at `noted`."""
-    tree = SpentTree(trees.read(last.root, width), rows.node)
+    tree = SpentTree(trees.read(split(last.root)[0], width), rows.node)
     everyone, marks = trees.together(later, width)
     negative = [(first, end, tuple(-one for one in spent)) for first, end, spent in marks]
     try:
@@ -112,5 +122,5 @@ def _check_taken_away(rows: Rows, noted: Entry, last: Entry, later: list[list[St
         tree.shrink()
     except LedgerError:
         raise Changed("totals") from None
-    if tree.root.text != noted.root:
+    if tree.root.text != split(noted.root)[0]:
         raise Changed("totals")

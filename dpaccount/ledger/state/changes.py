@@ -35,7 +35,7 @@ def apply(state: State, budget: Budget, kind: str, facts: Facts, number: int, bo
     if kind == CHARGE:
         charged(state, facts, [steps_of(facts["steps"], state.width)], bodies)
         return
-    if kind in (RESERVATION, RETURN, RESET):
+    if kind in (RESERVATION, ROUNDS, RETURN, RESET):
         _turn_year(state, facts, bodies)
     _KINDS[kind](state, budget, facts, number, bodies)
 

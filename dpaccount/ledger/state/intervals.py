@@ -17,12 +17,7 @@ def read(given: Any) -> Ranges:
         raise InputError("no ranges; give pairs of a first and a last number")
     ranges: Ranges = []
     end = -1
-    for pair in given:
-        if not isinstance(pair, list | tuple) or len(pair) != 2 or any(type(one) is not int for one in pair):
-            raise InputError(f"{pair!r} is no range; give a first and a last whole number")
-        first, last = pair
-        if not 1 <= first <= last:
-            raise InputError(f"{first} to {last} is no range; use 1 <= first <= last")
+    for first, last in map(_pair, given):
         if first <= end + (1 if ranges else 0):
             raise InputError(f"{first} to {last} is not apart from the range before; give ranges in order")
         ranges.append((first, last))
@@ -30,10 +25,21 @@ def read(given: Any) -> Ranges:
     return ranges
 
 
+def _pair(given: Any) -> tuple[int, int]:
+    if not isinstance(given, list | tuple) or len(given) != 2 or any(type(one) is not int for one in given):
+        raise InputError(f"{given!r} is no range; give a first and a last whole number")
+    first, last = given
+    if not 1 <= first <= last:
+        raise InputError(f"{first} to {last} is no range; use 1 <= first <= last")
+    return first, last
+
+
 def joined(given: Ranges) -> Ranges:
     """Return ranges, in any order, as `read` wants them; raises `InputError` where two share a number."""
+    if not isinstance(given, list | tuple):
+        raise InputError("no ranges; give pairs of a first and a last number")
     found: Ranges = []
-    for first, last in sorted(given):
+    for first, last in sorted(map(_pair, given)):
         if found and first <= found[-1][1]:
             raise InputError(f"{first} is in two ranges; give each number once")
         if found and first == found[-1][1] + 1:

@@ -17,7 +17,7 @@ from dpaccount.ledger import tree as trees
 from dpaccount.ledger.spending import Step
 from dpaccount.ledger.state.register import Register
 from dpaccount.ledger.storage.rows import Rows
-from dpaccount.ledger.tree import Mark, Root, SpentTree
+from dpaccount.ledger.tree import Mark, Opened, Root, SpentTree
 
 PERIOD, YEAR, SCOPES = 1, 2, 3  #: areas; the register has area 0, and scopes all from 3 on
 MOST_AREAS: Final = 2**20
@@ -31,8 +31,11 @@ Change = tuple[Amounts, list[Mark]]
 class State:
     """The state after an entry, read as it is needed; it changes in memory, and `keep` stores it."""
 
-    def __init__(self, text: object, width: int, fetch: Callable[[int], Any]) -> None:
+    def __init__(
+        self, text: object, width: int, fetch: Callable[[int], Any], opened: dict[int, Opened] | None = None
+    ) -> None:
         root, digest = split(text)
+        self._opened = {} if opened is None else opened  #: nodes of each area, by states of one transaction
         self.life = trees.read(root, width)
         self.width = width
         self.changed: dict[int, str | None] = {}
@@ -73,7 +76,8 @@ class State:
 
     def tree(self, area: int | None, root: Root) -> SpentTree:
         """Return the tree of an area (None: that of the ledger's life), to be read."""
-        return SpentTree(root, lambda node: self._fetched(place(area, node)))
+        fetch = self._fetched if area is None else lambda node: self._fetched(place(area, node))
+        return SpentTree(root, fetch, self._opened.setdefault(area or 0, {}), area or 0)
 
     def add_life(self, change: Change) -> None:
         """Add marks to what was spent in the ledger's life."""
@@ -112,14 +116,17 @@ class State:
         for low, high in self.gone:
             rows.drop(low, high)
         rows.put(self.changed)
-        self.changed.clear()
-        self.gone.clear()
+        for kept in (self.changed, self.gone, self._opened):
+            kept.clear()
 
     def _added(self, area: int | None, tree: SpentTree, change: Change) -> Root:
         tree.add(*change)
         if any(amount < 0 for _, _, amounts in change[1] for amount in amounts):
             tree.shrink()
-        self.changed.update({place(area, node): text for node, text in tree.changed.items()})
+        placed = (
+            tree.changed.items() if area is None else ((place(area, n), t) for n, t in tree.changed.items())
+        )
+        self.changed.update(placed)
         return tree.root
 
     def _fetched(self, where: int) -> Any:

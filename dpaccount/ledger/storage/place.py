@@ -11,6 +11,7 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 from typing import Final
 from urllib.parse import parse_qsl
@@ -80,9 +81,10 @@ def file_address(url: str) -> Address:
     return where
 
 
-def companions(path: Path) -> list[Path]:
+@lru_cache(maxsize=64)  # asked before every commit
+def companions(path: Path) -> tuple[Path, ...]:
     """Return the files that SQLite keeps beside an open or crashed database."""
-    return [path.with_name(path.name + suffix) for suffix in ("-wal", "-shm", "-journal")]
+    return tuple(path.with_name(path.name + suffix) for suffix in ("-wal", "-shm", "-journal"))
 
 
 def identity(path: Path) -> Identity | None:

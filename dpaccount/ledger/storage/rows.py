@@ -1,6 +1,7 @@
 """The rows of a ledger inside one transaction: statements, and nothing that they mean."""
 
-from collections.abc import Iterable, Iterator, Sequence
+import json
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, Protocol
 
@@ -15,6 +16,7 @@ TABLES: Final = (
 )
 _ENTRY: Final = "SELECT number, kind, key, about, body, root, digest FROM entries"
 _PAGE: Final = 2000  #: entries fetched at a time
+_THESE: Final = "SELECT node, body FROM json_each(?) CROSS JOIN nodes ON node = value"
 _KEEP: Final = "INSERT INTO nodes VALUES (?, ?) ON CONFLICT (node) DO UPDATE SET body = excluded.body"
 
 
@@ -26,7 +28,7 @@ class CutError(LedgerError):
 class Wants:
     """What a transaction will read: the entries from number `after` on, charges of keys, nodes.
 
-    A store far away brings all of it in one journey; others need not look.
+    A server brings all of it in one journey, a file the nodes in one statement.
     """
 
     after: int | None = None
@@ -51,6 +53,8 @@ class Rows:
         self._connection = connection
         self._name = name
         self._head: tuple[int, str] | None = None
+        self._moved = False
+        self._nodes: dict[int, Any] = {}  #: as they were read, or put
         self.role: str | None = None  #: who writes, as a server knows them
 
     def check(self) -> None:
@@ -120,14 +124,25 @@ class Rows:
         self._connection.execute("INSERT INTO entries VALUES (?, ?, ?, ?, ?, ?, ?)", _values(entry))
 
     def set_head(self, entry: Entry) -> None:
-        """Let the chain end at this entry."""
-        self._connection.execute("UPDATE ledger SET last = ?, head = ?", (entry.number, entry.digest))
-        self._head = entry.number, entry.digest
+        """Let the chain end at this entry; the row is written once, by `finish`."""
+        self._head, self._moved = (entry.number, entry.digest), True
+
+    def finish(self) -> None:
+        """Write where the chain ends now: the last statement before the commit."""
+        if self._moved:
+            self._connection.execute("UPDATE ledger SET last = ?, head = ?", self.head())
 
     def node(self, node: int) -> Any:
         """Return the stored text of a node of the tree of totals, or None."""
+        if node in self._nodes:
+            return self._nodes[node]
         row = self._connection.execute("SELECT body FROM nodes WHERE node = ?", (node,)).fetchone()
         return None if row is None else row[0]
+
+    def bring(self, nodes: Collection[int]) -> None:
+        """Read nodes that will be asked for, all at once."""
+        found = self._connection.execute(_THESE, (json.dumps(list(nodes)),)).fetchall()
+        self._nodes = {**dict.fromkeys(nodes), **dict(found)}
 
     def nodes(self) -> Iterator[tuple[int, Any]]:
         """Yield all nodes in order."""
@@ -137,6 +152,7 @@ class Rows:
 
     def put(self, nodes: dict[int, str | None]) -> None:
         """Store nodes; those without a text are removed."""
+        self._nodes.update(nodes)
         self._connection.executemany(
             _KEEP, [(node, body) for node, body in nodes.items() if body is not None]
         )
@@ -147,6 +163,7 @@ class Rows:
     def drop(self, low: int, high: int) -> None:
         """Remove the nodes from `low` to `high`."""
         self._connection.execute("DELETE FROM nodes WHERE node BETWEEN ? AND ?", (low, high))
+        self._nodes.update((node, None) for node in self._nodes if low <= node <= high)
 
     def sound(self) -> bool:
         """Say whether the database finds its own pages and indices in order."""

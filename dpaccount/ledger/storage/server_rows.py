@@ -4,6 +4,7 @@ A writer's transaction is a pipeline: its first journey brings the locked head a
 it would read, its last takes entries, totals, head and COMMIT.  Whatever else is read is a journey.
 """
 
+import json
 from collections.abc import Iterable, Iterator
 from typing import Any, Final
 
@@ -15,9 +16,22 @@ from dpaccount.ledger.storage.rows import Rows, Wants
 
 _ENTRY: Final = "SELECT number, kind, key, about, body, root, digest FROM entries"
 _PAGE: Final = 2000
-_KEEP: Final = (
-    "INSERT INTO nodes SELECT * FROM unnest(?::bigint[], ?::text[])"
-    " ON CONFLICT (node) DO UPDATE SET body = excluded.body"
+#: all that is wanted, each row with what it is: entry 0, a later entry, a charge of a key, a node
+_WANTED: Final = (
+    "SELECT 0, number, kind, key, about, body, root, digest FROM entries WHERE number = 0 UNION ALL"
+    " (SELECT 1, number, kind, key, about, body, root, digest FROM entries WHERE number >= ?"
+    " ORDER BY number LIMIT ?) UNION ALL"
+    " SELECT 2, number, kind, key, about, body, root, digest FROM entries WHERE key = ANY(?::text[])"
+    " UNION ALL SELECT 3, node, NULL, NULL, NULL, body, NULL, NULL FROM nodes WHERE node = ANY(?::bigint[])"
+)
+#: all that is written in one statement; as JSON, since the driver is slow at long arrays
+_WRITTEN: Final = (
+    "WITH added AS (INSERT INTO entries (number, kind, key, about, body, root, digest)"
+    " SELECT * FROM json_to_recordset(?::json) AS one"
+    " (number bigint, kind text, key text, about bigint, body text, root text, digest text)),"
+    " kept AS (INSERT INTO nodes SELECT key::bigint, value FROM json_each_text(?::json)"
+    " ON CONFLICT (node) DO UPDATE SET body = excluded.body)"
+    " UPDATE ledger SET last = ?, head = ?"
 )
 #: what could run unasked, or give other rows than it was given, beside the three tables
 _CODE: Final = (
@@ -57,9 +71,9 @@ class ServerRows(Rows):
         super().__init__(session, name)
         self._entries: dict[int, Entry] = {}
         self._keyed: dict[str, Entry | None] = {}
-        self._nodes: dict[int, Any] = {}
         self._tail: tuple[int, list[Entry]] | None = None
         self._added: Entry | None = None
+        self._unwritten: tuple[list[Entry], dict[int, str]] = [], {}  #: entries and nodes
         if wants is not None:
             self._fetch(wants)
 
@@ -68,18 +82,19 @@ class ServerRows(Rows):
         ask = self._session.execute
         head = ask("SELECT format, last, head FROM ledger LIMIT 2 FOR UPDATE")
         after = 2**62 if wants.after is None else wants.after
-        ends = ask(f"{_ENTRY} WHERE number = 0 OR number >= ? ORDER BY number LIMIT ?", (after, _PAGE))
-        keys = ask(f"{_ENTRY} WHERE key = ANY(?)", (list(wants.keys),)) if wants.keys else None
-        nodes = ask("SELECT node, body FROM nodes WHERE node = ANY(?)", (list(wants.nodes),))
+        these = "{" + ",".join(map(str, wants.nodes)) + "}"
+        rows = ask(_WANTED, (after, _PAGE, list(wants.keys), these))
         self._session.journey()
         self._take_head(head.fetchall())
-        found = [Entry(*row) for row in ends.fetchall()]
-        self._entries = {entry.number: entry for entry in found}
-        if wants.after is not None and len(found) < _PAGE:
-            self._tail = wants.after, [entry for entry in found if entry.number >= wants.after]
-        if keys is not None:
-            self._keyed = dict.fromkeys(wants.keys) | {row[2]: Entry(*row) for row in keys.fetchall()}
-        self._nodes = dict.fromkeys(wants.nodes) | dict(nodes.fetchall())
+        found: list[list[Any]] = [[], [], [], []]
+        for which, *row in rows.fetchall():
+            found[which].append(row)
+        first, later, charges = ([Entry(*row) for row in some] for some in map(sorted, found[:3]))
+        self._entries = {entry.number: entry for entry in (*first, *later)}
+        if wants.after is not None and len(later) < _PAGE:
+            self._tail = wants.after, later
+        self._keyed = dict.fromkeys(wants.keys) | {entry.key or "": entry for entry in charges}
+        self._nodes = dict.fromkeys(wants.nodes) | {row[0]: row[4] for row in found[3]}
 
     def check(self) -> None:
         """Refuse a schema that is no ledger, or that holds code (triggers, rules, views) beside one."""
@@ -101,6 +116,7 @@ class ServerRows(Rows):
         if self._tail is not None and self._tail[0] == first and self._added is None:
             yield from self._tail[1]
             return
+        self.finish()
         query = f"{_ENTRY} WHERE number >= ? ORDER BY number LIMIT ?"
         while rows := self._session.execute(query, (first, _PAGE)).fetchall():
             for row in rows:
@@ -108,22 +124,15 @@ class ServerRows(Rows):
             first = rows[-1][0] + 1
 
     def add(self, entry: Entry) -> None:
-        """Store an entry as it is."""
-        super().add(entry)
+        """Store an entry as it is; it is written with what else is, at the end or before the next look."""
+        self._unwritten[0].append(entry)
         self._entries[entry.number] = self._added = entry
         if entry.key is not None:
             self._keyed[entry.key] = entry
 
-    def set_head(self, entry: Entry) -> None:
-        """Let the chain end at this entry; the row is written once, with the commit."""
-        self._head = entry.number, entry.digest
-
-    def node(self, node: int) -> Any:
-        """Return the stored text of a node of the tree of totals, or None."""
-        return self._nodes[node] if node in self._nodes else super().node(node)
-
     def nodes(self) -> Iterator[tuple[int, Any]]:
         """Yield all nodes in order."""
+        self.finish()
         query, last = "SELECT node, body FROM nodes WHERE node > ? ORDER BY node LIMIT ?", -(2**63)
         while rows := self._session.execute(query, (last, _PAGE)).fetchall():
             yield from rows
@@ -131,18 +140,29 @@ class ServerRows(Rows):
 
     def put(self, nodes: dict[int, str | None]) -> None:
         """Store nodes; those without a text are removed."""
-        kept = {node: body for node, body in nodes.items() if body is not None}
-        if kept:
-            self._session.execute(_KEEP, (list(kept), list(kept.values())))
-        gone = [node for node in nodes if node not in kept]
+        self._nodes.update(nodes)
+        self._unwritten[1].update((node, body) for node, body in nodes.items() if body is not None)
+        gone = [node for node, body in nodes.items() if body is None]
         if gone:
+            self.finish()
             self._session.execute("DELETE FROM nodes WHERE node = ANY(?)", (gone,))
-        self._nodes |= nodes
 
     def drop(self, low: int, high: int) -> None:
         """Remove the nodes from `low` to `high`."""
+        self.finish()
         super().drop(low, high)
-        self._nodes |= {node: None for node in self._nodes if low <= node <= high}
+
+    def finish(self) -> None:
+        """Write what was added and put, and where the chain ends now."""
+        entries, nodes = self._unwritten
+        if entries or nodes:
+            said = json.dumps([vars(entry) for entry in entries]), json.dumps(nodes)
+            self._session.execute(_WRITTEN, (*said, *self.head()))
+            self._unwritten = [], {}
+
+    def _one(self, query: str, *values: object) -> Any:
+        self.finish()
+        return super()._one(query, *values)
 
     def sound(self) -> bool:
         """Say whether every index of the entries leads to each of them: pages are the server's to check."""
@@ -157,9 +177,3 @@ class ServerRows(Rows):
     def added(self) -> Entry | None:
         """Return the last entry that this transaction added."""
         return self._added
-
-    def finish(self) -> None:
-        """Write where the chain ends now."""
-        if self._added is not None:
-            number, digest = self.head()
-            self._session.execute("UPDATE ledger SET last = ?, head = ?", (number, digest))

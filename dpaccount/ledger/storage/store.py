@@ -74,11 +74,6 @@ class Store:
             raise LedgerError(f"{self.place.name} is in no file; do this on its server")
         return self.place
 
-    @property
-    def far(self) -> bool:
-        """Say whether reading costs journeys, so that it helps to say beforehand what is wanted."""
-        return not isinstance(self.place, Database)
-
     def alone(self) -> AbstractContextManager[object]:
         """Hold off the other threads of this process, and for a file forks by them too."""
         return process.unforked() if isinstance(self.place, Database) else self.place.alone()
@@ -123,7 +118,11 @@ class Store:
     def _written(self, began: float, wants: Wants | None) -> Iterator[Rows]:
         if isinstance(self.place, Database):
             with self.place.writing(began) as connection:
-                yield Rows(connection, self.place.name)
+                rows = Rows(connection, self.place.name)
+                if wants is not None and wants.nodes:
+                    rows.bring(wants.nodes)
+                yield rows
+                rows.finish()
         else:
             with self.place.writing(began, wants) as rows:
                 yield rows

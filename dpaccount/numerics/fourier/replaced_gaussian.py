@@ -18,16 +18,12 @@ from flint import acb, arb, ctx
 from dpaccount.numerics.balls import ball, precision
 from dpaccount.numerics.fourier import exponential_sums
 from dpaccount.numerics.fourier.sampled_gaussian import (
-    MOST_POINTS,
     SampledDecay,
-    Strip,
     float_up,
     normal,
-    real_strip,
-    shifted_strip,
 )
-from dpaccount.numerics.fourier.transforms import Decay, Factor, blurred
-from dpaccount.numerics.limits import bearable, tick
+from dpaccount.numerics.fourier.shifted_line import Number, ShiftedLine
+from dpaccount.numerics.fourier.transforms import Decay, Factor
 
 CELLS = 900  #: of u in one decay, at most
 
@@ -44,7 +40,7 @@ class ReplacedGaussianFactor(Factor):
         c = _folded(s)
         if c.rad() == 0 and arb(float(c)) == c:
             return _kept_value(self, float(c), ctx.prec)
-        return _RowLine.real(self, c).total()
+        return ShiftedLine.real(_TiltedRow(self, c)).total()
 
     def log_m(self, s: float, count: int) -> float:
         """Return an estimate of count·log M(s), by the trapezoid rule in floats."""
@@ -57,11 +53,11 @@ class ReplacedGaussianFactor(Factor):
     def work(self, c: float, bits: int) -> float:
         """Return roughly how long one node on Re s = c takes, in units of 10 µs."""
         with precision(bits):
-            return exponential_sums.work(_RowLine.shifted(self, _folded(arb(c))).size, bits)
+            return exponential_sums.work(ShiftedLine.shifted(_TiltedRow(self, _folded(arb(c)))).size, bits)
 
     def nodes(self, c: arb, h: arb, count: int) -> list[acb]:
         """Return M(c + inh) for n < count; left of −1/2 the line is mirrored, so it is conjugated."""
-        values = _RowLine.shifted(self, _folded(c)).along(h, count)
+        values = ShiftedLine.shifted(_TiltedRow(self, _folded(c))).along(h, count)
         return values if c >= arb(-1) / 2 else [value.conjugate() for value in values]
 
     def decay(self, c: arb, depth: float) -> Decay:
@@ -104,7 +100,7 @@ def _folded(s: arb) -> arb:
 @lru_cache(maxsize=1 << 10)
 def _kept_value(factor: ReplacedGaussianFactor, c: float, bits: int) -> arb:
     """Return M(c) at the precision of the moment, which is `bits`."""
-    return _RowLine.real(factor, arb(c)).total()
+    return ShiftedLine.real(_TiltedRow(factor, arb(c))).total()
 
 
 @lru_cache(maxsize=16)
@@ -119,19 +115,38 @@ class _TiltedRow:
     factor: ReplacedGaussianFactor
     c: arb
 
-    def logs(self, u: acb) -> tuple[acb, acb]:
-        """Return log z₊ and log z₋."""
-        mu, q = ball(self.factor.mu2).sqrt(), ball(self.factor.rate)
-        return (q * (u * mu - mu * mu / 2).expm1()).log1p(), (q * (-u * mu - mu * mu / 2).expm1()).log1p()
+    @property
+    def mu2(self) -> Fraction:
+        """Return μ²."""
+        return self.factor.mu2
 
-    def weight(self, u: acb) -> acb:
+    @property
+    def low(self) -> arb:
+        """Return min(−c, 0): of z₊^{1+c} z₋^{−c} only z₋ can have a power below 0, as 1 + c > 0."""
+        return (-self.c).min(arb(0))
+
+    def logs(self, u: Number) -> tuple[Number, Number]:
+        """Return log z₊^{1+c} z₋^{−c} and log z₊/z₋."""
+        mu, q = ball(self.mu2).sqrt(), ball(self.factor.rate)
+        up = (q * (u * mu - mu * mu / 2).expm1()).log1p()
+        down = (q * (-u * mu - mu * mu / 2).expm1()).log1p()
+        return (1 + self.c) * up - self.c * down, up - down
+
+    def weight(self, u: arb) -> arb:
         """Return log z₊^{1+c} z₋^{−c}."""
-        up, down = self.logs(u)
-        return (1 + self.c) * up - self.c * down
+        return self.logs(u)[0]
 
     def density(self, u: arb) -> arb:
         """Return φ z₊^{1+c} z₋^{−c}."""
         return (self.weight(u) - u * u / 2).exp() / (2 * arb.pi()).sqrt()
+
+    def whole(self) -> arb:
+        """Return M(c)."""
+        return self.factor.value(self.c)
+
+    def peaks(self) -> tuple[float, float, float]:
+        """Return where the law rises first and falls last."""
+        return -math.sqrt(float(self.mu2)), float(self.last_peak().mid()), 0.0
 
     def share(self, u: arb) -> arb:
         """Return p₋(u) = q e^{−μu − μ²/2}/z₋(u), which falls."""
@@ -166,83 +181,6 @@ class _TiltedRow:
         a, b = 1 - q, q * (-mu * mu / 2).exp()
         y = 2 * (mu * cut.max(arb(0))).cosh()
         return (mu * b * (a * y + 2 * b) / (a * b * y + a * a + b * b)).min(mu)
-
-
-@dataclass(frozen=True)
-class _RowLine:
-    """Quadrature of M on the line Im u = y₀: nodes u_j + iy₀, j < size, step η, and its proved error.
-
-    |error| ≤ M(c)·[1/(e^{2πy₀/η} − 1) + κ(Y)/(e^{2π(Y−y₀)/η} − 1)] + tails·κ(y₀), with
-    κ(y) = e^{y²/2} cos(y/2σ)^{min(−c,0)}, as in `sampled_gaussian`.
-    """
-
-    law: _TiltedRow
-    step: arb
-    first: arb
-    size: int
-    shift: arb
-    top: arb
-
-    @staticmethod
-    def real(factor: ReplacedGaussianFactor, c: arb) -> "_RowLine":
-        """Return a line for the real M(c), accurate to the precision of the moment."""
-        depth = ctx.prec * math.log(2)
-        strip = real_strip(factor.mu2, depth, min(-float(c.mid()), 0.0))
-        return _RowLine._made(_TiltedRow(factor, c), strip, depth)
-
-    @staticmethod
-    def shifted(factor: ReplacedGaussianFactor, c: arb) -> "_RowLine":
-        """Return a line for all M(c + iτ), τ ≥ 0, accurate relative to M(c)."""
-        depth = ctx.prec * math.log(2)
-        strip = shifted_strip(factor.mu2, depth, min(-float(c.mid()), 0.0))
-        return _RowLine._made(_TiltedRow(factor, c), strip, depth)
-
-    @staticmethod
-    def _made(law: _TiltedRow, strip: Strip, depth: float) -> "_RowLine":
-        step, shift, top = strip
-        wide = math.sqrt(2 * (depth + shift * shift / 2 + 8)) + 2
-        left = -wide - math.sqrt(float(law.factor.mu2))
-        size = math.ceil((float(law.last_peak().mid()) + wide - left) / step) + 1
-        bearable(size, MOST_POINTS)
-        return _RowLine(law, arb(step), arb(left), size, arb(shift), arb(top))
-
-    def _points(self) -> list[tuple[acb, acb]]:
-        """Return (η φ z₊^{1+c} z₋^{−c}, log z₊/z₋) at the nodes."""
-        scale = self.step / (2 * arb.pi()).sqrt()
-        found = []
-        for j in range(self.size):
-            tick()
-            real = self.first + j * self.step
-            u = acb(real, self.shift) if self.shift > 0 else real
-            up, down = self.law.logs(u)
-            weight = (1 + self.law.c) * up - self.law.c * down
-            found.append((scale * (weight - u * u / 2).exp(), up - down))
-        return found
-
-    def total(self) -> arb:
-        """Return M(c) for a real line; the error is relative to M itself: M ≤ (sum + tails)/(1 − near)."""
-        value = sum((weight for weight, _ in self._points()), arb(0))
-        near = 2 * self._kappa(self.top) / ((2 * arb.pi() * self.top / self.step).exp() - 1)
-        tails = self._tails()
-        return blurred(value, near * (value + tails) / (1 - near) + tails)
-
-    def along(self, h: arb, count: int) -> list[acb]:
-        """Return M(c + inh) for n < count, as one product of matrices of exponentials."""
-        turn = 2 * arb.pi() / self.step
-        near = 1 / ((turn * self.shift).exp() - 1)
-        near += self._kappa(self.top) / ((turn * (self.top - self.shift)).exp() - 1)
-        error = near * self.law.factor.value(self.law.c) + self._tails() * self._kappa(self.shift)
-        return [blurred(value, error) for value in exponential_sums.along(self._points(), h, count)]
-
-    def _tails(self) -> arb:
-        return self.law.tails(self.first, self.first + (self.size - 1) * self.step)
-
-    def _kappa(self, y: arb) -> arb:
-        """Return κ(y); infinite where the strip is too wide."""
-        cosine = (y * ball(self.law.factor.mu2).sqrt() / 2).cos()
-        if not cosine > 0:
-            return arb.pos_inf()
-        return (y * y / 2 - self.law.c.max(arb(0)) * cosine.log()).exp()
 
 
 @lru_cache(maxsize=1 << 14)

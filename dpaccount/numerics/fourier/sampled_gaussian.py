@@ -16,13 +16,10 @@ from flint import acb, arb, ctx
 
 from dpaccount.numerics.balls import ball, ceil_of, precision
 from dpaccount.numerics.fourier import exponential_sums
-from dpaccount.numerics.fourier.transforms import Decay, OnPoissonSample, blurred
-from dpaccount.numerics.limits import bearable, tick
+from dpaccount.numerics.fourier.shifted_line import Number, ShiftedLine
+from dpaccount.numerics.fourier.transforms import Decay, OnPoissonSample
 
-MOST_POINTS = 200_000  #: of a quadrature
 DECAY_SECONDS = 0.3  #: for the nodes of one decay (a rough estimate)
-
-Strip = tuple[float, float, float]  #: the step of a line, how high it lies, and the top of its strip
 
 
 @dataclass(frozen=True)
@@ -50,11 +47,12 @@ class SampledGaussianFactor(OnPoissonSample):
     def work(self, c: float, bits: int) -> float:
         """Return roughly how long one node on Re s = c takes, in units of 10 µs."""
         with precision(bits):
-            return exponential_sums.work(_Line.shifted(self, self.power(arb(c))).size, bits)
+            line = ShiftedLine.shifted(_TiltedSample(self, self.power(arb(c))))
+            return exponential_sums.work(line.size, bits)
 
     def nodes(self, c: arb, h: arb, count: int) -> list[acb]:
         """Return M(c + inh) for n < count; adding a unit mirrors the line, so it is conjugated."""
-        values = _Line.shifted(self, self.power(c)).along(h, count)
+        values = ShiftedLine.shifted(_TiltedSample(self, self.power(c))).along(h, count)
         return [value.conjugate() for value in values] if self.added else values
 
     def by_parts(self, c: arb) -> list[tuple[float, float]]:
@@ -106,110 +104,60 @@ def _cached_grid(rate: Fraction, mu2: Fraction, left: int, right: int) -> Any:
 
 
 @dataclass(frozen=True)
-class _Line:
-    """Quadrature of H on the line Im u = y₀: nodes u_j + iy₀, j < size, step η, and its proved error.
+class _TiltedSample:
+    """The integrand φ z^{a + iτ} of H.
 
-    |error| ≤ H(a)·[1/(e^{2πy₀/η} − 1) + e^{Y²/2} κ(Y)/(e^{2π(Y−y₀)/η} − 1)] + tails·e^{y₀²/2} κ(y₀), with
-    κ(y) = cos(y/2σ)^{min(a,0)}: between the real line and Im u = Y < πσ the integrand is analytic, 0 ≤ arg z,
-    so |z^{iτ}| ≤ 1 for τ ≥ 0, and cos(y/2σ) z(u) ≤ |z(u + iy)| ≤ z(u). The bound does not depend on τ.
-    For y₀ = 0 both sides are alike (trapezoid rule on a strip: Trefethen & Weideman 2014).
+    In the strip 0 ≤ y < πσ, 0 ≤ arg z(u + iy) and cos(y/2σ) z(u) ≤ |z(u + iy)| ≤ z(u).
     """
 
     factor: SampledGaussianFactor
     a: arb
-    step: arb
-    first: arb
-    size: int
-    shift: arb
-    top: arb
 
-    @staticmethod
-    def real(factor: SampledGaussianFactor, a: arb) -> "_Line":
-        """Return a line for the real H(a), accurate to the precision of the moment."""
-        depth = ctx.prec * math.log(2)
-        return _Line._made(factor, a, real_strip(factor.mu2, depth, min(float(a.mid()), 0.0)), depth)
+    @property
+    def mu2(self) -> Fraction:
+        """Return μ²."""
+        return self.factor.mu2
 
-    @staticmethod
-    def shifted(factor: SampledGaussianFactor, a: arb) -> "_Line":
-        """Return a line for all H(a + iτ), τ ≥ 0, accurate relative to H(a)."""
-        depth = ctx.prec * math.log(2)
-        return _Line._made(factor, a, shifted_strip(factor.mu2, depth, min(float(a.mid()), 0.0)), depth)
+    @property
+    def low(self) -> arb:
+        """Return min(a, 0)."""
+        return self.a.min(arb(0))
 
-    @staticmethod
-    def _made(factor: SampledGaussianFactor, a: arb, strip: Strip, depth: float) -> "_Line":
-        step, shift, top = strip
-        middle = max(float(a.mid()), 0.0) * math.sqrt(float(factor.mu2))
-        penalty = -min(float(a.mid()), 0.0) * -math.log1p(-float(factor.rate))
-        wide = math.sqrt(2 * (depth + shift * shift / 2 + penalty + 8)) + 1
-        left = min(-wide, -1.0)
-        size = math.ceil((middle + wide + 1 - left) / step) + 1
-        bearable(size, MOST_POINTS)
-        return _Line(factor, a, arb(step), arb(left), size, arb(shift), arb(top))
+    def log_z(self, u: Number) -> Number:
+        """Return log z(u)."""
+        mu, q = ball(self.mu2).sqrt(), ball(self.factor.rate)
+        return (q * (u * mu - mu * mu / 2).expm1()).log1p()
 
-    def _points(self) -> list[tuple[acb, acb]]:
-        """Return (η φ(u) z(u)^a, log z(u)) at the nodes."""
-        factor = self.factor
-        mu, q = ball(factor.mu2).sqrt(), ball(factor.rate)
-        scale = self.step / (2 * arb.pi()).sqrt()
-        found = []
-        for j in range(self.size):
-            tick()
-            real = self.first + j * self.step
-            u = acb(real, self.shift) if self.shift > 0 else real
-            log_z = (q * (u * mu - mu * mu / 2).expm1()).log1p()
-            found.append((scale * (self.a * log_z - u * u / 2).exp(), log_z))
-        return found
+    def logs(self, u: Number) -> tuple[Number, Number]:
+        """Return log z^a and log z."""
+        log_z = self.log_z(u)
+        return self.a * log_z, log_z
 
-    def total(self) -> arb:
-        """Return H(a) for a real line."""
-        value = sum((weight for weight, _ in self._points()), arb(0))
-        near = 2 * self._kappa(self.top) / ((2 * arb.pi() * self.top / self.step).exp() - 1)
-        # the error is relative to H itself: H ≤ (sum + tails)/(1 − near)
-        bound = (value + self._tails()) / (1 - near)
-        return blurred(value, near * bound + self._tails())
+    def whole(self) -> arb:
+        """Return H(a)."""
+        return _real_h(self.factor, self.a)
 
-    def along(self, h: arb, count: int) -> list[acb]:
-        """Return H(a + inh) for n < count, as one product of matrices of exponentials."""
-        flat = exponential_sums.along(self._points(), h, count)
-        error = self._error()
-        return [blurred(value, error) for value in flat]
-
-    def _error(self) -> arb:
-        """Return the error bound of a shifted line, absolute."""
-        turn = 2 * arb.pi() / self.step
-        near = 1 / ((turn * self.shift).exp() - 1)
-        near += self._kappa(self.top) / ((turn * (self.top - self.shift)).exp() - 1)
-        return near * _real_h(self.factor, self.a) + self._tails() * self._kappa(self.shift)
-
-    def _kappa(self, y: arb) -> arb:
-        """Return e^{y²/2} cos(y/2σ)^{min(a,0)}; infinite where the strip is too wide."""
-        cosine = (y * ball(self.factor.mu2).sqrt() / 2).cos()
-        grown = (y * y / 2).exp()
-        if not cosine > 0:
-            return arb.pos_inf()
-        return grown if self.a >= 0 else grown * (self.a.min(arb(0)) * cosine.log()).exp()
-
-    def _tails(self) -> arb:
+    def tails(self, left: arb, right: arb) -> arb:
         """Return a bound on the sum over the nodes left out on a real line, both sides.
 
         Left, φ rises and (a ≥ 0) z^a ≤ z(u₀)^a; right of u₁ > a/σ, log(φ z^a) has slope at most a/σ − u₁.
         For a < 0: z^a ≤ (1 − q)^a.
         """
-        mu, q = ball(self.factor.mu2).sqrt(), ball(self.factor.rate)
-        left, right = self.first, self.first + (self.size - 1) * self.step
-
-        def log_z(u: arb) -> arb:
-            return (q * (u * mu - mu * mu / 2).expm1()).log1p()
-
         if self.a >= 0:
-            room = right - self.a * mu
+            room = right - self.a * ball(self.mu2).sqrt()
             if not (room > 0 and left < 0):
                 return arb.pos_inf()
-            density = (self.a * log_z(right) - right * right / 2).exp() / (2 * arb.pi()).sqrt()
-            return (self.a * log_z(left)).exp() * normal(left) + density / room
+            density = (self.a * self.log_z(right) - right * right / 2).exp() / (2 * arb.pi()).sqrt()
+            return (self.a * self.log_z(left)).exp() * normal(left) + density / room
         if not (self.a < 0 and left < 0 and right > 0):
             return arb.pos_inf()
-        return (self.a * (1 - q).log()).exp() * (normal(left) + normal(-right))
+        return (self.a * (1 - ball(self.factor.rate)).log()).exp() * (normal(left) + normal(-right))
+
+    def peaks(self) -> tuple[float, float, float]:
+        """Return where φz^a rises first and falls last, and −log of the least z^a if a < 0."""
+        a = float(self.a.mid())
+        penalty = -min(a, 0.0) * -math.log1p(-float(self.factor.rate))
+        return 0.0, max(a, 0.0) * math.sqrt(float(self.mu2)), penalty
 
 
 def normal(x: arb) -> arb:
@@ -220,49 +168,13 @@ def normal(x: arb) -> arb:
 def _real_h(factor: SampledGaussianFactor, a: arb) -> arb:
     if a.rad() == 0 and arb(float(a)) == a:
         return _kept_h(replace(factor, added=False), float(a), ctx.prec)
-    return _Line.real(factor, a).total()
+    return ShiftedLine.real(_TiltedSample(factor, a)).total()
 
 
 @lru_cache(maxsize=1 << 10)
 def _kept_h(factor: SampledGaussianFactor, a: float, bits: int) -> arb:
     """Return H(a) at the precision of the moment, which is `bits`."""
-    return _Line.real(factor, arb(a)).total()
-
-
-def real_strip(mu2: Fraction, depth: float, low: float) -> Strip:
-    """Return the strip of the largest step for a real line."""
-    sigma = 1 / math.sqrt(float(mu2))
-    step, top = max((_real_step(y, depth, sigma, low), y) for y in _heights(sigma, depth))
-    return step, 0.0, top
-
-
-def shifted_strip(mu2: Fraction, depth: float, low: float) -> Strip:
-    """Return the strip of the largest step for a line that may lie anywhere in it."""
-    sigma = 1 / math.sqrt(float(mu2))
-    return max((*_shifted_step(y, depth, sigma, low), y) for y in _heights(sigma, depth))
-
-
-def _heights(sigma: float, depth: float) -> list[float]:
-    """Return heights of strips to try."""
-    most = min(0.98 * math.pi * sigma, 3 * math.sqrt(depth))
-    return [most * step / 24 for step in range(1, 25)]
-
-
-def _penalty(y: float, sigma: float, low: float) -> float:
-    """Return the log of e^{y²/2} cos(y/2σ)^low."""
-    return y * y / 2 + (low * math.log(math.cos(min(y / (2 * sigma), 1.5707))) if low else 0.0)
-
-
-def _real_step(y: float, depth: float, sigma: float, low: float) -> float:
-    """Return the largest step for a real line in the strip up to height y."""
-    return 2 * math.pi * y / (depth + 2 + _penalty(y, sigma, low))
-
-
-def _shifted_step(y: float, depth: float, sigma: float, low: float) -> tuple[float, float]:
-    """Return the largest step for the strip [0, y], and the line in it where both sides err alike."""
-    far = depth + 2 + _penalty(y, sigma, low)
-    shift = y * (depth + 2) / (depth + 2 + far)
-    return 2 * math.pi * shift / (depth + 2), shift
+    return ShiftedLine.real(_TiltedSample(factor, arb(a))).total()
 
 
 @lru_cache(maxsize=16)

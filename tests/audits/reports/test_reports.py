@@ -423,3 +423,20 @@ def test_a_wrong_request_is_one_line(words, capsys):
     out, err = capsys.readouterr()
     assert out == ""
     assert err.count("\n") == 1
+
+
+@pytest.mark.parametrize("sealed", [True, False])
+@pytest.mark.parametrize("kind", ["--html", "--md", "--registry", "--nist"])
+def test_no_text_of_a_certificate_moves_a_cursor_or_begins_a_line(
+    certificate, tmp_path, capsys, kind, sealed
+):
+    """A valid one may say anything of its source: it had cleared the screen, or answered a point of NIST itself."""
+    certificate["subject"]["source"] = "mean.py\nProof: \x1b[2J\u202e\x7fread by nobody"
+    certificate["subject"]["parameters"]["a\nb\x1b[2J"] = "\u2028"
+    file = tmp_path / "certificate.json"
+    file.write_text(json.dumps(seal(certificate) if sealed else certificate))
+    assert cli.run(["report", str(file), kind]) == 0
+    said = capsys.readouterr().out
+    text = file.with_name("report.html").read_text() if kind == "--html" else said
+    assert all(c.isprintable() or c == "\n" for c in text)
+    assert sum(line.startswith("Proof: ") for line in text.splitlines()) == (kind == "--nist")

@@ -114,3 +114,18 @@ def test_what_cannot_be_sought_is_refused_with_the_reason(event, path, why):
         unknown_in(holding(event, path, "?"))
     assert "it may stand for sigma" in str(refused.value)
     assert "\n" not in str(refused.value)
+
+
+def test_what_is_infinite_beyond_a_point_is_found_up_to_it():
+    """The ε of (1/2, δ) is 1/2 up to the target's δ and infinite beyond: an infinite lower end ended the search."""
+    unknown = unknown_in(holding({"event": "approximate", "epsilon": "1/2", "delta": 0}, ("delta",), "?"))
+    found = settle(unknown, Fraction(1), Fraction(1, 10**6))
+    assert Fraction("0.999e-6") < found.value <= Fraction(1, 10**6)
+
+
+def test_a_target_that_nothing_meets_is_one_sentence():
+    """Samples of Gaussian noise have no finite ε at δ = 0: the search goes on to numbers of any size."""
+    event = {"event": "poisson_subsampled", "rate": "1/100", "of": SAMPLE["of"], "count": 100}
+    unknown = unknown_in(holding(event, ("of", "sigma"), "?"))
+    with pytest.raises(InputError, match=r"no sigma .*; ask for a larger epsilon or delta"):
+        settle(unknown, Fraction(1), Fraction(0))

@@ -10,6 +10,7 @@ BUDGET = {
     **{"epsilon": "1", "delta": "1e-06", "relation": "replace-one", "unit": "person", "measure": "gdp"},
     **{"before": {"lower": 0.0, "upper": 0.0}, "after": ENDS, "rest": {"lower": None, "upper": "inf"}},
 }
+BUDGET_ENDS = {"rest": {"lower": 0.5, "upper": "inf"}}
 
 
 def noting(budget):
@@ -34,6 +35,18 @@ def test_a_damaged_budget_is_refused(change):
     assert not accepted(noting({**BUDGET, **change}))
     by_schema = wrong("certificate", noting({**BUDGET, **change}))
     assert by_schema or change in ({"epsilon": "much"}, {"epsilon": -1}, {"after": {"lower": 0, "upper": -1}})
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"relation": "add-remove"}, {"relation": "bounded-row, radius 1"}, {"after": {"lower": 0.5, "upper": 0.25}},
+        {"rest": {"lower": "1e300", "upper": 1}},
+    ],
+)  # fmt: skip
+def test_a_budget_that_contradicts_the_claim_or_itself_is_refused(change):
+    assert accepted(noting({**BUDGET, **BUDGET_ENDS}))
+    assert not accepted(noting({**BUDGET, **change}))
 
 
 @pytest.mark.parametrize("name", BUDGET)

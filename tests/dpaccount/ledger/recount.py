@@ -243,6 +243,7 @@ class Books:
         }
 
     def take(self, facts):
+        self.turn_year(facts)
         reserved = self.reserved[facts["reservation"]]
         for part in numbers_in(facts["parts"]):
             check(part in reserved["open"], f"part {part} was drawn or returned before")
@@ -250,7 +251,6 @@ class Books:
         return reserved
 
     def give_back(self, facts):
-        self.turn_year(facts)
         self.fits()
         taken, before, reserved = numbers_in(facts["parts"]), 0, self.take(facts)
         for count, steps in reserved["facts"]["parts"]:

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from dpaccount.errors import BudgetError, DpaccountError, InputError, LedgerError
-from dpaccount.ledger.carried import exported
+from dpaccount.ledger.carried import exported, heads
 from dpaccount.ledger.carried.history import log, table
 from dpaccount.ledger.chain import COHORT, RESET, RETURN, ROUNDS, SCOPE
 from dpaccount.ledger.charging import RefusedError
@@ -411,6 +411,36 @@ def test_parts_in_too_many_pieces_are_refused(make, monkeypatch):
     ledger.draw_parts("k", [(4, 4)])
 
 
+@pytest.mark.parametrize(
+    "parts",
+    [[(1, 5), (6, 3)], [(6, 3), (1, 5)], [(1,)], [1], "1-2", None, [("1", "2")], [(1, 2.0)], [(True, 1)]],
+)
+def test_what_is_no_range_is_refused_and_takes_nothing(make, parts):
+    """A range from its end to its beginning was joined with the one before it: 1-5,6-3 gave 1-3 back."""
+    ledger = make(1)
+    ledger.reserve_plan(plan("1/10"), "x", "k", rounds=9)
+    head = ledger.show()["head"]
+    with pytest.raises(InputError):
+        ledger.name_cohort("c", parts)
+    for take in (ledger.draw_parts, ledger.return_parts) if parts is not None else ():
+        with pytest.raises(InputError):
+            take("k", parts)
+    assert ledger.show()["head"] == head
+
+
+@pytest.mark.parametrize("count", [0, -1, True, 1.0, "2", None])
+def test_a_count_of_parts_is_a_whole_number(make, count):
+    ledger = make(1)
+    ledger.reserve_plan(plan("1/10"), "x", "k", rounds=9)
+    with pytest.raises(InputError, match="whole number"):
+        ledger.draw_parts("k", count=count)
+    if count is not None:
+        with pytest.raises(InputError, match=r"whole number|from 1 to"):
+            ledger.reserve_plan(plan("1/100"), "x", "l", rounds=count)
+    with pytest.raises(InputError, match="the key"):  # what has no key can never be drawn nor returned
+        ledger.reserve_plan(plan("1/100"), "x", None, rounds=2)
+
+
 # ------------------------------------------------------------------ resets
 
 
@@ -462,6 +492,20 @@ def test_the_year_turns_with_the_clock_of_charges(make, url, monkeypatch):
     assert sound(ledger, url)
 
 
+def test_what_is_drawn_before_the_first_charge_of_a_year_is_in_its_sum(make, url, monkeypatch):
+    ledger = make(1)
+    ledger.reset("first")
+    year = int(now()[:4])
+    ledger.reserve_plan(plan("1/10"), "b", "k", rounds=3)
+    for module in ("entries", "arranged.arrangements"):
+        monkeypatch.setattr(f"dpaccount.ledger.{module}.now", lambda: f"{year + 1}-01-01T00:00:00+00:00")
+    ledger.draw_parts("k")
+    ledger.charge_plan(plan("2/10"), "c")
+    ledger.return_parts("k", [(3, 3)])
+    assert ledger.show()["year"]["epsilon"]["upper"] == pytest.approx(0.4)
+    assert sound(ledger, url)
+
+
 @pytest.mark.parametrize("measure", ["pure", "approximate", "gdp", "zcdp", "either"])
 def test_a_team_in_every_measure(make, url, measure):
     ledger = make(1, 0 if measure == "pure" else "1/1000000", measure)
@@ -489,6 +533,19 @@ def test_a_team_in_every_measure(make, url, measure):
 
 
 # ------------------------------------------------------------------ chain, copies, tampering
+
+
+def test_a_reservation_that_is_over_leaves_a_ledger_that_is_sound_since_a_head(make, url):
+    """The register is empty again, as where nothing was ever arranged."""
+    ledger = make(1)
+    ledger.charge_plan(plan("1/10"), "a")
+    head = ledger.show()["head"]
+    ledger.reserve_plan(plan("1/10"), "b", "k", rounds=2)
+    ledger.draw_parts("k")
+    ledger.return_parts("k")
+    assert heads.verify(url, since=head) == VALID
+    ledger.charge_plan(plan("1/10"), "c")
+    assert heads.verify(url, since=head) == VALID
 
 
 @pytest.fixture
@@ -673,6 +730,41 @@ def test_since_a_head_takes_all_of_it_where_a_team_arranged_something(full):
     assert all(verify_heads(full, since=head) == VALID for head in heads)
     forge(full, ROUNDS, {"reservation": 5, "parts": [[1, 1]]})
     assert not any(verify_heads(full, since=head)["valid"] for head in heads)
+
+
+def test_since_reads_little_after_what_a_team_arranged(make, url, monkeypatch):
+    """Charges outside scopes and cohorts leave the register as it was: only what they reach is recomputed."""
+    ledger = make(1)
+    ledger.set_scope("lab", "1/2")
+    ledger.name_cohort("ward", [(3, 5)])
+    noted = [ledger.charge_plan(plan("1/50", (7, 9)), "in it", scope="lab").head]
+    noted += [ledger.charge_plan(plan("1/50", (unit, 9)), "beside").head for unit in (1, 4, 8)]
+    everything = []
+    monkeypatch.setattr(heads, "first_bad", everything.append)
+    assert all(heads.verify(url, since=head) == VALID for head in noted)
+    assert not everything
+    with sqlite3.connect(url.removeprefix("sqlite:///")) as database:
+        database.execute("UPDATE nodes SET body = replace(body, '1/25', '1/50')")
+    database.close()
+    assert heads.verify(url, since=noted[0]) == {"valid": False, "first_bad": "totals"}
+
+
+def test_since_finds_an_entry_of_an_unknown_kind(make, url):
+    from dpaccount.ledger.carried.heads import verify as verify_heads
+
+    head = make(1).charge_plan(plan("1/50"), "x").head
+    forge(url, "gift", {})
+    assert verify_heads(url, since=head) == {"valid": False, "first_bad": 2}
+
+
+def test_since_the_end_of_a_period_that_spends_again_is_valid(make, url):
+    from dpaccount.ledger.carried.heads import verify as verify_heads
+
+    ledger = make(1)
+    for _ in range(2):
+        noted = ledger.charge_plan(plan("9/10"), "all of it").head
+        ledger.reset("again")
+    assert verify_heads(url, since=ledger.show()["head"]) == verify_heads(url, since=noted) == VALID
 
 
 def test_a_reservation_whose_entry_was_changed_is_not_drawn(full):

@@ -113,11 +113,11 @@ def test_a_killed_process_loses_no_acknowledged_charge(url):
     new(url)
     acknowledged: set[str] = set()
     for turn in range(3):
-        one = charger(url, "1/1000000", 100_000)
-        begin(one)
-        acknowledged |= {one.stdout.readline().strip() for _ in range(20 + 7 * turn)}
-        one.kill()
-        acknowledged |= {line for line in one.communicate()[0].split("\n")[:-1] if line}
+        with charger(url, "1/1000000", 100_000) as one:
+            begin(one)
+            acknowledged |= {one.stdout.readline().strip() for _ in range(20 + 7 * turn)}
+            one.kill()  # `communicate` would pass over lines that were read ahead
+            acknowledged |= {line for line in one.stdout.read().split("\n")[:-1] if line}
         with Ledger.open(url) as ledger:
             assert ledger.verify() == VALID
             committed = ledger.show()["entries"]

@@ -16,7 +16,7 @@ from dpaccount.errors import BudgetError, InputError, LedgerError, ReceiptError
 from dpaccount.ledger.answers import export, grant, import_, log
 from dpaccount.ledger.carried import heads
 from dpaccount.ledger.ledger import Ledger, init, verify
-from dpaccount.ledger.storage import database, group, rows, server, server_rows
+from dpaccount.ledger.storage import database, group, server, server_rows
 from dpaccount.ledger.storage.server_address import server_address
 from dpaccount.plan.events import Plan, Pure, Relation
 
@@ -107,19 +107,25 @@ def test_pages_of_entries_and_nodes_are_read_one_after_another(ledger, team, mon
     assert len(log(team)) == 10
 
 
-def test_a_charge_reads_in_one_journey(ledger, monkeypatch):
-    """What it needs was asked for with the lock: nothing is asked for one by one."""
+def test_a_charge_is_four_statements_and_a_commit(ledger, monkeypatch):
+    """What it needs is asked for with the lock, and what it writes is sent at once: nothing goes one by one."""
     ledger.charge_plan(plan(cover=(5, 10**6)), "first")
+    said, execute = [], server_rows.ServerSession.execute
 
-    def alone(*_):
-        raise AssertionError("a journey of its own")
+    def noted(session, statement, values=()):
+        said.append(statement.split()[0])
+        return execute(session, statement, values)
 
+    charges = [
+        lambda: ledger.charge_plan(plan(cover=(77, 765_432)), "second", "key"),
+        lambda: ledger.charge_plan(plan(), "third"),
+        lambda: ledger.charge_many([(plan(cover=(9, 9)), "many", "a"), (plan(cover=(9, 9)), "many", "b")]),
+    ]
     with monkeypatch.context() as patched:
-        for name in ("node", "entry", "keyed", "entries"):
-            patched.setattr(rows.Rows, name, alone)
-        ledger.charge_plan(plan(cover=(77, 765_432)), "second", "key")
-        ledger.charge_plan(plan(), "third")
-        ledger.charge_many([(plan(cover=(9, 9)), "many", "a"), (plan(cover=(9, 9)), "many", "b")])
+        patched.setattr(server_rows.ServerSession, "execute", noted)
+        for charge in charges:
+            charge()
+    assert said == ["BEGIN", "SELECT", "SELECT", "WITH"] * len(charges)
     assert ledger.show()["entries"] == 5
 
 

@@ -14,7 +14,8 @@ from dpaccount.numerics.closed import gaussian, laplace, renyi
 from dpaccount.numerics.fourier import contours, fourier
 from dpaccount.numerics.fourier.contours import Contour, Product
 from dpaccount.numerics.fourier.fourier import Inversion
-from dpaccount.numerics.fourier.sampled_gaussian import SampledGaussianFactor, _Line
+from dpaccount.numerics.fourier.sampled_gaussian import SampledGaussianFactor, _TiltedSample
+from dpaccount.numerics.fourier.shifted_line import ShiftedLine
 from dpaccount.numerics.fourier.transforms import AtomFactor, DiscreteGaussianFactor, LaplaceFactor
 from dpaccount.numerics.lattice import connect_dots, lattice
 from dpaccount.numerics.lattice.excess import Excess
@@ -214,13 +215,13 @@ def test_every_error_term_of_the_inversion_is_needed(monkeypatch):
 
 
 def test_quadrature_of_the_sampled_gaussian_is_enclosed_at_coarse_steps():
-    factor = SampledGaussianFactor(Fraction(1, 10), Fraction(1))
+    law = _TiltedSample(SampledGaussianFactor(Fraction(1, 10), Fraction(1)), arb(4))
     missed = 0
     with precision(200):
-        fine = _Line.real(factor, arb(4)).total()
+        fine = ShiftedLine.real(law).total()
     with precision(60):
         for step in (0.2, 0.6, 1.0, 1.4):
-            line = _Line._made(factor, arb(4), (step, 0.0, 3.0), 40.0)
+            line = ShiftedLine.at(law, (step, 0.0, 3.0), 40.0)
             assert line.total().overlaps(fine)
             rough = sum((weight for weight, _ in line._points()), arb(0))
             missed += not rough.overlaps(fine)

@@ -235,8 +235,11 @@ def test_a_history_is_read_with_and_without_its_state():
         ]
 
 
+UNIFORM = {"history": [[1.1, 0.004, 100]], "sampling": "uniform"}  # a member that their state never has
+
+
 @pytest.mark.parametrize(
-    "wrong", [[[1, 2]], [[1.1, 2, 3]], [[0, 0.1, 3]], [[1, 0.1, 0]], {"mechanism": "rdp"}, 3]
+    "wrong", [[[1, 2]], [[1.1, 2, 3]], [[0, 0.1, 3]], [[1, 0.1, 0]], {"mechanism": "rdp"}, 3, UNIFORM]
 )
 def test_a_wrong_history_is_one_sentence(wrong):
     with pytest.raises(InputError, match=r"history\.json"):

@@ -1,0 +1,155 @@
+"""Integrals ∫ φ(u) w(u) r(u)^{iτ} du by the trapezoid rule on a line that is shifted into a strip.
+
+Where |r^{iτ}| ≤ 1 for τ ≥ 0 and |w(u + iy)| ≤ cos(y/2σ)^low w(u), low ≤ 0, in the strip 0 ≤ y ≤ Y < πσ, the
+error is bounded for all τ ≥ 0 at once (trapezoid rule on a strip: Trefethen & Weideman 2014).
+"""
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Protocol, TypeVar
+
+from flint import acb, arb, ctx
+
+from dpaccount.numerics.balls import ball
+from dpaccount.numerics.fourier import exponential_sums
+from dpaccount.numerics.fourier.transforms import blurred
+from dpaccount.numerics.limits import bearable, tick
+
+MOST_POINTS = 200_000  #: of a quadrature
+
+Strip = tuple[float, float, float]  #: the step of a line, how high it lies, and the top of its strip
+Number = TypeVar("Number", arb, acb)
+
+
+class Tilted(Protocol):
+    """An integrand φ·w·r^{iτ} as the module says, of noise σ = 1/μ."""
+
+    @property
+    def mu2(self) -> Fraction:
+        """Return μ²."""
+        ...
+
+    @property
+    def low(self) -> arb:
+        """Return the exponent of the cosine, at most 0."""
+        ...
+
+    def logs(self, u: Number) -> tuple[Number, Number]:
+        """Return log w and log r."""
+        ...
+
+    def whole(self) -> arb:
+        """Return ∫ φ w at the precision of the moment."""
+        ...
+
+    def tails(self, left: arb, right: arb) -> arb:
+        """Return a bound on what real nodes between the two leave out; infinite where none is proved."""
+        ...
+
+    def peaks(self) -> tuple[float, float, float]:
+        """Return, roughly, where φw rises first and falls last, and −log of the least w."""
+        ...
+
+
+@dataclass(frozen=True)
+class ShiftedLine:
+    """Nodes u_j + iy₀, j < size, of step η, and the proved error of their sum.
+
+    |error| ≤ ∫φw·[1/(e^{2πy₀/η} − 1) + κ(Y)/(e^{2π(Y−y₀)/η} − 1)] + tails·κ(y₀), with
+    κ(y) = e^{y²/2} cos(y/2σ)^low: between the real line and Im u = Y the integrand is analytic.
+    For y₀ = 0 both sides are alike.
+    """
+
+    law: Tilted
+    step: arb
+    first: arb
+    size: int
+    shift: arb
+    top: arb
+
+    @staticmethod
+    def real(law: Tilted) -> "ShiftedLine":
+        """Return a line for ∫ φw, accurate to the precision of the moment."""
+        step, top = max((_real_step(law, y), y) for y in _heights(law))
+        return ShiftedLine.at(law, (step, 0.0, top), _depth())
+
+    @staticmethod
+    def shifted(law: Tilted) -> "ShiftedLine":
+        """Return a line for all τ ≥ 0, accurate relative to ∫ φw."""
+        return ShiftedLine.at(law, max((*_shifted_step(law, y), y) for y in _heights(law)), _depth())
+
+    @staticmethod
+    def at(law: Tilted, strip: Strip, depth: float) -> "ShiftedLine":
+        """Return the line in this strip whose tails are about e^{−depth}."""
+        step, shift, top = strip
+        first, last, penalty = law.peaks()
+        wide = math.sqrt(2 * (depth + shift * shift / 2 + penalty + 8)) + 1
+        size = math.ceil((last + wide + 1 - (first - wide)) / step) + 1
+        bearable(size, MOST_POINTS)
+        return ShiftedLine(law, arb(step), arb(first - wide), size, arb(shift), arb(top))
+
+    def total(self) -> arb:
+        """Return ∫ φw of a real line; the error is relative to it, and it is ≤ (sum + tails)/(1 − near)."""
+        value = sum((weight for weight, _ in self._points()), arb(0))
+        near = 2 * self._kappa(self.top) / ((2 * arb.pi() * self.top / self.step).exp() - 1)
+        tails = self._tails()
+        return blurred(value, near * (value + tails) / (1 - near) + tails)
+
+    def along(self, h: arb, count: int) -> list[acb]:
+        """Return the integrals at τ = nh, n < count, as one product of matrices of exponentials."""
+        turn = 2 * arb.pi() / self.step
+        near = 1 / ((turn * self.shift).exp() - 1)
+        near += self._kappa(self.top) / ((turn * (self.top - self.shift)).exp() - 1)
+        error = near * self.law.whole() + self._tails() * self._kappa(self.shift)
+        return [blurred(value, error) for value in exponential_sums.along(self._points(), h, count)]
+
+    def _points(self) -> list[tuple[acb, acb]]:
+        """Return (ηφw, log r) at the nodes."""
+        scale = self.step / (2 * arb.pi()).sqrt()
+        found = []
+        for j in range(self.size):
+            tick()
+            real = self.first + j * self.step
+            u = acb(real, self.shift) if self.shift > 0 else real
+            weight, ratio = self.law.logs(u)
+            found.append((scale * (weight - u * u / 2).exp(), ratio))
+        return found
+
+    def _tails(self) -> arb:
+        return self.law.tails(self.first, self.first + (self.size - 1) * self.step)
+
+    def _kappa(self, y: arb) -> arb:
+        """Return κ(y); infinite where the strip is too wide."""
+        cosine = (y * ball(self.law.mu2).sqrt() / 2).cos()
+        if not cosine > 0:
+            return arb.pos_inf()
+        return (y * y / 2 + self.law.low * cosine.log()).exp()
+
+
+def _depth() -> float:
+    """Return −log of the relative error that the precision of the moment can show."""
+    return float(ctx.prec * math.log(2))
+
+
+def _heights(law: Tilted) -> list[float]:
+    """Return heights of strips to try."""
+    most = min(0.98 * math.pi / math.sqrt(float(law.mu2)), 3 * math.sqrt(_depth()))
+    return [most * step / 24 for step in range(1, 25)]
+
+
+def _far(law: Tilted, y: float) -> float:
+    """Return −log of the error that is wanted, and of κ(y)."""
+    low, half = float(law.low.mid()), y * math.sqrt(float(law.mu2)) / 2
+    return _depth() + 2 + y * y / 2 + (low * math.log(math.cos(min(half, 1.5707))) if low else 0.0)
+
+
+def _real_step(law: Tilted, y: float) -> float:
+    """Return the largest step for a real line in the strip up to height y."""
+    return 2 * math.pi * y / _far(law, y)
+
+
+def _shifted_step(law: Tilted, y: float) -> tuple[float, float]:
+    """Return the largest step for the strip [0, y], and the line in it where both sides err alike."""
+    shift = y * (_depth() + 2) / (_depth() + 2 + _far(law, y))
+    return 2 * math.pi * shift / (_depth() + 2), shift

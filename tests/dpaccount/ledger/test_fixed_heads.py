@@ -1,0 +1,100 @@
+"""The same requests make the same chain: where time and salt stand still, heads are these, in every version.
+
+A head that changes here is another format: ledgers that were written before would not be written so again.
+"""
+
+from contextlib import suppress
+from fractions import Fraction
+from itertools import count
+
+import pytest
+
+from dpaccount.errors import BudgetError
+from dpaccount.ledger import entries
+from dpaccount.ledger.arranged import arrangements
+from dpaccount.ledger.ledger import Ledger, init, verify
+from dpaccount.noise import process
+from dpaccount.plan.events import Gaussian, Plan, Pure, Relation
+
+DELTA = {"pure": 0, "approximate": "1e-6", "gdp": "1e-6", "zcdp": "1e-6", "either": "1e-6"}
+HEADS = {
+    "pure": "sha256:a22c75247153f51192eece201cffca3dc99114dfc0b26df2e88b8742481df14f",
+    "approximate": "sha256:8b55d962735e5ba0f92e835ce1d912fbf37b82c79e1ef3e45ce9d30c5b00e48a",
+    "gdp": "sha256:9c3f170d980f46abc9c42b8f9a713ee0acf245f44897735921cdb23f04e405df",
+    "zcdp": "sha256:ffa149b39d79a64a30b033aeb245d462a1e9f4221667b62d13840a0838e3fab7",
+    "either": "sha256:f5dd9083c4f258f76cc378bf1a29841993f97e497389db759a67bab9afa41337",
+    "many": "sha256:78b23a829b4ba47a34925dff00b62606c490c08b8472e98e4537ce47c742a81d",
+    "team": "sha256:d5dd0f810e68cefc304236b5f1ce62c4106d8f20d91ffd3bd6b55e2b571b731d",
+}
+
+
+@pytest.fixture
+def still(monkeypatch):
+    """Let every entry be made at one moment, with a salt that is its number among those made."""
+    made = count()
+    monkeypatch.setattr(entries, "token_hex", lambda size: f"{next(made):0{2 * size}x}")
+    monkeypatch.setattr(process, "name", lambda: "a process")
+    for place in (entries, arrangements):
+        monkeypatch.setattr(place, "now", lambda: "2026-02-03T04:05:06+00:00")
+
+
+def plans(measure: str) -> list[Plan]:
+    """Return plans, whose amounts are exact, over everybody, single units, and ranges near and far."""
+    pure, gaussian = measure in ("pure", "approximate", "zcdp"), measure not in ("pure", "approximate")
+    found = []
+    for turn in range(60):
+        first = turn * 7919 % 1000 + 1
+        cover = [None, (first, first), (first, first + turn * 37), (1, 8), (first * 10**6, 2**40)][turn % 5]
+        events = [Pure(epsilon=Fraction(turn % 7 + 1, 300), cover=cover)] if pure else []
+        if gaussian and (turn % 3 or not pure):
+            events.append(Gaussian(sigma=20 + turn % 9, cover=(first, first + 3) if pure else cover))
+        found.append(Plan(Relation.REPLACE_ONE, tuple(events)))
+    return found
+
+
+@pytest.mark.parametrize("measure", DELTA)
+def test_the_same_charges_make_the_same_head(url, still, measure):
+    limit = Fraction(1, 5) if measure == "pure" else 10
+    init(url, epsilon=limit, delta=DELTA[measure], unit="person", relation="replace-one", measure=measure)
+    keys = [f"key {turn}" if turn % 4 == 0 else None for turn in range(60)]
+    asked = [(plan, "part", key) for plan, key in zip(plans(measure), keys, strict=True)]
+    with Ledger.open(url) as ledger:
+        ledger.charge_many(asked[:30])
+        for plan, purpose, key in asked[30:]:
+            with suppress(BudgetError):
+                ledger.charge_plan(plan, purpose, key)
+        assert bool(ledger.show()["refused"]) == (measure == "pure")
+        assert ledger.show()["head"] == HEADS[measure]
+    assert verify(url) == {"valid": True, "first_bad": None}
+
+
+@pytest.mark.parametrize("many", [True, False])
+def test_many_at_once_make_the_head_of_one_by_one(url, still, many):
+    init(url, epsilon=Fraction(1, 5), delta=0, unit="person", relation="replace-one", measure="pure")
+    with Ledger.open(url) as ledger:
+        if many:
+            ledger.charge_many([(plan, "part", None) for plan in plans("pure")])
+        for plan in () if many else plans("pure"):
+            with suppress(BudgetError):
+                ledger.charge_plan(plan, "part")
+        assert ledger.show()["head"] == HEADS["many"]
+
+
+def test_what_a_team_arranges_makes_the_same_head(url, still):
+    init(url, epsilon=1, delta=0, unit="person", relation="replace-one", measure="pure")
+    day = Plan(Relation.REPLACE_ONE, (Pure(epsilon=Fraction(1, 50)),))
+    with Ledger.open(url) as ledger:
+        ledger.set_scope("team", Fraction(1, 2))
+        ledger.set_scope("team/ada", Fraction(1, 5))
+        ledger.name_cohort("adults", [(1, 500), (801, 900)])
+        ledger.charge_plan(day, "count", scope="team/ada", cohort="adults", by="ada")
+        ledger.reserve_plan(day, "month", "may", rounds=10, scope="team")
+        ledger.draw_parts("may", count=3)
+        ledger.return_parts("may", [(8, 10)])
+        ledger.charge_many([(plan, "part", None) for plan in plans("pure")[:12]])
+        ledger.reset("new data")
+        ledger.draw_parts("may")
+        ledger.charge_plan(day, "count", scope="team/ada")
+        ledger.set_scope("team", 1)
+        assert ledger.show()["head"] == HEADS["team"]
+    assert verify(url) == {"valid": True, "first_bad": None}
