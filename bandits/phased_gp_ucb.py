@@ -107,7 +107,8 @@ class Learner:
         self._variance = float(subject.noise_scale) ** 2
         self._weights = factors.sqrt_toeplitz(len(self._ends))
         size = subject.features.phi.size
-        self._precision, self._moment = np.eye(size) * PRECISION, np.zeros(size)
+        self._precision: Floats = np.eye(size) * PRECISION
+        self._moment: Floats = np.zeros(size)
         self._sums: list[NDArray[np.int64]] = []  #: exact sum of every phase
         self._shapes: list[Floats] = []  #: simulated Σgφᵀ of every phase
         self._spreads: list[Floats] = []  #: and Σggᵀ
@@ -136,7 +137,7 @@ class Learner:
 
     def _begin(self) -> None:
         """Take the posterior's mean for the policy, and aim contributions at what it leaves unknown."""
-        covariance: Floats = np.linalg.inv(self._precision)
+        covariance = np.linalg.inv(self._precision).astype(np.float64)
         self._mean: Floats = covariance @ self._moment
         played = self._public[np.arange(len(self._public)), np.argmax(self._public @ self._mean, axis=1)]
         self._centre: Floats = CENTRED * played.mean(axis=0)
