@@ -45,7 +45,7 @@ class FixedMap(moved_rows.ClippedRows):
             raise InputError("needed sigma > 0, radius > 0, rows >= 1, columns >= 1 and dimension >= 1")
         if self.seed < 0 or max(self.columns, self.dimension) > moved_rows.WIDEST:
             raise InputError(f"needed seed >= 0, columns and dimension at most {moved_rows.WIDEST}")
-        grid.room(2 * self.radius + 16 * self.sigma, self.bits + moved_rows.MAP_BITS)
+        moved_rows.room(2 * self.radius + 16 * self.sigma, self.bits)
         moved_rows.relation_of(self.unit)
 
     @cached_property

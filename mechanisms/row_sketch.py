@@ -45,7 +45,7 @@ class RowSketch(moved_rows.ClippedRows):
             raise InputError("needed sigma > 0, radius > 0 and stretch > 0")
         if min(self.rows, self.columns, self.dimension) < 1 or self.columns > moved_rows.WIDEST:
             raise InputError(f"needed rows >= 1, dimension >= 1 and columns in 1 ... {moved_rows.WIDEST}")
-        grid.room(self.stretch * self.radius + 16 * self.sigma, self.bits + moved_rows.MAP_BITS)
+        moved_rows.room(self.stretch * self.radius + 16 * self.sigma, self.bits)
         moved_rows.relation_of(self.unit)
 
     def map(self, coins: int) -> Integers:

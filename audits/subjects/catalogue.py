@@ -262,6 +262,8 @@ def _value_at(place: Place, hint: Any) -> object:
         return place.flag()
     if int in kinds:
         return place.integer(-(10**6), 10**6)
+    if typing.get_origin(hint) is tuple:
+        raise place.wrong("this follows from a table", "declare [data.columns], and name its columns")
     return place.text()
 
 
@@ -282,6 +284,8 @@ def _fields(made_by: type) -> list[tuple[dataclasses.Field[Any], Any]]:
 
 def _type_name(hint: Any) -> str:
     kinds = typing.get_args(hint) if isinstance(hint, types.UnionType) else (hint,)
+    if typing.get_origin(hint) is tuple:
+        return "of a table"
     names = {Fraction: "number", int: "integer", str: "text", bool: "flag"}
     return next((names[kind] for kind in kinds if kind in names), "text")
 

@@ -227,8 +227,8 @@ def feature_map(
     exact, dimension = kernel_of(kernel, lengthscale), dictionary(1).shape[1]
     if basis not in BASES:
         raise InputError(f"basis is {basis[:40]!r}; known: {', '.join(BASES)}")
-    if per_axis < 1:
-        raise InputError(f"nodes_per_axis is {per_axis}; it is at least 1")
+    if not 1 <= per_axis <= MOST:
+        raise InputError(f"nodes_per_axis is {per_axis}; it lies in 1 ... {MOST}")
     if kernel == "polynomial" and basis == "chosen":
         return PolynomialFeatures(dimension)
     if basis == "nystrom" or (basis == "chosen" and kernel.startswith("matern")):

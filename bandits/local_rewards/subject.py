@@ -27,6 +27,7 @@ from mechanisms.subject import EXAMPLE, Domain, Rows, View, wide
 
 Floats = NDArray[np.float64]
 PRIVACY = ("local", "none")
+LENGTHSCALE = Fraction(1, 5)  #: unless said; kernels of data that is shipped have none
 MOST = 2.0**53  #: a message without a bound of its own
 
 
@@ -49,7 +50,7 @@ class LocalRewards:
     rounds: int = 1000
     epsilon: Fraction = Fraction(1)
     kernel: str = "squared-exponential"
-    lengthscale: Fraction = Fraction(1, 5)
+    lengthscale: Fraction = LENGTHSCALE
     points: int = 100
     channel: str = "duchi"
     privacy: str = "local"
@@ -73,6 +74,10 @@ class LocalRewards:
         """Return the public points and their kernel; raises `InputError` where there are other points."""
         if self.kernel not in FILES:
             return grid(self.kernel, float(self.lengthscale), self.points)
+        if self.lengthscale != LENGTHSCALE:
+            raise InputError(
+                f"the kernel {self.kernel!r} has no length scale; leave lengthscale at {LENGTHSCALE}"
+            )
         found = of_matrix(delays(self.kernel).kernel)
         if len(found) != self.points:
             raise InputError(

@@ -12,20 +12,25 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
+from dpaccount.errors import InputError
+
 Floats = NDArray[np.float64]
-EQUAL: Final = 1e-12  #: of the largest eigenvalue; nearer ones count as equal
+EQUAL: Final = 1e-12  #: of the eigenvalue that is largest in absolute value; nearer ones count as equal
 
 
 def settled_eigh(matrix: Floats) -> tuple[Floats, Floats]:
-    """Return eigenvalues from large to small, and for each its axis as a column.
+    """Return eigenvalues of a symmetric matrix from large to small, and for each its axis as a column.
 
     Axes of equal eigenvalues are a fixed public matrix projected to their space, orthonormalised by columns.
+    Raises `InputError` for a matrix that is not finite.
     """
+    if not np.isfinite(matrix).all():
+        raise InputError("a matrix with NaN or infinities has no axes")
     values, vectors = np.linalg.eigh(matrix)
     values, fixed = values[::-1], _fixed(len(values))
     signs = np.where(fixed[:, 0] @ vectors < 0, -1.0, 1.0)
     vectors = (vectors * signs)[:, ::-1]
-    starts = np.flatnonzero(np.diff(values) < -EQUAL * abs(values[0])) + 1
+    starts = np.flatnonzero(np.diff(values) < -EQUAL * np.abs(values).max()) + 1
     for first, end in pairwise([0, *starts.tolist(), len(values)]):
         if end - first > 1:
             vectors[:, first:end] = _settled(vectors[:, first:end], fixed)

@@ -45,7 +45,7 @@ def grid(kernel: str, lengthscale: float, count: int) -> Points:
     `InputError` for another kernel, and where there are no points, or too many, or no length.
     """
     if kernel not in KERNELS:
-        raise InputError(f"kernel is {kernel[:40]!r}; known: {', '.join(KERNELS)}, and sensors or stocks")
+        raise InputError(f"kernel is {kernel[:40]!r}; known: {', '.join(KERNELS)}, sensors, stocks")
     if not 2 <= count <= MOST or not 0 < lengthscale < np.inf:
         raise InputError(f"needed 2 to {MOST} points and lengthscale > 0")
     at = np.linspace(0, 1, count)

@@ -36,6 +36,13 @@ def relation_of(unit: Fraction) -> str:
     return bounded_row(unit) if unit else REPLACE_ONE
 
 
+def room(total: Fraction, bits: int) -> None:
+    """Refuse rows of 2^−`bits` that do not fit into integers once they went through a map."""
+    if bits < 0:
+        raise InputError(f"bits is {bits}; it lies in 0 ... {40 - MAP_BITS}")
+    grid.room(total, bits + MAP_BITS)
+
+
 def slack(radius: Fraction, columns: int, bits: int) -> Fraction:
     """Return by how much two rows in `grid.in_ball` may be further apart than before: γ√d, rounded up.
 

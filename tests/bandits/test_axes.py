@@ -1,7 +1,11 @@
 """Axes of equal eigenvalues, and what is drawn along them, do not depend on how they were found."""
 
+from unittest import mock
+
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from bandits import phased_posterior
 from bandits.contextual_release import public_grid
@@ -12,6 +16,7 @@ from bandits.outsourced import fields
 from bandits.statistics import axes
 from bandits.statistics.additive_model import AdditiveModel
 from bandits.worlds import information_gain, kernel_draws, points
+from dpaccount.errors import InputError
 from mechanisms.continual import factors
 
 EIGH = np.linalg.eigh
@@ -148,3 +153,46 @@ def test_axes_are_orthonormal_and_diagonalise():
     assert (np.diff(values) <= 0).all()
     assert np.allclose(vectors.T @ vectors, np.eye(36), atol=1e-9)
     assert np.allclose((vectors * values) @ vectors.T, gram, atol=1e-9)
+
+
+def planted(groups, axes_of, seed):
+    """Return an eigh that finds these eigenvalues, each so many times, with rounding and in a basis of its own."""
+    rng = np.random.default_rng(seed)
+    values = np.repeat([float(value) for value, _ in groups], [many for _, many in groups])
+    starts = np.cumsum([many for _, many in groups])[:-1]
+    turns = [
+        np.linalg.qr(rng.normal(size=(part.shape[1],) * 2))[0] for part in np.split(axes_of, starts, axis=1)
+    ]
+    vectors = np.concatenate(
+        [part @ turn for part, turn in zip(np.split(axes_of, starts, axis=1), turns, strict=True)], axis=1
+    )
+    rounding = rng.normal(size=len(values)) * 1e-16 * np.abs(values).max()
+    return lambda _: (np.sort(values + rounding), vectors)
+
+
+@given(
+    st.dictionaries(st.integers(-4, 4), st.integers(1, 4), min_size=1, max_size=5),
+    st.sampled_from([1e-200, 1.0, 1e200]),
+    st.integers(0, 10**6),
+)
+def test_axes_of_any_symmetric_matrix_are_those_of_its_spaces(found, scale, seed):
+    """Positive, negative and zero eigenvalues, once or several times, at any scale."""
+    groups = [(value * scale, many) for value, many in sorted(found.items())]
+    size = sum(found.values())
+    axes_of = np.linalg.qr(np.random.default_rng([7, seed]).normal(size=(size, size)))[0]
+    known = np.repeat([value for value, _ in groups], [many for _, many in groups])
+    matrix = (axes_of * known) @ axes_of.T
+    shown = []
+    for other in (seed + 1, seed + 2):
+        with mock.patch.object(np.linalg, "eigh", planted(groups, axes_of, other)):
+            shown.append(axes.settled_eigh(matrix))
+    for values, vectors in shown:
+        assert np.allclose(vectors.T @ vectors, np.eye(size), atol=1e-9)
+        assert np.allclose((vectors * values) @ vectors.T, matrix, rtol=0, atol=1e-9 * scale)
+        assert np.allclose(vectors, shown[0][1], atol=1e-7)
+
+
+@pytest.mark.parametrize("wrong", [np.nan, np.inf])
+def test_what_is_not_finite_has_no_axes(wrong):
+    with pytest.raises(InputError, match="no axes"):
+        axes.settled_eigh(np.diag([1.0, wrong]))

@@ -25,13 +25,15 @@ SMALL = {"rounds": 8, "candidates": 2, "nodes_per_axis": 2}
 MOMENTS = SMALL | {"size": 3}
 LINE = {"dimension": 1, "candidates": 3}
 KERNELS = [
-    {"kernel": "squared-exponential", "basis": "quadrature", **LINE},
+    {"kernel": "squared-exponential", "basis": "quadrature", "nodes": "corollary-1", **LINE},
     {"kernel": "matern-1/2", "basis": "nystrom", "lengthscale": 0.5},
     {"kernel": "matern-3/2", "basis": "random-fourier", "nodes_per_axis": 3},
     {"kernel": "matern-5/2", "basis": "chosen", "nodes": "given"},
     {"kernel": "additive", "nodes": "remark-3"},
     {"kernel": "polynomial"},
 ]
+SURFACES = ("styblinski-tang-20", "michalewicz-10", "styblinski-tang-20-textbook", "michalewicz-10-textbook")
+ON_SURFACES = ("phased-posterior", "surface-gp-ucb")  #: whose features take seconds
 TARGET = {"epsilon": 0.5, "delta": 0.01}
 
 #: name: (model of the claim, what is small, what is changed in each run)
@@ -79,6 +81,8 @@ RUNS = {
             {"surface": "camelback", "stream": "separate", "kernel": "matern-5/2"},
             {"surface": "michalewicz-10", "stream": "correlated", "sigma": 0.5, "reward_noise": "estimated"},
             {"stream": "chosen", "kernel": "squared-exponential", "rounds": 50, **TARGET},
+            *({"surface": each} for each in SURFACES),
+            *({"kernel": f"matern-{half}"} for half in ("1/2", "3/2")),
         ],
     ),
     "surface-gp-ucb": (
@@ -88,10 +92,16 @@ RUNS = {
             {"basis": "quadrature", "nodes_per_axis": 12, "error": 0.2, "sigma": 2},
             {"calibration": "published", "rounds": 10, "batch": 5, "kernel": "squared-exponential"},
             {"calibration": "exact"},
+            *({"surface": each} for each in SURFACES),
+            *({"kernel": f"matern-{half}"} for half in ("1/2", "5/2")),
         ],
     ),
 }
-CASES = [(name, changed) for name, (_, _, runs) in RUNS.items() for changed in runs]
+CASES = [
+    pytest.param(name, changed, marks=pytest.mark.slow if name in ON_SURFACES and len(changed) == 1 else ())
+    for name, (_, _, runs) in RUNS.items()
+    for changed in runs
+]
 
 
 @pytest.mark.parametrize(("name", "changed"), CASES, ids=lambda each: each if isinstance(each, str) else "")
