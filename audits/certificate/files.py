@@ -84,7 +84,7 @@ def junit(certificate: dict[str, Any]) -> str:
     lines = ['<?xml version="1.0" encoding="UTF-8"?>', head]
     for case, wrong in cases:
         failure = "" if wrong is None else f"<failure message={quoteattr(_plain(wrong))}/>"
-        lines.append(f"  <testcase name={quoteattr(_plain(case))}>{failure}</testcase>")
+        lines.append(f"  <testcase classname={name} name={quoteattr(_plain(case))}>{failure}</testcase>")
     return "\n".join([*lines, "</testsuite>", ""])
 
 

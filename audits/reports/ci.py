@@ -2,6 +2,7 @@
 
 import json
 from typing import Any
+from urllib.parse import quote
 
 from audits.reports.standards import proved_text
 from audits.reports.words import VERDICTS, Certified
@@ -20,12 +21,12 @@ def message(certificate: Certified) -> str:
 def sarif(certificate: Certified, claim: str) -> str:
     """Return the verdict as a SARIF 2.1.0 log, about the file `claim`."""
     rule = {"id": "privacy-claim", "shortDescription": {"text": "A privacy claim is proved, or it is not."}}
-    place = {"physicalLocation": {"artifactLocation": {"uri": claim}}}
+    place = {"artifactLocation": {"uri": quote(claim)}, "region": {"startLine": 1}}
     result = {
         "ruleId": rule["id"],
         "level": LEVELS[certificate["verdict"]],
         "message": {"text": message(certificate)},
-        "locations": [place],
+        "locations": [{"physicalLocation": place}],
         "partialFingerprints": {"claim": certificate["claim"]["name"]},
     }
     driver = {

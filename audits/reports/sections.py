@@ -211,7 +211,7 @@ def _budget(certificate: Certified, ledger: Mapping[str, Any] | None) -> list[tu
 
 def _spending(budget: Mapping[str, Any]) -> list[tuple[str, str]]:
     """Return what a certificate noted of its ledger's budget around its charge."""
-    whole = f"ε = {budget['epsilon']} at δ = {budget['delta']} for each {budget['unit']}"
+    whole = f"ε = {budget['epsilon']} at δ = {budget['delta']} for each unit, {budget['unit']}"
 
     def spent(when: str) -> str:
         most = budget[when]["upper"]

@@ -22,7 +22,11 @@ GOVERNANCE = {
     "product": "what is published",
     "unprotected": "what is public beside the release",
     "why_epsilon": "why this ε",
+    "legal_basis": "what allows the data to be used",
     "retention": "how long the data are kept",
+    "access": "who may see the data",
+    "bias": "who bears the error",
+    "commit": "which commit the code and the claim are of",
     "valid_until": "until when this holds",
 }
 
@@ -76,9 +80,9 @@ def nist(certificate: Certified) -> list[tuple[str, str]]:
         ("Floating point and randomness", f"exact grids and integer samplers; {noise}"),
         ("Side channels", "timing is not covered; see the limits below"),
         ("Utility", "what is released, with intervals where they are known" if release else SILENT),
-        ("Bias, and who bears the error", stated.get("bias", SILENT)),
+        ("Bias, and who bears the error", stated["bias"]),
         ("Trust model: who sees raw data", stated["curator"]),
-        ("Access control", stated.get("access", SILENT)),
+        ("Access control", stated["access"]),
         ("Collection and retention of the data", stated["retention"]),
         ("Budget over time and repeated queries", (ledger and f"ledger {ledger}") or "no ledger: no release"),
         ("What is public or unprotected", stated["unprotected"]),
@@ -91,6 +95,11 @@ def _of_persons(certificate: Certified) -> str:
     if "id" not in data:
         return "the unit is protected whole; rows of one person are not counted together here"
     return f"rows of one {data['id']} are together; at most {data.get('max_rows', 1)} of them count"
+
+
+def _domain(certificate: Certified) -> str:
+    columns = certificate["claim"].get("data", {}).get("columns")
+    return json.dumps(columns, ensure_ascii=False) if columns else SILENT
 
 
 def registry(certificate: Certified) -> str:
@@ -123,15 +132,18 @@ def registry(certificate: Certified) -> str:
         (
             "tier3",
             [
-                ("data_domain", json.dumps(certificate["claim"].get("data", {}).get("columns", SILENT))),
+                ("data_domain", _domain(certificate)),
+                ("unit_in_detail", _of_persons(certificate)),
                 ("unprotected_quantities", stated["unprotected"]),
+                ("post_processing", "what is computed from the release alone costs nothing more"),
                 ("composition", f"{len(certificate['proved']['derivation'])} steps of a checked derivation"),
                 ("mechanism", certificate["subject"]["name"]),
                 ("justification", stated["why_epsilon"]),
                 ("implementation", f"dpaccount {certificate['environment'].get('dpaccount', SILENT)}"),
                 ("noise", SILENT if release is None else release["noise"]),
+                ("security", "exact grids and integer samplers; timing is not covered"),
                 ("certificate_digest", certificate["digest"]),
-                ("access_control", stated.get("access", SILENT)),
+                ("access_control", stated["access"]),
                 ("contact", stated["contact"]),
             ],
         ),

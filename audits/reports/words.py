@@ -4,6 +4,7 @@ Every rounded number is rounded to the side of the attacker.
 """
 
 import inspect
+import math
 import re
 from collections.abc import Mapping
 from decimal import ROUND_CEILING, Context, Decimal
@@ -67,9 +68,9 @@ def odds(epsilon: Fraction, delta: Fraction) -> list[str]:
     with_growth = _exponential(epsilon)
     right = (with_growth + delta) / (1 + with_growth)
     found = min(Fraction(1), with_growth * ALARM + delta)
-    betting = to_digits((with_growth + delta) / (1 - delta), up=True, digits=3)
-    if delta == 1 or epsilon > LARGE:
-        betting = "any number"
+    betting = "any number"
+    if delta < 1 and epsilon <= LARGE:
+        betting = to_digits((with_growth + delta) / (1 - delta), up=True, digits=3)
     return [
         f"Whoever must tell which of two equally likely cases holds, and may know all other data, is right at"
         f" most {_percent(right)} of the time, where a coin is right 50 %: odds of at most {betting} to 1.",
@@ -106,7 +107,17 @@ def what_it_means(certificate: Certified) -> list[str]:
         return ["No finite ε stands: an attacker may learn everything."]
     epsilon, delta = as_exact(point[0]), as_exact(point[1])
     at = f"ε = {to_digits(epsilon, up=True)} and δ = {delta_text(delta)} ({word})"
-    return [f"At {at}:", *odds(epsilon, delta)]
+    return [f"At {at}:", *odds(epsilon, delta), *_crowd(delta)]
+
+
+def _crowd(delta: Fraction) -> list[str]:
+    """Return of how many units one, picked at random, might be published whole: that is (0, 1/units)."""
+    if not delta:
+        return []
+    return [
+        f"δ is for fewer than {math.ceil(1 / delta):,} units: with so many it would allow one of them, picked"
+        " at random, to be published whole."
+    ]
 
 
 def rule_says(name: str) -> str:

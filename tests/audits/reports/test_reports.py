@@ -95,7 +95,7 @@ def test_budget_before_after_and_rest_come_from_the_certificate_alone(certificat
     """Rounded to the safe side: what is spent up, what remains down."""
     text = Page(page.html(released(certificate))).text
     for said in (
-        "ε = 3 at δ = 1e-06 for each person (replace-one, added up as gdp)",
+        "ε = 3 at δ = 1e-06 for each unit, person (replace-one, added up as gdp)",
         *("Spent before this release", "ε ≤ 0.40002", "Spent after it", "ε ≤ 2"),
         *("Rest after it", "one more charge of ε 0.98765 fits", "sha256:" + "1" * 64, "sqlite:///team.db"),
     ):
@@ -248,6 +248,9 @@ def test_the_registry_and_nist_are_complete_or_say_so(certificate):
         "unit_of_privacy",
         "model",
         "justification",
+        "unit_in_detail",
+        "post_processing",
+        "security",
     ):
         assert re.search(rf"^  {key}: \S", text, re.MULTILINE)
     assert text.count('"not stated"') >= 4
@@ -256,8 +259,29 @@ def test_the_registry_and_nist_are_complete_or_say_so(certificate):
         assert value == "" or json.loads(value) is not None
         assert key.strip().rstrip(":").replace("_", "").isalnum()
     assert all(answer for _, answer in standards.nist(certificate))
+    assert 'data_domain: "not stated"' in text
     certificate["claim"]["governance"] = {"curator": "the clinic"}
-    assert 'data_curator: "the clinic"' in standards.registry(certificate)
+    certificate["claim"]["data"] = {"columns": {"age": {"type": "number"}}}
+    stated = standards.registry(certificate)
+    assert 'data_curator: "the clinic"' in stated
+    assert '"type' in json.loads(re.search("data_domain: (.*)", stated)[1])
+
+
+def test_every_key_of_the_page_is_one_that_reports_list(root):
+    page_text = (root / "docs" / "reports.md").read_text().partition("| key |")[2]
+    named = {
+        key for line in page_text.splitlines() for key in re.findall("`([a-z_]+)`", line.split(" | ")[0])
+    }
+    assert named == set(standards.GOVERNANCE)
+
+
+@pytest.mark.parametrize(("delta", "units"), [("1e-06", "1,000,000"), ("3/1000000", "333,334"), ("1", "1")])
+def test_a_delta_says_for_how_many_it_is(certificate, delta, units):
+    """Publishing one of n rows, picked at random, is (0, 1/n)-private: δ must be below that."""
+    certificate["proved"]["delta"] = delta
+    assert f"fewer than {units} units" in what_it_means(certificate)[-1]
+    certificate["proved"]["delta"] = "0"
+    assert "units" not in " ".join(what_it_means(certificate))
 
 
 def test_governance_takes_any_text(certificate):

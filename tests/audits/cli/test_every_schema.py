@@ -1,0 +1,75 @@
+"""Every published schema is that of a document which a command really writes or prints."""
+
+import json
+import shutil
+
+import pytest
+
+from audits.certificate import figures, sign
+from audits.verdicts.kept import Verdicts, key_of
+from dpaccount.schemas import schemas
+from tests.audits.certificate.test_sign import keys
+from tests.audits.cli.test_schemas import RECEIVED, answers
+from tests.audits.cli.test_sessions import CLAIM, CONTEXT
+from tests.documents import kind_of, wrong
+
+REHEARSED = ("--state", "people.state", "--rehearse", 1, "--json")
+WORDS = (  # after those of test_schemas
+    ("ask", "people.toml", *REHEARSED, "--context", "one.json"),
+    ("tell", "people.toml", 1, 0.5, *REHEARSED),
+    ("ask", "people.toml", *REHEARSED, "--end"),
+    ("curate", "field.csv", "out.csv", "--claim", "published.toml", "--published-unsound", "--json"),
+    ("ask", "model.state", "--table", "out.csv", "--json"),
+    ("audit", "laplace-sum", "--epsilon", 1, "--trials", 20, "--json"),
+    ("reproduce", "kharkovskii2020-figure2c", "--trials", 2, "--rounds", 32, "--jobs", 1, "--json"),
+)
+
+
+def documents(dpaccount, tmp_path, root):
+    """Yield (kind, document) of everything that is written or printed."""
+    yield from answers(dpaccount, tmp_path)
+    (tmp_path / "people.toml").write_text(CLAIM)
+    (tmp_path / "one.json").write_text(CONTEXT)
+    for file in ("field.csv", "published.toml"):
+        shutil.copy(root / "examples" / "outsourced" / file, tmp_path)
+    for words in WORDS:
+        code, out, err = dpaccount(*words)
+        assert code in (0, 1, 3), (words, err)
+        document = json.loads(out)
+        yield kind_of(document, words), document
+    row = document_of(dpaccount("ask", "model.state", "--json"))["index"]
+    yield "answered", document_of(dpaccount("tell", "model.state", row, 1, "--json"))
+    private, _ = keys(tmp_path, "one")
+    yield "ledger-checkpoint", document_of(dpaccount("ledger", "checkpoint", "l.db", "--key", private))
+    yield "ledger-export", json.loads(dpaccount("ledger", "export", "l.db")[1].splitlines()[0])
+    yield "dp-event", document_of(dpaccount("import", "events", "plan.json"))
+    for name, file in (("events", "plan.json"), ("derivation", "d.json")):
+        yield name, json.loads((tmp_path / file).read_text())
+    yield "certificate", RECEIVED
+    yield "signature", json.loads(sign._message(RECEIVED, "2026-01-01T00:00:00Z"))
+    yield "release", figures.answer(RECEIVED, tmp_path)
+    yield "verdict", kept(tmp_path)
+
+
+def document_of(result):
+    code, out, err = result
+    assert code == 0, err
+    return json.loads(out)
+
+
+def kept(folder):
+    reached = {
+        "files": {}, "folders": {}, "environment": {}, "whole_environment": None, "path": [],
+        "modules": [], "absent": [], "names": {}, "refused": [],
+    }  # fmt: skip
+    Verdicts(folder / "kept", {}).keep(key_of(1), {"verdict": "NOT REFUTED"}, reached)
+    return json.loads((folder / "kept" / f"{key_of(1)}.json").read_text())
+
+
+@pytest.mark.slow
+def test_every_schema_is_that_of_a_real_document(dpaccount, tmp_path, root):
+    met = set()
+    for name, document in documents(dpaccount, tmp_path, root):
+        assert not wrong(name, document), name
+        met.add(name)
+    assert set(schemas()) - met == set()
