@@ -16,12 +16,13 @@ import heapq
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cached_property, lru_cache
+from functools import lru_cache
 from itertools import count, pairwise
 from operator import is_
 from typing import Any, Final, NamedTuple
 
 from dpaccount.accounting.measures import Amounts
+from dpaccount.cached import cached_property
 from dpaccount.errors import LedgerError
 from dpaccount.ledger.spending import LAST_UNIT, Step, plus, written, zero
 
