@@ -28,7 +28,6 @@ Floats = NDArray[np.float64]
 PRECISION = 4.0  #: of every weight before anything is learned, where it is assumed
 PRECISIONS = (0.25, 1.0, 4.0, 16.0, 64.0, 256.0)  #: of which the likeliest is taken, where it is estimated
 PRIORS = ("assumed", "estimated")
-ROOM = 60  #: bits that the rows of a stream may take
 REWARD_NOISE = 0.22  #: variance of a Bernoulli reward about its mean, as the model has it
 
 
@@ -66,11 +65,7 @@ class MomentGpUcb(MomentBandit):
             raise InputError(f"sigma is {float(self.sigma)}; it must be above 0")
         largest = max(self.refresh, int(self.growth * self.rounds))
         rows = len(self.ends) if self.growth else -(-self.rounds // self.refresh)
-        most = largest * continual_sums.widest(self.stream, rows)
-        if most > 2 ** (ROOM + 1 - BITS):  # a person's numbers are at most half of 2^BITS
-            raise InputError(
-                f"sums of {largest} people do not stay exact in {self.stream} rows; lower refresh or growth"
-            )
+        continual_sums.stays_exact(self.stream, rows, largest, BITS)
         target(self.epsilon, self.delta)
         self.feature_map(self.lengthscale)
 

@@ -141,14 +141,15 @@ class _UncentredLearner(moment_gp_ucb.Learner):
     def __init__(self, subject, noise, coins):
         from bandits.phased_gp_ucb import Learner as Phases
 
-        self._phases = Phases(subject, noise, coins)
+        self._phases = Phases(subject, noise)
 
     def scores(self, candidates):
         return self._phases.scores(candidates)
 
     def tell(self, features, reward):
-        size = np.trunc(features * min(max(reward, 0), 1) * 2.0**moment_gp_ucb.BITS).astype(np.int64)
-        self._phases._exact += size - moment_gp_ucb.contribution(features, reward)
+        g = self._phases.directions(features)
+        size = np.trunc(g * min(max(reward, 0), 1) * 2.0**moment_gp_ucb.BITS).astype(np.int64)
+        self._phases._exact += size - moment_gp_ucb.contribution(g, reward)
         self._phases.tell(features, reward)
 
 

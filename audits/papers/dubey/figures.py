@@ -210,7 +210,8 @@ INFORMED = (
 )
 PRIOR = (
     "moment-gp-ucb's prior (precision 4, reward variance .22) was chosen on made-up people of this setting;"
-    " rows with the precision estimated from releases stand beside"
+    " rows with the precision estimated from releases stand beside; phases and constants of"
+    " phased-gp-ucb were chosen so, too"
 )
 TEXTBOOK = ("styblinski-tang-20-textbook", "michalewicz-10-textbook")
 WARNINGS = remarks(2, 4, 1.0, 4.0, 1024)  # Theorem 2 is on the unit box; inputs here have a width of 4
