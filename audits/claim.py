@@ -65,6 +65,7 @@ class Claim:
     accepted: frozenset[str]  #: assumptions without a test that the claim accepts, as "rule query"
     written: dict[str, Any]
     because: str | None = None  #: why the noise is this one, where the file left it open
+    scope: str | None = None  #: of the ledger, in which a release is charged
 
 
 def read_claim(path: Path) -> Claim:
@@ -102,6 +103,7 @@ def claim_at(place: Place, path: Path) -> Claim:
     if NAME.fullmatch(name) is None:
         raise top["name"].wrong(f"the name {name[:70]!r} is not allowed", f"names match {NAME.pattern}")
     subject = top["subject"].table(("use",), ("parameters", "data"))
+    data = top["data"].value if "data" in top else {}
     file, ledger, public, table = _data(top["data"], path) if "data" in top else (None, None, False, None)
     for texts in ("governance", "assume"):
         if texts in top:
@@ -122,6 +124,7 @@ def claim_at(place: Place, path: Path) -> Claim:
         audit=_audit(top["audit"]) if "audit" in top else AuditPlan(),
         accepted=frozenset(top["assume"].value if "assume" in top else ()),
         written=_without_password(as_written(_numbers_read(place.value))),
+        scope=top["data"].child("scope").text() if "scope" in data else None,
     )
 
 
@@ -160,9 +163,9 @@ def _data(place: Place, claim: Path) -> tuple[Path | None, str | None, bool, Tab
     A claim about every table of its columns names neither file nor ledger: `dpaccount curate` is given them.
     """
     declared = isinstance(place.value, dict) and "columns" in place.value
-    about_any = declared and not {"file", "ledger"} & place.value.keys()
+    about_any = declared and not {"file", "ledger", "scope"} & place.value.keys()
     needed = () if about_any else ("file", "ledger")
-    given = place.table(needed, ("public", "columns", *(TABLE_KEYS if declared else ())))
+    given = place.table(needed, ("scope", "public", "columns", *(TABLE_KEYS if declared else ())))
     public = "public" in given and given["public"].flag()
     table = read_table(place) if declared else None
     if about_any:

@@ -69,9 +69,9 @@ def updates() -> list[str]:
         tell = microseconds(lambda one=learner, row=phi: one.tell(row, 0.1), repeats)
         floor = microseconds(lambda half=triangle: np.multiply(half, 1.0, out=half), repeats)
         ask, product = 1e9, 1e9
-        for _ in range(5):  # in turns, as machines are busy at times
-            ask = min(ask, microseconds(lambda one=learner, rows=candidates: one.ask(rows), repeats))
-            product = min(product, microseconds(lambda rows=candidates, of=square: rows @ of, repeats))
+        for _ in range(100):  # in short turns, as machines are busy at times
+            ask = min(ask, microseconds(lambda one=learner, rows=candidates: one.ask(rows), repeats // 20))
+            product = min(product, microseconds(lambda rows=candidates, of=square: rows @ of, repeats // 20))
         row = "".join(f"{spent:>10.1f}" for spent in (tell, floor, ask, product))
         lines.append(f"{size:>10}{row}{ask / product:>10.2f}")
     return lines

@@ -231,6 +231,8 @@ def settle(due: Release, *, again: bool) -> Settled:
     noise and was lost (it may have been seen, so it is not made again by itself) or was changed.
     """
     with _ledger(due) as ledger:
+        if due.claim.scope is not None:
+            ledger.check_scope(due.claim.scope)
         number, latest = _free(due, ledger)
         if again or number == 1:
             return Settled(due, number, again)
@@ -363,7 +365,7 @@ def _drawn(
     due: Release, ledger: Ledger, key: str, proved: Proved, certificate: Certificate
 ) -> dict[str, Any]:
     before = ledger.show()
-    receipt = ledger.charge(proved.theorem, due.claim.name, proved.units, key)
+    receipt = ledger.charge(proved.theorem, due.claim.name, proved.units, key, scope=due.claim.scope)
     entry, head = ledger.charged(receipt.entry)
     try:
         view, report = _shown(due, due.rows, receipt)

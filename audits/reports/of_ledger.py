@@ -8,6 +8,7 @@ from typing import Any
 from audits.reports import page
 from audits.reports.sections import Block, Section
 from audits.reports.standards import SILENT
+from dpaccount.ledger.answers import room
 
 Report = dict[str, Any]
 FORMULA = ("=", "+", "-", "@", "\t", "\r")  #: how a cell begins that a spreadsheet would compute
@@ -138,7 +139,7 @@ def _words(report: Report) -> Iterator[str]:
     )
     yield (
         f"The worst unit, {whole['worst_unit']}, has {_spent(whole['committed'])} committed and"
-        f" {_spent(whole['reserved'])} reserved; a charge of {_left(whole['remaining'])} still fits all."
+        f" {_spent(whole['reserved'])} reserved; a charge of {room(whole['remaining'])} still fits all."
     )
     yield (
         f"Over the ledger's life, with {_count(report, 'resets')}, a unit that was there all along has"
@@ -157,7 +158,7 @@ def _scopes(scopes: list[Report]) -> Block:
             f"ε {one['cap']['epsilon']}, δ {one['cap']['delta']}",
             str(one["worst_unit"]),
             *(_spent(one[name]) for name in ("committed", "reserved", "spent")),
-            _left(one["remaining"]),
+            room(one["remaining"]),
         )
         for one in scopes
     )
@@ -200,10 +201,6 @@ def _spent(amounts: Report) -> str:
     return (
         f"ε {amounts['epsilon']['upper']} ({_inline({k: v for k, v in amounts.items() if k != 'epsilon'})})"
     )
-
-
-def _left(amounts: Report) -> str:
-    return f"ε {amounts['epsilon']['lower']}"
 
 
 def _inline(amounts: Report | None) -> str:

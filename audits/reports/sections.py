@@ -218,7 +218,14 @@ def _spending(budget: Mapping[str, Any]) -> list[tuple[str, str]]:
         return "without a bound" if most == "inf" else f"ε ≤ {to_digits(as_exact(most), up=True)}"
 
     fits = budget["rest"]["lower"]
-    rest = "not known" if fits is None else f"one more charge of ε {to_digits(as_exact(fits), up=False)} fits"
+    rest = "not known"
+    if fits is not None:
+        where = {
+            "approximate": ", with no more δ than is left",
+            "either": " in the measure that has most room",
+        }
+        told = f"one more charge of ε {to_digits(as_exact(fits), up=False)}"
+        rest = f"{told}{where.get(budget['measure'], '')} fits"
     return [
         ("The ledger's budget", f"{whole} ({budget['relation']}, added up as {budget['measure']})"),
         ("Spent before this release", spent("before")),

@@ -56,14 +56,15 @@ class SolvedPosterior:
 class GpUcb:
     """Ask for a candidate, tell its reward; `ridge` is λ, `width` the confidence width.
 
-    G⁻¹ is kept and follows each observation by a symmetric rank-one update (Sherman & Morrison 1950):
-    one matrix–vector product and one outer product, in the upper triangle only; `ask` reads it as it stands.
+    G⁻¹ and the mean weights G⁻¹u are kept and follow each observation by a symmetric rank-one update (Sherman
+    & Morrison 1950; recursive least squares): one matrix–vector product and one outer product, in the upper
+    triangle only; `ask` reads them as they stand.
     """
 
     size: int
     ridge: float = 1.0
     width: float = 0.3
-    moment: Floats = field(init=False)
+    weights: Floats = field(init=False)  #: posterior means, G⁻¹u
     _inverse: Floats = field(init=False)  #: upper triangle of G⁻¹, by columns as BLAS likes it
 
     def __post_init__(self) -> None:
@@ -71,18 +72,16 @@ class GpUcb:
         if self.size < 1 or not self.ridge > 0 or not self.width >= 0:
             raise InputError("needed size >= 1, ridge > 0 and width >= 0")
         self._inverse = np.asfortranarray(np.eye(self.size) / self.ridge)
-        self.moment = np.zeros(self.size)
+        self.weights = np.zeros(self.size)
 
     def ask(self, candidates: Floats) -> int:
         """Return the index of the candidate to play; rows of `candidates` are features."""
         if candidates.shape[1:] != (self.size,):
             raise InputError(f"candidates have shape {candidates.shape}; needed rows of {self.size} features")
-        solved = dsymm(1.0, self._inverse, candidates.T).T
-        deviation = np.vecdot(candidates, solved)  # squared; below 0 by rounding only
-        np.sqrt(np.abs(deviation, deviation), deviation)
-        deviation *= self.width
-        bounds = solved.dot(self.moment)
-        bounds += deviation
+        solved = dsymm(self.width * self.width, self._inverse, candidates.T).T
+        bounds = np.vecdot(candidates, solved)  # squares of width·deviation, below 0 by rounding only
+        np.sqrt(np.abs(bounds, bounds), bounds)
+        bounds += candidates.dot(self.weights)
         return int(bounds.argmax())  # a method: np.argmax takes microseconds more
 
     def tell(self, features: Floats, reward: float) -> None:
@@ -90,5 +89,6 @@ class GpUcb:
         if features.shape != (self.size,) or not np.isfinite(reward):
             raise InputError(f"needed {self.size} features and a finite reward")
         along = dsymv(1.0, self._inverse, features)
-        self._inverse = dsyr(-1.0 / (1.0 + float(features @ along)), along, a=self._inverse, overwrite_a=1)
-        self.moment += reward * features
+        share = 1.0 / (1.0 + float(features @ along))
+        self._inverse = dsyr(-share, along, a=self._inverse, overwrite_a=1)
+        self.weights += share * (reward - float(features @ self.weights)) * along

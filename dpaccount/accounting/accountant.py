@@ -14,11 +14,11 @@ import math
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
-from functools import cached_property
 from typing import Any, Never
 
 from dpaccount.accounting.profile import plotted
 from dpaccount.accounting.worst_unit import Scalar, Worst, delta_scalar, epsilon_scalar, worst
+from dpaccount.cached import cached_property
 from dpaccount.cost import special_bounds
 from dpaccount.cost.answer import Answer
 from dpaccount.cost.exposure import Exposure, group_exposure

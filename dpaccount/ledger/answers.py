@@ -177,14 +177,32 @@ def show(url: str) -> Answer:
 def _explained(shown: Answer) -> str:
     measure, limit = shown["budget"]["measure"], shown["budget"]["epsilon"]
     spent = _short(shown["spent"]["epsilon"]["upper"], ROUND_CEILING)
-    rest = _short(shown["remaining"]["epsilon"]["lower"], ROUND_FLOOR)
-    said = f"what was charged comes to ε {spent} of {limit}, and one more charge of ε {rest} fits"
-    sums = {"gdp": "μ² adds", "zcdp": "ρ adds", "either": "μ², ρ and ε add, each by itself,"}
-    said = f"{said}: {sums[measure]} up, and the two ε do not" if measure in sums else f"{said}: ε adds up"
+    sums = {
+        "gdp": "μ² adds up, and the two ε do not",
+        "zcdp": "ρ adds up",
+        "either": "μ², ρ and ε add up, each by itself",
+        "approximate": "ε and δ add up",
+    }.get(measure, "ε adds up")
+    more = f"one more charge of {room(shown['remaining'])} fits"
+    said = f"what was charged comes to ε {spent} of {limit}, and {more}: {sums}"
     if not shown["resets"]:
         return said
     life = _short(shown["life"]["epsilon"]["upper"], ROUND_CEILING)
     return f"since the last reset {said}; over the ledger's life ε {life}, which is what is guaranteed"
+
+
+def room(remaining: Answer) -> str:
+    """Return in words what one more charge may cost and still fits every unit, rounded down.
+
+    In amounts where one ε does not say it: of two amounts both count, and of several measures each alone.
+    """
+    left = {name: _short(amount, ROUND_FLOOR) for name, amount in remaining.items()}
+    epsilon = _short(remaining["epsilon"]["lower"], ROUND_FLOOR)
+    if "pure" in left:
+        return f"μ² {left['mu_squared']}, or ρ {left['rho']}, or pure ε {left['pure']}"
+    if "rho" in left:
+        return f"ρ {left['rho']}"
+    return f"ε {epsilon} and δ {left['delta']}" if "delta" in left else f"ε {epsilon}"
 
 
 def _short(value: object, rounding: str) -> str:

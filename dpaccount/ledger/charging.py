@@ -3,9 +3,10 @@
 import json
 import math
 from dataclasses import dataclass, field
-from functools import cached_property, partial
+from functools import partial
 
 from dpaccount.accounting.measures import Amounts
+from dpaccount.cached import cached_property
 from dpaccount.errors import BudgetError
 from dpaccount.exact import Enclosure, printed, shown
 from dpaccount.ledger import spending

@@ -109,8 +109,15 @@ def marked(
         check_undrawn(rows, entry, seen)
     elif rows.about(before, DRAWING) is not None:
         raise ReceiptError(f"entry {entry} is drawn by another run; make a new charge")
-    body = {"time": now(), "process": process.name(), "draws": list(draws)}
-    return rows.append(DRAWING, as_written(body), root, about=entry if before is None else before)
+    return rows.append(DRAWING, as_written(mark_of(*draws)), root, about=entry if before is None else before)
+
+
+def mark_of(first: int, last: int) -> dict[str, Any]:
+    """Return what the entry of a mark says of the draws that it marks.
+
+    Its salt tells it from any other's: where a commit was cut, the entry is looked for by its digest.
+    """
+    return {"time": now(), "process": process.name(), "draws": [first, last], "salt": token_hex(16)}
 
 
 def kept(rows: Rows, root: str, charge: int | str, text: str) -> Entry:

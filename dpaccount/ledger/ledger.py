@@ -133,6 +133,10 @@ class Ledger(Arrangements):
     @classmethod
     def open(cls, url: str) -> "Ledger":
         """Open an existing ledger; raises `LedgerError` for a missing, foreign or damaged file."""
+        return again(lambda: cls._opened(url))
+
+    @classmethod
+    def _opened(cls, url: str) -> "Ledger":
         store = Store.open(url)
         try:
             with store.reading() as rows:
@@ -183,13 +187,20 @@ class Ledger(Arrangements):
         return self._receipt(*self._paid(theorem, purpose, cover, name, reads, scope), fresh=key is None)
 
     def charge_in_parts(
-        self, theorem: Theorem, purpose: str, cover: Cover | None, key: str, after: After = nowhere
+        self,
+        theorem: Theorem,
+        purpose: str,
+        cover: Cover | None,
+        key: str,
+        after: After = nowhere,
+        *,
+        scope: str | None = None,
     ) -> KeptNoise:
         """Charge as `charge` does; return noise that later processes, with the same key, go on drawing.
 
         Every part is kept when it is drawn, beside what `after` says then (`dpaccount.ledger.parts`).
         """
-        paid = self._paid(theorem, purpose, cover, key, None)
+        paid = self._paid(theorem, purpose, cover, key, None, scope)
         return KeptNoise(self._store, self._totals, *paid, after)
 
     def _paid(
@@ -229,16 +240,22 @@ class Ledger(Arrangements):
         request = requests.of_plan(self.budget, plan, purpose, by).within(scope, cohort, units)
         return self._decide(request, key, dry_run=dry_run)
 
-    def charge_many(self, asked: Sequence[tuple[Plan, str, str | None]]) -> list[Charge]:
+    def charge_many(
+        self, asked: Sequence[tuple[Plan, str, str | None]], *, scope: str | None = None
+    ) -> list[Charge]:
         """Charge up to 1000 plans, each with its purpose and key, in one commit; return what became of each.
 
+        All must fit `scope`, too.
         Each is accepted, refused (`Charge.reason` says why, also for a key of a different charge) or known by
         itself, as if they had been charged one after another.  Nothing is raised for what is refused.
         """
         if len(asked) > TOGETHER:
             raise InputError(f"{len(asked)} charges at once are too many; charge at most {TOGETHER}")
         with collector_paused():
-            wanted = [(requests.of_plan(self.budget, plan, purpose), key) for plan, purpose, key in asked]
+            wanted = [
+                (requests.of_plan(self.budget, plan, purpose).within(scope), key)
+                for plan, purpose, key in asked
+            ]
             return self._decide_all(wanted, raises=False)
 
     def _decide(self, request: Request, key: str | None, *, dry_run: bool) -> Charge:

@@ -20,7 +20,8 @@ import numpy as np
 
 from dpaccount.errors import LedgerError, ReceiptError
 from dpaccount.ledger.chain import DRAWING, RELEASE
-from dpaccount.ledger.entries import as_written, check_linked, facts_of, now
+from dpaccount.ledger.entries import as_written, check_linked, facts_of, mark_of
+from dpaccount.ledger.storage.group import again
 from dpaccount.ledger.storage.rows import Rows
 from dpaccount.ledger.storage.store import Store
 from dpaccount.ledger.totals import Totals
@@ -63,11 +64,9 @@ class KeptNoise:
         self._process, self._gate = process.this(), threading.Lock()
         self._kept: dict[str, Integers] = {}
         self._last = entry
-        with store.reading() as rows:
-            check_linked(rows, entry)
-            for number, name, value, place in _line(rows, entry):
-                self._recall(number, name, value)
-                self.after.append(place)
+        for number, name, value, place in again(self._line):
+            self._recall(number, name, value)
+            self.after.append(place)
 
     def __len__(self) -> int:
         """Return how many parts are drawn and kept."""
@@ -101,21 +100,35 @@ class KeptNoise:
         return kept.copy()
 
     def _drawn(self, name: Name, how: str, key: str, part: Hashable, given: Integers) -> Integers:
-        """Mark, draw and keep in one transaction; nothing is known of the value before it is committed."""
-        with self._store.writing() as rows:
-            totals = self._totals(rows)
-            if rows.about(self._last, DRAWING) is not None:
-                raise ReceiptError(
-                    f"another process draws from entry {self.entry}; let it end, then open this anew"
-                )
-            count = len(self._kept) + 1
-            mark = {"time": now(), "process": process.name(), "draws": [count, count]}
-            made = rows.append(DRAWING, as_written(mark), totals.text, about=self._last)
-            noisy: Integers = getattr(self._receipt, how)(key, part, given)
-            kept = {"part": name, "value": noisy.tolist(), "after": self._now()}
-            rows.append(RELEASE, as_written(kept), totals.text, about=made.number)
-        self._kept[_text(name)], self._last = noisy, made.number
-        return noisy.copy()
+        """Mark, draw and keep in one transaction; nothing is known of the value before it is committed.
+
+        Where the connection was cut before the commit the same value is kept by another transaction.
+        """
+        drawn: list[Integers] = []
+
+        def write() -> int:
+            with self._store.writing() as rows:
+                totals = self._totals(rows)
+                if rows.about(self._last, DRAWING) is not None:
+                    raise ReceiptError(
+                        f"another process draws from entry {self.entry}; let it end, then open this anew"
+                    )
+                count = len(self._kept) + 1
+                made = rows.append(DRAWING, as_written(mark_of(count, count)), totals.text, about=self._last)
+                if not drawn:
+                    drawn.append(getattr(self._receipt, how)(key, part, given))
+                kept = {"part": name, "value": drawn[0].tolist(), "after": self._now()}
+                rows.append(RELEASE, as_written(kept), totals.text, about=made.number)
+                return made.number
+
+        self._last = again(write)
+        self._kept[_text(name)] = drawn[0]
+        return drawn[0].copy()
+
+    def _line(self) -> list[tuple[int, Name, Integers, str]]:
+        with self._store.reading() as rows:
+            check_linked(rows, self.entry)
+            return list(_line(rows, self.entry))
 
     def _recall(self, number: int, name: Name, value: Integers) -> None:
         """Take a part that was kept: the receipt counts it, and will not draw it."""

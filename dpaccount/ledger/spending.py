@@ -83,7 +83,13 @@ def written(amounts: Amounts) -> str:
 
 def read(text: str, width: int) -> Amounts:
     """Return the amounts that `written` wrote; raises `ValueError` for anything else."""
-    amounts = tuple(Fraction(word) for word in text.split(" "))
+    amounts = tuple(map(one_amount, text.split(" ")))
     if len(amounts) != width or written(amounts) != text or min(amounts) < 0:
         raise ValueError(f"not {width} amounts: {text!r}")
     return amounts
+
+
+def one_amount(word: str) -> Fraction:
+    """Return p/q or p; raises `ValueError` for exponents, of which a few characters are endless digits."""
+    above, _, below = word.partition("/")
+    return Fraction(int(above), int(below or 1))

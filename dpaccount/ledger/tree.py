@@ -16,14 +16,15 @@ import heapq
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cached_property, lru_cache
+from functools import lru_cache
 from itertools import count, pairwise
 from operator import is_
 from typing import Any, Final, NamedTuple
 
 from dpaccount.accounting.measures import Amounts
+from dpaccount.cached import cached_property
 from dpaccount.errors import LedgerError
-from dpaccount.ledger.spending import LAST_UNIT, Step, plus, written, zero
+from dpaccount.ledger.spending import LAST_UNIT, Step, one_amount, plus, written, zero
 
 HEIGHT = 63  #: units are below 2^63
 DEPTH: Final = 12  #: below the root, to which what nodes say is kept in memory
@@ -423,12 +424,7 @@ def _larger(one: Fraction, other: Fraction) -> Fraction:
 @lru_cache(maxsize=4096)
 def _read_sum(text: str, width: int) -> Paid:
     """Return the amounts of a text whose digest was checked."""
-    amounts = tuple(_number(word) for word in text.split(" "))
+    amounts = tuple(one_amount(word) for word in text.split(" "))
     if len(amounts) != width:
         raise ValueError("not the amounts of this measure")
     return Paid(amounts, text)
-
-
-def _number(word: str) -> Fraction:
-    above, _, below = word.partition("/")
-    return Fraction(int(above), int(below or 1))

@@ -9,13 +9,14 @@ import math
 from bisect import bisect_right
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cached_property, lru_cache
+from functools import lru_cache
 from itertools import accumulate
 from math import lcm
 
 import numpy as np
 from numpy.typing import NDArray
 
+from dpaccount.cached import cached_property
 from dpaccount.errors import ReceiptError
 from dpaccount.exact import rounded
 from dpaccount.noise.leaves import Leaf

@@ -7,10 +7,10 @@ asked for and kept; whatever cannot be read raises then, as it would if read ane
 from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cached_property
 from types import MappingProxyType
 from typing import Any
 
+from dpaccount.cached import cached_property
 from dpaccount.errors import ReceiptError
 from dpaccount.noise import leaves as paid
 from dpaccount.noise.laws import Law, held, law

@@ -263,8 +263,9 @@ def test_incremental_updates_are_the_solved_ones():
         learner.tell(candidates[at], reward)
         gram += np.outer(candidates[at], candidates[at])
         moment += reward * candidates[at]
-    bounds = upper_bounds(candidates, gram, moment, 0.4)
-    assert learner.ask(candidates) == int(np.argmax(bounds))
+        assert learner.weights == pytest.approx(np.linalg.solve(gram, moment), abs=1e-12)
+        bounds = upper_bounds(candidates, gram, moment, 0.4)
+        assert learner.ask(candidates) == int(np.argmax(bounds))
 
 
 # ------------------------------------------------------------------ inputs

@@ -168,7 +168,7 @@ CLAIM = closed(
         ),
     },
     {
-        "data": closed({}, {"file": TEXT, "ledger": TEXT, "public": FLAG, **TABLE}),
+        "data": closed({}, {"file": TEXT, "ledger": TEXT, "scope": TEXT, "public": FLAG, **TABLE}),
         "audit": closed({}, dict.fromkeys(("trials", "confidence", "seconds", "seed"), amount())),
         "assume": tabled(TEXT),
         "governance": tabled(TEXT),

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import replace
+from secrets import token_hex
 from typing import Any
 
 from dpaccount.errors import InputError
@@ -15,6 +16,7 @@ from dpaccount.ledger.entries import as_written, now, said
 from dpaccount.ledger.spending import Cover
 from dpaccount.ledger.state import changes, intervals
 from dpaccount.ledger.state.intervals import Ranges
+from dpaccount.ledger.state.state import scope_name
 from dpaccount.ledger.storage.group import again
 from dpaccount.ledger.storage.rows import Rows
 from dpaccount.ledger.storage.store import Store
@@ -47,6 +49,12 @@ class Arrangements:
             "delta": shown(self.budget.delta if delta is None else exact("delta", delta)),
         }
         return self._arrange(SCOPE, {"scope": name, **limits}, by)
+
+    def check_scope(self, name: str) -> None:
+        """Raise `InputError` where there is no such scope."""
+        with self._store.reading() as rows:
+            if self._totals(rows).state(rows.node).scope(scope_name(name)) is None:
+                raise InputError(f"there is no scope {name}; make it with `dpaccount ledger scope`")
 
     def name_cohort(self, name: str, units: list[Cover], by: str | None = None) -> Entry:
         """Name ranges of units; once charged, the name means them for ever.  Return the entry."""
@@ -150,7 +158,7 @@ class Arrangements:
         """Write an entry that changes the state."""
         told = {} if by is None else {"by": one_line("name of who asks", by)}
         role = {} if rows.role is None else {"role": rows.role}
-        said_so = {**facts, **told, **role, "time": now()}
+        said_so = {**facts, **told, **role, "time": now(), "salt": token_hex(16)}
         state = totals.state(rows.node)
         changes.apply(
             state, self.budget, kind, said_so, totals.at.number + 1, lambda number: said(rows, number)

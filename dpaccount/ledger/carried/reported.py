@@ -29,7 +29,7 @@ from dpaccount.ledger.chain import (
     Entry,
 )
 from dpaccount.ledger.entries import budget_of, facts_of, first_entry, said
-from dpaccount.ledger.spending import Step, plus, zero
+from dpaccount.ledger.spending import Step, one_amount, plus, zero
 from dpaccount.ledger.state import changes, intervals
 from dpaccount.ledger.state.state import State
 from dpaccount.ledger.storage.rows import Rows
@@ -291,7 +291,7 @@ def at_written(steps: list[list[Any]], unit: int) -> str | None:
 
 @lru_cache(maxsize=4096)
 def _amounts(text: str) -> Amounts:
-    return tuple(Fraction(word) for word in text.split(" "))
+    return tuple(map(one_amount, text.split(" ")))
 
 
 def _named(budget: Budget, amounts: Amounts) -> Report:

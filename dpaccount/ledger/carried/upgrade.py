@@ -17,7 +17,7 @@ from dpaccount.ledger.chain import CHARGE, OLD_ORIGIN, UPGRADE, Entry, seal
 from dpaccount.ledger.entries import as_written, facts_of, now
 from dpaccount.ledger.storage.place import Address, check_folder, file_address
 from dpaccount.ledger.storage.rows import Rows, begin
-from dpaccount.ledger.storage.store import Store, create
+from dpaccount.ledger.storage.store import Store, create, discard_drafts
 from dpaccount.ledger.verification import Changed, charged, replayed, scratch
 
 CLOSED: Final = f"{OLD_ORIGIN} upgraded"  #: what stands for the format of a ledger that was upgraded
@@ -71,6 +71,7 @@ def upgrade(url: str, to: str | None = None) -> dict[str, Any]:
     new = file_address(to) if to is not None else _beside(old)
     store = Store.on_file(old)
     try:
+        discard_drafts(new.path)
         if not new.path.exists():
             _closed_and_copied(store, old, new)
         with store.database.writing(time.monotonic()) as connection:

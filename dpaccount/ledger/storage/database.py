@@ -23,7 +23,15 @@ from urllib.parse import quote
 from weakref import WeakSet
 
 from dpaccount.errors import LedgerError
-from dpaccount.ledger.storage.place import Address, Identity, companions, identity
+from dpaccount.ledger.storage.idle import Idle, Process
+from dpaccount.ledger.storage.place import (
+    Address,
+    Identity,
+    check_names,
+    companions,
+    identity,
+    identity_and_names,
+)
 from dpaccount.noise import process
 
 BUSY_SECONDS: Final = 60.0  #: how long a writer waits for the others, in line and for the lock
@@ -39,9 +47,7 @@ _TROUBLE: Final = {
     "PERM": "cannot be opened; give a file that can be read and written",
     "READONLY": "cannot be written; give a ledger in a writable file and folder",
 }
-_ABANDONED: Final[list[object]] = []  #: what a process before a fork had: never ended here, nor waited for
 _OPEN: Final[WeakSet["Link"]] = WeakSet()  #: all connections of this process, and what it inherited
-_DATABASES: Final[WeakSet["Database"]] = WeakSet()
 
 
 def trouble(error: Exception) -> str:
@@ -60,7 +66,7 @@ class Link:
     file: Identity | None
     log: Identity | None
     index: Identity | None  #: writers keep each other out by locks on it
-    process: tuple[int, int]
+    process: Process
 
     def close(self) -> None:
         """Close the connection; where its names lead to other files now, leave it open for ever.
@@ -86,13 +92,7 @@ class Database:
         self._file = identity(self._named)
         self.writable = os.access(self.path, os.W_OK) and os.access(self.path.parent, os.W_OK)
         self._copy: tempfile.TemporaryDirectory[str] | None = None
-        self._fresh()
-        _DATABASES.add(self)
-
-    def _fresh(self) -> None:
-        self._process = process.this()
-        self._links: list[Link] = []
-        self._gate = threading.Lock()
+        self._idle = Idle[Link]()
         self._mover: _Mover | None = None
 
     @contextmanager
@@ -125,30 +125,21 @@ class Database:
 
     def close(self) -> None:
         """Let go of the file; the last connection moves the log into it."""
-        if self._process != process.this():
-            return
-        if self._mover is not None:
-            self._mover.stop()
-            self._mover = None
+        mover, self._mover = self._mover, None
+        if mover is not None:
+            mover.stop()
         with process.unforked():
-            self.let_go()
+            self._idle.let_go()
         if self._copy is not None:
             self._copy.cleanup()
             self._copy = None
 
-    def let_go(self) -> None:
-        """Close the connections that no thread uses; they are opened again when they are needed."""
-        if self._process != process.this():
-            return
-        with self._gate:
-            links, self._links = self._links, []
-        for link in links:
-            link.close()
-
     def _check_same(self, link: Link) -> None:
         """Refuse to write where the names lead elsewhere than when they were opened."""
-        if identity(self._named) != self._file:
+        found, names = identity_and_names(self._named)
+        if found != self._file:
             raise LedgerError(f"{self.name} was replaced or removed while it was open; nothing was changed")
+        check_names(self.path, names)
         if link.log is not None and (link.log, link.index) != _beside(self.path):
             raise LedgerError(
                 f"the log of {self.name} was replaced or removed while it was open; nothing was changed"
@@ -167,28 +158,16 @@ class Database:
 
     @contextmanager
     def _lent(self) -> Iterator[Link]:
-        if self._process != process.this():  # a connection must not cross a fork
-            _ABANDONED.extend((self._links, self._mover, self._gate))
-            self._fresh()
         link = None
         with process.unforked():
             try:
-                with self._gate:
-                    link = self._links.pop() if self._links else None
-                link = link or self._linked()
+                link = self._idle.take() or self._linked()
                 yield link
             except (sqlite3.Error, UnicodeDecodeError) as error:  # the driver decodes SQLite's own messages
                 raise LedgerError(f"{self.name} {trouble(error)}") from None
             finally:
                 if link is not None:
-                    self._taken_back(link)
-
-    def _taken_back(self, link: Link) -> None:
-        if link.process != process.this():  # forked meanwhile
-            _ABANDONED.append(link)
-            return
-        with self._gate:
-            self._links.append(link)
+                    self._idle.keep(link, link.process)
 
     def _linked(self) -> Link:
         if self.writable:
@@ -203,8 +182,8 @@ class Database:
         return _link(Path(self._copy.name) / self.path.name, "rw")
 
     def _moved_when_idle(self) -> None:
-        with self._gate:
-            if self._mover is None:
+        with process.unforked():
+            if self._mover is None or not self._mover.mine():
                 self._mover = _Mover(self.path)
                 self._mover.start()
             self._mover.again()
@@ -219,6 +198,11 @@ class _Mover(threading.Thread):
         self._wake = threading.Event()
         self._ended = threading.Event()
         self._last = 0.0
+        self._process = process.this()
+
+    def mine(self) -> bool:
+        """Say whether it runs in this process: a child inherits its name alone."""
+        return self._process == process.this()
 
     def again(self) -> None:
         """Begin a new second."""
@@ -228,9 +212,10 @@ class _Mover(threading.Thread):
 
     def stop(self) -> None:
         """End, at once."""
-        self._ended.set()
-        self._wake.set()
-        self.join()
+        if self.mine():
+            self._ended.set()
+            self._wake.set()
+            self.join()
 
     def run(self) -> None:
         """Wait for writes, and for their end."""
@@ -305,12 +290,3 @@ def _copied(path: Path) -> "tempfile.TemporaryDirectory[str]":
         folder.cleanup()
         raise sqlite3.OperationalError from None
     return folder
-
-
-def _let_go() -> None:
-    """Close what no thread uses, before a fork."""
-    for database in list(_DATABASES):
-        database.let_go()
-
-
-process.before_forks(_let_go)

@@ -89,11 +89,16 @@ def companions(path: Path) -> tuple[Path, ...]:
 
 def identity(path: Path) -> Identity | None:
     """Return what a name leads to now; None where it leads nowhere."""
+    return identity_and_names(path)[0]
+
+
+def identity_and_names(path: Path) -> tuple[Identity | None, int]:
+    """Return what a name leads to now, and how many names (hard links) that has."""
     try:
         found = os.stat(path)  # noqa: PTH116 - before every commit; a Path's costs twice as much
     except OSError:
-        return None
-    return found.st_dev, found.st_ino
+        return None, 0
+    return (found.st_dev, found.st_ino), found.st_nlink
 
 
 def check_folder(folder: Path, *, trusted: bool) -> None:
@@ -109,7 +114,7 @@ def check_file(where: Address) -> None:
     with _held(path) as file, _held(path.parent) as folder:
         if file is None or folder is None:
             return  # opening it says why
-        _check_names(path)
+        _check_settled(path)
         mounted = _mount(file)
         apart = os.fstat(file).st_dev != os.fstat(folder).st_dev
         if apart or mounted != _mount(folder):
@@ -118,16 +123,21 @@ def check_file(where: Address) -> None:
             _check_kind(path, mounted)
 
 
-def _check_names(path: Path) -> None:
+def check_names(path: Path, names: int) -> None:
+    """Refuse a file with more names than one."""
+    if names > 1:
+        raise LedgerError(
+            f"{path} has {names} names (hard links), each of which could spend the budget; keep one, remove"
+            " the others"
+        )
+
+
+def _check_settled(path: Path) -> None:
     for _ in range(5):  # a ledger that is being made has its draft's name too, for a moment
-        names = path.stat().st_nlink
-        if names == 1:
+        if path.stat().st_nlink == 1:
             return
         time.sleep(0.02)
-    raise LedgerError(
-        f"{path} has {names} names (hard links), each of which could spend the budget; keep one, remove the"
-        " others"
-    )
+    check_names(path, path.stat().st_nlink)
 
 
 def _check_kind(path: Path, mount: str) -> None:

@@ -14,10 +14,9 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, Final, LiteralString
-from weakref import WeakSet
 
 import psycopg
 from psycopg import Connection, sql
@@ -25,6 +24,7 @@ from psycopg import Connection, sql
 from dpaccount.errors import LedgerError
 from dpaccount.ledger.chain import Entry
 from dpaccount.ledger.storage import database
+from dpaccount.ledger.storage.idle import Idle, Process
 from dpaccount.ledger.storage.rows import CutError, Wants
 from dpaccount.ledger.storage.server_address import ServerAddress
 from dpaccount.ledger.storage.server_rows import ServerRows, ServerSession
@@ -78,8 +78,6 @@ _HOPELESS: Final = re.compile(
     r"authentication|pg_hba|no password|certificate|SSL|ssl|invalid|does not exist|too long|translate host"
     r"|resolve host|Name or service|not permitted|unsupported"
 )
-_ABANDONED: Final[list[object]] = []  #: what a process before a fork had: to close it would end that one's
-_SERVERS: Final[WeakSet["LedgerServer"]] = WeakSet()
 
 
 @dataclass(eq=False)
@@ -89,6 +87,7 @@ class _Transaction:
     link: Link
     rows: ServerRows
     pipeline: ExitStack
+    process: Process = field(default_factory=process.this)  #: that began it
 
     def commit(self) -> None:
         """End it; raises where that is not known to be done."""
@@ -120,14 +119,8 @@ class LedgerServer:
         self.where = where
         self.name = f"the ledger {where.name}"
         self._seen, self._role = False, ""
-        self._fresh()
-        _SERVERS.add(self)
-
-    def _fresh(self) -> None:
-        self._process = process.this()
-        self._links: list[Link] = []
-        self._gate = threading.Lock()
-        self._alone = threading.RLock()
+        self._idle = Idle[Link]()
+        self._alone: dict[Process, threading.RLock] = {}
 
     def alone(self) -> threading.RLock:
         """Return what one thread at a time holds.
@@ -135,13 +128,11 @@ class LedgerServer:
         Forks do not wait for it, as waiting for a server may take long: the driver does not close in a child
         what its parent opened, and a child's first transaction is on a connection of its own.
         """
-        self._check_process()
-        return self._alone
+        return self._alone.setdefault(process.this(), threading.RLock())
 
     def held(self) -> bool:
         """Say whether this thread holds it."""
-        self._check_process()
-        return bool(self._alone._is_owned())  # type: ignore[attr-defined]
+        return bool(self.alone()._is_owned())  # type: ignore[attr-defined]
 
     @contextmanager
     def reading(self) -> Iterator[ServerRows]:
@@ -198,16 +189,7 @@ class LedgerServer:
 
     def close(self) -> None:
         """Let go of the server."""
-        self.let_go()
-
-    def let_go(self) -> None:
-        """Close the connections that no thread uses."""
-        if self._process != process.this():
-            return
-        with self._gate:
-            links, self._links = self._links, []
-        for link in links:
-            link.close()
+        self._idle.let_go()
 
     # ---------------------------------------------------------- transactions
 
@@ -253,8 +235,7 @@ class LedgerServer:
                 raise self._was_cut() from None
             raise
         if not begun.link.closed:
-            with self._gate:
-                self._links.append(begun.link)
+            self._idle.keep(begun.link, begun.process)
 
     def _started(self, begin: Begin, until: float) -> _Transaction:
         if not self._seen:
@@ -262,7 +243,7 @@ class LedgerServer:
         while True:
             link, pipeline = None, ExitStack()
             try:
-                link = self._idle() or self._connected()
+                link = self._idle.take() or self._connected()
                 return _Transaction(link, begin(link, pipeline), pipeline)
             except BaseException as error:
                 cut = isinstance(error, psycopg.Error) and _cut(error, link)
@@ -273,16 +254,6 @@ class LedgerServer:
                 if not cut or _HOPELESS.search(str(error)) or time.monotonic() > until:
                     raise
             time.sleep(PAUSE)
-
-    def _idle(self) -> Link | None:
-        self._check_process()
-        with self._gate:
-            return self._links.pop() if self._links else None
-
-    def _check_process(self) -> None:
-        if self._process != process.this():  # closing it here would end the parent's
-            _ABANDONED.extend((self._links, self._gate, self._alone))
-            self._fresh()
 
     def _connected(self) -> Link:
         waits = round(database.BUSY_SECONDS * 1000)
@@ -335,12 +306,3 @@ class LedgerServer:
 def _cut(error: psycopg.Error, link: Link | None) -> bool:
     """Say whether the connection was cut, or never came to be: 57P is a server that stops or starts."""
     return link is None or link.closed or (error.sqlstate or "").startswith(("57P", "08"))
-
-
-def _let_go() -> None:
-    """Close what no thread uses, before a fork: a child that closes it would end its parent's."""
-    for server in list(_SERVERS):
-        server.let_go()
-
-
-process.before_forks(_let_go)

@@ -9,6 +9,7 @@ import sqlite3
 import time
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
+from glob import escape
 from pathlib import Path
 from secrets import token_hex
 from typing import TYPE_CHECKING
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
     from dpaccount.ledger.storage.server import LedgerServer
 
 Fill = Callable[[Statements], None]
+_DRAFT = 8  #: random bytes in the name of a draft
 
 
 class Store:
@@ -182,11 +184,11 @@ def _create_file(where: Address, fill: Fill) -> None:
         if os.path.lexists(taken):
             raise LedgerError(f"{taken} exists already; give the ledger a new file")
     check_folder(path.parent, trusted=where.trusted)
-    draft = path.with_name(f".{path.name}.{token_hex(8)}")
+    draft = path.with_name(f".{path.name}.{token_hex(_DRAFT)}")
     try:
         _fill(draft, fill)
         os.link(draft, path)  # unlike a rename, never replaces a file that appeared meanwhile
-        draft.unlink()
+        draft.unlink(missing_ok=True)
         sync_folder(path.parent)
     except sqlite3.Error as error:
         raise LedgerError(f"{path} {trouble(error)}") from None
@@ -199,6 +201,12 @@ def _create_file(where: Address, fill: Fill) -> None:
     finally:
         for made in (draft, *companions(draft)):
             made.unlink(missing_ok=True)
+
+
+def discard_drafts(path: Path) -> None:
+    """Remove what making a ledger at `path` left behind when it was killed: whole drafts could be charged."""
+    for draft in path.parent.glob(f".{escape(path.name)}.{'[0-9a-f]' * 2 * _DRAFT}*"):
+        draft.unlink(missing_ok=True)
 
 
 def _fill(draft: Path, fill: Fill) -> None:

@@ -10,11 +10,11 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cached_property
 from typing import Any
 
 from flint import arb
 
+from dpaccount.cached import cached_property
 from dpaccount.numerics.balls import ball, between, precision
 from dpaccount.numerics.fourier import saddle
 from dpaccount.numerics.fourier.transforms import Decay, Factor, LaplaceFactor

@@ -7,11 +7,12 @@ table is `summed`.
 import math
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
-from functools import cached_property, lru_cache
+from functools import lru_cache
 from typing import Any, Self
 
 from flint import acb, arb, ctx
 
+from dpaccount.cached import cached_property
 from dpaccount.numerics.balls import ball, precision
 from dpaccount.numerics.closed.sampling import shrunk
 from dpaccount.numerics.fourier import exponential_sums

@@ -27,7 +27,7 @@ from audits.tasks.messages import Certify
 from audits.tasks.on_subject import certify_subject
 from dpaccount import checker
 from dpaccount.documents import canonical
-from dpaccount.errors import DpaccountError, InputError, LedgerError
+from dpaccount.errors import BudgetError, DpaccountError, InputError, LedgerError
 from dpaccount.ledger import entries
 from dpaccount.ledger.ledger import Ledger, init, verify
 from dpaccount.noise.proved import Proved
@@ -165,6 +165,32 @@ def test_a_release_holds_the_digests_of_data_and_code_and_the_ledgers_head(tmp_p
     assert canonical(again.certificate) == canonical(done.certificate)
     assert json.dumps(again.certificate) == json.dumps(done.certificate)  # the order of members too
     assert charges(tmp_path) == 1
+
+
+@pytest.mark.slow
+def test_a_release_is_charged_in_the_scope_that_the_claim_names(tmp_path):
+    claim = written(tmp_path, public='scope = "team/ada"')
+    with pytest.raises(InputError, match="there is no scope team/ada; make it with `dpaccount ledger scope`"):
+        run(claim)
+    with Ledger.open(url(tmp_path)) as ledger:
+        ledger.set_scope("team", "1/2")
+        ledger.set_scope("team/ada", "1/2")
+    done = run(claim)
+    assert not wrong("certificate", json.loads(json.dumps(done.certificate)))
+    assert "CERTIFIED" in str(checker.check(json.dumps(done.certificate).encode()))
+    assert run(claim).reprinted
+    with pytest.raises(BudgetError, match="the scope team"):
+        run(claim, again=True)
+    with Ledger.open(url(tmp_path)) as ledger:
+        assert [one["spent"] for one in ledger.show()["scopes"]] == [ledger.show()["spent"]] * 2
+
+
+@pytest.mark.parametrize("scope", ["3", "[]", '""', '"Team A"'])
+def test_a_wrong_scope_is_one_sentence(tmp_path, scope):
+    with pytest.raises(InputError) as refused:
+        run(written(tmp_path, public=f"scope = {scope}"))
+    assert "\n" not in str(refused.value)
+    assert charges(tmp_path) == 0
 
 
 def _entries(ledger):

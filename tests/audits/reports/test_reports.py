@@ -108,6 +108,17 @@ def test_budget_before_after_and_rest_come_from_the_certificate_alone(certificat
     assert "without a bound" in Page(page.html(certificate)).text
 
 
+@pytest.mark.parametrize(
+    ("measure", "where"),
+    [("approximate", ", with no more δ than is left"), ("either", " in the measure that has most room")],
+)
+def test_where_one_number_does_not_say_what_fits_more_is_said(certificate, measure, where):
+    released(certificate)["release"]["budget"] = {**NOTED, "measure": measure}
+    assert f"one more charge of ε 0.98765{where} fits" in Page(page.html(certificate)).text
+    certificate["release"]["budget"]["rest"] = {"lower": None, "upper": "inf"}
+    assert where not in Page(page.html(certificate)).text
+
+
 ASKED = {  # by a reviewer, of a report
     "what the promise is, and what not": ("The promise is", "It does not promise", "right at most"),
     "assumptions as sentences": ("Searched on 288 pairs of made-up neighbours", "A search is no proof"),

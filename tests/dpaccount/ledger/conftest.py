@@ -12,11 +12,13 @@ import pytest
 
 from dpaccount import proof
 from dpaccount.ledger.ledger import Ledger, init
+from dpaccount.ledger.storage.server_address import server_address
 from dpaccount.proof import REPLACE_ONE, Theorem
 
 from .postgres import PostgresServer
 
 NUMBERS = count(1)
+LAST_ROOT = "SELECT root FROM entries ORDER BY number DESC LIMIT 1"
 
 
 def a_sum(relation: str = REPLACE_ONE) -> Theorem:
@@ -41,14 +43,27 @@ def discrete_gaussian(variance: Fraction | int) -> Theorem:
 
 
 def steps_in(file: Path) -> list[tuple[int, tuple[Fraction, ...]]]:
-    """Return what units have spent by the tree in the file, as steps; read by nothing of ours.
+    """Return what units have spent by the tree in the file, as steps; read by nothing of ours."""
+    with sqlite3.connect(file) as database:
+        [(text,)] = database.execute(LAST_ROOT)
+        nodes = dict(database.execute("SELECT node, body FROM nodes"))
+    database.close()
+    return steps_of(text, nodes)
+
+
+def steps_on(server: PostgresServer, url: str) -> list[tuple[int, tuple[Fraction, ...]]]:
+    """Return the same of a ledger on a server."""
+    with server.connect() as connection:
+        connection.execute(f"SET search_path = {server_address(url).schema}")
+        [(text,)] = connection.execute(LAST_ROOT).fetchall()
+        return steps_of(text, dict(connection.execute("SELECT node, body FROM nodes").fetchall()))
+
+
+def steps_of(text: str, nodes: dict[int, str]) -> list[tuple[int, tuple[Fraction, ...]]]:
+    """Return the steps of a tree.
 
     It believes every node: what an attack left there is for the ledger to find.
     """
-    with sqlite3.connect(file) as database:
-        [(text,)] = database.execute("SELECT root FROM entries ORDER BY number DESC LIMIT 1")
-        nodes = dict(database.execute("SELECT node, body FROM nodes"))
-    database.close()
     height, everyone, mark, _, digest = text.split("|")[:5]
 
     def add(*texts: str) -> tuple[Fraction, ...]:

@@ -8,10 +8,15 @@ from fractions import Fraction
 
 import pytest
 
+from audits.reports import of_ledger
 from dpaccount.documents import parse_json
 from dpaccount.errors import InputError, LedgerError
 from dpaccount.ledger import answers
 from dpaccount.ledger.carried.history import in_decimal
+from dpaccount.ledger.carried.reported import report
+from dpaccount.ledger.charging import RefusedError
+from dpaccount.ledger.ledger import Ledger
+from dpaccount.plan.events import Approximate, Plan, Pure, Zcdp
 
 BUDGET = {"epsilon": Fraction(1), "delta": Fraction(1, 10**6), "unit": "person", "relation": "replace-one"}
 
@@ -132,6 +137,34 @@ def test_what_is_spent_and_what_remains_are_explained(url):
     spent, rest = map(float, said.groups())
     assert 0 <= spent - shown["spent"]["epsilon"]["upper"] < 1e-3
     assert 0 <= shown["remaining"]["epsilon"]["lower"] - rest < 1e-3
+
+
+@pytest.mark.parametrize(
+    ("measure", "first", "said", "fits", "not_"),
+    [
+        (
+            "approximate", Approximate(epsilon="1/4", delta="1e-6"), "ε 0.75 and δ 0.0",
+            Approximate(epsilon="3/4", delta=0), Approximate(epsilon="1/10", delta="1e-9"),
+        ),
+        ("zcdp", Zcdp(rho="1/1000"), r"ρ 0\.02\d+", Zcdp(rho="22/1000"), Pure(epsilon="1/3")),
+        (
+            "either", Zcdp(rho="1/1000"), r"μ² 0.0, or ρ 0\.02\d+, or pure ε 0.0",
+            Zcdp(rho="20/1000"), Pure(epsilon="1/3"),
+        ),
+    ],
+)  # fmt: skip
+def test_what_is_said_to_fit_fits(url, measure, first, said, fits, not_):
+    """No single ε says it: a charge of less ε was refused, of a δ that is used up or in a measure that is full."""
+    answers.init(url, **BUDGET, measure=measure)
+    with Ledger.open(url) as ledger:
+        ledger.charge_plan(Plan("replace-one", first), "first")
+        assert re.search(f"one more charge of {said} fits", answers.show(url)["explained"])
+        found = report(url)
+        page = of_ledger.html({**found, "nist": of_ledger.nist(found)}, "team")
+        assert f"a charge of {answers.room(ledger.show()['remaining'])} still fits all" in page
+        with pytest.raises(RefusedError):
+            ledger.charge_plan(Plan("replace-one", not_), "of less ε")
+        ledger.charge_plan(Plan("replace-one", fits), "as is said")
 
 
 def test_a_repeated_key_is_said(url):

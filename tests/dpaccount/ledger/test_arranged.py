@@ -49,6 +49,38 @@ def spent(ledger: Ledger) -> float:
 # ------------------------------------------------------------------ scopes
 
 
+def test_many_charges_and_noise_in_parts_fit_a_scope_too(make, url):
+    ledger = make(1)
+    ledger.set_scope("team", "1/2")
+    ledger.set_scope("team/ada", "3/10")
+    many = ledger.charge_many([(plan("1/10"), "a", f"key {n}") for n in range(4)], scope="team/ada")
+    assert [one.reason is None for one in many] == [True, True, True, False]
+    assert "the scope team/ada" in many[3].reason
+    assert [one.known for one in ledger.charge_many([(plan("1/10"), "a", "key 1")], scope="team/ada")] == [
+        True
+    ]
+    [other] = ledger.charge_many([(plan("1/10"), "a", "key 1")])  # elsewhere it is a different charge
+    assert "a different charge" in other.reason
+    parts = ledger.charge_in_parts(pure("1/10"), "b", None, "stream", scope="team")
+    assert ledger.charge_in_parts(pure("1/10"), "b", None, "stream", scope="team").entry == parts.entry
+    with pytest.raises(LedgerError, match="a different charge"):
+        ledger.charge_in_parts(pure("1/10"), "b", None, "stream")
+    with pytest.raises(RefusedError, match="the scope team/ada"):
+        ledger.charge_in_parts(pure("1/10"), "b", None, "second", scope="team/ada")
+    for ask in (
+        lambda: ledger.charge_many([(plan("1/10"), "a", None)], scope="nobody"),
+        lambda: ledger.charge_in_parts(pure("1/10"), "b", None, "third", scope="nobody"),
+        lambda: ledger.check_scope("nobody"),
+    ):
+        with pytest.raises(InputError, match="there is no scope nobody; make it with"):
+            ask()
+    with pytest.raises(InputError, match="is no name"):
+        ledger.check_scope("Team\n")
+    ledger.check_scope("team/ada")
+    assert [round(one["spent"]["epsilon"]["upper"], 9) for one in ledger.show()["scopes"]] == [0.4, 0.3]
+    assert sound(ledger, url)
+
+
 def test_a_charge_fits_its_scope_and_all_above(make, url):
     ledger = make(1)
     ledger.set_scope("team", "1/2")

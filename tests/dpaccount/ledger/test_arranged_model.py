@@ -24,6 +24,7 @@ from .conftest import steps_in
 
 UNITS = 6
 SCOPES = (None, "a", "a/b", "c")
+BUDGET = {"epsilon": 1, "delta": 0, "unit": "unit", "relation": "replace-one", "measure": "pure"}
 VALID = {"valid": True, "first_bad": None}
 RECOUNT = Path(__file__).parent / "recount.py"
 
@@ -47,8 +48,7 @@ class Team(RuleBasedStateMachine):
     @initialize()
     def begin(self) -> None:
         self.folder = TemporaryDirectory()
-        self.url = f"sqlite:///{self.folder.name}/budget.db"
-        init(self.url, epsilon=1, delta=0, unit="unit", relation="replace-one", measure="pure")
+        self.url = self.made()
         self.ledger = Ledger.open(self.url)
         nothing = dict.fromkeys(range(1, UNITS + 2), Fraction(0))
         self.nothing, self.life, self.period = nothing, dict(nothing), dict(nothing)
@@ -57,6 +57,16 @@ class Team(RuleBasedStateMachine):
         self.cohorts: dict[str, tuple[set[int], bool]] = {}
         self.reserved: list[dict] = []
         self.resets = 0
+
+    def made(self) -> str:
+        """Make a ledger, and return its URL."""
+        url = f"sqlite:///{self.folder.name}/budget.db"
+        init(url, **BUDGET)
+        return url
+
+    def steps(self) -> list:
+        """Return what units have spent."""
+        return steps_in(Path(self.folder.name) / "budget.db")
 
     def lineage(self, scope):
         words = scope.split("/") if scope else []
@@ -225,7 +235,7 @@ class Team(RuleBasedStateMachine):
             most = max(self.spent[one["scope"]].values())
             assert one["spent"]["epsilon"]["upper"] == pytest.approx(float(most))
             assert most <= self.caps[one["scope"]]
-        steps = steps_in(Path(self.folder.name) / "budget.db")
+        steps = self.steps()
         for unit, spent in self.life.items():
             assert next((a for first, (a,) in reversed(steps) if first <= unit), 0) == spent
 
@@ -233,13 +243,22 @@ class Team(RuleBasedStateMachine):
         if not hasattr(self, "ledger"):
             return
         self.ledger.close()
-        file, lines = f"{self.folder.name}/budget.db", Path(self.folder.name) / "lines"
+        copy, lines = f"{self.folder.name}/copy.db", Path(self.folder.name) / "lines"
         assert verify(self.url) == VALID
-        done = subprocess.run([sys.executable, "-I", str(RECOUNT), file], capture_output=True, check=False)
-        assert done.returncode == 0, done.stderr
         lines.write_bytes(b"".join(exported.lines(self.url)))
-        exported.made(lines, f"sqlite:///{self.folder.name}/copy.db")
+        exported.made(lines, f"sqlite:///{copy}")
+        assert steps_in(Path(copy)) == self.steps()
+        self.recount(copy)
         self.folder.cleanup()
+
+    def recount(self, copy: str) -> None:
+        """Let the program that imports nothing of ours count, from the file."""
+        recounted(f"{self.folder.name}/budget.db")
+
+
+def recounted(file: str) -> None:
+    done = subprocess.run([sys.executable, "-I", str(RECOUNT), file], capture_output=True, check=False)
+    assert done.returncode == 0, done.stderr
 
 
 class Brief(Team):

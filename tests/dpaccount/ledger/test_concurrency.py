@@ -2,6 +2,7 @@
 
 import fcntl
 import os
+import signal
 import subprocess
 import sys
 import threading
@@ -59,11 +60,11 @@ from dpaccount.ledger.ledger import Ledger
 plan = Plan(Relation.REPLACE_ONE, (Pure(epsilon=Fraction(1, 100)),))
 with Ledger.open(sys.argv[1]) as ledger:
     ledger.charge_plan(plan, "before")
-    [link] = ledger._store.database._links
+    [link] = ledger._store.database._idle._links()
     child = os.fork()
     for turn in range(10):
         ledger.charge_plan(plan, "after")
-    assert link not in ledger._store.database._links
+    assert link not in ledger._store.database._idle._links()
     if child == 0:
         os._exit(0)
     assert os.waitpid(child, 0)[1] == 0
@@ -300,3 +301,33 @@ def test_commits_reach_the_disk_before_they_return(url):
             for name in ("journal_mode", "synchronous")
         ]
     assert settings == ["wal", 2]  # 2: FULL
+
+
+def test_a_fork_while_a_charges_epsilon_is_computed_holds_up_no_child(url, monkeypatch):
+    """Up to Python 3.11 `functools.cached_property` computes under a lock that a child would inherit, held."""
+    new(url)
+    computing, forked = threading.Event(), threading.Event()
+    with Ledger.open(url) as ledger:
+        one, other = (
+            ledger.charge_plan(Plan(Relation.REPLACE_ONE, (Pure(epsilon="1/4"),)), "try") for _ in "12"
+        )
+    right = type(one.budget.measure).enclosure
+
+    def enclosure(*asked):
+        if threading.current_thread() is not threading.main_thread():
+            computing.set()
+            forked.wait()
+        return right(*asked)
+
+    monkeypatch.setattr(type(one.budget.measure), "enclosure", enclosure)
+    thread = threading.Thread(target=lambda: one.epsilon)
+    thread.start()
+    assert computing.wait(60)
+    child = os.fork()
+    if not child:
+        signal.alarm(60)  # ends a child that waits for ever
+        os._exit(0 if other.epsilon.upper == 0.25 else 1)
+    status = os.waitpid(child, 0)[1]
+    forked.set()
+    thread.join()
+    assert status == 0

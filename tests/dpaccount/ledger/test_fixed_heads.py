@@ -24,7 +24,7 @@ HEADS = {
     "zcdp": "sha256:ffa149b39d79a64a30b033aeb245d462a1e9f4221667b62d13840a0838e3fab7",
     "either": "sha256:f5dd9083c4f258f76cc378bf1a29841993f97e497389db759a67bab9afa41337",
     "many": "sha256:78b23a829b4ba47a34925dff00b62606c490c08b8472e98e4537ce47c742a81d",
-    "team": "sha256:d5dd0f810e68cefc304236b5f1ce62c4106d8f20d91ffd3bd6b55e2b571b731d",
+    "team": "sha256:b1f95e28cd3e91572c19a1a45ad6c3a5ccea131bd4ce89852f6ab2b58f25e974",
 }
 
 
@@ -32,9 +32,9 @@ HEADS = {
 def still(monkeypatch):
     """Let every entry be made at one moment, with a salt that is its number among those made."""
     made = count()
-    monkeypatch.setattr(entries, "token_hex", lambda size: f"{next(made):0{2 * size}x}")
     monkeypatch.setattr(process, "name", lambda: "a process")
     for place in (entries, arrangements):
+        monkeypatch.setattr(place, "token_hex", lambda size: f"{next(made):0{2 * size}x}")
         monkeypatch.setattr(place, "now", lambda: "2026-02-03T04:05:06+00:00")
 
 

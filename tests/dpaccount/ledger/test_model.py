@@ -1,5 +1,6 @@
 """Random histories against the plainest model: one number per unit, added up and compared."""
 
+from collections.abc import Callable
 from fractions import Fraction
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -92,31 +93,34 @@ class Model:
 @given(history=histories)
 def test_a_ledger_does_what_one_number_per_unit_does(measure, history):
     with TemporaryDirectory() as folder:
-        url = f"sqlite:///{Path(folder)}/budget.db"
-        init(url, epsilon=1, delta=DELTA, unit="unit", relation="replace-one", measure=measure)
-        with Ledger.open(url) as ledger:
-            model = Model(ledger, measure)
-            for request, number, dry_run in history:
-                key = None if number is None else f"key {number}"
-                plan = Plan(
-                    Relation.REPLACE_ONE, tuple(EVENT[measure](size, cover) for cover, size in request)
-                )
-                expected = model.charge(request, key, dry_run)
-                try:
-                    ledger.charge_plan(plan, "random", key, dry_run=dry_run)
-                    found = "accepted"
-                except BudgetError:
-                    found = "refused"
-                except LedgerError:
-                    found = "another"
-                assert found == expected
-                agrees(ledger, model)
-        assert verify(url) == {"valid": True, "first_bad": None}
+        played(
+            f"sqlite:///{folder}/budget.db", measure, history, lambda: steps_in(Path(folder) / "budget.db")
+        )
 
 
-def agrees(ledger: Ledger, model: Model) -> None:
+def played(url: str, measure: str, history: list, steps: Callable[[], list]) -> None:
+    """Charge a history to a new ledger, of which `steps` reads what units have spent."""
+    init(url, epsilon=1, delta=DELTA, unit="unit", relation="replace-one", measure=measure)
+    with Ledger.open(url) as ledger:
+        model = Model(ledger, measure)
+        for request, number, dry_run in history:
+            key = None if number is None else f"key {number}"
+            plan = Plan(Relation.REPLACE_ONE, tuple(EVENT[measure](size, cover) for cover, size in request))
+            expected = model.charge(request, key, dry_run)
+            try:
+                ledger.charge_plan(plan, "random", key, dry_run=dry_run)
+                found = "accepted"
+            except BudgetError:
+                found = "refused"
+            except LedgerError:
+                found = "another"
+            assert found == expected
+            agrees(ledger, model, steps())
+    assert verify(url) == {"valid": True, "first_bad": None}
+
+
+def agrees(ledger: Ledger, model: Model, steps: list) -> None:
     """Check every unit's total, to the last digit, and the counts."""
-    steps = steps_in(ledger._store.database.path)
     for unit, spent in model.units.items():
         level = next((list(a) for first, a in reversed(steps) if first <= unit), [Fraction(0)] * len(spent))
         assert level == spent

@@ -50,6 +50,54 @@ def test_a_hard_link_is_refused_under_both_names_until_one_is_gone(file):
     charge(file)
 
 
+def test_a_hard_link_made_under_two_open_ledgers_is_refused_until_it_is_gone(file):
+    other = file.with_name("other.db")
+    charger = "import sys; from tests.dpaccount.ledger.test_place import charge_when_told; charge_when_told()"
+    with (
+        subprocess.Popen(
+            [sys.executable, "-c", charger, str(file)],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+        ) as process,
+        Ledger.open(f"sqlite:///{file}") as ledger,
+    ):
+
+        def both() -> list[str]:
+            process.stdin.write("charge\n")
+            process.stdin.flush()
+            return [process.stdout.readline().strip(), charged(ledger)]
+
+        assert both() == ["charged", "charged"]
+        os.link(file, other)
+        assert all("2 names (hard links)" in said for said in both())
+        assert ledger.show()["entries"] == 2
+        with pytest.raises(LedgerError, match="2 names"):
+            Ledger.open(f"sqlite:///{other}")
+        other.unlink()
+        assert both() == ["charged", "charged"]
+        os.link(file, other)
+        file.unlink()  # the other name is the only one now
+        assert all("was replaced or removed" in said for said in both())
+        process.stdin.close()
+
+
+def charged(ledger: Ledger) -> str:
+    try:
+        ledger.charge_plan(PART, "part")
+    except LedgerError as error:
+        return str(error)
+    return "charged"
+
+
+def charge_when_told() -> None:
+    """Charge for each line that comes, and say what became of it: what a process does."""
+    with Ledger.open(f"sqlite:///{sys.argv[1]}") as ledger:
+        for _ in sys.stdin:
+            sys.stdout.write(charged(ledger) + "\n")
+            sys.stdout.flush()
+
+
 def test_a_symbolic_link_is_the_same_ledger(file):
     other = file.with_name("other.db")
     other.symlink_to(file)

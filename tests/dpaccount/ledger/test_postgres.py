@@ -6,6 +6,7 @@ import re
 import signal
 import threading
 import time
+from contextlib import suppress
 from fractions import Fraction
 
 import numpy as np
@@ -13,8 +14,11 @@ import psycopg
 import pytest
 
 from dpaccount.errors import BudgetError, InputError, LedgerError, ReceiptError
+from dpaccount.ledger import entries
 from dpaccount.ledger.answers import export, grant, import_, log
+from dpaccount.ledger.arranged import arrangements
 from dpaccount.ledger.carried import heads
+from dpaccount.ledger.chain import DRAWING, RELEASE
 from dpaccount.ledger.ledger import Ledger, init, verify
 from dpaccount.ledger.storage import database, group, server, server_rows
 from dpaccount.ledger.storage.server_address import server_address
@@ -285,6 +289,59 @@ def test_a_commit_that_is_cut_charges_once_and_says_so(ledger, monkeypatch, comm
     assert ledger.verify() == VALID
 
 
+@pytest.mark.parametrize("committed", [True, False])
+@pytest.mark.parametrize("times", [1, 3])
+def test_a_part_whose_commit_is_cut_is_drawn_once(ledger, monkeypatch, committed, times):
+    """The value that was drawn is kept, by whichever commit is done; who goes on reads it back."""
+    parts = ledger.charge_in_parts(pure("1/100"), "draw", (1, 5), "parts")
+    cuts = cutting(monkeypatch, committed, times)
+    value = parts.noisy("noise", 0, np.array([5]))
+    assert len(cuts) == (1 if committed else times)
+    with ledger._store.reading() as found:
+        assert [found.count(kind) for kind in (DRAWING, RELEASE)] == [1, 1]
+    again = ledger.charge_in_parts(pure("1/100"), "draw", (1, 5), "parts")
+    assert again.noisy("noise", 0, np.array([5])) == value == parts.noisy("noise", 0, np.array([5]))
+    assert ledger.verify() == VALID
+
+
+def drawing_by(ledger, how: str):
+    """Return what draws the first part of a charge, by a mark."""
+    if how == "receipt":
+        receipt = ledger.charge(pure("1/100"), "draw", key="k")
+        return lambda: receipt.noisy("noise", 0, np.array([5]))
+    ledger.reserve_plan(plan(), "draw", "k", rounds=2)
+    return lambda: ledger.draw_parts("k", [(1, 1)])
+
+
+@pytest.mark.parametrize("salted", [True, False])
+@pytest.mark.parametrize("how", ["receipt", "reservation"])
+def test_whose_mark_was_cut_does_not_take_anothers_for_it(ledger, team, monkeypatch, how, salted):
+    """Two ledgers of one process, in one second; the broken twin's entries have no salt, and are the same."""
+    monkeypatch.setattr(entries, "now", lambda: "2030-01-01T00:00:00+00:00")
+    monkeypatch.setattr(arrangements, "now", lambda: "2030-01-01T00:00:00+00:00")
+    with Ledger.open(team) as second:
+        draws, others = drawing_by(ledger, how), drawing_by(second, how)
+        if not salted:
+            for module in (entries, arrangements):
+                monkeypatch.setattr(module, "token_hex", lambda _: "0")
+        drawn = []
+
+        def commit(transaction):
+            if transaction.rows._added is None or drawn:
+                return real(transaction)
+            transaction.drop()
+            drawn.append("another")
+            others()
+            raise psycopg.OperationalError("server closed the connection unexpectedly")
+
+        real = server._Transaction.commit
+        monkeypatch.setattr(server._Transaction, "commit", commit)
+        with suppress(ReceiptError, BudgetError):
+            draws()
+            drawn.append("this")
+        assert drawn == (["another"] if salted else ["another", "this"])
+
+
 def test_cut_again_and_again_in_the_end_it_is_charged_once(ledger, monkeypatch):
     cuts = cutting(monkeypatch, committed=False, times=3)
     many = ledger.charge_many([(plan(), "one", None), (plan("1/50"), "two", "k")])
@@ -314,6 +371,23 @@ def test_idle_connections_that_were_cut_are_opened_again(ledger, admin):
         )
         assert ledger.charge_plan(plan(), "two", "key").entry == 2
         assert ledger.show()["entries"] == 2
+
+
+def test_opening_that_is_cut_is_done_again(ledger, team, monkeypatch):
+    cuts = []
+
+    def commit(transaction):
+        if len(cuts) < 3:
+            cuts.append(1)
+            transaction.drop()
+            raise psycopg.OperationalError("server closed the connection unexpectedly")
+        return real(transaction)
+
+    real = server._Transaction.commit
+    monkeypatch.setattr(server._Transaction, "commit", commit)
+    with Ledger.open(team) as again:
+        assert len(cuts) == 3
+        assert again.show()["entries"] == 0
 
 
 def test_a_reader_that_is_cut_says_so(ledger, admin):

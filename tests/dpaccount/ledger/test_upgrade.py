@@ -1,6 +1,9 @@
 """A ledger of format 1, with every kind of entry, as its program wrote it: upgraded aloud, never silently."""
 
+import re
 import sqlite3
+import sys
+from contextlib import suppress
 from fractions import Fraction
 from pathlib import Path
 
@@ -11,27 +14,34 @@ from dpaccount.ledger.carried import upgrade as upgrades
 from dpaccount.ledger.carried.reported import report
 from dpaccount.ledger.carried.upgrade import CLOSED, upgrade
 from dpaccount.ledger.ledger import Ledger, init, verify
+from dpaccount.ledger.storage import database
 
+from . import kills
 from .conftest import pure, steps_in
 
 VALID = {"valid": True, "first_bad": None}
 HEAD = "sha256:"
 
 
-@pytest.fixture
-def old(tmp_path) -> Path:
-    file = tmp_path / "clinic.db"
-    database = sqlite3.connect(file)
-    database.executescript((Path(__file__).parent / "format_1.sql").read_text())
-    database.execute("PRAGMA journal_mode=WAL")
-    database.close()
+def made_in(folder: Path) -> Path:
+    folder.mkdir(exist_ok=True)
+    file = folder / "clinic.db"
+    made = sqlite3.connect(file)
+    made.executescript((Path(__file__).parent / "format_1.sql").read_text())
+    made.execute("PRAGMA journal_mode=WAL")
+    made.close()
     return file
 
 
+@pytest.fixture
+def old(tmp_path) -> Path:
+    return made_in(tmp_path)
+
+
 def rows_of(file: Path, query: str) -> list:
-    with sqlite3.connect(file) as database:
-        rows = database.execute(query).fetchall()
-    database.close()
+    with sqlite3.connect(file) as raw:
+        rows = raw.execute(query).fetchall()
+    raw.close()
     return rows
 
 
@@ -131,9 +141,9 @@ def test_an_interrupted_upgrade_goes_on_to_the_same_file_alone(old, monkeypatch,
     ],
 )
 def test_a_changed_ledger_is_not_upgraded(old, change):
-    with sqlite3.connect(old) as database:
-        database.execute(change)
-    database.close()
+    with sqlite3.connect(old) as raw:
+        raw.execute(change)
+    raw.close()
     with pytest.raises(LedgerError, match=r"is not valid .* and was not upgraded; restore"):
         upgrade(f"sqlite:///{old}")
     assert [one.name for one in old.parent.iterdir()] == ["clinic.db"]
@@ -153,11 +163,11 @@ def test_entries_without_totals_end_with_the_upgrade(old):
     """Who takes the totals out of later entries, or puts entries of format 1 in, is found."""
     upgrade(f"sqlite:///{old}")
     new = old.with_name("clinic.2.db")
-    with sqlite3.connect(new) as database:
-        database.execute("DELETE FROM entries WHERE kind = 'upgrade'")
-        last, digest = database.execute("SELECT number, digest FROM entries ORDER BY number DESC").fetchone()
-        database.execute("UPDATE ledger SET last = ?, head = ?", (last, digest))
-    database.close()
+    with sqlite3.connect(new) as raw:
+        raw.execute("DELETE FROM entries WHERE kind = 'upgrade'")
+        last, digest = raw.execute("SELECT number, digest FROM entries ORDER BY number DESC").fetchone()
+        raw.execute("UPDATE ledger SET last = ?, head = ?", (last, digest))
+    raw.close()
     assert verify(f"sqlite:///{new}") == {"valid": False, "first_bad": "totals"}
     with Ledger.open(f"sqlite:///{new}") as ledger, pytest.raises(LedgerError, match="chain is broken"):
         ledger.charge(pure("1/100"), "next")
@@ -174,3 +184,48 @@ def test_an_upgraded_ledger_is_reported_and_arranged(old):
     assert found["resets"]["all"] == 1
     assert found["life"]["epsilon"]["upper"] > found["period"]["epsilon"]["upper"] == 0
     assert verify(url) == VALID
+
+
+# ------------------------------------------------------------------ killed anywhere
+
+
+def charging(folder: Path) -> list[str]:
+    """Return the files by which some program, of the old format or the new, would charge once more."""
+    found = []
+    for file in sorted(folder.iterdir()):
+        if file.name.endswith(("-wal", "-shm", "-line", "-journal")):
+            continue
+        with suppress(sqlite3.Error):
+            if rows_of(file, "SELECT format FROM ledger") == [("dpaccount/ledger/1",)]:
+                found.append(file.name)
+        with suppress(LedgerError), Ledger.open(f"sqlite:///{file}") as ledger:
+            ledger.charge(pure("1/100"), "next", cover=(2, 3))
+            found.append(file.name)
+    return found
+
+
+def goes_on(left: Path, old_entries: list) -> None:
+    """Check what was left by a kill, and what going on with the upgrade makes of it."""
+    assert len(charging(kills.copied(left, left.with_name(f"{left.name} as left")))) <= 1
+    with suppress(LedgerError):  # nothing is to be done
+        upgrade(f"sqlite:///{left}/clinic.db")
+    new = left / "clinic.2.db"
+    assert rows_of(left / "clinic.db", "SELECT format FROM ledger") == [(CLOSED,)]
+    kept = rows_of(new, "SELECT number, kind, key, about, body, digest FROM entries ORDER BY number")
+    assert kept[:-1] == old_entries
+    assert verify(f"sqlite:///{new}") == VALID
+    assert charging(left) == ["clinic.2.db"]
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(sys.platform != "linux", reason="system calls are seen on Linux alone")
+def test_an_upgrade_killed_at_any_system_call_leaves_one_ledger_that_charges(tmp_path, monkeypatch):
+    """The old one, the new one or none; and going on with it makes the new one, the same."""
+    monkeypatch.setattr(database, "IDLE_SECONDS", 3600.0)
+    old = made_in(tmp_path / "clinic")
+    entries = rows_of(old, "SELECT number, kind, key, about, body, digest FROM entries ORDER BY number")
+    tried = set()
+    for left in kills.states(lambda: upgrade(f"sqlite:///{old}"), old.parent, tmp_path / "left"):
+        tried.add(tuple(sorted(re.sub(r"\.[0-9a-f]{16}", ".draft", one.name) for one in left.iterdir())))
+        goes_on(left, entries)
+    assert {".clinic.2.db.draft", "clinic.2.db"} <= {name for names in tried for name in names}
