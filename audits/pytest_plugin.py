@@ -68,6 +68,7 @@ def private(
     if found["refuted"]:
         pytest.fail(_violation(function, asked, found, share), pytrace=False)
     budget.notes += [f"{name}: {said}" for said in found["witness"]["findings"]]
+    _told(budget, name, effort, patched)
     _keep(place, found, reached, name, budget)
     return found
 
@@ -97,6 +98,7 @@ def query(
     if not found.measured:
         pytest.fail(f"{name} was not measured: {'; '.join(found.odd)}", pytrace=False)
     budget.notes += [f"{name}: {said}" for said in found.odd]
+    _told(budget, name, effort, patched)
     _keep(place, answer(found), reached, name, budget)
     return answer(found)
 
@@ -118,6 +120,12 @@ def _sound(place: Keeping | None, name: str, budget: Budget) -> dict[str, Any] |
         odd = known["witness"]["findings"] if "witness" in known else known.get("findings", [])
         budget.notes += [f"{name}: {said}" for said in odd]
     return known
+
+
+def _told(budget: Budget, name: str, effort: Effort, patched: str) -> None:
+    """Note what was patched where no cache says it: another process imports modules as their files are."""
+    if patched and effort.cache is None:
+        budget.notes.append(f"{name}: {patched}; another process ran it, with modules as their files are")
 
 
 def _keep(

@@ -75,6 +75,27 @@ def test_a_session_states_and_spends_its_budget(tmp_path, words):
     assert "is left" in done.stdout
 
 
+PATCHED = """
+import rates
+
+def mean(data):
+    return rates.SCALE * data.mean()
+
+def test_patched(dp_query, monkeypatch):
+    monkeypatch.setattr(rates, "SCALE", 3)
+    dp_query(mean, norm="l1", bound=0.5, shape=(2,), low=0, high=1)
+"""
+
+
+@pytest.mark.slow
+def test_what_a_test_has_patched_is_noted_for_it_was_not_what_ran(tmp_path):
+    (tmp_path / "rates.py").write_text("SCALE = 1")
+    (tmp_path / "test_patched.py").write_text(PATCHED)
+    said = session(tmp_path, "test_patched.py").stdout
+    assert "1 passed" in said
+    assert "note: test_patched:mean: the test has patched SCALE; another process ran it" in said
+
+
 def test_fixtures_and_markers_are_listed(tmp_path):
     fixtures = session(tmp_path, "--fixtures").stdout
     markers = session(tmp_path, "--markers").stdout
