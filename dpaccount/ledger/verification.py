@@ -24,6 +24,7 @@ Bad = int | str  #: the number of an entry, or ``head``, ``totals``, ``file``
 
 ALONE: Final = 1000  #: so many charges are checked one by one; later ones `TOGETHER`
 TOGETHER: Final = 20_000
+NO_ROOM: Final = ("SQLITE_FULL", "SQLITE_IOERR", "SQLITE_CANTOPEN")  #: what a temporary file ends with
 UNREADABLE: Final = (DpaccountError, ValueError, TypeError, LookupError, ArithmeticError, AttributeError)
 
 
@@ -182,7 +183,11 @@ def scratch() -> Iterator[Rows]:
         connection.execute(TABLES[-1])
         yield Rows(connection, "the temporary file of totals")
     except sqlite3.Error as error:
-        raise LedgerError(f"the totals cannot be added up ({error}); make room for temporary files") from None
+        if getattr(error, "sqlite_errorname", "").startswith(NO_ROOM):
+            raise LedgerError(
+                f"the totals cannot be added up ({error}); make room for temporary files"
+            ) from None
+        raise  # of the ledger itself
     finally:
         connection.close()
 

@@ -54,6 +54,7 @@ class Rows:
         self._name = name
         self._head: tuple[int, str] | None = None
         self._moved = False
+        self._written: tuple[int, Entry] | None = None  #: the number of the first entry stored, and the last
         self._nodes: dict[int, Any] = {}  #: as they were read, or put
         self.role: str | None = None  #: who writes, as a server knows them
 
@@ -122,15 +123,24 @@ class Rows:
     def add(self, entry: Entry) -> None:
         """Store an entry as it is."""
         self._connection.execute("INSERT INTO entries VALUES (?, ?, ?, ?, ?, ?, ?)", _values(entry))
+        self._written = (self._written or (entry.number, entry))[0], entry
 
     def set_head(self, entry: Entry) -> None:
         """Let the chain end at this entry; the row is written once, by `finish`."""
         self._head, self._moved = (entry.number, entry.digest), True
 
     def finish(self) -> None:
-        """Write where the chain ends now: the last statement before the commit."""
+        """Write where the chain ends now, and find what was stored: the last statements before the commit."""
         if self._moved:
             self._connection.execute("UPDATE ledger SET last = ?, head = ?", self.head())
+        if self._written is not None:
+            self._find(*self._written)
+
+    def _find(self, first: int, last: Entry) -> None:
+        """Refuse a file that loses what is stored in it: damaged pages may take an entry and hide it."""
+        found = self._one("SELECT count(*) FROM entries WHERE number BETWEEN ? AND ?", first, last.number)[0]
+        if found != last.number - first + 1 or self.entry(last.number) != last:
+            raise LedgerError(f"{self._name} is damaged, and loses what is written; restore it from a backup")
 
     def node(self, node: int) -> Any:
         """Return the stored text of a node of the tree of totals, or None."""

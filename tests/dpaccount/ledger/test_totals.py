@@ -16,8 +16,10 @@ import numpy as np
 import pytest
 
 from dpaccount.errors import BudgetError, LedgerError
+from dpaccount.ledger.chain import Entry
 from dpaccount.ledger.ledger import Ledger, init, verify
 from dpaccount.ledger.spending import spent_on, total
+from dpaccount.ledger.storage.rows import Rows
 from dpaccount.ledger.tree import of_charges
 from dpaccount.plan.events import Plan, Pure, Relation
 
@@ -281,6 +283,23 @@ def test_flipped_bits_and_lost_stretches(original, seed):
         copy = fresh(original)
         copy.write_bytes(damaged)
         charged(copy)
+
+
+@pytest.mark.parametrize("many", [False, True])
+def test_a_file_that_loses_an_entry_takes_no_charge(original, monkeypatch, many):
+    """As a damaged page may: the row goes in, and is not found by its number."""
+    file, three = fresh(original), [(Plan(Relation.REPLACE_ONE, (Pure(epsilon=TENTH),)), "next", None)] * 3
+    with Ledger.open(f"sqlite:///{file}") as ledger:
+        right = Rows.add
+        monkeypatch.setattr(Rows, "add", lambda rows, entry: (right(rows, entry), lose(rows, entry)))
+        with pytest.raises(LedgerError, match="loses what is written; restore"):
+            ledger.charge_many(three) if many else ledger.charge(pure(TENTH), "next", (8, 25))
+        monkeypatch.undo()
+    assert charged(file)  # and nothing was charged before
+
+
+def lose(rows: Rows, entry: Entry) -> None:
+    rows._connection.execute("UPDATE entries SET number = -number WHERE number = ?", (entry.number,))
 
 
 # ------------------------------------------------------------------ steps that vanish
