@@ -2,8 +2,9 @@
 
 import json
 import sys
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 from cyclopts import Parameter
 
@@ -11,11 +12,14 @@ from audits.cli.options import File, Flag, Json, Url, one_of, say, show
 from dpaccount.documents import atomically
 from dpaccount.errors import InputError
 
+if TYPE_CHECKING:
+    from audits.reports.regret import Curve
+
 OF_LEDGERS = ("html", "json", "csv")
 FORMATS = ("html", "md", "pdf-ready", "registry", "nist")
 
 
-def report(
+def report(  # noqa: PLR0913 - options
     *files: File,
     format_: Annotated[str, one_of(*FORMATS)] = "html",
     html: Flag = False,
@@ -24,6 +28,7 @@ def report(
     registry: Flag = False,
     nist: Flag = False,
     ledger: Url | None = None,
+    regret: File | None = None,
     output: File | None = None,
 ) -> int:
     """Write a report of certificates: for each, REPORT.html beside it, or text on standard output.
@@ -52,6 +57,8 @@ def report(
         The same as --format nist.
     ledger
         The URL of the ledger that paid, to say what is spent and left today.
+    regret
+        curves.csv of `dpaccount reproduce NAME --out FOLDER`, to draw regret over rounds with its bands.
     output
         Where to write (default: pages beside the certificate, text on standard output).
     """
@@ -64,9 +71,11 @@ def report(
         return _index(files, output)
     if output is not None and len(files) > 1:
         raise InputError("--output takes one certificate; leave it out for several")
-    shown = None if ledger is None else _ledger(ledger)
+    beside = Beside(None if ledger is None else _ledger(ledger), [] if regret is None else _curves(regret))
+    if beside.curves and kind in ("registry", "nist"):
+        raise InputError(f"--regret is drawn on pages, and --format is {kind}; leave one of them out")
     for file in files:
-        _one(file, kind, shown, output)
+        _one(file, kind, beside, output)
     return 0
 
 
@@ -130,13 +139,21 @@ def _kind(said: str, flags: dict[str, bool]) -> str:
     return kind
 
 
-def _one(file: Path, kind: str, ledger: dict[str, Any] | None, output: Path | None) -> None:
+@dataclass(frozen=True)
+class Beside:
+    """What a report shows beside its certificate: a ledger today, and curves of rehearsals."""
+
+    ledger: dict[str, Any] | None
+    curves: list["Curve"]
+
+
+def _one(file: Path, kind: str, beside: Beside, output: Path | None) -> None:
     from audits.reports import page
     from audits.reports.compare import read_certificate, unbroken
 
     certificate, checked = read_certificate(file)
     with unbroken(file, checked):
-        text = _text(certificate, kind, ledger)
+        text = _text(certificate, kind, beside)
     if not checked.startswith("valid"):
         say(f"{file}: {checked}")
     if kind in ("html", "pdf-ready"):
@@ -150,16 +167,16 @@ def _one(file: Path, kind: str, ledger: dict[str, Any] | None, output: Path | No
         _write(output, text)
 
 
-def _text(certificate: dict[str, Any], kind: str, ledger: dict[str, Any] | None) -> str:
+def _text(certificate: dict[str, Any], kind: str, beside: Beside) -> str:
     from audits.reports import page, standards
 
     if kind == "md":
-        return page.markdown(certificate, ledger)
+        return page.markdown(certificate, beside.ledger, beside.curves)
     if kind == "registry":
         return standards.registry(certificate)
     if kind == "nist":
         return "".join(f"{point}: {answer}\n" for point, answer in standards.nist(certificate))
-    return page.html(certificate, ledger, unfolded=kind == "pdf-ready")
+    return page.html(certificate, beside.ledger, beside.curves, unfolded=kind == "pdf-ready")
 
 
 def _warned(text: str, checked: str) -> str:
@@ -180,6 +197,12 @@ def _index(files: tuple[Path, ...], output: Path | None) -> int:
         raise InputError("a folder stands alone; give one folder, or certificate.json files")
     _write(output or files[0] / "index.html", page.index(listed(files[0])))
     return 0
+
+
+def _curves(file: Path) -> list["Curve"]:
+    from audits.reports.regret import read_curves
+
+    return read_curves(file)
 
 
 def _ledger(url: str) -> dict[str, Any]:

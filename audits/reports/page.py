@@ -1,22 +1,29 @@
 """A certificate as one self-contained page, or as text in Markdown, for a reader who is not a programmer."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup, escape
 
+from audits.reports.regret import Curve
 from audits.reports.sections import Block, Section, sections
 from audits.reports.words import Certified
 
 
-def html(certificate: Certified, ledger: Mapping[str, Any] | None = None, *, unfolded: bool = False) -> str:
+def html(
+    certificate: Certified,
+    ledger: Mapping[str, Any] | None = None,
+    curves: Sequence[Curve] = (),
+    *,
+    unfolded: bool = False,
+) -> str:
     """Return the page; all text is escaped, and its policy forbids scripts and anything from outside.
 
     `unfolded`: every step of the proof is open, for paper.
     """
-    found = sections(certificate, ledger)
+    found = sections(certificate, ledger, curves)
     return of_sections(certificate["verdict"], certificate["claim"]["name"], found, unfolded=unfolded)
 
 
@@ -45,10 +52,12 @@ def index(entries: list[dict[str, str]]) -> str:
     return _pages().get_template("index.html").render(entries=entries)
 
 
-def markdown(certificate: Certified, ledger: Mapping[str, Any] | None = None) -> str:
+def markdown(
+    certificate: Certified, ledger: Mapping[str, Any] | None = None, curves: Sequence[Curve] = ()
+) -> str:
     """Return the same as Markdown, without the pictures."""
     parts = [f"# {certificate['verdict']}: {_plain(certificate['claim']['name'])}"]
-    for section in sections(certificate, ledger):
+    for section in sections(certificate, ledger, curves):
         blocks = [text for text in map(_block, section.blocks) if text]
         if blocks:
             parts += [f"## {section.title}", *blocks]

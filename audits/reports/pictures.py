@@ -1,7 +1,7 @@
 """Pictures of a certificate as plain SVG: δ(ε) with claim, proof and attack, and the trade-off curve."""
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from html import escape
 from itertools import pairwise
 
@@ -70,6 +70,31 @@ def trade_off(certificate: Certified) -> str:
     parts = [_axes("false alarms", "misses", 1.0, ticks), _line([at(dot) for dot in dots], "proof")]
     parts.append(_line([at((0, 1)), at((1, 0))], "axis"))
     return _svg(parts, "least share of misses of any attack over its false alarms", ())
+
+
+def banded(curves: Sequence[tuple[str, list[Dot], list[Dot]]], right: str, up: str) -> str:
+    """Return named curves, each with the outline of its band, on scales that hold all of them and zero."""
+    every = [dot for _, line, band in curves for dot in (*line, *band)]
+    most, high = max(dot[0] for dot in every), max(0.0, *(dot[1] for dot in every))
+    low = min(0.0, *(dot[1] for dot in every))
+    span = (high - low) or 1.0
+
+    def at(dot: Dot) -> Dot:
+        return (
+            LEFT + (WIDE - LEFT - 20) * dot[0] / most,
+            15 + (HIGH - BOTTOM - 15) * (high - dot[1]) / span,
+        )
+
+    ticks = [(at((0, low + span * j / 4))[1], f"{low + span * j / 4:.3g}") for j in range(5)]
+    parts = [_axes(right, up, most, ticks)]
+    for j, (name, line, band) in enumerate(curves):
+        outline = " L".join(f"{x:.1f} {y:.1f}" for x, y in map(at, band))
+        parts.append(f'<path class="curve{j} band" d="M{outline}Z"/>')
+        parts.append(_line([at(dot) for dot in line], f"curve{j}"))
+        y = 22 + 18 * j
+        parts.append(f'<path class="curve{j}-line" d="M{LEFT + 12} {y - 4}h22"/>')
+        parts.append(f'<text x="{LEFT + 40}" y="{y}">{escape(name)}</text>')
+    return _svg(parts, f"{up} by {right}: {', '.join(name for name, *_ in curves)}", ())
 
 
 def _misses(points: Iterable[tuple[float, float]], rate: float) -> float:

@@ -1,11 +1,12 @@
 """A certificate as sections of plain blocks, which a page and a text show alike."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from audits.reports import attacks, pictures
+from audits.reports import attacks, pictures, regret
+from audits.reports.regret import Curve
 from audits.reports.standards import GOVERNANCE, SILENT, governance, nist, proved_text
 from audits.reports.words import VERDICTS, Certified, assumption, promise, rule_says, what_it_means
 from dpaccount.exact import as_exact, to_digits
@@ -34,8 +35,13 @@ class Section:
     blocks: tuple[Block, ...] = field(default=())
 
 
-def sections(certificate: Certified, ledger: Mapping[str, Any] | None = None) -> list[Section]:
-    """Return the report of a certificate; `ledger` is what `Ledger.show` says, where one is at hand."""
+def sections(
+    certificate: Certified, ledger: Mapping[str, Any] | None = None, curves: Sequence[Curve] = ()
+) -> list[Section]:
+    """Return the report of a certificate.
+
+    `ledger` is what `Ledger.show` says, `curves` are of rehearsals, where they are at hand.
+    """
     return [
         Section("In plain words", "words", _words(certificate)),
         Section("What is promised", "promised", (_table(_promised(certificate)),)),
@@ -46,6 +52,7 @@ def sections(certificate: Certified, ledger: Mapping[str, Any] | None = None) ->
         ),
         Section("Attack", "attack", _attack(certificate)),
         *_release(certificate),
+        *_regret(curves),
         Section("Budget", "budget", (_table(_budget(certificate, ledger)),)),
         Section("Who answers for it", "governance", (_table(_governance(certificate)),)),
         Section("Points of NIST SP 800-226", "nist", (_table(nist(certificate), ("point", "answer")),)),
@@ -57,7 +64,7 @@ def sections(certificate: Certified, ledger: Mapping[str, Any] | None = None) ->
     ]
 
 
-def _table(rows: list[tuple[str, str]], head: tuple[str, ...] = ()) -> Block:
+def _table(rows: Sequence[tuple[str, ...]], head: tuple[str, ...] = ()) -> Block:
     return Block("table", head=head, rows=tuple(rows))
 
 
@@ -97,8 +104,8 @@ def _promised(certificate: Certified) -> list[tuple[str, str]]:
 
 def _pictures(certificate: Certified) -> tuple[Block, ...]:
     return (
-        Block("picture", (pictures.profile(certificate), PROFILE)),
-        Block("picture", (pictures.trade_off(certificate), TRADE_OFF)),
+        _picture(pictures.profile(certificate), PROFILE),
+        _picture(pictures.trade_off(certificate), TRADE_OFF),
     )
 
 
@@ -188,6 +195,20 @@ def _release(certificate: Certified) -> list[Section]:
         figures = [(key.replace("_", " "), _short(each)) for key, each in beside.items() if key != "note"]
         blocks += [Block("text", (str(beside["note"]).capitalize() + ".",)), _table(figures)]
     return [Section("The private release", "release", tuple(blocks))]
+
+
+def _regret(curves: Sequence[Curve]) -> list[Section]:
+    if not curves:
+        return []
+    head = ("cell", "rounds", "regret ± two standard errors")
+    table = _table([curve.last for curve in curves], head)
+    return [
+        Section("Regret in rehearsals", "regret", (_picture(regret.picture(curves), regret.CAPTION), table))
+    ]
+
+
+def _picture(svg: str, caption: str) -> Block:
+    return Block("picture", (svg, caption))
 
 
 def _budget(certificate: Certified, ledger: Mapping[str, Any] | None) -> list[tuple[str, str]]:

@@ -1,0 +1,88 @@
+"""Regret over rounds with bands: the curves that `dpaccount reproduce --out` writes, in a report."""
+
+import csv
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from pathlib import Path
+
+from audits.reports.pictures import Dot, banded
+from dpaccount.documents import read_bytes
+from dpaccount.errors import InputError
+
+HEAD = ["cell", "round", "mean", "standard_error"]
+MOST = 6  #: curves of one picture
+LONGEST = 100  #: characters of a curve's name
+LARGEST = 10**12  #: of a round or a regret
+CAPTION = (
+    "Regret by round, with bands of two standard errors: rehearsals on made-up people with simulated noise,"
+    " from a file beside this certificate, which neither it nor its checker vouches for. None is a release."
+)
+
+
+@dataclass(frozen=True)
+class Curve:
+    """Mean regret of one bandit after some rounds, and its standard error."""
+
+    name: str
+    rounds: tuple[int, ...]
+    means: tuple[float, ...]
+    errors: tuple[float, ...]
+
+    @property
+    def last(self) -> tuple[str, str, str]:
+        """Return the name, the last round, and what stands there."""
+        return self.name, str(self.rounds[-1]), f"{self.means[-1]:.4g} ± {2 * self.errors[-1]:.2g}"
+
+
+def read_curves(path: Path) -> list[Curve]:
+    """Return the curves of a file; raises `InputError` for a file that is not one of curves."""
+    try:
+        lines = list(csv.reader(read_bytes(path).decode().splitlines(), strict=True))
+    except (UnicodeDecodeError, csv.Error):
+        raise _not_curves(path, "it is no CSV") from None
+    if not lines or lines[0] != HEAD:
+        raise _not_curves(path, f"its first line is not {','.join(HEAD)}")
+    found: dict[str, list[tuple[int, float, float]]] = {}
+    for number, line in enumerate(lines[1:], 2):
+        name, point = _point(path, number, line)
+        found.setdefault(name, []).append(point)
+    if not 1 <= len(found) <= MOST:
+        said = f"it has {len(found)} cells, and a picture 1 to {MOST}"
+        raise _not_curves(path, f"{said}: keep its first line and those of the cells to show")
+    return [_curve(path, name, points) for name, points in found.items()]
+
+
+def _point(path: Path, number: int, line: list[str]) -> tuple[str, tuple[int, float, float]]:
+    try:
+        name, at, mean, error = line
+        point = int(at), float(mean), float(error)
+    except ValueError:
+        raise _not_curves(path, f"line {number} has no round, mean and standard error") from None
+    if not (1 <= point[0] <= LARGEST and abs(point[1]) <= LARGEST and 0 <= point[2] <= LARGEST):
+        raise _not_curves(path, f"line {number} has no round, mean and standard error")
+    shown = "".join(c if c.isprintable() else " " for c in name)[:LONGEST]
+    return shown, point
+
+
+def _curve(path: Path, name: str, points: Sequence[tuple[int, float, float]]) -> Curve:
+    rounds, means, errors = zip(*points, strict=True)
+    if len(rounds) < 2 or any(after <= before for before, after in pairwise(rounds)):
+        raise _not_curves(path, f"the rounds of {name!r} do not rise, or are fewer than two")
+    return Curve(name, rounds, means, errors)
+
+
+def _not_curves(path: Path, why: str) -> InputError:
+    return InputError(f"{path}: {why}; give curves.csv of `dpaccount reproduce NAME --out FOLDER`")
+
+
+def picture(curves: Sequence[Curve]) -> str:
+    """Return the curves with their bands as SVG."""
+    drawn = [(each.name, _dots(each, 0), _dots(each, 2) + _dots(each, -2)[::-1]) for each in curves]
+    return banded(drawn, "round", "regret")
+
+
+def _dots(curve: Curve, errors: float) -> list[Dot]:
+    """Return the curve so many standard errors above its means."""
+    points = zip(curve.rounds, curve.means, curve.errors, strict=True)
+    return [(float(at), mean + errors * error) for at, mean, error in points]
