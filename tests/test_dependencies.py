@@ -61,12 +61,14 @@ def asked(requirements):
 OPTIONAL = ("noise", "audit", "bandits", "plot", "postgres", "tables", "frames", "all")
 
 
+@pytest.mark.slow
 def test_every_dependency_is_imported_and_every_import_is_one(root, project):
     files = [root / part for part in ("dpaccount", "mechanisms", "bandits", "audits", "pytest_dpaccount.py")]
     extras = set().union(*(asked(project["optional-dependencies"][name]) for name in OPTIONAL))
     assert imported(*files) - GIVEN == asked(project["dependencies"]) | extras
 
 
+@pytest.mark.slow
 def test_every_extra_is_imported_or_started(root, project):
     extras = project["optional-dependencies"]
     assert set(extras) == {"test", "site", *OPTIONAL}
@@ -95,6 +97,7 @@ def test_every_extra_module_is_named_with_an_extra_that_brings_it(project):
     assert all(module in asked(extras[name]) for module, name in EXTRA.items())
 
 
+@pytest.mark.slow
 def test_accounting_imports_no_extra():
     """Events are counted, calibrated and checked with the core alone: everything else is imported late."""
     code = (

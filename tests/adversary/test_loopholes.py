@@ -215,6 +215,7 @@ def test_a_tree_has_its_own_nodes_only():
     assert "assume_tree" in refuted(HigherLevels(rounds=8))
 
 
+@pytest.mark.slow
 def test_the_proof_and_the_subject_speak_of_one_relation():
     with pytest.raises(InputError, match="make them agree"):
         verdict(WrongRelation(rows=4))
@@ -233,6 +234,7 @@ def test_a_hypothesis_said_twice_is_tested_once():
     assert len(certificate["sensitivity"]) == 3
 
 
+@pytest.mark.slow
 def test_a_proof_without_a_point_is_unproven():
     certificate = verdict(NoPoint(rows=4))
     assert certificate["verdict"] == "UNPROVEN"
@@ -534,6 +536,7 @@ class ForOneNumber(GaussianSum):
 
 
 @pytest.mark.parametrize("made_by", [NoView, RowByRow])
+@pytest.mark.slow
 def test_a_proof_that_does_not_reach_what_is_shown_is_none(made_by):
     certificate = verdict(made_by(rows=4))
     assert certificate["verdict"] == "UNPROVEN"
@@ -559,6 +562,7 @@ def test_what_cannot_be_compared_is_a_wrong_request():
         verdict(Boxed(rows=4))
 
 
+@pytest.mark.slow
 def test_the_checker_wants_the_subjects_view_too():
     honest = verdict(GaussianSum(rows=4))
     assert honest["verdict"] == "CERTIFIED"

@@ -8,6 +8,7 @@ import pytest
 from tests.bandits.dots import drawn_dots
 
 
+@pytest.mark.slow
 def test_examples_run(root):
     failed, tried = doctest.testfile(
         str(root / "docs" / "bandits.md"), module_relative=False, encoding="utf-8"

@@ -2,9 +2,12 @@
 
 import doctest
 
+import pytest
+
 from tests.bandits.dots import drawn_dots
 
 
+@pytest.mark.slow
 def test_examples_run(root):
     document = root / "docs" / "contextual.md"
     failed, tried = doctest.testfile(str(document), module_relative=False)

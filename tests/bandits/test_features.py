@@ -111,6 +111,7 @@ def public(count):
 
 @pytest.mark.parametrize("basis", BASES)
 @pytest.mark.parametrize("kernel", KERNELS)
+@pytest.mark.slow
 def test_every_kernel_has_features_that_approach_it_or_is_refused(kernel, basis):
     """The largest error of about 900 features; random ones err like their number's inverse root."""
     if (kernel, basis) in NONE:

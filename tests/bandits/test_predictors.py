@@ -146,6 +146,7 @@ def test_tables_use_their_whole_range():
     assert table.min() == 0
 
 
+@pytest.mark.slow
 def test_the_selector_chooses_by_public_quantities_and_says_why():
     grid, small = PublicGrid(16, 16, "squared-exponential", Fraction(1, 5)), Fraction(1, 10**6)
     pure = choose(grid, 512, Fraction(1), Fraction(0))

@@ -46,6 +46,7 @@ ONE, TENTH, SMALL = Fraction(1), Fraction(1, 10), Fraction(1, 10**6)
     "kind", [MomentGpUcb, PhasedGpUcb, JdpGpUcb, DoublingGpUcb, LocalGpUcb, PhasedPosterior, SurfaceGpUcb]
 )
 @pytest.mark.parametrize("delta", [TENTH, SMALL])
+@pytest.mark.slow
 def test_noise_is_enough_and_hardly_more(kind, delta):
     subject = kind(rounds=64, epsilon=ONE, delta=delta)
     epsilon, at = point(subject.proof(delta))
@@ -236,6 +237,7 @@ def test_subjects_rehearse_until_one_is_ahead():
     rehearsals.race([rehearsals.Runner("a", {}, even), rehearsals.Runner("b", {}, lambda s: 1 - even(s))])
 
 
+@pytest.mark.slow
 def test_the_selector_knows_kinds_of_privacy(monkeypatch):
     monkeypatch.setattr(rehearsals, "STAGES", (2,))
     short = rehearsals.choose("joint", ONE, TENTH, 24, candidates=3)

@@ -128,6 +128,7 @@ def test_a_stopped_run_goes_on_as_if_it_had_not_been(subject, url, tmp_path, mon
 @pytest.mark.parametrize(
     "subject", [ONE, replace(ONE, stream="sqrt-toeplitz"), BATCHES], ids=["tree", "rows", "batches"]
 )
+@pytest.mark.slow
 def test_a_run_that_is_stopped_within_a_release_makes_it_once(subject, when, url, tmp_path, monkeypatch):
     """What is drawn and not committed was shown to nobody: it is drawn by the run that goes on."""
     file = tmp_path / "run.json"

@@ -65,6 +65,7 @@ def test_an_answer_is_drawn_and_shown_in_a_notebook():
         answer.plot("pie")
 
 
+@pytest.mark.slow
 def test_files_and_claims_are_asked_from_python(tmp_path, root):
     plan = 2 * dpaccount.Plan("replace-one", dpaccount.Gaussian(sigma="1/3"))
     (tmp_path / "plan.json").write_text(plan.to_json())

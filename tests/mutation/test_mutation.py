@@ -74,6 +74,7 @@ def test_what_a_rule_demands_of_its_witness_is_dropped():
     ]
 
 
+@pytest.mark.slow
 def test_what_declares_a_rule_is_run_again():
     """A slip in a decorator, or in what decorators are made of, reaches the rules that others call."""
     code = """

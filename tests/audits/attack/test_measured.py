@@ -312,6 +312,7 @@ def test_nothing_slow_is_passed_unless_it_could_have_been_refuted(in_process, ro
 @pytest.mark.parametrize("early", [False, True])
 @pytest.mark.parametrize("counts_only", [False, True])
 @pytest.mark.parametrize("made", [0, 1, 50, 100, 1999])
+@pytest.mark.slow
 def test_time_that_ends_while_certifying_shows_less(in_process, root, monkeypatch, made, counts_only, early):
     """Whatever the runs are that time does not allow, they count against the attack, and that is said."""
     asked = []

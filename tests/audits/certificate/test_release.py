@@ -464,6 +464,7 @@ def test_every_class_that_can_be_changed_is_refused(tmp_path):
             subject_made(written(tmp_path), made_by)
 
 
+@pytest.mark.slow
 def test_what_fails_on_the_data_alone_is_charged_and_said_without_the_data(tmp_path):
     @dataclass(frozen=True)
     class Picky(Ages):

@@ -77,6 +77,7 @@ def test_certified_then_checked_then_tampered(dpaccount, tmp_path):
                 assert json.loads(out)["said"].startswith("step ")
 
 
+@pytest.mark.slow
 def test_a_forged_certificate_with_honest_digests_is_rejected(dpaccount, tmp_path):
     _, out, _ = dpaccount("certify", claim(tmp_path), "--json", "--jobs", 1)
     certificate = json.loads(out)
@@ -138,6 +139,7 @@ def test_a_verdict_that_does_not_follow_is_rejected(dpaccount, tmp_path, edit):
     assert out.startswith("invalid: ")
 
 
+@pytest.mark.slow
 def test_unproven_where_the_claim_is_smaller_than_the_proof(dpaccount, tmp_path):
     code, out, _ = dpaccount("certify", claim(tmp_path, epsilon="0.49"), "--json", "--jobs", 1)
     assert (code, json.loads(out)["verdict"]) == (3, "UNPROVEN")
@@ -428,6 +430,7 @@ def test_subjects_and_schema(dpaccount):
     assert (code, json.loads(out)["$id"]) == (0, "dpaccount/certificate/1")
 
 
+@pytest.mark.slow
 def test_certificates_follow_the_published_schema(dpaccount, tmp_path):
     schema = json.loads(dpaccount("schema", "certificate")[1])
     certificate = json.loads(dpaccount("certify", claim(tmp_path), "--json", "--jobs", 1)[1])

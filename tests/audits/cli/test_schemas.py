@@ -74,6 +74,7 @@ def answers(dpaccount, tmp_path):
         yield kind_of(document, words), document
 
 
+@pytest.mark.slow
 def test_what_commands_print_follows_its_schema_and_damage_does_not(dpaccount, tmp_path):
     seen = set()
     for name, document in answers(dpaccount, tmp_path):

@@ -49,6 +49,7 @@ BUDGET = ["--epsilon", "1", "--delta", "1e-6", "--unit", "person", "--relation",
 EVENTS = """{"schema": "dpaccount/events/1", "relation": "replace-one", "events": [{"event": "gaussian", "sigma": 9}]}"""
 
 
+@pytest.mark.slow
 def test_an_attack_needs_processes(root):
     done = elsewhere(root, *ATTACK)
     lines = [line for line in done.stderr.splitlines() if not line.startswith("runs code from")]

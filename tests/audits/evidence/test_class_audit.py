@@ -94,6 +94,7 @@ VOID = {
 
 
 @pytest.mark.parametrize("name", VOID)
+@pytest.mark.slow
 def test_a_class_that_shows_no_value_on_any_run_is_a_wrong_request(name):
     subject = Shows(what=lambda exact, draw: [draw(), VOID[name]][1])
     theorem = subject.proof(DELTA)

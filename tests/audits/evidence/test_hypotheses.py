@@ -147,6 +147,7 @@ def test_a_unit_that_enters_another_round_than_its_own_is_refuted(made_by):
 
 
 @pytest.mark.parametrize("made_by", [SqrtToeplitz, OptimalFactor, BufferedToeplitz])
+@pytest.mark.slow
 def test_honest_streams_pass(made_by):
     found = statuses(made_by(rounds=8, radius=Fraction(1), sigma=Fraction(64)))
     assert set(found.values()) == {"tested"}

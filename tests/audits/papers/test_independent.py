@@ -87,6 +87,7 @@ def test_sensitivity_witness_reaches_the_supremum(reward):
         ("2", "0.01", 1000, "1", "0.5"),
     ],
 )
+@pytest.mark.slow
 def test_lemma2(alpha, beta, rounds, reward, rho):
     found = check("dubey-lemma2", alpha=alpha, beta=beta, T=rounds, B=reward, rho=rho)
     a, b = mp.mpf(alpha), mp.mpf(beta)
@@ -155,6 +156,7 @@ def test_two_laplace_messages_by_quadrature(epsilon, delta, regret):
 @pytest.mark.parametrize(
     ("columns", "epsilon", "delta"), [(3, "1", "1e-3"), (20, "5", "1e-6"), (1, "0.5", "0.01")]
 )
+@pytest.mark.slow
 def test_sketch_by_quadrature_over_the_square(columns, epsilon, delta):
     found = check("kharkovskii-sketch", r=columns, epsilon=epsilon, delta=delta)
     omega, k = mp.mpf(found["noise"]["needed"]), mp.mpf(columns)

@@ -23,6 +23,7 @@ def test_contexts_that_are_asked_for_are_equally_spaced_and_average_to_the_whole
     assert (errors.asked(found, errors.FINE) == found).all()
 
 
+@pytest.mark.slow
 def test_rows_name_kernel_draws_rounds_epsilon_and_predictions():
     cells = figures.error(64)
     assert {cell.row["rounds"] for cell in cells} == {16, 64, 256, 1024}

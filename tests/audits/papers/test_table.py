@@ -271,6 +271,7 @@ def test_zhou():
     same(epsilon(check("zhou-unbounded-distributional", p="0.01", laws="different")), 1.01005034)
 
 
+@pytest.mark.slow
 def test_moma():
     users = check("zhou-moma", epsilon=1, T=10_000, regret_delta="0.01", delta=0, users="distinct")
     assert (users["verdict"], users["witness"]["replays"]) == ("SOUND", 389)
@@ -332,6 +333,7 @@ REPAIRS = [
 @pytest.mark.parametrize(
     ("columns", "eps", "delta", "sigma", "omega", "published", "times", "features"), REPAIRS
 )
+@pytest.mark.slow
 def test_kharkovskii_repairs(columns, eps, delta, sigma, omega, published, times, features):
     plain = check("kharkovskii-gaussian", epsilon=eps, delta=delta)
     sketch = check("kharkovskii-sketch", r=columns, epsilon=eps, delta=delta)

@@ -66,6 +66,7 @@ def least_on_grid(delta, end, points=150):
     ("loss", "count", "apart"),
     [("1/100", 2, 0.002), ("1/100", 40, 0.002), ("1", 3, 0.01), ("3", 5, 0.01), ("1/2", 30, 0.002)],
 )
+@pytest.mark.slow
 def test_it_is_hardly_more_than_the_least_that_dominates_exact_binomial_curves(loss, count, apart):
     with mpmath.workdps(60):
         loss = Fraction(loss)
@@ -118,6 +119,7 @@ def test_a_bump_between_two_cells_is_seen():
         [(RandomizedResponse(epsilon="1/2", k=5), 9), (DiscreteLaplace(scale=7, sensitivity=3), 4)],
     ],
 )
+@pytest.mark.slow
 def test_another_method_finds_no_epsilon_where_it_lies_below(kinds):
     """The accountant's lower ends (truncated powers, inversion, lattices) against the Gaussian curve."""
     mu2 = mu_squared(kinds)

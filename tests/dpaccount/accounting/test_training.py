@@ -29,6 +29,7 @@ def test_its_examples(module):
     assert doctest.testmod(module).failed == 0
 
 
+@pytest.mark.slow
 def test_the_page_runs(root):
     found = doctest.testfile(str(root / "docs" / "training.md"), module_relative=False)
     assert (found.failed, found.attempted > 5) == (0, True)
@@ -64,6 +65,7 @@ def test_points_that_share_transforms_are_the_points_alone():
     count=st.integers(60, 3000),
     delta=st.sampled_from(["1e-3", "1e-5", "1e-9"]),
 )
+@pytest.mark.slow
 def test_sharing_never_breaks_an_enclosure(rate, sigma, count, delta):
     plan = Training(rate.denominator, rate.numerator, sigma, count).plan()
     alone = Accountant(plan).epsilon(delta)
@@ -92,6 +94,7 @@ def test_shuffled_passes_are_bounded_without_amplification():
     assert run.shuffled(1e-5).upper > run.epsilon(1e-5).upper
 
 
+@pytest.mark.slow
 def test_samples_of_fixed_size_are_counted_under_replace_one():
     run = Training(examples=1000, batch=10, sigma=2, steps=10, sampling="fixed-size")
     assert run.plan().relation == "replace-one"

@@ -108,6 +108,7 @@ def test_the_pair_of_pure_privacy_is_pure_privacy():
         assert float(mine.upper) == pytest.approx(float(pure.upper), rel=1e-12)
 
 
+@pytest.mark.slow
 def test_many_outcomes_are_summed():
     """A Gaussian rounded to 800 cells: below the Gaussian itself, and near it."""
     edges = np.linspace(-8, 9, 801)
@@ -124,6 +125,7 @@ def test_many_outcomes_are_summed():
 
 
 @pytest.mark.parametrize(("p_alone", "q_alone"), [(0, 0), (2, 0), (0, 1), (1, 3)])
+@pytest.mark.slow
 def test_many_outcomes_that_fail_in_one_direction(p_alone, q_alone):
     """300 losses, summed on a contour, beside all 90,000 outcomes of two releases; each direction by itself."""
     rng = np.random.default_rng(3)

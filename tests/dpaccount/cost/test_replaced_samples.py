@@ -135,6 +135,7 @@ def test_methods_intersect(name, count):
     assert found.lower <= high
 
 
+@pytest.mark.slow
 def test_an_inversion_and_the_curve_of_one_step_intersect():
     for rate, mu2 in (
         (Fraction(1, 10), Fraction(1)),
@@ -214,6 +215,7 @@ def laws():
 
 
 @pytest.mark.parametrize("name", NOISES)
+@pytest.mark.slow
 def test_many_releases_beside_a_convolution(name):
     mass, loss = next((mass, loss) for kind, mass, loss in laws() if kind == name)
     for count, at in ((10, "0.5"), (50, "2")):
@@ -233,6 +235,7 @@ def test_many_releases_beside_a_convolution(name):
     rate=st.fractions(Fraction(1, 50), Fraction(9, 10), max_denominator=50),
     count=st.integers(1, 3),
 )
+@pytest.mark.slow
 def test_more_of_anything_costs_no_less(name, rate, count):
     """In q, in noise and in steps; and against a row that is only removed or added, at the same rate."""
     here = cost(PoissonReplaced(rate=rate, of=NOISES[name], count=count), delta="1e-4", gap="1e-2")
@@ -324,6 +327,7 @@ def test_several_gaussians_on_one_sample_are_one():
 # ------------------------------------------------------------------ training
 
 
+@pytest.mark.slow
 def test_a_run_under_replace_one():
     run = Training(60000, 256, "1.1", 14063, relation="replace-one")
     assert run.epsilon("1e-5") == cost(run.plan().events, delta="1e-5")

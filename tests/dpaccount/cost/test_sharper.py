@@ -166,6 +166,7 @@ def bernoulli(order, p, q):
 
 
 @pytest.mark.parametrize(("order", "tau", "eps"), [(2, 0.1, 0.5), (8, 1.0, 1.0), (1.5, 0.5, 2.0)])
+@pytest.mark.slow
 def test_no_bernoulli_pair_exceeds_it_and_one_attains_it(order, tau, eps):
     """By a search over all pairs (p, q) with mpmath: the largest p − e^ε q with D_α ≤ τ."""
     mpmath.mp.dps = 30

@@ -66,6 +66,7 @@ def storm(
     return {"kills": kills, "restarts": restarted, **settled(folder, logs, heads), "valid": verify(url)}
 
 
+@pytest.mark.slow
 def test_a_breeze_on_a_server(postgres, tmp_path):
     found = storm(postgres, tmp_path, "breeze", 3, clients=2, restarts=False)
     assert found["valid"] == {"valid": True, "first_bad": None}

@@ -65,6 +65,7 @@ CASES = {
 @pytest.mark.statistical
 @SAMPLERS
 @pytest.mark.parametrize("name", CASES)
+@pytest.mark.slow
 def test_draws_follow_the_masses(name, sampler):
     law, value, outcomes = CASES[name]
     runs = 3000

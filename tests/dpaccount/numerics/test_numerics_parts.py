@@ -319,6 +319,7 @@ SAMPLES = {
 
 
 @pytest.mark.parametrize("name", SAMPLES)
+@pytest.mark.slow
 def test_inversion_and_lattices_agree_on_samples(name):
     """Two ways that share nothing but the pair's curve enclose the same ε, the first one closely."""
     kind, count, delta = SAMPLES[name]

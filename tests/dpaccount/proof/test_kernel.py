@@ -198,6 +198,7 @@ def test_covers_count_what_one_unit_meets():
 
 
 @given(st.integers(1, 3000))
+@pytest.mark.slow
 def test_a_tree_is_the_sum_of_its_nodes(rounds):
     levels = rounds.bit_length()
     for most in {1, (levels + 1) // 2, levels}:
