@@ -29,14 +29,12 @@ from dpaccount.ledger.spending import LAST_UNIT, Step, one_amount, plus, written
 HEIGHT = 63  #: units are below 2^63
 DEPTH: Final = 12  #: below the root, to which what nodes say is kept in memory
 FEW: Final = 64  #: roots that are kept in memory
-REMEMBERED: Final = 1 << (
-    DEPTH + 2
-)  #: of them in all, of several trees, before those of one more transaction
+#: of them in all, of several trees, before those of one more transaction
+REMEMBERED: Final = 1 << (DEPTH + 2)
 Mark = tuple[int, int, Amounts]  #: [first, last] and what each unit of it pays
 Fetch = Callable[[int], Any]  #: the stored text of a node, or None
-Opened = dict[
-    int, tuple[str, "Edge", "Edge"]
-]  #: digests of nodes that were checked or made, and their halves
+#: digests of nodes that were checked or made, and their halves
+Opened = dict[int, tuple[str, "Edge", "Edge"]]
 
 
 class Paid:
