@@ -7,6 +7,7 @@ from itertools import pairwise
 from pathlib import Path
 
 from audits.reports.pictures import Dot, banded
+from dpaccount.checker.documents import plain
 from dpaccount.documents import read_bytes
 from dpaccount.errors import InputError
 
@@ -61,8 +62,7 @@ def _point(path: Path, number: int, line: list[str]) -> tuple[str, tuple[int, fl
         raise _not_curves(path, f"line {number} has no round, mean and standard error") from None
     if not (1 <= point[0] <= LARGEST and abs(point[1]) <= LARGEST and 0 <= point[2] <= LARGEST):
         raise _not_curves(path, f"line {number} has no round, mean and standard error")
-    shown = "".join(c if c.isprintable() else " " for c in name)[:LONGEST]
-    return shown, point
+    return plain(name)[:LONGEST], point
 
 
 def _curve(path: Path, name: str, points: Sequence[tuple[int, float, float]]) -> Curve:

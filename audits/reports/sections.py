@@ -47,9 +47,7 @@ def sections(
         Section("What is promised", "promised", (_table(_promised(certificate)),)),
         Section("Pictures", "pictures", _pictures(certificate)),
         Section("Proof", "proof", _proof(certificate)),
-        Section(
-            "What the proof assumes of the code, and how it was tested", "assumed", _assumed(certificate)
-        ),
+        Section(ASSUMED, "assumed", _assumed(certificate)),
         Section("Attack", "attack", _attack(certificate)),
         *_release(certificate),
         *_regret(curves),
@@ -58,9 +56,7 @@ def sections(
         Section("Points of NIST SP 800-226", "nist", (_table(nist(certificate), ("point", "answer")),)),
         Section("Limits and hazards", "limits", (Block("list", tuple(certificate["hazards"])),)),
         Section("This document", "document", (_table(_document(certificate)),)),
-        Section(
-            "Signed off", "signed-off", (_table([(who, "") for who in ("Reviewer", "Approver", "Date")]),)
-        ),
+        Section("Signed off", "signed-off", (_table([(who, "") for who in SIGNED]),)),
     ]
 
 

@@ -26,19 +26,10 @@ from dpaccount.documents import atomically
 
 SCHEMA = "dpaccount/verdict/1"
 #: variables that Python or native libraries ask for themselves, where nothing shows it
-UNSEEN: tuple[str, ...] = (
-    "PYTHON",
-    "LD_",
-    "DYLD_",
-    "OMP_",
-    "OPENBLAS_",
-    "MKL_",
-    "BLIS_",
-    "NPY_",
-    "MALLOC_",
-    "GLIBC_",
+UNSEEN = (
+    *("PYTHON", "LD_", "DYLD_", "MALLOC_", "GLIBC_", "LC_", "LANG", "TZ", "RUST_"),
+    *("OMP_", "OPENBLAS_", "MKL_", "BLIS_", "NPY_"),
 )
-UNSEEN += ("LC_", "LANG", "TZ", "RUST_")
 Reached = dict[str, Any]  #: what `audits.verdicts.watch` records
 
 

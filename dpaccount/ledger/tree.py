@@ -184,11 +184,7 @@ class SpentTree:
             self._grow(max(last for _, last, _ in marks).bit_length())
             root, height = self.root, self.root.height
             wanted = [(first, last, Paid(amounts)) for first, last, amounts in marks]
-            top = 1 << (HEIGHT - height)
-            if len(wanted) == 1:
-                edge = self._edge_with(root.edge, top, 0, (1 << height) - 1, *wanted[0])
-            else:
-                edge = self._edge_after(root.edge, top, height, 0, wanted)
+            edge = self._edge_after(root.edge, 1 << (HEIGHT - height), height, 0, wanted)
             self.root = Root(height, root.everyone, edge)
 
     def shrink(self) -> None:
@@ -283,20 +279,6 @@ class SpentTree:
             if edge.text != self._level.text:
                 edge = self._over(1 << (HEIGHT - above), self._level.mark, edge, self._level)
             self.root = Root(above, self.root.everyone, edge)
-
-    def _edge_with(
-        self, edge: Edge, node: int, low: int, high: int, first: int, last: int, more: Paid
-    ) -> Edge:
-        """Return the edge to a node of the units from `low` to `high`, with a mark more: as `_edge_after`."""
-        if first <= low and high <= last:
-            return _made(_plus(edge.mark, more), edge.peak, edge.digest)
-        left, right = self._halves(node, edge.digest)
-        middle = (low + high) >> 1
-        if first <= middle:
-            left = self._edge_with(left, 2 * node, low, middle, first, last, more)
-        if last > middle:
-            right = self._edge_with(right, 2 * node + 1, middle + 1, high, first, last, more)
-        return self._over(node, edge.mark, left, right)
 
     def _edge_after(
         self, edge: Edge, node: int, height: int, low: int, marks: list[tuple[int, int, Paid]]

@@ -53,7 +53,6 @@ class Rows:
         self._connection = connection
         self._name = name
         self._head: tuple[int, str] | None = None
-        self._moved = False
         self._written: tuple[int, Entry] | None = None  #: the number of the first entry stored, and the last
         self._nodes: dict[int, Any] = {}  #: as they were read, or put
         self.role: str | None = None  #: who writes, as a server knows them
@@ -117,7 +116,7 @@ class Rows:
         digest = seal(before, last + 1, kind, key, about, body, root)
         made = Entry(last + 1, kind, key, about, body, root, digest)
         self.add(made)
-        self.set_head(made)
+        self._head = made.number, made.digest  # the row is written once, by `finish`
         return made
 
     def add(self, entry: Entry) -> None:
@@ -125,15 +124,10 @@ class Rows:
         self._connection.execute("INSERT INTO entries VALUES (?, ?, ?, ?, ?, ?, ?)", _values(entry))
         self._written = (self._written or (entry.number, entry))[0], entry
 
-    def set_head(self, entry: Entry) -> None:
-        """Let the chain end at this entry; the row is written once, by `finish`."""
-        self._head, self._moved = (entry.number, entry.digest), True
-
     def finish(self) -> None:
         """Write where the chain ends now, and find what was stored: the last statements before the commit."""
-        if self._moved:
-            self._connection.execute("UPDATE ledger SET last = ?, head = ?", self.head())
         if self._written is not None:
+            self._connection.execute("UPDATE ledger SET last = ?, head = ?", self.head())
             self._find(*self._written)
 
     def _find(self, first: int, last: Entry) -> None:
