@@ -6,7 +6,7 @@ file of our own, which ends as the root that the chain says and the nodes that t
 
 import json
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from typing import Final
 
@@ -21,6 +21,7 @@ from dpaccount.ledger.state.state import State
 from dpaccount.ledger.storage.rows import TABLES, Rows
 
 Bad = int | str  #: the number of an entry, or ``head``, ``totals``, ``file``
+Charge = tuple[list[Step], Facts]  #: what it adds, and what says where
 
 ALONE: Final = 1000  #: so many charges are checked one by one; later ones `TOGETHER`
 TOGETHER: Final = 20_000
@@ -81,7 +82,7 @@ class Chain:
         nothing = trees.nothing(self.budget.width).text
         self.state = State(nothing, self.budget.width, scratch.node)
         self.old = first.root is None  #: whether the entries so far are of format 1
-        self._kept: list[tuple[Entry, list[Step], Facts]] = []
+        self._kept: list[tuple[Entry, Charge]] = []
         self._taken = 0
         if not self.old and first.root != nothing:
             raise ValueError
@@ -120,19 +121,15 @@ class Chain:
             for one in kept:  # which one is it?
                 if not self._adds([one]):
                     raise Changed(one[0].number)
-        self._check_fits({facts["scope"] for _, _, facts in kept})
+        self._check_fits({facts["scope"] for _, (_, facts) in kept})
         self.state.keep(self._scratch)
 
     def _wait(self, entry: Entry) -> None:
         """Let a charge wait until several can be added together: of one year."""
-        facts = json.loads(entry.body)
-        steps = changes.steps_of(facts["steps"], self.budget.width)
-        if self.state.register.digest:
-            year = changes.year_of(facts)
-            if self._kept and changes.year_of(self._kept[0][2]) != year:
-                self.add_up()
-        facts = {name: facts.get(name) for name in ("time", "scope", "cohort", "units")}
-        self._kept.append((entry, steps, facts))
+        charge = read_charge(entry, self.budget.width)
+        if self.state.register.digest and self._kept and year(self._kept[0][1]) != year(charge):
+            self.add_up()
+        self._kept.append((entry, charge))
         self._taken += 1
 
     def _change(self, entry: Entry) -> None:
@@ -147,31 +144,45 @@ class Chain:
         self._check_fits({scope})
         self.state.keep(self._scratch)
 
-    def _adds(self, charges: list[tuple[Entry, list[Step], Facts]]) -> bool:
+    def _adds(self, charges: list[tuple[Entry, Charge]]) -> bool:
         """Add charges together; say whether they may follow, and the state is the one of the last of them."""
         wanted = charges[-1][0].root
         try:
-            self._add(charges)
+            add(self.state, [charge for _, charge in charges], self._bodies.__getitem__)
         except UNREADABLE:
             return False
         return wanted is None or self.state.text == wanted
-
-    def _add(self, charges: list[tuple[Entry, list[Step], Facts]]) -> None:
-        alike: dict[tuple[str | None, str | None, str], tuple[Facts, list[list[Step]]]] = {}
-        for _, steps, facts in charges:
-            kind = (facts["scope"], facts["cohort"], str(facts["units"]))
-            alike.setdefault(kind, (facts, []))[1].append(steps)
-        for facts, functions in alike.values():
-            changes.charged(self.state, facts, functions, self._bodies.__getitem__)
 
     def _check_fits(self, scopes: set[str | None]) -> None:
         if any(changes.over(self.state, self.budget, scope) is not None for scope in scopes):
             raise Changed("totals")
 
 
-def charged(entry: Entry, width: int) -> list[Step]:
-    """Return the amounts over units that a charge added; raises `ValueError` for what no charge says."""
-    return changes.steps_of(json.loads(entry.body)["steps"], width)
+def read_charge(entry: Entry, width: int) -> Charge:
+    """Return what a charge added, and where; raises `ValueError` or `LookupError` for what no charge says."""
+    facts = json.loads(entry.body)
+    where = {name: facts.get(name) for name in ("time", "scope", "cohort", "units")}
+    return changes.steps_of(facts["steps"], width), where
+
+
+def year(charge: Charge) -> int:
+    """Return the year in which a charge was made, by the clock of who made it."""
+    return changes.year_of(charge[1])
+
+
+def together(charges: Iterable[Charge]) -> list[tuple[Facts, list[list[Step]]]]:
+    """Return the charges of each scope, cohort and units together, with what says where."""
+    alike: dict[tuple[str | None, str | None, str], tuple[Facts, list[list[Step]]]] = {}
+    for steps, facts in charges:
+        kind = (facts["scope"], facts["cohort"], str(facts["units"]))
+        alike.setdefault(kind, (facts, []))[1].append(steps)
+    return list(alike.values())
+
+
+def add(state: State, charges: list[Charge], bodies: changes.Bodies) -> None:
+    """Let charges of one year change the state; raises where one may not follow."""
+    for facts, functions in together(charges):
+        changes.charged(state, facts, functions, bodies)
 
 
 @contextmanager

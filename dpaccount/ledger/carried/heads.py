@@ -1,20 +1,26 @@
 """Verifying a ledger against heads that were noted outside it, and from one of them on."""
 
+from functools import partial
 from typing import Any, Final
 
-from dpaccount.errors import LedgerError
-from dpaccount.ledger import tree as trees
-from dpaccount.ledger.budget import read_budget
+from dpaccount.ledger.budget import Budget, read_budget
 from dpaccount.ledger.chain import CHANGING, CHARGE, KINDS, Entry
-from dpaccount.ledger.entries import facts_of
-from dpaccount.ledger.spending import Step
+from dpaccount.ledger.entries import said
 from dpaccount.ledger.state import changes
-from dpaccount.ledger.state.state import State, split
+from dpaccount.ledger.state.state import State
 from dpaccount.ledger.storage.rows import Rows
 from dpaccount.ledger.storage.store import Store
 from dpaccount.ledger.totals import totals
-from dpaccount.ledger.tree import SpentTree
-from dpaccount.ledger.verification import UNREADABLE, Bad, Changed, first_bad
+from dpaccount.ledger.verification import (
+    UNREADABLE,
+    Bad,
+    Charge,
+    add,
+    first_bad,
+    read_charge,
+    together,
+    year,
+)
 
 NOTED: Final = "noted head"  #: what is wrong where the chain lacks a head that was noted
 
@@ -50,26 +56,18 @@ def standing(url: str) -> dict[str, Any]:
 
 
 def first_bad_since(rows: Rows, head: str) -> Bad | None:
-    """Return what is wrong first after the entry with this digest, up to which all was verified; or None."""
-    noted, origin = _noted(rows, head), rows.entry(0)
+    """Return what is wrong first after the entry with this digest, up to which all was verified; or None.
+
+    Where later charges alone do not show that nothing is, the whole ledger is recomputed.
+    """
+    noted = _noted(rows, head)
     if noted is None:
         return NOTED
-    if origin is None or not origin.begins():
-        return 0
-    if noted.root is None:
-        return first_bad(rows)
     try:
-        budget = read_budget(origin.body)
-        last, later = _since(rows, noted, budget.width)
-        if later is None:
-            return first_bad(rows)
-        _check_taken_away(rows, noted, last, later, budget.width)
-        over = changes.over(State(last.root, budget.width, rows.node), budget, None)
-    except Changed as changed:
-        return changed.where
+        sound = _sound_since(rows, noted)
     except UNREADABLE:
-        return "totals"
-    return None if over is None else "totals"
+        sound = False
+    return None if sound else first_bad(rows)
 
 
 def _noted(rows: Rows, head: str) -> Entry | None:
@@ -81,42 +79,44 @@ def _noted(rows: Rows, head: str) -> Entry | None:
     return entry
 
 
-def _since(rows: Rows, noted: Entry, width: int) -> tuple[Entry, list[list[Step]] | None]:
-    """Return the last entry, and the charges after `noted`; None where an entry did more than add to totals.
+def _sound_since(rows: Rows, noted: Entry) -> bool:
+    """Say whether the chain leads from this entry to its end by charges that its totals hold and that fit.
 
-    What a team arranged stands in the register, which only charges outside of it leave as it is.
+    What was arranged meanwhile cannot be taken away again and leaves it unsaid; so does the first charge of a
+    year, of a cohort, or of a scope after a reset: the state without it is not the one that was.
     """
-    at, later, alone, arranged = noted, [], True, split(noted.root)[1]
+    origin = rows.entry(0)
+    if origin is None or not origin.begins() or noted.root is None:
+        return False
+    budget = read_budget(origin.body)
+    last, later = noted, list[Charge]()
     for entry in rows.entries(noted.number + 1):
-        if entry.number != at.number + 1 or not entry.follows(at.digest):
-            raise Changed(at.number + 1)
-        try:
-            if entry.kind == CHARGE:
-                facts = facts_of(entry)
-                later.append(changes.steps_of(facts["steps"], width))
-                beside = facts.get("scope") is None and facts.get("cohort") is None
-                alone = alone and beside and split(entry.root)[1] == arranged
-            elif entry.kind in CHANGING:
-                alone = False
-            elif entry.kind not in KINDS or entry.root != at.root:
-                raise Changed(entry.number)
-        except UNREADABLE:
-            raise Changed(entry.number) from None
-        at = entry
-    if rows.head() != (at.number, at.digest):
-        raise Changed("head")
-    return at, later if alone else None
+        if entry.number != last.number + 1 or not entry.follows(last.digest):
+            return False
+        if entry.kind == CHARGE:
+            later.append(read_charge(entry, budget.width))
+        elif entry.kind in CHANGING or entry.kind not in KINDS or entry.root != last.root:
+            return False
+        last = entry
+    return rows.head() == (last.number, last.digest) and _adds_up(rows, budget, noted, last, later)
 
 
-def _check_taken_away(rows: Rows, noted: Entry, last: Entry, later: list[list[Step]], width: int) -> None:
-    """Take the later charges away from the stored totals: what remains must be the totals at `noted`."""
-    tree = SpentTree(trees.read(split(last.root)[0], width), rows.node)
-    everyone, marks = trees.together(later, width)
-    negative = [(first, end, tuple(-one for one in spent)) for first, end, spent in marks]
-    try:
-        tree.add(tuple(-one for one in everyone), negative)
-        tree.shrink()
-    except LedgerError:
-        raise Changed("totals") from None
-    if tree.root.text != split(noted.root)[0]:
-        raise Changed("totals")
+def _adds_up(rows: Rows, budget: Budget, noted: Entry, last: Entry, later: list[Charge]) -> bool:
+    """Say whether the totals without the later charges are those at `noted`, and what is spent fits.
+
+    The tree of a ledger's life is the sum of all charges: what is left of it says all.  Where something is
+    arranged, the charges are added again, too, since a scope, a cohort or a year may refuse them.
+    """
+    state = State(last.root, budget.width, rows.node)
+    for facts, functions in together(later):
+        changes.uncharged(state, facts, functions)
+    if state.text != noted.root:
+        return False
+    where = {(facts["scope"], facts["cohort"]) for _, facts in later}
+    if state.register.digest or where - {(None, None)}:
+        if len(set(map(year, later))) > 1:
+            return False
+        add(state, later, partial(said, rows))
+        if state.text != last.root:
+            return False
+    return all(changes.over(state, budget, scope) is None for scope in {None, *(scope for scope, _ in where)})

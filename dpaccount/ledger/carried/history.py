@@ -16,7 +16,7 @@ from dpaccount.ledger.entries import budget_of, check_linked, facts_of, first_en
 from dpaccount.ledger.spending import Step
 from dpaccount.ledger.state import changes, intervals
 from dpaccount.ledger.storage.store import Store
-from dpaccount.ledger.verification import UNREADABLE, charged
+from dpaccount.ledger.verification import UNREADABLE, read_charge
 
 Line = dict[str, Any]
 COLUMNS: Final = (
@@ -142,7 +142,7 @@ def in_decimal(value: Any) -> Any:
 def spent_by(entry: Entry, facts: dict[str, Any], width: int) -> list[Step]:
     """Return what an entry spends of which units, a reservation all of its parts; raises `ValueError`."""
     if entry.kind == CHARGE:
-        return charged(entry, width)
+        return read_charge(entry, width)[0]
     parts = changes.parts_of(facts, width)
     return spending.total(changes.cost_of(parts, [(1, changes.total_of(parts))]), width)
 

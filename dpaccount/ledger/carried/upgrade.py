@@ -18,7 +18,7 @@ from dpaccount.ledger.entries import as_written, facts_of, now
 from dpaccount.ledger.storage.place import Address, check_folder, file_address
 from dpaccount.ledger.storage.rows import Rows, begin
 from dpaccount.ledger.storage.store import Store, create, discard_drafts
-from dpaccount.ledger.verification import Changed, charged, replayed, scratch
+from dpaccount.ledger.verification import Changed, read_charge, replayed, scratch
 
 CLOSED: Final = f"{OLD_ORIGIN} upgraded"  #: what stands for the format of a ledger that was upgraded
 CLOSING: Final = f"{OLD_ORIGIN} upgrading"
@@ -117,7 +117,9 @@ def _checked(rows: OldRows, totals: Rows) -> tuple[Entry, str]:
     try:
         chain = replayed(rows, totals)
         width = chain.budget.width
-        steps = spending.total((charged(one, width) for one in rows.entries() if one.kind == CHARGE), width)
+        steps = spending.total(
+            (read_charge(one, width)[0] for one in rows.entries() if one.kind == CHARGE), width
+        )
         lines = [(first, spending.written(amounts)) for first, amounts in steps]
         if not chain.old or rows.profile() != lines or _last_claim(rows) not in (None, _digest(lines)):
             raise Changed("profile")

@@ -46,6 +46,11 @@ def charged(state: State, facts: Facts, functions: list[list[Step]], bodies: Bod
     _charge(state, functions, facts)
 
 
+def uncharged(state: State, facts: Facts, functions: list[list[Step]]) -> None:
+    """Take away what `charged` added, in a state where that began no year and charged no cohort first."""
+    _spend(state, functions, facts.get("scope"), back=True)
+
+
 def _charge(state: State, functions: list[list[Step]], facts: Facts) -> None:
     _spend(state, functions, facts.get("scope"))
     if facts.get("cohort") is not None:

@@ -217,7 +217,7 @@ def test_since_tells_a_chain_that_was_sealed_over_wrong_totals(url, tmp_path):
         database.execute("UPDATE entries SET body = ?, digest = ? WHERE number = 3", (body, digest))
         database.execute("UPDATE ledger SET head = ?", (digest,))
     database.close()
-    assert verify(url, since=heads[1]) == {"valid": False, "first_bad": "totals"}
+    assert verify(url, since=heads[1]) == {"valid": False, "first_bad": 3}
     assert not verify(url, since=heads[2])["valid"]
 
 

@@ -1,0 +1,268 @@
+"""Verifying from a noted head on says valid just where verifying everything does, and reads little.
+
+Teams charge scopes and cohorts, before and after a reset; then somebody who holds the file changes what a later
+charge says, or what it does to the totals, and makes every digest after it fit again.
+"""
+
+import json
+import sqlite3
+from fractions import Fraction
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from dpaccount.ledger import entries
+from dpaccount.ledger.carried import heads
+from dpaccount.ledger.chain import CHARGE, seal
+from dpaccount.ledger.charging import RefusedError
+from dpaccount.ledger.entries import as_written
+from dpaccount.ledger.ledger import Ledger, init, verify
+from dpaccount.ledger.state import changes
+from dpaccount.plan.events import Plan, Pure, Relation
+
+VALID = {"valid": True, "first_bad": None}
+BUDGET = {"epsilon": 1, "delta": 0, "unit": "unit", "relation": "replace-one", "measure": "pure"}
+SCOPES = (None, "a", "a/b")
+COHORTS = (None, "ward")
+WARD = [(3, 5)]
+
+charges = st.tuples(
+    st.sampled_from([Fraction(1, 50), Fraction(1, 100)]),
+    st.sampled_from([None, (2, 7), (4, 4)]),
+    st.sampled_from(SCOPES),
+    st.sampled_from(COHORTS),
+)
+
+
+def charge(ledger: Ledger, size, cover, scope, cohort) -> str:
+    plan = Plan(Relation.REPLACE_ONE, (Pure(epsilon=size, cover=None if cohort else cover),))
+    return ledger.charge_plan(plan, "x", scope=scope, cohort=cohort).head
+
+
+def team(url: str, *, reset: bool, first: list) -> list[str]:
+    """Make a team's ledger with these charges, half of them before a reset; return its heads."""
+    init(url, **BUDGET)
+    with Ledger.open(url) as ledger:
+        ledger.set_scope("a", "9/10")
+        ledger.set_scope("a/b", "8/10")
+        ledger.name_cohort("ward", WARD)
+        noted = [charge(ledger, *one) for one in first[::2]]
+        if reset:
+            ledger.reset("a new quarter")
+        noted += [charge(ledger, *one) for one in first[1::2]]
+        return [*noted, ledger.show()["head"]]
+
+
+def sealed(file, number: int, change) -> None:
+    """Change what an entry says, and seal it and all after it again."""
+    with sqlite3.connect(file) as database:
+        [(before,)] = database.execute("SELECT digest FROM entries WHERE number = ?", (number - 1,))
+        for row in database.execute("SELECT * FROM entries WHERE number >= ?", (number,)).fetchall():
+            place, kind, key, about, body, root, _ = row
+            if place == number:
+                body = as_written(change(json.loads(body)))
+            before = seal(before, place, kind, key, about, body, root)
+            database.execute(
+                "UPDATE entries SET body = ?, digest = ? WHERE number = ?", (body, before, place)
+            )
+        database.execute("UPDATE ledger SET head = ?", (before,))
+    database.close()
+
+
+def without(facts: dict, *names: str) -> dict:
+    return {name: value for name, value in facts.items() if name not in names}
+
+
+SAID = {
+    "another purpose": lambda facts: {**facts, "purpose": "y"},
+    "no scope": lambda facts: without(facts, "scope"),
+    "a scope": lambda facts: {**facts, "scope": "a"},
+    "the scope below": lambda facts: {**facts, "scope": "a/b"},
+    "a scope that is not there": lambda facts: {**facts, "scope": "z"},
+    "no cohort": lambda facts: without(facts, "cohort", "units"),
+    "a cohort": lambda facts: {**facts, "cohort": "ward", "units": [list(one) for one in WARD]},
+    "a cohort that is not there": lambda facts: {**facts, "cohort": "z", "units": [[1, 2]]},
+    "other units": lambda facts: {**facts, "units": [[3, 6]]},
+    "the next year": lambda facts: {**facts, "time": f"{int(facts['time'][:4]) + 1}{facts['time'][4:]}"},
+    "the year before": lambda facts: {**facts, "time": f"{int(facts['time'][:4]) - 1}{facts['time'][4:]}"},
+    "half the amounts": lambda facts: {**facts, "steps": [[n, "1/200"] for n, _ in facts["steps"]]},
+    "other units pay": lambda facts: {**facts, "steps": [[n + 1, text] for n, text in facts["steps"]]},
+}
+
+
+WHERE = [(scope, cohort) for scope in reversed(SCOPES) for cohort in reversed(COHORTS)]
+
+
+def end_of(url: str) -> int:
+    return heads.standing(url)["number"]
+
+
+def judged_alike(url: str, noted: list[str]) -> bool:
+    """Say whether all is valid, by verifying everything and from each of the heads."""
+    told = verify(url)["valid"]
+    assert {heads.verify(url, since=head)["valid"] for head in noted} == {told}
+    return told
+
+
+@settings(max_examples=15)
+@given(
+    reset=st.booleans(), first=st.lists(charges, max_size=4), later=st.lists(charges, min_size=1, max_size=3)
+)
+def test_from_any_head_all_is_well(tmp_path_factory, reset, first, later):
+    url = f"sqlite:///{tmp_path_factory.mktemp('since')}/budget.db"
+    noted = team(url, reset=reset, first=first)
+    with Ledger.open(url) as ledger:
+        noted += [charge(ledger, *one) for one in later]
+    assert judged_alike(url, noted)
+
+
+def many(file, *, reset: bool) -> tuple[str, list[str]]:
+    """Make a ledger with two charges each way, and each again; return its URL and the heads from there on."""
+    url = f"sqlite:///{file}"
+    twice = [(Fraction(1, 100), (2, 7), *where) for where in WHERE for _ in (1, 2)]
+    noted = team(url, reset=reset, first=twice)[-1:]
+    with Ledger.open(url) as ledger:
+        return url, noted + [charge(ledger, *one) for one in twice]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("reset", [False, True])
+@pytest.mark.parametrize("what", SAID)
+def test_what_a_later_charge_says_is_judged_as_by_verifying_everything(tmp_path, what, reset):
+    """Every charge of every kind is changed in a copy, and judged from before all of them and right before it."""
+    file = tmp_path / "budget.db"
+    url, noted = many(file, reset=reset)
+    count = len(noted) - 1
+    for place in range(count):
+        copy = tmp_path / f"{place}.db"
+        copy.write_bytes(file.read_bytes())
+        sealed(copy, end_of(url) - count + 1 + place, SAID[what])
+        judged_alike(f"sqlite:///{copy}", [noted[0], noted[place]])
+
+
+@pytest.mark.parametrize("what", SAID)
+def test_a_ledger_where_nothing_is_arranged_is_judged_as_by_verifying_everything(tmp_path, what):
+    file = tmp_path / "budget.db"
+    init(f"sqlite:///{file}", **BUDGET)
+    with Ledger.open(f"sqlite:///{file}") as ledger:
+        noted = [charge(ledger, Fraction(1, 100), (2, 7), None, None) for _ in range(3)]
+    sealed(file, 3, SAID[what])
+    judged_alike(f"sqlite:///{file}", noted[:2])
+
+
+#: what who holds the file does to rows; after some of it every digest is made to fit again
+ROWS = {
+    "a root": "UPDATE entries SET root = (SELECT root FROM entries WHERE number = 1) WHERE number = 3",
+    "a number": "UPDATE entries SET number = number + 1 WHERE number = 5",
+    "an entry": "DELETE FROM entries WHERE number = 3",
+    "a kind": "UPDATE entries SET kind = 'drawing' WHERE number = 4",
+    "the budget": "UPDATE entries SET body = replace(body, 'epsilon\":\"1', 'epsilon\":\"9') WHERE number = 0",
+    "the head": "UPDATE ledger SET head = (SELECT digest FROM entries WHERE number = 2)",
+    "the last": "UPDATE ledger SET last = 4",
+}
+
+
+@pytest.mark.parametrize("what", ROWS)
+def test_rows_that_were_changed_are_found_from_a_head_too(tmp_path, what):
+    file = tmp_path / "budget.db"
+    url = f"sqlite:///{file}"
+    init(url, **BUDGET)
+    with Ledger.open(url) as ledger:
+        first, second = (charge(ledger, Fraction(1, 100), None, None, None) for _ in (1, 2))
+        with pytest.raises(RefusedError):
+            charge(ledger, Fraction(2), None, None, None)
+        for _ in (1, 2):
+            charge(ledger, Fraction(1, 100), None, None, None)
+    assert judged_alike(url, [first, second])
+    with sqlite3.connect(file) as database:
+        database.execute(ROWS[what])
+    database.close()
+    if what not in ("the budget", "the head", "the last"):
+        sealed(file, 3, lambda facts: facts)
+    assert not judged_alike(url, [first, second])
+
+
+def spends(steps, facts, *, life=True, year=True, period=True):
+    """Return a change of totals by a charge that leaves some of them out."""
+
+    def change(state):
+        changed = changes.change_of([steps], 1)
+        if life:
+            state.add_life(changed)
+        if year:
+            state.add_year(changed)
+        if period:
+            state.add_period(changed, facts.get("scope"))
+
+    return change
+
+
+def forged(ledger: Ledger, change, facts: dict) -> None:
+    """Append a charge as who holds the file could: its digest and state fit, and it may not."""
+    with ledger._store.writing() as rows:
+        state = ledger._totals(rows).state(rows.node)
+        change(state)
+        state.keep(rows)
+        said = {"time": entries.now(), "digest": "", "salt": "", "purpose": "x", **facts}
+        rows.append(CHARGE, as_written(said), state.text)
+
+
+FIVE = [(3, (Fraction(1, 100),)), (6, (Fraction(0),))]
+MUCH = [(3, (Fraction(6, 10),)), (6, (Fraction(0),))]
+WRITTEN = [[3, "1/100"], [6, "0"]]
+#: what a charge says, what it does, and whether it may (after a reset the next year is kept by itself)
+FORGED = {
+    "all of it": ({"scope": "a/b"}, FIVE, {}, True),
+    "not to the scope": ({"scope": "a/b"}, FIVE, {"period": False}, False),
+    "not to the year": ({"scope": "a/b"}, FIVE, {"year": False}, False),
+    "not to the life": ({"scope": "a/b"}, FIVE, {"life": False}, False),
+    "more than it says": ({"scope": "a/b"}, MUCH, {}, False),
+    "to a cohort of other units": ({"cohort": "ward", "units": [[3, 6]]}, FIVE, {}, False),
+    "for a cohort that is not there": ({"cohort": "z", "units": [[3, 5]]}, FIVE, {}, False),
+    "for the cohort": ({"cohort": "ward", "units": [[3, 5]]}, FIVE, {}, True),
+}
+
+
+@pytest.mark.parametrize("what", FORGED)
+@pytest.mark.parametrize("reset", [False, True])
+def test_what_a_charge_does_to_totals_is_judged_as_by_verifying_everything(
+    tmp_path, monkeypatch, what, reset
+):
+    facts, steps, left_out, right = FORGED[what]
+    url = f"sqlite:///{tmp_path}/budget.db"
+    first = [(Fraction(1, 50), None, scope, cohort) for scope in SCOPES for cohort in COHORTS for _ in (1, 2)]
+    noted = team(url, reset=reset, first=first)
+    later = int(entries.now()[:4]) + 1
+    monkeypatch.setattr(entries, "now", lambda: f"{later}-01-01T00:00:00+00:00")
+    with Ledger.open(url) as ledger:
+        noted += [charge(ledger, *one) for one in first[:2]]
+        forged(ledger, spends(steps, facts, **left_out), {"steps": WRITTEN, **facts})
+    right = right or (left_out == {"year": False} and not reset)
+    assert verify(url)["valid"] is right
+    assert {heads.verify(url, since=head)["valid"] for head in noted} == {right}
+
+
+def test_more_than_a_scope_may_spend_is_found_though_the_ledger_has_room(tmp_path):
+    url = f"sqlite:///{tmp_path}/budget.db"
+    [*_, noted] = team(url, reset=False, first=[(Fraction(1, 50), None, "a/b", None)])
+    facts = {"scope": "a/b", "steps": [[3, "9/10"], [6, "0"]]}
+    with Ledger.open(url) as ledger:
+        forged(ledger, spends([(3, (Fraction(9, 10),)), (6, (Fraction(0),))], facts), facts)
+    assert verify(url) == heads.verify(url, since=noted) == {"valid": False, "first_bad": "totals"}
+
+
+@pytest.mark.parametrize("reset", [False, True])
+def test_charges_of_scopes_and_cohorts_are_recomputed_alone(tmp_path, monkeypatch, reset):
+    """Not so the first charge of a cohort, nor a scope's first after a reset: they change what is arranged."""
+    url = f"sqlite:///{tmp_path}/budget.db"
+    first = [(Fraction(1, 50), None, scope, cohort) for scope in SCOPES for cohort in COHORTS for _ in (1, 2)]
+    [*_, noted] = team(url, reset=reset, first=first)
+    with Ledger.open(url) as ledger:
+        for scope in SCOPES:
+            for cohort in COHORTS:
+                charge(ledger, Fraction(1, 100), (2, 7), scope, cohort)
+    everything = []
+    monkeypatch.setattr(heads, "first_bad", everything.append)
+    assert heads.verify(url, since=noted) == VALID
+    assert not everything
