@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 from cyclopts import Parameter
 
 from audits.cli import outsourcing
-from audits.cli.options import File, Flag, Json, Source, Url, Whole, lines, say, show, source, whole
+from audits.cli.options import File, Flag, Json, Source, Text, Url, Whole, lines, say, show, source, whole
 from dpaccount.errors import InputError
 
 if TYPE_CHECKING:
@@ -31,6 +31,8 @@ class SessionOptions:
         Its state file: made by the first `ask`, mode 0600, as it holds what people told.
     ledger
         The ledger that pays for it, before anybody is served.
+    scope
+        The ledger's scope that it must fit, too (default: the one that the claim names).
     certificate
         The claim's certificate (default certificates/NAME/certificate.json), which must say CERTIFIED.
     rehearse
@@ -39,6 +41,7 @@ class SessionOptions:
 
     state: File | None = None
     ledger: Url | None = None
+    scope: Text | None = None
     certificate: File | None = None
     rehearse: Whole = None
 
@@ -53,8 +56,10 @@ class SessionOptions:
         bandit: Any = subject_of(claim)
         seed, coins = whole(self.rehearse, "--rehearse", 0), claim.audit.seed
         if seed is not None:
-            if self.ledger is not None:
-                raise InputError("a rehearsal is charged to nobody; leave --ledger or --rehearse out")
+            if self.ledger is not None or self.scope is not None:
+                raise InputError(
+                    "a rehearsal is charged to nobody; leave --ledger and --scope, or --rehearse, out"
+                )
             say("rehearsal: simulated noise, for made-up people only")
             with Session.rehearse(bandit, state, seed, coins) as session:
                 yield session
@@ -73,12 +78,17 @@ class SessionOptions:
 
         if self.ledger is None:
             raise InputError("--ledger is missing; give the URL of the ledger that pays, or --rehearse SEED")
+        if self.scope is not None and claim.scope not in (None, self.scope):
+            raise InputError(
+                f"the claim is charged in the scope {claim.scope}; leave --scope out, or give that"
+            )
+        scope = self.scope or claim.scope
         with Ledger.open(self.ledger) as ledger:
             counted, about = ledger.budget.unit, claim.guarantee.unit
             if counted != about:
                 say(f"the claim is about {about!r}, its ledger counts {counted!r}; say it alike in both")
             delta = claim.guarantee.delta
-            with Session.open(bandit, ledger, self._file(), coins, delta) as session:
+            with Session.open(bandit, ledger, self._file(), coins, delta, scope=scope) as session:
                 yield session
 
     def _check_certified(self, claim: "Claim", bandit: "Live") -> None:

@@ -35,12 +35,13 @@ def proof_of(subject: Subject, delta: Fraction | None = None) -> Theorem:
     return subject.proof(Fraction(getattr(subject, "delta", Fraction(1, 10**6))) if delta is None else delta)
 
 
-def charged(journal: Journal, theorem: Theorem, ledger: Ledger) -> "Kept":
+def charged(journal: Journal, theorem: Theorem, ledger: Ledger, scope: str | None = None) -> "Kept":
     """Charge the proof of the run that a state file names, once, and return its noise, kept part by part.
 
-    A ledger in zero-concentrated DP is charged what the same noise costs there.  Raises `InputError`, before
-    any charge, where the run was charged to another ledger, and as `Ledger.charge` does: `RefusedError`
-    where no budget is left, `InputError` for another relation.  `InputError` too where the ledger keeps
+    It must fit `scope`, too, which a run keeps (`LedgerError` for another).  A ledger in zero-concentrated
+    DP is charged what the same noise costs there.  Raises `InputError`, before any charge, where the run was
+    charged to another ledger, and as `Ledger.charge` does: `RefusedError` where no budget is left,
+    `InputError` for another relation or an unknown scope.  `InputError` too where the ledger keeps
     releases that do not follow from this state file: of two histories under one charge, whose slots are not
     the same people, a person could be in both.
     """
@@ -49,7 +50,7 @@ def charged(journal: Journal, theorem: Theorem, ledger: Ledger) -> "Kept":
     if paid and not ledger.run_state(stream).charged:
         raise InputError("this ledger has no charge of the run; give the ledger that the run began with")
     theorem = payable(theorem, ledger.budget.measure)
-    parts = ledger.charge_in_parts(theorem, str(head["subject"]), None, stream, after=journal.last)
+    parts = ledger.charge_in_parts(theorem, str(head["subject"]), None, stream, journal.last, scope=scope)
     made = max((event["released"] for event in events if "released" in event), default=0)
     if len(parts) < made:
         raise InputError(

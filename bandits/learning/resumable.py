@@ -13,13 +13,15 @@ from dpaccount.ledger.ledger import Ledger
 from mechanisms.subject import Rows, Subject, View
 
 
-def play(subject: Subject, data: Rows, ledger: Ledger, file: Path, coins: int = 0) -> View:
+def play(
+    subject: Subject, data: Rows, ledger: Ledger, file: Path, coins: int = 0, *, scope: str | None = None
+) -> View:
     """Begin the run that `file` names, or take it up again; return all that it shows.
 
     `data` has every person's record, those of earlier rounds unchanged.  The whole run's proof is charged
-    before its first release.  Raises `InputError`, before any charge, for data of a wrong shape and for a
-    state file that is damaged, of another version, of another bandit, parameter, coin or ledger;
-    `RefusedError` where the ledger has no room.
+    before its first release, and must fit the ledger's `scope`, too.  Raises `InputError`, before any charge,
+    for data of a wrong shape and for a state file that is damaged, of another version, of another bandit,
+    parameter, coin or ledger; `RefusedError` where the ledger has no room.
     """
     domain = subject.domain()
     domain.admit(data, subject.relation)
@@ -28,6 +30,6 @@ def play(subject: Subject, data: Rows, ledger: Ledger, file: Path, coins: int = 
     journal = Journal(file, ours)
     try:
         same_run(journal.head, ours)
-        return subject.play(domain.clamped(data), charged(journal, theorem, ledger), coins)
+        return subject.play(domain.clamped(data), charged(journal, theorem, ledger, scope), coins)
     finally:
         journal.close()

@@ -102,19 +102,26 @@ class Session:
 
     @classmethod
     def open(
-        cls, subject: Live, ledger: Ledger, file: Path, coins: int = 0, delta: Fraction | None = None
+        cls,
+        subject: Live,
+        ledger: Ledger,
+        file: Path,
+        coins: int = 0,
+        delta: Fraction | None = None,
+        *,
+        scope: str | None = None,
     ) -> "Session":
         """Begin the session that `file` names, or take it up again, with secure noise paid by `ledger`.
 
-        The whole session's proof at `delta` (or the bandit's own) is charged before anybody is served;
-        public coins are seeded by `coins`.  Raises `InputError`, before any
-        charge, for a bandit that serves no people one by one and for a state file that is damaged, open
-        elsewhere, readable by others, of another version, bandit, parameter, coin or ledger;
-        `RefusedError` where the ledger has no room.
+        The whole session's proof at `delta` (or the bandit's own) is charged before anybody is served, and
+        must fit the ledger's `scope`, too; public coins are seeded by `coins`.  Raises `InputError`, before
+        any charge, for a bandit that serves no people one by one and for a state file that is damaged, open
+        elsewhere, readable by others, of another version, bandit, parameter, coin or ledger; `LedgerError`
+        for a session that was begun in another scope; `RefusedError` where the ledger has no room.
         """
         journal, theorem = _begun(subject, file, coins, SECURE, delta)
         with _or_closed(journal):
-            return cls(subject, journal, charged(journal, theorem, ledger), coins)
+            return cls(subject, journal, charged(journal, theorem, ledger, scope), coins)
 
     @classmethod
     def rehearse(cls, subject: Live, file: Path, seed: int, coins: int = 0) -> "Session":

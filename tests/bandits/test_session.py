@@ -26,7 +26,7 @@ from bandits.moment_gp_ucb import MomentGpUcb
 from bandits.phased_gp_ucb import PhasedGpUcb
 from bandits.phased_posterior import PhasedPosterior
 from bandits.surface_gp_ucb import SurfaceGpUcb
-from dpaccount.errors import BudgetError, InputError
+from dpaccount.errors import BudgetError, InputError, LedgerError
 from dpaccount.ledger.chain import DRAWING, RELEASE
 from dpaccount.ledger.ledger import Ledger, init
 from dpaccount.ledger.parts import KeptNoise
@@ -489,6 +489,23 @@ def test_what_was_shown_is_not_shown_otherwise_on_another_machine(tmp_path, monk
 
 
 # ------------------------------------------------------------------ the ledger
+
+
+def test_a_session_fits_a_scope_that_it_keeps(tmp_path, url):
+    with Ledger.open(url) as ledger:
+        ledger.set_scope("team", 100)
+        ledger.set_scope("poor", "1/1000", "1/1000000000")
+        with pytest.raises(InputError, match="there is no scope z"):
+            Session.open(ROWS, ledger, tmp_path / "none", scope="z")
+        with pytest.raises(BudgetError, match="the scope poor"):
+            Session.open(ROWS, ledger, tmp_path / "poor", scope="poor")
+        for _ in range(2):
+            Session.open(ROWS, ledger, tmp_path / "state", scope="team").close()
+        for other in (None, "poor"):
+            with pytest.raises(LedgerError, match="a different charge"):
+                Session.open(ROWS, ledger, tmp_path / "state", scope=other)
+        [spent] = [one["spent"] for one in ledger.show()["scopes"] if one["scope"] == "team"]
+        assert spent["epsilon"]["upper"] == ledger.show()["spent"]["epsilon"]["upper"] > 0
 
 
 def test_the_whole_is_charged_once_before_anybody_is_served(tmp_path, url):

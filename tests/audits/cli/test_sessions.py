@@ -91,7 +91,9 @@ def test_real_people_need_a_certificate_and_a_ledger(dpaccount, claim, tmp_path)
     (tmp_path / "c.json").write_text("{}")
     refused(dpaccount("ask", claim, "--state", "s", "--certificate", "c.json"), "c.json: ")
     rehearsed = ("--state", "s", "--rehearse", 1, "--ledger", "sqlite:///b.db")
-    refused(dpaccount("ask", claim, *rehearsed), "leave --ledger or --rehearse out")
+    refused(dpaccount("ask", claim, *rehearsed), "leave --ledger and --scope, or --rehearse, out")
+    rehearsed = ("--state", "s", "--rehearse", 1, "--scope", "team")
+    refused(dpaccount("ask", claim, *rehearsed), "leave --ledger and --scope, or --rehearse, out")
     assert not (tmp_path / "s").exists()
 
 
@@ -103,6 +105,9 @@ def test_a_session_is_paid_once_and_only_as_it_was_certified(dpaccount, claim, t
     rest = ("--state", "s", "--certificate", "c.json", "--json")
     refused(dpaccount("ask", claim, *rest, "--context", "one.json"), "--ledger is missing")
     rest = (*rest, "--ledger", "sqlite:///b.db")
+    refused(
+        dpaccount("ask", claim, *rest, "--scope", "team", "--context", "one.json"), "there is no scope team"
+    )
     for number in range(1, 7):
         assert answer(dpaccount("ask", claim, *rest, "--context", "one.json"))["ticket"] == number
         assert answer(dpaccount("tell", claim, number, 1, *rest))["counts"] is True
