@@ -14,8 +14,9 @@ TABLES: Final = (
     " about INTEGER, body TEXT NOT NULL, root TEXT, digest TEXT NOT NULL, UNIQUE (kind, about))",
     "CREATE TABLE nodes (node INTEGER NOT NULL PRIMARY KEY, body TEXT NOT NULL)",
 )
-_ENTRY: Final = "SELECT number, kind, key, about, body, root, digest FROM entries"
-_PAGE: Final = 2000  #: entries fetched at a time
+COLUMNS: Final = "number, kind, key, about, body, root, digest"  #: of an entry
+ENTRY: Final = f"SELECT {COLUMNS} FROM entries"  # noqa: S608 - our own names
+PAGE: Final = 2000  #: rows fetched at a time
 _THESE: Final = "SELECT node, body FROM json_each(?) CROSS JOIN nodes ON node = value"
 _KEEP: Final = "INSERT INTO nodes VALUES (?, ?) ON CONFLICT (node) DO UPDATE SET body = excluded.body"
 
@@ -83,26 +84,26 @@ class Rows:
 
     def entry(self, number: int) -> Entry | None:
         """Return the entry of this number."""
-        return self._first(f"{_ENTRY} WHERE number = ?", number)
+        return self._first(f"{ENTRY} WHERE number = ?", number)
 
     def keyed(self, key: str) -> Entry | None:
         """Return the charge of this key."""
-        return self._first(f"{_ENTRY} WHERE key = ?", key)
+        return self._first(f"{ENTRY} WHERE key = ?", key)
 
     def about(self, number: int, kind: str) -> Entry | None:
         """Return the mark of this kind on a charge."""
-        return self._first(f"{_ENTRY} WHERE about = ? AND kind = ?", number, kind)
+        return self._first(f"{ENTRY} WHERE about = ? AND kind = ?", number, kind)
 
     def entries(self, first: int = 0) -> Iterator[Entry]:
         """Yield the entries from number `first` on, in order, as they are stored."""
-        found = self._connection.execute(f"{_ENTRY} WHERE number >= ? ORDER BY number", (first,))
-        while rows := found.fetchmany(_PAGE):
+        found = self._connection.execute(f"{ENTRY} WHERE number >= ? ORDER BY number", (first,))
+        while rows := found.fetchmany(PAGE):
             for row in rows:
                 yield Entry(*row)
 
     def ended(self, head: str) -> Entry | None:
         """Return the entry with this digest, the last one first."""
-        return self._first(f"{_ENTRY} WHERE digest = ? ORDER BY number DESC LIMIT 1", head)
+        return self._first(f"{ENTRY} WHERE digest = ? ORDER BY number DESC LIMIT 1", head)
 
     def count(self, kind: str) -> int:
         """Return how many entries are of this kind."""
@@ -151,7 +152,7 @@ class Rows:
     def nodes(self) -> Iterator[tuple[int, Any]]:
         """Yield all nodes in order."""
         found = self._connection.execute("SELECT node, body FROM nodes ORDER BY node")
-        while rows := found.fetchmany(_PAGE):
+        while rows := found.fetchmany(PAGE):
             yield from rows
 
     def put(self, nodes: dict[int, str | None]) -> None:

@@ -12,21 +12,18 @@ from psycopg import Connection, Pipeline
 
 from dpaccount.errors import LedgerError
 from dpaccount.ledger.chain import Entry
-from dpaccount.ledger.storage.rows import Rows, Wants
+from dpaccount.ledger.storage.rows import COLUMNS, ENTRY, PAGE, Rows, Wants
 
-_ENTRY: Final = "SELECT number, kind, key, about, body, root, digest FROM entries"
-_PAGE: Final = 2000
 #: all that is wanted, each row with what it is: entry 0, a later entry, a charge of a key, a node
 _WANTED: Final = (
-    "SELECT 0, number, kind, key, about, body, root, digest FROM entries WHERE number = 0 UNION ALL"
-    " (SELECT 1, number, kind, key, about, body, root, digest FROM entries WHERE number >= ?"
-    " ORDER BY number LIMIT ?) UNION ALL"
-    " SELECT 2, number, kind, key, about, body, root, digest FROM entries WHERE key = ANY(?::text[])"
+    f"SELECT 0, {COLUMNS} FROM entries WHERE number = 0 UNION ALL"  # noqa: S608 - our own names
+    f" (SELECT 1, {COLUMNS} FROM entries WHERE number >= ? ORDER BY number LIMIT ?) UNION ALL"
+    f" SELECT 2, {COLUMNS} FROM entries WHERE key = ANY(?::text[])"
     " UNION ALL SELECT 3, node, NULL, NULL, NULL, body, NULL, NULL FROM nodes WHERE node = ANY(?::bigint[])"
 )
 #: all that is written in one statement; as JSON, since the driver is slow at long arrays
 _WRITTEN: Final = (
-    "WITH added AS (INSERT INTO entries (number, kind, key, about, body, root, digest)"
+    f"WITH added AS (INSERT INTO entries ({COLUMNS})"  # noqa: S608 - our own names
     " SELECT * FROM json_to_recordset(?::json) AS one"
     " (number bigint, kind text, key text, about bigint, body text, root text, digest text)),"
     " kept AS (INSERT INTO nodes SELECT key::bigint, value FROM json_each_text(?::json)"
@@ -83,7 +80,7 @@ class ServerRows(Rows):
         head = ask("SELECT format, last, head FROM ledger LIMIT 2 FOR UPDATE")
         after = 2**62 if wants.after is None else wants.after
         these = "{" + ",".join(map(str, wants.nodes)) + "}"
-        rows = ask(_WANTED, (after, _PAGE, list(wants.keys), these))
+        rows = ask(_WANTED, (after, PAGE, list(wants.keys), these))
         self._session.journey()
         self._take_head(head.fetchall())
         found: list[list[Any]] = [[], [], [], []]
@@ -91,7 +88,7 @@ class ServerRows(Rows):
             found[which].append(row)
         first, later, charges = ([Entry(*row) for row in some] for some in map(sorted, found[:3]))
         self._entries = {entry.number: entry for entry in (*first, *later)}
-        if wants.after is not None and len(later) < _PAGE:
+        if wants.after is not None and len(later) < PAGE:
             self._tail = wants.after, later
         self._keyed = dict.fromkeys(wants.keys) | {entry.key or "": entry for entry in charges}
         self._nodes = dict.fromkeys(wants.nodes) | {row[0]: row[4] for row in found[3]}
@@ -117,8 +114,8 @@ class ServerRows(Rows):
             yield from self._tail[1]
             return
         self.finish()
-        query = f"{_ENTRY} WHERE number >= ? ORDER BY number LIMIT ?"
-        while rows := self._session.execute(query, (first, _PAGE)).fetchall():
+        query = f"{ENTRY} WHERE number >= ? ORDER BY number LIMIT ?"
+        while rows := self._session.execute(query, (first, PAGE)).fetchall():
             for row in rows:
                 yield Entry(*row)
             first = rows[-1][0] + 1
@@ -134,7 +131,7 @@ class ServerRows(Rows):
         """Yield all nodes in order."""
         self.finish()
         query, last = "SELECT node, body FROM nodes WHERE node > ? ORDER BY node LIMIT ?", -(2**63)
-        while rows := self._session.execute(query, (last, _PAGE)).fetchall():
+        while rows := self._session.execute(query, (last, PAGE)).fetchall():
             yield from rows
             last = rows[-1][0]
 

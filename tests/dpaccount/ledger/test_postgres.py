@@ -101,7 +101,7 @@ def test_a_ledger_is_made_once_and_opened_where_it_is(ledger, team):
 
 
 def test_pages_of_entries_and_nodes_are_read_one_after_another(ledger, team, monkeypatch):
-    monkeypatch.setattr(server_rows, "_PAGE", 3)
+    monkeypatch.setattr(server_rows, "PAGE", 3)
     with Ledger.open(team) as behind:
         behind.show()
         for number in range(8):
