@@ -282,6 +282,24 @@ def test_events_of_no_bounded_loss_are_added_up():
             mu_squared([(event, 2)])
 
 
+@pytest.mark.parametrize(
+    "other",
+    [
+        Gaussian(sigma=5),
+        events.BoundedRange(eta="1/2"),
+        events.DominatingPair(p=("1/2", "1/4", "1/4"), q=("1/4", "1/4", "1/2")),
+        events.PoissonSubsampled(rate="1/3", of=Pure(epsilon=1)),
+    ],
+)
+def test_of_one_event_all_is_composed_or_nothing(other):
+    """What is beside the pairs of a sequence is paid as well."""
+    noise = Laplace(scale=10)
+    both = events.Sequence(of=(other, noise))
+    assert mu_squared([(both, 3)]) == 3 * both.mu_squared() > mu_squared([(noise, 3)])
+    pairs = events.Sequence(of=(noise, noise))
+    assert mu_squared([(pairs, 2)]) == mu_squared([(noise, 4)]) < 2 * pairs.mu_squared()
+
+
 def test_what_is_too_much_work_is_added_up():
     assert over_units([(None, Laplace(scale=1))], GDP.cost) is None
     assert over_units([(None, Laplace(scale=1, count=10**5))], GDP.cost) is None
