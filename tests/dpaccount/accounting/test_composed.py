@@ -2,6 +2,7 @@
 
 from fractions import Fraction
 from math import comb
+from unittest import mock
 
 import mpmath
 import pytest
@@ -12,7 +13,7 @@ from dpaccount.accounting import composed
 from dpaccount.accounting.accountant import Accountant
 from dpaccount.accounting.composed import mu_squared, over_units
 from dpaccount.accounting.measures import MEASURES
-from dpaccount.cost.exposure import exposure_of
+from dpaccount.cost.exposure import Exposure, exposure_of
 from dpaccount.numerics import domination
 from dpaccount.plan import events
 from dpaccount.plan.events import DiscreteLaplace, Gaussian, Laplace, Pure, RandomizedResponse
@@ -298,6 +299,15 @@ def test_of_one_event_all_is_composed_or_nothing(other):
     assert mu_squared([(both, 3)]) == 3 * both.mu_squared() > mu_squared([(noise, 3)])
     pairs = events.Sequence(of=(noise, noise))
     assert mu_squared([(pairs, 2)]) == mu_squared([(noise, 4)]) < 2 * pairs.mu_squared()
+
+
+def test_a_gaussian_part_is_there_where_only_an_upper_bound_on_it_is_known():
+    """Its lower bound may be 0; what is composed beside it would be all that is paid."""
+    pairs = exposure_of([(Pure(epsilon=1), 1)]).pairs
+    for high, composes in ((0, True), (1, False)):
+        found = Exposure(mu2=(Fraction(0), Fraction(high)), pairs=pairs)
+        with mock.patch.object(composed, "exposure_of", return_value=found):
+            assert composed._composes.__wrapped__(Pure(epsilon=1)) is composes
 
 
 def test_what_is_too_much_work_is_added_up():
