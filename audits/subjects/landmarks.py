@@ -9,13 +9,14 @@ import re
 import sys
 from collections.abc import Iterator, Mapping
 from fractions import Fraction
+from functools import lru_cache
 from pathlib import Path
 from types import CodeType
 from typing import Any, cast
 
 import numpy as np
 
-from audits.subjects.sources import modules_of, nodes_of
+from audits.subjects.sources import content_of, modules_of, nodes_of
 from dpaccount.errors import InputError
 from mechanisms.subject import Subject
 from mechanisms.table.by_person import named
@@ -33,31 +34,32 @@ def landmarks(subject: Subject) -> tuple[float, ...]:
         files = modules_of(made_by)
     except InputError:  # a class that was typed in has parameters only
         files = []
-    found = {number for file in files if file.suffix == ".py" for number in constants(file, own)}
+    found = {number for file in files if file.suffix == ".py" for number in constants(content_of(file), own)}
     found |= {number for file in files for number in _globals(file)}
     found |= set(numbers_in([*vars(subject).values(), *vars(named(subject)).values()]))
     chosen = sorted(number for number in found if math.isfinite(number))
     return tuple(chosen[:: max(-(-len(chosen) // MOST), 1)])
 
 
-def constants(file: Path, own: frozenset[str]) -> Iterator[float]:
-    """Yield every number that a source file writes down, also as text, and its negative.
+@lru_cache(maxsize=4096)  # a file is parsed once; whether it changed is seen by reading it
+def constants(content: bytes, own: frozenset[str]) -> frozenset[float]:
+    """Return every number that a source writes down, also as text, and its negative.
 
-    Other subjects than `own` that stand in the same file are left out.
+    Other subjects than `own` that stand in it are left out.
     """
 
     def of_others(top: ast.stmt) -> bool:
         return isinstance(top, ast.ClassDef) and top.name not in own and _plays(top)
 
-    nodes = list(nodes_of(file, of_others))
+    nodes = list(nodes_of(content, of_others))
     said = {id(node.value) for node in nodes if isinstance(node, ast.Expr)}  # docstrings
+    found: set[float] = set()
     for node in nodes:
         values: list[object] = [node.value] if isinstance(node, ast.Constant) and id(node) not in said else []
         if isinstance(node, ast.BinOp):  # as 24 * 60 * 60 - 1, which the compiler works out
             values += [_folded(node)]
-        for number in numbers_in(values):
-            yield number
-            yield -number
+        found |= {one for number in numbers_in(values) for one in (number, -number)}
+    return frozenset(found)
 
 
 def _folded(node: ast.BinOp) -> object:

@@ -5,6 +5,7 @@ import hashlib
 import inspect
 import sys
 from collections.abc import Callable, Iterator
+from functools import lru_cache
 from importlib import metadata
 from pathlib import Path
 
@@ -37,12 +38,15 @@ def modules_of(made_by: type) -> list[Path]:
         return sorted(files)
     root = _root(made_by)
     found: set[Path] = set()
+    followed: set[str] = set()
     waiting = [file for file in files if file == source_file(made_by) or _below(root, file)]
     while waiting:
         file = waiting.pop()
         if file not in found:
             found.add(file)
-            waiting += _imported(file, root)
+            names = _imported(file, root) - followed
+            followed |= names
+            waiting += [each for name in sorted(names) for each in _files(name, root)]
     return sorted(found)
 
 
@@ -59,7 +63,7 @@ def digest_of_code(made_by: type) -> str:
         for file in modules_of(made_by)
     ]
     for name, file in [*_ours(home), *sorted(own)]:
-        total.update(f"{name}\n{hashlib.sha256(_content(file)).hexdigest()}\n".encode())
+        total.update(f"{name}\n{hashlib.sha256(content_of(file)).hexdigest()}\n".encode())
     for package in UNDERNEATH:
         total.update(f"{package} {metadata.version(package)}\n".encode())
     return "sha256:" + total.hexdigest()
@@ -72,7 +76,8 @@ def _ours(home: Path) -> Iterator[tuple[str, Path]]:
         yield from sorted((str(file.relative_to(home)), file) for file in (home / package).rglob("*.py"))
 
 
-def _content(file: Path) -> bytes:
+def content_of(file: Path) -> bytes:
+    """Return what is in a file; raises `InputError` where it cannot be read."""
     try:
         return file.read_bytes()
     except OSError as error:
@@ -99,28 +104,31 @@ def _below(root: Path, file: Path) -> bool:
     return file.is_relative_to(root) and (not installed or bool(installed & set(root.parts)))
 
 
-def _imported(file: Path, root: Path) -> list[Path]:
-    """Return the files of the folder that a source file imports or names, packages on the way too."""
+def _imported(file: Path, root: Path) -> frozenset[str]:
+    """Return the dotted names that a file may import; none of what is no Python."""
     if file.suffix != ".py":
-        return []
-    found = []
-    for name in sorted(_names(file, root)):
-        parts = name.split(".")
-        for depth in range(1, len(parts) + 1):
-            here = root.joinpath(*parts[:depth])
-            found += [each for each in (here.with_suffix(".py"), here / "__init__.py") if each.is_file()]
-        module = sys.modules.get(name)
-        loaded = getattr(module, "__file__", None)  # an extension module, say
-        if isinstance(loaded, str) and Path(loaded).is_file():
-            found.append(Path(loaded))
-    return [each.resolve() for each in found if _below(root, each.resolve())]
+        return frozenset()
+    return _names(content_of(file), file.relative_to(root).parts[:-1])
 
 
-def _names(file: Path, root: Path) -> set[str]:
-    """Return the dotted names that a file may import: statements at any level, and text that is a name."""
-    package = file.relative_to(root).parts[:-1]
+def _files(name: str, root: Path) -> list[Path]:
+    """Return the files of the folder that a dotted name leads to."""
+    here = root.joinpath(*name.split("."))
+    found = [each for each in (here.with_suffix(".py"), here / "__init__.py") if each.is_file()]
+    loaded = getattr(sys.modules.get(name), "__file__", None)  # an extension module, say
+    if isinstance(loaded, str) and Path(loaded).is_file():
+        found.append(Path(loaded))
+    return [file for file in (each.resolve() for each in found) if _below(root, file)]
+
+
+@lru_cache(maxsize=4096)  # a file is parsed once; whether it changed is seen by reading it
+def _names(content: bytes, package: tuple[str, ...]) -> frozenset[str]:
+    """Return the dotted names in a source, and of the packages on the way to them.
+
+    They stand in import statements at any level, and in text that is a name.
+    """
     found: set[str] = set()
-    for node in nodes_of(file):
+    for node in nodes_of(content):
         if isinstance(node, ast.Import):
             found |= {alias.name for alias in node.names}
         elif isinstance(node, ast.ImportFrom):
@@ -129,17 +137,18 @@ def _names(file: Path, root: Path) -> set[str]:
             found |= {start, *(f"{start}.{alias.name}".lstrip(".") for alias in node.names)}
         elif isinstance(node, ast.Constant) and isinstance(node.value, str) and _dotted(node.value):
             found.add(node.value)
-    return found - {""}
+    ways = [name.split(".") for name in found - {""}]
+    return frozenset(".".join(parts[:depth]) for parts in ways for depth in range(1, len(parts) + 1))
 
 
 def _dotted(text: str) -> bool:
     return all(part.isidentifier() for part in text.split("."))
 
 
-def nodes_of(file: Path, leave_out: Callable[[ast.stmt], bool] = lambda _: False) -> Iterator[ast.AST]:
-    """Yield the nodes of a source file, but for top statements to `leave_out`; none of what is no Python."""
+def nodes_of(content: bytes, leave_out: Callable[[ast.stmt], bool] = lambda _: False) -> Iterator[ast.AST]:
+    """Yield the nodes of a source, but for top statements to `leave_out`; none of what is no Python."""
     try:
-        tree = ast.parse(_content(file))
+        tree = ast.parse(content)
     except (SyntaxError, ValueError):
         return
     for top in tree.body:

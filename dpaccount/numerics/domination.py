@@ -47,9 +47,8 @@ def dominates(mu2: Fraction, curve: Curve, end: Fraction) -> bool:
     """Say whether δ(ε) ≤ δ_μ(ε) is proved for all ε ≥ 0."""
     with precision(BITS):
         mu, unit = ball(mu2).sqrt(), Fraction(math.sqrt(mu2))
-        cells, begun = [(Fraction(0), end)], 0
-        while cells and begun < MOST_CELLS:
-            begun += 1
+        cells = [(Fraction(0), end)]
+        for _ in range(MOST_CELLS):
             a, b = cells.pop()
             if b - a > unit / WIDE:
                 cells += [(a + unit / WIDE, b), (a, a + unit / WIDE)]
@@ -57,7 +56,9 @@ def dominates(mu2: Fraction, curve: Curve, end: Fraction) -> bool:
                 if b - a < unit / NARROW:
                     return False
                 cells += [((a + b) / 2, b), (a, (a + b) / 2)]
-        return not cells
+            if not cells:
+                return True
+        return False
 
 
 def _settled(mu: arb, curve: Curve, a: Fraction, b: Fraction) -> bool:

@@ -336,9 +336,13 @@ def test_numbers_in_the_code_are_landmarks_and_those_of_other_subjects_are_not(t
         "class Coded(LaplaceSum):\n    def play(self, data, noise, coins):\n        return data == -99\n"
         "class Other(LaplaceSum):\n    def play(self, data, noise, coins):\n        return data == 123456\n"
     )
-    found = landmarks(import_subject("coded:Coded", [str(tmp_path)])(**UNIT))
+    coded = import_subject("coded:Coded", [str(tmp_path)])(**UNIT)
+    found = landmarks(coded)
     assert {7777.0, 41.5, -99.0, 99.0} <= set(found)
     assert 123456.0 not in found
+    with (tmp_path / "coded.py").open("a") as file:
+        file.write("LATER = 31337\n")
+    assert set(landmarks(coded)) == {*found, 31337.0, -31337.0}  # what was written since is seen
     assert 424242 in named_coins(1, (424242.0, 0.5))
 
 

@@ -2,6 +2,7 @@
 
 from fractions import Fraction
 from math import comb
+from unittest import mock
 
 import mpmath
 import pytest
@@ -12,7 +13,7 @@ from dpaccount.accounting import composed
 from dpaccount.accounting.accountant import Accountant
 from dpaccount.accounting.composed import mu_squared, over_units
 from dpaccount.accounting.measures import MEASURES
-from dpaccount.cost.exposure import exposure_of
+from dpaccount.cost.exposure import Exposure, exposure_of
 from dpaccount.numerics import domination
 from dpaccount.plan import events
 from dpaccount.plan.events import DiscreteLaplace, Gaussian, Laplace, Pure, RandomizedResponse
@@ -153,6 +154,89 @@ def test_the_curve_is_bounded_at_every_depth(count):
     assert bound(end) == 0
 
 
+def answers(event):
+    """Return the chances of each answer under P and under Q; of Laplace noise in bins, whose curve lies below."""
+    match event:
+        case Pure(epsilon=loss):
+            odds = [(loss, 0), (0, loss)]
+        case RandomizedResponse(epsilon=loss, k=k):
+            odds = [(loss, 0), (0, loss), *[(0, 0)] * (k - 2)]
+        case Laplace(scale=scale):
+            passed = [[noise_below((x - at) / scale) for at in (0, 1)] for x in (0, Fraction(1, 3), 1)]
+            return [
+                (above[0] - below[0], above[1] - below[1])
+                for below, above in zip([[0, 0], *passed], [*passed, [1, 1]], strict=True)
+            ]
+    weights = [[mpmath.exp(real(Fraction(odd))) for odd in pair] for pair in odds]
+    whole = sum(weight for weight, _ in weights)
+    return [(p / whole, q / whole) for p, q in weights]
+
+
+def noise_below(x):
+    return mpmath.exp(real(x)) / 2 if x < 0 else 1 - mpmath.exp(-real(x)) / 2
+
+
+def enumerated(kinds):
+    """Return ε ↦ δ of all these events together, summed over every combination of their answers."""
+    found = [(mpmath.mpf(1), mpmath.mpf(1))]
+    for event, times in kinds:
+        for _ in range(times):
+            found = [(p * a, q * b) for p, q in found for a, b in answers(event)]
+    return lambda epsilon: sum(max(0, p - mpmath.exp(real(epsilon)) * q) for p, q in found)
+
+
+few = st.lists(
+    st.tuples(
+        st.builds(Pure, epsilon=st.fractions("1/10", 3, max_denominator=10))
+        | st.builds(RandomizedResponse, epsilon=st.fractions("1/10", 3, max_denominator=10), k=st.just(3))
+        | st.builds(Laplace, scale=st.fractions("1/3", 10, max_denominator=10)),
+        st.integers(1, 2),
+    ),
+    min_size=1,
+    max_size=3,
+    unique_by=lambda one: one[0],
+)
+
+
+@settings(max_examples=12, deadline=None)
+@given(few)
+def test_what_is_charged_lies_above_every_combination_of_answers(kinds):
+    """Of different losses, in both directions; the curve that was dominated as well, up to where it ends."""
+    bound, end = composed._curve(exposure_of(kinds).pairs)
+    with mpmath.workdps(50):
+        delta, mu = enumerated(kinds), mpmath.sqrt(real(mu_squared(kinds)))
+        for step in range(-12, 13):
+            epsilon = end * Fraction(step, 12)
+            height = delta(epsilon) - mpmath.mpf(10) ** -45
+            assert height <= gaussian(mu, real(epsilon))
+            assert step < 0 or height <= real(bound(epsilon))
+
+
+covers = st.none() | st.tuples(st.integers(1, 6), st.integers(0, 4)).map(lambda p: (p[0], p[0] + p[1]))
+pool = [
+    Laplace(scale=10, count=3),
+    Pure(epsilon="1/5"),
+    Gaussian(sigma=30),
+    events.Exponential(epsilon="1/3"),
+]
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.lists(st.tuples(covers, st.sampled_from(pool)), min_size=1, max_size=5))
+def test_every_unit_pays_for_what_covers_it_and_for_nothing_else(pieces):
+    """Against a list of the events of each unit; as many as there are, also where equal ones overlap."""
+    found = over_units(pieces, GDP.cost)
+    small = sum(event.count for _, event in pieces) < 2
+    if small or not any(isinstance(event, Laplace | Pure) for _, event in pieces):
+        assert found is None
+        return
+    assert [unit for unit, _ in found] == sorted({unit for unit, _ in found})
+    for unit in range(1, 14):
+        held = [event for cover, event in pieces if cover is None or cover[0] <= unit <= cover[1]]
+        paid = [square for start, square in found if start <= unit][-1]
+        assert paid == mu_squared([(event, held.count(event)) for event in set(held)])
+
+
 @settings(max_examples=15, deadline=None)
 @given(
     st.lists(
@@ -175,10 +259,17 @@ def test_the_curve_is_bounded_at_every_depth(count):
     )
 )
 def test_it_grows_with_the_events_and_is_at_most_their_sum(kinds):
+    """But for the hundredth to which the least is found, and for what is not composed.
+
+    One response of four answers is charged as ε by itself, and costs more than two of them together.
+    """
     found = mu_squared(kinds)
     assert found <= sum(times * event.mu_squared() for event, times in kinds)
-    less = [(event, times - (place == 0)) for place, (event, times) in enumerate(kinds)]
-    assert mu_squared([one for one in less if one[1]]) <= found * Fraction(1001, 1000)
+    less = [
+        (event, times - (place == 0)) for place, (event, times) in enumerate(kinds) if times > (place == 0)
+    ]
+    if sum(times for event, times in less if composed._composes(event)) != 1:
+        assert mu_squared(less) <= found * Fraction(101, 100)
 
 
 def test_events_of_no_bounded_loss_are_added_up():
@@ -190,6 +281,33 @@ def test_events_of_no_bounded_loss_are_added_up():
         assert over_units([(None, event), (None, Laplace(scale=1, count=9))], GDP.cost) is None
         with pytest.raises(TypeError):
             mu_squared([(event, 2)])
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        Gaussian(sigma=5),
+        events.BoundedRange(eta="1/2"),
+        events.DominatingPair(p=("1/2", "1/4", "1/4"), q=("1/4", "1/4", "1/2")),
+        events.PoissonSubsampled(rate="1/3", of=Pure(epsilon=1)),
+    ],
+)
+def test_of_one_event_all_is_composed_or_nothing(other):
+    """What is beside the pairs of a sequence is paid as well."""
+    noise = Laplace(scale=10)
+    both = events.Sequence(of=(other, noise))
+    assert mu_squared([(both, 3)]) == 3 * both.mu_squared() > mu_squared([(noise, 3)])
+    pairs = events.Sequence(of=(noise, noise))
+    assert mu_squared([(pairs, 2)]) == mu_squared([(noise, 4)]) < 2 * pairs.mu_squared()
+
+
+def test_a_gaussian_part_is_there_where_only_an_upper_bound_on_it_is_known():
+    """Its lower bound may be 0; what is composed beside it would be all that is paid."""
+    pairs = exposure_of([(Pure(epsilon=1), 1)]).pairs
+    for high, composes in ((0, True), (1, False)):
+        found = Exposure(mu2=(Fraction(0), Fraction(high)), pairs=pairs)
+        with mock.patch.object(composed, "exposure_of", return_value=found):
+            assert composed._composes.__wrapped__(Pure(epsilon=1)) is composes
 
 
 def test_what_is_too_much_work_is_added_up():

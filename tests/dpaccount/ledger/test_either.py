@@ -1,16 +1,10 @@
 """Ledgers in `either` measure: three filters from the beginning, each with its δ; a charge needs one that fits."""
 
-import math
 from fractions import Fraction
-from functools import cache
 from pathlib import Path
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
-from dpaccount.accounting.composed import mu_squared
-from dpaccount.accounting.measures import EITHER, LARGE, MEASURES, UNBOUNDED
 from dpaccount.errors import InputError
 from dpaccount.ledger import answers
 from dpaccount.ledger.carried.heads import verify
@@ -18,7 +12,6 @@ from dpaccount.ledger.charging import RefusedError
 from dpaccount.plan.events import (
     Approximate,
     Gaussian,
-    Laplace,
     Plan,
     Pure,
     RandomizedResponse,
@@ -28,100 +21,12 @@ from dpaccount.plan.events import (
 
 from .recount import recount
 
-KIND = MEASURES["either"]
-BUDGET, MILLIONTH = Fraction(1), Fraction(1, 10**6)
+MILLIONTH = Fraction(1, 10**6)
 VALID = {"valid": True, "first_bad": None}
-
-amounts = st.tuples(*[st.fractions(0, 3) | st.just(UNBOUNDED)] * 3)
 
 
 def plan(*events):
     return Plan(Relation.REPLACE_ONE, events)
-
-
-def times(count, one):
-    return tuple(count * amount for amount in one)
-
-
-@given(amounts, st.fractions("1/10", 3), st.fractions("1/1000", "1/3"))
-def test_it_fits_where_one_of_three_does_at_its_share(total, epsilon, delta):
-    shares = zip(EITHER, total, (delta / 2, delta / 2, Fraction(0)), strict=True)
-    one_fits = any(MEASURES[name].fits((amount,), epsilon, share) for name, amount, share in shares)
-    assert KIND.fits(total, epsilon, delta) is one_fits
-
-
-@given(st.fractions(0, LARGE), st.fractions("1/1000000", "999999/1000000"))
-def test_no_measure_fits_what_has_no_bound(epsilon, delta):
-    for name in EITHER:
-        assert not MEASURES[name].fits((UNBOUNDED,), epsilon, delta)
-
-
-@given(amounts, amounts, st.fractions("1/10", 3))
-def test_what_fits_fits_with_less(total, less, epsilon):
-    smaller = tuple(map(min, total, less))
-    if KIND.fits(total, epsilon, MILLIONTH):
-        assert KIND.fits(smaller, epsilon, MILLIONTH)
-
-
-@given(amounts)
-def test_the_room_of_each_measure_fits(total):
-    if not KIND.fits(total, BUDGET, MILLIONTH):
-        return
-    room = KIND.room(total, BUDGET, MILLIONTH)
-    assert len(room) == 3
-    for place, more in enumerate(room):
-        charge = [UNBOUNDED] * 3
-        charge[place] = more
-        assert more == 0 or KIND.fits(tuple(map(sum, zip(total, charge, strict=True))), BUDGET, MILLIONTH)
-
-
-def worst(fits, epsilon, sizes):
-    """Return the exact δ(ε) of the worst adversary, who picks each response from all answers before.
-
-    Against randomised responses of these losses (multiples of 1/8), by recursion over every state: an independent
-    look at what a filter admits.
-    """
-    grid = [int(size * 8) for size in sizes]
-
-    @cache
-    def value(spent, loss):
-        best = max(0.0, -math.expm1(epsilon - loss / 8))
-        for place, size in enumerate(grid):
-            after = tuple(n + (i == place) for i, n in enumerate(spent))
-            if fits(after):
-                up = 1 / (1 + math.exp(-size / 8))
-                best = max(best, up * value(after, loss + size) + (1 - up) * value(after, loss - size))
-        return best
-
-    return value((0,) * len(grid), 0)
-
-
-@pytest.mark.parametrize(
-    ("epsilon", "delta", "sizes"),
-    [("3/2", "1/10", ("1/2", "3/8", "1/8")), ("2", "1/5", ("3/4", "3/8")), ("3", "1/20", ("1", "1/2"))],
-)
-def test_no_adversary_gains_more_than_the_budget(epsilon, delta, sizes):
-    epsilon, delta, sizes = Fraction(epsilon), Fraction(delta), [Fraction(size) for size in sizes]
-    cost = [KIND.of_event(Pure(epsilon=size)) for size in sizes]
-
-    def total(counts):
-        return tuple(sum(n * one[i] for n, one in zip(counts, cost, strict=True)) for i in range(3))
-
-    fits = cache(lambda counts: KIND.fits(total(counts), epsilon, delta))
-    assert worst(fits, float(epsilon), sizes) <= delta
-    # the twin that must be caught: three budgets side by side, of which a charge takes any that has room
-    assert worst(lambda counts: fits(tuple(-(-n // 3) for n in counts)), float(epsilon), sizes) > delta
-
-
-@pytest.mark.parametrize(("as_plans", "rounds"), [(False, 76), (True, 81)])
-def test_how_many_rounds_of_a_mixture_fit(as_plans, rounds):
-    """Exact composition allows 93: .817 of it, and .871 where every round is charged as one plan."""
-    kinds = [Gaussian(sigma=50), Laplace(scale=100), Pure(epsilon="1/100")]
-    one = [sum(column) for column in zip(*map(KIND.of_event, kinds), strict=True)]
-    if as_plans:
-        one[0] = mu_squared([(kind, 1) for kind in kinds])
-    assert KIND.fits(times(rounds, one), BUDGET, MILLIONTH)
-    assert not KIND.fits(times(rounds + 1, one), BUDGET, MILLIONTH)
 
 
 def test_units_may_end_under_different_measures(make, url):
