@@ -30,7 +30,7 @@ class SessionOptions:
     state
         Its state file: made by the first `ask`, mode 0600, as it holds what people told.
     ledger
-        The ledger that pays for it, before anybody is served.
+        The ledger that pays for it, before anybody is served, where the claim names none.
     scope
         The ledger's scope that it must fit, too (default: the one that the claim names).
     certificate
@@ -76,14 +76,17 @@ class SessionOptions:
         from bandits.learning.session import Session
         from dpaccount.ledger.ledger import Ledger
 
-        if self.ledger is None:
+        if claim.ledger is not None and self.ledger is not None:
+            raise InputError(f"{claim.path} names the ledger that pays; leave --ledger out")
+        pays = self.ledger or claim.ledger
+        if pays is None:
             raise InputError("--ledger is missing; give the URL of the ledger that pays, or --rehearse SEED")
         if self.scope is not None and claim.scope not in (None, self.scope):
             raise InputError(
                 f"the claim is charged in the scope {claim.scope}; leave --scope out, or give that"
             )
-        scope = self.scope or claim.scope
-        with Ledger.open(self.ledger) as ledger:
+        scope = claim.scope if self.scope is None else self.scope
+        with Ledger.open(pays) as ledger:
             counted, about = ledger.budget.unit, claim.guarantee.unit
             if counted != about:
                 say(f"the claim is about {about!r}, its ledger counts {counted!r}; say it alike in both")

@@ -10,15 +10,16 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from typing import Final
 
+from dpaccount.documents import canonical
 from dpaccount.errors import DpaccountError, LedgerError
 from dpaccount.ledger import tree as trees
-from dpaccount.ledger.budget import read_budget
+from dpaccount.ledger.budget import Budget, read_budget
 from dpaccount.ledger.chain import BUDGET, CHANGING, CHARGE, KINDS, RESERVATION, UPGRADE, Entry
 from dpaccount.ledger.spending import Step
 from dpaccount.ledger.state import changes
 from dpaccount.ledger.state.changes import Facts
 from dpaccount.ledger.state.state import State
-from dpaccount.ledger.storage.rows import TABLES, Rows
+from dpaccount.ledger.storage.rows import TABLES, Nodes, Rows
 
 Bad = int | str  #: the number of an entry, or ``head``, ``totals``, ``file``
 Charge = tuple[list[Step], Facts]  #: what it adds, and what says where
@@ -26,7 +27,10 @@ Charge = tuple[list[Step], Facts]  #: what it adds, and what says where
 ALONE: Final = 1000  #: so many charges are checked one by one; later ones `TOGETHER`
 TOGETHER: Final = 20_000
 NO_ROOM: Final = ("SQLITE_FULL", "SQLITE_IOERR", "SQLITE_CANTOPEN")  #: what a temporary file ends with
-UNREADABLE: Final = (DpaccountError, ValueError, TypeError, LookupError, ArithmeticError, AttributeError)
+UNREADABLE: Final = (
+    *(DpaccountError, ValueError, TypeError, LookupError, ArithmeticError, AttributeError),
+    RecursionError,  # JSON of many brackets
+)
 
 
 class Changed(Exception):  # noqa: N818 - no error: the answer of a search
@@ -56,7 +60,7 @@ def replayed(rows: Rows, scratch: Rows) -> "Chain":
     chain: Chain | None = None
     for entry in rows.entries():
         try:
-            chain = Chain(entry, scratch) if chain is None else chain.take(entry)
+            chain = Chain.begin(entry, scratch) if chain is None else chain.take(entry)
         except UNREADABLE:
             raise Changed(0 if chain is None else chain.at.number + 1) from None
     if chain is None:
@@ -74,18 +78,23 @@ class Chain:
     `at` is the last entry, `state` what the entries before the charges that wait come to.
     """
 
-    def __init__(self, first: Entry, scratch: Rows) -> None:
-        if first.kind != BUDGET or not first.begins():
-            raise ValueError
-        self.at, self.budget, self._scratch = first, read_budget(first.body), scratch
+    def __init__(self, at: Entry, budget: Budget, state: State, scratch: Nodes, alone: int = ALONE) -> None:
+        self.at, self.budget, self.state, self._scratch, self._alone = at, budget, state, scratch, alone
         self._bodies: dict[int, str] = {}  #: of reservations
-        nothing = trees.nothing(self.budget.width).text
-        self.state = State(nothing, self.budget.width, scratch.node)
-        self.old = first.root is None  #: whether the entries so far are of format 1
+        self.old = at.root is None  #: whether the entries so far are of format 1
         self._kept: list[tuple[Entry, Charge]] = []
         self._taken = 0
-        if not self.old and first.root != nothing:
+
+    @classmethod
+    def begin(cls, first: Entry, scratch: Nodes) -> "Chain":
+        """Return the chain of entry 0 alone; raises `ValueError` where it is none."""
+        if first.kind != BUDGET or not first.begins():
             raise ValueError
+        budget = read_budget(first.body)
+        nothing = trees.nothing(budget.width).text
+        if first.root not in (None, nothing):
+            raise ValueError
+        return cls(first, budget, State(nothing, budget.width, scratch.node), scratch)
 
     def take(self, entry: Entry) -> "Chain":
         """Go on to the next entry."""
@@ -106,7 +115,7 @@ class Chain:
                 raise Changed(entry.number)
             self.old = False
         self.at = entry
-        if self._kept and (self._taken <= ALONE or len(self._kept) >= TOGETHER):
+        if self._kept and (self._taken <= self._alone or len(self._kept) >= TOGETHER):
             self.add_up()
         return self
 
@@ -127,8 +136,10 @@ class Chain:
     def _wait(self, entry: Entry) -> None:
         """Let a charge wait until several can be added together: of one year."""
         charge = read_charge(entry, self.budget.width)
-        if self.state.register.digest and self._kept and year(self._kept[0][1]) != year(charge):
-            self.add_up()
+        if self.state.register.digest and self._kept:
+            (_, (_, before)), (_, facts) = self._kept[0], charge
+            if changes.year_of(before) != changes.year_of(facts):
+                self.add_up()
         self._kept.append((entry, charge))
         self._taken += 1
 
@@ -165,16 +176,11 @@ def read_charge(entry: Entry, width: int) -> Charge:
     return changes.steps_of(facts["steps"], width), where
 
 
-def year(charge: Charge) -> int:
-    """Return the year in which a charge was made, by the clock of who made it."""
-    return changes.year_of(charge[1])
-
-
 def together(charges: Iterable[Charge]) -> list[tuple[Facts, list[list[Step]]]]:
     """Return the charges of each scope, cohort and units together, with what says where."""
-    alike: dict[tuple[str | None, str | None, str], tuple[Facts, list[list[Step]]]] = {}
+    alike: dict[bytes, tuple[Facts, list[list[Step]]]] = {}
     for steps, facts in charges:
-        kind = (facts["scope"], facts["cohort"], str(facts["units"]))
+        kind = canonical([facts["scope"], facts["cohort"], facts["units"]])
         alike.setdefault(kind, (facts, []))[1].append(steps)
     return list(alike.values())
 

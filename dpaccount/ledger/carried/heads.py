@@ -1,27 +1,29 @@
 """Verifying a ledger against heads that were noted outside it, and from one of them on."""
 
-from functools import partial
+from itertools import islice
 from typing import Any, Final
 
-from dpaccount.ledger.budget import Budget, read_budget
-from dpaccount.ledger.chain import CHANGING, CHARGE, KINDS, Entry
-from dpaccount.ledger.entries import said
+from dpaccount.ledger.budget import read_budget
+from dpaccount.ledger.chain import CHANGING, CHARGE, Entry
 from dpaccount.ledger.state import changes
 from dpaccount.ledger.state.state import State
 from dpaccount.ledger.storage.rows import Rows
 from dpaccount.ledger.storage.store import Store
 from dpaccount.ledger.totals import totals
+from dpaccount.ledger.tree import Opened
 from dpaccount.ledger.verification import (
+    ALONE,
     UNREADABLE,
     Bad,
-    Charge,
-    add,
+    Chain,
+    Changed,
     first_bad,
     read_charge,
     together,
-    year,
 )
+from dpaccount.plan.plan_file import collector_paused
 
+MOST_LATER: Final = 50_000  #: entries after a noted head that are held in memory: some 6 KB each
 NOTED: Final = "noted head"  #: what is wrong where the chain lacks a head that was noted
 
 
@@ -29,14 +31,16 @@ def verify(url: str, *, head: str | None = None, since: str | None = None) -> di
     """Recompute a ledger: ``{"valid", "first_bad"}``; `head` must be on its chain.
 
     With `since`, the head of a ledger that was valid, only what came after it is recomputed: the entries, and
-    that the totals without their charges are those of that entry.  `first_bad` is the number of the first
+    that the totals without their charges are those of that entry, and with them again what the chain says.
+    That entry 0, which holds the budget, is the one of that time follows from the digests up to `since`,
+    unless `head` is its own.  `first_bad` is the number of the first
     entry that is changed or missing, or ``head``, ``totals``, ``file`` (the database's own structure) or
     ``noted head``.  A witness in the URL must be on the chain with every line.
     """
     store = Store.open(url)
     try:
         with store.checked(every=True) as rows:
-            bad = first_bad(rows) if since is None else first_bad_since(rows, since)
+            bad = first_bad(rows) if since is None else first_bad_since(rows, since, head)
             if bad is None and head is not None and _noted(rows, head) is None:
                 bad = NOTED
     finally:
@@ -55,17 +59,19 @@ def standing(url: str) -> dict[str, Any]:
     return {"number": at.number, "head": at.digest, "root": at.root}
 
 
-def first_bad_since(rows: Rows, head: str) -> Bad | None:
+def first_bad_since(rows: Rows, head: str, known: str | None = None) -> Bad | None:
     """Return what is wrong first after the entry with this digest, up to which all was verified; or None.
 
-    Where later charges alone do not show that nothing is, the whole ledger is recomputed.
+    Where later charges alone do not show that nothing is, the whole ledger is recomputed.  That entry 0, with
+    the budget, is what it was follows from the digests up to the noted one, or is `known` by its own.
     """
     noted = _noted(rows, head)
     if noted is None:
         return NOTED
     try:
-        sound = _sound_since(rows, noted)
-    except UNREADABLE:
+        with collector_paused():
+            sound = _sound_since(rows, noted, known)
+    except (Changed, *UNREADABLE):
         sound = False
     return None if sound else first_bad(rows)
 
@@ -79,44 +85,59 @@ def _noted(rows: Rows, head: str) -> Entry | None:
     return entry
 
 
-def _sound_since(rows: Rows, noted: Entry) -> bool:
-    """Say whether the chain leads from this entry to its end by charges that its totals hold and that fit.
+def _sound_since(rows: Rows, noted: Entry, known: str | None) -> bool:
+    """Say whether later charges, taken away from the totals, leave those at `noted`, and may follow on them.
 
     What was arranged meanwhile cannot be taken away again and leaves it unsaid; so does the first charge of a
     year, of a cohort, or of a scope after a reset: the state without it is not the one that was.
     """
-    origin = rows.entry(0)
-    if origin is None or not origin.begins() or noted.root is None:
+    origin, later = rows.entry(0), list(islice(rows.entries(noted.number + 1), MOST_LATER + 1))
+    last = later[-1] if later else noted
+    if origin is None or noted.root is None or len(later) > MOST_LATER:
+        return False
+    if (origin.digest != known or not origin.begins()) and not _leads(rows, noted):
         return False
     budget = read_budget(origin.body)
-    last, later = noted, list[Charge]()
-    for entry in rows.entries(noted.number + 1):
-        if entry.number != last.number + 1 or not entry.follows(last.digest):
-            return False
-        if entry.kind == CHARGE:
-            later.append(read_charge(entry, budget.width))
-        elif entry.kind in CHANGING or entry.kind not in KINDS or entry.root != last.root:
-            return False
-        last = entry
-    return rows.head() == (last.number, last.digest) and _adds_up(rows, budget, noted, last, later)
-
-
-def _adds_up(rows: Rows, budget: Budget, noted: Entry, last: Entry, later: list[Charge]) -> bool:
-    """Say whether the totals without the later charges are those at `noted`, and what is spent fits.
-
-    The tree of a ledger's life is the sum of all charges: what is left of it says all.  Where something is
-    arranged, the charges are added again, too, since a scope, a cohort or a year may refuse them.
-    """
-    state = State(last.root, budget.width, rows.node)
-    for facts, functions in together(later):
+    opened: dict[int, Opened] = {}
+    state = State(last.root, budget.width, rows.node, opened)
+    for facts, functions in together(read_charge(one, budget.width) for one in later if one.kind == CHARGE):
         changes.uncharged(state, facts, functions)
     if state.text != noted.root:
         return False
-    where = {(facts["scope"], facts["cohort"]) for _, facts in later}
-    if state.register.digest or where - {(None, None)}:
-        if len(set(map(year, later))) > 1:
+    nodes = _Before(rows, state.changed)
+    before = State(noted.root, budget.width, nodes.node, opened)  # what nodes say is not read twice
+    chain = Chain(noted, budget, before, nodes, ALONE if len(later) <= ALONE else 0)
+    for entry in later:
+        if entry.kind in CHANGING and entry.kind != CHARGE:
             return False
-        add(state, later, partial(said, rows))
-        if state.text != last.root:
+        chain.take(entry)
+    chain.add_up()
+    return rows.head() == (last.number, last.digest) and chain.state.text == last.root
+
+
+def _leads(rows: Rows, noted: Entry) -> bool:
+    """Say whether the chain leads from its beginning to this entry."""
+    at: Entry | None = None
+    for entry in rows.entries():
+        if not (entry.begins() if at is None else entry.number == at.number + 1 and entry.follows(at.digest)):
             return False
-    return all(changes.over(state, budget, scope) is None for scope in {None, *(scope for scope, _ in where)})
+        at = entry
+        if entry.number == noted.number:
+            return entry == noted
+    return False
+
+
+class _Before:
+    """The nodes of a ledger as they were at an entry, with what later ones put over them."""
+
+    def __init__(self, rows: Rows, changed: dict[int, str | None]) -> None:
+        self._rows, self._changed = rows, dict(changed)
+
+    def node(self, node: int, /) -> Any:
+        return self._changed[node] if node in self._changed else self._rows.node(node)
+
+    def put(self, nodes: dict[int, str | None], /) -> None:
+        self._changed.update(nodes)
+
+    def drop(self, low: int, high: int, /) -> None:
+        raise Changed("totals")  # a year or a period begins, which cannot be taken away

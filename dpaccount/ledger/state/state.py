@@ -16,7 +16,7 @@ from dpaccount.errors import InputError
 from dpaccount.ledger import tree as trees
 from dpaccount.ledger.spending import Step
 from dpaccount.ledger.state.register import Register
-from dpaccount.ledger.storage.rows import Rows
+from dpaccount.ledger.storage.rows import Nodes
 from dpaccount.ledger.tree import Mark, Opened, Root, SpentTree
 
 PERIOD, YEAR, SCOPES = 1, 2, 3  #: areas; the register has area 0, and scopes all from 3 on
@@ -111,7 +111,7 @@ class State:
             del self.changed[gone]
         self.gone.append((low, high))
 
-    def keep(self, rows: Rows) -> None:
+    def keep(self, rows: Nodes) -> None:
         """Store what changed."""
         for low, high in self.gone:
             rows.drop(low, high)
@@ -164,14 +164,14 @@ def place(area: int | None, node: int) -> int:
 
 
 def lineage(scope: str | None) -> list[str]:
-    """Return a scope and all above it, the highest first.
+    """Return a scope and all above it, the highest first; raises `InputError` for what is no name.
 
     >>> lineage("team/analyst")
     ['team', 'team/analyst']
     """
     if scope is None:
         return []
-    words = scope.split("/")
+    words = scope_name(scope).split("/")
     return ["/".join(words[: count + 1]) for count in range(len(words))]
 
 

@@ -37,6 +37,19 @@ class Wants:
     nodes: frozenset[int] = frozenset()
 
 
+class Nodes(Protocol):
+    """What stores the nodes of totals."""
+
+    def node(self, node: int, /) -> Any:
+        """Return the stored text of a node, or None."""
+
+    def put(self, nodes: dict[int, str | None], /) -> None:
+        """Store nodes; those without a text are removed."""
+
+    def drop(self, low: int, high: int, /) -> None:
+        """Remove the nodes from `low` to `high`."""
+
+
 class Statements(Protocol):
     """What runs statements: a connection to a file, or a session with a server."""
 

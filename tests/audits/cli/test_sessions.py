@@ -2,10 +2,16 @@
 
 import json
 import shutil
+from fractions import Fraction
+from types import SimpleNamespace
 
 import pytest
 
+from audits.cli.sessions import SessionOptions
+from bandits.moment_gp_ucb import MomentGpUcb
+from dpaccount.errors import InputError
 from dpaccount.ledger.ledger import Ledger
+from dpaccount.ledger.ledger import init as make
 
 CLAIM = """
 schema = "dpaccount/claim/1"
@@ -95,6 +101,66 @@ def test_real_people_need_a_certificate_and_a_ledger(dpaccount, claim, tmp_path)
     rehearsed = ("--state", "s", "--rehearse", 1, "--scope", "team")
     refused(dpaccount("ask", claim, *rehearsed), "leave --ledger and --scope, or --rehearse, out")
     assert not (tmp_path / "s").exists()
+
+
+def paid(tmp_path, options, **said):
+    """Serve nobody by a claim that says this of its data; return what the scope team spent of each ledger."""
+    init = {
+        "epsilon": 9,
+        "delta": "1e-5",
+        "unit": "person",
+        "relation": "replace-one",
+        "measure": "approximate",
+    }
+    urls = [f"sqlite:///{tmp_path}/{name}.db" for name in ("x", "y")]
+    for url in urls:
+        make(url, **init)
+        with Ledger.open(url) as ledger:
+            ledger.set_scope("team", 9, "1e-5")
+            ledger.set_scope("other", 9, "1e-5")
+    guarantee = SimpleNamespace(unit="person", delta=Fraction(1, 10**6))
+    claim = SimpleNamespace(path="claim.toml", guarantee=guarantee, **{"ledger": None, "scope": None, **said})
+    bandit = MomentGpUcb(rounds=6, candidates=2, size=3, nodes_per_axis=2, refresh=2)
+    for _ in options._paid(claim, bandit, 0):
+        pass
+    spent = []
+    for url in urls:
+        with Ledger.open(url) as ledger:
+            by_name = {one["scope"]: one["spent"]["epsilon"]["upper"] for one in ledger.show()["scopes"]}
+            spent.append((ledger.show()["spent"]["epsilon"]["upper"] > 0, by_name["team"] > 0))
+    return spent
+
+
+@pytest.mark.parametrize(
+    ("named", "said", "spent"),
+    [
+        ({"ledger": "y"}, {}, [(False, False), (True, False)]),
+        ({"ledger": "y"}, {"scope": "team"}, [(False, False), (True, True)]),
+        ({"ledger": "y", "scope": "team"}, {}, [(False, False), (True, True)]),
+        ({"ledger": "y", "scope": "team"}, {"scope": "team"}, [(False, False), (True, True)]),
+        ({}, {"ledger": "x", "scope": "team"}, [(True, True), (False, False)]),
+        ({}, {"scope": "team"}, "--ledger is missing"),
+        ({"ledger": "y"}, {"ledger": "x"}, "claim.toml names the ledger that pays; leave --ledger out"),
+        ({"ledger": "y", "scope": "other"}, {"scope": "team"}, "is charged in the scope team"),
+        ({"ledger": "y", "scope": ""}, {}, "'' is no name"),
+        ({"ledger": "y", "scope": ""}, {"scope": "team"}, "is charged in the scope team"),
+    ],
+)
+def test_the_ledger_and_the_scope_are_the_claims_or_named(tmp_path, named, said, spent):
+    at = {
+        name: f"sqlite:///{tmp_path}/{value}.db" if name == "ledger" else value
+        for name, value in named.items()
+    }
+    said = {
+        name: f"sqlite:///{tmp_path}/{value}.db" if name == "ledger" else value
+        for name, value in said.items()
+    }
+    options = SessionOptions(state=tmp_path / "people.state", **at)
+    if isinstance(spent, list):
+        assert paid(tmp_path, options, **said) == spent
+    else:
+        with pytest.raises(InputError, match=spent):
+            paid(tmp_path, options, **said)
 
 
 @pytest.mark.slow
