@@ -34,6 +34,9 @@ certify: $(READY) $(EXAMPLE)/plan-finder.db
 checker:
 	$(PYTHON) .ci/zip_checker.py dist/dpaccount-checker.zip
 
+# Two workers for two cores: a second thread of BLAS in each would only wait for the other worker's.
+test slow nightly: export OPENBLAS_NUM_THREADS = 1
+
 test: $(READY)
 	$(BIN)/python -m pytest -n 2 -m "not slow and not nightly"
 

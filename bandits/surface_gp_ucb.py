@@ -9,7 +9,7 @@ a tree over batches: that saves time and harms nothing, as a coarser tree has fe
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cached_property
+from functools import cached_property, lru_cache
 from itertools import pairwise
 from typing import ClassVar
 
@@ -97,7 +97,7 @@ class SurfaceGpUcb:
         if self.basis == "eigen":
             return
         for points, phi in zip(self.world.points, self.features, strict=True):
-            kernel = self._kernel(points)
+            kernel = kernels.matrix(self.kernel, points, points, self.world.lengths[LENGTH])
             found = float(np.abs(kernel - len(self.features) * phi @ phi.T).max())
             if found > self.error:
                 raise InputError(
@@ -111,25 +111,12 @@ class SurfaceGpUcb:
         return surface(self.surface)
 
     @cached_property
-    def features(self) -> list[Floats]:
+    def features(self) -> tuple[Floats, ...]:
         """Return the features of every group's grid points; a point's are the groups' side by side.
 
         Each group's have norm 1/√G, so that a point's have norm 1.
         """
-        length, groups = self.world.lengths[LENGTH], len(self.world.points)
-        made: dict[int, Floats] = {}  # groups often share their points
-        for points in self.world.points:
-            if id(points) not in made:
-                made[id(points)] = self._of_group(points, length) / np.sqrt(groups)
-        return [made[id(points)] for points in self.world.points]
-
-    def _kernel(self, points: Floats) -> Floats:
-        return kernels.matrix(self.kernel, points, points, self.world.lengths[LENGTH])
-
-    def _of_group(self, points: Floats, length: float) -> Floats:
-        if self.basis == "eigen":
-            return eigenfeatures(self._kernel(points), float(self.error))
-        return quadrature_features(points.shape[1], self.nodes_per_axis, length)(points)
+        return _features(self.surface, self.kernel, self.basis, self.error, self.nodes_per_axis)
 
     @property
     def size(self) -> int:
@@ -188,6 +175,22 @@ class SurfaceGpUcb:
     def course(self, noise: Noise, coins: int) -> "SurfaceCourse":
         """Return a run for people who come one by one: `batch` of them are shown one point."""
         return SurfaceCourse(self, noise, coins)
+
+
+@lru_cache(maxsize=8)  # public, and the same in every run of a subject
+def _features(name: str, kernel: str, basis: str, error: Fraction, per_axis: int) -> tuple[Floats, ...]:
+    """Return the features of each group of a surface; groups that share their points share them."""
+    world, made = surface(name), dict[int, Floats]()
+    length = world.lengths[LENGTH]
+    for points in world.points:
+        if id(points) not in made:
+            if basis == "eigen":
+                whole = eigenfeatures(kernels.matrix(kernel, points, points, length), float(error))
+            else:
+                whole = quadrature_features(points.shape[1], per_axis, length)(points)
+            made[id(points)] = whole / np.sqrt(len(world.points))
+            made[id(points)].flags.writeable = False
+    return tuple(made[id(points)] for points in world.points)
 
 
 class SurfaceCourse:

@@ -2,6 +2,7 @@
 
 import math
 from fractions import Fraction
+from functools import lru_cache
 
 from flint import ctx
 
@@ -62,6 +63,7 @@ def _tried(curve: Curve, delta: Fraction, most: int) -> list[int]:
     return sorted(steps)
 
 
+@lru_cache(maxsize=4096)  # subjects calibrate their noise in every run
 def least_epsilon(curve: Curve, delta: Fraction, most: int = 10**6) -> tuple[Fraction, Fraction]:
     """Return [lower, upper], neighbours on the grid, around the least ε with δ(ε) ≤ `delta`.
 
@@ -120,6 +122,7 @@ def lower_end(theorem: Theorem) -> Fraction | None:
     return None
 
 
+@lru_cache(maxsize=4096)
 def zcdp_epsilon(rho: Fraction, delta: Fraction) -> tuple[Fraction, Fraction]:
     """Return (ε, order): the conversion of Canonne, Kamath & Steinke 2020 at a nearly best order."""
     if delta <= 0:

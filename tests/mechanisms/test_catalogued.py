@@ -19,7 +19,10 @@ from dpaccount.proof import Private
 from dpaccount.proof.derivation import write
 
 DELTA = Fraction(1, 10**6)
+FEW_FEATURES = {"rounds": 24, "candidates": 3, "size": 6, "nodes_per_axis": 3}
 SMALL = {
+    "phased-gp-ucb": FEW_FEATURES,
+    "moment-gp-ucb": FEW_FEATURES,
     "logged-policy": {"slots": 60, "batch": 8, "batches": 6},
     "jdp-gp-ucb": {"rounds": 9, "candidates": 3},
     "usca": {"rounds": 24, "actions": 4, "contexts": 4},
