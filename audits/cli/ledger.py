@@ -431,7 +431,7 @@ def verify(
     head
         A head noted earlier, which must be on the chain.
     since
-        A head noted earlier, after which to begin.
+        A head noted earlier, after which to begin; quicker where --head is the one that `init` printed.
     checkpoint
         A signed checkpoint, whose head must be on the chain.
     key
