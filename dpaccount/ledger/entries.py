@@ -173,7 +173,7 @@ def facts_of(entry: Entry) -> dict[str, Any]:
     """Return what an entry holds; raises `LedgerError` where it is damaged."""
     try:
         found = json.loads(entry.body)
-    except ValueError:
+    except (ValueError, RecursionError):
         found = None
     if not isinstance(found, dict):
         raise LedgerError(f"entry {entry.number} is damaged; restore the ledger from a backup")
@@ -192,7 +192,7 @@ def budget_of(origin: Entry) -> Budget:
     """Return the budget that entry 0 holds."""
     try:
         return read_budget(origin.body)
-    except (InputError, ValueError):
+    except (InputError, ValueError, RecursionError):
         raise LedgerError("the ledger's budget is damaged; restore the ledger from a backup") from None
 
 

@@ -78,7 +78,7 @@ class Chain:
     `at` is the last entry, `state` what the entries before the charges that wait come to.
     """
 
-    def __init__(self, at: Entry, budget: Budget, state: State, scratch: Nodes, alone: int = ALONE) -> None:
+    def __init__(self, at: Entry, budget: Budget, state: State, scratch: Nodes, alone: int) -> None:
         self.at, self.budget, self.state, self._scratch, self._alone = at, budget, state, scratch, alone
         self._bodies: dict[int, str] = {}  #: of reservations
         self.old = at.root is None  #: whether the entries so far are of format 1
@@ -94,7 +94,7 @@ class Chain:
         nothing = trees.nothing(budget.width).text
         if first.root not in (None, nothing):
             raise ValueError
-        return cls(first, budget, State(nothing, budget.width, scratch.node), scratch)
+        return cls(first, budget, State(nothing, budget.width, scratch.node), scratch, ALONE)
 
     def take(self, entry: Entry) -> "Chain":
         """Go on to the next entry."""

@@ -14,6 +14,8 @@ from hypothesis import strategies as st
 
 from dpaccount.errors import BudgetError, LedgerError
 from dpaccount.ledger import verification
+from dpaccount.ledger.carried.history import log
+from dpaccount.ledger.carried.reported import report
 from dpaccount.ledger.chain import ORIGIN, seal
 from dpaccount.ledger.ledger import Ledger, init, verify
 from dpaccount.plan.events import Gaussian, Plan, Relation
@@ -238,6 +240,36 @@ def test_a_damaged_file_ends_in_one_sentence(original, seed):
     with suppress(LedgerError, BudgetError), Ledger.open(f"sqlite:///{copy}") as ledger:
         ledger.show()
         ledger.charge(pure("1/100"), "try")
+
+
+@pytest.mark.parametrize("number", range(7))
+def test_a_sealed_body_of_endless_brackets_ends_in_one_sentence(original, tmp_path, number):
+    """Its digest and all after it fit, so that it is read."""
+    copy = shutil.copy(original, tmp_path / "copy.db")
+    before = ORIGIN
+    with sqlite3.connect(copy) as database:
+        for place, kind, key, about, body, root, _ in rows_of_entries(database):
+            said = "[" * 100_000 if place == number else body
+            before = seal(before, place, kind, key, about, said, root)
+            values = (said, before, place)
+            database.execute("UPDATE entries SET body = ?, digest = ? WHERE number = ?", values)
+        database.execute("UPDATE ledger SET head = ?", (before,))
+    database.close()
+    url = f"sqlite:///{copy}"
+    with suppress(LedgerError):
+        assert verify(url)["valid"] is (number in (3, 4, 5))  # marks, releases and refusals add nothing
+    for act in (log, report):
+        with suppress(LedgerError):
+            act(url)
+    with suppress(LedgerError), Ledger.open(url) as ledger:
+        for key in ("a", "b"):
+            with suppress(LedgerError):
+                ledger.release(key)
+        ledger.charge(pure("1/100"), "two", cover=(5, 20), key="b")
+
+
+def rows_of_entries(database: sqlite3.Connection) -> list[tuple]:
+    return database.execute("SELECT * FROM entries ORDER BY number").fetchall()
 
 
 @pytest.mark.parametrize(
