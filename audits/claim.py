@@ -67,6 +67,12 @@ class Claim:
     because: str | None = None  #: why the noise is this one, where the file left it open
     scope: str | None = None  #: of the ledger, in which a release is charged
 
+    def paid_by(self, ledger: str | None) -> str | None:
+        """Return the ledger that pays, the claim's or this one; raises `InputError` where both are given."""
+        if self.ledger is not None and ledger is not None:
+            raise InputError(f"{self.path} names the ledger that pays; leave --ledger out")
+        return ledger if self.ledger is None else self.ledger
+
 
 def read_claim(path: Path) -> Claim:
     """Return the claim in a TOML file; raises `InputError` naming what is unknown or out of range."""

@@ -188,8 +188,9 @@ def _features(name: str, kernel: str, basis: str, error: Fraction, per_axis: int
                 whole = eigenfeatures(kernels.matrix(kernel, points, points, length), float(error))
             else:
                 whole = quadrature_features(points.shape[1], per_axis, length)(points)
-            made[id(points)] = whole / np.sqrt(len(world.points))
-            made[id(points)].flags.writeable = False
+            whole = whole / np.sqrt(len(world.points))
+            whole.flags.writeable = False
+            made[id(points)] = whole
     return tuple(made[id(points)] for points in world.points)
 
 

@@ -106,9 +106,7 @@ def _on_file(order: Order, claim: Claim) -> Claim:
         raise InputError(f"{claim.path}: no table is declared; give [data.columns] and rows")
     if claim.data_file is not None and claim.data_file.resolve() != order.source.resolve():
         raise InputError(f"{claim.path} is about {claim.data_file}; curate that file, or name none in [data]")
-    if claim.ledger is not None and order.ledger is not None:
-        raise InputError(f"{claim.path} names the ledger that pays; leave --ledger out")
-    url = claim.ledger or order.ledger
+    url = claim.paid_by(order.ledger)
     if url is None and not order.unsound:
         raise InputError("--ledger is missing; give the URL of the ledger that pays")
     return replace(claim, data_file=order.source, ledger=url)

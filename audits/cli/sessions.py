@@ -76,9 +76,7 @@ class SessionOptions:
         from bandits.learning.session import Session
         from dpaccount.ledger.ledger import Ledger
 
-        if claim.ledger is not None and self.ledger is not None:
-            raise InputError(f"{claim.path} names the ledger that pays; leave --ledger out")
-        pays = self.ledger or claim.ledger
+        pays = claim.paid_by(self.ledger)
         if pays is None:
             raise InputError("--ledger is missing; give the URL of the ledger that pays, or --rehearse SEED")
         if self.scope is not None and claim.scope not in (None, self.scope):

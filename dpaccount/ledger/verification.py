@@ -8,7 +8,7 @@ import json
 import sqlite3
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from typing import Final
+from typing import Final, NamedTuple
 
 from dpaccount.documents import canonical
 from dpaccount.errors import DpaccountError, LedgerError
@@ -22,7 +22,6 @@ from dpaccount.ledger.state.state import State
 from dpaccount.ledger.storage.rows import TABLES, Nodes, Rows
 
 Bad = int | str  #: the number of an entry, or ``head``, ``totals``, ``file``
-Charge = tuple[list[Step], Facts]  #: what it adds, and what says where
 
 ALONE: Final = 1000  #: so many charges are checked one by one; later ones `TOGETHER`
 TOGETHER: Final = 20_000
@@ -31,6 +30,13 @@ UNREADABLE: Final = (
     *(DpaccountError, ValueError, TypeError, LookupError, ArithmeticError, AttributeError),
     RecursionError,  # JSON of many brackets
 )
+
+
+class Added(NamedTuple):
+    """What a charge adds, and what it says of when, where and for whom."""
+
+    steps: list[Step]
+    facts: Facts
 
 
 class Changed(Exception):  # noqa: N818 - no error: the answer of a search
@@ -82,7 +88,7 @@ class Chain:
         self.at, self.budget, self.state, self._scratch, self._alone = at, budget, state, scratch, alone
         self._bodies: dict[int, str] = {}  #: of reservations
         self.old = at.root is None  #: whether the entries so far are of format 1
-        self._kept: list[tuple[Entry, Charge]] = []
+        self._kept: list[tuple[Entry, Added]] = []
         self._taken = 0
 
     @classmethod
@@ -130,16 +136,15 @@ class Chain:
             for one in kept:  # which one is it?
                 if not self._adds([one]):
                     raise Changed(one[0].number)
-        self._check_fits({facts["scope"] for _, (_, facts) in kept})
+        self._check_fits({charge.facts["scope"] for _, charge in kept})
         self.state.keep(self._scratch)
 
     def _wait(self, entry: Entry) -> None:
         """Let a charge wait until several can be added together: of one year."""
         charge = read_charge(entry, self.budget.width)
-        if self.state.register.digest and self._kept:
-            (_, (_, before)), (_, facts) = self._kept[0], charge
-            if changes.year_of(before) != changes.year_of(facts):
-                self.add_up()
+        _, first = self._kept[0] if self._kept else (entry, charge)
+        if self.state.register.digest and changes.year_of(first.facts) != changes.year_of(charge.facts):
+            self.add_up()
         self._kept.append((entry, charge))
         self._taken += 1
 
@@ -155,11 +160,12 @@ class Chain:
         self._check_fits({scope})
         self.state.keep(self._scratch)
 
-    def _adds(self, charges: list[tuple[Entry, Charge]]) -> bool:
+    def _adds(self, charges: list[tuple[Entry, Added]]) -> bool:
         """Add charges together; say whether they may follow, and the state is the one of the last of them."""
         wanted = charges[-1][0].root
         try:
-            add(self.state, [charge for _, charge in charges], self._bodies.__getitem__)
+            for facts, functions in together(charge for _, charge in charges):
+                changes.charged(self.state, facts, functions, self._bodies.__getitem__)
         except UNREADABLE:
             return False
         return wanted is None or self.state.text == wanted
@@ -169,26 +175,20 @@ class Chain:
             raise Changed("totals")
 
 
-def read_charge(entry: Entry, width: int) -> Charge:
+def read_charge(entry: Entry, width: int) -> Added:
     """Return what a charge added, and where; raises `ValueError` or `LookupError` for what no charge says."""
     facts = json.loads(entry.body)
     where = {name: facts.get(name) for name in ("time", "scope", "cohort", "units")}
-    return changes.steps_of(facts["steps"], width), where
+    return Added(changes.steps_of(facts["steps"], width), where)
 
 
-def together(charges: Iterable[Charge]) -> list[tuple[Facts, list[list[Step]]]]:
+def together(charges: Iterable[Added]) -> list[tuple[Facts, list[list[Step]]]]:
     """Return the charges of each scope, cohort and units together, with what says where."""
     alike: dict[bytes, tuple[Facts, list[list[Step]]]] = {}
     for steps, facts in charges:
         kind = canonical([facts["scope"], facts["cohort"], facts["units"]])
         alike.setdefault(kind, (facts, []))[1].append(steps)
     return list(alike.values())
-
-
-def add(state: State, charges: list[Charge], bodies: changes.Bodies) -> None:
-    """Let charges of one year change the state; raises where one may not follow."""
-    for facts, functions in together(charges):
-        changes.charged(state, facts, functions, bodies)
 
 
 @contextmanager

@@ -5,6 +5,7 @@ from typing import Any, Final
 
 from dpaccount.ledger.budget import read_budget
 from dpaccount.ledger.chain import CHANGING, CHARGE, Entry
+from dpaccount.ledger.entries import check_linked
 from dpaccount.ledger.state import changes
 from dpaccount.ledger.state.state import State
 from dpaccount.ledger.storage.rows import Rows
@@ -32,10 +33,10 @@ def verify(url: str, *, head: str | None = None, since: str | None = None) -> di
 
     With `since`, the head of a ledger that was valid, only what came after it is recomputed: the entries, and
     that the totals without their charges are those of that entry, and with them again what the chain says.
-    That entry 0, which holds the budget, is the one of that time follows from the digests up to `since`,
-    unless `head` is its own.  `first_bad` is the number of the first
-    entry that is changed or missing, or ``head``, ``totals``, ``file`` (the database's own structure) or
-    ``noted head``.  A witness in the URL must be on the chain with every line.
+    That entry 0, which holds the budget, is the one of that time follows from all digests, unless `head` is
+    its own.  `first_bad` is the number of the first entry that is changed or missing, or ``head``,
+    ``totals``, ``file`` (the database's own structure) or ``noted head``.  A witness
+    in the URL must be on the chain with every line.
     """
     store = Store.open(url)
     try:
@@ -63,7 +64,7 @@ def first_bad_since(rows: Rows, head: str, known: str | None = None) -> Bad | No
     """Return what is wrong first after the entry with this digest, up to which all was verified; or None.
 
     Where later charges alone do not show that nothing is, the whole ledger is recomputed.  That entry 0, with
-    the budget, is what it was follows from the digests up to the noted one, or is `known` by its own.
+    the budget, is what it was follows from the digests of the whole chain, or is `known` by its own.
     """
     noted = _noted(rows, head)
     if noted is None:
@@ -93,10 +94,10 @@ def _sound_since(rows: Rows, noted: Entry, known: str | None) -> bool:
     """
     origin, later = rows.entry(0), list(islice(rows.entries(noted.number + 1), MOST_LATER + 1))
     last = later[-1] if later else noted
-    if origin is None or noted.root is None or len(later) > MOST_LATER:
+    if origin is None or not origin.begins() or noted.root is None or len(later) > MOST_LATER:
         return False
-    if (origin.digest != known or not origin.begins()) and not _leads(rows, noted):
-        return False
+    if origin.digest != known:
+        check_linked(rows, 0)
     budget = read_budget(origin.body)
     opened: dict[int, Opened] = {}
     state = State(last.root, budget.width, rows.node, opened)
@@ -115,23 +116,11 @@ def _sound_since(rows: Rows, noted: Entry, known: str | None) -> bool:
     return rows.head() == (last.number, last.digest) and chain.state.text == last.root
 
 
-def _leads(rows: Rows, noted: Entry) -> bool:
-    """Say whether the chain leads from its beginning to this entry."""
-    at: Entry | None = None
-    for entry in rows.entries():
-        if not (entry.begins() if at is None else entry.number == at.number + 1 and entry.follows(at.digest)):
-            return False
-        at = entry
-        if entry.number == noted.number:
-            return entry == noted
-    return False
-
-
 class _Before:
     """The nodes of a ledger as they were at an entry, with what later ones put over them."""
 
     def __init__(self, rows: Rows, changed: dict[int, str | None]) -> None:
-        self._rows, self._changed = rows, dict(changed)
+        self._rows, self._changed = rows, changed
 
     def node(self, node: int, /) -> Any:
         return self._changed[node] if node in self._changed else self._rows.node(node)

@@ -142,7 +142,7 @@ def in_decimal(value: Any) -> Any:
 def spent_by(entry: Entry, facts: dict[str, Any], width: int) -> list[Step]:
     """Return what an entry spends of which units, a reservation all of its parts; raises `ValueError`."""
     if entry.kind == CHARGE:
-        return read_charge(entry, width)[0]
+        return read_charge(entry, width).steps
     parts = changes.parts_of(facts, width)
     return spending.total(changes.cost_of(parts, [(1, changes.total_of(parts))]), width)
 

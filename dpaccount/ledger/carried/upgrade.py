@@ -118,7 +118,7 @@ def _checked(rows: OldRows, totals: Rows) -> tuple[Entry, str]:
         chain = replayed(rows, totals)
         width = chain.budget.width
         steps = spending.total(
-            (read_charge(one, width)[0] for one in rows.entries() if one.kind == CHARGE), width
+            (read_charge(one, width).steps for one in rows.entries() if one.kind == CHARGE), width
         )
         lines = [(first, spending.written(amounts)) for first, amounts in steps]
         if not chain.old or rows.profile() != lines or _last_claim(rows) not in (None, _digest(lines)):

@@ -25,7 +25,7 @@ from dpaccount.errors import LedgerError
 from dpaccount.ledger.chain import Entry
 from dpaccount.ledger.storage import database
 from dpaccount.ledger.storage.idle import Idle, Process
-from dpaccount.ledger.storage.rows import CutError, Wants
+from dpaccount.ledger.storage.rows import COLUMNS, CutError, Wants
 from dpaccount.ledger.storage.server_address import ServerAddress
 from dpaccount.ledger.storage.server_rows import ServerRows, ServerSession
 from dpaccount.noise import process
@@ -55,7 +55,7 @@ _READS: Final[tuple[LiteralString, ...]] = (
     "SELECT ON entries",
 )
 _CHARGES: Final[tuple[LiteralString, ...]] = (
-    "INSERT (number, kind, key, about, body, root, digest) ON entries",
+    f"INSERT ({COLUMNS}) ON entries",
     "INSERT, UPDATE, DELETE ON nodes",
     "UPDATE (last, head) ON ledger",
 )

@@ -3,10 +3,12 @@
 import json
 import shutil
 from fractions import Fraction
+from functools import partial
 from types import SimpleNamespace
 
 import pytest
 
+from audits.claim import Claim
 from audits.cli.sessions import SessionOptions
 from bandits.moment_gp_ucb import MomentGpUcb
 from dpaccount.errors import InputError
@@ -120,6 +122,7 @@ def paid(tmp_path, options, **said):
             ledger.set_scope("other", 9, "1e-5")
     guarantee = SimpleNamespace(unit="person", delta=Fraction(1, 10**6))
     claim = SimpleNamespace(path="claim.toml", guarantee=guarantee, **{"ledger": None, "scope": None, **said})
+    claim.paid_by = partial(Claim.paid_by, claim)
     bandit = MomentGpUcb(rounds=6, candidates=2, size=3, nodes_per_axis=2, refresh=2)
     for _ in options._paid(claim, bandit, 0):
         pass

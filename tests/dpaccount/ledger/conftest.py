@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from dpaccount import proof
+from dpaccount.ledger.chain import ORIGIN, seal
 from dpaccount.ledger.ledger import Ledger, init
 from dpaccount.ledger.storage.server_address import server_address
 from dpaccount.proof import REPLACE_ONE, Theorem
@@ -40,6 +41,22 @@ def discrete_gaussian(variance: Fraction | int) -> Theorem:
     """Return a discrete Gaussian release of ρ = 2/variance."""
     ball = proof.linear(proof.assume_ball("mean", Fraction(1), REPLACE_ONE, "made up"))
     return proof.discrete_gaussian(ball, Fraction(variance), Fraction(1, 1024), "noise")
+
+
+def sealed(file: Path, number: int, change: Callable[[str], str] | None = None) -> None:
+    """Change the body of an entry, if wanted, and seal it and all after it again, as who holds the file can."""
+    with sqlite3.connect(file) as database:
+        found = database.execute("SELECT digest FROM entries WHERE number = ?", (number - 1,)).fetchone()
+        before = ORIGIN if number == 0 else found[0]
+        for row in database.execute("SELECT * FROM entries WHERE number >= ?", (number,)).fetchall():
+            place, kind, key, about, body, root, _ = row
+            if place == number and change is not None:
+                body = change(body)
+            before = seal(before, place, kind, key, about, body, root)
+            values = (body, before, place)
+            database.execute("UPDATE entries SET body = ?, digest = ? WHERE number = ?", values)
+        database.execute("UPDATE ledger SET head = ?", (before,))
+    database.close()
 
 
 def steps_in(file: Path) -> list[tuple[int, tuple[Fraction, ...]]]:

@@ -15,6 +15,8 @@ from dpaccount.ledger.carried.heads import verify
 from dpaccount.ledger.ledger import Ledger, init
 from dpaccount.plan.events import Plan, Pure, Relation
 
+from .conftest import sealed
+
 VALID = {"valid": True, "first_bad": None}
 BUDGET = {"epsilon": 1, "delta": 0, "unit": "person", "relation": "replace-one", "measure": "pure"}
 
@@ -204,19 +206,9 @@ def test_since_finds_totals_that_were_changed(url, tmp_path):
 
 def test_since_tells_a_chain_that_was_sealed_over_wrong_totals(url, tmp_path):
     """By who rewrites all after the head, digests included, with a charge left out of the totals."""
-    from dpaccount.ledger.chain import seal
-
     init(url, **BUDGET)
     heads = charge(url, 3)
-    with sqlite3.connect(tmp_path / "budget.db") as database:
-        number, kind, key, about, body, root, _ = database.execute(
-            "SELECT * FROM entries WHERE number = 3"
-        ).fetchone()
-        body = body.replace('"1/20"', '"1/40"')
-        digest = seal(heads[1], number, kind, key, about, body, root)
-        database.execute("UPDATE entries SET body = ?, digest = ? WHERE number = 3", (body, digest))
-        database.execute("UPDATE ledger SET head = ?", (digest,))
-    database.close()
+    sealed(tmp_path / "budget.db", 3, lambda body: body.replace('"1/20"', '"1/40"'))
     assert verify(url, since=heads[1]) == {"valid": False, "first_bad": 3}
     assert not verify(url, since=heads[2])["valid"]
 

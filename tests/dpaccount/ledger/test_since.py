@@ -6,6 +6,7 @@ charge says, or what it does to the totals, and makes every digest after it fit 
 
 import json
 import sqlite3
+from collections.abc import Callable
 from fractions import Fraction
 
 import pytest
@@ -20,6 +21,8 @@ from dpaccount.ledger.entries import as_written
 from dpaccount.ledger.ledger import Ledger, init, verify
 from dpaccount.ledger.state import changes
 from dpaccount.plan.events import Plan, Pure, Relation
+
+from .conftest import sealed
 
 VALID = {"valid": True, "first_bad": None}
 BUDGET = {"epsilon": 1, "delta": 0, "unit": "unit", "relation": "replace-one", "measure": "pure"}
@@ -54,22 +57,6 @@ def team(url: str, *, reset: bool, first: list) -> list[str]:
         return [*noted, ledger.show()["head"]]
 
 
-def sealed(file, number: int, change=None) -> None:
-    """Change what an entry says, if wanted, and seal it and all after it again."""
-    with sqlite3.connect(file) as database:
-        [(before,)] = database.execute("SELECT digest FROM entries WHERE number = ?", (number - 1,))
-        for row in database.execute("SELECT * FROM entries WHERE number >= ?", (number,)).fetchall():
-            place, kind, key, about, body, root, _ = row
-            if place == number and change is not None:
-                body = as_written(change(json.loads(body)))
-            before = seal(before, place, kind, key, about, body, root)
-            database.execute(
-                "UPDATE entries SET body = ?, digest = ? WHERE number = ?", (body, before, place)
-            )
-        database.execute("UPDATE ledger SET head = ?", (before,))
-    database.close()
-
-
 def without(facts: dict, *names: str) -> dict:
     return {name: value for name, value in facts.items() if name not in names}
 
@@ -90,6 +77,10 @@ SAID = {
     "units as text": lambda facts: {**facts, "units": json.dumps(facts.get("units"))},
     "other units pay": lambda facts: {**facts, "steps": [[n + 1, text] for n, text in facts["steps"]]},
 }
+
+
+def saying(what: str) -> Callable[[str], str]:
+    return lambda body: as_written(SAID[what](json.loads(body)))
 
 
 WHERE = [(scope, cohort) for scope in reversed(SCOPES) for cohort in reversed(COHORTS)]
@@ -138,7 +129,7 @@ def test_what_a_later_charge_says_is_judged_as_by_verifying_everything(tmp_path,
     for place in range(count):
         copy = tmp_path / f"{place}.db"
         copy.write_bytes(file.read_bytes())
-        sealed(copy, end_of(url) - count + 1 + place, SAID[what])
+        sealed(copy, end_of(url) - count + 1 + place, saying(what))
         judged_alike(f"sqlite:///{copy}", [noted[0], noted[place]])
 
 
@@ -148,7 +139,7 @@ def test_a_ledger_where_nothing_is_arranged_is_judged_as_by_verifying_everything
     init(f"sqlite:///{file}", **BUDGET)
     with Ledger.open(f"sqlite:///{file}") as ledger:
         noted = [charge(ledger, Fraction(1, 100), (2, 7), None, None) for _ in range(3)]
-    sealed(file, 3, SAID[what])
+    sealed(file, 3, saying(what))
     judged_alike(f"sqlite:///{file}", noted[:2])
 
 
@@ -166,7 +157,7 @@ ROWS = {
     "the head": "UPDATE ledger SET head = (SELECT digest FROM entries WHERE number = 2)",
     "the last": "UPDATE ledger SET last = 4",
 }
-ALONE = ("the budget", "the head", "the last")
+UNSEALED = ("the budget", "the head", "the last")
 
 
 @pytest.mark.parametrize("what", ROWS)
@@ -184,7 +175,7 @@ def test_rows_that_were_changed_are_found_from_a_head_too(tmp_path, what):
     with sqlite3.connect(file) as database:
         database.execute(ROWS[what])
     database.close()
-    if what not in ALONE:
+    if what not in UNSEALED:
         sealed(file, 3)
     assert not judged_alike(url, [first, second])
 
@@ -275,8 +266,7 @@ def test_another_budget_is_found_though_its_entry_alone_was_sealed_again(tmp_pat
         noted = [charge(ledger, Fraction(1, 100), None, None, None) for _ in range(3)]
     assert heads.verify(url, since=noted[1], head=origin) == VALID
     with sqlite3.connect(file) as database:
-        [(body,)] = database.execute("SELECT body FROM entries WHERE number = 0")
-        [(root,)] = database.execute("SELECT root FROM entries WHERE number = 0")
+        [(body, root)] = database.execute("SELECT body, root FROM entries WHERE number = 0")
         body = body.replace('"epsilon":"1"', '"epsilon":"900"')
         digest = seal(ORIGIN, 0, "budget", None, None, body, root)
         database.execute("UPDATE entries SET body = ?, digest = ? WHERE number = 0", (body, digest))
@@ -290,8 +280,8 @@ def test_the_digests_before_a_head_are_read_unless_the_first_is_known(tmp_path, 
     origin = init(url, **BUDGET)["head"]
     with Ledger.open(url) as ledger:
         noted = [charge(ledger, Fraction(1, 100), None, None, None) for _ in range(9)]
-    asked, real = [], heads._leads
-    monkeypatch.setattr(heads, "_leads", lambda *given: asked.append(1) or real(*given))
+    asked, real = [], heads.check_linked
+    monkeypatch.setattr(heads, "check_linked", lambda *given: asked.append(1) or real(*given))
     assert heads.verify(url, since=noted[6], head=origin) == VALID
     assert not asked
     assert heads.verify(url, since=noted[6], head=noted[3]) == heads.verify(url, since=noted[6]) == VALID
@@ -315,7 +305,7 @@ def test_a_scope_of_endless_slashes_is_no_name(tmp_path):
     file = tmp_path / "budget.db"
     url, first = f"sqlite:///{file}", [(Fraction(1, 50), None, "a", None)] * 2
     noted = team(url, reset=False, first=first)
-    sealed(file, end_of(url), lambda facts: {**facts, "scope": "a/" * 10**6})
+    sealed(file, end_of(url), lambda body: body.replace('"scope":"a"', f'"scope":"{"a/" * 10**6}"'))
     assert not judged_alike(url, noted[:1])
 
 
@@ -326,6 +316,14 @@ def test_more_than_a_scope_may_spend_is_found_though_the_ledger_has_room(tmp_pat
     with Ledger.open(url) as ledger:
         forged(ledger, spends([(3, (Fraction(9, 10),)), (6, (Fraction(0),))], facts), facts)
     assert verify(url) == heads.verify(url, since=noted) == {"valid": False, "first_bad": "totals"}
+
+
+@pytest.mark.parametrize("time", ["", "soon", 2026])
+def test_a_charge_says_when_it_was_made_where_something_is_arranged(tmp_path, time):
+    file = tmp_path / "budget.db"
+    noted = team(f"sqlite:///{file}", reset=False, first=[(Fraction(1, 50), None, None, None)] * 3)
+    sealed(file, end_of(f"sqlite:///{file}"), lambda body: as_written({**json.loads(body), "time": time}))
+    assert not judged_alike(f"sqlite:///{file}", noted[:1])
 
 
 @pytest.mark.parametrize("reset", [False, True])

@@ -20,7 +20,7 @@ from dpaccount.ledger.chain import ORIGIN, seal
 from dpaccount.ledger.ledger import Ledger, init, verify
 from dpaccount.plan.events import Gaussian, Plan, Relation
 
-from .conftest import pure
+from .conftest import pure, sealed
 
 COLUMNS = {
     "ledger": ("format", "last", "head"),
@@ -246,15 +246,7 @@ def test_a_damaged_file_ends_in_one_sentence(original, seed):
 def test_a_sealed_body_of_endless_brackets_ends_in_one_sentence(original, tmp_path, number):
     """Its digest and all after it fit, so that it is read."""
     copy = shutil.copy(original, tmp_path / "copy.db")
-    before = ORIGIN
-    with sqlite3.connect(copy) as database:
-        for place, kind, key, about, body, root, _ in rows_of_entries(database):
-            said = "[" * 100_000 if place == number else body
-            before = seal(before, place, kind, key, about, said, root)
-            values = (said, before, place)
-            database.execute("UPDATE entries SET body = ?, digest = ? WHERE number = ?", values)
-        database.execute("UPDATE ledger SET head = ?", (before,))
-    database.close()
+    sealed(copy, number, lambda _: "[" * 100_000)
     url = f"sqlite:///{copy}"
     with suppress(LedgerError):
         assert verify(url)["valid"] is (number in (3, 4, 5))  # marks, releases and refusals add nothing
@@ -266,10 +258,6 @@ def test_a_sealed_body_of_endless_brackets_ends_in_one_sentence(original, tmp_pa
             with suppress(LedgerError):
                 ledger.release(key)
         ledger.charge(pure("1/100"), "two", cover=(5, 20), key="b")
-
-
-def rows_of_entries(database: sqlite3.Connection) -> list[tuple]:
-    return database.execute("SELECT * FROM entries ORDER BY number").fetchall()
 
 
 @pytest.mark.parametrize(
