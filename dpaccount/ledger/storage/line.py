@@ -1,36 +1,52 @@
 """The line in which writers of one ledger wait for each other.
 
-SQLite's own lock keeps writers apart but serves whoever asks at the right moment; behind the kernel's file
-lock they are served in turn.  It is for fairness only: who cannot have it goes on without.
+SQLite's own lock keeps writers apart but serves whoever asks at the right moment.  Here one lock is held in
+turn and a second by whoever is next, so that who has had a turn waits behind it.  It is for fairness only:
+who cannot have a lock goes on without.
 """
 
 import os
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import Final
 
 from dpaccount.errors import posix_module
 
 TURN_SECONDS: Final = 10.0  #: the longest wait in line; the database's lock is waited for after it
+LOOK_SECONDS: Final = 0.0005  #: between two looks; it does not grow, or who came last would look oftenest
+NEXT_LOOK_SECONDS: Final = 0.0001  #: the same for the one who is next
 
 
 @contextmanager
 def turn(path: Path) -> Iterator[None]:
     """Wait in the line of the ledger at `path`, `TURN_SECONDS` at most; it ends with the block.
 
-    The lock is a file of the ledger's own, so that neither another ledger nor a reader of the folder holds
-    it; it is given back aloud, since a process forked meanwhile has a copy of its descriptor.
+    The locks are files of the ledger's own, so that neither another ledger nor a reader of the folder holds
+    them.
+    """
+    end = time.monotonic() + TURN_SECONDS
+    with ExitStack() as mine:
+        with _locked(f"{path}-next", end, LOOK_SECONDS):
+            mine.enter_context(_locked(f"{path}-line", end, NEXT_LOOK_SECONDS))
+        yield
+
+
+@contextmanager
+def _locked(path: str, end: float, pause: float) -> Iterator[None]:
+    """Hold a file's lock, or nothing where it cannot be had by `end`.
+
+    It is given back aloud, since a process forked meanwhile has a copy of its descriptor.
     """
     fcntl = posix_module("fcntl")
     try:
-        descriptor = os.open(f"{path}-line", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
+        descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
     except OSError:
         yield
         return
     try:
-        _wait_for(descriptor)
+        _wait_for(descriptor, end, pause)
         yield
     finally:
         with suppress(OSError):
@@ -38,9 +54,8 @@ def turn(path: Path) -> Iterator[None]:
         os.close(descriptor)
 
 
-def _wait_for(descriptor: int) -> None:
+def _wait_for(descriptor: int, end: float, pause: float) -> None:
     fcntl = posix_module("fcntl")
-    end, pause = time.monotonic() + TURN_SECONDS, 0.0001
     while True:
         try:
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -48,7 +63,6 @@ def _wait_for(descriptor: int) -> None:
             if time.monotonic() > end:
                 return
             time.sleep(pause)
-            pause = min(2 * pause, 0.002)
         except OSError:  # some file systems lock nothing
             return
         else:

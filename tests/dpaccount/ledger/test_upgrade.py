@@ -193,7 +193,7 @@ def charging(folder: Path) -> list[str]:
     """Return the files by which some program, of the old format or the new, would charge once more."""
     found = []
     for file in sorted(folder.iterdir()):
-        if file.name.endswith(("-wal", "-shm", "-line", "-journal")):
+        if file.name.endswith(("-wal", "-shm", "-line", "-next", "-journal")):
             continue
         with suppress(sqlite3.Error):
             if rows_of(file, "SELECT format FROM ledger") == [("dpaccount/ledger/1",)]:
