@@ -15,6 +15,7 @@ from fractions import Fraction
 from typing import Any, dataclass_transform
 
 from dpaccount.errors import InputError
+from dpaccount.numerics.closed import gdp_of_noise
 from dpaccount.numerics.closed.gdp_of_pure import mu_squared
 from dpaccount.plan.bound_events import Approximate, DominatingPair, Rdp, Zcdp
 from dpaccount.plan.event_base import (
@@ -109,6 +110,10 @@ class Laplace(Event):
     def _pure(self) -> Amount:
         return self.sensitivity / self.scale
 
+    def _mu_squared(self) -> Amount:
+        """Return that of its pair (docs/proofs.md, "One release under Gaussian DP")."""
+        return gdp_of_noise.of_laplace(self.sensitivity / self.scale)
+
 
 @event_kind
 class DiscreteLaplace(Event):
@@ -125,6 +130,10 @@ class DiscreteLaplace(Event):
 
     def _pure(self) -> Amount:
         return self.sensitivity / self.scale
+
+    def _mu_squared(self) -> Amount:
+        """Return that of its pair, likewise."""
+        return gdp_of_noise.of_discrete_laplace(1 / self.scale, int(self.sensitivity))
 
 
 @event_kind
@@ -151,6 +160,10 @@ class RandomizedResponse(_Chained):
     name = "randomized_response"
     epsilon: Real
     k: int = 2
+
+    def _mu_squared(self) -> Amount:
+        """Return that of its pair, likewise."""
+        return gdp_of_noise.of_response(self.epsilon, self.k)
 
 
 @event_kind
@@ -204,6 +217,10 @@ class PermuteAndFlip(Event):
 
     def _pure(self) -> Amount:
         return self.epsilon
+
+    def _mu_squared(self) -> Amount:
+        """Return that of Laplace noise of the same ε, whose pair dominates it (docs/numerics.md)."""
+        return gdp_of_noise.of_laplace(self.epsilon)
 
 
 @event_kind

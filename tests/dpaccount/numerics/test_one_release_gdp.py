@@ -1,0 +1,206 @@
+"""A single release under Gaussian DP: its pair, enumerated, lies below the Gaussian curve and touches it."""
+
+from fractions import Fraction
+from itertools import permutations
+
+import mpmath
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from dpaccount.accounting import composed
+from dpaccount.cost.exposure import exposure_of
+from dpaccount.numerics import domination
+from dpaccount.numerics.closed.gdp_of_pure import mu_squared
+from dpaccount.plan import events
+
+LOSSES = ["1/1000", "1/20", "1/2", "1", "3", "12", "60"]
+DIGITS = 80
+NOTHING = mpmath.mpf(10) ** -60
+
+
+def number(value):
+    return mpmath.mpf(Fraction(value).numerator) / Fraction(value).denominator
+
+
+def mu_of(event):
+    return mpmath.sqrt(number(event.mu_squared()))
+
+
+def gaussian_delta(mu, epsilon):
+    a = epsilon / mu
+    return mpmath.ncdf(mu / 2 - a) - mpmath.exp(epsilon) * mpmath.ncdf(-mu / 2 - a)
+
+
+def response(loss, k):
+    """Return the pair of two truths among k answers: all that are neither are one outcome."""
+    weight = mpmath.exp(loss)
+    total = weight + k - 1
+    return [one / total for one in (weight, 1, k - 2)], [one / total for one in (1, weight, k - 2)]
+
+
+def geometric(step, moved):
+    """Return the pair of noise moved by so many steps: all below 0 and all from `moved` on are one outcome each."""
+    ratio = mpmath.exp(-step)
+    middle = (1 - ratio) / (1 + ratio)
+    tail = 1 / (1 + ratio)  # of 0 and more
+    first = [tail, *(middle * ratio**x for x in range(1, moved)), tail * ratio**moved]
+    return first, first[::-1]
+
+
+def laplace(loss, epsilon):
+    """Return δ(ε) of Laplace noise, by its tails: the likelihoods' ratio falls from e^ε₀ to e^{−ε₀}."""
+    if epsilon >= loss:
+        return mpmath.mpf(0)
+    if epsilon <= -loss:
+        return 1 - mpmath.exp(epsilon)
+    place = (loss - epsilon) / 2  # of the noise where the ratio is e^ε, 0 … loss
+    return 1 - mpmath.exp(-place) / 2 - mpmath.exp(epsilon) * mpmath.exp(place - loss) / 2
+
+
+def divergence(pair, epsilon):
+    return sum(max(a - mpmath.exp(epsilon) * b, 0) for a, b in zip(*pair, strict=True))
+
+
+def grid(loss):
+    return [loss * step / 24 for step in range(-26, 27)]
+
+
+def curves(loss, kind):
+    """Return δ(ε) of a pair in either direction and the event, for the release that `kind` names."""
+    name, size = kind
+    if name == "laplace":
+        event = events.Laplace(scale=1, sensitivity=loss)
+        return [lambda at: laplace(number(loss), at)], event
+    if name == "response":
+        pair, event = response(number(loss), size), events.RandomizedResponse(epsilon=loss, k=size)
+    else:
+        scale = size / Fraction(loss)
+        pair = geometric(1 / number(scale), size)
+        event = events.DiscreteLaplace(scale=scale, sensitivity=size)
+    return [lambda at: divergence(pair, at), lambda at: divergence(pair[::-1], at)], event
+
+
+KINDS = [
+    ("laplace", 0),
+    *(("response", k) for k in (2, 3, 10, 1000)),
+    *(("geometric", moved) for moved in (1, 2, 3, 4, 7, 24)),
+]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("loss", LOSSES)
+def test_the_curve_of_the_pair_lies_below_the_gaussian_one_in_both_directions(loss, kind):
+    with mpmath.workdps(DIGITS):
+        directions, event = curves(loss, kind)
+        mu = mu_of(event)
+        for at in grid(number(loss)):
+            for delta in directions:
+                assert delta(at) <= gaussian_delta(mu, at) + NOTHING
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("loss", LOSSES)
+def test_a_smaller_mu_is_refuted(loss, kind):
+    """The twin: a millionth less, and the pair shows it at the slope that the Gaussian curve has at its corner."""
+    with mpmath.workdps(DIGITS):
+        directions, event = curves(loss, kind)
+        smaller = mu_of(event) * (1 - mpmath.mpf(10) ** -6)
+        at = slope(smaller, corner(number(loss), *kind))
+        assert any(delta(at) > gaussian_delta(smaller, at) for delta in directions)
+
+
+def slope(mu, alpha):
+    """Return ε where the Gaussian trade-off function has slope −e^ε: at errors of the first kind `alpha`."""
+    return mu * quantile(1 - alpha) - mu**2 / 2
+
+
+def quantile(p):
+    return -mpmath.sqrt(2) * mpmath.erfinv(1 - 2 * p)
+
+
+def corner(loss, name, size):
+    """Return the errors of the first kind where the pair needs most."""
+    if name == "laplace":
+        return mpmath.exp(-loss / 2) / 2
+    if name == "response":
+        return 1 / (mpmath.exp(loss) + size - 1)
+    step = loss / size
+    tail = 1 / (1 + mpmath.exp(-step))
+    errors = [tail * mpmath.exp(-step * t) for t in range(1, size + 1)]
+    return max(
+        zip(errors, errors[::-1], strict=True), key=lambda both: sum(quantile(1 - one) for one in both)
+    )[0]
+
+
+@given(
+    loss=st.fractions(Fraction(1, 10**6), 700),
+    more=st.fractions(0, 2),
+    kind=st.sampled_from(KINDS),
+)
+def test_it_is_never_dearer_than_pure_and_grows_with_the_loss(loss, more, kind):
+    def square(at):
+        return curves(at, kind)[1].mu_squared()
+
+    assert 0 < square(loss) <= mu_squared(loss)
+    assert square(loss) <= square(loss + more) * (1 + Fraction(1, 2**50))  # both are rounded up
+
+
+@given(st.fractions(Fraction(1, 100), 30), st.integers(1, 40))
+def test_it_grows_with_the_move_and_is_between_pure_and_laplace(scale, moved):
+    def square(by):
+        return events.DiscreteLaplace(scale=scale, sensitivity=by).mu_squared()
+
+    limit = events.Laplace(scale=scale, sensitivity=moved).mu_squared()
+    assert limit <= square(moved) * (1 + Fraction(1, 2**50))
+    assert square(moved) <= square(moved + 1)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("loss", ["1/20", "1", "12"])
+def test_a_second_program_finds_the_same(loss, kind):
+    """The search for the least μ² above a certified curve, which knows no formula."""
+    _, event = curves(loss, kind)
+    pairs = exposure_of([(event, 1)]).pairs
+    found = domination.least(*composed._curve(pairs), mu_squared(Fraction(loss)))
+    assert event.mu_squared() * (1 - Fraction(1, 10**9)) <= found <= event.mu_squared() * Fraction(102, 100)
+
+
+@given(st.lists(st.integers(0, 4), min_size=2, max_size=4), st.sampled_from(["1/4", "1", "5"]), st.data())
+def test_permute_and_flip_lies_below_it(scores, epsilon, data):
+    """Exactly evaluated: all orders of the candidates, against scores that moved by at most 1."""
+    moved = [score + data.draw(st.integers(-1, 1)) for score in scores]
+    with mpmath.workdps(30):
+        rate = number(epsilon)
+        pair = chosen(scores, rate), chosen(moved, rate)
+        mu = mu_of(events.PermuteAndFlip(epsilon=epsilon))
+        for at in grid(rate):
+            assert divergence(pair, at) <= gaussian_delta(mu, at) + mpmath.mpf(10) ** -20
+
+
+def chosen(scores, epsilon):
+    """Return the chance of each candidate (McKenna & Sheldon 2020, algorithm 1)."""
+    heads = [mpmath.exp(epsilon * (score - max(scores)) / 2) for score in scores]
+    found = [mpmath.mpf(0)] * len(scores)
+    orders = list(permutations(range(len(scores))))
+    for order in orders:
+        left = mpmath.mpf(1) / len(orders)
+        for one in order:
+            found[one] += left * heads[one]
+            left *= 1 - heads[one]
+    return found
+
+
+def test_extremes_keep_the_bound_of_pure():
+    for loss in ("1e-200", "1e-12", "501", "1e300"):
+        for event in (
+            events.Laplace(scale=1, sensitivity=loss),
+            events.PermuteAndFlip(epsilon=loss),
+            events.RandomizedResponse(epsilon=loss, k=7),
+            events.RandomizedResponse(epsilon=1, k=10**40),
+            events.DiscreteLaplace(scale=3 / Fraction(loss), sensitivity=3),
+        ):
+            assert event.mu_squared() <= 8 * event.pure()
+            assert event.mu_squared() == mu_squared(event.pure()) or event.pure() > 10**6
+    assert events.Laplace(scale=1, sensitivity=0).mu_squared() == 0
+    assert events.DiscreteLaplace(scale=1, sensitivity=0).mu_squared() == 0
