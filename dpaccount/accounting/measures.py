@@ -19,7 +19,7 @@ from dpaccount.errors import InputError
 from dpaccount.exact import Enclosure
 from dpaccount.numerics.balls import ceil_of, log_float, precision
 from dpaccount.numerics.closed import gaussian, renyi
-from dpaccount.numerics.closed.gdp_of_pure import mu_squared
+from dpaccount.numerics.closed.gdp_of_release import mu_squared
 from dpaccount.plan.event_base import Event
 from dpaccount.proof import Curve, at_most, ball, gdp_delta, renyi_log_delta
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Generic, Self, TypeVar, datacla
 
 from dpaccount.errors import InputError
 from dpaccount.exact import MAX_CHARACTERS, Exact, as_exact, shown
-from dpaccount.numerics.closed.gdp_of_pure import mu_squared
+from dpaccount.numerics.closed.gdp_of_release import mu_squared
 from dpaccount.numerics.closed.sampling import sampled_loss
 
 Cover = tuple[int, int]

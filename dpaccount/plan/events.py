@@ -15,8 +15,7 @@ from fractions import Fraction
 from typing import Any, dataclass_transform
 
 from dpaccount.errors import InputError
-from dpaccount.numerics.closed import gdp_of_noise
-from dpaccount.numerics.closed.gdp_of_pure import mu_squared
+from dpaccount.numerics.closed.gdp_of_release import mu_squared, of_discrete_laplace, of_laplace, of_response
 from dpaccount.plan.bound_events import Approximate, DominatingPair, Rdp, Zcdp
 from dpaccount.plan.event_base import (
     ONE,
@@ -112,7 +111,7 @@ class Laplace(Event):
 
     def _mu_squared(self) -> Amount:
         """Return that of its pair (docs/proofs.md, "One release under Gaussian DP")."""
-        return gdp_of_noise.of_laplace(self.sensitivity / self.scale)
+        return of_laplace(self.sensitivity / self.scale)
 
 
 @event_kind
@@ -133,7 +132,7 @@ class DiscreteLaplace(Event):
 
     def _mu_squared(self) -> Amount:
         """Return that of its pair, likewise."""
-        return gdp_of_noise.of_discrete_laplace(1 / self.scale, int(self.sensitivity))
+        return of_discrete_laplace(1 / self.scale, int(self.sensitivity))
 
 
 @event_kind
@@ -163,7 +162,7 @@ class RandomizedResponse(_Chained):
 
     def _mu_squared(self) -> Amount:
         """Return that of its pair, likewise."""
-        return gdp_of_noise.of_response(self.epsilon, self.k)
+        return of_response(self.epsilon, self.k)
 
 
 @event_kind
@@ -220,7 +219,7 @@ class PermuteAndFlip(Event):
 
     def _mu_squared(self) -> Amount:
         """Return that of Laplace noise of the same ε, whose pair dominates it (docs/numerics.md)."""
-        return gdp_of_noise.of_laplace(self.epsilon)
+        return of_laplace(self.epsilon)
 
 
 @event_kind

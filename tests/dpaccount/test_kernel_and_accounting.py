@@ -9,7 +9,7 @@ from fractions import Fraction
 import pytest
 
 from dpaccount.errors import RuleError
-from dpaccount.numerics.closed.gdp_of_pure import mu_squared
+from dpaccount.numerics.closed.gdp_of_release import mu_squared
 from dpaccount.numerics.closed.toeplitz import squares
 from dpaccount.plan import events as ev
 from dpaccount.proof import (

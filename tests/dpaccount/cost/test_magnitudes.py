@@ -12,7 +12,7 @@ from dpaccount.accounting.calibrate import calibrate
 from dpaccount.cost import coarse_bounds, exact_bounds
 from dpaccount.cost.exposure import exposure_of
 from dpaccount.documents import parse_json
-from dpaccount.numerics.closed.gdp_of_pure import _of_large, mu_squared
+from dpaccount.numerics.closed.gdp_of_release import _of_large, mu_squared
 from dpaccount.plan import events as ev
 from dpaccount.plan.events import Plan, Relation
 

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dpaccount.numerics.closed.gdp_of_pure import mu_squared
+from dpaccount.numerics.closed.gdp_of_release import mu_squared
 from dpaccount.plan import events
 
 ETAS = ["1/1000", "1/20", "1", "3", "8", "40"]

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from dpaccount.accounting import composed
 from dpaccount.cost.exposure import exposure_of
 from dpaccount.numerics import domination
-from dpaccount.numerics.closed.gdp_of_pure import mu_squared
+from dpaccount.numerics.closed.gdp_of_release import mu_squared
 from dpaccount.plan import events
 
 LOSSES = ["1/1000", "1/20", "1/2", "1", "3", "12", "60"]

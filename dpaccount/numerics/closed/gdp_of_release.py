@@ -1,13 +1,22 @@
-"""Pure ε-DP as Gaussian DP: μ = −2Φ⁻¹(1/(1 + e^ε)) (Dong, Roth & Su 2022; optimal)."""
+"""One release as Gaussian DP: the least μ of its dominating pair, rounded up.
 
+Pure ε-DP needs μ = −2Φ⁻¹(1/(1 + e^ε)) (Dong, Roth & Su 2022; optimal).  Of pairs with more outcomes: where
+z = Φ⁻¹(1 − ·) of both errors of a test adds up to most, the pair needs μ = z(α) + z(β); for each kind below
+that test is known (docs/proofs.md, "One release under Gaussian DP").
+"""
+
+from collections.abc import Callable
 from fractions import Fraction
 from functools import lru_cache
+from typing import Final
 
 from flint import arb
 
 from dpaccount.numerics.balls import ball, ceil_of, precision
 
-LARGE = 500  #: ε beyond which tails of the normal law are bounded in logarithms
+LARGE: Final = 500  #: ε beyond which tails of the normal law are bounded in logarithms
+SMALLEST: Final = Fraction(1, 10**12)  #: ε and 1/k below which the bound of ε-DP stands for all
+BITS: Final = 256  #: in which errors that are nearly a half or 1/k are told from it
 
 
 @lru_cache(maxsize=4096)
@@ -29,6 +38,54 @@ def mu_squared(epsilon: Fraction) -> Fraction:
             if (mu / (2 * arb(2).sqrt())).erfc() <= 2 * goal:
                 return ceil_of(mu * mu)
             z = z * (1 + arb(2) ** -60)
+
+
+@lru_cache(maxsize=4096)
+def of_laplace(loss: Fraction) -> Fraction:
+    """Return μ² of Laplace noise whose largest loss is `loss`: both errors are e^{−ε/2}/2."""
+
+    def errors() -> tuple[arb, arb]:
+        each = (-ball(loss / 2)).exp() / 2
+        return each, each
+
+    return _least(loss, errors)
+
+
+@lru_cache(maxsize=4096)
+def of_discrete_laplace(step: Fraction, moved: int) -> Fraction:
+    """Return μ² of two-sided geometric noise of ratio e^{−step} that is moved by `moved`.
+
+    The errors are e^{−step·t}/(1 + e^{−step}) for t = half of `moved` + 1, rounded down, and up.
+    """
+    half = (moved + 1) // 2
+
+    def errors() -> tuple[arb, arb]:
+        whole = 1 + (-ball(step)).exp()
+        return (-ball(step * half)).exp() / whole, (-ball(step * (moved + 1 - half))).exp() / whole
+
+    return _least(step * moved, errors)
+
+
+@lru_cache(maxsize=4096)
+def of_response(epsilon: Fraction, k: int) -> Fraction:
+    """Return μ² of k-ary randomised response: the errors are the chances of one other answer and of any."""
+
+    def errors() -> tuple[arb, arb]:
+        total = ball(epsilon).exp() + (k - 1)
+        return 1 / total, ball(k - 1) / total
+
+    return mu_squared(epsilon) if k * SMALLEST > 1 else _least(epsilon, errors)
+
+
+def _least(loss: Fraction, errors: Callable[[], tuple[arb, arb]]) -> Fraction:
+    """Return (z(α) + z(β))², never above that of ε-DP."""
+    pure = mu_squared(loss)
+    if not SMALLEST < loss <= LARGE:
+        return pure
+    with precision(BITS):
+        first, second = errors()
+        mu = arb(2).sqrt() * ((2 * first).erfcinv() + (2 * second).erfcinv())
+        return min(pure, ceil_of(mu * mu))
 
 
 def _erfc_inverse(goal: arb) -> arb:
