@@ -1,6 +1,7 @@
 """Signed notes of where a ledger stood: who holds one can tell later whether the ledger still stands on it.
 
-Signed (Ed25519, RFC 8032) is the canonical JSON of the number, head and root of the last entry and the time.
+Signed (Ed25519, RFC 8032) is the canonical JSON of the number, head and root of the last entry, the digest of
+entry 0 and the time.
 """
 
 import base64
@@ -17,13 +18,14 @@ from dpaccount.errors import InputError
 from dpaccount.ledger.answers import standing
 
 SCHEMA: Final = "dpaccount/ledger-checkpoint/1"
-_SIGNED: Final = ("schema", "number", "head", "root", "time")
+_SIGNED: Final = ("schema", "number", "head", "root", "first", "time")
 
 
 def checkpoint(url: str, private: Path) -> dict[str, Any]:
-    """Return where a ledger stands, signed: ``{"schema", "number", "head", "root", "time", "key", "value"}``.
+    """Return where a ledger stands, signed: what `standing` says, `schema`, `time`, `key` and `value`.
 
-    Raises `InputError` for what is no unencrypted Ed25519 private key in PEM.
+    Raises `InputError` for what is no unencrypted Ed25519 private key in PEM, `LedgerError` for a chain that
+    was changed.
     """
     key = read_private_key(private)
     said = {"schema": SCHEMA, **standing(url), "time": datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")}
@@ -31,16 +33,16 @@ def checkpoint(url: str, private: Path) -> dict[str, Any]:
     return {**said, "key": fingerprint(key.public_key()), "value": value}
 
 
-def noted_head(file: Path, public: Path) -> str:
-    """Return the head that a checkpoint notes; raises `InputError` where this key has not signed it."""
+def noted(file: Path, public: Path) -> dict[str, Any]:
+    """Return what a checkpoint notes; raises `InputError` where this key has not signed it."""
     key = read_key(public)
     place = parse_json(read_bytes(file), str(file))
     members = place.table((*_SIGNED, "key", "value"))
     members["schema"].text(SCHEMA)
     said = {name: members[name].value for name in _SIGNED}
-    value, head = members["value"].text(), members["head"].text()
+    value = members["value"].text()
     try:
         key.verify(base64.b64decode(value, validate=True), canonical(said))
     except (InvalidSignature, binascii.Error, ValueError, TypeError):
         raise InputError(f"{file}: the signature is not by this key; give the key that signed it") from None
-    return head
+    return said

@@ -2,6 +2,7 @@
 
 import sys
 from functools import partial
+from pathlib import Path
 from typing import Annotated
 
 from cyclopts import Parameter
@@ -30,6 +31,7 @@ from dpaccount.errors import InputError
 
 MEASURES = ("gdp", "pure", "approximate", "zcdp", "either")
 Digest = Annotated[str, Parameter(metavar="DIGEST")]
+Noted = Annotated[str, Parameter(metavar="DIGEST | FILE")]
 
 
 def init(
@@ -413,7 +415,7 @@ def verify(
     url: Url,
     *,
     head: Digest | None = None,
-    since: Digest | None = None,
+    since: Noted | None = None,
     checkpoint: File | None = None,
     key: File | None = None,
     json_: Json = False,
@@ -431,7 +433,8 @@ def verify(
     head
         A head noted earlier, which must be on the chain.
     since
-        A head noted earlier, after which to begin; quicker where --head is the one that `init` printed.
+        A head noted earlier, after which to begin; with --key alone a signed checkpoint, which is quicker,
+        as is --head where it is the one that `init` printed.
     checkpoint
         A signed checkpoint, whose head must be on the chain.
     key
@@ -439,12 +442,15 @@ def verify(
     """
     from dpaccount.ledger import answers
 
-    if (checkpoint is None) != (key is None) or (checkpoint is not None and head is not None):
+    if (checkpoint is not None and (key is None or head is not None)) or (key and not (checkpoint or since)):
         raise InputError("a --checkpoint goes with its --key, and instead of --head; give both")
-    if checkpoint is not None and key is not None:
-        from audits.certificate.checkpoint import noted_head
+    first = None
+    if key is not None:
+        from audits.certificate.checkpoint import noted
 
-        head = noted_head(checkpoint, key)
-    answer = answers.verify(url, head=head, since=since)
+        said = noted(checkpoint or Path(str(since)), key)
+        head, since = (said["head"], since) if checkpoint else (head, said["head"])
+        first = said["first"]
+    answer = answers.verify(url, head=head, since=since, first=first)
     show(answer, json_, lines)
     return answers.exit_code(answer)

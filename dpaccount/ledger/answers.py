@@ -33,7 +33,7 @@ def silent(_: str) -> None:
 
 #: make a ledger and return what `show` says of it; recompute one: ``{"valid", "first_bad"}``
 init, verify = durable.init, heads.verify
-standing = heads.standing  #: number, head and root of the last entry
+standing = heads.standing  #: number, head and root of the last entry, and the digest of the first
 table, worded = history.table, history.worded  #: a log as CSV, and for a person
 log = history.log  #: every entry in its order, as far as it speaks of who charged what and why
 export, import_ = exported.lines, exported.made  #: a ledger's lines; a new ledger of them

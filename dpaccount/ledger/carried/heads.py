@@ -1,8 +1,10 @@
 """Verifying a ledger against heads that were noted outside it, and from one of them on."""
 
+from collections.abc import Collection
 from itertools import islice
 from typing import Any, Final
 
+from dpaccount.errors import LedgerError
 from dpaccount.ledger.budget import read_budget
 from dpaccount.ledger.chain import CHANGING, CHARGE, Entry
 from dpaccount.ledger.entries import check_linked
@@ -28,20 +30,24 @@ MOST_LATER: Final = 50_000  #: entries after a noted head that are held in memor
 NOTED: Final = "noted head"  #: what is wrong where the chain lacks a head that was noted
 
 
-def verify(url: str, *, head: str | None = None, since: str | None = None) -> dict[str, Any]:
+def verify(
+    url: str, *, head: str | None = None, since: str | None = None, first: str | None = None
+) -> dict[str, Any]:
     """Recompute a ledger: ``{"valid", "first_bad"}``; `head` must be on its chain.
 
     With `since`, the head of a ledger that was valid, only what came after it is recomputed: the entries, and
     that the totals without their charges are those of that entry, and with them again what the chain says.
-    That entry 0, which holds the budget, is the one of that time follows from all digests, unless `head` is
-    its own.  `first_bad` is the number of the first entry that is changed or missing, or ``head``,
-    ``totals``, ``file`` (the database's own structure) or ``noted head``.  A witness
-    in the URL must be on the chain with every line.
+    That entry 0, which holds the budget, is the one of that time follows from all digests, unless its own is
+    known: it is `head` or `first`.
+
+    `first_bad` is the number of the first entry that is changed or missing, or ``head``, ``totals``, ``file``
+    (the database's own structure) or ``noted head``.  A witness in the URL must be on the chain with every
+    line.
     """
     store = Store.open(url)
     try:
         with store.checked(every=True) as rows:
-            bad = first_bad(rows) if since is None else first_bad_since(rows, since, head)
+            bad = first_bad(rows) if since is None else first_bad_since(rows, since, {head, first})
             if bad is None and head is not None and _noted(rows, head) is None:
                 bad = NOTED
     finally:
@@ -50,21 +56,28 @@ def verify(url: str, *, head: str | None = None, since: str | None = None) -> di
 
 
 def standing(url: str) -> dict[str, Any]:
-    """Return where a ledger stands: ``{"number", "head", "root"}`` of its last entry, which is checked."""
+    """Return where a ledger stands: ``{"number", "head", "root"}`` of its last entry, and ``"first"``.
+
+    That is the digest of entry 0, to which all digests lead from the head; they are computed.  Raises
+    `LedgerError` where one was changed.
+    """
     store = Store.open(url)
     try:
         with store.reading() as rows:
-            at = totals(rows, 1).at
+            at, origin = totals(rows, 1).at, rows.entry(0)
+            if origin is None or not origin.begins():
+                raise LedgerError("entry 0 was changed or removed; restore the ledger from a backup")
+            check_linked(rows, 0)
     finally:
         store.close()
-    return {"number": at.number, "head": at.digest, "root": at.root}
+    return {"number": at.number, "head": at.digest, "root": at.root, "first": origin.digest}
 
 
-def first_bad_since(rows: Rows, head: str, known: str | None = None) -> Bad | None:
+def first_bad_since(rows: Rows, head: str, known: Collection[str | None] = ()) -> Bad | None:
     """Return what is wrong first after the entry with this digest, up to which all was verified; or None.
 
     Where later charges alone do not show that nothing is, the whole ledger is recomputed.  That entry 0, with
-    the budget, is what it was follows from the digests of the whole chain, or is `known` by its own.
+    the budget, is what it was follows from the digests of the whole chain, or its own is among those `known`.
     """
     noted = _noted(rows, head)
     if noted is None:
@@ -86,7 +99,7 @@ def _noted(rows: Rows, head: str) -> Entry | None:
     return entry
 
 
-def _sound_since(rows: Rows, noted: Entry, known: str | None) -> bool:
+def _sound_since(rows: Rows, noted: Entry, known: Collection[str | None]) -> bool:
     """Say whether later charges, taken away from the totals, leave those at `noted`, and may follow on them.
 
     What was arranged meanwhile cannot be taken away again and leaves it unsaid; so does the first charge of a
@@ -96,7 +109,7 @@ def _sound_since(rows: Rows, noted: Entry, known: str | None) -> bool:
     last = later[-1] if later else noted
     if origin is None or not origin.begins() or noted.root is None or len(later) > MOST_LATER:
         return False
-    if origin.digest != known:
+    if origin.digest not in known:
         check_linked(rows, 0)
     budget = read_budget(origin.body)
     opened: dict[int, Opened] = {}

@@ -2,13 +2,16 @@
 
 import json
 import shutil
+import sqlite3
 from fractions import Fraction
 
 import pytest
 
-from audits.certificate.checkpoint import checkpoint, noted_head
-from dpaccount.errors import InputError
+from audits.certificate.checkpoint import checkpoint, noted
+from dpaccount.errors import InputError, LedgerError
 from dpaccount.ledger import answers
+from dpaccount.ledger.carried import heads
+from dpaccount.ledger.chain import ORIGIN, seal
 from dpaccount.ledger.ledger import Ledger, init
 from dpaccount.plan.events import Plan, Pure, Relation
 
@@ -35,7 +38,7 @@ def test_a_checkpoint_is_on_the_chain_for_ever(url, tmp_path):
     file.write_text(json.dumps(made, indent=1))
     assert (made["number"], made["head"]) == (1, answers.show(url)["head"])
     charge(url)
-    head = noted_head(file, public)
+    head = noted(file, public)["head"]
     assert answers.verify(url, head=head)["valid"]
     assert answers.verify(url, since=head)["valid"]
 
@@ -50,7 +53,7 @@ def test_another_history_does_not_stand_on_it(url, tmp_path):
     charge(url, Fraction(1, 7))
     assert answers.verify(url)["valid"]
     wrong = {"valid": False, "first_bad": "noted head"}
-    assert answers.verify(url, head=noted_head(file, public)) == wrong
+    assert answers.verify(url, head=noted(file, public)["head"]) == wrong
 
 
 def test_what_the_key_did_not_sign_is_refused(url, tmp_path):
@@ -62,14 +65,54 @@ def test_what_the_key_did_not_sign_is_refused(url, tmp_path):
             continue
         file.write_text(json.dumps({**made, name: "changed"}))
         with pytest.raises(InputError, match="; "):
-            noted_head(file, public)
+            noted(file, public)
     for text in (json.dumps(made)[:-1], "[]", "{}", ""):
         file.write_text(text)
         with pytest.raises(InputError, match="; "):
-            noted_head(file, public)
+            noted(file, public)
     file.write_text(json.dumps(made))
     with pytest.raises(InputError, match="not by this key"):
-        noted_head(file, other)
+        noted(file, other)
     with pytest.raises(InputError, match="private key"):
         checkpoint(url, public)
-    assert noted_head(file, public) == made["head"]
+    assert noted(file, public) == {name: made[name] for name in made if name not in ("key", "value")}
+
+
+def test_what_it_says_of_entry_0_holds_to_the_head(url, tmp_path):
+    """The budget: an entry 0 that was changed alone is neither signed, nor believed because of a note."""
+    private, _ = keys(tmp_path, "one")
+    charge(url)
+    note = checkpoint(url, private)
+    charge(url)
+    assert note["first"] == checkpoint(url, private)["first"]
+    assert answers.verify(url, since=note["head"], first=note["first"])["valid"]
+    raise_budget(tmp_path / "budget.db")
+    wrong = {"valid": False, "first_bad": 1}
+    assert answers.verify(url, since=note["head"], first=note["first"]) == wrong
+    assert answers.verify(url) == wrong
+    with pytest.raises(LedgerError, match="entry 1 was changed"):
+        checkpoint(url, private)
+
+
+def raise_budget(file):
+    """Write another entry 0 with a digest of its own, and nothing after it."""
+    with sqlite3.connect(file) as database:
+        place, kind, key, about, body, root, _ = database.execute(
+            "SELECT * FROM entries WHERE number = 0"
+        ).fetchone()
+        body = json.dumps({**json.loads(body), "epsilon": "9"}, separators=(",", ":"), sort_keys=True)
+        digest = seal(ORIGIN, place, kind, key, about, body, root)
+        database.execute("UPDATE entries SET body = ?, digest = ? WHERE number = 0", (body, digest))
+    database.close()
+
+
+def test_entries_before_the_note_are_not_read_again(url, tmp_path, monkeypatch):
+    private, _ = keys(tmp_path, "one")
+    note = checkpoint(url, private)
+    charge(url)
+    walks = []
+    monkeypatch.setattr(heads, "check_linked", lambda rows, number: walks.append(number))
+    assert answers.verify(url, since=note["head"], first=note["first"])["valid"]
+    assert walks == []
+    assert answers.verify(url, since=note["head"])["valid"]
+    assert walks == [0]

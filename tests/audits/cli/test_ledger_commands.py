@@ -57,8 +57,16 @@ def test_a_checkpoint_and_an_export_hold(run, tmp_path):
     assert run("verify", "team.db", *signed)[0] == 0
     assert run("verify", "team.db", "--since", json.loads(note)["head"])[0] == 0
     assert run("verify", "team.db", "--head", "sha256:0")[0] == 1
-    code, _, error = run("verify", "team.db", *signed[:2])
-    assert (code, error.count("\n")) == (2, 1)
+    assert run("verify", "team.db", "--since", *signed[1:])[0] == 0
+    assert run("verify", "team.db", "--since", json.loads(note)["head"], *signed)[0] == 0
+    for wrong in (
+        signed[:2],
+        signed[2:],
+        [*signed, "--head", "sha256:0"],
+        ["--since", *signed[:2], *signed[2:]],
+    ):
+        code, out, error = run("verify", "team.db", *wrong)
+        assert (code, out, error.count("\n")) == (2, "", 1)
     code, exported, _ = run("export", "team.db")
     (tmp_path / "lines").write_text(exported)
     assert run("import", "lines", "new.db")[0] == 0

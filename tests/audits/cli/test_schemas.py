@@ -133,7 +133,15 @@ def test_files_that_signing_and_releasing_make_follow_their_schemas():
             "signed": "",
             **verdict,
         },
-        "ledger-checkpoint": {"number": 1, "head": digest, "root": "0", "time": "", "key": "", "value": ""},
+        "ledger-checkpoint": {
+            "number": 1,
+            "head": digest,
+            "root": "0",
+            "first": digest,
+            "time": "",
+            "key": "",
+            "value": "",
+        },
         "release": {
             "certificate": "c",
             "release": None,
