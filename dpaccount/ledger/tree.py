@@ -309,13 +309,14 @@ class SpentTree:
             return opened[1], opened[2]
         text = self.changed[node] if node in self.changed else self._fetch(node)
         if not isinstance(text, str) or _digest(text) != digest:
-            raise LedgerError(
-                "the ledger's totals were changed; restore a backup that `ledger verify` accepts"
-            )
+            raise changed()
         known = self._known.get(node)
         if known is None or known[0] != digest:
             parts = text.split("|")
-            known = digest, _edge(parts[:3], self._width), _edge(parts[3:], self._width)
+            try:
+                known = digest, _edge(parts[:3], self._width), _edge(parts[3:], self._width)
+            except (ValueError, ArithmeticError):
+                raise changed() from None
         self._opened[node] = known
         return known[1], known[2]
 
@@ -351,6 +352,11 @@ def of_charges(charges: Iterable[list[Step]], width: int) -> SpentTree:
 
 _MADE: Final[dict[tuple[str, int], Root]] = {}  #: roots that were made here, by their text
 _MEANT: Final[dict[int, Opened]] = {}  #: what nodes of an area said last
+
+
+def changed() -> LedgerError:
+    """Return the error to raise about a text that does not belong to the root, or says nothing."""
+    return LedgerError("the ledger's totals were changed; restore a backup that `ledger verify` accepts")
 
 
 def _digest(text: str) -> str:

@@ -12,9 +12,18 @@ from collections.abc import Callable, Iterator
 from typing import Any, Final
 
 from dpaccount.documents import canonical
-from dpaccount.errors import LedgerError
+from dpaccount.ledger.tree import changed
 
 DEPTH: Final = 42  #: below it, names whose digests begin alike share a node
+#: what is recorded under each first word of a name: the types of its members, or its own
+_SHAPES: Final[dict[str, Any]] = {
+    "cohort": {"units": (list,), "charged": (bool,)},
+    "period": {"number": (int,), "entry": (int,), "root": (str,)},
+    "reservation": {"body": (str,), "open": (list,)},
+    "scope": {"area": (int,), "period": (int,), "root": (str,), "epsilon": (str,), "delta": (str,)},
+    "scopes": int,
+    "year": {"year": (int,), "root": (str, type(None))},
+}
 Record = tuple[str, Any]
 Inner = tuple[str, str]
 
@@ -89,17 +98,29 @@ class Register:
             return []
         text = self.changed[-node] if -node in self.changed else self._fetch(-node)
         if not isinstance(text, str) or _digest(text) != digest:
-            raise LedgerError(
-                "the ledger's totals were changed; restore a backup that `ledger verify` accepts"
-            )
+            raise changed()
         if text.startswith("["):
-            return [(name, value) for name, value in json.loads(text)]
+            try:
+                records = [(name, value) for name, value in json.loads(text)]
+            except (ValueError, TypeError, RecursionError):  # of many brackets
+                raise changed() from None
+            if not all(_is_record(*record) for record in records):
+                raise changed()
+            return records
         left, _, right = text.partition(" ")
         return left, right
 
     def _stored(self, node: int, text: str | None) -> str:
         self.changed[-node] = text
         return "" if text is None else _digest(text)
+
+
+def _is_record(name: object, value: object) -> bool:
+    """Say whether a value is of the shape that its name asks for."""
+    shape = _SHAPES.get(name.partition(" ")[0]) if isinstance(name, str) else None
+    if not isinstance(shape, dict) or not isinstance(value, dict):
+        return shape is not None and type(value) is shape
+    return value.keys() == shape.keys() and all(type(value[key]) in kinds for key, kinds in shape.items())
 
 
 def _way(name: str) -> int:

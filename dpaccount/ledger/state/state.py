@@ -136,7 +136,10 @@ class State:
         return None if dropped else self._fetch(where)
 
     def _root(self, text: object) -> Root:
-        return trees.read(text, self.width)
+        try:
+            return trees.read(text, self.width)
+        except (ValueError, TypeError, ArithmeticError):
+            raise trees.changed() from None
 
 
 def split(text: object) -> tuple[str, str]:

@@ -1,5 +1,6 @@
 """Whoever edits a ledger's file is found out by `verify` (unless they rewrite all of it)."""
 
+import hashlib
 import json
 import random
 import shutil
@@ -12,7 +13,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from dpaccount.errors import BudgetError, LedgerError
+from dpaccount.errors import BudgetError, DpaccountError, LedgerError
 from dpaccount.ledger import verification
 from dpaccount.ledger.carried.history import log
 from dpaccount.ledger.carried.reported import report
@@ -288,3 +289,50 @@ def test_charges_that_are_added_up_together_name_the_entry_that_lies(
         database.execute("UPDATE ledger SET head = ?", (before,))
     database.close()
     assert verify(url) == {"valid": False, "first_bad": number}
+
+
+def test_a_sealed_register_that_says_nonsense_ends_in_one_sentence(url, tmp_path):
+    """The last root fits it, so that it is read: whatever a record is, a charge is refused or made, without a crash."""
+    init(url, epsilon=1, delta=0, unit="person", relation="replace-one", measure="pure")
+    with Ledger.open(url) as ledger:
+        ledger.set_scope("team", Fraction(1, 2))
+        ledger.charge(pure("1/100"), "one", scope="team")
+    file = tmp_path / "budget.db"
+    with sqlite3.connect(file) as database:
+        texts = [row[0] for row in database.execute("SELECT body FROM nodes WHERE node < 0").fetchall()]
+    database.close()
+    records = [record for text in texts if text.startswith("[[") for record in json.loads(text)]
+    assert records
+    bad = ["[" * 100_000, "[1]", "[[1]]", '["ab"]', "["]
+    for place, (name, value) in enumerate(records):
+        nonsense = [None, 5, "x", [], {}, [None], {"a": 1}]
+        if isinstance(value, dict):
+            nonsense += [{**value, key: "x"} for key in value]
+        bad += [json.dumps([*records[:place], [name, one], *records[place + 1 :]]) for one in nonsense]
+    for text in bad:
+        sealed_register(file, text)
+        assert not verify(url)["valid"]
+        for act in (
+            lambda ledger: ledger.show(),
+            lambda ledger: ledger.charge(pure("1/100"), "two", scope="team"),
+            lambda ledger: ledger.charge(pure("1/100"), "two"),
+            lambda ledger: ledger.set_scope("other", Fraction(1, 4)),
+            lambda ledger: ledger.reset("new data"),
+        ):
+            sealed_register(file, text)
+            with suppress(DpaccountError), Ledger.open(url) as ledger:
+                act(ledger)
+
+
+def sealed_register(file: Path, text: str) -> None:
+    """Let the register's first node be this text, the last root fit it, and the chain end there."""
+    with sqlite3.connect(file) as database:
+        database.execute("DELETE FROM entries WHERE number > 2")
+        database.execute("UPDATE nodes SET body = ? WHERE node = -1", (text,))
+        row = database.execute("SELECT * FROM entries WHERE number = 2").fetchone()
+        root = row[5].rpartition("|")[0] + "|" + hashlib.sha256(text.encode()).hexdigest()
+        before = database.execute("SELECT digest FROM entries WHERE number = 1").fetchone()[0]
+        head = seal(before, *row[:5], root)
+        database.execute("UPDATE entries SET root = ?, digest = ? WHERE number = 2", (root, head))
+        database.execute("UPDATE ledger SET last = 2, head = ?", (head,))
+    database.close()
