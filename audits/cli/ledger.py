@@ -31,7 +31,6 @@ from dpaccount.errors import InputError
 
 MEASURES = ("gdp", "pure", "approximate", "zcdp", "either")
 Digest = Annotated[str, Parameter(metavar="DIGEST")]
-Noted = Annotated[str, Parameter(metavar="DIGEST | FILE")]
 
 
 def init(
@@ -415,14 +414,12 @@ def verify(
     url: Url,
     *,
     head: Digest | None = None,
-    since: Noted | None = None,
+    since: Annotated[str, Parameter(metavar="DIGEST | FILE")] | None = None,
     checkpoint: File | None = None,
     key: File | None = None,
     json_: Json = False,
 ) -> int:
     """Recompute the hash chain and the totals; a noted --head must be on it, --since begins after one.
-
-    A --checkpoint, whose head must be on it too, must be signed with the public --key (PEM).
 
     Example: `dpaccount ledger verify sqlite:///team.db --checkpoint checkpoint.json --key public.pem`
 
@@ -433,8 +430,7 @@ def verify(
     head
         A head noted earlier, which must be on the chain.
     since
-        A head noted earlier, after which to begin; with --key alone a signed checkpoint, which is quicker,
-        as is --head where it is the one that `init` printed.
+        A head noted earlier, after which to begin, or with --key a signed checkpoint, which is quicker.
     checkpoint
         A signed checkpoint, whose head must be on the chain.
     key
@@ -448,9 +444,7 @@ def verify(
     if key is not None:
         from audits.certificate.checkpoint import noted
 
-        said = noted(checkpoint or Path(str(since)), key)
-        head, since = (said["head"], since) if checkpoint else (head, said["head"])
-        first = said["first"]
-    answer = answers.verify(url, head=head, since=since, first=first)
-    show(answer, json_, lines)
-    return answers.exit_code(answer)
+        note = noted(checkpoint or Path(str(since)), key)
+        head, since = (note["head"], since) if checkpoint else (head, note["head"])
+        first = note["first"]
+    return answered(answers.verify(url, head=head, since=since, first=first), json_)

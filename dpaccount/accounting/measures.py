@@ -219,7 +219,7 @@ def _gdp_curve(curve: Curve) -> Amounts | None:
 
 def _gdp_event(event: Event) -> Amounts | None:
     loss = event.pure()
-    if loss is not None and loss > LARGE:
+    if loss is not None and loss > LARGE * event.count:
         return (_mu2_of_pure(loss),)
     return _one(event.mu_squared())
 

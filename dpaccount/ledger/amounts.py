@@ -2,8 +2,9 @@
 
 import hashlib
 import math
+import time
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, field, fields, replace
 from fractions import Fraction
 from functools import cache
 from typing import Any
@@ -34,7 +35,7 @@ class Request:
 
     `facts` are written down with it, `digest` tells whether two requests are the same, `steps` are its
     amounts over the units; None where the ledger's measure has no bound, and the measures that do are
-    `takers`.  A reservation has `parts`, so many that spend so much each.
+    `takers`.  A reservation has `parts`, so many that spend so much each.  It is made when it was `asked`.
     """
 
     facts: dict[str, Any]
@@ -42,6 +43,7 @@ class Request:
     steps: list[Step] | None
     takers: list[str]
     parts: list[tuple[int, list[Step]]] | None = None
+    asked: float = field(default_factory=time.monotonic, compare=False)
 
     def within(
         self, scope: str | None, cohort: str | None = None, units: list[Cover] | None = None

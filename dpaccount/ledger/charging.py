@@ -2,6 +2,7 @@
 
 import json
 import math
+import time
 from dataclasses import dataclass, field
 from functools import partial
 
@@ -151,6 +152,11 @@ class ToCharge(Job):
     requests: list[tuple[Request, str | None]]
     raises: bool
     charges: list[Charge] = field(default_factory=list)
+
+    @property
+    def asked(self) -> float:
+        """Return when the first of them was asked for."""
+        return min((request.asked for request, _ in self.requests), default=time.monotonic())
 
     def decide(self, batch: Batch, rows: Rows) -> None:
         """Decide all in a transaction, unless one that was interrupted was committed with them."""

@@ -279,8 +279,9 @@ class Ledger(Arrangements):
 
     def _commit(self, jobs: list[ToCharge]) -> None:
         """Decide what threads ask for, in one transaction."""
+        asked = min(job.asked for job in jobs)
         with self._store.alone():  # until what is known has what was committed
-            with self._store.writing(self._wanted(jobs)) as rows:
+            with self._store.writing(self._wanted(jobs), asked) as rows:
                 batch = Batch(rows, self._totals(rows), self.budget)
                 for job in jobs:
                     job.decide(batch, rows)

@@ -235,7 +235,12 @@ class OnSample(Event):
         return self.of.zcdp() if self.fraction == 1 else super()._zcdp()
 
     def _mu_squared(self) -> Amount:
-        return self.of.mu_squared() if self.fraction == 1 else super()._mu_squared()
+        """Return that of the sample's ε, at most that of the whole: it holds if it is known who is drawn."""
+        whole = self.of.mu_squared()
+        if self.fraction == 1:
+            return whole
+        sample = super()._mu_squared()
+        return sample if sample is None or whole is None else min(sample, whole)
 
 
 class GaussianPair(Event):

@@ -120,7 +120,7 @@ class Arrangements:
 
     def _arrange(self, kind: str, facts: dict[str, Any], by: str | None) -> Entry:
         def write() -> Entry:
-            with self._store.alone(), self._store.writing() as rows:
+            with self._store.writing() as rows:
                 return self._made(rows, self._totals(rows), kind, facts, by)
 
         return again(write)
@@ -134,7 +134,7 @@ class Arrangements:
         by: str | None,
     ) -> Taken:
         def write() -> Taken:
-            with self._store.alone(), self._store.writing() as rows:
+            with self._store.writing() as rows:
                 totals = self._totals(rows)
                 number, left = self._left(rows, totals, key)
                 wanted = which(left) if parts is None else intervals.joined(parts)

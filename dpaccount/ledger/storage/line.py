@@ -6,6 +6,7 @@ who cannot have a lock goes on without.
 """
 
 import os
+import stat
 import time
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, suppress
@@ -20,26 +21,29 @@ NEXT_LOOK_SECONDS: Final = 0.0001  #: the same for the one who is next
 
 
 @contextmanager
-def turn(path: Path) -> Iterator[None]:
-    """Wait in the line of the ledger at `path`, `TURN_SECONDS` at most; it ends with the block.
+def turn(path: Path, began: float) -> Iterator[None]:
+    """Wait in the line of the ledger at `path`, until `TURN_SECONDS` after `began`; it ends with the block.
 
     The locks are files of the ledger's own, so that neither another ledger nor a reader of the folder holds
     them.
     """
-    end = time.monotonic() + TURN_SECONDS
+    end = began + TURN_SECONDS
     with ExitStack() as mine:
-        with _locked(f"{path}-next", end, LOOK_SECONDS):
-            mine.enter_context(_locked(f"{path}-line", end, NEXT_LOOK_SECONDS))
+        with _locked(path.with_name(f"{path.name}-next"), end, LOOK_SECONDS):
+            mine.enter_context(_locked(path.with_name(f"{path.name}-line"), end, NEXT_LOOK_SECONDS))
         yield
 
 
 @contextmanager
-def _locked(path: str, end: float, pause: float) -> Iterator[None]:
+def _locked(path: Path, end: float, pause: float) -> Iterator[None]:
     """Hold a file's lock, or nothing where it cannot be had by `end`.
 
     It is given back aloud, since a process forked meanwhile has a copy of its descriptor.
     """
     fcntl = posix_module("fcntl")
+    if not _is_lock(path):
+        yield
+        return
     try:
         descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
     except OSError:
@@ -52,6 +56,20 @@ def _locked(path: str, end: float, pause: float) -> Iterator[None]:
         with suppress(OSError):
             fcntl.flock(descriptor, fcntl.LOCK_UN)
         os.close(descriptor)
+
+
+def _is_lock(path: Path) -> bool:
+    """Say whether a name is free or an empty file's only one.
+
+    It may not be a database: to close it would take away the locks that this process has on it.
+    """
+    try:
+        found = path.lstat()
+    except FileNotFoundError:
+        return True
+    except OSError:
+        return False
+    return stat.S_ISREG(found.st_mode) and found.st_size == 0 and found.st_nlink == 1
 
 
 def _wait_for(descriptor: int, end: float, pause: float) -> None:

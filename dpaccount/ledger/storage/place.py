@@ -27,6 +27,8 @@ SHARED: Final = re.compile(
     r"9p|afs|beegfs|ceph|cifs|coda|davfs|drvfs|fuse|fuseblk|gfs2?|glusterfs|gpfs|lustre|ncpfs|nfs4?|ocfs2|orangefs"
     r"|prl_fs|pvfs2|smb2|smb3|smbfs|vboxsf|virtiofs|vmhgfs"
 )
+LOGS: Final = ("-wal", "-shm", "-journal")  #: what the names of SQLite's files beside a database end with
+BESIDE: Final = (*LOGS, "-line", "-next")  #: and those of all that may stand beside a ledger
 _HINT: Final = "write it as sqlite:///file.db"
 
 
@@ -61,6 +63,13 @@ def address(url: str) -> Address | ServerAddress:
     name, _, query = rest.partition("?") if separator else (rest, "", "")
     if host or not slash or name in ("", ":memory:") or "\0" in name or name.startswith(("file:", ":")):
         raise InputError(f"the ledger's URL does not name one file; {_HINT}")
+    if name.endswith(BESIDE):
+        raise InputError(
+            f"the ledger's file is named as what stands beside one ({', '.join(BESIDE)});"
+            " give it another name"
+        )
+    if any("\ud800" <= one <= "\udfff" for one in name):
+        raise InputError("the name of the ledger's file is no text; give it another name")
     asked = parse_qsl(query, keep_blank_values=True)
     wants, witness = dict(asked), dict(asked).pop("witness", None)
     known = {"shared": "trusted", "witness": witness}
@@ -84,7 +93,7 @@ def file_address(url: str) -> Address:
 @lru_cache(maxsize=64)  # asked before every commit
 def companions(path: Path) -> tuple[Path, ...]:
     """Return the files that SQLite keeps beside an open or crashed database."""
-    return tuple(path.with_name(path.name + suffix) for suffix in ("-wal", "-shm", "-journal"))
+    return tuple(path.with_name(path.name + suffix) for suffix in LOGS)
 
 
 def identity(path: Path) -> Identity | None:

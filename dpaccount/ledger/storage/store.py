@@ -85,10 +85,16 @@ class Store:
         return process.held() if isinstance(self.place, Database) else self.place.held()
 
     @contextmanager
-    def writing(self, wants: Wants | None = None) -> Iterator[Rows]:
-        """Hold the write lock and commit durably at the end; an exception undoes everything."""
+    def writing(self, wants: Wants | None = None, asked: float | None = None) -> Iterator[Rows]:
+        """Hold the write lock and commit durably at the end; an exception undoes everything.
+
+        A file's lock is waited for since it was `asked` for, by another thread's wait too.
+        """
         began = time.monotonic()
-        line = turn(self.place.path) if isinstance(self.place, Database) else nullcontext()
+        line: AbstractContextManager[None] = nullcontext()
+        if isinstance(self.place, Database):
+            began = began if asked is None else asked
+            line = turn(self.place.path, began)
         with self.alone(), line:
             with self._written(began, wants) as rows:
                 if self._witness is not None:

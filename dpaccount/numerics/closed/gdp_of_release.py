@@ -15,8 +15,9 @@ from flint import arb
 from dpaccount.numerics.balls import ball, ceil_of, precision
 
 LARGE: Final = 500  #: ε beyond which tails of the normal law are bounded in logarithms
-SMALLEST: Final = Fraction(1, 10**12)  #: ε and 1/k below which the bound of ε-DP stands for all
-BITS: Final = 256  #: in which errors that are nearly a half or 1/k are told from it
+SMALLEST: Final = Fraction(1, 10**300)  #: ε below which the bound of ε-DP stands for all
+MOST: Final = 10**12  #: answers: of more each one tells less (they are these, of which some are lost)
+BITS: Final = 256  #: beside those in which a small ε is seen
 
 
 @lru_cache(maxsize=4096)
@@ -29,7 +30,7 @@ def mu_squared(epsilon: Fraction) -> Fraction:
         return Fraction(0)
     if epsilon > LARGE:
         return _of_large(epsilon)
-    with precision(128 + 2 * max(0, epsilon.denominator.bit_length() - epsilon.numerator.bit_length())):
+    with precision(128 + 2 * _zeros(epsilon)):
         goal = 1 / (1 + ball(epsilon).exp())
         # z with erfc(z) = 2·goal; μ = 2√2·z. Newton's start is an estimate, the test below decides.
         z = _erfc_inverse(goal)
@@ -71,10 +72,11 @@ def of_response(epsilon: Fraction, k: int) -> Fraction:
     """Return μ² of k-ary randomised response: the errors are the chances of one other answer and of any."""
 
     def errors() -> tuple[arb, arb]:
-        total = ball(epsilon).exp() + (k - 1)
-        return 1 / total, ball(k - 1) / total
+        others = ball(min(k, MOST) - 1)
+        total = ball(epsilon).exp() + others
+        return 1 / total, others / total
 
-    return mu_squared(epsilon) if k * SMALLEST > 1 else _least(epsilon, errors)
+    return _least(epsilon, errors)
 
 
 def _least(loss: Fraction, errors: Callable[[], tuple[arb, arb]]) -> Fraction:
@@ -82,10 +84,15 @@ def _least(loss: Fraction, errors: Callable[[], tuple[arb, arb]]) -> Fraction:
     pure = mu_squared(loss)
     if not SMALLEST < loss <= LARGE:
         return pure
-    with precision(BITS):
+    with precision(BITS + 2 * _zeros(loss)):
         first, second = errors()
         mu = arb(2).sqrt() * ((2 * first).erfcinv() + (2 * second).erfcinv())
         return min(pure, ceil_of(mu * mu))
+
+
+def _zeros(value: Fraction) -> int:
+    """Return how many bits of a number are 0 before the first that is not, about."""
+    return max(0, value.denominator.bit_length() - value.numerator.bit_length())
 
 
 def _erfc_inverse(goal: arb) -> arb:

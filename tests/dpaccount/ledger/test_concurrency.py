@@ -3,6 +3,7 @@
 import fcntl
 import os
 import signal
+import sqlite3
 import subprocess
 import sys
 import threading
@@ -13,8 +14,10 @@ from pathlib import Path
 import pytest
 
 from dpaccount.errors import BudgetError
+from dpaccount.ledger import amounts
 from dpaccount.ledger.ledger import Ledger, init, verify
 from dpaccount.ledger.storage import database, line
+from dpaccount.noise import process
 from dpaccount.plan.events import Plan, Pure, Relation
 
 from .conftest import pure
@@ -40,7 +43,7 @@ from dpaccount.ledger.ledger import Ledger
 url, epsilon, times = sys.argv[1], Fraction(sys.argv[2]), int(sys.argv[3])
 database.BUSY_SECONDS = line.TURN_SECONDS = 3600.0
 if sys.argv[4] == "unfair":
-    store.turn = nullcontext
+    store.turn = lambda path, began: nullcontext()
 plan = Plan(Relation.REPLACE_ONE, (Pure(epsilon=epsilon),))
 with Ledger.open(url) as ledger:
     print("ready", flush=True)
@@ -283,16 +286,69 @@ def test_who_has_had_a_turn_comes_after_whoever_is_next(url, tmp_path, monkeypat
     monkeypatch.setattr(line, "TURN_SECONDS", 3600.0)
     new(url)
     other = charger(url, "1/1000000", 1)
+    try:
+        with Ledger.open(url) as ledger:
+            with ledger._store.writing():
+                begin(other)
+                until = time.monotonic() + 60
+                while not is_locked(tmp_path / "budget.db-next"):
+                    assert time.monotonic() < until, "nobody is next"
+                    time.sleep(0.001)
+            mine = ledger.charge(pure("1/1000000"), "again").entry
+        (others,) = other.communicate()[0].split()
+        assert int(others) < mine
+    finally:
+        other.kill()
+        other.communicate()
+
+
+@pytest.mark.parametrize("what", ["charge", "charge_plan"])
+def test_a_thread_waits_since_it_asked(url, monkeypatch, what):
+    """And not once more from when others of its process have waited in vain."""
+    began, asked, writing = [], threading.Event(), database.Database.writing
+    monkeypatch.setattr(
+        database.Database, "writing", lambda self, at: (began.append(at), writing(self, at))[1]
+    )
+    made = amounts.Request.within
+    monkeypatch.setattr(amounts.Request, "within", lambda *given: (made(*given), asked.set())[0])
+    new(url)
+    paid = pure("1/100") if what == "charge" else Plan(Relation.REPLACE_ONE, (Pure(epsilon="1/100"),))
     with Ledger.open(url) as ledger:
-        with ledger._store.writing():
-            begin(other)
-            until = time.monotonic() + 600
-            while not is_locked(tmp_path / "budget.db-next"):
-                assert time.monotonic() < until, "nobody is next"
-                time.sleep(0.001)
-        mine = ledger.charge(pure("1/1000000"), "again").entry
-    (others,) = other.communicate()[0].split()
-    assert int(others) < mine
+        thread = threading.Thread(target=getattr(ledger, what), args=(paid, "part"))
+        with process.unforked():
+            thread.start()
+            assert asked.wait(60)
+            others_ended = time.monotonic()
+        thread.join()
+        assert ledger.show()["entries"] == 1
+    assert began[-1] <= others_ended
+
+
+@pytest.mark.parametrize("ends", ["-line", "-next"])
+def test_a_database_is_never_taken_for_a_lock(url, tmp_path, ends):
+    """To close a descriptor of it would take away the locks that this process has on it."""
+    new(url)
+    beside = tmp_path / f"budget.db{ends}"
+    with sqlite3.connect(beside, isolation_level=None) as other, Ledger.open(url) as ledger:
+        other.execute("CREATE TABLE its (own)")
+        other.execute("BEGIN IMMEDIATE")
+        ledger.charge(pure("1/1000000"), "part")
+        assert is_held(beside)
+    other.close()
+    beside.unlink()
+    (tmp_path / "empty").touch()
+    beside.hardlink_to(tmp_path / "empty")
+    assert not line._is_lock(beside)
+
+
+def is_held(file: Path) -> bool:
+    """Say whether another process cannot write a database now."""
+    tried = "import sqlite3, sys; sqlite3.connect(sys.argv[1], timeout=0).execute('BEGIN IMMEDIATE')"
+    done = subprocess.run(
+        [sys.executable, "-c", tried, str(file)], check=False, capture_output=True, text=True
+    )
+    assert done.returncode == 0 or "locked" in done.stderr
+    return done.returncode != 0
 
 
 def is_locked(file: Path) -> bool:

@@ -132,8 +132,8 @@ def test_ctrl_c_before_the_commit_leaves_the_others_to_be_led(ledger, url, monke
     cut = []
 
     @contextmanager
-    def writing(wants):
-        with real(wants) as rows:
+    def writing(*given):
+        with real(*given) as rows:
             yield rows
             if len(crowd.sizes) == 2 and not cut:
                 cut.append(1)

@@ -176,6 +176,14 @@ def test_a_url_asks_for_nothing_else(file, url, query):
         Ledger.open(f"{url}?{query}")
 
 
+@pytest.mark.parametrize(
+    "name", ["a.db-wal", "2026-next", "2026-line", "a-shm", "a.db-journal", "a\udcff.db"]
+)
+def test_a_ledger_is_not_named_as_what_stands_beside_one(name, tmp_path):
+    with pytest.raises(InputError, match="give it another name"):
+        address(f"sqlite:///{tmp_path}/{name}")
+
+
 def test_the_path_of_a_db_file_will_do_for_a_url(file, monkeypatch):
     assert address("team.db") == address("sqlite:///team.db")
     monkeypatch.chdir(file.parent)

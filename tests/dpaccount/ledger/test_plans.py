@@ -20,7 +20,7 @@ def plan(*events):
 
 
 def test_more_laplace_fits_as_one_plan(make):
-    """561 releases; charged one by one 356 fit, and exact composition allows 564."""
+    """561 releases; charged one by one 358 fit, and exact composition allows 564."""
     ledger = make(1, MILLIONTH, "gdp")
     with pytest.raises(RefusedError):
         ledger.charge_plan(plan(Laplace(scale=100, count=562)), "too many")
