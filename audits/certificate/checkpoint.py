@@ -40,9 +40,31 @@ def noted(file: Path, public: Path) -> dict[str, Any]:
     members = place.table((*_SIGNED, "key", "value"))
     members["schema"].text(SCHEMA)
     said = {name: members[name].value for name in _SIGNED}
-    value = members["value"].text()
+    value, _, _ = (members[name].text() for name in ("value", "head", "first"))
     try:
         key.verify(base64.b64decode(value, validate=True), canonical(said))
     except (InvalidSignature, binascii.Error, ValueError, TypeError):
         raise InputError(f"{file}: the signature is not by this key; give the key that signed it") from None
     return said
+
+
+def given_by(
+    file: Path | None, public: Path | None, *, head: str | None, since: str | None
+) -> dict[str, str | None]:
+    """Return the `head`, `since` and `first` with which to verify a ledger.
+
+    The head is that of the checkpoint in this file.  With a key and no such file, `since` is the path of a
+    checkpoint, which says the digest of entry 0 (`first`) too.  Raises `InputError` for anything between.
+    """
+    if file is not None and (public is None or head is not None):
+        raise InputError("a --checkpoint goes with its --key, and instead of --head; give both")
+    if file is None and public is not None:
+        if since is None:
+            raise InputError("a --key goes with a --checkpoint, or with --since; give one of them")
+        note = noted(Path(since), public)
+        return {"head": head, "since": note["head"], "first": note["first"]}
+    if since is not None and not since.startswith("sha256:"):
+        raise InputError("--since is no head; give one, or a checkpoint with its --key")
+    if file is not None and public is not None:
+        head = noted(file, public)["head"]
+    return {"head": head, "since": since, "first": None}

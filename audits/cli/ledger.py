@@ -2,7 +2,6 @@
 
 import sys
 from functools import partial
-from pathlib import Path
 from typing import Annotated
 
 from cyclopts import Parameter
@@ -438,13 +437,9 @@ def verify(
     """
     from dpaccount.ledger import answers
 
-    if (checkpoint is not None and (key is None or head is not None)) or (key and not (checkpoint or since)):
-        raise InputError("a --checkpoint goes with its --key, and instead of --head; give both")
-    first = None
-    if key is not None:
-        from audits.certificate.checkpoint import noted
+    given: dict[str, str | None] = {"head": head, "since": since}
+    if checkpoint or key or since is not None:
+        from audits.certificate.checkpoint import given_by
 
-        note = noted(checkpoint or Path(str(since)), key)
-        head, since = (note["head"], since) if checkpoint else (head, note["head"])
-        first = note["first"]
-    return answered(answers.verify(url, head=head, since=since, first=first), json_)
+        given = given_by(checkpoint, key, **given)
+    return answered(answers.verify(url, **given), json_)

@@ -35,7 +35,7 @@ class Request:
 
     `facts` are written down with it, `digest` tells whether two requests are the same, `steps` are its
     amounts over the units; None where the ledger's measure has no bound, and the measures that do are
-    `takers`.  A reservation has `parts`, so many that spend so much each.  It is made when it was `asked`.
+    `takers`.  A reservation has `parts`, so many that spend so much each.  `asked` is when it was made.
     """
 
     facts: dict[str, Any]

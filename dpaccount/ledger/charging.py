@@ -155,8 +155,8 @@ class ToCharge(Job):
 
     @property
     def asked(self) -> float:
-        """Return when the first of them was asked for."""
-        return min((request.asked for request, _ in self.requests), default=time.monotonic())
+        """Return when the last of them was asked for: all were priced by then."""
+        return max((request.asked for request, _ in self.requests), default=time.monotonic())
 
     def decide(self, batch: Batch, rows: Rows) -> None:
         """Decide all in a transaction, unless one that was interrupted was committed with them."""

@@ -304,6 +304,8 @@ class SpentTree:
     def _halves(self, node: int, digest: str) -> tuple[Edge, Edge]:
         if not digest:
             return self._level, self._level
+        if node >> HEIGHT:  # a unit has no halves
+            raise changed()
         opened = self._opened.get(node)
         if opened is not None and opened[0] == digest:
             return opened[1], opened[2]

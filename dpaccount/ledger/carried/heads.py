@@ -1,6 +1,5 @@
 """Verifying a ledger against heads that were noted outside it, and from one of them on."""
 
-from collections.abc import Collection
 from itertools import islice
 from typing import Any, Final
 
@@ -37,17 +36,22 @@ def verify(
 
     With `since`, the head of a ledger that was valid, only what came after it is recomputed: the entries, and
     that the totals without their charges are those of that entry, and with them again what the chain says.
-    That entry 0, which holds the budget, is the one of that time follows from all digests, unless its own is
-    known: it is `head` or `first`.
+    That entry 0, which holds the budget, is the one of that time follows from all digests.  They are not
+    computed where entry 0 is known by its own digest, as `head` or as what was signed together with `since`
+    (`first`), and nothing else must be on the chain.
 
     `first_bad` is the number of the first entry that is changed or missing, or ``head``, ``totals``, ``file``
     (the database's own structure) or ``noted head``.  A witness in the URL must be on the chain with every
     line.
     """
     store = Store.open(url)
+    known = (first or head) if head in (None, since) or first is None else None
     try:
         with store.checked(every=True) as rows:
-            bad = first_bad(rows) if since is None else first_bad_since(rows, since, {head, first})
+            if since is None:
+                bad = first_bad(rows)
+            else:
+                bad = first_bad_since(rows, since, None if store.witnessed else known)
             if bad is None and head is not None and _noted(rows, head) is None:
                 bad = NOTED
     finally:
@@ -64,7 +68,7 @@ def standing(url: str) -> dict[str, Any]:
     store = Store.open(url)
     try:
         with store.reading() as rows:
-            at, origin = totals(rows, 1).at, rows.entry(0)
+            at, origin = totals(rows, 1).at, next(rows.entries(), None)
             if origin is None or not origin.begins():
                 raise LedgerError("entry 0 was changed or removed; restore the ledger from a backup")
             check_linked(rows, 0)
@@ -73,11 +77,11 @@ def standing(url: str) -> dict[str, Any]:
     return {"number": at.number, "head": at.digest, "root": at.root, "first": origin.digest}
 
 
-def first_bad_since(rows: Rows, head: str, known: Collection[str | None] = ()) -> Bad | None:
+def first_bad_since(rows: Rows, head: str, known: str | None = None) -> Bad | None:
     """Return what is wrong first after the entry with this digest, up to which all was verified; or None.
 
     Where later charges alone do not show that nothing is, the whole ledger is recomputed.  That entry 0, with
-    the budget, is what it was follows from the digests of the whole chain, or its own is among those `known`.
+    the budget, is what it was follows from the digests of the whole chain, or is `known` by its own.
     """
     noted = _noted(rows, head)
     if noted is None:
@@ -99,17 +103,17 @@ def _noted(rows: Rows, head: str) -> Entry | None:
     return entry
 
 
-def _sound_since(rows: Rows, noted: Entry, known: Collection[str | None]) -> bool:
+def _sound_since(rows: Rows, noted: Entry, known: str | None) -> bool:
     """Say whether later charges, taken away from the totals, leave those at `noted`, and may follow on them.
 
     What was arranged meanwhile cannot be taken away again and leaves it unsaid; so does the first charge of a
     year, of a cohort, or of a scope after a reset: the state without it is not the one that was.
     """
-    origin, later = rows.entry(0), list(islice(rows.entries(noted.number + 1), MOST_LATER + 1))
+    origin, later = next(rows.entries(), None), list(islice(rows.entries(noted.number + 1), MOST_LATER + 1))
     last = later[-1] if later else noted
     if origin is None or not origin.begins() or noted.root is None or len(later) > MOST_LATER:
         return False
-    if origin.digest not in known:
+    if origin.digest != known:
         check_linked(rows, 0)
     budget = read_budget(origin.body)
     opened: dict[int, Opened] = {}

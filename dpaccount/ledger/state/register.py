@@ -8,6 +8,7 @@ in the file does not belong to the root, which every entry of the chain holds.
 
 import hashlib
 import json
+import re
 from collections.abc import Callable, Iterator
 from typing import Any, Final
 
@@ -15,6 +16,8 @@ from dpaccount.documents import canonical
 from dpaccount.ledger.tree import changed
 
 DEPTH: Final = 42  #: below it, names whose digests begin alike share a node
+MOST_AREAS: Final = 2**20  #: for the trees of scopes, beside those of the life, the period and the year
+_NAME: Final = re.compile("period|year|scopes|reservation [1-9][0-9]{0,17}|(scope|cohort) [a-z0-9._/-]+")
 #: what is recorded under each first word of a name: the types of its members, or its own
 _SHAPES: Final[dict[str, Any]] = {
     "cohort": {"units": (list,), "charged": (bool,)},
@@ -96,6 +99,8 @@ class Register:
         """Return the records at a node, or the digests of its halves."""
         if not digest:
             return []
+        if node.bit_length() > DEPTH + 1:
+            raise changed()
         text = self.changed[-node] if -node in self.changed else self._fetch(-node)
         if not isinstance(text, str) or _digest(text) != digest:
             raise changed()
@@ -117,10 +122,16 @@ class Register:
 
 def _is_record(name: object, value: object) -> bool:
     """Say whether a value is of the shape that its name asks for."""
-    shape = _SHAPES.get(name.partition(" ")[0]) if isinstance(name, str) else None
-    if not isinstance(shape, dict) or not isinstance(value, dict):
-        return shape is not None and type(value) is shape
-    return value.keys() == shape.keys() and all(type(value[key]) in kinds for key, kinds in shape.items())
+    if not isinstance(name, str) or not _NAME.fullmatch(name):
+        return False
+    shape = _SHAPES[name.partition(" ")[0]]
+    if not isinstance(shape, dict):
+        return type(value) is shape
+    if not isinstance(value, dict) or value.keys() != shape.keys():
+        return False
+    fits = all(type(value[key]) in kinds for key, kinds in shape.items())
+    numbers = [each for each in value.values() if type(each) is int]
+    return fits and all(0 <= each < 2**63 for each in numbers) and value.get("area", 0) < MOST_AREAS
 
 
 def _way(name: str) -> int:

@@ -20,7 +20,6 @@ from dpaccount.ledger.storage.rows import Nodes
 from dpaccount.ledger.tree import Mark, Opened, Root, SpentTree
 
 PERIOD, YEAR, SCOPES = 1, 2, 3  #: areas; the register has area 0, and scopes all from 3 on
-MOST_AREAS: Final = 2**20
 UNIT_BITS: Final = 42  #: of units in a scope, or after a reset
 MOST_DEEP: Final = 16
 _WORD: Final = "[a-z0-9][a-z0-9._-]{0,63}"
@@ -36,8 +35,8 @@ class State:
     ) -> None:
         root, digest = split(text)
         self._opened = {} if opened is None else opened  #: nodes of each area, by states of one transaction
-        self.life = trees.read(root, width)
         self.width = width
+        self.life = self._root(root)
         self.changed: dict[int, str | None] = {}
         self.gone: list[tuple[int, int]] = []
         self.register = Register(digest, self._fetched, self.changed)
@@ -143,12 +142,12 @@ class State:
 
 
 def split(text: object) -> tuple[str, str]:
-    """Return the root of the life's tree and the register's digest; raises for what is no state."""
+    """Return the root of the life's tree and the register's digest; raises `LedgerError` for no state."""
     if not isinstance(text, str):
-        raise TypeError("not a state")
+        raise trees.changed()
     root, digest = "|".join(text.split("|")[:5]), text.split("|")[5:]
     if len(digest) > 1 or digest == [""]:
-        raise ValueError("not a state")
+        raise trees.changed()
     return root, digest[0] if digest else ""
 
 

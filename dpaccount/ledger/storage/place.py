@@ -63,11 +63,7 @@ def address(url: str) -> Address | ServerAddress:
     name, _, query = rest.partition("?") if separator else (rest, "", "")
     if host or not slash or name in ("", ":memory:") or "\0" in name or name.startswith(("file:", ":")):
         raise InputError(f"the ledger's URL does not name one file; {_HINT}")
-    if name.endswith(BESIDE):
-        raise InputError(
-            f"the ledger's file is named as what stands beside one ({', '.join(BESIDE)});"
-            " give it another name"
-        )
+    _check_name(Path(name))
     if any("\ud800" <= one <= "\udfff" for one in name):
         raise InputError("the name of the ledger's file is no text; give it another name")
     asked = parse_qsl(query, keep_blank_values=True)
@@ -120,6 +116,7 @@ def check_folder(folder: Path, *, trusted: bool) -> None:
 def check_file(where: Address) -> None:
     """Refuse a file with two names, a file mounted by itself, and a shared file system."""
     path = where.resolved
+    _check_name(path)
     with _held(path) as file, _held(path.parent) as folder:
         if file is None or folder is None:
             return  # opening it says why
@@ -130,6 +127,14 @@ def check_file(where: Address) -> None:
             raise LedgerError(f"{path} is mounted by itself, apart from its log; mount its folder instead")
         if not where.trusted:
             _check_kind(path, mounted)
+
+
+def _check_name(path: Path) -> None:
+    """Refuse what would be taken for a log, an index or a lock of another ledger."""
+    if path.name.endswith(BESIDE):
+        raise InputError(
+            f"{path.name} is named as what stands beside a ledger ({', '.join(BESIDE)}); give it another name"
+        )
 
 
 def check_names(path: Path, names: int) -> None:

@@ -16,6 +16,7 @@ TABLES: Final = (
 )
 COLUMNS: Final = "number, kind, key, about, body, root, digest"  #: of an entry
 ENTRY: Final = f"SELECT {COLUMNS} FROM entries"  # noqa: S608 - our own names
+LOWEST: Final = -(2**63)  #: number that a row can have; a ledger's begin with 0
 PAGE: Final = 2000  #: rows fetched at a time
 _THESE: Final = "SELECT node, body FROM json_each(?) CROSS JOIN nodes ON node = value"
 _KEEP: Final = "INSERT INTO nodes VALUES (?, ?) ON CONFLICT (node) DO UPDATE SET body = excluded.body"
@@ -107,8 +108,8 @@ class Rows:
         """Return the mark of this kind on a charge."""
         return self._first(f"{ENTRY} WHERE about = ? AND kind = ?", number, kind)
 
-    def entries(self, first: int = 0) -> Iterator[Entry]:
-        """Yield the entries from number `first` on, in order, as they are stored."""
+    def entries(self, first: int = LOWEST) -> Iterator[Entry]:
+        """Yield the rows from number `first` on, or all, in order, as they are stored."""
         found = self._connection.execute(f"{ENTRY} WHERE number >= ? ORDER BY number", (first,))
         while rows := found.fetchmany(PAGE):
             for row in rows:

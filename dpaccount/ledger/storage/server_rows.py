@@ -12,7 +12,7 @@ from psycopg import Connection, Pipeline
 
 from dpaccount.errors import LedgerError
 from dpaccount.ledger.chain import Entry
-from dpaccount.ledger.storage.rows import COLUMNS, ENTRY, PAGE, Rows, Wants
+from dpaccount.ledger.storage.rows import COLUMNS, ENTRY, LOWEST, PAGE, Rows, Wants
 
 #: all that is wanted, each row with what it is: entry 0, a later entry, a charge of a key, a node
 _WANTED: Final = (
@@ -108,8 +108,8 @@ class ServerRows(Rows):
         """Return the charge of this key."""
         return self._keyed[key] if key in self._keyed else super().keyed(key)
 
-    def entries(self, first: int = 0) -> Iterator[Entry]:
-        """Yield the entries from number `first` on, in order, a page at a time."""
+    def entries(self, first: int = LOWEST) -> Iterator[Entry]:
+        """Yield the rows from number `first` on, or all, in order, a page at a time."""
         if self._tail is not None and self._tail[0] == first and self._added is None:
             yield from self._tail[1]
             return
@@ -130,7 +130,7 @@ class ServerRows(Rows):
     def nodes(self) -> Iterator[tuple[int, Any]]:
         """Yield all nodes in order."""
         self.finish()
-        query, last = "SELECT node, body FROM nodes WHERE node > ? ORDER BY node LIMIT ?", -(2**63)
+        query, last = "SELECT node, body FROM nodes WHERE node > ? ORDER BY node LIMIT ?", LOWEST
         while rows := self._session.execute(query, (last, PAGE)).fetchall():
             yield from rows
             last = rows[-1][0]

@@ -76,6 +76,11 @@ class Store:
             raise LedgerError(f"{self.place.name} is in no file; do this on its server")
         return self.place
 
+    @property
+    def witnessed(self) -> bool:
+        """Say whether heads are noted elsewhere, which must be on the chain."""
+        return self._witness is not None
+
     def alone(self) -> AbstractContextManager[object]:
         """Hold off the other threads of this process, and for a file forks by them too."""
         return process.unforked() if isinstance(self.place, Database) else self.place.alone()

@@ -56,6 +56,35 @@ def test_another_history_does_not_stand_on_it(url, tmp_path):
     assert answers.verify(url, head=noted(file, public)["head"]) == wrong
 
 
+def test_rows_of_another_history_that_were_put_back_do_not_hold_a_head(url, tmp_path):
+    """Signed charges are rolled back and others made, then the signed rows laid over them: no link leads there."""
+    private, _ = keys(tmp_path, "one")
+    file, older, witness = tmp_path / "budget.db", tmp_path / "older.db", tmp_path / "heads"
+    shutil.copy(file, older)
+    charge(url)
+    charge(url)
+    note = checkpoint(url, private)
+    witness.write_text(f"{note['number']} {note['head']}\n")
+    with sqlite3.connect(file) as database:
+        signed = database.execute("SELECT * FROM entries WHERE number > 1").fetchall()
+    database.close()
+    older.replace(file)
+    later = [charge(url, Fraction(1, 100)) for _ in range(5)]
+    with sqlite3.connect(file) as database:
+        database.execute("DELETE FROM entries WHERE number IN (2, 3)")
+        database.executemany("INSERT INTO entries VALUES (?, ?, ?, ?, ?, ?, ?)", signed)
+    database.close()
+    first, witnessed = note["first"], f"{url}?witness={witness}"
+    told = [
+        answers.verify(url, head=note["head"]),
+        answers.verify(url, since=later[-1], head=note["head"]),
+        answers.verify(url, since=later[-1], head=note["head"], first=first),
+        answers.verify(witnessed, since=later[-1], first=first),
+        answers.verify(witnessed, since=later[-1], head=first),
+    ]
+    assert all(one == {"valid": False, "first_bad": 4} for one in told)
+
+
 def test_what_the_key_did_not_sign_is_refused(url, tmp_path):
     private, public = keys(tmp_path, "one")
     _, other = keys(tmp_path, "other")
@@ -76,6 +105,18 @@ def test_what_the_key_did_not_sign_is_refused(url, tmp_path):
     with pytest.raises(InputError, match="private key"):
         checkpoint(url, public)
     assert noted(file, public) == {name: made[name] for name in made if name not in ("key", "value")}
+
+
+@pytest.mark.parametrize("name", ["head", "first"])
+@pytest.mark.parametrize("value", [None, 5, [], {}, True])
+def test_a_signed_head_is_a_text(url, tmp_path, monkeypatch, name, value):
+    private, public = keys(tmp_path, "one")
+    standing = {**heads.standing(url), name: value}
+    monkeypatch.setattr("audits.certificate.checkpoint.standing", lambda _: standing)
+    file = tmp_path / "note.json"
+    file.write_text(json.dumps(checkpoint(url, private)))
+    with pytest.raises(InputError, match=rf"/{name}: found"):
+        noted(file, public)
 
 
 def test_what_it_says_of_entry_0_holds_to_the_head(url, tmp_path):

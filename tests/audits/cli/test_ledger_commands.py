@@ -64,6 +64,11 @@ def test_a_checkpoint_and_an_export_hold(run, tmp_path):
         signed[2:],
         [*signed, "--head", "sha256:0"],
         ["--since", *signed[:2], *signed[2:]],
+        ["--since", "note.json"],
+        ["--since", ""],
+        ["--since", "", *signed[2:]],
+        ["--since", json.loads(note)["head"], *signed[2:]],
+        ["--since", "note.json", *signed],
     ):
         code, out, error = run("verify", "team.db", *wrong)
         assert (code, out, error.count("\n")) == (2, "", 1)

@@ -324,6 +324,24 @@ def test_a_thread_waits_since_it_asked(url, monkeypatch, what):
     assert began[-1] <= others_ended
 
 
+def test_charges_that_were_long_priced_wait_from_then_on(url, monkeypatch):
+    """The price of many may take longer than anybody waits for a turn."""
+    began, priced, writing = [], [], database.Database.writing
+    monkeypatch.setattr(
+        database.Database, "writing", lambda self, at: (began.append(at), writing(self, at))[1]
+    )
+    made = amounts.Request.within
+    monkeypatch.setattr(
+        amounts.Request, "within", lambda *given: (priced.append(time.monotonic()), made(*given))[1]
+    )
+    new(url)
+    plan = Plan(Relation.REPLACE_ONE, (Pure(epsilon="1/100"),))
+    with Ledger.open(url) as ledger:
+        ledger.charge_many([(plan, "part", f"key {place}") for place in range(3)])
+    assert len(priced) == 3
+    assert began[-1] >= priced[1]
+
+
 @pytest.mark.parametrize("ends", ["-line", "-next"])
 def test_a_database_is_never_taken_for_a_lock(url, tmp_path, ends):
     """To close a descriptor of it would take away the locks that this process has on it."""

@@ -184,6 +184,21 @@ def test_a_ledger_is_not_named_as_what_stands_beside_one(name, tmp_path):
         address(f"sqlite:///{tmp_path}/{name}")
 
 
+@pytest.mark.parametrize("name", ["a.db-wal/", "2026-line/.", "a.db-next//", "./a-shm"])
+def test_nor_by_another_spelling(name, tmp_path):
+    with pytest.raises(InputError, match="give it another name"):
+        init(f"sqlite:///{tmp_path}/{name}", epsilon=1, delta="1e-6", unit="person", relation="replace-one")
+    assert not list(tmp_path.iterdir())
+
+
+def test_nor_through_a_symbolic_link(file, tmp_path):
+    taken = file.with_name("other.db-line")
+    file.rename(taken)
+    file.symlink_to(taken)
+    with pytest.raises(InputError, match=r"other\.db-line is named as .*; give it another name"):
+        Ledger.open(f"sqlite:///{file}")
+
+
 def test_the_path_of_a_db_file_will_do_for_a_url(file, monkeypatch):
     assert address("team.db") == address("sqlite:///team.db")
     monkeypatch.chdir(file.parent)

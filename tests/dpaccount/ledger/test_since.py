@@ -153,6 +153,8 @@ ROWS = {
     "an upgrade": "UPDATE entries SET kind = 'upgrade' WHERE number = 3",
     "an entry": "DELETE FROM entries WHERE number = 3",
     "a kind": "UPDATE entries SET kind = 'drawing' WHERE number = 4",
+    "what stands before entry 0": "INSERT INTO entries SELECT -7, kind, 'planted', about, body, root, digest"
+    " FROM entries WHERE number = 1",
     "the budget": "UPDATE entries SET body = replace(body, 'epsilon\":\"1', 'epsilon\":\"9') WHERE number = 0",
     "the head": "UPDATE ledger SET head = (SELECT digest FROM entries WHERE number = 2)",
     "the last": "UPDATE ledger SET last = 4",

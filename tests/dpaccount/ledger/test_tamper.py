@@ -307,8 +307,12 @@ def test_a_sealed_register_that_says_nonsense_ends_in_one_sentence(url, tmp_path
     for place, (name, value) in enumerate(records):
         nonsense = [None, 5, "x", [], {}, [None], {"a": 1}]
         if isinstance(value, dict):
-            nonsense += [{**value, key: "x"} for key in value]
+            nonsense += [{**value, key: one} for key in value for one in ("x", -1, 10**30)]
         bad += [json.dumps([*records[:place], [name, one], *records[place + 1 :]]) for one in nonsense]
+    opened = {"body": "", "open": [[1, 1]]}
+    names = ["reservation x", "reservation -1", "reservation 01", f"reservation {'9' * 30}"]
+    bad += [json.dumps([*records, [name, opened]]) for name in names]
+    bad += [json.dumps([*records, ["cohort \ud800", {"units": [[1, 1]], "charged": False}]])]
     for text in bad:
         sealed_register(file, text)
         assert not verify(url)["valid"]
@@ -324,15 +328,35 @@ def test_a_sealed_register_that_says_nonsense_ends_in_one_sentence(url, tmp_path
                 act(ledger)
 
 
-def sealed_register(file: Path, text: str) -> None:
-    """Let the register's first node be this text, the last root fit it, and the chain end there."""
+@pytest.mark.parametrize("root", ["", "x", "|||||", "1", "64|0|0|0|", "-1|0|0|0|", "0|0|0|0|||"])
+def test_a_sealed_root_that_is_none_ends_in_one_sentence(url, tmp_path, root):
+    init(url, epsilon=1, delta=0, unit="person", relation="replace-one", measure="pure")
+    with Ledger.open(url) as ledger:
+        for key in ("one", "two"):
+            ledger.charge(pure("1/100"), key)
+    sealed_root(tmp_path / "budget.db", root)
+    assert not verify(url)["valid"]
+    for act in (Ledger.show, lambda ledger: ledger.charge(pure("1/100"), "three")):
+        with pytest.raises(DpaccountError, match=r"\S"), Ledger.open(url) as ledger:
+            act(ledger)
+
+
+def sealed_root(file: Path, root: str) -> None:
+    """Let the last root be this, and the chain end there."""
     with sqlite3.connect(file) as database:
-        database.execute("DELETE FROM entries WHERE number > 2")
-        database.execute("UPDATE nodes SET body = ? WHERE node = -1", (text,))
         row = database.execute("SELECT * FROM entries WHERE number = 2").fetchone()
-        root = row[5].rpartition("|")[0] + "|" + hashlib.sha256(text.encode()).hexdigest()
         before = database.execute("SELECT digest FROM entries WHERE number = 1").fetchone()[0]
         head = seal(before, *row[:5], root)
         database.execute("UPDATE entries SET root = ?, digest = ? WHERE number = 2", (root, head))
         database.execute("UPDATE ledger SET last = 2, head = ?", (head,))
     database.close()
+
+
+def sealed_register(file: Path, text: str) -> None:
+    """Let the register's first node be this text, the last root fit it, and the chain end there."""
+    with sqlite3.connect(file) as database:
+        database.execute("DELETE FROM entries WHERE number > 2")
+        database.execute("UPDATE nodes SET body = ? WHERE node = -1", (text,))
+        [(root,)] = database.execute("SELECT root FROM entries WHERE number = 2")
+    database.close()
+    sealed_root(file, root.rpartition("|")[0] + "|" + hashlib.sha256(text.encode()).hexdigest())
