@@ -122,6 +122,8 @@ def run(words: list[str]) -> int:  # noqa: PLR0911
         return 1
     except OSError as error:
         return _failed(f"{error.strerror or 'the system refused'}; nothing half-written was left", 2)
+    except UnicodeEncodeError:
+        return _failed("a name or a text is not UTF-8; give it in UTF-8", 2)
     except (OverflowError, MemoryError):
         return _failed("a number or a size is beyond what can be computed; use a more moderate one", 2)
     except Exception as error:

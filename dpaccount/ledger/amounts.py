@@ -146,7 +146,8 @@ def of_rounds(budget: Budget, plan: Plan, rounds: int | None, purpose: str, by: 
     if len(parts) < len(pieces):
         return replace(whole, digest=identity, steps=None)
     scaled = ([(unit, tuple(count * one for one in cost)) for unit, cost in steps] for count, steps in parts)
-    return replace(whole, digest=identity, steps=total(scaled, budget.width), parts=parts)
+    steps, asked = total(scaled, budget.width), max(piece.asked for _, piece in pieces)
+    return replace(whole, digest=identity, steps=steps, parts=parts, asked=asked)
 
 
 def _same_relation(budget: Budget, relation: str) -> None:

@@ -3,6 +3,7 @@
 import json
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from itertools import islice
 from secrets import token_hex
 from typing import Any
 
@@ -149,7 +150,8 @@ def check_linked(rows: Rows, number: int, about: int | None = None) -> tuple[int
     Returns the number of the last entry, and the kinds of those after `number` that are about `about`.
     """
     at, said = rows.entry(number), set()
-    for entry in rows.entries(number + 1):
+    entries = rows.entries(number + 1) if number else islice(rows.entries(), 1, None)  # none stands before 0
+    for entry in entries:
         if at is None or entry.number != at.number + 1 or not entry.follows(at.digest):
             break
         at = entry

@@ -58,7 +58,10 @@ class Paid:
     def text(self) -> str:
         """Return the amounts as nodes hold them."""
         if self._text is None:
-            self._text = written(self.amounts)
+            try:
+                self._text = written(self.amounts)
+            except ValueError:  # beyond the digits that Python writes, which no sum of charges is
+                raise changed() from None
         return self._text
 
 
@@ -413,6 +416,6 @@ def _larger(one: Fraction, other: Fraction) -> Fraction:
 def _read_sum(text: str, width: int) -> Paid:
     """Return the amounts of a text whose digest was checked."""
     amounts = tuple(one_amount(word) for word in text.split(" "))
-    if len(amounts) != width:
+    if len(amounts) != width or min(amounts) < 0:
         raise ValueError("not the amounts of this measure")
     return Paid(amounts, text)

@@ -126,11 +126,19 @@ def _sound_since(rows: Rows, noted: Entry, known: str | None) -> bool:
     before = State(noted.root, budget.width, nodes.node, opened)  # what nodes say is not read twice
     chain = Chain(noted, budget, before, nodes, ALONE if len(later) <= ALONE else 0)
     for entry in later:
-        if entry.kind in CHANGING and entry.kind != CHARGE:
+        if (entry.kind in CHANGING and entry.kind != CHARGE) or not _found(rows, entry):
             return False
         chain.take(entry)
     chain.add_up()
-    return rows.head() == (last.number, last.digest) and chain.state.text == last.root
+    if rows.head() != (last.number, last.digest) or chain.state.text != last.root:
+        return False
+    return origin.digest == known or rows.sound()
+
+
+def _found(rows: Rows, entry: Entry) -> bool:
+    """Say whether its key and its mark lead to an entry: the database orders them by themselves."""
+    by_key = entry.key is None or rows.keyed(entry.key) == entry
+    return by_key and (entry.about is None or rows.about(entry.about, entry.kind) == entry)
 
 
 class _Before:

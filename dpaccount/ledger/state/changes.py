@@ -20,8 +20,8 @@ from dpaccount.ledger.chain import CHARGE, COHORT, RESERVATION, RESET, RETURN, R
 from dpaccount.ledger.spending import MOST_PARTS, Cover, Step
 from dpaccount.ledger.state import intervals
 from dpaccount.ledger.state.intervals import Ranges
-from dpaccount.ledger.state.register import MOST_AREAS
-from dpaccount.ledger.state.state import SCOPES, State, change_of, lineage, scope_name
+from dpaccount.ledger.state.register import MOST_AREAS, SCOPES
+from dpaccount.ledger.state.state import State, change_of, lineage, scope_name
 
 Facts = dict[str, Any]
 Bodies = Callable[[int], str]  #: the body of an entry

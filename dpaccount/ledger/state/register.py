@@ -10,23 +10,19 @@ import hashlib
 import json
 import re
 from collections.abc import Callable, Iterator
+from functools import partial
 from typing import Any, Final
 
 from dpaccount.documents import canonical
+from dpaccount.errors import InputError
+from dpaccount.ledger.budget import read_limit
+from dpaccount.ledger.state import intervals
 from dpaccount.ledger.tree import changed
 
 DEPTH: Final = 42  #: below it, names whose digests begin alike share a node
+PERIOD, YEAR, SCOPES = 1, 2, 3  #: areas; the register has area 0, and scopes all from 3 on
 MOST_AREAS: Final = 2**20  #: for the trees of scopes, beside those of the life, the period and the year
 _NAME: Final = re.compile("period|year|scopes|reservation [1-9][0-9]{0,17}|(scope|cohort) [a-z0-9._/-]+")
-#: what is recorded under each first word of a name: the types of its members, or its own
-_SHAPES: Final[dict[str, Any]] = {
-    "cohort": {"units": (list,), "charged": (bool,)},
-    "period": {"number": (int,), "entry": (int,), "root": (str,)},
-    "reservation": {"body": (str,), "open": (list,)},
-    "scope": {"area": (int,), "period": (int,), "root": (str,), "epsilon": (str,), "delta": (str,)},
-    "scopes": int,
-    "year": {"year": (int,), "root": (str, type(None))},
-}
 Record = tuple[str, Any]
 Inner = tuple[str, str]
 
@@ -121,17 +117,54 @@ class Register:
 
 
 def _is_record(name: object, value: object) -> bool:
-    """Say whether a value is of the shape that its name asks for."""
+    """Say whether a value is what its name asks for."""
     if not isinstance(name, str) or not _NAME.fullmatch(name):
         return False
     shape = _SHAPES[name.partition(" ")[0]]
     if not isinstance(shape, dict):
-        return type(value) is shape
+        return bool(shape(value))
     if not isinstance(value, dict) or value.keys() != shape.keys():
         return False
-    fits = all(type(value[key]) in kinds for key, kinds in shape.items())
-    numbers = [each for each in value.values() if type(each) is int]
-    return fits and all(0 <= each < 2**63 for each in numbers) and value.get("area", 0) < MOST_AREAS
+    return all(fits(value[key]) for key, fits in shape.items())
+
+
+def _is_whole(value: object, least: int = 0, beyond: int = 2**63) -> bool:
+    return type(value) is int and least <= value < beyond
+
+
+def _is_text(value: object) -> bool:
+    return isinstance(value, str) and value.isascii()
+
+
+def _are_ranges(value: object) -> bool:
+    try:
+        return bool(intervals.read(value))
+    except InputError:
+        return False
+
+
+def _is_limit(value: object) -> bool:
+    try:
+        return read_limit(value) >= 0
+    except (InputError, ValueError, ArithmeticError):
+        return False
+
+
+#: what is recorded under each first word of a name: what its members must be, or it itself
+_SHAPES: Final[dict[str, Any]] = {
+    "cohort": {"units": _are_ranges, "charged": lambda value: type(value) is bool},
+    "period": {"number": _is_whole, "entry": _is_whole, "root": _is_text},
+    "reservation": {"body": _is_text, "open": _are_ranges},
+    "scope": {
+        "area": partial(_is_whole, least=SCOPES, beyond=MOST_AREAS),
+        "period": _is_whole,
+        "root": _is_text,
+        "epsilon": _is_limit,
+        "delta": lambda value: _is_limit(value) and read_limit(value) < 1,
+    },
+    "scopes": partial(_is_whole, beyond=MOST_AREAS),
+    "year": {"year": _is_whole, "root": lambda value: value is None or _is_text(value)},
+}
 
 
 def _way(name: str) -> int:

@@ -15,11 +15,10 @@ from dpaccount.accounting.measures import Amounts
 from dpaccount.errors import InputError
 from dpaccount.ledger import tree as trees
 from dpaccount.ledger.spending import Step
-from dpaccount.ledger.state.register import Register
+from dpaccount.ledger.state.register import PERIOD, YEAR, Register
 from dpaccount.ledger.storage.rows import Nodes
 from dpaccount.ledger.tree import Mark, Opened, Root, SpentTree
 
-PERIOD, YEAR, SCOPES = 1, 2, 3  #: areas; the register has area 0, and scopes all from 3 on
 UNIT_BITS: Final = 42  #: of units in a scope, or after a reset
 MOST_DEEP: Final = 16
 _WORD: Final = "[a-z0-9][a-z0-9._-]{0,63}"

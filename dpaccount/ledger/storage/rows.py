@@ -1,8 +1,10 @@
 """The rows of a ledger inside one transaction: statements, and nothing that they mean."""
 
 import json
+import sqlite3
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import cache
 from typing import Any, Final, Protocol
 
 from dpaccount.errors import LedgerError
@@ -18,6 +20,7 @@ COLUMNS: Final = "number, kind, key, about, body, root, digest"  #: of an entry
 ENTRY: Final = f"SELECT {COLUMNS} FROM entries"  # noqa: S608 - our own names
 LOWEST: Final = -(2**63)  #: number that a row can have; a ledger's begin with 0
 PAGE: Final = 2000  #: rows fetched at a time
+_SCHEMA: Final = "SELECT type, name, tbl_name, sql FROM sqlite_master"
 _THESE: Final = "SELECT node, body FROM json_each(?) CROSS JOIN nodes ON node = value"
 _KEEP: Final = "INSERT INTO nodes VALUES (?, ?) ON CONFLICT (node) DO UPDATE SET body = excluded.body"
 
@@ -73,11 +76,20 @@ class Rows:
         self.role: str | None = None  #: who writes, as a server knows them
 
     def check(self) -> None:
-        """Refuse a database that is no ledger, or that holds code (triggers, views) beside one."""
-        code = "SELECT count(*) FROM sqlite_master WHERE type IN ('trigger', 'view')"
-        if self._one(code)[0]:
-            raise LedgerError(f"{self._name} holds triggers or views; a ledger has none")
-        self.head()
+        """Refuse a database that is no ledger, or that holds anything beside or otherwise than one.
+
+        Triggers and views are code, and so are computed columns; an index may hold other rows than its table,
+        and a column that is declared otherwise compares keys otherwise.
+        """
+        found, ours = self._connection.execute(_SCHEMA).fetchall(), _schema()
+        if not any(row[:3] == ("table", "ledger", "ledger") for row in found):
+            raise LedgerError(f"{self._name} is not a ledger; make one with `dpaccount ledger init`")
+        self.head()  # an earlier format has tables of its own
+        if sorted(found, key=str) != ours:
+            raise LedgerError(
+                f"{self._name} holds triggers, views, indices, tables or columns that a ledger has not;"
+                " restore it from a backup"
+            )
 
     def head(self) -> tuple[int, str]:
         """Return the number and digest that the last entry should have."""
@@ -194,6 +206,17 @@ class Rows:
 
     def _one(self, query: str, *values: object) -> Any:
         return self._connection.execute(query, values).fetchone()
+
+
+@cache
+def _schema() -> list[tuple[str, str, str, str | None]]:
+    """Return what SQLite says of the tables of a ledger."""
+    connection = sqlite3.connect(":memory:")
+    try:
+        begin(connection, ())
+        return sorted(connection.execute(_SCHEMA).fetchall(), key=str)
+    finally:
+        connection.close()
 
 
 def begin(connection: Statements, entries: Iterable[Entry], nodes: Iterable[tuple[int, str]] = ()) -> None:

@@ -8,7 +8,7 @@ import os
 import sqlite3
 import time
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from glob import escape
 from pathlib import Path
 from secrets import token_hex
@@ -211,7 +211,8 @@ def _create_file(where: Address, fill: Fill) -> None:
         ) from None
     finally:
         for made in (draft, *companions(draft)):
-            made.unlink(missing_ok=True)
+            with suppress(OSError):  # of a name that is too long
+                made.unlink(missing_ok=True)
 
 
 def discard_drafts(path: Path) -> None:

@@ -7,6 +7,7 @@ killed between.
 """
 
 import os
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
@@ -14,6 +15,7 @@ from typing import Final
 from dpaccount.errors import LedgerError
 from dpaccount.ledger.storage.rows import Rows
 
+_NUMBER: Final = re.compile("[0-9]{1,18}")
 _TAIL: Final = 4096  #: bytes in which the last lines are looked for; writers note in turn, nearly in order
 
 Note = tuple[int, str]  #: an entry's number and the head when it was the last
@@ -75,11 +77,16 @@ class Witness:
                 f"the witness {self._name} cannot be read ({error.strerror}); give the file that heads"
                 " were noted in, or an empty one to begin"
             ) from None
+        if start and len(lines) < 3:
+            raise self._no_list()
         for line in lines[1 if start else 0 : -1]:  # a line that was cut short by a crash was told nobody
             yield self._read(line)
 
     def _read(self, line: bytes) -> Note:
         number, _, head = line.decode("ascii", "replace").partition(" ")
-        if not number.isdecimal() or not head.startswith("sha256:"):
-            raise LedgerError(f"the witness {self._name} holds no list of heads; give the right file")
+        if not _NUMBER.fullmatch(number) or not head.startswith("sha256:"):
+            raise self._no_list()
         return int(number), head
+
+    def _no_list(self) -> LedgerError:
+        return LedgerError(f"the witness {self._name} holds no list of heads; give the right file")

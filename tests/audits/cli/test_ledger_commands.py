@@ -87,6 +87,12 @@ def test_wrong_requests_are_one_line(run, tmp_path):
         ["export", "missing.db"],
         ["checkpoint", "team.db", "--key", "plan.json"],
         ["show", "sqlite:///team.db?witness=nowhere"],
+        *(["verify", "team.db", option, "sha256:\udcff"] for option in ("--head", "--since")),
+        *([word, "team.db", "\udcff"] for word in ("draw", "release", "scope", "cohort")),
+        *(
+            ["charge", "team.db", "plan.json", option, "\udcff"]
+            for option in ("--key", "--scope", "--cohort")
+        ),
     ):
         code, out, error = run(*words)
         assert (code, out, error.count("\n")) == (2, "", 1), words

@@ -125,7 +125,9 @@ def test_every_line_is_looked_at_by_verify(noted, tmp_path):
         verify(noted)
 
 
-@pytest.mark.parametrize("text", ["x\n", "1 md5:0\n", "-1 sha256:0\n"])
+@pytest.mark.parametrize(
+    "text", ["x\n", "1 md5:0\n", "-1 sha256:0\n", "²\n", f"{10**18} sha256:0\n", f"{'9' * 5000} sha256:0\n"]
+)
 def test_another_file_is_no_witness(noted, tmp_path, text):
     (tmp_path / "elsewhere" / "heads").write_text(text)
     with pytest.raises(LedgerError, match="holds no list of heads; give"):

@@ -191,6 +191,12 @@ def test_nor_by_another_spelling(name, tmp_path):
     assert not list(tmp_path.iterdir())
 
 
+def test_a_name_that_is_too_long_is_no_crash(tmp_path):
+    with pytest.raises(LedgerError, match="File name too long"):
+        init(f"sqlite:///{tmp_path}/{'x' * 240}", epsilon=1, delta="1e-6", unit="p", relation="replace-one")
+    assert not list(tmp_path.iterdir())
+
+
 def test_nor_through_a_symbolic_link(file, tmp_path):
     taken = file.with_name("other.db-line")
     file.rename(taken)

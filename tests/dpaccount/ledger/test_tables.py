@@ -1,0 +1,130 @@
+"""A ledger's file holds its three tables, as they were declared, and nothing beside them; or it is refused.
+
+What SQLite reads follows from the list of tables in the file, which whoever holds it may rewrite: an index that
+says something else than its table, keys compared without case, a row that no scan meets.
+"""
+
+import shutil
+import sqlite3
+from pathlib import Path
+
+import pytest
+
+from dpaccount.errors import LedgerError
+from dpaccount.ledger.carried import exported, heads
+from dpaccount.ledger.carried.history import log
+from dpaccount.ledger.ledger import Ledger, init, verify
+
+from .conftest import pure
+
+
+@pytest.fixture
+def original(tmp_path) -> Path:
+    """Return a ledger with two keyed charges, and the marks of one."""
+    file = tmp_path / "budget.db"
+    init(f"sqlite:///{file}", epsilon=1, delta="1e-6", unit="person", relation="replace-one")
+    with Ledger.open(f"sqlite:///{file}") as ledger:
+        for key in ("a", "b"):
+            receipt = ledger.charge(pure("1/10"), "one", key=key)
+        ledger.begin_release(receipt.entry)
+        ledger.keep_release("b", {"value": 12.5})
+        ledger.charge(pure("1/10"), "two", key="c")
+    return file
+
+
+def test_no_row_stands_before_entry_0(original):
+    copy = original.with_name("before.db")
+    shutil.copy(original, copy)
+    with sqlite3.connect(copy) as database:
+        database.execute(
+            "INSERT INTO entries SELECT -1, kind, 'new', about, body, root, digest FROM entries WHERE number = 1"
+        )
+    database.close()
+    url = f"sqlite:///{copy}"
+    assert verify(url) == {"valid": False, "first_bad": 0}
+    for act in (log, checkpointed, lambda url: list(exported.lines(url)), charged_new):
+        with pytest.raises(LedgerError, match=r"entry -?[01] was changed"):
+            act(url)
+
+
+def checkpointed(url: str) -> None:
+    heads.standing(url)
+
+
+def charged_new(url: str) -> None:
+    with Ledger.open(url) as ledger:
+        ledger.charge(pure("1/10"), "one", cover=(1, 10), key="new")
+
+
+#: what somebody who holds the file does to its tables, of which `sqlite_master` is the list
+SCHEMAS = {
+    "an index": ["CREATE INDEX i ON entries (digest, number, kind, key, about, body, root)"],
+    "a table": ["CREATE TABLE other (its own)"],
+    "a view": ["CREATE VIEW v AS SELECT 1"],
+    "a view by another word": [
+        "CREATE VIEW v AS SELECT 1",
+        "UPDATE sqlite_master SET type = 'View' WHERE name = 'v'",
+    ],
+    "a trigger": ["CREATE TRIGGER t AFTER INSERT ON entries BEGIN DELETE FROM nodes; END"],
+    "keys without case": [
+        "UPDATE sqlite_master SET sql = replace(sql, 'key TEXT UNIQUE', 'key TEXT COLLATE NOCASE UNIQUE')",
+    ],
+    "a computed column": ["ALTER TABLE entries ADD COLUMN more TEXT AS (printf('%01000d', number))"],
+    "numbers that may be none": [
+        "UPDATE sqlite_master SET sql = replace(sql, 'number INTEGER NOT NULL PRIMARY', 'number INT PRIMARY')",
+    ],
+    "no order of keys": [
+        "UPDATE sqlite_master SET sql = replace(sql, 'key TEXT UNIQUE', 'key TEXT')",
+        "DELETE FROM sqlite_master WHERE name = 'sqlite_autoindex_entries_1'",
+    ],
+}
+
+
+@pytest.mark.parametrize("what", SCHEMAS)
+def test_tables_are_a_ledgers_and_no_others(original, what):
+    copy = original.with_name("schema.db")
+    shutil.copy(original, copy)
+    changed_schema(copy, *SCHEMAS[what])
+    for act in (verify, Ledger.open):
+        with pytest.raises(LedgerError, match=r"that a ledger has not|is damaged"):
+            act(f"sqlite:///{copy}")
+
+
+def changed_schema(file: Path, *statements: str) -> None:
+    database = sqlite3.connect(file, isolation_level=None)
+    database.execute("PRAGMA writable_schema = ON")
+    for statement in statements:
+        database.execute(statement)
+    database.close()
+
+
+@pytest.mark.parametrize(
+    ("number", "about"), [(1, "key"), (2, "key"), (3, "about"), (4, "about"), (5, "key")]
+)
+def test_a_key_that_its_order_has_lost_is_found(original, number, about):
+    """The database would not know the key again, and charge it once more.  `--since` asks for later ones only."""
+    copy, url = original.with_name("lost.db"), f"sqlite:///{original.with_name('lost.db')}"
+    shutil.copy(original, copy)
+    with sqlite3.connect(copy) as database:
+        digests = dict(database.execute("SELECT number, digest FROM entries"))
+        [(was,)] = database.execute(f"SELECT {about} FROM entries WHERE number = ?", (number,))  # noqa: S608
+        database.execute(f"UPDATE entries SET {about} = 77 WHERE number = ?", (number,))  # noqa: S608
+        rows = database.execute("SELECT * FROM sqlite_master").fetchall()
+    database.close()
+    changed_schema(
+        copy,
+        "DELETE FROM sqlite_master WHERE name LIKE 'sqlite_autoindex_entries%'",
+        "UPDATE sqlite_master SET sql = replace(replace(sql, ' UNIQUE,', ','), ', UNIQUE (kind, about)', '')",
+    )
+    database = sqlite3.connect(copy, isolation_level=None)
+    database.execute(f"UPDATE entries SET {about} = ? WHERE number = ?", (was, number))  # noqa: S608
+    database.execute("PRAGMA writable_schema = ON")
+    database.execute("DELETE FROM sqlite_master")
+    database.executemany("INSERT INTO sqlite_master VALUES (?, ?, ?, ?, ?)", rows)
+    database.close()
+    damaged = {"valid": False, "first_bad": "file"}
+    assert verify(url) == damaged
+    for before, since in digests.items():
+        assert heads.verify(url, since=since) == damaged
+        if before < number:
+            assert heads.verify(url, since=since, first=digests[0]) == damaged
