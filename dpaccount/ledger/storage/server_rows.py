@@ -30,12 +30,20 @@ _WRITTEN: Final = (
     " ON CONFLICT (node) DO UPDATE SET body = excluded.body)"
     " UPDATE ledger SET last = ?, head = ?"
 )
-#: what could run unasked, or give other rows than it was given, beside the three tables
-_CODE: Final = (
-    "SELECT count(*) FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace WHERE n.nspname = %s AND"
-    " (c.relkind NOT IN ('r', 'i', 't') OR c.relhasrules OR c.relrowsecurity OR EXISTS"
-    " (SELECT FROM pg_trigger t WHERE t.tgrelid = c.oid AND NOT t.tgisinternal))"
-)
+#: what could run unasked, compare otherwise, or give other rows than it was given
+_CODE: Final = """
+    SELECT count(*) FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace WHERE n.nspname = %s AND (
+        c.relkind NOT IN ('r', 'i', 't') OR c.relhasrules OR c.relrowsecurity OR c.relhassubclass
+        OR EXISTS (SELECT FROM pg_trigger t WHERE t.tgrelid = c.oid AND NOT t.tgisinternal)
+        OR EXISTS (SELECT FROM pg_attribute a
+            LEFT JOIN pg_attrdef d ON d.adrelid = a.attrelid AND d.adnum = a.attnum
+            WHERE a.attrelid = c.oid AND a.attnum > 0 AND NOT a.attisdropped AND (
+                a.atttypid NOT IN ('pg_catalog.text'::regtype, 'pg_catalog.int8'::regtype)
+                OR a.attcollation NOT IN (0, '"default"'::regcollation)
+                OR (c.relkind = 'r' AND a.attname IN ('number', 'node') AND NOT a.attnotnull)
+                OR (a.atthasdef AND (a.attname <> 'role' OR a.attgenerated <> ''
+                    OR lower(pg_get_expr(d.adbin, d.adrelid)) <> 'session_user')))))
+"""
 
 
 class ServerSession:
@@ -94,9 +102,12 @@ class ServerRows(Rows):
         self._nodes = dict.fromkeys(wants.nodes) | {row[0]: row[4] for row in found[3]}
 
     def check(self) -> None:
-        """Refuse a schema that is no ledger, or that holds code (triggers, rules, views) beside one."""
+        """Refuse a schema that is no ledger, or that holds code or columns of another kind."""
         if self._session.execute(_CODE, (self._schema,)).fetchone()[0]:
-            raise LedgerError(f"{self._name} holds triggers, rules or views; a ledger has none")
+            raise LedgerError(
+                f"{self._name} holds triggers, rules, views or columns that a ledger has not;"
+                " restore it from a backup"
+            )
         self.head()
 
     def entry(self, number: int) -> Entry | None:

@@ -594,11 +594,18 @@ def test_what_is_changed_behind_its_back_is_found(ledger, team, admin, change, b
         "CREATE RULE r AS ON UPDATE TO ledger DO INSTEAD NOTHING",
         "CREATE VIEW v AS SELECT 1",
         "ALTER TABLE nodes ENABLE ROW LEVEL SECURITY",
+        "CREATE TABLE more () INHERITS (entries)",
+        "ALTER TABLE entries ADD COLUMN more TEXT DEFAULT repeat('x', 1000)",
+        "ALTER TABLE entries ADD COLUMN more TEXT GENERATED ALWAYS AS (body || body) STORED",
+        "ALTER TABLE entries ALTER COLUMN role SET DEFAULT upper('x')",
+        "ALTER TABLE entries ALTER COLUMN key TYPE varchar",
+        'ALTER TABLE entries ALTER COLUMN key TYPE text COLLATE "C"',
+        "ALTER TABLE entries DROP CONSTRAINT entries_pkey, ALTER COLUMN number DROP NOT NULL",
     ],
 )
 def test_a_schema_that_holds_code_is_refused(ledger, team, admin, code):
     admin.execute(code)
-    with pytest.raises(LedgerError, match="holds triggers, rules or views; a ledger has none"):
+    with pytest.raises(LedgerError, match="holds triggers, rules, views or columns that a ledger has not"):
         Ledger.open(team)
 
 
