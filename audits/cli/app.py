@@ -124,6 +124,8 @@ def run(words: list[str]) -> int:  # noqa: PLR0911
         return _failed(f"{error.strerror or 'the system refused'}; nothing half-written was left", 2)
     except UnicodeEncodeError:
         return _failed("a name or a text is not UTF-8; give it in UTF-8", 2)
+    except RecursionError:
+        return _failed("the input is nested too deeply; at most 64 levels are read", 2)
     except (OverflowError, MemoryError):
         return _failed("a number or a size is beyond what can be computed; use a more moderate one", 2)
     except Exception as error:
@@ -135,8 +137,6 @@ def run(words: list[str]) -> int:  # noqa: PLR0911
         return _failed(f"internal error, {type(error).__name__}: {error}; please report it as a defect", 70)
     except KeyboardInterrupt:
         return _failed("interrupted; nothing half-written was left", 130)
-    except RecursionError:
-        return _failed("the input is nested too deeply; at most 64 levels are read", 2)
     return result if isinstance(result, int) else 0
 
 

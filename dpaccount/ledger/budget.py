@@ -66,8 +66,8 @@ def budget(epsilon: Exact, delta: Exact, unit: str, relation: str, name: str) ->
         raise InputError(f"an either ledger takes ε up to {LARGE}; give less, or the measure pure")
     if made.delta == 0 and name in ("gdp", "zcdp", "either"):
         raise InputError(f"no {name} charge is within delta 0; give delta above 0, or the measure pure")
-    if not all(_reads(value) for value in (made.epsilon, made.delta)):
-        raise InputError("a number of the budget is too long; give one of at most 400 characters")
+    for value in (made.epsilon, made.delta):
+        write_limit(value)
     return made
 
 
@@ -106,12 +106,16 @@ def read_limit(text: object) -> Fraction:
     return _number(text)
 
 
+def write_limit(value: Fraction) -> str:
+    """Return a limit as text; raises `InputError` for one that could not be read again."""
+    try:
+        text = shown(value)
+        if _number(text) == value:
+            return text
+    except (InputError, ValueError):
+        pass
+    raise InputError("a number of the budget is too long; give one of at most 400 characters")
+
+
 def _number(text: str) -> Fraction:
     return Fraction(text) if "/" in text else read_number(text)
-
-
-def _reads(value: Fraction) -> bool:
-    try:
-        return _number(shown(value)) == value
-    except (InputError, ValueError):
-        return False

@@ -6,10 +6,10 @@ from secrets import token_hex
 from typing import Any
 
 from dpaccount.errors import InputError
-from dpaccount.exact import Exact, shown
+from dpaccount.exact import Exact
 from dpaccount.ledger import amounts as requests
 from dpaccount.ledger.amounts import Request
-from dpaccount.ledger.budget import Budget, one_line
+from dpaccount.ledger.budget import Budget, one_line, write_limit
 from dpaccount.ledger.chain import COHORT, RESERVATION, RESET, RETURN, ROUNDS, SCOPE, Entry
 from dpaccount.ledger.charging import Charge
 from dpaccount.ledger.entries import as_written, now, said
@@ -45,8 +45,8 @@ class Arrangements:
         given.  Raises `BudgetError` for a cap below what is spent in it.
         """
         limits = {
-            "epsilon": shown(exact("epsilon", epsilon)),
-            "delta": shown(self.budget.delta if delta is None else exact("delta", delta)),
+            "epsilon": write_limit(exact("epsilon", epsilon)),
+            "delta": write_limit(self.budget.delta if delta is None else exact("delta", delta)),
         }
         return self._arrange(SCOPE, {"scope": name, **limits}, by)
 

@@ -3,7 +3,7 @@
 SQLite keeps what it knows of locks in memory, one record per file.  A child that inherits it believes to hold
 locks that its parent holds, and loses its log when the parent closes; so nothing is open across a fork.
 
-Every commit is on the disk (write-ahead log, ``synchronous=FULL``) before it returns.  Once the ledger is
+Every commit is on the disk (write-ahead log, ``synchronous=EXTRA``) before it returns.  Once the ledger is
 idle for a second its log is moved into the file, so that a copy of the file alone lacks little.
 """
 
@@ -249,7 +249,8 @@ def _connected(path: Path, mode: str) -> sqlite3.Connection:
 def _link(path: Path, mode: str) -> Link:
     connection = _connected(path, mode)
     try:
-        connection.execute("PRAGMA synchronous=FULL")
+        # FULL in a log; a copy may have a journal instead (VACUUM INTO), whose end is to be on the disk too
+        connection.execute("PRAGMA synchronous=EXTRA")
         connection.execute("PRAGMA fullfsync=ON")  # macOS: flush the disk's own cache too
         connection.execute("PRAGMA schema_version").fetchone()  # the first look opens the log
         link = Link(connection, path, identity(path), *_beside(path), process.this())

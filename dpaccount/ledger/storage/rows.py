@@ -21,6 +21,11 @@ ENTRY: Final = f"SELECT {COLUMNS} FROM entries"  # noqa: S608 - our own names
 LOWEST: Final = -(2**63)  #: number that a row can have; a ledger's begin with 0
 PAGE: Final = 2000  #: rows fetched at a time
 _SCHEMA: Final = "SELECT type, name, tbl_name, sql FROM sqlite_master"
+#: what ANALYZE leaves in a file: counts for SQLite, by which it chooses how to look for rows
+_STATISTICS: Final = (
+    ("table", "sqlite_stat1", "sqlite_stat1", "CREATE TABLE sqlite_stat1(tbl,idx,stat)"),
+    ("table", "sqlite_stat4", "sqlite_stat4", "CREATE TABLE sqlite_stat4(tbl,idx,neq,nlt,ndlt,sample)"),
+)
 _THESE: Final = "SELECT node, body FROM json_each(?) CROSS JOIN nodes ON node = value"
 _KEEP: Final = "INSERT INTO nodes VALUES (?, ?) ON CONFLICT (node) DO UPDATE SET body = excluded.body"
 
@@ -82,6 +87,7 @@ class Rows:
         and a column that is declared otherwise compares keys otherwise.
         """
         found, ours = self._connection.execute(_SCHEMA).fetchall(), _schema()
+        found = [row for row in found if row not in _STATISTICS]
         if not any(row[:3] == ("table", "ledger", "ledger") for row in found):
             raise LedgerError(f"{self._name} is not a ledger; make one with `dpaccount ledger init`")
         self.head()  # an earlier format has tables of its own
@@ -90,6 +96,8 @@ class Rows:
                 f"{self._name} holds triggers, views, indices, tables or columns that a ledger has not;"
                 " restore it from a backup"
             )
+        if self._one("PRAGMA encoding")[0] != "UTF-8":  # elsewhere two texts that read alike may differ
+            raise LedgerError(f"{self._name} is not in UTF-8, as a ledger is; restore it from a backup")
 
     def head(self) -> tuple[int, str]:
         """Return the number and digest that the last entry should have."""
@@ -105,7 +113,8 @@ class Rows:
             )
         if len(rows) != 1 or rows[0][0] != ORIGIN:
             raise LedgerError(f"{self._name} is not a ledger of this kind; it should say {ORIGIN}")
-        self._head = rows[0][1], rows[0][2]
+        last, head = rows[0][1:]
+        self._head = last if type(last) is int else -1, head
         return self._head
 
     def entry(self, number: int) -> Entry | None:

@@ -128,7 +128,13 @@ def test_scopes_that_are_not_there_or_have_no_name(make):
     for name in ("", "Team", "/team", "team/", "a//b", "a" * 65, "a/" * 17 + "a", "ü", "a b"):
         with pytest.raises(InputError, match="is no name"):
             ledger.set_scope(name, 1)
-    for epsilon, delta in ((-1, 0), (1, 1), (1, -1)):
+    for epsilon, delta in (
+        (-1, 0),
+        (1, 1),
+        (1, -1),
+        (Fraction(1, 3**10_000), 0),
+        (1, Fraction(1, 3**10_000)),
+    ):
         with pytest.raises(InputError, match="; "):
             ledger.set_scope("team", epsilon, delta)
     ledger.set_scope("team", 1)

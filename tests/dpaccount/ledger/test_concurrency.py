@@ -399,7 +399,7 @@ def test_commits_reach_the_disk_before_they_return(url):
             rows._connection.execute(f"PRAGMA {name}").fetchone()[0]
             for name in ("journal_mode", "synchronous")
         ]
-    assert settings == ["wal", 2]  # 2: FULL
+    assert settings == ["wal", 3]  # 3: EXTRA
 
 
 def test_a_fork_while_a_charges_epsilon_is_computed_holds_up_no_child(url, monkeypatch):

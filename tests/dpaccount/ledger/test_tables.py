@@ -14,6 +14,8 @@ from dpaccount.errors import LedgerError
 from dpaccount.ledger.carried import exported, heads
 from dpaccount.ledger.carried.history import log
 from dpaccount.ledger.ledger import Ledger, init, verify
+from dpaccount.ledger.storage.rows import TABLES
+from dpaccount.plan.events import Plan, Pure, Relation
 
 from .conftest import pure
 
@@ -128,3 +130,59 @@ def test_a_key_that_its_order_has_lost_is_found(original, number, about):
         assert heads.verify(url, since=since) == damaged
         if before < number:
             assert heads.verify(url, since=since, first=digests[0]) == damaged
+
+
+def test_texts_are_utf_8(original):
+    """In UTF-16 a stray byte makes another text, which reads alike: a key that is there would not be found."""
+    copy = original.with_name("other.db")
+    with sqlite3.connect(original) as ours, sqlite3.connect(copy) as other:
+        other.execute("PRAGMA encoding = 'UTF-16le'")
+        for table in TABLES:
+            other.execute(table)
+        for name, marks in (("ledger", "?, ?, ?"), ("entries", "?, ?, ?, ?, ?, ?, ?"), ("nodes", "?, ?")):
+            rows = ours.execute(f"SELECT * FROM {name}").fetchall()  # noqa: S608
+            other.executemany(f"INSERT INTO {name} VALUES ({marks})", rows)  # noqa: S608
+    ours.close()
+    other.close()
+    for act in (verify, Ledger.open):
+        with pytest.raises(LedgerError, match="not in UTF-8"):
+            act(f"sqlite:///{copy}")
+
+
+@pytest.mark.parametrize(
+    "what", ["ANALYZE", "VACUUM", "REINDEX", "PRAGMA journal_mode = DELETE", "PRAGMA optimize"]
+)
+def test_what_a_database_is_usually_done_changes_nothing(original, what):
+    database = sqlite3.connect(original, isolation_level=None)
+    database.execute(what).fetchall()
+    database.close()
+    with Ledger.open(f"sqlite:///{original}") as ledger:
+        plan = Plan(Relation.REPLACE_ONE, (Pure(epsilon="1/100"),))
+        assert [ledger.charge_plan(plan, "three", key="d").known for _ in "12"] == [False, True]
+    assert verify(f"sqlite:///{original}")["valid"]
+
+
+def test_a_copy_with_a_journal_forgets_nothing_either(original):
+    """SQLite makes the end of a journal durable at `synchronous=EXTRA` alone."""
+    copy = original.with_name("copy.db")
+    database = sqlite3.connect(original, isolation_level=None)
+    database.execute("VACUUM INTO ?", (str(copy),))
+    database.close()
+    with Ledger.open(f"sqlite:///{copy}") as ledger, ledger._store.reading() as rows:
+        found = [
+            rows._connection.execute(f"PRAGMA {name}").fetchone()[0]
+            for name in ("journal_mode", "synchronous")
+        ]
+        assert found == ["delete", 3]
+
+
+def test_the_last_number_is_a_whole_one(original):
+    [(since,)] = sqlite3.connect(original).execute("SELECT digest FROM entries ORDER BY number DESC LIMIT 1")
+    changed_schema(original, "UPDATE sqlite_master SET sql = replace(sql, 'last INTEGER', 'last BLOB')")
+    changed_schema(original, "UPDATE ledger SET last = CAST(last AS REAL)")
+    changed_schema(original, "UPDATE sqlite_master SET sql = replace(sql, 'last BLOB', 'last INTEGER')")
+    url = f"sqlite:///{original}"
+    wrong = {"valid": False, "first_bad": "head"}
+    assert verify(url) == heads.verify(url, since=since) == wrong
+    with Ledger.open(url) as ledger, pytest.raises(LedgerError, match="chain is broken"):
+        ledger.charge(pure("1/100"), "three")
