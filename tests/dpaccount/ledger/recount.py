@@ -119,6 +119,8 @@ def at(steps, unit, width):
 
 def phi(x):
     """Return the normal distribution function in 60 digits, by its series."""
+    if abs(x) > 100:  # 10**-2000 from 0 or 1, where the series is beyond what numbers hold
+        return Decimal(int(x > 0))
     term = total = x
     n = 0
     while abs(term) > Decimal(10) ** -55:
