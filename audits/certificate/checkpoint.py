@@ -56,18 +56,18 @@ def given_by(
     The head is that of the checkpoint in this file.  With a key and no such file, `since` is the path of a
     checkpoint, which says the digest of entry 0 (`first`) too.  Raises `InputError` for anything between.
     """
-    if file is not None and public is None:
-        raise InputError("a --checkpoint goes with the --key that signed it; give its public half, too")
-    if file is not None and head is not None:
-        raise InputError("a --checkpoint takes the place of --head; give one of them")
-    if file is None and public is not None:
+    more = ", or a checkpoint and its --key"
+    if file is not None:
+        if public is None:
+            raise InputError("a --checkpoint goes with the --key that signed it; give its public half, too")
+        if head is not None:
+            raise InputError("a --checkpoint takes the place of --head; give one of them")
+        head, more = noted(file, public)["head"], ", or the checkpoint there alone"
+    elif public is not None:
         if since is None or since.startswith("sha256:"):
             raise InputError("a --key goes with a checkpoint; give one as --checkpoint, or as --since")
         note = noted(Path(since), public)
         return {"head": head, "since": note["head"], "first": note["first"]}
     if since is not None and not since.startswith("sha256:"):
-        more = ", or a checkpoint and its --key" if file is None else ", or the checkpoint there alone"
         raise InputError(f"--since is no head; give one{more}")
-    if file is not None and public is not None:
-        head = noted(file, public)["head"]
     return {"head": head, "since": since, "first": None}

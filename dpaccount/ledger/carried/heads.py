@@ -45,7 +45,7 @@ def verify(
     line.
     """
     store = Store.open(url)
-    known = (first or head) if head in (None, since) or first is None else None
+    known = head if first is None else first if head in (None, since) else None
     try:
         with store.checked(every=True) as rows:
             if since is None:
@@ -68,7 +68,7 @@ def standing(url: str) -> dict[str, Any]:
     store = Store.open(url)
     try:
         with store.reading() as rows:
-            at, origin = totals(rows, 1).at, next(rows.entries(), None)
+            at, origin = totals(rows, 1).at, rows.entry(0)
             if origin is None or not origin.begins():
                 raise LedgerError("entry 0 was changed or removed; restore the ledger from a backup")
             check_linked(rows, 0)

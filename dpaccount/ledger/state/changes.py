@@ -183,10 +183,7 @@ def _scope(state: State, budget: Budget, facts: Facts, number: int, bodies: Bodi
 
 def cap(budget: Budget, limits: Facts) -> Budget:
     """Return the budget with a scope's limits in the place of its own."""
-    try:
-        epsilon, delta = (read_limit(limits[name]) for name in ("epsilon", "delta"))
-    except (ValueError, ZeroDivisionError):
-        raise InputError("a scope's cap is no number; give an epsilon and a delta") from None
+    epsilon, delta = (read_limit(limits[name]) for name in ("epsilon", "delta"))
     if not (epsilon >= 0 and 0 <= delta < 1):
         raise InputError("a scope's cap is out of range; give an epsilon of at least 0 and a delta in [0, 1)")
     return replace(budget, epsilon=epsilon, delta=delta)

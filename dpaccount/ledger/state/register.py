@@ -8,6 +8,7 @@ in the file does not belong to the root, which every entry of the chain holds.
 
 import hashlib
 import json
+import math
 import re
 from collections.abc import Callable, Iterator
 from functools import partial
@@ -36,6 +37,7 @@ class Register:
 
     def __init__(self, digest: str, fetch: Callable[[int], Any], changed: dict[int, str | None]) -> None:
         self.digest, self.changed, self._fetch = digest, changed, fetch
+        self._known: dict[tuple[int, str], list[Record] | Inner] = {}  #: nodes as they were read
 
     def get(self, name: str) -> Any:
         """Return the value of a name, None where there is none; raises `LedgerError` for changed nodes."""
@@ -85,8 +87,8 @@ class Register:
     def _joined(self, node: int, halves: Inner) -> str:
         """Store a node with these halves; where a single record is left below, it holds that record."""
         for side in (0, 1):
-            below = self._opened(2 * node + side, halves[side])
-            if not halves[1 - side] and isinstance(below, list):
+            below = None if halves[1 - side] else self._opened(2 * node + side, halves[side])
+            if isinstance(below, list):
                 self._stored(2 * node + side, None)
                 return self._spread(node, below)
         return self._stored(node, " ".join(halves))
@@ -97,6 +99,12 @@ class Register:
             return []
         if node.bit_length() > DEPTH + 1:
             raise changed()
+        if (node, digest) not in self._known:
+            self._known[node, digest] = self._read(node, digest)
+        return self._known[node, digest]
+
+    def _read(self, node: int, digest: str) -> list[Record] | Inner:
+        """Read and check a node's text."""
         text = self.changed[-node] if -node in self.changed else self._fetch(-node)
         if not isinstance(text, str) or _digest(text) != digest:
             raise changed()
@@ -143,9 +151,9 @@ def _are_ranges(value: object) -> bool:
         return False
 
 
-def _is_limit(value: object) -> bool:
+def _is_limit(value: object, beyond: float = math.inf) -> bool:
     try:
-        return read_limit(value) >= 0
+        return 0 <= read_limit(value) < beyond
     except (InputError, ValueError, ArithmeticError):
         return False
 
@@ -160,7 +168,7 @@ _SHAPES: Final[dict[str, Any]] = {
         "period": _is_whole,
         "root": _is_text,
         "epsilon": _is_limit,
-        "delta": lambda value: _is_limit(value) and read_limit(value) < 1,
+        "delta": partial(_is_limit, beyond=1),
     },
     "scopes": partial(_is_whole, beyond=MOST_AREAS),
     "year": {"year": _is_whole, "root": lambda value: value is None or _is_text(value)},

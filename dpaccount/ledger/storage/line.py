@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Final
 
 from dpaccount.errors import posix_module
+from dpaccount.ledger.storage.place import locks
 
 TURN_SECONDS: Final = 10.0  #: the longest wait in line; the database's lock is waited for after it
 LOOK_SECONDS: Final = 0.0005  #: between two looks; it does not grow, or who came last would look oftenest
@@ -28,9 +29,10 @@ def turn(path: Path, began: float) -> Iterator[None]:
     them.
     """
     end = began + TURN_SECONDS
+    following, writing = locks(path)
     with ExitStack() as mine:
-        with _locked(path.with_name(f"{path.name}-next"), end, LOOK_SECONDS):
-            mine.enter_context(_locked(path.with_name(f"{path.name}-line"), end, NEXT_LOOK_SECONDS))
+        with _locked(following, end, LOOK_SECONDS):
+            mine.enter_context(_locked(writing, end, NEXT_LOOK_SECONDS))
         yield
 
 

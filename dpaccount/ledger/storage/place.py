@@ -28,7 +28,8 @@ SHARED: Final = re.compile(
     r"|prl_fs|pvfs2|smb2|smb3|smbfs|vboxsf|virtiofs|vmhgfs"
 )
 LOGS: Final = ("-wal", "-shm", "-journal")  #: what the names of SQLite's files beside a database end with
-BESIDE: Final = (*LOGS, "-line", "-next")  #: and those of all that may stand beside a ledger
+LOCKS: Final = ("-next", "-line")  #: and those of the files in whose locks writers wait
+BESIDE: Final = (*LOGS, *LOCKS)
 _HINT: Final = "write it as sqlite:///file.db"
 
 
@@ -90,6 +91,12 @@ def file_address(url: str) -> Address:
 def companions(path: Path) -> tuple[Path, ...]:
     """Return the files that SQLite keeps beside an open or crashed database."""
     return tuple(path.with_name(path.name + suffix) for suffix in LOGS)
+
+
+@lru_cache(maxsize=64)
+def locks(path: Path) -> tuple[Path, ...]:
+    """Return the files whose locks are held by the writer that is next, and by the one that writes."""
+    return tuple(path.with_name(path.name + suffix) for suffix in LOCKS)
 
 
 def identity(path: Path) -> Identity | None:

@@ -43,18 +43,22 @@ def discrete_gaussian(variance: Fraction | int) -> Theorem:
     return proof.discrete_gaussian(ball, Fraction(variance), Fraction(1, 1024), "noise")
 
 
-def sealed(file: Path, number: int, change: Callable[[str], str] | None = None) -> None:
-    """Change the body of an entry, if wanted, and seal it and all after it again, as who holds the file can."""
+def sealed(
+    file: Path, number: int, change: Callable[[str], str] | None = None, *, root: str | None = None
+) -> None:
+    """Change the body of an entry or its root, if wanted, and seal it and all after it, as who holds the file can."""
     with sqlite3.connect(file) as database:
         found = database.execute("SELECT digest FROM entries WHERE number = ?", (number - 1,)).fetchone()
         before = ORIGIN if number == 0 else found[0]
         for row in database.execute("SELECT * FROM entries WHERE number >= ?", (number,)).fetchall():
-            place, kind, key, about, body, root, _ = row
+            place, kind, key, about, body, told, _ = row
             if place == number and change is not None:
                 body = change(body)
-            before = seal(before, place, kind, key, about, body, root)
-            values = (body, before, place)
-            database.execute("UPDATE entries SET body = ?, digest = ? WHERE number = ?", values)
+            if place == number and root is not None:
+                told = root
+            before = seal(before, place, kind, key, about, body, told)
+            values = (body, told, before, place)
+            database.execute("UPDATE entries SET body = ?, root = ?, digest = ? WHERE number = ?", values)
         database.execute("UPDATE ledger SET head = ?", (before,))
     database.close()
 

@@ -302,13 +302,20 @@ def test_who_has_had_a_turn_comes_after_whoever_is_next(url, tmp_path, monkeypat
         other.communicate()
 
 
-@pytest.mark.parametrize("what", ["charge", "charge_plan"])
-def test_a_thread_waits_since_it_asked(url, monkeypatch, what):
-    """And not once more from when others of its process have waited in vain."""
-    began, asked, writing = [], threading.Event(), database.Database.writing
+@pytest.fixture
+def began(monkeypatch) -> list[float]:
+    """Return since when each writer waits."""
+    found, writing = [], database.Database.writing
     monkeypatch.setattr(
-        database.Database, "writing", lambda self, at: (began.append(at), writing(self, at))[1]
+        database.Database, "writing", lambda self, at: (found.append(at), writing(self, at))[1]
     )
+    return found
+
+
+@pytest.mark.parametrize("what", ["charge", "charge_plan"])
+def test_a_thread_waits_since_it_asked(url, monkeypatch, began, what):
+    """And not once more from when others of its process have waited in vain."""
+    asked = threading.Event()
     made = amounts.Request.within
     monkeypatch.setattr(amounts.Request, "within", lambda *given: (made(*given), asked.set())[0])
     new(url)
@@ -324,12 +331,9 @@ def test_a_thread_waits_since_it_asked(url, monkeypatch, what):
     assert began[-1] <= others_ended
 
 
-def test_charges_that_were_long_priced_wait_from_then_on(url, monkeypatch):
+def test_charges_that_were_long_priced_wait_from_then_on(url, monkeypatch, began):
     """The price of many may take longer than anybody waits for a turn."""
-    began, priced, writing = [], [], database.Database.writing
-    monkeypatch.setattr(
-        database.Database, "writing", lambda self, at: (began.append(at), writing(self, at))[1]
-    )
+    priced = []
     made = amounts.Request.within
     monkeypatch.setattr(
         amounts.Request, "within", lambda *given: (priced.append(time.monotonic()), made(*given))[1]

@@ -4,7 +4,6 @@ What SQLite reads follows from the list of tables in the file, which whoever hol
 says something else than its table, keys compared without case, a row that no scan meets.
 """
 
-import shutil
 import sqlite3
 from pathlib import Path
 
@@ -14,7 +13,7 @@ from dpaccount.errors import LedgerError
 from dpaccount.ledger.carried import exported, heads
 from dpaccount.ledger.carried.history import log
 from dpaccount.ledger.ledger import Ledger, init, verify
-from dpaccount.ledger.storage.rows import TABLES
+from dpaccount.ledger.storage.rows import Rows, begin
 from dpaccount.plan.events import Plan, Pure, Relation
 
 from .conftest import pure
@@ -22,7 +21,7 @@ from .conftest import pure
 
 @pytest.fixture
 def original(tmp_path) -> Path:
-    """Return a ledger with two keyed charges, and the marks of one."""
+    """Return a ledger with three keyed charges, and the marks of one."""
     file = tmp_path / "budget.db"
     init(f"sqlite:///{file}", epsilon=1, delta="1e-6", unit="person", relation="replace-one")
     with Ledger.open(f"sqlite:///{file}") as ledger:
@@ -35,22 +34,16 @@ def original(tmp_path) -> Path:
 
 
 def test_no_row_stands_before_entry_0(original):
-    copy = original.with_name("before.db")
-    shutil.copy(original, copy)
-    with sqlite3.connect(copy) as database:
+    with sqlite3.connect(original) as database:
         database.execute(
             "INSERT INTO entries SELECT -1, kind, 'new', about, body, root, digest FROM entries WHERE number = 1"
         )
     database.close()
-    url = f"sqlite:///{copy}"
+    url = f"sqlite:///{original}"
     assert verify(url) == {"valid": False, "first_bad": 0}
-    for act in (log, checkpointed, lambda url: list(exported.lines(url)), charged_new):
+    for act in (log, heads.standing, lambda url: list(exported.lines(url)), charged_new):
         with pytest.raises(LedgerError, match=r"entry -?[01] was changed"):
             act(url)
-
-
-def checkpointed(url: str) -> None:
-    heads.standing(url)
 
 
 def charged_new(url: str) -> None:
@@ -84,12 +77,10 @@ SCHEMAS = {
 
 @pytest.mark.parametrize("what", SCHEMAS)
 def test_tables_are_a_ledgers_and_no_others(original, what):
-    copy = original.with_name("schema.db")
-    shutil.copy(original, copy)
-    changed_schema(copy, *SCHEMAS[what])
+    changed_schema(original, *SCHEMAS[what])
     for act in (verify, Ledger.open):
         with pytest.raises(LedgerError, match=r"that a ledger has not|is damaged"):
-            act(f"sqlite:///{copy}")
+            act(f"sqlite:///{original}")
 
 
 def changed_schema(file: Path, *statements: str) -> None:
@@ -105,20 +96,19 @@ def changed_schema(file: Path, *statements: str) -> None:
 )
 def test_a_key_that_its_order_has_lost_is_found(original, number, about):
     """The database would not know the key again, and charge it once more.  `--since` asks for later ones only."""
-    copy, url = original.with_name("lost.db"), f"sqlite:///{original.with_name('lost.db')}"
-    shutil.copy(original, copy)
-    with sqlite3.connect(copy) as database:
+    url = f"sqlite:///{original}"
+    with sqlite3.connect(original) as database:
         digests = dict(database.execute("SELECT number, digest FROM entries"))
         [(was,)] = database.execute(f"SELECT {about} FROM entries WHERE number = ?", (number,))  # noqa: S608
         database.execute(f"UPDATE entries SET {about} = 77 WHERE number = ?", (number,))  # noqa: S608
         rows = database.execute("SELECT * FROM sqlite_master").fetchall()
     database.close()
     changed_schema(
-        copy,
+        original,
         "DELETE FROM sqlite_master WHERE name LIKE 'sqlite_autoindex_entries%'",
         "UPDATE sqlite_master SET sql = replace(replace(sql, ' UNIQUE,', ','), ', UNIQUE (kind, about)', '')",
     )
-    database = sqlite3.connect(copy, isolation_level=None)
+    database = sqlite3.connect(original, isolation_level=None)
     database.execute(f"UPDATE entries SET {about} = ? WHERE number = ?", (was, number))  # noqa: S608
     database.execute("PRAGMA writable_schema = ON")
     database.execute("DELETE FROM sqlite_master")
@@ -137,11 +127,8 @@ def test_texts_are_utf_8(original):
     copy = original.with_name("other.db")
     with sqlite3.connect(original) as ours, sqlite3.connect(copy) as other:
         other.execute("PRAGMA encoding = 'UTF-16le'")
-        for table in TABLES:
-            other.execute(table)
-        for name, marks in (("ledger", "?, ?, ?"), ("entries", "?, ?, ?, ?, ?, ?, ?"), ("nodes", "?, ?")):
-            rows = ours.execute(f"SELECT * FROM {name}").fetchall()  # noqa: S608
-            other.executemany(f"INSERT INTO {name} VALUES ({marks})", rows)  # noqa: S608
+        rows = Rows(ours, "ours")
+        begin(other, rows.entries(), rows.nodes())
     ours.close()
     other.close()
     for act in (verify, Ledger.open):

@@ -338,7 +338,7 @@ def test_a_sealed_root_that_is_none_ends_in_one_sentence(url, tmp_path, root):
     with Ledger.open(url) as ledger:
         for key in ("one", "two"):
             ledger.charge(pure("1/100"), key)
-    sealed_root(tmp_path / "budget.db", root)
+    sealed(tmp_path / "budget.db", 2, root=root)
     assert not verify(url)["valid"]
     for act in (Ledger.show, lambda ledger: ledger.charge(pure("1/100"), "three")):
         with pytest.raises(DpaccountError, match=r"\S"), Ledger.open(url) as ledger:
@@ -350,21 +350,10 @@ def test_a_sealed_sum_of_endless_digits_ends_in_one_sentence(url, tmp_path):
     with Ledger.open(url) as ledger:
         for key in ("one", "two"):
             ledger.charge(pure("1/100"), key)
-    sealed_root(tmp_path / "budget.db", f"0|1/{'9' * 4300}|0|0|")
+    sealed(tmp_path / "budget.db", 2, root=f"0|1/{'9' * 4300}|0|0|")
     assert not verify(url)["valid"]
     with Ledger.open(url) as ledger, pytest.raises(LedgerError, match="totals were changed"):
         ledger.charge(pure("1/100"), "three")
-
-
-def sealed_root(file: Path, root: str) -> None:
-    """Let the last root be this, and the chain end there."""
-    with sqlite3.connect(file) as database:
-        row = database.execute("SELECT * FROM entries WHERE number = 2").fetchone()
-        before = database.execute("SELECT digest FROM entries WHERE number = 1").fetchone()[0]
-        head = seal(before, *row[:5], root)
-        database.execute("UPDATE entries SET root = ?, digest = ? WHERE number = 2", (root, head))
-        database.execute("UPDATE ledger SET last = 2, head = ?", (head,))
-    database.close()
 
 
 def sealed_register(file: Path, text: str) -> None:
@@ -372,6 +361,7 @@ def sealed_register(file: Path, text: str) -> None:
     with sqlite3.connect(file) as database:
         database.execute("DELETE FROM entries WHERE number > 2")
         database.execute("UPDATE nodes SET body = ? WHERE node = -1", (text,))
+        database.execute("UPDATE ledger SET last = 2")
         [(root,)] = database.execute("SELECT root FROM entries WHERE number = 2")
     database.close()
-    sealed_root(file, root.rpartition("|")[0] + "|" + hashlib.sha256(text.encode()).hexdigest())
+    sealed(file, 2, root=root.rpartition("|")[0] + "|" + hashlib.sha256(text.encode()).hexdigest())
