@@ -5,7 +5,7 @@ branches go wrong, one of these shows it, and a witness can say which.
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 
 import numpy as np
@@ -54,6 +54,7 @@ class _Box:
 
     def __init__(self, domain: Domain) -> None:
         self.low, self.high, self.rows = np.array(domain.low), np.array(domain.high), domain.rows
+        self.whole = np.array(domain.integer, dtype=bool)
         self.size, self.place = (self.rows, len(self.low)), np.arange(self.rows)[:, None]
 
     def equal(self, record: Rows) -> Rows:
@@ -63,8 +64,15 @@ class _Box:
         return np.where(condition, self.low, self.high)
 
     def between(self, share: Rows) -> Rows:
-        found: Rows = self.low + (self.high - self.low) * share
-        return found
+        """Return values at shares of the way; whole ones are as likely as each other, the top one too."""
+        found: Rows = self.low + (self.high - self.low + self.whole) * share
+        return np.where(self.whole, np.minimum(np.floor(found), self.high), found)
+
+    def in_turn(self, values: int) -> Rows:
+        """Return records of which every column takes its values in turn, of a real one so many."""
+        many = np.where(self.whole, np.minimum(self.high - self.low + 1, self.rows), values)
+        place = self.place % np.maximum(many, 1)
+        return self.between(np.where(self.whole, (place + 0.5) / many, place / max(values - 1, 1)))
 
 
 def _few(box: _Box, rng: np.random.Generator) -> Rows:  # some records share a value, some of them another
@@ -88,6 +96,8 @@ MADE: dict[str, Callable[[_Box, np.random.Generator], Rows]] = {
     "one high": lambda box, _: box.low_where(box.place != box.rows - 1),
     "one low": lambda box, _: box.low_where(box.place == box.rows - 1),
     "alternating columns": lambda box, _: box.equal(box.low_where(np.arange(len(box.low)) % 2 == 0)),
+    "columns in turn": lambda box, _: box.low_where((box.place + np.arange(len(box.low))) % 2 == 0),
+    "in turn": lambda box, _: box.in_turn(2),
     "more than half high": lambda box, _: box.low_where(box.place < (box.rows - 1) // 2),
     "fewer than half high": lambda box, _: box.low_where(box.place < box.rows // 2 + 1),
     "corners": lambda box, rng: box.low_where(rng.random(box.size) < 0.5),
@@ -97,6 +107,7 @@ MADE: dict[str, Callable[[_Box, np.random.Generator], Rows]] = {
     # over orders of magnitude above the low end, where bounds are generous
     "spread": lambda box, rng: box.between(10.0 ** (-8 * rng.random(box.size))),
     "even steps": lambda box, _: box.low + (box.high - box.low) * (box.place + 1) / (box.rows + 1),
+    "falling": lambda box, _: box.low + (box.high - box.low) * (box.rows - box.place) / (box.rows + 1),
     "few": _few,
     "tenths": lambda box, rng: np.clip(np.round(box.between(rng.random(box.size)), 1), box.low, box.high),
     "skewed": _skewed,
@@ -111,14 +122,62 @@ def crowd(count: int, mark: float, column: int, others: str) -> str:
     return f"crowd {count} {mark!r} {column} {others}"
 
 
+def summing(total: float, free: int) -> str:
+    """Return the base whose rows have a fixed sum, but for a column that is free (from 0; −1: none)."""
+    return f"sum {total!r} {free}"
+
+
 def dataset(domain: Domain, base: str, seed: int) -> Rows:
-    """Return the made-up dataset of this name, or a crowd's; `seed` draws it where it is drawn."""
-    if not base.startswith("crowd "):
-        return _made(domain, base, np.random.default_rng(seed))
-    _, count, mark, column, others = base.split()
-    rows = dataset(domain, others, seed)
-    rows[: int(count), int(column)] = float(mark)
+    """Return the made-up dataset of this name; `seed` draws it where it is drawn.
+
+    Beside those of `MADE` there are a `crowd`; `first N BASE, then BASE`; `last of N BASE`, the end of a
+    longer one; `rising COLUMN BASE` and `falling COLUMN BASE`, sorted by it; `ends BITS`, every column at
+    one end; `sum TOTAL FREE`.
+    """
+    kind, *said = base.split(maxsplit=2)
+    rng = np.random.default_rng(seed)
+    if base in MADE:
+        return _made(domain, base, rng)
+    match kind, said:
+        case "crowd", [count, rest]:
+            mark, column, others = rest.split(maxsplit=2)
+            rows = dataset(domain, others, seed)
+            rows[: int(count), int(column)] = float(mark)
+        case "first", [count, rest]:
+            first, then = (dataset(domain, each, seed) for each in rest.split(", then ", maxsplit=1))
+            rows = np.concatenate([first[: int(count)], then[int(count) :]])
+        case "last", [_, rest]:
+            whole, longer = rest.split(maxsplit=1)
+            found = dataset(replace(domain, rows=int(whole)), longer, seed)
+            return found[len(found) - domain.rows :]
+        case (("rising" | "falling"), [column, others]):
+            rows = dataset(domain, others, seed)
+            order = np.argsort(rows[:, int(column)], kind="stable")
+            rows = rows[order if kind == "rising" else order[::-1]]
+        case "ends", [bits]:
+            box = _Box(domain)
+            rows = np.array(box.equal(box.low_where(int(bits) >> np.arange(len(box.low)) & 1 == 0)))
+        case "sum", [total, free]:
+            rows = _summing(_Box(domain), float(total), int(free), rng)
+        case _:
+            raise ValueError(f"no base is called {base!r}")
     return _whole(domain, rows)
+
+
+def _summing(box: _Box, total: float, free: int, rng: np.random.Generator) -> Rows:
+    """Return rows whose columns but one add up to `total` exactly, where that can be."""
+    rows = box.between(rng.random(box.size))
+    held = [column for column in rng.permutation(len(box.low)).tolist() if column != free]
+    rows[:, held] = box.low[held]
+    left = np.full(box.rows, total - box.low[held].sum())
+    for share in (rng.random(box.size), np.ones(box.size)):  # at random first, then all that is left
+        for column in held:
+            room = np.minimum(box.high[column] - rows[:, column], left).clip(0)
+            step = 1.0 if box.whole[column] else 2.0**-20
+            given = np.floor(room * share[:, column] / step) * step
+            rows[:, column] += given
+            left -= given
+    return rows
 
 
 def named_datasets(shape: Shape, rows: int, rng: np.random.Generator) -> list[tuple[str, Rows]]:

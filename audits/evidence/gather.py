@@ -68,7 +68,7 @@ def bounding(
 
     @hypothesis.seed(seed)
     @searching(examples, Phase.generate, Phase.shrink)
-    @given(pair=pairs(subject.domain(), subject.relation, landmarks(subject)))
+    @given(pair=pairs(subject.domain(), subject.relation, landmarks(subject).numbers))
     def property_test(pair: Pair) -> None:
         nonlocal tried, worst, failing
         tried += 1

@@ -87,8 +87,8 @@ class Searched:
 
     `raised` counts the examples whose left run gave nothing to judge, `why` says why the last did; `void`
     counts those that show no value on either side; `changed` says that the code wrote to its data, `drawn`
-    that it drew noise; `runs` are kept where they ran apart; `skipped` says how many numbers of the code
-    were not tried one by one, if any.
+    that it drew noise; `runs` are kept where they ran apart; `strange` is an example in which what is shown
+    differs between two datasets that are no neighbours.
     """
 
     count: int
@@ -101,7 +101,7 @@ class Searched:
     runs: list[Example] = field(default_factory=list)
     void: int = 0
     drawn: bool = False
-    skipped: str = ""
+    strange: dict[str, object] | None = None
 
     def judged(self, subject: Subject) -> "Searched":
         """Return itself; raises `InputError` where every run failed, so that nothing was tried."""
@@ -115,7 +115,7 @@ class Searched:
         if self.best is None:
             raise ValueError("no neighbouring pair was tried")
         fails = f"{self.raised} of {self.count} runs fail, on neighbours alike: {self.why}"
-        notes = (IN_PLACE if self.changed else "", fails if self.raised else "", self.skipped)
+        notes = (IN_PLACE if self.changed else "", fails if self.raised else "")
         return replace(self.best, notes=tuple(note for note in notes if note), drawn=self.drawn)
 
     def joined(self, other: "Searched") -> "Searched":
@@ -131,7 +131,7 @@ class Searched:
             self.changed or other.changed,
             void=self.void + other.void,
             drawn=self.drawn or other.drawn,
-            skipped=self.skipped or other.skipped,
+            strange=self.strange or other.strange,
         )
 
 

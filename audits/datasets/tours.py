@@ -1,0 +1,150 @@
+"""Tours of datasets in which each is played once: one record after the other changed, or one in many ways.
+
+Neighbours share a dataset.  A walk leads from one dataset to a far one, record by record, so that what
+happens at some number of rows, or of equal ones, happens between two neighbours on the way.
+"""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from functools import lru_cache
+
+import numpy as np
+
+from audits.datasets.bases import MADE, Pair, crowd, dataset
+from audits.datasets.domain_pairs import counts, marked_columns, near
+from audits.datasets.records import sums
+from dpaccount.proof import ADD_REMOVE
+from dpaccount.relation import radius_of
+from mechanisms.subject import Domain, Rows
+
+UNITS = 160  #: rows that are changed, one by one
+FEW_VALUES = 16  #: of a whole column: walks lead to rows that have each
+MARKED = 48  #: walks to rows that share a mark
+
+
+def star(domain: Domain, relation: str, base: str, seed: int, unit: int, records: Rows) -> Iterator[Pair]:
+    """Yield pairs in which one row of a dataset, at its low end, is replaced by each record, or goes."""
+    left = dataset(domain, base, seed)
+    left[unit - 1] = domain.low
+    without = np.delete(left, unit - 1, axis=0)
+    for record in records:
+        right = left.copy()
+        right[unit - 1] = record
+        if relation == ADD_REMOVE:
+            yield Pair(right, without, base, seed, unit)
+        elif radius_of(relation) is None:
+            yield Pair(left, right, base, seed, unit)
+        else:
+            other = right.copy()
+            other[unit - 1] = near(record, np.array(domain.low) + np.array(domain.high) - record, relation)
+            yield Pair(right, other, base, seed, unit)
+
+
+def by_unit(domain: Domain, relation: str, base: str, seed: int, units: list[int]) -> Iterator[Pair]:
+    """Yield pairs in which one row after the other goes to the other end, or goes; and one column of it does."""
+    left = dataset(domain, base, seed)
+    low, high = np.array(domain.low), np.array(domain.high)
+    for number, unit in enumerate(units):
+        if relation == ADD_REMOVE:
+            yield Pair(left, np.delete(left, unit - 1, axis=0), base, seed, unit)
+            continue
+        here = left[unit - 1]
+        there = np.where(here - low > high - here, low, high)
+        alone = np.arange(len(low)) == number % len(low)
+        for other in (there, np.where(alone, there, here))[: len(low)]:
+            right = left.copy()
+            right[unit - 1] = near(here, other, relation)
+            yield Pair(left, right, base, seed, unit)
+
+
+def units(domain: Domain, more: set[int]) -> list[int]:
+    """Return rows from 1: all, or of many 1, 2, 3, 4, 6, 8, …, the last ones, `more` and some between.
+
+    Streams have short parts at their beginning, which a unit drawn at random seldom enters.
+    """
+    if domain.rows <= UNITS:
+        return list(range(1, domain.rows + 1))
+    first = {factor * 2**k for k in range(domain.rows.bit_length()) for factor in (1, 3)}
+    even = np.linspace(1, domain.rows, UNITS // 2).astype(int).tolist()
+    every = sorted(unit for unit in {*first, *even, *more} if 0 < unit <= domain.rows)
+    return every[:: max(len(every) // (2 * UNITS), 1)]
+
+
+@dataclass(frozen=True)
+class Walk:
+    """Datasets 0 … `steps`, named by `base`, each a step from the next: one row is replaced.
+
+    With `leaving` a step takes the first row away.  `asked` are steps that are looked at in any case.
+    """
+
+    domain: Domain
+    relation: str
+    base: Callable[[int], str]
+    seed: int
+    steps: int
+    asked: tuple[int, ...] = ()
+    leaving: bool = False
+
+    def table(self, k: int) -> Rows:
+        """Return dataset k."""
+        return _held(
+            self.domain if not self.leaving else replace(self.domain, rows=self.domain.rows - k),
+            self.base(k),
+            self.seed,
+        )
+
+    def step(self, k: int) -> list[Pair]:
+        """Return the neighbours between dataset k − 1 and dataset k: under add-remove both lose that row."""
+        before, after = self.table(k - 1), self.table(k)
+        if self.leaving:
+            return [Pair(before, after, self.base(k - 1), self.seed, 1)]
+        sides = ((before, self.base(k - 1)), (after, self.base(k)))
+        if self.relation == ADD_REMOVE:
+            return [Pair(rows, np.delete(rows, k - 1, axis=0), base, self.seed, k) for rows, base in sides]
+        return [Pair(before, after, self.base(k - 1), self.seed, k)]
+
+
+@lru_cache(maxsize=8)
+def _held(domain: Domain, base: str, seed: int) -> Rows:
+    """Return a dataset that stays the same array for a while: who has played it knows it again."""
+    return dataset(domain, base, seed)
+
+
+def walks(domain: Domain, relation: str, marks: tuple[float, ...]) -> Iterator[Walk]:
+    """Yield walks: to fewer rows, from one base to another, and to rows that share a value of a column."""
+    rows, asked = domain.rows, counts(domain.rows, marks)
+    if relation == ADD_REMOVE:
+        fewer = tuple(rows - count for count in asked)
+        for base in ("uniform", "rising 0 corners", "high"):
+            yield Walk(
+                domain, relation, lambda k, base=base: f"last of {rows} {base}", 1, rows, fewer, leaving=True
+            )
+    columns = len(domain.low)
+    ends = [("low", "high"), ("low", "uniform"), ("uniform", "high"), ("in turn", "falling")]
+    ends += [("low", f"ends {1 << c}") for c in range(min(columns, 4)) if columns > 1]
+    ends += [("high", f"ends {(1 << columns) - 1 - (1 << c)}") for c in range(min(columns, 4)) if columns > 1]
+    for start, end in ends:
+        yield Walk(domain, relation, lambda k, a=start, b=end: f"first {k} {b}, then {a}", 1, rows)
+    crowds = [(c, float(value)) for c, values in enumerate(_values(domain)) for value in values]
+    noted = [place for place in marked_columns(domain, marks) if place not in crowds]
+    crowds += noted[:: max(-(-len(noted) // MARKED), 1)]
+    for number, (column, mark) in enumerate(crowds):
+        others = ("low", "high", "uniform")[number % 3]
+        yield Walk(
+            domain, relation, lambda k, m=mark, c=column, o=others: crowd(k, m, c, o), 1, rows, tuple(asked)
+        )
+
+
+def _values(domain: Domain) -> Iterator[list[float]]:
+    """Yield the values of each whole column that has few, and none of others."""
+    for low, high, whole in zip(domain.low, domain.high, domain.integer, strict=True):
+        few = whole and high - low < FEW_VALUES
+        yield np.arange(low, high + 1).tolist() if few else []
+
+
+def special(domain: Domain, marks: tuple[float, ...]) -> list[str]:
+    """Return bases that real tables may be like and drawn ones are not: sorted, balanced, of fixed sums."""
+    columns = range(min(len(domain.low), 6))
+    ordered = [f"{way} {column} uniform" for column in columns for way in ("rising", "falling")]
+    ends = [f"ends {bits}" for bits in range(1, min(2 ** len(domain.low), 17) - 1)]
+    return [*MADE, *ordered, *ends, *sums(domain, marks)]

@@ -1,0 +1,195 @@
+"""Runs on neighbouring datasets, judged by the checks of all hypotheses: pair by pair, and along tours of datasets.
+
+Along a tour the releases of its first run are replayed on every dataset, so that a neighbour costs one run.
+That needs releases that are possible on all data; where some are not, every pair is run by itself.
+"""
+
+import heapq
+from collections import deque
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from fractions import Fraction
+from functools import cached_property, partial
+from statistics import median
+
+import numpy as np
+
+from audits.datasets.bases import Pair
+from audits.datasets.tours import Walk
+from audits.evidence.anywhere import possible_everywhere, told
+from audits.evidence.checks import Check, Finding, between
+from audits.evidence.replay import Run, distance
+from audits.evidence.seen import Example, Searched, Suspect, describe
+from audits.evidence.sides import Failed, alike, recorded, replayed, side
+from audits.evidence.tries import void
+from dpaccount.noise.proved import Proved
+from dpaccount.noise.receipt import rehearse
+from dpaccount.noise.samplers import Rehearsal
+from mechanisms.subject import Rows, Subject
+
+HELD = 6  #: runs of a tour that are remembered
+COARSE, FINE = (
+    16,
+    24,
+)  #: steps of a walk that are looked at first, and where it moves otherwise than elsewhere
+
+
+def rehearsed(subject: Subject, proved: Proved, data: Rows, coins: int) -> Run | Failed:
+    """Return what a run with rehearsal noise did, which is made in the process that runs it."""
+    return recorded(subject, data, rehearse(proved, Rehearsal(coins)), coins)
+
+
+@dataclass
+class Judge:
+    """Judges pairs by `checks` and remembers what was `seen`; with `apart` each side has its own process."""
+
+    subject: Subject
+    proved: Proved
+    checks: list[Check]
+    apart: bool = False
+    seen: Searched = field(init=False)
+
+    def __post_init__(self) -> None:
+        """Begin with nothing seen."""
+        self.seen = Searched(0, [Fraction(0)] * len(self.checks), [None] * len(self.checks))
+
+    @cached_property
+    def shared(self) -> bool:
+        """Say whether the releases of a run may be replayed on any data."""
+        return all(map(possible_everywhere, self.proved.laws.values()))
+
+    def examined(self, pair: Pair, coins: int) -> tuple[float, bool]:
+        """Run on the left, replay on the right, judge; return the distance in noise units, and any failure."""
+        run = side(partial(rehearsed, self.subject, self.proved, pair.left, coins), apart=self.apart)
+        released = run.run if isinstance(run, Failed) else run
+        if released is None:
+            return self.judged(pair, coins, run, run)
+        other = side(partial(replayed, self.subject, pair.right, released, coins), apart=self.apart)
+        if self.apart and isinstance(run, Run) and isinstance(other, Run):
+            self.seen.runs.append(Example(pair, coins, run, other))
+        return self.judged(pair, coins, run, other)
+
+    def judged(self, pair: Pair, coins: int, run: Run | Failed, other: Run | Failed) -> tuple[float, bool]:
+        """Judge two runs with the same releases; return their distance in noise units, and any failure."""
+        seen = self.seen
+        seen.count += 1
+        found, size = self._findings(pair, run, other)
+        if (seen.best is None or size > seen.best.distance) and pair.neighbours(self.subject.relation):
+            seen.best = Suspect(pair, coins, size)
+        for index, finding in enumerate(found):
+            seen.worst[index] = max(seen.worst[index], finding.moved)
+            if finding.wrong is not None:
+                seen.failing[index] = describe(pair, coins, finding.wrong)
+        return size, any(finding.wrong is not None for finding in found)
+
+    def _findings(self, pair: Pair, run: Run | Failed, other: Run | Failed) -> tuple[list[Finding], float]:
+        """Return the findings and the distance.
+
+        Code that raises is itself a finding, on every hypothesis, unless it raises the same type on the
+        right with the same releases: then these decided it, and they are all that anybody learns.
+        """
+        seen = self.seen
+        if isinstance(run, Failed):
+            if run.mute:
+                seen.raised, seen.why = seen.raised + 1, run.wrong
+            return self._all(None if alike(run, other) else run.wrong), 0.0
+        if isinstance(other, Failed):
+            return self._all(other.wrong), 0.0
+        seen.changed |= run.changed or other.changed
+        seen.drawn |= bool(run.exact)
+        seen.void += all(void(each.view) and not each.hidden for each in (run, other))
+        asked = run.asked or other.asked
+        if asked:
+            return self._all(
+                f"the code asks its noise for {asked[0]!r}; a run may not depend on who answers"
+            ), 0.0
+        try:
+            found = [between(check, pair)(run, other, pair.unit) for check in self.checks]
+            return found, distance(run, other, self.proved.laws)
+        except Exception as error:  # a view of a strange form
+            return self._all(f"{type(error).__name__}: {error}"), 0.0
+
+    def _all(self, wrong: str | None) -> list[Finding]:
+        return [Finding(Fraction(0), wrong) for _ in self.checks]
+
+    def along(self, pairs: Iterable[Pair], coins: int) -> None:
+        """Judge pairs that share datasets."""
+        played = Played(self, coins)
+        for pair in pairs:
+            self._met(played, pair)
+
+    def _met(self, played: "Played", pair: Pair) -> None:
+        if not self.shared:
+            self.examined(pair, played.coins)
+            return
+        run, other = played.on(pair.left), played.on(pair.right)
+        self.judged(pair, played.coins, run, other)
+        if pair.left is not played.first and self.seen.strange is None:
+            wrong = told(played.root, run, None)
+            if wrong is not None:
+                far = f"{wrong} between datasets to which neighbours lead"
+                self.seen.strange = describe(pair, played.coins, far)
+
+    def walked(self, walk: Walk, coins: int) -> None:
+        """Judge steps of a walk: those asked for, and those at which it moves otherwise than at most others."""
+        played = Played(self, coins)
+        points = np.unique(np.linspace(0, walk.steps, COARSE + 1).astype(int)).tolist()
+        far = [played.far(walk.table(a), walk.table(b)) for a, b in zip(points[:-1], points[1:], strict=True)]
+        usual = median(m / (b - a) for m, a, b in zip(far, points[:-1], points[1:], strict=True))
+        parts = [
+            (-abs(m - usual * (b - a)), a, b) for m, a, b in zip(far, points[:-1], points[1:], strict=True)
+        ]
+        steps = {k for asked in walk.asked for k in (asked, asked + 1) if 0 < k <= walk.steps}
+        heapq.heapify(parts)
+        for _ in range(FINE):
+            if not parts or -parts[0][0] <= usual * 1e-9:
+                break
+            _, a, b = heapq.heappop(parts)
+            if b - a == 1:
+                steps.add(b)
+                continue
+            middle = (a + b) // 2
+            for start, end in ((a, middle), (middle, b)):
+                m = played.far(walk.table(start), walk.table(end))
+                heapq.heappush(parts, (-abs(m - usual * (end - start)), start, end))
+        for k in sorted(steps):
+            for pair in walk.step(k):
+                self._met(played, pair)
+
+
+class Played:
+    """Runs on the datasets of a tour, with the releases of the first if these are possible on all data."""
+
+    def __init__(self, judge: Judge, coins: int) -> None:
+        self._judge, self.coins = judge, coins
+        self.first: Rows | None = None
+        self.root: Run | Failed = Failed("nothing was played")
+        self._held: deque[tuple[Rows, Run | Failed]] = deque(maxlen=HELD)
+
+    def on(self, data: Rows) -> Run | Failed:
+        """Return what a run on the data does."""
+        if data is self.first:
+            return self.root
+        for held, run in self._held:
+            if held is data:
+                return run
+        judge, released = self._judge, self.root.run if isinstance(self.root, Failed) else self.root
+        if self.first is None or not judge.shared:
+            run = rehearsed(judge.subject, judge.proved, data, self.coins)
+        else:
+            run = self.root if released is None else replayed(judge.subject, data, released, self.coins)
+        if self.first is None:
+            self.first, self.root = data, run
+        self._held.append((data, run))
+        return run
+
+    def far(self, left: Rows, right: Rows) -> float:
+        """Return how far the query moves between two datasets, all numbers together; 0 where it fails alike."""
+        run, other = self.on(left), self.on(right)
+        if isinstance(run, Failed) or isinstance(other, Failed):
+            both = isinstance(run, Failed) and isinstance(other, Failed) and run.kind == other.kind
+            return 0.0 if both else np.inf
+        parts = [(exact, other.exact.get(part)) for part, exact in run.exact.items()]
+        if any(there is None or there.shape != exact.shape for exact, there in parts):
+            return np.inf
+        return float(sum(np.abs(there - exact).sum() for exact, there in parts if there is not None))
