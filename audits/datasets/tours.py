@@ -17,7 +17,7 @@ from dpaccount.proof import ADD_REMOVE
 from dpaccount.relation import radius_of
 from mechanisms.subject import Domain, Rows
 
-UNITS = 160  #: rows that are changed, one by one
+UNITS = 100  #: rows that are changed, one by one
 FEW_VALUES = 16  #: of a whole column: walks lead to rows that have each
 MARKED = 48  #: walks to rows that share a mark
 
@@ -41,20 +41,21 @@ def star(domain: Domain, relation: str, base: str, seed: int, unit: int, records
 
 
 def by_unit(domain: Domain, relation: str, base: str, seed: int, units: list[int]) -> Iterator[Pair]:
-    """Yield pairs in which one row after the other goes to the other end, or goes; and one column of it does."""
+    """Yield pairs in which one row after the other goes from the low end to the high one, or goes.
+
+    Of several columns one does so alone, too.
+    """
     left = dataset(domain, base, seed)
     low, high = np.array(domain.low), np.array(domain.high)
     for number, unit in enumerate(units):
-        if relation == ADD_REMOVE:
-            yield Pair(left, np.delete(left, unit - 1, axis=0), base, seed, unit)
-            continue
-        here = left[unit - 1]
-        there = np.where(here - low > high - here, low, high)
         alone = np.arange(len(low)) == number % len(low)
-        for other in (there, np.where(alone, there, here))[: len(low)]:
-            right = left.copy()
-            right[unit - 1] = near(here, other, relation)
-            yield Pair(left, right, base, seed, unit)
+        for changed in (np.ones(len(low), dtype=bool), alone)[: len(low)]:
+            here, other = left.copy(), left.copy()
+            here[unit - 1] = np.where(changed, low, left[unit - 1])
+            other[unit - 1] = near(here[unit - 1], np.where(changed, high, left[unit - 1]), relation)
+            if relation == ADD_REMOVE:
+                other = np.delete(other, unit - 1, axis=0)
+            yield Pair(left if np.array_equal(here, left) else here, other, base, seed, unit)
 
 
 def units(domain: Domain, more: set[int]) -> list[int]:

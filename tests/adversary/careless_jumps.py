@@ -79,12 +79,12 @@ class Recalibrated(Author):
 class SingleFloats(Author):
     """Adds up in single precision."""
 
-    highest: ClassVar[float] = 100000.0
+    highest: ClassVar[float] = 99999.0
     scale: Fraction = Fraction(200000)
     rows: int = 400
 
     def proof(self, delta):
-        row = assume_clipped("sum", Fraction(0), Fraction(100000), self.relation, "movement")
+        row = assume_clipped("sum", Fraction(0), Fraction(99999), self.relation, "movement")
         return shown_to_all(laplace(linear(row), self.scale, Fraction(1), "sum"), "careless-jumps", delta)
 
     def total(self, data):
@@ -185,11 +185,11 @@ class SharesShown(Cells):
 
 @dataclass(frozen=True)
 class MeanOfSquares(Author):
-    """Divides by the root of the mean square where that exceeds 70."""
+    """Halves all where the root of the mean square exceeds 70."""
 
     rows: int = 100
 
     def total(self, data):
         x = np.floor(data[:, 0])
         size = np.sqrt((x**2).mean())
-        return np.array([int((x * (70 / size if size > 70 else 1)).sum())])
+        return np.array([int(x.sum()) // (2 if size > 70 else 1)])

@@ -186,7 +186,7 @@ class TellsWhy(Sound, Shop):
 
     def play(self, data, noise, coins):
         view = super().play(data, noise, coins)
-        return View(own={**view.own, "why": data[:, 0], "all": data[:, 1:]}, public=view.public)
+        return View(own={**view.own, "why": data[:, 0].copy(), "all": data[:, 1:].copy()}, public=view.public)
 
 
 @dataclass(frozen=True)

@@ -8,6 +8,7 @@ import numpy as np
 from careless import Diary
 
 from mechanisms.binary_tree import BinaryTree
+from mechanisms.continual import prefix_sums
 from mechanisms.shared import grid
 from mechanisms.sqrt_toeplitz import SqrtToeplitz
 from mechanisms.subject import View
@@ -189,13 +190,36 @@ class SameNoiseTwice(Diary):
 
 
 @dataclass(frozen=True)
-class RunningScale(BinaryTree):
-    """Divides every vector by the longest so far."""
+class Tree(BinaryTree):
+    """A binary tree as its author declares it; sound."""
 
     promise: ClassVar[dict] = STREAM
     why: ClassVar[str] = ""
-    verdict: ClassVar[str] = "REFUTED"
+    verdict: ClassVar[str] = "CERTIFIED"
     rounds: int = 16
+
+    def proof(self, delta):
+        return prefix_sums.tree_proof("careless-streams", self, delta)
+
+
+@dataclass(frozen=True)
+class Factor(SqrtToeplitz):
+    """A factorised stream as its author declares it; sound."""
+
+    promise: ClassVar[dict] = STREAM
+    why: ClassVar[str] = ""
+    verdict: ClassVar[str] = "CERTIFIED"
+    rounds: int = 16
+
+    def proof(self, delta):
+        return prefix_sums.proof("careless-streams", [self._weights().tolist()], self, delta)
+
+
+@dataclass(frozen=True)
+class RunningScale(Tree):
+    """Divides every vector by the longest so far."""
+
+    verdict: ClassVar[str] = "REFUTED"
 
     def play(self, data, noise, coins):
         length = np.maximum.accumulate(np.abs(data[:, 0]))
@@ -203,13 +227,10 @@ class RunningScale(BinaryTree):
 
 
 @dataclass(frozen=True)
-class ResetsTheTree(BinaryTree):
+class ResetsTheTree(Tree):
     """Sets the exact sums back to nothing once they exceed five."""
 
-    promise: ClassVar[dict] = STREAM
-    why: ClassVar[str] = ""
     verdict: ClassVar[str] = "REFUTED"
-    rounds: int = 16
 
     def play(self, data, noise, coins):
         values, total = grid.in_ball(data, self.radius, self.bits).astype(float) / 2**self.bits, 0.0
@@ -221,13 +242,10 @@ class ResetsTheTree(BinaryTree):
 
 
 @dataclass(frozen=True)
-class SmoothedFirst(SqrtToeplitz):
+class SmoothedFirst(Factor):
     """Smooths the values over three rounds before the stream."""
 
-    promise: ClassVar[dict] = STREAM
-    why: ClassVar[str] = ""
     verdict: ClassVar[str] = "REFUTED"
-    rounds: int = 16
 
     def play(self, data, noise, coins):
         smooth = np.array([data[max(t - 2, 0) : t + 1].mean(axis=0) for t in range(len(data))])
@@ -235,13 +253,10 @@ class SmoothedFirst(SqrtToeplitz):
 
 
 @dataclass(frozen=True)
-class ShowsItsLag(SqrtToeplitz):
+class ShowsItsLag(Factor):
     """Shows after how many rounds the exact sum first passed half of its end."""
 
-    promise: ClassVar[dict] = STREAM
-    why: ClassVar[str] = ""
     verdict: ClassVar[str] = "REFUTED"
-    rounds: int = 24
 
     def play(self, data, noise, coins):
         sums = np.cumsum(np.clip(data[:, 0], -1, 1))
