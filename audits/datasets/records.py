@@ -55,12 +55,12 @@ def sums(domain: Domain, marks: Sequence[float]) -> list[str]:
         held = np.arange(columns) != free
         least, most = low[held].sum(), high[held].sum()
         found += [summing(total, free) for total in {1.0, 100.0, *marks} if least < total < most]
-    return spread(sorted(found), TOTALS)
+    return sorted(found)[:: thin(len(found), TOTALS)]
 
 
-def spread(found: list[str], most: int) -> list[str]:
-    """Return an evenly spread choice of at most so many."""
-    return found[:: max(-(-len(found) // most), 1)]
+def thin(many: int, most: int) -> int:
+    """Return which every so-manieth of many there is room for: an evenly spread choice of at most so many."""
+    return max(-(-many // max(most, 1)), 1)
 
 
 def _of(domain: Domain, rows: int) -> Domain:
@@ -105,7 +105,7 @@ def about(domain: Domain, column: int, marks: Sequence[float], derived: Sequence
     for tier in (fits, beside, between, times, derived):
         kept = {float(np.floor(value)) if whole else value for value in tier}
         new = sorted(value for value in kept - set(chosen) if low <= value <= high)
-        chosen += new[:: max(-(-len(new) // NOTED), 1)]
+        chosen += new[:: thin(len(new), NOTED)]
     return chosen
 
 

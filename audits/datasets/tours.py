@@ -12,7 +12,7 @@ import numpy as np
 
 from audits.datasets.bases import MADE, Pair, crowd, dataset
 from audits.datasets.domain_pairs import counts, marked_columns, near
-from audits.datasets.records import sums
+from audits.datasets.records import sums, thin
 from dpaccount.proof import ADD_REMOVE
 from dpaccount.relation import radius_of
 from mechanisms.subject import Domain, Rows
@@ -128,7 +128,7 @@ def walks(domain: Domain, relation: str, marks: tuple[float, ...]) -> Iterator[W
         yield Walk(domain, relation, lambda k, a=start, b=end: f"first {k} {b}, then {a}", 1, rows)
     crowds = [(c, float(value)) for c, values in enumerate(_values(domain)) for value in values]
     noted = [place for place in marked_columns(domain, marks) if place not in crowds]
-    crowds += noted[:: max(-(-len(noted) // MARKED), 1)]
+    crowds += noted[:: thin(len(noted), MARKED)]
     for number, (column, mark) in enumerate(crowds):
         others = ("low", "high", "uniform")[number % 3]
         yield Walk(

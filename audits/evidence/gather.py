@@ -46,7 +46,7 @@ def gather(
     of_rows = Proved(proved.theorem.premises[0].premises[0])
     found, _ = search.gather(subject.mechanism, of_rows, examples=examples, seed=seed, files=files)
     by_step = {each.hypothesis.digest: each for each in found}
-    seen = search.search(subject, proved, [], examples=examples, seed=seed, sweep=True).judged(subject)
+    seen = search.search(subject, proved, [], examples=examples, seed=seed).judged(subject)
     judged = []
     for each in proved.hypotheses:
         if each.digest in by_step:

@@ -177,7 +177,9 @@ class Played:
         if self.first is None or not judge.shared:
             run = rehearsed(judge.subject, judge.proved, data, self.coins)
         else:
-            run = self.root if released is None else replayed(judge.subject, data, released, self.coins)
+            run = self.root
+            if released is not None:
+                run = replayed(judge.subject, data, released, self.coins, again=False)
         if self.first is None:
             self.first, self.root = data, run
         self._held.append((data, run))

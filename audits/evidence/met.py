@@ -13,11 +13,10 @@ from types import FrameType
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from audits.datasets.bases import dataset
 from audits.sandbox import fork
-from audits.subjects.landmarks import numbers_in
+from audits.subjects.landmarks import Landmarks, landmarks, numbers_in
 from audits.subjects.sources import modules_of
 from dpaccount.errors import InputError
 from dpaccount.noise.proved import Proved
@@ -30,6 +29,7 @@ from mechanisms.table.by_person import named
 
 FRAMES = 2000  #: of which the variables are read
 MOST = 4096  #: numbers of one array or list
+CELLS = 3  #: of data, that take as long as a call
 
 
 class Meeting(np.ndarray[Any, np.dtype[np.float64]]):
@@ -82,42 +82,47 @@ class _PlainOnly:
         return self.inner.noisy_symmetric(key, part, np.asarray(matrix))
 
 
-def met(subject: Subject, proved: Proved, seed: int) -> set[float]:
-    """Return the numbers that two runs on unrelated data build or meet; none where runs fail."""
+def observed(subject: Subject, proved: Proved, seed: int) -> Landmarks:
+    """Return the numbers that code asks for, those that it builds, and how much work a run is."""
     domain, whole = subject.domain(), subject.relation != ADD_REMOVE
-    runs = []
+    notes, work = [], 0
     for number, rows in enumerate((domain.rows, domain.rows if whole else -(-domain.rows // 2))):
         data = dataset(replace(domain, rows=rows), "uniform", seed + number)
         try:
-            noted = fork.apart(lambda data=data: sorted(_watched(subject, proved, data, seed)))
+            calls, noted = fork.apart(lambda data=data: _watched(subject, proved, data, seed))
         except fork.NoAnswer:
-            return set()
-        runs.append(set(noted) - set(data.ravel().tolist()))
-    return runs[0] & runs[1]
+            calls, noted = 0, []
+        notes.append(set(noted) - set(data.ravel().tolist()))
+        work = max(work, calls + data.size // CELLS)
+    return landmarks(subject).seen(notes[0] & notes[1], work)
 
 
-def _watched(subject: Subject, proved: Proved, data: Rows, coins: int) -> set[float]:
-    notes: set[float] = set()
+def _watched(subject: Subject, proved: Proved, data: Rows, coins: int) -> list[Any]:
+    """Return the calls of a run, once all is loaded, and the numbers of another one that meets its data."""
     try:
         own = {str(file) for file in modules_of(type(named(subject)))}
     except InputError:
         own = set()
-    frames = 0
+    notes: set[float] = set()
+    frames = calls = 0
 
-    def watch(frame: FrameType, event: str, _: Any) -> None:
+    def count(*_: object) -> None:
+        nonlocal calls
+        calls += 1
+
+    def watch(frame: FrameType, event: str, _: object) -> None:
         nonlocal frames
         if event == "return" and frame.f_code.co_filename in own and frames < FRAMES:
             frames += 1
             _note(notes, list(frame.f_locals.values()))
 
-    given: NDArray[np.float64] = data.copy().view(Meeting)
     Meeting.notes = notes
-    before = sys.getprofile()
-    with contextlib.suppress(Exception, SystemExit):
-        noise = _PlainOnly(rehearse(proved, Rehearsal(coins)))
-        sys.setprofile(watch)
-        try:
-            fresh(subject).play(given, noise, coins)
-        finally:
-            sys.setprofile(before)
-    return notes
+    for profile, given in ((None, data), (count, data), (watch, data.view(Meeting))):
+        with contextlib.suppress(Exception, SystemExit):
+            noise = _PlainOnly(rehearse(proved, Rehearsal(coins)))
+            sys.setprofile(profile)
+            try:
+                fresh(subject).play(given.copy(), noise, coins)
+            finally:
+                sys.setprofile(None)
+    return [calls, sorted(notes)]

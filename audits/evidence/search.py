@@ -17,12 +17,12 @@ from hypothesis.errors import Flaky
 
 from audits.datasets.bases import Pair
 from audits.datasets.domain_pairs import named_coins, pairs, public_coins, stepping
-from audits.datasets.records import records
+from audits.datasets.records import records, thin
 from audits.datasets.tours import by_unit, special, star, units, walks
 from audits.evidence.anywhere import anywhere
 from audits.evidence.checks import Check, check_of, may_move, untested
 from audits.evidence.judge import Judge
-from audits.evidence.met import met
+from audits.evidence.met import observed
 from audits.evidence.replay import unlike
 from audits.evidence.seen import Evidence, Example, Suspect, Searched, describe
 from audits.evidence.sides import Failed, replayed
@@ -35,6 +35,8 @@ from mechanisms.subject import Subject
 EXAMPLES = 200  #: Hypothesis examples for every hypothesis of a proof
 BORDERS = 24  #: ends of batches whose neighbours are tried
 COINS = 60  #: seeds of public coins that are tried one by one
+WORK, LEAST = 3 * 10**7, 500  #: of the runs of all tours together, about; and runs at least
+ROWS = ("low", "uniform")  #: bases of which all rows are changed, one by one
 APART = 8  #: one example in so many has each side in a process of its own
 
 
@@ -56,9 +58,8 @@ def gather(
     relation = relation_of(subject, proved)
     checks = [check_of(proved, each) for each in tested]
     judges = [check for check, _ in checks]
-    marks = landmarks(subject)
+    marks = observed(subject, proved, seed)
     first = search(subject, proved, judges, marks, examples=examples // APART + 1, seed=seed, apart=True)
-    marks = marks.and_built(met(subject, proved, seed))
     seen = search(subject, proved, judges, marks, examples=examples, seed=seed, sweep=True)
     seen = seen.joined(first).judged(subject)
     beyond = seen.strange or strange(subject, proved, marks, seed)
@@ -130,7 +131,7 @@ def search(
     of datasets first, at the numbers that stand in the code among others.  With `apart` each side runs in
     a process of its own.
     """
-    marks = landmarks(subject) if marks is None else marks
+    marks = marks or (observed(subject, proved, seed) if sweep else landmarks(subject))
     domain, relation = subject.domain(), subject.relation
     judge = Judge(subject, proved, checks, apart=apart)
     about = [relation] if radius_of(relation) is None else [relation, REPLACE_ONE]
@@ -175,25 +176,27 @@ def borders(proved: Proved) -> list[int]:
 
 
 def touring(judge: Judge, relation: str, marks: Landmarks, more: list[int], seed: int) -> None:
-    """Judge tours: coins, changed records, changed rows of bases that real tables are like, walks."""
+    """Judge tours: coins, changed records, changed rows of bases that real tables are like, walks.
+
+    There are as many runs as there is room for, by the work of one.
+    """
     domain, coins = judge.subject.domain(), named_coins(seed, marks.numbers)
-    built = (*marks.numbers, *marks.built)
-    every = units(
-        domain, {*more, *(int(m) + k for m in marks.numbers for k in (0, 1) if 0 <= m < domain.rows)}
-    )
-    for each in coins[:: max(len(coins) // COINS, 1)]:
-        judge.along(by_unit(domain, relation, "low", seed, every[:1]), each)
-    found = records(domain, built, marks.derived, marks.together)
-    middle = (domain.rows + 1) // 2
-    tours = [star(domain, relation, base, seed, middle, found) for base in ("uniform",)]
-    tours += [by_unit(domain, relation, base, seed, every) for base in ("low", "uniform")]
-    some = sorted({1, middle, domain.rows})
-    tours += [by_unit(domain, relation, base, seed, some) for base in special(domain, marks.numbers)]
+    room = max(WORK // marks.work, LEAST)
+    asked = {int(mark) + k for mark in marks.numbers for k in (0, 1) if 0 <= mark < domain.rows}
+    every, middle = units(domain, {*more, *asked}), (domain.rows + 1) // 2
+    found = records(domain, (*marks.numbers, *marks.built), marks.derived, marks.together)
+    bases = special(domain, marks.numbers)
+    tours = [by_unit(domain, relation, "low", seed, every[:1])] * min(len(coins), COINS)
+    tours += [star(domain, relation, "uniform", seed, middle, found[:: thin(len(found), room // 2)])]
+    tours += [by_unit(domain, relation, base, seed, every[:: thin(len(every), room // 24)]) for base in ROWS]
+    tours += [
+        by_unit(domain, relation, base, seed, sorted({1, middle, domain.rows}))
+        for base in bases[:: thin(len(bases), room // 60)]
+    ]
     for number, tour in enumerate(tours):
         judge.along(tour, coins[number % len(coins)])
-    for number, walk in enumerate(
-        walks(domain, relation, marks.numbers) if radius_of(relation) is None else ()
-    ):
+    ways = list(walks(domain, relation, marks.numbers)) if radius_of(relation) is None else []
+    for number, walk in enumerate(ways[:: thin(len(ways), room // 120)]):
         judge.walked(walk, coins[number % len(coins)])
 
 

@@ -33,19 +33,21 @@ NUMBER = re.compile(r"\d+(?:\.\d+)?")
 
 @dataclass(frozen=True)
 class Landmarks:
-    """Numbers that code asks for, in order; sums and products of them; those that stand together; `built` ones.
+    """Numbers that code asks for, in order; sums and products of them; those that stand together.
 
-    Together stand those of a statement, or of a function; what code builds of them is seen when it runs.
+    Together stand those of a statement, or of a function.  When code runs it is seen which numbers it has
+    `built` of constants, and how much `work` a run is: calls, and cells of its data.
     """
 
     numbers: tuple[float, ...] = ()
     derived: tuple[float, ...] = ()
     together: tuple[tuple[float, ...], ...] = ()
     built: tuple[float, ...] = ()
+    work: int = 1
 
-    def and_built(self, more: Iterable[float]) -> "Landmarks":
-        """Return these and the numbers that code built of constants."""
-        return replace(self, built=_chosen(set(more) - {*self.numbers}))
+    def seen(self, built: Iterable[float], work: int) -> "Landmarks":
+        """Return these with what was seen of a run."""
+        return replace(self, built=_chosen(set(built) - {*self.numbers}), work=max(work, 1))
 
 
 def landmarks(subject: Subject) -> Landmarks:

@@ -19,7 +19,7 @@ from audits.datasets.forms import Given, Layout
 from audits.evidence.closed import close
 from audits.sandbox.frames import packed, read_frame, sent, unpacked, write_frame
 from audits.sandbox.outcomes import of_error, played
-from audits.subjects.code import import_subject, same_file
+from audits.subjects.code import import_subject, same_file, stay_on_path
 from audits.verdicts import watch
 
 
@@ -54,7 +54,7 @@ class Worker:
     def load_value(self, value: bytes, folders: list[str], memory: int) -> None:
         """Take a function that was sent by value; what it imports may lie in the folders, also later."""
         limit_memory(memory)
-        sys.path.extend(folder for folder in folders if folder not in sys.path)
+        stay_on_path(folders)
         try:
             self.subject = pickle.loads(value)  # noqa: S301  # made by the process that started this one
         except BaseException as error:  # importing a module may raise anything
@@ -67,8 +67,9 @@ class Worker:
         """Import the subject under the memory limit; say what it is, or why it cannot be used."""
         limit_memory(memory)
         self.folders = folders
+        stay_on_path(folders)
         try:
-            self.subject = import_subject(use, folders)
+            self.subject = import_subject(use, ())
             same_file(use.partition(":")[0], file)
         except BaseException as error:  # a module may raise anything, SystemExit too
             write_frame(self.answers, ["failed", f"{type(error).__name__}: {error}"])
