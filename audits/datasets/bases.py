@@ -97,6 +97,8 @@ MADE: dict[str, Callable[[_Box, np.random.Generator], Rows]] = {
     "one low": lambda box, _: box.low_where(box.place == box.rows - 1),
     "alternating columns": lambda box, _: box.equal(box.low_where(np.arange(len(box.low)) % 2 == 0)),
     "columns in turn": lambda box, _: box.low_where((box.place + np.arange(len(box.low))) % 2 == 0),
+    "counting": lambda box, _: np.minimum(box.low + box.place, box.high),
+    "in pairs": lambda box, rng: box.between(rng.random(box.size))[box.place[:, 0] // 2],
     "in turn": lambda box, _: box.in_turn(2),
     "more than half high": lambda box, _: box.low_where(box.place < (box.rows - 1) // 2),
     "fewer than half high": lambda box, _: box.low_where(box.place < box.rows // 2 + 1),

@@ -17,19 +17,25 @@ STRATA = 256  #: values of a column that its grid has, of whole ones all up to s
 PASSES = 4  #: groups of columns that take grid values while the others are at their high ends
 NOTED = 160  #: values about marks of one column
 MULTIPLES, FRACTIONS = 64, 12  #: of a mark
-TOGETHER = 400  #: records with marks in several columns, of one expression
+TOGETHER, MOST = 400, 4  #: records with marks of one expression in several columns, up to so many
+COPIES = 8  #: records that stand in the dataset already
 TOTALS, SUMMED = 24, 3  #: fixed sums, and records of each
 OFFSET = 0.382  #: where in its stratum a value of the grid lies
 
 
 def records(
-    domain: Domain, marks: Sequence[float], derived: Sequence[float], groups: Sequence[tuple[float, ...]]
+    domain: Domain,
+    marks: Sequence[float],
+    derived: Sequence[float],
+    groups: Sequence[tuple[float, ...]],
+    seed: int,
 ) -> Rows:
-    """Return all such records, each once.
+    """Return all such records, each once, for a place in the uniform dataset of this seed.
 
     `derived` are numbers that follow from marks, `groups` are marks that stand together in the code.
     """
     found = [dataset(_of(domain, SUMMED), base, 1) for base in sums(domain, marks)]
+    found += [_alike(domain), dataset(domain, "uniform", seed)[:COPIES]]
     together = _each_once(np.concatenate([_none(domain), *(_together(domain, group) for group in groups)]))
     return _each_once(
         np.concatenate([_grid(domain), _noted(domain, marks, derived), together[:TOGETHER], *found])
@@ -83,6 +89,19 @@ def _grid(domain: Domain) -> Rows:
     return np.concatenate([every, ends, *alone])
 
 
+def _alike(domain: Domain) -> Rows:
+    """Return records in which two columns, or all, have one value."""
+    low, high = np.array(domain.low), np.array(domain.high)
+    found = []
+    for a, b in itertools.islice(itertools.combinations(range(len(low)), 2), COPIES):
+        least, most = max(low[a], low[b]), min(high[a], high[b])
+        if least <= most:
+            record = high.copy()
+            record[[a, b]] = np.floor((least + 3 * most) / 4).clip(least, most)
+            found += [record, np.clip(record[a], low, high)]
+    return np.array(found).reshape(len(found), len(low))
+
+
 def _noted(domain: Domain, marks: Sequence[float], derived: Sequence[float]) -> Rows:
     """Return records that have a mark, or a number that follows from marks, in one column; others high."""
     found = []
@@ -129,26 +148,26 @@ def _times(mark: float, low: float, high: float) -> Iterator[float]:
 
 
 def _together(domain: Domain, group: tuple[float, ...]) -> Rows:
-    """Return records in which two or three columns have marks of one group, the others at one end."""
+    """Return records in which several columns have marks of one group, the others at one end."""
     fits = [
         [m for m in group if a <= m <= b and not (w and m != np.floor(m))] for a, b, w in _columns(domain)
     ]
-    some, chosen = [column for column, held in enumerate(fits) if held], []
-    for size in (2, 3):
-        for number, way in enumerate(_ways({column: fits[column] for column in some}, size)):
+    some, chosen = {column: held for column, held in enumerate(fits) if held}, []
+    for size in range(2, MOST + 1):
+        for number, way in enumerate(_ways(some, size, len(group))):
             record = np.array(domain.low if number % 4 == 3 else domain.high)
             record[list(way)] = list(way.values())
             chosen.append(record)
     return np.array(chosen).reshape(len(chosen), len(domain.low))
 
 
-def _ways(fits: dict[int, list[float]], size: int) -> Iterator[dict[int, float]]:
-    """Yield all ways to put marks into so many columns; of too many, some that are drawn."""
-    every = math.comb(len(fits), size) * max(map(len, fits.values()), default=0) ** size
-    if every <= TOGETHER:
+def _ways(fits: dict[int, list[float]], size: int, many: int) -> Iterator[dict[int, float]]:
+    """Yield ways to put `many` marks into so many columns, into three or more each once; of too many, drawn ones."""
+    if math.comb(len(fits), size) * (many**size if size == 2 else math.perm(many, size)) <= TOGETHER:
         for columns in itertools.combinations(fits, size):
             for values in itertools.product(*(fits[column] for column in columns)):
-                yield dict(zip(columns, values, strict=True))
+                if size == 2 or len(set(values)) == size:
+                    yield dict(zip(columns, values, strict=True))
         return
     rng = np.random.default_rng(size)
     for _ in range(TOGETHER if len(fits) >= size else 0):

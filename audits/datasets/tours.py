@@ -19,6 +19,7 @@ from mechanisms.subject import Domain, Rows
 
 UNITS = 100  #: rows that are changed, one by one
 FEW_VALUES = 16  #: of a whole column: walks lead to rows that have each
+TOTALS = 16  #: bases of which a column has a fixed sum
 MARKED = 48  #: walks to rows that share a mark
 
 
@@ -114,12 +115,12 @@ def _held(domain: Domain, base: str, seed: int) -> Rows:
 def walks(domain: Domain, relation: str, marks: tuple[float, ...]) -> Iterator[Walk]:
     """Yield walks: to fewer rows, from one base to another, and to rows that share a value of a column."""
     rows, asked = domain.rows, counts(domain.rows, marks)
-    if relation == ADD_REMOVE:
-        fewer = tuple(rows - count for count in asked)
-        for base in ("uniform", "rising 0 corners", "high"):
-            yield Walk(
-                domain, relation, lambda k, base=base: f"last of {rows} {base}", 1, rows, fewer, leaving=True
-            )
+    for number, base in enumerate(("uniform", "rising 0 corners", "high") if relation == ADD_REMOVE else ()):
+        whole = range(1, rows + 1 if rows <= UNITS and not number else 1)
+        fewer = tuple(rows - count for count in (*asked, *whole))
+        yield Walk(
+            domain, relation, lambda k, base=base: f"last of {rows} {base}", 1, rows, fewer, leaving=True
+        )
     columns = len(domain.low)
     ends = [("low", "high"), ("low", "uniform"), ("uniform", "high"), ("in turn", "falling")]
     ends += [("low", f"ends {1 << c}") for c in range(min(columns, 4)) if columns > 1]
@@ -148,4 +149,27 @@ def special(domain: Domain, marks: tuple[float, ...]) -> list[str]:
     columns = range(min(len(domain.low), 6))
     ordered = [f"{way} {column} uniform" for column in columns for way in ("rising", "falling")]
     ends = [f"ends {bits}" for bits in range(1, min(2 ** len(domain.low), 17) - 1)]
-    return [*MADE, *ordered, *ends, *sums(domain, marks)]
+    means = [(c, total / domain.rows) for total in (1.0, 100.0, *marks) for c in columns]
+    shares = [
+        crowd(domain.rows, mean, c, "uniform") for c, mean in means if domain.low[c] < mean < domain.high[c]
+    ]
+    return [
+        *MADE,
+        *ordered,
+        *ends,
+        *sums(domain, marks),
+        *shares[:: thin(len(shares), TOTALS)],
+        *_each(domain, marks),
+    ]
+
+
+def _each(domain: Domain, marks: tuple[float, ...]) -> list[str]:
+    """Return bases in which every mark that a column may hold stands once."""
+    places = marked_columns(domain, marks)
+    found = []
+    for column in range(min(len(domain.low), 6)):
+        held, base = [mark for of, mark in places if of == column][: domain.rows], "low"
+        for number, mark in enumerate(held):
+            base = crowd(len(held) - number, mark, column, base)
+        found += [base] if held else []
+    return found

@@ -184,7 +184,7 @@ def touring(judge: Judge, relation: str, marks: Landmarks, more: list[int], seed
     room = max(WORK // marks.work, LEAST)
     asked = {int(mark) + k for mark in marks.numbers for k in (0, 1) if 0 <= mark < domain.rows}
     every, middle = units(domain, {*more, *asked}), (domain.rows + 1) // 2
-    found = records(domain, (*marks.numbers, *marks.built), marks.derived, marks.together)
+    found = records(domain, (*marks.numbers, *marks.built), marks.derived, marks.together, seed)
     bases = special(domain, marks.numbers)
     tours = [by_unit(domain, relation, "low", seed, every[:1])] * min(len(coins), COINS)
     tours += [star(domain, relation, "uniform", seed, middle, found[:: thin(len(found), room // 2)])]

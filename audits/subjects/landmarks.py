@@ -64,7 +64,7 @@ def landmarks(subject: Subject) -> Landmarks:
     derived = {number for group in groups for number in _worked_out(group)}
     found |= {number for file in files for number in _globals(file)}
     fields = set(numbers_in([*vars(subject).values(), *vars(named(subject)).values()]))
-    together = [group for group in (*groups, frozenset(fields)) if 1 < len(group) <= LONG]
+    together = [group for group in (*groups, frozenset(fields)) if 0 < len(group) <= LONG]
     together.sort(key=lambda group: (len(group), sorted(group)))
     stands = tuple(tuple(sorted(group)) for group in together[:GROUPS])
     return Landmarks(_chosen(found | fields), _chosen(derived - found), stands)
