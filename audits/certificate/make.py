@@ -7,6 +7,7 @@ from audits.attack.white_box import Attacked, attack, targets
 from audits.certificate.document import AuditReport, Certificate, describe_subject, refused_by_checker
 from audits.certificate.verdict import accepted, certificate_of, untested
 from audits.claim import Claim
+from audits.evidence.examples import of_claim
 from audits.evidence.gather import gather
 from audits.evidence.search import EXAMPLES
 from audits.evidence.seen import Evidence, Suspect, describe
@@ -52,7 +53,8 @@ def certify(
     progress("audit")
     outcome = _attacked(claim, subject, proved, evidence, suspect, effort)
     report = _report(claim, outcome, effort)
-    notes = (*suspect.notes, *untested(outcome), *_warnings(subject))
+    uncovered = sources.uncovered(type(named(subject)))
+    notes = (*suspect.notes, *uncovered, *untested(outcome), *_warnings(subject))
     described = describe_subject(claim, subject)
     beside = _replaced(claim, subject)
     certificate = certificate_of(claim, described, proved, None, evidence, report, notes, beside)
@@ -123,7 +125,8 @@ def _tested(claim: Claim, subject: Subject, proved: Proved) -> tuple[list[Eviden
     """Return the evidence on the hypotheses of a proof, and the pair to attack."""
     check_size(subject)
     files = sources.modules_of(type(named(subject)))
-    evidence, suspect = gather(subject, proved, examples=EXAMPLES, seed=claim.audit.seed, files=files)
+    given, seed = of_claim(claim, subject), claim.audit.seed
+    evidence, suspect = gather(subject, proved, examples=EXAMPLES, seed=seed, files=files, given=given)
     if all(entry.status == "refuted" for entry in evidence):
         runs_at_all(subject, proved)
     return [accepted(entry, claim) for entry in evidence], suspect

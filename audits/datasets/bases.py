@@ -4,8 +4,9 @@ Corners, equal rows, one outlier, ties, the middle of a sorted column, few value
 branches go wrong, one of these shows it, and a witness can say which.
 """
 
-from collections.abc import Callable
-from dataclasses import dataclass, replace
+import hashlib
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 
 import numpy as np
@@ -47,6 +48,19 @@ class Pair:
         """Say whether the record moves no further than the relation allows; without a radius it may."""
         radius, far = radius_of(relation), self.travelled
         return radius is None or (far is not None and far <= radius**2)
+
+
+@dataclass(frozen=True)
+class Exemplified(Domain):
+    """A domain, and tables that it has for examples, by names that say which they are."""
+
+    examples: tuple[tuple[str, Rows], ...] = field(default=(), compare=False)
+
+    @staticmethod
+    def of(domain: Domain, tables: Iterable[Rows]) -> Domain:
+        """Return the domain with example tables, if there are any."""
+        named = tuple((f"example {hashlib.sha256(rows.tobytes()).hexdigest()[:16]}", rows) for rows in tables)
+        return Exemplified(**{**vars(domain), "examples": named}) if named else domain
 
 
 class _Box:
@@ -134,7 +148,7 @@ def dataset(domain: Domain, base: str, seed: int) -> Rows:
 
     Beside those of `MADE` there are a `crowd`; `first N BASE, then BASE`; `last of N BASE`, the end of a
     longer one; `rising COLUMN BASE` and `falling COLUMN BASE`, sorted by it; `ends BITS`, every column at
-    one end; `sum TOTAL FREE`.
+    one end; `sum TOTAL FREE`; `example DIGEST`, over again where it is too short.
     """
     kind, *said = base.split(maxsplit=2)
     rng = np.random.default_rng(seed)
@@ -161,6 +175,8 @@ def dataset(domain: Domain, base: str, seed: int) -> Rows:
             rows = np.array(box.equal(box.low_where(int(bits) >> np.arange(len(box.low)) & 1 == 0)))
         case "sum", [total, free]:
             rows = _summing(_Box(domain), float(total), int(free), rng)
+        case "example", [_] if isinstance(domain, Exemplified):
+            rows = np.resize(dict(domain.examples)[base], (domain.rows, len(domain.low)))
         case _:
             raise ValueError(f"no base is called {base!r}")
     return _whole(domain, rows)

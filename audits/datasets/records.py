@@ -1,4 +1,4 @@
-"""Records worth a try in place of another: a grid over every column, marks, several marks at once, fixed sums.
+"""Records worth a try in place of another: a grid over every column, marks, several at once, fixed sums.
 
 Marks are numbers that code asks for.  What happens at them, beside them, between two of them, at multiples
 and fractions, or where several columns have one, is not met by chance.
@@ -28,14 +28,18 @@ def records(
     marks: Sequence[float],
     derived: Sequence[float],
     groups: Sequence[tuple[float, ...]],
+    bases: Sequence[str],
     seed: int,
 ) -> Rows:
     """Return all such records, each once, for a place in the uniform dataset of this seed.
 
-    `derived` are numbers that follow from marks, `groups` are marks that stand together in the code.
+    `derived` are numbers that follow from marks, `groups` are marks that stand together in the code;
+    records of `bases` are there too.
     """
     found = [dataset(_of(domain, SUMMED), base, 1) for base in sums(domain, marks)]
     found += [_alike(domain), dataset(domain, "uniform", seed)[:COPIES]]
+    for rows in (dataset(domain, base, seed) for base in bases):
+        found.append(rows[:: thin(len(rows), NOTED)])
     together = _each_once(np.concatenate([_none(domain), *(_together(domain, group) for group in groups)]))
     return _each_once(
         np.concatenate([_grid(domain), _noted(domain, marks, derived), together[:TOGETHER], *found])
@@ -162,7 +166,10 @@ def _together(domain: Domain, group: tuple[float, ...]) -> Rows:
 
 
 def _ways(fits: dict[int, list[float]], size: int, many: int) -> Iterator[dict[int, float]]:
-    """Yield ways to put `many` marks into so many columns, into three or more each once; of too many, drawn ones."""
+    """Yield ways to put `many` marks into so many columns, into three or more each once.
+
+    Of too many ways some are drawn.
+    """
     if math.comb(len(fits), size) * (many**size if size == 2 else math.perm(many, size)) <= TOGETHER:
         for columns in itertools.combinations(fits, size):
             for values in itertools.product(*(fits[column] for column in columns)):

@@ -4,19 +4,20 @@ Neighbours share a dataset.  A walk leads from one dataset to a far one, record 
 happens at some number of rows, or of equal ones, happens between two neighbours on the way.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import lru_cache
 
 import numpy as np
 
-from audits.datasets.bases import MADE, Pair, crowd, dataset
+from audits.datasets.bases import MADE, Exemplified, Pair, crowd, dataset
 from audits.datasets.domain_pairs import counts, marked_columns, near
 from audits.datasets.records import sums, thin
 from dpaccount.proof import ADD_REMOVE
 from dpaccount.relation import radius_of
 from mechanisms.subject import Domain, Rows
 
+SEED = 1  #: of the drawn datasets of walks
 UNITS = 100  #: rows that are changed, one by one
 FEW_VALUES = 16  #: of a whole column: walks lead to rows that have each
 TOTALS = 16  #: bases of which a column has a fixed sum
@@ -74,67 +75,63 @@ def units(domain: Domain, more: set[int]) -> list[int]:
 
 @dataclass(frozen=True)
 class Walk:
-    """Datasets 0 … `steps`, named by `base`, each a step from the next: one row is replaced.
+    """Datasets 0 … `steps`, each a step from the next: one row is replaced.
 
-    With `leaving` a step takes the first row away.  `asked` are steps that are looked at in any case.
+    Dataset k is called `base` with k in its braces.  With `leaving` a step takes the first row away.
+    `asked` are steps that are looked at in any case.
     """
 
     domain: Domain
     relation: str
-    base: Callable[[int], str]
-    seed: int
+    base: str
     steps: int
     asked: tuple[int, ...] = ()
     leaving: bool = False
 
     def table(self, k: int) -> Rows:
         """Return dataset k."""
-        return _held(
-            self.domain if not self.leaving else replace(self.domain, rows=self.domain.rows - k),
-            self.base(k),
-            self.seed,
-        )
+        gone = k if self.leaving else 0
+        return _held(replace(self.domain, rows=self.domain.rows - gone), self.base.format(k))
 
     def step(self, k: int) -> list[Pair]:
         """Return the neighbours between dataset k − 1 and dataset k: under add-remove both lose that row."""
-        before, after = self.table(k - 1), self.table(k)
+        before, after = ((self.table(at), self.base.format(at)) for at in (k - 1, k))
         if self.leaving:
-            return [Pair(before, after, self.base(k - 1), self.seed, 1)]
-        sides = ((before, self.base(k - 1)), (after, self.base(k)))
+            return [Pair(before[0], after[0], before[1], SEED, 1)]
         if self.relation == ADD_REMOVE:
-            return [Pair(rows, np.delete(rows, k - 1, axis=0), base, self.seed, k) for rows, base in sides]
-        return [Pair(before, after, self.base(k - 1), self.seed, k)]
+            return [Pair(rows, np.delete(rows, k - 1, 0), base, SEED, k) for rows, base in (before, after)]
+        return [Pair(before[0], after[0], before[1], SEED, k)]
 
 
 @lru_cache(maxsize=8)
-def _held(domain: Domain, base: str, seed: int) -> Rows:
+def _held(domain: Domain, base: str) -> Rows:
     """Return a dataset that stays the same array for a while: who has played it knows it again."""
-    return dataset(domain, base, seed)
+    return dataset(domain, base, SEED)
 
 
 def walks(domain: Domain, relation: str, marks: tuple[float, ...]) -> Iterator[Walk]:
     """Yield walks: to fewer rows, from one base to another, and to rows that share a value of a column."""
     rows, asked = domain.rows, counts(domain.rows, marks)
-    for number, base in enumerate(("uniform", "rising 0 corners", "high") if relation == ADD_REMOVE else ()):
+    given = examples(domain)
+    for number, base in enumerate(("uniform", "rising 0 corners", "high", *given)):
         whole = range(1, rows + 1 if rows <= UNITS and not number else 1)
         fewer = tuple(rows - count for count in (*asked, *whole))
-        yield Walk(
-            domain, relation, lambda k, base=base: f"last of {rows} {base}", 1, rows, fewer, leaving=True
-        )
+        if relation == ADD_REMOVE:
+            yield Walk(domain, relation, f"last of {rows} {base}", rows, fewer, leaving=True)
     columns = len(domain.low)
-    ends = [("low", "high"), ("low", "uniform"), ("uniform", "high"), ("in turn", "falling")]
+    ends = [(start, example) for example in given for start in ("low", "high", "uniform")]
+    ends += [("low", "high"), ("low", "uniform"), ("uniform", "high"), ("in turn", "falling")]
     ends += [("low", f"ends {1 << c}") for c in range(min(columns, 4)) if columns > 1]
     ends += [("high", f"ends {(1 << columns) - 1 - (1 << c)}") for c in range(min(columns, 4)) if columns > 1]
     for start, end in ends:
-        yield Walk(domain, relation, lambda k, a=start, b=end: f"first {k} {b}, then {a}", 1, rows)
+        yield Walk(domain, relation, f"first {{}} {end}, then {start}", rows)
     crowds = [(c, float(value)) for c, values in enumerate(_values(domain)) for value in values]
     noted = [place for place in marked_columns(domain, marks) if place not in crowds]
     crowds += noted[:: thin(len(noted), MARKED)]
     for number, (column, mark) in enumerate(crowds):
         others = ("low", "high", "uniform")[number % 3]
-        yield Walk(
-            domain, relation, lambda k, m=mark, c=column, o=others: crowd(k, m, c, o), 1, rows, tuple(asked)
-        )
+        base = crowd(0, mark, column, others).replace("crowd 0", "crowd {}")
+        yield Walk(domain, relation, base, rows, tuple(asked))
 
 
 def _values(domain: Domain) -> Iterator[list[float]]:
@@ -142,6 +139,11 @@ def _values(domain: Domain) -> Iterator[list[float]]:
     for low, high, whole in zip(domain.low, domain.high, domain.integer, strict=True):
         few = whole and high - low < FEW_VALUES
         yield np.arange(low, high + 1).tolist() if few else []
+
+
+def examples(domain: Domain) -> list[str]:
+    """Return the bases of example tables."""
+    return [name for name, _ in domain.examples] if isinstance(domain, Exemplified) else []
 
 
 def special(domain: Domain, marks: tuple[float, ...]) -> list[str]:
@@ -154,6 +156,7 @@ def special(domain: Domain, marks: tuple[float, ...]) -> list[str]:
         crowd(domain.rows, mean, c, "uniform") for c, mean in means if domain.low[c] < mean < domain.high[c]
     ]
     return [
+        *examples(domain),
         *MADE,
         *ordered,
         *ends,

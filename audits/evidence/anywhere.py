@@ -101,13 +101,12 @@ def possible_everywhere(law: Law) -> bool:
 
 
 def anywhere(
-    subject: Subject, proved: Proved, marks: tuple[float, ...], seed: int
+    subject: Subject, proved: Proved, domain: Domain, marks: tuple[float, ...], seed: int
 ) -> tuple[Pair, int, str] | None:
     """Return data on either side, coins, and what shows which of both it was with the same releases; or None.
 
     The data are a neighbour's, and unrelated.
     """
-    domain = subject.domain()
     for number, way in enumerate(WAYS):
         coins = seed + number
         base = FIRST[number % len(FIRST)]

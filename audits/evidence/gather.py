@@ -9,6 +9,7 @@ import contextlib
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import hypothesis
 import numpy as np
@@ -18,8 +19,10 @@ from audits.datasets.bases import Pair
 from audits.datasets.domain_pairs import pairs
 from audits.evidence import search
 from audits.evidence.checks import check_of
+from audits.evidence.examples import of_class
 from audits.evidence.search import Counterexample, digest_of_files, searching
 from audits.evidence.seen import Evidence, Suspect, describe
+from audits.subjects.code import check_imports
 from audits.subjects.landmarks import landmarks
 from dpaccount.noise.proved import Proved
 from dpaccount.relation import ADD_REMOVE
@@ -35,16 +38,34 @@ Bound = Callable[[Iterable[tuple[Sequence[str], Rows]], int, Sequence[float]], t
 
 
 def gather(
-    subject: Subject, proved: Proved, *, examples: int, seed: int, files: list[Path]
+    subject: Subject,
+    proved: Proved,
+    *,
+    examples: int,
+    seed: int,
+    files: list[Path],
+    given: Sequence[Rows] = (),
 ) -> tuple[list[Evidence], Suspect]:
     """Return the evidence on every hypothesis of what was proved, in its order, and the worst pair seen.
 
-    Raises `InputError` where no run gives anything to judge.
+    Neighbours are made of the tables `given` too, and of those that a class names by `examples`.  Raises
+    `InputError` where no run gives anything to judge, and where an import of the code's own files failed.
     """
+    found = _gathered(subject, proved, examples, seed, files, [*given, *of_class(subject)])
+    check_imports()
+    return found
+
+
+def _gathered(
+    subject: Subject, proved: Proved, examples: int, seed: int, files: list[Path], given: list[Rows]
+) -> tuple[list[Evidence], Suspect]:
+    terms: dict[str, Any] = {"examples": examples, "seed": seed, "files": files}
     if not isinstance(subject, ByPerson):
-        return search.gather(subject, proved, examples=examples, seed=seed, files=files)
+        return search.gather(subject, proved, **terms, given=given)
     of_rows = Proved(proved.theorem.premises[0].premises[0])
-    found, _ = search.gather(subject.mechanism, of_rows, examples=examples, seed=seed, files=files)
+    found, _ = search.gather(
+        subject.mechanism, of_rows, **terms, given=[subject.table(rows) for rows in given]
+    )
     by_step = {each.hypothesis.digest: each for each in found}
     seen = search.search(subject, proved, [], examples=examples, seed=seed).judged(subject)
     judged = []

@@ -1,4 +1,4 @@
-"""Runs on neighbouring datasets, judged by the checks of all hypotheses: pair by pair, and along tours of datasets.
+"""Runs on neighbouring datasets, judged by the checks of all hypotheses: pair by pair, and along tours.
 
 Along a tour the releases of its first run are replayed on every dataset, so that a neighbour costs one run.
 That needs releases that are possible on all data; where some are not, every pair is run by itself.
@@ -10,6 +10,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property, partial
+from itertools import pairwise
 from statistics import median
 
 import numpy as np
@@ -59,7 +60,7 @@ class Judge:
         return all(map(possible_everywhere, self.proved.laws.values()))
 
     def examined(self, pair: Pair, coins: int) -> tuple[float, bool]:
-        """Run on the left, replay on the right, judge; return the distance in noise units, and any failure."""
+        """Run on the left, replay on the right; return the distance in noise units, and any failure."""
         run = side(partial(rehearsed, self.subject, self.proved, pair.left, coins), apart=self.apart)
         released = run.run if isinstance(run, Failed) else run
         if released is None:
@@ -131,14 +132,16 @@ class Judge:
                 self.seen.strange = describe(pair, played.coins, far)
 
     def walked(self, walk: Walk, coins: int) -> None:
-        """Judge steps of a walk: those asked for, and those at which it moves otherwise than at most others."""
+        """Judge steps of a walk: those asked for, and where it moves otherwise than in most parts.
+
+        A part in which one step does so is halved until the step is found.
+        """
         played = Played(self, coins)
         points = np.unique(np.linspace(0, walk.steps, COARSE + 1).astype(int)).tolist()
-        far = [played.far(walk.table(a), walk.table(b)) for a, b in zip(points[:-1], points[1:], strict=True)]
-        usual = median(m / (b - a) for m, a, b in zip(far, points[:-1], points[1:], strict=True))
-        parts = [
-            (-abs(m - usual * (b - a)), a, b) for m, a, b in zip(far, points[:-1], points[1:], strict=True)
-        ]
+        far = {ends: played.far(*map(walk.table, ends)) for ends in pairwise(points)}
+        finite = [moved / (b - a) for (a, b), moved in far.items() if moved < np.inf]
+        usual = median(finite or [0.0])
+        parts = [(-abs(moved - usual * (b - a)), a, b) for (a, b), moved in far.items()]
         steps = {k for asked in walk.asked for k in (asked, asked + 1) if 0 < k <= walk.steps}
         heapq.heapify(parts)
         for _ in range(FINE):
@@ -148,10 +151,9 @@ class Judge:
             if b - a == 1:
                 steps.add(b)
                 continue
-            middle = (a + b) // 2
-            for start, end in ((a, middle), (middle, b)):
-                m = played.far(walk.table(start), walk.table(end))
-                heapq.heappush(parts, (-abs(m - usual * (end - start)), start, end))
+            for ends in pairwise((a, (a + b) // 2, b)):
+                moved = played.far(*map(walk.table, ends))
+                heapq.heappush(parts, (-abs(moved - usual * (ends[1] - ends[0])), *ends))
         for k in sorted(steps):
             for pair in walk.step(k):
                 self._met(played, pair)
@@ -186,7 +188,7 @@ class Played:
         return run
 
     def far(self, left: Rows, right: Rows) -> float:
-        """Return how far the query moves between two datasets, all numbers together; 0 where it fails alike."""
+        """Return how far the query moves between two datasets, all together; 0 where it fails alike."""
         run, other = self.on(left), self.on(right)
         if isinstance(run, Failed) or isinstance(other, Failed):
             both = isinstance(run, Failed) and isinstance(other, Failed) and run.kind == other.kind

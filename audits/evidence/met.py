@@ -8,7 +8,7 @@ import contextlib
 import sys
 from collections.abc import Hashable
 from dataclasses import dataclass, replace
-from pathlib import Path
+from functools import partial
 from types import FrameType
 from typing import Any
 
@@ -89,7 +89,7 @@ def observed(subject: Subject, proved: Proved, seed: int) -> Landmarks:
     for number, rows in enumerate((domain.rows, domain.rows if whole else -(-domain.rows // 2))):
         data = dataset(replace(domain, rows=rows), "uniform", seed + number)
         try:
-            calls, noted = fork.apart(lambda data=data: _watched(subject, proved, data, seed))
+            calls, noted = fork.apart(partial(_watched, subject, proved, data, seed))
         except fork.NoAnswer:
             calls, noted = 0, []
         notes.append(set(noted) - set(data.ravel().tolist()))

@@ -7,7 +7,7 @@ every private value is compared exactly with what was declared.
 
 import contextlib
 import hashlib
-from fractions import Fraction
+from collections.abc import Sequence
 from pathlib import Path
 
 import hypothesis
@@ -15,28 +15,27 @@ from hypothesis import HealthCheck, Phase, given, settings, target
 from hypothesis import strategies as st
 from hypothesis.errors import Flaky
 
-from audits.datasets.bases import Pair
+from audits.datasets import tours
+from audits.datasets.bases import Exemplified, Pair
 from audits.datasets.domain_pairs import named_coins, pairs, public_coins, stepping
 from audits.datasets.records import records, thin
-from audits.datasets.tours import by_unit, special, star, units, walks
 from audits.evidence.anywhere import anywhere
 from audits.evidence.checks import Check, check_of, may_move, untested
 from audits.evidence.judge import Judge
 from audits.evidence.met import observed
 from audits.evidence.replay import unlike
-from audits.evidence.seen import Evidence, Example, Suspect, Searched, describe
+from audits.evidence.seen import Evidence, Example, Searched, Suspect, describe
 from audits.evidence.sides import Failed, replayed
 from audits.subjects.landmarks import Landmarks, landmarks
 from dpaccount.errors import InputError
 from dpaccount.noise.proved import Proved
 from dpaccount.relation import REPLACE_ONE, radius_of
-from mechanisms.subject import Subject
+from mechanisms.subject import Domain, Rows, Subject
 
 EXAMPLES = 200  #: Hypothesis examples for every hypothesis of a proof
 BORDERS = 24  #: ends of batches whose neighbours are tried
 COINS = 60  #: seeds of public coins that are tried one by one
 WORK, LEAST = 3 * 10**7, 500  #: of the runs of all tours together, about; and runs at least
-ROWS = ("low", "uniform")  #: bases of which all rows are changed, one by one
 APART = 8  #: one example in so many has each side in a process of its own
 
 
@@ -45,24 +44,32 @@ class Counterexample(Exception):  # noqa: N818
 
 
 def gather(
-    subject: Subject, proved: Proved, *, examples: int, seed: int, files: list[Path]
+    subject: Subject,
+    proved: Proved,
+    *,
+    examples: int,
+    seed: int,
+    files: list[Path],
+    given: Sequence[Rows] = (),
 ) -> tuple[list[Evidence], Suspect]:
     """Return the evidence on every hypothesis of what was proved, in its order, and the worst pair seen.
 
     All hypotheses are judged on the same examples; one that fails is searched once more by itself,
     so that its counterexample shrinks.  The first examples run each side in a process of its own,
     before this one has played: they are judged like the others, and again in this process at the end,
-    where nothing may have changed.  Raises `InputError` where no run gives anything to judge.
+    where nothing may have changed.  Neighbours are made of the tables `given` too.  Raises
+    `InputError` where no run gives anything to judge.
     """
     tested = proved.hypotheses
     relation = relation_of(subject, proved)
     checks = [check_of(proved, each) for each in tested]
     judges = [check for check, _ in checks]
     marks = observed(subject, proved, seed)
+    domain = Exemplified.of(subject.domain(), given)
     first = search(subject, proved, judges, marks, examples=examples // APART + 1, seed=seed, apart=True)
-    seen = search(subject, proved, judges, marks, examples=examples, seed=seed, sweep=True)
+    seen = search(subject, proved, judges, marks, domain, examples=examples, seed=seed, sweep=True)
     seen = seen.joined(first).judged(subject)
-    beyond = seen.strange or strange(subject, proved, marks, seed)
+    beyond = seen.strange or strange(subject, proved, domain, marks, seed)
     history = remembered(subject, first.runs)
     source = digest_of_files(files)
     found = []
@@ -112,11 +119,12 @@ def searching(examples: int, *phases: Phase) -> settings:
     )
 
 
-def search(
+def search(  # noqa: PLR0913
     subject: Subject,
     proved: Proved,
     checks: list[Check],
     marks: Landmarks | None = None,
+    domain: Domain | None = None,
     *,
     examples: int,
     seed: int,
@@ -132,7 +140,7 @@ def search(
     a process of its own.
     """
     marks = marks or (observed(subject, proved, seed) if sweep else landmarks(subject))
-    domain, relation = subject.domain(), subject.relation
+    domain, relation = domain or subject.domain(), subject.relation
     judge = Judge(subject, proved, checks, apart=apart)
     about = [relation] if radius_of(relation) is None else [relation, REPLACE_ONE]
 
@@ -150,7 +158,7 @@ def search(
 
     if sweep:
         for each in about:
-            touring(judge, each, marks, borders(proved), seed)
+            touring(judge, domain, each, marks, borders(proved), seed)
         for pair in stepping(domain, relation) if len(about) > 1 else ():
             judge.examined(pair, seed)
     with contextlib.suppress(Counterexample, Flaky):  # code that keeps state fails now and then
@@ -175,28 +183,33 @@ def borders(proved: Proved) -> list[int]:
     return [unit for end in chosen for unit in (end, end + 1) if unit > 0]
 
 
-def touring(judge: Judge, relation: str, marks: Landmarks, more: list[int], seed: int) -> None:
+def touring(
+    judge: Judge, domain: Domain, relation: str, marks: Landmarks, more: list[int], seed: int
+) -> None:
     """Judge tours: coins, changed records, changed rows of bases that real tables are like, walks.
 
     There are as many runs as there is room for, by the work of one.
     """
-    domain, coins = judge.subject.domain(), named_coins(seed, marks.numbers)
+    coins, given = named_coins(seed, marks.numbers), tours.examples(domain)
     room = max(WORK // marks.work, LEAST)
     asked = {int(mark) + k for mark in marks.numbers for k in (0, 1) if 0 <= mark < domain.rows}
-    every, middle = units(domain, {*more, *asked}), (domain.rows + 1) // 2
-    found = records(domain, (*marks.numbers, *marks.built), marks.derived, marks.together, seed)
-    bases = special(domain, marks.numbers)
-    tours = [by_unit(domain, relation, "low", seed, every[:1])] * min(len(coins), COINS)
-    tours += [star(domain, relation, "uniform", seed, middle, found[:: thin(len(found), room // 2)])]
-    tours += [by_unit(domain, relation, base, seed, every[:: thin(len(every), room // 24)]) for base in ROWS]
-    tours += [
-        by_unit(domain, relation, base, seed, sorted({1, middle, domain.rows}))
-        for base in bases[:: thin(len(bases), room // 60)]
+    every, middle = tours.units(domain, {*more, *asked}), (domain.rows + 1) // 2
+    found = records(domain, (*marks.numbers, *marks.built), marks.derived, marks.together, given, seed)
+    bases = tours.special(domain, marks.numbers)
+    some, few = every[:: thin(len(every), room // 24)], sorted({1, middle, domain.rows})
+    ways = [tours.by_unit(domain, relation, "low", seed, every[:1])] * min(len(coins), COINS)
+    ways += [
+        tours.star(domain, relation, base, seed, middle, found[:: thin(len(found), room // 2)])
+        for base in ("uniform", *given)
     ]
-    for number, tour in enumerate(tours):
+    ways += [tours.by_unit(domain, relation, base, seed, some) for base in ("low", "uniform", *given)]
+    ways += [
+        tours.by_unit(domain, relation, base, seed, few) for base in bases[:: thin(len(bases), room // 60)]
+    ]
+    for number, tour in enumerate(ways):
         judge.along(tour, coins[number % len(coins)])
-    ways = list(walks(domain, relation, marks.numbers)) if radius_of(relation) is None else []
-    for number, walk in enumerate(ways[:: thin(len(ways), room // 120)]):
+    walks = list(tours.walks(domain, relation, marks.numbers)) if radius_of(relation) is None else []
+    for number, walk in enumerate(walks[:: thin(len(walks), room // 120)]):
         judge.walked(walk, coins[number % len(coins)])
 
 
@@ -212,7 +225,9 @@ def remembered(subject: Subject, runs: list[Example]) -> dict[str, object] | Non
     return None
 
 
-def strange(subject: Subject, proved: Proved, marks: Landmarks, seed: int) -> dict[str, object] | None:
+def strange(
+    subject: Subject, proved: Proved, domain: Domain, marks: Landmarks, seed: int
+) -> dict[str, object] | None:
     """Return an example in which a view depends on more than releases and coins, for any data; or None."""
-    found = anywhere(subject, proved, marks.numbers, seed)
+    found = anywhere(subject, proved, domain, marks.numbers, seed)
     return None if found is None else describe(*found)

@@ -121,10 +121,10 @@ class _Project(importlib.abc.MetaPathFinder):
     def find_spec(self, name: str, path: Any, target: Any = None) -> importlib.machinery.ModuleSpec | None:
         """Return what the path finds."""
         spec = importlib.machinery.PathFinder.find_spec(name, path, target)
-        loader, origin = (None, None) if spec is None else (spec.loader, spec.origin)
-        if spec is not None and origin and isinstance(loader, importlib.machinery.SourceFileLoader):
-            if any(Path(origin).is_relative_to(folder) for folder in self.folders):
-                spec.loader = _Noting(loader.name, loader.path)
+        loader = None if spec is None else spec.loader
+        if spec is not None and isinstance(loader, importlib.machinery.SourceFileLoader):
+            own = any(Path(loader.path).is_relative_to(folder) for folder in self.folders)
+            spec.loader = _Noting(loader.name, loader.path) if own else loader
         return spec
 
     @cached_property

@@ -97,19 +97,22 @@ def constants(content: bytes, own: frozenset[str]) -> tuple[frozenset[float], tu
     places = {id(each) for node in nodes if isinstance(node, ast.Subscript) for each in ast.walk(node.slice)}
     inside = {id(each) for node in nodes if isinstance(node, FUNCTIONS) for each in ast.walk(node)}
     written = {id(node): frozenset(_written(node)) for node in nodes if id(node) not in said}
-    around = [
-        [each for each in ast.iter_child_nodes(node) if hasattr(node, "body") and isinstance(each, ast.expr)]
-        or [node] * (isinstance(node, FUNCTIONS) or not hasattr(node, "body"))
-        for node in nodes
-        if isinstance(node, ast.stmt)
-    ]
     outside = [node for node in nodes if id(node) not in inside]
-    found = [[each for one in whole for each in ast.walk(one)] for whole in around]
+    several = [list(_inside(node)) for node in nodes if isinstance(node, ast.stmt)]
     groups = [
         frozenset[float]().union(*(written.get(id(each), ()) for each in group if id(each) not in places))
-        for group in [*found, outside]
+        for group in (*several, outside)
     ]
     return frozenset[float]().union(*written.values()), tuple(dict.fromkeys(groups))
+
+
+def _inside(statement: ast.stmt) -> Iterator[ast.AST]:
+    """Yield what stands in a statement; of one that has others in it its head, but for a function."""
+    if isinstance(statement, FUNCTIONS) or not hasattr(statement, "body"):
+        yield from ast.walk(statement)
+        return
+    for head in ast.iter_child_nodes(statement):
+        yield from ast.walk(head) if isinstance(head, ast.expr) else ()
 
 
 def _written(node: ast.AST) -> Iterator[float]:

@@ -13,6 +13,7 @@ import dpaccount
 from dpaccount.errors import InputError
 
 OURS = ("dpaccount", "mechanisms", "bandits", "audits")
+INSTALLED = frozenset({"site-packages", "dist-packages"})
 UNDERNEATH = ("numpy", "scipy", "opendp", "python-flint")
 
 
@@ -69,6 +70,25 @@ def digest_of_code(made_by: type) -> str:
     return "sha256:" + total.hexdigest()
 
 
+def uncovered(made_by: type) -> tuple[str, ...]:
+    """Say which code ran or is imported that the digest does not cover, in a sentence; none where all is.
+
+    That is other files of the class's folder, found under computed names, and installed packages.
+    """
+    root, files = _root(made_by), modules_of(made_by)
+    if made_by.__module__.split(".")[0] in OURS:
+        return ()
+    loaded = {Path(str(getattr(module, "__file__", None))).resolve() for module in list(sys.modules.values())}
+    others = [
+        str(file.relative_to(root)) for file in loaded - {*files} if file.is_file() and _below(root, file)
+    ]
+    tops = {name.partition(".")[0] for file in files for name in _imported(file, root)}
+    within = {getattr(sys.modules.get(top), "__file__", None): top for top in tops - {*OURS, *UNDERNEATH}}
+    packages = [top for file, top in within.items() if file and not INSTALLED.isdisjoint(Path(file).parts)]
+    said = [*sorted(others), *(f"{name} (installed)" for name in sorted(packages))]
+    return (f"The digest of the code does not cover what else it loads: {', '.join(said)}.",) if said else ()
+
+
 def _ours(home: Path) -> Iterator[tuple[str, Path]]:
     for package in OURS:
         if not (home / package / "__init__.py").is_file():
@@ -100,7 +120,7 @@ def _root(made_by: type) -> Path:
 
 def _below(root: Path, file: Path) -> bool:
     """Say whether a file is the author's: in the folder, and no installed package of it."""
-    installed = {"site-packages", "dist-packages"} & set(file.parts)
+    installed = INSTALLED & set(file.parts)
     return file.is_relative_to(root) and (not installed or bool(installed & set(root.parts)))
 
 

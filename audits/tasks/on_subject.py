@@ -14,6 +14,7 @@ from audits.certificate.document import seal
 from audits.certificate.make import Effort, certify
 from audits.certificate.policy import read_policy, violations
 from audits.claim import AuditPlan, Claim, read_claim
+from audits.evidence.examples import of_claim
 from audits.evidence.gather import gather
 from audits.evidence.search import EXAMPLES
 from audits.evidence.seen import Evidence, Suspect, describe
@@ -74,7 +75,8 @@ def audit_subject(question: Audit, subject: Subject, effort: Effort, progress: P
             f"{question.use} has no proof to draw noise from at this δ: {error}; try another δ"
         ) from None
     progress("search for the worst neighbouring pair")
-    evidence, suspect = gather(subject, proved, examples=EXAMPLES, seed=plan.seed, files=[])
+    given = [] if question.claim is None else of_claim(read_claim(question.claim), subject)
+    evidence, suspect = gather(subject, proved, examples=EXAMPLES, seed=plan.seed, files=[], given=given)
     if all(entry.status == "refuted" for entry in evidence):
         runs_at_all(subject, proved)
     unseen = unmeasured(evidence, suspect)

@@ -157,6 +157,7 @@ CLAIM = closed(
             {"use": TEXT},
             {
                 "parameters": tabled(anything),
+                "examples": TEXT,
                 "data": closed(
                     {},
                     {
