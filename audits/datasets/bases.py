@@ -110,8 +110,8 @@ MADE: dict[str, Callable[[_Box, np.random.Generator], Rows]] = {
     "one high": lambda box, _: box.low_where(box.place != box.rows - 1),
     "one low": lambda box, _: box.low_where(box.place == box.rows - 1),
     "alternating columns": lambda box, _: box.equal(box.low_where(np.arange(len(box.low)) % 2 == 0)),
-    "columns in turn": lambda box, _: box.low_where((box.place + np.arange(len(box.low))) % 2 == 0),
     "counting": lambda box, _: np.minimum(box.low + box.place, box.high),
+    "in line": lambda box, rng: np.clip(box.between(rng.random(box.size))[:, :1], box.low, box.high),
     "in pairs": lambda box, rng: box.between(rng.random(box.size))[box.place[:, 0] // 2],
     "in turn": lambda box, _: box.in_turn(2),
     "more than half high": lambda box, _: box.low_where(box.place < (box.rows - 1) // 2),
@@ -133,14 +133,9 @@ SAID = {"low": "all low", "high": "all high", "zero": "all zero", "middle": "all
 SAID |= {"corners": "random corners", "spread": "near low"}
 
 
-def crowd(count: int, mark: float, column: int, others: str) -> str:
+def crowd(count: int | str, mark: float, column: int, others: str) -> str:
     """Return the base in which the first `count` rows have `mark` in a column (from 0), over another base."""
     return f"crowd {count} {mark!r} {column} {others}"
-
-
-def summing(total: float, free: int) -> str:
-    """Return the base whose rows have a fixed sum, but for a column that is free (from 0; −1: none)."""
-    return f"sum {total!r} {free}"
 
 
 def dataset(domain: Domain, base: str, seed: int) -> Rows:
@@ -148,7 +143,8 @@ def dataset(domain: Domain, base: str, seed: int) -> Rows:
 
     Beside those of `MADE` there are a `crowd`; `first N BASE, then BASE`; `last of N BASE`, the end of a
     longer one; `rising COLUMN BASE` and `falling COLUMN BASE`, sorted by it; `ends BITS`, every column at
-    one end; `sum TOTAL FREE`; `example DIGEST`, over again where it is too short.
+    one end; `sum TOTAL FREE`, of every row but for a column (−1: none); `example DIGEST`, over again where
+    it is too short.
     """
     kind, *said = base.split(maxsplit=2)
     rng = np.random.default_rng(seed)
@@ -183,18 +179,13 @@ def dataset(domain: Domain, base: str, seed: int) -> Rows:
 
 
 def _summing(box: _Box, total: float, free: int, rng: np.random.Generator) -> Rows:
-    """Return rows whose columns but one add up to `total` exactly, where that can be."""
-    rows = box.between(rng.random(box.size))
+    """Return rows whose columns but one add up to `total`, where that can be: exactly, on a grid."""
+    rows = np.floor(box.between(rng.random(box.size)) * 2**20) / 2**20
     held = [column for column in rng.permutation(len(box.low)).tolist() if column != free]
-    rows[:, held] = box.low[held]
-    left = np.full(box.rows, total - box.low[held].sum())
-    for share in (rng.random(box.size), np.ones(box.size)):  # at random first, then all that is left
-        for column in held:
-            room = np.minimum(box.high[column] - rows[:, column], left).clip(0)
-            step = 1.0 if box.whole[column] else 2.0**-20
-            given = np.floor(room * share[:, column] / step) * step
-            rows[:, column] += given
-            left -= given
+    for column in sorted(held, key=lambda column: not box.whole[column]):
+        wanted = rows[:, column] + total - rows[:, held].sum(axis=1)
+        wanted = np.floor(wanted) if box.whole[column] else wanted
+        rows[:, column] = np.clip(wanted, box.low[column], box.high[column])
     return rows
 
 

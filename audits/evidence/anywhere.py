@@ -6,7 +6,7 @@ chosen far in the tail of the noise, if these are possible on all data: only suc
 A statistic far from its threshold, or a branch that a hundred runs never take, shows by this alone.
 """
 
-from collections.abc import Hashable, Mapping
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -117,7 +117,7 @@ def anywhere(
         if released is None:
             continue  # wrong by itself; of runs with drawn noise the search finds that
         here = Pair(left, left, base, seed, unit=1)
-        more = special(domain, marks) if number == 0 else []
+        more = special(domain, marks) if number == 0 else PLAIN
         for what, pair, unit in _others(
             subject, domain, here, number, way, more, everywhere=source.everywhere
         ):
@@ -135,7 +135,14 @@ def _said(way: Way) -> str:
 
 
 def _others(
-    subject: Subject, domain: Domain, here: Pair, number: int, way: Way, more: list[str], *, everywhere: bool
+    subject: Subject,
+    domain: Domain,
+    here: Pair,
+    number: int,
+    way: Way,
+    more: Sequence[str],
+    *,
+    everywhere: bool,
 ) -> list[tuple[str, Pair, int | None]]:
     """Return the data to replay on, each with the unit whose own parts may differ (None: all)."""
     found: list[tuple[str, Pair, int | None]] = []
@@ -144,7 +151,7 @@ def _others(
     if not everywhere:
         return found
     bases = [("skewed", number * SKEWED + k) for k in range(SKEWED)]
-    bases = bases[:SOME] if way.steps is not None else [*((base, number) for base in (*PLAIN, *more)), *bases]
+    bases = bases[:SOME] if way.steps is not None else [*((base, number) for base in more), *bases]
     for place, (base, seed) in enumerate(bases):
         rows = domain.rows if place % 3 or subject.relation != ADD_REMOVE else -(-domain.rows // 2)
         other: Rows = dataset(replace(domain, rows=rows), base, seed)

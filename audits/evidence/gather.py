@@ -19,11 +19,12 @@ from audits.datasets.bases import Pair
 from audits.datasets.domain_pairs import pairs
 from audits.evidence import search
 from audits.evidence.checks import check_of
-from audits.evidence.examples import of_class
 from audits.evidence.search import Counterexample, digest_of_files, searching
 from audits.evidence.seen import Evidence, Suspect, describe
+from audits.evidence.tries import MAX_NUMBERS
 from audits.subjects.code import check_imports
 from audits.subjects.landmarks import landmarks
+from dpaccount.errors import InputError
 from dpaccount.noise.proved import Proved
 from dpaccount.relation import ADD_REMOVE
 from mechanisms.subject import Rows, Subject
@@ -51,17 +52,12 @@ def gather(
     Neighbours are made of the tables `given` too, and of those that a class names by `examples`.  Raises
     `InputError` where no run gives anything to judge, and where an import of the code's own files failed.
     """
-    found = _gathered(subject, proved, examples, seed, files, [*given, *of_class(subject)])
-    check_imports()
-    return found
-
-
-def _gathered(
-    subject: Subject, proved: Proved, examples: int, seed: int, files: list[Path], given: list[Rows]
-) -> tuple[list[Evidence], Suspect]:
     terms: dict[str, Any] = {"examples": examples, "seed": seed, "files": files}
     if not isinstance(subject, ByPerson):
-        return search.gather(subject, proved, **terms, given=given)
+        tables = [*given, *getattr(subject, "examples", list)()]
+        whole = search.gather(subject, proved, **terms, given=[_table(subject, each) for each in tables])
+        check_imports()
+        return whole
     of_rows = Proved(proved.theorem.premises[0].premises[0])
     found, _ = search.gather(
         subject.mechanism, of_rows, **terms, given=[subject.table(rows) for rows in given]
@@ -77,7 +73,20 @@ def _gathered(
         bound, status = check_of(proved, each)[1], "tested" if failing is None else "refuted"
         digest = digest_of_files(files)
         judged.append(Evidence(each, bound, subject.relation, status, count, str(worst), failing, digest))
+    check_imports()
     return judged, seen.suspect()
+
+
+def _table(subject: Subject, rows: object) -> Rows:
+    """Return an example table within the domain; raises `InputError` for what is none of its rows."""
+    domain = subject.domain()
+    try:
+        table = np.array(rows, dtype=np.float64)
+    except (TypeError, ValueError):
+        table = np.zeros(0)
+    if table.ndim != 2 or table.shape[1] != len(domain.low) or not 0 < table.size <= MAX_NUMBERS:
+        raise InputError(f"an example table is no rows of {len(domain.low)} numbers; give such, at least one")
+    return domain.clamped(table)
 
 
 def bounding(

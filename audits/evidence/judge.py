@@ -4,8 +4,8 @@ Along a tour the releases of its first run are replayed on every dataset, so tha
 That needs releases that are possible on all data; where some are not, every pair is run by itself.
 """
 
+import hashlib
 import heapq
-from collections import deque
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from fractions import Fraction
@@ -125,11 +125,10 @@ class Judge:
             return
         run, other = played.on(pair.left), played.on(pair.right)
         self.judged(pair, played.coins, run, other)
-        if pair.left is not played.first and self.seen.strange is None:
-            wrong = told(played.root, run, None)
-            if wrong is not None:
-                far = f"{wrong} between datasets to which neighbours lead"
-                self.seen.strange = describe(pair, played.coins, far)
+        wrong = None if self.seen.strange or played.root is None else told(played.root, run, None)
+        if wrong is not None:
+            far = f"{wrong} between datasets to which neighbours lead"
+            self.seen.strange = describe(pair, played.coins, far)
 
     def walked(self, walk: Walk, coins: int) -> None:
         """Judge steps of a walk: those asked for, and where it moves otherwise than in most parts.
@@ -160,32 +159,29 @@ class Judge:
 
 
 class Played:
-    """Runs on the datasets of a tour, with the releases of the first if these are possible on all data."""
+    """Runs on the datasets of a tour, with the releases of the first, its root, where they can be so."""
 
     def __init__(self, judge: Judge, coins: int) -> None:
         self._judge, self.coins = judge, coins
-        self.first: Rows | None = None
-        self.root: Run | Failed = Failed("nothing was played")
-        self._held: deque[tuple[Rows, Run | Failed]] = deque(maxlen=HELD)
+        self.root: Run | Failed | None = None
+        self._held: dict[bytes, Run | Failed] = {}  #: by what the data are, of the last few
 
     def on(self, data: Rows) -> Run | Failed:
         """Return what a run on the data does."""
-        if data is self.first:
-            return self.root
-        for held, run in self._held:
-            if held is data:
-                return run
-        judge, released = self._judge, self.root.run if isinstance(self.root, Failed) else self.root
-        if self.first is None or not judge.shared:
-            run = rehearsed(judge.subject, judge.proved, data, self.coins)
-        else:
-            run = self.root
-            if released is not None:
-                run = replayed(judge.subject, data, released, self.coins, again=False)
-        if self.first is None:
-            self.first, self.root = data, run
-        self._held.append((data, run))
+        key = hashlib.blake2b(data.tobytes(), digest_size=16).digest()
+        run = self._held.pop(key, None) or self._run(data)
+        self.root = self.root or run
+        self._held[key] = run
+        if len(self._held) > HELD:
+            del self._held[next(iter(self._held))]
         return run
+
+    def _run(self, data: Rows) -> Run | Failed:
+        judge, root = self._judge, self.root
+        if root is None or not judge.shared:
+            return rehearsed(judge.subject, judge.proved, data, self.coins)
+        released = root.run if isinstance(root, Failed) else root
+        return root if released is None else replayed(judge.subject, data, released, self.coins, again=False)
 
     def far(self, left: Rows, right: Rows) -> float:
         """Return how far the query moves between two datasets, all together; 0 where it fails alike."""
@@ -193,7 +189,8 @@ class Played:
         if isinstance(run, Failed) or isinstance(other, Failed):
             both = isinstance(run, Failed) and isinstance(other, Failed) and run.kind == other.kind
             return 0.0 if both else np.inf
-        parts = [(exact, other.exact.get(part)) for part, exact in run.exact.items()]
-        if any(there is None or there.shape != exact.shape for exact, there in parts):
+        if any(
+            part not in other.exact or other.exact[part].shape != run.exact[part].shape for part in run.exact
+        ):
             return np.inf
-        return float(sum(np.abs(there - exact).sum() for exact, there in parts if there is not None))
+        return float(sum(np.abs(other.exact[part] - exact).sum() for part, exact in run.exact.items()))

@@ -88,7 +88,7 @@ class Searched:
     `raised` counts the examples whose left run gave nothing to judge, `why` says why the last did; `void`
     counts those that show no value on either side; `changed` says that the code wrote to its data, `drawn`
     that it drew noise; `runs` are kept where they ran apart; `strange` is an example in which what is shown
-    differs between two datasets that are no neighbours.
+    differs between two datasets that are no neighbours; `skipped` says what of a tour was left out, if any.
     """
 
     count: int
@@ -102,6 +102,7 @@ class Searched:
     void: int = 0
     drawn: bool = False
     strange: dict[str, object] | None = None
+    skipped: str = ""
 
     def judged(self, subject: Subject) -> "Searched":
         """Return itself; raises `InputError` where every run failed, so that nothing was tried."""
@@ -115,7 +116,7 @@ class Searched:
         if self.best is None:
             raise ValueError("no neighbouring pair was tried")
         fails = f"{self.raised} of {self.count} runs fail, on neighbours alike: {self.why}"
-        notes = (IN_PLACE if self.changed else "", fails if self.raised else "")
+        notes = (IN_PLACE if self.changed else "", fails if self.raised else "", self.skipped)
         return replace(self.best, notes=tuple(note for note in notes if note), drawn=self.drawn)
 
     def joined(self, other: "Searched") -> "Searched":
@@ -132,6 +133,7 @@ class Searched:
             void=self.void + other.void,
             drawn=self.drawn or other.drawn,
             strange=self.strange or other.strange,
+            skipped=self.skipped or other.skipped,
         )
 
 

@@ -7,9 +7,7 @@ import importlib.machinery
 import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 
 from dpaccount.errors import InputError
@@ -93,72 +91,42 @@ def import_subject(use: str, folders: Sequence[str]) -> Any:
 
 
 def stay_on_path(folders: Sequence[str]) -> None:
-    """Append folders to the path for good, since functions import too; note imports of theirs that fail."""
+    """Append folders to the path for good, since functions import too; note what is sought from here on."""
     sys.path.extend(folder for folder in folders if folder not in sys.path)
-    own = _Project(tuple(Path(folder).resolve() for folder in folders))
-    sys.meta_path.insert(sys.meta_path.index(importlib.machinery.PathFinder), own)
-    sys.meta_path.append(_Missing(own))
-
-
-_FAILED: dict[str, str] = {}  #: files of the project whose import failed, and how
+    _SOUGHT.folders = tuple(Path(folder) for folder in folders)
+    if _SOUGHT not in sys.meta_path:
+        sys.meta_path.insert(0, _SOUGHT)
 
 
 def check_imports() -> None:
     """Raise `InputError` where code fell back from a file of its project that could not be imported."""
-    for file, why in _FAILED.items():
-        raise InputError(
-            f"importing {file} failed while the code ran ({why}); mend it, since what ran in its place is"
-            " not what will run"
-        )
+    for name in _SOUGHT.names:
+        places = [Path(*name.split(".")), Path("src", *name.split("."))]
+        files = [folder / f"{place}{end}" for folder in _SOUGHT.folders for place in places for end in ENDS]
+        file = next((file for file in files if file.is_file()), None)
+        got = getattr(sys.modules.get(name), "__file__", None)
+        if file is not None and (got is None or not file.samefile(got)):
+            why = "it raises, or is on no path" if got is None else f"{got} has its name"
+            raise InputError(
+                f"importing {file} failed while the code ran ({why}); mend it: a fallback ran instead"
+            )
 
 
-class _Project(importlib.abc.MetaPathFinder):
-    """Finds modules as the path does, and notes those of the project's folders that raise."""
+class _Sought(importlib.abc.MetaPathFinder):
+    """Comes first and finds nothing: notes the names of modules that are sought."""
 
-    def __init__(self, folders: tuple[Path, ...]) -> None:
-        self.folders = folders
+    folders: tuple[Path, ...] = ()
 
-    def find_spec(self, name: str, path: Any, target: Any = None) -> importlib.machinery.ModuleSpec | None:
-        """Return what the path finds."""
-        spec = importlib.machinery.PathFinder.find_spec(name, path, target)
-        loader = None if spec is None else spec.loader
-        if spec is not None and isinstance(loader, importlib.machinery.SourceFileLoader):
-            own = any(Path(loader.path).is_relative_to(folder) for folder in self.folders)
-            spec.loader = _Noting(loader.name, loader.path) if own else loader
-        return spec
+    def __init__(self) -> None:
+        self.names: dict[str, None] = {}
 
-    @cached_property
-    def files(self) -> dict[str, Path]:
-        """Return the project's modules by name: in its folders, and two levels below."""
-        found = [
-            each
-            for folder in self.folders
-            for depth in ("*.py", "*/*.py", "*/*/*.py")
-            for each in folder.glob(depth)
-            if "site-packages" not in each.parts
-        ]
-        return {each.parent.name if each.stem == "__init__" else each.stem: each for each in found}
+    def find_spec(self, name: str, path: object, target: object = None) -> None:
+        """Note the name."""
+        self.names[name] = None
 
 
-class _Noting(importlib.machinery.SourceFileLoader):
-    def exec_module(self, module: ModuleType) -> None:
-        try:
-            super().exec_module(module)
-        except BaseException as error:
-            _FAILED.setdefault(self.path, f"{type(error).__name__}: {error}")
-            raise
-
-
-class _Missing(importlib.abc.MetaPathFinder):
-    """Comes last: notes modules that nothing found although the project has a file of that name."""
-
-    def __init__(self, project: _Project) -> None:
-        self._project = project
-
-    def find_spec(self, name: str, path: Any, target: Any = None) -> None:
-        """Find nothing."""
-        if path is None and name in self._project.files:
-            _FAILED.setdefault(str(self._project.files[name]), "it is on no import path")
+ENDS = (".py", "/__init__.py")
+_SOUGHT = _Sought()
 
 
 def same_file(module_name: str, file: str | None) -> None:

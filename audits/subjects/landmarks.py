@@ -5,12 +5,11 @@ builds from constants is read off a run (`audits.evidence.met`).
 """
 
 import ast
-import itertools
 import math
 import re
 import sys
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
 from pathlib import Path
@@ -26,31 +25,26 @@ from mechanisms.table.by_person import named
 
 MOST = 1000  #: constants; of more, an evenly spread choice
 LONGEST, DEEPEST = 10_000, 4  #: of text and tables
-SHORT, LONG, GROUPS = 5, 24, 40  #: numbers that are calculated with, that stand together, and how often
+LONG, GROUPS = 24, 40  #: numbers that stand together, and how often
 FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 NUMBER = re.compile(r"\d+(?:\.\d+)?")
 
 
 @dataclass(frozen=True)
 class Landmarks:
-    """Numbers that code asks for, in order; sums and products of them; those that stand together.
+    """Numbers that code asks for, in order, and those that stand together: in a statement, in a function.
 
-    Together stand those of a statement, or of a function.  When code runs it is seen which numbers it has
-    `built` of constants, and how much `work` a run is: calls, and cells of its data.
+    When code runs it is seen which numbers it has `built` of constants, and how much `work` a run is: calls,
+    and cells of its data.
     """
 
     numbers: tuple[float, ...] = ()
-    derived: tuple[float, ...] = ()
     together: tuple[tuple[float, ...], ...] = ()
     built: tuple[float, ...] = ()
     work: int = 1
 
-    def seen(self, built: Iterable[float], work: int) -> "Landmarks":
-        """Return these with what was seen of a run."""
-        return replace(self, built=_chosen(set(built) - {*self.numbers}), work=max(work, 1))
 
-
-def landmarks(subject: Subject) -> Landmarks:
+def landmarks(subject: Subject, built: Iterable[float] = (), work: int = 1) -> Landmarks:
     """Return the numbers in the source of a subject's modules, and those in its fields."""
     made_by = type(named(subject))
     own = frozenset(base.__name__ for base in made_by.__mro__)
@@ -59,26 +53,18 @@ def landmarks(subject: Subject) -> Landmarks:
     except InputError:  # a class that was typed in has parameters only
         files = []
     written = [constants(content_of(file), own) for file in files if file.suffix == ".py"]
-    groups = dict.fromkeys(group for _, several in written for group in several)
     found = {number for one, _ in written for each in one for number in (each, -each)}
-    derived = {number for group in groups for number in _worked_out(group)}
     found |= {number for file in files for number in _globals(file)}
-    fields = set(numbers_in([*vars(subject).values(), *vars(named(subject)).values()]))
-    together = [group for group in (*groups, frozenset(fields)) if 0 < len(group) <= LONG]
-    together.sort(key=lambda group: (len(group), sorted(group)))
-    stands = tuple(tuple(sorted(group)) for group in together[:GROUPS])
-    return Landmarks(_chosen(found | fields), _chosen(derived - found), stands)
+    fields = frozenset(numbers_in([*vars(subject).values(), *vars(named(subject)).values()]))
+    groups = {group for _, several in written for group in several} | {fields}
+    together = sorted((len(group), tuple(sorted(group))) for group in groups if 0 < len(group) <= LONG)
+    stands = tuple(group for _, group in together[:GROUPS])
+    return Landmarks(_chosen(found | fields), stands, _chosen({*built} - found), max(work, 1))
 
 
-def _chosen(found: set[float]) -> tuple[float, ...]:
+def _chosen(found: Iterable[float]) -> tuple[float, ...]:
     chosen = sorted(number for number in found if math.isfinite(number))
     return tuple(chosen[:: max(-(-len(chosen) // MOST), 1)])
-
-
-def _worked_out(group: frozenset[float]) -> Iterator[float]:
-    """Yield sums, differences, products and ratios of a few numbers that stand together."""
-    for a, b in itertools.permutations(group, 2) if len(group) <= SHORT else ():
-        yield from (a + b, a - b, a * b, a / b if b else 0.0)
 
 
 @lru_cache(maxsize=4096)  # a file is parsed once; whether it changed is seen by reading it

@@ -71,22 +71,21 @@ def digest_of_code(made_by: type) -> str:
 
 
 def uncovered(made_by: type) -> tuple[str, ...]:
-    """Say which code ran or is imported that the digest does not cover, in a sentence; none where all is.
+    """Say which code is loaded that the digest does not cover, in a sentence; none where all is covered.
 
     That is other files of the class's folder, found under computed names, and installed packages.
     """
     root, files = _root(made_by), modules_of(made_by)
-    if made_by.__module__.split(".")[0] in OURS:
-        return ()
-    loaded = {Path(str(getattr(module, "__file__", None))).resolve() for module in list(sys.modules.values())}
-    others = [
-        str(file.relative_to(root)) for file in loaded - {*files} if file.is_file() and _below(root, file)
-    ]
-    tops = {name.partition(".")[0] for file in files for name in _imported(file, root)}
-    within = {getattr(sys.modules.get(top), "__file__", None): top for top in tops - {*OURS, *UNDERNEATH}}
-    packages = [top for file, top in within.items() if file and not INSTALLED.isdisjoint(Path(file).parts)]
-    said = [*sorted(others), *(f"{name} (installed)" for name in sorted(packages))]
-    return (f"The digest of the code does not cover what else it loads: {', '.join(said)}.",) if said else ()
+    tops = {name.partition(".")[0] for file in files for name in _imported(file, root)} - {*OURS, *UNDERNEATH}
+    others = set[str]()
+    for name, module in list(sys.modules.items()) if made_by.__module__.split(".")[0] not in OURS else ():
+        file = Path(getattr(module, "__file__", None) or "")
+        if _below(root, file.resolve()) and file.resolve() not in files:
+            others.add(str(file.resolve().relative_to(root)))
+        elif name in tops and not INSTALLED.isdisjoint(file.parts):
+            others.add(f"{name} (installed)")
+    said = ", ".join(sorted(others))
+    return (f"The digest of the code does not cover what else it loads: {said}.",) if said else ()
 
 
 def _ours(home: Path) -> Iterator[tuple[str, Path]]:
