@@ -18,7 +18,7 @@ OFFSET = 0.382  #: where in its stratum a value of the grid lies
 PASSES = 4  #: groups of columns that take grid values while the others are at their high ends
 FITS, NOTED = 400, 160  #: marks of one column that are tried, and values that follow from them
 MULTIPLES, FRACTIONS = 64, 12  #: of a mark
-TOGETHER, DRAWN = 800, 80  #: records with marks that stand together; drawn for each such mark
+TOGETHER, DRAWN, MOST = 800, 80, 4  #: records with marks that stand together: in all, for a mark; columns
 TOTALS, FEW = 24, 8  #: fixed sums; records that a dataset has
 
 
@@ -104,14 +104,14 @@ def _times(mark: float, low: float, high: float) -> Iterator[float]:
 
 
 def _together(domain: Domain, group: tuple[float, ...], seed: int) -> Rows:
-    """Return records in which columns have the marks of one group, each at most twice, in drawn ways.
+    """Return records in which two columns or more have marks of one group, in ways that are drawn.
 
     Other columns are at their high ends, now and then at their low ones.
     """
     rng, low, high = np.random.default_rng(seed), np.array(domain.low), np.array(domain.high)
     found = np.where(np.arange(DRAWN * len(group))[:, None] % 4 == 3, low, high)
     for record in found:
-        columns = rng.permutation(len(low))
+        columns = rng.permutation(len(low))[: rng.integers(2, MOST + 1)]
         for column, mark in zip(columns, rng.permutation([*group, *group]).tolist(), strict=False):
             whole = domain.integer[column] and mark != np.floor(mark)
             if low[column] <= mark <= high[column] and not whole:

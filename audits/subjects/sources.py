@@ -79,7 +79,7 @@ def uncovered(made_by: type) -> tuple[str, ...]:
     tops = {name.partition(".")[0] for file in files for name in _imported(file, root)} - {*OURS, *UNDERNEATH}
     others = set[str]()
     for name, module in list(sys.modules.items()) if made_by.__module__.split(".")[0] not in OURS else ():
-        file = Path(getattr(module, "__file__", None) or "")
+        file = Path(getattr(module, "__file__", None) or "/")
         if _below(root, file.resolve()) and file.resolve() not in files:
             others.add(str(file.resolve().relative_to(root)))
         elif name in tops and not INSTALLED.isdisjoint(file.parts):

@@ -15,12 +15,15 @@ import threading
 from fractions import Fraction
 from typing import IO, Any
 
+import numpy as np
+
 from audits.datasets.forms import Given, Layout
 from audits.evidence.closed import close
 from audits.sandbox.frames import packed, read_frame, sent, unpacked, write_frame
-from audits.sandbox.outcomes import of_error, played
-from audits.subjects.code import import_subject, same_file, stay_on_path
+from audits.sandbox.outcomes import UNMEANT, Outcome, of_error, played
+from audits.subjects.code import check_imports, import_subject, same_file, stay_on_path
 from audits.verdicts import watch
+from dpaccount.errors import InputError
 
 
 def limit_memory(most: int) -> None:
@@ -89,9 +92,12 @@ class Worker:
     def play(self, plays: list[list[int]]) -> None:
         """Run once for every (dataset, seed…), answering each before the next; no seed: a query."""
         for which, *seed in plays:
-            write_frame(
-                self.answers, sent(played(self.subject, self.datasets[which], seed if seed else None))
-            )
+            outcome = played(self.subject, self.datasets[which], seed if seed else None)
+            try:
+                check_imports()
+            except InputError as error:  # something else ran than what is meant
+                outcome = Outcome(f"{UNMEANT} {error}", (), np.zeros(0), failed=True)
+            write_frame(self.answers, sent(outcome))
 
     def prove(self, norm: str, bound: str, shape: dict[str, Any], seconds: float) -> None:
         """Search for a proof of a query's sensitivity; see `audits.sensitivity.branch_and_bound`."""
