@@ -19,7 +19,8 @@ PASSES = 4  #: groups of columns that take grid values while the others are at t
 FITS, NOTED = 400, 160  #: marks of one column that are tried, and values that follow from them
 MULTIPLES, FRACTIONS = 64, 12  #: of a mark
 TOGETHER, DRAWN, MOST = 800, 80, 4  #: records with marks that stand together: in all, for a mark; columns
-TOTALS, FEW = 24, 8  #: fixed sums; records that a dataset has
+TOTALS, FREE, FEW = 24, 6, 8  #: fixed sums, columns left out of them; records that a dataset has
+COLUMNS = 32  #: that have marks alone
 
 
 def thin(many: int, most: int) -> int:
@@ -51,7 +52,7 @@ def _each_once(rows: Rows) -> Rows:
 def sums(domain: Domain, marks: Sequence[float]) -> list[str]:
     """Return bases whose rows have a sum that code asks for: of all columns, or of all but one."""
     columns, found = np.arange(len(domain.low)), []
-    for free in range(-1, len(columns) if len(columns) > 2 else 0):
+    for free in range(-1, min(len(columns), FREE) if len(columns) > 2 else 0):
         least, most = (np.array(ends)[columns != free].sum() for ends in (domain.low, domain.high))
         found += [f"sum {total!r} {free}" for total in {1.0, 100.0, *marks} if least < total < most]
     return sorted(found)[:: thin(len(found), TOTALS)] if len(columns) > 1 else []
@@ -72,10 +73,11 @@ def _grid(domain: Domain) -> Rows:
 
 def _noted(domain: Domain, marks: Sequence[float]) -> Rows:
     """Return records that have a mark, or a number that follows from marks, in one column; others high."""
-    found = []
-    for column in range(len(domain.low)):
+    low, high = np.array(domain.low), np.array(domain.high)
+    found = [np.clip(np.array(marks)[:, None], low, high)]  # and such that have it in all
+    for column in range(0, len(low), thin(len(low), COLUMNS)):
         values = about(domain, column, marks)
-        found.append(np.tile(np.array(domain.high), (len(values), 1)))
+        found.append(np.tile(high, (len(values), 1)))
         found[-1][:, column] = values
     return np.concatenate(found)
 

@@ -78,6 +78,7 @@ def observed(subject: Subject, proved: Proved, seed: int) -> Landmarks:
             calls, noted = fork.apart(partial(_watched, subject, proved, data, seed))
         notes.append(set(noted) - set(data.ravel().tolist()))
         work = max(work, calls + data.size // CELLS)
+    work = 1 << work.bit_length()  # coarse: what it leads to is the same on every machine
     return landmarks(subject, notes[0] & notes[1], work)
 
 
