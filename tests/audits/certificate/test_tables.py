@@ -218,7 +218,9 @@ def test_refusals_rest_on_public_facts(tmp_path):
     refused(claim_on(tmp_path, "histogram", 'column = "city"', rows=31, about=about), "32 different who")
     refused(claim_on(tmp_path, "histogram", 'column = "city"', about='id = "whose"'), "no column whose")
     unread = claim_on(tmp_path, "histogram", 'column = "city"')
-    unread.write_text(unread.read_text().replace("[data.columns]", '[data.columns]\nward = { type = "text" }'))
+    unread.write_text(
+        unread.read_text().replace("[data.columns]", '[data.columns]\nward = { type = "text" }')
+    )
     refused(unread, "no column ward")
     refused(claim_on(tmp_path, "quantile", 'column = "y"', relation="add-remove"), "is about replace-one")
     refused(claim_on(tmp_path, "quantile", 'column = "y"', rows=32, about=about), "take max_rows = 1")
