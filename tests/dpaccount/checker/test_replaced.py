@@ -85,7 +85,7 @@ def test_no_other_relation_has_it():
         (beside(name="other"), "replaced rows"),
         (beside(reach="1/2"), "assumes more"),
         (beside(query="another"), "assumes more"),
-        (beside(variance="2"), "two laws of noise"),
+        (beside(variance="2"), "draws its noise on other queries"),
         (beside(rows(None)[:3]), "replaced rows"),
         (beside([*rows(None)[:4]]), "replaced rows"),
         (beside([]), "list of 1 to 300 steps"),
