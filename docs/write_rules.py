@@ -22,12 +22,6 @@ FAMILIES = {
 }
 #: Rules that speak of no bound of their own.
 KEPT = ("post_process", "billboard", "to_approximate", "apart", "refute")
-    "post_process",
-    "billboard",
-    "to_approximate",
-    "apart",
-    "refute",
-)  #: keep what is attained, or speak of no bound
 TAG = re.compile(r" ?\((R\d+(?:, R\d+)*)\)")
 AWAY = re.compile(r" \((?:R\d+(?:, R\d+)*|docs/proofs.md|[^()]*\b(?:19|20)\d\d\b[^()]*)\)")
 SOURCE = re.compile(r"\(([^()]*\b(?:19|20)\d\d\b[^()]*)\)")
