@@ -16,6 +16,7 @@ class PoissonSubsampled(OnSample):
     """
 
     name = "poisson_subsampled"
+    group_attained = True  # where more than a chain is known: of Gaussian noise
     rate: Real
     of: Event
 
