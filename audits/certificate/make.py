@@ -8,11 +8,11 @@ from audits.certificate.document import AuditReport, Certificate, describe_subje
 from audits.certificate.release import digest, rows_of
 from audits.certificate.verdict import accepted, certificate_of, untested
 from audits.claim import Claim
-from audits.evidence.closed import opened
 from audits.evidence.gather import gather
 from audits.evidence.search import EXAMPLES
 from audits.evidence.seen import Evidence, Suspect, describe
 from audits.evidence.tries import check_size, runs_at_all
+from audits.sandbox.closed import opened
 from audits.subjects import catalogue, sources
 from dpaccount.errors import InputError, RuleError
 from dpaccount.noise.proved import Proved

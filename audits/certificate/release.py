@@ -19,8 +19,8 @@ import numpy as np
 from audits.certificate.document import Certificate, describe_subject, seal
 from audits.claim import Claim
 from audits.datasets.bases import dataset
-from audits.evidence.closed import opened
 from audits.evidence.replay import ReplayError, record
+from audits.sandbox.closed import opened
 from audits.sandbox.fork import Fork
 from audits.sandbox.frames import packed, unpacked
 from audits.subjects.catalogue import on_table, subject_made

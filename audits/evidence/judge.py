@@ -29,10 +29,7 @@ from dpaccount.noise.samplers import Rehearsal
 from mechanisms.subject import Rows, Subject
 
 HELD = 6  #: runs of a tour that are remembered
-COARSE, FINE = (
-    16,
-    24,
-)  #: steps of a walk that are looked at first, and where it moves otherwise than elsewhere
+COARSE, FINE = 16, 24  #: steps of a walk looked at first, and where it moves otherwise than elsewhere
 
 
 def rehearsed(subject: Subject, proved: Proved, data: Rows, coins: int) -> Run | Failed:
@@ -115,11 +112,11 @@ class Judge:
 
     def along(self, pairs: Iterable[Pair], coins: int) -> None:
         """Judge pairs that share datasets."""
-        played = Played(self, coins)
+        played = Tour(self, coins)
         for pair in pairs:
             self._met(played, pair)
 
-    def _met(self, played: "Played", pair: Pair) -> None:
+    def _met(self, played: "Tour", pair: Pair) -> None:
         if not self.shared:
             self.examined(pair, played.coins)
             return
@@ -135,7 +132,7 @@ class Judge:
 
         A part in which one step does so is halved until the step is found.
         """
-        played = Played(self, coins)
+        played = Tour(self, coins)
         points = np.unique(np.linspace(0, walk.steps, COARSE + 1).astype(int)).tolist()
         far = {ends: played.far(*map(walk.table, ends)) for ends in pairwise(points)}
         finite = [moved / (b - a) for (a, b), moved in far.items() if moved < np.inf]
@@ -158,7 +155,7 @@ class Judge:
                 self._met(played, pair)
 
 
-class Played:
+class Tour:
     """Runs on the datasets of a tour, with the releases of the first, its root, where they can be so."""
 
     def __init__(self, judge: Judge, coins: int) -> None:

@@ -17,7 +17,7 @@ from dpaccount.errors import InputError
 class Code:
     """A user's code: ``package.module:name``, found in `folders` (at the end of the path) or installed.
 
-    It may not open the file `closed` by itself; see `audits.evidence.closed`.  `value` is the function itself
+    It may not open the file `closed` by itself; see `audits.sandbox.closed`.  `value` is the function itself
     where it travels by value; `watched`: what it loads, opens and asks for is recorded.
     """
 
@@ -93,16 +93,16 @@ def import_subject(use: str, folders: Sequence[str]) -> Any:
 def stay_on_path(folders: Sequence[str]) -> None:
     """Append folders to the path for good, since functions import too; note what is sought from here on."""
     sys.path.extend(folder for folder in folders if folder not in sys.path)
-    _SOUGHT.folders = tuple(Path(folder) for folder in folders)
-    if _SOUGHT not in sys.meta_path:
-        sys.meta_path.insert(0, _SOUGHT)
+    _SEEKER.folders = tuple(Path(folder) for folder in folders)
+    if _SEEKER not in sys.meta_path:
+        sys.meta_path.insert(0, _SEEKER)
 
 
 def check_imports() -> None:
     """Raise `InputError` where code fell back from a file of its project that could not be imported."""
-    for name in _SOUGHT.names:
+    for name in _SEEKER.names:
         places = [Path(*name.split(".")), Path("src", *name.split("."))]
-        files = [folder / f"{place}{end}" for folder in _SOUGHT.folders for place in places for end in ENDS]
+        files = [folder / f"{place}{end}" for folder in _SEEKER.folders for place in places for end in ENDS]
         file = next((file for file in files if file.is_file()), None)
         got = getattr(sys.modules.get(name), "__file__", None)
         if file is not None and (got is None or not file.samefile(got)):
@@ -112,7 +112,7 @@ def check_imports() -> None:
             )
 
 
-class _Sought(importlib.abc.MetaPathFinder):
+class _Seeker(importlib.abc.MetaPathFinder):
     """Comes first and finds nothing: notes the names of modules that are sought."""
 
     folders: tuple[Path, ...] = ()
@@ -126,7 +126,7 @@ class _Sought(importlib.abc.MetaPathFinder):
 
 
 ENDS = (".py", "/__init__.py")
-_SOUGHT = _Sought()
+_SEEKER = _Seeker()
 
 
 def same_file(module_name: str, file: str | None) -> None:

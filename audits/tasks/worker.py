@@ -18,7 +18,7 @@ from typing import IO, Any
 import numpy as np
 
 from audits.datasets.forms import Given, Layout
-from audits.evidence.closed import close
+from audits.sandbox.closed import close
 from audits.sandbox.frames import packed, read_frame, sent, unpacked, write_frame
 from audits.sandbox.outcomes import UNMEANT, Outcome, of_error, played
 from audits.subjects.code import check_imports, import_subject, same_file, stay_on_path

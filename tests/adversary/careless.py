@@ -63,8 +63,9 @@ class Author:
 
 @dataclass(frozen=True)
 class Survey(Author):
-    """The same of the first of several columns: `box` has the least and the largest value of each, and
-    whether it is whole.
+    """The same of the first of several columns.
+
+    `box` has the least and the largest value of each, and whether it is whole.
     """
 
     box: ClassVar[tuple] = ((0, 100, False), (0, 100, False))
@@ -161,8 +162,10 @@ class Poll(Author):
 
 @dataclass(frozen=True)
 class Shop(Author):
-    """A bandit of three arms in batches of `batch`: a person has a whole context of 0 … 3, and what each arm
-    would pay, from 0 to 1.  Only a batch's noisy sums and pulls are learned from: ε < 2, joint.
+    """A bandit of three arms in batches of `batch`.
+
+    A person has a whole context of 0 … 3, and what each arm would pay, from 0 to 1.  Only a batch's noisy
+    sums and pulls are learned from: ε < 2, joint.
     """
 
     promise: ClassVar[dict] = {"model": "joint", "epsilon": Fraction(2), "delta": Fraction(1, 10**6)}

@@ -1,6 +1,7 @@
 """Careless at few values: between numbers of the code, computed from them, or several in one row."""
 
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import ClassVar
 
 import numpy as np
@@ -119,7 +120,7 @@ class SharedEdges(Author):
 
     def total(self, data):
         edges = np.linspace(0, 100, 8)
-        inside = [(data[:, 0] >= a) & (data[:, 0] <= b) for a, b in zip(edges[:-1], edges[1:], strict=True)]
+        inside = [(data[:, 0] >= a) & (data[:, 0] <= b) for a, b in pairwise(edges)]
         return _sum(data[:, 0] * np.sum(inside, axis=0))
 
 
