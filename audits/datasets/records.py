@@ -18,6 +18,7 @@ OFFSET = 0.382  #: where in its stratum a value of the grid lies
 PASSES = 4  #: groups of columns that take grid values while the others are at their high ends
 FITS, NOTED = 400, 160  #: marks of one column that are tried, and values that follow from them
 MULTIPLES, FRACTIONS = 64, 12  #: of a mark
+TERMS = 5  #: numbers of one statement that are put together
 TOGETHER, DRAWN, MOST = 800, 80, 4  #: records with marks that stand together: in all, for a mark; columns
 TOTALS, FREE, FEW = 24, 6, 8  #: fixed sums, columns left out of them; records that a dataset has
 COLUMNS = 32  #: that have marks alone
@@ -37,7 +38,7 @@ def records(
     """
     few, columns = Domain(FEW, domain.low, domain.high, domain.integer), len(domain.low)
     together = [_together(domain, group, seed) for seed, group in enumerate(groups if columns > 1 else ())]
-    found = [_grid(domain), _noted(domain, marks)]
+    found = [_grid(domain), _noted(domain, marks, groups)]
     found += [_each_once(np.concatenate(together))[:TOGETHER]] if together else []
     found += [dataset(few, base, 1) for base in ("uniform", "in line", *sums(domain, marks))]
     for rows in (dataset(domain, base, 1) for base in bases):
@@ -71,26 +72,32 @@ def _grid(domain: Domain) -> Rows:
     return np.concatenate([every, np.where(rng.random(every.shape) < 0.5, every, ends), *alone])
 
 
-def _noted(domain: Domain, marks: Sequence[float]) -> Rows:
+def _noted(domain: Domain, marks: Sequence[float], groups: Sequence[tuple[float, ...]]) -> Rows:
     """Return records that have a mark, or a number that follows from marks, in one column; others high."""
     low, high = np.array(domain.low), np.array(domain.high)
     found = [np.clip(np.array(marks)[:, None], low, high)]  # and such that have it in all
     for column in range(0, len(low), thin(len(low), COLUMNS)):
-        values = about(domain, column, marks)
+        values = about(domain, column, marks, groups)
         found.append(np.tile(high, (len(values), 1)))
         found[-1][:, column] = values
     return np.concatenate(found)
 
 
-def about(domain: Domain, column: int, marks: Sequence[float]) -> list[float]:
-    """Return what a column may hold of marks, and of numbers beside, between, times and parts of them."""
+def about(
+    domain: Domain, column: int, marks: Sequence[float], groups: Sequence[tuple[float, ...]] = ()
+) -> list[float]:
+    """Return what a column may hold of marks, and of numbers beside, between, times and parts of them.
+
+    Of three numbers of a group it may hold a·m + b, as a code that is taken apart does.
+    """
     low, high, whole = domain.low[column], domain.high[column], domain.integer[column]
     fits = sorted({mark for mark in marks if low <= mark <= high})
     beside = [mark + k if whole else float(np.nextafter(mark, mark + k)) for mark in fits for k in (-1, 1)]
     between = [(a + b) / 2 for a, b in itertools.pairwise([low, *fits, high])]
     times = [value for mark in marks if mark > 0 for value in _times(mark, low, high)]
+    joined = [value for group in groups if len(group) <= TERMS for value in _joined(group)]
     chosen: list[float] = []
-    for most, tier in ((FITS, fits), (NOTED, beside), (NOTED, between), (NOTED, times)):
+    for most, tier in ((FITS, fits), (NOTED, beside), (NOTED, between), (NOTED, times), (NOTED, joined)):
         kept = {float(np.floor(value)) if whole else value for value in tier}
         new = sorted(value for value in kept - set(chosen) if low <= value <= high)
         chosen += new[:: thin(len(new), most)]
@@ -103,6 +110,11 @@ def _times(mark: float, low: float, high: float) -> Iterator[float]:
     yield from (k * mark for k in range(first, first + many, thin(many, MULTIPLES)))
     if mark in range(2, FRACTIONS):
         yield from (k / mark for k in range(1, FRACTIONS))
+
+
+def _joined(group: tuple[float, ...]) -> Iterator[float]:
+    for a, m, b in itertools.product(group, (1.0, *group), (0.0, *group)):
+        yield a * m + b
 
 
 def _together(domain: Domain, group: tuple[float, ...], seed: int) -> Rows:

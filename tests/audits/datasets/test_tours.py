@@ -112,6 +112,14 @@ def test_values_about_a_mark_lie_beside_between_and_at_its_multiples():
     assert any(41.2 < value < 41.3 for value in real)
 
 
+@given(st.tuples(st.integers(2, 99), st.integers(100, 999), st.integers(0, 99)))
+def test_a_number_that_a_statement_takes_apart_is_put_together(parts):
+    """What has the quotient a and the rest b by m, as a postcode's region and place."""
+    a, m, b = map(float, parts)
+    domain = Domain(9, (0.0,), (1e5,), (True,))
+    assert a * m + b in about(domain, 0, (), (tuple(sorted(parts)),))
+
+
 @given(st.lists(st.integers(0, 30), min_size=4, max_size=4, unique=True))
 def test_marks_of_one_expression_stand_in_several_columns_at_once(group):
     domain = Domain(9, (0.0,) * 4, (30.0,) * 4, (True,) * 4)
