@@ -17,6 +17,7 @@ PLAN_CALIBRATION = 60.0  #: the same where it stands anywhere in a plan
 ANSWER = 9.0  #: the exact methods of one answer of `account`
 METHOD = 8.0  #: one exact method
 LATTICE = 6.0  #: the last of a row of ever finer lattices
+ONE_LATTICE = 1.0  #: a coarse one, which is made also where other methods took all the time
 UPPER_LATTICE = 1.5  #: the same for upper curves, of which it is not known how close they are
 
 
@@ -58,6 +59,16 @@ def spent() -> bool:
 def unhurried() -> Iterator[None]:
     """Lift the limit inside the block: for bounds in closed form, which must always be found."""
     token = _deadline.set(math.inf)
+    try:
+        yield
+    finally:
+        _deadline.reset(token)
+
+
+@contextmanager
+def at_least(seconds: float) -> Iterator[None]:
+    """Give the block so much processor time whatever the limits around it say, but for the allowance."""
+    token = _deadline.set(max(_deadline.get(), min(_allowed.get(), time.process_time() + seconds)))
     try:
         yield
     finally:
