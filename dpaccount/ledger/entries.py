@@ -8,7 +8,7 @@ from secrets import token_hex
 from typing import Any
 
 from dpaccount.documents import canonical
-from dpaccount.errors import InputError, LedgerError, ReceiptError
+from dpaccount.errors import InputError, LedgerError, ReceiptError, damaged
 from dpaccount.ledger import spending
 from dpaccount.ledger.amounts import Request
 from dpaccount.ledger.budget import Budget, read_budget
@@ -141,7 +141,7 @@ def check_unchanged(rows: Rows, entry: Entry) -> None:
     before, after = rows.entry(entry.number - 1), rows.entry(entry.number + 1)
     held = after.follows(entry.digest) if after is not None else rows.head() == (entry.number, entry.digest)
     if before is None or not entry.follows(before.digest) or not held:
-        raise LedgerError(f"entry {entry.number} was changed; restore a backup that `ledger verify` accepts")
+        raise damaged(f"entry {entry.number} was changed")
 
 
 def check_linked(rows: Rows, number: int, about: int | None = None) -> tuple[int, set[str]]:
@@ -159,7 +159,7 @@ def check_linked(rows: Rows, number: int, about: int | None = None) -> tuple[int
             said.add(entry.kind)
     if at is None or rows.head() != (at.number, at.digest):
         where = number if at is None else at.number + 1
-        raise LedgerError(f"entry {where} was changed or removed; restore the ledger from a backup")
+        raise damaged(f"entry {where} was changed or removed")
     return at.number, said
 
 
@@ -167,7 +167,7 @@ def said(rows: Rows, number: int) -> str:
     """Return the body of an entry; raises `LedgerError` where it is missing."""
     entry = rows.entry(number)
     if entry is None:
-        raise LedgerError(f"entry {number} is missing; restore the ledger from a backup")
+        raise damaged(f"entry {number} is missing")
     return entry.body
 
 
@@ -178,7 +178,7 @@ def facts_of(entry: Entry) -> dict[str, Any]:
     except (ValueError, RecursionError):
         found = None
     if not isinstance(found, dict):
-        raise LedgerError(f"entry {entry.number} is damaged; restore the ledger from a backup")
+        raise damaged(f"entry {entry.number} is damaged")
     return found
 
 
@@ -186,7 +186,7 @@ def first_entry(rows: Rows) -> Entry:
     """Return entry 0 as it was written when the ledger was made."""
     first = rows.entry(0)
     if first is None or first.kind != BUDGET or not first.begins():
-        raise LedgerError("the ledger's budget was changed; restore the ledger from a backup")
+        raise damaged("the ledger's budget was changed")
     return first
 
 
@@ -195,7 +195,7 @@ def budget_of(origin: Entry) -> Budget:
     try:
         return read_budget(origin.body)
     except (InputError, ValueError, RecursionError):
-        raise LedgerError("the ledger's budget is damaged; restore the ledger from a backup") from None
+        raise damaged("the ledger's budget is damaged") from None
 
 
 def as_written(body: dict[str, Any]) -> str:

@@ -21,7 +21,7 @@ from secrets import token_hex
 from typing import Any, Final, NoReturn
 from weakref import WeakValueDictionary
 
-from dpaccount.errors import InputError, LedgerError
+from dpaccount.errors import InputError, LedgerError, damaged
 from dpaccount.exact import Exact
 from dpaccount.ledger import amounts as requests
 from dpaccount.ledger.amounts import Request
@@ -328,12 +328,12 @@ class Ledger(Arrangements):
         known = self._own()
         try:
             if rows.entry(0) != self._origin:
-                raise LedgerError("the ledger's budget was changed; restore the ledger from a backup")
+                raise damaged("the ledger's budget was changed")
             before = known.totals
             found = read_totals(rows, self.budget.width) if before is None else before.followed(rows)
             found.state(rows.node)
         except _UNREADABLE:
-            raise LedgerError("the ledger has damaged entries or totals; restore it from a backup") from None
+            raise damaged("the ledger has damaged entries or totals") from None
         known.totals = found
         return found
 
@@ -380,7 +380,7 @@ class Ledger(Arrangements):
             number = charge_number(rows, charge)
             entry = rows.entry(number)
             if entry is None:
-                raise LedgerError(f"entry {number} is missing; restore the ledger from a backup")
+                raise damaged(f"entry {number} is missing")
             check_unchanged(rows, entry)
             return entry.number, entry.digest
 

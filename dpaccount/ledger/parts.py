@@ -18,7 +18,7 @@ from typing import Any
 
 import numpy as np
 
-from dpaccount.errors import LedgerError, ReceiptError
+from dpaccount.errors import LedgerError, ReceiptError, damaged
 from dpaccount.ledger.chain import DRAWING, RELEASE
 from dpaccount.ledger.entries import as_written, check_linked, facts_of, mark_of
 from dpaccount.ledger.storage.group import again
@@ -155,7 +155,7 @@ def _line(rows: Rows, entry: int) -> Iterator[tuple[int, Name, Integers, str]]:
             value = np.array(facts["value"], dtype=np.int64)
             yield mark.number, [how, key, part], value, str(facts["after"])
         except (KeyError, TypeError, ValueError, OverflowError):
-            raise LedgerError(f"entry {kept.number} is damaged; restore the ledger from a backup") from None
+            raise damaged(f"entry {kept.number} is damaged") from None
         mark = said.get((DRAWING, mark.number))
 
 

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from dpaccount.errors import LedgerError
+from dpaccount.errors import LedgerError, damaged
 from dpaccount.ledger.chain import CHANGING, KINDS, Entry
 from dpaccount.ledger.state.state import State
 from dpaccount.ledger.storage.rows import Rows
@@ -74,4 +74,4 @@ def _check_known(entry: Entry) -> None:
 
 
 def _broken() -> LedgerError:
-    return LedgerError("the ledger's chain is broken; restore a backup that `ledger verify` accepts")
+    return damaged("the ledger's chain is broken")

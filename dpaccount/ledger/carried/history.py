@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from fractions import Fraction
 from typing import Any, Final
 
-from dpaccount.errors import LedgerError
+from dpaccount.errors import damaged
 from dpaccount.exact import printed, shown, to_digits
 from dpaccount.ledger import spending
 from dpaccount.ledger.budget import Budget
@@ -94,7 +94,7 @@ def _line(entry: Entry, budget: Budget) -> Line:
         try:
             steps = spent_by(entry, facts, budget.width)
         except UNREADABLE:
-            raise LedgerError(f"entry {entry.number} is damaged; restore the ledger from a backup") from None
+            raise damaged(f"entry {entry.number} is damaged") from None
         worst = spending.most(steps, budget.width)
         names = zip(budget.measure.amounts, worst, strict=True)
         spends = {name: printed(amount, up=True) for name, amount in names}

@@ -12,7 +12,7 @@ from itertools import pairwise
 from typing import Any, Final
 
 from dpaccount.accounting.measures import Amounts
-from dpaccount.errors import BudgetError, InputError, LedgerError
+from dpaccount.errors import BudgetError, InputError, damaged
 from dpaccount.exact import shown
 from dpaccount.ledger import spending, tree
 from dpaccount.ledger.budget import Budget, one_line, read_limit
@@ -155,7 +155,7 @@ def open_reservations(state: State, bodies: Bodies) -> Iterator[tuple[int, Facts
 def _reserved(record: Facts, number: int, bodies: Bodies) -> Facts:
     body = bodies(number)
     if _digest(body) != record["body"]:
-        raise LedgerError(f"entry {number} was changed; restore a backup that `ledger verify` accepts")
+        raise damaged(f"entry {number} was changed")
     found: Facts = json.loads(body)
     return found
 

@@ -22,7 +22,7 @@ from typing import Final
 from urllib.parse import quote
 from weakref import WeakSet
 
-from dpaccount.errors import LedgerError
+from dpaccount.errors import MAY_BE_WHOLE, LedgerError
 from dpaccount.ledger.storage.idle import Idle, Process
 from dpaccount.ledger.storage.place import (
     Address,
@@ -53,7 +53,7 @@ _OPEN: Final[WeakSet["Link"]] = WeakSet()  #: all connections of this process, a
 def trouble(error: Exception) -> str:
     """Return what a database's error means, for the end of a sentence."""
     name = getattr(error, "sqlite_errorname", None) or "SQLITE_CORRUPT"
-    text = _TROUBLE.get(name.split("_")[1], "is damaged; restore it from a backup")
+    text = _TROUBLE.get(name.split("_")[1], f"reads as damaged; {MAY_BE_WHOLE}")
     return text.format(wait=BUSY_SECONDS)
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any, Final, Protocol
 
-from dpaccount.errors import LedgerError
+from dpaccount.errors import LedgerError, damaged
 from dpaccount.ledger.chain import OLD_ORIGIN, ORIGIN, Entry, seal
 
 TABLES: Final = (
@@ -94,10 +94,10 @@ class Rows:
         if sorted(found, key=str) != ours:
             raise LedgerError(
                 f"{self._name} holds triggers, views, indices, tables or columns that a ledger has not;"
-                " restore it from a backup"
+                " drop what was added"
             )
         if self._one("PRAGMA encoding")[0] != "UTF-8":  # elsewhere two texts that read alike may differ
-            raise LedgerError(f"{self._name} is not in UTF-8, as a ledger is; restore it from a backup")
+            raise damaged(f"{self._name} is not in UTF-8, as a ledger is")
 
     def head(self) -> tuple[int, str]:
         """Return the number and digest that the last entry should have."""
@@ -170,7 +170,7 @@ class Rows:
         """Refuse a file that loses what is stored in it: damaged pages may take an entry and hide it."""
         found = self._one("SELECT count(*) FROM entries WHERE number BETWEEN ? AND ?", first, last.number)[0]
         if found != last.number - first + 1 or self.entry(last.number) != last:
-            raise LedgerError(f"{self._name} is damaged, and loses what is written; restore it from a backup")
+            raise damaged(f"{self._name} is damaged, and loses what is written")
 
     def node(self, node: int) -> Any:
         """Return the stored text of a node of the tree of totals, or None."""

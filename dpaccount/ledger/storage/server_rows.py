@@ -106,7 +106,7 @@ class ServerRows(Rows):
         if self._session.execute(_CODE, (self._schema,)).fetchone()[0]:
             raise LedgerError(
                 f"{self._name} holds triggers, rules, views or columns that a ledger has not;"
-                " restore it from a backup"
+                " drop what was added"
             )
         self.head()
 

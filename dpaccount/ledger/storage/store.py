@@ -15,7 +15,7 @@ from secrets import token_hex
 from typing import TYPE_CHECKING
 
 from dpaccount.documents import sync_folder
-from dpaccount.errors import InputError, LedgerError
+from dpaccount.errors import InputError, LedgerError, damaged
 from dpaccount.ledger.storage.database import Database, trouble
 from dpaccount.ledger.storage.line import turn
 from dpaccount.ledger.storage.place import Address, address, check_file, check_folder, companions
@@ -63,7 +63,7 @@ class Store:
         store = cls(where)
         try:
             if not logged and store._cut():
-                raise LedgerError(f"{where.path} is damaged, cut inside a page; restore it from a backup")
+                raise damaged(f"{where.path} is damaged, cut inside a page")
         except LedgerError:
             store.close()
             raise
