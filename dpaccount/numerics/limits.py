@@ -84,7 +84,7 @@ def affordable(seconds: float) -> None:
 
 
 def tick() -> None:
-    """Raise `OutOfReach` where the time is over; now and then looks at the clock, and lets other threads in."""
+    """Raise `OutOfReach` where the time is over; looks at the clock now and then, and lets others in."""
     if next(_ticks) % 32 == 0:
         give_way()
         if out_of_time():
