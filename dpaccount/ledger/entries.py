@@ -1,6 +1,7 @@
 """What the entries of a chain say: charges, drawings and releases, read with care and written in one form."""
 
 import json
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from itertools import islice
@@ -12,7 +13,7 @@ from dpaccount.errors import InputError, LedgerError, ReceiptError, damaged
 from dpaccount.ledger import spending
 from dpaccount.ledger.amounts import Request
 from dpaccount.ledger.budget import Budget, read_budget
-from dpaccount.ledger.chain import BUDGET, CHARGE, DRAWING, REFUSAL, RELEASE, Entry
+from dpaccount.ledger.chain import BUDGET, CHARGE, DRAWING, FORFEIT, REFUSAL, RELEASE, Entry
 from dpaccount.ledger.spending import Step
 from dpaccount.ledger.storage.rows import Rows
 from dpaccount.ledger.totals import Totals
@@ -39,20 +40,37 @@ class RunState:
     lost: bool = False
 
 
-def said_of(request: Request, role: str | None) -> dict[str, Any]:
+def said_of(request: Request, stamp: Mapping[str, str]) -> dict[str, Any]:
     """Return what the entry of a request says beside its amounts, and who a server knows to ask for it.
 
     Its salt makes the head after it say nothing of the key, which may follow from private data.
     """
-    told = {} if role is None else {"role": role}
-    return {**request.facts, **told, "digest": request.digest, "time": now(), "salt": token_hex(16)}
+    return {**request.facts, **stamp, "digest": request.digest, "time": now(), "salt": token_hex(16)}
+
+
+def check_server(rows: Rows, totals: Totals) -> None:
+    """Refuse to write on another server, or to another copy, than the last entry was written on.
+
+    Where an older copy took over, what it lacks was charged and may have been drawn.
+    """
+    here, signed = rows.stamp.get("server"), totals.signed
+    if here is None:
+        return
+    if signed is None:
+        signed = rows.before_releases()
+    there = None if signed is None else facts_of(signed).get("server")
+    if there not in (None, here):
+        raise LedgerError(
+            "the ledger was last written on another server, or to another copy: what was charged there since"
+            " may be missing here; say what it can be at most by `dpaccount ledger forfeit`"
+        )
 
 
 def accepted(facts: dict[str, Any], request: Request) -> str:
     """Return the body of the entry of an accepted request, a charge or a reservation."""
     if request.parts is None:
-        return as_written({**facts, "steps": _written(request.steps or [])})
-    return as_written({**facts, "parts": [[count, _written(steps)] for count, steps in request.parts]})
+        return as_written({**facts, "steps": written(request.steps or [])})
+    return as_written({**facts, "parts": [[count, written(steps)] for count, steps in request.parts]})
 
 
 def refused(rows: Rows, totals: Totals, facts: dict[str, Any], key: str | None, reason: str) -> Entry:
@@ -60,7 +78,8 @@ def refused(rows: Rows, totals: Totals, facts: dict[str, Any], key: str | None, 
     return rows.append(REFUSAL, as_written({**facts, "key": key, "reason": reason}), totals.text)
 
 
-def _written(steps: list[Step]) -> list[list[Any]]:
+def written(steps: list[Step]) -> list[list[Any]]:
+    """Return amounts over units as an entry holds them."""
     return [[first, spending.written(amounts)] for first, amounts in steps]
 
 
@@ -89,6 +108,8 @@ def check_undrawn(rows: Rows, entry: int, seen: int | None = None) -> int:
     marks that lost a page would say that there are none.
     """
     last, said = check_linked(rows, entry if seen is None else seen, entry)
+    if FORFEIT in said:
+        raise forfeited(entry)
     if RELEASE in said or rows.about(entry, RELEASE) is not None:
         raise ReceiptError(
             f"entry {entry} was drawn and its release is kept; print that, or make a new charge"
@@ -101,6 +122,14 @@ def check_undrawn(rows: Rows, entry: int, seen: int | None = None) -> int:
     return last
 
 
+def forfeited(entry: int) -> ReceiptError:
+    """Return the error to raise where a charge may have been drawn by what was lost."""
+    return ReceiptError(
+        f"entry {entry} was charged before a forfeit, and what was lost may have drawn it; make a new charge"
+        " under another key"
+    )
+
+
 def marked(
     rows: Rows, root: str, entry: int, before: int | None, seen: int | None, draws: tuple[int, int]
 ) -> Entry:
@@ -110,15 +139,19 @@ def marked(
         check_undrawn(rows, entry, seen)
     elif rows.about(before, DRAWING) is not None:
         raise ReceiptError(f"entry {entry} is drawn by another run; make a new charge")
-    return rows.append(DRAWING, as_written(mark_of(*draws)), root, about=entry if before is None else before)
+    body = as_written(mark_of(*draws, rows.stamp))
+    return rows.append(DRAWING, body, root, about=entry if before is None else before)
 
 
-def mark_of(first: int, last: int) -> dict[str, Any]:
+def mark_of(first: int, last: int, stamp: Mapping[str, str]) -> dict[str, Any]:
     """Return what the entry of a mark says of the draws that it marks.
 
     Its salt tells it from any other's: where a commit was cut, the entry is looked for by its digest.
     """
-    return {"time": now(), "process": process.name(), "draws": [first, last], "salt": token_hex(16)}
+    return {
+        **{"time": now(), "process": process.name(), "draws": [first, last]},
+        **{**stamp, "salt": token_hex(16)},
+    }
 
 
 def kept(rows: Rows, root: str, charge: int | str, text: str) -> Entry:
@@ -147,7 +180,8 @@ def check_unchanged(rows: Rows, entry: Entry) -> None:
 def check_linked(rows: Rows, number: int, about: int | None = None) -> tuple[int, set[str]]:
     """Refuse a chain in which something after this entry was changed or taken out: a mark, it may be.
 
-    Returns the number of the last entry, and the kinds of those after `number` that are about `about`.
+    Returns the number of the last entry, and the kinds of those after `number` that are about `about`, or
+    are forfeits.
     """
     at, said = rows.entry(number), set()
     entries = rows.entries(number + 1) if number else islice(rows.entries(), 1, None)  # none stands before 0
@@ -155,7 +189,7 @@ def check_linked(rows: Rows, number: int, about: int | None = None) -> tuple[int
         if at is None or entry.number != at.number + 1 or not entry.follows(at.digest):
             break
         at = entry
-        if entry.about is not None and entry.about == about:
+        if entry.kind == FORFEIT or (entry.about is not None and entry.about == about):
             said.add(entry.kind)
     if at is None or rows.head() != (at.number, at.digest):
         where = number if at is None else at.number + 1

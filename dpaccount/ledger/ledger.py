@@ -35,6 +35,7 @@ from dpaccount.ledger.entries import (
     as_written,
     budget_of,
     charge_number,
+    check_server,
     check_unchanged,
     check_undrawn,
     facts_of,
@@ -47,7 +48,7 @@ from dpaccount.ledger.parts import After, KeptNoise, nowhere
 from dpaccount.ledger.spending import Cover
 from dpaccount.ledger.storage.group import TOGETHER, Group, again
 from dpaccount.ledger.storage.place import address
-from dpaccount.ledger.storage.rows import Rows, Wants, begin
+from dpaccount.ledger.storage.rows import Rows, Statements, Wants, begin
 from dpaccount.ledger.storage.store import Store, create
 from dpaccount.ledger.totals import Totals
 from dpaccount.ledger.totals import totals as read_totals
@@ -80,10 +81,14 @@ def init(
     Raises `LedgerError` where the file exists, `InputError` for a budget that makes no sense.
     """
     made = budget(epsilon, delta, unit, relation, measure)
-    body, root = as_written(made.as_json()), nothing(made.width).text
-    digest = seal(ORIGIN, 0, BUDGET, None, None, body, root)
-    first = Entry(0, BUDGET, None, None, body, root, digest)
-    create(address(url), lambda connection: begin(connection, [first]))
+    root = nothing(made.width).text
+
+    def fill(connection: Statements, stamp: dict[str, str]) -> None:
+        body = as_written({**made.as_json(), **stamp})
+        digest = seal(ORIGIN, 0, BUDGET, None, None, body, root)
+        begin(connection, [Entry(0, BUDGET, None, None, body, root, digest)])
+
+    create(address(url), fill)
     with Ledger.open(url) as ledger:
         return ledger.show()
 
@@ -275,6 +280,7 @@ class Ledger(Arrangements):
             return self._own().group.ask(ToCharge(asked, raises, size=len(asked))).charges
         with self._store.reading() as rows:
             batch = Batch(rows, self._totals(rows), self.budget)
+            check_server(rows, batch.totals)
             return [batch.decide(request, key, dry_run=True) for request, key in asked]
 
     def _commit(self, jobs: list[ToCharge]) -> None:
@@ -320,10 +326,11 @@ class Ledger(Arrangements):
             self._known = _Known(self._commit, self._store.held)
         return self._known
 
-    def _totals(self, rows: Rows) -> Totals:
+    def _totals(self, rows: Rows, *, anywhere: bool = False) -> Totals:
         """Return the totals at the end of the chain; raises `LedgerError` where chain or totals were changed.
 
-        `verify` looks at all of it.
+        `verify` looks at all of it.  Who writes is refused on another server than the last entry's, unless it
+        may be `anywhere`.
         """
         known = self._own()
         try:
@@ -334,6 +341,8 @@ class Ledger(Arrangements):
             found.state(rows.node)
         except _UNREADABLE:
             raise damaged("the ledger has damaged entries or totals") from None
+        if rows.writes and not anywhere:
+            check_server(rows, found)
         known.totals = found
         return found
 

@@ -11,7 +11,7 @@ from dpaccount.errors import damaged
 from dpaccount.exact import printed, shown, to_digits
 from dpaccount.ledger import spending
 from dpaccount.ledger.budget import Budget
-from dpaccount.ledger.chain import CHARGE, RESERVATION, RETURN, ROUNDS, Entry
+from dpaccount.ledger.chain import CHARGE, FORFEIT, RESERVATION, RETURN, ROUNDS, Entry
 from dpaccount.ledger.entries import budget_of, check_linked, facts_of, first_entry
 from dpaccount.ledger.spending import Step
 from dpaccount.ledger.state import changes, intervals
@@ -90,7 +90,7 @@ def _line(entry: Entry, budget: Budget) -> Line:
     facts = facts_of(entry)
     found = {name: facts.get(name) for name in ("time", "purpose", "by", "role", "reason")}
     first = last = spends = None
-    if entry.kind in (CHARGE, RESERVATION):
+    if entry.kind in (CHARGE, FORFEIT, RESERVATION):
         try:
             steps = spent_by(entry, facts, budget.width)
         except UNREADABLE:
@@ -141,7 +141,7 @@ def in_decimal(value: Any) -> Any:
 
 def spent_by(entry: Entry, facts: dict[str, Any], width: int) -> list[Step]:
     """Return what an entry spends of which units, a reservation all of its parts; raises `ValueError`."""
-    if entry.kind == CHARGE:
+    if entry.kind in (CHARGE, FORFEIT):
         return read_charge(entry, width).steps
     parts = changes.parts_of(facts, width)
     return spending.total(changes.cost_of(parts, [(1, changes.total_of(parts))]), width)

@@ -108,7 +108,7 @@ def _closed_and_copied(store: Store, old: Address, new: Address) -> None:
             text = as_written({"from": OLD_ORIGIN, "head": last.digest, "time": now()})
             digest = seal(last.digest, last.number + 1, UPGRADE, None, None, text, root)
             added = Entry(last.number + 1, UPGRADE, None, None, text, root, digest)
-            create(new, lambda made: begin(made, _and(rows.entries(), added), totals.nodes()))
+            create(new, lambda made, _: begin(made, _and(rows.entries(), added), totals.nodes()))
 
 
 def _checked(rows: OldRows, totals: Rows) -> tuple[Entry, str]:
