@@ -42,7 +42,7 @@ _TROUBLE: Final = {
     "CANTOPEN": "cannot be opened; give a file that can be read and written",
     "ERROR": "is not a ledger; make one with `dpaccount ledger init`",
     "FULL": "has no room on its disk; make room and try again",
-    "IOERR": "cannot be read or written; check its disk",
+    "IOERR": f"cannot be read or written; {MAY_BE_WHOLE}",
     "NOTADB": "is not a ledger; make one with `dpaccount ledger init`",
     "PERM": "cannot be opened; give a file that can be read and written",
     "READONLY": "cannot be written; give a ledger in a writable file and folder",

@@ -117,19 +117,19 @@ class Link(Connection[Any]):
 
     def wait(self, gen: Any, *args: Any, **named: Any) -> Any:
         """Go on with what the driver does, as far as it comes."""
-        return super().wait(gen if self.until == math.inf else _before(self.until, gen), *args, **named)
+        return super().wait(gen if self.until == math.inf else self._bounded(gen), *args, **named)
 
-
-def _before(until: float, gen: Generator[Any, Any, Any]) -> Generator[Any, Any, Any]:
-    try:
-        wanted = next(gen)
-        while True:
-            ready = yield wanted
-            if not ready and time.monotonic() > until:
-                raise psycopg.errors.TransactionResolutionUnknown("no answer")
-            wanted = gen.send(ready)
-    except StopIteration as ended:
-        return ended.value
+    def _bounded(self, gen: Generator[Any, Any, Any]) -> Generator[Any, Any, Any]:
+        try:
+            wanted = next(gen)
+            while True:
+                ready = yield wanted
+                if not ready and time.monotonic() > self.until:
+                    self.close()  # it was cut, whatever the driver says when it is stopped here
+                    raise psycopg.errors.TransactionResolutionUnknown("no answer")
+                wanted = gen.send(ready)
+        except StopIteration as ended:
+            return ended.value
 
 
 @dataclass(eq=False)

@@ -39,10 +39,14 @@ class PostgresServer:
             if self._as:
                 os.chown(self.folder / name, NOBODY, NOBODY)
         if primary is None:
-            self._run("initdb", "-D", "data", "-U", "owner", "-A", "trust", "-E", "UTF8", "--no-locale", "--no-sync")
+            self._run(
+                "initdb", "-D", "data", "-U", "owner", "-A", "trust", "-E", "UTF8", "--no-locale", "--no-sync"
+            )
         else:
             host = str(primary.folder / "socket")
-            self._run("pg_basebackup", "-D", "data", "-h", host, "-U", "owner", "-R", "-X", "stream", "-c", "fast")
+            self._run(
+                "pg_basebackup", "-D", "data", "-h", host, "-U", "owner", "-R", "-X", "stream", "-c", "fast"
+            )
         self._server: subprocess.Popen[bytes] | None = None
         self.start()
 
@@ -105,7 +109,9 @@ class PostgresServer:
 
     def restore(self, dump: bytes) -> None:
         """Let psql make what a dump says."""
-        self._run("psql", "-h", "socket", "-U", "owner", "-v", "ON_ERROR_STOP=1", "-q", "postgres", given=dump)
+        self._run(
+            "psql", "-h", "socket", "-U", "owner", "-v", "ON_ERROR_STOP=1", "-q", "postgres", given=dump
+        )
 
     def remove(self) -> None:
         """Stop and leave nothing."""
