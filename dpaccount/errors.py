@@ -46,8 +46,8 @@ class LedgerError(DpaccountError):
 
 #: after one error of the disk SQLite reports corruption to every later call of the process
 MAY_BE_WHOLE = (
-    "close this process, check the disk and run `dpaccount ledger verify` anew: the ledger may be whole, and a"
-    " backup spends again what was charged since"
+    "close this process, check the disk and run `dpaccount ledger verify` anew: the ledger may be whole, and"
+    " a backup spends again what was charged since"
 )
 
 

@@ -31,7 +31,7 @@ class RunState:
     `kept` is the release, `charged` says whether the key has a charge.  Where drawing began and nothing
     is kept, exactly one of two holds.  `drawing`: another process began, and runs still or cannot be seen
     from here (another machine or container).  `lost`: that process ended, or is this one: what was drawn
-    may have been seen, and is not drawn again.
+    may have been seen, and is not drawn again.  So it is where nothing was drawn before a forfeit.
     """
 
     kept: dict[str, Any] | None = None
@@ -49,17 +49,10 @@ def said_of(request: Request, stamp: Mapping[str, str]) -> dict[str, Any]:
 
 
 def check_server(rows: Rows, totals: Totals) -> None:
-    """Refuse to write on another server, or to another copy, than the last entry was written on.
-
-    Where an older copy took over, what it lacks was charged and may have been drawn.
-    """
-    here, signed = rows.stamp.get("server"), totals.signed
-    if here is None:
-        return
-    if signed is None:
-        signed = rows.before_releases()
-    there = None if signed is None else facts_of(signed).get("server")
-    if there not in (None, here):
+    """Refuse to write on another server, or to another copy, than the last entry was written on."""
+    here = rows.stamp.get("server")
+    signed = here and (totals.signed or rows.before_releases())
+    if signed and facts_of(signed).get("server") not in (None, here):
         raise LedgerError(
             "the ledger was last written on another server, or to another copy: what was charged there since"
             " may be missing here; say what it can be at most by `dpaccount ledger forfeit`"
@@ -148,10 +141,8 @@ def mark_of(first: int, last: int, stamp: Mapping[str, str]) -> dict[str, Any]:
 
     Its salt tells it from any other's: where a commit was cut, the entry is looked for by its digest.
     """
-    return {
-        **{"time": now(), "process": process.name(), "draws": [first, last]},
-        **{**stamp, "salt": token_hex(16)},
-    }
+    told = {**stamp, "time": now(), "process": process.name(), "salt": token_hex(16)}
+    return {**told, "draws": [first, last]}
 
 
 def kept(rows: Rows, root: str, charge: int | str, text: str) -> Entry:

@@ -15,7 +15,7 @@
 """
 
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from secrets import token_hex
 from typing import Any, Final, NoReturn
@@ -28,13 +28,14 @@ from dpaccount.ledger.amounts import Request
 from dpaccount.ledger.arranged.arrangements import Arrangements, for_units
 from dpaccount.ledger.arranged.standing import shown_at
 from dpaccount.ledger.budget import budget, one_line
-from dpaccount.ledger.chain import BUDGET, DRAWING, ORIGIN, RELEASE, Entry, seal
+from dpaccount.ledger.chain import BUDGET, DRAWING, FORFEIT, ORIGIN, RELEASE, Entry, seal
 from dpaccount.ledger.charging import Batch, Charge, RefusedError, ToCharge
 from dpaccount.ledger.entries import (
     RunState,
     as_written,
     budget_of,
     charge_number,
+    check_linked,
     check_server,
     check_unchanged,
     check_undrawn,
@@ -48,7 +49,7 @@ from dpaccount.ledger.parts import After, KeptNoise, nowhere
 from dpaccount.ledger.spending import Cover
 from dpaccount.ledger.storage.group import TOGETHER, Group, again
 from dpaccount.ledger.storage.place import address
-from dpaccount.ledger.storage.rows import Rows, Statements, Wants, begin
+from dpaccount.ledger.storage.rows import Rows, Wants, begin
 from dpaccount.ledger.storage.store import Store, create
 from dpaccount.ledger.totals import Totals
 from dpaccount.ledger.totals import totals as read_totals
@@ -81,14 +82,12 @@ def init(
     Raises `LedgerError` where the file exists, `InputError` for a budget that makes no sense.
     """
     made = budget(epsilon, delta, unit, relation, measure)
-    root = nothing(made.width).text
 
-    def fill(connection: Statements, stamp: dict[str, str]) -> None:
-        body = as_written({**made.as_json(), **stamp})
-        digest = seal(ORIGIN, 0, BUDGET, None, None, body, root)
-        begin(connection, [Entry(0, BUDGET, None, None, body, root, digest)])
+    def first(stamp: Mapping[str, str]) -> Entry:
+        body, root = as_written({**made.as_json(), **stamp}), nothing(made.width).text
+        return Entry(0, BUDGET, None, None, body, root, seal(ORIGIN, 0, BUDGET, None, None, body, root))
 
-    create(address(url), fill)
+    create(address(url), lambda connection, stamp: begin(connection, [first(stamp)]))
     with Ledger.open(url) as ledger:
         return ledger.show()
 
@@ -311,14 +310,11 @@ class Ledger(Arrangements):
             receipt = known.receipts.get(entry)
             if receipt is None:
                 if not fresh:
-                    self._check_undrawn(entry)
+                    with self._store.reading() as rows:
+                        known.seen[entry] = check_undrawn(rows, entry)
                 receipt = issue(proved, Secure(), entry, lambda draws, most: self._mark(entry, draws, most))
                 known.receipts[entry] = receipt
             return receipt
-
-    def _check_undrawn(self, entry: int) -> None:
-        with self._store.reading() as rows:
-            self._own().seen[entry] = check_undrawn(rows, entry)
 
     def _own(self) -> _Known:
         """Return what this process knows; after a fork that is nothing."""
@@ -329,8 +325,7 @@ class Ledger(Arrangements):
     def _totals(self, rows: Rows, *, anywhere: bool = False) -> Totals:
         """Return the totals at the end of the chain; raises `LedgerError` where chain or totals were changed.
 
-        `verify` looks at all of it.  Who writes is refused on another server than the last entry's, unless it
-        may be `anywhere`.
+        `verify` looks at all of it.  Writers are refused on another server than the last, or go `anywhere`.
         """
         known = self._own()
         try:
@@ -361,9 +356,11 @@ class Ledger(Arrangements):
             for entry in (charge, begun, kept):
                 if entry is not None:
                     check_unchanged(rows, entry)
-        if kept is not None:
-            return RunState(kept=facts_of(kept), charged=True)
-        return RunState(charged=True) if begun is None else unkept(begun)
+            if kept is not None:
+                return RunState(kept=facts_of(kept), charged=True)
+            if begun is not None:
+                return unkept(begun)
+            return RunState(charged=True, lost=FORFEIT in check_linked(rows, charge.number)[1])
 
     def release(self, key: str) -> dict[str, Any] | None:
         """Return the release kept for the charge of this key, to print it again; None where there is none.
@@ -386,10 +383,9 @@ class Ledger(Arrangements):
         Raises `LedgerError` where there is no such charge, or it was changed in the file.
         """
         with self._store.reading() as rows:
-            number = charge_number(rows, charge)
-            entry = rows.entry(number)
+            entry = rows.entry(charge_number(rows, charge))
             if entry is None:
-                raise damaged(f"entry {number} is missing")
+                raise damaged(f"the entry of {charge} is missing")
             check_unchanged(rows, entry)
             return entry.number, entry.digest
 
@@ -441,8 +437,7 @@ class Ledger(Arrangements):
         what is spent and down in what remains.
         """
         with self._store.reading() as rows:
-            totals = self._totals(rows)
-            return shown_at(rows, totals, self.budget)
+            return shown_at(rows, self._totals(rows), self.budget)
 
     def verify(self) -> dict[str, Any]:
         """Recompute the hash chain and the totals, as the function `verify` does."""

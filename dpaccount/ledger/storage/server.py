@@ -9,10 +9,8 @@ and locks the head again, which the old transaction holds until it ended: the en
 with its digest, which is salted and nobody else's, or was never committed.  The commit of this second look
 waits for the standby, too.  Only where server or standby stay away is it said that it is not known.
 
-Settings are made where the server is reached directly once, by statements: what a connection asks for when it
-is opened may be dropped on the way.  A pooler may give each transaction another connection, to another server
-even.  There, in the first round trip of each transaction, settings are made that hold for it alone, and which
-server it is, is asked in the same statement.
+A pooler may give each transaction another connection, to another server even.  There settings are made for
+each transaction alone, in its first round trip; the same statement asks which server it is.
 """
 
 import math
@@ -107,7 +105,7 @@ _HOPELESS: Final = re.compile(
 )
 
 
-class Link(Connection[Any]):
+class ServerLink(Connection[Any]):
     """A connection, and what its server said of itself; it waits no longer than `until`."""
 
     until = math.inf
@@ -136,7 +134,7 @@ class Link(Connection[Any]):
 class _Transaction:
     """A transaction that has begun: its connection, and the pipeline that a writer is in."""
 
-    link: Link
+    link: ServerLink
     rows: ServerRows
     pipeline: ExitStack
     process: Process = field(default_factory=process.this)  #: that began it
@@ -157,6 +155,17 @@ class _Transaction:
         if notices:
             raise psycopg.errors.TransactionResolutionUnknown(notices[0].message_primary)
 
+    def commits(self) -> bool:
+        """End it, and say whether that is known to be done; raises where it is known not to be."""
+        try:
+            self.commit()
+        except psycopg.Error as error:
+            if not _cut(error, self.link):
+                raise
+            self.drop()
+            return False
+        return True
+
     def drop(self) -> None:
         """Close the connection: the server undoes what was not committed."""
         self.link.close()
@@ -164,7 +173,7 @@ class _Transaction:
             self.pipeline.close()
 
 
-Begin = Callable[[Link, ExitStack], ServerRows]
+Begin = Callable[[ServerLink, ExitStack], ServerRows]
 
 
 class _TakenError(Exception):
@@ -180,7 +189,7 @@ class LedgerServer:
         self.where = where
         self.name = f"the ledger {where.name}"
         self._seen = False
-        self._idle = Idle[Link]()
+        self._idle = Idle[ServerLink]()
         self._alone: dict[Process, threading.RLock] = {}
 
     def alone(self) -> threading.RLock:
@@ -209,13 +218,13 @@ class LedgerServer:
         with self._told(), self._begun(look, began + database.BUSY_SECONDS) as begun:
             yield begun.rows
             begun.rows.finish()
-            if not self._ended(begun):
+            if not begun.commits():
                 self._settle(begun.rows.added)
 
     def make(self, fill: Callable[[ServerSession, dict[str, str]], None]) -> None:
         """Make the ledger's schema, which `fill` writes; never touches one that is there."""
 
-        def making(link: Link, _: ExitStack) -> ServerRows:
+        def making(link: ServerLink, _: ExitStack) -> ServerRows:
             session = ServerSession(link)
             link.execute("BEGIN")
             link.execute(f"CREATE SCHEMA {self.where.schema}".encode())
@@ -235,7 +244,7 @@ class LedgerServer:
         """Let a role read the ledger, charge it too, and `arrange` too: nobody changes what is an entry."""
         rights = _READS + (() if read_only else _CHARGES) + (_ARRANGES if arrange else ())
 
-        def granting(link: Link, _: ExitStack) -> ServerRows:
+        def granting(link: ServerLink, _: ExitStack) -> ServerRows:
             rows = self._look(link, _, "BEGIN")
             for right in rights:
                 text = sql.SQL("GRANT {} TO {}").format(sql.SQL(right), sql.Identifier(role))
@@ -251,23 +260,23 @@ class LedgerServer:
 
     # ---------------------------------------------------------- transactions
 
-    def _look(self, link: Link, _: ExitStack, begin: LiteralString = _ONE_MOMENT) -> ServerRows:
+    def _look(self, link: ServerLink, _: ExitStack, begin: LiteralString = _ONE_MOMENT) -> ServerRows:
         link.execute(begin)
         return self._rows(link, ServerSession(link), None)
 
-    def _hold(self, wants: Wants, link: Link, pipeline: ExitStack) -> ServerRows:
+    def _hold(self, wants: Wants, link: ServerLink, pipeline: ExitStack) -> ServerRows:
         session = ServerSession(link, pipeline.enter_context(link.pipeline()))
         session.execute("BEGIN ISOLATION LEVEL READ COMMITTED")
         return self._rows(link, session, wants)
 
-    def _rows(self, link: Link, session: ServerSession, wants: Wants | None) -> ServerRows:
+    def _rows(self, link: ServerLink, session: ServerSession, wants: Wants | None) -> ServerRows:
         rows = ServerRows(session, self.name, self.where.schema, link.opening, wants)
         rows.stamp = link.stamp
         if rows.start != link.start or (rows.writes and rows.stamp["server"] is None):  # a standby until now
             raise psycopg.errors.ConnectionFailure("the connection leads to another server now")
         return rows
 
-    def _ask(self, link: Link) -> None:
+    def _ask(self, link: ServerLink) -> None:
         """Ask the server who it is, and who asks; refuse one that loses commits."""
         [facts] = link.execute(_FACTS, (self.where.schema,)).fetchall()
         role, durable, encoding, backend, link.start, place = facts
@@ -287,22 +296,9 @@ class LedgerServer:
             opened = f"(SELECT {_START} AS start, {_set(made, local=True)}) AS opened"
             link.opening = f"start FROM {self.where.schema}.ledger, {opened}"
 
-    def _ended(self, begun: _Transaction) -> bool:
-        """Commit, and say whether that is known to be done; raises where it is known not to be."""
-        try:
-            begun.commit()
-        except psycopg.Error as error:
-            if not _cut(error, begun.link):
-                raise
-            begun.drop()
-            return False
-        return True
-
     def _end(self, begun: _Transaction) -> None:
-        if not self._ended(begun):
-            raise LedgerError(
-                f"{self.name} was cut off, and it is not known whether this was done; ask again"
-            )
+        if not begun.commits():
+            raise LedgerError(f"{self.name} was cut off: it is not known whether this was done; ask again")
 
     def _settle(self, added: Entry | None) -> None:
         """Return if this entry was committed; else raise `CutError`, or say that it is not known."""
@@ -357,8 +353,8 @@ class LedgerServer:
                     raise
             time.sleep(PAUSE)
 
-    def _connected(self) -> Link:
-        link = Link.connect(**{**_REACHING, **self.where.parameters}, autocommit=True)
+    def _connected(self) -> ServerLink:
+        link = ServerLink.connect(**{**_REACHING, **self.where.parameters}, autocommit=True)
         try:
             self._ask(link)
         except BaseException:
@@ -397,6 +393,6 @@ def _set(settings: list[tuple[str, str]], *, local: bool) -> str:
     return f"concat({', '.join(made)})"
 
 
-def _cut(error: psycopg.Error, link: Link | None) -> bool:
+def _cut(error: psycopg.Error, link: ServerLink | None) -> bool:
     """Say whether the connection was cut, or never came to be: 57P is a server that stops or starts."""
     return link is None or link.closed or (error.sqlstate or "").startswith(("57P", "08"))
