@@ -316,44 +316,6 @@ def forfeit(
     return answered(answers.forfeit(url, lost, reason, by=by, say=say), json_)
 
 
-def show_ledger(url: Url, *, json_: Json = False) -> int:
-    """Print the budget, what the worst unit has spent, and what remains.
-
-    Example: `dpaccount ledger show sqlite:///team.db`
-
-    Parameters
-    ----------
-    url
-        The ledger.
-    """
-    from dpaccount.ledger import answers
-
-    show(answers.show(url), json_, lines)
-    return 0
-
-
-def log(url: Url, *, csv: Flag = False, json_: Json = False) -> int:
-    """Print every entry: what it is, who charged it and why, what it spends, why it was refused.
-
-    Example: `dpaccount ledger log sqlite:///team.db --csv`
-
-    Parameters
-    ----------
-    url
-        The ledger.
-    csv
-        Print a table with commas.
-    """
-    from dpaccount.ledger import answers
-
-    entries = answers.log(url)
-    if csv and not json_:
-        sys.stdout.write(answers.table(entries))
-    else:
-        show(entries, json_, answers.worded)
-    return 0
-
-
 def checkpoint(url: Url, *, key: File) -> int:
     """Print where a ledger stands, signed with an Ed25519 private --key (PEM): to be kept elsewhere.
 

@@ -21,7 +21,6 @@ from dpaccount.numerics.solve import solve
 from dpaccount.plan import events as ev
 from dpaccount.plan.event_base import Event
 from dpaccount.plan.unit_classes import classes
-from dpaccount.precision import certified
 
 DIGITS = 13  #: significant digits of the value
 FINE = Fraction(1, 10**9)  #: width of enclosures that the search asks for
@@ -69,7 +68,6 @@ class Calibration:
         return float(self.value)
 
 
-@certified
 def calibrate(
     name: str,
     epsilon: Fraction,

@@ -18,12 +18,19 @@ from flint import arb, ctx
 import dpaccount as dp
 from dpaccount.accounting.accountant import Accountant
 from dpaccount.accounting.calibrate import calibrate
+from dpaccount.accounting.unknowns import settle, unknown_in
+from dpaccount.documents import parse_json
 from dpaccount.ledger.ledger import Ledger, init
 from dpaccount.numerics.limits import tick
 from dpaccount.precision import USUAL, precision
 from dpaccount.proof import assume_rank_one, linear
 
 SMALL = Fraction(1, 10**6)
+ASKED = parse_json(
+    '{"schema": "dpaccount/events/1", "relation": "replace-one",'
+    ' "events": [{"event": "gaussian", "sigma": "?"}, {"event": "laplace", "scale": 20}]}',
+    "made up",
+)
 PRODUCT = ("dpaccount", "mechanisms", "bandits", "audits")
 
 
@@ -60,6 +67,15 @@ QUESTIONS = {
     "calibrate laplace": lambda: calibrate("laplace", Fraction(1), SMALL, count=4).text,
     "calibrate response": lambda: calibrate("randomized_response", Fraction(1), SMALL, count=3).text,
     "calibrate gaussian": lambda: calibrate("gaussian", Fraction(1), SMALL, count=5).text,
+    "epsilon of a group": lambda: repr(
+        Accountant(dp.Plan("replace-one", [dp.Zcdp(rho=".01"), dp.Rdp(points=[(4, ".01")])]), 3).epsilon(
+            SMALL
+        )
+    ),
+    "epsilon of a group in a stream": lambda: repr(
+        Accountant(dp.Plan("replace-one", [dp.MatrixFactorisation(sigma=20, rounds=30)]), 2).epsilon(SMALL)
+    ),
+    "calibrate a plan": lambda: settle(unknown_in(ASKED), Fraction(1), SMALL).text,
     "a filter": lambda: dp.Odometer(dp.Measure("gdp")).charge(dp.Laplace(scale=7)),
     "a rule": lambda: repr(
         linear(
