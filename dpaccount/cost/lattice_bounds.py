@@ -97,13 +97,13 @@ def _finer(total: Exposure, log2_delta: float) -> Iterator[Excess]:
     The rise is second order in the step.
     """
     share = seconds_left() * (0.8 if total.symmetric else 0.6)  # there is another direction
-    begun, seconds = time.process_time(), min(share, UPPER_LATTICE if total.bounded else LATTICE)
+    begun, seconds = time.thread_time(), min(share, UPPER_LATTICE if total.bounded else LATTICE)
     started, last = begun, _first_lattice(total, log2_delta)
     while True:
         yield last
         if last.ratio <= 1:
             return
-        now = time.process_time()
+        now = time.thread_time()
         most = (seconds - (now - begun)) / (1.2 * (now - started))  # by which time allows for more nodes
         ratio = min(max(2.0, math.sqrt(1.5 * min(last.ratio, 100.0))), most)
         if ratio < 1.5:
