@@ -24,7 +24,6 @@ session of an environment loads it, also where the project under test has packag
 """
 
 import importlib
-import importlib.util
 import inspect
 from collections.abc import Callable, Generator, Iterator
 from dataclasses import dataclass
@@ -37,7 +36,6 @@ import pytest
 RISK = "0.05"
 PROFILES = {"quick": (2_000, 20.0), "normal": (10_000, 60.0), "thorough": (100_000, 600.0)}  #: runs, seconds
 FIXTURES = {"dp_private": "dp_private", "dp_sensitivity": "dp_query"}  #: by the marker of the same purpose
-PACKAGES = ("dpaccount", "mechanisms", "bandits", "audits")
 
 
 class WrongRequest(Exception):  # noqa: N818
@@ -204,27 +202,11 @@ SERVED = pytest.StashKey[set[str]]()
 
 def ours() -> Any:
     """Return the module that does the work; raises `WrongRequest` where another package hides one of ours."""
-    folder = Path(__file__).resolve().parent
-    for name in PACKAGES:
-        found = _file_of(name)
-        if found is None or found.resolve() != folder / name / "__init__.py":
-            where = "is not installed" if found is None else f"is hidden by {found}"
-            raise WrongRequest(
-                f"dpaccount cannot run here: its package {name} {where};"
-                " run `pytest` instead of `python -m pytest`, or give yours another name"
-            )
-    return importlib.import_module("audits.pytest_plugin")
-
-
-def _file_of(name: str) -> Path | None:
     try:
-        spec = importlib.util.find_spec(name)
-    except (ImportError, ValueError):
-        return None
-    if spec is None:
-        return None
-    places = [*filter(None, [spec.origin]), *(spec.submodule_search_locations or ())]
-    return Path(places[0])
+        importlib.import_module("dpaccount_packages").need()
+    except ImportError as error:
+        raise WrongRequest(str(error)) from None
+    return importlib.import_module("audits.pytest_plugin")
 
 
 Check = Callable[..., dict[str, Any]]

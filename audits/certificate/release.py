@@ -263,7 +263,8 @@ def _made_before(due: Release, ledger: Ledger, number: int, state: RunState) -> 
     wrong = _wrong(due, body, due.named_data(body.pop(OPENING, "")), entry, head)
     if wrong is not None:
         raise LedgerError(
-            f"the release of {name} that the ledger kept is not printed: {wrong}; restore a backup"
+            f"the release of {name} that the ledger kept is not printed: {wrong}; see what"
+            " `dpaccount ledger verify` says, and --again makes a new, charged one"
         )
     return body
 

@@ -35,6 +35,8 @@ THREADS = ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS", "POLARS
 CHUNK = 100  #: runs that one process does before it takes the next batch
 BATCH = 1.0  #: seconds that such a batch should take, so that few slow runs use all processes
 
+WORKER = "import dpaccount_packages; dpaccount_packages.run('audits.tasks.worker')"  #: what a process runs
+
 Play = tuple[int, ...]  #: which dataset, then the seed words; none: a query, without a generator
 
 
@@ -66,7 +68,7 @@ class Process:
         threads = dict.fromkeys(THREADS, "1")
         self.starts += 1
         self._popen = subprocess.Popen(
-            [sys.executable, "-P", "-m", "audits.tasks.worker"],
+            [sys.executable, "-P", "-c", WORKER],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             start_new_session=True,  # so that what it starts can be killed with it

@@ -9,10 +9,10 @@ from functools import lru_cache
 from importlib import metadata
 from pathlib import Path
 
-import dpaccount
 from dpaccount.errors import InputError
+from dpaccount_packages import folders
 
-OURS = ("dpaccount", "mechanisms", "bandits", "audits")
+OURS = folders()
 INSTALLED = frozenset({"site-packages", "dist-packages"})
 UNDERNEATH = ("numpy", "scipy", "opendp", "python-flint")
 
@@ -57,13 +57,12 @@ def digest_of_code(made_by: type) -> str:
     Names count as well as contents.  Raises `InputError` where a file or a package is missing.
     """
     total = hashlib.sha256()
-    home = Path(str(dpaccount.__file__)).resolve().parent.parent
     root = _root(made_by)
     own = [
         (str(file.relative_to(root)) if _below(root, file) else file.name, file)
         for file in modules_of(made_by)
     ]
-    for name, file in [*_ours(home), *sorted(own)]:
+    for name, file in [*_ours(), *sorted(own)]:
         total.update(f"{name}\n{hashlib.sha256(content_of(file)).hexdigest()}\n".encode())
     for package in UNDERNEATH:
         total.update(f"{package} {metadata.version(package)}\n".encode())
@@ -88,11 +87,12 @@ def uncovered(made_by: type) -> tuple[str, ...]:
     return (f"The digest of the code does not cover what else it loads: {said}.",) if said else ()
 
 
-def _ours(home: Path) -> Iterator[tuple[str, Path]]:
-    for package in OURS:
-        if not (home / package / "__init__.py").is_file():
-            raise InputError(f"the package {package} is not beside dpaccount; install dpaccount whole")
-        yield from sorted((str(file.relative_to(home)), file) for file in (home / package).rglob("*.py"))
+def _ours() -> Iterator[tuple[str, Path]]:
+    for package, folder in OURS.items():
+        home = Path(folder).resolve()
+        if not (home / "__init__.py").is_file():
+            raise InputError(f"the package {package} is not where dpaccount is; install dpaccount whole")
+        yield from sorted((str(package / file.relative_to(home)), file) for file in home.rglob("*.py"))
 
 
 def content_of(file: Path) -> bytes:

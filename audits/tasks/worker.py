@@ -155,7 +155,3 @@ def silence() -> None:
         sys.stdout.flush()
         _SILENT.append(os.open(os.devnull, os.O_WRONLY))
         os.dup2(_SILENT[0], 1)
-
-
-if __name__ == "__main__":
-    main()

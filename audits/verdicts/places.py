@@ -6,9 +6,10 @@ import sysconfig
 from functools import cache, lru_cache
 from pathlib import Path
 
+from dpaccount_packages import folders
+
 FOLDER = "directory"  #: in the place of a digest
-PACKAGES = ("dpaccount", "mechanisms", "bandits", "audits")
-ROOT = Path(__file__).resolve().parents[2]  #: what holds them
+OURS = {name: Path(folder).resolve() for name, folder in folders().items()}
 
 
 @lru_cache(maxsize=1)
@@ -32,7 +33,7 @@ def origin(file: str) -> str:
         return "installed"
     if any(path.is_relative_to(folder) for folder in _python()):
         return "python"
-    return "ours" if any(path.is_relative_to(ROOT / name) for name in PACKAGES) else "theirs"
+    return "ours" if any(map(path.is_relative_to, OURS.values())) else "theirs"
 
 
 def digest(path: str | Path) -> str | None:
@@ -83,5 +84,6 @@ def packages() -> str:
 @lru_cache(maxsize=1)
 def program() -> str:
     """Return the digest of this program: every verdict is one of its attacks."""
-    files = sorted(file for name in PACKAGES for file in (ROOT / name).rglob("*.py"))
-    return text_digest("\n".join(f"{file.relative_to(ROOT)} {digest(file)}" for file in files))
+    files = [(name, folder, file) for name, folder in OURS.items() for file in folder.rglob("*.py")]
+    said = sorted(f"{name / file.relative_to(folder)} {digest(file)}" for name, folder, file in files)
+    return text_digest("\n".join(said))

@@ -54,7 +54,8 @@ def charged(journal: Journal, theorem: Theorem, ledger: Ledger, scope: str | Non
     made = max((event["released"] for event in events if "released" in event), default=0)
     if len(parts) < made:
         raise InputError(
-            f"this ledger keeps {len(parts)} releases of {made} that the run made; restore its latest backup"
+            f"this ledger keeps {len(parts)} releases of {made} that the run made: an older copy, which would"
+            " spend again; give the newest"
         )
     if not journal.holds(parts.after):
         raise InputError(

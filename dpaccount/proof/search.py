@@ -4,9 +4,8 @@ import math
 from fractions import Fraction
 from functools import lru_cache
 
-from flint import ctx
-
 from dpaccount.errors import RuleError
+from dpaccount.precision import precision
 
 from .conversions import to_approximate, to_zcdp
 from .decide import compare, delta_ball
@@ -99,7 +98,7 @@ def least_epsilon(curve: Curve, delta: Fraction, most: int = 10**6) -> tuple[Fra
 
 def delta_upper(curve: Curve, epsilon: Fraction) -> Fraction:
     """Return an upper bound on δ(ε), rounded up to about twelve digits."""
-    with ctx.workprec(128):
+    with precision(128):
         mantissa, exponent = delta_ball(curve, epsilon, 128).upper().man_exp()
     exact = Fraction(int(mantissa)) * Fraction(2) ** int(exponent)
     if exact <= 0:

@@ -1,6 +1,7 @@
 """Functions that are not in the catalogue: mistakes in shapes of result and code that people write, and twins."""
 
 import math
+import time
 
 import numpy as np
 
@@ -103,3 +104,16 @@ def sorted_count(data, rng):
 def text(data, rng):
     """Write a noisy count in words."""
     return f"about {int((data > 4).sum()) + noise(rng)}"
+
+
+# ------------------------------------------------------------------ noise that does not follow the seed
+
+
+def by_the_clock(data):
+    """Count with noise from a generator that seeds itself by the day, as a program of its own may."""
+    return int((data > 4).sum()) + noise(np.random.default_rng(int(time.time()) // 86_400))
+
+
+def unvaried(data, rng):
+    """Count, and that is all."""
+    return int((data > 4).sum())

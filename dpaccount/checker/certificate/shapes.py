@@ -156,8 +156,7 @@ CLAIM = closed(
         "subject": closed(
             {"use": TEXT},
             {
-                "parameters": tabled(anything),
-                "examples": TEXT,
+                **{"parameters": tabled(anything), "examples": TEXT},
                 "data": closed(
                     {},
                     {

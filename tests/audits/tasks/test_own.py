@@ -167,7 +167,7 @@ def test_what_a_function_does_is_a_finding(dpaccount, clinic):
         return " ".join(certified(dpaccount, clinic(name))["audit"]["witness"]["findings"])
 
     assert "too large" in findings("raises")
-    assert "deterministic" in findings("fixed")
+    assert "the same result for every seed" in findings("fixed")
     assert "different results" in findings("own_noise")
     assert "changes the dataset" in findings("mutates")
     assert "different kinds" in findings("ragged")

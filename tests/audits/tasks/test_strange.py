@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from audits.attack.black_box import attack
+from audits.attack.black_box import ALIKE, attack
 from audits.attack.runs import ROUNDS, Challenge
 from audits.attack.suspicious_pairs import KEPT, Trial, _mixed, _shortlist
 from audits.datasets.named_pairs import candidates
@@ -87,4 +87,13 @@ def test_broken_functions_are_refuted(root, name):
 def test_sound_functions_are_left_alone(root, name):
     found = attacked(root / "tests" / "planted", name, 3000, Fraction(1, 1000))
     assert 0.4 < found.reached.epsilon_lower <= 1
-    assert "deterministic: different rng, the same result" not in found.findings
+    assert ALIKE not in found.findings
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["by_the_clock", "unvaried"])
+def test_what_repeats_itself_is_not_called_free_of_noise(root, name):
+    """Neither of the two varies in a few runs, and only one of them has no noise: nobody can tell which."""
+    found = attacked(root / "tests" / "planted", name, 300, Fraction(1, 1000)).findings
+    assert ALIKE in found
+    assert not any(word in " ".join(found) for word in ("deterministic", "has no noise"))
