@@ -37,7 +37,8 @@ def records(
     Records of `bases` are there too.
     """
     few, columns = Domain(FEW, domain.low, domain.high, domain.integer), len(domain.low)
-    together = [_together(domain, group, seed) for seed, group in enumerate(groups if columns > 1 else ())]
+    stand = [*groups, *filter(None, map(_solving, groups))] if columns > 1 else []
+    together = [_together(domain, group, seed) for seed, group in enumerate(stand)]
     found = [_grid(domain), _noted(domain, marks, groups)]
     found += [_each_once(np.concatenate(together))[:TOGETHER]] if together else []
     found += [dataset(few, base, 1) for base in ("uniform", "in line", *sums(domain, marks))]
@@ -115,6 +116,12 @@ def _times(mark: float, low: float, high: float) -> Iterator[float]:
 def _joined(group: tuple[float, ...]) -> Iterator[float]:
     for a, m, b in itertools.product(group, (1.0, *group), (0.0, *group)):
         yield a * m + b
+
+
+def _solving(group: tuple[float, ...]) -> tuple[float, ...]:
+    """Return the two numbers that have a sum and a difference of a small group, for all such."""
+    pairs = list(itertools.permutations(group, 2)) if len(group) < TERMS else []
+    return tuple(dict.fromkeys((a + sign * b) / 2 for a, b in pairs for sign in (1, -1)))
 
 
 def _together(domain: Domain, group: tuple[float, ...], seed: int) -> Rows:

@@ -120,6 +120,15 @@ def test_a_number_that_a_statement_takes_apart_is_put_together(parts):
     assert a * m + b in about(domain, 0, (), (tuple(sorted(parts)),))
 
 
+@given(st.integers(0, 30), st.integers(0, 30))
+def test_two_columns_have_the_sum_and_the_difference_that_a_statement_names(one, other):
+    domain = Domain(9, (0.0, 0.0, 0.0), (100.0, 30.0, 30.0), (True,) * 3)
+    group = tuple(sorted({float(one + other), float(abs(one - other))}))
+    found = records(domain, group, (group,), ())[:, 1:]
+    wanted = (found.sum(axis=1) == one + other) & (abs(found[:, 0] - found[:, 1]) == abs(one - other))
+    assert wanted.any() or len(group) < 2
+
+
 @given(st.lists(st.integers(0, 30), min_size=4, max_size=4, unique=True))
 def test_marks_of_one_expression_stand_in_several_columns_at_once(group):
     domain = Domain(9, (0.0,) * 4, (30.0,) * 4, (True,) * 4)
