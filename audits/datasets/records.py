@@ -37,10 +37,11 @@ def records(
     Records of `bases` are there too.
     """
     few, columns = Domain(FEW, domain.low, domain.high, domain.integer), len(domain.low)
-    stand = [*groups, *filter(None, map(_solving, groups))] if columns > 1 else []
-    together = [_together(domain, group, seed) for seed, group in enumerate(stand)]
-    found = [_grid(domain), _noted(domain, marks, groups)]
-    found += [_each_once(np.concatenate(together))[:TOGETHER]] if together else []
+    together = np.zeros((0, columns))
+    for seed, group in enumerate([*groups, *filter(None, map(_solving, groups))] if columns > 1 else ()):
+        if len(together) < TOGETHER:
+            together = _each_once(np.concatenate([together, _together(domain, group, seed)]))
+    found = [_grid(domain), _noted(domain, marks, groups), together[:TOGETHER]]
     found += [dataset(few, base, 1) for base in ("uniform", "in line", *sums(domain, marks))]
     for rows in (dataset(domain, base, 1) for base in bases):
         found.append(rows[:: thin(len(rows), NOTED)])

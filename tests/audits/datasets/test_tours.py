@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from audits.datasets.bases import MADE, Exemplified, dataset
@@ -31,6 +31,7 @@ def pairs_of(domain, relation, marks):
 
 
 @given(st.integers(1, 12), st.sampled_from([3.0, 7.0]), RELATIONS)
+@settings(max_examples=25)
 def test_pairs_of_tours_are_neighbours_and_can_be_made_again(rows, mark, relation):
     domain = domain_of(rows)
     for pair in pairs_of(domain, relation, (mark, 2.0, 99.0)):
@@ -44,6 +45,7 @@ def test_pairs_of_tours_are_neighbours_and_can_be_made_again(rows, mark, relatio
 
 
 @given(st.integers(1, 9), RELATIONS)
+@settings(max_examples=25)
 def test_a_walk_leads_step_by_step_from_its_first_dataset_to_its_last(rows, relation):
     """A step replaces one row at most, or takes the first away; a neighbour of each is judged at every step."""
     for walk in walks(domain_of(rows), relation, (3.0,)):
@@ -121,6 +123,7 @@ def test_a_number_that_a_statement_takes_apart_is_put_together(parts):
 
 
 @given(st.integers(0, 30), st.integers(0, 30))
+@settings(max_examples=25)
 def test_two_columns_have_the_sum_and_the_difference_that_a_statement_names(one, other):
     domain = Domain(9, (0.0, 0.0, 0.0), (100.0, 30.0, 30.0), (True,) * 3)
     group = tuple(sorted({float(one + other), float(abs(one - other))}))
@@ -130,6 +133,7 @@ def test_two_columns_have_the_sum_and_the_difference_that_a_statement_names(one,
 
 
 @given(st.lists(st.integers(0, 30), min_size=4, max_size=4, unique=True))
+@settings(max_examples=25)
 def test_marks_of_one_expression_stand_in_several_columns_at_once(group):
     domain = Domain(9, (0.0,) * 4, (30.0,) * 4, (True,) * 4)
     found = records(domain, (), (tuple(map(float, group)),), ())
