@@ -7,8 +7,10 @@ every private value is compared exactly with what was declared.
 
 import contextlib
 import hashlib
+from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import hypothesis
 from hypothesis import HealthCheck, Phase, given, settings, target
@@ -17,8 +19,8 @@ from hypothesis.errors import Flaky
 
 from audits.datasets import tours
 from audits.datasets.bases import Exemplified, Pair
-from audits.datasets.domain_pairs import named_coins, pairs, public_coins, stepping
-from audits.datasets.records import records, thin
+from audits.datasets.domain_pairs import marked_columns, named_coins, pairs, public_coins, stepping
+from audits.datasets.records import FITS, records, thin
 from audits.evidence.anywhere import anywhere
 from audits.evidence.checks import Check, check_of, may_move, untested
 from audits.evidence.judge import Judge
@@ -188,25 +190,34 @@ def touring(
 ) -> None:
     """Judge tours: coins, changed records, changed rows of bases that real tables are like, walks.
 
-    There are as many runs as there is room for, by the work of one.
+    There are as many runs as there is room for, by the work of one; what is left out is noted.
     """
-    room, given = max(WORK // marks.work, LEAST), tours.examples(domain)
-    coins = named_coins(seed, marks.numbers)
+    room, given, cut = max(WORK // marks.work, LEAST), tours.examples(domain), list[str]()
+
+    def chosen(what: str, every: Any, most: int) -> Any:
+        step = thin(len(every), most)
+        cut.extend([f"{len(every[::step])} of {len(every)} {what}"] * (step > 1))
+        return every[::step]
+
+    coins, middle = named_coins(seed, marks.numbers), (domain.rows + 1) // 2
     asked = {int(mark) + k for mark in marks.numbers for k in (0, 1) if 0 <= mark < domain.rows}
-    every, middle = tours.units(domain, {*more, *asked}), (domain.rows + 1) // 2
     found = records(domain, (*marks.numbers, *marks.built), marks.together, given)
-    cut, kept = thin(len(found), room // 2), thin(len(every), room // 24)
-    if cut > 1:
-        judge.seen.skipped = f"Runs are slow: of {len(found)} changed records {len(found[::cut])} were tried."
-    ways = [tours.by_unit(domain, relation, "low", every[:1])] * min(len(coins), COINS)
-    ways += [tours.star(domain, relation, base, middle, found[::cut]) for base in ("uniform", *given)]
-    ways += [tours.by_unit(domain, relation, base, every[::kept]) for base in ("low", "uniform", *given)]
-    bases, few = tours.special(domain, marks.numbers), sorted({1, middle, domain.rows})
-    ways += [tours.by_unit(domain, relation, base, few) for base in bases[:: thin(len(bases), room // 60)]]
+    fits = Counter(column for column, _ in marked_columns(domain, marks.numbers))
+    chosen("numbers in the code", range(max(fits.values(), default=0)), FITS)
+    changed = chosen("changed records", found, room // 2)
+    units = chosen("rows", tours.units(domain, {*more, *asked}), room // 24)
+    bases = chosen("tables", tours.special(domain, marks.numbers), room // 60)
+    walks = list(tours.walks(domain, relation, marks.numbers)) if radius_of(relation) is None else []
+    walks = chosen("walks", walks, room // 120)
+    ways = [tours.by_unit(domain, relation, "low", units[:1])] * min(len(coins), COINS)
+    ways += [tours.star(domain, relation, base, middle, changed) for base in ("uniform", *given)]
+    ways += [tours.by_unit(domain, relation, base, units) for base in ("low", "uniform", *given)]
+    ways += [tours.by_unit(domain, relation, base, sorted({1, middle, domain.rows})) for base in bases]
+    coins = chosen("public coins", coins, len(ways) + len(walks))
+    judge.seen.skipped = f"Tried, of what there is to try: {', '.join(cut)}." if cut else ""
     for number, tour in enumerate(ways):
         judge.along(tour, coins[number % len(coins)])
-    walks = list(tours.walks(domain, relation, marks.numbers)) if radius_of(relation) is None else []
-    for number, walk in enumerate(walks[:: thin(len(walks), room // 120)]):
+    for number, walk in enumerate(walks, len(ways)):
         judge.walked(walk, coins[number % len(coins)])
 
 

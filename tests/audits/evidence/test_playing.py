@@ -29,7 +29,7 @@ from audits.sandbox.fork import NoAnswer, apart
 from audits.sandbox.frames import LENGTH
 from audits.subjects import sources
 from audits.subjects.code import import_subject
-from audits.subjects.landmarks import landmarks, numbers_in
+from audits.subjects.landmarks import Landmarks, landmarks, numbers_in
 from dpaccount.errors import InputError, ReceiptError
 from dpaccount.ledger.ledger import Ledger, init
 from dpaccount.noise.proved import Proved
@@ -513,3 +513,21 @@ def test_numbers_in_text_and_tables_are_found(numbers, between):
     text = between.join(map(str, numbers))
     assert set(numbers_in({"codes": (text,)})) == set(map(float, numbers))
     assert set(numbers_in([{n: None} for n in numbers])) == set(map(float, numbers))
+
+
+@pytest.mark.parametrize(
+    ("many", "slow", "said"),
+    [
+        (0, False, ()),
+        (500, False, ("250 of 500 numbers in the code",)),
+        (0, True, ("changed records", "tables")),
+    ],
+)
+def test_what_is_left_out_of_the_tours_is_said(many, slow, said):
+    """Numbers in the code that are too many, and all of which slow runs leave no room for."""
+    subject = Shows(**UNIT, rows=4)
+    marks = Landmarks(tuple(np.linspace(0, 1, many).tolist()), work=10**6 if slow else 10)
+    proved = Proved(subject.proof(DELTA))
+    seen = search(subject, proved, [], marks, examples=1, seed=1, sweep=True)
+    assert bool(seen.skipped) == bool(said)
+    assert all(part in seen.skipped for part in said)
