@@ -77,6 +77,14 @@ def none_if_few(data, rng):
     return None if shown < 3 else shown
 
 
+def names_the_sum(data, rng):
+    """Fail where the noisy sum is negative, and say for which exact one."""
+    shown = int(data.sum()) + noise(rng, 1 / 9)
+    if shown < 0:
+        raise ValueError(f"negative for {int(data.sum())}")
+    return shown
+
+
 def fails_if_many(data, rng):
     """Fail on large noisy counts."""
     shown = int((data > 4).sum()) + noise(rng)
