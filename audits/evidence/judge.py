@@ -181,8 +181,10 @@ class Tour:
         return root if released is None else replayed(judge.subject, data, released, self.coins, again=False)
 
     def far(self, left: Rows, right: Rows) -> float:
-        """Return how far the query moves between two datasets, all together; 0 where it fails alike."""
+        """Return how far the query moves between two datasets, all together; ∞ where what is shown differs."""
         run, other = self.on(left), self.on(right)
+        if self._judge.shared and told(run, other, None) is not None:
+            return np.inf
         if isinstance(run, Failed) or isinstance(other, Failed):
             both = isinstance(run, Failed) and isinstance(other, Failed) and run.kind == other.kind
             return 0.0 if both else np.inf
