@@ -181,7 +181,7 @@ class Tour:
         return root if released is None else replayed(judge.subject, data, released, self.coins, again=False)
 
     def far(self, left: Rows, right: Rows) -> float:
-        """Return how far the query moves between two datasets, all together; ∞ where what is shown differs."""
+        """Return how far the query moves between two datasets, in all; ∞ where what is shown differs."""
         run, other = self.on(left), self.on(right)
         if self._judge.shared and told(run, other, None) is not None:
             return np.inf
