@@ -62,6 +62,10 @@ class Chosen:
         """Return a symmetric release of the shape of `matrix`."""
         return self._chosen(self.noise[key], matrix, self.inner.noisy_symmetric(key, part, matrix))
 
+    def noisy_cells(self, key: str, part: Hashable, cells: Integers) -> Integers:
+        """Return no cells: that alone is possible on all data."""
+        return self.inner.noisy_cells(key, part, cells)[:0]
+
     def _chosen(self, law: Law, exact: Integers, drawn: Integers) -> Integers:
         steps = self.way.steps
         match law.kind:

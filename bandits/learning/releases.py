@@ -83,6 +83,10 @@ class Kept:
         """Do so with symmetric noise."""
         return self._noting(self._parts.noisy_symmetric(key, part, matrix))
 
+    def noisy_cells(self, key: str, part: Hashable, cells: Integers) -> Integers:
+        """Do so with the cells of a stable histogram."""
+        return self._noting(self._parts.noisy_cells(key, part, cells))
+
     def _noting(self, value: Integers) -> Integers:
         if len(self._parts) > self._noted:
             self._noted = len(self._parts)
@@ -142,6 +146,10 @@ class Rehearsed:
     def noisy_symmetric(self, key: str, part: Hashable, matrix: Integers) -> Integers:
         """Return what a rehearsal's receipt does."""
         return self._receipt(key, part).noisy_symmetric(key, part, matrix)
+
+    def noisy_cells(self, key: str, part: Hashable, cells: Integers) -> Integers:
+        """Return what a rehearsal's receipt does."""
+        return self._receipt(key, part).noisy_cells(key, part, cells)
 
     def _receipt(self, key: str, part: Hashable) -> Receipt:
         name = hashlib.sha256(canonical([self._seed, key, repr(part)])).digest()

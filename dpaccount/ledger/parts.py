@@ -84,6 +84,12 @@ class KeptNoise:
         """Do so with symmetric noise."""
         return self._part("noisy_symmetric", key, part, np.asarray(matrix))
 
+    def noisy_cells(self, key: str, part: Hashable, cells: Integers) -> Integers:
+        """Refuse: how many cells are shown is drawn with them, so no part has a shape to be kept in."""
+        raise ReceiptError(
+            f"{key!r} is a histogram of unknown cells; release it at once, by a charge of its own"
+        )
+
     def _part(self, how: str, key: str, part: Hashable, given: Integers) -> Integers:
         name = [how, key, _written(part)]
         if self._process != process.this():  # before the lock, which a fork may have left held

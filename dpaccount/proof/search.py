@@ -126,11 +126,10 @@ def attains(theorem: Theorem) -> bool:
 
 
 def _exact(part: Theorem) -> bool:
-    """Say whether one rule keeps that: no bound that is merely stated, parts that meet on one unit."""
-    stated = part.witness.get("bound_squared") is not None
+    """Say whether one rule keeps that: no bound on symmetric matrices, parts that meet on one unit."""
     symmetric = getattr(part.conclusion, "norm", "") == "frobenius-squared"
     apart = part.rule == "compose" and any(private(each).units for each in part.premises)
-    return part.rule in ATTAINED and not (stated or symmetric or apart)
+    return part.rule in ATTAINED and not (symmetric or apart)
 
 
 @lru_cache(maxsize=4096)

@@ -144,7 +144,7 @@ COLUMN = closed(
     {"type": TEXT},
     {
         **{"low": amount(None), "high": amount(None), "values": listed(TEXT)},
-        **{"other": FLAG, "missing": anything, "missing_cells": FLAG},
+        **{"other": FLAG, "missing": anything, "missing_cells": FLAG, "length": COUNT},
     },
 )
 TABLE: dict[str, Shape] = {"rows": amount(), "id": TEXT, "max_rows": amount(), "columns": tabled(COLUMN)}
