@@ -19,8 +19,7 @@ from audits.datasets.forms import Given, Layout
 from audits.evidence.closed import close
 from audits.sandbox.frames import packed, read_frame, sent, unpacked, write_frame
 from audits.sandbox.outcomes import of_error, played
-from audits.subjects.code import import_subject, same_file
-from audits.verdicts import watch
+from audits.subjects.code import compile_from_source, import_subject, same_file
 
 
 def limit_memory(most: int) -> None:
@@ -37,19 +36,10 @@ class Worker:
         self.answers = answers
         self.subject: Any = None
         self.datasets: list[Given] = []
-        self.folders: list[str] = []  #: where the subject was sought beside the path
 
     def close(self, path: str) -> None:
         """Keep a file from what is loaded next."""
         close(path)
-
-    def watch(self) -> None:
-        """Record from here on what is loaded, opened and asked for."""
-        watch.begin()
-
-    def reached(self) -> None:
-        """Answer with what was recorded."""
-        write_frame(self.answers, ["reached", watch.record(self.folders)])
 
     def load_value(self, value: bytes, folders: list[str], memory: int) -> None:
         """Take a function that was sent by value; what it imports may lie in the folders, also later."""
@@ -60,20 +50,18 @@ class Worker:
         except BaseException as error:  # importing a module may raise anything
             write_frame(self.answers, ["failed", f"{type(error).__name__}: {error}"])
             return
-        watch.loaded()
         write_frame(self.answers, ["loaded", "function" if callable(self.subject) else "no function"])
 
     def load(self, use: str, folders: list[str], memory: int, file: str | None = None) -> None:
         """Import the subject under the memory limit; say what it is, or why it cannot be used."""
         limit_memory(memory)
-        self.folders = folders
+        compile_from_source(folders)
         try:
             self.subject = import_subject(use, folders)
             same_file(use.partition(":")[0], file)
         except BaseException as error:  # a module may raise anything, SystemExit too
             write_frame(self.answers, ["failed", f"{type(error).__name__}: {error}"])
             return
-        watch.loaded()
         kind = "function" if callable(self.subject) else type(self.subject).__name__
         if isinstance(self.subject, type):
             ours = hasattr(self.subject, "proof") and hasattr(self.subject, "play")
@@ -130,13 +118,12 @@ def main() -> None:
         os._exit(0)
 
     threading.Thread(target=receive, daemon=True).start()
-    watch.from_source()
     worker = Worker(answers)
     while True:
         name, *given = waiting.get()
         if name == "play" and worker.datasets:
             silence()
-        getattr(worker, name)(*given)  # close, watch, load, keep, play, prove, task, …
+        getattr(worker, name)(*given)  # close, load, keep, play, prove, task, …
 
 
 _SILENT: list[int] = []
