@@ -57,6 +57,7 @@ class Claim:
     use: str
     parameters: Place | None
     data_shape: Place | None
+    examples: Path | None  #: a public or made-up table, whose neighbours are tried too
     data_file: Path | None
     ledger: str | None
     public_data: bool  #: the claim says that its data file is public, so that runs on it may be evaluated
@@ -108,7 +109,7 @@ def claim_at(place: Place, path: Path) -> Claim:
     name = top["name"].text()
     if NAME.fullmatch(name) is None:
         raise top["name"].wrong(f"the name {name[:70]!r} is not allowed", f"names match {NAME.pattern}")
-    subject = top["subject"].table(("use",), ("parameters", "data"))
+    subject = top["subject"].table(("use",), ("parameters", "data", "examples"))
     data = top["data"].value if "data" in top else {}
     file, ledger, public, table = _data(top["data"], path) if "data" in top else (None, None, False, None)
     for texts in ("governance", "assume"):
@@ -123,6 +124,7 @@ def claim_at(place: Place, path: Path) -> Claim:
         use=subject["use"].text(),
         parameters=subject.get("parameters"),
         data_shape=subject.get("data"),
+        examples=inside(path.parent, subject["examples"]) if "examples" in subject else None,
         data_file=file,
         ledger=ledger,
         public_data=public,

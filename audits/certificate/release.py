@@ -19,8 +19,8 @@ import numpy as np
 from audits.certificate.document import Certificate, describe_subject, seal
 from audits.claim import Claim
 from audits.datasets.bases import dataset
-from audits.evidence.closed import opened
 from audits.evidence.replay import ReplayError, record
+from audits.sandbox.closed import opened
 from audits.sandbox.fork import Fork
 from audits.sandbox.frames import packed, unpacked
 from audits.subjects.catalogue import on_table, subject_made
@@ -136,14 +136,14 @@ def prepare(claim: Claim, subject: Subject) -> Release | None:
     if claim.table is None:
         _on_files(claim, subject)
     with opened():
-        digest = _digest(claim.data_file)
-        rows = _rows(claim, made_by, claim.data_file)
-        changed = _digest(claim.data_file) != digest
+        known = digest(claim.data_file)
+        rows = rows_of(claim, made_by, claim.data_file)
+        changed = digest(claim.data_file) != known
     if changed:
         raise InputError(f"{claim.data_file} changed while it was read; certify when nobody writes to it")
-    parts = [canonical(claim.written), digest.encode(), digest_of_code(made_by).encode()]
+    parts = [canonical(claim.written), known.encode(), digest_of_code(made_by).encode()]
     key = hashlib.sha256(canonical([hashlib.sha256(part).hexdigest() for part in parts])).hexdigest()
-    return Release(claim, made_by, rows, digest, key)
+    return Release(claim, made_by, rows, known, key)
 
 
 def _on_files(claim: Claim, subject: Subject) -> OnFiles:
@@ -153,7 +153,8 @@ def _on_files(claim: Claim, subject: Subject) -> OnFiles:
     return subject
 
 
-def _digest(path: Path) -> str:
+def digest(path: Path) -> str:
+    """Return the digest of a file; raises `InputError` where it cannot be read."""
     if path.exists() and not path.is_file():  # a pipe would never end
         raise InputError(f"{path}: no file; give a readable data file")
     try:
@@ -163,7 +164,7 @@ def _digest(path: Path) -> str:
         raise InputError(f"{path}: {error.strerror or 'unreadable'}; give a readable data file") from None
 
 
-def _rows(claim: Claim, made_by: type, path: Path) -> Rows:
+def rows_of(claim: Claim, made_by: type, path: Path) -> Rows:
     """Return the file's rows, read apart, within the domain."""
     with Fork(lambda _: _read(claim, made_by, path)) as reader:
         rows = unpacked(reader.ask())

@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 
 from audits.datasets.forms import Layout
 from audits.sandbox.frames import LENGTH, packed, received, write_frame
-from audits.sandbox.outcomes import SILENT, Outcome
+from audits.sandbox.outcomes import SILENT, UNMEANT, Outcome
 from audits.subjects.code import Code
 from dpaccount.errors import POSIX_ONLY, InputError
 
@@ -252,6 +252,9 @@ class Crew:
             found += part
             if len(part) < len(chunk):
                 break
+        for outcome in found[:1] + found[-1:]:
+            if outcome.structure.startswith(UNMEANT):
+                raise InputError(outcome.structure.removeprefix(UNMEANT).strip())
         self.tally.add(found)
         if self.tally.opaque and not self.tally.empty:
             raise InputError(

@@ -13,6 +13,7 @@ from dpaccount.errors import InputError
 from dpaccount_packages import folders
 
 OURS = folders()
+INSTALLED = frozenset({"site-packages", "dist-packages"})
 UNDERNEATH = ("numpy", "scipy", "opendp", "python-flint")
 
 
@@ -68,6 +69,24 @@ def digest_of_code(made_by: type) -> str:
     return "sha256:" + total.hexdigest()
 
 
+def uncovered(made_by: type) -> tuple[str, ...]:
+    """Say which code is loaded that the digest does not cover, in a sentence; none where all is covered.
+
+    That is other files of the class's folder, found under computed names, and installed packages.
+    """
+    root, files = _root(made_by), modules_of(made_by)
+    tops = {name.partition(".")[0] for file in files for name in _imported(file, root)} - {*OURS, *UNDERNEATH}
+    others = set[str]()
+    for name, module in list(sys.modules.items()) if made_by.__module__.split(".")[0] not in OURS else ():
+        file = Path(getattr(module, "__file__", None) or "/")
+        if _below(root, file.resolve()) and file.resolve() not in files:
+            others.add(str(file.resolve().relative_to(root)))
+        elif name in tops and not INSTALLED.isdisjoint(file.parts):
+            others.add(f"{name} (installed)")
+    said = ", ".join(sorted(others))
+    return (f"The digest of the code does not cover what else it loads: {said}.",) if said else ()
+
+
 def _ours() -> Iterator[tuple[str, Path]]:
     for package, folder in OURS.items():
         home = Path(folder).resolve()
@@ -100,7 +119,7 @@ def _root(made_by: type) -> Path:
 
 def _below(root: Path, file: Path) -> bool:
     """Say whether a file is the author's: in the folder, and no installed package of it."""
-    installed = {"site-packages", "dist-packages"} & set(file.parts)
+    installed = INSTALLED & set(file.parts)
     return file.is_relative_to(root) and (not installed or bool(installed & set(root.parts)))
 
 

@@ -15,11 +15,20 @@ import threading
 from fractions import Fraction
 from typing import IO, Any
 
+import numpy as np
+
 from audits.datasets.forms import Given, Layout
-from audits.evidence.closed import close
+from audits.sandbox.closed import close
 from audits.sandbox.frames import packed, read_frame, sent, unpacked, write_frame
-from audits.sandbox.outcomes import of_error, played
-from audits.subjects.code import compile_from_source, import_subject, same_file
+from audits.sandbox.outcomes import UNMEANT, Outcome, of_error, played
+from audits.subjects.code import (
+    check_imports,
+    compile_from_source,
+    import_subject,
+    same_file,
+    stay_on_path,
+)
+from dpaccount.errors import InputError
 
 
 def limit_memory(most: int) -> None:
@@ -44,7 +53,7 @@ class Worker:
     def load_value(self, value: bytes, folders: list[str], memory: int) -> None:
         """Take a function that was sent by value; what it imports may lie in the folders, also later."""
         limit_memory(memory)
-        sys.path.extend(folder for folder in folders if folder not in sys.path)
+        stay_on_path(folders)
         try:
             self.subject = pickle.loads(value)  # noqa: S301  # made by the process that started this one
         except BaseException as error:  # importing a module may raise anything
@@ -56,8 +65,9 @@ class Worker:
         """Import the subject under the memory limit; say what it is, or why it cannot be used."""
         limit_memory(memory)
         compile_from_source(folders)
+        stay_on_path(folders)
         try:
-            self.subject = import_subject(use, folders)
+            self.subject = import_subject(use, ())
             same_file(use.partition(":")[0], file)
         except BaseException as error:  # a module may raise anything, SystemExit too
             write_frame(self.answers, ["failed", f"{type(error).__name__}: {error}"])
@@ -76,9 +86,12 @@ class Worker:
     def play(self, plays: list[list[int]]) -> None:
         """Run once for every (dataset, seed…), answering each before the next; no seed: a query."""
         for which, *seed in plays:
-            write_frame(
-                self.answers, sent(played(self.subject, self.datasets[which], seed if seed else None))
-            )
+            outcome = played(self.subject, self.datasets[which], seed if seed else None)
+            try:
+                check_imports()
+            except InputError as error:  # something else ran than what is meant
+                outcome = Outcome(f"{UNMEANT} {error}", (), np.zeros(0), failed=True)
+            write_frame(self.answers, sent(outcome))
 
     def prove(self, norm: str, bound: str, shape: dict[str, Any], seconds: float) -> None:
         """Search for a proof of a query's sensitivity; see `audits.sensitivity.branch_and_bound`."""

@@ -39,6 +39,11 @@ def hazards_of(document: dict[str, Any]) -> list[str]:
             ensure(reason.strip() != "", f"the claim does not accept {brief(name)}, or gives no reason")
             found.append(f"Accepted without a test: {name}, because: {reason}")
     found += HAZARDS if document["proved"]["derivation"] else UNPROVED_HAZARDS
+    if "examples" in claim["subject"]:
+        found.append(
+            "Neighbours of example tables were tried too; that these are public or made up is the claim's"
+            " word."
+        )
     found += unit_of_rows(document)
     data = claim.get("data", {})
     if data:

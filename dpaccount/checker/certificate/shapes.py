@@ -156,7 +156,7 @@ CLAIM = closed(
         "subject": closed(
             {"use": TEXT},
             {
-                "parameters": tabled(anything),
+                **{"parameters": tabled(anything), "examples": TEXT},
                 "data": closed(
                     {},
                     {
