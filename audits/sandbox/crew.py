@@ -77,8 +77,6 @@ class Process:
         self._buffer.clear()
         if self.code.closed is not None:
             self.send(["close", self.code.closed])
-        if self.code.watched:
-            self.send(["watch"])
         self.send(self._loading())
         try:
             answer, said = self.receive(IMPORT)
@@ -219,19 +217,6 @@ class Crew:
     def processes(self) -> int:
         """Return how many runs are made at once."""
         return min(self.jobs, os.cpu_count() or 1)
-
-    def reached(self) -> dict[str, Any] | None:
-        """Return what the code loaded, opened and asked for; None where a process did not live to tell."""
-        first = self.first
-        if not first.alive or first.starts != 1 or len(self._processes) != 1:
-            return None
-        first.send(["reached"])
-        try:
-            _, record = first.receive(IMPORT)
-        except Gone:
-            return None
-        found: dict[str, Any] | None = record
-        return found
 
     def left(self) -> float:
         """Return the seconds that are left of the wall limit."""

@@ -18,14 +18,13 @@ class Code:
     """A user's code: ``package.module:name``, found in `folders` (at the end of the path) or installed.
 
     It may not open the file `closed` by itself; see `audits.sandbox.closed`.  `value` is the function itself
-    where it travels by value; `watched`: what it loads, opens and asks for is recorded.
+    where it travels by value.
     """
 
     use: str
     folders: tuple[str, ...]
     closed: str | None = None
     value: bytes | None = None
-    watched: bool = False
 
     @property
     def name(self) -> str:
@@ -135,3 +134,22 @@ def same_file(module_name: str, file: str | None) -> None:
     if file is None or (got is not None and Path(got).samefile(file)):
         return
     raise ImportError(f"{file} is hidden by {got or 'a built-in module'} of the same name; rename the file")
+
+
+def compile_from_source(folders: Sequence[str]) -> None:
+    """Compile modules of these folders from their files from here on.
+
+    Python tells bytecode that it kept from a newer file by the length and the second of the last change, so
+    that an edit could go unseen.
+    """
+    loader: Any = importlib.machinery.SourceFileLoader
+    kept = loader.get_code
+
+    def get_code(self: Any, name: str) -> Any:
+        path = Path(self.get_filename(name))
+        theirs = any(path.is_relative_to(folder) for folder in folders)
+        if not theirs or "site-packages" in path.parts:
+            return kept(self, name)
+        return self.source_to_code(self.get_data(str(path)), str(path))
+
+    loader.get_code = get_code

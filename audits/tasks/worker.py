@@ -21,8 +21,13 @@ from audits.datasets.forms import Given, Layout
 from audits.sandbox.closed import close
 from audits.sandbox.frames import packed, read_frame, sent, unpacked, write_frame
 from audits.sandbox.outcomes import UNMEANT, Outcome, of_error, played
-from audits.subjects.code import check_imports, import_subject, same_file, stay_on_path
-from audits.verdicts import watch
+from audits.subjects.code import (
+    check_imports,
+    compile_from_source,
+    import_subject,
+    same_file,
+    stay_on_path,
+)
 from dpaccount.errors import InputError
 
 
@@ -40,19 +45,10 @@ class Worker:
         self.answers = answers
         self.subject: Any = None
         self.datasets: list[Given] = []
-        self.folders: list[str] = []  #: where the subject was sought beside the path
 
     def close(self, path: str) -> None:
         """Keep a file from what is loaded next."""
         close(path)
-
-    def watch(self) -> None:
-        """Record from here on what is loaded, opened and asked for."""
-        watch.begin()
-
-    def reached(self) -> None:
-        """Answer with what was recorded."""
-        write_frame(self.answers, ["reached", watch.record(self.folders)])
 
     def load_value(self, value: bytes, folders: list[str], memory: int) -> None:
         """Take a function that was sent by value; what it imports may lie in the folders, also later."""
@@ -63,13 +59,12 @@ class Worker:
         except BaseException as error:  # importing a module may raise anything
             write_frame(self.answers, ["failed", f"{type(error).__name__}: {error}"])
             return
-        watch.loaded()
         write_frame(self.answers, ["loaded", "function" if callable(self.subject) else "no function"])
 
     def load(self, use: str, folders: list[str], memory: int, file: str | None = None) -> None:
         """Import the subject under the memory limit; say what it is, or why it cannot be used."""
         limit_memory(memory)
-        self.folders = folders
+        compile_from_source(folders)
         stay_on_path(folders)
         try:
             self.subject = import_subject(use, ())
@@ -77,7 +72,6 @@ class Worker:
         except BaseException as error:  # a module may raise anything, SystemExit too
             write_frame(self.answers, ["failed", f"{type(error).__name__}: {error}"])
             return
-        watch.loaded()
         kind = "function" if callable(self.subject) else type(self.subject).__name__
         if isinstance(self.subject, type):
             ours = hasattr(self.subject, "proof") and hasattr(self.subject, "play")
@@ -137,13 +131,12 @@ def main() -> None:
         os._exit(0)
 
     threading.Thread(target=receive, daemon=True).start()
-    watch.from_source()
     worker = Worker(answers)
     while True:
         name, *given = waiting.get()
         if name == "play" and worker.datasets:
             silence()
-        getattr(worker, name)(*given)  # close, watch, load, keep, play, prove, task, …
+        getattr(worker, name)(*given)  # close, load, keep, play, prove, task, …
 
 
 _SILENT: list[int] = []

@@ -387,7 +387,8 @@ def test_processes_end_with_their_crew(tmp_path):
         os.kill(int(pid), 0)
 
 
-def test_folders_are_last_on_the_path_and_stay_there_for_imports_in_functions(tmp_path):
+def test_folders_stay_at_the_end_of_the_path(tmp_path):
+    """What a function imports while it runs is found as its file's own imports are."""
     (tmp_path / "where.py").write_text(
         "import sys\nduring = list(sys.path)\ndef f(data): return [during[-1], sys.path[-1]]"
     )
