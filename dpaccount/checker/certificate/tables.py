@@ -39,6 +39,14 @@ def check_tables(document: dict[str, Any]) -> None:
         check_witness(document)
         if ":" not in asked["use"]:
             check_bounds(document["subject"]["parameters"], document["proved"]["derivation"])
+            moves, radius = (
+                document["subject"]["parameters"].get("unit", 0),
+                document["guarantee"].get("radius", 0),
+            )
+            ensure(
+                exact_of(moves, "unit") in (exact_of(radius, "radius"), 0),
+                "unit is not the guarantee's radius",
+            )
         if data.get("columns"):
             check_following(document, data)
 

@@ -118,8 +118,14 @@ def certificate(steps=None, points=(), verdict="CERTIFIED", refutes=None):
         "sensitivity": evidence(steps),
         **{"audit": audit, "release": None, "releasable": verdict == "CERTIFIED", "signature": None},
     }
-    document["hazards"] = checker.hazards_of(document)
+    document["hazards"] = checker.hazards_of(document) + few(points)
     return sealed(document)
+
+
+def few(points):
+    """Return what is said where so few runs could show no ε above the claim's."""
+    words = f"which is not above the claim's {points[0]['limit']}: it tested nothing of the claim itself."
+    return [words] if points[0]["runs"] < 100 or points[0]["limit"] > 5 else []
 
 
 def sealed(document):

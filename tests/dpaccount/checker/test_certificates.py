@@ -176,7 +176,10 @@ UNPROVEN_BECAUSE = [
         (("hazards", 6), HONEST["hazards"][6].replace("0.1", "0.0999")),
     ],
     [(("claim", "guarantee", "model"), "local"), (("guarantee", "model"), "local")],
-    [(("claim", "guarantee", "relation"), "add-remove"), (("guarantee", "relation"), "add-remove")],
+    [
+        *((("claim", "guarantee", "relation"), "add-remove"), (("guarantee", "relation"), "add-remove")),
+        (("audit", "witness", "right"), None),
+    ],
     [(("audit",), None)],
     [(("sensitivity", 0, "status"), "untested")],
     [(("sensitivity", 0, "examples"), 0), (("sensitivity", 1, "examples"), 0)],

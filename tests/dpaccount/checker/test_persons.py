@@ -58,13 +58,10 @@ def on_table(steps, max_rows=2):
         for entry in found["sensitivity"]
     ]
     edits = [(("claim", "data"), data), (("sensitivity",), entries)]
+    held = {"column": "x", "rows": 40 * max_rows}
     if "assume_persons" in {step["rule"] for step in steps}:
-        edits.append(
-            (
-                ("subject", "parameters"),
-                {**found["subject"]["parameters"], "persons": 40, "max_rows": max_rows},
-            )
-        )
+        held |= {"persons": 40, "max_rows": max_rows}
+    edits += [(("claim", "subject", "parameters"), {"column": "x"}), (("subject", "parameters"), held)]
     edits += [(("proved", "epsilon"), {"lower": None, "upper": end[1]}), (("proved", "delta"), end[2])]
     found = edited(found, *edits)
     return edited(found, (("hazards",), checker.hazards_of(found)))
