@@ -38,15 +38,10 @@ def check_tables(document: dict[str, Any]) -> None:
         check_named(asked, document["subject"]["parameters"], data.get("columns", {}))
         check_witness(document)
         if ":" not in asked["use"]:
-            check_bounds(document["subject"]["parameters"], document["proved"]["derivation"])
-            moves, radius = (
-                document["subject"]["parameters"].get("unit", 0),
-                document["guarantee"].get("radius", 0),
-            )
-            ensure(
-                exact_of(moves, "unit") in (exact_of(radius, "radius"), 0),
-                "unit is not the guarantee's radius",
-            )
+            held, moves = document["subject"]["parameters"], document["guarantee"].get("radius", 0)
+            check_bounds(held, document["proved"]["derivation"])
+            same = exact_of(held.get("unit", moves), "unit") == exact_of(moves, "radius")
+            ensure(same, "the parameter unit is not the radius of the guarantee")
         if data.get("columns"):
             check_following(document, data)
 

@@ -286,17 +286,15 @@ def remembered(monkeypatch):
 def test_every_member_is_compared_or_free(documents, name):
     document = documents[name]
     assert accepted(document)
-    tried, missed, seen = 0, {}, set()
+    tried, missed = 0, {}
     for path, how, value in mutations(name, documents, random.Random(1)):
         for forged in changed(document, path, value):
             if forged == document:
                 continue
             tried += 1
             if accepted(forged):
-                seen.add("/".join(map(str, path)))
                 if not free(name, path, how) and not equal(value, at(document, path)):
                     missed.setdefault("/".join(map(str, path)), []).append((how, value))
-    print(name, tried, "refused but", sorted(seen))
     assert tried > 1000
     assert missed == {}
 
