@@ -292,9 +292,9 @@ def test_every_member_is_compared_or_free(documents, name):
             if forged == document:
                 continue
             tried += 1
-            if accepted(forged):
-                if not free(name, path, how) and not equal(value, at(document, path)):
-                    missed.setdefault("/".join(map(str, path)), []).append((how, value))
+            same_number = equal(value, at(document, path))
+            if accepted(forged) and not free(name, path, how) and not same_number:
+                missed.setdefault("/".join(map(str, path)), []).append((how, value))
     assert tried > 1000
     assert missed == {}
 
