@@ -2,7 +2,7 @@
 
 import re
 from dataclasses import dataclass, replace
-from datetime import date
+from datetime import UTC, date, datetime
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -73,6 +73,14 @@ class Claim:
         if self.ledger is not None and ledger is not None:
             raise InputError(f"{self.path} names the ledger that pays; leave --ledger out")
         return ledger if self.ledger is None else self.ledger
+
+    def check_in_force(self) -> None:
+        """Raise `InputError` where the claim's last day, in UTC, is past: nothing is certified of it then."""
+        until = self.written.get("governance", {}).get("valid_until")
+        if until is not None and date.fromisoformat(until[:10]) < datetime.now(UTC).date():
+            raise InputError(
+                f"{self.path}: the claim is valid until {until[:10]}, which is past; give a later day"
+            )
 
 
 def read_claim(path: Path) -> Claim:

@@ -44,6 +44,7 @@ def certify(
 
     The same claim, code and seed give the same verdict and numbers.
     """
+    claim.check_in_force()
     _about_the_same(claim, subject)
     progress("proof")
     proved = _proof(claim, subject)

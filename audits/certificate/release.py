@@ -16,7 +16,7 @@ from typing import Any, Protocol, TypeVar, runtime_checkable
 
 import numpy as np
 
-from audits.certificate.document import Certificate, describe_subject, seal
+from audits.certificate.document import Certificate, describe_subject, refused_by_checker, seal
 from audits.claim import Claim
 from audits.datasets.bases import dataset
 from audits.evidence.replay import ReplayError, record
@@ -384,7 +384,12 @@ def _drawn(
         "noise": "secure",
         "evaluation": _evaluation(due, view),
     }
-    sealed = seal(replace(certificate, release=made, releasable=receipt.releasable).as_json())
+    whole = replace(certificate, release=made, releasable=receipt.releasable)
+    if refused_by_checker(whole.as_json()) is not None:
+        del made[
+            "budget"
+        ]  # others gave a reservation back, or reset: readings that tell nothing of the charge
+    sealed = seal(whole.as_json())
     ledger.keep_release(receipt.entry, {**sealed, OPENING: secret})
     kept: dict[str, Any] = json.loads(canonical(sealed))  # as it is printed again
     return kept

@@ -70,7 +70,8 @@ def gather(
             judged.append(by_step[each.digest])
             continue
         count, worst, failing = bounding(subject, examples=examples, seed=seed)
-        bound, status = check_of(proved, each)[1], "tested" if failing is None else "refuted"
+        bound, idle = check_of(proved, each)[1], "tested" if worst else "untested"
+        status = idle if failing is None else "refuted"
         digest = digest_of_files(files)
         judged.append(Evidence(each, bound, subject.relation, status, count, str(worst), failing, digest))
     check_imports()

@@ -73,6 +73,7 @@ def certify_code(question: Certify, claim: Claim, progress: Progress) -> Certifi
 
 
 def _attacked(crew: Crew, claim: Claim, question: Certify, progress: Progress) -> Certificate:
+    claim.check_in_force()
     data, code = _described(claim), crew.code
     asked = attack_on(claim, quick=question.quick)
     try:

@@ -104,7 +104,7 @@ def short_numbers(document: dict[str, Any]) -> None:
             short = (
                 exact is not None
                 and exact < 2**63
-                and exact * 10**300 > 1
+                and (exact == 0 or exact * 10**300 > 1)
                 and Fraction(repr(float(exact))) == exact
             )
             ensure(not short, f"guarantee.{name} is {brief(value)}, which a JSON number says")

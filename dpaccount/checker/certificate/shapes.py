@@ -77,7 +77,7 @@ def exact_of(value: object, name: str) -> Fraction | None:
         return number(value)
     form = value if isinstance(value, str) else repr(value)
     number_like = type(value) in (int, float, str) and len(form) <= MAX_TEXT
-    good = r"[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d{1,4})?"
+    good = r"[+-]?((0|[1-9]\d*)(\.\d*)?|\.\d+)([eE][+-]?\d{1,4})?"
     ensure(number_like and re.fullmatch(good, form, re.ASCII) is not None, f"{name} should be a number")
     spend(200)  # as long as its exponent
     return Fraction(form)
