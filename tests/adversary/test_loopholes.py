@@ -575,10 +575,11 @@ def test_a_risk_below_zero_pays_for_no_other():
     """A point with no lower bound and a negative risk would make room for weak evidence elsewhere."""
     forged = verdict(LaplaceSum(low=0, high=1, rows=4), name="laplace-sum", epsilon=1)
     counts = {"hits": 12, "runs": 30, "alarms": 0, "other_runs": 30}
-    first = forged["audit"]["points"][0]
-    first |= {**counts, "risk": "99/100", "power": 0.3, "false_alarm": 0.05, "epsilon_lower": 1.2}
-    dummy = {**first, "of": "proof", "epsilon_lower": 0, "risk": "-99/100"}
-    forged["audit"] |= {"epsilon_lower": 1.2, "trials": 60, "points": [first, dummy]}
+    same = {**counts, "power": 0.3, "false_alarm": 0.05, "event": "seen 12 of 30 against 0 of 30"}
+    first, *others = forged["audit"]["points"]
+    points = [{**first, **same, "risk": "99/100", "epsilon_lower": 1.2}]
+    points += [{**point, **same, "risk": "-99/100", "epsilon_lower": 0} for point in others]
+    forged["audit"] |= {"epsilon_lower": 1.2, "trials": 70, "points": points}
     forged |= {"verdict": "REFUTED", "refutes": "claim", "releasable": False}
     assert "strictly between 0 and 1" in refused_by_checker(forged)
 

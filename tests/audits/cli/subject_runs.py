@@ -116,7 +116,7 @@ MECHANISMS = {
     "stable-histogram": _central(
         ROWS | REMOVED,
         {"scale": 2, "threshold": 40, "cells": 4, "keys": 2, "rows": 5},
-        {"relation": "replace-one"},
+        {"relation": "replace-one", "text": 9, "threshold": 40},
     ),
     "symmetric-gaussian": _central(ROWS, {"sigma": 5, "reward": 2, "rows": 5, "columns": 2}),
     "variance": _central(UNIT_BOX, {"sigma": 9, "low": -1, "high": 2, "steps": 16, "rows": 5, **REMOVED}),
