@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from dpaccount import proof
+from dpaccount.proof.search import ATTAINED
 
 PAGE = Path(__file__).with_name("rules.md")
 FAMILIES = {
@@ -19,6 +20,8 @@ FAMILIES = {
     "conversions": "Conversions, departures and groups",
     "refutations": "Refutations",
 }
+#: Rules that speak of no bound of their own.
+KEPT = ("post_process", "billboard", "to_approximate", "apart", "refute")
 TAG = re.compile(r" ?\((R\d+(?:, R\d+)*)\)")
 AWAY = re.compile(r" \((?:R\d+(?:, R\d+)*|docs/proofs.md|[^()]*\b(?:19|20)\d\d\b[^()]*)\)")
 SOURCE = re.compile(r"\(([^()]*\b(?:19|20)\d\d\b[^()]*)\)")
@@ -46,7 +49,8 @@ def rule_row(name: str, line: str) -> str:
     tags, shape, sides = ", ".join(TAG.findall(said)), *line.partition("; ")[::2]
     says = AWAY.sub("", said).split(". ")[0].rstrip(".")
     given = "hypothesis" if name.startswith("assume_") else "–"
-    return row(tags, f"`{name}`", shape, sides or "–", says, "; ".join(sources) or given)
+    attained = "yes" if name in ATTAINED else "–" if shape.startswith("→") or name in KEPT else "no"
+    return row(tags, f"`{name}`", shape, sides or "–", attained, says, "; ".join(sources) or given)
 
 
 def page() -> str:
@@ -59,8 +63,8 @@ def page() -> str:
         if inspect.isclass(made):
             parts.append(row(f"`{name}`", " ".join((inspect.getdoc(made) or "").split())))
     for family, title in FAMILIES.items():
-        head = row("R", "rule", "premises → conclusion", "side conditions", "says", "source")
-        parts += [f"\n## {title}\n", f"`dpaccount/proof/{family}.py`\n", head, row(*["---"] * 6)]
+        head = row("R", "rule", "premises → conclusion", "side conditions", "attained", "says", "source")
+        parts += [f"\n## {title}\n", f"`dpaccount/proof/{family}.py`\n", head, row(*["---"] * 7)]
         parts += [rule_row(name, line) for where, name, line in lines if where == family]
     return "\n".join(parts) + "\n"
 

@@ -17,7 +17,7 @@ from typing import Any, Protocol, TypeVar, runtime_checkable
 import numpy as np
 
 from audits.certificate.document import Certificate, describe_subject, seal
-from audits.claim import Claim, read_claim
+from audits.claim import Claim
 from audits.datasets.bases import dataset
 from audits.evidence.closed import opened
 from audits.evidence.replay import ReplayError, record
@@ -422,23 +422,17 @@ def _is_json(value: object) -> bool:
     return True
 
 
-def unit_differs(path: Path, ledger_url: str | None = None) -> list[str]:
-    """Return a sentence where a claim's ledger counts another unit than the claim is about, in its words.
-
-    `ledger_url` is the ledger that pays where the claim names none.
-    """
-    claim = read_claim(path)
-    url = claim.ledger or ledger_url
-    if url is None:
-        return []
-    with Ledger.open(url) as ledger:
-        counted = ledger.budget.unit
-    if counted == claim.guarantee.unit:
-        return []
-    return [
-        f"the claim is about {claim.guarantee.unit!r}, its ledger counts {counted!r}; say it alike in both"
-    ]
+def paying_ledger(claim: Claim, url: str) -> Ledger:
+    """Open the ledger that pays for a claim; raises `InputError` where it counts another privacy unit."""
+    ledger = Ledger.open(url)
+    counted, unit = ledger.budget.unit, claim.guarantee.unit
+    if counted != unit:
+        ledger.close()
+        raise InputError(
+            f"{claim.path}: the claim's unit is {unit!r}, its ledger's {counted!r}; give both the same text"
+        )
+    return ledger
 
 
 def _ledger(due: Release) -> Ledger:
-    return Ledger.open(str(due.claim.ledger))
+    return paying_ledger(due.claim, str(due.claim.ledger))

@@ -79,7 +79,6 @@ def certify(
 def _certified(question: "Certify", out: Path | None) -> tuple["Certified", Path]:
     """Certify, write the certificate's files, and say what a reader should know; return its path too."""
     from audits.certificate.files import write_all
-    from audits.certificate.release import unit_differs
     from audits.reports.ci import annotation
     from audits.tasks import ask
 
@@ -92,8 +91,8 @@ def _certified(question: "Certify", out: Path | None) -> tuple["Certified", Path
         say(annotation(done.certificate, question.claim.as_posix()))
     if done.reprinted:
         say("run on this data before: printed again, nothing drawn or charged (--again: a new release)")
-    for sentence in (*unit_differs(question.claim), *(f"policy: {each}" for each in done.broken)):
-        say(sentence)
+    for each in done.broken:
+        say(f"policy: {each}")
     return done, path
 
 

@@ -73,7 +73,6 @@ def curate(  # noqa: PLR0913
     """
     from audits.certificate.curate import Order
     from audits.certificate.curate import curate as curated
-    from audits.certificate.release import unit_differs
     from audits.certificate.summary import summary
     from audits.claim import read_claim
 
@@ -83,8 +82,6 @@ def curate(  # noqa: PLR0913
     body, path = made.certificate, folder / "certificate.json"
     if made.because is not None:
         say(f"noise: {body['claim']['subject']['use']}, because {made.because}")
-    for sentence in () if published_unsound else unit_differs(claim, ledger):
-        say(sentence)
     if made.clipped:
         say(
             f"{made.clipped} rows are beyond the declared norm or bounds and were clipped;"

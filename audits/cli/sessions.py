@@ -73,8 +73,8 @@ class SessionOptions:
         return self.state
 
     def _paid(self, claim: "Claim", bandit: "Live", coins: int) -> "Iterator[Session]":
+        from audits.certificate.release import paying_ledger
         from bandits.learning.session import Session
-        from dpaccount.ledger.ledger import Ledger
 
         pays = claim.paid_by(self.ledger)
         if pays is None:
@@ -84,10 +84,7 @@ class SessionOptions:
                 f"the claim is charged in the scope {claim.scope}; leave --scope out, or give that"
             )
         scope = claim.scope if self.scope is None else self.scope
-        with Ledger.open(pays) as ledger:
-            counted, about = ledger.budget.unit, claim.guarantee.unit
-            if counted != about:
-                say(f"the claim is about {about!r}, its ledger counts {counted!r}; say it alike in both")
+        with paying_ledger(claim, pays) as ledger:
             delta = claim.guarantee.delta
             with Session.open(bandit, ledger, self._file(), coins, delta, scope=scope) as session:
                 yield session

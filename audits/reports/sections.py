@@ -127,7 +127,7 @@ def _proof(certificate: Certified) -> tuple[Block, ...]:
         for number, step in enumerate(proved["derivation"])
     )
     lower = proved["epsilon"]["lower"]
-    exact = "" if lower is None else f" The exact cost is at least {to_digits(as_exact(lower), up=False)}."
+    exact = "" if lower is None else f" The noise costs at least {to_digits(as_exact(lower), up=False)}."
     lines = [
         f"Proved: {proved_text(certificate)}, in {len(steps)} steps that `dpaccount check` infers again with"
         f" another program.{exact}"

@@ -15,8 +15,8 @@ FAMILIES = (hypotheses, sensitivity, noise, composition, conversions, refutation
 NOISE = {name for name, declared in RULES.items() if "key" in declared.members}
 
 Step = dict[str, Any]
-#: Names of noise and of filters; for each the query, how it was transformed, and the covers.
-Draws = dict[str, tuple[str, str, str]]
+#: Names of noise and of filters; for each the query, how it was transformed, the law, and the covers.
+Draws = dict[str, tuple[str, str, str, str]]
 
 
 def infer(rule: str, found: list[list[Any]], given: dict[str, Any]) -> list[Any]:
@@ -69,6 +69,7 @@ class Inference:
         found, drawn = [self.facts[k] for k in before], [self.drawn[k] for k in before]
         gives = apply(text(step["rule"]), found, step["with"])
         check_named_noise(step["rule"], found, drawn)
+        check_cells(step["rule"], found, drawn)
         paid, wire = self.noise_of(step, gives), as_wire(gives)
         same = canonical(wire) == canonical(step["gives"])
         ensure(same, f"claims {brief(step['gives'])}, but proves {brief(wire)}")
@@ -80,25 +81,32 @@ class Inference:
         self.made.append(self.how_made(step))
 
     def noise_of(self, step: Step, gives: Fact) -> Draws:
-        """Return the noise that a step rests on, verifying that a key is drawn on one query, over one cover.
+        """Return the noise that a step rests on, verifying that a key names one query, law and cover.
 
         a + X and b + X, shown together, tell a − b exactly; bounds and relations of one query may differ.
         """
         rule, before = step["rule"], step["from"]
         if rule in NOISE:
-            return {name_of_draw(step["with"]["key"], MAX_KEY): (gives.subject, self.made[before[0]], "")}
+            drawn = (gives.subject, self.made[before[0]], self.law_of(step), "")
+            return {name_of_draw(step["with"]["key"], MAX_KEY): drawn}
         if rule == "assume_filter":
-            return {name_of_draw(step["with"]["query"], composition.MAX_SUBJECT): ("", rule, "")}
+            return {name_of_draw(step["with"]["query"], composition.MAX_SUBJECT): ("", "", rule, "")}
         found, parts = Draws(), [self.drawn[k] for k in set(before)]
         spend(sum(map(len, parts)))
         for part in parts:
             for name, value in part.items():
                 same = found.setdefault(name, value) == value
-                ensure(same, f"the key {brief(name)} is drawn on two queries")
+                ensure(same, f"the key {brief(name)} names two draws")
         if rule in ("nodes", "local"):
             over = self.made[before[1]]
-            return {name: (query, made, over) for name, (query, made, _) in found.items()}
+            return {name: (query, made, law, over) for name, (query, made, law, _) in found.items()}
         return found
+
+    def law_of(self, step: Step) -> str:
+        """Return a digest of the law of noise: its rule and numbers, but for bounds on the query."""
+        given = {k: v for k, v in step["with"].items() if k not in ("bound", "epsilon", "distance")}
+        symmetric = getattr(self.facts[step["from"][0]], "norm", "") == "frobenius-squared"
+        return digest([step["rule"], given, symmetric])
 
     def how_made(self, step: Step) -> str:
         """Return a digest of covers, or of what was done to a query up to this step; empty for other steps.
@@ -143,6 +151,13 @@ def check_named_noise(rule: str, found: list[Fact], drawn: list[Draws]) -> None:
     else:
         paid = f"the view does not read {brief(listed[0])}, which is paid for"
         ensure(found[1].releases == listed[0], paid)
+
+
+def check_cells(rule: str, found: list[Fact], drawn: list[Draws]) -> None:
+    """Verify that a partition's cells draw one noise, which both relations speak of."""
+    if rule == "partition" and len(found) > 1 + (cells := len(found[0].cells)):
+        same = drawn[1 : 1 + cells] == drawn[1 + cells :]
+        ensure(same, "a cell draws other noise for one relation than for the other")
 
 
 def reachable(steps: list[Step]) -> Iterator[Step]:

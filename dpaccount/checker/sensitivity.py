@@ -13,6 +13,7 @@ from .facts import ANYONE, Contribution, Lipschitz, Optional, Rounds, Shifts, St
 from .intervals import Interval, Pair, added, at_most, number, outer_supremum, positive, power_of
 
 MAX_MOVES = 5_000_000  # coordinates of differences that are listed
+MAX_ROWS = 256  # of a matrix whose columns are compared in pairs
 TRANSFORMS = ("joint", "centred", "factorised", "buffered")  # public, of a query before its noise
 
 
@@ -140,34 +141,44 @@ def stretch(rows: object, rounds: int, times: int, apart: int) -> int:
     spend(sum(map(len, rows)))
     if len(rows) == 1:
         ensure(0 < len(rows[0]) <= (2048 if times > 1 else 2**20), "too few or too many coefficients")
-        spend(len(rows[0]) ** 2 // 3 if times > 1 else 0)
-        return toeplitz([abs(c) for c in rows[0]][:rounds], times, apart)
+        spend(len(rows[0]) * (len(rows[0]) // 3 + times) if times > 1 else 0)
+        return toeplitz(rows[0][:rounds], times, apart)
     shape = len(rows) == rounds and all(len(row) == k + 1 for k, row in enumerate(rows))
     ensure(shape, "a row ends at its diagonal")
-    sums = [0] * rounds
-    for row in rows:
-        for column, c in enumerate(row):
-            sums[column] += c * c
-    return times * times * max(sums)
+    if times == 1 or rounds > MAX_ROWS:
+        return times * times * int(max(sum(row[k] ** 2 for row in rows[k:]) for k in range(rounds)))
+    spend(rounds**2 * (rounds // 6 + times))
+    overlaps = [
+        [abs(sum(row[i] * row[k] for row in rows[max(i, k) :])) for k in range(rounds)] for i in range(rounds)
+    ]
+    reach = [richest(each, times, apart)[-1] for each in overlaps]
+    return richest(reach, times, apart)[-1]
 
 
 def toeplitz(c: list[int], times: int, apart: int) -> int:
-    """Return Σ over all ordered pairs of `times` rounds, `apart` or more from one another, of overlaps."""
+    """Return at least Σ of |overlaps| over all ordered pairs of `times` rounds that a unit enters.
 
-    def overlap(lag: int) -> int:
-        return sum(c[i] * c[i + lag] for i in range(len(c) - lag))
+    An overlap at a lag is a partial sum, where the stream ends early.  A round with l of the others before it
+    and the rest after has at most the richest l lags on one side, and the richest others on the other side.
+    """
+    overlaps = [0] * len(c)
+    for lag in range(len(c) if times > 1 else 1):
+        part = 0
+        for i in range(len(c) - lag):
+            part += c[i] * c[i + lag]
+            overlaps[lag] = max(overlaps[lag], abs(part))
+    return times * overlaps[0] + 2 * sum(richest(overlaps[apart:], times - 1, apart))
 
-    total = times * overlap(0)
-    if times > 1:
-        overlaps, best = [overlap(lag) for lag in range(len(c))], 0
-        worst = [0] * len(c)  # of this lag or a longer one
-        for lag in range(len(c) - 1, -1, -1):
-            worst[lag] = best = max(best, overlaps[lag])
-        for steps in range(1, times):
-            if steps * apart >= len(c):
-                break
-            total += 2 * (times - steps) * worst[steps * apart]
-    return total
+
+def richest(values: list[int], times: int, apart: int) -> list[int]:
+    """Return the largest sums of up to 1, 2, … `times` values, each `apart` or more places after the last."""
+    best, found = [0] * (len(values) + apart), list[int]()  # by the place from which on values are taken
+    for _ in range(min(times, len(values) // apart + 1)):
+        after, best = best, [0] * len(best)
+        for k in range(len(values) - 1, -1, -1):
+            best[k] = max(best[k + 1], values[k] + after[k + apart])
+        found.append(best[0])
+    return found + found[-1:] * (times - len(found))
 
 
 def each_addition(query: Stable, person: Contribution) -> Fraction:

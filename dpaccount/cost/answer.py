@@ -61,10 +61,10 @@ def capped(total: Exposure, answer: Answer) -> Answer:
 
 
 def worse(answers: list[Answer]) -> Answer:
-    """Return the worse of both directions' answers, its lower end the larger of theirs."""
+    """Return the worst of several directions' answers, its lower end the largest of theirs."""
     worst = max(answers, key=lambda answer: answer.bounds.upper)
     lowers = [answer.bounds.lower for answer in answers if answer.bounds.lower is not None]
-    return Answer(Enclosure(max(lowers), worst.bounds.upper), worst.method)
+    return Answer(Enclosure(max(lowers) if lowers else None, worst.bounds.upper), worst.method)
 
 
 def within_unit(low: Fraction, high: Fraction) -> Enclosure:

@@ -34,8 +34,10 @@ from dpaccount.numerics.fourier.replaced_gaussian import ReplacedGaussianFactor
 from dpaccount.numerics.fourier.sampled_gaussian import SampledGaussianFactor
 from dpaccount.numerics.fourier.transforms import AtomFactor, DiscreteGaussianFactor, Factor, LaplaceFactor
 from dpaccount.numerics.limits import unhurried
+from dpaccount.numerics.sampled_groups import SampledGroupFactor
 
 REPLACED = ReplacedGaussianFactor, ReplacedLaplaceFactor, ReplacedTable
+ABOVE = (*REPLACED, SampledGroupFactor)  #: on samples, where the pair of `_sampling` bounds from above alone
 DEEPEST = 8  #: samples of samples beyond this depth are bounded by what is sampled
 
 
@@ -143,6 +145,9 @@ def _sampling(kind: Kind) -> tuple[Fraction, Exposure] | None:
     """Return the rate and what is sampled, of a replaced row how far it moves at most."""
     if isinstance(kind, REPLACED):
         return kind.rate, _twice(kind)
+    if isinstance(kind, SampledGroupFactor):  # no more than where the sample holds all of them or none
+        size = kind.there + kind.gone
+        return 1 - (1 - kind.rate) ** size, Exposure((size**2 * kind.mu2,) * 2)
     if isinstance(kind, SampledGaussianFactor):
         return kind.rate, Exposure((kind.mu2, kind.mu2))
     return (kind.rate, kind.inner) if isinstance(kind, Sampled | Drawn) else None
@@ -264,7 +269,7 @@ def _epsilons_below(total: Exposure, target: Fraction, depth: int) -> list[arb]:
     if peak is not None and (rest := 1 - ball(target) / peak[1]) > 0:
         found.append(peak[0] + rest.log())
     for kind, _ in total.pairs if depth else ():
-        drawn = None if isinstance(kind, REPLACED) else _sampling(kind)
+        drawn = None if isinstance(kind, ABOVE) else _sampling(kind)
         if drawn is not None and target < drawn[0]:
             inner = Exposure(drawn[1].mu2, drawn[1].pairs)
             low = _highest(_epsilons_below(inner, target / drawn[0], depth - 1))
@@ -342,7 +347,7 @@ def _deltas_below(total: Exposure, at: Fraction, depth: int) -> list[arb]:
     if peak is not None and peak[0] > ball(at):
         found.append(-(ball(at) - peak[0]).expm1() * peak[1])
     for kind, _ in total.pairs if depth else ():
-        drawn = None if isinstance(kind, REPLACED) else _sampling(kind)
+        drawn = None if isinstance(kind, ABOVE) else _sampling(kind)
         if drawn is not None:
             inner = Exposure(drawn[1].mu2, drawn[1].pairs)
             there = ceil_of(grown(ball(at), ball(drawn[0])))

@@ -6,7 +6,7 @@ infinite loss) set apart, the other pairs counted by kind, and beside them what 
 
 import math
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, fields, is_dataclass, replace
 from fractions import Fraction
 from typing import Any, ClassVar, Self
@@ -26,8 +26,9 @@ from dpaccount.numerics.fourier.transforms import (
     LaplaceFactor,
     OnPoissonSample,
 )
+from dpaccount.numerics.sampled_groups import SampledGroupFactor
 from dpaccount.plan import events as ev
-from dpaccount.plan.event_base import Event
+from dpaccount.plan.event_base import Event, walk
 
 
 @dataclass(frozen=True)
@@ -282,18 +283,44 @@ def exposure_of(items: Iterable[tuple[Event, int]]) -> Exposure:
     return found.exposure()
 
 
-def group_exposure(events: Iterable[Event], k: int) -> Exposure | None:
-    """Return what every event costs for the k units that are worst for it; None: chains alone."""
+def group_exposures(events: Sequence[Event], k: int) -> list[Exposure] | None:
+    """Return what every event costs for the k units that are worst for it; None: chains alone.
+
+    Of k units on Poisson samples some may be in one dataset alone and the others in the other alone: one
+    total for each number of them, of which the worst counts; last the one where all are in one dataset.
+    """
+    sampled = any(part.name == ev.PoissonSubsampled.name for event in events for part in walk(event))
+    found = [_group_exposure(events, k, there) for there in (range((k + 1) // 2, k + 1) if sampled else [k])]
+    return None if None in found else found  # type: ignore[return-value]
+
+
+def _group_exposure(events: Sequence[Event], k: int, there: int) -> Exposure | None:
     found = _Sum()
-    for event in events:
-        moved, known = event.moved_by_group(k), event.bare().for_group(k)
-        if moved is not None:
-            found.shift(*moved, event.count)
-        elif known is not None:
-            found.add(known, 1)
+    return found.exposure() if all(_add_group(found, event, k, there, 1) for event in events) else None
+
+
+def _add_group(found: _Sum, event: Event, k: int, there: int, count: int) -> bool:
+    """Add what an event costs k units; return whether more than a chain is known."""
+    moved, known = event.moved_by_group(k), event.bare().for_group(k)
+    if moved is not None:
+        found.shift(*moved, count * event.count)
+    elif known is not None:
+        found.add(known, count)
+    elif isinstance(event, ev.Sequence):
+        return all(_add_group(found, part, k, there, count * event.count) for part in event.of)
+    else:
+        once = exposure_of([(replace(event, count=1), 1)])
+        pair = once.one_pair
+        if not (once.pairs or once.failures or once.bounded):  # a sample of all, or of nobody
+            found.shift(k * k * once.mu2[0], k * k * once.mu2[1], count * event.count)
+        elif isinstance(pair, SampledGaussianFactor) and k <= MOST_IN_GROUP:
+            found.pairs[SampledGroupFactor(pair.rate, pair.mu2, there, k - there)] += count * event.count
         else:
-            return None
-    return found.exposure()
+            return False
+    return True
+
+
+MOST_IN_GROUP = 8  #: units on samples whose mixture is added up
 
 
 def _gaussian(found: _Sum, event: Any, count: int) -> None:

@@ -28,6 +28,7 @@ from dpaccount.numerics.lattice import connect_dots, exact_grids, lattice
 from dpaccount.numerics.lattice.excess import Excess
 from dpaccount.numerics.lattice.lattice import Grid, Masses
 from dpaccount.numerics.limits import LATTICE, UPPER_LATTICE, OutOfReach, seconds_left, unhurried
+from dpaccount.numerics.sampled_groups import SampledGroupFactor
 
 CAP = 1 << 15  #: nodes beyond which a composed lattice may be made coarser
 FIRST = 100  #: nodes of the narrowest pair on the first lattice
@@ -134,9 +135,9 @@ def _curve(kind: Kind, bits: int) -> Curve:
 
 
 def _own_curve(kind: Factor, bits: int) -> Curve:
-    """Return the curve of a table of losses, or of a row that is replaced."""
-    if isinstance(kind, LossTable):
-        return lambda t: accurate(lambda: kind.delta(t), bits)
+    """Return the curve of a table of losses, of a sampled group, or of a row that is replaced."""
+    if isinstance(kind, LossTable | SampledGroupFactor):
+        return lambda t: accurate(lambda: kind.delta(t), bits, max(96, bits + 32))
     if isinstance(kind, ReplacedGaussianFactor):
         return pair_curves.on_replaced_gaussian(kind.rate, kind.mu2, bits)
     if isinstance(kind, ReplacedLaplaceFactor):

@@ -3,6 +3,7 @@
 import math
 from dataclasses import replace
 from fractions import Fraction
+from typing import Any
 
 from flint import arb
 
@@ -79,15 +80,20 @@ MOST_FAILURES = 64  #: whose masses are multiplied out
 
 
 def unfailing(total: Exposure) -> Exposure:
-    """Return the total given that nothing fails: the same finite losses."""
-    pairs = tuple(
-        (kind.unfailing(), count)
-        if isinstance(kind, LossTable)
-        else (replace(kind, inner=unfailing(kind.inner)) if isinstance(kind, Sampled) else kind, count)
-        for kind, count in total.pairs
-    )
-    bounded = tuple(
-        (replace(kind, inner=unfailing(kind.inner)) if isinstance(kind, Drawn) else kind, count)
-        for kind, count in total.bounded
+    """Return the total without its mass at an infinite loss: the same finite losses.
+
+    Where a unit is added to a Poisson sample, what fails inside has the finite loss −ln(1 − q): the sample
+    may have left the unit out.  So an added sample stays as it is.
+    """
+
+    def kept(kind: Any) -> Any:
+        if isinstance(kind, LossTable):
+            return kind.unfailing()
+        if isinstance(kind, Sampled | Drawn) and not kind.added:
+            return replace(kind, inner=unfailing(kind.inner))
+        return kind
+
+    pairs, bounded = (
+        tuple((kept(kind), count) for kind, count in kinds) for kinds in (total.pairs, total.bounded)
     )
     return replace(total, pairs=pairs, bounded=bounded, failures=())

@@ -36,8 +36,7 @@ def leaves(theorem: Theorem) -> list[Leaf]:
     """Return the noise that `theorem` pays for.
 
     A leaf under `nodes` is drawn once for every cover, one on a factorised stream once for every round.
-    Raises `RuleError` where a partition states other noise for replaced records than for added ones, and
-    where the noise of a buffered stream is on another grid than its floors.
+    Raises `RuleError` where the noise of a buffered stream is on another grid than its floors.
     """
     return _leaves(theorem, 1, (), "")
 
@@ -55,22 +54,9 @@ def _leaves(part: Theorem, draws: int, branch: tuple[tuple[str, int], ...], plac
         chosen = (*branch, (place, index)) if part.rule == "mixture" else branch
         found.append(_leaves(premise, draws, chosen, f"{place}.{index}"))
     if part.rule == "partition":
-        found = [_of_one_release(found[1:], part)]
+        cells = len(getattr(part.premises[0].conclusion, "cells", ()))
+        found = found[-cells:]  # both relations speak of the same noise
     return list(chain.from_iterable(found))
-
-
-def _of_one_release(cells: list[list[Leaf]], part: Theorem) -> list[Leaf]:
-    """Return the leaves of a partition's cells, which are stated once for every relation."""
-    names = len(getattr(part.premises[0].conclusion, "cells", ()))
-    swaps, steps = (list(chain.from_iterable(half)) for half in (cells[:-names], cells[-names:]))
-    if swaps and [_law(leaf) for leaf in swaps] != [_law(leaf) for leaf in steps]:
-        raise RuleError("a partition is released once: both relations must state the same noise, key by key")
-    return steps
-
-
-def _law(leaf: Leaf) -> tuple[object, ...]:
-    given = {name: value for name, value in leaf.parameters.items() if name not in ("bound", "epsilon")}
-    return leaf.key, leaf.rule, given, leaf.draws, leaf.norm == "frobenius-squared"
 
 
 def _width(leaf: Theorem) -> int | None:

@@ -118,8 +118,12 @@ class Event:
         return twin
 
     def zcdp(self) -> Amount:
-        """Return an upper bound on the zCDP ρ of the event and its count; None where there is none."""
-        return _times(self.count, self._zcdp())
+        """Return an upper bound on the zCDP ρ of the event and its count; None where there is none.
+
+        Of its own bound and μ²/2, which μ-GDP implies (Dong, Roth & Su 2022), the smaller.
+        """
+        square = self._mu_squared()
+        return _times(self.count, least(self._zcdp(), None if square is None else square / 2))
 
     def mu_squared(self) -> Amount:
         """Return an upper bound on μ² of the event and its count under Gaussian DP, likewise."""
@@ -204,6 +208,11 @@ def _times(count: int, once: Amount) -> Amount:
     return None if once is None else count * once
 
 
+def least(*bounds: Amount) -> Amount:
+    """Return the smallest of those bounds that there are."""
+    return min((bound for bound in bounds if bound is not None), default=None)
+
+
 def added(parts: Iterable[Amount]) -> Amount:
     """Return the sum; None where one of them has no bound."""
     found = list(parts)
@@ -231,16 +240,22 @@ class OnSample(Event):
         inner = self.of.pure() if self.fraction else Fraction(0)
         return None if inner is None else sampled_loss(inner, self.fraction)
 
+    def whole(self) -> Event | None:
+        """Return what is released to a unit that is drawn for certain; None where that has no bound.
+
+        It bounds what a sample costs in zCDP and GDP: both hold if it is known who is drawn.
+        """
+        return self.of
+
     def _zcdp(self) -> Amount:
-        return self.of.zcdp() if self.fraction == 1 else super()._zcdp()
+        """Return that of the sample's ε, at most that of the whole (Rényi divergences are quasi-convex)."""
+        whole = self.whole() if self.fraction else None
+        return least(super()._zcdp(), None if whole is None else whole.zcdp())
 
     def _mu_squared(self) -> Amount:
-        """Return that of the sample's ε, at most that of the whole: it holds if it is known who is drawn."""
-        whole = self.of.mu_squared()
-        if self.fraction == 1:
-            return whole
-        sample = super()._mu_squared()
-        return sample if sample is None or whole is None else min(sample, whole)
+        """Return that of the sample's ε, at most that of the whole (trade-off functions are convex)."""
+        whole = self.whole() if self.fraction else None
+        return least(super()._mu_squared(), None if whole is None else whole.mu_squared())
 
 
 class GaussianPair(Event):

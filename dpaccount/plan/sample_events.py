@@ -16,6 +16,7 @@ class PoissonSubsampled(OnSample):
     """
 
     name = "poisson_subsampled"
+    group_attained = True  # where more than a chain is known: of Gaussian noise
     rate: Real
     of: Event
 
@@ -62,13 +63,9 @@ class PoissonReplaced(OnSample):
         inner = self.of.pure() if self.rate else Fraction(0)
         return None if inner is None else replaced_loss(inner, self.rate)
 
-    def _zcdp(self) -> Amount:
-        found = self.of.zcdp() if self.of.gaussian and self.rate == 1 else None
-        return Event._zcdp(self) if found is None else 4 * found
-
-    def _mu_squared(self) -> Amount:
-        found = self.of.mu_squared() if self.of.gaussian and self.rate == 1 else None
-        return Event._mu_squared(self) if found is None else 4 * found
+    def whole(self) -> Event | None:
+        """Return what is released to a group of two: one row goes and another comes."""
+        return self.of.for_group(2)
 
 
 #: What `PoissonReplaced` may run.

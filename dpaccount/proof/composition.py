@@ -11,12 +11,12 @@ from dpaccount.relation import ADD_REMOVE, CENTRAL, JOINT, LOCAL, REPLACE_ONE
 from .decide import ANYONE, need
 from .hypotheses import assume_choice, assume_view
 from .judgements import BoundedRange, Choice, Covered, Curve, Lattice, Private, Renyi, Split, View
-from .theorem import Theorem, conclusion_of, one_draw, private, proved, releases
+from .theorem import Theorem, conclusion_of, draws, private, proved, releases
 
 
 def _private(parts: Sequence[Theorem], rule: str) -> list[Private]:
     facts = [private(part, rule) for part in parts]
-    one_draw(parts, rule)
+    draws(parts, rule)
     return facts
 
 
@@ -116,7 +116,8 @@ def partition(split: Theorem, *cells: Theorem) -> Theorem:
     """Release each cell of a partition by value; a record pays for one cell, or two (McSherry 2009) (R9).
 
     Under replace-one it may move: `cells` are then the replace-one statements about all cells followed by
-    their add-remove ones, and it pays for a change in its cell, or for leaving one and entering another.
+    their add-remove ones, about the same draws, and it pays for a change in its cell, or for leaving one and
+    entering another.
     The whole reads the units that any cell reads.
     """
     facts, kind = _private(cells, rule := "partition"), conclusion_of(split, rule)
@@ -137,6 +138,9 @@ def partition(split: Theorem, *cells: Theorem) -> Theorem:
         _alike([replace(fact, relation=ADD_REMOVE) for fact in facts], rule)
         both = tuple(fact.subject for fact in swaps) == kind.cells
         need(both, rule, "every cell must be there for both relations, in one order")
+        for name, swap, step in zip(kind.cells, cells, cells[len(swaps) :], strict=False):
+            alike = draws([swap], rule) == draws([step], rule)
+            need(alike, rule, f"the cell {name!r} draws other noise for one relation than for the other")
         moving = [sum(sorted(column)[-2:], Fraction(0)) for column in _columns(steps, rule)]
         inside = [max(column) for column in _columns(swaps, rule)]
         curve = rebuilt(curve, [max(pair) for pair in zip(moving, inside, strict=True)])

@@ -10,11 +10,16 @@ from dpaccount.errors import RuleError
 
 from .conversions import to_approximate, to_zcdp
 from .decide import compare, delta_ball
-from .judgements import Approximate, Curve, Gdp, Lattice, NearGdp, Private, Pure, Zcdp
+from .derivation import walk
+from .judgements import Curve, Lattice, NearGdp, Private, Zcdp
 from .theorem import Theorem
 
 MAX_CELLS = 40_000
 GRID = 10**9  #: ε is proposed in steps of 1e-9
+
+#: Rules whose conclusion is the exact cost or movement of some neighbours that meet the premises.  All other
+#: conclusions are upper bounds: the curve of `laplace` is pure privacy's, which costs more at any δ > 0.
+ATTAINED = frozenset({"linear", "differences", "gaussian", "lattice_gaussian", "nodes", "compose"})
 
 
 def private(theorem: Theorem) -> Private:
@@ -104,22 +109,29 @@ def delta_upper(curve: Curve, epsilon: Fraction) -> Fraction:
 
 
 def lower_end(theorem: Theorem) -> Fraction | None:
-    """Return a lower bound on the exact ε of what a theorem at (ε, δ) describes, at its own δ.
+    """Return a lower bound on the ε that the releases of a theorem at (ε, δ) cost, at its own δ.
 
-    It is the cost of the dominating pairs, known for exact curves and for the worst of parallel
-    parts; None where only an upper bound exists (zCDP, sums of points).
+    It is the least ε of the curve that was converted, where the noise attains that curve (`attains`); None
+    where only an upper bound is known.
     """
-    match theorem.rule:
-        case "to_approximate":
-            before, after = private(theorem.premises[0]).curve, private(theorem).curve
-            known = isinstance(before, Pure | Gdp | Lattice) and isinstance(after, Approximate)
-            return least_epsilon(before, after.delta)[0] if known else None  # type: ignore[union-attr]
-        case "parallel":
-            ends = [end for end in map(lower_end, theorem.premises) if end is not None]
-            return max(ends, default=None)
-        case "post_process" | "billboard" | "local":
-            return lower_end(theorem.premises[0])
-    return None
+    while theorem.rule in ("post_process", "billboard"):
+        theorem = theorem.premises[0]
+    if theorem.rule != "to_approximate" or not attains(theorem.premises[0]):
+        return None
+    return least_epsilon(private(theorem.premises[0]).curve, theorem.witness["delta"])[0]
+
+
+def attains(theorem: Theorem) -> bool:
+    """Say whether some neighbours and queries that meet all premises have just this curve or movement."""
+    return all(part.rule.startswith("assume_") or _exact(part) for part in walk(theorem))
+
+
+def _exact(part: Theorem) -> bool:
+    """Say whether one rule keeps that: no bound that is merely stated, parts that meet on one unit."""
+    stated = part.witness.get("bound_squared") is not None
+    symmetric = getattr(part.conclusion, "norm", "") == "frobenius-squared"
+    apart = part.rule == "compose" and any(private(each).units for each in part.premises)
+    return part.rule in ATTAINED and not (stated or symmetric or apart)
 
 
 @lru_cache(maxsize=4096)

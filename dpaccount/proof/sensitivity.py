@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import replace
 from fractions import Fraction
-from itertools import product
+from itertools import accumulate, product
 
 from flint import arb, fmpq, fmpq_poly
 
@@ -17,6 +17,7 @@ from .theorem import Theorem, conclusion_of, contribution_of, plain_vector, prov
 
 Matrix = Sequence[Sequence[int]]
 Buffers = Sequence[tuple[int, int]]
+MOST_ROWS = 256  #: of a matrix whose columns are compared in pairs
 Entered = int | Theorem  #: so many rounds, or the hypothesis which unit enters which
 
 
@@ -144,10 +145,10 @@ def factorised(
     `matrix` holds C's rows up to the diagonal, or one row: the coefficients of a Toeplitz C.  Rows are
     released in order with independent noise, so queries may be adaptive (Denisov et al. 2022).  A unit
     enters one round: the whole moves by at most the longest column; or up to k rounds at least b apart, as
-    the relation then says: ‖Σ C e_i u_i‖² ≤ Σ_ij |⟨C_i, C_j⟩|, at most k² longest columns; Toeplitz:
-    k g₀ + 2Σ_{m<k}(k−m) g_m, g_m = max_{d ≥ mb} Σ_i |c_i c_{i+d}|.  There a replaced unit may enter other
-    rounds than before: what it added and what it adds are each within `contribution`,
-    and together within twice that.
+    the relation then says: ‖Σ C e_i u_i‖² ≤ Σ_{i,j in S} |⟨C_i, C_j⟩| for the rounds S that it enters
+    (Choquette-Choo et al. 2023), bounded over all S (docs/proofs.md).  There a replaced unit may enter other
+    rounds than before: what it added and what it adds are each within `contribution`, and together within
+    twice that.
     """
     fact, coefficients = plain_vector(query, rule := "factorised"), [list(row) for row in matrix]
     entered, said = _entered(fact, rounds, rule, participations, separation)
@@ -165,17 +166,45 @@ def factorised(
 
 
 def _stretch(rows: list[list[int]], rounds: int, times: int, apart: int, rule: str) -> int:
-    """Return the squared factor by which a matrix stretches unit vectors in `times` of its columns."""
+    """Return the squared factor by which a matrix stretches unit vectors in `times` of its columns.
+
+    Of the rounds S of one unit: Σ_{i in S} w_i, w_i at least the largest Σ_{j in S} |⟨C_i, C_j⟩|.  Of a
+    Toeplitz matrix an inner product at lag d is a prefix sum of Σ_i c_i c_{i+d}; with l rounds before i and
+    the others after it w_i is g₀ + h_l + h_{k−1−l}, h_m the most that m later rounds have.
+    """
     if len(rows) != 1:
         shape = len(rows) == rounds and all(len(row) == i + 1 for i, row in enumerate(rows))
         need(shape, rule, f"row i of a matrix for {rounds} rounds holds i + 1 integers, up to its diagonal")
-        return times**2 * max(sum(row[j] ** 2 for row in rows[j:]) for j in range(rounds))
-    c = [abs(v) for v in rows[0][:rounds]]
+        columns = [[row[j] for row in rows[j:]] for j in range(rounds)]
+        if times == 1 or rounds > MOST_ROWS:
+            return times**2 * max(_meeting(column, column) for column in columns)
+        met = [[abs(_meeting(u[-len(v) :], v)) for v in columns[i:]] for i, u in enumerate(columns)]
+        sizes = [[met[min(i, j)][abs(i - j)] for j in range(rounds)] for i in range(rounds)]
+        return _heaviest([_heaviest(each, times, apart)[-1] for each in sizes], times, apart)[-1]
+    c = rows[0][:rounds]
     need(len(c) >= 1 and (times == 1 or len(c) <= 2048), rule, "needed 1 to 2048 coefficients")
     lags = range(len(c) if times > 1 else 1)
-    gram = [sum(x * y for x, y in zip(c, c[d:], strict=False)) for d in lags]
-    far = [max(gram[m * apart :], default=0) for m in range(min(times, len(c)))]
-    return 2 * sum((times - m) * g for m, g in enumerate(far)) - times * far[0]
+    gram = [max(map(abs, accumulate(x * y for x, y in zip(c, c[d:], strict=False)))) for d in lags]
+    later = _heaviest(gram[apart:], times - 1, apart) if times > 1 else [0]
+    return times * gram[0] + 2 * sum(later[min(m, len(later) - 1)] for m in range(times))
+
+
+def _meeting(u: list[int], v: list[int]) -> int:
+    return sum(x * y for x, y in zip(u, v, strict=True))
+
+
+def _heaviest(weights: list[int], times: int, apart: int) -> list[int]:
+    """Return the largest sums of 0, 1, … `times` weights, none negative, each `apart` after the last one."""
+    found, best = [0], [0] * (len(weights) + 1)
+    for _ in range(times):
+        now = [0]
+        for n, weight in enumerate(weights):
+            now.append(max(now[-1], best[max(0, n + 1 - apart)] + weight))
+        if now[-1] == best[-1]:  # no more of them fit
+            break
+        found.append(now[-1])
+        best = now
+    return found
 
 
 def _each_addition(query: Stable, person: Theorem, rule: str) -> Fraction:

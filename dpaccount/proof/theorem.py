@@ -102,12 +102,15 @@ def releases(theorem: Theorem) -> tuple[str, ...]:
     return tuple(sorted(found))
 
 
-def one_draw(parts: Sequence[Theorem], rule: str) -> None:
-    """Refuse parts that state one key of noise, drawn once, on two queries or over two lists of covers.
+Draws = dict[str, tuple[Any, ...]]  #: by key: what noise is drawn on, its law, over which covers
+
+
+def draws(parts: Sequence[Theorem], rule: str) -> Draws:
+    """Return what is drawn under every key, refusing one that is drawn on two queries, by two laws or covers.
 
     a + X and b + X, shown together, tell a − b exactly; bounds and relations of one query may differ.
     """
-    found: dict[str, tuple[Any, ...]] = {}
+    found: Draws = {}
     waiting: list[tuple[Theorem, Theorem | None]] = [(part, None) for part in parts]
     seen: set[tuple[int, int]] = set()
     while waiting:
@@ -119,11 +122,20 @@ def one_draw(parts: Sequence[Theorem], rule: str) -> None:
             over = part.premises[1]
         if "key" in part.witness or part.rule == "assume_filter":
             name = str(part.witness.get("key", part.witness.get("query")))
-            drawn = (_value(part), None if over is None else _said(over))
+            drawn = (_value(part), _law(part), None if over is None else _said(over))
             same = found.setdefault(name, drawn) == drawn
-            need(same, rule, f"the key {name!r} is drawn on two queries; give each draw a key of its own")
+            need(same, rule, f"the key {name!r} names two draws; give each draw a key of its own")
         else:
             waiting += [(premise, over) for premise in part.premises]
+    return found
+
+
+def _law(noise: Theorem) -> tuple[object, ...]:
+    """Return the law of noise: its rule and numbers, but for bounds on the query, and its symmetry."""
+    if not noise.premises:
+        return (noise.rule,)  # a filter, whose budget is another for other neighbours
+    given = {k: v for k, v in noise.witness.items() if k not in ("bound", "epsilon", "distance")}
+    return noise.rule, given, getattr(noise.premises[0].conclusion, "norm", "") == "frobenius-squared"
 
 
 def _value(noise: Theorem) -> list[Any]:

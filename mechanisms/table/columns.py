@@ -168,10 +168,14 @@ def plain(cells: Iterable[object]) -> Iterable[object]:
 
 
 def read_columns(place: Place) -> tuple[Column, ...]:
-    """Return the columns that ``[data.columns]`` declares; raises `InputError` with the key that is wrong."""
+    """Return the columns that ``[data.columns]`` declares, in the order of their names.
+
+    Keys of TOML and JSON tables have no order, and a sealed document does not keep it.  Raises
+    `InputError` with the key that is wrong.
+    """
     if not isinstance(place.value, dict) or not place.value:
         raise place.wrong("no column is declared", 'write NAME = { type = "number", low = 0, high = 1 }')
-    return tuple(_column(name, place.child(name)) for name in place.value)
+    return tuple(_column(name, place.child(name)) for name in sorted(place.value))
 
 
 def _column(name: str, place: Place) -> Column:

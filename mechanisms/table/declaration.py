@@ -36,13 +36,17 @@ class Table:
         if not 1 <= self.max_rows <= MOST_OF_ONE:
             raise InputError(f"max_rows is {self.max_rows}; needed 1 to {MOST_OF_ONE}")
 
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Return the names of the declared columns."""
+        return tuple(column.name for column in self.columns)
+
     def column(self, name: str) -> Column:
         """Return the column of this name; raises `InputError` with those there are."""
         for column in self.columns:
             if column.name == name:
                 return column
-        known = ", ".join(column.name for column in self.columns)
-        raise InputError(f"no column {name[:60]!r} is declared; declared: {known}")
+        raise InputError(f"no column {name[:60]!r} is declared; declared: {', '.join(self.names)}")
 
 
 def read_table(place: Place) -> Table:

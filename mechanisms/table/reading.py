@@ -23,26 +23,28 @@ LONGEST: Final = 2**31 - 1  #: characters of a cell
 Batch = dict[str, Sequence[object]]  #: the cells of some rows, by column
 
 
-def batches(path: Path, names: Sequence[str]) -> Iterator[Batch]:
+def batches(path: Path, names: Sequence[str], declared: Sequence[str] = ()) -> Iterator[Batch]:
     """Yield the cells of the columns `names`, some rows at a time, in the file's order.
 
-    Raises `InputError` for what is public, and where pyarrow is needed and not there.
+    Raises `InputError` for what is public (a header that lacks one of `names` or of the `declared`
+    columns), and where pyarrow is needed and not there.
     """
     kind = path.suffix.lower()
     if kind not in KNOWN:
         raise InputError(f"{path}: a file of an unknown kind; give {', '.join(KNOWN)}")
-    yield from _lines(path, names) if kind == ".csv" else _columnar(path, names, kind)
+    lines = _lines(path, names, declared) if kind == ".csv" else _columnar(path, names, declared, kind)
+    yield from lines
 
 
 # ------------------------------------------------------------------ CSV
 
 
-def _lines(path: Path, names: Sequence[str]) -> Iterator[Batch]:
+def _lines(path: Path, names: Sequence[str], declared: Sequence[str]) -> Iterator[Batch]:
     csv.field_size_limit(LONGEST)  # a long cell is no error: that would tell
     try:
         with path.open(encoding="utf-8-sig", errors="replace", newline="\n") as file:
             header = _cells(file.readline())
-            places = _places(path, header, names)
+            places = _places(path, header, names, declared)
             while lines := list(islice(file, BATCH)):
                 rows = [_cells(line) for line in lines]
                 yield {
@@ -64,9 +66,11 @@ def _cells(line: str) -> list[str]:
     return []
 
 
-def _places(path: Path, header: Sequence[str], names: Sequence[str]) -> dict[str, int]:
-    """Return where in a row each column stands; the header is public."""
-    lacking = [name for name in names if name not in header]
+def _places(
+    path: Path, header: Sequence[str], names: Sequence[str], declared: Sequence[str]
+) -> dict[str, int]:
+    """Return the index of each of `names` in a row; the header is public."""
+    lacking = [name for name in dict.fromkeys((*names, *declared)) if name not in header]
     if lacking:
         raise InputError(f"{path}: no column {', '.join(lacking)}; the header has {', '.join(header)[:200]}")
     twice = [name for name in names if list(header).count(name) > 1]
@@ -78,7 +82,7 @@ def _places(path: Path, header: Sequence[str], names: Sequence[str]) -> dict[str
 # ------------------------------------------------------------------ Parquet and Arrow
 
 
-def _columnar(path: Path, names: Sequence[str], kind: str) -> Iterator[Batch]:
+def _columnar(path: Path, names: Sequence[str], declared: Sequence[str], kind: str) -> Iterator[Batch]:
     try:
         import pyarrow as arrow
         from pyarrow import parquet
@@ -87,12 +91,12 @@ def _columnar(path: Path, names: Sequence[str], kind: str) -> Iterator[Batch]:
     try:
         if kind == ".parquet":
             with parquet.ParquetFile(path, pre_buffer=False) as file:
-                _places(path, file.schema_arrow.names, names)
+                _places(path, file.schema_arrow.names, names, declared)
                 for batch in file.iter_batches(BATCH, columns=list(names)):
                     yield _batch(batch, names)
         else:
             with arrow.memory_map(str(path)) as source, arrow.ipc.open_file(source) as file:
-                _places(path, file.schema.names, names)
+                _places(path, file.schema.names, names, declared)
                 for index in range(file.num_record_batches):
                     whole = file.get_batch(index)
                     for start in range(0, whole.num_rows, BATCH):

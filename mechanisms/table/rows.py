@@ -38,7 +38,7 @@ def read_rows(path: Path, table: Table, reading: Reading, relation: str) -> Floa
     Raises `InputError` for what is public: the file and its header, the number of units where it is.
     """
     if table.identity is None:
-        parts = [_encoded(batch, table, reading) for batch in batches(path, reading.names)]
+        parts = [_encoded(batch, table, reading) for batch in batches(path, reading.names, table.names)]
         rows = np.concatenate([np.zeros((0, len(reading.default))), *parts])
     else:
         _, persons = bounded(_owned(path, table, reading), table.max_rows, reading.default)
@@ -63,7 +63,7 @@ def _encoded(batch: Batch, table: Table, reading: Reading) -> Floats:
 
 def _owned(path: Path, table: Table, reading: Reading) -> Iterator[tuple[list[str], Floats]]:
     identity = str(table.identity)
-    for batch in batches(path, tuple(dict.fromkeys((*reading.names, identity)))):
+    for batch in batches(path, tuple(dict.fromkeys((*reading.names, identity))), table.names):
         yield list(map(_owner, plain(batch[identity]))), _encoded(batch, table, reading)
 
 

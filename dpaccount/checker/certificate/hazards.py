@@ -73,9 +73,12 @@ def table_hazards(claim: dict[str, Any], data: dict[str, Any]) -> list[str]:
 
 
 def _counted(columns: dict[str, dict[str, Any]]) -> list[str]:
-    """Return what cells without a number count as: a low that nobody measured looks like one that was."""
+    """Return what cells without a number count as: a low that nobody measured looks like one that was.
+
+    In the order of the names: a sealed document does not keep the order of its tables.
+    """
     numbers = {name: each for name, each in columns.items() if each["type"] in ("number", "integer")}
-    said = [f"{name} as {each.get('missing', each['low'])}" for name, each in numbers.items()]
+    said = [f"{name} as {each.get('missing', each['low'])}" for name, each in sorted(numbers.items())]
     return (
         [f"Cells that are missing or no numbers count, and are not refused: {', '.join(said)}."]
         if said

@@ -3,7 +3,7 @@
 from fractions import Fraction
 from typing import Any
 
-from ..curves import Approximate
+from ..curves import Approximate, implies
 from ..derivation import Step, inferred, reachable
 from ..documents import Rejected, ensure
 from ..facts import Private, fact_of
@@ -20,18 +20,50 @@ def neighbours_of(promise: dict[str, Any]) -> str:
 
 
 def check_point(proved: dict[str, Any], final: Private) -> None:
-    """Verify that the numbers that are said to be proved are those of the last step."""
+    """Verify that the numbers that are said to be proved are those of the last step, rounded outward."""
     point = final.curve
     if not isinstance(point, Approximate):
         raise Rejected(f"the last step should give (epsilon, delta), it gives {final.law[0]}")
     upper = exact_of(proved["epsilon"]["upper"], "proved.epsilon.upper")
-    enough = upper is None or upper >= point.epsilon
-    ensure(enough, "proved.epsilon.upper is below what the derivation proves")
-    if proved["epsilon"]["lower"] is not None:
-        lower = exact_of(proved["epsilon"]["lower"], "proved.epsilon.lower")
-        below = lower is not None and lower <= point.epsilon
-        ensure(below, "proved.epsilon.lower is above the proved one")
+    ensure(
+        upper is not None and upper >= point.epsilon,
+        "proved.epsilon.upper is below what the derivation proves",
+    )
+    near = upper is not None and upper <= point.epsilon * (1 + ROUNDING)
+    ensure(near, "proved.epsilon.upper is above what the derivation proves, and its rounding")
     ensure(exact_of(proved["delta"], "proved.delta") == point.delta, "proved.delta is not the derivation's")
+    if proved["epsilon"]["lower"] is not None:
+        check_lower(proved["derivation"], exact_of(proved["epsilon"]["lower"], "proved.epsilon.lower"))
+
+
+def check_lower(steps: list[Step], lower: Fraction | None) -> None:
+    """Verify a lower end of what the releases cost: the curve is attained, and its δ there is larger."""
+    last = len(steps) - 1
+    while steps[last]["rule"] in ("post_process", "billboard"):
+        last = steps[last]["from"][0]
+    of_curve = steps[last]["rule"] == "to_approximate" and attained(steps, steps[last]["from"][0])
+    ensure(of_curve, "proved.epsilon.lower: only an upper bound follows from the derivation")
+    curve, delta = fact_of(steps[steps[last]["from"][0]]["gives"]).curve, number(steps[last]["with"]["delta"])
+    below = lower is not None and (lower == 0 or not implies(curve, lower, delta * (1 + MARGIN)))
+    ensure(below, "proved.epsilon.lower is above what the derivation proves")
+
+
+#: Rules whose conclusion is the exact cost or movement of some neighbours that meet their premises.
+ATTAINED = ("linear", "differences", "gaussian", "lattice_gaussian", "nodes", "compose")
+ROUNDING = Fraction(1, 2**50)  # of an upper end that is written as a double
+MARGIN = Fraction(1, 10**30)  # by which a comparison that is not decided may err
+
+
+def attained(steps: list[Step], index: int) -> bool:
+    """Say whether a step's curve is that of some neighbours and queries, and not just a bound on it."""
+
+    def exact(step: Step) -> bool:
+        fact, given = fact_of(step["gives"]), step["with"]
+        stated = given.get("bound_squared") is not None or getattr(fact, "norm", "") == "frobenius-squared"
+        parts = [fact_of(steps[k]["gives"]).units for k in step["from"]] if step["rule"] == "compose" else []
+        return step["rule"] in ATTAINED and not stated and not any(parts)
+
+    return all(s["rule"].startswith("assume_") or exact(s) for s in reachable(steps[: index + 1]))
 
 
 def check_replaced(document: dict[str, Any]) -> None:

@@ -4,8 +4,8 @@ from fractions import Fraction
 from typing import Any
 
 from ..derivation import NOISE, Step, reachable
-from ..documents import brief, ensure, text
-from ..facts import Fact, Private, fact_of
+from ..documents import brief, ensure
+from ..facts import Fact, Private
 from .counts import audited
 from .evidence import Entry, evidence
 from .replaced import check_point, neighbours_of
@@ -25,8 +25,6 @@ def unproved(document: dict[str, Any], final: Fact | None) -> str | None:
     ensure(final.subject == document["subject"]["name"], f"the derivation is about {brief(final.subject)}")
     seen = [step["gives"][:2] for step in reachable(proved["derivation"])]
     ensure(["View", final.subject] in seen, "what the subject shows is not among the steps")
-    beside = proved.get("replace_one") or {"derivation": []}
-    one_law(proved["derivation"], beside["derivation"])
     check_point(proved, final)
     return shortfall(document, evidence(document), final)
 
@@ -112,19 +110,6 @@ def untested(name: str, entry: Entry, relation: str) -> str | None:
     if entry["relation"] != relation:
         return f"the hypothesis {name[:15]}… was tested for {brief(entry['relation'])}"
     return None
-
-
-def one_law(*derivations: list[Step]) -> None:
-    """Verify that every key names one law of noise: two statements about one draw agree on it."""
-    laws: dict[str, Any] = {}
-    for steps in derivations:
-        for step in reachable(steps) if steps else ():
-            if "key" in step["with"]:
-                given = {k: v for k, v in step["with"].items() if k not in ("bound", "epsilon", "distance")}
-                symmetric = "frobenius-squared" in steps[step["from"][0]]["gives"]
-                law = [step["rule"], fact_of(step["gives"]).subject, given, symmetric]
-                same = laws.setdefault(text(step["with"]["key"]), law) == law
-                ensure(same, f"the key {brief(step['with']['key'])} names two laws of noise")
 
 
 def refutation(document: dict[str, Any], final: Fact | None) -> bool:

@@ -8,7 +8,7 @@ sums as B·(Cx + z) (Fichtenberger, Henzinger & Upadhyay 2023; Henzinger, Upadhy
 from collections import Counter
 from collections.abc import Sequence
 from fractions import Fraction
-from itertools import pairwise
+from itertools import accumulate, pairwise
 from typing import Any
 
 from flint import arb
@@ -142,8 +142,9 @@ def _spaced(terms: Sequence[Any], rounds: int, times: int, b: int, zero: Any) ->
 def toeplitz_stretch(coefficients: Sequence[Fraction], rounds: int, k: int, b: int) -> Ends:
     """Return that of a lower-triangular Toeplitz factor with these coefficients (0 beyond them).
 
-    Attained where they fall and none is negative; else at most Σ_{i,j} of the largest |⟨C_u, C_v⟩| at each
-    distance, and at least what 0, b, 2b, … and a single column move.
+    At most k g₀ + 2 Σ_{m<k} h_m: g_d bounds |⟨C_u, C_v⟩| at distance d, a partial sum of Σ_i c_i c_{i+d}
+    where the stream ends early, and h_m is the largest sum of m of them, their distances each b apart.  At
+    least what 0, b, 2b, … and a single column move; where coefficients fall and none is negative that is all.
     """
     bearable(rounds, MOST_ROUNDS)
     c = list(coefficients[:rounds])
@@ -151,11 +152,11 @@ def toeplitz_stretch(coefficients: Sequence[Fraction], rounds: int, k: int, b: i
     low = max(_spaced(c, rounds, times, b, Fraction(0)), sum((x * x for x in c), Fraction(0)))
     if all(x >= y for x, y in pairwise([*c, Fraction(0)])):
         return low, low
-    bearable(len(c), MOST_COEFFICIENTS)
-    size = [abs(x) for x in c]
-    gram = [sum((x * y for x, y in zip(size, size[d:], strict=False)), Fraction(0)) for d in range(len(c))]
-    far = [max(gram[m * b :], default=Fraction(0)) for m in range(times)]
-    return low, 2 * sum((times - m) * g for m, g in enumerate(far)) - times * far[0]
+    bearable(len(c) * (len(c) + times), MOST_COEFFICIENTS**2)
+    gram = [max(map(abs, accumulate(x * y for x, y in zip(c, c[d:], strict=False)))) for d in range(len(c))]
+    later = _heaviest(gram[b:], times - 1, b)
+    sides = sum((later[min(m, len(later) - 1)][0] for m in range(times)), Fraction(0))
+    return low, times * gram[0] + 2 * sides
 
 
 def tree_stretch(rounds: int, k: int, b: int) -> Ends:
@@ -187,20 +188,30 @@ def matrix_stretch(rows: Sequence[Sequence[Fraction]], k: int, b: int) -> Ends:
     columns = [*zip(*rows, strict=True)]
     gram = [[sum((x * y for x, y in zip(u, v, strict=True)), Fraction(0)) for v in columns] for u in columns]
     sizes = [[abs(value) for value in row] for row in gram]
-    weights = [_heaviest(sizes[i], k, b)[0] for i in range(rounds)]
-    high, pattern = _heaviest(weights, k, b)
+    times = rounds_met(rounds, k, b)
+    weights = [_heaviest(sizes[i], times, b)[-1][0] for i in range(rounds)]
+    high, taken = _heaviest(weights, times, b)[-1]
+    pattern = []
+    while taken:
+        last, taken = taken
+        pattern.append(last)
     together = sum((gram[i][j] for i in pattern for j in pattern), Fraction(0))
     return max(together, *(gram[i][i] for i in range(rounds))), high
 
 
-def _heaviest(weights: Sequence[Fraction], k: int, b: int) -> tuple[Fraction, tuple[int, ...]]:
-    """Return the largest sum of nonnegative weights over a pattern, and the pattern, by its last round."""
-    rounds = len(weights)
-    best: list[tuple[Fraction, tuple[int, ...]]] = [(Fraction(0), ())] * (rounds + 1)
-    for _ in range(rounds_met(rounds, k, b)):
+Taken = tuple[Any, ...]  #: the last round and those before it, likewise; empty: none
+
+
+def _heaviest(weights: Sequence[Fraction], times: int, b: int) -> list[tuple[Fraction, Taken]]:
+    """Return the largest sums of up to 0, 1, … `times` nonnegative weights, b apart, and which they are."""
+    best: list[tuple[Fraction, Taken]] = [(Fraction(0), ())] * (len(weights) + 1)
+    found = best[:1]
+    for _ in range(times):
         now = [best[0]]
-        for n in range(rounds):
+        for n, weight in enumerate(weights):
             before, taken = best[max(0, n + 1 - b)]
-            now.append(max(now[-1], (before + weights[n], (*taken, n)), key=lambda found: found[0]))
-        best = now
-    return best[-1]
+            now.append(max(now[-1], (before + weight, (n, taken)), key=lambda sum_: sum_[0]))
+        if now[-1][0] == best[-1][0]:  # sums of nonnegative weights: no more of them fit
+            break
+        best, found = now, [*found, now[-1]]
+    return found

@@ -186,12 +186,16 @@ def test_what_stands_in_a_line_is_never_refused(tmp_path, cells):
         assert due.subject().domain().contains(due.rows)
 
 
-def test_a_ledger_that_counts_another_unit_is_said(tmp_path, dpaccount):
+def test_a_ledger_that_counts_another_unit_is_refused(tmp_path, dpaccount):
+    table(tmp_path)
     claim = claim_on(tmp_path, "histogram", 'column = "city"')
     opened(dpaccount, "replace-one")
-    assert release.unit_differs(claim) == []
     claim.write_text(claim.read_text().replace('unit = "one row"', 'unit = "one patient"'))
-    assert "'one patient', its ledger counts 'one row'" in release.unit_differs(claim)[0]
+    for command in ("certify", "release"):
+        code, out, err = dpaccount(command, claim)
+        assert (code, out) == (2, "")
+        assert "the claim's unit is 'one patient', its ledger's 'one row'; give both the same text" in err
+    assert json.loads(dpaccount("ledger", "show", "sqlite:///t.db", "--json")[1])["entries"] == 0
 
 
 def refused(claim, match):
@@ -213,6 +217,11 @@ def test_refusals_rest_on_public_facts(tmp_path):
     about = 'id = "who"\nmax_rows = 2\n'
     refused(claim_on(tmp_path, "histogram", 'column = "city"', rows=31, about=about), "32 different who")
     refused(claim_on(tmp_path, "histogram", 'column = "city"', about='id = "whose"'), "no column whose")
+    unread = claim_on(tmp_path, "histogram", 'column = "city"')
+    unread.write_text(
+        unread.read_text().replace("[data.columns]", '[data.columns]\nward = { type = "text" }')
+    )
+    refused(unread, "no column ward")
     refused(claim_on(tmp_path, "quantile", 'column = "y"', relation="add-remove"), "is about replace-one")
     refused(claim_on(tmp_path, "quantile", 'column = "y"', rows=32, about=about), "take max_rows = 1")
     refused(claim_on(tmp_path, "histogram", 'column = "city"\ncells = 9'), "cells follows from the table: 3")

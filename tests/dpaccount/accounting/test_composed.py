@@ -273,14 +273,14 @@ def test_it_grows_with_the_events_and_is_at_most_their_sum(kinds):
 
 
 def test_events_of_no_bounded_loss_are_added_up():
-    """Bounded range has its own bound, samples of Gaussians none, failures none."""
-    kinds = [(events.BoundedRange(eta=1), 7), (Gaussian(sigma=2), 3), (Pure(epsilon=1), 1)]
-    assert mu_squared(kinds) == sum(times * event.mu_squared() for event, times in kinds)
+    """Bounded range and samples of Gaussians have their own bound, failures none."""
     sampled = events.PoissonSubsampled(rate="1/10", of=Gaussian(sigma=2))
-    for event in (sampled, events.Approximate(epsilon=1, delta=MILLIONTH)):
-        assert over_units([(None, event), (None, Laplace(scale=1, count=9))], GDP.cost) is None
-        with pytest.raises(TypeError):
-            mu_squared([(event, 2)])
+    kinds = [(events.BoundedRange(eta=1), 7), (Gaussian(sigma=2), 3), (Pure(epsilon=1), 1), (sampled, 2)]
+    assert mu_squared(kinds) == sum(times * event.mu_squared() for event, times in kinds)
+    failing = events.Approximate(epsilon=1, delta=MILLIONTH)
+    assert over_units([(None, failing), (None, Laplace(scale=1, count=9))], GDP.cost) is None
+    with pytest.raises(TypeError):
+        mu_squared([(failing, 2)])
 
 
 @pytest.mark.parametrize(

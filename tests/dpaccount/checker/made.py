@@ -78,7 +78,7 @@ def certificate(steps=None, points=(), verdict="CERTIFIED", refutes=None):
         **{"guarantee": dict(promise), "environment": {"python": "3.11"}, "hazards": []},
         "created": "2026-11-20T10:00:00Z",
         "proved": {
-            **{"epsilon": {"lower": 1.0, "upper": 2.0}, "delta": "1/10", "derivation": steps},
+            **{"epsilon": {"lower": None, "upper": 2.0}, "delta": "1/10", "derivation": steps},
             **{"tight": None, "reason": None},
         },
         "sensitivity": evidence(steps),

@@ -31,7 +31,7 @@ FREE = {
     r"subject/code": "of which code it is; a hazard says so (a release names the same)",
     r"release/(data|ledger_head|ledger_entry)": "which data and ledger; a hazard says so",
     r"release/report/.*": "what was released",
-    r"proved/epsilon/(lower|upper)": "any ends around the proved one",
+    r"proved/epsilon/lower": "any lower end that holds (test_lower_ends.py)",
     r"proved/derivation/\d+/with/because": "where the evidence is, which repeats it",
     r"sensitivity/\d+/(examples|source)": "how often and on what code it was tested",
     r"sensitivity/\d+/worst": "anything within the bound",

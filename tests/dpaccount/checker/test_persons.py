@@ -54,7 +54,7 @@ def on_table(steps, max_rows=2):
     about = relations(steps, R)
     entries = [{**entry, "worst": "0", "relation": about[entry["step"]]} for entry in found["sensitivity"]]
     edits = [(("claim", "data"), data), (("sensitivity",), entries)]
-    edits += [(("proved", "epsilon"), {"lower": 0, "upper": end[1]}), (("proved", "delta"), end[2])]
+    edits += [(("proved", "epsilon"), {"lower": None, "upper": end[1]}), (("proved", "delta"), end[2])]
     found = edited(found, *edits)
     return edited(found, (("hazards",), checker.hazards_of(found)))
 

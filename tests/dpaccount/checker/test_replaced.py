@@ -85,7 +85,7 @@ def test_no_other_relation_has_it():
         (beside(name="other"), "replaced rows"),
         (beside(reach="1/2"), "assumes more"),
         (beside(query="another"), "assumes more"),
-        (beside(variance="2"), "two laws of noise"),
+        (beside(variance="2"), "draws its noise on other queries"),
         (beside(rows(None)[:3]), "replaced rows"),
         (beside([*rows(None)[:4]]), "replaced rows"),
         (beside([]), "list of 1 to 300 steps"),
@@ -186,9 +186,10 @@ def test_a_step_that_nothing_needs_is_rejected_beside_too():
     assert "does not need" in why(moved((BESIDE, beside(more))))
 
 
-def test_a_lower_end_beside_is_at_most_what_is_proved():
-    for lower, fits in ((2.0, True), (2.5, False)):
-        said = {**beside(upper=3.0), "epsilon": {"lower": lower, "upper": 3.0}}
+def test_the_ends_beside_are_those_of_the_derivation():
+    """A row that follows is only bounded, so that no lower end is known."""
+    for lower, upper, fits in ((None, 2.0, True), (0, 2.0, False), (None, 3.0, False), (None, 1.9, False)):
+        said = {**beside(), "epsilon": {"lower": lower, "upper": upper}}
         assert accepted(moved((BESIDE, said))) is fits
     assert not accepted(moved((BESIDE, {**beside(), "delta": "1/11"})))
 

@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 from dpaccount.accounting.accountant import Accountant
-from dpaccount.cost.exposure import exposure_of, group_exposure
+from dpaccount.cost.exposure import exposure_of, group_exposures
 from dpaccount.numerics.closed.toeplitz import group_squares
 from dpaccount.plan import events as ev
 from dpaccount.plan.events import Plan, Relation
@@ -438,8 +438,9 @@ def test_groups_of_rounds_share_only_common_nodes_and_rows(rounds):
             truth = _gaussian_delta(root, 0.1)
             assert float(found.lower) <= truth * (1 + 1e-9)
             assert truth <= float(found.upper) * (1 + 1e-9)
-    assert exposure_of([(ev.Tree(rounds=rounds, sigma=5), 1)]) == group_exposure(
-        (ev.Tree(rounds=rounds, sigma=5),), 1
+    assert (
+        exposure_of([(ev.Tree(rounds=rounds, sigma=5), 1)])
+        == group_exposures((ev.Tree(rounds=rounds, sigma=5),), 1)[0]
     )
 
 

@@ -14,6 +14,8 @@ from dpaccount.accounting import ftrl
 from dpaccount.accounting.accountant import Accountant
 from dpaccount.accounting.ftrl import FtrlTraining
 from dpaccount.accounting.training import least_sigma
+from dpaccount.checker import documents
+from dpaccount.checker.sensitivity import stretch as checker_stretch
 from dpaccount.documents import parse_json
 from dpaccount.errors import InputError
 from dpaccount.numerics.closed import gaussian, toeplitz
@@ -131,13 +133,48 @@ def test_more_rounds_and_less_apart_move_no_less(rounds, k, b):
     assert low <= found[1]
 
 
-@settings(max_examples=40, deadline=None)
-@given(st.integers(1, 12), st.integers(1, 4), st.integers(1, 5), WEIGHTS)
-def test_the_kernel_bounds_no_less(rounds, k, b, weights):
-    """The proof's rule for Toeplitz factors knows the bound for any coefficients only."""
-    kernel = kernel_stretch([weights], rounds, toeplitz.rounds_met(rounds, k, b), b, "factorised")
-    _, high = toeplitz.toeplitz_stretch([Fraction(w) for w in weights], rounds, k, b)
-    assert high <= kernel
+@settings(max_examples=150, deadline=None)
+@given(SHAPES, WEIGHTS, st.integers(0, 10**6))
+def test_all_three_programs_bound_every_pattern_alike(shape, weights, seed):
+    """Accountant, kernel and checker: Toeplitz factors of both signs, and dense ones; never below the truth."""
+    rounds, k, b = shape
+    times = toeplitz.rounds_met(rounds, k, b)
+    rng = np.random.default_rng(seed)
+    dense = [rng.integers(-3, 4, t + 1).tolist() for t in range(rounds)]
+    square = [[*row, *[0] * (rounds - len(row))] for row in dense]
+    for rows, matrix in (([weights], banded(weights, rounds)), (dense, square)):
+        truth = largest(matrix, k, b)
+        kernel = kernel_stretch(rows, rounds, times, b, "factorised")
+        assert kernel == checker_stretch(rows, rounds, times, b)
+        assert truth <= kernel <= times**2 * max(sum(row[j] ** 2 for row in matrix) for j in range(rounds))
+        if times <= 2 and rows is dense:
+            assert kernel <= 2 * truth
+    low, high = toeplitz.toeplitz_stretch([Fraction(w) for w in weights], rounds, k, b)
+    falling = all(x >= y >= 0 for x, y in itertools.pairwise([*weights[:rounds], 0]))
+    assert high == (low if falling else kernel_stretch([weights], rounds, times, b, "factorised"))
+    if times > 1:
+        assert toeplitz.matrix_stretch(square, k, b)[1] == kernel
+
+
+def test_columns_that_do_not_meet_are_added_up():
+    """The identity in four rounds is four, not sixteen; alternating signs that cancel are not added up."""
+    identity = [[0] * t + [1] for t in range(12)]
+    for stretch in (kernel_stretch, checker_stretch):
+        named = ("factorised",) if stretch is kernel_stretch else ()
+        assert stretch(identity, 12, 4, 3, *named) == 4
+        assert stretch([[1]], 12, 4, 3, *named) == 4
+        assert stretch([[1, -1, 1, -1]], 12, 2, 1, *named) == 2 * 4 + 2 * 3
+        assert stretch([[1, 1, 1, -1]], 12, 2, 2, *named) == 2 * 4 + 2 * 1  # 1 - 1 cancels but for a prefix
+
+
+@pytest.mark.slow
+def test_long_factors_cost_little_time():
+    """2,048 coefficients in both programs, and every count of participations: some seconds at most."""
+    rng = np.random.default_rng(1)
+    row = rng.integers(-9, 10, 2048).tolist()
+    for times, b in ((2048, 1), (40, 50), (2, 1000)):
+        documents.Work.spent = 0
+        assert kernel_stretch([row], 2048, times, b, "f") == checker_stretch([row], 2048, times, b)
 
 
 def test_columns_that_meet_are_not_added_up_as_if_they_did_not():

@@ -128,10 +128,10 @@ def test_what_is_no_event_or_relation_is_refused():
 
 
 def test_scalars_of_samples():
-    """A sample of everything keeps its scalars; a smaller one has what its pure loss gives."""
+    """A sample of everything keeps its scalars; a smaller one has what its pure loss gives, or the whole's."""
     whole = PoissonSubsampled(rate=1, of=Gaussian(sigma=2), count=3)
     assert (Event.zcdp(whole), Event.mu_squared(whole)) == (Fraction(3, 8), Fraction(3, 4))
-    assert Event.zcdp(PoissonSubsampled(rate="0.5", of=Gaussian(sigma=2))) is None
+    assert Event.zcdp(PoissonSubsampled(rate="0.5", of=Gaussian(sigma=2))) == Fraction(1, 8)
     half = PoissonSubsampled(rate="0.5", of=Pure(epsilon=1))
     assert abs(float(Event.pure(half)) - math.log1p(math.expm1(1) / 2)) < 1e-12
     assert Event.pure(PoissonSubsampled(rate=0, of=Gaussian(sigma=2))) == 0

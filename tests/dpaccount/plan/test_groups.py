@@ -50,7 +50,7 @@ def test_three_units_pay_for_three_times_the_movement(event, scaled):
 
 def test_a_chain_where_nothing_better_is_known():
     """Three times (ε, δ): (3ε, δ(e^{3ε} − 1)/(e^ε − 1)); the chain may not fall below one unit's cost."""
-    event = ev.PoissonSubsampled(rate="0.1", of=ev.Gaussian(sigma=2))
+    event = ev.PoissonSubsampled(rate="0.1", of=ev.Laplace(scale=2))
     single = of(event, relation=Relation.ADD_REMOVE)
     both = of(event, group=3, relation=Relation.ADD_REMOVE)
     found = both.worst_epsilon(DELTA)

@@ -87,7 +87,7 @@ def gdp(mu_squared=ONE, query="q"):
 
 def zcdp(rho=HALF, query="q"):
     return discrete_gaussian(
-        linear(assume_ball(query, F(1, 2), REPLACE_ONE, "t")), 1 / (2 * rho), F(1, 8), "k"
+        linear(assume_ball(query, F(1, 2), REPLACE_ONE, "t")), 1 / (2 * rho), F(1, 8), f"key-{query}"
     )
 
 
@@ -345,14 +345,14 @@ def test_noise_needs_its_own_norm():
 def test_composition_adds_per_measure():
     assert compose(pure(ONE), pure(F(2), "r")).conclusion.curve == Pure(F(3))
     assert compose(gdp(ONE), gdp(F(2), "r")).conclusion.curve == Gdp(F(3))
-    assert compose(zcdp(F(1, 3)), zcdp(F(1, 6))).conclusion.curve == Zcdp(F(1, 2))
+    assert compose(zcdp(F(1, 3)), zcdp(F(1, 6), "r")).conclusion.curve == Zcdp(F(1, 2))
     points = [to_approximate(pure(ONE), ONE, F(0)), to_approximate(pure(ONE), F(2), F(1, 10))]
     assert compose(*points).conclusion.curve == Approximate(F(3), F(1, 10))
 
 
 def test_composition_refuses_mixtures():
     refuses(compose, match="at least one")
-    refuses(compose, pure(), gdp(), match="measure")
+    refuses(compose, pure(), gdp(query="r"), match="measure")
     refuses(compose, pure(), pure(relation=ADD_REMOVE), match="relation")
     refuses(compose, pure(), billboard(pure(), assume_view("v", "others", "t")), match="observer")
     refuses(compose, lattice(), lattice(), match="lattice")
@@ -475,7 +475,7 @@ def test_bounded_range_and_renyi():
     assert to_zcdp(ranged(F(2))).conclusion.curve == Zcdp(HALF)
     flip = permute_and_flip(assume_range("q", F(2), REPLACE_ONE, "t"), F(3), "k")
     assert flip.conclusion.curve == Pure(F(6))
-    both = compose(to_renyi(zcdp(F(1, 3)), [F(2), F(5)]), to_renyi(zcdp(F(1, 6)), [F(2), F(5)]))
+    both = compose(to_renyi(zcdp(F(1, 3)), [F(2), F(5)]), to_renyi(zcdp(F(1, 6), "r"), [F(2), F(5)]))
     assert both.conclusion.curve == Renyi(((F(2), ONE), (F(5), F(5, 2))))
     refuses(to_pure, pure(), match="bounded range")
     refuses(to_renyi, pure(), [F(2)], match="zCDP")
@@ -536,8 +536,8 @@ def test_add_remove_twice_is_replace_one():
 
 def test_mixtures_take_the_worst():
     assert mixture(pure(ONE), pure(F(2), "r")).conclusion.curve == Pure(F(2))
-    assert mixture(point(ONE), point(F(2), F(1, 10))).conclusion.curve == Approximate(F(2), F(1, 10))
-    refuses(mixture, pure(), gdp(), match="measure")
+    assert mixture(point(ONE), point(F(2), F(1, 10), "r")).conclusion.curve == Approximate(F(2), F(1, 10))
+    refuses(mixture, pure(), gdp(query="r"), match="measure")
     refuses(mixture, lattice(), match="nor ordered")
 
 
@@ -616,13 +616,15 @@ def test_a_forced_theorem_is_caught_by_the_checker():
 
 def everything():
     """One theorem through every rule that ends in (ε, δ)."""
-    tree = to_approximate(nodes(lattice(F(25)), assume_covers("q", [(1, 2), (1, 4)], "t")), ONE, F(1, 100))
+    tree = to_approximate(
+        nodes(lattice(F(25), "x"), assume_covers("x", [(1, 2), (1, 4)], "t")), ONE, F(1, 100)
+    )
     other = to_approximate(nodes(pure(F(1, 2), "r"), assume_tree("r", 1, "t")), ONE, F(0))
     third = to_approximate(compose(gdp(F(1, 100)), to_gdp(pure(F(1, 100), "s"), F(1, 100))), ONE, F(1, 50))
     person = linear(assume_rank_one("m", F(2), REPLACE_ONE, "t"))
     fourth = to_zcdp(gaussian(person, F(10**6), "m"))
     fifth = discrete_gaussian(person, F(10**6), F(1, 2), "n")
-    point = to_approximate(compose(fourth, fifth, zcdp(F(1, 10**4))), ONE, F(1, 10), F(20))
+    point = to_approximate(compose(fourth, fifth, zcdp(F(1, 10**4), "y")), ONE, F(1, 10), F(20))
     whole = compose(third, point)
     pair = group(despite(other, assume_rare("r", "distance", F(1, 1000), "t"), F(1, 100)), 2, F(1, 10))
     spent = assume_filter("s", "zcdp", [F(1, 50)], ADD_REMOVE, "t")

@@ -346,7 +346,7 @@ def test_of_a_mixture_one_part_is_assumed_to_be_drawn():
 # ------------------------------------------------------------------ a key is drawn once, on one query
 
 
-def checker_refuses(rule, parts, given=None, match="drawn on two queries"):
+def checker_refuses(rule, parts, given=None, match="names two draws"):
     """The checker refuses to put the parts' own steps together, as the kernel does."""
     steps, ends = [], []
     for part in parts:
@@ -378,8 +378,10 @@ def test_one_draw_on_two_queries_tells_their_difference():
 @pytest.mark.parametrize("rule", [compose, mixture])
 def test_one_key_is_not_drawn_on_two_queries(rule):
     first, other = pure("a", key="k"), pure("b", key="k")
-    refuses(rule, first, other, match="drawn on two queries")
-    refuses(rule, compose(first, pure("c", key="l")), compose(pure("d", key="m"), other), match="two queries")
+    refuses(rule, first, other, match="names two draws")
+    refuses(
+        rule, compose(first, pure("c", key="l")), compose(pure("d", key="m"), other), match="names two draws"
+    )
     if rule is compose:
         checker_refuses("compose", [first, other])
     confirmed(rule(first, pure("b", key="l")))
@@ -390,12 +392,12 @@ def test_one_key_is_not_drawn_on_two_queries(rule):
 
 def test_parts_and_cells_do_not_share_a_key():
     first, last = over(pure("a", key="k"), (1, 5)), over(pure("b", key="k"), (6, 9))
-    refuses(parallel, first, last, match="drawn on two queries")
+    refuses(parallel, first, last, match="names two draws")
     checker_refuses("parallel", [first, last])
     confirmed(parallel(first, over(pure("b", key="l"), (6, 9))))
     split = assume_split("t", ["a", "b"], "t")
     cells = [pure(name, ADD_REMOVE, "k") for name in "ab"]
-    refuses(partition, split, *cells, match="drawn on two queries")
+    refuses(partition, split, *cells, match="names two draws")
     both = [pure(name, relation, name) for relation in (REPLACE_ONE, ADD_REMOVE) for name in "ab"]
     confirmed(partition(split, *both))  # each cell's one draw, stated for both relations
 
@@ -403,14 +405,14 @@ def test_parts_and_cells_do_not_share_a_key():
 def test_one_key_is_not_drawn_over_two_lists_of_covers():
     leaf = pure("a", key="k")
     first, last = over(leaf, (1, 5)), over(leaf, (6, 9))
-    refuses(parallel, first, last, match="drawn on two queries")
+    refuses(parallel, first, last, match="names two draws")
     checker_refuses("parallel", [first, last])
     for one, two in (
         (leaf, first),
         (over(leaf, (1, 2), (3, 5)), over(leaf, (1, 3), (4, 5))),  # alike in number, width and ends
         (over(leaf, (1, 4)), nodes(leaf, assume_tree("a", 4, "t", 1))),
     ):
-        refuses(compose, one, two, match="drawn on two queries")
+        refuses(compose, one, two, match="names two draws")
         checker_refuses("compose", [one, two])
     again = nodes(leaf, assume_covers("a", [(1, 5)], "other words"))
     confirmed(compose(first, again))
@@ -426,14 +428,14 @@ def test_a_transformed_query_is_another_one():
     person = assume_rank_one("q", HALF, REPLACE_ONE, "t")
     shown = [gaussian(query, ONE, "k") for query in (plain, centre, *streams, joint(person, ONE))]
     for one, two in itertools.combinations(shown, 2):
-        refuses(compose, one, two, match="drawn on two queries")
+        refuses(compose, one, two, match="names two draws")
         checker_refuses("compose", [one, two])
     for one in shown:
         confirmed(compose(one, one))
     buffers = [buffered(ball(), 4, 1, [(1, 1)], 1, F(1, 16), most) for most in (F(9), F(10))]
     confirmed(compose(*[gaussian(query, ONE, "k") for query in buffers]))  # two bounds of one stream
     spent = assume_filter("k", "gdp", [ONE], REPLACE_ONE, "t")
-    refuses(compose, spent, shown[0], match="drawn on two queries")
+    refuses(compose, spent, shown[0], match="names two draws")
     checker_refuses("compose", [spent, shown[0]])
 
 
@@ -455,5 +457,5 @@ def test_one_draw_may_be_stated_with_two_bounds_of_its_stream():
     """What a draw is on is its query, transformed over its rounds; how far that moves may be said twice."""
     both = compose(twice_entered(1), twice_entered(2))
     assert checker.check_derivation(write(both))[-1][2] == ["zcdp", str(both.conclusion.curve.rho)]
-    with pytest.raises(RuleError, match="drawn on two queries"):
+    with pytest.raises(RuleError, match="names two draws"):
         compose(twice_entered(1), twice_entered(1, rounds=5))

@@ -303,7 +303,7 @@ HONEST = [
     ("factorised", [UNIT, rounds(4, 9, 2), ONCE], MANY,
      stable("l2-squared", "16", R + ", 2 rounds 2 apart", [1, 2**63])),
     ("factorised", [UNIT, rounds(3, 3, 1), ONCE], {"matrix": [[1], [1, 1], [1, 1, 1]], "bits": 0},
-     stable("l2-squared", "27", R + ", 3 rounds 1 apart", [1, 2**63])),
+     stable("l2-squared", "14", R + ", 3 rounds 1 apart", [1, 2**63])),
     ("factorised", [UNIT, rounds(5, 2, 2), CLOSE], MANY,
      stable("l2-squared", str(4 * 36 * 16), R + ", 2 rounds 2 apart", [1, 2**63])),
     ("factorised", [stable("l2-squared", "36", A), rounds(5, 2, 2), [*CLOSE[:6], A, "public"]], MANY,

@@ -73,7 +73,7 @@ def clipped(query="q", relation=REPLACE_ONE):
 
 
 def pure(query="q", relation=REPLACE_ONE):
-    return laplace(linear(clipped(query, relation)), F(2), F(1, 8), query + relation)
+    return laplace(linear(clipped(query, relation)), F(2), F(1, 8), f"key-{query}")
 
 
 def vector(query="v", relation=REPLACE_ONE):

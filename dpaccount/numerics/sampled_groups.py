@@ -1,0 +1,152 @@
+"""A group of units on Poisson samples of Gaussian noise: mixtures of shifted Gaussians (docs/numerics.md).
+
+Each of k units is in the sample with probability q and moves the noisy value by at most μ.  With `there` of
+them in one dataset alone and `gone` in the other alone, the worst vectors lie on one line, and the pair is
+P = Σ_i w_i N(iμ, 1) and Q = Σ_j w'_j N(−jμ, 1) with binomial weights (Ganesh 2024, where gone = 0).
+"""
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+
+from flint import arb, ctx
+
+from dpaccount.numerics.balls import ball
+from dpaccount.numerics.fourier.transforms import Factor
+
+FARTHEST = 2.0**30  #: deviations beyond which a threshold is not sought: the tails there are all that is left
+NEAR = 1e-7  #: relative width at which Newton's method takes over from bisection
+STEPS = 80  #: of Newton's method, from a start in floats; it needs a few
+
+
+@dataclass(frozen=True)
+class SampledGroupFactor(Factor):
+    """The pair of `there` units against `gone` others on a Poisson sample of `rate`; `mu2`: μ² of each."""
+
+    rate: Fraction
+    mu2: Fraction
+    there: int
+    gone: int
+    transform = False
+
+    @property
+    def symmetric(self) -> bool:  # type: ignore[override]
+        """Say whether both directions are one pair and its mirror image."""
+        return self.there == self.gone
+
+    def reversed(self) -> "SampledGroupFactor":
+        """Return the pair of the other direction."""
+        return SampledGroupFactor(self.rate, self.mu2, self.gone, self.there)
+
+    def ceiling(self) -> arb | None:
+        """Return −gone·ln(1 − q) where nobody is there; else losses have no bound."""
+        return None if self.there else -self.gone * (-ball(self.rate)).log1p()
+
+    def value(self, s: arb) -> arb:
+        """Return an upper bound on M(s), s > 0: P^{1+s} Q^{−s} is jointly convex."""
+        mu2, found = ball(self.mu2), arb(0)
+        for i, here in enumerate(self.weights(self.there)):
+            for j, other in enumerate(self.weights(self.gone)):
+                found += here * other * (s * (s + 1) * (i + j) ** 2 * mu2 / 2).exp()
+        return found
+
+    def weights(self, units: int) -> list[arb]:
+        """Return the chances that 0, 1, … of so many units are in the sample."""
+        q = ball(self.rate)
+        return [math.comb(units, i) * q**i * (1 - q) ** (units - i) for i in range(units + 1)]
+
+    def delta(self, t: Fraction) -> arb:
+        """Return δ(t) at any real t, at the precision of the moment.
+
+        The loss rises along the line, so that P exceeds e^t·Q right of where it is t.
+        """
+        mu, at = ball(self.mu2).sqrt(), ball(t)
+        low, high = self._threshold(t)
+        here, other = self.weights(self.there), self.weights(self.gone)
+
+        def mass(x: arb, weights: list[arb], step: arb, sign: int) -> arb:
+            """Return the mass right of x (sign 1), or left of it, of a mixture of N(i·step, 1)."""
+            return sum(
+                (w * (sign * (x - i * step) / arb(2).sqrt()).erfc() / 2 for i, w in enumerate(weights)),
+                arb(0),
+            )
+
+        if high is None:  # the loss stays below t as far as is looked
+            return arb(0).union(mass(_required(low), here, mu, 1))
+        if low is None:
+            return -at.expm1() + at.exp() * arb(0).union(mass(high, other, -mu, -1))
+        x = low.union(high)
+        if t >= 0:
+            return mass(x, here, mu, 1) - at.exp() * mass(x, other, -mu, 1)
+        return -at.expm1() + at.exp() * mass(x, other, -mu, -1) - mass(x, here, mu, -1)
+
+    def _threshold(self, t: Fraction) -> tuple[arb | None, arb | None]:
+        """Return x on either side of where the loss is t, proved; None where it is beyond `FARTHEST`."""
+        if self._surely(FARTHEST, t) < 0:
+            return arb(FARTHEST), None
+        if self._surely(-FARTHEST, t) > 0:
+            return None, arb(-FARTHEST)
+        x, bits = arb(self._estimate(float(t))), ctx.prec
+        for _ in range(STEPS):
+            loss, slope = self._loss(x)
+            step = ((loss - ball(t)) / slope).mid() if slope > 0 else arb(0)
+            x = (x - step).mid()
+            if abs(step) < abs(x) * arb(2) ** (-bits // 2) + arb(2) ** (-bits // 2):
+                break
+        reach = arb(2) ** (8 - bits) * (1 + abs(x))
+        while reach < FARTHEST:
+            if self._surely(x - reach, t) < 0 < self._surely(x + reach, t):
+                return x - reach, x + reach
+            reach *= 4
+        return arb(-FARTHEST), arb(FARTHEST)
+
+    def _surely(self, x: arb | float, t: Fraction) -> int:
+        """Return the sign of loss − t at x; 0 where the precision does not tell."""
+        apart = self._loss(arb(x))[0] - ball(t)
+        return 1 if apart > 0 else -1 if apart < 0 else 0
+
+    def _loss(self, x: arb) -> tuple[arb, arb]:
+        """Return the loss at x and its slope there."""
+        mu = ball(self.mu2).sqrt()
+        there, up = _log_mixture(self.weights(self.there), mu * x, mu * mu)
+        gone, down = _log_mixture(self.weights(self.gone), -mu * x, mu * mu)
+        return there - gone, mu * (up + down)
+
+    def _estimate(self, t: float) -> float:
+        """Return about where the loss is t, by bisection in floats."""
+        mu, logit = math.sqrt(self.mu2), math.log(self.rate) - math.log1p(-self.rate)
+        fixed = [
+            [math.log(math.comb(n, i)) + i * logit - (i * mu) ** 2 / 2 for i in range(n + 1)]
+            for n in (self.there, self.gone)
+        ]
+        apart = (self.there - self.gone) * math.log1p(-self.rate) - t
+
+        def log_sum(terms: list[float], at: float) -> float:
+            logs = [term + i * at for i, term in enumerate(terms)]
+            top = max(logs)
+            return top + math.log(sum(math.exp(each - top) for each in logs))
+
+        low, high = -FARTHEST, FARTHEST
+        for step in range(STEPS):
+            middle = (low + high) / 2 if step > 3 else (-16.0, 16.0, -256.0, 256.0)[step]
+            if low < middle < high:
+                below = log_sum(fixed[0], mu * middle) - log_sum(fixed[1], -mu * middle) + apart < 0
+                low, high = (middle, high) if below else (low, middle)
+            if high - low < NEAR * (1 + abs(low)):
+                break
+        return (low + high) / 2
+
+
+def _required(x: arb | None) -> arb:
+    if x is None:
+        raise ValueError("a threshold has one end at least")
+    return x
+
+
+def _log_mixture(weights: list[arb], at: arb, square: arb) -> tuple[arb, arb]:
+    """Return ln Σ w_i e^{i·at − i²·square/2}, and the mean of i under these terms."""
+    logs = [w.log() + i * at - i * i * square / 2 for i, w in enumerate(weights)]
+    top = max((each.mid() for each in logs), key=float)
+    terms = [(each - top).exp() for each in logs]
+    total = sum(terms, arb(0))
+    return top + total.log(), sum((i * term for i, term in enumerate(terms)), arb(0)) / total
