@@ -301,7 +301,6 @@ Section World.
       | Buffered _ pairs bits step _ _ _ _ =>
         map (fun j d => number j i d
                         + buffers (Q2R step) bits pairs (fun t => number j (Z.of_nat t + 1)%Z d) (Z.to_nat (i - 1))) (places h)
-      | Filtered => []
       end
     end.
 
@@ -388,7 +387,7 @@ Section World.
     end.
 
   Definition spread_over (o : spread) (ds : draws) : draws :=
-    map (fun kp => (fst kp, Place (query (snd kp)) (made (snd kp)) o)) ds.
+    map (fun kp => (fst kp, Place (query (snd kp)) (made (snd kp)) (how (snd kp)) o)) ds.
 
   Definition instance (ds : draws) (i : Z) (h : H) : bool :=
     of_draws ds h && match next W h with Some l => (index l =? i)%Z | None => false end.
@@ -486,10 +485,10 @@ Section World.
            within how (Q2R bound) (differences (numbers_of k p q (changes line) o i h) d d'))
     | Stable q how bound rel (Some (first, last)) =>
         how = L2Squared /\ is_stream (changes line) = true /\
-        forall k, (forall h d d', neighbours (distance W) rel d d' -> spent (fun h => if on_place k (Place q (changes line) Once) h
+        forall k law, (forall h d d', neighbours (distance W) rel d d' -> spent (fun h => if on_place k (Place q (changes line) law Once) h
              then match next W h with Some l => total square (differences (numbers_at l h) d d') | None => 0 end
              else 0) h <= Q2R bound) /\
-          forall h l d d' c, next W h = Some l -> at_place l = Place q (changes line) Once ->
+          forall h l d d' c, next W h = Some l -> at_place l = Place q (changes line) law Once ->
             agree first last d d' -> In c (numbers_at l h) -> c d = c d'
     | Lipschitz q factor slack reach =>
         0 <= Q2R factor /\ 0 <= Q2R slack /\ 0 <= Q2R reach /\

@@ -52,8 +52,22 @@ Inductive change :=
   | Stacked (weight : Q)                                                      (* `joint` *)
   | Centred (rounds times apart last : Z)
   | Factorised (matrix : list (list Z)) (bits : Z) (rounds times apart last : Z)
-  | Buffered (width : Z) (pairs : list (list Z)) (bits : Z) (step : Q) (rounds times apart last : Z)
-  | Filtered.                                                                 (* no noise: a filter's charges *)
+  | Buffered (width : Z) (pairs : list (list Z)) (bits : Z) (step : Q) (rounds times apart last : Z).
+
+(** A law of noise: all numbers of its rule but bounds on the query. [symmetric]: on a symmetric matrix. *)
+Inductive noise_law :=
+  | FineNormal (variance grid : Q) (coordinates : Z) (symmetric : bool)
+  | LatticeNormal (variance : Q)
+  | DiscreteNormal (variance grid : Q) (symmetric : bool)
+  | NormalNoise (variance : Q) (symmetric : bool)
+  | LaplaceNoise (scale : Q) (grid : option Q)
+  | ExponentialChoice (rate : Q)
+  | FlippedChoice (rate : Q)
+  | LengthNoise (rate grid : Q)
+  | SparseAnswers (threshold scale : Q) (limit : Z) (grid : Q)
+  | TableAnswer (table : list (list Q))
+  | CellsShown (scale : Q) (threshold : Z) (delta : Q)
+  | FilterCharges.                                                            (* no noise of its own *)
 
 (** Over what a query is released: once, or over covers as a hypothesis lists them. *)
 Inductive spread :=
@@ -61,8 +75,8 @@ Inductive spread :=
   | Covers (query : string) (covers : list (Z * Z))
   | Tree (query : string) (rounds levels : Z).
 
-(** On what a key is drawn. *)
-Record place := Place { query : string; made : list change; over : spread }.
+(** On what a key is drawn, and how. *)
+Record place := Place { query : string; made : list change; how : noise_law; over : spread }.
 
 Definition draws := list (string * place).
 
