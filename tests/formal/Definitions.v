@@ -65,7 +65,8 @@ Section Chance.
     | settle h p q p' q' : chance h p q -> 0 <= p' <= p -> q <= q' <= 1 -> chance h p' q'
     | toss h p q p' q' t : 0 <= t <= 1 -> chance h p q -> chance h p' q' ->        (* which of two plans *)
         chance h (t * p + (1 - t) * p') (t * q + (1 - t) * q')
-    | say h (P : law message) u v : test u -> test v ->                            (* a public message *)
+    | tell h m p q : chance (m :: h) p q -> chance h p q                            (* a message of his choice *)
+    | say h (P : law message) u v : test u -> test v ->                            (* a public message, *)
         (forall m, chance (m :: h) (u m) (v m)) -> chance h (P u) (P v)
     | ask h u v : asks h = true -> test u -> test v ->                             (* a release *)
         (forall m, chance (m :: h) (u m) (v m)) -> chance h (k h u) (l h v).
@@ -122,7 +123,7 @@ Definition lattice_pair {A} (variance : R) (s : list Z) (P Q : law A) :=
 
 Section Curves.
   Context {message input : Type} (near : input -> input -> Prop) (draw : input -> history message -> law message).
-  Let H := history message.
+  Local Notation H := (history message).
 
   (** Every release that is asked for has a cost, and whatever is said, all costs together fit the budget. *)
   Definition adds_up (cost : R -> law message -> law message -> Prop) (budget : R) (asks : H -> bool) (k l : H -> law message) :=
@@ -206,8 +207,8 @@ Record world := World {
 
 Section World.
   Variable W : world.
-  Let H := history (message W).
-  Let D := data (record W).
+  Local Notation H := (history (message W)).
+  Local Notation D := (data (record W)).
 
   Definition draw (departed : list string) (d : D) (h : H) : law (message W) :=
     match next W h with
@@ -404,7 +405,10 @@ Section World.
     (forall h l, next W h = Some l -> is_stream (made (at_place l)) = true ->                         (* rows come in order *)
        over (at_place l) = Once /\ (1 <= index l)%Z /\
        forall s, (1 <= s < index l)%Z -> exists h' m, earlier (m :: h') h /\ next W h' = Some (Label (key l) (at_place l) s)) /\
-    (forall l, names W (query (at_place l)) l = true) /\
+    (forall l, names W (query (at_place l)) l = true) /\                                             (* names are what they say *)
+    (forall a b sign l, In sign [" + "; " | "; " or "]%string -> names W a l = true \/ names W b l = true ->
+       names W (a ++ sign ++ b) l = true) /\
+    (forall x y, distance W x y = distance W y x) /\
     (forall x y k (r : R) , (0 < k)%nat -> distance W x y <= INR k * r ->                             (* rows are a convex set *)
        exists path : nat -> record W, path 0%nat = x /\ path k = y /\
          forall j, (j < k)%nat -> distance W (path j) (path (S j)) <= r).
@@ -436,7 +440,8 @@ Section World.
     let good asks group :=
       if persons then satisfies (neighbours (fun _ _ => 0) rel) (draw_of gone) law asks group
       else satisfies (neighbours (distance W) rel) (draw gone) law asks group in
-    (forall h l, next W h = Some l -> lookup (key l) ds <> None -> exclusive ds -> names W subject l = true) /\
+    (forall h l p, next W h = Some l -> lookup (key l) ds = Some p ->
+       at_place l = Place (query p) (made p) (how p) (over (at_place l)) -> names W subject l = true) /\
     (forall s, In s views -> incl (sources W s) (map fst ds) /\ seen_by o (of_draws ds) s) /\
     match reads with
     | None => forall over, exclusive (spread_over over ds) ->
@@ -468,7 +473,8 @@ Section World.
     | Private subject law rel o reads =>
         private_holds subject law rel o reads (drawn line) (departed line) (of_persons line) (views line)
     | View q shown releases =>
-        incl (sources W q) releases /\ match shown with Everyone => blind q | Others => own_data q end
+        incl (sources W q) releases /\ (forall l, In (key l) releases -> names W q l = true) /\
+        match shown with Everyone => blind q | Others => own_data q end
     | Contribution q set low high points rel _ =>
         (forall o i h d j, value W q o i h d j = total (fun u =>
            match d u with Some r => if takes_part W q o i h u r then adds W q o i h u r j else 0 | None => 0 end) (units_there W)) /\
