@@ -399,7 +399,9 @@ Section World.
 
   (** What a program is by its making. *)
   Definition lawful :=
-    NoDup (units_there W) /\
+    NoDup (units_there W) /\ (forall u, In u (units_there W) -> (1 <= u < 2 ^ 63)%Z) /\
+    (forall h d d', (forall u, In u (units_there W) -> d u = d' u) ->                                 (* there are no others *)
+       same (ideal W h d) (ideal W h d') /\ same (actual W h d) (actual W h d')) /\
     (forall h l, next W h = Some l -> forall h' m, earlier (m :: h') h -> next W h' <> Some l) /\   (* a draw is made once *)
     (forall h l, next W h = Some l -> over (at_place l) = Once -> is_stream (made (at_place l)) = false -> index l = 0%Z) /\
     (forall h l, next W h = Some l -> is_stream (made (at_place l)) = true ->                         (* rows come in order *)
