@@ -148,7 +148,7 @@ Definition within (radius : Q) (part : fact) : option fact :=
   match part with
   | Private _ _ (BoundedRow step) _ _ => check below 0 radius && Qle_bool radius step; moves_by part (BoundedRow radius)
   | Private _ _ (Groups (BoundedRow step) size) _ _ =>
-      check below 0 radius && Qle_bool radius (times step (of_Z size)); moves_by part (BoundedRow radius)
+      check (1 <=? size)%Z && below 0 radius && Qle_bool radius (times step (of_Z size)); moves_by part (BoundedRow radius)
   | _ => None
   end.
 

@@ -168,20 +168,6 @@ Section World.
         replace (fun g => exists i, g = instance W (spread_over over b) i) with (fun g => exists i, g = instance W (spread_over over a) i); auto.
         apply functional_extensionality. intros g. f_equal. apply functional_extensionality. intros i. rewrite (alike_instance _ _ i Es). auto.
   Qed.
-
-  (** A curve that follows from another one. *)
-  Definition follows (c c' : curve) : Prop :=
-    forall (X : Type) (near : X -> X -> Prop) (draw : X -> H -> law (message W)) asks group,
-      satisfies near draw c asks group -> satisfies near draw c' asks group.
-
-  Lemma private_follows subject law law' rel o reads ds gone persons views : follows law law' ->
-    private_holds W subject law rel o reads ds gone persons views -> private_holds W subject law' rel o reads ds gone persons views.
-  Proof.
-    intros F [HN [HV HP]]. unfold private_holds. split; [|split]; auto.
-    - destruct reads as [[f l]|].
-      + intros HE. destruct (HP HE) as [G R]. split; auto. destruct persons; apply F; auto.
-      + intros over HE. destruct (HP over HE) as [G R]. split; auto. destruct persons; apply F; auto.
-  Qed.
 End World.
 
 (* ---------------------------------------------------------------- lines by single steps *)
