@@ -84,8 +84,11 @@ Proof. intros. apply add_inside; auto using neg_inside. Qed.
 (** Products of numbers that are not negative; other products are not needed. *)
 Definition nonneg (a : ends) : bool := match fst a with Some z => (0 <=? z)%Z | None => false end.
 
+Definition is_zero (a : ends) : bool := match a with (Some 0%Z, Some 0%Z) => true | _ => false end.
+
 Definition mul (a b : ends) : ends :=
-  if nonneg a && nonneg b then
+  if is_zero a || is_zero b then (Some 0, Some 0)%Z
+  else if nonneg a && nonneg b then
     (opt2 (fun x y => (x * y / one)%Z) (fst a) (fst b), opt2 (fun x y => up_div (x * y) one) (snd a) (snd b))
   else match a, b with
   | (Some a1, Some a2), (Some b1, Some b2) =>
@@ -93,6 +96,12 @@ Definition mul (a b : ends) : ends :=
       (Some (fold_right Z.min (a1 * b1) all / one)%Z, Some (up_div (fold_right Z.max (a1 * b1) all) one)%Z)
   | _, _ => (None, None)
   end.
+
+Lemma is_zero_inside a x : is_zero a = true -> inside p a x -> x = 0.
+Proof.
+  destruct a as [[[| |]|] [[| |]|]]; try discriminate. intros _ [H1 H2]. unfold above, below in *; simpl in *.
+  pose proof (unit_pos p). nra.
+Qed.
 
 Lemma nonneg_inside a x : nonneg a = true -> inside p a x -> 0 <= x.
 Proof.
@@ -120,6 +129,10 @@ Qed.
 Lemma mul_inside a b x y : inside p a x -> inside p b y -> inside p (mul a b) (x * y).
 Proof.
   intros Ha Hb. unfold mul. pose proof (unit_pos p) as Hu. pose proof one_pos as Ho.
+  destruct (is_zero a || is_zero b) eqn:Hz.
+  { assert (x * y = 0) as ->.
+    { apply orb_prop in Hz. destruct Hz as [Hz|Hz]; [rewrite (is_zero_inside a x Hz Ha) | rewrite (is_zero_inside b y Hz Hb)]; ring. }
+    unfold inside, above, below; simpl. lra. }
   destruct (nonneg a && nonneg b) eqn:Hn.
   - apply andb_prop in Hn. destruct Hn as [Hna Hnb].
     pose proof (nonneg_inside a x Hna Ha). pose proof (nonneg_inside b y Hnb Hb).

@@ -217,13 +217,13 @@ Proof.
     + simpl. lra.
 Qed.
 
-(** e^x of x = z units: unbounded where it has more than 2^24 digits or so, and 0 to one unit where it is less. *)
+(** e^x of x = z units: unbounded and at least 1 + x where it has more than 2^22 digits or so, and 0 to one unit where it is less. *)
 Definition exp_at (z : Z) : ends :=
   if (z <? 0)%Z then
     if (z <? - (Zpos p * one))%Z then (Some 0%Z, Some 1%Z)
     else let e := exp_above (- z) in
          (Some (one * one / snd e)%Z, if (0 <? fst e)%Z then Some (up_div (one * one) (fst e)) else None)
-  else if (2 ^ 22 * one <? z)%Z then (Some one, None)
+  else if (2 ^ 22 * one <? z)%Z then (Some (one + z)%Z, None)
   else let e := exp_above z in (Some (fst e), Some (snd e)).
 
 Lemma exp_at_inside z : inside p (exp_at z) (exp (IZR z / unit_of p)).
@@ -265,9 +265,11 @@ Proof.
         replace (exp x * unit_of p * (exp (- x) * unit_of p)) with (unit_of p * unit_of p * (exp x * exp (- x))) by ring.
         rewrite Hinv. nra.
   - destruct (2 ^ 22 * one <? z)%Z; cbn [fst snd].
-    + split; auto. change (IZR one) with (unit_of p). apply IZR_le in Hz.
-      assert (1 <= exp (IZR z / unit_of p)); [|nra]. rewrite <- exp_0. apply exp_mono.
-      apply Rdiv_le_0_compat; lra.
+    + split; auto. rewrite plus_IZR. change (IZR one) with (unit_of p). apply IZR_le in Hz.
+      assert (1 + IZR z / unit_of p <= exp (IZR z / unit_of p)).
+      { destruct (Req_dec (IZR z / unit_of p) 0) as [->|N]; [rewrite exp_0; lra|]. left. apply exp_ineq1; auto. }
+      apply Rmult_le_compat_r with (r := unit_of p) in H; [|lra].
+      replace ((1 + IZR z / unit_of p) * unit_of p) with (unit_of p + IZR z) in H by (field; lra). auto.
     + apply (exp_above_inside z); auto.
 Qed.
 
