@@ -300,3 +300,79 @@ Section World.
     - intros k Hk. apply union_in in Hk. destruct Hk; auto.
   Qed.
 End World.
+
+(* ---------------------------------------------------------------- any number of them *)
+
+Lemma line_part W l s c rel o reads ds gone : holds W l -> well_made l -> says l = Private s c rel o reads ->
+  alike_draws (drawn l) ds -> same_keys (departed l) gone ->
+  part W s c rel o reads ds gone (of_persons l) (views l).
+Proof.
+  intros Hl [_ [M1 M2]] Hs Ea Eg. unfold holds in Hl. rewrite Hs in *. destruct M2 as [M2 M3]. split; [|split; [auto|split]].
+  - apply (private_alike W) with (a := drawn l) (gone := departed l); auto.
+  - intros HR k p Hk. apply (M3 HR k). rewrite Ea. auto.
+  - intros k Hk. apply (alike_keys _ _ Ea), M1, Eg. auto.
+Qed.
+
+Lemma joined_not_range a b c : joined plus a b = Some c -> is_range (Private "" a ReplaceOne Central None) = false ->
+  is_range (Private "" c ReplaceOne Central None) = false.
+Proof.
+  unfold joined. destruct (alike a b) eqn:E; [|discriminate].
+  destruct a, b; try discriminate; cbn [amounts zip_with rebuilt]; intros HJ HR; try (injection HJ as <-; auto; fail).
+  destruct (_ =? _)%nat in HJ; [|discriminate]. injection HJ as <-. auto.
+Qed.
+
+Lemma together_part W (HW : lawful W) sign persons : In sign [" + "; " | "; " or "]%string -> forall rest s c rel o reads ds gone vs gives ds',
+  part W s c rel o reads ds gone persons vs -> is_range (Private "" c ReplaceOne Central None) = false ->
+  Forall (holds W) rest -> Forall well_made rest -> (forall l, In l rest -> of_persons l = persons) ->
+  together sign plus (Private s c rel o reads) (map says rest) = Some gives -> all_draws ds rest = Some ds' ->
+  exists s' c' reads', gives = Private s' c' rel o reads' /\
+    part W s' c' rel o reads' ds' (fold_left union (map departed rest) gone) persons (vs ++ flat_map views rest).
+Proof.
+  intros Hsign. induction rest as [|l rest IH]; intros s c rel o reads ds gone vs gives ds' HP HR HH HM HE HT HD.
+  - cbn in HT, HD. injection HT as <-. injection HD as <-. exists s, c, reads. split; auto. cbn [map fold_left flat_map].
+    rewrite app_nil_r. auto.
+  - inversion HH as [|? ? Hl HH1]. inversion HM as [|? ? Ml HM1]. subst.
+    cbn [map together] in HT. destruct (both sign plus (Private s c rel o reads) (says l)) as [acc|] eqn:Eb; [|discriminate].
+    unfold both in Eb. destruct (says l) as [s2 c2 rel2 o2 reads2| | | | | | | | | | | | | |] eqn:Es; try discriminate.
+    destruct (relation_eqb rel rel2) eqn:Er; [|discriminate]. destruct (observer_eqb o o2) eqn:Eo; [|discriminate]. cbn [andb] in Eb.
+    apply relation_eqb_eq in Er. apply observer_eqb_eq in Eo. subst rel2 o2.
+    destruct (joined plus c c2) as [total|] eqn:Ej; [|discriminate]. injection Eb as <-.
+    cbn [all_draws] in HD. destruct (merged ds (drawn l)) as [more|] eqn:Em; [|discriminate].
+    assert (P2 : part W s2 c2 rel o reads2 (drawn l) (departed l) persons (views l)).
+    { rewrite <- (HE l (or_introl eq_refl)). apply line_part; auto; intros k; tauto. }
+    pose proof (part_both W HW s s2 c c2 total rel o reads reads2 ds (drawn l) more gone (departed l) persons vs (views l) sign Hsign Ej HR Em HP P2) as P.
+    destruct (IH _ _ _ _ _ _ _ _ _ _ P (joined_not_range _ _ _ Ej HR) HH1 HM1 (fun l' Hin => HE l' (or_intror Hin)) HT HD) as [s' [c' [reads' [Hg HP']]]].
+    exists s', c', reads'. split; auto. cbn [map fold_left flat_map]. rewrite app_assoc. auto.
+Qed.
+
+Theorem compose_sound : sound_rule "compose".
+Proof.
+  intros s HR. destruct s; try discriminate HR. clear HR. intros W found n HW HH HM HF _.
+  unfold follow in HF. cbn [infer composition] in HF.
+  destruct (compose (map says found)) as [gives|] eqn:Ec; [|discriminate]. cbn [noise_is_named one_table andb] in HF.
+  destruct (forallb (fun l => negb (of_persons l)) found || forallb of_persons found)%bool eqn:Et; [|discriminate].
+  assert (Hn : law_of ByCompose (match found with l :: _ => says l | [] => gives end) = None) by reflexivity. rewrite Hn in HF.
+  destruct (all_draws [] found) as [ds|] eqn:Ed; [|discriminate].
+  destruct found as [|l rest]; [unfold compose in Ec; discriminate Ec|].
+  unfold compose in Ec. destruct (existsb is_range (map says (l :: rest))) eqn:Ern; [discriminate|]. cbn [negb map combined] in Ec.
+  destruct (has_amounts (says l)) eqn:Eh; [|discriminate].
+  destruct (says l) as [s c rel o reads| | | | | | | | | | | | | |] eqn:Es; try discriminate.
+  assert (HR : is_range (Private "" c ReplaceOne Central None) = false).
+  { cbn [map existsb] in Ern. rewrite Es in Ern. apply orb_false_iff in Ern. destruct c; auto; destruct Ern; auto. }
+  inversion HH as [|? ? Hl HH1]. inversion HM as [|? ? Ml HM1]. subst.
+  assert (HE : forall l', In l' rest -> of_persons l' = of_persons l).
+  { intros l' Hin. apply orb_true_iff in Et. destruct Et as [Et|Et]; cbn [forallb] in Et; apply andb_prop in Et; destruct Et as [E1 E2];
+      rewrite forallb_forall in E2; specialize (E2 l' Hin); destruct (of_persons l), (of_persons l'); auto; discriminate. }
+  cbn [all_draws] in Ed. destruct (merged [] (drawn l)) as [ds0|] eqn:Em; [|discriminate].
+  assert (P0 : part W s c rel o reads ds0 (union [] (departed l)) (of_persons l) (views l)).
+  { apply line_part; auto; [apply merged_alike; auto | intros k; rewrite union_in; simpl; tauto]. }
+  destruct (together_part W HW " + " (of_persons l) (or_introl eq_refl) rest s c rel o reads ds0 _ _ gives ds P0 HR HH1 HM1 HE Ec Ed) as [s' [c' [reads' [-> HP]]]].
+  injection HF as <-.
+  assert (Ep : existsb of_persons (l :: rest) = of_persons l).
+  { cbn [existsb]. destruct (of_persons l) eqn:E; auto. cbn [orb]. apply not_true_is_false. intros Ex.
+    apply existsb_exists in Ex. destruct Ex as [l' [Hin Hp]]. rewrite (HE l' Hin) in Hp. congruence. }
+  destruct HP as [H1 [H2 [H3 H4]]]. split.
+  - pose proof Ep as Ep'. cbn [existsb] in Ep'. unfold holds. cbn [says drawn departed of_persons views].
+    first [rewrite Ep | rewrite Ep' | idtac "other"]. exact H1.
+  - unfold well_made. cbn [says drawn departed is_private]. split; [discriminate|]. split; [exact H4 | split; auto].
+Qed.
