@@ -410,7 +410,7 @@ Section World.
     (forall l, names W (query (at_place l)) l = true) /\                                             (* names are what they say *)
     (forall a b sign l, In sign [" + "; " | "; " or "]%string -> names W a l = true \/ names W b l = true ->
        names W (a ++ sign ++ b) l = true) /\
-    (forall x y, distance W x y = distance W y x) /\
+    (forall x y, distance W x y = distance W y x /\ 0 <= distance W x y) /\
     (forall x y k (r : R) , (0 < k)%nat -> distance W x y <= INR k * r ->                             (* rows are a convex set *)
        exists path : nat -> record W, path 0%nat = x /\ path k = y /\
          forall j, (j < k)%nat -> distance W (path j) (path (S j)) <= r).
