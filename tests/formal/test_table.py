@@ -30,8 +30,11 @@ def test_every_rule_of_both_programs_has_one_row():
     assert len(set(names)) == len(names)
     assert set(names) == set(RULES) == set(formal.rules(SOURCES))
     assert set(names) >= set(WITNESSES)
-    listed = [line.split("`")[1] for line in (ROOT / "docs/rules.md").read_text().splitlines() if line.startswith("| R")
-              and "`" in line]
+    listed = [
+        line.split("`")[1]
+        for line in (ROOT / "docs/rules.md").read_text().splitlines()
+        if line.startswith("| R") and "`" in line
+    ]
     assert set(listed) == set(names)
 
 
