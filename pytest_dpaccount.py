@@ -16,20 +16,15 @@ anybody (NOT ATTACKED) spends nothing: the next assertion takes its number.
 A test that asks for a fixture and passes without an answer from it is an error, and so is one that
 has a marker without its fixture: nothing was tested.
 
-With `--dp-cache FOLDER` a sound verdict is kept and used again where nothing that it rests on has changed: it
-accuses nobody, and its risk was spent when it was made.
-
 This module has a name of its own and imports nothing of this project until a fixture is called: every
 session of an environment loads it, also where the project under test has packages of our names.
 """
 
 import importlib
-import importlib.util
 import inspect
 from collections.abc import Callable, Generator, Iterator
 from dataclasses import dataclass
 from fractions import Fraction
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -37,7 +32,6 @@ import pytest
 RISK = "0.05"
 PROFILES = {"quick": (2_000, 20.0), "normal": (10_000, 60.0), "thorough": (100_000, 600.0)}  #: runs, seconds
 FIXTURES = {"dp_private": "dp_private", "dp_sensitivity": "dp_query"}  #: by the marker of the same purpose
-PACKAGES = ("dpaccount", "mechanisms", "bandits", "audits")
 
 
 class WrongRequest(Exception):  # noqa: N818
@@ -64,11 +58,6 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         "--dp-seconds", type=float, help="limit on the time of one claim's runs, in place of the profile's"
     )
     group.addoption("--dp-seed", type=int, default=1, help="seed of datasets and runs (default 1)")
-    group.addoption(
-        "--dp-cache",
-        metavar="FOLDER",
-        help="keep sound verdicts here, and use one where nothing changed that it rests on",
-    )
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -111,13 +100,11 @@ def _number(worker: str) -> int:
 
 @dataclass(frozen=True)
 class Effort:
-    """How much work a claim takes, from which seed, the folder of verdicts, and the whole session's risk."""
+    """How much work a claim takes, from which seed."""
 
     trials: int
     seconds: float
     seed: int
-    cache: Path | None
-    risk: Fraction = Fraction(RISK)
 
 
 def _effort(config: pytest.Config) -> Effort:
@@ -127,8 +114,6 @@ def _effort(config: pytest.Config) -> Effort:
         trials if option.dp_trials is None else option.dp_trials,
         seconds if option.dp_seconds is None else option.dp_seconds,
         option.dp_seed,
-        None if option.dp_cache is None else Path(option.dp_cache).resolve(),
-        _risk(config),
     )
 
 
@@ -144,7 +129,6 @@ class Budget:
         self.claims = 0
         self.spent = Fraction(0)
         self.notes: list[str] = []
-        self.kept = 0  #: verdicts out of the cache
 
     def share(self) -> Fraction:
         """Return the risk of the next claim; all of them, in all workers, add up to less than the budget."""
@@ -158,7 +142,7 @@ class Budget:
     def said(self) -> list[Any]:
         """Return all that is spent so far, as it travels with a report, and the notes since the last one."""
         notes, self.notes = self.notes, []
-        return [self.worker, self.claims, str(self.spent), notes, self.kept]
+        return [self.worker, self.claims, str(self.spent), notes]
 
 
 def whole_of(risk: Fraction, worker: int | None) -> Fraction:
@@ -175,13 +159,11 @@ class Tally:
     def __init__(self, risk: Fraction) -> None:
         self.risk = risk
         self.by_worker: dict[int | None, tuple[int, Fraction]] = {}
-        self.kept: dict[int | None, int] = {}
         self.notes: list[str] = []
 
     def add(self, said: list[Any]) -> None:
         """Note what a process has said."""
-        worker, claims, spent, notes, kept = said
-        self.kept[worker] = kept
+        worker, claims, spent, notes = said
         self.by_worker[worker] = claims, Fraction(spent)
         self.notes += notes
 
@@ -204,27 +186,11 @@ SERVED = pytest.StashKey[set[str]]()
 
 def ours() -> Any:
     """Return the module that does the work; raises `WrongRequest` where another package hides one of ours."""
-    folder = Path(__file__).resolve().parent
-    for name in PACKAGES:
-        found = _file_of(name)
-        if found is None or found.resolve() != folder / name / "__init__.py":
-            where = "is not installed" if found is None else f"is hidden by {found}"
-            raise WrongRequest(
-                f"dpaccount cannot run here: its package {name} {where};"
-                " run `pytest` instead of `python -m pytest`, or give yours another name"
-            )
-    return importlib.import_module("audits.pytest_plugin")
-
-
-def _file_of(name: str) -> Path | None:
     try:
-        spec = importlib.util.find_spec(name)
-    except (ImportError, ValueError):
-        return None
-    if spec is None:
-        return None
-    places = [*filter(None, [spec.origin]), *(spec.submodule_search_locations or ())]
-    return Path(places[0])
+        importlib.import_module("dpaccount_packages").need()
+    except ImportError as error:
+        raise WrongRequest(str(error)) from None
+    return importlib.import_module("audits.pytest_plugin")
 
 
 Check = Callable[..., dict[str, Any]]
@@ -383,11 +349,6 @@ def pytest_terminal_summary(terminalreporter: Any, config: pytest.Config) -> Non
     claims, spent = tally.total()
     for note in tally.notes:
         terminalreporter.write_line(f"dpaccount: note: {note}")
-    kept = sum(tally.kept.values())
-    if kept:
-        terminalreporter.write_line(
-            f"dpaccount: {kept} sound verdicts out of the cache: nothing changed that they rest on"
-        )
     if claims:
         left = float(tally.risk - spent)
         terminalreporter.write_line(

@@ -2,7 +2,7 @@
 
 import re
 from dataclasses import dataclass, replace
-from datetime import date
+from datetime import UTC, date, datetime
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -57,6 +57,7 @@ class Claim:
     use: str
     parameters: Place | None
     data_shape: Place | None
+    examples: Path | None  #: a public or made-up table, whose neighbours are tried too
     data_file: Path | None
     ledger: str | None
     public_data: bool  #: the claim says that its data file is public, so that runs on it may be evaluated
@@ -72,6 +73,14 @@ class Claim:
         if self.ledger is not None and ledger is not None:
             raise InputError(f"{self.path} names the ledger that pays; leave --ledger out")
         return ledger if self.ledger is None else self.ledger
+
+    def check_in_force(self) -> None:
+        """Raise `InputError` where the claim's last day, in UTC, is past: nothing is certified of it then."""
+        until = self.written.get("governance", {}).get("valid_until")
+        if until is not None and date.fromisoformat(until[:10]) < datetime.now(UTC).date():
+            raise InputError(
+                f"{self.path}: the claim is valid until {until[:10]}, which is past; give a later day"
+            )
 
 
 def read_claim(path: Path) -> Claim:
@@ -108,7 +117,7 @@ def claim_at(place: Place, path: Path) -> Claim:
     name = top["name"].text()
     if NAME.fullmatch(name) is None:
         raise top["name"].wrong(f"the name {name[:70]!r} is not allowed", f"names match {NAME.pattern}")
-    subject = top["subject"].table(("use",), ("parameters", "data"))
+    subject = top["subject"].table(("use",), ("parameters", "data", "examples"))
     data = top["data"].value if "data" in top else {}
     file, ledger, public, table = _data(top["data"], path) if "data" in top else (None, None, False, None)
     for texts in ("governance", "assume"):
@@ -123,6 +132,7 @@ def claim_at(place: Place, path: Path) -> Claim:
         use=subject["use"].text(),
         parameters=subject.get("parameters"),
         data_shape=subject.get("data"),
+        examples=inside(path.parent, subject["examples"]) if "examples" in subject else None,
         data_file=file,
         ledger=ledger,
         public_data=public,

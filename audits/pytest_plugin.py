@@ -18,14 +18,11 @@ from audits.cli.options import differing, short
 from audits.cli.questions import AuditOptions, data_of
 from audits.datasets.described import read_data
 from audits.datasets.shape import Described
-from audits.sandbox.crew import THREADS, Crew
+from audits.sandbox.crew import Crew
 from audits.sensitivity.search import NORMS, answer, declared_of, runnable, test_sensitivity
 from audits.subjects.code import Code
 from audits.tasks.messages import Audit
 from audits.tasks.on_code import audit_function, described_by
-from audits.verdicts.by_value import sent
-from audits.verdicts.keeping import Keeping, keeping
-from audits.verdicts.kept import Verdicts
 from dpaccount.documents import Place
 from dpaccount.errors import DpaccountError, InputError
 from dpaccount.exact import read_exact, to_digits
@@ -52,24 +49,17 @@ def private(
         said = {**_options(terms), "trials": str(_trials(effort.trials)), "seed": str(effort.seed)}
         asked = AuditOptions(**said, early=True).question(name)
         data = table or described_by(name, asked.data)
-        place = _place(
-            function, effort, patched, "private", changed(asked, jobs=1, data=data), effort.risk, seconds
-        )
-        if (known := _sound(place, name, budget)) is not None:
-            return known
         share = budget.share()
         asked = changed(asked, plan=replace(asked.plan, confidence=1 - share))
-        with _crew(function, seconds, watched=place is not None) as crew:
+        with _crew(function, seconds) as crew:
             found = audit_function(crew, asked, data, silent)
-            reached = crew.reached() if place is not None else None
     if found["verdict"] == "NOT ATTACKED":
         pytest.fail(_not_attacked(function, asked, found), pytrace=False)
     budget.spend()
     if found["refuted"]:
         pytest.fail(_violation(function, asked, found, share), pytrace=False)
     budget.notes += [f"{name}: {said}" for said in found["witness"]["findings"]]
-    _told(budget, name, effort, patched)
-    _keep(place, found, reached, name, budget)
+    _note_patched(budget, name, patched)
     return found
 
 
@@ -86,58 +76,22 @@ def query(
         table, name = _table(terms), _name(function)
         options = AuditOptions(**_options(terms))
         declared = declared_of(norm, _bound(bound), table or described_by(name, data_of(options)))
-        place = _place(function, effort, patched, "query", declared, effort.seed, seconds)
-        if (known := _sound(place, name, budget)) is not None:
-            return known
-        with _crew(function, seconds, watched=place is not None) as crew:
+        with _crew(function, seconds) as crew:
             found = test_sensitivity(crew, declared, effort.seed)
-            reached = crew.reached() if place is not None else None
     if found.refuted:
         said = f"{name} moves by {found.worst:g}, declared {norm} {bound}"
         pytest.fail(f"{said}; this test fails:\n\n{runnable(found, name)}", pytrace=False)
     if not found.measured:
         pytest.fail(f"{name} was not measured: {'; '.join(found.odd)}", pytrace=False)
     budget.notes += [f"{name}: {said}" for said in found.odd]
-    _told(budget, name, effort, patched)
-    _keep(place, answer(found), reached, name, budget)
+    _note_patched(budget, name, patched)
     return answer(found)
 
 
-def _place(function: Callable[..., Any], effort: Effort, patched: str, *terms: object) -> Keeping | None:
-    """Return the place of a question among the verdicts that are kept; None where none are."""
-    if effort.cache is None:
-        return None
-    file = str(_file(function)) if _by_name(function) else None
-    verdicts = Verdicts(effort.cache, dict.fromkeys(THREADS, "1"))
-    return keeping(verdicts, function, file, patched, *terms)
-
-
-def _sound(place: Keeping | None, name: str, budget: Budget) -> dict[str, Any] | None:
-    """Return the verdict that was kept; it spends nothing, for it accuses nobody."""
-    known = None if place is None else place.sound()
-    if known is not None:
-        budget.kept += 1
-        odd = known["witness"]["findings"] if "witness" in known else known.get("findings", [])
-        budget.notes += [f"{name}: {said}" for said in odd]
-    return known
-
-
-def _told(budget: Budget, name: str, effort: Effort, patched: str) -> None:
-    """Note what was patched where no cache says it: another process imports modules as their files are."""
-    if patched and effort.cache is None:
+def _note_patched(budget: Budget, name: str, patched: str) -> None:
+    """Note what was patched: another process imports modules as their files are."""
+    if patched:
         budget.notes.append(f"{name}: {patched}; another process ran it, with modules as their files are")
-
-
-def _keep(
-    place: Keeping | None,
-    found: dict[str, Any],
-    reached: dict[str, Any] | None,
-    name: str,
-    budget: Budget,
-) -> None:
-    why = "" if place is None else place.keep(found, reached)
-    if why:
-        budget.notes.append(f"{name}: its verdict is not kept: {why}")
 
 
 TABLE = ("columns", "rows", "id", "max_rows", "as_", "left", "right")  #: terms of a table
@@ -183,8 +137,8 @@ def _trials(trials: int) -> int:
     return trials
 
 
-def _crew(function: Callable[..., Any], seconds: float, *, watched: bool) -> Crew:
-    crew = Crew(replace(_code(function), watched=watched), seconds=seconds)
+def _crew(function: Callable[..., Any], seconds: float) -> Crew:
+    crew = Crew(_code(function), seconds=seconds)
     if crew.kind != "function":
         crew.close()
         raise InputError(f"{_name(function)} is no function of the data; name one")
@@ -250,8 +204,19 @@ def _code(function: Callable[..., Any]) -> Any:
 
 
 def _sent(function: Callable[..., Any]) -> bytes:
+    """Return a function as it travels: by cloudpickle, with all that it uses of its own module."""
+    import cloudpickle
+
+    own = sys.modules.get(str(getattr(function, "__module__", None)))
+    by_name = own is None or own.__name__ in cloudpickle.list_registry_pickle_by_value()
     try:
-        return sent(function)
+        if by_name:
+            return bytes(cloudpickle.dumps(function))
+        cloudpickle.register_pickle_by_value(own)
+        try:
+            return bytes(cloudpickle.dumps(function))
+        finally:
+            cloudpickle.unregister_pickle_by_value(own)
     except Exception as error:  # pickling raises whatever objects raise
         raise WrongRequest(f"{_name(function)} cannot be sent to another process: {error}") from None
 

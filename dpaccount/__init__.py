@@ -123,7 +123,10 @@ def __getattr__(name: str) -> Any:
     if name == "events":
         return import_module("dpaccount.plan.events")
     if name in __all__:
-        return getattr(import_module(_HOMES.get(name, "dpaccount.plan.events")), name)
+        home = _HOMES.get(name, "dpaccount.plan.events")
+        if not home.startswith("dpaccount"):
+            import_module("dpaccount_packages").need()
+        return getattr(import_module(home), name)
     raise AttributeError(f"module 'dpaccount' has no attribute {name!r}")
 
 

@@ -44,6 +44,18 @@ class LedgerError(DpaccountError):
     """The ledger cannot be used: missing, damaged, of another kind, or opened with another measure."""
 
 
+#: after one error of the disk SQLite reports corruption to every later call of the process
+MAY_BE_WHOLE = (
+    "close this process, check the disk and run `dpaccount ledger verify` anew: the ledger may be whole, and"
+    " a backup spends again what was charged since"
+)
+
+
+def damaged(what: str) -> LedgerError:
+    """Return the error to raise about a ledger that does not read as it was written."""
+    return LedgerError(f"{what}; {MAY_BE_WHOLE}")
+
+
 class ReceiptError(DpaccountError):
     """Noise was asked for that no receipt pays for."""
 

@@ -20,6 +20,8 @@ from dpaccount.proof import (
 )
 from mechanisms.shared import accuracy, tails
 from mechanisms.subject import Domain, Rows, View, known_relation, shown
+from mechanisms.table.columns import LONGEST_TEXT
+from mechanisms.table.texts import HIGHEST, texts_of, width
 
 
 @dataclass(frozen=True)
@@ -27,10 +29,12 @@ class StableHistogram:
     """Release the counts of cells that are in use and whose noisy count reaches `threshold`.
 
     A row names `keys` cells at most, and counts once in each that it names.  Only cells in use get noise,
-    so that a million empty ones cost no time; discrete Laplace noise of `scale`, a double exactly since δ
-    rises with it: (keys/scale, δ)-private under add-remove, where δ covers that a row shows one of its own
-    cells.  Under replace-one a row goes and another comes: twice the ε, and (1 + e^ε) times the δ.  A number
-    is rounded down; outside the `cells` (NaN and infinities too) it counts nowhere.
+    so that a million empty ones cost no time, and cells need not be listed: with `text` a cell is a text
+    of at most so many bytes, spelled in a row by numbers (`mechanisms.table.texts`).  Discrete Laplace noise
+    of `scale`, a double exactly since δ rises with it: (keys/scale, δ)-private under add-remove, where δ
+    covers that a row shows one of its own cells.  Under replace-one a row goes and another comes: twice the
+    ε, and (1 + e^ε) times the δ.  A number is rounded down; outside the `cells` (NaN and infinities too) it
+    counts nowhere, nor does the empty text.
     """
 
     source: ClassVar[str] = "Korolova, Kenthapadi, Mishra & Ntoulas 2009; Bun, Nissim & Stemmer 2016"
@@ -42,6 +46,7 @@ class StableHistogram:
     cells: int = 50
     keys: int = 1
     rows: int = 100
+    text: int = 0
     relation: str = ADD_REMOVE
 
     def __post_init__(self) -> None:
@@ -51,21 +56,39 @@ class StableHistogram:
             raise InputError("needed scale > 0, threshold >= 2, cells >= 1 and rows >= 1")
         if not 1 <= self.keys <= 64:
             raise InputError(f"keys is {self.keys}; needed 1 ... 64 cells that a row may name")
+        if not 0 <= self.text <= LONGEST_TEXT:
+            raise InputError(
+                f"text is {self.text}; needed 1 ... {LONGEST_TEXT} bytes, or 0 for numbered cells"
+            )
         if exact_root(self.scale**2) is None:
             raise InputError(f"scale {self.scale} is no double; round it, to a multiple of 1/32 say")
 
     def domain(self) -> Domain:
-        """Return columns of integers, one beyond the cells on either side."""
+        """Return columns of integers, one beyond the cells on either side; those that spell texts."""
+        if self.text:
+            size = self.keys * width(self.text)
+            return Domain(self.rows, (0.0,) * size, (HIGHEST,) * size, (True,) * size)
         low, high, missing = (-1.0,) * self.keys, (float(self.cells),) * self.keys, (-1.0,) * self.keys
         return Domain(self.rows, low, high, (True,) * self.keys, missing)
 
     def query(self, data: Rows) -> Integers:
-        """Return in how many rows each cell is named."""
+        """Return in how many rows each cell is named; of texts in use, each name and its count."""
+        if self.text:
+            return self._texts(data)
         named = np.sort(np.floor(np.nan_to_num(data, nan=-1.0)), axis=1)
         again = np.zeros(named.shape, dtype=bool)
         again[:, 1:] = named[:, 1:] == named[:, :-1]
         inside = (named >= 0) & (named < self.cells) & ~again
         return np.bincount(named[inside].astype(np.int64), minlength=self.cells).astype(np.int64)
+
+    def _texts(self, data: Rows) -> Integers:
+        size = width(self.text)
+        words = np.clip(np.floor(np.nan_to_num(data, nan=0.0)), 0, HIGHEST).astype(np.int64)
+        rows = np.repeat(np.arange(len(data)), self.keys)
+        named = np.column_stack([rows, words.reshape(-1, size)])
+        once = np.unique(named[named[:, 1:].any(axis=1)], axis=0)  # a row counts once in a cell
+        names, counts = np.unique(once[:, 1:], axis=0, return_counts=True)
+        return np.column_stack([names, counts]).astype(np.int64)
 
     def proof(self, delta: Fraction) -> Theorem:
         """Every row adds 1 to a few cells; one of its own shows it with a small probability."""
@@ -83,6 +106,11 @@ class StableHistogram:
 
     def play(self, data: Rows, noise: Noise, coins: int) -> View:
         """Release the cells that are shown, and their noisy counts."""
+        if self.text:
+            shown = noise.noisy_cells("counts", 0, self.query(data))
+            return View(
+                public={"cells": np.array(texts_of(shown[:, :-1]), dtype=str), "counts": shown[:, -1]}
+            )
         counts = noise.noisy("counts", 0, self.query(data))
         return View(public={"cells": np.flatnonzero(counts), "counts": counts[counts > 0]})
 
@@ -91,7 +119,8 @@ class StableHistogram:
 
         Noise is drawn for as many cells as are in use: at most `keys` for every row.
         """
-        alpha = tails.missed(level) / min(self.cells, self.keys * self.rows)
+        most = self.keys * self.rows if self.text else min(self.cells, self.keys * self.rows)
+        alpha = tails.missed(level) / most
         reach, counts = tails.laplace(float(self.scale), alpha), view.public["counts"]
         others = np.array(self.threshold - 1 + reach)
         return {

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from packaging.requirements import Requirement
 
-OURS = {"dpaccount", "mechanisms", "bandits", "audits", "pytest_dpaccount"}
+OURS = {"dpaccount", "mechanisms", "bandits", "audits", "pytest_dpaccount", "dpaccount_packages"}
 #: Asked for and never imported: programs that the Makefile or a test starts, and plugins of pytest or mypy.
 STARTED = {
     "build": "tests/audits builds the wheel",
@@ -63,7 +63,17 @@ OPTIONAL = ("noise", "audit", "bandits", "plot", "postgres", "tables", "frames",
 
 @pytest.mark.slow
 def test_every_dependency_is_imported_and_every_import_is_one(root, project):
-    files = [root / part for part in ("dpaccount", "mechanisms", "bandits", "audits", "pytest_dpaccount.py")]
+    files = [
+        root / part
+        for part in (
+            "dpaccount",
+            "mechanisms",
+            "bandits",
+            "audits",
+            "dpaccount_packages.py",
+            "pytest_dpaccount.py",
+        )
+    ]
     extras = set().union(*(asked(project["optional-dependencies"][name]) for name in OPTIONAL))
     assert imported(*files) - GIVEN == asked(project["dependencies"]) | extras
 

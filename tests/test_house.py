@@ -84,8 +84,9 @@ def test_what_is_trusted_is_short():
     trusted = [
         file for file in PROOF.glob("*.py") if file.name != "search.py"
     ]  # witnesses are tried by the rules
-    # 2000 until rows that move by a radius came in: a hypothesis, two rules, and the judgement between them
-    assert sum(len(file.read_text().splitlines()) for file in trusted) <= 2050
+    # 2000 until rows that move by a radius came in: a hypothesis, two rules, and the judgement between them;
+    # 2050 until a unit's rounds were bounded by their worst pattern, and draws were compared with their laws
+    assert sum(len(file.read_text().splitlines()) for file in trusted) <= 2100
 
 
 @pytest.mark.parametrize("top", CATALOGUES, ids=lambda top: top.name)

@@ -46,6 +46,8 @@ BLOCK = 5000  #: certifying runs between two reports of progress
 SPARE = 0.8  #: the part of the time left that is planned for
 EARLY = 1000  #: certifying runs from which it pays to stop early
 ELSEWHERE = 40  #: pairs on which a function that gave nothing so far is tried
+#: of a few runs; a program that seeds itself by the clock gives the same for a while, too
+ALIKE = "the same result for every seed: no noise was seen, or it does not follow the seed; draw it from rng"
 
 
 @dataclass(frozen=True)
@@ -168,7 +170,7 @@ def _note_kinds(runs: list[Outcome], some: list[Outcome], found: list[str]) -> N
         {outcome.key() for outcome in outcomes if not outcome.failed} for outcomes in (some[::2], some[1::2])
     ]
     if all(len(results) == 1 for results in each):  # on one dataset alone it may well be what is rounded to
-        found.append("deterministic: different rng, the same result")
+        found.append(ALIKE)
     kinds = dict.fromkeys(outcome.structure for outcome in runs)
     if len(kinds) > 1:
         shown = [kind[:30].replace(r"\x20", " ") for kind in list(kinds)[:3]]

@@ -3,6 +3,7 @@
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import permutations
 
 import numpy as np
 
@@ -18,6 +19,7 @@ AT_ONCE = 2_000_000  #: numbers handed to a worker at a time
 CLEAR = 3.5  #: standard deviations beyond the claim from which a pair is preferred for them
 FIRST = 12  #: runs a side before the pace on a pair is known
 UNPAIRED = 4  #: times as many seeds, and as few pairs, where noise does not cancel
+KEPT = 4  #: one place in so many is for pairs on which texts, failures or kinds differ
 HANGS = 3  #: runs without an answer after which the search gives up
 
 
@@ -25,7 +27,7 @@ class Stuck(Exception):  # noqa: N818
     """The function cannot be attacked: it gives no answer, or not in time; the text says which."""
 
 
-@dataclass
+@dataclass(eq=False)
 class Trial:
     """A pair under suspicion and all runs that were made on it so far."""
 
@@ -34,6 +36,17 @@ class Trial:
     right: list[Outcome] = field(default_factory=list)
     promise: float = -np.inf
     pace: float = 1e-6  #: seconds that a run on it takes
+    odd: int = 0  #: runs with the same noise on both sides that differ in more than numbers
+
+    @property
+    def told(self) -> int:
+        """Return how many runs do what no run on the other side does: fail so, give this text or kind."""
+        sides = [Counter((each.structure, each.labels) for each in side) for side in (self.left, self.right)]
+        unlike = [
+            (one - Counter(dict.fromkeys(other, len(self.left)))).total()
+            for one, other in permutations(sides)
+        ]
+        return self.odd + sum(unlike)
 
 
 @dataclass(frozen=True)
@@ -79,9 +92,9 @@ def most_suspicious(
         return Trial(pairs[0], pace=pace), 1
     room = room_for(crew.tally.most)
     screened = pairs[: min(screen.pairs, max(room // len(screen.seeds), 1))]
-    moved = _movements(crew, screened, challenge.seed, screen, found)
+    moved, odd = _movements(crew, screened, challenge.seed, screen, found)
     most = planned.rounds[0][0] if planned.rounds else 1
-    trials = [Trial(screened[k], pace=pace) for k in _shortlist(screened, moved, most)]
+    trials = [Trial(screened[k], pace=pace, odd=odd[k]) for k in _shortlist(screened, moved, odd, most)]
     judge = judge_of(challenge, max(planned.certify // 2, 1000))
     for number, (kept, of_base, runs) in enumerate(planned.rounds):
         trials = _mixed(trials, kept, of_base)
@@ -100,13 +113,16 @@ def most_suspicious(
 
 
 def _mixed(trials: list[Trial], most: int, of_base: int) -> list[Trial]:
-    """Return the first `most` trials with at most `of_base` of one base: what is rare shows on few."""
-    kept: list[Trial] = []
+    """Return the first `most` trials with at most `of_base` of one base: what is rare shows on few.
+
+    A part of the places is for those that differ in texts, failures or kinds, however seldom they do.
+    """
+    kept = sorted((trial for trial in trials if trial.told), key=lambda trial: -trial.told)[: most // KEPT]
     for trial in trials:
         same = sum(other.candidate.base == trial.candidate.base for other in kept)
-        if same < of_base and len(kept) < most:
+        if same < of_base and len(kept) < most and trial not in kept:
             kept.append(trial)
-    return kept
+    return sorted(kept, key=lambda trial: -trial.promise)
 
 
 def judge_of(challenge: Challenge, runs: int) -> Callable[[Floats, Floats], float]:
@@ -127,9 +143,12 @@ def judge_of(challenge: Challenge, runs: int) -> Callable[[Floats, Floats], floa
     return judged
 
 
-def _movements(crew: Crew, pairs: Sequence[Pair], seed: int, screen: Screen, found: list[str]) -> Floats:
-    """Return how far the sides of each pair are apart when both use the same randomness.
+def _movements(
+    crew: Crew, pairs: Sequence[Pair], seed: int, screen: Screen, found: list[str]
+) -> tuple[Floats, list[int]]:
+    """Return how far the sides of each pair are apart when both use the same randomness; and how often oddly.
 
+    That is in how many runs texts or kinds differ; where any run fails, pairs of the same base count as well.
     Additive noise cancels, so three runs show what the query moves by, in units of the noise.
     """
     together = screen.seeds
@@ -149,9 +168,18 @@ def _movements(crew: Crew, pairs: Sequence[Pair], seed: int, screen: Screen, fou
             part = outcomes[2 * len(together) * k :]
             gathered.append([(part[2 * i], part[2 * i + 1]) for i in range(len(together))])
     scales = _noise_scales(gathered)
+    failing = {
+        pair.base
+        for pair, each in zip(pairs, gathered, strict=True)
+        if any(a.failed or b.failed for a, b in each)
+    }
+    odd = [
+        sum((a.structure, a.labels) != (b.structure, b.labels) for a, b in each) + (pair.base in failing)
+        for pair, each in zip(pairs, gathered, strict=True)
+    ]
     if not screen.paired:
-        return np.array([_means_apart(each, scales) for each in gathered])
-    return np.array([np.mean([_apart(a, b, scales) for a, b in each]) for each in gathered])
+        return np.array([_means_apart(each, scales) for each in gathered]), odd
+    return np.array([np.mean([_apart(a, b, scales) for a, b in each]) for each in gathered]), odd
 
 
 def _noise_scales(gathered: list[list[tuple[Outcome, Outcome]]]) -> dict[str, Floats]:
@@ -199,14 +227,18 @@ def _apart(a: Outcome, b: Outcome, scales: dict[str, Floats]) -> float:
     return text + float(np.sqrt((units * units).sum())) or 2.0  # the sign of a zero, the bits of a NaN
 
 
-def _shortlist(pairs: Sequence[Pair], moved: Floats, most: int) -> list[int]:
-    """Return the places of the pairs that move most, three quarters of them at most two of each base."""
+def _shortlist(pairs: Sequence[Pair], moved: Floats, odd: Sequence[int], most: int) -> list[int]:
+    """Return the places of the pairs that move most, a half of them at most two of each base.
+
+    A quarter is of those whose texts or kinds differ, or of a base on which runs fail.
+    """
     order = [int(k) for k in np.argsort(-moved, kind="stable")]
     of_base: dict[str, list[int]] = {}
     for k in order:
         of_base.setdefault(pairs[k].base, []).append(k)
-    spread = [k for ranked in of_base.values() for k in ranked[:2]][: most * 3 // 4]
-    return list(dict.fromkeys([*spread, *order]))[:most]
+    unlike = sorted((k for k in order if odd[k]), key=lambda k: -odd[k])[: most // KEPT]
+    spread = [k for ranked in of_base.values() for k in ranked[:2]][: most // 2]
+    return list(dict.fromkeys([*unlike, *spread, *order]))[:most]
 
 
 def more_runs(crew: Crew, trial: Trial, runs: int, seed: int, seconds: float) -> None:

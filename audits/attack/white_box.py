@@ -24,7 +24,7 @@ from audits.attack.thresholds import Planner, Reached, plan_known_threshold
 from audits.datasets.bases import Pair
 from audits.evidence.replay import Part, ReplayError, Run, differing, log_ratio, record, replay
 from audits.evidence.seen import Suspect
-from audits.subjects.code import on_path
+from audits.subjects.code import stay_on_path
 from dpaccount.noise.proved import Proved
 from dpaccount.noise.receipt import rehearse
 from dpaccount.noise.samplers import Integers, Rehearsal
@@ -370,8 +370,8 @@ _PROVED: dict[bytes, tuple[World, Proved]] = {}
 def _proved_chunk(folders: tuple[str, ...], blob: bytes, delta: Fraction, seed: int, runs: range) -> Floats:
     # a theorem does not travel between processes: each worker proves again, once
     if blob not in _PROVED:
-        with on_path(folders):
-            world: World = pickle.loads(blob)  # noqa: S301  # made by this program a moment ago
+        stay_on_path(folders)
+        world: World = pickle.loads(blob)  # noqa: S301  # made by this program a moment ago
         _PROVED[blob] = world, Proved(world.subject.proof(delta))
     world, proved = _PROVED[blob]
     with contextlib.redirect_stdout(sys.stderr):

@@ -5,18 +5,20 @@ from dataclasses import dataclass
 from audits.attack.runs import Progress, silent
 from audits.attack.white_box import Attacked, attack, targets
 from audits.certificate.document import AuditReport, Certificate, describe_subject, refused_by_checker
+from audits.certificate.release import digest, rows_of
 from audits.certificate.verdict import accepted, certificate_of, untested
 from audits.claim import Claim
 from audits.evidence.gather import gather
 from audits.evidence.search import EXAMPLES
 from audits.evidence.seen import Evidence, Suspect, describe
 from audits.evidence.tries import check_size, runs_at_all
+from audits.sandbox.closed import opened
 from audits.subjects import catalogue, sources
 from dpaccount.errors import InputError, RuleError
 from dpaccount.noise.proved import Proved
 from dpaccount.proof import Theorem, View
 from dpaccount.relation import BOUNDED_ROW, radius_of
-from mechanisms.subject import Subject
+from mechanisms.subject import Rows, Subject
 from mechanisms.table.by_person import named
 
 
@@ -42,6 +44,7 @@ def certify(
 
     The same claim, code and seed give the same verdict and numbers.
     """
+    claim.check_in_force()
     _about_the_same(claim, subject)
     progress("proof")
     proved = _proof(claim, subject)
@@ -52,7 +55,8 @@ def certify(
     progress("audit")
     outcome = _attacked(claim, subject, proved, evidence, suspect, effort)
     report = _report(claim, outcome, effort)
-    notes = (*suspect.notes, *untested(outcome), *_warnings(subject))
+    uncovered = sources.uncovered(type(named(subject)))
+    notes = (*suspect.notes, *uncovered, *untested(outcome), *_warnings(subject))
     described = describe_subject(claim, subject)
     beside = _replaced(claim, subject)
     certificate = certificate_of(claim, described, proved, None, evidence, report, notes, beside)
@@ -123,10 +127,27 @@ def _tested(claim: Claim, subject: Subject, proved: Proved) -> tuple[list[Eviden
     """Return the evidence on the hypotheses of a proof, and the pair to attack."""
     check_size(subject)
     files = sources.modules_of(type(named(subject)))
-    evidence, suspect = gather(subject, proved, examples=EXAMPLES, seed=claim.audit.seed, files=files)
+    given, seed = example_tables(claim, subject), claim.audit.seed
+    evidence, suspect = gather(subject, proved, examples=EXAMPLES, seed=seed, files=files, given=given)
     if all(entry.status == "refuted" for entry in evidence):
         runs_at_all(subject, proved)
     return [accepted(entry, claim) for entry in evidence], suspect
+
+
+def example_tables(claim: Claim, subject: Subject) -> list[Rows]:
+    """Return the table that a claim names for an example, read as its data are; none without one.
+
+    Witnesses quote its rows: raises `InputError` for the private data file, or a copy of it.
+    """
+    if claim.examples is None:
+        return []
+    with opened():
+        private = None if claim.data_file is None or claim.public_data else digest(claim.data_file)
+        if digest(claim.examples) == private:  # one file under two names, too
+            raise InputError(
+                f"{claim.examples}: this is the private data; name examples that are public or made up"
+            )
+    return [rows_of(claim, type(named(subject)), claim.examples)]
 
 
 def trials_of(claim: Claim, effort: Effort, *, short: bool) -> int:

@@ -32,6 +32,7 @@ UNSOUND = "What was written protects nobody: whoever holds it tells neighbouring
 
 def refuted(claim: Claim, subject: PoCurator) -> Certificate:
     """Return the certificate of Algorithm 1 at the claim's ε, δ, n, d and r, not yet sealed."""
+    claim.check_in_force()
     promise, confidence = claim.guarantee, claim.audit.confidence
     held, out = _scores(subject, (float(promise.epsilon), float(promise.delta)), claim.audit.seed)
     bound = clopper_pearson(held, out, NEAR, promise.delta, 1 - confidence, "left")

@@ -16,11 +16,11 @@ from typing import Any, Protocol, TypeVar, runtime_checkable
 
 import numpy as np
 
-from audits.certificate.document import Certificate, describe_subject, seal
+from audits.certificate.document import Certificate, describe_subject, refused_by_checker, seal
 from audits.claim import Claim
 from audits.datasets.bases import dataset
-from audits.evidence.closed import opened
 from audits.evidence.replay import ReplayError, record
+from audits.sandbox.closed import opened
 from audits.sandbox.fork import Fork
 from audits.sandbox.frames import packed, unpacked
 from audits.subjects.catalogue import on_table, subject_made
@@ -136,14 +136,14 @@ def prepare(claim: Claim, subject: Subject) -> Release | None:
     if claim.table is None:
         _on_files(claim, subject)
     with opened():
-        digest = _digest(claim.data_file)
-        rows = _rows(claim, made_by, claim.data_file)
-        changed = _digest(claim.data_file) != digest
+        known = digest(claim.data_file)
+        rows = rows_of(claim, made_by, claim.data_file)
+        changed = digest(claim.data_file) != known
     if changed:
         raise InputError(f"{claim.data_file} changed while it was read; certify when nobody writes to it")
-    parts = [canonical(claim.written), digest.encode(), digest_of_code(made_by).encode()]
+    parts = [canonical(claim.written), known.encode(), digest_of_code(made_by).encode()]
     key = hashlib.sha256(canonical([hashlib.sha256(part).hexdigest() for part in parts])).hexdigest()
-    return Release(claim, made_by, rows, digest, key)
+    return Release(claim, made_by, rows, known, key)
 
 
 def _on_files(claim: Claim, subject: Subject) -> OnFiles:
@@ -153,7 +153,8 @@ def _on_files(claim: Claim, subject: Subject) -> OnFiles:
     return subject
 
 
-def _digest(path: Path) -> str:
+def digest(path: Path) -> str:
+    """Return the digest of a file; raises `InputError` where it cannot be read."""
     if path.exists() and not path.is_file():  # a pipe would never end
         raise InputError(f"{path}: no file; give a readable data file")
     try:
@@ -163,7 +164,7 @@ def _digest(path: Path) -> str:
         raise InputError(f"{path}: {error.strerror or 'unreadable'}; give a readable data file") from None
 
 
-def _rows(claim: Claim, made_by: type, path: Path) -> Rows:
+def rows_of(claim: Claim, made_by: type, path: Path) -> Rows:
     """Return the file's rows, read apart, within the domain."""
     with Fork(lambda _: _read(claim, made_by, path)) as reader:
         rows = unpacked(reader.ask())
@@ -262,7 +263,8 @@ def _made_before(due: Release, ledger: Ledger, number: int, state: RunState) -> 
     wrong = _wrong(due, body, due.named_data(body.pop(OPENING, "")), entry, head)
     if wrong is not None:
         raise LedgerError(
-            f"the release of {name} that the ledger kept is not printed: {wrong}; restore a backup"
+            f"the release of {name} that the ledger kept is not printed: {wrong}; see what"
+            " `dpaccount ledger verify` says, and --again makes a new, charged one"
         )
     return body
 
@@ -382,7 +384,12 @@ def _drawn(
         "noise": "secure",
         "evaluation": _evaluation(due, view),
     }
-    sealed = seal(replace(certificate, release=made, releasable=receipt.releasable).as_json())
+    whole = replace(certificate, release=made, releasable=receipt.releasable)
+    if refused_by_checker(whole.as_json()) is not None:
+        del made[
+            "budget"
+        ]  # others gave a reservation back, or reset: readings that tell nothing of the charge
+    sealed = seal(whole.as_json())
     ledger.keep_release(receipt.entry, {**sealed, OPENING: secret})
     kept: dict[str, Any] = json.loads(canonical(sealed))  # as it is printed again
     return kept

@@ -33,6 +33,10 @@ def sign(certificate: Path, private: Path) -> dict[str, Any]:
     document = _confirmed(raw, certificate)
     key = read_private_key(private)
     signed = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+    if signed < document["created"]:
+        raise InputError(
+            f"{certificate}: made at {document['created']}, and it is {signed} here; set the clock"
+        )
     value = base64.b64encode(key.sign(_message(document, signed))).decode()
     signature = {
         "algorithm": ALGORITHM,

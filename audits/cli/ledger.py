@@ -280,42 +280,40 @@ def reset(url: Url, *, reason: Text, by: Text | None = None, json_: Json = False
     return answered(answers.reset(url, reason, by=by, say=say), json_)
 
 
-def show_ledger(url: Url, *, json_: Json = False) -> int:
-    """Print the budget, what the worst unit has spent, and what remains.
+def forfeit(
+    url: Url,
+    events: Source | None = None,
+    *,
+    reason: Text,
+    nothing: Flag = False,
+    by: Text | None = None,
+    json_: Json = False,
+) -> int:
+    """Charge the most that may have been lost where an older copy took over, and go on with it.
 
-    Example: `dpaccount ledger show sqlite:///team.db`
+    What was charged before and is not drawn here cannot be drawn after it: it may have been.
 
-    Parameters
-    ----------
-    url
-        The ledger.
-    """
-    from dpaccount.ledger import answers
-
-    show(answers.show(url), json_, lines)
-    return 0
-
-
-def log(url: Url, *, csv: Flag = False, json_: Json = False) -> int:
-    """Print every entry: what it is, who charged it and why, what it spends, why it was refused.
-
-    Example: `dpaccount ledger log sqlite:///team.db --csv`
+    Example: `dpaccount ledger forfeit sqlite:///team.db lost.json --reason "standby took over"`
 
     Parameters
     ----------
     url
         The ledger.
-    csv
-        Print a table with commas.
+    events
+        All that may have been charged and is not here: schema dpaccount/events/1, or - for standard input.
+    reason
+        Why, in words.
+    nothing
+        Nothing was lost, as in a planned move to another server.
+    by
+        Who says so.
     """
     from dpaccount.ledger import answers
 
-    entries = answers.log(url)
-    if csv and not json_:
-        sys.stdout.write(answers.table(entries))
-    else:
-        show(entries, json_, answers.worded)
-    return 0
+    if (events is None) is not nothing:
+        raise InputError("what was lost is not said once; give its events, or --nothing")
+    lost = None if events is None else parse_json(source(events), events)
+    return answered(answers.forfeit(url, lost, reason, by=by, say=say), json_)
 
 
 def checkpoint(url: Url, *, key: File) -> int:
@@ -389,7 +387,9 @@ def upgrade(url: Url, *, to: Url | None = None, json_: Json = False) -> int:
     return 0
 
 
-def grant(url: Url, role: Text, *, read_only: bool = False, json_: Json = False) -> int:
+def grant(
+    url: Url, role: Text, *, read_only: bool = False, arrange: bool = False, json_: Json = False
+) -> int:
     """Let a role of a PostgreSQL server charge a ledger there, or with --read-only look at it.
 
     Example: `dpaccount ledger grant "postgresql://owner@localhost/studies?ledger=clinic" ada`
@@ -402,11 +402,14 @@ def grant(url: Url, role: Text, *, read_only: bool = False, json_: Json = False)
         A role that the server knows.
     read_only
         Let it look only.
+    arrange
+        Let it also make scopes, cohorts, resets and forfeits.
     """
     from dpaccount.ledger import answers
 
-    answers.grant(url, role, read_only=read_only)
-    return answered({"role": role, "may": "read" if read_only else "charge"}, json_)
+    answers.grant(url, role, read_only=read_only, arrange=arrange)
+    may = "read" if read_only else "charge and arrange" if arrange else "charge"
+    return answered({"role": role, "may": may}, json_)
 
 
 def verify(

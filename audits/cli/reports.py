@@ -1,4 +1,4 @@
-"""`report` and `diff`: certificates that were made here or received, for people."""
+"""`report`, `diff` and what a ledger says: certificates that were made here or received, for people."""
 
 import json
 import sys
@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from cyclopts import Parameter
 
-from audits.cli.options import File, Flag, Json, Url, one_of, say, show
+from audits.cli.options import File, Flag, Json, Url, lines, one_of, say, show
 from dpaccount.documents import atomically
 from dpaccount.errors import InputError
 
@@ -76,6 +76,44 @@ def report(  # noqa: PLR0913 - options
         raise InputError(f"--regret is drawn on pages, and --format is {kind}; leave one of them out")
     for file in files:
         _one(file, kind, beside, output)
+    return 0
+
+
+def show_ledger(url: Url, *, json_: Json = False) -> int:
+    """Print the budget, what the worst unit has spent, and what remains.
+
+    Example: `dpaccount ledger show sqlite:///team.db`
+
+    Parameters
+    ----------
+    url
+        The ledger.
+    """
+    from dpaccount.ledger import answers
+
+    show(answers.show(url), json_, lines)
+    return 0
+
+
+def ledger_log(url: Url, *, csv: Flag = False, json_: Json = False) -> int:
+    """Print every entry: what it is, who charged it and why, what it spends, why it was refused.
+
+    Example: `dpaccount ledger log sqlite:///team.db --csv`
+
+    Parameters
+    ----------
+    url
+        The ledger.
+    csv
+        Print a table with commas.
+    """
+    from dpaccount.ledger import answers
+
+    entries = answers.log(url)
+    if csv and not json_:
+        sys.stdout.write(answers.table(entries))
+    else:
+        show(entries, json_, answers.worded)
     return 0
 
 

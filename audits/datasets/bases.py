@@ -4,8 +4,9 @@ Corners, equal rows, one outlier, ties, the middle of a sorted column, few value
 branches go wrong, one of these shows it, and a witness can say which.
 """
 
-from collections.abc import Callable
-from dataclasses import dataclass
+import hashlib
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 
 import numpy as np
@@ -49,11 +50,25 @@ class Pair:
         return radius is None or (far is not None and far <= radius**2)
 
 
+@dataclass(frozen=True)
+class Exemplified(Domain):
+    """A domain, and tables that it has for examples, by names that say which they are."""
+
+    examples: tuple[tuple[str, Rows], ...] = field(default=(), compare=False)
+
+    @staticmethod
+    def of(domain: Domain, tables: Iterable[Rows]) -> Domain:
+        """Return the domain with example tables, if there are any."""
+        named = tuple((f"example {hashlib.sha256(rows.tobytes()).hexdigest()[:16]}", rows) for rows in tables)
+        return Exemplified(**{**vars(domain), "examples": named}) if named else domain
+
+
 class _Box:
     """Where the records of a domain lie, and records made of its ends."""
 
     def __init__(self, domain: Domain) -> None:
         self.low, self.high, self.rows = np.array(domain.low), np.array(domain.high), domain.rows
+        self.whole = np.array(domain.integer, dtype=bool)
         self.size, self.place = (self.rows, len(self.low)), np.arange(self.rows)[:, None]
 
     def equal(self, record: Rows) -> Rows:
@@ -63,8 +78,15 @@ class _Box:
         return np.where(condition, self.low, self.high)
 
     def between(self, share: Rows) -> Rows:
-        found: Rows = self.low + (self.high - self.low) * share
-        return found
+        """Return values at shares of the way; whole ones are as likely as each other, the top one too."""
+        found: Rows = self.low + (self.high - self.low + self.whole) * share
+        return np.where(self.whole, np.minimum(np.floor(found), self.high), found)
+
+    def in_turn(self, values: int) -> Rows:
+        """Return records of which every column takes its values in turn, of a real one so many."""
+        many = np.where(self.whole, np.minimum(self.high - self.low + 1, self.rows), values)
+        place = self.place % np.maximum(many, 1)
+        return self.between(np.where(self.whole, (place + 0.5) / many, place / max(values - 1, 1)))
 
 
 def _few(box: _Box, rng: np.random.Generator) -> Rows:  # some records share a value, some of them another
@@ -88,6 +110,10 @@ MADE: dict[str, Callable[[_Box, np.random.Generator], Rows]] = {
     "one high": lambda box, _: box.low_where(box.place != box.rows - 1),
     "one low": lambda box, _: box.low_where(box.place == box.rows - 1),
     "alternating columns": lambda box, _: box.equal(box.low_where(np.arange(len(box.low)) % 2 == 0)),
+    "counting": lambda box, _: np.minimum(box.low + box.place, box.high),
+    "in line": lambda box, rng: np.clip(box.between(rng.random(box.size))[:, :1], box.low, box.high),
+    "in pairs": lambda box, rng: box.between(rng.random(box.size))[box.place[:, 0] // 2],
+    "in turn": lambda box, _: box.in_turn(2),
     "more than half high": lambda box, _: box.low_where(box.place < (box.rows - 1) // 2),
     "fewer than half high": lambda box, _: box.low_where(box.place < box.rows // 2 + 1),
     "corners": lambda box, rng: box.low_where(rng.random(box.size) < 0.5),
@@ -97,6 +123,7 @@ MADE: dict[str, Callable[[_Box, np.random.Generator], Rows]] = {
     # over orders of magnitude above the low end, where bounds are generous
     "spread": lambda box, rng: box.between(10.0 ** (-8 * rng.random(box.size))),
     "even steps": lambda box, _: box.low + (box.high - box.low) * (box.place + 1) / (box.rows + 1),
+    "falling": lambda box, _: box.low + (box.high - box.low) * (box.rows - box.place) / (box.rows + 1),
     "few": _few,
     "tenths": lambda box, rng: np.clip(np.round(box.between(rng.random(box.size)), 1), box.low, box.high),
     "skewed": _skewed,
@@ -106,19 +133,60 @@ SAID = {"low": "all low", "high": "all high", "zero": "all zero", "middle": "all
 SAID |= {"corners": "random corners", "spread": "near low"}
 
 
-def crowd(count: int, mark: float, column: int, others: str) -> str:
+def crowd(count: int | str, mark: float, column: int, others: str) -> str:
     """Return the base in which the first `count` rows have `mark` in a column (from 0), over another base."""
     return f"crowd {count} {mark!r} {column} {others}"
 
 
 def dataset(domain: Domain, base: str, seed: int) -> Rows:
-    """Return the made-up dataset of this name, or a crowd's; `seed` draws it where it is drawn."""
-    if not base.startswith("crowd "):
-        return _made(domain, base, np.random.default_rng(seed))
-    _, count, mark, column, others = base.split()
-    rows = dataset(domain, others, seed)
-    rows[: int(count), int(column)] = float(mark)
+    """Return the made-up dataset of this name; `seed` draws it where it is drawn.
+
+    Beside those of `MADE` there are a `crowd`; `first N BASE, then BASE`; `last of N BASE`, the end of a
+    longer one; `rising COLUMN BASE` and `falling COLUMN BASE`, sorted by it; `ends BITS`, every column at
+    one end; `sum TOTAL FREE`, of every row but for a column (−1: none); `example DIGEST`, over again where
+    it is too short.
+    """
+    kind, *said = base.split(maxsplit=2)
+    rng = np.random.default_rng(seed)
+    if base in MADE:
+        return _made(domain, base, rng)
+    match kind, said:
+        case "crowd", [count, rest]:
+            mark, column, others = rest.split(maxsplit=2)
+            rows = dataset(domain, others, seed)
+            rows[: int(count), int(column)] = float(mark)
+        case "first", [count, rest]:
+            first, then = (dataset(domain, each, seed) for each in rest.split(", then ", maxsplit=1))
+            rows = np.concatenate([first[: int(count)], then[int(count) :]])
+        case "last", [_, rest]:
+            whole, longer = rest.split(maxsplit=1)
+            found = dataset(replace(domain, rows=int(whole)), longer, seed)
+            return found[len(found) - domain.rows :]
+        case (("rising" | "falling"), [column, others]):
+            rows = dataset(domain, others, seed)
+            order = np.argsort(rows[:, int(column)], kind="stable")
+            rows = rows[order if kind == "rising" else order[::-1]]
+        case "ends", [bits]:
+            box = _Box(domain)
+            rows = np.array(box.equal(box.low_where(int(bits) >> np.arange(len(box.low)) & 1 == 0)))
+        case "sum", [total, free]:
+            rows = _summing(_Box(domain), float(total), int(free), rng)
+        case "example", [_] if isinstance(domain, Exemplified):
+            rows = np.resize(dict(domain.examples)[base], (domain.rows, len(domain.low)))
+        case _:
+            raise ValueError(f"no base is called {base!r}")
     return _whole(domain, rows)
+
+
+def _summing(box: _Box, total: float, free: int, rng: np.random.Generator) -> Rows:
+    """Return rows whose columns but one add up to `total`, where that can be: exactly, on a grid."""
+    rows = np.floor(box.between(rng.random(box.size)) * 2**20) / 2**20
+    held = [column for column in rng.permutation(len(box.low)).tolist() if column != free]
+    for column in sorted(held, key=lambda column: not box.whole[column]):
+        wanted = rows[:, column] + total - rows[:, held].sum(axis=1)
+        wanted = np.floor(wanted) if box.whole[column] else wanted
+        rows[:, column] = np.clip(wanted, box.low[column], box.high[column])
+    return rows
 
 
 def named_datasets(shape: Shape, rows: int, rng: np.random.Generator) -> list[tuple[str, Rows]]:

@@ -4,7 +4,6 @@ Named bases, first and last unit, opposite records, where uniform search would n
 The strategies are Hypothesis's, so that a counterexample shrinks to a plain one and is reproducible.
 """
 
-from collections.abc import Iterable
 from dataclasses import replace
 
 import numpy as np
@@ -18,8 +17,6 @@ from mechanisms.subject import Domain, Rows
 SHARES = (1.0, 1.0, 0.5, 0.01, 1e-6)  #: of a radius by which a record moves
 STEPS = 12  #: powers of two, from 1 down
 OTHERS = ("mirrored", "negated", "one column", "any")
-SWEEP = 120  #: pairs about the numbers in the code; of many numbers more
-SWEEP_MOST = 400  #: pairs, one for each number that a column may hold
 FEW = (1, 2, 3, 5)  #: records that share a value, as often as not
 
 
@@ -54,59 +51,6 @@ def pairs(domain: Domain, relation: str, marks: tuple[float, ...] = ()) -> st.Se
         return Pair(left, right, base, seed, unit)
 
     return draw_pair()
-
-
-def marked(domain: Domain, relation: str, marks: tuple[float, ...], most: int = SWEEP) -> list[Pair]:
-    """Return pairs in which one record has a mark and its neighbour has not: alone and in crowds of it.
-
-    At most `most` pairs: of more marks, columns and counts an evenly spread choice.
-    """
-    rows = domain.rows
-    sizes_of = counts(rows, marks, (rows,))
-    places = marked_columns(domain, marks)
-    kinds = len(sizes_of) + 1
-    whole = len(places) * kinds
-    chosen = list(range(0, whole, max(-(-whole // max(most, 1)), 1)))
-    if len(places) > len(chosen):  # then each mark in one column, in turn, and of more marks fewer
-        fits: dict[float, list[int]] = {}
-        for place, (_, mark) in enumerate(places):
-            fits.setdefault(mark, []).append(place)
-        step = max(-(-len(fits) // max(most, 1)), 1)
-        each = [found[k % len(found)] for k, found in enumerate(list(fits.values())[::step])]
-        chosen = [place * kinds + k % kinds for k, place in enumerate(each)]
-    found = []
-    for number, place in enumerate(chosen):
-        column, mark = places[place // kinds]
-        kind = place % kinds
-        base = crowd(sizes_of[kind - 1], mark, column, "low") if kind else "uniform"
-        left = dataset(domain, base, number)
-        unit = 1  # a member of the crowd
-        left[unit - 1, column] = mark
-        right = left.copy()
-        low, high = domain.low[column], domain.high[column]
-        right[unit - 1, column] = low if mark - low > high - mark else high
-        right[unit - 1] = near(left[unit - 1], right[unit - 1], relation)
-        right = np.delete(right, unit - 1, axis=0) if relation == ADD_REMOVE else right
-        found.append(Pair(left, right, base, number, unit))
-    return found
-
-
-def early(domain: Domain, relation: str, more: Iterable[int] = ()) -> list[Pair]:
-    """Return pairs that differ in unit 1, 2, 3, 4, 6, 8, … from one end of the domain to the other.
-
-    Streams have short parts at their beginning, which a unit drawn at random seldom enters.  Units `more`
-    are tried too.
-    """
-    units = {factor * 2**k for k in range(domain.rows.bit_length()) for factor in (1, 3)}.union(more)
-    found = []
-    for number, unit in enumerate(sorted(unit for unit in units if unit <= domain.rows)):
-        left = dataset(domain, "uniform", number)
-        left[unit - 1] = domain.low
-        right = left.copy()
-        right[unit - 1] = near(left[unit - 1], np.array(domain.high), relation)
-        right = np.delete(left, unit - 1, axis=0) if relation == ADD_REMOVE else right
-        found.append(Pair(left, right, "uniform", number, unit))
-    return found
 
 
 def stepping(domain: Domain, relation: str) -> list[Pair]:
@@ -150,9 +94,9 @@ def marked_columns(domain: Domain, marks: tuple[float, ...]) -> list[tuple[int, 
     ]
 
 
-def counts(rows: int, marks: tuple[float, ...], more: tuple[int, ...]) -> list[int]:
-    """Return how many records may share a mark: the numbers in the code, one more than these, and `more`."""
-    asked = {int(mark) + near for mark in marks if mark == int(mark) for near in (0, 1)}
+def counts(rows: int, marks: tuple[float, ...], more: tuple[int, ...] = ()) -> list[int]:
+    """Return how many records may share a mark: the numbers in the code, those next to them, and `more`."""
+    asked = {int(mark) + near for mark in marks if mark == int(mark) for near in (-1, 0, 1)}
     return sorted(count for count in {rows, *more, *asked} if 0 < count <= rows)
 
 

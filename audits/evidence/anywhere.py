@@ -6,12 +6,13 @@ chosen far in the tail of the noise, if these are possible on all data: only suc
 A statistic far from its threshold, or a branch that a hundred runs never take, shows by this alone.
 """
 
-from collections.abc import Hashable, Mapping
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 
 from audits.datasets.bases import Pair, dataset
+from audits.datasets.tours import special
 from audits.evidence.replay import Run, differing, differing_anywhere
 from audits.evidence.sides import Failed, alike, recorded, replayed
 from dpaccount.noise.laws import Law
@@ -61,6 +62,10 @@ class Chosen:
         """Return a symmetric release of the shape of `matrix`."""
         return self._chosen(self.noise[key], matrix, self.inner.noisy_symmetric(key, part, matrix))
 
+    def noisy_cells(self, key: str, part: Hashable, cells: Integers) -> Integers:
+        """Return no cells: that alone is possible on all data."""
+        return self.inner.noisy_cells(key, part, cells)[:0]
+
     def _chosen(self, law: Law, exact: Integers, drawn: Integers) -> Integers:
         steps = self.way.steps
         match law.kind:
@@ -92,12 +97,20 @@ class Chosen:
         return chosen.reshape(drawn.shape)
 
 
-def anywhere(subject: Subject, proved: Proved, seed: int) -> tuple[Pair, int, str] | None:
+def possible_everywhere(law: Law) -> bool:
+    """Say whether every release by a law is possible on all data."""
+    return law.kind != "stable-histogram" and (
+        law.kind != "table" or all(all(column) or not any(column) for column in zip(*law.table, strict=True))
+    )
+
+
+def anywhere(
+    subject: Subject, proved: Proved, domain: Domain, marks: tuple[float, ...], seed: int
+) -> tuple[Pair, int, str] | None:
     """Return data on either side, coins, and what shows which of both it was with the same releases; or None.
 
     The data are a neighbour's, and unrelated.
     """
-    domain = subject.domain()
     for number, way in enumerate(WAYS):
         coins = seed + number
         base = FIRST[number % len(FIRST)]
@@ -108,8 +121,11 @@ def anywhere(subject: Subject, proved: Proved, seed: int) -> tuple[Pair, int, st
         if released is None:
             continue  # wrong by itself; of runs with drawn noise the search finds that
         here = Pair(left, left, base, seed, unit=1)
-        for what, pair, unit in _others(subject, domain, here, number, way, everywhere=source.everywhere):
-            wrong = _told(run, replayed(subject, pair.right, released, coins), unit)
+        more = special(domain, marks) if number == 0 else PLAIN
+        for what, pair, unit in _others(
+            subject, domain, here, number, way, more, everywhere=source.everywhere
+        ):
+            wrong = told(run, replayed(subject, pair.right, released, coins), unit)
             if wrong is not None:
                 return pair, coins, f"{wrong} {what}{_said(way)}"
     return None
@@ -123,7 +139,14 @@ def _said(way: Way) -> str:
 
 
 def _others(
-    subject: Subject, domain: Domain, here: Pair, number: int, way: Way, *, everywhere: bool
+    subject: Subject,
+    domain: Domain,
+    here: Pair,
+    number: int,
+    way: Way,
+    more: Sequence[str],
+    *,
+    everywhere: bool,
 ) -> list[tuple[str, Pair, int | None]]:
     """Return the data to replay on, each with the unit whose own parts may differ (None: all)."""
     found: list[tuple[str, Pair, int | None]] = []
@@ -132,7 +155,7 @@ def _others(
     if not everywhere:
         return found
     bases = [("skewed", number * SKEWED + k) for k in range(SKEWED)]
-    bases = bases[:SOME] if way.steps is not None else [*((base, number) for base in PLAIN), *bases]
+    bases = bases[:SOME] if way.steps is not None else [*((base, number) for base in more), *bases]
     for place, (base, seed) in enumerate(bases):
         rows = domain.rows if place % 3 or subject.relation != ADD_REMOVE else -(-domain.rows // 2)
         other: Rows = dataset(replace(domain, rows=rows), base, seed)
@@ -150,7 +173,7 @@ def _neighbour(subject: Subject, domain: Domain, here: Pair) -> Pair:
     return replace(here, right=right)
 
 
-def _told(run: Run | Failed, other: Run | Failed, unit: int | None) -> str | None:
+def told(run: Run | Failed, other: Run | Failed, unit: int | None) -> str | None:
     """Return what tells two runs with the same releases apart, or None."""
     if isinstance(run, Failed):
         return None if alike(run, other) else run.wrong

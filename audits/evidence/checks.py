@@ -8,7 +8,7 @@ from typing import Any, TypeGuard
 
 from audits.datasets.bases import Pair
 from audits.evidence.follows import Modulus, movement
-from audits.evidence.replay import Run, differing
+from audits.evidence.replay import Run, differing, moves
 from dpaccount.checker import promised
 from dpaccount.errors import InputError
 from dpaccount.noise.leaves import rows
@@ -121,11 +121,7 @@ def _drawn(proved: Proved, query: str) -> list[tuple[Theorem, Fact]]:
 
 
 def _moves(run: Run, other: Run, keys: set[str]) -> dict[tuple[str, object], list[int]]:
-    return {
-        part: [int(v) for v in (other.exact[part] - run.exact[part]).ravel()]
-        for part in run.exact
-        if part[0] in keys
-    }
+    return {part: moves(run, other, part).tolist() for part in run.exact if part[0] in keys}
 
 
 def _grids(proved: Proved) -> dict[str, Fraction]:

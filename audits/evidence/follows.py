@@ -3,9 +3,7 @@
 from dataclasses import dataclass
 from fractions import Fraction
 
-import numpy as np
-
-from audits.evidence.replay import Run
+from audits.evidence.replay import Run, moves
 
 
 @dataclass(frozen=True)
@@ -34,11 +32,8 @@ class Modulus:
 
 def movement(run: Run, other: Run, key: str, grid: Fraction) -> tuple[Fraction, str | None]:
     """Return the largest squared movement of a release of `key`, and why it is not one vector, or None."""
-    moves = {
-        tuple((other.exact[part] - exact).ravel().tolist())
-        for part, exact in run.exact.items()
-        if part[0] == key and not np.array_equal(exact, other.exact[part])
-    }
-    size = max((sum(v * v for v in move) for move in moves), default=0) * grid**2
-    several = len(moves) > 1
+    found = {tuple(moves(run, other, part).tolist()) for part in run.exact if part[0] == key}
+    found = {move for move in found if any(move)}
+    size = max((sum(v * v for v in move) for move in found), default=0) * grid**2
+    several = len(found) > 1
     return Fraction(size), f"{key}: a row adds different vectors to different releases" if several else None

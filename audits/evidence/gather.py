@@ -9,6 +9,7 @@ import contextlib
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import hypothesis
 import numpy as np
@@ -20,7 +21,10 @@ from audits.evidence import search
 from audits.evidence.checks import check_of
 from audits.evidence.search import Counterexample, digest_of_files, searching
 from audits.evidence.seen import Evidence, Suspect, describe
+from audits.evidence.tries import MAX_NUMBERS
+from audits.subjects.code import check_imports
 from audits.subjects.landmarks import landmarks
+from dpaccount.errors import InputError
 from dpaccount.noise.proved import Proved
 from dpaccount.relation import ADD_REMOVE
 from mechanisms.subject import Rows, Subject
@@ -35,28 +39,55 @@ Bound = Callable[[Iterable[tuple[Sequence[str], Rows]], int, Sequence[float]], t
 
 
 def gather(
-    subject: Subject, proved: Proved, *, examples: int, seed: int, files: list[Path]
+    subject: Subject,
+    proved: Proved,
+    *,
+    examples: int,
+    seed: int,
+    files: list[Path],
+    given: Sequence[Rows] = (),
 ) -> tuple[list[Evidence], Suspect]:
     """Return the evidence on every hypothesis of what was proved, in its order, and the worst pair seen.
 
-    Raises `InputError` where no run gives anything to judge.
+    Neighbours are made of the tables `given` too, and of those that a class names by `examples`.  Raises
+    `InputError` where no run gives anything to judge, and where an import of the code's own files failed.
     """
+    terms: dict[str, Any] = {"examples": examples, "seed": seed, "files": files}
     if not isinstance(subject, ByPerson):
-        return search.gather(subject, proved, examples=examples, seed=seed, files=files)
+        tables = [*given, *getattr(subject, "examples", list)()]
+        whole = search.gather(subject, proved, **terms, given=[_table(subject, each) for each in tables])
+        check_imports()
+        return whole
     of_rows = Proved(proved.theorem.premises[0].premises[0])
-    found, _ = search.gather(subject.mechanism, of_rows, examples=examples, seed=seed, files=files)
+    found, _ = search.gather(
+        subject.mechanism, of_rows, **terms, given=[subject.table(rows) for rows in given]
+    )
     by_step = {each.hypothesis.digest: each for each in found}
-    seen = search.search(subject, proved, [], examples=examples, seed=seed, sweep=True).judged(subject)
+    seen = search.search(subject, proved, [], examples=examples, seed=seed).judged(subject)
     judged = []
     for each in proved.hypotheses:
         if each.digest in by_step:
             judged.append(by_step[each.digest])
             continue
         count, worst, failing = bounding(subject, examples=examples, seed=seed)
-        bound, status = check_of(proved, each)[1], "tested" if failing is None else "refuted"
+        bound, idle = check_of(proved, each)[1], "tested" if worst else "untested"
+        status = idle if failing is None else "refuted"
         digest = digest_of_files(files)
         judged.append(Evidence(each, bound, subject.relation, status, count, str(worst), failing, digest))
+    check_imports()
     return judged, seen.suspect()
+
+
+def _table(subject: Subject, rows: object) -> Rows:
+    """Return an example table within the domain; raises `InputError` for what is none of its rows."""
+    domain = subject.domain()
+    try:
+        table = np.array(rows, dtype=np.float64)
+    except (TypeError, ValueError):
+        table = np.zeros(0)
+    if table.ndim != 2 or table.shape[1] != len(domain.low) or not 0 < table.size <= MAX_NUMBERS:
+        raise InputError(f"an example table is no rows of {len(domain.low)} numbers; give such, at least one")
+    return domain.clamped(table)
 
 
 def bounding(
@@ -68,7 +99,7 @@ def bounding(
 
     @hypothesis.seed(seed)
     @searching(examples, Phase.generate, Phase.shrink)
-    @given(pair=pairs(subject.domain(), subject.relation, landmarks(subject)))
+    @given(pair=pairs(subject.domain(), subject.relation, landmarks(subject).numbers))
     def property_test(pair: Pair) -> None:
         nonlocal tried, worst, failing
         tried += 1

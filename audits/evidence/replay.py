@@ -15,13 +15,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpaccount.noise import likelihood
-from dpaccount.noise.laws import Law
+from dpaccount.noise.laws import Law, side_by_side
 from dpaccount.noise.receipt import Noise
 from dpaccount.noise.samplers import Integers, in_range
 from mechanisms.subject import Rows, Subject, View
 from mechanisms.subject.playing import identical, kept, plain, reported, watched
 
 Part = tuple[str, Hashable]
+CELLS = "noisy_cells"
 
 
 class ReplayError(Exception):
@@ -44,6 +45,10 @@ class Recorder:
     def noisy_symmetric(self, key: str, part: Hashable, matrix: Integers) -> Integers:
         """Release a symmetric matrix through the inner source and remember it."""
         return self._keep("noisy_symmetric", key, part, matrix)
+
+    def noisy_cells(self, key: str, part: Hashable, cells: Integers) -> Integers:
+        """Release cells that the data name through the inner source and remember them."""
+        return self._keep(CELLS, key, part, cells)
 
     def _keep(self, how: str, key: str, part: Hashable, values: Integers) -> Integers:
         exact = in_range(values)
@@ -72,10 +77,15 @@ class Replayer:
         """Return the recorded release of a symmetric matrix; raises as `noisy` does."""
         return self._answer("noisy_symmetric", key, part, matrix)
 
+    def noisy_cells(self, key: str, part: Hashable, cells: Integers) -> Integers:
+        """Return the recorded cells that were shown, whatever cells there are; raises as `noisy` does."""
+        return self._answer(CELLS, key, part, cells)
+
     def _answer(self, how: str, key: str, part: Hashable, values: Integers) -> Integers:
         exact = in_range(values)
         recorded = self.released.get((key, part))
-        if recorded is None or recorded.shape != exact.shape:
+        form = exact.shape[1:] if how == CELLS else exact.shape  # how many cells there are is private
+        if recorded is None or recorded.shape[-len(form) :] != form:
             self._refuse(f"the neighbour's run releases {key!r}, part {part!r}, shape {exact.shape}")
         if self.asked_by.get((key, part), how) != how:
             self._refuse(f"the neighbour's run releases {key!r}, part {part!r}, by {how}")
@@ -139,7 +149,7 @@ def replay(subject: Subject, data: Rows, run: Run, coins: int, replayer: Replaye
     return Run(replayer.exact, run.released, done.view, run.asked_by, done.hidden, done.asked, done.changed)
 
 
-def with_report(subject: Subject, instance: Subject, run: Run) -> Run:
+def with_report(subject: Subject, instance: Subject | None, run: Run) -> Run:
     """Return the run with its report; raises `Remembers` where the `instance` that played reports another.
 
     The report is a fresh instance's: what it publishes, a reader could work out from the view.
@@ -153,8 +163,9 @@ def with_report(subject: Subject, instance: Subject, run: Run) -> Run:
     except (Exception, SystemExit) as error:
         failure = error
     with contextlib.suppress(Exception, SystemExit):
-        remembered = repr(plain(instance.report(kept(run.view)), "the report"))  # type: ignore[attr-defined]
-    if remembered != said:
+        if instance is not None:
+            remembered = repr(plain(instance.report(kept(run.view)), "the report"))  # type: ignore[attr-defined]
+    if instance is not None and remembered != said:
         raise Remembers("the report changes with what play kept in the instance; it may read the view only")
     if failure is not None:
         raise failure
@@ -211,13 +222,22 @@ def _differing_own(
     shown = np.delete(whole, unit - 1, axis=0) if removed else whole
     if (shown.shape, shown.dtype) != (against.shape, against.dtype):
         return f"{name} has another shape or type"
-    changed = [i + 1 for i in range(len(shown)) if not identical(shown[i : i + 1], against[i : i + 1])]
+    changed = [row + 1 for row in _rows_apart(shown, against)]
     if removed and changed:
         return f"{name} of another unit differs, although only unit {unit} was removed"
     strangers = [person for person in changed if person != unit]
     if strangers:
         return f"{name} of unit {strangers[0]} differs, although only unit {unit or 'one'} changed"
     return None
+
+
+def _rows_apart(one: NDArray[np.generic], other: NDArray[np.generic]) -> list[int]:
+    """Return in which rows two arrays of one shape and type are not identical."""
+    if one.dtype.kind == "O" or not one.size:
+        return [i for i in range(len(one)) if not identical(one[i : i + 1], other[i : i + 1])]
+    bits = (np.ascontiguousarray(each).view(np.uint8).reshape(len(one), -1) for each in (one, other))
+    found: list[int] = np.flatnonzero(np.not_equal(*bits).any(axis=1)).tolist()
+    return found
 
 
 def _differing_hidden(run: Run, other: Run) -> str | None:
@@ -235,15 +255,26 @@ def unlike(run: Run, again: Run) -> str | None:
     return differing(run, again, 0)
 
 
+def moves(run: Run, other: Run, part: Part) -> Integers:
+    """Return by how much each number of a release's private value differs; of cells, each cell's count."""
+    here, there = run.exact[part], other.exact[part]
+    if run.asked_by.get(part) == CELLS:
+        here, there = side_by_side(here, there)
+    moved: Integers = (there - here).ravel()
+    return moved
+
+
 def log_ratio(run: Run, other: Run, noise: Mapping[str, Law]) -> float:
     """Return ln P(releases | `run`'s values) − ln P(releases | `other`'s): known noise, nothing fitted.
 
     It is infinite where a release is impossible under one of them, and 0 where each forbids another.
     """
-    found = [
-        likelihood.log_ratio(noise[part[0]], run.released[part], run.exact[part], other.exact[part])
-        for part in run.exact
-    ]
+    found = []
+    for part in run.exact:
+        values = [run.released[part], run.exact[part], other.exact[part]]
+        if run.asked_by.get(part) == CELLS:
+            values = side_by_side(*values)
+        found.append(likelihood.log_ratio(noise[part[0]], *values))
     forbidden = {value for value in found if math.isinf(value)}
     return forbidden.pop() if len(forbidden) == 1 else 0.0 if forbidden else math.fsum(found)
 
@@ -251,7 +282,7 @@ def log_ratio(run: Run, other: Run, noise: Mapping[str, Law]) -> float:
 def distance(run: Run, other: Run, noise: Mapping[str, Law]) -> float:
     """Return Σ ‖shift‖²/scale² over the releases: how far apart the two runs are in noise units."""
     total = 0.0
-    for part, exact in run.exact.items():
-        moved = (other.exact[part] - exact).astype(np.float64).ravel()
+    for part in run.exact:
+        moved = moves(run, other, part).astype(np.float64)
         total += float(moved @ moved) / (noise[part[0]].scale or 1.0) ** 2  # a table has no scale
     return total

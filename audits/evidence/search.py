@@ -7,42 +7,37 @@ every private value is compared exactly with what was declared.
 
 import contextlib
 import hashlib
-from fractions import Fraction
-from functools import partial
+from collections import Counter
+from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import hypothesis
 from hypothesis import HealthCheck, Phase, given, settings, target
 from hypothesis import strategies as st
 from hypothesis.errors import Flaky
 
-from audits.datasets.bases import Pair
-from audits.datasets.domain_pairs import (
-    SWEEP,
-    SWEEP_MOST,
-    early,
-    marked,
-    named_coins,
-    pairs,
-    public_coins,
-    stepping,
-)
+from audits.datasets import tours
+from audits.datasets.bases import Exemplified, Pair
+from audits.datasets.domain_pairs import marked_columns, named_coins, pairs, public_coins, stepping
+from audits.datasets.records import FITS, records, thin
 from audits.evidence.anywhere import anywhere
-from audits.evidence.checks import Check, Finding, between, check_of, may_move, untested
-from audits.evidence.replay import Run, distance, unlike
+from audits.evidence.checks import Check, check_of, may_move, untested
+from audits.evidence.judge import Judge
+from audits.evidence.met import observed
+from audits.evidence.replay import unlike
 from audits.evidence.seen import Evidence, Example, Searched, Suspect, describe
-from audits.evidence.sides import Failed, alike, recorded, replayed, side
-from audits.evidence.tries import void
-from audits.subjects.landmarks import landmarks
+from audits.evidence.sides import Failed, replayed
+from audits.subjects.landmarks import Landmarks, landmarks
 from dpaccount.errors import InputError
 from dpaccount.noise.proved import Proved
-from dpaccount.noise.receipt import rehearse
-from dpaccount.noise.samplers import Rehearsal
 from dpaccount.relation import REPLACE_ONE, radius_of
 from mechanisms.subject import Domain, Rows, Subject
 
 EXAMPLES = 200  #: Hypothesis examples for every hypothesis of a proof
 BORDERS = 24  #: ends of batches whose neighbours are tried
+COINS = 60  #: seeds of public coins that are tried one by one
+WORK, LEAST = 3 * 10**7, 500  #: of the runs of all tours together, about; and runs at least
 APART = 8  #: one example in so many has each side in a process of its own
 
 
@@ -51,23 +46,32 @@ class Counterexample(Exception):  # noqa: N818
 
 
 def gather(
-    subject: Subject, proved: Proved, *, examples: int, seed: int, files: list[Path]
+    subject: Subject,
+    proved: Proved,
+    *,
+    examples: int,
+    seed: int,
+    files: list[Path],
+    given: Sequence[Rows] = (),
 ) -> tuple[list[Evidence], Suspect]:
     """Return the evidence on every hypothesis of what was proved, in its order, and the worst pair seen.
 
     All hypotheses are judged on the same examples; one that fails is searched once more by itself,
     so that its counterexample shrinks.  The first examples run each side in a process of its own,
     before this one has played: they are judged like the others, and again in this process at the end,
-    where nothing may have changed.  Raises `InputError` where no run gives anything to judge.
+    where nothing may have changed.  Neighbours are made of the tables `given` too.  Raises
+    `InputError` where no run gives anything to judge.
     """
     tested = proved.hypotheses
     relation = relation_of(subject, proved)
     checks = [check_of(proved, each) for each in tested]
     judges = [check for check, _ in checks]
-    first = search(subject, proved, judges, examples=examples // APART + 1, seed=seed, apart=True)
-    seen = search(subject, proved, judges, examples=examples, seed=seed, sweep=True)
+    marks = observed(subject, proved, seed)
+    domain = Exemplified.of(subject.domain(), given)
+    first = search(subject, proved, judges, marks, examples=examples // APART + 1, seed=seed, apart=True)
+    seen = search(subject, proved, judges, marks, domain, examples=examples, seed=seed, sweep=True)
     seen = seen.joined(first).judged(subject)
-    beyond = strange(subject, proved, seed)
+    beyond = seen.strange or strange(subject, proved, domain, marks, seed)
     history = remembered(subject, first.runs)
     source = digest_of_files(files)
     found = []
@@ -76,7 +80,7 @@ def gather(
         if failing is None and each.rule == "assume_view":
             failing = beyond
         elif failing is not None:
-            shrunk = search(subject, proved, [check], examples=examples, seed=seed, shrink=True)
+            shrunk = search(subject, proved, [check], marks, examples=examples, seed=seed, shrink=True)
             failing = {**(shrunk.failing[0] or failing)}
             if seen.raised:
                 failing["wrong"] = f"{failing['wrong']} ({seen.raised} of {seen.count} runs fail)"
@@ -117,10 +121,12 @@ def searching(examples: int, *phases: Phase) -> settings:
     )
 
 
-def search(
+def search(  # noqa: PLR0913
     subject: Subject,
     proved: Proved,
     checks: list[Check],
+    marks: Landmarks | None = None,
+    domain: Domain | None = None,
     *,
     examples: int,
     seed: int,
@@ -131,47 +137,35 @@ def search(
     """Try neighbouring pairs, coins and noise, drawn towards large movement; judge each by all `checks`.
 
     Of rows that move by a radius replaced ones are tried too; the worst pair is one of neighbours.
-    With `shrink` it stops at the first failure and reduces it to a plain one.  `sweep` tries
-    the numbers that stand in the code one by one first.  With `apart` each
-    side runs in a process of its own.
+    With `shrink` it stops at the first failure and reduces it to a plain one.  `sweep` goes through tours
+    of datasets first, at the numbers that stand in the code among others.  With `apart` each side runs in
+    a process of its own.
     """
-    seen = Searched(0, [Fraction(0)] * len(checks), [None] * len(checks))
-    marks = landmarks(subject)
-    domain, relation = subject.domain(), subject.relation
+    marks = marks or (observed(subject, proved, seed) if sweep else landmarks(subject))
+    domain, relation = domain or subject.domain(), subject.relation
+    judge = Judge(subject, proved, checks, apart=apart)
     about = [relation] if radius_of(relation) is None else [relation, REPLACE_ONE]
-
-    def judge(pair: Pair, coins: int) -> tuple[float, bool]:
-        seen.count += 1
-        found, size = examine(subject, proved, pair, coins, checks, seen, apart=apart)
-        best = seen.best is None or size > seen.best.distance
-        if best and pair.neighbours(relation):
-            seen.best = Suspect(pair, coins, size)
-        for index, finding in enumerate(found):
-            seen.worst[index] = max(seen.worst[index], finding.moved)
-            if finding.wrong is not None:
-                seen.failing[index] = describe(pair, coins, finding.wrong)
-        return size, any(finding.wrong is not None for finding in found)
 
     @hypothesis.seed(seed)
     @searching(examples, Phase.generate, Phase.target, Phase.shrink)
-    @given(pair=st.one_of(*(pairs(domain, each, marks) for each in about)), coins=public_coins(seed, marks))
+    @given(
+        pair=st.one_of(*(pairs(domain, each, marks.numbers) for each in about)),
+        coins=public_coins(seed, marks.numbers),
+    )
     def property_test(pair: Pair, coins: int) -> None:
-        size, failed = judge(pair, coins)
+        size, failed = judge.examined(pair, coins)
         target(size)
         if shrink and failed:
             raise Counterexample
 
     if sweep:
-        border = borders(proved)
         for each in about:
-            swept, seen.skipped = _swept(domain, each, marks, seed, examples)
-            for pair, coins in [*swept, *((pair, seed) for pair in early(domain, each, border))]:
-                judge(pair, coins)
+            touring(judge, domain, each, marks, borders(proved), seed)
         for pair in stepping(domain, relation) if len(about) > 1 else ():
-            judge(pair, seed)
+            judge.examined(pair, seed)
     with contextlib.suppress(Counterexample, Flaky):  # code that keeps state fails now and then
         property_test()
-    return seen
+    return judge.seen
 
 
 def borders(proved: Proved) -> list[int]:
@@ -191,68 +185,40 @@ def borders(proved: Proved) -> list[int]:
     return [unit for end in chosen for unit in (end, end + 1) if unit > 0]
 
 
-def _swept(
-    domain: Domain, relation: str, marks: tuple[float, ...], seed: int, examples: int
-) -> tuple[list[tuple[Pair, int]], str]:
-    """Return pairs and coins that try the numbers in the code one by one; what was left out, or nothing."""
-    within = [
-        mark for mark in marks if any(a <= mark <= b for a, b in zip(domain.low, domain.high, strict=True))
-    ]
-    many = len(within) > SWEEP
-    most = min(max(SWEEP, len(within)), SWEEP_MOST, examples * 2 if many else examples * 3 // 5)
-    cut = f"Of {len(within)} numbers in the code about {most} were tried one by one."
-    noted, coins_of = marked(domain, relation, marks, most), named_coins(seed, marks)
-    tries = range(min(max(len(noted), len(coins_of)), most) if noted else 0)
-    swept = [(noted[number % len(noted)], coins_of[number % len(coins_of)]) for number in tries]
-    return swept, cut if len(within) > most else ""
+def touring(
+    judge: Judge, domain: Domain, relation: str, marks: Landmarks, more: list[int], seed: int
+) -> None:
+    """Judge tours: coins, changed records, changed rows of bases that real tables are like, walks.
 
-
-def examine(
-    subject: Subject,
-    proved: Proved,
-    pair: Pair,
-    coins: int,
-    checks: list[Check],
-    seen: Searched,
-    *,
-    apart: bool = False,
-) -> tuple[list[Finding], float]:
-    """Run on the left, replay on the right, judge; return the findings and the distance in noise units.
-
-    Code that raises is itself a finding, on every hypothesis, unless it raises the same type on the
-    right with the same releases: then these decided it, and they are all that anybody learns.
+    There are as many runs as there is room for, by the work of one; what is left out is noted.
     """
-    run = side(partial(rehearsed, subject, proved, pair.left, coins), apart=apart)
-    if isinstance(run, Failed):
-        if run.mute:
-            seen.raised, seen.why = seen.raised + 1, run.wrong
-        again = run.run and side(partial(replayed, subject, pair.right, run.run, coins), apart=apart)
-        wrong = None if again and alike(run, again) else run.wrong
-        return [Finding(Fraction(0), wrong) for _ in checks], 0.0
-    other = side(partial(replayed, subject, pair.right, run, coins), apart=apart)
-    if isinstance(other, Failed):
-        return [Finding(Fraction(0), other.wrong) for _ in checks], 0.0
-    seen.changed |= run.changed or other.changed
-    seen.drawn |= bool(run.exact)
-    seen.void += all(void(each.view) and not each.hidden for each in (run, other))
-    if apart:
-        seen.runs.append(Example(pair, coins, run, other))
-    asked = run.asked or other.asked
-    if asked:
-        wrong = f"the code asks its noise for {asked[0]!r}; a run may not depend on who answers"
-        return [Finding(Fraction(0), wrong) for _ in checks], 0.0
-    try:
-        return [between(check, pair)(run, other, pair.unit) for check in checks], distance(
-            run, other, proved.laws
-        )
-    except Exception as error:  # a view of a strange form
-        wrong = f"{type(error).__name__}: {error}"
-        return [Finding(Fraction(0), wrong) for _ in checks], 0.0
+    room, given, cut = max(WORK // marks.work, LEAST), tours.examples(domain), list[str]()
 
+    def chosen(what: str, every: Any, most: int) -> Any:
+        step = thin(len(every), most)
+        cut.extend([f"{len(every[::step])} of {len(every)} {what}"] * (step > 1))
+        return every[::step]
 
-def rehearsed(subject: Subject, proved: Proved, data: Rows, coins: int) -> Run | Failed:
-    """Return what a run with rehearsal noise did, which is made in the process that runs it."""
-    return recorded(subject, data, rehearse(proved, Rehearsal(coins)), coins)
+    coins, middle = named_coins(seed, marks.numbers), (domain.rows + 1) // 2
+    asked = {int(mark) + k for mark in marks.numbers for k in (0, 1) if 0 <= mark < domain.rows}
+    found = records(domain, (*marks.numbers, *marks.built), marks.together, given)
+    fits = Counter(column for column, _ in marked_columns(domain, marks.numbers))
+    chosen("numbers in the code", range(max(fits.values(), default=0)), FITS)
+    changed = chosen("changed records", found, room // 2)
+    units = chosen("rows", tours.units(domain, {*more, *asked}), room // 24)
+    bases = chosen("tables", tours.special(domain, marks.numbers), room // 60)
+    walks = list(tours.walks(domain, relation, marks.numbers)) if radius_of(relation) is None else []
+    walks = chosen("walks", walks, room // 120)
+    ways = [tours.by_unit(domain, relation, "low", units[:1])] * min(len(coins), COINS)
+    ways += [tours.star(domain, relation, base, middle, changed) for base in ("uniform", *given)]
+    ways += [tours.by_unit(domain, relation, base, units) for base in ("low", "uniform", *given)]
+    ways += [tours.by_unit(domain, relation, base, sorted({1, middle, domain.rows})) for base in bases]
+    coins = chosen("public coins", coins, len(ways) + len(walks))
+    judge.seen.skipped = f"Tried, of what there is to try: {', '.join(cut)}." if cut else ""
+    for number, tour in enumerate(ways):
+        judge.along(tour, coins[number % len(coins)])
+    for number, walk in enumerate(walks, len(ways)):
+        judge.walked(walk, coins[number % len(coins)])
 
 
 def remembered(subject: Subject, runs: list[Example]) -> dict[str, object] | None:
@@ -267,7 +233,9 @@ def remembered(subject: Subject, runs: list[Example]) -> dict[str, object] | Non
     return None
 
 
-def strange(subject: Subject, proved: Proved, seed: int) -> dict[str, object] | None:
+def strange(
+    subject: Subject, proved: Proved, domain: Domain, marks: Landmarks, seed: int
+) -> dict[str, object] | None:
     """Return an example in which a view depends on more than releases and coins, for any data; or None."""
-    found = anywhere(subject, proved, seed)
+    found = anywhere(subject, proved, domain, marks.numbers, seed)
     return None if found is None else describe(*found)

@@ -87,8 +87,8 @@ class Searched:
 
     `raised` counts the examples whose left run gave nothing to judge, `why` says why the last did; `void`
     counts those that show no value on either side; `changed` says that the code wrote to its data, `drawn`
-    that it drew noise; `runs` are kept where they ran apart; `skipped` says how many numbers of the code
-    were not tried one by one, if any.
+    that it drew noise; `runs` are kept where they ran apart; `strange` is an example in which what is shown
+    differs between two datasets that are no neighbours; `skipped` says what of a tour was left out, if any.
     """
 
     count: int
@@ -101,6 +101,7 @@ class Searched:
     runs: list[Example] = field(default_factory=list)
     void: int = 0
     drawn: bool = False
+    strange: dict[str, object] | None = None
     skipped: str = ""
 
     def judged(self, subject: Subject) -> "Searched":
@@ -131,6 +132,7 @@ class Searched:
             self.changed or other.changed,
             void=self.void + other.void,
             drawn=self.drawn or other.drawn,
+            strange=self.strange or other.strange,
             skipped=self.skipped or other.skipped,
         )
 

@@ -50,13 +50,17 @@ def recorded(subject: Subject, data: Rows, noise: Noise, coins: int) -> Run | Fa
     return _judged(play, recorder)
 
 
-def replayed(subject: Subject, data: Rows, run: Run, coins: int) -> Run | Failed:
-    """Return what a run on other data did with the releases of `run`, or how it failed."""
+def replayed(subject: Subject, data: Rows, run: Run, coins: int, *, again: bool = True) -> Run | Failed:
+    """Return what a run on other data did with the releases of `run`, or how it failed.
+
+    `again`: its own instance reports, too, and must say the same as a fresh one.
+    """
     replayer = Replayer(run.released, run.asked_by)
 
     def play() -> Run:
         instance = fresh(subject)
-        return with_report(subject, instance, replay(instance, data, run, coins, replayer))
+        done = replay(instance, data, run, coins, replayer)
+        return with_report(subject, instance if again else None, done)
 
     return _judged(play, replayer)
 

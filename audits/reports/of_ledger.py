@@ -126,6 +126,7 @@ def sections(report: Report) -> list[Section]:
         Section("Spending over time", "spending", _spending(report["spending"])),
         Section("Refused charges", "refused", _rows(report["refused"])),
         Section("Resets", "resets", _rows(report["resets"])),
+        Section("What may have been lost", "forfeits", _rows(report["forfeits"])),
         Section("Points of NIST SP 800-226", "nist", _rows({"rows": report["nist"]})),
         Section("Heads and replay", "heads", (_pairs([*heads, ("replay", replayed(report))]),)),
     ]

@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 
 from audits.datasets.forms import Layout
 from audits.sandbox.frames import LENGTH, packed, received, write_frame
-from audits.sandbox.outcomes import SILENT, Outcome
+from audits.sandbox.outcomes import SILENT, UNMEANT, Outcome
 from audits.subjects.code import Code
 from dpaccount.errors import POSIX_ONLY, InputError
 
@@ -34,6 +34,8 @@ IMPORT = 60.0  #: seconds that an import may take, however little time the runs 
 THREADS = ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS", "POLARS_MAX_THREADS")
 CHUNK = 100  #: runs that one process does before it takes the next batch
 BATCH = 1.0  #: seconds that such a batch should take, so that few slow runs use all processes
+
+WORKER = "import dpaccount_packages; dpaccount_packages.run('audits.tasks.worker')"  #: what a process runs
 
 Play = tuple[int, ...]  #: which dataset, then the seed words; none: a query, without a generator
 
@@ -66,7 +68,7 @@ class Process:
         threads = dict.fromkeys(THREADS, "1")
         self.starts += 1
         self._popen = subprocess.Popen(
-            [sys.executable, "-P", "-m", "audits.tasks.worker"],
+            [sys.executable, "-P", "-c", WORKER],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             start_new_session=True,  # so that what it starts can be killed with it
@@ -75,8 +77,6 @@ class Process:
         self._buffer.clear()
         if self.code.closed is not None:
             self.send(["close", self.code.closed])
-        if self.code.watched:
-            self.send(["watch"])
         self.send(self._loading())
         try:
             answer, said = self.receive(IMPORT)
@@ -218,19 +218,6 @@ class Crew:
         """Return how many runs are made at once."""
         return min(self.jobs, os.cpu_count() or 1)
 
-    def reached(self) -> dict[str, Any] | None:
-        """Return what the code loaded, opened and asked for; None where a process did not live to tell."""
-        first = self.first
-        if not first.alive or first.starts != 1 or len(self._processes) != 1:
-            return None
-        first.send(["reached"])
-        try:
-            _, record = first.receive(IMPORT)
-        except Gone:
-            return None
-        found: dict[str, Any] | None = record
-        return found
-
     def left(self) -> float:
         """Return the seconds that are left of the wall limit."""
         return self._until - time.monotonic()
@@ -265,6 +252,9 @@ class Crew:
             found += part
             if len(part) < len(chunk):
                 break
+        for outcome in found[:1] + found[-1:]:
+            if outcome.structure.startswith(UNMEANT):
+                raise InputError(outcome.structure.removeprefix(UNMEANT).strip())
         self.tally.add(found)
         if self.tally.opaque and not self.tally.empty:
             raise InputError(

@@ -31,6 +31,7 @@ MAX_PARTS = 256  #: beyond so many parts, equal ones that follow each other are 
 MAX_STRUCTURE = 2**14
 MAX_DEPTH = 100
 EXACT = 2**53  #: whole numbers up to here are doubles
+UNMEANT = "unmeant:"  #: how the structure of a run begins that was of other code than the project's
 SILENT = "no answer"  #: how the structure of a run that did not end begins, after a verb
 VOID = re.compile(r"(?:^| )(?:None|NAType|object \S)")  #: in a structure: a member that cannot be compared
 

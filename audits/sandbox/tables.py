@@ -68,12 +68,15 @@ def _labels(index: Any) -> list[Any]:
 def _index_about(index: Any) -> list[Any]:
     """Return what an index holds beside its labels: names, and levels that no label may have."""
     levels = [repr(level.tolist()) for level in getattr(index, "levels", ())]
-    return [type(index).__name__, _dtype_about(index), repr(list(index.names)), levels]
+    freq = repr(getattr(index, "freq", None))
+    return [type(index).__name__, _dtype_about(index), repr(list(index.names)), levels, freq]
 
 
 def _dtype_about(series: Any) -> str:
     categories = getattr(series.dtype, "categories", None)
-    return f"{series.dtype}" if categories is None else f"{series.dtype} {categories.tolist()!r}"
+    if categories is None:
+        return f"{series.dtype}"
+    return f"{series.dtype} {categories.tolist()!r} {series.dtype.ordered}"
 
 
 def _values(series: Any) -> list[Any] | None:
@@ -97,5 +100,6 @@ def _polars(value: Any, kind: str) -> Opened | None:
         columns = [(name, value[name]) for name in value.columns]
         return _opened(f"{kind}{len(value)}", "", [], columns)
     if kind == "Series":
-        return _opened(f"{kind}{len(value)}", str(value.dtype), [value.name], enumerate(value.to_list()))
+        about = [value.name, value.flags, value.n_chunks()]
+        return _opened(f"{kind}{len(value)}", str(value.dtype), about, enumerate(value.to_list()))
     return None

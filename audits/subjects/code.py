@@ -2,6 +2,7 @@
 
 import contextlib
 import importlib
+import importlib.abc
 import importlib.machinery
 import sys
 from collections.abc import Iterator, Sequence
@@ -16,15 +17,14 @@ from dpaccount.errors import InputError
 class Code:
     """A user's code: ``package.module:name``, found in `folders` (at the end of the path) or installed.
 
-    It may not open the file `closed` by itself; see `audits.evidence.closed`.  `value` is the function itself
-    where it travels by value; `watched`: what it loads, opens and asks for is recorded.
+    It may not open the file `closed` by itself; see `audits.sandbox.closed`.  `value` is the function itself
+    where it travels by value.
     """
 
     use: str
     folders: tuple[str, ...]
     closed: str | None = None
     value: bytes | None = None
-    watched: bool = False
 
     @property
     def name(self) -> str:
@@ -89,9 +89,67 @@ def import_subject(use: str, folders: Sequence[str]) -> Any:
         return getattr(importlib.import_module(module_name), attribute)
 
 
+def stay_on_path(folders: Sequence[str]) -> None:
+    """Append folders to the path for good, since functions import too; note what is sought from here on."""
+    sys.path.extend(folder for folder in folders if folder not in sys.path)
+    _SEEKER.folders = tuple(Path(folder) for folder in folders)
+    if _SEEKER not in sys.meta_path:
+        sys.meta_path.insert(0, _SEEKER)
+
+
+def check_imports() -> None:
+    """Raise `InputError` where code fell back from a file of its project that could not be imported."""
+    for name in _SEEKER.names:
+        places = [Path(*name.split(".")), Path("src", *name.split("."))]
+        files = [folder / f"{place}{end}" for folder in _SEEKER.folders for place in places for end in ENDS]
+        file = next((file for file in files if file.is_file()), None)
+        got = getattr(sys.modules.get(name), "__file__", None)
+        if file is not None and (got is None or not file.samefile(got)):
+            why = "it raises, or is on no path" if got is None else f"{got} has its name"
+            raise InputError(
+                f"importing {file} failed while the code ran ({why}); mend it: a fallback ran instead"
+            )
+
+
+class _Seeker(importlib.abc.MetaPathFinder):
+    """Comes first and finds nothing: notes the names of modules that are sought."""
+
+    folders: tuple[Path, ...] = ()
+
+    def __init__(self) -> None:
+        self.names: dict[str, None] = {}
+
+    def find_spec(self, name: str, path: object, target: object = None) -> None:
+        """Note the name."""
+        self.names[name] = None
+
+
+ENDS = (".py", "/__init__.py")
+_SEEKER = _Seeker()
+
+
 def same_file(module_name: str, file: str | None) -> None:
     """Raise `ImportError` where the module that was imported is not the one of `file`."""
     got = getattr(sys.modules[module_name], "__file__", None)
     if file is None or (got is not None and Path(got).samefile(file)):
         return
     raise ImportError(f"{file} is hidden by {got or 'a built-in module'} of the same name; rename the file")
+
+
+def compile_from_source(folders: Sequence[str]) -> None:
+    """Compile modules of these folders from their files from here on.
+
+    Python tells bytecode that it kept from a newer file by the length and the second of the last change, so
+    that an edit could go unseen.
+    """
+    loader: Any = importlib.machinery.SourceFileLoader
+    kept = loader.get_code
+
+    def get_code(self: Any, name: str) -> Any:
+        path = Path(self.get_filename(name))
+        theirs = any(path.is_relative_to(folder) for folder in folders)
+        if not theirs or "site-packages" in path.parts:
+            return kept(self, name)
+        return self.source_to_code(self.get_data(str(path)), str(path))
+
+    loader.get_code = get_code

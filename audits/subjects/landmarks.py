@@ -1,13 +1,15 @@
 """Numbers that stand in a subject's code or parameters: codes, thresholds and counts that branches ask for.
 
-A branch on one value of a million is not met by chance; a constant that is written down is.
+A branch on one value of a million is not met by chance; a constant that is written down is.  What code
+builds from constants is read off a run (`audits.evidence.met`).
 """
 
 import ast
 import math
 import re
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
 from pathlib import Path
@@ -23,43 +25,91 @@ from mechanisms.table.by_person import named
 
 MOST = 1000  #: constants; of more, an evenly spread choice
 LONGEST, DEEPEST = 10_000, 4  #: of text and tables
+LONG, GROUPS = 24, 40  #: numbers that stand together, and how often
+FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 NUMBER = re.compile(r"\d+(?:\.\d+)?")
 
 
-def landmarks(subject: Subject) -> tuple[float, ...]:
-    """Return the numbers in the source of a subject's modules, and those in its fields, in order."""
+@dataclass(frozen=True)
+class Landmarks:
+    """Numbers that code asks for, in order, and those that stand together: in a statement, in a function.
+
+    When code runs it is seen which numbers it has `built` of constants, and how much `work` a run is: calls,
+    and cells of its data.
+    """
+
+    numbers: tuple[float, ...] = ()
+    together: tuple[tuple[float, ...], ...] = ()
+    built: tuple[float, ...] = ()
+    work: int = 1
+
+
+def landmarks(subject: Subject, built: Iterable[float] = (), work: int = 1) -> Landmarks:
+    """Return the numbers in the source of a subject's modules, and those in its fields."""
     made_by = type(named(subject))
     own = frozenset(base.__name__ for base in made_by.__mro__)
     try:
         files = modules_of(made_by)
     except InputError:  # a class that was typed in has parameters only
         files = []
-    found = {number for file in files if file.suffix == ".py" for number in constants(content_of(file), own)}
+    written = [constants(content_of(file), own) for file in files if file.suffix == ".py"]
+    found = {number for one, _ in written for each in one for number in (each, -each)}
     found |= {number for file in files for number in _globals(file)}
-    found |= set(numbers_in([*vars(subject).values(), *vars(named(subject)).values()]))
+    fields = frozenset(numbers_in([*vars(subject).values(), *vars(named(subject)).values()]))
+    groups = {group for _, several in written for group in several} | {fields}
+    together = sorted((len(group), tuple(sorted(group))) for group in groups if 0 < len(group) <= LONG)
+    stands = tuple(group for _, group in together[:GROUPS])
+    return Landmarks(_chosen(found | fields), stands, _chosen({*built} - found), max(work, 1))
+
+
+def _chosen(found: Iterable[float]) -> tuple[float, ...]:
     chosen = sorted(number for number in found if math.isfinite(number))
     return tuple(chosen[:: max(-(-len(chosen) // MOST), 1)])
 
 
 @lru_cache(maxsize=4096)  # a file is parsed once; whether it changed is seen by reading it
-def constants(content: bytes, own: frozenset[str]) -> frozenset[float]:
-    """Return every number that a source writes down, also as text, and its negative.
+def constants(content: bytes, own: frozenset[str]) -> tuple[frozenset[float], tuple[frozenset[float], ...]]:
+    """Return every number that a source writes down, also as text; and those that stand together.
 
-    Other subjects than `own` that stand in it are left out.
+    That is in one statement, one function, or outside of functions; numbers of places, as in data[:, 2], are
+    not among these.  Other subjects than `own` that stand in the source are left out.
     """
 
     def of_others(top: ast.stmt) -> bool:
-        return isinstance(top, ast.ClassDef) and top.name not in own and _plays(top)
+        return isinstance(top, ast.ClassDef) and top.name not in own and _sibling(top, own)
 
     nodes = list(nodes_of(content, of_others))
     said = {id(node.value) for node in nodes if isinstance(node, ast.Expr)}  # docstrings
-    found: set[float] = set()
-    for node in nodes:
-        values: list[object] = [node.value] if isinstance(node, ast.Constant) and id(node) not in said else []
-        if isinstance(node, ast.BinOp):  # as 24 * 60 * 60 - 1, which the compiler works out
-            values += [_folded(node)]
-        found |= {one for number in numbers_in(values) for one in (number, -number)}
-    return frozenset(found)
+    places = {id(each) for node in nodes if isinstance(node, ast.Subscript) for each in ast.walk(node.slice)}
+    inside = {id(each) for node in nodes if isinstance(node, FUNCTIONS) for each in ast.walk(node)}
+    written = {id(node): frozenset(_written(node)) for node in nodes if id(node) not in said}
+    outside = [node for node in nodes if id(node) not in inside]
+    several = [list(_inside(node)) for node in nodes if isinstance(node, ast.stmt)]
+    groups = [
+        frozenset[float]().union(*(written.get(id(each), ()) for each in group if id(each) not in places))
+        for group in (*several, outside)
+    ]
+    return frozenset[float]().union(*written.values()), tuple(dict.fromkeys(groups))
+
+
+def _inside(statement: ast.stmt) -> Iterator[ast.AST]:
+    """Yield what stands in a statement; of one that has others in it its head, but for a function."""
+    if isinstance(statement, FUNCTIONS) or not hasattr(statement, "body"):
+        yield from ast.walk(statement)
+        return
+    for head in ast.iter_child_nodes(statement):
+        yield from ast.walk(head) if isinstance(head, ast.expr) else ()
+
+
+def _written(node: ast.AST) -> Iterator[float]:
+    """Yield the numbers of one node: as they are written, and as the compiler works them out."""
+    match node:
+        case ast.Constant(value=value):
+            yield from numbers_in(value)
+        case ast.UnaryOp(op=ast.USub(), operand=ast.Constant(value=value)):
+            yield from (-number for number in numbers_in(value))
+        case ast.BinOp():  # as 24 * 60 * 60 - 1
+            yield from numbers_in(_folded(node))
 
 
 def _folded(node: ast.BinOp) -> object:
@@ -84,9 +134,11 @@ def _globals(file: Path) -> Iterator[float]:
                     yield from numbers_in(value)
 
 
-def _plays(made: ast.ClassDef) -> bool:
+def _sibling(made: ast.ClassDef, own: frozenset[str]) -> bool:
+    """Say whether a class that is none of `own` is another subject, or extends one of `own`."""
     methods = {each.name for each in made.body if isinstance(each, ast.FunctionDef)}
-    return bool(methods & {"play", "proof"})
+    extends = {ast.unparse(base).rpartition(".")[2] for base in made.bases}
+    return bool(methods & {"play", "proof"} or extends & own)
 
 
 def numbers_in(value: Any, depth: int = 0) -> Iterator[float]:

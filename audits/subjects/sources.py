@@ -9,10 +9,11 @@ from functools import lru_cache
 from importlib import metadata
 from pathlib import Path
 
-import dpaccount
 from dpaccount.errors import InputError
+from dpaccount_packages import folders
 
-OURS = ("dpaccount", "mechanisms", "bandits", "audits")
+OURS = folders()
+INSTALLED = frozenset({"site-packages", "dist-packages"})
 UNDERNEATH = ("numpy", "scipy", "opendp", "python-flint")
 
 
@@ -56,24 +57,42 @@ def digest_of_code(made_by: type) -> str:
     Names count as well as contents.  Raises `InputError` where a file or a package is missing.
     """
     total = hashlib.sha256()
-    home = Path(str(dpaccount.__file__)).resolve().parent.parent
     root = _root(made_by)
     own = [
         (str(file.relative_to(root)) if _below(root, file) else file.name, file)
         for file in modules_of(made_by)
     ]
-    for name, file in [*_ours(home), *sorted(own)]:
+    for name, file in [*_ours(), *sorted(own)]:
         total.update(f"{name}\n{hashlib.sha256(content_of(file)).hexdigest()}\n".encode())
     for package in UNDERNEATH:
         total.update(f"{package} {metadata.version(package)}\n".encode())
     return "sha256:" + total.hexdigest()
 
 
-def _ours(home: Path) -> Iterator[tuple[str, Path]]:
-    for package in OURS:
-        if not (home / package / "__init__.py").is_file():
-            raise InputError(f"the package {package} is not beside dpaccount; install dpaccount whole")
-        yield from sorted((str(file.relative_to(home)), file) for file in (home / package).rglob("*.py"))
+def uncovered(made_by: type) -> tuple[str, ...]:
+    """Say which code is loaded that the digest does not cover, in a sentence; none where all is covered.
+
+    That is other files of the class's folder, found under computed names, and installed packages.
+    """
+    root, files = _root(made_by), modules_of(made_by)
+    tops = {name.partition(".")[0] for file in files for name in _imported(file, root)} - {*OURS, *UNDERNEATH}
+    others = set[str]()
+    for name, module in list(sys.modules.items()) if made_by.__module__.split(".")[0] not in OURS else ():
+        file = Path(getattr(module, "__file__", None) or "/")
+        if _below(root, file.resolve()) and file.resolve() not in files:
+            others.add(str(file.resolve().relative_to(root)))
+        elif name in tops and not INSTALLED.isdisjoint(file.parts):
+            others.add(f"{name} (installed)")
+    said = ", ".join(sorted(others))
+    return (f"The digest of the code does not cover what else it loads: {said}.",) if said else ()
+
+
+def _ours() -> Iterator[tuple[str, Path]]:
+    for package, folder in OURS.items():
+        home = Path(folder).resolve()
+        if not (home / "__init__.py").is_file():
+            raise InputError(f"the package {package} is not where dpaccount is; install dpaccount whole")
+        yield from sorted((str(package / file.relative_to(home)), file) for file in home.rglob("*.py"))
 
 
 def content_of(file: Path) -> bytes:
@@ -100,7 +119,7 @@ def _root(made_by: type) -> Path:
 
 def _below(root: Path, file: Path) -> bool:
     """Say whether a file is the author's: in the folder, and no installed package of it."""
-    installed = {"site-packages", "dist-packages"} & set(file.parts)
+    installed = INSTALLED & set(file.parts)
     return file.is_relative_to(root) and (not installed or bool(installed & set(root.parts)))
 
 

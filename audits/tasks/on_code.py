@@ -73,6 +73,7 @@ def certify_code(question: Certify, claim: Claim, progress: Progress) -> Certifi
 
 
 def _attacked(crew: Crew, claim: Claim, question: Certify, progress: Progress) -> Certificate:
+    claim.check_in_force()
     data, code = _described(claim), crew.code
     asked = attack_on(claim, quick=question.quick)
     try:
@@ -188,6 +189,8 @@ def shape_of(claim: Claim) -> Described:
         raise claim.parameters.wrong("a plain function takes no parameters", "leave this table out")
     if claim.data_file is not None:
         raise InputError(f"{claim.path}: {claim.use} reads no data file; leave [data] out")
+    if claim.examples is not None:
+        raise InputError(f"{claim.path}: examples are for classes; give a plain function left and right")
     if claim.data_shape is None:
         raise InputError(
             f"{claim.path}: {claim.use} is a plain function; describe its data in [subject.data]"

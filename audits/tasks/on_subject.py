@@ -11,7 +11,7 @@ from audits.attack.thresholds import plan_known_threshold
 from audits.attack.white_box import Attacked, Target, attack, attack_early
 from audits.certificate import release
 from audits.certificate.document import seal
-from audits.certificate.make import Effort, certify
+from audits.certificate.make import Effort, certify, example_tables
 from audits.certificate.policy import read_policy, violations
 from audits.claim import AuditPlan, Claim, read_claim
 from audits.evidence.gather import gather
@@ -74,7 +74,8 @@ def audit_subject(question: Audit, subject: Subject, effort: Effort, progress: P
             f"{question.use} has no proof to draw noise from at this δ: {error}; try another δ"
         ) from None
     progress("search for the worst neighbouring pair")
-    evidence, suspect = gather(subject, proved, examples=EXAMPLES, seed=plan.seed, files=[])
+    given = [] if question.claim is None else example_tables(read_claim(question.claim), subject)
+    evidence, suspect = gather(subject, proved, examples=EXAMPLES, seed=plan.seed, files=[], given=given)
     if all(entry.status == "refuted" for entry in evidence):
         runs_at_all(subject, proved)
     unseen = unmeasured(evidence, suspect)

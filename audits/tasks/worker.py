@@ -15,12 +15,20 @@ import threading
 from fractions import Fraction
 from typing import IO, Any
 
+import numpy as np
+
 from audits.datasets.forms import Given, Layout
-from audits.evidence.closed import close
+from audits.sandbox.closed import close
 from audits.sandbox.frames import packed, read_frame, sent, unpacked, write_frame
-from audits.sandbox.outcomes import of_error, played
-from audits.subjects.code import import_subject, same_file
-from audits.verdicts import watch
+from audits.sandbox.outcomes import UNMEANT, Outcome, of_error, played
+from audits.subjects.code import (
+    check_imports,
+    compile_from_source,
+    import_subject,
+    same_file,
+    stay_on_path,
+)
+from dpaccount.errors import InputError
 
 
 def limit_memory(most: int) -> None:
@@ -37,43 +45,33 @@ class Worker:
         self.answers = answers
         self.subject: Any = None
         self.datasets: list[Given] = []
-        self.folders: list[str] = []  #: where the subject was sought beside the path
 
     def close(self, path: str) -> None:
         """Keep a file from what is loaded next."""
         close(path)
 
-    def watch(self) -> None:
-        """Record from here on what is loaded, opened and asked for."""
-        watch.begin()
-
-    def reached(self) -> None:
-        """Answer with what was recorded."""
-        write_frame(self.answers, ["reached", watch.record(self.folders)])
-
     def load_value(self, value: bytes, folders: list[str], memory: int) -> None:
         """Take a function that was sent by value; what it imports may lie in the folders, also later."""
         limit_memory(memory)
-        sys.path.extend(folder for folder in folders if folder not in sys.path)
+        stay_on_path(folders)
         try:
             self.subject = pickle.loads(value)  # noqa: S301  # made by the process that started this one
         except BaseException as error:  # importing a module may raise anything
             write_frame(self.answers, ["failed", f"{type(error).__name__}: {error}"])
             return
-        watch.loaded()
         write_frame(self.answers, ["loaded", "function" if callable(self.subject) else "no function"])
 
     def load(self, use: str, folders: list[str], memory: int, file: str | None = None) -> None:
         """Import the subject under the memory limit; say what it is, or why it cannot be used."""
         limit_memory(memory)
-        self.folders = folders
+        compile_from_source(folders)
+        stay_on_path(folders)
         try:
-            self.subject = import_subject(use, folders)
+            self.subject = import_subject(use, ())
             same_file(use.partition(":")[0], file)
         except BaseException as error:  # a module may raise anything, SystemExit too
             write_frame(self.answers, ["failed", f"{type(error).__name__}: {error}"])
             return
-        watch.loaded()
         kind = "function" if callable(self.subject) else type(self.subject).__name__
         if isinstance(self.subject, type):
             ours = hasattr(self.subject, "proof") and hasattr(self.subject, "play")
@@ -88,9 +86,12 @@ class Worker:
     def play(self, plays: list[list[int]]) -> None:
         """Run once for every (dataset, seed…), answering each before the next; no seed: a query."""
         for which, *seed in plays:
-            write_frame(
-                self.answers, sent(played(self.subject, self.datasets[which], seed if seed else None))
-            )
+            outcome = played(self.subject, self.datasets[which], seed if seed else None)
+            try:
+                check_imports()
+            except InputError as error:  # something else ran than what is meant
+                outcome = Outcome(f"{UNMEANT} {error}", (), np.zeros(0), failed=True)
+            write_frame(self.answers, sent(outcome))
 
     def prove(self, norm: str, bound: str, shape: dict[str, Any], seconds: float) -> None:
         """Search for a proof of a query's sensitivity; see `audits.sensitivity.branch_and_bound`."""
@@ -130,13 +131,12 @@ def main() -> None:
         os._exit(0)
 
     threading.Thread(target=receive, daemon=True).start()
-    watch.from_source()
     worker = Worker(answers)
     while True:
         name, *given = waiting.get()
         if name == "play" and worker.datasets:
             silence()
-        getattr(worker, name)(*given)  # close, watch, load, keep, play, prove, task, …
+        getattr(worker, name)(*given)  # close, load, keep, play, prove, task, …
 
 
 _SILENT: list[int] = []
@@ -148,7 +148,3 @@ def silence() -> None:
         sys.stdout.flush()
         _SILENT.append(os.open(os.devnull, os.O_WRONLY))
         os.dup2(_SILENT[0], 1)
-
-
-if __name__ == "__main__":
-    main()

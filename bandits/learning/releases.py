@@ -54,7 +54,8 @@ def charged(journal: Journal, theorem: Theorem, ledger: Ledger, scope: str | Non
     made = max((event["released"] for event in events if "released" in event), default=0)
     if len(parts) < made:
         raise InputError(
-            f"this ledger keeps {len(parts)} releases of {made} that the run made; restore its latest backup"
+            f"this ledger keeps {len(parts)} releases of {made} that the run made: an older copy, which would"
+            " spend again; give the newest"
         )
     if not journal.holds(parts.after):
         raise InputError(
@@ -81,6 +82,10 @@ class Kept:
     def noisy_symmetric(self, key: str, part: Hashable, matrix: Integers) -> Integers:
         """Do so with symmetric noise."""
         return self._noting(self._parts.noisy_symmetric(key, part, matrix))
+
+    def noisy_cells(self, key: str, part: Hashable, cells: Integers) -> Integers:
+        """Do so with the cells of a stable histogram."""
+        return self._noting(self._parts.noisy_cells(key, part, cells))
 
     def _noting(self, value: Integers) -> Integers:
         if len(self._parts) > self._noted:
@@ -141,6 +146,10 @@ class Rehearsed:
     def noisy_symmetric(self, key: str, part: Hashable, matrix: Integers) -> Integers:
         """Return what a rehearsal's receipt does."""
         return self._receipt(key, part).noisy_symmetric(key, part, matrix)
+
+    def noisy_cells(self, key: str, part: Hashable, cells: Integers) -> Integers:
+        """Return what a rehearsal's receipt does."""
+        return self._receipt(key, part).noisy_cells(key, part, cells)
 
     def _receipt(self, key: str, part: Hashable) -> Receipt:
         name = hashlib.sha256(canonical([self._seed, key, repr(part)])).digest()

@@ -21,10 +21,12 @@ from dpaccount.accounting.worst_unit import Scalar, Worst, delta_scalar, epsilon
 from dpaccount.cached import cached_property
 from dpaccount.cost import special_bounds
 from dpaccount.cost.answer import Answer, worse
-from dpaccount.cost.exposure import Exposure, group_exposures
+from dpaccount.cost.exposure import Exposure
+from dpaccount.cost.groups import group_exposures
 from dpaccount.errors import BudgetError, InputError
 from dpaccount.exact import Enclosure, Exact, Number
 from dpaccount.numerics.closed.group_privacy import chain_delta, chain_epsilon
+from dpaccount.numerics.limits import ANSWER, allowance
 from dpaccount.plan import groups
 from dpaccount.plan.event_base import Event, Stream, exact
 from dpaccount.plan.events import Plan
@@ -131,8 +133,18 @@ class Accountant:
         if not 0 <= target <= 1:
             raise InputError(f"delta {delta} is out of range; it must be in [0, 1]")
 
+        def rough(total: Exposure) -> Answer:
+            return special_bounds.epsilon(total, target / self.group, Fraction(1))
+
         def chained(delta_of: DeltaOf) -> Number:
-            found = chain_epsilon(delta_of, target, self.group) if target < 1 else Fraction(0)
+            if target == 1:
+                return Fraction(0)
+            least = worst(self.classes, rough, epsilon_scalar(target / self.group)).bounds.lower or Fraction(
+                0
+            )
+            if not isinstance(least, Fraction):  # one unit's failures are too many
+                return math.inf
+            found = chain_epsilon(delta_of, target, self.group, least)
             return math.inf if found is None else found
 
         asked = _Asked(
@@ -203,7 +215,8 @@ class Accountant:
             return min(Fraction(1), Fraction(found.bounds.upper))
 
         single = self._single(asked)
-        bounds = Enclosure(single.bounds.lower, asked.chained(delta_of))
+        with allowance(ANSWER):
+            bounds = Enclosure(single.bounds.lower, asked.chained(delta_of))
         return replace(single, bounds=bounds, method=f"group chain over {single.method}")
 
     def _floored(self, found: Worst, asked: _Asked) -> Worst:

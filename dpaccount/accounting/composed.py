@@ -29,6 +29,7 @@ from dpaccount.numerics.fourier.transforms import AtomFactor, LaplaceFactor
 from dpaccount.numerics.lattice import exact_grids
 from dpaccount.numerics.lattice.excess import Excess
 from dpaccount.plan.event_base import Amount, Cover, Event
+from dpaccount.precision import certified
 
 Pieces = Sequence[tuple[Cover | None, Event]]
 Own = Callable[[Event], Amount]  #: an event's own μ², or None
@@ -40,6 +41,7 @@ DEEPEST = 400.0  #: −log of the smallest δ that a lattice is asked for
 RATES = np.exp(np.arange(-40, 200) * 0.06)  #: the s of Chernoff's bound, in units of 1/σ
 
 
+@certified
 def over_units(pieces: Pieces, own: Own) -> list[tuple[int, Fraction]] | None:
     """Return from which unit on units pay which μ², for events on the units that they cover.
 
@@ -63,6 +65,7 @@ def over_units(pieces: Pieces, own: Own) -> list[tuple[int, Fraction]] | None:
     return found
 
 
+@certified
 def mu_squared(items: Iterable[tuple[Event, int]], own: Own = Event.mu_squared) -> Fraction:
     """Return μ² of a Gaussian pair that dominates all these events together, each so many times.
 

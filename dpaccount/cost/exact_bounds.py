@@ -85,7 +85,7 @@ def _ordinary_epsilon(total: Exposure, target: Fraction, gap: Fraction) -> Answe
     """Return ε(target) by the methods for ordinary magnitudes."""
     if total.bounded:
         return upper_bounds.epsilon(total, target, gap)
-    return checked(tight_bounds.epsilon(total, target, gap), _renyi_epsilon(total, target))
+    return _crossed(tight_bounds.epsilon(total, target, gap), lambda: _renyi_epsilon(total, target))
 
 
 def _ordinary_delta(total: Exposure, epsilon: Fraction, gap: Fraction) -> Answer:
@@ -98,7 +98,15 @@ def _ordinary_delta(total: Exposure, epsilon: Fraction, gap: Fraction) -> Answer
     largest = largest_loss(total).bounds
     if epsilon >= largest.upper:
         return Answer(NOTHING, "exact")
-    return checked(tight_bounds.delta(total, epsilon, gap), _renyi_delta(total, epsilon))
+    return _crossed(tight_bounds.delta(total, epsilon, gap), lambda: _renyi_delta(total, epsilon))
+
+
+def _crossed(answer: Answer, bound: Callable[[], Fraction | None]) -> Answer:
+    """Return the answer, intersected with a Rényi bound where that is within reach."""
+    try:
+        return checked(answer, bound())
+    except UNREACHED:
+        return answer
 
 
 def _guarded(rough: Enclosure, exact: Callable[[], Answer]) -> Answer:

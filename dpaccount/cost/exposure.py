@@ -6,7 +6,7 @@ infinite loss) set apart, the other pairs counted by kind, and beside them what 
 
 import math
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, fields, is_dataclass, replace
 from fractions import Fraction
 from typing import Any, ClassVar, Self
@@ -26,9 +26,8 @@ from dpaccount.numerics.fourier.transforms import (
     LaplaceFactor,
     OnPoissonSample,
 )
-from dpaccount.numerics.sampled_groups import SampledGroupFactor
 from dpaccount.plan import events as ev
-from dpaccount.plan.event_base import Event, walk
+from dpaccount.plan.event_base import Event
 
 
 @dataclass(frozen=True)
@@ -227,7 +226,7 @@ def failure(total: Exposure) -> tuple[Fraction, Fraction]:
         return max(Fraction(0), floor_of(value)), min(Fraction(1), ceil_of(value))
 
 
-class _Sum:
+class Total:
     """Adds events up, each kind in its own place."""
 
     def __init__(self) -> None:
@@ -277,105 +276,65 @@ def _rank(value: Any) -> str:
 
 def exposure_of(items: Iterable[tuple[Event, int]]) -> Exposure:
     """Return the total of events with multiplicities (covers are not looked at)."""
-    found = _Sum()
+    found = Total()
     for event, count in items:
         found.add(event, count)
     return found.exposure()
 
 
-def group_exposures(events: Sequence[Event], k: int) -> list[Exposure] | None:
-    """Return what every event costs for the k units that are worst for it; None: chains alone.
-
-    Of k units on Poisson samples some may be in one dataset alone and the others in the other alone: one
-    total for each number of them, of which the worst counts; last the one where all are in one dataset.
-    """
-    sampled = any(part.name == ev.PoissonSubsampled.name for event in events for part in walk(event))
-    found = [_group_exposure(events, k, there) for there in (range((k + 1) // 2, k + 1) if sampled else [k])]
-    return None if None in found else found  # type: ignore[return-value]
-
-
-def _group_exposure(events: Sequence[Event], k: int, there: int) -> Exposure | None:
-    found = _Sum()
-    return found.exposure() if all(_add_group(found, event, k, there, 1) for event in events) else None
-
-
-def _add_group(found: _Sum, event: Event, k: int, there: int, count: int) -> bool:
-    """Add what an event costs k units; return whether more than a chain is known."""
-    moved, known = event.moved_by_group(k), event.bare().for_group(k)
-    if moved is not None:
-        found.shift(*moved, count * event.count)
-    elif known is not None:
-        found.add(known, count)
-    elif isinstance(event, ev.Sequence):
-        return all(_add_group(found, part, k, there, count * event.count) for part in event.of)
-    else:
-        once = exposure_of([(replace(event, count=1), 1)])
-        pair = once.one_pair
-        if not (once.pairs or once.failures or once.bounded):  # a sample of all, or of nobody
-            found.shift(k * k * once.mu2[0], k * k * once.mu2[1], count * event.count)
-        elif isinstance(pair, SampledGaussianFactor) and k <= MOST_IN_GROUP:
-            found.pairs[SampledGroupFactor(pair.rate, pair.mu2, there, k - there)] += count * event.count
-        else:
-            return False
-    return True
-
-
-MOST_IN_GROUP = 8  #: units on samples whose mixture is added up
-
-
-def _gaussian(found: _Sum, event: Any, count: int) -> None:
+def _gaussian(found: Total, event: Any, count: int) -> None:
     mu2 = (event.sensitivity / event.sigma) ** 2
     found.shift(mu2, mu2, count)
 
 
-def _stream(found: _Sum, event: Any, count: int) -> None:
+def _stream(found: Total, event: Any, count: int) -> None:
     """Add what the round that lies under most noise meets."""
     low, high = event.moved_by_group(1)
     found.shift(low, high, count)
 
 
-def _ftrl(found: _Sum, event: ev.DpFtrl, count: int) -> None:
+def _ftrl(found: Total, event: ev.DpFtrl, count: int) -> None:
     low, high = event.movement()
     found.shift(low, high, count)
 
 
-def _laplace(found: _Sum, event: ev.Laplace, count: int) -> None:
+def _laplace(found: Total, event: ev.Laplace, count: int) -> None:
     if event.sensitivity:
         found.pairs[LaplaceFactor(event.sensitivity / event.scale)] += count
 
 
-def _discrete_laplace(found: _Sum, event: ev.DiscreteLaplace, count: int) -> None:
+def _discrete_laplace(found: Total, event: ev.DiscreteLaplace, count: int) -> None:
     if event.sensitivity:
         found.pairs[AtomFactor("discrete_laplace", event.scale, int(event.sensitivity))] += count
 
 
-def _discrete_gaussian(found: _Sum, event: ev.DiscreteGaussian, count: int) -> None:
+def _discrete_gaussian(found: Total, event: ev.DiscreteGaussian, count: int) -> None:
     if event.sensitivity and event.dimension == 1:
         found.pairs[DiscreteGaussianFactor(event.sigma, int(event.sensitivity))] += count
     elif event.sensitivity:
         found.bounded[ZcdpBound((event.sensitivity / event.sigma) ** 2 / 2)] += count
 
 
-def _response(found: _Sum, event: ev.RandomizedResponse, count: int) -> None:
+def _response(found: Total, event: ev.RandomizedResponse, count: int) -> None:
     if event.k == 2:
         found.pure(event.epsilon, count)
     elif event.epsilon:
         found.pairs[AtomFactor("response", event.epsilon, event.k)] += count
 
 
-def _range(found: _Sum, event: ev.BoundedRange, count: int) -> None:
+def _range(found: Total, event: ev.BoundedRange, count: int) -> None:
     if event.eta:
         found.bounded[RangeBound(event.eta)] += count
 
 
-def _permute_and_flip(found: _Sum, event: ev.PermuteAndFlip, count: int) -> None:
+def _permute_and_flip(found: Total, event: ev.PermuteAndFlip, count: int) -> None:
     """Add the Laplace pair of the same ε, which dominates it (docs/numerics.md)."""
     if event.epsilon:
         found.pairs[LaplaceFactor(event.epsilon)] += count
         found.dominated = True
 
 
-def _approximate(found: _Sum, event: ev.Approximate, count: int) -> None:
+def _approximate(found: Total, event: ev.Approximate, count: int) -> None:
     """Add what dominates (ε, δ)-DP: a failure of probability δ, else the ε-DP pair.
 
     Kairouz, Oh & Viswanath 2015.
@@ -385,21 +344,21 @@ def _approximate(found: _Sum, event: ev.Approximate, count: int) -> None:
         found.failures[event.delta] += count
 
 
-def _given_pair(found: _Sum, event: ev.DominatingPair, count: int) -> None:
+def _given_pair(found: Total, event: ev.DominatingPair, count: int) -> None:
     if event.p != event.q:
         found.pairs[PairTable(event.p, event.q)] += count
 
 
-def _zcdp(found: _Sum, event: ev.Zcdp, count: int) -> None:
+def _zcdp(found: Total, event: ev.Zcdp, count: int) -> None:
     if event.rho:
         found.bounded[ZcdpBound(event.rho)] += count
 
 
-def _rdp(found: _Sum, event: ev.Rdp, count: int) -> None:
+def _rdp(found: Total, event: ev.Rdp, count: int) -> None:
     found.bounded[RdpBound(event.points)] += count
 
 
-def _poisson(found: _Sum, event: ev.PoissonSubsampled, count: int) -> None:
+def _poisson(found: Total, event: ev.PoissonSubsampled, count: int) -> None:
     inner = exposure_of([(event.of, 1)])
     if event.rate == 0 or inner.empty:
         return
@@ -416,7 +375,7 @@ def _poisson(found: _Sum, event: ev.PoissonSubsampled, count: int) -> None:
         found.pairs[Sampled(event.rate, replace(inner, dominated=False))] += count
 
 
-def _replaced(found: _Sum, event: ev.PoissonReplaced, count: int) -> None:
+def _replaced(found: Total, event: ev.PoissonReplaced, count: int) -> None:
     """Add the pair of a row that is replaced in a Poisson sample, what pure ε costs as geometric noise."""
     inner = exposure_of([(event.of, 1)])
     if event.rate == 0 or inner.empty:
@@ -436,7 +395,7 @@ def _replaced(found: _Sum, event: ev.PoissonReplaced, count: int) -> None:
         found.pairs[ReplacedTable(event.rate, scale, shift)] += count
 
 
-def _drawn(found: _Sum, event: ev.SampledWithoutReplacement, count: int) -> None:
+def _drawn(found: Total, event: ev.SampledWithoutReplacement, count: int) -> None:
     inner = exposure_of([(event.of, 1)])
     if event.size == event.population:
         found.add(event.of, count)
@@ -444,12 +403,12 @@ def _drawn(found: _Sum, event: ev.SampledWithoutReplacement, count: int) -> None
         found.bounded[Drawn(Fraction(event.size, event.population), inner)] += count
 
 
-def _sequence(found: _Sum, event: ev.Sequence, count: int) -> None:
+def _sequence(found: Total, event: ev.Sequence, count: int) -> None:
     for part in event.of:
         found.add(part, count)
 
 
-_ADD: dict[type[Event], Callable[[_Sum, Any, int], None]] = {
+_ADD: dict[type[Event], Callable[[Total, Any, int], None]] = {
     ev.Gaussian: _gaussian,
     ev.Gdp: lambda found, event, count: found.shift(event.mu**2, event.mu**2, count),
     ev.Tree: _stream,

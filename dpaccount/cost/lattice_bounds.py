@@ -7,9 +7,10 @@ method for upper curves (`exposure.Bounded`), of which nothing is known from bel
 import math
 import time
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from dataclasses import replace
 from fractions import Fraction
-from functools import lru_cache, partial
+from functools import lru_cache, partial, reduce
 
 from flint import arb
 
@@ -20,14 +21,22 @@ from dpaccount.exact import Number
 from dpaccount.numerics.balls import accurate, ball, between, ceil_of, floor_of, log_float, precision
 from dpaccount.numerics.closed import gaussian, laplace
 from dpaccount.numerics.closed.sampling import shrunk
-from dpaccount.numerics.fourier.loss_tables import LossTable, ReplacedLaplaceFactor
+from dpaccount.numerics.fourier.loss_tables import LossTable, ReplacedLaplaceFactor, ReplacedTable
 from dpaccount.numerics.fourier.replaced_gaussian import ReplacedGaussianFactor
 from dpaccount.numerics.fourier.sampled_gaussian import SampledGaussianFactor
 from dpaccount.numerics.fourier.transforms import AtomFactor, DiscreteGaussianFactor, Factor, LaplaceFactor
 from dpaccount.numerics.lattice import connect_dots, exact_grids, lattice
 from dpaccount.numerics.lattice.excess import Excess
 from dpaccount.numerics.lattice.lattice import Grid, Masses
-from dpaccount.numerics.limits import LATTICE, UPPER_LATTICE, OutOfReach, seconds_left, unhurried
+from dpaccount.numerics.limits import (
+    LATTICE,
+    ONE_LATTICE,
+    UPPER_LATTICE,
+    OutOfReach,
+    at_least,
+    seconds_left,
+    unhurried,
+)
 from dpaccount.numerics.sampled_groups import SampledGroupFactor
 
 CAP = 1 << 15  #: nodes beyond which a composed lattice may be made coarser
@@ -88,26 +97,30 @@ def _finer(total: Exposure, log2_delta: float) -> Iterator[Excess]:
     The rise is second order in the step.
     """
     share = seconds_left() * (0.8 if total.symmetric else 0.6)  # there is another direction
-    begun, seconds = time.process_time(), min(share, UPPER_LATTICE if total.bounded else LATTICE)
-    step = _step(total, FIRST, int(-log2_delta) + 40)
-    last: Excess | None = None
+    begun, seconds = time.thread_time(), min(share, UPPER_LATTICE if total.bounded else LATTICE)
+    started, last = begun, _first_lattice(total, log2_delta)
     while True:
-        started = time.process_time()
-        try:
-            last = Excess(compose(total, step, log2_delta))
-        except OutOfReach:
-            if last is None:
-                raise
-            return
         yield last
         if last.ratio <= 1:
             return
-        now = time.process_time()
+        now = time.thread_time()
         most = (seconds - (now - begun)) / (1.2 * (now - started))  # by which time allows for more nodes
         ratio = min(max(2.0, math.sqrt(1.5 * min(last.ratio, 100.0))), most)
         if ratio < 1.5:
             return
-        step = _fitting(total, step / Fraction(ratio), int(-log2_delta) + 40)
+        step, started = last.made.grid.step / Fraction(ratio), now
+        try:
+            last = Excess(compose(total, _fitting(total, step, int(-log2_delta) + 40), log2_delta))
+        except OutOfReach:
+            return
+
+
+def _first_lattice(total: Exposure, log2_delta: float) -> Excess:
+    """Return the finest of some coarse lattices that is within reach, also where other methods were slow."""
+    for nodes in (FIRST, FIRST // 5, FIRST // 25):
+        with suppress(OutOfReach), at_least(ONE_LATTICE):
+            return Excess(compose(total, _step(total, nodes, int(-log2_delta) + 40), log2_delta))
+    raise OutOfReach("not even a coarse lattice is within reach")
 
 
 def curve(kind: Kind, bits: int) -> Curve:
@@ -124,6 +137,8 @@ def _curve(kind: Kind, bits: int) -> Curve:
     if isinstance(kind, LaplaceFactor):
         loss = kind.loss
         return lambda t: laplace.delta_single(t, loss, bits)
+    if isinstance(kind, AtomFactor | DiscreteGaussianFactor) and not kind.listed:
+        return lambda t: accurate(lambda: kind.delta(t), bits, max(96, bits + 32))
     if isinstance(kind, AtomFactor | DiscreteGaussianFactor):
         return exact_grids.compose(((kind, 1),), -float(bits)).curve
     if isinstance(kind, SampledGaussianFactor):
@@ -204,7 +219,9 @@ def _base(kind: Kind, grid: Grid, depth: int) -> Masses:
     """Return a lattice measure above one pair."""
     if isinstance(kind, LaplaceFactor):
         return connect_dots.laplace(kind.loss, grid)
-    if isinstance(kind, AtomFactor | DiscreteGaussianFactor):
+    if isinstance(kind, LossTable) and kind.listed:
+        return _of_table(kind, grid)
+    if isinstance(kind, AtomFactor | DiscreteGaussianFactor) and kind.listed:
         return exact_grids.base(grid, kind)
     if isinstance(kind, Sampled) and not is_simple(kind):
         return _on_sample(kind, grid, depth)
@@ -218,6 +235,15 @@ def _base(kind: Kind, grid: Grid, depth: int) -> Masses:
         known = _ends(kind) is not None
         return connect_dots.spread(value, grid, low, count, _infinite(kind), bounded=known)
     return connect_dots.above(value, grid, low, count)
+
+
+def _of_table(kind: LossTable, grid: Grid) -> Masses:
+    """Return a lattice measure above a table of losses: outcomes between two nodes are split onto them."""
+    with precision(grid.bits + 64):
+        losses = kind.losses() or ((arb(0), arb(0)),)
+        first = floor_of(reduce(arb.min, (at for at, _ in losses)))
+        found = lattice.placed(grid, first, losses)
+        return replace(found, infinite=lattice.units(grid, kind.infinite()))
 
 
 def is_simple(kind: Sampled) -> bool:
@@ -311,17 +337,29 @@ def _span_of(total: Exposure, depth: int) -> tuple[Fraction, Fraction]:
 
 
 def _ends(kind: Kind) -> tuple[Fraction, Fraction] | None:
-    """Return the least and the largest loss, rounded outward; None where it is unbounded or fails."""
+    """Return the least and the largest finite loss, rounded outward; None where they are unbounded.
+
+    On a sample what fails in the other direction has the loss ln(1 − q) where the unit is removed.
+    """
     most = kind.eta if isinstance(kind, RangeBound) else kind.largest() if isinstance(kind, Factor) else None
+    if isinstance(kind, ReplacedTable):
+        with precision(256):
+            most = ceil_of(kind.ceiling())
     if most is not None:
         return -most, most
-    if not isinstance(kind, Sampled) or kind.inner.failures or not is_simple(kind):
+    if isinstance(kind, LossTable):
+        with precision(256):
+            losses = [at for at, _ in kind.losses()] or [arb(0)]
+            return floor_of(reduce(arb.min, losses)), ceil_of(reduce(arb.max, losses))
+    if not isinstance(kind, Sampled) or not is_simple(kind):
         return None
-    inner = [_ends(part) for part, _ in parts(kind.inner)]
-    if not inner or inner[0] is None:
+    inner = next((_ends(part) for part, _ in parts(kind.inner)), (Fraction(0), Fraction(0)))
+    if inner is None:
         return None
     with precision(1280):
-        low, high = (_shrunk(ball(end), ball(kind.rate)) for end in inner[0])
+        low, high = (_shrunk(ball(end), ball(kind.rate)) for end in inner)
+        if kind.inner.failures:
+            low = (-ball(kind.rate)).log1p()
         return (floor_of(-high), ceil_of(-low)) if kind.added else (floor_of(low), ceil_of(high))
 
 

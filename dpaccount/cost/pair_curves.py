@@ -198,7 +198,7 @@ def transformed(total: Exposure) -> Exposure:
 
 def _transformed(kind: Factor) -> Factor:
     if isinstance(kind, LossTable):
-        return kind.as_sum()
+        return kind.as_sum() if kind.listed else kind
     if not isinstance(kind, Sampled):
         return kind
     inner = kind.inner
@@ -234,7 +234,7 @@ def _atoms(kind: Factor) -> tuple[counted_losses.Atoms, arb] | None:
     if isinstance(kind, AtomFactor) and kind.size() <= FEW:
         found = [(ball(t), mass()) for t, mass in kind.points()]
         return counted_losses.ordered(found), arb(0)
-    if isinstance(kind, LossTable):
+    if isinstance(kind, LossTable) and kind.listed:
         losses = kind.losses()
         return (counted_losses.ordered(losses), kind.infinite()) if len(losses) <= FEW else None
     if not isinstance(kind, Sampled):

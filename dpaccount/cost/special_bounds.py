@@ -15,12 +15,14 @@ from dpaccount.exact import Enclosure
 from dpaccount.numerics.balls import ball
 from dpaccount.numerics.closed import bounded_range, renyi, single_order
 from dpaccount.numerics.limits import spent
+from dpaccount.precision import certified
 
 NEAR = Fraction(1, 10**9)  #: relative width of what is found by bisection
 MOST_ORDERS = 12
 WITHIN = Fraction(1, 10**9), Fraction(30)  #: the η for which tables are made
 
 
+@certified
 def epsilon(total: Exposure, target: Fraction, gap: Fraction) -> Answer:
     """Return ε(target), 0 ≤ target ≤ 1, by the closer of the ways that apply."""
     lost = failure(total)[1]
@@ -42,6 +44,7 @@ def epsilon(total: Exposure, target: Fraction, gap: Fraction) -> Answer:
     return known
 
 
+@certified
 def delta(total: Exposure, epsilon: Fraction, gap: Fraction) -> Answer:
     """Return δ(epsilon), likewise."""
     kind = None if total.failures else _equal_ranges(total)

@@ -5,12 +5,13 @@ lattices for all else; each direction of the relation by itself, where they diff
 """
 
 import math
+from collections.abc import Callable
 from fractions import Fraction
 
 from flint import ctx
 
 from dpaccount.cost import lattice_bounds, pair_curves
-from dpaccount.cost.answer import INFINITE, NOTHING, Answer, capped, within_unit, worse
+from dpaccount.cost.answer import INFINITE, NOTHING, UNREACHED, Answer, capped, within_unit, worse
 from dpaccount.cost.exposure import Exposure, Sampled, directions
 from dpaccount.cost.losses import all_within, fails_more_often, infinite_mass, largest_loss, unfailing
 from dpaccount.exact import Enclosure, Number
@@ -19,10 +20,13 @@ from dpaccount.numerics.closed import gaussian, laplace
 from dpaccount.numerics.fourier import contours, fourier, saddle
 from dpaccount.numerics.fourier.transforms import AtomFactor, DiscreteGaussianFactor, Factor, LaplaceFactor
 from dpaccount.numerics.lattice import counted_losses, exact_grids
-from dpaccount.numerics.limits import OutOfReach, out_of_time
+from dpaccount.numerics.limits import OutOfReach, out_of_time, patience, seconds_left
 from dpaccount.numerics.solve import Ends, solve
 
 LOG2 = math.log(2)
+SHARE = 0.7  #: of the time that is left, for a method that another one may follow
+Method = Callable[[], Answer | None]  #: None: it does not come close enough
+Methods = list[tuple[Method, bool]]  #: and whether it applies
 
 
 def epsilon(total: Exposure, target: Fraction, gap: Fraction) -> Answer:
@@ -33,12 +37,14 @@ def epsilon(total: Exposure, target: Fraction, gap: Fraction) -> Answer:
     if any(fails_more_often(way, target) for way in ways):
         return Answer(INFINITE, "failure mass")
     answers: list[Answer] = []
-    for way in ways:  # the second one need not be known closely where it costs less
+    for left, way in zip(range(len(ways), 0, -1), ways, strict=True):
         if infinite_mass(way) == target:  # then what is left is the largest of the finite losses
             answers.append(largest_loss(unfailing(way), [unfailing(way)]))
             continue
+        # the second one need not be known closely where it costs less
         least = answers[0].bounds.lower if answers else None
-        answers.append(capped(way, _directed_epsilon(way, target, gap, least or Fraction(0))))
+        with patience(seconds_left() / left):
+            answers.append(capped(way, _directed_epsilon(way, target, gap, least or Fraction(0))))
     return worse(answers)
 
 
@@ -46,36 +52,54 @@ def _directed_epsilon(
     total: Exposure, target: Fraction, gap: Fraction, least: Number = Fraction(0)
 ) -> Answer:
     pairs, log_target = total.pairs, log_float(target)
-    if _is_single(total):
+
+    def one_step() -> Answer:
         return Answer(Enclosure(*_single_epsilon(pairs[0][0], target)), "one step")
-    if not has_transform(total):
+
+    def counted() -> Answer | None:
         few = pair_curves.finite_losses(total, -log_target)
-        if few is not None:
-            low, high = counted_losses.epsilon(few, target)
-            return Answer(Enclosure(low, math.inf if high is None else high), "counted losses")
-        return _sampled_epsilon(total, target, gap, least)
-    product = contours.Product(total.mu2, pairs)
-    if _is_laplace(total):
-        guess, _ = saddle.guess(product.log_m, log_target)
+        return None if few is None else _open_above(*counted_losses.epsilon(few, target), "counted losses")
+
+    def powers() -> Answer:
+        guess, _ = saddle.guess(contours.Product(total.mu2, pairs).log_m, log_target)
         loss, count = _equal_laplaces(total)
         hint = (Fraction(guess * 0.99), Fraction(guess * 1.01))
         width = min(gap, Fraction(1, 10**12)) * max(1, int(guess))
         return Answer(Enclosure(*laplace.epsilon(target, loss, count, width, hint)), "truncated powers")
-    if _on_grid(total, product, -log_target):
-        low, high = exact_grids.epsilon(pairs, target, log_target / LOG2)
-        return Answer(Enclosure(low, math.inf if high is None else high), "exact lattice")
-    found = _inverted_epsilon(total, target, gap, _digits(gap))
-    return found or lattice_epsilon(total, target, gap, least)
+
+    def on_grid() -> Answer | None:
+        fits = _on_grid(total, contours.Product(total.mu2, pairs), -log_target)
+        found = exact_grids.epsilon(pairs, target, log_target / LOG2) if fits else None
+        return None if found is None else _open_above(*found, "exact lattice")
+
+    def inverted() -> Answer | None:
+        known = pair_curves.transformed(total)
+        digits = _digits(gap) if has_transform(total) else _digits(gap)[1:]
+        return _inverted_epsilon(known, target, gap, digits) if has_transform(known) else None
+
+    methods: Methods = [(one_step, _is_single(total)), (powers, _is_laplace(total))]
+    methods += [(on_grid, has_transform(total)), (counted, not has_transform(total)), (inverted, True)]
+    return _first_that_reaches(
+        [method for method, applies in methods if applies],
+        lambda: lattice_epsilon(total, target, gap, least),
+    )
 
 
-def _sampled_epsilon(total: Exposure, target: Fraction, gap: Fraction, least: Number) -> Answer:
-    """Return ε(target) where samples take part that may have a transform, but are dear beyond the gap."""
-    known = pair_curves.transformed(total)
-    if has_transform(known):
-        found = _inverted_epsilon(known, target, gap, _digits(gap)[1:])
+def _open_above(low: Fraction, high: Fraction | None, method: str) -> Answer:
+    return Answer(Enclosure(low, math.inf if high is None else high), method)
+
+
+def _first_that_reaches(methods: list[Method], last: Callable[[], Answer]) -> Answer:
+    """Return the first method's answer; one that gives up hands on to the next, the last one may raise."""
+    for method in methods:
+        try:
+            with patience(seconds_left() * SHARE):
+                found = method()
+        except UNREACHED:
+            continue
         if found is not None:
             return found
-    return lattice_epsilon(total, target, gap, least)
+    return last()
 
 
 def _inverted_epsilon(
@@ -97,38 +121,56 @@ def _inverted_epsilon(
 
 def delta(total: Exposure, epsilon: Fraction, gap: Fraction) -> Answer:
     """Return the worse direction's δ(ε), likewise."""
-    return worse(
-        [
-            Answer(NOTHING, "exact") if all_within(way, epsilon) else _directed_delta(way, epsilon, gap)
-            for way in directions(total)
-        ]
-    )
+    answers, ways = [], directions(total)
+    for left, way in zip(range(len(ways), 0, -1), ways, strict=True):
+        with patience(seconds_left() / left):
+            within = all_within(way, epsilon)
+            answers.append(Answer(NOTHING, "exact") if within else _directed_delta(way, epsilon, gap))
+    return worse(answers)
 
 
 def _directed_delta(total: Exposure, epsilon: Fraction, gap: Fraction) -> Answer:
     pairs = total.pairs
-    if _is_single(total):
+
+    def one_step() -> Answer:
         return Answer(within_unit(*_single_delta(pairs[0][0], epsilon)), "one step")
-    if not has_transform(total):
+
+    def counted() -> Answer | None:
         for depth in (60.0, 250.0, 900.0):  # what is left out must be small beside δ
             few = pair_curves.finite_losses(total, depth)
             if few is None:
-                break
+                return None
             low, high = counted_losses.delta(few, epsilon)
             if high - low <= gap * high or depth > 500:
                 return Answer(within_unit(low, high), "counted losses")
-        known = pair_curves.transformed(total)
-        found = _inverted_delta(known, epsilon, gap, _digits(gap)[1:]) if has_transform(known) else None
-        return found or lattice_delta(total, epsilon, gap)
-    product = contours.Product(total.mu2, pairs)
-    small = contours.estimate_delta(product, float(epsilon)).log_delta - 0.01
-    if _is_laplace(total):
+        return None
+
+    def size(product: contours.Product) -> float:
+        return contours.estimate_delta(product, float(epsilon)).log_delta - 0.01
+
+    def powers() -> Answer:
         loss, count = _equal_laplaces(total)
+        small = size(contours.Product(total.mu2, pairs))
         value = laplace.delta(epsilon, loss, count, 60, -small / LOG2)
         return Answer(within_unit(floor_of(value), ceil_of(value)), "truncated powers")
-    if _on_grid(total, product, -small):
+
+    def on_grid() -> Answer | None:
+        product = contours.Product(total.mu2, pairs)
+        small = size(product)
+        if not _on_grid(total, product, -small):
+            return None
         return Answer(within_unit(*exact_grids.delta(pairs, epsilon, small / LOG2)), "exact lattice")
-    return _inverted_delta(total, epsilon, gap, _digits(gap)) or lattice_delta(total, epsilon, gap)
+
+    def inverted() -> Answer | None:
+        known = pair_curves.transformed(total)
+        digits = _digits(gap) if has_transform(total) else _digits(gap)[1:]
+        return _inverted_delta(known, epsilon, gap, digits) if has_transform(known) else None
+
+    methods: Methods = [(one_step, _is_single(total)), (powers, _is_laplace(total))]
+    methods += [(on_grid, has_transform(total)), (counted, not has_transform(total)), (inverted, True)]
+    return _first_that_reaches(
+        [method for method, applies in methods if applies], lambda: lattice_delta(total, epsilon, gap)
+    )
 
 
 def _inverted_delta(

@@ -157,6 +157,14 @@ def reset(url: str, reason: str, *, by: str | None = None, say: Say = silent) ->
     return _arranged(url, lambda ledger: ledger.reset(reason, by), say)
 
 
+def forfeit(
+    url: str, place: Place | None, reason: str, *, by: str | None = None, say: Say = silent
+) -> Answer:
+    """Charge the events in `place` as the most that may have been lost, None: nothing; as `scope` says."""
+    lost = None if place is None else read_plan(place)
+    return _arranged(url, lambda ledger: ledger.forfeit(lost, reason, by), say)
+
+
 def _arranged(url: str, arrange: Callable[[Ledger], Entry], say: Say) -> Answer:
     with Ledger.open(url) as ledger:
         try:

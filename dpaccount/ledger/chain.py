@@ -2,9 +2,9 @@
 
 A ledger is a list of entries, numbered from 0.  Entry 0 is the budget; the others are charges and
 refusals, for a charge the marks that drawing began and that its release is kept, and what a team arranges:
-scopes, cohorts, reservations, parts of them that are drawn or returned, resets.  Each holds the root
-of the tree of what units have spent, so that totals are the chain's and not the file's word.  Whoever notes
-the head (the last digest) elsewhere can tell any later change; without such a note, one who rewrites
+scopes, cohorts, reservations, parts of them that are drawn or returned, resets, forfeits.  Each holds the
+root of the tree of what units have spent, so that totals are the chain's and not the file's word.  Whoever
+notes the head (the last digest) elsewhere can tell any later change; without such a note, one who rewrites
 every entry, all totals and the head leaves no trace.
 """
 
@@ -26,8 +26,10 @@ RESERVATION: Final = "reservation"
 ROUNDS: Final = "rounds"  #: parts of a reservation are drawn
 RETURN: Final = "return"
 RESET: Final = "reset"
+FORFEIT: Final = "forfeit"  #: what may have been lost with the last entries is charged, and all goes on here
 
-CHANGING: Final = (CHARGE, SCOPE, COHORT, RESERVATION, ROUNDS, RETURN, RESET)  #: kinds that change the state
+ARRANGING: Final = (SCOPE, COHORT, RESET, FORFEIT)  #: kinds that a server lets only some roles write
+CHANGING: Final = (CHARGE, RESERVATION, ROUNDS, RETURN, *ARRANGING)  #: kinds that change the state
 KINDS: Final = (BUDGET, REFUSAL, DRAWING, RELEASE, UPGRADE, *CHANGING)  #: every kind that there is
 
 ORIGIN: Final = "dpaccount/ledger/2"  #: what stands for the digest before entry 0, and names the format

@@ -75,7 +75,7 @@ class Batch:
         known = None if key is None else self._rows.keyed(key)
         if known is not None:
             return self._answer(request, same_charge(self._rows, known, request).number, known=True)
-        state, facts = self.totals.state(self._node, self._opened), said_of(request, self._rows.role)
+        state, facts = self.totals.state(self._node, self._opened), said_of(request, self._rows.stamp)
         reason = self._tried(state, request, facts)
         if dry_run:
             return self._answer(request, None, reason)
@@ -89,7 +89,7 @@ class Batch:
             made = self._rows.append(RESERVATION, body, state.text, key=key)
         if reason is None:
             self._take(state)
-        self.totals = Totals(made, self._budget.width)
+        self.totals = self.totals.next(made)
         return self._answer(request, made.number, reason)
 
     def _tried(self, state: State, request: Request, facts: Facts) -> str | None:

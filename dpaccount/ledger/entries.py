@@ -1,6 +1,7 @@
 """What the entries of a chain say: charges, drawings and releases, read with care and written in one form."""
 
 import json
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from itertools import islice
@@ -8,11 +9,11 @@ from secrets import token_hex
 from typing import Any
 
 from dpaccount.documents import canonical
-from dpaccount.errors import InputError, LedgerError, ReceiptError
+from dpaccount.errors import InputError, LedgerError, ReceiptError, damaged
 from dpaccount.ledger import spending
 from dpaccount.ledger.amounts import Request
 from dpaccount.ledger.budget import Budget, read_budget
-from dpaccount.ledger.chain import BUDGET, CHARGE, DRAWING, REFUSAL, RELEASE, Entry
+from dpaccount.ledger.chain import BUDGET, CHARGE, DRAWING, FORFEIT, REFUSAL, RELEASE, Entry
 from dpaccount.ledger.spending import Step
 from dpaccount.ledger.storage.rows import Rows
 from dpaccount.ledger.totals import Totals
@@ -30,7 +31,7 @@ class RunState:
     `kept` is the release, `charged` says whether the key has a charge.  Where drawing began and nothing
     is kept, exactly one of two holds.  `drawing`: another process began, and runs still or cannot be seen
     from here (another machine or container).  `lost`: that process ended, or is this one: what was drawn
-    may have been seen, and is not drawn again.
+    may have been seen, and is not drawn again.  So it is where nothing was drawn before a forfeit.
     """
 
     kept: dict[str, Any] | None = None
@@ -39,20 +40,30 @@ class RunState:
     lost: bool = False
 
 
-def said_of(request: Request, role: str | None) -> dict[str, Any]:
+def said_of(request: Request, stamp: Mapping[str, str]) -> dict[str, Any]:
     """Return what the entry of a request says beside its amounts, and who a server knows to ask for it.
 
     Its salt makes the head after it say nothing of the key, which may follow from private data.
     """
-    told = {} if role is None else {"role": role}
-    return {**request.facts, **told, "digest": request.digest, "time": now(), "salt": token_hex(16)}
+    return {**request.facts, **stamp, "digest": request.digest, "time": now(), "salt": token_hex(16)}
+
+
+def check_server(rows: Rows, totals: Totals) -> None:
+    """Refuse to write on another server, or to another copy, than the last entry was written on."""
+    here = rows.stamp.get("server")
+    signed = here and (totals.signed or rows.before_releases())
+    if signed and facts_of(signed).get("server") not in (None, here):
+        raise LedgerError(
+            "the ledger was last written on another server, or to another copy: what was charged there since"
+            " may be missing here; say what it can be at most by `dpaccount ledger forfeit`"
+        )
 
 
 def accepted(facts: dict[str, Any], request: Request) -> str:
     """Return the body of the entry of an accepted request, a charge or a reservation."""
     if request.parts is None:
-        return as_written({**facts, "steps": _written(request.steps or [])})
-    return as_written({**facts, "parts": [[count, _written(steps)] for count, steps in request.parts]})
+        return as_written({**facts, "steps": written(request.steps or [])})
+    return as_written({**facts, "parts": [[count, written(steps)] for count, steps in request.parts]})
 
 
 def refused(rows: Rows, totals: Totals, facts: dict[str, Any], key: str | None, reason: str) -> Entry:
@@ -60,7 +71,8 @@ def refused(rows: Rows, totals: Totals, facts: dict[str, Any], key: str | None, 
     return rows.append(REFUSAL, as_written({**facts, "key": key, "reason": reason}), totals.text)
 
 
-def _written(steps: list[Step]) -> list[list[Any]]:
+def written(steps: list[Step]) -> list[list[Any]]:
+    """Return amounts over units as an entry holds them."""
     return [[first, spending.written(amounts)] for first, amounts in steps]
 
 
@@ -89,6 +101,8 @@ def check_undrawn(rows: Rows, entry: int, seen: int | None = None) -> int:
     marks that lost a page would say that there are none.
     """
     last, said = check_linked(rows, entry if seen is None else seen, entry)
+    if FORFEIT in said:
+        raise forfeited(entry)
     if RELEASE in said or rows.about(entry, RELEASE) is not None:
         raise ReceiptError(
             f"entry {entry} was drawn and its release is kept; print that, or make a new charge"
@@ -101,6 +115,14 @@ def check_undrawn(rows: Rows, entry: int, seen: int | None = None) -> int:
     return last
 
 
+def forfeited(entry: int) -> ReceiptError:
+    """Return the error to raise where a charge may have been drawn by what was lost."""
+    return ReceiptError(
+        f"entry {entry} was charged before a forfeit, and what was lost may have drawn it; make a new charge"
+        " under another key"
+    )
+
+
 def marked(
     rows: Rows, root: str, entry: int, before: int | None, seen: int | None, draws: tuple[int, int]
 ) -> Entry:
@@ -110,15 +132,17 @@ def marked(
         check_undrawn(rows, entry, seen)
     elif rows.about(before, DRAWING) is not None:
         raise ReceiptError(f"entry {entry} is drawn by another run; make a new charge")
-    return rows.append(DRAWING, as_written(mark_of(*draws)), root, about=entry if before is None else before)
+    body = as_written(mark_of(*draws, rows.stamp))
+    return rows.append(DRAWING, body, root, about=entry if before is None else before)
 
 
-def mark_of(first: int, last: int) -> dict[str, Any]:
+def mark_of(first: int, last: int, stamp: Mapping[str, str]) -> dict[str, Any]:
     """Return what the entry of a mark says of the draws that it marks.
 
     Its salt tells it from any other's: where a commit was cut, the entry is looked for by its digest.
     """
-    return {"time": now(), "process": process.name(), "draws": [first, last], "salt": token_hex(16)}
+    told = {**stamp, "time": now(), "process": process.name(), "salt": token_hex(16)}
+    return {**told, "draws": [first, last]}
 
 
 def kept(rows: Rows, root: str, charge: int | str, text: str) -> Entry:
@@ -141,13 +165,14 @@ def check_unchanged(rows: Rows, entry: Entry) -> None:
     before, after = rows.entry(entry.number - 1), rows.entry(entry.number + 1)
     held = after.follows(entry.digest) if after is not None else rows.head() == (entry.number, entry.digest)
     if before is None or not entry.follows(before.digest) or not held:
-        raise LedgerError(f"entry {entry.number} was changed; restore a backup that `ledger verify` accepts")
+        raise damaged(f"entry {entry.number} was changed")
 
 
 def check_linked(rows: Rows, number: int, about: int | None = None) -> tuple[int, set[str]]:
     """Refuse a chain in which something after this entry was changed or taken out: a mark, it may be.
 
-    Returns the number of the last entry, and the kinds of those after `number` that are about `about`.
+    Returns the number of the last entry, and the kinds of those after `number` that are about `about`, or
+    are forfeits.
     """
     at, said = rows.entry(number), set()
     entries = rows.entries(number + 1) if number else islice(rows.entries(), 1, None)  # none stands before 0
@@ -155,11 +180,11 @@ def check_linked(rows: Rows, number: int, about: int | None = None) -> tuple[int
         if at is None or entry.number != at.number + 1 or not entry.follows(at.digest):
             break
         at = entry
-        if entry.about is not None and entry.about == about:
+        if entry.kind == FORFEIT or (entry.about is not None and entry.about == about):
             said.add(entry.kind)
     if at is None or rows.head() != (at.number, at.digest):
         where = number if at is None else at.number + 1
-        raise LedgerError(f"entry {where} was changed or removed; restore the ledger from a backup")
+        raise damaged(f"entry {where} was changed or removed")
     return at.number, said
 
 
@@ -167,7 +192,7 @@ def said(rows: Rows, number: int) -> str:
     """Return the body of an entry; raises `LedgerError` where it is missing."""
     entry = rows.entry(number)
     if entry is None:
-        raise LedgerError(f"entry {number} is missing; restore the ledger from a backup")
+        raise damaged(f"entry {number} is missing")
     return entry.body
 
 
@@ -178,7 +203,7 @@ def facts_of(entry: Entry) -> dict[str, Any]:
     except (ValueError, RecursionError):
         found = None
     if not isinstance(found, dict):
-        raise LedgerError(f"entry {entry.number} is damaged; restore the ledger from a backup")
+        raise damaged(f"entry {entry.number} is damaged")
     return found
 
 
@@ -186,7 +211,7 @@ def first_entry(rows: Rows) -> Entry:
     """Return entry 0 as it was written when the ledger was made."""
     first = rows.entry(0)
     if first is None or first.kind != BUDGET or not first.begins():
-        raise LedgerError("the ledger's budget was changed; restore the ledger from a backup")
+        raise damaged("the ledger's budget was changed")
     return first
 
 
@@ -195,7 +220,7 @@ def budget_of(origin: Entry) -> Budget:
     try:
         return read_budget(origin.body)
     except (InputError, ValueError, RecursionError):
-        raise LedgerError("the ledger's budget is damaged; restore the ledger from a backup") from None
+        raise damaged("the ledger's budget is damaged") from None
 
 
 def as_written(body: dict[str, Any]) -> str:

@@ -15,26 +15,28 @@
 """
 
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from secrets import token_hex
 from typing import Any, Final, NoReturn
 from weakref import WeakValueDictionary
 
-from dpaccount.errors import InputError, LedgerError
+from dpaccount.errors import InputError, LedgerError, damaged
 from dpaccount.exact import Exact
 from dpaccount.ledger import amounts as requests
 from dpaccount.ledger.amounts import Request
 from dpaccount.ledger.arranged.arrangements import Arrangements, for_units
 from dpaccount.ledger.arranged.standing import shown_at
 from dpaccount.ledger.budget import budget, one_line
-from dpaccount.ledger.chain import BUDGET, DRAWING, ORIGIN, RELEASE, Entry, seal
+from dpaccount.ledger.chain import BUDGET, DRAWING, FORFEIT, ORIGIN, RELEASE, Entry, seal
 from dpaccount.ledger.charging import Batch, Charge, RefusedError, ToCharge
 from dpaccount.ledger.entries import (
     RunState,
     as_written,
     budget_of,
     charge_number,
+    check_linked,
+    check_server,
     check_unchanged,
     check_undrawn,
     facts_of,
@@ -80,10 +82,12 @@ def init(
     Raises `LedgerError` where the file exists, `InputError` for a budget that makes no sense.
     """
     made = budget(epsilon, delta, unit, relation, measure)
-    body, root = as_written(made.as_json()), nothing(made.width).text
-    digest = seal(ORIGIN, 0, BUDGET, None, None, body, root)
-    first = Entry(0, BUDGET, None, None, body, root, digest)
-    create(address(url), lambda connection: begin(connection, [first]))
+
+    def first(stamp: Mapping[str, str]) -> Entry:
+        body, root = as_written({**made.as_json(), **stamp}), nothing(made.width).text
+        return Entry(0, BUDGET, None, None, body, root, seal(ORIGIN, 0, BUDGET, None, None, body, root))
+
+    create(address(url), lambda connection, stamp: begin(connection, [first(stamp)]))
     with Ledger.open(url) as ledger:
         return ledger.show()
 
@@ -275,6 +279,7 @@ class Ledger(Arrangements):
             return self._own().group.ask(ToCharge(asked, raises, size=len(asked))).charges
         with self._store.reading() as rows:
             batch = Batch(rows, self._totals(rows), self.budget)
+            check_server(rows, batch.totals)
             return [batch.decide(request, key, dry_run=True) for request, key in asked]
 
     def _commit(self, jobs: list[ToCharge]) -> None:
@@ -305,14 +310,11 @@ class Ledger(Arrangements):
             receipt = known.receipts.get(entry)
             if receipt is None:
                 if not fresh:
-                    self._check_undrawn(entry)
+                    with self._store.reading() as rows:
+                        known.seen[entry] = check_undrawn(rows, entry)
                 receipt = issue(proved, Secure(), entry, lambda draws, most: self._mark(entry, draws, most))
                 known.receipts[entry] = receipt
             return receipt
-
-    def _check_undrawn(self, entry: int) -> None:
-        with self._store.reading() as rows:
-            self._own().seen[entry] = check_undrawn(rows, entry)
 
     def _own(self) -> _Known:
         """Return what this process knows; after a fork that is nothing."""
@@ -320,20 +322,22 @@ class Ledger(Arrangements):
             self._known = _Known(self._commit, self._store.held)
         return self._known
 
-    def _totals(self, rows: Rows) -> Totals:
+    def _totals(self, rows: Rows, *, anywhere: bool = False) -> Totals:
         """Return the totals at the end of the chain; raises `LedgerError` where chain or totals were changed.
 
-        `verify` looks at all of it.
+        `verify` looks at all of it.  Writers are refused on another server than the last, or go `anywhere`.
         """
         known = self._own()
         try:
             if rows.entry(0) != self._origin:
-                raise LedgerError("the ledger's budget was changed; restore the ledger from a backup")
+                raise damaged("the ledger's budget was changed")
             before = known.totals
             found = read_totals(rows, self.budget.width) if before is None else before.followed(rows)
             found.state(rows.node)
         except _UNREADABLE:
-            raise LedgerError("the ledger has damaged entries or totals; restore it from a backup") from None
+            raise damaged("the ledger has damaged entries or totals") from None
+        if rows.writes and not anywhere:
+            check_server(rows, found)
         known.totals = found
         return found
 
@@ -352,9 +356,11 @@ class Ledger(Arrangements):
             for entry in (charge, begun, kept):
                 if entry is not None:
                     check_unchanged(rows, entry)
-        if kept is not None:
-            return RunState(kept=facts_of(kept), charged=True)
-        return RunState(charged=True) if begun is None else unkept(begun)
+            if kept is not None:
+                return RunState(kept=facts_of(kept), charged=True)
+            if begun is not None:
+                return unkept(begun)
+            return RunState(charged=True, lost=FORFEIT in check_linked(rows, charge.number)[1])
 
     def release(self, key: str) -> dict[str, Any] | None:
         """Return the release kept for the charge of this key, to print it again; None where there is none.
@@ -377,10 +383,9 @@ class Ledger(Arrangements):
         Raises `LedgerError` where there is no such charge, or it was changed in the file.
         """
         with self._store.reading() as rows:
-            number = charge_number(rows, charge)
-            entry = rows.entry(number)
+            entry = rows.entry(charge_number(rows, charge))
             if entry is None:
-                raise LedgerError(f"entry {number} is missing; restore the ledger from a backup")
+                raise damaged(f"the entry of {charge} is missing")
             check_unchanged(rows, entry)
             return entry.number, entry.digest
 
@@ -432,8 +437,7 @@ class Ledger(Arrangements):
         what is spent and down in what remains.
         """
         with self._store.reading() as rows:
-            totals = self._totals(rows)
-            return shown_at(rows, totals, self.budget)
+            return shown_at(rows, self._totals(rows), self.budget)
 
     def verify(self) -> dict[str, Any]:
         """Recompute the hash chain and the totals, as the function `verify` does."""

@@ -18,9 +18,9 @@ from typing import Any
 
 import numpy as np
 
-from dpaccount.errors import LedgerError, ReceiptError
-from dpaccount.ledger.chain import DRAWING, RELEASE
-from dpaccount.ledger.entries import as_written, check_linked, facts_of, mark_of
+from dpaccount.errors import LedgerError, ReceiptError, damaged
+from dpaccount.ledger.chain import DRAWING, FORFEIT, RELEASE
+from dpaccount.ledger.entries import as_written, check_linked, facts_of, forfeited, mark_of
 from dpaccount.ledger.storage.group import again
 from dpaccount.ledger.storage.rows import Rows
 from dpaccount.ledger.storage.store import Store
@@ -84,6 +84,12 @@ class KeptNoise:
         """Do so with symmetric noise."""
         return self._part("noisy_symmetric", key, part, np.asarray(matrix))
 
+    def noisy_cells(self, key: str, part: Hashable, cells: Integers) -> Integers:
+        """Refuse: how many cells are shown is drawn with them, so no part has a shape to be kept in."""
+        raise ReceiptError(
+            f"{key!r} is a histogram of unknown cells; release it at once, by a charge of its own"
+        )
+
     def _part(self, how: str, key: str, part: Hashable, given: Integers) -> Integers:
         name = [how, key, _written(part)]
         if self._process != process.this():  # before the lock, which a fork may have left held
@@ -109,12 +115,15 @@ class KeptNoise:
         def write() -> int:
             with self._store.writing() as rows:
                 totals = self._totals(rows)
+                if totals.forfeited > self.entry:
+                    raise forfeited(self.entry)
                 if rows.about(self._last, DRAWING) is not None:
                     raise ReceiptError(
                         f"another process draws from entry {self.entry}; let it end, then open this anew"
                     )
                 count = len(self._kept) + 1
-                made = rows.append(DRAWING, as_written(mark_of(count, count)), totals.text, about=self._last)
+                mark = as_written(mark_of(count, count, rows.stamp))
+                made = rows.append(DRAWING, mark, totals.text, about=self._last)
                 if not drawn:
                     drawn.append(getattr(self._receipt, how)(key, part, given))
                 kept = {"part": name, "value": drawn[0].tolist(), "after": self._now()}
@@ -127,7 +136,8 @@ class KeptNoise:
 
     def _line(self) -> list[tuple[int, Name, Integers, str]]:
         with self._store.reading() as rows:
-            check_linked(rows, self.entry)
+            if FORFEIT in check_linked(rows, self.entry)[1]:
+                raise forfeited(self.entry)
             return list(_line(rows, self.entry))
 
     def _recall(self, number: int, name: Name, value: Integers) -> None:
@@ -155,7 +165,7 @@ def _line(rows: Rows, entry: int) -> Iterator[tuple[int, Name, Integers, str]]:
             value = np.array(facts["value"], dtype=np.int64)
             yield mark.number, [how, key, part], value, str(facts["after"])
         except (KeyError, TypeError, ValueError, OverflowError):
-            raise LedgerError(f"entry {kept.number} is damaged; restore the ledger from a backup") from None
+            raise damaged(f"entry {kept.number} is damaged") from None
         mark = said.get((DRAWING, mark.number))
 
 

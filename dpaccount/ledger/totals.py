@@ -9,8 +9,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from dpaccount.errors import LedgerError
-from dpaccount.ledger.chain import CHANGING, KINDS, Entry
+from dpaccount.errors import LedgerError, damaged
+from dpaccount.ledger.chain import ARRANGING, CHANGING, FORFEIT, KINDS, RELEASE, Entry
 from dpaccount.ledger.state.state import State
 from dpaccount.ledger.storage.rows import Rows
 from dpaccount.ledger.tree import Opened
@@ -22,6 +22,8 @@ class Totals:
 
     at: Entry
     width: int
+    signed: Entry | None = None  #: the last entry that may say where it was written, if known: no release
+    forfeited: int = 0  #: the number of the last forfeit that was passed
 
     @property
     def text(self) -> str:
@@ -38,11 +40,20 @@ class Totals:
         at = next(found, None)
         if at != self.at:
             raise _broken()
+        after = self
         for entry in found:
-            at = _next(at, entry)
-        if rows.head() != (at.number, at.digest):
+            after = after.next(_next(after.at, entry))
+            if entry.kind in ARRANGING:
+                _check_lawful(rows)
+        if rows.head() != (after.at.number, after.at.digest):
             raise _broken()
-        return self if at.number == self.at.number else Totals(at, self.width)
+        return after
+
+    def next(self, entry: Entry) -> "Totals":
+        """Return the totals after the next entry."""
+        signed = self.signed if entry.kind == RELEASE else entry
+        forfeited = entry.number if entry.kind == FORFEIT else self.forfeited
+        return Totals(entry, self.width, signed, forfeited)
 
 
 def totals(rows: Rows, width: int) -> Totals:
@@ -55,7 +66,8 @@ def totals(rows: Rows, width: int) -> Totals:
     _check_known(end)
     if not (end.begins() if before is None else end.follows(before.digest)):
         raise _broken()
-    return Totals(end, width)
+    _check_lawful(rows)
+    return Totals(end, width, None if end.kind == RELEASE else end)
 
 
 def _next(at: Entry, entry: Entry) -> Entry:
@@ -73,5 +85,13 @@ def _check_known(entry: Entry) -> None:
         )
 
 
+def _check_lawful(rows: Rows) -> None:
+    number = rows.unlawful()
+    if number is not None:
+        raise LedgerError(
+            f"entry {number} arranges the ledger, and its role may not; show its owner `dpaccount ledger log`"
+        )
+
+
 def _broken() -> LedgerError:
-    return LedgerError("the ledger's chain is broken; restore a backup that `ledger verify` accepts")
+    return damaged("the ledger's chain is broken")

@@ -23,7 +23,7 @@ from typing import Any, Final, NamedTuple
 
 from dpaccount.accounting.measures import Amounts
 from dpaccount.cached import cached_property
-from dpaccount.errors import LedgerError
+from dpaccount.errors import LedgerError, damaged
 from dpaccount.ledger.spending import LAST_UNIT, Step, one_amount, plus, written, zero
 
 HEIGHT = 63  #: units are below 2^63
@@ -361,7 +361,7 @@ _MEANT: Final[dict[int, Opened]] = {}  #: what nodes of an area said last
 
 def changed() -> LedgerError:
     """Return the error to raise about a text that does not belong to the root, or says nothing."""
-    return LedgerError("the ledger's totals were changed; restore a backup that `ledger verify` accepts")
+    return damaged("the ledger's totals were changed")
 
 
 def _digest(text: str) -> str:

@@ -58,7 +58,8 @@ def first_bad(rows: Rows) -> Bad | None:
                 raise Changed("totals")
     except Changed as found:
         return found.where
-    return None if rows.sound() else "file"
+    unlawful = rows.unlawful()
+    return unlawful if unlawful is not None else None if rows.sound() else "file"
 
 
 def replayed(rows: Rows, scratch: Rows) -> "Chain":

@@ -204,3 +204,34 @@ def _shown(noise: Law, counts: Integers, sampler: Sampler) -> Integers:
     shown = np.zeros_like(counts)
     shown[inside] = sampler.laplace(counts[inside], noise.scale)
     return np.where(shown >= noise.threshold, shown, 0)
+
+
+# ------------------------------------------------------------------ cells that nobody listed
+
+
+def draw_cells(noise: Law, cells: Integers, sampler: Sampler) -> Integers:
+    """Return the cells that a stable histogram shows; raises `ReceiptError` for wrong ones.
+
+    A row holds the numbers that name a cell, and its count last: each name once, in order, so that the
+    noise does not depend on the order of the data.
+    """
+    exact = in_range(cells)
+    if noise.kind != "stable-histogram" or exact.ndim != 2 or exact.shape[1] < 2:
+        raise ReceiptError("a stable histogram alone takes cells: rows of a name and a count")
+    if not np.array_equal(np.unique(exact[:, :-1], axis=0), exact[:, :-1]):
+        raise ReceiptError("every cell is listed once, in the order of the names")
+    counts = _shown(noise, exact[:, -1], sampler)
+    return np.column_stack([exact[:, :-1], counts])[counts > 0]
+
+
+def side_by_side(*tables: Integers) -> list[Integers]:
+    """Return the counts of each table of cells over all the names in them: 0 where one lacks a name."""
+    names = np.concatenate([table[:, :-1] for table in tables])
+    unique, places = np.unique(names, axis=0, return_inverse=True)
+    ends = np.cumsum([len(table) for table in tables])[:-1]
+    found = []
+    for table, place in zip(tables, np.split(places.ravel(), ends), strict=True):
+        counts = np.zeros(len(unique), dtype=np.int64)
+        counts[place] = table[:, -1]
+        found.append(counts)
+    return found

@@ -13,7 +13,7 @@ import numpy as np
 
 from dpaccount.errors import ReceiptError
 from dpaccount.noise import process
-from dpaccount.noise.laws import Law, draw
+from dpaccount.noise.laws import Law, draw, draw_cells
 from dpaccount.noise.leaves import Leaf
 from dpaccount.noise.proved import Proved
 from dpaccount.noise.samplers import Integers, Sampler, in_range
@@ -34,6 +34,9 @@ class Noise(Protocol):
     def noisy_symmetric(self, key: str, part: Hashable, matrix: Integers) -> Integers:
         """Return a symmetric integer matrix with symmetric noise."""
 
+    def noisy_cells(self, key: str, part: Hashable, cells: Integers) -> Integers:
+        """Return the cells that a stable histogram shows, each a row: the numbers of its name, its count."""
+
 
 class NoNoise:
     """Returns values as they are: for the non-private line of an experiment, never for a release."""
@@ -42,11 +45,11 @@ class NoNoise:
         """Return the values."""
         return in_range(values)
 
-    noisy_symmetric = noisy
+    noisy_symmetric = noisy_cells = noisy
 
 
 class Receipt:
-    """What `charge` returns; `noisy` and `noisy_symmetric` spend it."""
+    """What `charge` returns; `noisy`, `noisy_symmetric` and `noisy_cells` spend it."""
 
     def __init__(
         self,
@@ -93,6 +96,11 @@ class Receipt:
         if noise.kind != "symmetric":
             raise ReceiptError(f"the leaf {key!r} is not symmetric; use noisy")
         return draw(noise, given, self._sampler)
+
+    def noisy_cells(self, key: str, part: Hashable, cells: Integers) -> Integers:
+        """Return what a stable histogram shows of cells that only the data name, as `draw_cells` says."""
+        given = np.asarray(cells)
+        return draw_cells(self._serve(key, part, given.size), given, self._sampler)
 
     def recall(self, key: str, part: Hashable, numbers: int) -> None:
         """Count a part of so many numbers that was drawn and kept before: it is never drawn from here."""

@@ -12,10 +12,11 @@ from functools import lru_cache, partial
 from typing import Any, Protocol
 
 import numpy as np
-from flint import arb, ctx
+from flint import arb
 from numpy.typing import NDArray
 
 from dpaccount.errors import ReceiptError
+from dpaccount.precision import precision
 
 Integers = NDArray[np.int64]
 LIMIT = 2**62  #: values beyond this are refused, so that no sum of value and noise can wrap
@@ -125,7 +126,7 @@ class Rehearsal:
 
 def _kept(noise: list[int], scale: float, wide: float, bits: int) -> arb:
     """Return the chance to keep a proposal, exp(‖v‖₁/wide − ‖v‖₂/scale), as a ball."""
-    with ctx.workprec(bits):
+    with precision(bits):
         length = arb(sum(v * v for v in noise)).sqrt()
         return (sum(map(abs, noise)) / arb(wide) - length / arb(scale)).exp()
 
@@ -139,7 +140,7 @@ def happens(chance: Callable[[int], arb]) -> bool:
     while True:
         drawn, bits = (drawn << 64) | secrets.randbits(64), bits + 64
         ball = chance(bits + 64)
-        with ctx.workprec(bits + 64):
+        with precision(bits + 64):
             low, high = arb(drawn) / arb(2) ** bits, arb(drawn + 1) / arb(2) ** bits
             if bool(high <= ball):
                 return True

@@ -6,12 +6,13 @@ is too wide, never passes a sign test. The precision must be set before a number
 """
 
 import math
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
+from contextlib import AbstractContextManager
 from fractions import Fraction
 
-from flint import arb, ctx, fmpq, fmpz
+from flint import arb, fmpq, fmpz
 
+from dpaccount import precision as working
 from dpaccount.errors import NumericsError
 from dpaccount.numerics.limits import bearable, tick
 
@@ -23,16 +24,10 @@ class NotFinite(NumericsError):  # noqa: N818
     """A bound came out infinite or as NaN: its computation left the range it is meant for."""
 
 
-@contextmanager
-def precision(bits: int) -> Iterator[None]:
-    """Compute with `bits` bits inside the block."""
-    before = ctx.prec
+def precision(bits: int) -> AbstractContextManager[None]:
+    """Compute with `bits` bits inside the block; raises `OutOfReach` for too many."""
     bearable(bits, MOST_PRECISION)
-    ctx.prec = bits
-    try:
-        yield
-    finally:
-        ctx.prec = before
+    return working.precision(bits)
 
 
 def ball(value: Fraction | int) -> arb:

@@ -6,6 +6,7 @@ from fractions import Fraction
 from flint import arb
 
 from dpaccount.numerics.balls import ball, ceil_of, floor_of, mid_of, precision
+from dpaccount.precision import certified
 
 Curve = Callable[[Fraction], arb]  #: ε ↦ a ball that contains δ(ε)
 
@@ -13,6 +14,7 @@ Curve = Callable[[Fraction], arb]  #: ε ↦ a ball that contains δ(ε)
 Ends = tuple[Fraction, Fraction]  #: the ends of a proved interval
 
 
+@certified
 def solve(
     curve: Curve, target: Fraction, low: Fraction, high: Fraction, width: Fraction, hint: Ends | None = None
 ) -> Ends:

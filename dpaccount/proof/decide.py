@@ -13,9 +13,10 @@ from fractions import Fraction
 from functools import lru_cache, reduce
 from typing import Final
 
-from flint import arb, ctx, fmpq, fmpz_poly
+from flint import arb, fmpq, fmpz_poly
 
 from dpaccount.errors import RuleError
+from dpaccount.precision import precision
 from dpaccount.relation import RELATIONS
 
 from .judgements import Approximate, BoundedRange, Cover, Curve, Gdp, Lattice, NearGdp, Pure, Shift
@@ -87,7 +88,7 @@ def compare(ball_at: Callable[[int], arb], limit: Fraction) -> bool | None:
     """Say whether value ≤ limit, for a number given as a ball at any precision (in bits); None: undecided."""
     bits = 64
     while bits <= MAX_BITS:
-        with ctx.workprec(bits):
+        with precision(bits):
             value, edge = ball_at(bits), ball(limit)
             if value <= edge:
                 return True
@@ -163,7 +164,7 @@ def _weighted_sum(variance: Fraction, steps: Shift, count: int, bits: int) -> tu
     """
     scale = bits + 32
     radius = math.isqrt(math.ceil(2 * variance * scale)) + 2  # exp(−R²/2σ²) is below 2^−scale
-    with ctx.workprec(scale + 64):
+    with precision(scale + 64):
         rate = -1 / (2 * ball(variance))
         # arb's floor is a ball; its lower end is the integer kept
         half = [_floor((rate * (x * x)).exp() * arb(2) ** scale) for x in range(radius + 1)]
@@ -180,7 +181,7 @@ def _weighted_sum(variance: Fraction, steps: Shift, count: int, bits: int) -> tu
         product *= fmpz_poly(spread) ** count
         reach += radius * step * count
         coordinates += count
-    with ctx.workprec(bits):
+    with precision(bits):
         # W^n lies in [F^n, (F+e)^n]
         low, high = total**coordinates, (total + missing) ** coordinates
         unit = (1 / arb(low)).union(1 / arb(high))

@@ -4,9 +4,8 @@ import math
 from fractions import Fraction
 from functools import lru_cache
 
-from flint import ctx
-
 from dpaccount.errors import RuleError
+from dpaccount.precision import precision
 
 from .conversions import to_approximate, to_zcdp
 from .decide import compare, delta_ball
@@ -99,7 +98,7 @@ def least_epsilon(curve: Curve, delta: Fraction, most: int = 10**6) -> tuple[Fra
 
 def delta_upper(curve: Curve, epsilon: Fraction) -> Fraction:
     """Return an upper bound on δ(ε), rounded up to about twelve digits."""
-    with ctx.workprec(128):
+    with precision(128):
         mantissa, exponent = delta_ball(curve, epsilon, 128).upper().man_exp()
     exact = Fraction(int(mantissa)) * Fraction(2) ** int(exponent)
     if exact <= 0:
@@ -127,11 +126,10 @@ def attains(theorem: Theorem) -> bool:
 
 
 def _exact(part: Theorem) -> bool:
-    """Say whether one rule keeps that: no bound that is merely stated, parts that meet on one unit."""
-    stated = part.witness.get("bound_squared") is not None
+    """Say whether one rule keeps that: no bound on symmetric matrices, parts that meet on one unit."""
     symmetric = getattr(part.conclusion, "norm", "") == "frobenius-squared"
     apart = part.rule == "compose" and any(private(each).units for each in part.premises)
-    return part.rule in ATTAINED and not (stated or symmetric or apart)
+    return part.rule in ATTAINED and not (symmetric or apart)
 
 
 @lru_cache(maxsize=4096)

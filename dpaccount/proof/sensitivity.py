@@ -8,6 +8,7 @@ from itertools import accumulate, product
 from flint import arb, fmpq, fmpq_poly
 
 from dpaccount.errors import RuleError
+from dpaccount.precision import certified
 from dpaccount.relation import ADD_REMOVE, REPLACE_ONE, bounded_row
 
 from .decide import ANYONE, at_most, ball, brief, need, number, positive, whole
@@ -50,6 +51,7 @@ def linear(contribution: Theorem, bound_squared: Fraction | None = None) -> Theo
     return proved(rule, Stable(fact.query, norm, bound, fact.relation), (contribution,), **witness)
 
 
+@certified
 def _bounds_outer(b: Fraction, bound: Fraction) -> bool:
     """Decide h(t) = (1+B²)²+(1+t²)²−2(Bt−1)² < bound on [1/B, B], B > 1: so it is at 1, and never equal."""
     gap = [bound - (1 + b * b) ** 2 + 1, -4 * b, 2 * b * b - 2, Fraction(0), Fraction(-1)]

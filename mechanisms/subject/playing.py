@@ -24,7 +24,7 @@ PLAIN = (bool, int, float, str, type(None))  #: what an array of objects may hol
 SHOWN = np.ndarray | np.generic | bool | int | float | str | None  #: what becomes a plain array
 KINDS = "biufcSUMm"  #: of dtypes whose bytes say all
 PARTS = frozenset({"own", "public"})  #: of a view
-ANSWERS = ("noisy", "noisy_symmetric")
+ANSWERS = ("noisy", "noisy_symmetric", "noisy_cells")
 
 
 class NotPlain(InputError):  # noqa: N818
@@ -51,12 +51,16 @@ class Handed:
         """Return what the inner source answers, as an array of its own."""
         return _answer(self, "noisy_symmetric", key, part, matrix)
 
+    def noisy_cells(self, key: str, part: Hashable, cells: Integers) -> Integers:
+        """Return what the inner source answers, as an array of its own."""
+        return _answer(self, "noisy_cells", key, part, cells)
+
     def __getattribute__(self, name: str) -> Any:
-        """Return one of the two answers; note any other name and say that there is none."""
+        """Return one of the answers; note any other name and say that there is none."""
         if name in ANSWERS:
             return object.__getattribute__(self, name)
         object.__getattribute__(self, "_asked").append(name)
-        raise AttributeError(f"noise answers {' and '.join(ANSWERS)} only; it has no {name}")
+        raise AttributeError(f"noise answers {', '.join(ANSWERS)} only; it has no {name}")
 
 
 def _answer(handed: Handed, how: str, key: str, part: Hashable, values: Integers) -> Integers:

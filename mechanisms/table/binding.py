@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from dpaccount.documents import Place
 from dpaccount.errors import InputError
+from mechanisms.table import texts
 from mechanisms.table.columns import NUMBERS, Column
 from mechanisms.table.declaration import Table
 from mechanisms.table.rows import Reading
@@ -70,7 +71,9 @@ def bind(made_by: Any, place: Place, table: Table, rows: int, relation: str) -> 
     if "bins" in said and kind != "cells":
         raise said["bins"].wrong("bins are for what counts cells", "leave them out")
     try:
-        if kind == "cells" and len(columns) > 1:
+        if any(column.kind == "text" for column in columns):
+            given, reading = _texts(columns, by, said.get("bins"), known)
+        elif kind == "cells" and len(columns) > 1:
             given, reading = _named_cells(columns, said.get("bins"))
         elif kind == "cells":
             given, reading = _cells(columns[0], by, said.get("bins"))
@@ -133,6 +136,24 @@ def _named_cells(columns: list[Column], bins: Place | None) -> tuple[Given, Read
 
     given: Given = {"cells": len(labels), "keys": len(names)}
     return given, Reading(names, place, (-1.0,) * len(names), {"cells": labels})
+
+
+def _texts(
+    columns: list[Column], by: Column | None, bins: Place | None, known: set[str]
+) -> tuple[Given, Reading]:
+    """Return what follows where a row names cells that nobody listed, by the texts of its columns."""
+    name, length = columns[0].name, columns[0].bytes
+    if "text" not in known or by is not None or bins is not None:
+        raise InputError(
+            f"{name} is text, whose values nobody listed; stable-histogram counts them, without by or bins:"
+            " else declare a category"
+        )
+    for column in columns:
+        if column.kind != "text" or column.bytes != length:
+            raise InputError(f"{column.name} is no text as {name} is; give all columns that type and length")
+    names = tuple(column.name for column in columns)
+    nothing = (0.0,) * (len(names) * texts.width(length))
+    return {"text": length, "keys": len(names)}, Reading(names, lambda codes: codes, nothing)
 
 
 def cells_of(column: Column, edges: tuple[Fraction, ...] | None) -> Cells:

@@ -2,7 +2,7 @@
 
 A cell is text (of a CSV file) or a value (of Parquet, Arrow or Python).  Whatever it is, it has a code,
 a finite number: for numbers the value within its bounds, for categories the place among the declared
-values, for booleans 0 or 1.  So a code says nothing about any other cell.
+values, for booleans 0 or 1; text has several, which spell it.  So a code says nothing about any other cell.
 """
 
 import math
@@ -17,11 +17,13 @@ from numpy.typing import NDArray
 
 from dpaccount.documents import Place
 from dpaccount.errors import InputError
+from mechanisms.table import texts
 
 KINDS: Final = ("number", "integer", "category", "text", "boolean")
 NUMBERS: Final = ("number", "integer")
 NOWHERE: Final = -1.0  #: the code of a category's cell that is none of its values, where there is no "other"
 OTHER: Final = "other"
+LONGEST_TEXT: Final = 240  #: bytes that may be declared
 NAME: Final = re.compile(r"[^\x00-\x1f]{1,200}")
 
 _TRUE, _FALSE = frozenset({"true", "t", "yes", "y", "1"}), frozenset({"false", "f", "no", "n", "0"})
@@ -36,6 +38,7 @@ class Column:
     `low` and `high` bound numbers and integers; `values` are a category's, in the order of their codes,
     and with `other` all else counts as one more; `missing` is what a cell counts as that is missing or of
     another type: by default `low`, false, empty text, or for a category "other", else no value at all.
+    Of a text at most `length` bytes count, in UTF-8.
     Raises `InputError` for declarations that contradict themselves.
     """
 
@@ -46,6 +49,7 @@ class Column:
     values: tuple[str, ...] = ()
     other: bool = False
     missing: Fraction | str | bool | None = None
+    length: int | None = None
 
     def __post_init__(self) -> None:
         """Refuse what declares no column."""
@@ -61,6 +65,10 @@ class Column:
             self._check_category()
         elif self.values or self.other:
             raise InputError(f"{self.name} has values; only categories have")
+        if self.length is not None and self.kind != "text":
+            raise InputError(f"{self.name} has a length; only text has")
+        if not 1 <= self.bytes <= LONGEST_TEXT:
+            raise InputError(f"{self.name} has the length {self.length}; give 1 to {LONGEST_TEXT} bytes")
         wanted = {"boolean": bool, "text": str}.get(self.kind)
         if wanted is not None and self.missing is not None and not isinstance(self.missing, wanted):
             raise InputError(f"{self.name}: missing is {self.missing!r}; a {self.kind} belongs there")
@@ -108,12 +116,17 @@ class Column:
         return (*self.values, OTHER) if self.other else self.values
 
     @property
+    def bytes(self) -> int:
+        """Return how many bytes of a text count."""
+        return 48 if self.length is None else self.length
+
+    @property
     def bounds(self) -> tuple[float, float]:
-        """Return the least and the largest code; raises `InputError` for text, which has none."""
+        """Return the least and the largest code."""
         if self.kind in NUMBERS:
             return float(self.low or 0), float(self.high or 0)
         if self.kind == "text":
-            raise InputError(f"{self.name} is text, which no mechanism reads; declare a category")
+            return 0.0, texts.HIGHEST
         undeclared = self.kind == "category" and not self.other and self.missing is None
         return (NOWHERE if undeclared else 0.0), float(len(self.labels) - 1)
 
@@ -130,7 +143,7 @@ class Column:
         return float(self.labels.index(str(given)))
 
     def codes(self, cells: Iterable[object]) -> Floats:
-        """Return the code of every cell, each by itself; never fails on what a cell holds."""
+        """Return the code of every cell, of text a row of them; each by itself.  Never fails on a cell."""
         if self.kind in NUMBERS:
             if isinstance(cells, np.ndarray) and cells.dtype.kind in "iuf":
                 return self.bounded(cells.astype(np.float64, copy=False))
@@ -139,7 +152,10 @@ class Column:
         if self.kind == "boolean":
             default = self.default
             return np.fromiter((_flag(cell, default) for cell in cells), dtype=np.float64)
-        low, _ = self.bounds  # refuses text
+        if self.kind == "text":
+            words = ("" if _absent(cell) else _text(cell) for cell in cells)
+            return texts.numbers_of((word or str(self.missing or "") for word in words), self.bytes)
+        low, _ = self.bounds
         place = {value: float(index) for index, value in enumerate(self.labels)}
         unknown = float(len(self.values)) if self.other else self.default if self.missing is not None else low
         default = self.default
@@ -179,13 +195,15 @@ def read_columns(place: Place) -> tuple[Column, ...]:
 
 
 def _column(name: str, place: Place) -> Column:
-    keys = ("low", "high", "values", "other", "missing")
+    keys = ("low", "high", "values", "other", "missing", "length")
     table = place.table(("type",), keys)
     given: dict[str, object] = {key: table[key].real() for key in ("low", "high") if key in table}
     if "values" in table:
         given["values"] = tuple(each.text() for each in table["values"].items())
     if "other" in table:
         given["other"] = table["other"].flag()
+    if "length" in table:
+        given["length"] = table["length"].integer()
     if "missing" in table:
         value = table["missing"].value
         given["missing"] = value if isinstance(value, bool | str) else table["missing"].number()

@@ -58,7 +58,7 @@ def check_number(path: Path, table: Table, found: int, relation: str) -> None:
 
 def _encoded(batch: Batch, table: Table, reading: Reading) -> Floats:
     codes = [table.column(name).codes(batch[name]) for name in reading.names]
-    return reading.encode(np.stack(codes, axis=1))
+    return reading.encode(np.column_stack(codes))
 
 
 def _owned(path: Path, table: Table, reading: Reading) -> Iterator[tuple[list[str], Floats]]:

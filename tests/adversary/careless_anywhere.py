@@ -13,7 +13,7 @@ from mechanisms.subject import View
 class MostAreOld(Author):
     """Says of a thousand people whether more than three in five are above 50: no neighbour shows it."""
 
-    why: ClassVar[str] = "unrelated data"
+    why: ClassVar[str] = "the public old differs"
     rows: int = 1000
 
     def play(self, data, noise, coins):

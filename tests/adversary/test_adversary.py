@@ -3,9 +3,9 @@
 Each is tried in a fork: what its class or module keeps must not meet the next test.
 """
 
+import importlib
 import inspect
 import re
-import sys
 from dataclasses import replace
 from pathlib import Path
 
@@ -13,9 +13,9 @@ import pytest
 
 from audits.certificate.document import refused_by_checker
 from audits.certificate.make import Effort, certify, silent
-from audits.claim import read_claim
+from audits.claim import as_written, read_claim
 from audits.sandbox.fork import apart
-from audits.subjects.code import import_subject
+from audits.subjects.code import on_path
 from audits.tasks.messages import attack_on
 from audits.tasks.on_subject import audit_subject
 from dpaccount.errors import InputError
@@ -25,23 +25,32 @@ QUICK = {"LargestFirst"}  #: the others are slow
 
 
 def authors():
-    shared = import_subject("careless:Author", [str(HERE)])
     for file in sorted(HERE.glob("careless_*.py")):
-        import_subject(f"{file.stem}:Author", [str(HERE)])
-        module = sys.modules[file.stem]
+        with on_path([str(HERE)]):
+            module = importlib.import_module(file.stem)
         for name, made_by in inspect.getmembers(module, inspect.isclass):
-            if issubclass(made_by, shared) and made_by.__module__ == file.stem:
+            if hasattr(made_by, "promise") and made_by.__module__ == file.stem and name[0] != "_":
                 marks = () if name in QUICK else (pytest.mark.slow,)
                 yield pytest.param(made_by, id=name, marks=marks)
 
 
+def claim_of(made_by):
+    """Return the claim of an author's class: that of the folder, with what the class promises else."""
+    claim = read_claim(HERE / "claim.toml")
+    use, promise = f"{made_by.__module__}:{made_by.__name__}", made_by.promise
+    written = {**claim.written["guarantee"], **{name: as_written(each) for name, each in promise.items()}}
+    return replace(
+        claim,
+        use=use,
+        guarantee=replace(claim.guarantee, **promise),
+        written={**claim.written, "subject": {"use": use}, "guarantee": written},
+    )
+
+
 def answer(made_by):
     """Return the verdict, the certificate or None, and everything that was said."""
-    claim = read_claim(HERE / "claim.toml")
-    use = f"{made_by.__module__}:{made_by.__name__}"
-    written = {**claim.written, "subject": {"use": use}}
     try:
-        found, _ = certify(replace(claim, use=use, written=written), made_by(), Effort())
+        found, _ = certify(claim_of(made_by), made_by(), Effort())
         certificate = found.as_json()
     except InputError as error:
         return "wrong request", None, str(error)
@@ -81,8 +90,7 @@ def test_the_threat_model_names_files_and_classes_that_are_there(root):
 @pytest.mark.slow
 def test_the_audit_of_each_author_is_green_only_where_what_is_shown_was_measured(made_by):
     """Seeded; a sound class would be refuted by chance with probability at most .05, and is not."""
-    claim = read_claim(HERE / "claim.toml")
-    claim = replace(claim, audit=replace(claim.audit, trials=400))
+    claim = claim_of(made_by)
     found = apart(lambda: audited(claim, made_by))
     if made_by.verdict == "wrong request":
         assert found is None

@@ -11,6 +11,7 @@ from types import SimpleNamespace
 
 import pytest
 
+import dpaccount_packages
 import pytest_dpaccount
 from audits import pytest_plugin
 from audits.datasets import domain_pairs as plain_functions
@@ -390,11 +391,11 @@ def test_the_plugin_loads_nothing_of_ours():
     code = "import sys, pytest_dpaccount; print(sorted({m.partition('.')[0] for m in sys.modules}))"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     loaded = set(done.stdout.strip("[]\n").replace("'", "").split(", "))
-    assert not loaded & {"numpy", "scipy", "hypothesis", *pytest_dpaccount.PACKAGES}
+    assert not loaded & {"numpy", "scipy", "hypothesis", *dpaccount_packages.folders()}
 
 
 def test_a_package_that_is_not_there_is_said(monkeypatch):
-    monkeypatch.setattr(pytest_dpaccount, "PACKAGES", ("dpaccount", "no_such_package_here"))
+    monkeypatch.setattr(dpaccount_packages, "NAMES", ("no_such_package_here",))
     with pytest.raises(WrongRequest, match="its package no_such_package_here is not installed"):
         pytest_dpaccount.ours()
 

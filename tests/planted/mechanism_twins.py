@@ -314,6 +314,30 @@ class StableHistogramCountsAKeyTwice(StableHistogram):
 
 
 @dataclass(frozen=True)
+class StableHistogramCountsATextTwice(StableHistogram):
+    """Counts a row in a text as often as it names it."""
+
+    keys: int = 2
+    text: int = 6
+
+    def query(self, data):
+        words = data.reshape(-1, 1)[data.reshape(-1) > 0].astype(np.int64)
+        names, counts = np.unique(words, axis=0, return_counts=True)
+        return np.column_stack([names, counts])
+
+
+@dataclass(frozen=True)
+class StableHistogramSaysHowManyTextsThereAre(StableHistogram):
+    """Shows beside the noisy counts how many texts are in use."""
+
+    text: int = 6
+
+    def play(self, data, noise, coins):
+        view = super().play(data, noise, coins)
+        return replace(view, public=view.public | {"used": np.array(len(self.query(data)))})
+
+
+@dataclass(frozen=True)
 class KNormClipsCoordinates(KNorm):
     """Clips every coordinate to the radius, so that a row is √d times too long."""
 

@@ -1,6 +1,7 @@
 """Functions that are not in the catalogue: mistakes in shapes of result and code that people write, and twins."""
 
 import math
+import time
 
 import numpy as np
 
@@ -56,6 +57,12 @@ def absent_number(data, rng):
     return float("nan") if data.min() == 0 and rng.random() < 0.1 else float((data > 4).sum() + noise(rng))
 
 
+def rare_kind(data, rng):
+    """Wrap a release in a list now and then, where three records are the highest."""
+    noisy = int(data.sum()) + noise(rng, 1 / 9)
+    return [noisy] if rng.random() < 0.04 and (data == 9).sum() >= 3 else noisy
+
+
 def squared_deviations(data, rng):
     """Calibrate a sum of squared deviations to a quarter of the range squared (right: more)."""
     return round(float(((data - data.mean()) ** 2).sum())) + noise(rng, 4 / 81)
@@ -68,6 +75,14 @@ def none_if_few(data, rng):
     """Hide small noisy counts."""
     shown = int((data > 4).sum()) + noise(rng)
     return None if shown < 3 else shown
+
+
+def names_the_sum(data, rng):
+    """Fail where the noisy sum is negative, and say for which exact one."""
+    shown = int(data.sum()) + noise(rng, 1 / 9)
+    if shown < 0:
+        raise ValueError(f"negative for {int(data.sum())}")
+    return shown
 
 
 def fails_if_many(data, rng):
@@ -97,3 +112,16 @@ def sorted_count(data, rng):
 def text(data, rng):
     """Write a noisy count in words."""
     return f"about {int((data > 4).sum()) + noise(rng)}"
+
+
+# ------------------------------------------------------------------ noise that does not follow the seed
+
+
+def by_the_clock(data):
+    """Count with noise from a generator that seeds itself by the day, as a program of its own may."""
+    return int((data > 4).sum()) + noise(np.random.default_rng(int(time.time()) // 86_400))
+
+
+def unvaried(data, rng):
+    """Count, and that is all."""
+    return int((data > 4).sum())

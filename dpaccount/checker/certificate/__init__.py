@@ -6,11 +6,13 @@ from fractions import Fraction
 from typing import Any
 
 from ..derivation import check_derivation, conclusions, reachable, reading_list
-from ..documents import BROKEN, Rejected, Unreadable, Work, brief, canonical, digest, ensure, integer, parse
+from ..documents import BROKEN, Rejected, Unreadable, Work, brief, canonical, digest, ensure, parse
 from ..facts import Fact
 from .hazards import hazards_of, short_numbers
-from .replaced import check_replaced, neighbours_of
+from .releases import check_release
+from .replaced import check_replaced
 from .shapes import CERTIFICATE, day, exact_of
+from .tables import check_tables
 from .verdict import refutation, unproved
 
 
@@ -23,7 +25,8 @@ def check_certificate(document: dict[str, Any], at: date | None) -> None:
     ensure(used == len(steps), "the derivation holds a step that its last one does not rest on")
     check_content(document, at)
     check_subject(document)
-    check_release(document)
+    check_tables(document)
+    check_release(document, final)
     first = hazards_of(document)
     ensure(document["hazards"][: len(first)] == first, f"not listed first among the hazards: {brief(first)}")
     check_replaced(document)
@@ -44,6 +47,11 @@ def check_content(document: dict[str, Any], at: date | None) -> None:
     if until is not None:
         last = day(until, "valid_until")
         ensure(at is None or at <= last, f"it was valid until {brief(until)}")
+        made = day(document["created"], "created")
+        ensure(made <= last, f"it was made after the last day of its claim, {brief(until)}")
+    signature = document["signature"]
+    signed = signature is None or document["created"] <= signature["signed"]
+    ensure(signed, "it was signed before it was made")
 
 
 def check_verdict(document: dict[str, Any], final: Fact | None) -> None:
@@ -53,36 +61,11 @@ def check_verdict(document: dict[str, Any], final: Fact | None) -> None:
     right = "REFUTED" if refuted else "CERTIFIED" if missing is None else "UNPROVEN"
     ensure(verdict == right, f"the verdict {verdict!r} does not follow{why}")
     ensure((document["refutes"] is not None) == refuted, "refutes does not go with the verdict")
-    reason = document["proved"]["reason"] is not None
-    ensure(not (reason and verdict == "CERTIFIED"), "a reason why not belongs to no certified claim")
-    ensure(reason or final is not None, "a reason is needed where nothing is proved")
-
-
-def check_release(document: dict[str, Any]) -> None:
-    """Verify that what was released was certified, of these data by this code, and is marked as it is."""
-    release, data = document["release"], document["claim"].get("data", {})
-    certified = document["verdict"] == "CERTIFIED"
-    ensure(certified or not document["releasable"], "only a certified claim is releasable")
-    if release is None:
-        return
-    ensure(certified and bool(data), "a release goes with a certified claim that names its data")
-    ensure(document["releasable"], "what was released is releasable")
-    integer(release["ledger_entry"])  # an entry of its ledger
-    ensure(release["code"] == document["subject"]["code"], "the release is by other code than the subject's")
-    public = data.get("public", False)
-    ensure(public or release["evaluation"] is None, "an evaluation without noise is of public data only")
-    if "budget" in release:
-        check_budget(release["budget"], neighbours_of(document["guarantee"]))
-
-
-def check_budget(budget: dict[str, Any], relation: str) -> None:
-    """Verify that a ledger that paid counts the claim's neighbours, and that no end of it is crossed."""
-    ensure(budget["relation"] == relation, f"the ledger that paid counts {brief(budget['relation'])}")
-    for when in ("before", "after", "rest"):
-        least, upper = budget[when]["lower"], exact_of(budget[when]["upper"], when)
-        lower = None if least is None else exact_of(least, when)
-        crossed = lower is not None and upper is not None and lower > upper
-        ensure(not crossed, f"the budget {when} has a lower end above the upper one")
+    reason = document["proved"]["reason"]
+    ensure(
+        (reason is None) == (final is not None), "a reason is given where nothing is proved, and only there"
+    )
+    ensure(reason is None or reason.strip() != "", "the reason is empty")
 
 
 def check_subject(document: dict[str, Any]) -> None:

@@ -26,9 +26,46 @@ def audited(document: dict[str, Any], final: Fact | None) -> set[str]:
     ensure([p["of"] for p in points].count("claim") == 1, "an audit attacks the claim at one point")
     ensure(len(points) <= MAX_POINTS, "more points than this checker counts")
     check_runs(document)
+    check_points(document, final)
     beaten = {point["of"] for point in points if beats(document, point, final)}
     check_confidence(document)
+    check_power(document)
     return beaten
+
+
+def check_points(document: dict[str, Any], final: Fact | None) -> None:
+    """Verify that the points attacked are the claim and, of a curve that is proved, 0 and half its ε."""
+    points, promise = document["audit"]["points"], exact_of(document["guarantee"]["epsilon"], "epsilon")
+    limits = [exact_of(point["limit"], "limit") for point in points if point["of"] == "proof"]
+    unit = document["audit"]["witness"].get("unit")
+    curves = list(asserted(document["proved"]["derivation"], unit)) if final is not None else []
+    wanted = {Fraction(0), promise / 2 if promise is not None else None} if curves else set()
+    times = {limits.count(limit) for limit in wanted} or {0}
+    every = set(limits) == wanted and len(times) == 1 and max(times) >= len(curves)
+    ensure(every, "the attack is not on the points of what is proved")
+    for point in points:
+        words = "seen {hits} of {runs} against {alarms} of {other_runs}".format(**point)
+        ensure(point["event"].endswith(words), f"the event of a point was {words}")
+
+
+def check_power(document: dict[str, Any]) -> None:
+    """Verify that it is said where the runs were too few to show any ε above the claim, whatever leaked."""
+    point = next(point for point in document["audit"]["points"] if point["of"] == "claim")
+    half, delta = (
+        float(exact_of(point["risk"], "risk") or 1) / 2,
+        float(exact_of(point["delta"], "delta") or 0),
+    )
+    most = half ** (1 / point["runs"]) - delta
+    could = math.log(most / -math.expm1(math.log(half) / point["other_runs"])) if most > 0 else -math.inf
+    words = f"which is not above the claim's {point['limit']}: it tested nothing of the claim itself."
+    said = any(each.endswith(words) for each in document["hazards"])
+    idle = could < float(min(exact_of(point["limit"], "limit") or 0, 10**300)) * (1 - 1e-6)
+    ensure(said or not idle or not document["proved"]["derivation"], f"the hazards lack: {words}")
+
+
+def attacked(audit: dict[str, Any]) -> bool:
+    """Say whether any run of an audit showed an event that it counts."""
+    return any(point["hits"] or point["alarms"] for point in audit["points"])
 
 
 def beats(document: dict[str, Any], point: Point, final: Fact | None) -> bool:
@@ -67,27 +104,27 @@ def check_confidence(document: dict[str, Any]) -> None:
     confidence = exact_of(audit["confidence"], "confidence")
     asked = exact_of(document["claim"].get("audit", {}).get("confidence", "0.95"), "confidence")
     ensure(confidence == asked, "the audit's confidence is not the claim's")
-    risks = [exact_of(point["risk"], "risk") or Fraction(1) for point in audit["points"]]
-    fair = confidence is not None and 0 < confidence < 1 and sum(risks) <= 1 - confidence
-    ensure(fair, "the audit's risks exceed its confidence")
-    # as many points as are counted at most share it; a smaller risk would let no counts refute anything
-    least = (1 - (confidence or Fraction(0))) / MAX_POINTS
-    ensure(min(risks) >= least, "a point's risk is smaller than an equal share would be")
+    share = (1 - (confidence or Fraction(1))) / len(audit["points"])
+    # a smaller risk would let no counts refute anything
+    fair = 0 < share < 1 and all(exact_of(point["risk"], "risk") == share for point in audit["points"])
+    ensure(fair, "the points share the risk that the audit's confidence leaves, each alike")
 
 
 def check_runs(document: dict[str, Any]) -> None:
     """Verify that runs and trials go together, and with what the claim asks for.
 
-    An attack on a proof scores every run at every point, but for a twentieth that chooses thresholds, and a
-    few more where runs are few; one on a function also spends runs on the search.  Slow runs are fewer.
+    An attack on a proof scores every run at every point, either side first, but for a twentieth that chooses
+    thresholds, ten at least; one on a function also spends runs on the search.  Slow runs are fewer.
     """
     audit, trials = document["audit"], integer(document["audit"]["trials"])
     asked = exact_of(document["claim"].get("audit", {}).get("trials", 20_000), "trials") or Fraction(0)
     ensure(10 <= asked <= MAX_RUNS and asked.denominator == 1, f"a claim asks for 10 to {MAX_RUNS} runs")
-    runs = {integer(p["runs"]) + integer(p["other_runs"]) for p in audit["points"]}
-    ensure(len(runs) == 1 and max(runs) <= trials, "the audit counts other runs than it made")
+    sides = {frozenset([integer(p["runs"]), integer(p["other_runs"])]) for p in audit["points"]}
+    runs = {p["runs"] + p["other_runs"] for p in audit["points"]}
+    ensure(len(sides) == 1 and max(runs) <= trials, "the audit counts other runs than it made")
     if document["proved"]["derivation"]:
-        ensure(4 * min(runs) >= 3 * trials, "the audit says that it made more runs than it counts")
+        train = max(trials // 20, 10)
+        ensure(min(runs) == trials - train, f"the audit counts other runs than all but {train} of its trials")
         ensure(trials >= 60, "an attack on a proof makes at least 30 runs a side")
         most = max(int(asked) // 2 // (10 if audit["quick"] else 1), 30)
         ensure(trials <= 2 * most, "the audit says that it made more runs than the claim asks for")
@@ -99,12 +136,19 @@ def asserts(document: dict[str, Any], point: Point) -> bool:
     limit, delta = exact_of(point["limit"], "limit"), exact_of(point["delta"], "delta")
     if limit is None or delta is None:
         return False
+    return any(implies(curve, limit, delta) for curve in asserted(steps, None))
+
+
+def asserted(steps: list[Step], unit: object) -> Iterator[Pure | Gdp | Lattice]:
+    """Yield the curves that are proved of a unit, None for any, and turned into the last point."""
     for step in alike(steps):
         if step["rule"] == "to_approximate":
-            curve = fact_of(steps[step["from"][0]]["gives"]).curve
-            if isinstance(curve, Pure | Gdp | Lattice) and implies(curve, limit, delta):
-                return True
-    return False
+            fact = fact_of(steps[step["from"][0]]["gives"])
+            units = fact.units if type(unit) is int else None
+            if isinstance(fact.curve, Pure | Gdp | Lattice) and (
+                units is None or unit in range(units[0], units[1] + 1)
+            ):
+                yield fact.curve
 
 
 def alike(steps: list[Step]) -> Iterator[Step]:
@@ -129,7 +173,10 @@ def confirm_counts(point: Point, lower: Fraction) -> None:
     p, q = exact_of(point["power"], "power"), exact_of(point["false_alarm"], "false_alarm")
     if risk is None or delta is None or p is None or q is None:
         raise Rejected("the audit's numbers should be finite")
-    ensure(0 < risk < 1 and 0 <= p <= 1 and 0 < q <= 1, "the audit's probabilities are out of range")
+    ensure(
+        0 < risk < 1 and 0 <= p <= 1 and 0 < q <= 1 and delta <= 1,
+        "the audit's probabilities are out of range",
+    )
     i = Interval(40)
     high = binomial_tail(i, runs, p, hits, up=True) if p > 0 else ZERO
     low = binomial_tail(i, others, q, alarms, up=False) if q < 1 else ZERO

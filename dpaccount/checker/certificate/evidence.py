@@ -108,6 +108,10 @@ def evidence(document: dict[str, Any]) -> dict[str, Entry]:
     entries = {entry["step"]: entry for entry in document["sensitivity"]}
     ensure(len(entries) == len(document["sensitivity"]), "a hypothesis has evidence twice")
     ensure(entries.keys() <= assumed.keys(), "evidence on a hypothesis that the derivation does not use")
+    found = entries.values()
+    ensure(len({entry["source"] for entry in found}) <= 1, "the evidence is of several pieces of code")
+    together = {entry["examples"] for entry in found if entry["rule"] != "assume_persons"}
+    ensure(len(together) <= 1, "hypotheses are tested together, on as many examples")
     for name, entry in entries.items():
         check_entry(document["proved"]["derivation"], assumed[name], entry)
     missing = {"status": "missing", "relation": ""}
@@ -131,6 +135,29 @@ def check_entry(steps: list[Step], step: Step, entry: Entry) -> None:
         ensure(known, f"no test of {brief(step['rule'])} is known, so it was not tested")
         most = limit_of(steps, step)
         ensure(most is None or worst <= most, "the evidence found more than its step allows")
+        counted = step["rule"] in ("assume_numbers", "assume_persons")
+        ensure(not counted or worst.denominator == 1, "what is counted is a whole number")
+        idle = worst == 0 and may_move(steps, step)
+        ensure(not idle, "nothing moved in any example, and something may: that tested nothing")
+
+
+def may_move(steps: list[Step], step: Step) -> bool:
+    """Say whether the proof allows what a hypothesis is about to move, so that a test should see it move."""
+    if step["rule"] in ("assume_view", "assume_choice"):
+        return False  # what is tested is that nothing changes
+    found = queries(steps, step["with"]["query"])
+    return step["rule"] == "assume_persons" or any(map(_room, found))
+
+
+def _room(fact: Fact) -> bool:
+    match fact:
+        case Stable():
+            return number(fact.bound) > 0
+        case Shifts():
+            return any(fact.shifts)
+        case Contribution(kind="points"):
+            return len(fact.points) > 1
+    return True
 
 
 def limit_of(steps: list[Step], step: Step) -> Fraction | None:

@@ -39,6 +39,11 @@ def hazards_of(document: dict[str, Any]) -> list[str]:
             ensure(reason.strip() != "", f"the claim does not accept {brief(name)}, or gives no reason")
             found.append(f"Accepted without a test: {name}, because: {reason}")
     found += HAZARDS if document["proved"]["derivation"] else UNPROVED_HAZARDS
+    if "examples" in claim["subject"]:
+        found.append(
+            "Neighbours of example tables were tried too; that these are public or made up is the claim's"
+            " word."
+        )
     found += unit_of_rows(document)
     data = claim.get("data", {})
     if data:
@@ -99,7 +104,7 @@ def short_numbers(document: dict[str, Any]) -> None:
             short = (
                 exact is not None
                 and exact < 2**63
-                and exact * 10**300 > 1
+                and (exact == 0 or exact * 10**300 > 1)
                 and Fraction(repr(float(exact))) == exact
             )
             ensure(not short, f"guarantee.{name} is {brief(value)}, which a JSON number says")

@@ -58,10 +58,9 @@ def attained(steps: list[Step], index: int) -> bool:
     """Say whether a step's curve is that of some neighbours and queries, and not just a bound on it."""
 
     def exact(step: Step) -> bool:
-        fact, given = fact_of(step["gives"]), step["with"]
-        stated = given.get("bound_squared") is not None or getattr(fact, "norm", "") == "frobenius-squared"
+        symmetric = getattr(fact_of(step["gives"]), "norm", "") == "frobenius-squared"  # an upper bound
         parts = [fact_of(steps[k]["gives"]).units for k in step["from"]] if step["rule"] == "compose" else []
-        return step["rule"] in ATTAINED and not stated and not any(parts)
+        return step["rule"] in ATTAINED and not symmetric and not any(parts)
 
     return all(s["rule"].startswith("assume_") or exact(s) for s in reachable(steps[: index + 1]))
 

@@ -77,7 +77,7 @@ def exact_of(value: object, name: str) -> Fraction | None:
         return number(value)
     form = value if isinstance(value, str) else repr(value)
     number_like = type(value) in (int, float, str) and len(form) <= MAX_TEXT
-    good = r"[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d{1,4})?"
+    good = r"[+-]?((0|[1-9]\d*)(\.\d*)?|\.\d+)([eE][+-]?\d{1,4})?"
     ensure(number_like and re.fullmatch(good, form, re.ASCII) is not None, f"{name} should be a number")
     spend(200)  # as long as its exponent
     return Fraction(form)
@@ -144,7 +144,7 @@ COLUMN = closed(
     {"type": TEXT},
     {
         **{"low": amount(None), "high": amount(None), "values": listed(TEXT)},
-        **{"other": FLAG, "missing": anything, "missing_cells": FLAG},
+        **{"other": FLAG, "missing": anything, "missing_cells": FLAG, "length": COUNT},
     },
 )
 TABLE: dict[str, Shape] = {"rows": amount(), "id": TEXT, "max_rows": amount(), "columns": tabled(COLUMN)}
@@ -156,7 +156,7 @@ CLAIM = closed(
         "subject": closed(
             {"use": TEXT},
             {
-                "parameters": tabled(anything),
+                **{"parameters": tabled(anything), "examples": TEXT},
                 "data": closed(
                     {},
                     {

@@ -6,7 +6,7 @@ from typing import Any
 from ..derivation import NOISE, Step, reachable
 from ..documents import brief, ensure
 from ..facts import Fact, Private
-from .counts import audited
+from .counts import attacked, audited
 from .evidence import Entry, evidence
 from .replaced import check_point, neighbours_of
 from .separated import separated
@@ -43,8 +43,8 @@ def shortfall(document: dict[str, Any], entries: dict[str, Entry], final: Privat
         return "the proved delta exceeds the claim's"
     if wanted is not None and (upper is None or upper > wanted):
         return "the proved epsilon exceeds the claim's"
-    if document["audit"] is None:
-        return "there is no audit"
+    if document["audit"] is None or not attacked(document["audit"]):
+        return "there is no audit" + ("" if document["audit"] is None else " of any event that was ever seen")
     fewer = uncounted(proved["derivation"], document["claim"].get("data", {}))
     if fewer is not None:
         return fewer
@@ -78,7 +78,7 @@ def uncounted(steps: list[Step], data: dict[str, Any]) -> str | None:
         if index in above and step["rule"] == "persons":
             given = steps[step["from"][1]]["with"]
             times = 2 if given["relation"] != given["rows"] else 1
-            if Fraction(given["most"]) < times * most:
+            if Fraction(given["most"]) != times * most:
                 return f"a person's change is {times * most} steps of rows, {brief(given['most'])} are proved"
             above.add(step["from"][1])
         elif index in above:
@@ -119,5 +119,6 @@ def refutation(document: dict[str, Any], final: Fact | None) -> bool:
     apart = separated(document)
     kinds = {"claim": "claim" in beaten or apart, "proof": "proof" in beaten, "hypothesis": false}
     if document["refutes"] is not None:
-        ensure(kinds[document["refutes"]], f"nothing refutes the {brief(document['refutes'])}")
+        first = next((name for name, holds in kinds.items() if holds), "")
+        ensure(document["refutes"] == first, f"what is refuted first is {first or 'nothing'}")
     return any(kinds.values())

@@ -10,9 +10,9 @@ from dpaccount.exact import Exact
 from dpaccount.ledger import amounts as requests
 from dpaccount.ledger.amounts import Request
 from dpaccount.ledger.budget import Budget, one_line, write_limit
-from dpaccount.ledger.chain import COHORT, RESERVATION, RESET, RETURN, ROUNDS, SCOPE, Entry
+from dpaccount.ledger.chain import COHORT, FORFEIT, RESERVATION, RESET, RETURN, ROUNDS, SCOPE, Entry
 from dpaccount.ledger.charging import Charge
-from dpaccount.ledger.entries import as_written, now, said
+from dpaccount.ledger.entries import as_written, now, said, written
 from dpaccount.ledger.spending import Cover
 from dpaccount.ledger.state import changes, intervals
 from dpaccount.ledger.state.intervals import Ranges
@@ -33,7 +33,7 @@ class Arrangements:
 
     budget: Budget
     _store: Store
-    _totals: Callable[[Rows], Totals]
+    _totals: Callable[..., Totals]
     _decide: Callable[..., Charge]
 
     def set_scope(
@@ -118,10 +118,25 @@ class Arrangements:
         """
         return self._arrange(RESET, {"reason": one_line("reason", reason)}, by)
 
+    def forfeit(self, lost: Plan | None, reason: str, by: str | None = None) -> Entry:
+        """Charge the most that may have been `lost` (None: nothing), and go on here; return the entry.
+
+        Each event counts by itself, as charges do that are made one after another.  What was charged
+        before and is not drawn here cannot be drawn after it: it may have been.  Raises `BudgetError`
+        where it does not fit.
+        """
+        request = None if lost is None else requests.of_rounds(self.budget, lost, None, "lost", None)
+        if request is not None and request.steps is None:
+            raise InputError(
+                f"what was lost has no bound in the measure {self.budget.measure.name}; give one that has"
+            )
+        facts, steps = ({}, []) if request is None else (request.facts, written(request.steps or []))
+        return self._arrange(FORFEIT, {**facts, "steps": steps, "reason": one_line("reason", reason)}, by)
+
     def _arrange(self, kind: str, facts: dict[str, Any], by: str | None) -> Entry:
         def write() -> Entry:
             with self._store.writing() as rows:
-                return self._made(rows, self._totals(rows), kind, facts, by)
+                return self._made(rows, self._totals(rows, anywhere=kind == FORFEIT), kind, facts, by)
 
         return again(write)
 
@@ -157,8 +172,7 @@ class Arrangements:
     def _made(self, rows: Rows, totals: Totals, kind: str, facts: dict[str, Any], by: str | None) -> Entry:
         """Write an entry that changes the state."""
         told = {} if by is None else {"by": one_line("name of who asks", by)}
-        role = {} if rows.role is None else {"role": rows.role}
-        said_so = {**facts, **told, **role, "time": now(), "salt": token_hex(16)}
+        said_so = {**facts, **told, **rows.stamp, "time": now(), "salt": token_hex(16)}
         state = totals.state(rows.node)
         changes.apply(
             state, self.budget, kind, said_so, totals.at.number + 1, lambda number: said(rows, number)

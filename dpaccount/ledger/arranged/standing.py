@@ -6,9 +6,11 @@ from typing import Any
 
 from dpaccount.accounting.measures import Amounts
 from dpaccount.exact import printed
+from dpaccount.ledger import entries
 from dpaccount.ledger.budget import Budget
 from dpaccount.ledger.chain import CHARGE, REFUSAL, RESERVATION, RESET
 from dpaccount.ledger.state import changes
+from dpaccount.ledger.state.changes import year_of
 from dpaccount.ledger.state.state import State
 from dpaccount.ledger.storage.rows import Rows
 from dpaccount.ledger.totals import Totals
@@ -20,7 +22,7 @@ Shown = dict[str, Any]
 def shown_at(rows: Rows, totals: Totals, budget: Budget) -> Shown:
     """Return what `show` says: ``spent`` and ``remaining`` of the period, the year's and the life's sum."""
     state = totals.state(rows.node)
-    tree, year = state.period_tree(), state.year_tree()
+    tree, year = state.period_tree(), state.year_tree(year_of({"time": entries.now()}))
     spent, life = tree.root.peak, amounts(budget, state.life.peak)
     return {
         "budget": budget.as_json(),

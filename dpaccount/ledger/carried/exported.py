@@ -51,7 +51,7 @@ def made(file: Path, url: str) -> dict[str, Any]:
                 raise Changed("totals")
         except Changed as found:
             raise LedgerError(f"{file} is no valid ledger (first bad: {found}); export it again") from None
-        create(new, lambda connection: begin(connection, source.entries(), totals.nodes()))
+        create(new, lambda connection, _: begin(connection, source.entries(), totals.nodes()))
     return {"file": str(new.path), "entries": chain.at.number, "head": chain.at.digest}
 
 

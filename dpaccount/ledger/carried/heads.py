@@ -3,7 +3,7 @@
 from itertools import islice
 from typing import Any, Final
 
-from dpaccount.errors import LedgerError
+from dpaccount.errors import damaged
 from dpaccount.ledger.budget import read_budget
 from dpaccount.ledger.chain import CHANGING, CHARGE, Entry
 from dpaccount.ledger.entries import check_linked
@@ -70,7 +70,7 @@ def standing(url: str) -> dict[str, Any]:
         with store.reading() as rows:
             at, origin = totals(rows, 1).at, rows.entry(0)
             if origin is None or not origin.begins():
-                raise LedgerError("entry 0 was changed or removed; restore the ledger from a backup")
+                raise damaged("entry 0 was changed or removed")
             check_linked(rows, 0)
     finally:
         store.close()

@@ -7,11 +7,11 @@ from collections.abc import Iterable, Iterator
 from fractions import Fraction
 from typing import Any, Final
 
-from dpaccount.errors import LedgerError
+from dpaccount.errors import damaged
 from dpaccount.exact import printed, shown, to_digits
 from dpaccount.ledger import spending
 from dpaccount.ledger.budget import Budget
-from dpaccount.ledger.chain import CHARGE, RESERVATION, RETURN, ROUNDS, Entry
+from dpaccount.ledger.chain import CHARGE, FORFEIT, RESERVATION, RETURN, ROUNDS, Entry
 from dpaccount.ledger.entries import budget_of, check_linked, facts_of, first_entry
 from dpaccount.ledger.spending import Step
 from dpaccount.ledger.state import changes, intervals
@@ -90,11 +90,11 @@ def _line(entry: Entry, budget: Budget) -> Line:
     facts = facts_of(entry)
     found = {name: facts.get(name) for name in ("time", "purpose", "by", "role", "reason")}
     first = last = spends = None
-    if entry.kind in (CHARGE, RESERVATION):
+    if entry.kind in (CHARGE, FORFEIT, RESERVATION):
         try:
             steps = spent_by(entry, facts, budget.width)
         except UNREADABLE:
-            raise LedgerError(f"entry {entry.number} is damaged; restore the ledger from a backup") from None
+            raise damaged(f"entry {entry.number} is damaged") from None
         worst = spending.most(steps, budget.width)
         names = zip(budget.measure.amounts, worst, strict=True)
         spends = {name: printed(amount, up=True) for name, amount in names}
@@ -141,7 +141,7 @@ def in_decimal(value: Any) -> Any:
 
 def spent_by(entry: Entry, facts: dict[str, Any], width: int) -> list[Step]:
     """Return what an entry spends of which units, a reservation all of its parts; raises `ValueError`."""
-    if entry.kind == CHARGE:
+    if entry.kind in (CHARGE, FORFEIT):
         return read_charge(entry, width).steps
     parts = changes.parts_of(facts, width)
     return spending.total(changes.cost_of(parts, [(1, changes.total_of(parts))]), width)

@@ -20,6 +20,7 @@ from dpaccount.ledger.budget import Budget
 from dpaccount.ledger.chain import (
     CHARGE,
     DRAWING,
+    FORFEIT,
     REFUSAL,
     RELEASE,
     RESERVATION,
@@ -41,6 +42,7 @@ from dpaccount.ledger.verification import UNREADABLE, Bad, first_bad
 SCHEMA: Final = "dpaccount/ledger-report/1"
 MOST: Final = 200  #: of a list
 REPLAYED: Final = 200_000  #: entries up to which totals are recomputed unasked
+LISTS: Final = ("refused", "resets", "forfeits", "nodes", "marks")
 COUNTED: Final = ("charges", "refused", "drawn", "returned")  #: a day
 Report = dict[str, Any]
 
@@ -166,7 +168,7 @@ class Pass:
         """Begin with nothing gathered."""
         self._sum = zero(self.budget.width)
         self._costs: dict[int, Report] = {}
-        self._lists = {kind: deque[Report](maxlen=MOST) for kind in ("refused", "resets", "nodes", "marks")}
+        self._lists = {kind: deque[Report](maxlen=MOST) for kind in LISTS}
         self._counts: Counter[str] = Counter()
         self._charges: dict[int, int] = {}  #: of a mark, the charge that it is about
 
@@ -214,6 +216,9 @@ class Pass:
             self._note("refused", entry, facts, ("purpose", "by", "scope", "key", "reason"))
         elif entry.kind == RESET:
             self._note("resets", entry, facts, ("reason", "by"))
+        elif entry.kind == FORFEIT:
+            self._spend(at_written(facts["steps"], self.worst))
+            self._note("forfeits", entry, facts, ("reason", "by"))
         elif entry.kind in (DRAWING, RELEASE):
             self._of_drawing(entry, facts, line)
         line["spent"] = self._sum

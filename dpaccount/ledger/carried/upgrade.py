@@ -11,7 +11,7 @@ import time
 from collections.abc import Iterable, Iterator
 from typing import Any, Final
 
-from dpaccount.errors import LedgerError
+from dpaccount.errors import LedgerError, damaged
 from dpaccount.ledger import spending
 from dpaccount.ledger.chain import CHARGE, OLD_ORIGIN, UPGRADE, Entry, seal
 from dpaccount.ledger.entries import as_written, facts_of, now
@@ -108,7 +108,7 @@ def _closed_and_copied(store: Store, old: Address, new: Address) -> None:
             text = as_written({"from": OLD_ORIGIN, "head": last.digest, "time": now()})
             digest = seal(last.digest, last.number + 1, UPGRADE, None, None, text, root)
             added = Entry(last.number + 1, UPGRADE, None, None, text, root, digest)
-            create(new, lambda made: begin(made, _and(rows.entries(), added), totals.nodes()))
+            create(new, lambda made, _: begin(made, _and(rows.entries(), added), totals.nodes()))
 
 
 def _checked(rows: OldRows, totals: Rows) -> tuple[Entry, str]:
@@ -126,9 +126,7 @@ def _checked(rows: OldRows, totals: Rows) -> tuple[Entry, str]:
         if not rows.sound():
             raise Changed("totals")
     except Changed as found:
-        raise LedgerError(
-            f"the ledger is not valid (first bad: {found}) and was not upgraded; restore it from a backup"
-        ) from None
+        raise damaged(f"the ledger is not valid (first bad: {found}) and was not upgraded") from None
     return chain.at, chain.state.text
 
 

@@ -12,11 +12,20 @@ from itertools import pairwise
 from typing import Any, Final
 
 from dpaccount.accounting.measures import Amounts
-from dpaccount.errors import BudgetError, InputError, LedgerError
+from dpaccount.errors import BudgetError, InputError, damaged
 from dpaccount.exact import shown
 from dpaccount.ledger import spending, tree
 from dpaccount.ledger.budget import Budget, one_line, read_limit
-from dpaccount.ledger.chain import CHARGE, COHORT, RESERVATION, RESET, RETURN, ROUNDS, SCOPE
+from dpaccount.ledger.chain import (
+    CHARGE,
+    COHORT,
+    FORFEIT,
+    RESERVATION,
+    RESET,
+    RETURN,
+    ROUNDS,
+    SCOPE,
+)
 from dpaccount.ledger.spending import MOST_PARTS, Cover, Step
 from dpaccount.ledger.state import intervals
 from dpaccount.ledger.state.intervals import Ranges
@@ -36,7 +45,7 @@ def apply(state: State, budget: Budget, kind: str, facts: Facts, number: int, bo
     if kind == CHARGE:
         charged(state, facts, [steps_of(facts["steps"], state.width)], bodies)
         return
-    if kind in (RESERVATION, ROUNDS, RETURN, RESET):
+    if kind in (RESERVATION, ROUNDS, RETURN, RESET, FORFEIT):
         _turn_year(state, facts, bodies)
     _KINDS[kind](state, budget, facts, number, bodies)
 
@@ -155,7 +164,7 @@ def open_reservations(state: State, bodies: Bodies) -> Iterator[tuple[int, Facts
 def _reserved(record: Facts, number: int, bodies: Bodies) -> Facts:
     body = bodies(number)
     if _digest(body) != record["body"]:
-        raise LedgerError(f"entry {number} was changed; restore a backup that `ledger verify` accepts")
+        raise damaged(f"entry {number} was changed")
     found: Facts = json.loads(body)
     return found
 
@@ -248,6 +257,16 @@ def _reset(state: State, _: Budget, facts: Facts, number: int, bodies: Bodies) -
         state.add_period(change_of(costs, state.width), reserved.get("scope"))
 
 
+def _forfeit(state: State, budget: Budget, facts: Facts, number: int, bodies: Bodies) -> None:
+    """Charge what may have been lost; open parts of reservations may have been drawn, and are closed."""
+    one_line("reason", facts["reason"])
+    _charge(state, [steps_of(facts["steps"], state.width)], facts)
+    for entry, _, _ in list(open_reservations(state, bodies)):
+        state.register.put(f"reservation {entry}", None)
+    if over(state, budget, None) is not None:
+        raise BudgetError("what may have been lost does not fit the budget; begin a new ledger, for new data")
+
+
 def _turn_year(state: State, facts: Facts, bodies: Bodies) -> None:
     """Begin a year in which nothing is spent, except what is reserved and may still be drawn in it."""
     year = state.register.get("year") if state.register.digest else None
@@ -286,4 +305,5 @@ _KINDS: Final = {
     SCOPE: _scope,
     COHORT: _cohort,
     RESET: _reset,
+    FORFEIT: _forfeit,
 }

@@ -56,10 +56,15 @@ class State:
         period = self.period
         return self.tree(None, self.life) if period is None else self.tree(PERIOD, self._root(period["root"]))
 
-    def year_tree(self) -> SpentTree | None:
-        """Return the tree of what units spent in the current year; None where only the life's is known."""
+    def year_tree(self, now: int | None = None) -> SpentTree | None:
+        """Return the tree of what units spent in the current year; None where only the life's is known.
+
+        That is so, too, where it began in a year that is not yet `now`: by a clock that was wrong.
+        """
         year = self.register.get("year") if self.register.digest else None
-        return None if year is None or year["root"] is None else self.tree(YEAR, self._root(year["root"]))
+        if year is None or year["root"] is None or (now is not None and year["year"] > now):
+            return None
+        return self.tree(YEAR, self._root(year["root"]))
 
     def scope(self, name: str) -> dict[str, Any] | None:
         """Return the record of a scope; None where there is none."""

@@ -22,7 +22,7 @@ from typing import Final
 from urllib.parse import quote
 from weakref import WeakSet
 
-from dpaccount.errors import LedgerError
+from dpaccount.errors import MAY_BE_WHOLE, LedgerError
 from dpaccount.ledger.storage.idle import Idle, Process
 from dpaccount.ledger.storage.place import (
     Address,
@@ -42,7 +42,7 @@ _TROUBLE: Final = {
     "CANTOPEN": "cannot be opened; give a file that can be read and written",
     "ERROR": "is not a ledger; make one with `dpaccount ledger init`",
     "FULL": "has no room on its disk; make room and try again",
-    "IOERR": "cannot be read or written; check its disk",
+    "IOERR": f"cannot be read or written; {MAY_BE_WHOLE}",
     "NOTADB": "is not a ledger; make one with `dpaccount ledger init`",
     "PERM": "cannot be opened; give a file that can be read and written",
     "READONLY": "cannot be written; give a ledger in a writable file and folder",
@@ -53,7 +53,7 @@ _OPEN: Final[WeakSet["Link"]] = WeakSet()  #: all connections of this process, a
 def trouble(error: Exception) -> str:
     """Return what a database's error means, for the end of a sentence."""
     name = getattr(error, "sqlite_errorname", None) or "SQLITE_CORRUPT"
-    text = _TROUBLE.get(name.split("_")[1], "is damaged; restore it from a backup")
+    text = _TROUBLE.get(name.split("_")[1], f"reads as damaged; {MAY_BE_WHOLE}")
     return text.format(wait=BUSY_SECONDS)
 
 

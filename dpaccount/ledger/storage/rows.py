@@ -2,13 +2,13 @@
 
 import json
 import sqlite3
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from typing import Any, Final, Protocol
 
-from dpaccount.errors import LedgerError
-from dpaccount.ledger.chain import OLD_ORIGIN, ORIGIN, Entry, seal
+from dpaccount.errors import LedgerError, damaged
+from dpaccount.ledger.chain import OLD_ORIGIN, ORIGIN, RELEASE, Entry, seal
 
 TABLES: Final = (
     "CREATE TABLE ledger (format TEXT NOT NULL PRIMARY KEY, last INTEGER NOT NULL, head TEXT NOT NULL)",
@@ -78,7 +78,8 @@ class Rows:
         self._head: tuple[int, str] | None = None
         self._written: tuple[int, Entry] | None = None  #: the number of the first entry stored, and the last
         self._nodes: dict[int, Any] = {}  #: as they were read, or put
-        self.role: str | None = None  #: who writes, as a server knows them
+        self.stamp: Mapping[str, str] = {}  #: who asks, and on which server, as that knows them
+        self.writes = False  #: whether a server gave the lock to write
 
     def check(self) -> None:
         """Refuse a database that is no ledger, or that holds anything beside or otherwise than one.
@@ -94,10 +95,10 @@ class Rows:
         if sorted(found, key=str) != ours:
             raise LedgerError(
                 f"{self._name} holds triggers, views, indices, tables or columns that a ledger has not;"
-                " restore it from a backup"
+                " drop what was added"
             )
         if self._one("PRAGMA encoding")[0] != "UTF-8":  # elsewhere two texts that read alike may differ
-            raise LedgerError(f"{self._name} is not in UTF-8, as a ledger is; restore it from a backup")
+            raise damaged(f"{self._name} is not in UTF-8, as a ledger is")
 
     def head(self) -> tuple[int, str]:
         """Return the number and digest that the last entry should have."""
@@ -113,7 +114,7 @@ class Rows:
             )
         if len(rows) != 1 or rows[0][0] != ORIGIN:
             raise LedgerError(f"{self._name} is not a ledger of this kind; it should say {ORIGIN}")
-        last, head = rows[0][1:]
+        last, head = rows[0][1:3]
         self._head = last if type(last) is int else -1, head
         return self._head
 
@@ -139,6 +140,14 @@ class Rows:
     def ended(self, head: str) -> Entry | None:
         """Return the entry with this digest, the last one first."""
         return self._first(f"{ENTRY} WHERE digest = ? ORDER BY number DESC LIMIT 1", head)
+
+    def before_releases(self) -> Entry | None:
+        """Return the last entry that is no release: those say nothing but what is released."""
+        return self._first(f"{ENTRY} WHERE kind <> ? ORDER BY number DESC LIMIT 1", RELEASE)
+
+    def unlawful(self) -> int | None:
+        """Return the first entry by whom may not write it, as far as a server tells."""
+        return None
 
     def count(self, kind: str) -> int:
         """Return how many entries are of this kind."""
@@ -170,7 +179,7 @@ class Rows:
         """Refuse a file that loses what is stored in it: damaged pages may take an entry and hide it."""
         found = self._one("SELECT count(*) FROM entries WHERE number BETWEEN ? AND ?", first, last.number)[0]
         if found != last.number - first + 1 or self.entry(last.number) != last:
-            raise LedgerError(f"{self._name} is damaged, and loses what is written; restore it from a backup")
+            raise damaged(f"{self._name} is damaged, and loses what is written")
 
     def node(self, node: int) -> Any:
         """Return the stored text of a node of the tree of totals, or None."""

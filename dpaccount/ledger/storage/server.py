@@ -3,16 +3,21 @@
 A writer locks the ledger's head row first, so that writers follow one another (READ COMMITTED: each statement
 after the lock sees what was committed before it); a reader sees one moment (REPEATABLE READ).
 
-A connection that is cut during a commit leaves it *unknown*.  Whoever writes then comes back, waits while
-the server starts, and locks the head again, which the old transaction holds until it ended: the entry that
-it added stands there with its digest, which is salted and nobody else's, or was never committed.  Only where
-the server stays away is it said that it is not known.
+A connection that is cut during a commit leaves it *unknown*; so does a WARNING, by which a server says that
+it did not wait for its synchronous standby.  Whoever writes then comes back, waits while the server starts,
+and locks the head again, which the old transaction holds until it ended: the entry that it added stands there
+with its digest, which is salted and nobody else's, or was never committed.  The commit of this second look
+waits for the standby, too.  Only where server or standby stay away is it said that it is not known.
+
+A pooler may give each transaction another connection, to another server even.  There settings are made for
+each transaction alone, in its first round trip; the same statement asks which server it is.
 """
 
+import math
 import re
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator, Mapping
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field
 from functools import partial
@@ -27,18 +32,32 @@ from dpaccount.ledger.storage import database
 from dpaccount.ledger.storage.idle import Idle, Process
 from dpaccount.ledger.storage.rows import COLUMNS, CutError, Wants
 from dpaccount.ledger.storage.server_address import ServerAddress
-from dpaccount.ledger.storage.server_rows import ServerRows, ServerSession
+from dpaccount.ledger.storage.server_rows import ARRANGES, ServerRows, ServerSession
 from dpaccount.noise import process
 
 FIRST_SECONDS: Final = 15.0  #: how long a server is waited for that never answered this process
 PAUSE: Final = 0.1
 
-Link = Connection[Any]
-
 _ONE_MOMENT: Final = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"
-_FACTS: Final = "SELECT session_user::text, current_setting('fsync'), current_setting('server_encoding')"
-#: whatever the database or the role says otherwise
-_SESSION: Final[dict[str, object]] = {"synchronous_commit": "on", "statement_timeout": 0}
+#: for a transaction, whatever database, role or pooler say otherwise; a WARNING must be heard
+_SETTINGS: Final = {
+    **{"synchronous_commit": "on", "client_min_messages": "warning", "statement_timeout": "0"},
+    **{"lock_timeout": "{wait}", "idle_in_transaction_session_timeout": "{wait}"},
+    "search_path": "{schema},pg_catalog,pg_temp",
+}
+_TIMELINE: Final = "left(pg_walfile_name(pg_current_wal_insert_lsn()), 8)"
+#: tells one start of one server from any other, and from its time as a standby
+_START: Final = (
+    "CASE WHEN NOT pg_is_in_recovery() THEN"
+    f" concat_ws('/', extract(epoch FROM pg_postmaster_start_time()), {_TIMELINE}) END"
+)
+#: who asks, and where: the cluster, its timeline, the database, and the schema, of which a copy is another
+_FACTS: Final = f"""
+    SELECT session_user::text, current_setting('fsync'), current_setting('server_encoding'), pg_backend_pid(),
+        {_START}, CASE WHEN NOT pg_is_in_recovery() THEN concat_ws('/',
+            (SELECT system_identifier FROM pg_control_system()), {_TIMELINE},
+            (SELECT oid FROM pg_database WHERE datname = current_database()), to_regnamespace(%s)::oid) END
+"""  # noqa: S608
 _REACHING: Final[dict[str, Any]] = {
     **{"application_name": "dpaccount", "client_encoding": "UTF8", "connect_timeout": 10},
     **{"keepalives_idle": 10, "keepalives_interval": 5, "keepalives_count": 3, "tcp_user_timeout": 30_000},
@@ -47,25 +66,31 @@ _REACHING: Final[dict[str, Any]] = {
 _OWN: Final[tuple[LiteralString, ...]] = (
     "ALTER TABLE entries ADD COLUMN role TEXT NOT NULL DEFAULT session_user",
     "REVOKE UPDATE, DELETE, TRUNCATE ON entries FROM CURRENT_USER",
+    "CREATE TABLE arrangements (number BIGINT NOT NULL PRIMARY KEY)",
+    f"INSERT INTO arrangements SELECT number FROM entries WHERE {ARRANGES}",  # noqa: S608 - our own names
+    "REVOKE UPDATE, DELETE, TRUNCATE ON arrangements FROM CURRENT_USER",
 )
 _READS: Final[tuple[LiteralString, ...]] = (
     "USAGE ON SCHEMA own",
     "SELECT ON ledger",
     "SELECT ON nodes",
     "SELECT ON entries",
+    "SELECT ON arrangements",
 )
 _CHARGES: Final[tuple[LiteralString, ...]] = (
     f"INSERT ({COLUMNS}) ON entries",
     "INSERT, UPDATE, DELETE ON nodes",
     "UPDATE (last, head) ON ledger",
 )
+_ARRANGES: Final[tuple[LiteralString, ...]] = ("INSERT ON arrangements",)
 _MISSING: Final = (  # a server tells who has no right to a schema the same
     "is not there, or not for this role; make it with `dpaccount ledger init`, or ask for"
     " `dpaccount ledger grant`"
 )
 _TROUBLE: Final = {
     "25006": "cannot be written on this server, which takes no writes; give its primary",
-    "42501": "may not be used so by this role of the database; ask its owner for `dpaccount ledger grant`",
+    "42501": "may not be used so by this role of the database; ask its owner for `dpaccount ledger grant`,"
+    " for scopes, cohorts, resets and forfeits with --arrange",
     "53100": "has no room on its server's disk; make room and try again",
     "55P03": "was held by other clients for {wait:.0f} s and nothing was changed; try again",
     "3F000": _MISSING,
@@ -80,21 +105,66 @@ _HOPELESS: Final = re.compile(
 )
 
 
+class ServerLink(Connection[Any]):
+    """A connection, and what its server said of itself; it waits no longer than `until`."""
+
+    until = math.inf
+    stamp: Mapping[str, str] = {}  #: who asks, and where
+    opening = ""  #: what a transaction asks for beside the head, and from where
+    start: str | None = None  #: the answer while nothing has changed
+
+    def wait(self, gen: Any, *args: Any, **named: Any) -> Any:
+        """Go on with what the driver does, as far as it comes."""
+        return super().wait(gen if self.until == math.inf else self._bounded(gen), *args, **named)
+
+    def _bounded(self, gen: Generator[Any, Any, Any]) -> Generator[Any, Any, Any]:
+        try:
+            wanted = next(gen)
+            while True:
+                ready = yield wanted
+                if not ready and time.monotonic() > self.until:
+                    self.close()  # it was cut, whatever the driver says when it is stopped here
+                    raise psycopg.errors.TransactionResolutionUnknown("no answer")
+                wanted = gen.send(ready)
+        except StopIteration as ended:
+            return ended.value
+
+
 @dataclass(eq=False)
 class _Transaction:
     """A transaction that has begun: its connection, and the pipeline that a writer is in."""
 
-    link: Link
+    link: ServerLink
     rows: ServerRows
     pipeline: ExitStack
     process: Process = field(default_factory=process.this)  #: that began it
 
     def commit(self) -> None:
-        """End it; raises where that is not known to be done."""
-        done = self.link.execute("COMMIT")
-        self.pipeline.close()
+        """End it; raises where that is not known to be done, here and on a synchronous standby."""
+        notices: list[Any] = []
+        self.link.add_notice_handler(notices.append)
+        self.link.until = time.monotonic() + database.BUSY_SECONDS
+        try:
+            done = self.link.execute("COMMIT")
+            self.pipeline.close()
+        finally:
+            self.link.until = math.inf
+            self.link.remove_notice_handler(notices.append)
         if done.statusmessage != "COMMIT":
             raise psycopg.errors.InFailedSqlTransaction("the transaction was undone")
+        if notices:
+            raise psycopg.errors.TransactionResolutionUnknown(notices[0].message_primary)
+
+    def commits(self) -> bool:
+        """End it, and say whether that is known to be done; raises where it is known not to be."""
+        try:
+            self.commit()
+        except psycopg.Error as error:
+            if not _cut(error, self.link):
+                raise
+            self.drop()
+            return False
+        return True
 
     def drop(self) -> None:
         """Close the connection: the server undoes what was not committed."""
@@ -103,7 +173,7 @@ class _Transaction:
             self.pipeline.close()
 
 
-Begin = Callable[[Link, ExitStack], ServerRows]
+Begin = Callable[[ServerLink, ExitStack], ServerRows]
 
 
 class _TakenError(Exception):
@@ -118,8 +188,8 @@ class LedgerServer:
     def __init__(self, where: ServerAddress) -> None:
         self.where = where
         self.name = f"the ledger {where.name}"
-        self._seen, self._role = False, ""
-        self._idle = Idle[Link]()
+        self._seen = False
+        self._idle = Idle[ServerLink]()
         self._alone: dict[Process, threading.RLock] = {}
 
     def alone(self) -> threading.RLock:
@@ -148,44 +218,41 @@ class LedgerServer:
         with self._told(), self._begun(look, began + database.BUSY_SECONDS) as begun:
             yield begun.rows
             begun.rows.finish()
-            try:
-                begun.commit()
-            except psycopg.Error as error:
-                if not _cut(error, begun.link):
-                    raise
-                begun.drop()
+            if not begun.commits():
                 self._settle(begun.rows.added)
 
-    def make(self, fill: Callable[[ServerSession], None]) -> None:
+    def make(self, fill: Callable[[ServerSession, dict[str, str]], None]) -> None:
         """Make the ledger's schema, which `fill` writes; never touches one that is there."""
 
-        def making(link: Link, _: ExitStack) -> ServerRows:
+        def making(link: ServerLink, _: ExitStack) -> ServerRows:
             session = ServerSession(link)
             link.execute("BEGIN")
             link.execute(f"CREATE SCHEMA {self.where.schema}".encode())
-            fill(session)
+            self._ask(link)
+            fill(session, dict(link.stamp))
             for statement in _OWN:
                 link.execute(statement)
-            return ServerRows(session, self.name, self.where.schema)
+            return self._rows(link, session, None)
 
         try:
             with self._told(), self._begun(making, self._until()) as begun:
-                begun.commit()
+                self._end(begun)
         except _TakenError:
             raise LedgerError(f"{self.name} exists already; give the ledger a new name") from None
 
-    def grant(self, role: str, *, read_only: bool) -> None:
-        """Let a role read the ledger, and charge it too: nobody updates or deletes what is an entry."""
+    def grant(self, role: str, *, read_only: bool, arrange: bool) -> None:
+        """Let a role read the ledger, charge it too, and `arrange` too: nobody changes what is an entry."""
+        rights = _READS + (() if read_only else _CHARGES) + (_ARRANGES if arrange else ())
 
-        def granting(link: Link, _: ExitStack) -> ServerRows:
+        def granting(link: ServerLink, _: ExitStack) -> ServerRows:
             rows = self._look(link, _, "BEGIN")
-            for right in _READS if read_only else _READS + _CHARGES:
+            for right in rights:
                 text = sql.SQL("GRANT {} TO {}").format(sql.SQL(right), sql.Identifier(role))
                 link.execute(text.as_string().replace("SCHEMA own", f"SCHEMA {self.where.schema}").encode())
             return rows
 
         with self._told(), self._begun(granting, self._until()) as begun:
-            begun.commit()
+            self._end(begun)
 
     def close(self) -> None:
         """Let go of the server."""
@@ -193,33 +260,64 @@ class LedgerServer:
 
     # ---------------------------------------------------------- transactions
 
-    def _look(self, link: Link, _: ExitStack, begin: LiteralString = _ONE_MOMENT) -> ServerRows:
+    def _look(self, link: ServerLink, _: ExitStack, begin: LiteralString = _ONE_MOMENT) -> ServerRows:
         link.execute(begin)
-        rows = ServerRows(ServerSession(link), self.name, self.where.schema)
-        rows.head()
-        return rows
+        return self._rows(link, ServerSession(link), None)
 
-    def _hold(self, wants: Wants, link: Link, pipeline: ExitStack) -> ServerRows:
+    def _hold(self, wants: Wants, link: ServerLink, pipeline: ExitStack) -> ServerRows:
         session = ServerSession(link, pipeline.enter_context(link.pipeline()))
         session.execute("BEGIN ISOLATION LEVEL READ COMMITTED")
-        rows = ServerRows(session, self.name, self.where.schema, wants)
-        rows.role = self._role
+        return self._rows(link, session, wants)
+
+    def _rows(self, link: ServerLink, session: ServerSession, wants: Wants | None) -> ServerRows:
+        rows = ServerRows(session, self.name, self.where.schema, link.opening, wants)
+        rows.stamp = link.stamp
+        if rows.start != link.start or (rows.writes and rows.stamp["server"] is None):  # a standby until now
+            raise psycopg.errors.ConnectionFailure("the connection leads to another server now")
         return rows
+
+    def _ask(self, link: ServerLink) -> None:
+        """Ask the server who it is, and who asks; refuse one that loses commits."""
+        [facts] = link.execute(_FACTS, (self.where.schema,)).fetchall()
+        role, durable, encoding, backend, link.start, place = facts
+        if durable != "on" or encoding != "UTF8":
+            raise LedgerError(
+                f"the server of {self.name} runs with fsync {durable} and encoding {encoding}; a ledger needs"
+                " fsync on, or a crash loses charges, and UTF8"
+            )
+        self._seen, link.stamp = True, {"role": role, "server": place}
+        words = {"wait": round(database.BUSY_SECONDS * 1000), "schema": self.where.schema}
+        made = [(name, value.format(**words)) for name, value in _SETTINGS.items()]
+        if backend == link.info.backend_pid:  # all transactions are on this connection to the server
+            link.execute(f"SELECT {_set(made, local=False)}".encode())
+            link.opening, link.start = "pg_backend_pid()::text FROM ledger", str(backend)
+        else:
+            link.prepare_threshold = None
+            opened = f"(SELECT {_START} AS start, {_set(made, local=True)}) AS opened"
+            link.opening = f"start FROM {self.where.schema}.ledger, {opened}"
+
+    def _end(self, begun: _Transaction) -> None:
+        if not begun.commits():
+            raise LedgerError(f"{self.name} was cut off: it is not known whether this was done; ask again")
 
     def _settle(self, added: Entry | None) -> None:
         """Return if this entry was committed; else raise `CutError`, or say that it is not known."""
-        if added is None:  # nothing was to be written
-            return
-        try:
-            with self._begun(partial(self._hold, Wants()), self._until()) as begun:
-                found = begun.rows.entry(added.number)
-                begun.commit()
-        except (psycopg.Error, LedgerError):
-            raise LedgerError(
-                f"the connection to {self.name} was cut during a commit, and the server does not come back:"
-                f" it is not known whether entry {added.number} was charged; ask again with the same key"
-            ) from None
-        if found is None or found.digest != added.digest:
+        until, found = self._until(), None
+        while added is not None:
+            try:
+                with self._begun(partial(self._hold, Wants()), until) as begun:
+                    found = begun.rows.entry(added.number)
+                    begun.commit()
+                break
+            except (psycopg.Error, LedgerError) as error:
+                if not isinstance(error, CutError) or time.monotonic() > until:
+                    raise LedgerError(
+                        f"{self.name} did not confirm a commit, since its server or a standby is away: it is"
+                        f" not known whether entry {added.number} was charged; ask again with the same key,"
+                        f" or without one whether `dpaccount ledger verify --head {added.digest}` finds it"
+                    ) from None
+            time.sleep(PAUSE)
+        if added is None or found is None or found.digest != added.digest:
             raise self._was_cut()
 
     @contextmanager
@@ -255,27 +353,13 @@ class LedgerServer:
                     raise
             time.sleep(PAUSE)
 
-    def _connected(self) -> Link:
-        waits = round(database.BUSY_SECONDS * 1000)
-        options = {**_SESSION, "lock_timeout": waits, "idle_in_transaction_session_timeout": waits}
-        options["search_path"] = f"{self.where.schema},pg_catalog,pg_temp"
-        link: Link = Connection.connect(
-            **{**_REACHING, **self.where.parameters},
-            autocommit=True,
-            options=" ".join(f"-c {name}={value}" for name, value in options.items()),
-        )
+    def _connected(self) -> ServerLink:
+        link = ServerLink.connect(**{**_REACHING, **self.where.parameters}, autocommit=True)
         try:
-            [[role, durable, encoding]] = link.execute(_FACTS).fetchall()
+            self._ask(link)
         except BaseException:
             link.close()
             raise
-        if durable != "on" or encoding != "UTF8":
-            link.close()
-            raise LedgerError(
-                f"the server of {self.name} runs with fsync {durable} and encoding {encoding}; a ledger needs"
-                " fsync on, or a crash loses charges, and UTF8"
-            )
-        self._seen, self._role = True, role
         return link
 
     def _until(self) -> float:
@@ -303,6 +387,12 @@ class LedgerServer:
         return f"{self.name} cannot be used on its server ({why}); mend that and try again"
 
 
-def _cut(error: psycopg.Error, link: Link | None) -> bool:
+def _set(settings: list[tuple[str, str]], *, local: bool) -> str:
+    """Return what makes settings, for a transaction or for a session."""
+    made = (f"set_config('{name}', '{value}', {local})" for name, value in settings)
+    return f"concat({', '.join(made)})"
+
+
+def _cut(error: psycopg.Error, link: ServerLink | None) -> bool:
     """Say whether the connection was cut, or never came to be: 57P is a server that stops or starts."""
     return link is None or link.closed or (error.sqlstate or "").startswith(("57P", "08"))

@@ -6,12 +6,12 @@ it would read, its last takes entries, totals, head and COMMIT.  Whatever else i
 
 import json
 from collections.abc import Iterable, Iterator
-from typing import Any, Final
+from typing import Any, Final, LiteralString
 
 from psycopg import Connection, Pipeline
 
 from dpaccount.errors import LedgerError
-from dpaccount.ledger.chain import Entry
+from dpaccount.ledger.chain import ARRANGING, Entry
 from dpaccount.ledger.storage.rows import COLUMNS, ENTRY, LOWEST, PAGE, Rows, Wants
 
 #: all that is wanted, each row with what it is: entry 0, a later entry, a charge of a key, a node
@@ -30,6 +30,8 @@ _WRITTEN: Final = (
     " ON CONFLICT (node) DO UPDATE SET body = excluded.body)"
     " UPDATE ledger SET last = ?, head = ?"
 )
+#: whose number is among the arrangements, which only those may write who may arrange
+ARRANGES: Final[LiteralString] = "kind IN ('scope', 'cohort', 'reset', 'forfeit')"
 #: what could run unasked, compare otherwise, or give other rows than it was given
 _CODE: Final = """
     SELECT count(*) FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace WHERE n.nspname = %s AND (
@@ -71,21 +73,30 @@ class ServerSession:
 class ServerRows(Rows):
     """The rows of a ledger in a schema of its own."""
 
-    def __init__(self, session: ServerSession, name: str, schema: str, wants: Wants | None = None) -> None:
+    def __init__(
+        self, session: ServerSession, name: str, schema: str, opening: str, wants: Wants | None
+    ) -> None:
         self._session, self._schema = session, schema
         super().__init__(session, name)
+        self.writes = wants is not None
         self._entries: dict[int, Entry] = {}
         self._keyed: dict[str, Entry | None] = {}
         self._tail: tuple[int, list[Entry]] | None = None
         self._added: Entry | None = None
         self._unwritten: tuple[list[Entry], dict[int, str]] = [], {}  #: entries and nodes
-        if wants is not None:
-            self._fetch(wants)
+        query = f"SELECT format, last, head, {opening} LIMIT 2"
+        if wants is None:
+            self._take_head(session.execute(query).fetchall())
+        else:
+            self._fetch(session.execute(f"{query} FOR UPDATE"), wants)
 
-    def _fetch(self, wants: Wants) -> None:
-        """Lock the head, for whoever writes; then bring what is wanted, seen after that."""
+    def _take_head(self, rows: list[Any]) -> tuple[int, str]:
+        self.start = rows[0][3] if rows else None  #: which server this is, and since when
+        return super()._take_head(rows)
+
+    def _fetch(self, head: Any, wants: Wants) -> None:
+        """Bring what is wanted, seen after the head was locked."""
         ask = self._session.execute
-        head = ask("SELECT format, last, head FROM ledger LIMIT 2 FOR UPDATE")
         after = 2**62 if wants.after is None else wants.after
         these = "{" + ",".join(map(str, wants.nodes)) + "}"
         rows = ask(_WANTED, (after, PAGE, list(wants.keys), these))
@@ -106,9 +117,14 @@ class ServerRows(Rows):
         if self._session.execute(_CODE, (self._schema,)).fetchone()[0]:
             raise LedgerError(
                 f"{self._name} holds triggers, rules, views or columns that a ledger has not;"
-                " restore it from a backup"
+                " drop what was added"
             )
         self.head()
+        if self._session.execute("SELECT to_regclass('arrangements')").fetchone()[0] is None:
+            raise LedgerError(
+                f"{self._name} does not tell who may arrange from who may charge; export it with the version"
+                " that made it, and import it under another name"
+            )
 
     def entry(self, number: int) -> Entry | None:
         """Return the entry of this number."""
@@ -164,6 +180,9 @@ class ServerRows(Rows):
         """Write what was added and put, and where the chain ends now."""
         entries, nodes = self._unwritten
         if entries or nodes:
+            arranged = [entry.number for entry in entries if entry.kind in ARRANGING]
+            if arranged:
+                self._session.execute("INSERT INTO arrangements SELECT unnest(?::bigint[])", (arranged,))
             said = json.dumps([vars(entry) for entry in entries]), json.dumps(nodes)
             self._session.execute(_WRITTEN, (*said, *self.head()))
             self._unwritten = [], {}
@@ -180,6 +199,12 @@ class ServerRows(Rows):
             " (SELECT FROM entries k WHERE k.key = e.key)"
         ).fetchall()
         return bool(told == 0)
+
+    def unlawful(self) -> int | None:
+        """Return the first entry that arranges and is not among the arrangements."""
+        query = "SELECT min(number) FROM entries WHERE {} AND number NOT IN (SELECT number FROM arrangements)"
+        found: int | None = self._one(query.format(ARRANGES))[0]
+        return found
 
     @property
     def added(self) -> Entry | None:

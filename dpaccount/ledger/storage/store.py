@@ -15,7 +15,7 @@ from secrets import token_hex
 from typing import TYPE_CHECKING
 
 from dpaccount.documents import sync_folder
-from dpaccount.errors import InputError, LedgerError
+from dpaccount.errors import InputError, LedgerError, damaged
 from dpaccount.ledger.storage.database import Database, trouble
 from dpaccount.ledger.storage.line import turn
 from dpaccount.ledger.storage.place import Address, address, check_file, check_folder, companions
@@ -27,7 +27,7 @@ from dpaccount.noise import process
 if TYPE_CHECKING:
     from dpaccount.ledger.storage.server import LedgerServer
 
-Fill = Callable[[Statements], None]
+Fill = Callable[[Statements, dict[str, str]], None]  #: writes a new ledger, and who makes it where
 _DRAFT = 8  #: random bytes in the name of a draft
 
 
@@ -63,7 +63,7 @@ class Store:
         store = cls(where)
         try:
             if not logged and store._cut():
-                raise LedgerError(f"{where.path} is damaged, cut inside a page; restore it from a backup")
+                raise damaged(f"{where.path} is damaged, cut inside a page")
         except LedgerError:
             store.close()
             raise
@@ -157,8 +157,10 @@ class Store:
         return self.database.path.stat().st_size % page != 0
 
 
-def grant(url: str, role: str, *, read_only: bool = False) -> None:
-    """Let a role of the server's database charge a ledger there, or only read it."""
+def grant(url: str, role: str, *, read_only: bool = False, arrange: bool = False) -> None:
+    """Let a role of the server's database charge a ledger there, or only read it, or also arrange it."""
+    if read_only and arrange:
+        raise InputError("a role cannot both only read and arrange; ask for one of the two")
     where = address(url)
     if not isinstance(where, ServerAddress):
         raise LedgerError("roles are those of a PostgreSQL server; a file is given by its owner and mode")
@@ -166,7 +168,7 @@ def grant(url: str, role: str, *, read_only: bool = False) -> None:
         raise InputError("that is no role; give the name of a role that the server knows")
     server = _server(where)
     try:
-        server.grant(role, read_only=read_only)
+        server.grant(role, read_only=read_only, arrange=arrange)
     finally:
         server.close()
 
@@ -229,7 +231,7 @@ def _fill(draft: Path, fill: Fill) -> None:
         connection.execute("PRAGMA journal_mode=WAL")
         connection.execute("PRAGMA synchronous=FULL")
         connection.execute("BEGIN IMMEDIATE")
-        fill(connection)
+        fill(connection, {})
         connection.execute("COMMIT")
     finally:
         connection.close()  # the last connection moves the log into the file

@@ -62,7 +62,8 @@ class Witness:
         if entry is None or entry.digest != head:
             raise LedgerError(
                 f"{self._name} notes another entry {number} than this chain has, which ends with entry"
-                f" {last}: an older copy or a lost log; put the newest file and its log back"
+                f" {last}: an older copy or a lost log; put the newest file and its log back, or where they"
+                " are gone say what was lost by `dpaccount ledger forfeit`, and begin an empty witness"
             )
 
     def _notes(self, tail: int | None) -> Iterator[Note]:

@@ -11,7 +11,7 @@ from math import isqrt
 
 from flint import arb, ctx
 
-from dpaccount.numerics.balls import ball
+from dpaccount.numerics.balls import ball, precision
 from dpaccount.numerics.limits import bearable, tick
 
 MOST_POINTS = 2_000_000  #: of one pair
@@ -109,6 +109,27 @@ def gaussian_tail(sigma: Fraction, reach: int) -> arb:
     x = reach + 1
     rate = ball(1) / (2 * ball(sigma) ** 2)
     return 2 * (-rate * x * x).exp() / (1 - (-rate * (2 * x + 1)).exp()) / gaussian_total(sigma)
+
+
+@lru_cache(maxsize=2)
+def gaussian_tails(sigma: Fraction, bits: int) -> list[arb]:
+    """Return P(X ≥ x) for x = 0, 1, … as far as 2^−bits matters, by sums from the far end.
+
+    Each weight is the last one times a ratio that falls geometrically; the rest is the first tail's radius.
+    """
+    reach = gaussian_reach(sigma, bits)
+    bearable(reach, MOST_POINTS // 5)
+    with precision(bits + 3 * reach.bit_length() + 16):
+        rate = 1 / (2 * ball(sigma) ** 2)
+        fall, ratio, weight, weights = (-2 * rate).exp(), (-rate).exp(), 1 / gaussian_total(sigma), []
+        for _ in range(reach + 1):
+            tick()
+            weights.append(weight)
+            weight, ratio = weight * ratio, ratio * fall
+        found = [arb(0).union(gaussian_tail(sigma, reach).upper())]
+        for each in reversed(weights):
+            found.append(found[-1] + each)
+        return found[::-1]
 
 
 def gaussian_reach(sigma: Fraction, bits: int) -> int:

@@ -11,6 +11,7 @@ from flint import arb
 
 from dpaccount.numerics.balls import accurate, ball, between, ceil_of, log_float, precision
 from dpaccount.numerics.solve import solve
+from dpaccount.precision import certified
 
 WIDE = Fraction(1, 1 << 60)  #: how little is known of a μ², relative to it, that is not one number
 
@@ -54,6 +55,7 @@ def epsilon_bound(target: Fraction, mu2: Fraction) -> Fraction:
         return ceil_of(ball(mu2) / 2 + spread)
 
 
+@certified
 def epsilon(target: Fraction, mu2: tuple[Fraction, Fraction], width: Fraction) -> tuple[Fraction, Fraction]:
     """Return an enclosure of the least ε ≥ 0 with δ(ε) ≤ target, for 0 < target < 1.
 

@@ -11,7 +11,8 @@ from flint import arb
 from dpaccount.numerics.balls import ball, ceil_of, precision
 from dpaccount.numerics.solve import solve
 
-NEAR = Fraction(1, 10**9)  #: how close to the least ε a chain is searched
+NEAR = Fraction(1, 10**6)  #: how close to the least ε a chain is searched
+NOTHING = Fraction(0)
 
 
 def chained(epsilon: Fraction, delta: Fraction, k: int) -> Fraction:
@@ -33,12 +34,15 @@ def chain_delta(delta_of: Callable[[Fraction], Fraction], epsilon: Fraction, k: 
     return chained(epsilon / k, delta_of(epsilon / k), k)
 
 
-def chain_epsilon(delta_of: Callable[[Fraction], Fraction], target: Fraction, k: int) -> Fraction | None:
+def chain_epsilon(
+    delta_of: Callable[[Fraction], Fraction], target: Fraction, k: int, least: Fraction = NOTHING
+) -> Fraction | None:
     """Return an ε with δ(ε) ≤ target for k units, near the least; None where none is found below k·2^40.
 
-    The search starts near k/2^20, and at 1/1024 for small groups: below that nothing is gained.
+    The search starts near k/2^20, at 1/1024 for small groups (below that nothing is gained), and not below
+    k·`least`, a bound from below on one unit's ε(target/k): a chain makes k times as much of δ, or more.
     """
-    high = Fraction(max(1, k >> 10), 1024)
+    high = max(Fraction(max(1, k >> 10), 1024), k * least)
     while chain_delta(delta_of, high, k) > target:
         high *= 2
         if high > k << 40:
@@ -49,4 +53,4 @@ def chain_epsilon(delta_of: Callable[[Fraction], Fraction], target: Fraction, k:
     def curve(at: Fraction) -> arb:
         return ball(chain_delta(delta_of, at, k))
 
-    return solve(curve, target, high / 2, high, NEAR * max(Fraction(1), high))[1]
+    return solve(curve, target, max(high / 2, k * least), high, NEAR * max(Fraction(1), high))[1]

@@ -16,6 +16,7 @@ from flint import arb
 from dpaccount.errors import InputError
 from dpaccount.numerics.balls import ball, ceil_of, floor_of, precision
 from dpaccount.numerics.limits import bearable
+from dpaccount.precision import certified
 
 SUMMED = 20_000  #: terms added one by one; the rest is enclosed by digamma functions
 
@@ -41,6 +42,7 @@ def squares(rounds: int) -> tuple[Fraction, Fraction]:
         return floor_of(total), ceil_of(total)
 
 
+@certified
 def group_squares(rounds: int, k: int) -> tuple[Fraction, Fraction]:
     """Return [lower, upper] of the largest |sum of k columns of C|², whose entries are c_{n−u}, n ≥ u.
 

@@ -5,6 +5,7 @@ table is `summed`.
 """
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import lru_cache
@@ -17,7 +18,8 @@ from dpaccount.numerics.balls import ball, precision
 from dpaccount.numerics.closed.sampling import shrunk
 from dpaccount.numerics.fourier import exponential_sums
 from dpaccount.numerics.fourier.sampled_laplace import SampledLaplaceFactor
-from dpaccount.numerics.fourier.transforms import Factor
+from dpaccount.numerics.fourier.transforms import MANY_ATOMS, Factor
+from dpaccount.numerics.limits import bearable
 
 Atoms = tuple[tuple[arb, arb], ...]  #: (loss, mass under P)
 
@@ -32,6 +34,11 @@ class LossTable(Factor):
     def transform(self) -> bool:  # type: ignore[override]
         """Say whether the transform is to be summed."""
         return self.summed
+
+    @property
+    def listed(self) -> bool:
+        """Say whether losses are few enough to be listed one by one."""
+        return True
 
     def as_sum(self) -> Self:
         """Return the same pair with its transform."""
@@ -113,6 +120,14 @@ class PairTable(LossTable):
     p: tuple[Fraction, ...]
     q: tuple[Fraction, ...]
 
+    def __hash__(self) -> int:
+        """Return the hash of both laws, which may have thousands of outcomes: once."""
+        return self._hash
+
+    @cached_property
+    def _hash(self) -> int:
+        return hash((self.p, self.q, self.summed))
+
     @cached_property
     def odds(self) -> dict[Fraction, Fraction]:
         """Return the mass under P of every p/q that is neither 0 nor infinite."""
@@ -137,6 +152,10 @@ class PairTable(LossTable):
 
     def failing(self) -> Fraction:
         """Return the mass of P where Q has none."""
+        return self._failing
+
+    @cached_property
+    def _failing(self) -> Fraction:
         return sum((a for a, b in zip(self.p, self.q, strict=True) if not b), Fraction(0))
 
     def unfailing(self) -> "PairTable":
@@ -157,8 +176,56 @@ class ReplacedTable(LossTable):
     scale: Fraction
     shift: int
 
+    @property
+    def listed(self) -> bool:
+        """Say whether losses are few enough to be listed one by one."""
+        return self.shift <= MANY_ATOMS
+
+    def ceiling(self) -> arb:
+        """Return the largest loss, that of every x ≥ shift."""
+        return self._loss(self.shift)
+
+    def _loss(self, x: int) -> arb:
+        """Return ln z₊(x)/z₋(x), which rises with x."""
+        up, down = (
+            (ball(self.rate) * ball((abs(x) - abs(x - way * self.shift)) / self.scale).expm1()).log1p()
+            for way in (1, -1)
+        )
+        return up - down
+
+    def delta(self, t: Fraction) -> arb:
+        """Return δ(t) by the tails of three geometric laws, right of the first integer of a loss above t."""
+        if t < 0:
+            return -ball(t).expm1() + ball(t).exp() * self.delta(-t)
+        if not self._loss(self.shift) > ball(t):
+            return arb(0)
+        r, q = (-1 / ball(self.scale)).exp(), ball(self.rate)
+
+        def right_of(x: int) -> arb:
+            tail = ball(-Fraction(x if x > 0 else 1 - x) / self.scale).exp() / (1 + r)
+            return tail if x > 0 else 1 - tail
+
+        def beyond(x: int) -> arb:
+            there, back = (q * right_of(x - way * self.shift) for way in (1, -1))
+            return there - ball(t).exp() * back - (1 - q) * ball(t).expm1() * right_of(x)
+
+        # where a loss is not told from t, it makes no difference that is seen on which side it is
+        surely = self._first(lambda loss: bool(loss > ball(t)))
+        maybe = self._first(lambda loss: not loss < ball(t))
+        bearable(surely - maybe, 1)
+        return beyond(surely).union(beyond(maybe))
+
+    def _first(self, above: Callable[[arb], bool]) -> int:
+        """Return the first integer whose loss is above, by bisection."""
+        low, high = -self.shift, self.shift
+        while low < high:
+            middle = (low + high) // 2
+            low, high = (low, middle) if above(self._loss(middle)) else (middle + 1, high)
+        return low
+
     def losses(self) -> Atoms:
         """Return ln z₊(x)/z₋(x) with the mass that P = z₊·R has there, x from −shift to shift."""
+        bearable(self.shift, MANY_ATOMS)
         q, r = ball(self.rate), ball(-1 / self.scale).exp()
         end = ball(-self.shift / self.scale).exp() / (1 + r)
         inner = [ball(-abs(x) / self.scale).exp() * (1 - r) / (1 + r) for x in range(self.shift)]

@@ -197,6 +197,7 @@ class LaplaceDecay(Decay):
 
 
 MOST_ATOMS = 2000  #: beyond which no decay is sought
+MANY_ATOMS = 20_000  #: beyond which they are not listed where a curve in closed form will do
 
 
 @dataclass(frozen=True)
@@ -223,6 +224,11 @@ class AtomFactor(Factor):
         if not inner.is_finite() and n <= MOST_ATOMS:  # near s = −1/2
             inner = sum((g**x for x in range(1, n)), s * 0) * (1 - r)
         return (s * n * scale).exp() * (1 + inner + g**n) / (1 + r)
+
+    @property
+    def listed(self) -> bool:
+        """Say whether losses are few enough to be listed one by one."""
+        return self.size() <= MANY_ATOMS
 
     def step(self) -> Fraction:
         """Return the spacing of the losses."""
@@ -260,6 +266,19 @@ class AtomFactor(Factor):
     def largest(self) -> Fraction:
         """Return the largest loss."""
         return self.number / self.argument if self.kind == "discrete_laplace" else self.argument
+
+    def delta(self, t: Fraction) -> arb:
+        """Return δ(t) of two-sided geometric noise of any size: losses fall along the integers."""
+        last = math.ceil((self.number - t * self.argument) / 2) - 1
+        r = (-1 / ball(self.argument)).exp()
+
+        def up_to(x: int) -> arb:
+            tail = (ball(-abs(x if x < 0 else x + 1) / self.argument)).exp() / (1 + r)
+            return tail if x < 0 else 1 - tail
+
+        if last < 0 or last >= self.number:  # no loss is above t, or each is
+            return arb(0) if last < 0 else -ball(t).expm1()
+        return up_to(last) - ball(t).exp() * up_to(last - self.number)
 
 
 @dataclass(frozen=True)
@@ -299,6 +318,23 @@ class DiscreteGaussianFactor(Factor):
 
     sigma: Fraction
     shift: int
+
+    @property
+    def listed(self) -> bool:
+        """Say whether the losses that matter are few enough to be listed one by one."""
+        return 2 * discrete_losses.gaussian_reach(self.sigma, 200) <= MANY_ATOMS
+
+    def delta(self, t: Fraction) -> arb:
+        """Return δ(t), of the half-line where the loss (shift/σ²)(shift/2 − x) is above t."""
+        last = math.ceil(Fraction(self.shift, 2) - t * self.sigma**2 / self.shift) - 1
+        tails = discrete_losses.gaussian_tails(self.sigma, ctx.prec)
+
+        def up_to(x: int) -> arb:
+            at = max(-x, x + 1)
+            tail = tails[at] if at < len(tails) else arb(0).union(tails[-1].upper())
+            return tail if x < 0 else 1 - tail
+
+        return up_to(last) - ball(t).exp() * up_to(last - self.shift)
 
     def value(self, s: acb) -> acb:
         """Return M(s); adding 2πij/step to s, step = shift/σ², multiplies it by (−1)^{j·shift}."""

@@ -18,6 +18,7 @@ from dpaccount.proof import REPLACE_ONE, assume_event, refute
 from dpaccount.proof.derivation import write
 from dpaccount.relation import bounded_row
 from tests.audits.cli.test_curate import BROKEN, claim, table
+from tests.dpaccount.checker.made import seen
 
 ONE, ZERO = Fraction(1), Fraction(0)
 
@@ -74,7 +75,9 @@ def test_a_refutation_of_something_else_is_rejected(document, steps, said):
 @pytest.mark.parametrize(("key", "value"), [("hits", 59), ("alarms", 1)])
 def test_a_run_that_contradicts_the_event_rejects_it(document, key, value):
     forged = copy.deepcopy(document)
-    forged["audit"]["points"][0] |= {key: value, "epsilon_lower": 0.0, "power": 0.0, "false_alarm": 1.0}
+    point = forged["audit"]["points"][0]
+    point |= {key: value, "epsilon_lower": 0.0, "power": 0.0, "false_alarm": 1.0}
+    point["event"] = seen(point)
     forged["audit"]["epsilon_lower"] = 0.0
     with pytest.raises(Rejected, match="contradicts the event"):
         judged(forged)
@@ -84,6 +87,7 @@ def test_a_run_or_two_show_no_certain_event(document):
     """An event of probability a half would be seen by them as often as not."""
     forged = copy.deepcopy(document)
     few = {"hits": 1, "runs": 1, "alarms": 0, "other_runs": 1}
+    few["event"] = seen(few)
     forged["audit"]["points"][0] |= {**few, "epsilon_lower": 0.0, "power": 0.0, "false_alarm": 1.0}
     forged["audit"]["epsilon_lower"] = 0.0
     with pytest.raises(Rejected, match="fewer than 30 runs a side"):

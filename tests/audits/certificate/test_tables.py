@@ -140,6 +140,33 @@ def test_every_mechanism_is_released_on_a_table_by_claim_alone(tmp_path, dpaccou
 
 @pytest.mark.slow
 @pytest.mark.statistical  # seeded; a sound claim is refuted with probability at most .05
+@pytest.mark.parametrize("relation", ["replace-one", "add-remove"])
+@pytest.mark.parametrize("about", ["", 'id = "who"\nmax_rows = 2\n'], ids=["rows", "persons"])
+def test_texts_that_nobody_listed_are_counted(tmp_path, dpaccount, relation, about):
+    """What many rows have is shown by its name, what few have is not; the certificate can be checked."""
+    words = ["flu"] * 150 + ["Übelkeit, stark"] * 100 + [f"rare {k}" for k in range(20)] + [""] * 30
+    with (tmp_path / "t.csv").open("w", newline="") as file:
+        written = csv.writer(file)
+        written.writerow(["who", "x", "y", "city", "seen", "paid", "note"])
+        written.writerows([f"p{row}", 0, 0, "north", "no", "no", word] for row, word in enumerate(words))
+    read = 'column = "note"\nscale = 2\nthreshold = 60'
+    claim = claim_on(tmp_path, "stable-histogram", read, relation=relation, rows=300, about=about, epsilon=4)
+    claim.write_text(claim.read_text().replace("[data.columns]", '[data.columns]\nnote = { type = "text" }'))
+    opened(dpaccount, relation)
+    code, out, err = dpaccount("release", claim, "--json", "--quick")
+    assert code == 0, out + err
+    found = json.loads(out)
+    assert (found["verdict"], found["releasable"]) == ("CERTIFIED", True), found
+    shown = dict(zip(found["release"]["cells"], found["release"]["counts"], strict=True))
+    assert shown.keys() == {"flu", "Übelkeit, stark"}  # threshold and noise: P(another) < e^-9
+    assert abs(shown["flu"] - 150) < 45
+    assert dpaccount("check", found["certificate"])[0] == 0
+    again = json.loads(dpaccount("release", claim, "--json", "--quick")[1])
+    assert again["release"] == found["release"]
+
+
+@pytest.mark.slow
+@pytest.mark.statistical  # seeded; a sound claim is refuted with probability at most .05
 def test_a_release_is_kept_printed_again_and_checked(tmp_path, dpaccount):
     table(tmp_path)
     about = 'id = "who"\nmax_rows = 2\n'

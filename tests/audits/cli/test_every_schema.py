@@ -6,7 +6,6 @@ import shutil
 import pytest
 
 from audits.certificate import figures, sign
-from audits.verdicts.kept import Verdicts, key_of
 from dpaccount.schemas import schemas
 from tests.audits.certificate.test_sign import keys
 from tests.audits.cli.test_schemas import RECEIVED, answers
@@ -48,22 +47,12 @@ def documents(dpaccount, tmp_path, root):
     yield "certificate", RECEIVED
     yield "signature", json.loads(sign._message(RECEIVED, "2026-01-01T00:00:00Z"))
     yield "release", figures.answer(RECEIVED, tmp_path)
-    yield "verdict", kept(tmp_path)
 
 
 def document_of(result):
     code, out, err = result
     assert code == 0, err
     return json.loads(out)
-
-
-def kept(folder):
-    reached = {
-        "files": {}, "folders": {}, "environment": {}, "whole_environment": None, "path": [],
-        "modules": [], "absent": [], "names": {}, "refused": [],
-    }  # fmt: skip
-    Verdicts(folder / "kept", {}).keep(key_of(1), {"verdict": "NOT REFUTED"}, reached)
-    return json.loads((folder / "kept" / f"{key_of(1)}.json").read_text())
 
 
 @pytest.mark.slow

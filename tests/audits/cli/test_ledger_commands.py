@@ -205,3 +205,29 @@ def test_a_wrong_request_is_a_line_and_leaves_the_ledger_as_it_was(run, words):
     assert "; " in error
     assert error.count("\n") == 1
     assert run("show", "team.db", "--json")[1] == before
+
+
+def test_what_may_be_lost_is_said_once(run, tmp_path):
+    lost = ["forfeit", "team.db", "plan.json", "--reason", "an older copy", "--by", "ada", "--json"]
+    code, out, _ = run(*lost)
+    assert (code, json.loads(out)["accepted"], json.loads(out)["entry"]) == (0, True, 1)
+    assert run("forfeit", "team.db", "--nothing", "--reason", "moved")[0] == 0
+    (tmp_path / "much.json").write_text(json.dumps({**EVENTS, "events": [{"event": "gdp", "mu": 1}]}))
+    code, out, err = run("forfeit", "team.db", "much.json", "--reason", "all of it", "--json")
+    assert (code, json.loads(out)["accepted"]) == (1, False)
+    assert "does not fit the budget" in err
+    for wrong in (["--reason", "x"], ["plan.json", "--nothing", "--reason", "x"], ["plan.json"]):
+        code, out, err = run("forfeit", "team.db", *wrong)
+        assert (code, out, err.count("\n")) == (2, "", 1)
+    said = run("log", "team.db")[1]
+    assert "by ada reason an older copy" in said
+    assert run("verify", "team.db")[0] == 0
+    assert run("report", "team.db", "-o", "report.html")[0] == 0
+    assert "an older copy" in (tmp_path / "report.html").read_text()
+
+
+def test_rights_are_those_of_a_server(run):
+    for more in ([], ["--arrange"], ["--read-only"]):
+        code, out, err = run("grant", "team.db", "ada", *more)
+        assert (code, out, err.count("\n")) == (2, "", 1)
+    assert "both" in run("grant", "team.db", "ada", "--arrange", "--read-only")[2]

@@ -8,6 +8,7 @@ from types import SimpleNamespace
 
 import pytest
 
+from audits.certificate.document import seal
 from audits.claim import Claim
 from audits.cli.sessions import SessionOptions
 from bandits.moment_gp_ucb import MomentGpUcb
@@ -192,7 +193,14 @@ def test_a_session_is_paid_once_and_only_as_it_was_certified(dpaccount, claim, t
 
 @pytest.mark.slow
 def test_real_people_are_not_served_by_a_certificate_that_has_expired(dpaccount, claim):
-    claim.write_text(CLAIM + '[governance]\nvalid_until = "2020-01-01"\n')
+    until = '[governance]\nvalid_until = "{}"\n'
+    claim.write_text(CLAIM + until.format("2020-01-01"))
+    refused(dpaccount("certify", claim, "--out", "out"), "until 2020-01-01")
+    claim.write_text(CLAIM + until.format("2999-01-01"))
     assert dpaccount("certify", claim, "--out", "out", "--jobs", "1")[0] == 0
+    file = claim.parent / "out" / "certificate.json"  # as it was made years ago
+    older = json.loads(file.read_text().replace("2999-01-01", "2020-01-01"))
+    file.write_text(json.dumps(seal({**older, "created": "2020-01-01T00:00:00Z"})))
+    claim.write_text(CLAIM + until.format("2020-01-01"))
     rest = ("--state", "s", "--certificate", "out/certificate.json", "--ledger", "sqlite:///b.db")
     refused(dpaccount("ask", claim, *rest, "--context", "one.json"), "valid until 2020-01-01")

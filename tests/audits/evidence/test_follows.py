@@ -9,7 +9,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from audits.datasets.bases import Pair
-from audits.datasets.domain_pairs import early, marked, near, pairs, stepping
+from audits.datasets.domain_pairs import near, pairs, stepping
+from audits.datasets.records import records
+from audits.datasets.tours import by_unit, star
 from audits.evidence.checks import check_of, untested
 from audits.evidence.follows import Modulus
 from audits.evidence.search import gather, search
@@ -50,10 +52,12 @@ def test_pairs_of_a_radius_are_neighbours_in_the_domain(pair):
 
 
 def test_named_pairs_of_a_radius_are_neighbours_and_reach_it():
-    found = [*marked(DOMAIN, RADIUS, (0.5, 1.0)), *early(DOMAIN, RADIUS), *stepping(DOMAIN, RADIUS)]
+    some = records(DOMAIN, (0.5, 1.0), (), ())[::9]
+    found = [*star(DOMAIN, RADIUS, "uniform", 2, some), *by_unit(DOMAIN, RADIUS, "low", [1, 2])]
+    found += stepping(DOMAIN, RADIUS)
     assert all(pair.neighbours(RADIUS) for pair in found)
     assert max(pair.travelled for pair in found) > F(1, 16) * (1 - F(1, 10**6))
-    assert not all(pair.neighbours(RADIUS) for pair in early(DOMAIN, REPLACE_ONE))
+    assert not all(pair.neighbours(RADIUS) for pair in by_unit(DOMAIN, REPLACE_ONE, "low", [1, 2]))
 
 
 @given(

@@ -12,7 +12,7 @@ from dpaccount.documents import Place
 from dpaccount.noise.proved import Proved
 from mechanisms.clipped_mean import ClippedMean
 from mechanisms.histogram import Histogram
-from mechanisms.subject import Domain
+from mechanisms.subject import Domain, View
 from mechanisms.table import Column, Table
 from mechanisms.table.by_person import ByPerson, by_person
 from mechanisms.table.persons import bounded
@@ -139,3 +139,20 @@ def test_steps_between_tables():
     assert steps_between(rows, other, coming_and_going=False) == 2
     assert steps_between(rows[:0], rows, coming_and_going=True) == 6
     assert steps_between(rows, without, coming_and_going=False) > 6
+
+
+@dataclass(frozen=True)
+class Quorum(Histogram):
+    """Puts a line under tables of 17 rows and more."""
+
+    def play(self, data, noise, coins):
+        view = super().play(data, noise, coins)
+        return View(public={**view.public, "line": np.array(len(data) >= 17)})
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("relation", ["add-remove", "replace-one"])
+def test_a_number_of_rows_that_the_code_asks_for_is_met_where_units_are_persons(relation):
+    subject = ByPerson(Quorum(rows=24, cells=2, relation="add-remove"), 12, 2, relation)
+    found, _ = gather(subject, Proved(subject.proof(DELTA)), examples=8, seed=1, files=[])
+    assert {each.status for each in found if each.hypothesis.rule == "assume_view"} == {"refuted"}

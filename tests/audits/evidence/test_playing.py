@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 from audits.attack.shown import learn, sample
 from audits.attack.white_box import Target, attack
 from audits.datasets.bases import BACKGROUNDS, BASES, crowd, dataset
-from audits.datasets.domain_pairs import marked, named_coins
+from audits.datasets.domain_pairs import named_coins
 from audits.evidence.anywhere import anywhere
 from audits.evidence.replay import Run, differing, record, replay
 from audits.evidence.search import gather, search
@@ -29,7 +29,7 @@ from audits.sandbox.fork import NoAnswer, apart
 from audits.sandbox.frames import LENGTH
 from audits.subjects import sources
 from audits.subjects.code import import_subject
-from audits.subjects.landmarks import landmarks, numbers_in
+from audits.subjects.landmarks import Landmarks, landmarks, numbers_in
 from dpaccount.errors import InputError, ReceiptError
 from dpaccount.ledger.ledger import Ledger, init
 from dpaccount.noise.proved import Proved
@@ -337,29 +337,13 @@ def test_numbers_in_the_code_are_landmarks_and_those_of_other_subjects_are_not(t
         "class Other(LaplaceSum):\n    def play(self, data, noise, coins):\n        return data == 123456\n"
     )
     coded = import_subject("coded:Coded", [str(tmp_path)])(**UNIT)
-    found = landmarks(coded)
+    found = landmarks(coded).numbers
     assert {7777.0, 41.5, -99.0, 99.0} <= set(found)
     assert 123456.0 not in found
     with (tmp_path / "coded.py").open("a") as file:
         file.write("LATER = 31337\n")
-    assert set(landmarks(coded)) == {*found, 31337.0, -31337.0}  # what was written since is seen
+    assert set(landmarks(coded).numbers) == {*found, 31337.0, -31337.0}  # what was written since is seen
     assert 424242 in named_coins(1, (424242.0, 0.5))
-
-
-@given(st.integers(1, 12), st.sampled_from([3.0, 7.0]), st.sampled_from(["replace-one", "add-remove"]))
-def test_marked_pairs_are_neighbours_and_can_be_made_again(rows, mark, relation):
-    domain = Domain(rows, (0.0, -5.0), (10.0, 5.0), (True, False))
-    found = marked(domain, relation, (mark, 2.0, 99.0))
-    assert found
-    for pair in found:
-        assert domain.contains(pair.left)
-        assert domain.contains(pair.right)
-        others = np.delete(dataset(domain, pair.base, pair.seed), pair.unit - 1, axis=0)
-        assert (np.delete(pair.left, pair.unit - 1, axis=0) == others).all()
-        if relation == "add-remove":
-            assert (pair.right == others).all()
-        else:
-            assert (np.delete(pair.right, pair.unit - 1, axis=0) == others).all()
 
 
 @pytest.mark.parametrize("others", BACKGROUNDS)
@@ -514,14 +498,14 @@ def flag(of):
 @pytest.mark.parametrize("threshold", [0.2, 0.5, 0.8])
 def test_an_exact_mean_is_told_by_unrelated_data_however_many_rows(threshold):
     subject = Shows(**UNIT, rows=5000, what=flag(lambda data, noisy: data.mean() > threshold))
-    found = anywhere(subject, Proved(subject.proof(DELTA)), 1)
+    found = anywhere(subject, Proved(subject.proof(DELTA)), subject.domain(), (), 1)
     assert found is not None
     assert "the public flag differs" in found[2]
 
 
 def test_a_function_of_the_releases_is_none_of_the_data():
     subject = Shows(**UNIT, rows=50, what=flag(lambda data, noisy: noisy[0] > 20))
-    assert anywhere(subject, Proved(subject.proof(DELTA)), 1) is None
+    assert anywhere(subject, Proved(subject.proof(DELTA)), subject.domain(), (), 1) is None
 
 
 @given(st.lists(st.integers(0, 10**6), min_size=1, max_size=5), st.sampled_from([" ", ", ", "-", "/"]))
@@ -531,9 +515,19 @@ def test_numbers_in_text_and_tables_are_found(numbers, between):
     assert set(numbers_in([{n: None} for n in numbers])) == set(map(float, numbers))
 
 
-@pytest.mark.parametrize("many", [40, 190, 300])
-def test_every_number_of_a_table_is_tried(many):
-    marks = tuple(float(1000 + 7 * k) for k in range(many))
-    domain = Domain(20, (0.0, 0.0), (100.0, 99999.0), (False, True))
-    found = marked(domain, "replace-one", marks, max(120, many))
-    assert {pair.left[0, 1] for pair in found} >= set(marks)
+@pytest.mark.parametrize(
+    ("many", "slow", "said"),
+    [
+        (0, False, ()),
+        (500, False, ("250 of 500 numbers in the code",)),
+        (0, True, ("changed records", "tables")),
+    ],
+)
+def test_what_is_left_out_of_the_tours_is_said(many, slow, said):
+    """Numbers in the code that are too many, and all of which slow runs leave no room for."""
+    subject = Shows(**UNIT, rows=4)
+    marks = Landmarks(tuple(np.linspace(0, 1, many).tolist()), work=10**6 if slow else 10)
+    proved = Proved(subject.proof(DELTA))
+    seen = search(subject, proved, [], marks, examples=1, seed=1, sweep=True)
+    assert bool(seen.skipped) == bool(said)
+    assert all(part in seen.skipped for part in said)

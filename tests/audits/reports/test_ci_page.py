@@ -42,12 +42,6 @@ def pytest_of(words):
     return done.stdout
 
 
-def test_what_the_workflow_keeps_is_what_pytest_is_given(root):
-    page = (root / "docs" / "ci.md").read_text()
-    (folder,) = re.findall(r"--dp-cache (\S+)", page.partition("```yaml")[2].partition("```")[0])
-    assert f"path: {folder}\n" in page
-
-
 @pytest.mark.slow
 def test_the_workflow_runs(root, tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
@@ -61,9 +55,7 @@ def test_the_workflow_runs(root, tmp_path, monkeypatch, capsys):
         if words[0] == "dpaccount":
             assert cli.run(words[1:]) == 0, words
         elif words[0] == "pytest":
-            first, again = (pytest_of(words) for _ in range(2))
-            assert "out of the cache" not in first
-            assert "1 sound verdicts out of the cache" in again
+            assert "1 passed" in pytest_of(words)
     assert "::notice file=claims/mean.toml::CERTIFIED histogram" in capsys.readouterr().err
     assert {file.name for file in (tmp_path / "privacy").iterdir()} == {
         "certificate.json",

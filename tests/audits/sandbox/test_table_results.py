@@ -17,6 +17,8 @@ SERIES = pd.Series([1.0, 2.0], index=["north", "south"], name="cost")
 FRAME = pd.DataFrame({"age": [3, 4], "city": ["north", None]})
 HIDDEN = pd.Series([1, 2], dtype="Int64")
 HIDDEN_TOO = pd.Series(pd.arrays.IntegerArray(np.array([1, 9]), np.array([False, True])))
+DAYS = pd.date_range("2020-01-01", periods=3)
+RANKS = pd.Series(["low", "high"], dtype=pd.CategoricalDtype(["low", "high"], ordered=True))
 SPENT = pd.Series(pd.arrays.IntegerArray(np.array([1, 8]), np.array([False, True])))
 
 
@@ -62,6 +64,16 @@ def attributed(series):
         (pl.DataFrame({"a": [1]}), pl.DataFrame({"a": [1.0]})),
         (pl.DataFrame({"a": [1], "b": [2]}), pl.DataFrame({"b": [2], "a": [1]})),
         (pd.NA, None),
+        (DAYS.to_series(), DAYS.to_series().set_axis(pd.DatetimeIndex(DAYS.to_numpy()))),  # `freq`
+        (DAYS, DAYS._with_freq(None)),
+        (RANKS, RANKS.cat.as_unordered()),
+        (RANKS, RANKS.cat.add_categories(["unseen"])),
+        (RANKS.to_frame(), RANKS.cat.as_unordered().to_frame()),
+        (pd.CategoricalIndex(RANKS), pd.CategoricalIndex(RANKS.cat.as_unordered())),
+        (pl.Series("a", [1, 2]), pl.Series("a", [1, 2]).set_sorted()),
+        (pl.DataFrame({"a": [1, 2]}), pl.DataFrame({"a": pl.Series([1, 2]).set_sorted()})),
+        (pl.Series("a", [1, 2]), pl.concat([pl.Series("a", [1]), pl.Series("a", [2])], rechunk=False)),
+        (pl.Series(["x"], dtype=pl.Enum(["x"])), pl.Series(["x"], dtype=pl.Enum(["x", "unseen"]))),
     ],
 )
 def test_what_differs_is_seen_and_travels(one, other):

@@ -187,7 +187,7 @@ def _noisy(df, rng):
 
 cost, noisy = _cost, _noisy
 cost.__qualname__, noisy.__qualname__ = "cost", "noisy"
-EFFORT = Effort(trials=400, seconds=60.0, seed=1, cache=None)
+EFFORT = Effort(trials=400, seconds=60.0, seed=1)
 TERMS = {"rows": 4, "columns": {"cost": {"type": "number", "low": 0, "high": 0.5}}}
 
 

@@ -2,9 +2,12 @@
 
 import copy
 import json
+from fractions import Fraction
 
 from dpaccount import checker
 from dpaccount.checker import Rejected
+from dpaccount.checker.certificate import hazards
+from dpaccount.checker.certificate.counts import asserted
 from dpaccount.checker.derivation import infer, reachable
 
 R = "replace-one"
@@ -45,13 +48,38 @@ def evidence(steps):
 def point(of="claim", limit=2, delta="1/10", lower=0.0, **counts):
     numbers = {
         **{"hits": 500, "runs": 1000, "alarms": 480, "other_runs": 1000},
-        **{"risk": "1/100", "power": 0.4, "false_alarm": 0.6, "event": "score at least 1"},
+        **{"power": 0.4, "false_alarm": 0.6, **counts},
     }
-    return {"of": of, "limit": limit, "delta": delta, "epsilon_lower": lower, **numbers, **counts}
+    return {"of": of, "limit": limit, "delta": delta, "epsilon_lower": lower, **numbers}
+
+
+def attacked(points, steps, epsilon=2, confidence="0.95"):
+    """Return the points as an attack has them: those of a curve that is proved too, risks shared, counts in words."""
+    weak = {"of": "proof", "delta": "999/1000", "epsilon_lower": 0, "power": 0.1, "false_alarm": 0.9}
+    missing = {0, epsilon / 2} - {p["limit"] for p in points if p["of"] == "proof"}
+    shown = bool(steps) and any(asserted(steps, None))
+    points = [*points, *({**points[0], **weak, "limit": limit} for limit in sorted(missing) if shown)]
+    share = str((1 - Fraction(confidence)) / len(points))
+    return [{"risk": share, **p, "event": f"score at least 1, {seen(p)}"} for p in points]
+
+
+def seen(p):
+    return f"seen {p['hits']} of {p['runs']} against {p['alarms']} of {p['other_runs']}"
+
+
+def trials(runs):
+    """Return how many runs were made where so many are counted."""
+    return max(runs + 10, next(n for n in range(runs, 2 * runs) if n - n // 20 == runs) if runs > 190 else 0)
 
 
 #: counts that show ε ≥ 3.2 at δ = 1/10
 BEATEN = {"lower": 3.2, "hits": 990, "alarms": 10, "power": 0.9, "false_alarm": 0.03}
+
+
+WITNESS = {
+    **{"unit": 1, "left": [0.0], "right": [1.0], "rows": 4, "coins": 0},
+    **{"other_rows": {"base": "uniform", "seed": 1}, "wrong": "the neighbouring pair under attack"},
+}
 
 
 def certificate(steps=None, points=(), verdict="CERTIFIED", refutes=None):
@@ -62,9 +90,15 @@ def certificate(steps=None, points=(), verdict="CERTIFIED", refutes=None):
         "governance": {"valid_until": "2027-01-31"},
         "subject": {"use": "clinic", "parameters": {"sigma": 0.5, "mode": "tree"}},
     }
-    points = list(points) or [point(), point("proof", 0, "2/5")]
+    proved = [point("proof", 0, "2/5")] if any(asserted(steps, None)) else []
+    points = attacked(list(points) or [point(), *proved], steps)
     audit = {
-        **{"attack": "likelihood ratio", "trials": 2000, "quick": False, "witness": {"unit": 1}},
+        **{
+            "attack": "likelihood ratio",
+            "trials": trials(points[0]["runs"] + points[0]["other_runs"]),
+            "quick": False,
+            "witness": WITNESS,
+        },
         "confidence": "0.95",
         "epsilon_lower": points[0]["epsilon_lower"],
         "points": points,
@@ -84,8 +118,14 @@ def certificate(steps=None, points=(), verdict="CERTIFIED", refutes=None):
         "sensitivity": evidence(steps),
         **{"audit": audit, "release": None, "releasable": verdict == "CERTIFIED", "signature": None},
     }
-    document["hazards"] = checker.hazards_of(document)
+    document["hazards"] = checker.hazards_of(document) + few(points)
     return sealed(document)
+
+
+def few(points):
+    """Return what is said where so few runs could show no ε above the claim's."""
+    words = f"which is not above the claim's {points[0]['limit']}: it tested nothing of the claim itself."
+    return [words] if points[0]["runs"] < 100 or points[0]["limit"] > 5 else []
 
 
 def sealed(document):
@@ -101,6 +141,19 @@ def accepted(document, at=None):
     return True
 
 
+def unproved(document):
+    """Return the document without a proof: its attack is on the claim alone."""
+    return edited(
+        {**document, "verdict": "UNPROVEN", "releasable": False, "sensitivity": []},
+        *((("proved", name), value) for name, value in {**NO_PROOF, "reason": "why not"}.items()),
+        (
+            ("audit", "points"),
+            attacked([{k: v for k, v in document["audit"]["points"][0].items() if k != "risk"}], []),
+        ),
+        (("hazards",), [*hazards.UNPROVED_HAZARDS, *document["hazards"][6:]]),
+    )
+
+
 def edited(document, *edits):
     new = copy.deepcopy(document)
     for path, value in edits:
@@ -114,11 +167,10 @@ def edited(document, *edits):
     return new
 
 
+NO_PROOF = {"derivation": [], "epsilon": None, "delta": None}
 DROP = object()
 HONEST = certificate()
-UNPROVEN = edited(
-    HONEST, (("verdict",), "UNPROVEN"), (("releasable",), False), (("proved", "reason"), "why not")
-)
+UNPROVEN = edited(HONEST, (("verdict",), "UNPROVEN"), (("releasable",), False))
 RELEASED = {
     **{"report": {"sum": 3.5}, "ledger_entry": 1, "ledger_head": "1" * 64, "noise": "secure"},
     **{"data": "sha256:" + "d" * 64, "code": CODE, "evaluation": None},
@@ -139,10 +191,12 @@ LARGER = [
     (("claim", "guarantee", "epsilon"), 3),
     (("guarantee", "epsilon"), 3),
     (("audit", "points", 0, "limit"), 3),
+    (("audit", "points", 2, "limit"), 1.5),
 ]
 SMALLER = [
     *((("claim", "guarantee", "epsilon"), 1.5), (("guarantee", "epsilon"), 1.5)),
     (("audit", "points", 0, "limit"), 1.5),
+    (("audit", "points", 2, "limit"), 0.75),
 ]
 
 

@@ -14,7 +14,14 @@ def setup_function(_):
     documents.Work.spent = 0
 
 
-@pytest.mark.parametrize("document", [HONEST, edited(HONEST, *ON_DATA)], ids=["bare", "released"])
+def with_examples():
+    document = edited(HONEST, (("claim", "subject", "examples"), "made.csv"))
+    return edited(document, (("hazards",), hazards.hazards_of(document)))
+
+
+@pytest.mark.parametrize(
+    "document", [HONEST, edited(HONEST, *ON_DATA), with_examples()], ids=["bare", "released", "examples"]
+)
 def test_no_hazard_may_be_left_out(document):
     said = document["hazards"]
     assert accepted(document)

@@ -8,8 +8,8 @@ from tests.dpaccount.checker.made import HONEST, derivation
 
 HERE = Path(checker.__file__).parent
 CORE = [f"{name}.py" for name in ("documents", "intervals", "distributions", "curves", "facts", "derivation")]
-SHOWN = ("shapes", "replaced", "hazards", "evidence", "counts", "separated", "verdict", "__init__")
-AROUND = [f"certificate/{name}.py" for name in SHOWN]
+SHOWN = ("shapes", "replaced", "hazards", "releases", "tables", "evidence", "counts", "separated", "verdict")
+AROUND = [f"certificate/{name}.py" for name in (*SHOWN, "__init__")]
 BARE = json.dumps({"schema": "dpaccount/derivation/1", "steps": derivation()}).encode()
 
 

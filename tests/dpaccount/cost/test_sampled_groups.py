@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dpaccount.accounting.accountant import Accountant
-from dpaccount.cost.exposure import group_exposures
+from dpaccount.cost.groups import group_exposures
 from dpaccount.numerics.balls import accurate, precision
 from dpaccount.numerics.sampled_groups import SampledGroupFactor
 from dpaccount.plan import events as ev

@@ -14,7 +14,8 @@ import numpy as np
 import pytest
 
 from dpaccount.accounting.accountant import Accountant
-from dpaccount.cost.exposure import exposure_of, group_exposures
+from dpaccount.cost.exposure import exposure_of
+from dpaccount.cost.groups import group_exposures
 from dpaccount.numerics.closed.toeplitz import group_squares
 from dpaccount.plan import events as ev
 from dpaccount.plan.events import Plan, Relation

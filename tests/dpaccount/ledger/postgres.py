@@ -27,18 +27,26 @@ def _dies_with_parent() -> None:
 
 
 class PostgresServer:
-    """A server that has been started."""
+    """A server that has been started: a new one, or a standby that follows another."""
 
-    def __init__(self) -> None:
+    def __init__(self, primary: "PostgresServer | None" = None) -> None:
         self.folder = Path(tempfile.mkdtemp(prefix="pg-", dir="/tmp"))  # a socket's path is short
         self.folder.chmod(0o755)
         self._as = {"user": NOBODY, "group": NOBODY, "extra_groups": []} if os.geteuid() == 0 else {}
-        self._programs = self._copied() / "pginstall" / "bin"
+        self._programs = primary._programs if primary else self._copied() / "pginstall" / "bin"
         for name in ("data", "socket"):
             (self.folder / name).mkdir(mode=0o700)
             if self._as:
                 os.chown(self.folder / name, NOBODY, NOBODY)
-        self._made()
+        if primary is None:
+            self._run(
+                "initdb", "-D", "data", "-U", "owner", "-A", "trust", "-E", "UTF8", "--no-locale", "--no-sync"
+            )
+        else:
+            host = str(primary.folder / "socket")
+            self._run(
+                "pg_basebackup", "-D", "data", "-h", host, "-U", "owner", "-R", "-X", "stream", "-c", "fast"
+            )
         self._server: subprocess.Popen[bytes] | None = None
         self.start()
 
@@ -90,26 +98,41 @@ class PostgresServer:
         self._server.send_signal(how)
         self._server.wait(SECONDS)
 
+    def promote(self) -> None:
+        """Let a standby take over, and wait until it takes writes."""
+        with self.connect() as link:
+            assert link.execute("SELECT pg_promote()").fetchone() == (True,)
+
+    def dump(self, *, schema: str) -> bytes:
+        """Return what pg_dump says of a schema."""
+        return self._run("pg_dump", "-h", "socket", "-U", "owner", "-n", schema, "postgres")
+
+    def restore(self, dump: bytes) -> None:
+        """Let psql make what a dump says."""
+        self._run(
+            "psql", "-h", "socket", "-U", "owner", "-v", "ON_ERROR_STOP=1", "-q", "postgres", given=dump
+        )
+
     def remove(self) -> None:
         """Stop and leave nothing."""
         with suppress(ProcessLookupError):
             self.end()
         shutil.rmtree(self.folder)
 
-    def _made(self) -> None:
+    def _run(self, program: str, *given: str, **how: bytes) -> bytes:
+        """Run a program; of what it is given, names of its folders are places in them."""
+        words = [str(self.folder / word) if word in ("data", "socket") else word for word in given]
         done = subprocess.run(
-            [
-                *(self._programs / "initdb", "-D", self.folder / "data", "-U", "owner", "-A", "trust"),
-                *("-E", "UTF8", "--no-locale", "--no-sync"),
-            ],
+            [self._programs / program, *words],
+            input=how.get("given", b""),
             capture_output=True,
-            text=True,
             check=False,
             cwd="/",
             timeout=SECONDS,
             **self._as,
         )
-        assert done.returncode == 0, done.stdout + done.stderr
+        assert done.returncode == 0, (done.stdout + done.stderr).decode()
+        return done.stdout
 
     def _copied(self) -> Path:
         found = importlib.util.find_spec(WHEEL)

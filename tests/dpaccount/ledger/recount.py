@@ -285,6 +285,11 @@ class Books:
             for changes in [self.period, *(one["spent"] for one in self.lineage(name))]:
                 add(changes, steps, left, self.width)
 
+    def forfeit(self, facts):
+        self.charge(facts)
+        for reserved in self.reserved.values():
+            reserved["open"] = set()
+
     def agree(self, root, nodes):
         """Check that the stored trees and the register say all of this, and nothing more."""
         self.fits()
@@ -348,8 +353,9 @@ def recount(file):
             books.charge(facts) if kind == "charge" else books.reserve(number, facts, body)
         elif kind == "rounds":
             books.take(facts)
-        elif kind in ("return", "scope", "cohort"):
-            {"return": books.give_back, "scope": books.scope, "cohort": books.cohort}[kind](facts)
+        elif kind in ("return", "scope", "cohort", "forfeit"):
+            acts = {"return": books.give_back, "scope": books.scope, "cohort": books.cohort}
+            {**acts, "forfeit": books.forfeit}[kind](facts)
         elif kind == "reset":
             books.reset(number, facts)
         elif kind == "drawing":

@@ -220,5 +220,5 @@ def test_a_log_of_a_changed_chain_is_not_printed(url, tmp_path):
     with sqlite3.connect(tmp_path / "budget.db") as database:
         database.execute("UPDATE entries SET body = replace(body, 'Ada', 'Eve')")
     database.close()
-    with pytest.raises(LedgerError, match="changed or removed; restore"):
+    with pytest.raises(LedgerError, match="changed or removed; close this process"):
         answers.log(url)

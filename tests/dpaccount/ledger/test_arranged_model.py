@@ -1,4 +1,4 @@
-"""Random teams against the plainest model: charges, scopes, cohorts, reservations, returns, resets.
+"""Random teams against the plainest model: charges, scopes, cohorts, reservations, returns, resets, forfeits.
 
 Units are counted one by one and parts are members of sets.  At the end `verify`, the recount, which imports nothing
 of the package, and a copy made of exported lines agree.
@@ -217,6 +217,18 @@ class Team(RuleBasedStateMachine):
         for reserved in self.reserved:
             for part in reserved["open"]:
                 self.add((self.period,), reserved["parts"][part - 1], reserved["scope"])
+
+    @rule(size=sizes, cover=covers, by=st.integers(0, 2))
+    def forfeit(self, size, cover, by):
+        if by:  # seldom
+            return
+        first, last = cover or (1, UNITS + 1)
+        costs = dict.fromkeys(range(first, last + 1), size)
+        lost = Plan(Relation.REPLACE_ONE, (event(size, cover),))
+        if self.tries(self.fits(costs, None), lambda: self.ledger.forfeit(lost, "x")):
+            self.add((self.life, self.period), costs, None)
+            for reserved in self.reserved:
+                reserved["open"] = set()
 
     @rule()
     def reopen(self):

@@ -2,6 +2,7 @@
 
 import json
 import os
+import random
 import re
 import signal
 import threading
@@ -18,7 +19,7 @@ from dpaccount.ledger import entries
 from dpaccount.ledger.answers import export, grant, import_, log
 from dpaccount.ledger.arranged import arrangements
 from dpaccount.ledger.carried import heads
-from dpaccount.ledger.chain import DRAWING, RELEASE
+from dpaccount.ledger.chain import ARRANGING, DRAWING, RELEASE, seal
 from dpaccount.ledger.ledger import Ledger, init, verify
 from dpaccount.ledger.storage import database, group, server, server_rows
 from dpaccount.ledger.storage.server_address import server_address
@@ -134,12 +135,12 @@ def test_a_charge_is_four_statements_and_a_commit(ledger, monkeypatch):
 
 
 def test_a_team_arranges_there_what_it_does_in_a_file(ledger, team, postgres):
-    """Scopes, cohorts, reservations and resets, whose nodes stand below zero, by a role that may charge."""
+    """Scopes, cohorts, reservations and resets, whose nodes stand below zero, by a role that may arrange."""
     ledger.charge_plan(plan("1/50", (1, 9)), "before")
     with postgres.connect() as connection:
         if not connection.execute("SELECT 1 FROM pg_roles WHERE rolname = 'charger'").fetchone():
             connection.execute("CREATE ROLE charger LOGIN")
-    grant(team, "charger")
+    grant(team, "charger", arrange=True)
     with Ledger.open(team.replace("owner@", "charger@")) as theirs:
         theirs.set_scope("lab", "1/4")
         theirs.name_cohort("ward", [(3, 5), (8, 9)])
@@ -350,6 +351,33 @@ def test_cut_again_and_again_in_the_end_it_is_charged_once(ledger, monkeypatch):
     assert ledger.verify() == VALID
 
 
+@pytest.mark.parametrize("seed", range(8))
+def test_whichever_commits_are_cut_it_is_charged_once_and_known(ledger, team, monkeypatch, seed):
+    """Those that look again are cut, too, before or after they were done, or done with a WARNING."""
+    dice = random.Random(seed)
+    left = [dice.choice(["before", "after", "warning", "done"]) for _ in range(12)]
+
+    def commit(transaction):
+        how = left.pop() if left else "done"
+        if how in ("after", "done"):
+            real(transaction)
+        if how == "warning":
+            transaction.link.execute("DO $$ BEGIN RAISE WARNING 'not on the standby'; END $$")
+            real(transaction)
+        elif how != "done":
+            transaction.drop()
+            raise psycopg.OperationalError("server closed the connection unexpectedly")
+
+    real = server._Transaction.commit
+    monkeypatch.setattr(server, "PAUSE", 0.01)
+    monkeypatch.setattr(server._Transaction, "commit", commit)
+    charges = [ledger.charge_plan(plan(), "one", key).entry for key in ("a", None, "b", "a")]
+    left.clear()
+    assert charges == [1, 2, 3, 1]
+    assert ledger.show()["entries"] == 3
+    assert ledger.verify() == VALID
+
+
 @pytest.mark.parametrize("asks", [True, False])
 def test_a_client_that_does_not_ask_the_chain_is_caught(ledger, monkeypatch, asks):
     """The broken twin takes a cut commit for a failed one, and charges twice."""
@@ -543,6 +571,83 @@ def test_the_owner_of_a_plain_role_changes_no_entry_either(team, postgres, roles
                 connection.execute(statement.format(server_address(team).schema))
 
 
+def entered(connection, kind: str, facts: dict) -> None:
+    """Add an entry of this kind to the end of the chain by hand, as who holds the rows' rights can."""
+    last, head = connection.execute("SELECT last, head FROM ledger").fetchone()
+    [root] = connection.execute("SELECT root FROM entries WHERE number = %s", (last,)).fetchone()
+    body = entries.as_written({**facts, "time": entries.now()})
+    digest = seal(head, last + 1, kind, None, None, body, root)
+    row = (last + 1, kind, body, root, digest)
+    connection.execute("INSERT INTO entries (number, kind, body, root, digest) VALUES (%s,%s,%s,%s,%s)", row)
+    connection.execute("UPDATE ledger SET last = %s, head = %s", (last + 1, digest))
+
+
+#: what arranges: by the program, and as an entry by hand
+ARRANGED = {
+    "scope": (lambda one: one.set_scope("team", 5), {"scope": "team", "epsilon": "5", "delta": "0"}),
+    "cohort": (lambda one: one.name_cohort("ward", [(1, 2)]), {"cohort": "ward", "units": [[1, 2]]}),
+    "reset": (lambda one: one.reset("mine"), {"reason": "mine"}),
+    "forfeit": (lambda one: one.forfeit(None, "mine"), {"reason": "mine", "steps": []}),
+}
+
+
+@pytest.mark.parametrize("kind", ARRANGING)
+def test_who_may_charge_may_not_arrange(ledger, team, postgres, roles, kind):
+    """Not by the program, and not by hand: then nobody goes on, before a later charge or after it."""
+    act, facts = ARRANGED[kind]
+    ledger.set_scope("team", "1/5")
+    grant(team, "charger")
+    with Ledger.open(as_role(team, "charger")) as theirs, Ledger.open(team) as watching:
+        watching.show()
+        theirs.charge_plan(plan("1/100"), "x", scope="team")
+        with pytest.raises(LedgerError, match="with --arrange"):
+            act(theirs)
+        assert theirs.show()["entries"] == 1
+        with pytest.raises(InputError, match="both"):
+            grant(team, "charger", read_only=True, arrange=True)
+        with postgres.connect("charger") as connection:
+            connection.execute(f"SET search_path = {server_address(team).schema}")
+            for statement in ("INSERT INTO arrangements VALUES (3)", "UPDATE arrangements SET number = 3"):
+                with pytest.raises(psycopg.errors.InsufficientPrivilege):
+                    connection.execute(statement)
+            entered(connection, kind, facts)
+        with pytest.raises(LedgerError, match="entry 3 arranges the ledger, and its role may not"):
+            watching.charge_plan(plan("1/100"), "y")
+        with postgres.connect("charger") as connection:
+            connection.execute(f"SET search_path = {server_address(team).schema}")
+            entered(connection, "refusal", {})
+        for one in (team, as_role(team, "charger")):
+            with Ledger.open(one) as late, pytest.raises(LedgerError, match="entry 3 arranges the ledger"):
+                late.charge_plan(plan("1/100"), "z")
+    assert verify(team)["first_bad"] == 3
+
+
+def test_who_may_arrange_does_and_its_entries_are_lawful_ever_after(ledger, team, postgres, roles, tmp_path):
+    grant(team, "charger", arrange=True)
+    with Ledger.open(as_role(team, "charger")) as theirs, Ledger.open(team) as watching:
+        watching.show()
+        for act, _ in ARRANGED.values():
+            act(theirs)
+        watching.charge_plan(plan("1/100"), "x", scope="team")
+    with postgres.connect() as connection:
+        schema = server_address(team).schema
+        connection.execute(f"REVOKE ALL ON ALL TABLES IN SCHEMA {schema} FROM charger")
+        numbers = connection.execute(f"SELECT number FROM {schema}.arrangements ORDER BY number").fetchall()  # noqa: S608
+        assert numbers == [(1,), (2,), (3,), (4,)]
+    with Ledger.open(team) as again:
+        again.charge_plan(plan("1/100"), "y", scope="team")
+    assert verify(team) == VALID
+    (tmp_path / "lines").write_bytes(b"".join(export(team)))
+    import_(tmp_path / "lines", f"{team}_again")
+    assert verify(f"{team}_again") == VALID
+
+
+def test_a_ledger_without_rights_to_arrange_is_refused(ledger, team, admin):
+    admin.execute("DROP TABLE arrangements")
+    with pytest.raises(LedgerError, match="does not tell who may arrange"):
+        Ledger.open(team)
+
+
 def test_who_may_read_reads_and_strangers_do_not(ledger, team, roles):
     grant(team, "reader", read_only=True)
     ledger.charge_plan(plan(), "one")
@@ -619,17 +724,85 @@ def test_another_schema_is_no_ledger(team, admin, postgres):
 
 
 def test_a_server_that_forgets_in_a_crash_is_refused(ledger, team, monkeypatch):
-    monkeypatch.setattr(server, "_FACTS", "SELECT 'owner', 'off', 'UTF8'")
+    monkeypatch.setattr(server, "_FACTS", server._FACTS.replace("current_setting('fsync')", "'off'"))
     with pytest.raises(LedgerError, match="fsync on, or a crash loses charges"):
         Ledger.open(team)
 
 
-def test_commits_are_on_the_disk_whatever_the_role_says(ledger, postgres, roles, team):
+#: what a role's connections begin with, and what a writer needs
+HOSTILE = {
+    "synchronous_commit": ("off", "on"),
+    "client_min_messages": ("error", "warning"),
+    "lock_timeout": ("1ms", "1min"),
+    "idle_in_transaction_session_timeout": ("0", "1min"),
+    "search_path": ("public", None),
+    "statement_timeout": ("10min", "0"),
+}
+
+
+@pytest.fixture
+def pooled(monkeypatch):
+    """Let every transaction find what a pooler leaves: a session in which nothing is set or prepared.
+
+    That it is a pooler is seen by the number of the process that answers.
+    """
+    monkeypatch.setattr(server, "_FACTS", server._FACTS.replace("pg_backend_pid()", "0"))
+    real = server.LedgerServer._started
+
+    def started(place, begin, until):
+        def discarded(link, pipeline):
+            link.execute("DISCARD ALL")
+            return begin(link, pipeline)
+
+        return real(place, discarded, until)
+
+    monkeypatch.setattr(server.LedgerServer, "_started", started)
+
+
+@pytest.mark.parametrize("way", ["direct", "pooled"])
+def test_settings_are_ours_whatever_the_role_and_a_pooler_say(ledger, postgres, roles, team, way, request):
+    """The database's, a role's, or what a pooler left: all of them at once."""
+    if way == "pooled":
+        request.getfixturevalue("pooled")
     with postgres.connect() as connection:
-        connection.execute("ALTER ROLE charger SET synchronous_commit = off")
-    grant(team, "charger")
-    with Ledger.open(as_role(team, "charger")) as theirs, theirs._store.place.reading() as found:
-        assert found._session.execute("SHOW synchronous_commit").fetchone() == ("on",)
+        connection.execute("CREATE ROLE hostile LOGIN")
+        for name, (theirs, _) in HOSTILE.items():
+            connection.execute(f"ALTER ROLE hostile SET {name} = '{theirs}'".encode())
+    try:
+        grant(team, "hostile", arrange=True)
+        ours = {name: wanted for name, (_, wanted) in HOSTILE.items()}
+        ours["search_path"] = f"{server_address(team).schema},pg_catalog,pg_temp"
+        with Ledger.open(as_role(team, "hostile")) as theirs:
+            for number in range(8):  # more than the driver waits for before it prepares a statement
+                theirs.charge_plan(plan("1/100"), "x", f"key {number}")
+            for moment in (theirs._store.reading, theirs._store.writing):
+                with moment() as found:
+                    shown = {name: found._session.execute(f"SHOW {name}").fetchone()[0] for name in HOSTILE}
+                assert shown == ours
+            receipt = theirs.charge(pure("1/100"), "draw", key="draw")
+            receipt.noisy("noise", 0, np.array([5]))
+            theirs.set_scope("team", 1)
+            assert theirs.verify() == VALID
+    finally:
+        with postgres.connect() as connection:
+            connection.execute("DROP OWNED BY hostile")
+            connection.execute("DROP ROLE hostile")
+
+
+def test_a_pooler_that_leads_elsewhere_is_noticed_in_the_next_transaction(ledger, team, pooled):
+    """To a server that was started later, that is, or at another time: who it is, is asked anew."""
+    with Ledger.open(team) as theirs:
+        theirs.charge_plan(plan(), "one")
+        place = theirs._store.place
+        link = place._idle.take()
+        link.start, link.stamp = "elsewhere", {**link.stamp, "server": "elsewhere"}
+        place._idle.keep(link, server.process.this())
+        assert theirs.charge_plan(plan(), "two").entry == 2
+        other = place._idle.take()
+        assert other is not link
+        place._idle.keep(other, server.process.this())
+        with theirs._store.reading() as found:
+            assert len({json.loads(entry.body)["server"] for entry in found.entries()}) == 1
 
 
 # ------------------------------------------------------------------ bad URLs

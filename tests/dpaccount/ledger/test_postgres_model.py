@@ -22,7 +22,10 @@ from .test_arranged_model import BUDGET, Team, recounted
 from .test_model import EVENT, covers, histories, played
 
 ROLE = "teammate"
-CHANGES = ("UPDATE entries SET body = body", "DELETE FROM entries", "TRUNCATE entries", "DROP TABLE entries")
+CHANGES = (
+    *("UPDATE entries SET body = body", "DELETE FROM entries", "TRUNCATE entries", "DROP TABLE entries"),
+    *("UPDATE arrangements SET number = number", "DELETE FROM arrangements"),
+)
 
 
 @pytest.fixture(scope="module")
@@ -44,7 +47,7 @@ class TeamOnServer(Team):
         """Make a ledger that another role owns, and return its URL for this one."""
         name = f"model_{next(NUMBERS)}"
         init(self.server.url(name), **BUDGET)
-        grant(self.server.url(name), ROLE)
+        grant(self.server.url(name), ROLE, arrange=True)
         return self.server.url(name, ROLE)
 
     def steps(self) -> list:

@@ -82,7 +82,7 @@ def test_a_changed_entry_is_refused(make, tmp_path, kind, followed, sealed):
         digest = seal(before, number, kind, key, about, body, root) if sealed else digest
         database.execute("UPDATE entries SET body = ?, digest = ? WHERE number = ?", (body, digest, number))
     database.close()
-    with pytest.raises(LedgerError, match="was changed; restore"):
+    with pytest.raises(LedgerError, match="was changed; close this process"):
         ledger.run_state("a")
-    with pytest.raises(LedgerError, match="was changed; restore"):
+    with pytest.raises(LedgerError, match="was changed; close this process"):
         ledger.release("a")

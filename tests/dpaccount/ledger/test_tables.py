@@ -79,7 +79,7 @@ SCHEMAS = {
 def test_tables_are_a_ledgers_and_no_others(original, what):
     changed_schema(original, *SCHEMAS[what])
     for act in (verify, Ledger.open):
-        with pytest.raises(LedgerError, match=r"that a ledger has not|is damaged"):
+        with pytest.raises(LedgerError, match=r"that a ledger has not|reads as damaged"):
             act(f"sqlite:///{original}")
 
 

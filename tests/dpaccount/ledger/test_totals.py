@@ -167,7 +167,7 @@ def test_changed_totals_refuse_every_charge_that_reads_them(original, change):
         for cover in ((1, 29), (1, 2), (8, 25)):
             with suppress(LedgerError):
                 ledger.charge(pure(TENTH), "next", cover)
-        with pytest.raises(LedgerError, match="totals were changed; restore"):
+        with pytest.raises(LedgerError, match="totals were changed; close this process"):
             charge_each(ledger)
         with pytest.raises((BudgetError, LedgerError)):
             ledger.charge(pure(Fraction(8, 10)), "everybody")
@@ -201,7 +201,7 @@ def test_changed_totals_refuse_a_charge_to_an_open_ledger_that_reads_them(origin
         with sqlite3.connect(file) as database:
             database.execute(change)
         database.close()
-        with pytest.raises(LedgerError, match="totals were changed; restore"):
+        with pytest.raises(LedgerError, match="totals were changed; close this process"):
             charge_each(ledger)
 
 
@@ -230,7 +230,7 @@ def test_a_chain_that_goes_back_refuses_an_open_ledger(original):
 )
 def test_a_changed_budget_is_not_opened(original, change):
     file = edited(original, change)
-    with pytest.raises(LedgerError, match="budget was changed; restore"):
+    with pytest.raises(LedgerError, match="budget was changed; close this process"):
         Ledger.open(f"sqlite:///{file}")
 
 
@@ -244,7 +244,7 @@ def test_a_file_cut_in_its_last_page_is_refused(original):
     with copy.open("r+b") as file:
         for end in range(size - 1, size - 4096, -7):
             file.truncate(end)
-            with pytest.raises(LedgerError, match="cut inside a page; restore"):
+            with pytest.raises(LedgerError, match="cut inside a page; close this process"):
                 Ledger.open(f"sqlite:///{copy}")
         file.truncate(size - 4096)
         assert not charged(copy)
@@ -292,7 +292,7 @@ def test_a_file_that_loses_an_entry_takes_no_charge(original, monkeypatch, many)
     with Ledger.open(f"sqlite:///{file}") as ledger:
         right = Rows.add
         monkeypatch.setattr(Rows, "add", lambda rows, entry: (right(rows, entry), lose(rows, entry)))
-        with pytest.raises(LedgerError, match="loses what is written; restore"):
+        with pytest.raises(LedgerError, match="loses what is written; close this process"):
             ledger.charge_many(three) if many else ledger.charge(pure(TENTH), "next", (8, 25))
         monkeypatch.undo()
     assert charged(file)  # and nothing was charged before

@@ -144,7 +144,7 @@ def test_a_changed_ledger_is_not_upgraded(old, change):
     with sqlite3.connect(old) as raw:
         raw.execute(change)
     raw.close()
-    with pytest.raises(LedgerError, match=r"is not valid .* and was not upgraded; restore"):
+    with pytest.raises(LedgerError, match=r"is not valid .* and was not upgraded; close this process"):
         upgrade(f"sqlite:///{old}")
     assert [one.name for one in old.parent.iterdir()] == ["clinic.db"]
     assert rows_of(old, "SELECT format FROM ledger") == [("dpaccount/ledger/1",)]

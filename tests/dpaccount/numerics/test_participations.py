@@ -156,6 +156,18 @@ def test_all_three_programs_bound_every_pattern_alike(shape, weights, seed):
         assert toeplitz.matrix_stretch(square, k, b)[1] == kernel
 
 
+@pytest.mark.parametrize("length", [1, 2, 3, 4])
+def test_short_factors_in_many_rounds(length):
+    """More rounds than the factor is long: what two lags do not reach costs nothing."""
+    weights = [3, -2, 2, 1][:length]
+    for k, b in itertools.product(range(1, 7), range(1, 5)):
+        times = toeplitz.rounds_met(16, k, b)
+        kernel = kernel_stretch([weights], 16, times, b, "factorised")
+        assert kernel == checker_stretch([weights], 16, times, b) <= times**2 * sum(w * w for w in weights)
+        if b >= length:
+            assert kernel == times * sum(w * w for w in weights)
+
+
 def test_columns_that_do_not_meet_are_added_up():
     """The identity in four rounds is four, not sixteen; alternating signs that cancel are not added up."""
     identity = [[0] * t + [1] for t in range(12)]

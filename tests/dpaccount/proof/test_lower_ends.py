@@ -20,6 +20,7 @@ from dpaccount.proof import (
     assume_clipped,
     assume_covers,
     assume_points,
+    assume_rank_one,
     assume_view,
     compose,
     differences,
@@ -78,6 +79,7 @@ def test_gaussian_noise_attains_its_curve(radius, deviation, count, delta):
     assert confirmed(theorem, lower)
     assert confirmed(theorem, lower / 2)
     assert not confirmed(theorem, upper + F(1, 10**9))
+    assert confirmed(theorem, F(1)) == (lower >= 1)
 
 
 @settings(max_examples=15, deadline=None)
@@ -117,6 +119,9 @@ def bounded_above():
         approximate(spread_over(units), delta) for units, delta in (((1, 4), F(1, 10**9)), ((5, 9), F(1, 10)))
     ]
     yield parallel(*apart)
+    for kind, reward, bound in (("rank-one", F(1, 2), None), ("outer", F(1), None), ("outer", F(2), F(40))):
+        moves = linear(assume_rank_one("q", reward, REPLACE_ONE, "t", kind), bound)
+        yield approximate(gaussian(moves, F(100), "k"), F(1, 10))
 
 
 def test_an_upper_bound_has_no_lower_end():
@@ -125,6 +130,7 @@ def test_an_upper_bound_has_no_lower_end():
             assert lower_end(said) is None
             assert not confirmed(said, F(0))
             assert not confirmed(said, F(1, 2))
+            assert not confirmed(said, F(1))
 
 
 @pytest.mark.slow

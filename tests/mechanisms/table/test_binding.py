@@ -31,6 +31,8 @@ TABLE = Table(
         Column("kind", "category", values=("x", "y")),
         Column("seen", "boolean"),
         Column("note", "text"),
+        Column("word", "text"),
+        Column("short", "text", length=6),
     ),
     rows=50,
 )
@@ -92,6 +94,22 @@ def test_a_row_may_name_cells_in_several_columns():
         bound(Histogram, columns=["city", "kind"])
 
 
+def test_cells_that_nobody_listed_are_texts():
+    given, reading = bound(StableHistogram, column="note")
+    assert given == {"text": 48, "keys": 1, "rows": 50, "relation": "replace-one"}
+    assert reading.default == (0.0,) * 8
+    assert bound(StableHistogram, columns=["note", "word"])[0]["keys"] == 2
+    for made_by, parameters, wrong in (
+        (Histogram, {"column": "note"}, "declare a category"),
+        (StableHistogram, {"column": "note", "by": "city"}, "without by or bins"),
+        (StableHistogram, {"columns": ["note", "city"]}, "city is no text as note is"),
+        (StableHistogram, {"columns": ["note", "short"]}, "short is no text as note is"),
+        (GaussianSum, {"columns": ["note", "age"]}, "declare a category"),
+    ):
+        with pytest.raises(InputError, match=wrong):
+            bound(made_by, **parameters)
+
+
 def test_every_column_has_its_own_interval():
     given = bound(SecondMoments, columns=["age", "loss"])[0]
     made = SecondMoments(**given)
@@ -143,7 +161,7 @@ WRONG = [
     (Histogram, {}, "no column is named"),
     (Histogram, {"column": "town"}, "no column 'town' is declared"),
     (Histogram, {"column": "age"}, "no cells; give bins"),
-    (Histogram, {"column": "note"}, "no cells"),
+    (Histogram, {"column": "note"}, "declare a category"),
     (Histogram, {"column": "age", "columns": ["age"]}, "give one of them"),
     (Histogram, {"columns": ["city", "kind"]}, "one column, found 2"),
     (Histogram, {"column": "city", "bins": [0, 1]}, "leave bins out"),

@@ -24,6 +24,7 @@ COLUMNS = [
     Column("seen", "boolean", missing=True),
     Column("gone", "boolean"),
 ]
+TEXTS = [Column("note", "text", missing="?"), Column("word", "text", length=5)]
 CELLS = st.one_of(
     st.none(),
     st.booleans(),
@@ -38,7 +39,7 @@ CELLS = st.one_of(
 )
 
 
-@pytest.mark.parametrize("column", COLUMNS, ids=lambda column: column.name)
+@pytest.mark.parametrize("column", [*COLUMNS, *TEXTS], ids=lambda column: column.name)
 @given(left=st.lists(CELLS, max_size=6), right=st.lists(CELLS, max_size=6))
 def test_codes_are_bounded_and_each_is_its_cells_alone(column, left, right):
     codes = column.codes([*left, *right])
@@ -100,9 +101,3 @@ def test_declarations_that_contradict_themselves_are_refused_in_one_sentence(tex
     assert str(error.value).startswith("claim.toml")
     assert ";" in str(error.value)
     assert "\n" not in str(error.value)
-
-
-def test_text_has_no_code():
-    column = Column("note", "text")
-    with pytest.raises(InputError, match="declare a category"):
-        column.codes(["a"])

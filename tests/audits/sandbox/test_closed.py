@@ -5,7 +5,7 @@ import os
 import pytest
 
 from audits.cli import run
-from audits.evidence.closed import close, opened
+from audits.sandbox.closed import close, opened
 from audits.sandbox.fork import apart
 from dpaccount.ledger.ledger import Ledger, init
 

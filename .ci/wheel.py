@@ -1,0 +1,19 @@
+"""Puts three of our packages into a folder of their own in a wheel (see dpaccount_packages.py)."""
+
+from typing import Any
+
+from hatchling.builders.hooks.plugin.interface import BuildHookInterface
+
+
+class Packages(BuildHookInterface):  # type: ignore[type-arg]
+    """Adds them to the files of a wheel; an editable installation finds them beside `dpaccount`."""
+
+    def initialize(self, version: str, build_data: dict[str, Any]) -> None:
+        """Say where files go."""
+        if version == "standard":
+            folder = "dpaccount_packages"
+            build_data["force_include"] |= {
+                **{name: f"{folder}/{name}" for name in ("mechanisms", "bandits", "audits")},
+                "dpaccount_packages.py": f"{folder}/__init__.py",
+                ".ci/dpaccount.pth": "dpaccount.pth",
+            }

@@ -1,0 +1,147 @@
+"""Tours of datasets that share one run's releases: a record changed in many ways, rows one by one, walks.
+
+A walk leads from one dataset to a far one, record by record, so that what happens at some number of rows, or
+of equal ones, happens between two neighbours on the way.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from audits.datasets.bases import MADE, Exemplified, Pair, crowd, dataset
+from audits.datasets.domain_pairs import counts, marked_columns, near
+from audits.datasets.records import TOTALS, sums, thin
+from dpaccount.proof import ADD_REMOVE
+from dpaccount.relation import radius_of
+from mechanisms.subject import Domain, Rows
+
+SEED = 1  #: of datasets that are drawn
+UNITS = 100  #: rows that are changed, one by one
+FEW_VALUES = 16  #: of a whole column: walks lead to rows that have each
+MARKED = 48  #: walks to rows that share a mark
+COLUMNS = 6  #: of which tables are sorted, or have marks in every row
+
+
+def star(domain: Domain, relation: str, base: str, unit: int, records: Rows) -> Iterator[Pair]:
+    """Yield pairs in which one row of a dataset, at its low end, is replaced by each record, or goes."""
+    left, low, high = dataset(domain, base, SEED), np.array(domain.low), np.array(domain.high)
+    for record in records:
+        moves = radius_of(relation) is not None  # then from the record, not to it
+        yield _changed(
+            left, relation, base, unit, *((record, low + high - record) if moves else (low, record))
+        )
+
+
+def by_unit(domain: Domain, relation: str, base: str, units: list[int]) -> Iterator[Pair]:
+    """Yield pairs in which one row after the other goes from the low end to the high one, or goes.
+
+    Of several columns one does so alone, too.
+    """
+    left, low, high = dataset(domain, base, SEED), np.array(domain.low), np.array(domain.high)
+    for number, unit in enumerate(units):
+        alone = np.arange(len(low)) == number % len(low)
+        for changed in (alone | True, alone)[: len(low)]:
+            ends = (np.where(changed, end, left[unit - 1]) for end in (low, high))
+            yield _changed(left, relation, base, unit, *ends)
+
+
+def _changed(rows: Rows, relation: str, base: str, unit: int, here: Rows, there: Rows) -> Pair:
+    """Return the pair of a dataset in which a row is here or there; under add-remove there, or gone."""
+    left, right = rows.copy(), rows.copy()
+    left[unit - 1], right[unit - 1] = here, near(here, there, relation)
+    if relation == ADD_REMOVE:
+        return Pair(right, np.delete(rows, unit - 1, axis=0), base, SEED, unit)
+    return Pair(left, right, base, SEED, unit)
+
+
+def units(domain: Domain, more: set[int]) -> list[int]:
+    """Return rows from 1: all, or of many 1, 2, 3, 4, 6, 8, …, the last ones, `more` and some between.
+
+    Streams have short parts at their beginning, which a unit drawn at random seldom enters.
+    """
+    first = {factor * 2**k for k in range(domain.rows.bit_length()) for factor in (1, 3)}
+    even = np.linspace(1, domain.rows, min(UNITS, domain.rows)).astype(int).tolist()
+    every = sorted(unit for unit in {*first, *even, *more} if 0 < unit <= domain.rows)
+    return every[:: thin(len(every), 3 * UNITS)]
+
+
+@dataclass(frozen=True)
+class Walk:
+    """Datasets 0 … `steps`, each a step from the next: one row is replaced.
+
+    Dataset k is called `base` with k in its braces.  With `leaving` a step takes the first row away.
+    `asked` are steps that are looked at in any case.
+    """
+
+    domain: Domain
+    relation: str
+    base: str
+    steps: int
+    asked: tuple[int, ...] = ()
+    leaving: bool = False
+
+    def table(self, k: int) -> Rows:
+        """Return dataset k."""
+        rows = self.domain.rows - k * self.leaving
+        return dataset(replace(self.domain, rows=rows), self.base.format(k), SEED)
+
+    def step(self, k: int) -> list[Pair]:
+        """Return the neighbours between dataset k − 1 and dataset k: under add-remove both lose that row."""
+        (before, base), (after, then) = ((self.table(at), self.base.format(at)) for at in (k - 1, k))
+        if self.leaving or self.relation != ADD_REMOVE:
+            return [Pair(before, after, base, SEED, 1 if self.leaving else k)]
+        sides = ((before, base), (after, then))
+        return [Pair(rows, np.delete(rows, k - 1, axis=0), name, SEED, k) for rows, name in sides]
+
+
+def walks(domain: Domain, relation: str, marks: tuple[float, ...]) -> Iterator[Walk]:
+    """Yield walks: to fewer rows, from one base to another, and to rows that share a value of a column."""
+    rows, asked, given = domain.rows, counts(domain.rows, marks), examples(domain)
+    for number, base in enumerate(("uniform", "rising 0 corners", "high", *given)):
+        whole = range(rows if rows <= UNITS and not number else 0)
+        fewer = (*whole, *(rows - count for count in asked))
+        if relation == ADD_REMOVE:
+            yield Walk(domain, relation, f"last of {rows} {base}", rows, fewer, leaving=True)
+    some, every = range(min(len(domain.low), 4) if len(domain.low) > 1 else 0), (1 << len(domain.low)) - 1
+    ends = [(start, example) for example in given for start in ("low", "high", "uniform")]
+    ends += [("low", "high"), ("low", "uniform"), ("uniform", "high"), ("in turn", "falling")]
+    ends += [("low", f"ends {1 << c}") for c in some] + [("high", f"ends {every - (1 << c)}") for c in some]
+    for start, end in ends:
+        yield Walk(domain, relation, f"first {{}} {end}, then {start}", rows)
+    crowds = [(c, value) for c, values in enumerate(_values(domain)) for value in values]
+    noted = [place for place in marked_columns(domain, marks) if place not in crowds]
+    for number, (column, mark) in enumerate([*crowds, *noted[:: thin(len(noted), MARKED)]]):
+        base = crowd("{}", mark, column, ("low", "high", "uniform")[number % 3])
+        yield Walk(domain, relation, base, rows, tuple(asked))
+
+
+def _values(domain: Domain) -> Iterator[list[float]]:
+    """Yield the values of each whole column that has few, and none of others."""
+    for low, high, whole in zip(domain.low, domain.high, domain.integer, strict=True):
+        yield np.arange(low, high + 1).tolist() if whole and high - low < FEW_VALUES else []
+
+
+def examples(domain: Domain) -> list[str]:
+    """Return the bases of example tables."""
+    return [name for name, _ in domain.examples] if isinstance(domain, Exemplified) else []
+
+
+def special(domain: Domain, marks: tuple[float, ...]) -> list[str]:
+    """Return bases that real tables may be like and drawn ones are not: sorted, balanced, of fixed sums."""
+    columns = range(min(len(domain.low), COLUMNS))
+    ordered = [f"{way} {column} uniform" for column in columns for way in ("rising", "falling")]
+    ends = [f"ends {bits}" for bits in range(1, min(2 ** len(domain.low), 17) - 1)]
+    fits = marked_columns(domain, tuple(total / domain.rows for total in (1.0, 100.0, *marks)))
+    means = [crowd(domain.rows, mean, column, "uniform") for column, mean in fits if column in columns]
+    every = [_every_mark(domain, marks, column) for column in columns]
+    sorts = [*examples(domain), *MADE, *ordered, *ends, *every]
+    return [*sorts, *sums(domain, marks), *means[:: thin(len(means), TOTALS)]]
+
+
+def _every_mark(domain: Domain, marks: tuple[float, ...], column: int) -> str:
+    """Return the base in which every mark that a column may hold stands once."""
+    base, held = "low", [mark for of, mark in marked_columns(domain, marks) if of == column][: domain.rows]
+    for number, mark in enumerate(held):
+        base = crowd(len(held) - number, mark, column, base)
+    return base

@@ -1,0 +1,243 @@
+"""A table that a claim declares, against all that says it again: parameters, persons, witness, labels."""
+
+from fractions import Fraction
+from itertools import pairwise
+from typing import Any
+
+from ..documents import Rejected, brief, ensure, integer, spend, text
+from ..intervals import number
+from .shapes import COUNT, TEXT, amount, closed, either, exact_of, listed
+
+Table = dict[str, Any]
+KINDS = ("number", "integer", "category", "text", "boolean")
+MEMBERS = {"category": {"values", "other"}, "text": {"length"}} | {
+    kind: {"low", "high"} for kind in ("number", "integer")
+}
+MOST_ROWS, MOST_OF_ONE, MOST_CELLS = 10**9, 1000, 10_000
+FARTHEST = 10**15  # of a bound
+CLIPS = ("low", "high", "radius", "reward")  # follow from a table; a claim may say them narrower
+WITNESS = closed(
+    {
+        **dict.fromkeys(("unit", "rows", "coins"), COUNT),
+        **{"left": listed(amount(None)), "right": either(listed(amount(None))), "wrong": TEXT},
+        "other_rows": closed({"base": TEXT, "seed": COUNT}),
+    }
+)
+NAMING = ("column", "columns", "by", "bins")  # parameters that say what is read of a table
+
+
+def check_tables(document: dict[str, Any]) -> None:
+    """Verify what the claim declares of its table, or of a function's, and all that follows from it."""
+    data, asked = document["claim"].get("data", {}), document["claim"]["subject"]
+    described = asked.get("data", {})
+    ensure(("file" in data) == ("ledger" in data), "a data file goes with the ledger that pays")
+    ensure("file" in data or ("columns" in data) == bool(data), "data are a file, or a declared table")
+    ensure("file" in data or "scope" not in data, "a scope is of a ledger")
+    for table in (data, described):
+        check_declared(table)
+    if document["proved"]["derivation"]:
+        ensure(not described, "a subject with a proof has data of its own")
+        check_named(asked, document["subject"]["parameters"], data.get("columns", {}))
+        check_witness(document)
+        if ":" not in asked["use"]:
+            held, moves = document["subject"]["parameters"], document["guarantee"].get("radius", 0)
+            check_bounds(held, document["proved"]["derivation"])
+            same = exact_of(held.get("unit", moves), "unit") == exact_of(moves, "radius")
+            ensure(same, "the parameter unit is not the radius of the guarantee")
+        if data.get("columns"):
+            check_following(document, data)
+
+
+# ------------------------------------------------------------------ the declaration itself
+
+
+def check_declared(table: Table) -> None:
+    """Verify that a declaration contradicts itself nowhere."""
+    declared = {"rows", "id", "max_rows", "columns"} & table.keys()
+    ensure(not declared or {"rows", "columns"} <= declared, "a table declares its columns and how many rows")
+    if not declared:
+        return
+    rows, most = counted(table)
+    ensure(rows <= MOST_ROWS, f"a table has at most {MOST_ROWS} rows")
+    ensure(most <= MOST_OF_ONE and (most == 1 or "id" in table), "max_rows goes with id, up to 1000")
+    ensure(table["columns"] != {}, "a table has columns")
+    for name, column in table["columns"].items():
+        check_column(name, column)
+
+
+def counted(table: Table) -> tuple[int, int]:
+    """Return how many rows or persons a table has, and how many rows of a person count."""
+    found = [exact_of(table.get(name, 1), name) for name in ("rows", "max_rows")]
+    rows, most = (integer(int(n)) if n is not None and n.denominator == 1 else integer(n) for n in found)
+    return rows, most
+
+
+def check_column(name: str, column: Table) -> None:
+    """Verify that a column's bounds, values and default are of its kind, and go together."""
+    kind, missing = column["type"], column.get("missing")
+    members = {"type", "missing", "missing_cells"} | MEMBERS.get(kind, set())
+    said = f"the column {brief(name)}"
+    ensure(kind in KINDS and column.keys() <= members, f"{said} is no column of a known type")
+    if kind in ("number", "integer"):
+        low, high = (exact_of(column[end], end) for end in ("low", "high"))
+        ends = [low, high, low if missing is None else exact_of(missing, "missing")]
+        a, b, default = (Fraction(FARTHEST + 1) if end is None else end for end in ends)
+        ensure(-FARTHEST <= a <= default <= b <= FARTHEST, f"{said} has bounds in a wrong order")
+        whole = kind == "number" or {a.denominator, b.denominator, default.denominator} == {1}
+        ensure(whole, f"{said} is of integers, and a bound is none")
+    elif kind == "category":
+        values = column.get("values", [])
+        once = values != [] and len(set(values)) == len(values)
+        ensure(once and all(v and v.strip() == v for v in values), f"{said} lists each value once, bare")
+        labels = labels_of(column, None) or []
+        ensure(len(set(labels)) == len(labels), f"{said} has a value named other, and others")
+        ensure(missing is None or missing in labels, f"{said} has no such value as its default")
+    else:
+        ensure(1 <= column.get("length", 48) <= 240, f"{said} counts 1 to 240 bytes")
+        fits = missing is None or type(missing) is (bool if kind == "boolean" else str)
+        ensure(fits, f"{said} has a default of another type")
+
+
+def check_named(asked: Table, held: Table, columns: Table) -> None:
+    """Verify that the columns that parameters name are declared, and the same for claim and subject."""
+    said, own = asked.get("parameters", {}), ":" in asked["use"]
+    named = [said[key] for key in ("column", "by", "arm") if type(said.get(key)) is str]
+    named = [] if own and not columns else named  # a class of one's own may read files by itself
+    named += said["columns"] if type(said.get("columns")) is list else []
+    ensure(all(name in columns for name in named), f"a column among {brief(named)} is not declared")
+    ensure(own or not columns or named != [], "no column of the table is read")
+    alone = [key for key in NAMING if type(held.get(key)) in (str, list) and key not in said]
+    ensure(own or alone == [], f"the parameter {brief(alone)} is the claim's to say")
+
+
+def check_bounds(held: Table, steps: list[Table]) -> None:
+    """Verify that rows are clipped as the proof says: the width of the bounds, on a grid, and the radius."""
+    assumed = [s["with"] for s in steps if s["rule"] in ("assume_clipped", "assume_ball")]
+    widths = [number(given["high"]) - number(given["low"]) for given in assumed if "low" in given]
+    balls = [number(given["radius"]) for given in assumed if "radius" in given]
+    if {"low", "high"} <= held.keys() and any(widths):
+        low, high = (exact_of(held[name], name) or Fraction(0) for name in ("low", "high"))
+        near = any(abs(width - (high - low)) * 1000 <= high - low for width in widths)
+        ensure(low < high and near, "the parameters low and high are not as far apart as in the proof")
+    if "radius" in held and balls:
+        same = exact_of(held["radius"], "radius") in balls
+        ensure(same, "the parameter radius is not the proof's")
+
+
+# ------------------------------------------------------------------ what follows from it
+
+
+def check_following(document: dict[str, Any], data: Table) -> None:
+    """Verify the parameters that a table fixes, and sizes of its witness and its release."""
+    asked, held = document["claim"]["subject"], document["subject"]["parameters"]
+    said, steps = asked.get("parameters", {}), document["proved"]["derivation"]
+    persons = next((s["with"] for s in steps if s["rule"] == "assume_persons"), None)
+    (rows, most), relation = counted(data), document["guarantee"]["relation"]
+    both = {"persons", "max_rows"} & held.keys()
+    fits = both == {"persons", "max_rows"} if persons is not None else not both or ":" in asked["use"]
+    ensure(fits, "persons are of the parameters and of the proof")
+    fixed: dict[str, Any] = {"rows": rows * most, "rounds": rows * most, "relation": relation}
+    if persons is not None:
+        fixed |= {"persons": rows, "max_rows": most, "relation": persons["rows"]}
+    labels: dict[str, list[str]] | None = None
+    if "column" in said or "columns" in said:
+        more, labels = read_off(said, held, data["columns"])
+        fixed |= more
+    elif ":" not in asked["use"]:
+        fixed["slots"] = rows
+        if "arm" in said:
+            column = {**data["columns"][said["arm"]], "other": False}
+            fixed["arms"] = labels_of(column, None)
+    else:
+        fixed = {}
+    sizes = ":" in asked["use"] or {"rows", "rounds", "slots"} & held.keys()
+    ensure(bool(sizes), "no parameter says how many rows there are")
+    for name in fixed.keys() & held.keys() - set(NAMING):
+        if name not in CLIPS or name not in said:
+            same = alike(held[name], fixed[name])
+            ensure(same, f"the parameter {brief(name)} is not the table's")
+    seen = document["audit"]["witness"] if document["audit"] is not None else {"rows": 1}
+    ensure(seen["rows"] <= rows, "the pair under attack has more rows than the table")
+    if document["release"] is not None and labels is not None:
+        found = document["release"]["report"].get("labels", {})
+        ensure(found == labels, "the labels of what was released are not the table's")
+
+
+def check_witness(document: dict[str, Any]) -> None:
+    """Verify that the pair under attack are neighbours of the claim: one record is changed, or gone."""
+    if document["audit"] is None:
+        return
+    seen, gone = document["audit"]["witness"], document["guarantee"]["relation"] == "add-remove"
+    WITNESS(seen, "the pair under attack")
+    left, right = seen["left"], seen["right"]
+    ensure(1 <= seen["unit"] <= seen["rows"], "the record that is changed is none of the rows")
+    apart = right is None if gone else right is not None and len(left) == len(right) and left != right
+    ensure(apart, "the pair under attack are no neighbours of the claim")
+
+
+def alike(held: object, fixed: object) -> bool:
+    """Say whether a parameter is the same text, list or number."""
+    if isinstance(fixed, int | Fraction):
+        return exact_of(held, "a parameter") == fixed
+    return held == fixed
+
+
+def read_off(said: Table, held: Table, columns: Table) -> tuple[Table, dict[str, list[str]] | None]:
+    """Return the parameters that columns fix, and the labels of what is released of them."""
+    names = [said["column"]] if "column" in said else said["columns"]
+    read = [columns[name] for name in names]
+    groups = labels_of(columns[said["by"]], None) if "by" in said else [""]
+    if "cells" in held or any(column["type"] in ("category", "text") for column in read):
+        labels = labels_of(read[0], said.get("bins"))
+        if read[0]["type"] == "text" and "by" not in said:
+            lengths = {column.get("length", 48) for column in read}
+            ensure(
+                len(lengths) == 1 and len({column["type"] for column in read}) == 1, "texts differ in kind"
+            )
+            return {"text": lengths.pop(), "keys": len(read)}, None
+        if labels is None or groups is None:
+            raise Rejected(f"the column {brief(names[0])}, or its groups, has no cells")
+        every = [f"{group}, {label}" for group in groups for label in labels] if "by" in said else labels
+        keys = {"keys": len(names)} if len(names) > 1 else {}
+        return {"cells": len(every), **keys}, {"cells": every}
+    ends = [bounds_of(column) for column in read]
+    fixed: Table = {"low": min(low for low, _ in ends), "high": max(high for _, high in ends)}
+    target = ends.pop() if "reward" in held and len(ends) > 1 else None
+    if target is not None:
+        fixed["reward"] = max(map(abs, target))
+    square = sum((max(abs(low), abs(high)) ** 2 for low, high in ends), Fraction(0))
+    if "radius" in held and "radius" not in said:
+        units = (exact_of(held["radius"], "radius") or Fraction(0)) * 10**6
+        near = (
+            units >= 0 and units**2 >= square * 10**12 and (units == 0 or (units - 1) ** 2 < square * 10**12)
+        )
+        ensure(near, "the parameter radius is not the longest that the bounds allow")
+    if len(names) > 1:
+        fixed |= dict.fromkeys(("candidates", "questions"), len(ends) * len(groups or [""]))
+    if "by" not in said:
+        fixed["bounds"] = "; ".join(f"{low} {high}" for low, high in ends)
+        return fixed, {"columns": names}
+    return fixed, {"columns": [f"{group}, {name}" for group in groups or [] for name in names]}
+
+
+def bounds_of(column: Table) -> tuple[Fraction, Fraction]:
+    """Return the least and the largest that a cell counts as."""
+    low, high = exact_of(column.get("low", 0), "low"), exact_of(column.get("high", 1), "high")
+    return low or Fraction(0), high or Fraction(0)
+
+
+def labels_of(column: Table, bins: list[Any] | None) -> list[str] | None:
+    """Return what the cells of a column are called; None for one without cells."""
+    if bins is not None:
+        spend(200 * len(bins))
+        ends = [repr(float(exact_of(edge, "bins") or 0)).removesuffix(".0") for edge in bins]
+        names = [f"[{low}, {high})" for low, high in pairwise(ends)]
+        return [*names[:-1], f"{names[-1][:-1]}]"]
+    if column["type"] == "boolean":
+        return ["false", "true"]
+    if column["type"] == "category":
+        return [text(value) for value in column["values"]] + ["other"] * column.get("other", False)
+    low, high = bounds_of(column)
+    if column["type"] != "integer" or high - low >= MOST_CELLS:
+        return None
+    return [str(value) for value in range(int(low), int(high) + 1)]

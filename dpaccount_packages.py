@@ -1,0 +1,88 @@
+"""Finds the packages `mechanisms`, `bandits` and `audits`, and never in place of a project's own.
+
+The three names are common words.  A wheel therefore keeps them beside this module, in a folder that is not on
+`sys.path`, and `dpaccount.pth` calls `install` when Python starts.  In a source tree they stand beside this
+file too.  Every other finder is asked before this one answers, whatever kind of project it knows: a folder on
+the path, an editable installation with a finder of its own, or the parts of a namespace package, which are
+joined with ours as parts of one namespace are.
+
+Our own programs, the command line and the processes that run audited code, start by `run`: there ours win.
+"""
+
+import os
+import sys
+from collections.abc import Sequence
+from importlib.machinery import ModuleSpec, PathFinder
+from types import ModuleType
+
+NAMES = ("mechanisms", "bandits", "audits")
+FOLDER = os.path.dirname(os.path.abspath(__file__))  # noqa: PTH100, PTH120 (`pathlib` costs every start 5 ms)
+
+
+class Finder:
+    """A finder on `sys.meta_path` that knows three names."""
+
+    ours_win = False
+
+    @classmethod
+    def find_spec(
+        cls, name: str, path: Sequence[str] | None = None, target: ModuleType | None = None
+    ) -> ModuleSpec | None:
+        """Return where a package is: a project's own if it has one, else ours."""
+        if name not in NAMES or path is not None:
+            return None
+        ours, parts = PathFinder.find_spec(name, [FOLDER], target), list[str]()
+        for finder in sys.meta_path:
+            ask = None if finder is cls else getattr(finder, "find_spec", None)
+            found: ModuleSpec | None = ask(name, None, target) if ask else None
+            if found is not None and found.loader is None:  # a namespace, of which others may know more
+                parts += found.submodule_search_locations or ()
+            elif found is not None and not cls.ours_win:
+                return found
+        if ours is not None and ours.submodule_search_locations is not None:
+            folders = list(ours.submodule_search_locations)
+            parts = [part for part in parts if part not in folders]
+            ours.submodule_search_locations = folders + parts if cls.ours_win else parts + folders
+        return ours
+
+
+def install() -> None:
+    """Let this process find the three packages."""
+    if Finder not in sys.meta_path:
+        sys.meta_path.insert(0, Finder)
+
+
+def folders() -> dict[str, str]:
+    """Return where each of our four packages stands."""
+    beside = os.path.dirname(FOLDER) if __file__.endswith("__init__.py") else FOLDER  # noqa: PTH120
+    return {"dpaccount": f"{beside}/dpaccount", **{name: f"{FOLDER}/{name}" for name in NAMES}}
+
+
+def need() -> None:
+    """Raise `ImportError`, in one sentence, where a package of another project hides one of ours."""
+    from importlib.util import find_spec
+
+    for name, folder in folders().items():
+        spec = find_spec(name)
+        places = [] if spec is None else [spec.origin, *(spec.submodule_search_locations or ())]
+        found = next(filter(None, places), None)
+        if found is None or os.path.realpath(found) != os.path.realpath(f"{folder}/__init__.py"):
+            where = "is not installed" if found is None else f"is hidden by {found}"
+            raise ImportError(
+                f"dpaccount cannot run here: its package {name} {where}; give that one another name, or use"
+                " the command `dpaccount`, which finds its own packages first"
+            )
+
+
+def run(module: str) -> None:
+    """Run the function `main` of one of our modules, in a process where our packages win."""
+    from importlib import import_module
+
+    Finder.ours_win = True
+    install()
+    import_module(module).main()
+
+
+def command() -> None:
+    """Run the command line."""
+    run("audits.cli")

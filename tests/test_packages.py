@@ -1,0 +1,143 @@
+"""Our packages `mechanisms`, `bandits` and `audits` stand in no project's way, and the command finds them anyway."""
+
+import subprocess
+import sys
+import sysconfig
+import venv
+import zipfile
+from pathlib import Path
+
+import pytest
+
+NAMES = ("mechanisms", "bandits", "audits")
+
+#: An editable installation that knows its packages by a finder of its own, appended as setuptools does.
+FINDER = """
+import sys
+from importlib.machinery import PathFinder
+
+class Editable:
+    @staticmethod
+    def find_spec(name, path=None, target=None):
+        return PathFinder.find_spec(name, [{folder!r}], target) if name in {names!r} and path is None else None
+
+sys.meta_path.append(Editable)
+"""
+
+
+@pytest.fixture(scope="module")
+def wheel(tmp_path_factory):
+    """Return a wheel of this tree."""
+    root, made = Path(__file__).parents[1], tmp_path_factory.mktemp("wheel")
+    command = [sys.executable, "-m", "build", "--wheel", "--no-isolation", "--outdir", str(made), str(root)]
+    subprocess.run(command, check=True, capture_output=True)
+    (found,) = made.glob("*.whl")
+    return found
+
+
+class Place:
+    """A fresh environment with our wheel, in which a project of somebody else lives."""
+
+    def __init__(self, folder: Path, wheel: Path) -> None:
+        venv.create(folder / "venv", symlinks=True)
+        self.python, self.cwd = folder / "venv" / "bin" / "python", folder / "project"
+        (self.site,) = (folder / "venv" / "lib").glob("python*/site-packages")
+        self.cwd.mkdir()
+        with zipfile.ZipFile(wheel) as file:
+            file.extractall(self.site)
+        # what ours needs; a folder that a .pth file names is no place where .pth files are read
+        (self.site / "needed.pth").write_text(sysconfig.get_path("purelib") + "\n")
+
+    def run(self, *words: str) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
+            [str(self.python), *words], cwd=self.cwd, capture_output=True, text=True, check=False
+        )
+
+    def project(self, name: str, kind: str, *, namespace: bool = False) -> None:
+        """Write a package of this name: on the path as `kind` says."""
+        folder = {"flat": self.cwd, "installed": self.site}.get(kind, self.cwd / "src")
+        package = folder / name
+        package.mkdir(parents=True, exist_ok=True)
+        if not namespace:
+            (package / "__init__.py").write_text("mine = True")
+        (package / "module.py").write_text("value = 7")
+        if kind == "src":
+            (self.site / "__editable__.theirs.pth").write_text(f"{folder}\n")
+        elif kind == "src, late":
+            (self.site / "zzz.pth").write_text(f"{folder}\n")
+        elif kind == "finder":
+            (self.site / "__editable___finder.py").write_text(FINDER.format(folder=str(folder), names=NAMES))
+            (self.site / "__editable__.theirs.pth").write_text("import __editable___finder\n")
+
+
+KINDS = ("flat", "src", "src, late", "finder", "installed")
+
+
+@pytest.mark.parametrize("namespace", [False, True], ids=["package", "namespace"])
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_project_has_its_own_packages_and_the_command_has_ours(tmp_path, wheel, kind, namespace):
+    place = Place(tmp_path, wheel)
+    for name in NAMES:
+        place.project(name, kind, namespace=namespace)
+    theirs = "; ".join(f"import {name}.module; assert {name}.module.value == 7" for name in NAMES)
+    done = place.run("-W", "error", "-c", theirs)
+    assert (done.returncode, done.stderr) == (0, "")
+    ours = place.run(
+        "-c", "from dpaccount import release; from bandits.worlds.delays import delays; delays('stocks')"
+    )
+    if namespace:
+        assert (ours.returncode, ours.stderr) == (0, "")
+    else:
+        assert ours.returncode == 1
+        assert "dpaccount cannot run here: its package mechanisms is hidden by " in ours.stderr
+        assert str(place.cwd if kind != "installed" else place.site) in ours.stderr.splitlines()[-1]
+    (place.cwd / "events.json").write_text(
+        '{"schema": "dpaccount/events/1", "relation": "replace-one", "events": [{"event": "pure", "epsilon": 1}]}'
+    )
+    said = place.run("-m", "dpaccount", "account", "events.json", "--delta", "0")
+    assert (said.returncode, said.stderr) == (0, "")
+    assert "1" in said.stdout
+
+
+def test_nothing_else_is_found_otherwise(tmp_path, wheel):
+    """Without a project of such names ours are there; names below them and of others are not asked for."""
+    place = Place(tmp_path, wheel)
+    code = """
+import sys, dpaccount_packages, mechanisms, bandits, audits, audits.claim, mechanisms.subject, dpaccount
+assert all(folder not in sys.path for folder in dpaccount_packages.folders().values())
+assert dpaccount_packages.FOLDER not in sys.path
+dpaccount_packages.need()
+find = dpaccount_packages.Finder.find_spec
+assert find("json") is None and find("dpaccount") is None and find("audits.claim", audits.__path__) is None
+"""
+    done = place.run("-I", "-c", code)
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+@pytest.mark.slow
+@pytest.mark.statistical  # seeded: one sound function at level .05
+@pytest.mark.parametrize("kind", ["src", "finder"])
+def test_code_is_audited_where_a_project_has_packages_of_our_names(tmp_path, wheel, kind):
+    """The processes that run it find ours, and whatever of a namespace ours do not have."""
+    place = Place(tmp_path, wheel)
+    place.project("audits", kind)
+    place.project("mechanisms", kind, namespace=True)
+    (place.cwd / "f.py").write_text(
+        "def f(data, rng):\n    from mechanisms.module import value\n    return rng.random() < 1 / value\n"
+    )
+    words = [
+        "audit",
+        "f:f",
+        "--shape",
+        "2",
+        "--low",
+        "0",
+        "--high",
+        "1",
+        "--epsilon",
+        "1",
+        "--trials",
+        "400",
+    ]
+    done = place.run("-m", "dpaccount", *words)
+    assert done.returncode == 0, done.stdout + done.stderr
