@@ -5,6 +5,8 @@
 #   make checker   writes dist/dpaccount-checker.zip, which python3 runs as it is
 # and one the documents as pages:
 #   make site      writes build/site, to be opened in a browser
+# Where Coq is installed, one proves the rules:
+#   make formal    compiles the proofs, names what each rests on, and compares three checkers
 PYTHON ?= python3.11
 VENV := .venv
 BIN := $(VENV)/bin
@@ -13,7 +15,7 @@ EXAMPLE := examples/plan_finder
 UNIT := one person's whole record: plan, visits, spending
 LEDGER := sqlite:///$(EXAMPLE)/plan-finder.db
 
-.PHONY: setup certify checker test slow nightly lint site clean
+.PHONY: setup certify checker test slow nightly lint site formal clean
 
 setup: $(READY)
 
@@ -56,6 +58,11 @@ lint: $(READY)
 site: $(READY)
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
 	@echo "build/site/index.html"
+
+# Proofs, axioms, the table of docs/formal.md, the extracted checker, and whether it agrees with the others.
+formal: $(READY)
+	$(BIN)/python .ci/formal.py
+	$(BIN)/python -m pytest -n 0 tests/formal -m "not nightly"
 
 clean:
 	rm -rf $(VENV) build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -21,7 +21,7 @@ from .curves import (
     written,
 )
 from .distributions import upper_tail
-from .documents import Rejected, ensure, several
+from .documents import Rejected, ensure, items, several
 from .facts import ANYONE, Optional, Persons, Private, Rare, rule
 from .intervals import ZERO, Interval, Pair, at_most, number, positive
 
@@ -86,9 +86,9 @@ def to_gdp(part: Private, mu_squared: Fraction) -> Private:
     return part._replace(law=written(Gdp(mu_squared)))
 
 
-def orders_of(value: list[object]) -> list[Fraction]:
+def orders_of(value: object) -> list[Fraction]:
     """Read orders that rise from above 1."""
-    orders = [Fraction(1), *map(number, value)]
+    orders = [Fraction(1), *map(number, items(value))]
     ensure(len(orders) > 1 and all(a < b for a, b in pairwise(orders)), "orders should rise from above 1")
     return orders[1:]
 

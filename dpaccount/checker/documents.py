@@ -109,6 +109,13 @@ def source_of(value: object) -> str:
     return text(value)
 
 
+def items(value: object) -> list[Any]:
+    """Read a list: a text is none, though it has characters."""
+    if not isinstance(value, list):
+        raise Rejected(f"{str(value)[:40]!r} should be a list")
+    return value
+
+
 def integer_points(points: object) -> list[list[int]]:
     """Read a sorted list of integer vectors of one dimension."""
     if not isinstance(points, list) or not 0 < len(points) <= 256:

@@ -15,6 +15,7 @@ from .documents import (
     ensure,
     integer,
     integer_points,
+    items,
     names_of,
     relation_of,
     several,
@@ -220,7 +221,7 @@ def assume_choice(query: str, parts: list[list[str]]) -> Choice:
 @hypothesis(cells=anything)
 def assume_split(query: str, cells: Any) -> Split:
     """Every record is read in one cell, named by its own value."""
-    names = [text(cell) for cell in cells]
+    names = [text(cell) for cell in items(cells)]
     ensure(len(set(names)) == len(names) > 0, "the cells should be named, each once")
     return Split(query, names)
 

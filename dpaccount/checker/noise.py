@@ -5,7 +5,7 @@ from fractions import Fraction
 from typing import Any, TypeVar
 
 from .curves import Approximate, BoundedRange, Curve, Gdp, Lattice, NearGdp, Pure, Zcdp, written
-from .documents import anything, brief, ensure, integer, several, spend, text
+from .documents import anything, brief, ensure, integer, items, several, spend, text
 from .facts import RULES, Contribution, Declaration, Numbers, Optional, Private, Shifts, Stable
 from .intervals import Interval, Pair, added, at_most, number, positive, power_of
 
@@ -122,7 +122,7 @@ def sparse_vector(numbers: Stable, threshold: Fraction, scale: Fraction, limit: 
 @noise(Contribution, table=anything, epsilon=number)
 def finite(person: Contribution, table: Any, epsilon: Fraction) -> Pure:
     """A draw from the row of a table that belongs to the unit's symbol."""
-    short = all(len(text(p)) <= 200 for row in table for p in row)
+    short = all(len(text(p)) <= 200 for row in items(table) for p in items(row))
     ensure(short, "a probability has more than 200 characters")
     rows = [list(map(number, row)) for row in table]
     symbols = person.kind == "points" and person.points == [[k] for k in range(len(rows))]

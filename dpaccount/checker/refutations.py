@@ -5,7 +5,7 @@ from fractions import Fraction
 from typing import Any
 
 from .curves import gdp_delta
-from .documents import Rejected, anything, ensure, relation_of, spend, text
+from .documents import Rejected, anything, ensure, items, relation_of, spend, text
 from .facts import Apart, Covered, Refuted, rule
 from .hypotheses import hypothesis
 from .intervals import ZERO, Interval, Pair, added, at_most, number, positive
@@ -17,9 +17,9 @@ def observer_of(value: object) -> str:
     return text(value)
 
 
-def vector_of(value: list[object]) -> list[Fraction]:
+def vector_of(value: object) -> list[Fraction]:
     """Read a vector."""
-    return list(map(number, value))
+    return list(map(number, items(value)))
 
 
 @hypothesis(kind=anything, left=vector_of, right=vector_of, relation=relation_of, observer=observer_of)

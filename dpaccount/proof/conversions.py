@@ -15,6 +15,7 @@ from .decide import (
     ANYONE,
     at_most,
     ball,
+    brief,
     delta_ball,
     need,
     normal_cdf,
@@ -86,7 +87,7 @@ def to_gdp(part: Theorem, mu_squared: Fraction) -> Theorem:
     enough = epsilon == 0 or at_most(
         lambda _: normal_cdf(-ball(mu_squared).sqrt() / 2) * (1 + ball(epsilon).exp()), Fraction(1)
     )
-    need(enough, rule, f"mu_squared {float(mu_squared):.6g} is too small for ε = {float(epsilon):.6g}")
+    need(enough, rule, f"mu_squared {brief(mu_squared)} is too small for ε = {brief(epsilon)}")
     return proved(rule, replace(fact, curve=Gdp(mu_squared)), (part,), mu_squared=str(mu_squared))
 
 
@@ -112,7 +113,7 @@ def to_approximate(
     else:
         free = divergence == 0  # equal outputs
         enough = free or at_most(lambda bits: delta_ball(fact.curve, epsilon, bits), delta)
-    need(enough, rule, f"({float(epsilon):.9g}, {float(delta):.6g}) is not implied by {fact.curve}")
+    need(enough, rule, f"({brief(epsilon)}, {brief(delta)}) is not implied by {fact.curve}")
     return proved(rule, replace(fact, curve=Approximate(epsilon, delta)), (part,), **witness)
 
 
@@ -151,7 +152,7 @@ def group(part: Theorem, size: int, delta: Fraction | None = None) -> Theorem:
             enough = at_most(
                 lambda _: ball(spent) * sum(((i * ball(epsilon)).exp() for i in range(size)), arb(0)), delta
             )
-            need(enough, rule, f"delta {float(delta):.6g} is below δ(e^kε − 1)/(e^ε − 1)")
+            need(enough, rule, f"delta {brief(delta)} is below δ(e^kε − 1)/(e^ε − 1)")
             curve, witness = Approximate(size * epsilon, delta), {"size": size, "delta": str(delta)}
         case _:
             raise RuleError(f"{rule}: no group rule for {type(fact.curve).__name__}; convert it first")
@@ -201,7 +202,7 @@ def despite(part: Theorem, rare: Theorem, delta: Fraction) -> Theorem:
         enough = at_most(
             lambda _: ball(curve.delta) + ball(depart.probability) * (1 + ball(curve.epsilon).exp()), delta
         )
-    need(enough, rule, f"delta {float(delta):.6g} does not cover the departure")
+    need(enough, rule, f"delta {brief(delta)} does not cover the departure")
     out = replace(fact, curve=replace(curve, delta=delta), units=ANYONE)  # a departure may read anyone
     return proved(rule, out, (part, rare), delta=str(delta))
 

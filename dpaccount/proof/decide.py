@@ -33,6 +33,11 @@ def need(holds: bool, rule: str, needed: str) -> None:  # noqa: FBT001
         raise RuleError(f"{rule}: {needed}")
 
 
+def brief(value: Fraction) -> str:
+    """Return a number as messages show it; one that no float holds, by its length."""
+    return f"{float(value):.9g}" if abs(value) < 10**300 else f"a number of {len(str(value))} characters"
+
+
 def key_of(key: str, rule: str) -> str:
     """Return the key of a draw, refusing one that is too long to be written often."""
     need(type(key) is str and len(key) <= MAX_KEY, rule, f"a key is a text of at most {MAX_KEY} characters")

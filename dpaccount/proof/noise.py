@@ -13,7 +13,7 @@ from flint import arb
 from dpaccount.errors import RuleError
 from dpaccount.relation import ADD_REMOVE, CENTRAL, REPLACE_ONE
 
-from .decide import at_most, ball, key_of, need, number, positive, whole
+from .decide import at_most, ball, brief, key_of, need, number, positive, whole
 from .hypotheses import assume_numbers
 from .judgements import (
     Approximate,
@@ -108,7 +108,7 @@ def fine_gaussian(
     need(square >= 1, rule, f"the grid {grid} is coarser than the noise")
     low = Fraction(math.isqrt(math.floor(square * 10**18)), 10**9)  # at most s
     each = (Fraction(201643, 10**7) + Fraction(1573, 10**5) / low) / square
-    need(distance >= whole(coordinates, rule, "coordinates") * each, rule, f"{float(distance)} is too small")
+    need(distance >= whole(coordinates, rule, "coordinates") * each, rule, f"{brief(distance)} is too small")
     name = getattr(query.conclusion, "query", "")
     numbers = numbers or assume_numbers(name, coordinates, "movement")
     agreed = conclusion_of(numbers, rule) == Numbers(name, coordinates)
@@ -186,6 +186,6 @@ def stable_histogram(cells: Theorem, scale: Fraction, threshold: int, delta: Fra
         ratio = (-1 / ball(scale)).exp()
         return 1 - (1 - ratio**far / (1 + ratio)) ** int(fact.high)
 
-    need(delta <= 1 and at_most(shown, delta), rule, f"δ = {float(delta)} does not cover the threshold")
+    need(delta <= 1 and at_most(shown, delta), rule, f"δ = {brief(delta)} does not cover the threshold")
     given: dict[str, Any] = {"scale": scale, "threshold": threshold, "delta": delta}
     return _drawn(rule, cells, Approximate(fact.high / scale, delta), key, **given)

@@ -10,7 +10,7 @@ from flint import arb
 from dpaccount.errors import RuleError
 from dpaccount.relation import CENTRAL, OBSERVERS, REPLACE_ONE, moves
 
-from .decide import ball, compare, gdp_delta, need, neighbouring, number, one_of, positive
+from .decide import ball, brief, compare, gdp_delta, need, neighbouring, number, one_of, positive
 from .judgements import Apart, Covered, Refuted
 from .theorem import Theorem, conclusion_of, proved
 
@@ -107,6 +107,6 @@ def refute(told: Theorem, epsilon: Fraction, delta: Fraction) -> Theorem:
         raise RuleError(f"{rule}: {fact.law!r} is not a pair of laws; say what noise hides it")
 
     beaten = compare(reached, delta) is False
-    need(beaten, rule, f"δ({float(epsilon):.9g}) is not shown to exceed {float(delta):.6g}")
+    need(beaten, rule, f"δ({brief(epsilon)}) is not shown to exceed {brief(delta)}")
     out = Refuted(fact.query, epsilon, delta, fact.relation, fact.observer)
     return proved(rule, out, (told,), epsilon=str(epsilon), delta=str(delta))

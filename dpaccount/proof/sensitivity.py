@@ -11,7 +11,7 @@ from dpaccount.errors import RuleError
 from dpaccount.precision import certified
 from dpaccount.relation import ADD_REMOVE, REPLACE_ONE, bounded_row
 
-from .decide import ANYONE, at_most, ball, need, number, positive, whole
+from .decide import ANYONE, at_most, ball, brief, need, number, positive, whole
 from .hypotheses import assume_rounds
 from .judgements import Contribution, Lipschitz, Rounds, Shift, Shifts, Stable
 from .theorem import Theorem, conclusion_of, contribution_of, plain_vector, proved
@@ -44,7 +44,7 @@ def linear(contribution: Theorem, bound_squared: Fraction | None = None) -> Theo
             bound = 8 * high**2
         case "outer" if high > 1:
             bound = number(bound_squared or 0, rule, "bound_squared")
-            need(_bounds_outer(high, bound), rule, f"{float(bound):.9g} is not shown to be a bound")
+            need(_bounds_outer(high, bound), rule, f"{brief(bound)} is not shown to be a bound")
             witness["bound_squared"] = str(bound)
         case kind if kind not in ("rank-one", "outer"):
             raise RuleError(f"{rule}: no bound is known for contributions of kind {kind!r}")
@@ -246,6 +246,6 @@ def buffered(
         return ((length * ball(fact.bound)).sqrt() + ball(lost) * arb(later * numbers).sqrt()) ** 2
 
     bound = number(most, rule, "most")
-    need(at_most(moved, bound), rule, f"{float(bound):.9g} is not shown to be a bound")
+    need(at_most(moved, bound), rule, f"{brief(bound)} is not shown to be a bound")
     given = {"width": width, "pairs": buffers, "bits": bits, "step": str(step), "most": str(bound)}
     return proved(rule, replace(fact, bound=bound, units=(1, said.last)), (query, entered), **given)

@@ -54,6 +54,17 @@ def test_witnesses_hold_what_they_should_and_premises_are_of_their_kind(rule, fo
         refused(rule, found, {**given, "query": 1})
 
 
+@pytest.mark.parametrize(
+    ("rule", "found", "given"), [case[:3] for case in HONEST], ids=[case[0] for case in HONEST]
+)
+def test_a_list_is_never_read_from_the_characters_of_a_text(rule, found, given):
+    for name in [name for name, value in given.items() if isinstance(value, list)]:
+        for other in ("2", "ab", dict.fromkeys("ab"), {}):
+            refused(rule, found, {**given, name: other})
+            if given[name] and isinstance(given[name][0], list):
+                refused(rule, found, {**given, name: [other] * len(given[name])})
+
+
 def refused(rule, found, given):
     with pytest.raises(REFUSALS["checker"]):
         by_checker(rule, found, given)

@@ -1,0 +1,81 @@
+"""Three programs on one derivation: the checker extracted from the proofs, the Python checker, the kernel.
+
+`make formal` builds the extracted one; without it these tests say that they are skipped.
+"""
+
+import json
+import random
+import re
+import subprocess
+from fractions import Fraction
+from pathlib import Path
+
+import pytest
+
+from dpaccount.checker import Rejected, check_derivation
+from dpaccount.proof.derivation import write
+from tests.dpaccount.rules.programs import proved_again
+from tests.dpaccount.rules.statements import DERIVATIONS
+from tests.dpaccount.rules.test_two_programs import forged
+
+CHECKER = Path(__file__).parent / "check" / "checker"
+SOURCES = [*Path(__file__).parent.rglob("*.v"), CHECKER.with_name("driver.ml")]
+
+pytestmark = pytest.mark.skipif(
+    not CHECKER.exists() or any(file.stat().st_mtime > CHECKER.stat().st_mtime for file in SOURCES),
+    reason="`make formal` has not built the extracted checker from these sources",
+)
+
+
+def by_python(steps):
+    """Return the number of steps that hold, or that of the first that does not; None where there are no steps."""
+    try:
+        return ("valid", len(check_derivation(steps)))
+    except Rejected as why:
+        found = re.match(r"step (\d+) ", str(why))
+        return ("invalid", int(found[1]) if found else None)
+
+
+def by_extracted(documents):
+    lines = [json.dumps({"schema": "dpaccount/derivation/1", "steps": steps}) for steps in documents]
+    said = subprocess.run(
+        [CHECKER, "--lines"], input="\n".join(lines) + "\n", capture_output=True, text=True, check=True
+    )
+    found = []
+    for line in said.stdout.splitlines():
+        verdict = re.fullmatch(r"(valid|invalid|error): .*?(\d+)?( steps)?", line)
+        number = re.search(r"\d+", line)
+        found.append(("valid" if verdict[1] == "valid" else "invalid", int(number[0]) if number else None))
+    assert len(found) == len(documents)
+    return found
+
+
+def agree(documents):
+    verdicts = [by_python(steps) for steps in documents]
+    assert by_extracted(documents) == verdicts
+    accepted = [steps for steps, (verdict, _) in zip(documents, verdicts, strict=True) if verdict == "valid"]
+    for steps in accepted:
+        assert proved_again(steps) == [step["gives"] for step in steps]
+    return len(accepted)
+
+
+def test_all_accept_what_every_rule_gives():
+    assert agree(DERIVATIONS) == len(DERIVATIONS)
+
+
+@pytest.mark.slow
+def test_all_accept_what_the_catalogue_proves():
+    from tests.mechanisms.test_catalogued import SUBJECTS
+
+    deltas = (Fraction(1, 10**9), Fraction(1, 10**6), Fraction(1, 100))
+    documents = [write(case.values[0].proof(delta)) for case in SUBJECTS for delta in deltas]
+    assert agree(documents) == len(documents) > 20
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", range(10))
+def test_all_refuse_the_same_step_of_a_damaged_derivation(seed):
+    """2,200 damaged derivations a seed, whose later steps were made consistent with the damage."""
+    rng = random.Random(f"formal {seed}")
+    documents = [forged(rng, rng.choice(DERIVATIONS)) for _ in range(2200)]
+    assert 100 < agree(documents) < 1500  # the damage is neither always harmless nor always fatal

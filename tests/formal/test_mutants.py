@@ -1,0 +1,86 @@
+"""A rule that gives more than it should does not go unnoticed: its proof fails, or the three programs disagree.
+
+Needs what `make formal` builds; every case compiles the proofs again.
+"""
+
+import re
+import shutil
+import subprocess
+
+import pytest
+
+from tests.dpaccount.rules.statements import DERIVATIONS
+from tests.formal import test_agreement
+from tests.formal.test_table import FORMAL, formal
+
+pytestmark = [
+    pytest.mark.nightly,
+    pytest.mark.skipif(shutil.which("coqc") is None, reason="Coq is not installed"),
+]
+
+#: of proved rules: a file, what stands there, what a careless hand would write, and the proof that should fail
+PROVED = [
+    ("composition", 'combined " + " plus parts.', 'combined " + " larger parts.', "Compose"),
+    ("composition", "negb (existsb is_range parts)", "true", "Compose"),
+    ("composition", "check observer_eqb o needed && shown a;", "check observer_eqb o needed;", "Views"),
+    ("conversions", "Some (over (times e e) (of_Z 2))", "Some (over (times e e) (of_Z 4))", "Measures"),
+    ("conversions", "Some (over (times e e) (of_Z 8))", "Some (over (times e e) (of_Z 9))", "Measures"),
+    ("conversions", "(Groups AddRemove 2)", "(Groups AddRemove _)", "Relations"),
+    ("conversions", "below 0 radius && Qle_bool radius step", "below 0 radius", "Relations"),
+    ("conversions", "(size =? most)%Z && ", "", "Persons"),
+    ("noise", "(Pure (over bound scale)) rel", "(Pure (over bound (times scale two))) rel", "Proofs"),
+    (
+        "noise",
+        "Some (over (over bound variance) two)",
+        "Some (over (over bound variance) (4 # 1))",
+        "Gaussian",
+    ),
+    ("noise", "(BoundedRange (times rate bound))", "(BoundedRange (over (times rate bound) two))", "Choices"),
+    ("sensitivity", "let follows := plus slack (times r factor)", "let follows := times r factor", "Proofs"),
+    ("refutations", "&& at_most e (minus 0 least)", "&& at_most e 0", "Proofs"),
+]
+#: of rules that are only inferred; the other programs notice
+INFERRED = [
+    ("conversions", "Some (Pure (times k e))", "Some (Pure e)"),
+    ("composition", "zip_with larger (map two_dearest moving)", "zip_with larger (map largest moving)"),
+    ("sensitivity", "(minus 1 (Qred (1 # Z.to_pos n)))", "(minus 1 (Qred (2 # Z.to_pos n)))"),
+]
+
+
+def mutated(folder, family, old, new):
+    """Compile the proofs with one change; return Coq's first error, or nothing."""
+    copy = folder / "formal"
+    shutil.copytree(FORMAL, copy)
+    file = copy / family / "Infer.v"
+    assert file.read_text().count(old) == 1
+    file.write_text(file.read_text().replace(old, new))
+    coqc, make = shutil.which("coqc"), shutil.which("make")
+    subprocess.run([coqc, "-Q", ".", "DP", f"{family}/Infer.v"], cwd=copy, check=True, capture_output=True)
+    made = subprocess.run(
+        [make, "-f", "Makefile.coq", "-j1"], cwd=copy, capture_output=True, text=True, check=False
+    )
+    failed = re.findall(r'^File "(.*?)".*\n(?:Error|.*\nError)', made.stderr, re.M)
+    assert (made.returncode != 0) == bool(failed)
+    return copy, failed
+
+
+@pytest.mark.parametrize(("family", "old", "new", "proof"), PROVED)
+def test_a_weaker_rule_has_no_proof(tmp_path, family, old, new, proof):
+    _, failed = mutated(tmp_path, family, old, new)
+    assert [name.removeprefix("./").split("/")[-1] for name in failed][-1:] == [f"{proof}.v"]
+
+
+@pytest.mark.parametrize(("family", "old", "new"), INFERRED)
+def test_a_weaker_rule_that_is_only_inferred_disagrees(tmp_path, monkeypatch, family, old, new):
+    copy, failed = mutated(tmp_path, family, old, new)
+    assert not failed
+    monkeypatch.setattr(formal, "FORMAL", copy)
+    formal.extracted()
+    monkeypatch.setattr(test_agreement, "CHECKER", copy / "check" / "checker")
+    with pytest.raises(AssertionError):
+        test_agreement.agree(DERIVATIONS)
+
+
+def test_without_a_change_all_compiles(tmp_path):
+    _, failed = mutated(tmp_path, "noise", "(Pure (over bound scale)) rel", "(Pure  (over bound scale)) rel")
+    assert not failed

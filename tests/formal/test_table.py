@@ -1,0 +1,77 @@
+"""What is said to be proved is what the Coq sources prove; every rule of both programs has a row.  No Coq is needed."""
+
+import importlib.util
+import tomllib
+from pathlib import Path
+
+import pytest
+
+from dpaccount.checker.facts import RULES
+from tests.dpaccount.rules.programs import WITNESSES
+
+ROOT = Path(__file__).parents[2]
+FORMAL = ROOT / "tests" / "formal"
+
+
+def loaded():
+    spec = importlib.util.spec_from_file_location("formal", ROOT / ".ci" / "formal.py")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+formal = loaded()
+ROWS = tomllib.loads((FORMAL / "rules.toml").read_text())["rule"]
+SOURCES = formal.sources()
+
+
+def test_every_rule_of_both_programs_has_one_row():
+    names = [row["name"] for row in ROWS]
+    assert len(set(names)) == len(names)
+    assert set(names) == set(RULES) == set(formal.rules(SOURCES))
+    assert set(names) >= set(WITNESSES)
+    listed = [
+        line.split("`")[1]
+        for line in (ROOT / "docs/rules.md").read_text().splitlines()
+        if line.startswith("| R") and "`" in line
+    ]
+    assert set(listed) == set(names)
+
+
+def test_a_row_names_the_theorem_that_stands_in_its_file():
+    proofs = formal.proofs(SOURCES)
+    assert {row["name"] for row in ROWS if row["theorem"]} == set(proofs)
+    for row in ROWS:
+        if row["theorem"]:
+            assert proofs[row["name"]] == (row["theorem"], row["file"])
+            assert row["status"] in ("proved", "assumed", "defined")
+            assert (row["status"] == "assumed") == row["reason"].startswith("rests on ")
+        else:
+            assert row["status"] == "inferred"
+        if row["status"] == "defined":
+            assert row["name"].startswith("assume_")
+
+
+def test_what_a_theorem_assumes_is_written_in_one_file():
+    said = (FORMAL / "Assumed.v").read_text()
+    for row in ROWS:
+        if row["status"] == "assumed":
+            for name in row["reason"].removeprefix("rests on ").split(", "):
+                assert f"Axiom {name} :" in said
+
+
+def test_the_page_shows_the_rows():
+    page = (ROOT / "docs" / "formal.md").read_text()
+    assert formal.with_table(page, ROWS) == page
+
+
+def test_nothing_is_left_open():
+    assert formal.left_open(SOURCES) == []
+
+
+@pytest.mark.parametrize(
+    "text", ["Proof. Admitted.", "admit.", "Axiom a : False.", "Parameter p : nat.", "Conjecture c : False."]
+)
+def test_what_is_left_open_is_found(text):
+    assert formal.left_open({"core/Sound.v": text})
+    assert formal.left_open({"core/Sound.v": formal.without_comments(f"(* {text} (* too *) *)")}) == []
