@@ -259,10 +259,3 @@ def as_written(value: Any) -> Any:
     if isinstance(value, int) and not isinstance(value, bool) and abs(value) >= 2**63:
         return str(value)
     return value
-
-
-def valid_name(name: str, what: str) -> str:
-    """Return `name`, refusing what is not a name of a claim, subject, reproduction or schema."""
-    if NAME.fullmatch(name) is None:
-        raise InputError(f"{name[:70]!r} is not a {what}'s name; names match {NAME.pattern}")
-    return name

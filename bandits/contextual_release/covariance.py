@@ -32,15 +32,6 @@ def by_features(grid: PublicGrid, counts: Places, per_round: int, ridge: float) 
     return found
 
 
-def by_kernel(grid: PublicGrid, points: Places, per_round: int, ridge: float) -> Floats:
-    """Return the same by the kernel trick, (k − k_Zᵀ(K_ZZ + KτI)⁻¹k_Z)/τ for places `points` (Lemma 3.1)."""
-    gram = grid.gram()
-    across = gram[points]
-    inner = gram[np.ix_(points, points)] + per_round * ridge * np.eye(len(points))
-    found: Floats = (gram - across.T @ np.linalg.solve(inner, across)) / ridge
-    return found
-
-
 def drawn_counts(grid: PublicGrid, rounds: int, per_round: int, rng: np.random.Generator) -> Places:
     """Return how often each place is among TK points, actions and contexts uniform on the grid."""
     even = np.full(grid.places, 1 / grid.places)

@@ -9,7 +9,7 @@ not enter: so the dictionary reads none.  The embedding is φ̃(x) = (K_D^½)^�
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
-from math import inf, log
+from math import log
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,11 +31,6 @@ def oversampling(accuracy: float, rounds: int, failure: float) -> float:
     if not 0 < accuracy < 1 or rounds < 1 or not 0 < failure <= 1:
         raise InputError("needed accuracy in (0, 1), rounds >= 1 and failure in (0, 1]")
     return 6 * (1 + accuracy) / (1 - accuracy) * log(2 * rounds / failure) / accuracy**2
-
-
-def most_members(accuracy: float, ridge: float, q: float, gain: float) -> float:
-    """Return 6ρ(1 + 1/λ)qγ: Lemma 8's bound on the plays in a dictionary, γ the information gain."""
-    return 6 * (1 + accuracy) / (1 - accuracy) * (1 + 1 / ridge) * q * gain
 
 
 def inclusion(variances: Floats, q: float) -> Floats:
@@ -102,17 +97,3 @@ class NystromFeatures:
     def size(self) -> int:
         """Return the number of features."""
         return int(self._root.shape[1])
-
-
-def inaccuracy(kernel: Floats, plays: Integers, drawn: Integers, chances: Floats, ridge: float) -> float:
-    """Return the least ε of which the dictionary is ε-accurate (Definition 2): (1 ∓ ε)V ⪯, ⪰ V_D.
-
-    V = Σ plays·φφᵀ + λI and V_D = Σ (drawn/chance)·φφᵀ + λI over the points of a finite domain.
-    """
-    values, vectors = np.linalg.eigh(kernel)
-    phi = vectors * np.sqrt(np.maximum(values, 0.0))
-    weights = np.divide(drawn, chances, out=np.zeros(len(plays)), where=drawn > 0)
-    whole, seen = ((phi.T * each) @ phi + ridge * np.eye(len(phi)) for each in (plays, weights))
-    half = np.linalg.inv(np.linalg.cholesky(whole))
-    found = np.linalg.eigvalsh(half @ seen @ half.T)
-    return float(np.abs(found - 1).max()) if np.isfinite(found).all() else inf

@@ -11,7 +11,6 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import brentq
 
-from bandits.outsourced.modeler import beta
 from bandits.outsourced.published import width
 from dpaccount.errors import InputError
 
@@ -53,24 +52,6 @@ def guideline(least: float, epsilon: float, delta: float) -> int:
     return low
 
 
-def diagonally_dominant(covariance: Floats) -> bool:
-    """Say whether Definition 3 holds: k_xx ≥ (√(m − 1) + 1) Σ_{x′ ≠ x} k_xx′ for each of m points."""
-    own = np.diag(covariance)
-    others = covariance.sum(axis=1) - own
-    return bool((own >= (math.sqrt(len(covariance) - 1) + 1) * others).all())
-
-
-def dominance_distance(points: int, length: float) -> float:
-    """Return how far apart `points` equidistant queries must be for Definition 3, under the SE kernel.
-
-    exp(−s²/(2l²)) ≤ 1/((√(m − 1) + 1)(m − 1)).
-    """
-    if points < 2:
-        return 0.0
-    others = points - 1
-    return length * math.sqrt(2 * math.log((math.sqrt(others) + 1) * others))
-
-
 @dataclass(frozen=True)
 class Aim:
     """What Theorem 3 is asked for: regret ε_ucb beyond GP-UCB's but for δ_ucb, at |y| ≤ `bound`."""
@@ -83,24 +64,6 @@ class Aim:
         """Return ν = min(ε_ucb/(2√3 d²L), 2/d², ½), d the diameter in lengths."""
         square = diameter**2
         return min(self.extra / (2 * math.sqrt(3) * square * self.bound), 2 / square, 0.5)
-
-
-def regret_bound(
-    promise: Aim, horizon: int, candidates: int, gain: float, scale: float, noise: float
-) -> float:
-    """Return Theorem 3's bound on S_T with both O(·) taken as their arguments.
-
-    √(ε_ucb² + 24(C₂ + C₁β_T^½)² ln T/T + 24β_Tγ_T/(T ln(1 + σ_n^{−2}))), γ_T = `gain`, σ_y² = `scale`,
-    σ_n² = `noise`, C₁ = σ_y√(σ_y² + σ_n²)(σ_y²/σ_n² + 1), C₂ = (σ_y²/σ_n²)L.
-    """
-    if horizon < 2 or candidates < 1 or min(scale, noise) <= 0 or gain < 0:
-        raise InputError("needed T >= 2, n >= 1, scale > 0, noise > 0 and an information gain >= 0")
-    top = beta(candidates, horizon, promise.failure / 2)
-    one = math.sqrt(scale) * math.sqrt(scale + noise) * (scale / noise + 1)
-    two = scale / noise * promise.bound
-    middle = 24 * (two + one * math.sqrt(top)) ** 2 * math.log(horizon) / horizon
-    last = 24 * top * gain / (math.log1p(1 / noise) * horizon)
-    return math.sqrt(promise.extra**2 + middle + last)
 
 
 @dataclass(frozen=True)

@@ -347,14 +347,6 @@ def remember(areas: dict[int, Opened], height: int) -> None:
         _MEANT.setdefault(area, {}).update(said)
 
 
-def of_charges(charges: Iterable[list[Step]], width: int) -> SpentTree:
-    """Return the tree of charges, in memory."""
-    tree = SpentTree(nothing(width), lambda _: None)
-    for steps in charges:
-        tree.charge(steps)
-    return tree
-
-
 _MADE: Final[dict[tuple[str, int], Root]] = {}  #: roots that were made here, by their text
 _MEANT: Final[dict[int, Opened]] = {}  #: what nodes of an area said last
 

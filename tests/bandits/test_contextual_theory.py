@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 
 from bandits.contextual_release import covariance
-from bandits.contextual_release import error_bounds as bounds
 from bandits.contextual_release.public_grid import PublicGrid
 from bandits.usca import Usca, gain_bound
 from bandits.worlds.kernel_draws import drawn
 from dpaccount.errors import InputError
+from tests.bandits import usca_bounds as bounds
 
 GRID = PublicGrid(6, 6, "squared-exponential", Fraction(1, 2))
 DELTA = 0.1

@@ -9,20 +9,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bandits.worlds.local_bounds import (
-    Setting,
+from bandits.worlds.local_bounds import Setting, functions, lower_rate
+from dpaccount.errors import InputError
+from tests.bandits.local_rates import (
     corollary1_rate,
     divergence,
-    functions,
     lemma4,
-    lower_rate,
     replays,
     sent,
     theorem2_rate,
     theorem3_rate,
     theorem4_rate,
 )
-from dpaccount.errors import InputError
 
 SETTINGS = st.builds(
     lambda kernel, **more: Setting(kernel, smoothness=2.5 if kernel == "matern" else None, **more),

@@ -10,10 +10,8 @@ from bandits.learning.features import principal, squared_exponential
 from bandits.learning.nystrom import (
     NystromFeatures,
     embedding,
-    inaccuracy,
     inclusion,
     members,
-    most_members,
     oversampling,
     root,
 )
@@ -24,6 +22,25 @@ from dpaccount.errors import InputError
 GRID = np.linspace(0, 1, 30)[:, None]
 KERNEL = squared_exponential(GRID, GRID, 0.2)
 ROUGH = np.exp(-np.abs(GRID - GRID.T) / 0.2)  # of full rank, well conditioned
+
+
+def most_members(accuracy, ridge, q, gain):
+    """Return 6ρ(1 + 1/λ)qγ: Lemma 8's bound on the plays in a dictionary, γ the information gain."""
+    return 6 * (1 + accuracy) / (1 - accuracy) * (1 + 1 / ridge) * q * gain
+
+
+def inaccuracy(kernel, plays, drawn, chances, ridge):
+    """Return the least ε of which the dictionary is ε-accurate (Definition 2): (1 ∓ ε)V ⪯, ⪰ V_D.
+
+    V = Σ plays·φφᵀ + λI and V_D = Σ (drawn/chance)·φφᵀ + λI over the points of a finite domain.
+    """
+    values, vectors = np.linalg.eigh(kernel)
+    phi = vectors * np.sqrt(np.maximum(values, 0.0))
+    weights = np.divide(drawn, chances, out=np.zeros(len(plays)), where=drawn > 0)
+    whole, seen = ((phi.T * each) @ phi + ridge * np.eye(len(phi)) for each in (plays, weights))
+    half = np.linalg.inv(np.linalg.cholesky(whole))
+    found = np.linalg.eigvalsh(half @ seen @ half.T)
+    return float(np.abs(found - 1).max()) if np.isfinite(found).all() else np.inf
 
 
 def marked(*points):

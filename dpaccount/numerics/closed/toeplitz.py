@@ -13,7 +13,6 @@ from typing import Any
 
 from flint import arb
 
-from dpaccount.errors import InputError
 from dpaccount.numerics.balls import ball, ceil_of, floor_of, precision
 from dpaccount.numerics.limits import bearable
 from dpaccount.precision import certified
@@ -175,30 +174,6 @@ def tree_stretch(rounds: int, k: int, b: int) -> Ends:
         low += sum(many * many for many in Counter(j * b >> level for j in range(held)).values())
         high += held // most * most**2 + (held % most) ** 2
     return Fraction(low), Fraction(high)
-
-
-def matrix_stretch(rows: Sequence[Sequence[Fraction]], k: int, b: int) -> Ends:
-    """Return that of any factor, given by its rows, of which each column is a round.
-
-    Above: with w_i the largest Σ_{j in S} |⟨C_i, C_j⟩| over patterns S, at most the largest Σ_{i in S} w_i
-    (Choquette-Choo et al. 2023).  Below: equal vectors in the pattern that is found so, and in any one round.
-    """
-    rounds = len(rows[0]) if rows else 0
-    if not rounds or any(len(row) != rounds for row in rows):
-        raise InputError("the matrix is not rectangular; give rows of equal length, at least one number each")
-    bearable(max(rounds, len(rows)), MOST_ROWS)
-    columns = [*zip(*rows, strict=True)]
-    gram = [[sum((x * y for x, y in zip(u, v, strict=True)), Fraction(0)) for v in columns] for u in columns]
-    sizes = [[abs(value) for value in row] for row in gram]
-    times = rounds_met(rounds, k, b)
-    weights = [_heaviest(sizes[i], times, b)[-1][0] for i in range(rounds)]
-    high, taken = _heaviest(weights, times, b)[-1]
-    pattern = []
-    while taken:
-        last, taken = taken
-        pattern.append(last)
-    together = sum((gram[i][j] for i in pattern for j in pattern), Fraction(0))
-    return max(together, *(gram[i][i] for i in range(rounds))), high
 
 
 Taken = tuple[Any, ...]  #: the last round and those before it, likewise; empty: none

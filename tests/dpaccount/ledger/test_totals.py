@@ -20,8 +20,8 @@ from dpaccount.ledger.chain import Entry
 from dpaccount.ledger.ledger import Ledger, init, verify
 from dpaccount.ledger.spending import spent_on, total
 from dpaccount.ledger.storage.rows import Rows
-from dpaccount.ledger.tree import of_charges
 from dpaccount.plan.events import Plan, Pure, Relation
+from tests.dpaccount.ledger.test_tree import of_charges
 
 from .conftest import pure, steps_in
 from .test_tamper import COLUMNS, rows_of, variants

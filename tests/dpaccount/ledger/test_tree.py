@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from dpaccount.errors import LedgerError
 from dpaccount.ledger import tree as trees
 from dpaccount.ledger.spending import LAST_UNIT, plus, spent_on, total, zero
-from dpaccount.ledger.tree import SpentTree, marks_of, nothing, of_charges, read
+from dpaccount.ledger.tree import SpentTree, marks_of, nothing, read
 
 UNITS = 20
 sizes = st.sampled_from([Fraction(1, 10), Fraction(1, 4), Fraction(0)])
@@ -24,6 +24,14 @@ covers = st.one_of(
 )
 parts = st.lists(st.tuples(covers, amounts), max_size=4)
 charges = st.lists(parts.map(lambda some: total([spent_on(*one) for one in some], 2)), max_size=7)
+
+
+def of_charges(charges, width):
+    """Return the tree of charges, in memory."""
+    tree = SpentTree(nothing(width), lambda _: None)
+    for steps in charges:
+        tree.charge(steps)
+    return tree
 
 
 def stored(nodes: dict, tree: SpentTree) -> None:
