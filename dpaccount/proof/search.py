@@ -10,7 +10,7 @@ from dpaccount.precision import precision
 from .conversions import to_approximate, to_zcdp
 from .decide import compare, delta_ball
 from .derivation import walk
-from .judgements import Curve, Lattice, NearGdp, Private, Zcdp
+from .judgements import Curve, Judgement, Lattice, NearGdp, Private, Zcdp
 from .theorem import Theorem
 
 MAX_CELLS = 40_000
@@ -121,8 +121,14 @@ def lower_end(theorem: Theorem) -> Fraction | None:
 
 
 def attains(theorem: Theorem) -> bool:
-    """Say whether some neighbours and queries that meet all premises have just this curve or movement."""
-    return all(part.rule.startswith("assume_") or _exact(part) for part in walk(theorem))
+    """Say whether some neighbours and queries that meet all premises have just this curve or movement.
+
+    Two different hypotheses of one kind about one query may leave less than either alone.
+    """
+    parts, said = list(walk(theorem)), dict[tuple[object, ...], Judgement]()
+    met = [part.conclusion for part in parts if part.rule.startswith("assume_")]
+    alone = all(said.setdefault((type(fact), getattr(fact, "query", "")), fact) == fact for fact in met)
+    return alone and all(part.rule.startswith("assume_") or _exact(part) for part in parts)
 
 
 def _exact(part: Theorem) -> bool:

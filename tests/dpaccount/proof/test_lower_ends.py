@@ -40,6 +40,9 @@ F = Fraction
 DELTAS = st.sampled_from([F(1, 10), F(1, 1000), F(1, 10**6)])
 
 
+BALL = assume_ball("q", F(1), REPLACE_ONE, "t")
+
+
 def shown(theorem):
     return post_process(theorem, assume_view("it", "everyone", "replay"))
 
@@ -119,6 +122,12 @@ def bounded_above():
         approximate(spread_over(units), delta) for units, delta in (((1, 4), F(1, 10**9)), ((5, 9), F(1, 10)))
     ]
     yield parallel(*apart)
+    for other in (
+        assume_ball("q", F(2), REPLACE_ONE, "t"),
+        assume_points("q", [(0,), (9,)], REPLACE_ONE, "t"),
+    ):
+        both = (gaussian(linear(each), F(16), f"k{n}") for n, each in enumerate((BALL, other)))
+        yield approximate(compose(*both), F(1, 10**6))  # what meets both moves by no more than the less
     for kind, reward, bound in (("rank-one", F(1, 2), None), ("outer", F(1), None), ("outer", F(2), F(40))):
         moves = linear(assume_rank_one("q", reward, REPLACE_ONE, "t", kind), bound)
         yield approximate(gaussian(moves, F(100), "k"), F(1, 10))
