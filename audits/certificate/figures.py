@@ -3,8 +3,10 @@
 import csv
 import io
 import json
+import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -53,7 +55,7 @@ def write_release(found: dict[str, Any], folder: Path) -> None:
         rows = list(rows_of(found))
         if rows:
             atomically(folder / "release.csv", table(rows), mode=OWN)
-            atomically(folder / "release.svg", picture(rows), mode=OWN)
+            _draw(folder / "release.svg", rows)
     except OSError as error:
         raise InputError(
             f"{folder}: {error.strerror or 'unwritable'}; name a folder that can be written"
@@ -102,6 +104,14 @@ def table(rows: list[Row]) -> str:
 
 def _text(text: str) -> str:
     return f"'{text}" if text.startswith(FORMULA) else text
+
+
+def _draw(path: Path, rows: list[Row]) -> None:
+    """Write the picture; without matplotlib say that there is none, for the release is made and charged."""
+    if find_spec("matplotlib") is None:
+        sys.stderr.write("no picture: matplotlib is not installed; pip install 'dpaccount[plot]'\n")
+    else:
+        atomically(path, picture(rows), mode=OWN)
 
 
 def picture(rows: list[Row]) -> str:

@@ -299,7 +299,7 @@ def make(run: Settled, proved: Proved, certificate: Certificate) -> tuple[dict[s
     ledger has no room: then nothing is charged or drawn.
     """
     due = run.due
-    rehearsed(due, proved)
+    rehearsed(due, proved, certificate)
     with _ledger(due) as ledger:
         number = _free(due, ledger)[0] if run.again else run.number
         state = ledger.run_state(due.numbered(number))
@@ -313,12 +313,16 @@ def make(run: Settled, proved: Proved, certificate: Certificate) -> tuple[dict[s
         return _made_before(due, ledger, number, state), True
 
 
-def rehearsed(due: Release, proved: Proved) -> None:
-    """Play and report on made-up data first, so that what fails there is said before anything is charged."""
+def rehearsed(due: Release, proved: Proved, certificate: Certificate) -> None:
+    """Play, report and check on made-up data first, so that what fails is said before anything is charged."""
     domain, coins = due.subject().domain(), due.claim.audit.seed
     for base in REHEARSED:
         data = dataset(domain, base, coins)
-        _shown(due, data, rehearse(proved, Rehearsal(coins)))
+        _, report = _shown(due, data, rehearse(proved, Rehearsal(coins)))
+        made = _made(due, certificate, report, (1, "0" * 64), "")
+        why = refused_by_checker(replace(certificate, release=made, releasable=True).as_json())
+        if why is not None:
+            raise InputError(f"{due.claim.path}: the checker would refuse it ({why}); nothing is charged")
     if due.subject().relation == ADD_REMOVE:
         _shown(due, data[:0], rehearse(proved, Rehearsal(coins)))
 
@@ -374,25 +378,25 @@ def _drawn(
     except InputError as error:
         raise LedgerError(f"{error}; entry {entry} is charged, and what it drew is lost") from None
     secret = token_hex(32)
-    made = {
-        "report": report,
-        "ledger_entry": entry,
-        "ledger_head": head,
-        "budget": _budget(before, ledger.show()),
-        "data": due.named_data(secret),
-        "code": certificate.subject["code"],
-        "noise": "secure",
-        "evaluation": _evaluation(due, view),
-    }
+    made = _made(due, certificate, report, (entry, head), secret)
+    made |= {"budget": _budget(before, ledger.show()), "evaluation": _evaluation(due, view)}
     whole = replace(certificate, release=made, releasable=receipt.releasable)
     if refused_by_checker(whole.as_json()) is not None:
-        del made[
-            "budget"
-        ]  # others gave a reservation back, or reset: readings that tell nothing of the charge
+        del made["budget"]  # a reset, or others' reservation that was given back, stands between its readings
     sealed = seal(whole.as_json())
     ledger.keep_release(receipt.entry, {**sealed, OPENING: secret})
     kept: dict[str, Any] = json.loads(canonical(sealed))  # as it is printed again
     return kept
+
+
+def _made(
+    due: Release, certificate: Certificate, report: dict[str, object], charged: tuple[int, str], secret: str
+) -> dict[str, Any]:
+    """Return what a certificate says of a release, but for the budget and an evaluation."""
+    return {
+        **{"report": report, "ledger_entry": charged[0], "ledger_head": charged[1], "noise": "secure"},
+        **{"data": due.named_data(secret), "code": certificate.subject["code"], "evaluation": None},
+    }
 
 
 def _budget(before: dict[str, Any], after: dict[str, Any]) -> dict[str, Any]:

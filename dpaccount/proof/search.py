@@ -97,14 +97,15 @@ def least_epsilon(curve: Curve, delta: Fraction, most: int = 10**6) -> tuple[Fra
 
 
 def delta_upper(curve: Curve, epsilon: Fraction) -> Fraction:
-    """Return an upper bound on δ(ε), rounded up to about twelve digits."""
+    """Return an upper bound on δ(ε), at most 1, rounded up to about twelve digits."""
     with precision(128):
         mantissa, exponent = delta_ball(curve, epsilon, 128).upper().man_exp()
     exact = Fraction(int(mantissa)) * Fraction(2) ** int(exponent)
-    if exact <= 0:
-        return Fraction(0)
+    if exact <= 0 or exact >= 1:
+        return Fraction(int(exact > 0))
+    exact = max(exact, Fraction(1, 10**300))
     digits = Fraction(10) ** (12 + max(0, -math.floor(math.log10(exact))))
-    return Fraction(math.ceil(exact * digits)) / digits
+    return min(Fraction(1), Fraction(math.ceil(exact * digits)) / digits)
 
 
 def lower_end(theorem: Theorem) -> Fraction | None:

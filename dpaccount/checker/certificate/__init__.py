@@ -78,8 +78,8 @@ def check_subject(document: dict[str, Any]) -> None:
     ensure(subject["name"] == name, f"the subject's name should be {brief(name)}")
     for key, value in asked.get("parameters", {}).items():
         held = subject["parameters"].get(key)
-        read = numeric if type(value) in (int, float) else str
-        ensure(read(held) == read(value), f"the parameter {brief(key)} is not the claim's")
+        same = numeric(held) == numeric(value) if type(value) in (int, float) else written_alike(held, value)
+        ensure(same, f"the parameter {brief(key)} is not the claim's")
     known = subject["code"] is not None or not document["proved"]["derivation"]
     ensure(known, "what is proved is proved of code, whose digest is missing")
 
@@ -87,6 +87,16 @@ def check_subject(document: dict[str, Any]) -> None:
 def numeric(value: object) -> Fraction | None:
     """Read a parameter that is a number."""
     return exact_of(value, "a parameter")
+
+
+def written_alike(held: object, value: object) -> bool:
+    """Say whether two values are the same text, or texts of the same number."""
+    if str(held) == str(value) or not isinstance(value, str):
+        return str(held) == str(value)
+    try:
+        return numeric(held) == numeric(value)
+    except Rejected:
+        return False
 
 
 def check(raw: bytes, at: date | None = None, *, derivation: bool = False) -> str:

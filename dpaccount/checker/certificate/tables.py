@@ -41,7 +41,7 @@ def check_tables(document: dict[str, Any]) -> None:
         check_witness(document)
         if ":" not in asked["use"]:
             held, moves = document["subject"]["parameters"], document["guarantee"].get("radius", 0)
-            check_bounds(held, document["proved"]["derivation"])
+            check_bounds(held, document["proved"]["derivation"], centred=asked["use"] == "clipped-mean")
             same = exact_of(held.get("unit", moves), "unit") == exact_of(moves, "radius")
             ensure(same, "the parameter unit is not the radius of the guarantee")
         if data.get("columns"):
@@ -101,6 +101,7 @@ def check_column(name: str, column: Table) -> None:
 def check_named(asked: Table, held: Table, columns: Table) -> None:
     """Verify that the columns that parameters name are declared, and the same for claim and subject."""
     said, own = asked.get("parameters", {}), ":" in asked["use"]
+    ensure(not {"column", "columns"} <= said.keys(), "column and columns are not both given")
     named = [said[key] for key in ("column", "by", "arm") if type(said.get(key)) is str]
     named = [] if own and not columns else named  # a class of one's own may read files by itself
     named += said["columns"] if type(said.get("columns")) is list else []
@@ -110,15 +111,20 @@ def check_named(asked: Table, held: Table, columns: Table) -> None:
     ensure(own or alone == [], f"the parameter {brief(alone)} is the claim's to say")
 
 
-def check_bounds(held: Table, steps: list[Table]) -> None:
-    """Verify that rows are clipped as the proof says: the width of the bounds, on a grid, and the radius."""
+def check_bounds(held: Table, steps: list[Table], *, centred: bool) -> None:
+    """Verify that rows are clipped as the proof says: bounds, on a grid, or their width; and the radius."""
     assumed = [s["with"] for s in steps if s["rule"] in ("assume_clipped", "assume_ball")]
-    widths = [number(given["high"]) - number(given["low"]) for given in assumed if "low" in given]
+    clips = [(number(given["low"]), number(given["high"])) for given in assumed if "low" in given]
     balls = [number(given["radius"]) for given in assumed if "radius" in given]
-    if {"low", "high"} <= held.keys() and any(widths):
+    if {"low", "high"} <= held.keys() and any(low < high for low, high in clips):
         low, high = (exact_of(held[name], name) or Fraction(0) for name in ("low", "high"))
-        near = any(abs(width - (high - low)) * 1000 <= high - low for width in widths)
-        ensure(low < high and near, "the parameters low and high are not as far apart as in the proof")
+        bits = integer(held.get("bits", 20))
+        ensure(bits <= 1000, "the parameter bits is too large")
+        slack = (high - low) / 1000 + Fraction(2, 2**bits)
+        apart = [
+            abs((b - a) - (high - low)) if centred else max(abs(a - low), abs(b - high)) for a, b in clips
+        ]
+        ensure(low < high and min(apart) <= slack, "the parameters low and high are not those of the proof")
     if "radius" in held and balls:
         same = exact_of(held["radius"], "radius") in balls
         ensure(same, "the parameter radius is not the proof's")
@@ -140,7 +146,7 @@ def check_following(document: dict[str, Any], data: Table) -> None:
     if persons is not None:
         fixed |= {"persons": rows, "max_rows": most, "relation": persons["rows"]}
     labels: dict[str, list[str]] | None = None
-    if "column" in said or "columns" in said:
+    if ("column" in said or "columns" in said) and ":" not in asked["use"]:
         more, labels = read_off(said, held, data["columns"])
         fixed |= more
     elif ":" not in asked["use"]:
@@ -191,9 +197,8 @@ def read_off(said: Table, held: Table, columns: Table) -> tuple[Table, dict[str,
         labels = labels_of(read[0], said.get("bins"))
         if read[0]["type"] == "text" and "by" not in said:
             lengths = {column.get("length", 48) for column in read}
-            ensure(
-                len(lengths) == 1 and len({column["type"] for column in read}) == 1, "texts differ in kind"
-            )
+            one = len(lengths) == 1 and {column["type"] for column in read} == {"text"}
+            ensure(one and "text" in held, "a text is read where others are listed")
             return {"text": lengths.pop(), "keys": len(read)}, None
         if labels is None or groups is None:
             raise Rejected(f"the column {brief(names[0])}, or its groups, has no cells")
@@ -222,8 +227,8 @@ def read_off(said: Table, held: Table, columns: Table) -> tuple[Table, dict[str,
 
 def bounds_of(column: Table) -> tuple[Fraction, Fraction]:
     """Return the least and the largest that a cell counts as."""
-    low, high = exact_of(column.get("low", 0), "low"), exact_of(column.get("high", 1), "high")
-    return low or Fraction(0), high or Fraction(0)
+    ends = [exact_of(column.get(name, default), name) or 0 for name, default in (("low", 0), ("high", 1))]
+    return Fraction(float(ends[0])), Fraction(float(ends[1]))  # cells are doubles
 
 
 def labels_of(column: Table, bins: list[Any] | None) -> list[str] | None:

@@ -12,6 +12,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from audits.certificate import release
+from audits.certificate.document import refused_by_checker
 from audits.claim import read_claim
 from audits.subjects.catalogue import entries, find, on_table, subject_of
 from dpaccount.errors import InputError
@@ -136,6 +137,40 @@ def test_every_mechanism_is_released_on_a_table_by_claim_alone(tmp_path, dpaccou
     assert (code, found["verdict"], found["releasable"]) == (0, "CERTIFIED", True), err
     assert found["release"]
     assert dpaccount("check", found["certificate"])[0] == 0
+
+
+@pytest.mark.slow
+@pytest.mark.statistical  # seeded; a sound claim is refuted with probability at most .05
+@pytest.mark.parametrize(
+    ("use", "read"),
+    [
+        ("laplace-sum", 'column = "u"\nscale = 1'),
+        ("clipped-mean", 'column = "v"\nscale = 1'),
+        ("gaussian-sum", 'columns = ["u", "v"]\nsigma = 40'),
+        ("quantile", 'column = "v"'),
+        ("laplace-sum", 'column = "u"\nlow = "1/9"\nhigh = 0.3\nscale = "3/2"'),
+        (
+            "histogram",
+            'column = "city"\nsigma = 1',
+        ),  # δ at ε/2 = 400 is nought, whatever rounding makes of it
+    ],
+)
+def test_bounds_and_numbers_of_any_spelling_are_certified(tmp_path, dpaccount, use, read):
+    """0.7 and 1/3 are no doubles: cells are clipped to the nearest one, and the checker says so too."""
+    table(tmp_path)
+    text = (
+        claim_on(tmp_path, use, read, epsilon=800)
+        .read_text()
+        .replace('file = "t.csv"\nledger = "sqlite:///t.db"\n', "")
+    )
+    columns = (
+        'u = { type = "number", low = 0, high = 0.7 }\nv = { type = "number", low = "1/3", high = 99.99 }\n'
+    )
+    (tmp_path / "claim.toml").write_text(text.replace("[data.columns]", f"[data.columns]\n{columns}"))
+    code, out, err = dpaccount("certify", tmp_path / "claim.toml", "--json", "--quick")
+    found = json.loads(out)
+    assert (code, found["verdict"]) == (0, "CERTIFIED"), out + err
+    assert refused_by_checker(found) is None
 
 
 @pytest.mark.slow

@@ -34,7 +34,7 @@ from dpaccount.proof import (
     to_approximate,
     to_gdp,
 )
-from dpaccount.proof.search import ATTAINED, approximate, lower_end
+from dpaccount.proof.search import ATTAINED, approximate, delta_upper, lower_end
 
 F = Fraction
 DELTAS = st.sampled_from([F(1, 10), F(1, 1000), F(1, 10**6)])
@@ -158,3 +158,11 @@ def test_every_catalogued_proof_has_a_lower_end_that_is_confirmed_or_none():
             assert confirmed(theorem, lower), entry.name
             known.append(entry.name)
     assert known
+
+
+@pytest.mark.parametrize("epsilon", [0, 1, 150, 500, 5000])
+def test_a_delta_is_a_probability(epsilon):
+    """At a large ε a ball around a difference of large numbers may hold anything; no δ is above 1."""
+    for variance in (F(1, 100), F(1), F(100)):
+        theorem = gaussian(linear(BALL), variance, "k")
+        assert 0 <= delta_upper(theorem.conclusion.curve, F(epsilon)) <= 1
