@@ -6,7 +6,7 @@ from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 
 
 class Packages(BuildHookInterface):  # type: ignore[type-arg]
-    """Adds them to the files of a wheel; an editable installation finds them beside `dpaccount`."""
+    """Adds the packages to a wheel; an editable installation finds them next to `dpaccount`."""
 
     def initialize(self, version: str, build_data: dict[str, Any]) -> None:
         """Say where files go."""

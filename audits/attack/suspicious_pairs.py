@@ -19,7 +19,7 @@ AT_ONCE = 2_000_000  #: numbers handed to a worker at a time
 CLEAR = 3.5  #: standard deviations beyond the claim from which a pair is preferred for them
 FIRST = 12  #: runs a side before the pace on a pair is known
 UNPAIRED = 4  #: times as many seeds, and as few pairs, where noise does not cancel
-KEPT = 4  #: one place in so many is for pairs on which texts, failures or kinds differ
+KEPT = 4  #: one in KEPT candidates is reserved for pairs on which texts, failures or kinds of result differ
 HANGS = 3  #: runs without an answer after which the search gives up
 
 

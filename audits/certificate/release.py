@@ -319,10 +319,10 @@ def rehearsed(due: Release, proved: Proved, certificate: Certificate) -> None:
     for base in REHEARSED:
         data = dataset(domain, base, coins)
         _, report = _shown(due, data, rehearse(proved, Rehearsal(coins)))
-        made = _made(due, certificate, report, (1, "0" * 64), "")
-        why = refused_by_checker(replace(certificate, release=made, releasable=True).as_json())
-        if why is not None:
-            raise InputError(f"{due.claim.path}: the checker would refuse it ({why}); nothing is charged")
+    made = _made(due, certificate, report, (1, "0" * 64), "")
+    why = refused_by_checker(replace(certificate, release=made, releasable=True).as_json())
+    if why is not None:
+        raise InputError(f"{due.claim.path}: the checker would refuse it ({why}); nothing is charged")
     if due.subject().relation == ADD_REMOVE:
         _shown(due, data[:0], rehearse(proved, Rehearsal(coins)))
 
@@ -382,7 +382,7 @@ def _drawn(
     made |= {"budget": _budget(before, ledger.show()), "evaluation": _evaluation(due, view)}
     whole = replace(certificate, release=made, releasable=receipt.releasable)
     if refused_by_checker(whole.as_json()) is not None:
-        del made["budget"]  # a reset, or others' reservation that was given back, stands between its readings
+        del made["budget"]  # somebody reset the ledger, or returned a reservation, between the two readings
     sealed = seal(whole.as_json())
     ledger.keep_release(receipt.entry, {**sealed, OPENING: secret})
     kept: dict[str, Any] = json.loads(canonical(sealed))  # as it is printed again

@@ -78,15 +78,20 @@ class _Box:
         return np.where(condition, self.low, self.high)
 
     def between(self, share: Rows) -> Rows:
-        """Return values at shares of the way; whole ones are as likely as each other, the top one too."""
+        """Return values at these shares of the range; integers are equally likely, the largest too."""
         found: Rows = self.low + (self.high - self.low + self.whole) * share
         return np.where(self.whole, np.minimum(np.floor(found), self.high), found)
 
     def in_turn(self, values: int) -> Rows:
-        """Return records of which every column takes its values in turn, of a real one so many."""
+        """Return records in which each column cycles through its values (`values` of them if it is real)."""
         many = np.where(self.whole, np.minimum(self.high - self.low + 1, self.rows), values)
         place = self.place % np.maximum(many, 1)
         return self.between(np.where(self.whole, (place + 0.5) / many, place / max(values - 1, 1)))
+
+
+def between(domain: Domain, share: Rows) -> Rows:
+    """Return records at these shares of every column's range; integers are equally likely."""
+    return _Box(domain).between(share)
 
 
 def _few(box: _Box, rng: np.random.Generator) -> Rows:  # some records share a value, some of them another

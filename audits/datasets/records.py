@@ -1,7 +1,7 @@
 """Records worth a try in place of another: a grid over every column, marks, several at once, fixed sums.
 
-Marks are numbers that code asks for.  What happens at them, beside them, between two of them, at multiples
-and fractions, or where several columns have one, is not met by chance.
+Marks are constants in the code.  Random data rarely hit a constant, its neighbours, the midpoint of two, a
+multiple or a fraction, or constants in several columns at once.
 """
 
 import itertools
@@ -10,10 +10,10 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from audits.datasets.bases import dataset
+from audits.datasets.bases import between, dataset
 from mechanisms.subject import Domain, Rows
 
-STRATA = 256  #: values of a column that its grid has, of whole ones all up to so many
+STRATA = 256  #: grid values of a column; an integer column with fewer values has all of them
 OFFSET = 0.382  #: where in its stratum a value of the grid lies
 PASSES = 4  #: groups of columns that take grid values while the others are at their high ends
 FITS, NOTED = 400, 160  #: marks of one column that are tried, and values that follow from them
@@ -25,7 +25,7 @@ COLUMNS = 32  #: that have marks alone
 
 
 def thin(many: int, most: int) -> int:
-    """Return which every so-manieth of many there is room for: an evenly spread choice of at most so many."""
+    """Return the step of a slice that picks at most `most` of `many` items, evenly spaced."""
     return max(-(-many // max(most, 1)), 1)
 
 
@@ -64,10 +64,9 @@ def sums(domain: Domain, marks: Sequence[float]) -> list[str]:
 def _grid(domain: Domain) -> Rows:
     """Return records in which every column takes values of its whole range, evenly: alone and all at once."""
     rng, columns = np.random.default_rng(1), np.arange(len(domain.low))
-    low, high, whole = (np.array(each) for each in (domain.low, domain.high, domain.integer))
+    low, high = np.array(domain.low), np.array(domain.high)
     share = (np.stack([rng.permutation(STRATA) for _ in columns], axis=1) + OFFSET) / STRATA
-    every = low + (high - low + whole) * share
-    every = np.where(whole, np.minimum(np.floor(every), high), every)
+    every = between(domain, share)
     ends = np.where(rng.random(every.shape) < 0.5, low, high)
     groups = min(len(columns), PASSES)
     alone = [np.where(columns % groups == k, every, high) for k in range(groups)]
@@ -88,18 +87,20 @@ def _noted(domain: Domain, marks: Sequence[float], groups: Sequence[tuple[float,
 def about(
     domain: Domain, column: int, marks: Sequence[float], groups: Sequence[tuple[float, ...]] = ()
 ) -> list[float]:
-    """Return what a column may hold of marks, and of numbers beside, between, times and parts of them.
+    """Return values for a column: marks, their neighbours, midpoints, multiples and fractions.
 
-    Of three numbers of a group it may hold a·m + b, as a code that is taken apart does.
+    Values a·m + b of three numbers of a group find codes that are split by division and remainder.
     """
     low, high, whole = domain.low[column], domain.high[column], domain.integer[column]
     fits = sorted({mark for mark in marks if low <= mark <= high})
-    beside = [mark + k if whole else float(np.nextafter(mark, mark + k)) for mark in fits for k in (-1, 1)]
-    between = [(a + b) / 2 for a, b in itertools.pairwise([low, *fits, high])]
+    neighbours = [
+        mark + k if whole else float(np.nextafter(mark, mark + k)) for mark in fits for k in (-1, 1)
+    ]
+    middles = [(a + b) / 2 for a, b in itertools.pairwise([low, *fits, high])]
     times = [value for mark in marks if mark > 0 for value in _times(mark, low, high)]
     joined = [value for group in groups if len(group) <= TERMS for value in _joined(group)]
     chosen: list[float] = []
-    for most, tier in ((FITS, fits), (NOTED, beside), (NOTED, between), (NOTED, times), (NOTED, joined)):
+    for most, tier in ((FITS, fits), (NOTED, neighbours), (NOTED, middles), (NOTED, times), (NOTED, joined)):
         kept = {float(np.floor(value)) if whole else value for value in tier}
         new = sorted(value for value in kept - set(chosen) if low <= value <= high)
         chosen += new[:: thin(len(new), most)]

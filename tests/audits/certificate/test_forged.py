@@ -24,11 +24,10 @@ from audits.subjects.catalogue import subject_of
 from dpaccount import checker
 from dpaccount.checker import conversions
 from dpaccount.checker.certificate import counts
-from dpaccount.checker.documents import Work
 from dpaccount.ledger.ledger import init
 from tests.audits.certificate.test_tables import claim_on, table
 from tests.conftest import ROOT
-from tests.dpaccount.checker.test_forgeries import memory, same, wrong
+from tests.dpaccount.checker.test_forgeries import accepted, memory, same, wrong
 
 #: Members that one document says once, by their paths, and why each is free.
 FREE = {
@@ -248,15 +247,6 @@ def near(value):
 
 def rng_sample(values, count):
     return values if len(values) <= count else values[:: max(len(values) // count, 1)]
-
-
-def accepted(document):
-    Work.spent = 0
-    try:
-        checker.judged(json.dumps(document).encode())
-    except (checker.Rejected, checker.Unreadable):
-        return False
-    return True
 
 
 def free(document, path, how):
