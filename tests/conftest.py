@@ -5,6 +5,7 @@ import re
 import shutil
 import subprocess
 import sys
+from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -17,6 +18,20 @@ settings.register_profile(
 )
 settings.register_profile("deep", max_examples=5000, deadline=None, suppress_health_check=list(HealthCheck))
 settings.load_profile("dev")
+
+
+@pytest.hookimpl(tryfirst=True)  # before `-m` selects
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Leave every nth case of a test marked `slow(one_in=n)` slow; the other ones are nightly."""
+    seen: Counter[str] = Counter()
+    for item in items:
+        mark = item.get_closest_marker("slow")
+        share = mark.kwargs.get("one_in", 1) if mark else 1
+        test = item.nodeid.partition("[")[0]
+        if share > 1 and seen[test] % share:
+            item.own_markers = [own for own in item.own_markers if own.name != "slow"]
+            item.add_marker("nightly")
+        seen[test] += 1
 
 
 @pytest.fixture

@@ -1,5 +1,6 @@
 """`account` and `calibrate`: what events cost, and the noise that a budget needs."""
 
+from contextlib import AbstractContextManager
 from fractions import Fraction
 from pathlib import Path
 from typing import Annotated
@@ -19,6 +20,7 @@ def account(
     gap: Number = None,
     group: Whole = None,
     profile: File | None = None,
+    work: Number = None,
     json_: Json = False,
 ) -> int:
     """Say what a sequence of events costs: an enclosure of epsilon at DELTA, or of delta at EPSILON.
@@ -39,23 +41,26 @@ def account(
         Protect so many units at once (default 1).
     profile
         Also write delta(epsilon) to this .csv or .svg file.
+    work
+        Do at most this many times the usual work before a simpler bound is given (default 1).
     """
     from dpaccount.accounting.answers import account_answer
 
     place = parse_json(source(events), events)
-    answer = account_answer(
-        place,
-        delta=number(delta, "--delta"),
-        epsilon=number(epsilon, "--epsilon"),
-        gap=number(gap, "--gap"),
-        group=whole(group, "--group"),
-    )
-    if profile is not None:
-        from dpaccount.accounting.accountant import Accountant
-        from dpaccount.accounting.profile import write_profile
-        from dpaccount.plan.plan_file import read_plan
+    with _work(work):
+        answer = account_answer(
+            place,
+            delta=number(delta, "--delta"),
+            epsilon=number(epsilon, "--epsilon"),
+            gap=number(gap, "--gap"),
+            group=whole(group, "--group"),
+        )
+        if profile is not None:
+            from dpaccount.accounting.accountant import Accountant
+            from dpaccount.accounting.profile import write_profile
+            from dpaccount.plan.plan_file import read_plan
 
-        write_profile(Accountant(read_plan(place), whole(group, "--group") or 1), profile)
+            write_profile(Accountant(read_plan(place), whole(group, "--group") or 1), profile)
     show(answer, json_, lines)
     return 0
 
@@ -68,6 +73,7 @@ def calibrate(
     sensitivity: Number = None,
     count: Whole = None,
     rounds: Whole = None,
+    work: Number = None,
     json_: Json = False,
 ) -> int:
     """Find the least noise of an EVENT, or the number written "?" in a file, that meets (EPSILON, DELTA).
@@ -91,6 +97,8 @@ def calibrate(
         How many releases share the budget (default 1).
     rounds
         For tree and matrix_factorisation: the rounds of the stream.
+    work
+        Do at most this many times the usual work before a simpler bound is given (default 1).
     """
     from dpaccount.accounting.answers import calibrate_answer, calibrate_plan_answer
     from dpaccount.accounting.calibrate import PARAMETERS
@@ -100,16 +108,29 @@ def calibrate(
             raise InputError("--sensitivity, --count and --rounds are said in the file; leave them out")
         target, share = required(epsilon, "--epsilon"), required(delta, "--delta")
         place = parse_json(source(event), event)
-        show(calibrate_plan_answer(place, epsilon=target, delta=share), json_, lines)
+        with _work(work):
+            answer = calibrate_plan_answer(place, epsilon=target, delta=share)
+        show(answer, json_, lines)
         return 0
     moved = number(sensitivity, "--sensitivity")
-    answer = calibrate_answer(
-        event,
-        epsilon=required(epsilon, "--epsilon"),
-        delta=required(delta, "--delta"),
-        sensitivity=Fraction(1) if moved is None else moved,
-        count=whole(count, "--count") or 1,
-        rounds=whole(rounds, "--rounds"),
-    )
+    with _work(work):
+        answer = calibrate_answer(
+            event,
+            epsilon=required(epsilon, "--epsilon"),
+            delta=required(delta, "--delta"),
+            sensitivity=Fraction(1) if moved is None else moved,
+            count=whole(count, "--count") or 1,
+            rounds=whole(rounds, "--rounds"),
+        )
     show(answer, json_, lines)
     return 0
+
+
+def _work(text: Number) -> AbstractContextManager[None]:
+    """Return the block in which every limit of work is multiplied by `--work`."""
+    from dpaccount.numerics.work_budget import MOST_FACTOR, raised
+
+    factor = number(text, "--work")
+    if factor is not None and not 0 < factor <= MOST_FACTOR:
+        raise InputError(f"--work is out of range; it must be above 0 and at most {MOST_FACTOR:,}")
+    return raised(1.0 if factor is None else float(factor))

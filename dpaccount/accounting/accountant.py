@@ -26,7 +26,7 @@ from dpaccount.cost.groups import group_exposures
 from dpaccount.errors import BudgetError, InputError
 from dpaccount.exact import Enclosure, Exact, Number
 from dpaccount.numerics.closed.group_privacy import chain_delta, chain_epsilon
-from dpaccount.numerics.limits import ANSWER, allowance
+from dpaccount.numerics.work_budget import ANSWER, allowance
 from dpaccount.plan import groups
 from dpaccount.plan.event_base import Event, Stream, exact
 from dpaccount.plan.events import Plan

@@ -12,7 +12,7 @@ from dpaccount.accounting.worst_unit import Worst
 from dpaccount.documents import Place
 from dpaccount.errors import InputError
 from dpaccount.exact import Number, printed, shown
-from dpaccount.numerics.limits import ANSWER, allowance
+from dpaccount.numerics.work_budget import ANSWER, allowance
 from dpaccount.plan.plan_file import read_plan
 
 ACCOUNT = "dpaccount/account/1"

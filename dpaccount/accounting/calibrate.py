@@ -16,8 +16,8 @@ from dpaccount.errors import InputError
 from dpaccount.exact import Enclosure
 from dpaccount.numerics.balls import between, log_float
 from dpaccount.numerics.closed import gaussian
-from dpaccount.numerics.limits import CALIBRATION, allowance, spent
 from dpaccount.numerics.solve import solve
+from dpaccount.numerics.work_budget import CALIBRATION, allowance, exhausted
 from dpaccount.plan import events as ev
 from dpaccount.plan.event_base import Event
 from dpaccount.plan.unit_classes import classes
@@ -164,10 +164,10 @@ def _in_range(name: str, value: int) -> None:
 
 def _worst(event: Event, evaluate: Callable[[Exposure], Answer]) -> Enclosure:
     """Return the largest answer over the classes of units of one event; refuses when the time is over."""
-    if spent():
+    if exhausted():
         raise InputError(
-            f"{event.name} could not be calibrated within {CALIBRATION:g} seconds; ask for a smaller count"
-            " or a larger delta"
+            f"{event.name} could not be calibrated within {CALIBRATION:,} steps of work; ask for a smaller"
+            " count or a larger delta"
         )
     answers = [evaluate(exposure_of(found.items)).bounds for found in classes([event])]
     return max(answers, key=lambda bounds: bounds.upper)

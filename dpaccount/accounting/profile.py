@@ -14,7 +14,7 @@ from dpaccount.documents import atomically
 from dpaccount.errors import InputError
 from dpaccount.exact import Enclosure, printed
 from dpaccount.numerics.balls import ball, floor_of, precision
-from dpaccount.numerics.limits import PROFILE, allowance
+from dpaccount.numerics.work_budget import PROFILE, allowance
 
 POINTS = 33
 SMALLEST = Fraction(1, 10**10)  #: δ at the right end of a profile

@@ -24,7 +24,7 @@ from dpaccount.accounting.unknowns import Unknown, settle
 from dpaccount.errors import InputError
 from dpaccount.exact import Enclosure, Exact, as_exact, formatted, shown
 from dpaccount.numerics.fourier.contours import shared
-from dpaccount.numerics.limits import PROFILE, allowance
+from dpaccount.numerics.work_budget import PROFILE, allowance
 from dpaccount.plan.event_base import Real, Spelled, exact
 from dpaccount.plan.events import (
     Gaussian,

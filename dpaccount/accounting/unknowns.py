@@ -21,7 +21,7 @@ from dpaccount.documents import Place
 from dpaccount.errors import InputError
 from dpaccount.exact import Enclosure, Exact
 from dpaccount.numerics.fourier.contours import shared
-from dpaccount.numerics.limits import PLAN_CALIBRATION, OutOfReach, allowance, spent
+from dpaccount.numerics.work_budget import PLAN_CALIBRATION, OutOfReach, allowance, exhausted
 from dpaccount.plan.event_base import RANGES, Event, exact
 from dpaccount.plan.events import Plan
 from dpaccount.plan.plan_file import read_plan
@@ -163,10 +163,10 @@ def settle(unknown: Unknown, epsilon: Fraction, delta: Fraction, group: int = 1)
         raise InputError("the target epsilon is out of range; it must be at least 0")
 
     def cost(value: Fraction, gap: Fraction = FINE) -> Enclosure:
-        if spent():
+        if exhausted():
             raise InputError(
-                f"{unknown.at or 'it'} could not be calibrated within {PLAN_CALIBRATION:g} seconds; ask for a"
-                " smaller plan or a larger delta"
+                f"{unknown.at or 'it'} could not be calibrated within {PLAN_CALIBRATION:,} steps of work; ask"
+                " for a smaller plan or a larger delta"
             )
         return Accountant(unknown.make(value), group).worst_epsilon(delta, gap).bounds
 

@@ -20,7 +20,7 @@ from dpaccount.cost.renyi_bounds import renyi_bound, renyi_of, worse_way
 from dpaccount.exact import Enclosure, Number
 from dpaccount.numerics.balls import NotFinite, precision
 from dpaccount.numerics.closed import renyi
-from dpaccount.numerics.limits import OutOfReach
+from dpaccount.numerics.work_budget import OutOfReach
 from dpaccount.plan.unit_classes import UnitClass
 
 #: (total, Rényi order) ↦ an upper bound on the answer at that order; None where there is none.

@@ -33,8 +33,8 @@ from dpaccount.numerics.fourier.loss_tables import ReplacedLaplaceFactor, Replac
 from dpaccount.numerics.fourier.replaced_gaussian import ReplacedGaussianFactor
 from dpaccount.numerics.fourier.sampled_gaussian import SampledGaussianFactor
 from dpaccount.numerics.fourier.transforms import AtomFactor, DiscreteGaussianFactor, Factor, LaplaceFactor
-from dpaccount.numerics.limits import unhurried
 from dpaccount.numerics.sampled_groups import SampledGroupFactor
+from dpaccount.numerics.work_budget import unlimited
 
 REPLACED = ReplacedGaussianFactor, ReplacedLaplaceFactor, ReplacedTable
 ABOVE = (*REPLACED, SampledGroupFactor)  #: on samples, where the pair of `_sampling` bounds from above alone
@@ -43,7 +43,7 @@ DEEPEST = 8  #: samples of samples beyond this depth are bounded by what is samp
 
 def epsilon(total: Exposure, target: Fraction) -> Enclosure:
     """Return an enclosure of ε(target), 0 < target < 1, of a total without failures."""
-    with unhurried(), precision(bits(total, target)):
+    with unlimited(), precision(bits(total, target)):
         high = _least(_epsilons_above(total, target, DEEPEST), math.inf)
         if total.bounded:
             return Enclosure(None, high)
@@ -53,7 +53,7 @@ def epsilon(total: Exposure, target: Fraction) -> Enclosure:
 
 def delta(total: Exposure, at: Fraction) -> Enclosure:
     """Return an enclosure of δ(ε), likewise."""
-    with unhurried(), precision(bits(total, at)):
+    with unlimited(), precision(bits(total, at)):
         high = _least(_deltas_above(total, at, DEEPEST), 1)
         if total.bounded:
             return Enclosure(None, high)

@@ -18,7 +18,7 @@ from dpaccount.exact import Enclosure
 from dpaccount.numerics.balls import ceil_of, floor_of, log_float
 from dpaccount.numerics.closed import gaussian, renyi
 from dpaccount.numerics.fourier import contours, saddle
-from dpaccount.numerics.limits import METHOD, patience
+from dpaccount.numerics.work_budget import METHOD, granted, limited
 
 
 def epsilon(total: Exposure, target: Fraction, gap: Fraction) -> Answer:
@@ -114,7 +114,7 @@ def _guarded(rough: Enclosure, exact: Callable[[], Answer]) -> Answer:
     if _close(rough):
         return Answer(rough, "mean and deviation")
     try:
-        with patience(METHOD):
+        with limited(granted(METHOD)):
             answer = exact()
     except UNREACHED:
         return Answer(rough, "mean and deviation; closer methods are out of reach at these magnitudes")

@@ -5,7 +5,6 @@ method for upper curves (`exposure.Bounded`), of which nothing is known from bel
 """
 
 import math
-import time
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import replace
@@ -28,16 +27,18 @@ from dpaccount.numerics.fourier.transforms import AtomFactor, DiscreteGaussianFa
 from dpaccount.numerics.lattice import connect_dots, exact_grids, lattice
 from dpaccount.numerics.lattice.excess import Excess
 from dpaccount.numerics.lattice.lattice import Grid, Masses
-from dpaccount.numerics.limits import (
+from dpaccount.numerics.sampled_groups import SampledGroupFactor
+from dpaccount.numerics.work_budget import (
     LATTICE,
     ONE_LATTICE,
     UPPER_LATTICE,
     OutOfReach,
     at_least,
-    seconds_left,
-    unhurried,
+    granted,
+    steps_done,
+    steps_left,
+    unlimited,
 )
-from dpaccount.numerics.sampled_groups import SampledGroupFactor
 
 CAP = 1 << 15  #: nodes beyond which a composed lattice may be made coarser
 FIRST = 100  #: nodes of the narrowest pair on the first lattice
@@ -55,7 +56,7 @@ def epsilon(
     high: Fraction | None = None
     for made in _finer(total, _log2(target)):
         before = high
-        with unhurried():  # what is made is worth evaluating
+        with unlimited():  # what is made is worth evaluating
             below, above = made.epsilon(target, gap / 16)
         low, high = max(low, below), above if high is None or above is None else min(high, above)
         if high is None or high <= least:
@@ -73,7 +74,7 @@ def delta(total: Exposure, at: Fraction, gap: Fraction) -> tuple[Fraction | None
             break
         log2_delta = 2 * _log2(high)
     for made in _finer(total, _log2(high)) if high > 0 else ():
-        with unhurried():
+        with unlimited():
             before, value = high, made.curve(at)
         low, high = max(low, floor_of(value)), min(high, ceil_of(value))
         made.ratio = float(_apart(total, low, before, high) / high / gap) if high else 0.0
@@ -92,20 +93,20 @@ def _apart(total: Exposure, low: Fraction, before: Fraction | None, high: Fracti
 
 
 def _finer(total: Exposure, log2_delta: float) -> Iterator[Excess]:
-    """Yield lattices, each finer by what the last one was too wide by (its `ratio`), while there is time.
+    """Yield lattices, each finer by what the last one was too wide by (its `ratio`), while work is left.
 
     The rise is second order in the step.
     """
-    share = seconds_left() * (0.8 if total.symmetric else 0.6)  # there is another direction
-    begun, seconds = time.thread_time(), min(share, UPPER_LATTICE if total.bounded else LATTICE)
+    share = steps_left() * (0.8 if total.symmetric else 0.6)  # there is another direction
+    begun, most = steps_done(), min(share, granted(UPPER_LATTICE if total.bounded else LATTICE))
     started, last = begun, _first_lattice(total, log2_delta)
     while True:
         yield last
         if last.ratio <= 1:
             return
-        now = time.thread_time()
-        most = (seconds - (now - begun)) / (1.2 * (now - started))  # by which time allows for more nodes
-        ratio = min(max(2.0, math.sqrt(1.5 * min(last.ratio, 100.0))), most)
+        now = steps_done()
+        finer = (most - (now - begun)) / (1.2 * (now - started))  # by which work allows for more nodes
+        ratio = min(max(2.0, math.sqrt(1.5 * min(last.ratio, 100.0))), finer)
         if ratio < 1.5:
             return
         step, started = last.made.grid.step / Fraction(ratio), now
@@ -116,7 +117,7 @@ def _finer(total: Exposure, log2_delta: float) -> Iterator[Excess]:
 
 
 def _first_lattice(total: Exposure, log2_delta: float) -> Excess:
-    """Return the finest of some coarse lattices that is within reach, also where other methods were slow."""
+    """Return the finest of some coarse lattices that is within reach, also where other methods did much."""
     for nodes in (FIRST, FIRST // 5, FIRST // 25):
         with suppress(OutOfReach), at_least(ONE_LATTICE):
             return Excess(compose(total, _step(total, nodes, int(-log2_delta) + 40), log2_delta))

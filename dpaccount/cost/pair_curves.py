@@ -19,7 +19,7 @@ from dpaccount.numerics.fourier.sampled_atoms import SampledAtomsFactor, sampled
 from dpaccount.numerics.fourier.sampled_laplace import SampledLaplaceFactor
 from dpaccount.numerics.fourier.transforms import AtomFactor, Factor, LaplaceFactor
 from dpaccount.numerics.lattice import counted_losses
-from dpaccount.numerics.limits import OutOfReach
+from dpaccount.numerics.work_budget import OutOfReach
 
 Curve = Callable[[Fraction], arb]
 

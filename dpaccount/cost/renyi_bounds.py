@@ -11,7 +11,7 @@ from dpaccount.numerics.balls import ball
 from dpaccount.numerics.closed import renyi
 from dpaccount.numerics.closed.sampling import shrunk
 from dpaccount.numerics.fourier.transforms import Factor
-from dpaccount.numerics.limits import OutOfReach, out_of_time
+from dpaccount.numerics.work_budget import OutOfReach, over_limit
 
 OfKind = Callable[[Kind, Fraction], arb | None]
 
@@ -84,7 +84,7 @@ def _exact_renyi(kind: Factor, order: Fraction) -> arb | None:
     try:
         value = kind.value(ball(order) - 1).log() / (ball(order) - 1)
     except OutOfReach:
-        if out_of_time():
+        if over_limit():
             raise
         return None
     return value if value.is_finite() else None

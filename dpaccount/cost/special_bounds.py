@@ -14,7 +14,7 @@ from dpaccount.cost.renyi_bounds import both_ways
 from dpaccount.exact import Enclosure
 from dpaccount.numerics.balls import ball
 from dpaccount.numerics.closed import bounded_range, renyi, single_order
-from dpaccount.numerics.limits import spent
+from dpaccount.numerics.work_budget import exhausted
 from dpaccount.precision import certified
 
 NEAR = Fraction(1, 10**9)  #: relative width of what is found by bisection
@@ -33,7 +33,7 @@ def epsilon(total: Exposure, target: Fraction, gap: Fraction) -> Answer:
     if kind is not None and (own := _range_epsilon(*kind, aim)) is not None:
         return own
     known = exact_bounds.epsilon(total, target, gap)
-    for order in () if spent() else _orders(rest):
+    for order in () if exhausted() else _orders(rest):
         tau, most = both_ways(rest)(order), known.bounds.upper
         if tau is None or not tau < 10**6 or not 0 < most < 10**6:
             continue
@@ -51,7 +51,7 @@ def delta(total: Exposure, epsilon: Fraction, gap: Fraction) -> Answer:
     if kind is not None and (own := _range_delta(*kind, epsilon)) is not None:
         return own
     known = exact_bounds.delta(total, epsilon, gap)
-    if not total.bounded or total.failures or known.bounds.upper == 0 or spent():
+    if not total.bounded or total.failures or known.bounds.upper == 0 or exhausted():
         return known
     most = Fraction(known.bounds.upper)
     for order in _orders(total):

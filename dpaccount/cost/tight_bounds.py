@@ -20,8 +20,8 @@ from dpaccount.numerics.closed import gaussian, laplace
 from dpaccount.numerics.fourier import contours, fourier, saddle
 from dpaccount.numerics.fourier.transforms import AtomFactor, DiscreteGaussianFactor, Factor, LaplaceFactor
 from dpaccount.numerics.lattice import counted_losses, exact_grids
-from dpaccount.numerics.limits import OutOfReach, out_of_time, patience, seconds_left
 from dpaccount.numerics.solve import Ends, solve
+from dpaccount.numerics.work_budget import OutOfReach, limited, over_limit, steps_left
 
 LOG2 = math.log(2)
 SHARE = 0.7  #: of the time that is left, for a method that another one may follow
@@ -43,7 +43,7 @@ def epsilon(total: Exposure, target: Fraction, gap: Fraction) -> Answer:
             continue
         # the second one need not be known closely where it costs less
         least = answers[0].bounds.lower if answers else None
-        with patience(seconds_left() / left):
+        with limited(steps_left() / left):
             answers.append(capped(way, _directed_epsilon(way, target, gap, least or Fraction(0))))
     return worse(answers)
 
@@ -93,7 +93,7 @@ def _first_that_reaches(methods: list[Method], last: Callable[[], Answer]) -> An
     """Return the first method's answer; one that gives up hands on to the next, the last one may raise."""
     for method in methods:
         try:
-            with patience(seconds_left() * SHARE):
+            with limited(steps_left() * SHARE):
                 found = method()
         except UNREACHED:
             continue
@@ -111,7 +111,7 @@ def _inverted_epsilon(
         try:
             found = fourier.epsilon(product, target, log_float(target), gap * 4 / 5, wanted)
         except OutOfReach:
-            if out_of_time():
+            if over_limit():
                 raise
             continue
         if found is not None and found[1] - found[0] <= gap * max(Fraction(1), found[0]):
@@ -123,7 +123,7 @@ def delta(total: Exposure, epsilon: Fraction, gap: Fraction) -> Answer:
     """Return the worse direction's δ(ε), likewise."""
     answers, ways = [], directions(total)
     for left, way in zip(range(len(ways), 0, -1), ways, strict=True):
-        with patience(seconds_left() / left):
+        with limited(steps_left() / left):
             within = all_within(way, epsilon)
             answers.append(Answer(NOTHING, "exact") if within else _directed_delta(way, epsilon, gap))
     return worse(answers)
@@ -182,7 +182,7 @@ def _inverted_delta(
         try:
             found = fourier.delta(product, epsilon, gap * 4 / 5, wanted)
         except OutOfReach:
-            if out_of_time():
+            if over_limit():
                 raise
             continue
         if found is not None and found[1] - found[0] <= gap * found[1]:

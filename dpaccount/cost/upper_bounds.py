@@ -11,7 +11,7 @@ from dpaccount.cost.renyi_bounds import renyi_bound
 from dpaccount.cost.tight_bounds import lattice_delta, lattice_epsilon
 from dpaccount.exact import Enclosure, Number
 from dpaccount.numerics.closed import renyi
-from dpaccount.numerics.limits import OutOfReach, patience, seconds_left
+from dpaccount.numerics.work_budget import OutOfReach, limited, steps_left
 
 
 def epsilon(total: Exposure, target: Fraction, gap: Fraction) -> Answer:
@@ -71,7 +71,7 @@ def _tried(label: str, method: Callable[[], Fraction | None], share: int = 1) ->
     It may take one part in `share` of the time.
     """
     try:
-        with patience(seconds_left() / share):
+        with limited(steps_left() / share):
             return [(method(), label)]
     except UNREACHED:
         return []
@@ -89,7 +89,7 @@ def _highest(total: Exposure, best: Callable[[Exposure], Answer]) -> Answer:
     """Return the worse direction's answer; they share the time."""
     answers, ways = [], directions(total)
     for left, way in zip(range(len(ways), 0, -1), ways, strict=True):
-        with patience(seconds_left() / left):
+        with limited(steps_left() / left):
             answers.append(best(way))
     return max(answers, key=lambda answer: answer.bounds.upper)
 

@@ -10,11 +10,11 @@ from collections.abc import Callable
 from contextlib import AbstractContextManager
 from fractions import Fraction
 
-from flint import arb, fmpq, fmpz
+from flint import arb, ctx, fmpq, fmpz
 
 from dpaccount import precision as working
 from dpaccount.errors import NumericsError
-from dpaccount.numerics.limits import bearable, tick
+from dpaccount.numerics.work_budget import bearable, spend
 
 MOST_PRECISION = 1 << 19  #: beyond which a computation is not begun
 LARGEST = 1 << 20  #: bits of the largest number that a bound is written out with
@@ -32,7 +32,7 @@ def precision(bits: int) -> AbstractContextManager[None]:
 
 def ball(value: Fraction | int) -> arb:
     """Return the smallest ball of the current precision around an exact number."""
-    tick()
+    spend(1 + ctx.prec / 512)
     exact = Fraction(value)
     if exact.denominator == 1:
         return arb(fmpz(exact.numerator))

@@ -81,7 +81,7 @@ def test_every_bandit_has_a_broken_twin(entry):
     assert planted, f"plant a broken {entry.name} in tests/planted, in a file named *_twin.py"
 
 
-@pytest.mark.slow
+@pytest.mark.slow(one_in=4)
 @pytest.mark.parametrize("entry", BANDITS, ids=lambda entry: entry.name)
 def test_a_twin_in_a_file_of_its_own_is_refuted(entry):
     """Small by its own defaults; what it `loses` is found within 1,000 examples."""

@@ -21,7 +21,7 @@ from dpaccount.accounting.calibrate import calibrate
 from dpaccount.accounting.unknowns import settle, unknown_in
 from dpaccount.documents import parse_json
 from dpaccount.ledger.ledger import Ledger, init
-from dpaccount.numerics.limits import tick
+from dpaccount.numerics.work_budget import spend
 from dpaccount.precision import USUAL, precision
 from dpaccount.proof import assume_rank_one, linear
 
@@ -177,10 +177,10 @@ def test_threads_compute_at_their_own_precision():
             try:
                 with precision(outer):
                     for _ in range(40):
-                        tick()
+                        spend()
                         assert ctx.prec == outer
                     with precision(inner):
-                        tick()
+                        spend()
                         assert (arb(1) / 3).rel_accuracy_bits() in range(inner - 2, inner + 3)
                         if dice.random() < 0.3:
                             raise KeyError
@@ -206,7 +206,7 @@ def test_a_long_computation_lets_others_in():
     with precision(200):
         other.start()
         while not done.is_set() and time.monotonic() < end:
-            tick()
+            spend()
         assert ctx.prec == 200
     other.join(60)
     assert done.is_set()

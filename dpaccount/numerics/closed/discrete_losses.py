@@ -12,7 +12,7 @@ from math import isqrt
 from flint import arb, ctx
 
 from dpaccount.numerics.balls import ball, precision
-from dpaccount.numerics.limits import bearable, tick
+from dpaccount.numerics.work_budget import bearable, spend
 
 MOST_POINTS = 2_000_000  #: of one pair
 Points = list[tuple[Fraction, Callable[[], arb]]]
@@ -95,7 +95,7 @@ def _plain_sum(rate: arb, bits: int) -> arb:
     """Return Σ_x e^{−rate·x²}; beyond r the terms fall at least by e^{−rate(2r+1)} each."""
     total, x = ball(1), 0
     while True:
-        tick()
+        spend()
         x += 1
         term = 2 * (-rate * x * x).exp()
         total += term
@@ -123,7 +123,7 @@ def gaussian_tails(sigma: Fraction, bits: int) -> list[arb]:
         rate = 1 / (2 * ball(sigma) ** 2)
         fall, ratio, weight, weights = (-2 * rate).exp(), (-rate).exp(), 1 / gaussian_total(sigma), []
         for _ in range(reach + 1):
-            tick()
+            spend()
             weights.append(weight)
             weight, ratio = weight * ratio, ratio * fall
         found = [arb(0).union(gaussian_tail(sigma, reach).upper())]

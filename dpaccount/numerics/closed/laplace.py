@@ -14,8 +14,8 @@ from functools import lru_cache
 from flint import arb, arb_poly, ctx, fmpz
 
 from dpaccount.numerics.balls import accurate, ball, log_float
-from dpaccount.numerics.limits import tick
 from dpaccount.numerics.solve import Ends, solve
+from dpaccount.numerics.work_budget import spend
 
 
 def delta_single(epsilon: Fraction, loss: Fraction, bits: int = 80) -> arb:
@@ -152,7 +152,7 @@ def _parts(loss: Fraction, count: int, steps: int, bits: int) -> list[_Part]:
     over = [1 / arb(fmpz.fac_ui(p)) for p in range(size + 1)]
     found = []
     for n in range((count + 1) // 2):
-        tick()
+        spend()
         at = ball((count - 2 * n) * loss)
         up = down = arb(0)
         powers = [arb(0)]

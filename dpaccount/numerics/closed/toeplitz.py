@@ -14,7 +14,7 @@ from typing import Any
 from flint import arb
 
 from dpaccount.numerics.balls import ball, ceil_of, floor_of, precision
-from dpaccount.numerics.limits import bearable
+from dpaccount.numerics.work_budget import bearable
 from dpaccount.precision import certified
 
 SUMMED = 20_000  #: terms added one by one; the rest is enclosed by digamma functions

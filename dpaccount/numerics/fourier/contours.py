@@ -19,6 +19,7 @@ from dpaccount.numerics.balls import ball, between, precision
 from dpaccount.numerics.fourier import saddle
 from dpaccount.numerics.fourier.transforms import Decay, Factor, LaplaceFactor
 from dpaccount.numerics.solve import Ends
+from dpaccount.numerics.work_budget import SECOND, spend
 
 
 @dataclass(frozen=True)
@@ -128,9 +129,9 @@ def _on_grid(value: float, ratio: float, *, up: bool) -> float:
     return float(ratio ** (math.ceil(power) if up else round(power)))
 
 
-EASY_SECONDS = 0.4  #: of node evaluations (a rough estimate) up to which no smoothing is considered
+EASY = 0.4 * SECOND  #: steps of node evaluations (a rough estimate) up to which no smoothing is considered
 MANY = 12.0  #: digits that are only sought where they are easy
-MOST_SECONDS = 3.0  #: and up to which a contour is considered at all
+MOST = 3 * SECOND  #: and up to which a contour is considered at all
 
 
 def kappa(s: float) -> float:
@@ -178,10 +179,10 @@ def contour(product: Product, at: Estimate, digits: float, gap: float) -> Contou
     # the law at c decides how fast the terms fall; where they do not fall by themselves, only D and the depth
     tried = {min(lines, key=cost) for cost in (_Candidate.cost, _Candidate.unaided)} if lines else set()
     smooth = _smoothing(at.c, gap)
-    costs = {line: node_seconds(product, line.c, _bits(product, at, line, tolerance)) for line in tried}
-    tries = [(Fraction(0), EASY_SECONDS), (smooth, MOST_SECONDS), (Fraction(0), MOST_SECONDS)]
-    for extra, patience in tries[:1] if digits > MANY else tries:
-        cuts = [(line, _cut(product, line, extra, patience / costs[line])) for line in tried]
+    costs = {line: node_steps(product, line.c, _bits(product, at, line, tolerance)) for line in tried}
+    tries = [(Fraction(0), EASY), (smooth, MOST), (Fraction(0), MOST)]
+    for extra, most in tries[:1] if digits > MANY else tries:
+        cuts = [(line, _cut(product, line, extra, most / costs[line])) for line in tried]
         known = [(cut * line.period * costs[line], line, cut) for line, cut in cuts if cut is not None]
         if known:
             _, line, cut = min(known, key=lambda found: found[0])
@@ -258,9 +259,9 @@ def _smoothing(slope: float, gap: float) -> Fraction:
     return Fraction(min(0.75 * gap / (slope + 1), 8.0))
 
 
-def node_seconds(product: Product, c: float, bits: int) -> float:
-    """Return roughly what evaluating the factors at one node costs."""
-    return 1e-5 * (1 + sum(factor.work(c, bits) for factor, _ in product.pairs))
+def node_steps(product: Product, c: float, bits: int) -> float:
+    """Return roughly how many steps of work it takes to evaluate the factors at one node."""
+    return 2 + sum(factor.work(c, bits) for factor, _ in product.pairs)
 
 
 def _cut(product: Product, line: _Candidate, smooth: Fraction, most_nodes: float) -> float | None:
@@ -331,6 +332,7 @@ class Decays:
 
     def log_tail(self, t: float) -> float:
         """Return an estimate of log(tail/π)."""
+        spend(20 * len(self.parts))
         value = self.tail(arb(t), arb(0)).upper()
         if not value.is_finite():
             return 1e300

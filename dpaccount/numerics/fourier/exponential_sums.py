@@ -5,7 +5,7 @@ from collections.abc import Sequence
 
 from flint import acb, acb_mat, arb, ctx
 
-from dpaccount.numerics.limits import affordable, tick
+from dpaccount.numerics.work_budget import affordable, spend
 
 Points = Sequence[tuple[acb, acb]]  #: (weight w, exponent ℓ); either may be real
 
@@ -15,21 +15,23 @@ def along(points: Points, h: arb, count: int) -> list[acb]:
 
     With n = m·b + r the exponential is a product of one over r and one over m.
     """
-    affordable(1e-5 * work(len(points), ctx.prec) * count)
+    whole = work(len(points), ctx.prec) * count
+    affordable(whole)
     block = max(1, math.isqrt(count))
     rows = -(-count // block)
     inner, outer = [], []
     for weight, at in points:
-        tick()
+        spend(1 + (block + rows) / 5)
         turn = acb(0, 1) * h * at
         inner.append([weight * power for power in _powers(turn.exp(), block)])
         outer.append(_powers((block * turn).exp(), rows))
+    spend(whole)
     return list((acb_mat(outer).transpose() * acb_mat(inner)).entries()[:count])
 
 
 def work(points: int, bits: int) -> float:
-    """Return roughly what one node costs, in units of 10 µs."""
-    return points * max(bits, 80) * 5e-5
+    """Return roughly how many steps of work one node takes."""
+    return points * max(bits, 80) * 1e-4
 
 
 def _powers(base: acb, count: int) -> list[acb]:

@@ -44,11 +44,11 @@ from dpaccount.numerics.fourier.contours import (
     estimate_delta,
     estimate_epsilon,
     kept,
-    node_seconds,
+    node_steps,
 )
 from dpaccount.numerics.fourier.transforms import Factor
-from dpaccount.numerics.limits import affordable, tick
 from dpaccount.numerics.solve import Ends, solve
+from dpaccount.numerics.work_budget import affordable, spend
 
 
 class Inversion:
@@ -56,7 +56,7 @@ class Inversion:
 
     def __init__(self, product: Product, chosen: Contour, depth: float) -> None:
         self.chosen = chosen
-        affordable(chosen.nodes * node_seconds(product, chosen.c, chosen.bits))
+        affordable(chosen.nodes * node_steps(product, chosen.c, chosen.bits))
         with precision(chosen.bits):
             self.c, self.period = arb(chosen.c), arb(chosen.period)
             self.h = 2 * arb.pi() / self.period
@@ -148,7 +148,7 @@ def _transform(product: Product, mu2: arb, chosen: Contour, h: arb, count: int) 
     """Return the whole transform at c + inh, n < count."""
     found, c = [], arb(chosen.c)
     for n in range(count):
-        tick()
+        spend()
         s = acb(c, n * h)
         found.append((s * (s + 1) * mu2 / 2).exp())
     for factor, times in product.pairs:
@@ -183,6 +183,7 @@ class Trigonometric:
 
     def at(self, x: arb) -> arb:
         """Return the sum at x."""
+        spend(self.block + self.rows + self.block * self.rows / 20)
         inner = acb_mat(self.block, 1, [acb(0, -n * x).exp() for n in range(self.block)])
         parts = (self.matrix * inner).entries()
         outer = acb_mat(1, self.rows, [acb(0, -m * self.block * x).exp() for m in range(self.rows)])

@@ -19,7 +19,7 @@ from dpaccount.numerics.closed.sampling import shrunk
 from dpaccount.numerics.fourier import exponential_sums
 from dpaccount.numerics.fourier.sampled_laplace import SampledLaplaceFactor
 from dpaccount.numerics.fourier.transforms import MANY_ATOMS, Factor
-from dpaccount.numerics.limits import bearable
+from dpaccount.numerics.work_budget import bearable, spend
 
 Atoms = tuple[tuple[arb, arb], ...]  #: (loss, mass under P)
 
@@ -68,7 +68,9 @@ class LossTable(Factor):
 
     def value(self, s: acb) -> acb:
         """Return M(s)."""
-        return sum((mass * (s * at).exp() for at, mass in _kept(self, ctx.prec)), s * 0)
+        kept = _kept(self, ctx.prec)
+        spend(2 * len(kept))
+        return sum((mass * (s * at).exp() for at, mass in kept), s * 0)
 
     def nodes(self, c: arb, h: arb, count: int) -> list[acb]:
         """Return M(c + inh) for n < count."""
@@ -87,14 +89,15 @@ class LossTable(Factor):
         return float(count * (top + np.log(mass @ np.exp(power - top) + 1e-300)))
 
     def work(self, c: float, bits: int) -> float:
-        """Return roughly how long one node takes, in units of 10 µs."""
+        """Return roughly how many steps of work one node takes."""
         return exponential_sums.work(len(_kept(self, 64)), bits)
 
     def delta(self, t: Fraction) -> arb:
         """Return δ(t) = P(L = ∞) + E(1 − e^{t−L})₊ of one release, at any real t."""
-        at = ball(t)
+        at, kept = ball(t), _kept(self, ctx.prec)
+        spend(len(kept))
         found = ball(self.failing())
-        for loss, mass in _kept(self, ctx.prec):
+        for loss, mass in kept:
             found += mass * (-(at - loss).expm1()).max(arb(0))
         return found
 
@@ -291,5 +294,5 @@ class ReplacedLaplaceFactor(Factor):
         return self._single().most_tilt()
 
     def work(self, c: float, bits: int) -> float:
-        """Return roughly how long one node on Re s = c takes, in units of 10 µs."""
+        """Return roughly how many steps of work one node on Re s = c takes."""
         return 2 * self._single().work(c, bits)

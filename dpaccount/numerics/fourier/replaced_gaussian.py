@@ -51,7 +51,7 @@ class ReplacedGaussianFactor(Factor):
         return 3000 / min(1.0, math.sqrt(float(self.mu2)))
 
     def work(self, c: float, bits: int) -> float:
-        """Return roughly how long one node on Re s = c takes, in units of 10 µs."""
+        """Return roughly how many steps of work one node on Re s = c takes."""
         with precision(bits):
             return exponential_sums.work(ShiftedLine.shifted(_TiltedRow(self, _folded(arb(c)))).size, bits)
 

@@ -3,7 +3,7 @@
 import math
 from collections.abc import Callable
 
-from dpaccount.numerics.limits import tick
+from dpaccount.numerics.work_budget import spend
 
 LogM = Callable[[float], float]  #: s ↦ log M(s) for real s
 
@@ -32,7 +32,7 @@ def _chernoff(log_m: LogM, log_delta: float) -> tuple[float, float]:
 
 def at(log_m: LogM, c: float) -> tuple[float, float] | None:
     """Return (ε, log δ(ε)) for the saddle c; None where the transform overflows."""
-    tick()
+    spend(40)
     step = 1e-3 * min(c, 1.0) if c < 1 else 1e-3 * c
     here, right, left = log_m(c), log_m(c + step), log_m(c - step)
     if not all(map(math.isfinite, (here, right, left))):

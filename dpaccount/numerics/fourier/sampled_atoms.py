@@ -26,7 +26,7 @@ from dpaccount.numerics.fourier.transforms import (
     blurred,
     log_mean,
 )
-from dpaccount.numerics.limits import OutOfReach, bearable, tick
+from dpaccount.numerics.work_budget import OutOfReach, bearable, spend
 
 MOST_LOSSES = 12_000  #: of what is sampled
 WIDE = 300  #: σ from which a discrete Gaussian is handled as a continuous one only
@@ -87,7 +87,7 @@ class SampledAtomsFactor(OnPoissonSample):
         return count * log_mean(a, *grid, lost=float(self.rate * self.lost))
 
     def work(self, c: float, bits: int) -> float:
-        """Return roughly how long one node on Re s = c takes, in units of 10 µs."""
+        """Return roughly how many steps of work one node on Re s = c takes."""
         wide = self._near_gaussian()
         if wide is not None:
             return wide.work(c, bits)
@@ -258,7 +258,7 @@ def _points(rate: Fraction, inner: Inner, left: int, right: int, bits: int) -> l
             bearable(len(whole) * len(own), 40 * MOST_LOSSES)
             merged: dict[Fraction, arb] = {}
             for s, p in whole.items():
-                tick()
+                spend()
                 for t, m in own:
                     merged[s + t] = merged.get(s + t, arb(0)) + p * m
             whole = merged

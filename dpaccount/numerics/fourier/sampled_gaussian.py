@@ -45,7 +45,7 @@ class SampledGaussianFactor(OnPoissonSample):
         return 3000 / min(1.0, math.sqrt(float(self.mu2)))
 
     def work(self, c: float, bits: int) -> float:
-        """Return roughly how long one node on Re s = c takes, in units of 10 µs."""
+        """Return roughly how many steps of work one node on Re s = c takes."""
         with precision(bits):
             line = ShiftedLine.shifted(_TiltedSample(self, self.power(arb(c))))
             return exponential_sums.work(line.size, bits)
@@ -194,7 +194,7 @@ class ByParts(Protocol):
         ...
 
     def work(self, c: float, bits: int) -> float:
-        """Return roughly how long one node on Re s = c takes, in units of 10 µs."""
+        """Return roughly how many steps of work one node on Re s = c takes."""
         ...
 
     def nodes(self, c: arb, h: arb, count: int) -> list[acb]:

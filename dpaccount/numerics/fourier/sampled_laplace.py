@@ -24,7 +24,7 @@ from dpaccount.numerics.balls import ball
 from dpaccount.numerics.closed.sampling import shrunk
 from dpaccount.numerics.fourier import exponential_sums
 from dpaccount.numerics.fourier.transforms import OnPoissonSample, blurred, log_mean
-from dpaccount.numerics.limits import bearable, tick
+from dpaccount.numerics.work_budget import bearable, spend
 
 MOST_NODES = 4000  #: of the quadrature
 RATIO = 4  #: of the ends of a panel
@@ -48,10 +48,15 @@ class SampledLaplaceFactor(OnPoissonSample):
         a, q, loss = self.power(s), ball(self.rate), ball(self.loss)
         low, high = _ends(self.rate, self.loss)
 
+        evaluations = 0  # counted, as nothing may be raised inside FLINT's quadrature
+
         def integrand(t: acb, analytic: bool) -> acb:  # noqa: FBT001
+            nonlocal evaluations
+            evaluations += 1
             return (a * (1 + q * t.expm1()).log(analytic=analytic) - (loss + t) / 2).exp() / 4
 
         whole = acb.integral(integrand, acb(-loss), acb(loss)).real
+        spend(evaluations * (3 + ctx.prec / 128))
         return whole + (a * low).exp() / 2 + (a * high - loss).exp() / 2
 
     def nodes(self, c: arb, h: arb, count: int) -> list[acb]:
@@ -72,7 +77,7 @@ class SampledLaplaceFactor(OnPoissonSample):
         return 3000 / min(1.0, float(self.loss))
 
     def work(self, c: float, bits: int) -> float:
-        """Return roughly how long one node on Re s = c takes, in units of 10 µs."""
+        """Return roughly how many steps of work one node on Re s = c takes."""
         return exponential_sums.work(8 * bits, bits)
 
 
@@ -113,7 +118,7 @@ def _contour(
     sides += [(high + lift * y, high + lift * x) for x, y in itertools.pairwise(corner)]
     points, error = [], arb(0)
     for start, end in sides:
-        tick()
+        spend()
         own, missed = _panel(factor, a, acb(start), acb(end), count, most)
         points += own
         error += missed

@@ -14,7 +14,7 @@ from flint import acb, arb, ctx
 from dpaccount.numerics.balls import ball
 from dpaccount.numerics.fourier import exponential_sums
 from dpaccount.numerics.fourier.transforms import blurred
-from dpaccount.numerics.limits import bearable, tick
+from dpaccount.numerics.work_budget import bearable, spend
 
 MOST_POINTS = 200_000  #: of a quadrature
 
@@ -109,7 +109,7 @@ class ShiftedLine:
         scale = self.step / (2 * arb.pi()).sqrt()
         found = []
         for j in range(self.size):
-            tick()
+            spend()
             real = self.first + j * self.step
             u = acb(real, self.shift) if self.shift > 0 else real
             weight, ratio = self.law.logs(u)

@@ -16,7 +16,7 @@ from flint import acb, arb, ctx
 
 from dpaccount.numerics.balls import ball, precision
 from dpaccount.numerics.closed import discrete_losses
-from dpaccount.numerics.limits import tick
+from dpaccount.numerics.work_budget import spend
 
 Number = TypeVar("Number", arb, float)
 
@@ -66,8 +66,8 @@ class Factor:
         return Decay()
 
     def work(self, c: float, bits: int) -> float:
-        """Return roughly how long one node on Re s = c takes at so many bits, in units of 10 µs."""
-        return 1.5
+        """Return roughly how many steps of work one node on Re s = c takes at so many bits."""
+        return 3.0
 
     def infinite(self) -> arb:
         """Return the mass at an infinite loss, which M leaves out."""
@@ -370,7 +370,7 @@ class DiscreteGaussianFactor(Factor):
             return blurred(total, 2 * first)  # all terms together, as they at least halve
         k = 0
         while True:
-            tick()
+            spend()
             k += 1
             size = 2 * (growth * k - rate * k * k).exp()
             ratio = (growth - rate * (2 * k + 1)).exp()

@@ -18,7 +18,7 @@ from flint import arb, fmpz, fmpz_poly
 from dpaccount.numerics.balls import ball, precision
 from dpaccount.numerics.closed.laplace import delta_single
 from dpaccount.numerics.lattice.lattice import Grid, Masses, two_points, units
-from dpaccount.numerics.limits import bearable, tick
+from dpaccount.numerics.work_budget import bearable, spend
 
 MOST_NODES = 1_000_000
 Curve = Callable[[Fraction], arb]  #: loss t (any real) ↦ a ball that contains δ(t)
@@ -82,7 +82,7 @@ def _falling(grid: Grid, count: int) -> list[fmpz]:
     """Return e^{−ih/2}, i < count, in the grid's units, rounded up."""
     shrink, value, found = (-ball(grid.step) / 2).exp(), arb(1), []
     for _ in range(count):
-        tick()
+        spend()
         found.append(fmpz(units(grid, value)))
         value *= shrink
     return found

@@ -14,8 +14,8 @@ from math import comb, isqrt
 from flint import arb, fmpz
 
 from dpaccount.numerics.balls import ball, ceil_of, floor_of, precision
-from dpaccount.numerics.limits import bearable, tick
 from dpaccount.numerics.solve import Ends, solve
+from dpaccount.numerics.work_budget import bearable, spend
 
 Atoms = tuple[tuple[arb, arb], ...]  #: (loss, mass), by ascending mass
 MOST = 60_000  #: sums of losses
@@ -70,7 +70,7 @@ def _multinomial(atoms: Atoms, count: int, depth: int) -> Iterator[tuple[arb, ar
     share = mass / sum((m for _, m in atoms), arb(0))
     ways = arb(0)
     for times in _likely(count, float(share.mid()), depth):
-        tick()  # from one binomial coefficient to the next; the first one exactly
+        spend()  # from one binomial coefficient to the next; the first one exactly
         ways = ways * (count - times + 1) / times if ways > 0 else arb(fmpz.bin_uiui(count, times))
         here = ways * _power(mass, times)
         for total, weight in _multinomial(rest, count - times, depth):

@@ -38,6 +38,7 @@ from flint import arb, fmpz
 from dpaccount.numerics.balls import ball, ceil_of, floor_of, precision
 from dpaccount.numerics.lattice.lattice import Masses
 from dpaccount.numerics.solve import solve
+from dpaccount.numerics.work_budget import spend
 
 
 class Excess:
@@ -48,6 +49,7 @@ class Excess:
         self.row = made.masses.coeffs()
         self.ratio = 1.0  #: how much wider than wanted what it proves is
         self.above, self.tilted = [fmpz(0)], [arb(0)]
+        spend(len(self.row) / 2)
         with precision(made.grid.bits + 64):
             weight = (-ball(made.position(made.size - 1))).exp()
             growth = ball(made.grid.step).exp()
@@ -125,6 +127,7 @@ class Excess:
         weight = (-x / 2 - x * x * rate).exp()
         ratio = (-step / 2 - (2 * x + step) * step * rate).exp()
         fall = (-2 * step * step * rate).exp()
+        spend((high - low) / 3)
         for mass in self.row[low:high]:
             total += mass * weight
             weight *= ratio

@@ -24,7 +24,7 @@ from fractions import Fraction
 from flint import arb, fmpz, fmpz_poly
 
 from dpaccount.numerics.balls import NotFinite, ball, ceil_of, floor_of, precision
-from dpaccount.numerics.limits import bearable, tick
+from dpaccount.numerics.work_budget import bearable, spend
 
 MOST_NODES = 10_000_000  #: of a single pair
 MOST_BITS = 1 << 30  #: of the coefficients of a product
@@ -129,9 +129,9 @@ def identity(grid: Grid) -> Masses:
 
 def compose(a: Masses, b: Masses) -> Masses:
     """Return the convolution, rounded up and trimmed."""
-    tick()
-    grid = a.grid
-    bearable(float(a.size + b.size) * grid.bits, MOST_BITS)
+    grid, size = a.grid, a.size + b.size
+    bearable(float(size) * grid.bits, MOST_BITS)
+    spend(1 + size / 4 + size * grid.bits / 3500)
     masses = _shifted(a.masses * b.masses, grid)
     lost = a.infinite * (_total(b.masses) + b.infinite) + _total(a.masses) * b.infinite
     infinite = -((-lost) >> grid.bits)
@@ -239,6 +239,7 @@ def _split(grid: Grid, row: list[fmpz]) -> list[fmpz]:
         right = -(-ceil_of(top).numerator // ceil_of(top).denominator)
         left = unit - int(floor_of(top) // 1)
     carry = unit - 1
+    spend(len(row) / 4)
     out = [row[2 * j] for j in range(len(row) // 2 + 1)]
     for j in range(len(row) // 2):
         odd = row[2 * j + 1]

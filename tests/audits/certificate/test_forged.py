@@ -391,8 +391,8 @@ def test_bounds_are_those_of_the_proof(documents):
     far = [((*COLUMNS, "y", "high"), 1e14)]
     for edits, reason in (
         (far, "is not the table's"),
-        ([*far, ((*HELD, "high"), 1e14)], "as far apart as in the proof"),
-        ([((*SAID, "high"), 1e14), ((*HELD, "high"), 1e14)], "as far apart as in the proof"),
+        ([*far, ((*HELD, "high"), 1e14)], "low and high are not those of the proof"),
+        ([((*SAID, "high"), 1e14), ((*HELD, "high"), 1e14)], "low and high are not those of the proof"),
         ([((*COLUMNS, "y", "high"), 1e30)], "in a wrong order"),
     ):
         new = document

@@ -9,6 +9,7 @@ import sqlite3
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import ClassVar
+from unittest.mock import patch
 
 import numpy as np
 import pytest
@@ -145,7 +146,7 @@ def test_a_release_holds_the_digests_of_data_and_code_and_the_ledgers_head(tmp_p
     assert set(made) == names
     assert done.certificate["verdict"] == "CERTIFIED"
     assert made["code"] == done.certificate["subject"]["code"]
-    assert made["data"] != release._digest(tmp_path / "people.csv")
+    assert made["data"] != release.digest(tmp_path / "people.csv")
     assert (made["ledger_entry"], made["noise"], made["evaluation"]) == (1, "secure", None)
     with Ledger.open(url(tmp_path)) as ledger:
         heads = [entry.digest for entry in _entries(ledger)]
@@ -391,11 +392,23 @@ CARELESS = {
 
 
 def release_from(claim, made_by):
-    """Ask for the run itself, whatever proof and audit make of the class."""
+    """Ask for the run itself, whatever proof, audit and checker make of the class."""
+    with patch.object(release, "refused_by_checker", return_value=None):  # the certificate is no whole one
+        return made_from(claim, made_by)
+
+
+def made_from(claim, made_by):
+    """Ask for the run itself with a certificate that holds nothing of the subject but its code."""
     due = prepared(claim, made_by)
     proved = Proved(due.subject().proof(Fraction(0)))
     certificate = certificate_of(claim, {"code": "of this test", "status": "sound"}, None, "not asked")
     return release.make(release.settle(due, again=False), proved, certificate)[0]
+
+
+def test_what_the_checker_would_refuse_is_not_charged(tmp_path):
+    with pytest.raises(InputError, match=r"checker would refuse it .*lacks name.*nothing is charged"):
+        made_from(written(tmp_path), Ages)
+    assert charges(tmp_path) == 0
 
 
 @pytest.mark.slow

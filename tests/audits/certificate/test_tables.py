@@ -123,7 +123,7 @@ def test_every_mechanism_runs_on_a_table_by_claim_alone(tmp_path, name):
         assert (np.array(interval["low"]) <= np.array(interval["high"])).all()
 
 
-@pytest.mark.slow
+@pytest.mark.slow(one_in=4)
 @pytest.mark.statistical  # seeded; a sound claim is refuted with probability at most .05
 @pytest.mark.parametrize("name", MECHANISMS)
 def test_every_mechanism_is_released_on_a_table_by_claim_alone(tmp_path, dpaccount, name):
@@ -173,7 +173,7 @@ def test_bounds_and_numbers_of_any_spelling_are_certified(tmp_path, dpaccount, u
     assert refused_by_checker(found) is None
 
 
-@pytest.mark.slow
+@pytest.mark.slow(one_in=4)
 @pytest.mark.statistical  # seeded; a sound claim is refuted with probability at most .05
 @pytest.mark.parametrize("relation", ["replace-one", "add-remove"])
 @pytest.mark.parametrize("about", ["", 'id = "who"\nmax_rows = 2\n'], ids=["rows", "persons"])

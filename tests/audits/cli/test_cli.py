@@ -299,7 +299,7 @@ def real(tmp_path, dpaccount):
         "--delta",
         "1e-6",
         "--unit",
-        "slot",
+        "one person's whole record: plan, visits, spending",
         "--relation",
         "replace-one",
         "--measure",

@@ -92,7 +92,7 @@ def test_it_does_something(tmp_path, name, changed):
             assert seen(written(tmp_path, name, rest)) != found, option
 
 
-@pytest.mark.slow
+@pytest.mark.slow(one_in=6)
 @pytest.mark.statistical  # seeded; a claim so far above what is proved is never refuted
 @cases
 def test_a_claim_that_says_it_is_certified(dpaccount, monkeypatch, tmp_path, name, changed):
@@ -217,7 +217,7 @@ def test_every_field_of_a_trial_follows_from_some_table(tmp_path, name):
     assert follow >= set(listed(name)["parameters"])
 
 
-@pytest.mark.slow
+@pytest.mark.slow(one_in=3)
 @pytest.mark.statistical  # seeded
 @pytest.mark.parametrize(("name", "said"), [(name, said) for name, runs in TRIALS.items() for said in runs])
 def test_a_claim_on_a_table_is_certified(dpaccount, monkeypatch, tmp_path, name, said):

@@ -132,7 +132,7 @@ def certified(dpaccount, path):
 
 
 # seeded; a sound function is refuted with probability at most .001
-@pytest.mark.slow
+@pytest.mark.slow(one_in=3)
 @pytest.mark.statistical
 @pytest.mark.parametrize(
     ("name", "relation", "verdict"),
@@ -160,7 +160,7 @@ def test_functions_are_refuted_or_unproven(dpaccount, clinic, name, relation, ve
     assert len(left) - len(right) in ((1, -1) if relation == "add-remove" else (0,))
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 @pytest.mark.statistical  # seeded
 def test_what_a_function_does_is_a_finding(dpaccount, clinic):
     def findings(name):

@@ -8,7 +8,6 @@ from flint import arb
 
 from dpaccount.cost import coarse_bounds, exact_bounds, lattice_bounds, pair_curves
 from dpaccount.cost.exposure import Exposure, Sampled
-from dpaccount.numerics import limits
 from dpaccount.numerics.balls import ball, ceil_of, floor_of, precision
 from dpaccount.numerics.closed import gaussian, laplace, renyi
 from dpaccount.numerics.fourier import contours, fourier
@@ -372,12 +371,3 @@ def test_a_tiny_delta_is_enclosed_from_both_sides():
     low, high = lattice_bounds.delta(gauss, Fraction(20), Fraction(1, 10))
     true = gaussian.delta(Fraction(20), (Fraction(1), Fraction(1)), 200)
     assert floor_of(true) < low <= high < Fraction(6, 5) * low
-
-
-def test_limits_of_time_nest():
-    """What stands inside another limit is over first, so that the outer one has something left to answer with."""
-    known = limits.UPPER_LATTICE, limits.LATTICE, limits.METHOD, limits.ANSWER
-    assert list(known) == sorted(set(known))
-    assert limits.ANSWER < limits.CALIBRATION < limits.PROFILE
-    with limits.allowance(limits.ANSWER), limits.patience(limits.PROFILE):
-        assert limits.seconds_left() <= limits.ANSWER
