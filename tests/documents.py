@@ -8,7 +8,7 @@ import jsonschema
 from dpaccount.schemas import schemas
 
 LEDGER = {"init": "ledger", "show": "ledger", "charge": "ledger-charge", "verify": "ledger-verify"}
-LEDGER |= {"log": "ledger-log", "import": "ledger", "upgrade": "ledger"}
+LEDGER |= {"log": "ledger-log", "import": "ledger"}
 
 
 @functools.cache

@@ -66,7 +66,6 @@ ledger_app.command(ledger.verify)
 ledger_app.command(ledger.checkpoint)
 ledger_app.command(ledger.export)
 ledger_app.command(ledger.import_ledger, name="import")
-ledger_app.command(ledger.upgrade)
 ledger_app.command(ledger.grant)
 
 

@@ -369,24 +369,6 @@ def import_ledger(file: File, url: Url, *, json_: Json = False) -> int:
     return 0
 
 
-def upgrade(url: Url, *, to: Url | None = None, json_: Json = False) -> int:
-    """Make a ledger of today's format from one of an earlier format, beside it; close the old one.
-
-    Example: `dpaccount ledger upgrade sqlite:///old.db --to sqlite:///team.db`
-
-    Parameters
-    ----------
-    url
-        The old ledger.
-    to
-        Where the new one will be (default: beside the old one).
-    """
-    from dpaccount.ledger import answers
-
-    show(answers.upgrade(url, to), json_, lines)
-    return 0
-
-
 def grant(
     url: Url, role: Text, *, read_only: bool = False, arrange: bool = False, json_: Json = False
 ) -> int:

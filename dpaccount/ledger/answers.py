@@ -14,7 +14,6 @@ from dpaccount.errors import BudgetError
 from dpaccount.exact import Exact
 from dpaccount.ledger import ledger as durable
 from dpaccount.ledger.carried import exported, heads, history
-from dpaccount.ledger.carried import upgrade as upgrades
 from dpaccount.ledger.chain import Entry
 from dpaccount.ledger.charging import Charge, RefusedError
 from dpaccount.ledger.ledger import Ledger
@@ -38,7 +37,6 @@ table, worded = history.table, history.worded  #: a log as CSV, and for a person
 log = history.log  #: every entry in its order, as far as it speaks of who charged what and why
 export, import_ = exported.lines, exported.made  #: a ledger's lines; a new ledger of them
 grant = store.grant  #: let a role of a server's database charge a ledger there, or only read it
-upgrade = upgrades.upgrade  #: make a ledger of this format from an earlier one
 
 
 def charge(

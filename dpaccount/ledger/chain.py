@@ -19,7 +19,6 @@ CHARGE: Final = "charge"
 REFUSAL: Final = "refusal"
 DRAWING: Final = "drawing"
 RELEASE: Final = "release"
-UPGRADE: Final = "upgrade"
 SCOPE: Final = "scope"
 COHORT: Final = "cohort"
 RESERVATION: Final = "reservation"
@@ -30,17 +29,16 @@ FORFEIT: Final = "forfeit"  #: what may have been lost with the last entries is 
 
 ARRANGING: Final = (SCOPE, COHORT, RESET, FORFEIT)  #: kinds that a server lets only some roles write
 CHANGING: Final = (CHARGE, RESERVATION, ROUNDS, RETURN, *ARRANGING)  #: kinds that change the state
-KINDS: Final = (BUDGET, REFUSAL, DRAWING, RELEASE, UPGRADE, *CHANGING)  #: every kind that there is
+KINDS: Final = (BUDGET, REFUSAL, DRAWING, RELEASE, *CHANGING)  #: every kind that there is
 
 ORIGIN: Final = "dpaccount/ledger/2"  #: what stands for the digest before entry 0, and names the format
-OLD_ORIGIN: Final = "dpaccount/ledger/1"  #: of ledgers whose entries say nothing of totals
 
 
 @dataclass(frozen=True)
 class Entry:
     """One line of a ledger: `key` names a charge, `about` is the charge that a mark belongs to.
 
-    `root` says what all units have spent after it (`dpaccount.ledger.state`); an entry of format 1 has none.
+    `root` says what all units have spent after it (`dpaccount.ledger.state`).
     """
 
     number: int
@@ -60,16 +58,15 @@ class Entry:
         return self.digest == made
 
     def begins(self) -> bool:
-        """Say whether this is an unchanged entry 0, of this format or of a ledger that was upgraded."""
-        return self.number == 0 and self.follows(OLD_ORIGIN if self.root is None else ORIGIN)
+        """Say whether this is an unchanged entry 0."""
+        return self.number == 0 and self.follows(ORIGIN)
 
 
 def seal(
     before: str, number: int, kind: str, key: str | None, about: int | None, body: str, root: str | None
 ) -> str:
     """Return the digest of an entry that stands after the digest `before`."""
-    said = [before, number, kind, key, about, body]
-    return digest(said if root is None else [*said, root])
+    return digest([before, number, kind, key, about, body, root])
 
 
 def digest(value: object) -> str:

@@ -14,7 +14,7 @@ from dpaccount.documents import canonical
 from dpaccount.errors import DpaccountError, LedgerError
 from dpaccount.ledger import tree as trees
 from dpaccount.ledger.budget import Budget, read_budget
-from dpaccount.ledger.chain import BUDGET, CHANGING, CHARGE, KINDS, RESERVATION, UPGRADE, Entry
+from dpaccount.ledger.chain import BUDGET, CHANGING, CHARGE, KINDS, RESERVATION, Entry
 from dpaccount.ledger.spending import Step
 from dpaccount.ledger.state import changes
 from dpaccount.ledger.state.changes import Facts
@@ -51,9 +51,7 @@ def first_bad(rows: Rows) -> Bad | None:
     """Return what is wrong first, or None: the entry that is changed or missing, the head, or the totals."""
     try:
         with scratch() as ours:
-            chain = replayed(rows, ours)
-            if chain.old:
-                raise Changed("totals")
+            replayed(rows, ours)
             if any(mine != theirs for mine, theirs in _side_by_side(ours.nodes(), rows.nodes())):
                 raise Changed("totals")
     except Changed as found:
@@ -88,7 +86,6 @@ class Chain:
     def __init__(self, at: Entry, budget: Budget, state: State, scratch: Nodes, alone: int) -> None:
         self.at, self.budget, self.state, self._scratch, self._alone = at, budget, state, scratch, alone
         self._bodies: dict[int, str] = {}  #: of reservations
-        self.old = at.root is None  #: whether the entries so far are of format 1
         self._kept: list[tuple[Entry, Added]] = []
         self._taken = 0
 
@@ -99,7 +96,7 @@ class Chain:
             raise ValueError
         budget = read_budget(first.body)
         nothing = trees.nothing(budget.width).text
-        if first.root not in (None, nothing):
+        if first.root != nothing:
             raise ValueError
         return cls(first, budget, State(nothing, budget.width, scratch.node), scratch, ALONE)
 
@@ -107,20 +104,12 @@ class Chain:
         """Go on to the next entry."""
         if entry.number != self.at.number + 1 or not entry.follows(self.at.digest):
             raise ValueError
-        upgraded = self.old and entry.kind == UPGRADE
-        if (entry.root is None) != (self.old and not upgraded) or (entry.kind == UPGRADE and not upgraded):
-            raise ValueError
         if entry.kind == CHARGE:
             self._wait(entry)
-        elif entry.kind in CHANGING and not self.old:
+        elif entry.kind in CHANGING:
             self._change(entry)
-        elif entry.kind not in KINDS or (entry.root != self.at.root and not upgraded):
+        elif entry.kind not in KINDS or entry.root != self.at.root:
             raise ValueError
-        if upgraded:
-            self.add_up()
-            if entry.root != self.state.text:
-                raise Changed(entry.number)
-            self.old = False
         self.at = entry
         if self._kept and (self._taken <= self._alone or len(self._kept) >= TOGETHER):
             self.add_up()

@@ -1,1 +1,1 @@
-"""What leaves a ledger or is carried into one whole: upgrades, logs, copies, notes of its head, reports."""
+"""What leaves a ledger or is carried into one whole: logs, copies, notes of its head, reports."""

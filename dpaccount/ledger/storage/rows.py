@@ -8,7 +8,7 @@ from functools import cache
 from typing import Any, Final, Protocol
 
 from dpaccount.errors import LedgerError, damaged
-from dpaccount.ledger.chain import OLD_ORIGIN, ORIGIN, RELEASE, Entry, seal
+from dpaccount.ledger.chain import ORIGIN, RELEASE, Entry, seal
 
 TABLES: Final = (
     "CREATE TABLE ledger (format TEXT NOT NULL PRIMARY KEY, last INTEGER NOT NULL, head TEXT NOT NULL)",
@@ -108,10 +108,6 @@ class Rows:
         return self._head
 
     def _take_head(self, rows: list[Any]) -> tuple[int, str]:
-        if len(rows) == 1 and str(rows[0][0]).startswith(OLD_ORIGIN):
-            raise LedgerError(
-                f"{self._name} is of an earlier format; make a new ledger of it with `ledger upgrade`"
-            )
         if len(rows) != 1 or rows[0][0] != ORIGIN:
             raise LedgerError(f"{self._name} is not a ledger of this kind; it should say {ORIGIN}")
         last, head = rows[0][1:3]

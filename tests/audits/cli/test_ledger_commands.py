@@ -1,4 +1,4 @@
-"""The ledger's commands end to end: logs, exports, checkpoints, upgrades, refusals."""
+"""The ledger's commands end to end: logs, exports, checkpoints, refusals."""
 
 import csv
 import json
@@ -82,7 +82,6 @@ def test_a_checkpoint_and_an_export_hold(run, tmp_path):
 
 def test_wrong_requests_are_one_line(run, tmp_path):
     for words in (
-        ["upgrade", "team.db"],
         ["import", "plan.json", "new.db"],
         ["export", "missing.db"],
         ["checkpoint", "team.db", "--key", "plan.json"],

@@ -150,7 +150,7 @@ ROWS = {
     "no root": "UPDATE entries SET root = NULL WHERE number = 3",
     "a peak of the last root": "UPDATE entries SET root = replace(root, '|1/20|', '|0|') WHERE number = 5",
     "brackets": "UPDATE entries SET body = replace(hex(zeroblob(50000)), '0', '[') WHERE number = 4",
-    "an upgrade": "UPDATE entries SET kind = 'upgrade' WHERE number = 3",
+    "an unknown kind": "UPDATE entries SET kind = 'upgrade' WHERE number = 3",
     "an entry": "DELETE FROM entries WHERE number = 3",
     "a kind": "UPDATE entries SET kind = 'drawing' WHERE number = 4",
     "what stands before entry 0": "INSERT INTO entries SELECT -7, kind, 'planted', about, body, root, digest"
