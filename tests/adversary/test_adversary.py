@@ -67,7 +67,7 @@ def audited(claim, made_by):
 
 
 @pytest.mark.parametrize("made_by", list(authors()))
-@pytest.mark.slow(one_in=4)
+@pytest.mark.slow(one_in=6)
 def test_each_author_gets_the_verdict_that_the_class_names(made_by):
     """Seeded; a sound class would be refuted by chance with probability at most .05, and is not."""
     verdict, certificate, said = apart(lambda: answer(made_by))
@@ -87,7 +87,7 @@ def test_the_threat_model_names_files_and_classes_that_are_there(root):
 
 
 @pytest.mark.parametrize("made_by", list(authors()))
-@pytest.mark.slow(one_in=8)  # what `certify` finds `audit` finds too
+@pytest.mark.slow(one_in=32)  # what `certify` finds `audit` finds too
 def test_the_audit_of_each_author_is_green_only_where_what_is_shown_was_measured(made_by):
     """Seeded; a sound class would be refuted by chance with probability at most .05, and is not."""
     claim = claim_of(made_by)

@@ -430,7 +430,7 @@ class TestServed:
 """
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_a_marker_of_a_class_or_module_needs_its_fixture_somewhere(tmp_path):
     (tmp_path / "test_held.py").write_text(HELD_BY_OTHERS)
     done = session(tmp_path, "test_held.py")

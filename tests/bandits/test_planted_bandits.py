@@ -90,7 +90,7 @@ def test_a_twin_in_a_file_of_its_own_is_refuted(entry):
             assert broken(twin(), 1000) & twin.loses, twin.__name__
 
 
-@pytest.mark.slow
+@pytest.mark.slow(one_in=2)
 @pytest.mark.parametrize("twin", TWINS, ids=lambda twin: twin.__name__)
 def test_a_planted_bandit_is_refuted(twin):
     """Most fall within 25 examples; what Hypothesis tries varies a little with the modules that are loaded."""
@@ -108,7 +108,7 @@ def test_a_person_in_two_batches_is_found_where_they_meet(stream):
     assert broken(twin, 1, sweep=True) & twin.loses
 
 
-@pytest.mark.slow
+@pytest.mark.slow(one_in=4)
 @pytest.mark.parametrize(
     "subject",
     [

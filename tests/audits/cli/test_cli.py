@@ -105,7 +105,7 @@ def resealed(tmp_path, certificate, edit):
     return path
 
 
-@pytest.mark.slow
+@pytest.mark.slow(one_in=6)
 @pytest.mark.parametrize(
     "edit",
     [

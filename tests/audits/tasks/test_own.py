@@ -132,7 +132,7 @@ def certified(dpaccount, path):
 
 
 # seeded; a sound function is refuted with probability at most .001
-@pytest.mark.slow(one_in=3)
+@pytest.mark.slow(one_in=6)
 @pytest.mark.statistical
 @pytest.mark.parametrize(
     ("name", "relation", "verdict"),

@@ -65,7 +65,7 @@ def refuted(certificate):
     return {entry["rule"] for entry in certificate.sensitivity if entry["status"] == "refuted"}
 
 
-@pytest.mark.slow
+@pytest.mark.slow(one_in=3)
 @pytest.mark.parametrize("twin", TWINS, ids=lambda twin: twin.__name__)
 def test_a_twin_is_refuted_by_the_hypothesis_that_it_loses(twin, tmp_path):
     """False alarms do not enter: a counterexample is exact."""
@@ -78,7 +78,7 @@ def test_a_twin_is_refuted_by_the_hypothesis_that_it_loses(twin, tmp_path):
     assert refuted(certificate) & twin.loses
 
 
-@pytest.mark.slow
+@pytest.mark.slow(one_in=3)
 @pytest.mark.statistical  # seeded; a correct claim is refuted with probability at most .05 each
 @pytest.mark.parametrize(
     ("use", "more"),

@@ -47,7 +47,7 @@ def verdict(folder, use, channel="duchi", more="", epsilon=1.0):
     return certificate.verdict
 
 
-@pytest.mark.slow
+@pytest.mark.slow(one_in=3)
 @pytest.mark.statistical  # seeded; a correct claim is refuted with probability at most .05 each
 @pytest.mark.parametrize("channel", ["duchi", "laplace"])
 @pytest.mark.parametrize("use", ["ldp-tgp-ucb", "ldp-ata-gp-ucb", "ldp-moma-gp-ucb"])
@@ -64,7 +64,7 @@ def test_a_person_who_answers_all_replays_is_certified_at_k_epsilon_only(tmp_pat
     assert verdict(tmp_path, "ldp-moma-gp-ucb", more="people = 3") == "CERTIFIED"
 
 
-@pytest.mark.slow
+@pytest.mark.slow(one_in=3)
 @pytest.mark.parametrize(
     ("twin", "channel", "more", "loses"),
     [

@@ -296,7 +296,7 @@ def typed(value, name):
     return type(value) is TYPES[name]
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_the_published_schema_closes_the_same_tables(root):
     schema = json.loads((root / "dpaccount" / "schemas" / "certificate.json").read_text())
     assert set(schema["properties"]) == set(schema["required"]) == set(shapes.FIELDS)

@@ -156,7 +156,7 @@ def test_a_finite_loss_of_an_added_unit_is_kept(of, delta, least):
 
 INSIDE = [
     *(*KNOWN, ev.Approximate(epsilon="0.7", delta="1e-3")),
-    *(pytest.param(event, marks=pytest.mark.slow) for event in BOUNDED),
+    *(pytest.param(event, marks=pytest.mark.slow(one_in=4)) for event in BOUNDED),
 ]
 
 
@@ -176,7 +176,7 @@ def test_masses_of_small_plans():
     assert sum(map(judged, quick)) > 200
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_masses_of_plans_with_upper_bounds():
     for seed in range(100, 115):
         judged(plan_at(seed))
