@@ -15,7 +15,7 @@ EXAMPLE := examples/plan_finder
 UNIT := one person's whole record: plan, visits, spending
 LEDGER := sqlite:///$(EXAMPLE)/plan-finder.db
 
-.PHONY: setup certify checker test slow nightly lint site formal clean
+.PHONY: setup certify checker test slow nightly lint site formal corpus clean
 
 setup: $(READY)
 
@@ -47,6 +47,10 @@ slow: $(READY)
 
 nightly: $(READY)
 	$(BIN)/python -m pytest -n 2 -m nightly
+
+# What the program answers to a fixed set of questions, compared with what is kept; KEEP=1 keeps it.
+corpus: $(READY)
+	$(BIN)/python tests/corpus/corpus.py $(if $(KEEP),--keep)
 
 lint: $(READY)
 	$(BIN)/ruff check .

@@ -1,0 +1,244 @@
+"""What the program answers to a fixed set of questions, kept so that a change of code shows what it changes.
+
+    make corpus              compare every section with what is kept; a difference ends with exit 1
+    make corpus KEEP=1       keep what the program says now
+
+Inputs are kept beside answers: plans, claims, wrong requests. Long answers are kept as digests. What may differ
+between two machines or two commits is left out: seconds, dates, digests of code, versions. Every answer is made
+in a process of its own or with empty caches, so that it does not depend on those before it.
+"""
+
+import contextlib
+import difflib
+import functools
+import gc
+import hashlib
+import io
+import json
+import os
+import re
+import sys
+import tempfile
+from collections.abc import Callable, Iterator
+from concurrent.futures import ProcessPoolExecutor
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).resolve().parents[2]
+KEPT = Path(__file__).parent / "kept"
+JOBS = 2
+Answers = dict[str, Any]
+
+
+def printed(*words: str, text: str = "") -> tuple[int, str, str]:
+    """Return the exit code of a command, what it prints and what it says, with empty caches."""
+    from audits import cli
+
+    forget()
+    out, err, before = io.TextIOWrapper(io.BytesIO(), "utf-8"), io.StringIO(), sys.stdin
+    sys.stdin = io.TextIOWrapper(io.BytesIO(text.encode()))
+    try:
+        with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
+            code = cli.run(list(words))
+    finally:
+        sys.stdin = before
+    out.flush()
+    return code, out.buffer.getvalue().decode(), err.getvalue()  # type: ignore[attr-defined]
+
+
+def forget() -> None:
+    """Empty the caches of all functions of the project: a warm one lets a method go further."""
+    for each in gc.get_objects():
+        if isinstance(each, functools._lru_cache_wrapper):
+            each.cache_clear()
+
+
+def digest(value: object) -> str:
+    """Return the digest of a JSON value."""
+    return hashlib.sha256(json.dumps(value, sort_keys=True).encode()).hexdigest()[:32]
+
+
+# ------------------------------------------------------------------ sections
+
+
+def accounts() -> Answers:
+    """Answers of `account` to plans of every kind of event."""
+    questions = [json.loads(line) for line in (KEPT / "plans.jsonl").read_text().splitlines()]
+    with ProcessPoolExecutor(JOBS) as pool:
+        return dict(pool.map(account, questions, chunksize=4))
+
+
+def account(question: dict[str, Any]) -> tuple[str, Any]:
+    """Return a question's name and its answer without seconds."""
+    words = [f"--{key}={question[key]}" for key in ("delta", "epsilon", "group") if key in question]
+    code, out, err = printed("account", "-", "--json", *words, text=json.dumps(question["plan"]))
+    found = json.loads(out) if out else err
+    if isinstance(found, dict):
+        del found["seconds"]
+    return question["name"], [code, found]
+
+
+def derivations() -> Answers:
+    """Digests of the derivations of all catalogued subjects as their classes stand in the examples."""
+    from fractions import Fraction
+
+    from audits.subjects.catalogue import entries, example_values
+    from dpaccount.noise.proved import Proved
+    from dpaccount.proof.derivation import write
+
+    found = {}
+    for entry in entries():
+        theorem = entry.made_by(**example_values(entry.made_by)).proof(Fraction(1, 10**6))
+        found[entry.name] = digest(json.loads(json.dumps(write(theorem), default=str)))
+        Proved(theorem)
+    return found
+
+
+def rehearsals() -> Answers:
+    """Digests of what all catalogued mechanisms show under a seed, on a made-up dataset."""
+    from fractions import Fraction
+
+    from audits.datasets.bases import dataset
+    from audits.subjects.catalogue import entries, example_values
+    from dpaccount.noise.proved import Proved
+    from dpaccount.noise.receipt import rehearse
+    from dpaccount.noise.samplers import Rehearsal
+    from mechanisms.subject.playing import played
+
+    found = {}
+    for entry in entries():
+        if entry.layer == "mechanisms":
+            subject = entry.made_by(**example_values(entry.made_by))
+            proved = Proved(subject.proof(Fraction(1, 10**6)))
+            view = played(subject, dataset(subject.domain(), "uniform", 1), rehearse(proved, Rehearsal(1)), 0)
+            shown = {
+                name: getattr(value, "tolist", lambda value=value: value)()
+                for name, value in view.public.items()
+            }
+            found[entry.name] = digest(json.loads(json.dumps(shown, default=str)))
+    return found
+
+
+def certificates() -> Answers:
+    """Digests, by member, of the certificates of all example claims of mechanisms."""
+    claims = sorted(str(path.relative_to(ROOT)) for path in (ROOT / "examples" / "mechanisms").glob("*.toml"))
+    with ProcessPoolExecutor(JOBS) as pool:
+        return dict(pool.map(certificate, claims))
+
+
+#: members of a certificate that another commit, day or machine changes
+PASSING = ("date", "environment", "digest", "certificate", "signature", "code", "files", "time")
+
+
+def certificate(claim: str) -> tuple[str, Any]:
+    """Return a claim's path and the digests of its certificate's members."""
+    with tempfile.TemporaryDirectory() as folder:
+        copy = Path(folder) / "claim.toml"
+        copy.write_text((ROOT / claim).read_text())
+        code, out, err = printed("certify", str(copy), "--json", "--quick")
+    if not out:
+        return claim, [code, err.replace(folder, "")]
+    found = without(json.loads(out))
+    return claim, [code, found["verdict"], {name: digest(value) for name, value in sorted(found.items())}]
+
+
+def without(value: Any) -> Any:
+    """Return a document without what passes."""
+    if isinstance(value, dict):
+        return {name: without(each) for name, each in value.items() if name not in PASSING}
+    return [without(each) for each in value] if isinstance(value, list) else value
+
+
+def ledgers() -> Answers:
+    """What scripted ledgers export, without times and digests, and how they answer."""
+    scripts = json.loads((KEPT / "scripts.json").read_text())
+    return {name: ledger(commands) for name, commands in scripts.items()}
+
+
+def ledger(commands: list[list[str]]) -> Any:
+    """Run `ledger` commands on a new file; return their exit codes and sentences, and the exported entries."""
+    with tempfile.TemporaryDirectory() as folder:
+        plan = Path(folder) / "plan.json"
+        file = f"sqlite:///{folder}/budget.db"
+        said = []
+        for words in commands:
+            plan.write_text(words[-1] if words[-1].startswith("{") else "")
+            rest = [str(plan) if word.startswith("{") else word for word in words[1:]]
+            code, _, err = printed("ledger", words[0], file, *rest)
+            said.append([code, err.replace(folder, "") if code else ""])
+        _, out, _ = printed("ledger", "export", file)
+        entries = [json.loads(line) for line in out.splitlines()[1:]]
+    for entry in entries:
+        for passing in ("digest", "root"):
+            entry.pop(passing, None)
+        entry["body"] = re.sub(r'"(time|head|place|process|salt|digest)":"[^"]*"', r'"\1":""', str(entry["body"]))
+    return [said, entries]
+
+
+def helps() -> Answers:
+    """The help of every command."""
+    from audits.cli.app import app
+
+    found = {}
+    for words in commands(app):
+        os.environ["COLUMNS"] = "100"
+        _, out, err = printed(*words, "--help")
+        found[" ".join(words)] = (out + err).splitlines()
+    return found
+
+
+def commands(app: Any, before: tuple[str, ...] = ()) -> Iterator[tuple[str, ...]]:
+    """Yield the words of every command."""
+    for name in sorted(app):
+        if not name.startswith("-"):
+            yield (*before, name)
+            with contextlib.suppress(TypeError):
+                yield from commands(app[name], (*before, name))
+
+
+def refusals() -> Answers:
+    """Exit codes and sentences of wrong requests."""
+    requests = json.loads((KEPT / "requests.json").read_text())
+    found = {}
+    for words, text in requests:
+        code, out, err = printed(*words, text=text)
+        found[" ".join(words) + (" < " + text if text else "")] = [code, re.sub(r"seconds .*", "", out), err]
+    return found
+
+
+SECTIONS: dict[str, Callable[[], Answers]] = {
+    section.__name__: section
+    for section in (accounts, derivations, rehearsals, certificates, ledgers, helps, refusals)
+}
+
+
+# ------------------------------------------------------------------ keep and compare
+
+
+def lines(answers: Answers) -> list[str]:
+    """Return answers as lines of text, one each."""
+    return [json.dumps({name: answers[name]}, ensure_ascii=False) for name in sorted(answers)]
+
+
+def main() -> int:
+    """Compare the sections that are named (all: none named), or keep them."""
+    words = [word for word in sys.argv[1:] if word != "--keep"]
+    os.chdir(ROOT)
+    changed = 0
+    for name in words or SECTIONS:
+        file, now = KEPT / f"{name}.jsonl", lines(SECTIONS[name]())
+        if "--keep" in sys.argv:
+            file.write_text("".join(f"{line}\n" for line in now))
+            print(f"{name}: kept {len(now)}")
+            continue
+        before = file.read_text().splitlines()
+        for line in difflib.unified_diff(before, now, name, f"{name} now", lineterm="", n=0):
+            print(line[:400])
+        differ = len(set(before) ^ set(now))
+        changed += differ
+        print(f"{name}: {len(now)} answers, {differ} lines differ")
+    return 1 if changed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
