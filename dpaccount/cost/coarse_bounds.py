@@ -252,7 +252,7 @@ def _orders(total: Exposure) -> renyi.Bound:
         plain.width_above = ball(total.mu2[1])
         for kind, count in total.kinds:
             if isinstance(kind, RdpBound):
-                at = renyi.points_bound(kind.points, order)
+                at = renyi.hull_bound(kind.hull, order)
                 if at is None:
                     return None
                 found += count * ball(at)

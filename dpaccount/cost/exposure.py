@@ -13,8 +13,10 @@ from typing import Any, ClassVar, Self
 
 from flint import arb
 
+from dpaccount.cached import cached_property
 from dpaccount.errors import InputError
 from dpaccount.numerics.balls import ball, ceil_of, floor_of, precision
+from dpaccount.numerics.closed import renyi
 from dpaccount.numerics.closed.sampling import shrunk
 from dpaccount.numerics.fourier.loss_tables import PairTable, ReplacedLaplaceFactor, ReplacedTable
 from dpaccount.numerics.fourier.replaced_gaussian import ReplacedGaussianFactor
@@ -68,6 +70,11 @@ class RdpBound(Bounded):
     """Rényi bounds at some orders."""
 
     points: tuple[tuple[Fraction, Fraction], ...]
+
+    @cached_property
+    def hull(self) -> renyi.Hull:
+        """Return what the points say of the orders between them."""
+        return renyi.hull_of(self.points)
 
 
 @dataclass(frozen=True)

@@ -58,7 +58,7 @@ def renyi_of(kind: object, order: Fraction) -> arb | None:
         # η²/8-zCDP (Dong, Durfee & Rogers 2020; Cesar & Rogers 2021), and never more than η
         return ball(min(order * kind.eta**2 / 8, kind.eta))
     if isinstance(kind, RdpBound):
-        found = renyi.points_bound(kind.points, order)
+        found = renyi.hull_bound(kind.hull, order)
         return None if found is None else ball(found)
     if isinstance(kind, Drawn):
         # P^α Q^{1−α} is jointly convex: E e^{(α−1)L} ≤ 1 − q + q·(that of the inner pair)

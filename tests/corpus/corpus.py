@@ -171,7 +171,9 @@ def ledger(commands: list[list[str]]) -> Any:
     for entry in entries:
         for passing in ("digest", "root"):
             entry.pop(passing, None)
-        entry["body"] = re.sub(r'"(time|head|place|process|salt|digest)":"[^"]*"', r'"\1":""', str(entry["body"]))
+        entry["body"] = re.sub(
+            r'"(time|head|place|process|salt|digest)":"[^"]*"', r'"\1":""', str(entry["body"])
+        )
     return [said, entries]
 
 

@@ -6,7 +6,9 @@ Steinke 2020; Balle et al. 2020; it follows from δ(ε) ≤ E e^{(α−1)(L−ε
 """
 
 import math
+from bisect import bisect_left
 from collections.abc import Callable, Iterable
+from dataclasses import dataclass
 from fractions import Fraction
 
 from flint import arb
@@ -14,6 +16,7 @@ from flint import arb
 from dpaccount.numerics.balls import ball, ceil_of, precision
 
 Bound = Callable[[Fraction], arb | None]  #: α ↦ a ball whose upper end bounds D_α; None: no bound there
+Corner = tuple[Fraction, Fraction]
 
 
 def epsilon(bound: Bound, target: Fraction, orders: Iterable[Fraction] = ()) -> Fraction | None:
@@ -83,16 +86,41 @@ def _order(x: float) -> Fraction:
     return 1 + Fraction(math.exp(x))
 
 
-def points_bound(points: tuple[tuple[Fraction, Fraction], ...], order: Fraction) -> Fraction | None:
-    """Return a bound on D_order from bounds at other orders; None above the largest of them.
+@dataclass(frozen=True)
+class Hull:
+    """Corners of the lower convex hull of (1, 0) and of points (α, (α − 1) D_α), by rising order.
 
     (α − 1) D_α is convex in α and 0 at α = 1, so chords from (1, 0) and between points lie above it
-    (van Erven & Harremoës 2014).
+    (van Erven & Harremoës 2014); the hull is the least of all chords.
     """
-    reach = [(a, (a - 1) * e) for a, e in points]
-    right = [(a, v) for a, v in reach if a >= order]
-    if not right:
+
+    orders: tuple[Fraction, ...]
+    values: tuple[Fraction, ...]
+
+
+def hull_bound(hull: Hull, order: Fraction) -> Fraction | None:
+    """Return a bound on D_order from bounds at other orders; None above the largest of them."""
+    orders, values = hull.orders, hull.values
+    at = bisect_left(orders, order)
+    if at == len(orders):
         return None
-    left = [(Fraction(1), Fraction(0)), *((a, v) for a, v in reach if a < order)]
-    best = min(v if a == b else u + (v - u) * (order - a) / (b - a) for a, u in left for b, v in right)
-    return best / (order - 1)
+    share = (order - orders[at - 1]) / (orders[at] - orders[at - 1])
+    return (values[at - 1] + (values[at] - values[at - 1]) * share) / (order - 1)
+
+
+def hull_of(points: Iterable[Corner]) -> Hull:
+    """Return the hull of bounds D_α at orders α, given as points (α, D_α)."""
+    corners = [(Fraction(1), Fraction(0))]
+    for a, v in sorted((a, (a - 1) * bound) for a, bound in points):
+        if a == corners[-1][0]:
+            continue  # the same order once more, with a larger bound
+        while len(corners) > 1 and _above(corners[-1], corners[-2], (a, v)):
+            corners.pop()
+        corners.append((a, v))
+    return Hull(tuple(a for a, _ in corners), tuple(v for _, v in corners))
+
+
+def _above(middle: Corner, left: Corner, right: Corner) -> bool:
+    """Say whether the middle one of three points is not below the chord of the other two."""
+    rise = (middle[1] - left[1]) * (right[0] - left[0])
+    return rise >= (right[1] - left[1]) * (middle[0] - left[0])

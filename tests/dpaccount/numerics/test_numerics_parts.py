@@ -1,6 +1,7 @@
 """Each part of a bound alone, with its error term made dominant: dropping the term fails a test here."""
 
 import math
+import random
 from fractions import Fraction
 
 import pytest
@@ -280,11 +281,11 @@ def test_renyi_bounds_lie_above_the_curve():
 
 
 def test_chords_bound_renyi_between_orders():
-    points = ((Fraction(2), Fraction(1)), (Fraction(4), Fraction(2)))
-    assert renyi.points_bound(points, Fraction(4)) == 2
-    assert renyi.points_bound(points, Fraction(3)) <= 2
-    assert renyi.points_bound(points, Fraction(3, 2)) == 1
-    assert renyi.points_bound(points, Fraction(5)) is None
+    hull = renyi.hull_of([(Fraction(2), Fraction(1)), (Fraction(4), Fraction(2))])
+    assert renyi.hull_bound(hull, Fraction(4)) == 2
+    assert renyi.hull_bound(hull, Fraction(3)) <= 2
+    assert renyi.hull_bound(hull, Fraction(3, 2)) == 1
+    assert renyi.hull_bound(hull, Fraction(5)) is None
 
 
 def test_balls_that_decide_nothing_pass_no_test():
@@ -371,3 +372,21 @@ def test_a_tiny_delta_is_enclosed_from_both_sides():
     low, high = lattice_bounds.delta(gauss, Fraction(20), Fraction(1, 10))
     true = gaussian.delta(Fraction(20), (Fraction(1), Fraction(1)), 200)
     assert floor_of(true) < low <= high < Fraction(6, 5) * low
+
+
+def test_points_of_a_renyi_curve_bound_it_by_the_least_chord():
+    rng = random.Random(8)
+    for _ in range(200):
+        points = tuple(
+            (1 + Fraction(rng.randint(1, 40), 10), Fraction(rng.randint(0, 30), 10))
+            for _ in range(rng.randint(1, 9))
+        )
+        known = [(Fraction(1), Fraction(0)), *((a, (a - 1) * bound) for a, bound in points)]
+        for order in (1 + Fraction(rng.randint(1, 60), 10) for _ in range(5)):
+            chords = [
+                (u + (v - u) * (order - a) / (b - a)) / (order - 1)
+                for a, u in known
+                for b, v in known
+                if a < order <= b
+            ]
+            assert renyi.hull_bound(renyi.hull_of(points), order) == min(chords, default=None)
