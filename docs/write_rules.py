@@ -1,10 +1,11 @@
-"""Write the tables of docs/rules.md from the kernel: its signature and its docstrings.
+"""Write the tables of docs/rules.md: from the kernel's signature and docstrings and from the table of Coq proofs.
 
 usage: python docs/write_rules.py
 """
 
 import inspect
 import re
+import tomllib
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -22,6 +23,10 @@ FAMILIES = {
 }
 #: Rules that speak of no bound of their own.
 KEPT = ("post_process", "billboard", "to_approximate", "apart", "refute")
+#: What docs/formal.md says of a rule, by the status of its row.
+BY_MACHINE = {"proved": "yes", "assumed": "on assumptions", "defined": "its meaning", "inferred": "no"}
+ROWS = tomllib.loads((PAGE.parents[1] / "tests" / "formal" / "rules.toml").read_text())["rule"]
+STATUS = {each["name"]: BY_MACHINE[each["status"]] for each in ROWS}
 TAG = re.compile(r" ?\((R\d+(?:, R\d+)*)\)")
 AWAY = re.compile(r" \((?:R\d+(?:, R\d+)*|docs/proofs.md|[^()]*\b(?:19|20)\d\d\b[^()]*)\)")
 SOURCE = re.compile(r"\(([^()]*\b(?:19|20)\d\d\b[^()]*)\)")
@@ -43,14 +48,15 @@ def row(*cells: str) -> str:
 
 
 def rule_row(name: str, line: str) -> str:
-    """Return the line of a rule: R, name, premises → conclusion, side conditions, what it says, source."""
+    """Return the line of a rule: R, name, premises → conclusion, side conditions, …, what it says, source."""
     said = " ".join((inspect.getdoc(getattr(proof, name)) or "").split())
     sources = SOURCE.findall(said) + ["[proofs.md](proofs.md)"] * ("docs/proofs.md" in said)
     tags, shape, sides = ", ".join(TAG.findall(said)), *line.partition("; ")[::2]
     says = AWAY.sub("", said).split(". ")[0].rstrip(".")
     given = "hypothesis" if name.startswith("assume_") else "–"
     attained = "yes" if name in ATTAINED else "–" if shape.startswith("→") or name in KEPT else "no"
-    return row(tags, f"`{name}`", shape, sides or "–", attained, says, "; ".join(sources) or given)
+    source = "; ".join(sources) or given
+    return row(tags, f"`{name}`", shape, sides or "–", attained, STATUS[name], says, source)
 
 
 def page() -> str:
@@ -63,8 +69,9 @@ def page() -> str:
         if inspect.isclass(made):
             parts.append(row(f"`{name}`", " ".join((inspect.getdoc(made) or "").split())))
     for family, title in FAMILIES.items():
-        head = row("R", "rule", "premises → conclusion", "side conditions", "attained", "says", "source")
-        parts += [f"\n## {title}\n", f"`dpaccount/proof/{family}.py`\n", head, row(*["---"] * 7)]
+        columns = ("R", "rule", "premises → conclusion", "side conditions", "attained", "proved by machine")
+        head = row(*columns, "says", "source")
+        parts += [f"\n## {title}\n", f"`dpaccount/proof/{family}.py`\n", head, row(*["---"] * 8)]
         parts += [rule_row(name, line) for where, name, line in lines if where == family]
     return "\n".join(parts) + "\n"
 
