@@ -3,9 +3,11 @@
 usage: python .ci/formal.py          (what `make formal` runs)
 
 Fails on anything that is left open, and on an axiom that neither the real numbers of Coq's library need nor
-Assumed.v states.  Writes tests/formal/rules.toml and the table of docs/formal.md, and the extracted checker.
+Assumed.v states.  Writes tests/formal/rules.toml, the table of docs/formal.md, what reports say of rules, and
+the extracted checker.
 """
 
+import json
 import os
 import re
 import shutil
@@ -15,6 +17,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
 FORMAL = ROOT / "tests" / "formal"
+STATUSES = ROOT / "audits" / "reports" / "proved_by_machine.json"  #: what reports say of rules
 BUILD = ROOT / "build" / "formal"
 NEEDED = "coq libcoq-coquelicot libcoq-interval ocaml-findlib libzarith-ocaml-dev"
 OPEN = re.compile(
@@ -148,6 +151,11 @@ def table(texts: dict[str, str], found: dict[str, set[str]]) -> list[dict[str, s
     return rows
 
 
+def as_json(rows: list[dict[str, str]]) -> str:
+    """Return each rule's status as audits/reports/proved_by_machine.json holds them."""
+    return json.dumps({row["name"]: row["status"] for row in rows}, indent=1) + "\n"
+
+
 def as_toml(rows: list[dict[str, str]]) -> str:
     """Return the rows as tests/formal/rules.toml holds them."""
     head = "# Written by `make formal` from the Coq sources.\n"
@@ -208,6 +216,7 @@ def main() -> None:
             )
     rows = table(texts, found)
     (FORMAL / "rules.toml").write_text(as_toml(rows))
+    STATUSES.write_text(as_json(rows))
     page = ROOT / "docs" / "formal.md"
     page.write_text(with_table(page.read_text(), rows))
     extracted()

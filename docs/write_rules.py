@@ -1,4 +1,4 @@
-"""Write the tables of docs/rules.md: from the kernel's signature and docstrings and from the table of Coq proofs.
+"""Write the tables of docs/rules.md from the kernel (signature and docstrings) and the table of Coq proofs.
 
 usage: python docs/write_rules.py
 """

@@ -8,7 +8,15 @@ from typing import Any
 from audits.reports import attacks, pictures, regret
 from audits.reports.regret import Curve
 from audits.reports.standards import GOVERNANCE, SILENT, governance, nist, proved_text
-from audits.reports.words import VERDICTS, Certified, assumption, promise, rule_says, what_it_means
+from audits.reports.words import (
+    VERDICTS,
+    Certified,
+    assumption,
+    by_machine,
+    promise,
+    rule_says,
+    what_it_means,
+)
 from dpaccount.exact import as_exact, to_digits
 
 ASSUMED = "What the proof assumes of the code, and how it was tested"
@@ -130,7 +138,8 @@ def _proof(certificate: Certified) -> tuple[Block, ...]:
     exact = "" if lower is None else f" The noise costs at least {to_digits(as_exact(lower), up=False)}."
     lines = [
         f"Proved: {proved_text(certificate)}, in {len(steps)} steps that `dpaccount check` infers again with"
-        f" another program.{exact}"
+        f" another program.{exact}",
+        by_machine({step["rule"] for step in proved["derivation"]}),
     ]
     beside = proved.get("replace_one")
     if beside:

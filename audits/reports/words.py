@@ -4,11 +4,13 @@ Every rounded number is rounded to the side of the attacker.
 """
 
 import inspect
+import json
 import math
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from decimal import ROUND_CEILING, Context, Decimal
 from fractions import Fraction
+from importlib.resources import files
 from typing import Any
 
 from dpaccount import proof
@@ -126,6 +128,23 @@ def rule_says(name: str) -> str:
     text = " ".join((inspect.getdoc(made) or "").split()) if inspect.isfunction(made) else ""
     sentence = CITED.sub("", text).partition(". ")[0].rstrip(".")
     return f"{sentence}." if sentence else "A rule that this program does not know."
+
+
+def by_machine(rules: Iterable[str]) -> str:
+    """Return which of the rules used, hypotheses apart, are proved in Coq (docs/formal.md).
+
+    A rule that the table does not know counts as one that is not proved.
+    """
+    known = json.loads((files("audits.reports") / "proved_by_machine.json").read_text(encoding="utf-8"))
+    used = sorted(rule for rule in rules if not rule.startswith("assume_"))
+    proved, assumed = (
+        [rule for rule in used if known.get(rule) == status] for status in ("proved", "assumed")
+    )
+    text = f"{len(proved)} of {len(used)} rules proved by machine (Coq)"
+    if assumed:
+        text += f"; with statements that are assumed: {', '.join(assumed)}"
+    paper = [rule for rule in used if rule not in (*proved, *assumed)]
+    return text + (f"; on paper: {', '.join(paper)}." if paper else ".")
 
 
 def assumption(entry: Mapping[str, Any], claim: Mapping[str, Any]) -> str:
