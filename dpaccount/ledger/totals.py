@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from dpaccount.errors import LedgerError, damaged
-from dpaccount.ledger.chain import ARRANGING, CHANGING, FORFEIT, KINDS, RELEASE, Entry
+from dpaccount.ledger.chain import ARRANGING, BUDGET, CHANGING, FORFEIT, KINDS, RELEASE, Entry
 from dpaccount.ledger.state.state import State
 from dpaccount.ledger.storage.rows import Rows
 from dpaccount.ledger.tree import Opened
@@ -79,6 +79,8 @@ def _next(at: Entry, entry: Entry) -> Entry:
 
 
 def _check_known(entry: Entry) -> None:
+    if entry.kind == BUDGET and entry.number:
+        raise _broken()
     if entry.kind not in KINDS:
         raise LedgerError(
             f"entry {entry.number} is of a kind that this program does not know; use the one that wrote it"

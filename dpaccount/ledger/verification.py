@@ -56,8 +56,10 @@ def first_bad(rows: Rows) -> Bad | None:
                 raise Changed("totals")
     except Changed as found:
         return found.where
-    unlawful = rows.unlawful()
-    return unlawful if unlawful is not None else None if rows.sound() else "file"
+    for number in (rows.unlawful(), rows.misattributed()):
+        if number is not None:
+            return number
+    return None if rows.sound() else "file"
 
 
 def replayed(rows: Rows, scratch: Rows) -> "Chain":
@@ -103,6 +105,8 @@ class Chain:
     def take(self, entry: Entry) -> "Chain":
         """Go on to the next entry."""
         if entry.number != self.at.number + 1 or not entry.follows(self.at.digest):
+            raise ValueError
+        if entry.kind == BUDGET:  # entry 0 alone says it
             raise ValueError
         if entry.kind == CHARGE:
             self._wait(entry)

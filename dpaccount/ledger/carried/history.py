@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator
 from fractions import Fraction
 from typing import Any, Final
 
+from dpaccount.checker.documents import plain
 from dpaccount.errors import damaged
 from dpaccount.exact import printed, shown, to_digits
 from dpaccount.ledger import spending
@@ -68,8 +69,8 @@ def table(lines: Iterable[Line]) -> str:
 
 
 def worded(lines: Iterable[Line]) -> str:
-    """Return lines for a person."""
-    return "\n".join(" ".join(_words(line)) for line in lines)
+    """Return lines for a person; what a terminal would not print, in a ledger from elsewhere, is escaped."""
+    return "\n".join(plain(" ".join(_words(line))) for line in lines)
 
 
 def _words(line: Line) -> Iterator[str]:

@@ -145,6 +145,10 @@ class Rows:
         """Return the first entry by whom may not write it, as far as a server tells."""
         return None
 
+    def misattributed(self) -> int | None:
+        """Return the first entry that names another role than its writer's, as far as a server tells."""
+        return None
+
     def count(self, kind: str) -> int:
         """Return how many entries are of this kind."""
         return int(self._one("SELECT count(*) FROM entries WHERE kind = ?", kind)[0])

@@ -62,12 +62,14 @@ _REACHING: Final[dict[str, Any]] = {
     **{"application_name": "dpaccount", "client_encoding": "UTF8", "connect_timeout": 10},
     **{"keepalives_idle": 10, "keepalives_interval": 5, "keepalives_count": 3, "tcp_user_timeout": 30_000},
 }
-#: what `make` adds to the tables: each entry says who wrote it, as the server knows them
+#: what `make` adds to the tables: each entry says who wrote it, and in which transaction, as the server knows
+_MADE: Final[LiteralString] = "made TEXT NOT NULL DEFAULT pg_current_xact_id()::text"
 _OWN: Final[tuple[LiteralString, ...]] = (
     "ALTER TABLE entries ADD COLUMN role TEXT NOT NULL DEFAULT session_user",
+    f"ALTER TABLE entries ADD COLUMN {_MADE}",
     "REVOKE UPDATE, DELETE, TRUNCATE ON entries FROM CURRENT_USER",
-    "CREATE TABLE arrangements (number BIGINT NOT NULL PRIMARY KEY)",
-    f"INSERT INTO arrangements SELECT number FROM entries WHERE {ARRANGES}",  # noqa: S608 - our own names
+    f"CREATE TABLE arrangements (number BIGINT NOT NULL, {_MADE}, PRIMARY KEY (number, made))",
+    f"INSERT INTO arrangements (number) SELECT number FROM entries WHERE {ARRANGES}",  # noqa: S608 - our own names
     "REVOKE UPDATE, DELETE, TRUNCATE ON arrangements FROM CURRENT_USER",
 )
 _READS: Final[tuple[LiteralString, ...]] = (
@@ -82,7 +84,16 @@ _CHARGES: Final[tuple[LiteralString, ...]] = (
     "INSERT, UPDATE, DELETE ON nodes",
     "UPDATE (last, head) ON ledger",
 )
-_ARRANGES: Final[tuple[LiteralString, ...]] = ("INSERT ON arrangements",)
+_ARRANGES: Final[tuple[LiteralString, ...]] = ("INSERT (number) ON arrangements",)
+#: whether a role may read, charge and arrange, by itself or as a member of another
+_MAY: Final = """
+    SELECT has_schema_privilege(%(role)s, %(schema)s, 'USAGE')
+            AND bool_and(has_table_privilege(%(role)s, name, 'SELECT')),
+        has_any_column_privilege(%(role)s, 'entries', 'INSERT'),
+        has_any_column_privilege(%(role)s, 'arrangements', 'INSERT')
+    FROM unnest(ARRAY['ledger', 'nodes', 'entries', 'arrangements']) AS name
+"""
+RIGHTS: Final = ("read", "charge", "arrange")
 _MISSING: Final = (  # a server tells who has no right to a schema the same
     "is not there, or not for this role; make it with `dpaccount ledger init`, or ask for"
     " `dpaccount ledger grant`"
@@ -241,7 +252,10 @@ class LedgerServer:
             raise LedgerError(f"{self.name} exists already; give the ledger a new name") from None
 
     def grant(self, role: str, *, read_only: bool, arrange: bool) -> None:
-        """Let a role read the ledger, charge it too, and `arrange` too: nobody changes what is an entry."""
+        """Let a role read the ledger, charge it too, and `arrange` too: nobody changes what is an entry.
+
+        Raises `LedgerError` where the role may then do less, since who asks may grant nothing, or more.
+        """
         rights = _READS + (() if read_only else _CHARGES) + (_ARRANGES if arrange else ())
 
         def granting(link: ServerLink, _: ExitStack) -> ServerRows:
@@ -249,6 +263,12 @@ class LedgerServer:
             for right in rights:
                 text = sql.SQL("GRANT {} TO {}").format(sql.SQL(right), sql.Identifier(role))
                 link.execute(text.as_string().replace("SCHEMA own", f"SCHEMA {self.where.schema}").encode())
+            [may] = link.execute(_MAY, {"role": role, "schema": self.where.schema}).fetchall()
+            for right, has, wanted in zip(RIGHTS, may, (True, not read_only, arrange), strict=True):
+                if has and not wanted:
+                    raise LedgerError(f"{role} may {right} {self.name} already; REVOKE that in the database")
+                if wanted and not has:
+                    raise LedgerError(f"{role} may still not {right} {self.name}; ask its owner")
             return rows
 
         with self._told(), self._begun(granting, self._until()) as begun:

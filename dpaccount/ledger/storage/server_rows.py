@@ -30,7 +30,8 @@ _WRITTEN: Final = (
     " ON CONFLICT (node) DO UPDATE SET body = excluded.body)"
     " UPDATE ledger SET last = ?, head = ?"
 )
-#: whose number is among the arrangements, which only those may write who may arrange
+#: whose number is among the arrangements, which only those may write who may arrange: both rows say, by the
+#: server's word, in which transaction they were made, so that a number written beforehand is worth nothing
 ARRANGES: Final[LiteralString] = "kind IN ('scope', 'cohort', 'reset', 'forfeit')"
 #: what could run unasked, compare otherwise, or give other rows than it was given
 _CODE: Final = """
@@ -43,8 +44,9 @@ _CODE: Final = """
                 a.atttypid NOT IN ('pg_catalog.text'::regtype, 'pg_catalog.int8'::regtype)
                 OR a.attcollation NOT IN (0, '"default"'::regcollation)
                 OR (c.relkind = 'r' AND a.attname IN ('number', 'node') AND NOT a.attnotnull)
-                OR (a.atthasdef AND (a.attname <> 'role' OR a.attgenerated <> ''
-                    OR lower(pg_get_expr(d.adbin, d.adrelid)) <> 'session_user')))))
+                OR (a.atthasdef AND (a.attgenerated <> ''
+                    OR (a.attname, lower(pg_get_expr(d.adbin, d.adrelid))) NOT IN (
+                        ('role', 'session_user'), ('made', '(pg_current_xact_id())::text')))))))
 """
 
 
@@ -182,7 +184,9 @@ class ServerRows(Rows):
         if entries or nodes:
             arranged = [entry.number for entry in entries if entry.kind in ARRANGING]
             if arranged:
-                self._session.execute("INSERT INTO arrangements SELECT unnest(?::bigint[])", (arranged,))
+                self._session.execute(
+                    "INSERT INTO arrangements (number) SELECT unnest(?::bigint[])", (arranged,)
+                )
             said = json.dumps([vars(entry) for entry in entries]), json.dumps(nodes)
             self._session.execute(_WRITTEN, (*said, *self.head()))
             self._unwritten = [], {}
@@ -201,10 +205,30 @@ class ServerRows(Rows):
         return bool(told == 0)
 
     def unlawful(self) -> int | None:
-        """Return the first entry that arranges and is not among the arrangements."""
-        query = "SELECT min(number) FROM entries WHERE {} AND number NOT IN (SELECT number FROM arrangements)"
+        """Return the first entry that arranges and is not among the arrangements of its own transaction."""
+        query = (
+            "SELECT min(number) FROM entries AS e WHERE {} AND NOT EXISTS"
+            " (SELECT FROM arrangements AS a WHERE a.number = e.number AND a.made = e.made)"
+        )
         found: int | None = self._one(query.format(ARRANGES))[0]
         return found
+
+    def misattributed(self) -> int | None:
+        """Return the first entry that names another role than the server saw; those made with the ledger may.
+
+        An imported ledger keeps the roles that wrote its entries elsewhere.
+        """
+        self.finish()
+        query = (
+            "SELECT number, body, role FROM entries WHERE number > ? AND made <>"
+            " (SELECT made FROM entries WHERE number = 0) ORDER BY number LIMIT ?"
+        )
+        last = LOWEST
+        while rows := self._session.execute(query, (last, PAGE)).fetchall():
+            for last, body, role in rows:
+                if json.loads(body).get("role", role) != role:
+                    return int(last)
+        return None
 
     @property
     def added(self) -> Entry | None:

@@ -164,7 +164,7 @@ def grant(url: str, role: str, *, read_only: bool = False, arrange: bool = False
     where = address(url)
     if not isinstance(where, ServerAddress):
         raise LedgerError("roles are those of a PostgreSQL server; a file is given by its owner and mode")
-    if not role or "\0" in role:
+    if not role or "\0" in role or role == "public":  # which PostgreSQL takes for everybody
         raise InputError("that is no role; give the name of a role that the server knows")
     server = _server(where)
     try:

@@ -607,7 +607,10 @@ def test_who_may_charge_may_not_arrange(ledger, team, postgres, roles, kind):
             grant(team, "charger", read_only=True, arrange=True)
         with postgres.connect("charger") as connection:
             connection.execute(f"SET search_path = {server_address(team).schema}")
-            for statement in ("INSERT INTO arrangements VALUES (3)", "UPDATE arrangements SET number = 3"):
+            for statement in (
+                "INSERT INTO arrangements (number) VALUES (3)",
+                "UPDATE arrangements SET number = 3",
+            ):
                 with pytest.raises(psycopg.errors.InsufficientPrivilege):
                     connection.execute(statement)
             entered(connection, kind, facts)
@@ -640,6 +643,53 @@ def test_who_may_arrange_does_and_its_entries_are_lawful_ever_after(ledger, team
     (tmp_path / "lines").write_bytes(b"".join(export(team)))
     import_(tmp_path / "lines", f"{team}_again")
     assert verify(f"{team}_again") == VALID
+
+
+def test_a_right_to_arrange_ends_when_it_is_taken_away(ledger, team, postgres, roles):
+    """Numbers written beforehand are worth nothing: an arrangement counts in its own transaction only."""
+    grant(team, "charger", arrange=True)
+    schema = server_address(team).schema
+    with postgres.connect("charger") as connection:
+        connection.execute(f"SET search_path = {schema}")
+        connection.execute("INSERT INTO arrangements (number) SELECT generate_series(1, 9)")
+        with pytest.raises(psycopg.errors.InsufficientPrivilege):
+            connection.execute("INSERT INTO arrangements (number, made) VALUES (1, '1')")
+    assert ledger.set_scope("team", "1/5") is not None  # of the owner, on a number that was written before
+    assert verify(team) == VALID
+    with postgres.connect() as connection:
+        connection.execute(f"REVOKE INSERT (number) ON {schema}.arrangements FROM charger")
+    with postgres.connect("charger") as connection:
+        connection.execute(f"SET search_path = {schema}")
+        entered(connection, "reset", ARRANGED["reset"][1])
+    with Ledger.open(team) as late, pytest.raises(LedgerError, match="entry 2 arranges the ledger"):
+        late.charge_plan(plan("1/100"), "z")
+    assert verify(team)["first_bad"] == 2
+
+
+def test_what_is_granted_is_what_a_role_then_may(ledger, team, roles):
+    with pytest.raises(InputError, match="is no role"):
+        grant(team, "public", read_only=True)
+    grant(team, "charger")
+    for options, may in (({"read_only": True}, "reader"), ({"arrange": True}, "charger")):
+        with pytest.raises(LedgerError, match=f"{may} may still not .*ask its owner"):
+            grant(as_role(team, "charger"), may, **options)
+    with pytest.raises(LedgerError, match=r"charger may charge .* already; REVOKE"):
+        grant(team, "charger", read_only=True)
+    grant(team, "charger", arrange=True)
+    with pytest.raises(LedgerError, match=r"charger may arrange .* already; REVOKE"):
+        grant(team, "charger")
+
+
+@pytest.mark.parametrize(("kind", "facts"), [("refusal", {"role": "owner"}), ("budget", {"epsilon": "100"})])
+def test_what_a_charger_writes_about_others_by_hand_is_found(ledger, team, postgres, roles, kind, facts):
+    grant(team, "charger")
+    with Ledger.open(as_role(team, "charger")) as theirs:
+        theirs.charge_plan(plan("1/100"), "x")
+        assert verify(team) == VALID
+    with postgres.connect("charger") as connection:
+        connection.execute(f"SET search_path = {server_address(team).schema}")
+        entered(connection, kind, facts)
+    assert verify(team)["first_bad"] == 2
 
 
 def test_a_ledger_without_rights_to_arrange_is_refused(ledger, team, admin):
