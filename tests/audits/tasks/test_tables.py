@@ -231,7 +231,7 @@ def test_a_claim_about_a_table_is_certified_and_checked(root, tmp_path, dpaccoun
     assert dpaccount("check", "certificates/visits-by-city/certificate.json")[0] == 3
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 @pytest.mark.statistical  # three sound functions at level .001
 def test_the_documents_commands_end_as_they_say(root, tmp_path, dpaccount):
     copied(root, tmp_path)
