@@ -1,6 +1,7 @@
 """Limits of work and size; where a computation would pass them, a simpler bound takes its place.
 
-Work is counted in steps, never in seconds, so that the same question gets the same digits on every machine.
+Work is counted in steps, never in seconds, so that the same command gets the same digits on every machine
+(in one process, what is cached from earlier questions costs no steps).
 A step is one operation on balls of ordinary precision, about 5 µs today; whoever does much between two of
 them counts it with `spend`. Limits nest: all exact methods of an answer share its allowance, one of them has
 `METHOD` of it, and the lattices in it `LATTICE`. Bounds in closed form, which are always found, have none.
