@@ -43,7 +43,7 @@ test: $(READY)
 	$(BIN)/python -m pytest -n 2 -m "not slow and not nightly"
 
 slow: $(READY)
-	$(BIN)/python -m pytest -n 2 -m slow
+	$(BIN)/python -m pytest -n 2 -m "slow and not nightly"
 
 nightly: $(READY)
 	$(BIN)/python -m pytest -n 2 -m nightly

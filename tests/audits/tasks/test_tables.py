@@ -257,12 +257,9 @@ PLANTED = (
 )
 
 
-@pytest.mark.slow
+@pytest.mark.nightly  # minutes each
 @pytest.mark.statistical  # seeded; the sound one at level .05
-@pytest.mark.parametrize(
-    "name",
-    [*(pytest.param(each, marks=pytest.mark.nightly) for each in PLANTED[:3]), *PLANTED[3:], "by_patient"],
-)
+@pytest.mark.parametrize("name", [*PLANTED, "by_patient"])
 def test_planted_functions_of_tables_are_refuted(root, tmp_path, dpaccount, name):
     copied(root, tmp_path)
     code, out, _ = dpaccount(
