@@ -173,7 +173,8 @@ def dataset(domain: Domain, base: str, seed: int) -> Rows:
             rows = rows[order if kind == "rising" else order[::-1]]
         case "ends", [bits]:
             box = _Box(domain)
-            rows = np.array(box.equal(box.low_where(int(bits) >> np.arange(len(box.low)) & 1 == 0)))
+            low = [not int(bits) >> column & 1 for column in range(len(box.low))]  # may be over 64 columns
+            rows = np.array(box.equal(box.low_where(np.array(low))))
         case "sum", [total, free]:
             rows = _summing(_Box(domain), float(total), int(free), rng)
         case "example", [_] if isinstance(domain, Exemplified):

@@ -148,6 +148,16 @@ def test_every_base_is_within_the_domain(base):
     assert WIDE.contains(dataset(WIDE, base, 1))
 
 
+def test_tours_go_over_more_columns_than_an_integer_of_64_bits_has():
+    domain = Domain(3, (0.0,) * 100, (1.0,) * 100)
+    for walk in walks(domain, REPLACE_ONE, (0.5,)):
+        for pair in walk.step(walk.steps):
+            assert domain.contains(pair.left)
+    rows = dataset(domain, f"ends {1 << 99 | 1}", 1)
+    assert (rows[:, [0, 99]] == 1).all()
+    assert not rows[:, 1:99].any()
+
+
 def test_rows_are_sorted_and_have_fixed_sums():
     assert (np.diff(dataset(WIDE, "rising 1 uniform", 1)[:, 1]) >= 0).all()
     assert (np.diff(dataset(WIDE, "falling 2 uniform", 1)[:, 2]) <= 0).all()
