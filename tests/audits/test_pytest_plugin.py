@@ -61,7 +61,7 @@ def session(tmp_path, *words):
     return subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 @pytest.mark.statistical  # seeded: one sound claim at level .025
 @pytest.mark.parametrize("words", [(), ("-n", "2")], ids=["alone", "xdist"])
 def test_a_session_states_and_spends_its_budget(tmp_path, words):
@@ -221,7 +221,7 @@ def test_measured(dp_query):
 """
 
 
-@pytest.mark.slow
+@pytest.mark.slow(one_in=2)
 @pytest.mark.parametrize("words", [(), ("-n", "1")], ids=["alone", "xdist"])
 def test_what_asks_nothing_or_another_function_is_an_error(tmp_path, words):
     (tmp_path / "test_nothing.py").write_text(NOTHING_ASKED)
@@ -302,7 +302,7 @@ def test_other():
 
 
 @pytest.mark.statistical  # seeded: one sound claim at level .025
-@pytest.mark.slow
+@pytest.mark.nightly
 @pytest.mark.parametrize("words", [(), ("-n", "1")], ids=["alone", "xdist"])
 def test_what_measures_nothing_is_an_error_or_fails(tmp_path, words):
     (tmp_path / "test_idle.py").write_text(IDLE)

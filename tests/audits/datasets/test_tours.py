@@ -149,7 +149,7 @@ def test_every_base_is_within_the_domain(base):
 
 
 def test_tours_go_over_more_columns_than_an_integer_of_64_bits_has():
-    domain = Domain(3, (0.0,) * 100, (1.0,) * 100)
+    domain = Domain(3, (0.0,) * 100, (1.0,) * 100, (False,) * 100)
     for walk in walks(domain, REPLACE_ONE, (0.5,)):
         for pair in walk.step(walk.steps):
             assert domain.contains(pair.left)
