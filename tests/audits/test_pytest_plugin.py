@@ -221,7 +221,7 @@ def test_measured(dp_query):
 """
 
 
-@pytest.mark.slow(one_in=2)
+@pytest.mark.nightly
 @pytest.mark.parametrize("words", [(), ("-n", "1")], ids=["alone", "xdist"])
 def test_what_asks_nothing_or_another_function_is_an_error(tmp_path, words):
     (tmp_path / "test_nothing.py").write_text(NOTHING_ASKED)

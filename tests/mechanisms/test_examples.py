@@ -37,7 +37,7 @@ def test_the_proof_meets_the_claim_and_not_much_less_would(name):
     checker.check_derivation(write(theorem))
 
 
-@pytest.mark.slow
+@pytest.mark.slow(one_in=3)
 @pytest.mark.statistical  # seeded; a correct claim is refuted with probability at most .05 each
 @pytest.mark.parametrize("name", NAMES)
 def test_it_is_certified(name):
@@ -45,7 +45,7 @@ def test_it_is_certified(name):
     assert certificate.verdict == "CERTIFIED"
 
 
-@pytest.mark.slow
+@pytest.mark.slow(one_in=3)
 @pytest.mark.parametrize("name", ["laplace-sum", "randomised-response", "sqrt-toeplitz"])
 def test_half_the_claimed_epsilon_is_not_certified(name, tmp_path):
     file = Path(shutil.copy(EXAMPLES / f"{name}.toml", tmp_path))

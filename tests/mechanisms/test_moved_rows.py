@@ -155,7 +155,7 @@ def test_rows_keep_their_places(made_by):
     assert np.abs(shown - exact).max() < 0.05
 
 
-@pytest.mark.slow
+@pytest.mark.slow(one_in=3)
 @pytest.mark.parametrize("twin", TWINS, ids=lambda twin: twin.__name__)
 def test_a_broken_one_loses_the_hypothesis_that_it_says(twin):
     """Its hypotheses are searched for 60 examples at most, at a radius where it has one."""

@@ -24,7 +24,7 @@ def test_every_claim_has_a_row_on_the_page_that_begins_with_its_verdict(root):
     assert not wrong
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_adding_a_claim_takes_the_three_files_that_are_described(root, copy_of):
     """The section followed literally, in a copy of the project."""
     text = (root / "docs" / "claims.md").read_text()

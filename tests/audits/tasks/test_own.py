@@ -296,7 +296,7 @@ def test_audit_of_a_function(dpaccount, clinic):
     assert "bets" in json.loads(out)["witness"]["event"]
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 @pytest.mark.statistical  # seeded
 def test_the_answer_does_not_depend_on_the_number_of_jobs(dpaccount, clinic):
     clinic("count")

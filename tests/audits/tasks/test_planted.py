@@ -25,7 +25,7 @@ DELTA = Fraction(1, 10**6)
 PLANTED = Path(__file__).parents[2] / "planted"
 
 
-@pytest.mark.slow(one_in=3)
+@pytest.mark.nightly
 @pytest.mark.parametrize("name", ["leaf-calibrated", "kept-clock", "raw-reward"])
 def test_planted_twins_of_the_logged_policy_are_refuted(name):
     """False alarms do not enter: each twin has an exact counterexample."""
@@ -96,7 +96,7 @@ class ShowsOwn(GaussianSum):
         return View(own={"rounded": np.rint(data)}, public=super().play(data, noise, coins).public)
 
 
-@pytest.mark.slow
+@pytest.mark.slow(one_in=3)
 @pytest.mark.parametrize(
     ("subject", "rules"),
     [

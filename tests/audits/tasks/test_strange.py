@@ -44,6 +44,7 @@ def tried(odd, promise):
     return Trial(pair, promise=promise, odd=odd)
 
 
+@pytest.mark.slow
 @given(st.lists(st.tuples(st.floats(0, 9), st.integers(0, 2)), min_size=40, max_size=60), st.randoms())
 def test_pairs_that_differ_in_more_than_numbers_are_kept_through_all_rounds(drawn, random):
     """However far the numbers of others move, and however seldom these differ."""

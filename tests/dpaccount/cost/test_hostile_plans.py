@@ -88,6 +88,7 @@ def test_where_one_method_gives_up_another_one_answers(name):
 FAILING = ev.Sequence(of=(ev.Approximate(epsilon=1, delta="3e-6"), ev.Laplace(scale=1)))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("delta", "infinite"), [("8e-7", True), ("1e-3", False)])
 def test_a_chain_ends_at_an_answer_that_is_plainly_infinite(delta, infinite):
     """Three units fail three times as often, on samples of a tenth: at 9e-7."""
