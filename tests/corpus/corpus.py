@@ -127,7 +127,7 @@ def certificates() -> Answers:
 
 
 #: members of a certificate that another commit, day or machine changes
-PASSING = ("date", "environment", "digest", "certificate", "signature", "code", "files", "time")
+PASSING = ("created", "date", "environment", "digest", "certificate", "signature", "code", "files", "time")
 
 
 def certificate(claim: str) -> tuple[str, Any]:
