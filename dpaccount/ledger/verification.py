@@ -14,7 +14,7 @@ from dpaccount.documents import canonical
 from dpaccount.errors import DpaccountError, LedgerError
 from dpaccount.ledger import tree as trees
 from dpaccount.ledger.budget import Budget, read_budget
-from dpaccount.ledger.chain import BUDGET, CHANGING, CHARGE, KINDS, RESERVATION, Entry
+from dpaccount.ledger.chain import BUDGET, CHANGING, CHARGE, KINDS, RELEASE, RESERVATION, Entry
 from dpaccount.ledger.spending import Step
 from dpaccount.ledger.state import changes
 from dpaccount.ledger.state.changes import Facts
@@ -56,10 +56,24 @@ def first_bad(rows: Rows) -> Bad | None:
                 raise Changed("totals")
     except Changed as found:
         return found.where
-    for number in (rows.unlawful(), rows.misattributed()):
+    for number in (rows.unlawful(), _misattributed(rows)):
         if number is not None:
             return number
     return None if rows.sound() else "file"
+
+
+def _misattributed(rows: Rows) -> int | None:
+    """Return the first entry that names another role than the server saw, or that nobody can read.
+
+    What a release holds is its author's: a `role` in it is no claim about who wrote the entry.
+    """
+    for entry, role in rows.written():
+        try:
+            if json.loads(entry.body).get("role", role) != role and entry.kind != RELEASE:
+                return entry.number
+        except UNREADABLE:
+            return entry.number
+    return None
 
 
 def replayed(rows: Rows, scratch: Rows) -> "Chain":
@@ -162,7 +176,7 @@ class Chain:
                 changes.charged(self.state, facts, functions, self._bodies.__getitem__)
         except UNREADABLE:
             return False
-        return wanted is None or self.state.text == wanted
+        return self.state.text == wanted
 
     def _check_fits(self, scopes: set[str | None]) -> None:
         if any(changes.over(self.state, self.budget, scope) is not None for scope in scopes):

@@ -145,9 +145,9 @@ class Rows:
         """Return the first entry by whom may not write it, as far as a server tells."""
         return None
 
-    def misattributed(self) -> int | None:
-        """Return the first entry that names another role than its writer's, as far as a server tells."""
-        return None
+    def written(self) -> Iterator[tuple[Entry, str]]:
+        """Yield the entries with the roles that wrote them, as far as a server tells."""
+        return iter(())
 
     def count(self, kind: str) -> int:
         """Return how many entries are of this kind."""

@@ -62,8 +62,8 @@ _REACHING: Final[dict[str, Any]] = {
     **{"application_name": "dpaccount", "client_encoding": "UTF8", "connect_timeout": 10},
     **{"keepalives_idle": 10, "keepalives_interval": 5, "keepalives_count": 3, "tcp_user_timeout": 30_000},
 }
-#: what `make` adds to the tables: each entry says who wrote it, and in which transaction, as the server knows
 _MADE: Final[LiteralString] = "made TEXT NOT NULL DEFAULT pg_current_xact_id()::text"
+#: what `make` adds to the tables: each entry says who wrote it, and in which transaction, as the server knows
 _OWN: Final[tuple[LiteralString, ...]] = (
     "ALTER TABLE entries ADD COLUMN role TEXT NOT NULL DEFAULT session_user",
     f"ALTER TABLE entries ADD COLUMN {_MADE}",

@@ -213,22 +213,20 @@ class ServerRows(Rows):
         found: int | None = self._one(query.format(ARRANGES))[0]
         return found
 
-    def misattributed(self) -> int | None:
-        """Return the first entry that names another role than the server saw; those made with the ledger may.
+    def written(self) -> Iterator[tuple[Entry, str]]:
+        """Yield the entries with the roles that wrote them, but for those that were made with the ledger.
 
-        An imported ledger keeps the roles that wrote its entries elsewhere.
+        An imported ledger keeps entries that other roles wrote elsewhere.
         """
         self.finish()
         query = (
-            "SELECT number, body, role FROM entries WHERE number > ? AND made <>"
+            f"SELECT {COLUMNS}, role FROM entries WHERE number > ? AND made <>"  # noqa: S608 - our own names
             " (SELECT made FROM entries WHERE number = 0) ORDER BY number LIMIT ?"
         )
         last = LOWEST
         while rows := self._session.execute(query, (last, PAGE)).fetchall():
-            for last, body, role in rows:
-                if json.loads(body).get("role", role) != role:
-                    return int(last)
-        return None
+            yield from ((Entry(*row), role) for *row, role in rows)
+            last = rows[-1][0]
 
     @property
     def added(self) -> Entry | None:

@@ -690,6 +690,20 @@ def test_what_is_granted_is_what_a_role_then_may(ledger, team, roles):
         grant(team, "charger")
 
 
+def test_what_a_release_calls_a_role_is_its_own(ledger, team):
+    ledger.charge(pure("1/20"), "draw", (2, 3), "draw").noisy("noise", 0, np.array([5]))
+    ledger.keep_release("draw", {"role": "of the second arm"})
+    assert verify(team) == VALID
+
+
+@pytest.mark.parametrize("body", ["no JSON", "[1]", "[" * 100_000], ids=["text", "list", "brackets"])
+def test_an_entry_of_nonsense_is_named(ledger, team, admin, monkeypatch, body):
+    with monkeypatch.context() as patch:
+        patch.setattr(entries, "as_written", lambda _: body)
+        entered(admin, "refusal", {})
+    assert verify(team)["first_bad"] == 1
+
+
 @pytest.mark.parametrize(("kind", "facts"), [("refusal", {"role": "owner"}), ("budget", {"epsilon": "100"})])
 def test_what_a_charger_writes_about_others_by_hand_is_found(ledger, team, postgres, roles, kind, facts):
     grant(team, "charger")

@@ -148,6 +148,8 @@ ROWS = {
     "a root": "UPDATE entries SET root = (SELECT root FROM entries WHERE number = 1) WHERE number = 3",
     "a number": "UPDATE entries SET number = number + 1 WHERE number = 5",
     "no root": "UPDATE entries SET root = NULL WHERE number = 3",
+    "a charge without a root": "UPDATE entries SET root = NULL WHERE number = 4",
+    "the last charge without a root": "UPDATE entries SET root = NULL WHERE number = 5",
     "a peak of the last root": "UPDATE entries SET root = replace(root, '|1/20|', '|0|') WHERE number = 5",
     "brackets": "UPDATE entries SET body = replace(hex(zeroblob(50000)), '0', '[') WHERE number = 4",
     "an unknown kind": "UPDATE entries SET kind = 'upgrade' WHERE number = 3",
