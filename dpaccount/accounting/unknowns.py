@@ -21,7 +21,7 @@ from dpaccount.documents import Place
 from dpaccount.errors import InputError
 from dpaccount.exact import Enclosure, Exact
 from dpaccount.numerics.fourier.contours import shared
-from dpaccount.numerics.work_budget import PLAN_CALIBRATION, OutOfReach, allowance, exhausted
+from dpaccount.numerics.work_budget import PLAN_CALIBRATION, OutOfReach, allowance, exhausted, granted
 from dpaccount.plan.event_base import RANGES, Event, exact
 from dpaccount.plan.events import Plan
 from dpaccount.plan.plan_file import read_plan
@@ -165,8 +165,8 @@ def settle(unknown: Unknown, epsilon: Fraction, delta: Fraction, group: int = 1)
     def cost(value: Fraction, gap: Fraction = FINE) -> Enclosure:
         if exhausted():
             raise InputError(
-                f"{unknown.at or 'it'} could not be calibrated within {PLAN_CALIBRATION:,} steps of work; ask"
-                " for a smaller plan or a larger delta"
+                f"{unknown.at or 'it'} could not be calibrated within {granted(PLAN_CALIBRATION):,.0f} steps of"
+                " work; ask for a smaller plan or a larger delta"
             )
         return Accountant(unknown.make(value), group).worst_epsilon(delta, gap).bounds
 

@@ -2,16 +2,16 @@
 
 Work is counted in steps, never in seconds, so that the same command gets the same digits on every machine
 (in one process, what is cached from earlier questions costs no steps).
-A step is one operation on balls of ordinary precision, about 5 µs today; whoever does much between two of
-them counts it with `spend`. Limits nest: all exact methods of an answer share its allowance, one of them has
+A step is one operation on balls of ordinary precision, about 5 µs today; loops that do much between two of
+them call `spend`. Limits nest: all exact methods of an answer share its allowance, one of them has
 `METHOD` of it, and the lattices in it `LATTICE`. Bounds in closed form, which are always found, have none.
 """
 
 import itertools
 import math
 import threading
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator
+from contextlib import _GeneratorContextManager, contextmanager
 from contextvars import ContextVar
 
 from dpaccount.precision import give_way
@@ -19,13 +19,13 @@ from dpaccount.precision import give_way
 SECOND = 200_000  #: steps that a machine of 2026 does in about a second
 PROFILE = 30 * SECOND  #: the answers of a whole profile
 CALIBRATION = 15 * SECOND  #: the answers that a search for the least noise asks for
-PLAN_CALIBRATION = 60 * SECOND  #: the same where it stands anywhere in a plan
+PLAN_CALIBRATION = 60 * SECOND  #: the same for a number anywhere in a plan
 ANSWER = 9 * SECOND  #: the exact methods of one answer of `account`
 METHOD = 8 * SECOND  #: one exact method
 LATTICE = 6 * SECOND  #: the last of a row of ever finer lattices
 ONE_LATTICE = 1 * SECOND  #: a coarse one, which is made also where other methods did all the work
+UPPER_LATTICE = 1.5 * SECOND  #: the last one for upper curves, of which it is not known how close they are
 MOST_FACTOR = 1000  #: by which limits may be multiplied
-UPPER_LATTICE = 1.5 * SECOND  #: the same for upper curves, of which it is not known how close they are
 
 
 class OutOfReach(ArithmeticError):  # noqa: N818
@@ -38,6 +38,7 @@ class _Counter(threading.local):
     steps = 0.0
 
 
+Block = _GeneratorContextManager[None, None, None]  #: of `with`; as a decorator it is entered at each call
 _counter = _Counter()
 _limit: ContextVar[float] = ContextVar("limit", default=math.inf)
 _allowed: ContextVar[float] = ContextVar("allowed", default=math.inf)
@@ -46,58 +47,46 @@ _calls = itertools.count()
 
 
 @contextmanager
-def raised(factor: float) -> Iterator[None]:
+def _with(variable: ContextVar[float], value: Callable[[], float]) -> Iterator[None]:
+    """Set a variable inside the block, or at each call of what the block decorates."""
+    token = variable.set(value())
+    try:
+        yield
+    finally:
+        variable.reset(token)
+
+
+def raised(factor: float) -> Block:
     """Multiply every limit inside the block by `factor`, a number above 0."""
-    token = _factor.set(_factor.get() * factor)
-    try:
-        yield
-    finally:
-        _factor.reset(token)
+    return _with(_factor, lambda: _factor.get() * factor)
 
 
-@contextmanager
-def limited(steps: float) -> Iterator[None]:
-    """Give the block so many steps (outer limits and the allowance hold), then raise `OutOfReach`."""
-    token = _limit.set(min(_limit.get(), _allowed.get(), _counter.steps + steps))
-    try:
-        yield
-    finally:
-        _limit.reset(token)
+def limited(steps: float) -> Block:
+    """Raise `OutOfReach` in the block after this many steps, or where an outer limit or the allowance ends.
+
+    The number is taken as it is: a constant goes through `granted` first.
+    """
+    return _with(_limit, lambda: min(_limit.get(), _allowed.get(), _counter.steps + steps))
 
 
-@contextmanager
-def allowance(steps: float) -> Iterator[None]:
-    """Let everything that is `limited` inside the block share so many steps (times the factor `raised`)."""
-    token = _allowed.set(min(_allowed.get(), _counter.steps + granted(steps)))
-    try:
-        yield
-    finally:
-        _allowed.reset(token)
+def allowance(steps: float) -> Block:
+    """Let everything that is `limited` inside the block share these steps, times the factor of `raised`."""
+    return _with(_allowed, lambda: min(_allowed.get(), _counter.steps + granted(steps)))
+
+
+def unlimited() -> Block:
+    """Lift the limit inside the block: for bounds in closed form, which must always be found."""
+    return _with(_limit, lambda: math.inf)
+
+
+def at_least(steps: float) -> Block:
+    """Grant the block this many steps whatever the limits around it are, within the allowance."""
+    return _with(_limit, lambda: max(_limit.get(), min(_allowed.get(), _counter.steps + granted(steps))))
 
 
 def exhausted() -> bool:
     """Say whether the allowance is used up."""
     return _counter.steps > _allowed.get()
-
-
-@contextmanager
-def unlimited() -> Iterator[None]:
-    """Lift the limit inside the block: for bounds in closed form, which must always be found."""
-    token = _limit.set(math.inf)
-    try:
-        yield
-    finally:
-        _limit.reset(token)
-
-
-@contextmanager
-def at_least(steps: float) -> Iterator[None]:
-    """Give the block so many steps whatever the limits around it say, but for the allowance."""
-    token = _limit.set(max(_limit.get(), min(_allowed.get(), _counter.steps + granted(steps))))
-    try:
-        yield
-    finally:
-        _limit.reset(token)
 
 
 def granted(steps: float) -> float:

@@ -47,15 +47,15 @@ def printed(*words: str, text: str = "") -> tuple[int, str, str]:
 
 
 def forget() -> None:
-    """Empty the caches of all functions of the project: a warm one lets a method go further."""
+    """Empty all caches of functions: a warm one lets a method of `account` go further."""
     for each in gc.get_objects():
         if isinstance(each, functools._lru_cache_wrapper):
             each.cache_clear()
 
 
 def digest(value: object) -> str:
-    """Return the digest of a JSON value."""
-    return hashlib.sha256(json.dumps(value, sort_keys=True).encode()).hexdigest()[:32]
+    """Return the digest of a value as JSON, of other objects as text."""
+    return hashlib.sha256(json.dumps(value, sort_keys=True, default=str).encode()).hexdigest()[:32]
 
 
 # ------------------------------------------------------------------ sections
@@ -83,14 +83,12 @@ def derivations() -> Answers:
     from fractions import Fraction
 
     from audits.subjects.catalogue import entries, example_values
-    from dpaccount.noise.proved import Proved
     from dpaccount.proof.derivation import write
 
     found = {}
     for entry in entries():
         theorem = entry.made_by(**example_values(entry.made_by)).proof(Fraction(1, 10**6))
-        found[entry.name] = digest(json.loads(json.dumps(write(theorem), default=str)))
-        Proved(theorem)
+        found[entry.name] = digest(write(theorem))
     return found
 
 
@@ -115,7 +113,7 @@ def rehearsals() -> Answers:
                 name: getattr(value, "tolist", lambda value=value: value)()
                 for name, value in view.public.items()
             }
-            found[entry.name] = digest(json.loads(json.dumps(shown, default=str)))
+            found[entry.name] = digest(shown)
     return found
 
 
@@ -127,7 +125,7 @@ def certificates() -> Answers:
 
 
 #: members of a certificate that another commit, day or machine changes
-PASSING = ("created", "date", "environment", "digest", "certificate", "signature", "code", "files", "time")
+VARYING = ("created", "date", "environment", "digest", "certificate", "signature", "code", "files", "time")
 
 
 def certificate(claim: str) -> tuple[str, Any]:
@@ -143,9 +141,9 @@ def certificate(claim: str) -> tuple[str, Any]:
 
 
 def without(value: Any) -> Any:
-    """Return a document without what passes."""
+    """Return a document without what varies."""
     if isinstance(value, dict):
-        return {name: without(each) for name, each in value.items() if name not in PASSING}
+        return {name: without(each) for name, each in value.items() if name not in VARYING}
     return [without(each) for each in value] if isinstance(value, list) else value
 
 
@@ -169,8 +167,8 @@ def ledger(commands: list[list[str]]) -> Any:
         _, out, _ = printed("ledger", "export", file)
         entries = [json.loads(line) for line in out.splitlines()[1:]]
     for entry in entries:
-        for passing in ("digest", "root"):
-            entry.pop(passing, None)
+        for name in ("digest", "root"):
+            entry.pop(name, None)
         entry["body"] = re.sub(
             r'"(time|head|place|process|salt|digest)":"[^"]*"', r'"\1":""', str(entry["body"])
         )
@@ -182,8 +180,8 @@ def helps() -> Answers:
     from audits.cli.app import app
 
     found = {}
+    os.environ["COLUMNS"] = "100"
     for words in commands(app):
-        os.environ["COLUMNS"] = "100"
         _, out, err = printed(*words, "--help")
         found[" ".join(words)] = (out + err).splitlines()
     return found

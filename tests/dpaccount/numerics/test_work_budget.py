@@ -49,6 +49,17 @@ def test_a_factor_raises_every_limit():
     assert work.granted(10) == 10
 
 
+def test_what_an_allowance_decorates_has_it_at_each_call():
+    @work.allowance(100)
+    def asked():
+        with work.limited(1000):
+            left = work.steps_left()
+            work.spend(60)
+            return left
+
+    assert [asked(), asked()] == [100, 100]
+
+
 def test_a_thread_counts_its_own_work():
     before, seen = work.steps_done(), []
     with work.limited(10):
