@@ -166,8 +166,8 @@ def _worst(event: Event, evaluate: Callable[[Exposure], Answer]) -> Enclosure:
     """Return the largest answer over the classes of units of one event; refuses when the time is over."""
     if exhausted():
         raise InputError(
-            f"{event.name} could not be calibrated within {granted(CALIBRATION):,.0f} steps of work; ask for a"
-            " smaller count or a larger delta"
+            f"{event.name} could not be calibrated within {granted(CALIBRATION):,.0f} steps of work; ask for"
+            " a smaller count or a larger delta"
         )
     answers = [evaluate(exposure_of(found.items)).bounds for found in classes([event])]
     return max(answers, key=lambda bounds: bounds.upper)

@@ -165,8 +165,8 @@ def settle(unknown: Unknown, epsilon: Fraction, delta: Fraction, group: int = 1)
     def cost(value: Fraction, gap: Fraction = FINE) -> Enclosure:
         if exhausted():
             raise InputError(
-                f"{unknown.at or 'it'} could not be calibrated within {granted(PLAN_CALIBRATION):,.0f} steps of"
-                " work; ask for a smaller plan or a larger delta"
+                f"{unknown.at or 'it'} could not be calibrated within {granted(PLAN_CALIBRATION):,.0f} steps"
+                " of work; ask for a smaller plan or a larger delta"
             )
         return Accountant(unknown.make(value), group).worst_epsilon(delta, gap).bounds
 
