@@ -11,20 +11,28 @@ PYTHON ?= python3.11
 VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
+TOOLS := $(VENV)/.tools
+PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 EXAMPLE := examples/plan_finder
 UNIT := one person's whole record: plan, visits, spending
 LEDGER := sqlite:///$(EXAMPLE)/plan-finder.db
 
 .PHONY: setup certify checker test slow nightly lint site formal corpus clean
 
-setup: $(READY)
+setup: $(TOOLS)
 
+# What `make certify` needs. Modules are compiled when they are first imported; most never are.
 # The stamp is written last, so that an interrupted set-up is done again.
 $(READY): requirements.lock pyproject.toml
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements.lock
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-build-isolation --no-deps -e .
+	$(PIP) --no-compile --require-hashes -r requirements.lock
+	$(PIP) --no-build-isolation --no-deps -e .
 	touch $(READY)
+
+# What tests, linters and the site need besides, and every extra.
+$(TOOLS): $(READY) requirements-dev.lock
+	$(PIP) --require-hashes -r requirements-dev.lock
+	touch $(TOOLS)
 
 # The ledger is opened once; `certify` itself never creates one, since a fresh ledger forgets what was spent.
 $(EXAMPLE)/plan-finder.db: | $(READY)
@@ -39,32 +47,32 @@ checker:
 # Two workers for two cores: a second thread of BLAS in each would only wait for the other worker's.
 test slow nightly: export OPENBLAS_NUM_THREADS = 1
 
-test: $(READY)
+test: $(TOOLS)
 	$(BIN)/python -m pytest -n 2 -m "not slow and not nightly"
 
-slow: $(READY)
+slow: $(TOOLS)
 	$(BIN)/python -m pytest -n 2 -m "slow and not nightly"
 
-nightly: $(READY)
+nightly: $(TOOLS)
 	$(BIN)/python -m pytest -n 2 -m nightly
 
 # What the program answers to a fixed set of questions, compared with what is kept; KEEP=1 keeps it.
-corpus: $(READY)
+corpus: $(TOOLS)
 	$(BIN)/python tests/corpus/corpus.py $(if $(KEEP),--keep)
 
-lint: $(READY)
+lint: $(TOOLS)
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
 # Tutorials are run while it is built; a link, an anchor or a name that leads nowhere ends it.
-site: $(READY)
+site: $(TOOLS)
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
 	@echo "build/site/index.html"
 
 # Proofs, axioms, the table of docs/formal.md, the extracted checker, and whether it agrees with the others.
-formal: $(READY)
+formal: $(TOOLS)
 	$(BIN)/python .ci/formal.py
 	$(BIN)/python -m pytest -n 0 tests/formal -m "not nightly"
 

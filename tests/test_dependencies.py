@@ -127,20 +127,34 @@ def test_accounting_imports_no_extra():
     assert done.returncode == 0, done.stderr
 
 
-def test_the_lock_holds_what_is_asked_for_and_what_that_needs(root, project):
-    extras = project["optional-dependencies"]
-    todo = [Requirement(text) for text in project["dependencies"] + extras["test"] + extras["site"]]
-    needed = set()
+def needed_by(requirements):
+    """Return the distributions asked for and all that they need."""
+    todo, needed = [Requirement(text) for text in requirements], set()
     while todo:
-        found = todo.pop()
-        if (named(found.name), *sorted(found.extras)) in needed:
+        asked_for = todo.pop()
+        if (named(asked_for.name), *sorted(asked_for.extras)) in needed:
             continue
-        needed.add((named(found.name), *sorted(found.extras)))
-        for text in metadata.requires(found.name) or []:
+        needed.add((named(asked_for.name), *sorted(asked_for.extras)))
+        for text in metadata.requires(asked_for.name) or []:
             part = Requirement(text)
-            if part.marker is None or any(part.marker.evaluate({"extra": e}) for e in (found.extras or {""})):
+            extras = asked_for.extras or {""}
+            if part.marker is None or any(part.marker.evaluate({"extra": extra}) for extra in extras):
                 todo.append(part)
-    lock = (root / "requirements.lock").read_text()
-    assert {named(name) for name in re.findall(r"^([\w.-]+)==", lock, re.MULTILINE)} == {
-        name for name, *_ in needed
-    }
+    return {name for name, *_ in needed}
+
+
+def locked(file):
+    return {named(name) for name in re.findall(r"^([\w.-]+)==", file.read_text(), re.MULTILINE)}
+
+
+#: What installs the checkout itself, without a build environment of its own.
+INSTALLER = ["hatchling", "editables"]
+
+
+def test_the_locks_hold_what_is_asked_for_and_what_that_needs(root, project):
+    """`make certify` installs the core and the extra `audit`; `make test` and the others bring the rest."""
+    extras = project["optional-dependencies"]
+    certify = needed_by(project["dependencies"] + extras["audit"] + INSTALLER)
+    assert locked(root / "requirements.lock") == certify
+    everything = needed_by(project["dependencies"] + extras["test"] + extras["site"])
+    assert locked(root / "requirements-dev.lock") == everything - certify
