@@ -88,6 +88,14 @@ class ArmPosterior:
 
 def posterior(prior: ArmPrior, sums: Floats, counts: Floats, sigma: float) -> ArmPosterior:
     """Return what releases say, [releases, contexts, arms] each; all have noise of deviation `sigma`."""
+    return _posterior(prior, sums.tobytes(), counts.tobytes(), sigma)
+
+
+# An attack runs a subject and replays the same releases on the neighbouring dataset: one computation for both.
+@lru_cache(maxsize=64)
+def _posterior(prior: ArmPrior, sums_bytes: bytes, counts_bytes: bytes, sigma: float) -> ArmPosterior:
+    shape = (-1, prior.cells, prior.arms)
+    sums, counts = (np.frombuffer(part).reshape(shape) for part in (sums_bytes, counts_bytes))
     ups = (sums + counts) / 2
     centre = float(np.clip(ups.sum() / max(counts.sum(), 1.0), EDGE, 1 - EDGE))
     one = centre * (1 - centre)  # variance of one reward
