@@ -71,7 +71,7 @@ class Claim:
     def paid_by(self, ledger: str | None) -> str | None:
         """Return the ledger that pays, the claim's or this one; raises `InputError` where both are given."""
         if self.ledger is not None and ledger is not None:
-            raise InputError(f"{self.path} names the ledger that pays; leave --ledger out")
+            raise InputError(f"{self.path} names the ledger that pays", "leave --ledger out")
         return ledger if self.ledger is None else self.ledger
 
     def check_in_force(self) -> None:
@@ -79,7 +79,7 @@ class Claim:
         until = self.written.get("governance", {}).get("valid_until")
         if until is not None and date.fromisoformat(until[:10]) < datetime.now(UTC).date():
             raise InputError(
-                f"{self.path}: the claim is valid until {until[:10]}, which is past; give a later day"
+                f"the claim is valid until {until[:10]}, which is past", "give a later day", self.path
             )
 
 

@@ -46,7 +46,7 @@ def certify(
     name = done.certificate["claim"]["name"]
     write_all(done.certificate, Path("certificates") / name if out is None else Path(out), Path(claim))
     if done.broken:
-        raise InputError(f"the policy is not met: {'; '.join(done.broken)}; see the certificate")
+        raise InputError(f"the policy is not met: {'; '.join(done.broken)}", "see the certificate")
     return done.certificate
 
 
@@ -60,7 +60,7 @@ def audit(
     """
     known = set(AuditOptions.__dataclass_fields__) - {"claim", "epsilon", "delta"}
     for key in options.keys() - known:
-        raise InputError(f"audit has no option {key!r}; known: {', '.join(sorted(known))}")
+        raise InputError(f"audit has no option {key!r}", f"known: {', '.join(sorted(known))}")
     said = {key: each if isinstance(each, bool) else _text(each) for key, each in options.items()}
     if "columns" in said:
         said["columns"] = Path(str(said["columns"]))  # type: ignore[assignment]
@@ -83,7 +83,7 @@ def check(certificate: str | Path, *, at: date | None = None) -> dict[str, Any]:
     try:
         verdict, said = checker.judged(raw, at)
     except checker.Unreadable as why:
-        raise InputError(f"{certificate}: {why}; give a certificate") from None
+        raise InputError(str(why), "give a certificate", certificate) from None
     except checker.Rejected as why:
         return {"valid": False, "verdict": None, "said": str(why)}
     return {"valid": True, "verdict": verdict, "said": said}

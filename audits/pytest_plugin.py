@@ -141,7 +141,7 @@ def _crew(function: Callable[..., Any], seconds: float) -> Crew:
     crew = Crew(_code(function), seconds=seconds)
     if crew.kind != "function":
         crew.close()
-        raise InputError(f"{_name(function)} is no function of the data; name one")
+        raise InputError(f"{_name(function)} is no function of the data", "name one")
     return crew
 
 

@@ -60,14 +60,14 @@ class DoublingGpUcb(contextual.Calibrated, contextual.Contextual):
         """Refuse parameters that make no sense, before any charge."""
         contextual.domain(self.rounds, self.candidates, self.dimension)
         if self.mode not in MODES:
-            raise InputError(f"mode is {self.mode[:40]!r}; known: {', '.join(MODES)}")
+            raise InputError(f"mode is {self.mode[:40]!r}", f"known: {', '.join(MODES)}")
         if self.rounds > 2**14:
-            raise InputError(f"rounds is {self.rounds}; the proof lists every node, at most 16384 rounds")
+            raise InputError(f"rounds is {self.rounds}", "the proof lists every node, at most 16384 rounds")
         target(self.epsilon, self.delta)
         if (self.sigma is not None and self.sigma <= 0) or min(self.shift, self.width) < 0:
             raise InputError("needed sigma > 0, shift >= 0 and width >= 0")
         if self.features.size > 400:
-            raise InputError(f"{self.features.size} features are too many; at most 400")
+            raise InputError(f"{self.features.size} features are too many", "at most 400")
 
     @cached_property
     def features(self) -> Features:

@@ -81,7 +81,7 @@ class FunctionRelease(Calibrated):
     def __post_init__(self) -> None:
         """Refuse parameters that make no sense, before any charge."""
         if self.phases not in FIRST:
-            raise InputError(f"phases is {self.phases}; it is 1, 2 or 3")
+            raise InputError(f"phases is {self.phases}", "it is 1, 2 or 3")
         least = {1: 2, 2: 4, 3: 8}[self.phases]
         if not least <= self.rounds <= 10**6 or not 0 <= self.served <= 10**6:
             raise InputError(
@@ -89,10 +89,10 @@ class FunctionRelease(Calibrated):
             )
         kernels.moderate("the bound of rewards", self.bound)
         if self.law not in LAWS:
-            raise InputError(f"law is {self.law[:40]!r}; known: {', '.join(LAWS)}")
+            raise InputError(f"law is {self.law[:40]!r}", f"known: {', '.join(LAWS)}")
         if self.sigma is not None and (self.sigma <= 0 or self.law == "k-norm"):
             raise InputError(
-                "sigma is the deviation of Gaussian noise, above 0; K-norm noise follows epsilon"
+                "sigma is the deviation of Gaussian noise, above 0", "K-norm noise follows epsilon"
             )
         if self.law != "k-norm" or self.delta or self.epsilon <= 0:  # K-norm noise is pure: δ may be 0
             target(self.epsilon, self.delta)

@@ -71,7 +71,7 @@ class JdpGpUcb(contextual.Calibrated, contextual.Contextual):
         contextual.domain(self.rounds, self.candidates, self.dimension)
         continual_sums.known_stream(self.stream, ("tree", "honaker"))
         if self.calibration not in CALIBRATIONS:
-            raise InputError(f"calibration is {self.calibration[:40]!r}; known: {', '.join(CALIBRATIONS)}")
+            raise InputError(f"calibration is {self.calibration[:40]!r}", f"known: {', '.join(CALIBRATIONS)}")
         target(self.epsilon, self.delta)
         if min(self.nodes_per_axis, self.refresh) < 1 or not 0 <= self.growth <= 1:
             raise InputError("needed nodes_per_axis >= 1, refresh >= 1 and growth in [0, 1]")
@@ -80,15 +80,15 @@ class JdpGpUcb(contextual.Calibrated, contextual.Contextual):
         self._check_confidence()
         if self.features.size > MOST:
             raise InputError(
-                f"{self.features.size} features are too many; at most {MOST}: use fewer nodes_per_axis"
+                f"{self.features.size} features are too many", f"at most {MOST}: use fewer nodes_per_axis"
             )
 
     def _check_confidence(self) -> None:
         if self.confidence not in CONFIDENCES:
-            raise InputError(f"confidence is {self.confidence[:40]!r}; known: {', '.join(CONFIDENCES)}")
+            raise InputError(f"confidence is {self.confidence[:40]!r}", f"known: {', '.join(CONFIDENCES)}")
         if self.confidence == "theorem-1" and self.calibration != "published":
             raise InputError(
-                "Theorem 1's confidence is for the published calibration; say calibration published"
+                "Theorem 1's confidence is for the published calibration", "say calibration published"
             )
 
     @cached_property
@@ -163,7 +163,7 @@ class Privatiser:
         """Add one person's statistics; return the rounds so far and the released prefix sum."""
         size = self._subject.features.size
         if features.shape != (size,):
-            raise InputError(f"features have shape {features.shape}; this learner takes ({size},)")
+            raise InputError(f"features have shape {features.shape}", f"this learner takes ({size},)")
         exact = self._subject.calibration == "exact"
         known = None if reward is None else within(reward) - (0.5 if exact else 0.0)
         total = self._sums.add(contribution(features, known, self._subject.reward, corner=not exact))

@@ -31,7 +31,7 @@ class LdpMomaGpUcb(PublishedGpUcb):
         """Refuse parameters that make no sense, before any charge."""
         super().__post_init__()
         if self.users not in USERS:
-            raise InputError(f"users is {self.users[:40]!r}; known: {', '.join(USERS)}")
+            raise InputError(f"users is {self.users[:40]!r}", f"known: {', '.join(USERS)}")
         if not 1 <= self.replays <= self.rounds:
             raise InputError(
                 f"an epoch takes {self.replays} people and there are {self.rounds}: needed 1 <= k <= rounds"

@@ -28,13 +28,13 @@ class LdpTgpUcb(PublishedGpUcb):
         """Refuse parameters that make no sense, before any charge."""
         super().__post_init__()
         if self.tail_power is None and self.tail_scale != 1:
-            raise InputError("tail_scale is that of a tail whose tail_power is given; give both or neither")
+            raise InputError("tail_scale is that of a tail whose tail_power is given", "give both or neither")
         if self.tail_power is not None and (
             self.privacy == "local" or min(self.tail_power, self.tail_scale) <= 0
         ):
             raise InputError(
-                "tail_power and tail_scale are above 0 and describe rewards that no channel protects; "
-                "leave them out with privacy 'local'"
+                "tail_power and tail_scale are above 0 and describe rewards that no channel protects",
+                "leave them out with privacy 'local'",
             )
 
     @cached_property

@@ -75,14 +75,14 @@ class LocalGpUcb(contextual.Contextual):
         """Refuse parameters that make no sense, before any charge."""
         contextual.domain(self.rounds, self.candidates, self.dimension)
         if self.calibration not in ("exact", "published"):
-            raise InputError(f"calibration is {self.calibration[:40]!r}; known: exact, published")
+            raise InputError(f"calibration is {self.calibration[:40]!r}", "known: exact, published")
         target(self.epsilon, self.delta)
         if min(self.nodes_per_axis, self.refresh) < 1:
             raise InputError("needed nodes_per_axis >= 1 and refresh >= 1")
         if (self.sigma is not None and self.sigma <= 0) or min(self.shift, self.width) < 0:
             raise InputError("needed sigma > 0, shift >= 0 and width >= 0")
         if self.features.size > 400:
-            raise InputError(f"{self.features.size} features are too many; at most 400")
+            raise InputError(f"{self.features.size} features are too many", "at most 400")
 
     @cached_property
     def features(self) -> Features:

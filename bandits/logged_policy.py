@@ -78,12 +78,14 @@ class LoggedPolicy:
     def __post_init__(self) -> None:
         """Refuse parameters that make no sense, before any charge."""
         if not all(isinstance(each, tuple) for each in (self.arms, self.contexts, self.logging, self.offers)):
-            raise InputError("arms, contexts, shares and offers follow from a table; declare [data.columns]")
+            raise InputError(
+                "arms, contexts, shares and offers follow from a table", "declare [data.columns]"
+            )
         if self.prior not in PRIORS:
-            raise InputError(f"prior is {self.prior!r}; known: {', '.join(PRIORS)}")
+            raise InputError(f"prior is {self.prior!r}", f"known: {', '.join(PRIORS)}")
         needed = len(self.arms) if self.prior == "positions" else 0
         if len(self.arms) < 2 or len(self.logging) not in (0, len(self.arms)) or len(self.positions) < needed:
-            raise InputError("needed two arms or more; shares and positions are one for each")
+            raise InputError("needed two arms or more", "shares and positions are one for each")
         if not 0 < self.chance <= 1 or not self.reward.strip():
             raise InputError("needed 0 < chance <= 1 and a reward")
         self.counts.check_sigma(self.sigma)
@@ -92,7 +94,7 @@ class LoggedPolicy:
             raise InputError(f"needed 2 to {MAX_SLOTS} slots and at most {MAX_BATCHES} batches")
         if size < 1 or number < 1 or size * number >= self.slots:
             raise InputError(
-                f"{number} batches of {size} leave nothing of {self.slots} slots; keep some for the last"
+                f"{number} batches of {size} leave nothing of {self.slots} slots", "keep some for the last"
             )
 
     @classmethod
@@ -124,8 +126,7 @@ class LoggedPolicy:
                 sigma=counts.least_sigma(promise.epsilon, promise.delta),
             )
         except InputError as error:
-            at_place = str(error).startswith(parameters.file)
-            raise error if at_place else parameters.wrong(*str(error).split("; ", 1)) from None
+            raise parameters.placed(error) from None
         return made, trial.reading
 
     # -------------------------------------------------------------- public constants

@@ -58,11 +58,11 @@ class MomentGpUcb(MomentBandit):
         continual_sums.known_stream(self.stream)
         contextual.domain(self.rounds, self.candidates, self.dimension)
         if self.prior not in PRIORS:
-            raise InputError(f"prior is {self.prior[:40]!r}; known: {', '.join(PRIORS)}")
+            raise InputError(f"prior is {self.prior[:40]!r}", f"known: {', '.join(PRIORS)}")
         if min(self.size, self.refresh) < 1 or min(self.width, self.growth) < 0 or self.growth > 1:
             raise InputError("needed size >= 1, refresh >= 1, width >= 0 and growth in [0, 1]")
         if self.sigma is not None and self.sigma <= 0:
-            raise InputError(f"sigma is {float(self.sigma)}; it must be above 0")
+            raise InputError(f"sigma is {float(self.sigma)}", "it must be above 0")
         largest = max(self.refresh, int(self.growth * self.rounds))
         rows = len(self.ends) if self.growth else -(-self.rounds // self.refresh)
         continual_sums.stays_exact(self.stream, rows, largest, BITS)

@@ -94,14 +94,14 @@ class PhasedPosterior:
     def __post_init__(self) -> None:
         """Refuse parameters that make no sense, before any charge."""
         if self.stream not in STREAMS:
-            raise InputError(f"stream is {self.stream[:40]!r}; known: {', '.join(STREAMS)}")
+            raise InputError(f"stream is {self.stream[:40]!r}", f"known: {', '.join(STREAMS)}")
         if self.reward_noise not in REWARD_NOISES:
             known = ", ".join(REWARD_NOISES)
-            raise InputError(f"reward_noise is {self.reward_noise[:40]!r}; known: {known}")
+            raise InputError(f"reward_noise is {self.reward_noise[:40]!r}", f"known: {known}")
         if self.rounds < 2 or self.rounds > 10**6:
-            raise InputError(f"rounds is {self.rounds}; it lies in 2 ... 1000000")
+            raise InputError(f"rounds is {self.rounds}", "it lies in 2 ... 1000000")
         if self.sigma is not None and not Fraction(1, 1000) <= self.sigma <= 10**6:
-            raise InputError(f"sigma is {float(self.sigma)}; it lies in 0.001 ... 1000000")
+            raise InputError(f"sigma is {float(self.sigma)}", "it lies in 0.001 ... 1000000")
         target(self.epsilon, self.delta)
         kernels.known(self.kernel, Fraction(1))
         surface(self.surface)

@@ -80,14 +80,14 @@ class SurfaceGpUcb:
                 "needed a batch of 1 ... 1000 people, at least 2 rounds and at most 1000 batches"
             )
         if self.calibration not in CALIBRATIONS:
-            raise InputError(f"calibration is {self.calibration[:40]!r}; known: {', '.join(CALIBRATIONS)}")
+            raise InputError(f"calibration is {self.calibration[:40]!r}", f"known: {', '.join(CALIBRATIONS)}")
         kernels.known(self.kernel, ONE)
         if self.basis not in BASES:
-            raise InputError(f"basis is {self.basis[:40]!r}; known: {', '.join(BASES)}")
+            raise InputError(f"basis is {self.basis[:40]!r}", f"known: {', '.join(BASES)}")
         if not 1 <= self.nodes_per_axis <= 16 or self.width < 0 or not 0 < self.error < 1:
             raise InputError("needed 1 ... 16 nodes_per_axis, width >= 0 and error in (0, 1)")
         if self.sigma is not None and self.sigma <= 0:
-            raise InputError(f"sigma is {float(self.sigma)}; it must be above 0")
+            raise InputError(f"sigma is {float(self.sigma)}", "it must be above 0")
         target(self.epsilon, self.delta)
         surface(self.surface)
         self._check_error()
@@ -102,7 +102,8 @@ class SurfaceGpUcb:
             if found > self.error:
                 raise InputError(
                     f"{self.nodes_per_axis} nodes an axis leave a kernel error of {found:.3g} on the grid of"
-                    f" {self.surface}, above {float(self.error):.3g}; use more nodes or the basis eigen"
+                    f" {self.surface}, above {float(self.error):.3g}",
+                    "use more nodes or the basis eigen",
                 )
 
     @cached_property

@@ -69,13 +69,13 @@ class Usca(Predictor):
         """Refuse parameters that make no sense, before any charge."""
         super().__post_init__()
         if self.tau not in RIDGES:
-            raise InputError(f"tau is {self.tau[:40]!r}; known: {', '.join(RIDGES)}")
+            raise InputError(f"tau is {self.tau[:40]!r}", f"known: {', '.join(RIDGES)}")
         if not self.noise_variance > 0:
-            raise InputError(f"tau is the noise variance, {float(self.noise_variance):g}; it is above 0")
+            raise InputError(f"tau is the noise variance, {float(self.noise_variance):g}", "it is above 0")
         if self.gamma is not None and self.gamma < (least := gained(self.grid, self.rounds, self.ridge)):
             raise InputError(
-                f"gamma is {float(self.gamma):g}, and points are known that gain {least:.4g}; give an upper"
-                " bound of the information gain, or leave it out"
+                f"gamma is {float(self.gamma):g}, and points are known that gain {least:.4g}",
+                "give an upper bound of the information gain, or leave it out",
             )
 
     @property

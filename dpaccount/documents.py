@@ -33,10 +33,19 @@ class Place:
     at: str = ""
     toml: bool = False
 
+    @property
+    def where(self) -> str:
+        """Return the file and the place in it, for messages."""
+        return f"{self.file}: {self.at}" if self.at else self.file
+
     def wrong(self, what: str, right: str) -> InputError:
         """Return the error to raise about this place."""
-        where = f"{self.file}: {self.at}" if self.at else self.file
-        return InputError(f"{where}: {what}; {right}")
+        return InputError(what, right, self.where)
+
+    def placed(self, error: InputError) -> InputError:
+        """Return an error with this place, unless it names a place of this file already."""
+        named = error.where is not None and error.where.startswith(self.file)
+        return error if named else error.inside(self.where)
 
     def child(self, key: str | int) -> "Place":
         """Return the member `key` of this table or list."""
@@ -81,8 +90,7 @@ class Place:
         try:
             value = read_exact(self.value)
         except InputError as error:
-            what, right = str(error).rsplit("; ", 1)
-            raise self.wrong(what, right) from None
+            raise self.placed(error) from None
         return Place(value, self.file, self.at, self.toml).number(least, most)
 
     def positive(self) -> Fraction:
@@ -131,11 +139,11 @@ def read_bytes(path: Path) -> bytes:
             raw = file.read(MAX_BYTES + 1)
     except OSError as error:
         reason = error.strerror or "unreadable"
-        raise InputError(f"{path}: {reason}; give the path of a readable file") from None
+        raise InputError(str(reason), "give the path of a readable file", path) from None
     except ValueError:
-        raise InputError(f"{str(path)!r} is not a path; give the path of a readable file") from None
+        raise InputError(f"{str(path)!r} is not a path", "give the path of a readable file") from None
     if len(raw) > MAX_BYTES:
-        raise InputError(f"{path}: more than {MAX_BYTES} bytes; input files are at most that long")
+        raise InputError(f"more than {MAX_BYTES} bytes", "input files are at most that long", path)
     return raw
 
 
@@ -148,11 +156,11 @@ def parse_json(raw: bytes | str, file: str) -> Place:
         if len(table) != len(members):
             names = [name for name, _ in members]
             twice = next(name for name in names if names.count(name) > 1)
-            raise InputError(f"the key {_short(twice)} stands twice in one table; keep one of them")
+            raise InputError(f"the key {_short(twice)} stands twice in one table", "keep one of them")
         return table
 
     def constant(name: str) -> Any:
-        raise InputError(f"{name} is not a number here; write a finite decimal")
+        raise InputError(f"{name} is not a number here", "write a finite decimal")
 
     try:
         value = json.loads(
@@ -163,13 +171,15 @@ def parse_json(raw: bytes | str, file: str) -> Place:
             parse_constant=constant,
         )
     except InputError as error:
-        raise InputError(f"{file}: {error}") from None
+        raise error.inside(file) from None
     except json.JSONDecodeError as error:
         raise InputError(
-            f"{file}: line {error.lineno}, column {error.colno}: {error.msg}; one JSON document belongs here"
+            f"line {error.lineno}, column {error.colno}: {error.msg}",
+            "one JSON document belongs here",
+            file,
         ) from None
     except RecursionError:
-        raise InputError(f"{file}: nested too deeply; at most {MAX_DEPTH} levels are read") from None
+        raise InputError("nested too deeply", f"at most {MAX_DEPTH} levels are read", file) from None
     _walk(value, Place(value, file))
     return Place(value, file)
 
@@ -180,11 +190,11 @@ def parse_toml(raw: bytes | str, file: str) -> Place:
     try:
         value = tomllib.loads(text, parse_float=lambda number: read_number(number.replace("_", "")))
     except InputError as error:
-        raise InputError(f"{file}: {error}") from None
+        raise error.inside(file) from None
     except RecursionError:
-        raise InputError(f"{file}: nested too deeply; at most {MAX_DEPTH} levels are read") from None
+        raise InputError("nested too deeply", f"at most {MAX_DEPTH} levels are read", file) from None
     except ValueError as error:  # TOMLDecodeError, and integers of more than 4300 digits
-        raise InputError(f"{file}: {error}; a TOML document belongs here") from None
+        raise InputError(str(error), "a TOML document belongs here", file) from None
     value = _dates_as_text(value)
     _walk(value, Place(value, file, toml=True))
     return Place(value, file, toml=True)
@@ -229,12 +239,12 @@ def _decoded(raw: bytes | str, file: str) -> str:
     try:
         return raw.decode("utf-8") if isinstance(raw, bytes) else raw
     except UnicodeDecodeError as error:
-        raise InputError(f"{file}: byte {error.start} is not UTF-8; save the file as UTF-8") from None
+        raise InputError(f"byte {error.start} is not UTF-8", "save the file as UTF-8", file) from None
 
 
 def _read_integer(text: str) -> int:
     if len(text) > MAX_CHARACTERS:
-        raise InputError(f"a number of {len(text)} characters; at most {MAX_CHARACTERS} are read")
+        raise InputError(f"a number of {len(text)} characters", f"at most {MAX_CHARACTERS} are read")
     return int(text)
 
 

@@ -4,6 +4,7 @@ Every message is one sentence in two halves: what is wrong; what would be right.
 """
 
 from importlib import import_module
+from pathlib import Path
 from types import ModuleType
 
 
@@ -14,7 +15,24 @@ class DpaccountError(Exception):
 
 
 class InputError(DpaccountError):
-    """The request itself is wrong: a malformed file, a number out of range, an unknown name."""
+    """The request itself is wrong: a malformed file, a number out of range, an unknown name.
+
+    `what` is wrong, `right` says what would be right, `where` names the file, key, option or parameter.
+    """
+
+    def __init__(self, what: str, right: str | None = None, where: str | Path | None = None) -> None:
+        super().__init__(what, right, where)  # what unpickling passes on
+        self.what, self.right = what, right
+        self.where = None if where is None else str(where)
+
+    def __str__(self) -> str:
+        """Return one sentence, ``where: what; right``, without the parts that are not given."""
+        sentence = self.what if self.right is None else f"{self.what}; {self.right}"
+        return sentence if self.where is None else f"{self.where}: {sentence}"
+
+    def inside(self, where: str) -> "InputError":
+        """Return the same error, placed in an outer file, key or option."""
+        return InputError(self.what, self.right, where if self.where is None else f"{where}: {self.where}")
 
 
 def posix_module(name: str) -> ModuleType:

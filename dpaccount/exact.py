@@ -35,13 +35,13 @@ def read_number(text: str) -> Fraction:
     characters, an exponent beyond ±5000), before any large number is formed.
     """
     if len(text) > MAX_CHARACTERS:
-        raise InputError(f"a number of {len(text)} characters; at most {MAX_CHARACTERS} are read")
+        raise InputError(f"a number of {len(text)} characters", f"at most {MAX_CHARACTERS} are read")
     match = _DECIMAL.fullmatch(text)
     if match is None:
-        raise InputError(f"{text!r} is not a finite decimal number; write one such as 0.1 or 1e-6")
+        raise InputError(f"{text!r} is not a finite decimal number", "write one such as 0.1 or 1e-6")
     exponent = match.group(4)
     if exponent is not None and (len(exponent) > 6 or abs(int(exponent)) > MAX_EXPONENT):
-        raise InputError(f"the exponent of {text!r} is out of range; use one within ±{MAX_EXPONENT}")
+        raise InputError(f"the exponent of {text!r} is out of range", f"use one within ±{MAX_EXPONENT}")
     return Fraction(text)
 
 
@@ -54,9 +54,9 @@ def read_exact(text: str) -> Fraction:
     if "/" not in text:
         return read_number(text)
     if len(text) > MAX_CHARACTERS:
-        raise InputError(f"a number of {len(text)} characters; at most {MAX_CHARACTERS} are read")
+        raise InputError(f"a number of {len(text)} characters", f"at most {MAX_CHARACTERS} are read")
     if _RATIO.fullmatch(text) is None:
-        raise InputError(f"{text!r} is not a fraction of whole numbers; write one such as 1/3 or 256/60000")
+        raise InputError(f"{text!r} is not a fraction of whole numbers", "write one such as 1/3 or 256/60000")
     return Fraction(text)
 
 
@@ -67,7 +67,7 @@ def as_exact(value: "Exact") -> Fraction:
     Raises `InputError` for NaN, infinities, booleans and what is no number.
     """
     if isinstance(value, bool):
-        raise InputError(f"{value!r} is a truth value; give a number")
+        raise InputError(f"{value!r} is a truth value", "give a number")
     if isinstance(value, float):
         return read_exact(repr(float(value)))  # NumPy's doubles are floats too
     if isinstance(value, str):
@@ -77,7 +77,7 @@ def as_exact(value: "Exact") -> Fraction:
     try:
         return Fraction(value)
     except (TypeError, ValueError, OverflowError):
-        raise InputError(f"{value!r} is no finite number; give one such as 1.1, '1/3' or 2") from None
+        raise InputError(f"{value!r} is no finite number", "give one such as 1.1, '1/3' or 2") from None
 
 
 @dataclass(frozen=True, repr=False)

@@ -63,7 +63,7 @@ class ArmMeans:
         """Refuse parameters that make no sense."""
         known_relation(self.relation)
         if not isinstance(self.arms, tuple) or not isinstance(self.strata, tuple):
-            raise InputError("arms and strata follow from a table; declare [data.columns]")
+            raise InputError("arms and strata follow from a table", "declare [data.columns]")
         if not isinstance(self.logging, tuple) or len(self.logging) not in (0, len(self.arms)):
             raise InputError("needed one share of logging for every arm")
         if self.rows < 1 or not 0 < self.chance <= 1 or not self.reward.strip():
@@ -92,7 +92,7 @@ class ArmMeans:
             counts = ArmCounts(len(trial.arms), len(trial.cells), trial.steps, relation=promise.relation)
             made = cls(sigma=counts.least_sigma(promise.epsilon, promise.delta), **ours)  # type: ignore[arg-type]
         except InputError as error:
-            raise parameters.wrong(*str(error).split("; ", 1)) from None
+            raise parameters.placed(error) from None
         labels = made.labels()
         return made, replace(trial.reading, labels={"sums": labels, "counts": labels})
 

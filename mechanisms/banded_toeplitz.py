@@ -34,7 +34,7 @@ class BandedToeplitz(PrefixSums):
         """Refuse parameters that make no sense."""
         super().__post_init__()
         if not 1 <= self.band <= 4096:
-            raise InputError(f"band is {self.band}; needed 1 ... 4096")
+            raise InputError(f"band is {self.band}", "needed 1 ... 4096")
 
     def proof(self, delta: Fraction) -> Theorem:
         """Measure the first column of the factor, the longest; noise by the better of two Gaussian rules."""

@@ -36,7 +36,7 @@ class BufferedToeplitz(PrefixSums):
     def __post_init__(self) -> None:
         """Refuse parameters that make no sense."""
         if not 2 <= self.buffers <= 64:
-            raise InputError(f"buffers is {self.buffers}; needed 2 ... 64")
+            raise InputError(f"buffers is {self.buffers}", "needed 2 ... 64")
         super().__post_init__()
 
     def reach(self) -> Fraction:

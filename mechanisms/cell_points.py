@@ -43,7 +43,7 @@ class CellPoints:
         if not 0 < self.epsilon <= 30 or min(self.rows, self.columns) < 1 or self.bins < 2:
             raise InputError("needed epsilon in (0, 30], rows >= 1, columns >= 1 and bins >= 2")
         if self.columns > 8 or self.bins**self.columns > 256:
-            raise InputError("needed bins to the power of columns at most 256; use fewer bins or columns")
+            raise InputError("needed bins to the power of columns at most 256", "use fewer bins or columns")
         grid.spanned(self.low, self.high)
 
     @cached_property

@@ -35,7 +35,7 @@ class CountByGroup(NoisyCounts):
         """Refuse parameters that make no sense."""
         super().__post_init__()
         if not 1 <= self.cells <= MOST:
-            raise InputError(f"cells is {self.cells}; needed 1 ... {MOST}")
+            raise InputError(f"cells is {self.cells}", f"needed 1 ... {MOST}")
 
     def domain(self) -> Domain:
         """Return one column of integers, one beyond the groups on either side."""

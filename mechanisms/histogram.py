@@ -44,9 +44,9 @@ class Histogram:
         if self.sigma <= 0 or min(self.cells, self.rows) < 1 or self.threshold < 0:
             raise InputError("needed sigma > 0, cells >= 1, rows >= 1 and threshold >= 0")
         if self.cells > MOST:
-            raise InputError(f"at most {MOST} cells have an exact proof; use count-by-group for more")
+            raise InputError(f"at most {MOST} cells have an exact proof", "use count-by-group for more")
         if exact_root(self.sigma**2) is None:
-            raise InputError(f"sigma {self.sigma} is no double; round it up, to a multiple of 1/32 say")
+            raise InputError(f"sigma {self.sigma} is no double", "round it up, to a multiple of 1/32 say")
 
     def domain(self) -> Domain:
         """Return one column of integers, one beyond the cells on either side."""

@@ -36,7 +36,9 @@ class JointGaussian(SymmetricGaussian):
         if not 0 < self.ratio <= 64 or max(self.ratio.numerator, self.ratio.denominator) > 64:
             raise InputError("needed a ratio above 0, a fraction of integers up to 64")
         if 64 * (self.rows * (1 + self.reward) ** 2 + 32 * self.sigma) >= 2**30:
-            raise InputError("the sums would outgrow 64 bits; use fewer rows, less noise or a smaller bound")
+            raise InputError(
+                "the sums would outgrow 64 bits", "use fewer rows, less noise or a smaller bound"
+            )
 
     def query(self, data: Rows) -> Integers:
         """Return the upper triangle and the vector as one: the vector relative to its own noise.

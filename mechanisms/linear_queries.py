@@ -55,11 +55,11 @@ class LinearQueries:
         """Refuse parameters that make no sense."""
         known_relation(self.relation)
         if self.workload not in WORKLOADS:
-            raise InputError(f"workload is {self.workload!r}; known: {', '.join(WORKLOADS)}")
+            raise InputError(f"workload is {self.workload!r}", f"known: {', '.join(WORKLOADS)}")
         if self.sigma <= 0 or not 1 <= self.cells <= MOST or self.rows < 1:
             raise InputError(f"needed sigma > 0, cells in 1 ... {MOST} and rows >= 1")
         if len(matrix(self.workload, self.cells)) > MOST:
-            raise InputError(f"{self.workload} makes more than {MOST} queries; use fewer cells")
+            raise InputError(f"{self.workload} makes more than {MOST} queries", "use fewer cells")
 
     def domain(self) -> Domain:
         """Return one column of integers, one beyond the cells on either side."""

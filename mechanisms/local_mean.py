@@ -42,7 +42,7 @@ class LocalMean:
     def __post_init__(self) -> None:
         """Refuse parameters that make no sense."""
         if self.channel not in TABLES:
-            raise InputError(f"channel is {self.channel!r}; known: {', '.join(TABLES)}")
+            raise InputError(f"channel is {self.channel!r}", f"known: {', '.join(TABLES)}")
         if not 0 < self.epsilon <= 30 or self.low >= self.high:
             raise InputError("needed epsilon in (0, 30] and low < high")
         if not 1 <= self.steps <= 64 or self.rows < 1:

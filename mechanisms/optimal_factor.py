@@ -34,7 +34,7 @@ class OptimalFactor(PrefixSums):
         """Refuse parameters that make no sense."""
         super().__post_init__()
         if self.rounds > factors.MOST:
-            raise InputError(f"the optimal factor is for at most {factors.MOST} rounds; use sqrt-toeplitz")
+            raise InputError(f"the optimal factor is for at most {factors.MOST} rounds", "use sqrt-toeplitz")
 
     def proof(self, delta: Fraction) -> Theorem:
         """Measure the longest column of the factor exactly; noise by the better of two Gaussian rules."""

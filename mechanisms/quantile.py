@@ -46,7 +46,7 @@ class Quantile:
             raise InputError(f"needed candidates >= 2 and rows >= 1, found {self.candidates} and {self.rows}")
         grid.room(max(abs(self.low), abs(self.high)), self.bits)
         if self.rows * self._denominator >= 2**60:
-            raise InputError("rank has too many digits; round it to a few")
+            raise InputError("rank has too many digits", "round it to a few")
 
     @property
     def _denominator(self) -> int:

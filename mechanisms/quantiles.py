@@ -51,7 +51,7 @@ class Quantiles(NoisyCounts):
             raise InputError(f"needed low < high and levels in 1 ... {DEEPEST}")
         grid.spanned(self.low, self.high)
         if not 1 <= len(self.wanted) <= 100 or not all(0 < rank < 1 for rank in self.wanted):
-            raise InputError(f"ranks is {self.ranks!r}; needed 1 to 100 numbers between 0 and 1")
+            raise InputError(f"ranks is {self.ranks!r}", "needed 1 to 100 numbers between 0 and 1")
 
     @cached_property
     def wanted(self) -> list[Fraction]:
@@ -59,7 +59,7 @@ class Quantiles(NoisyCounts):
         try:
             return [Fraction(rank.strip()) for rank in self.ranks.split(",")]
         except (ValueError, ZeroDivisionError):
-            raise InputError(f"ranks is {self.ranks!r}; write numbers such as 1/4, 0.5, 3/4") from None
+            raise InputError(f"ranks is {self.ranks!r}", "write numbers such as 1/4, 0.5, 3/4") from None
 
     @property
     def cells(self) -> int:

@@ -55,9 +55,11 @@ class SecondMoments:
         if self.low >= self.high or self.sigma <= 0 or min(self.rows, self.columns) < 1 or self.ridge < 0:
             raise InputError("needed low < high, sigma > 0, ridge >= 0, rows >= 1 and columns >= 1")
         if self.rows * 4 + 32 * self.sigma >= 2**30:
-            raise InputError("the sums would outgrow 64 bits; use fewer rows or less noise")
+            raise InputError("the sums would outgrow 64 bits", "use fewer rows or less noise")
         if len(self.ends) != self.columns or any(low >= high for low, high in self.ends):
-            raise InputError(f"bounds is {self.bounds!r}; needed {self.columns} intervals, low before high")
+            raise InputError(
+                f"bounds is {self.bounds!r}", f"needed {self.columns} intervals, low before high"
+            )
         for low, high in self.ends:
             grid.spanned(low, high)
 
@@ -70,7 +72,7 @@ class SecondMoments:
             pairs = [tuple(map(Fraction, pair.split())) for pair in self.bounds.split(";")]
             return [(low, high) for low, high in pairs]
         except (ValueError, ZeroDivisionError):
-            raise InputError(f'bounds is {self.bounds!r}; write pairs such as "0 1; -5 5"') from None
+            raise InputError(f"bounds is {self.bounds!r}", 'write pairs such as "0 1; -5 5"') from None
 
     @property
     def _middle(self) -> Floats:

@@ -55,13 +55,13 @@ class StableHistogram:
         if self.scale <= 0 or self.threshold < 2 or min(self.cells, self.rows) < 1:
             raise InputError("needed scale > 0, threshold >= 2, cells >= 1 and rows >= 1")
         if not 1 <= self.keys <= 64:
-            raise InputError(f"keys is {self.keys}; needed 1 ... 64 cells that a row may name")
+            raise InputError(f"keys is {self.keys}", "needed 1 ... 64 cells that a row may name")
         if not 0 <= self.text <= LONGEST_TEXT:
             raise InputError(
-                f"text is {self.text}; needed 1 ... {LONGEST_TEXT} bytes, or 0 for numbered cells"
+                f"text is {self.text}", f"needed 1 ... {LONGEST_TEXT} bytes, or 0 for numbered cells"
             )
         if exact_root(self.scale**2) is None:
-            raise InputError(f"scale {self.scale} is no double; round it, to a multiple of 1/32 say")
+            raise InputError(f"scale {self.scale} is no double", "round it, to a multiple of 1/32 say")
 
     def domain(self) -> Domain:
         """Return columns of integers, one beyond the cells on either side; those that spell texts."""

@@ -60,7 +60,9 @@ class SymmetricGaussian:
         if self.sigma <= 0 or self.reward < 0 or min(self.rows, self.columns) < 1:
             raise InputError("needed sigma > 0, reward >= 0, rows >= 1 and columns >= 1")
         if self.rows * (1 + self.reward) ** 2 + 32 * self.sigma >= 2**30:
-            raise InputError("the sums would outgrow 64 bits; use fewer rows, less noise or a smaller bound")
+            raise InputError(
+                "the sums would outgrow 64 bits", "use fewer rows, less noise or a smaller bound"
+            )
 
     def domain(self) -> Domain:
         """Return features well beyond the ball and rewards beyond their bound, so that both are cut."""

@@ -52,9 +52,9 @@ class Variance:
             raise InputError("needed low < high, sigma > 0 and rows >= 1")
         grid.spanned(self.low, self.high)
         if not 1 <= self.steps <= MOST:
-            raise InputError(f"steps is {self.steps}; needed 1 ... {MOST}")
+            raise InputError(f"steps is {self.steps}", f"needed 1 ... {MOST}")
         if (self.rows + 16 * self.sigma) * self.whole >= 2**61:
-            raise InputError("the sums would outgrow 64 bits; use fewer rows or less noise")
+            raise InputError("the sums would outgrow 64 bits", "use fewer rows or less noise")
 
     @property
     def whole(self) -> int:

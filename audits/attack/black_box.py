@@ -195,8 +195,8 @@ def nothing(crew: Crew) -> InputError:
     """Return the error of a function that gave nothing on any run."""
     tally = crew.tally
     return InputError(
-        f"{crew.code.use} {tally.first} on every run that was tried ({tally.runs}, the first is shown);"
-        " mend it, so that it returns numbers or text"
+        f"{crew.code.use} {tally.first} on every run that was tried ({tally.runs}, the first is shown)",
+        "mend it, so that it returns numbers or text",
     )
 
 

@@ -44,7 +44,7 @@ def noted(file: Path, public: Path) -> dict[str, Any]:
     try:
         key.verify(base64.b64decode(value, validate=True), canonical(said))
     except (InvalidSignature, binascii.Error, ValueError, TypeError):
-        raise InputError(f"{file}: the signature is not by this key; give the key that signed it") from None
+        raise InputError("the signature is not by this key", "give the key that signed it", file) from None
     return said
 
 
@@ -59,15 +59,15 @@ def given_by(
     more = ", or a checkpoint and its --key"
     if file is not None:
         if public is None:
-            raise InputError("a --checkpoint goes with the --key that signed it; give its public half, too")
+            raise InputError("a --checkpoint goes with the --key that signed it", "give its public half, too")
         if head is not None:
-            raise InputError("a --checkpoint takes the place of --head; give one of them")
+            raise InputError("a --checkpoint takes the place of --head", "give one of them")
         head, more = noted(file, public)["head"], ", or the checkpoint there alone"
     elif public is not None:
         if since is None or since.startswith("sha256:"):
-            raise InputError("a --key goes with a checkpoint; give one as --checkpoint, or as --since")
+            raise InputError("a --key goes with a checkpoint", "give one as --checkpoint, or as --since")
         note = noted(Path(since), public)
         return {"head": head, "since": note["head"], "first": note["first"]}
     if since is not None and not since.startswith("sha256:"):
-        raise InputError(f"--since is no head; give one{more}")
+        raise InputError("--since is no head", f"give one{more}")
     return {"head": head, "since": since, "first": None}

@@ -78,12 +78,12 @@ class Curated:
 def curate(order: Order) -> Curated:
     """Check, charge, draw and write; raises `InputError` before anything is charged or written."""
     if order.longer not in ("clip", "refuse"):
-        raise InputError(f"--longer is {order.longer[:40]!r}; say clip or refuse")
+        raise InputError(f"--longer is {order.longer[:40]!r}", "say clip or refuse")
     if not order.target.parent.is_dir():
-        raise InputError(f"{order.target.parent} is no folder; name a file in one that is there")
+        raise InputError(f"{order.target.parent} is no folder", "name a file in one that is there")
     for path in (order.target, beside(order.target)):
         if os.path.lexists(path):
-            raise InputError(f"{path} is there already; name a file that is not")
+            raise InputError(f"{path} is there already", "name a file that is not")
     claim = read_claim(order.claim)
     if (claim.use == PUBLISHED) != order.unsound:
         raise InputError(
@@ -103,12 +103,14 @@ def beside(target: Path) -> Path:
 def _on_file(order: Order, claim: Claim) -> Claim:
     """Return the claim about the given file; raises `InputError` where it is about another one."""
     if claim.table is None:
-        raise InputError(f"{claim.path}: no table is declared; give [data.columns] and rows")
+        raise InputError("no table is declared", "give [data.columns] and rows", claim.path)
     if claim.data_file is not None and claim.data_file.resolve() != order.source.resolve():
-        raise InputError(f"{claim.path} is about {claim.data_file}; curate that file, or name none in [data]")
+        raise InputError(
+            f"{claim.path} is about {claim.data_file}", "curate that file, or name none in [data]"
+        )
     url = claim.paid_by(order.ledger)
     if url is None and not order.unsound:
-        raise InputError("--ledger is missing; give the URL of the ledger that pays")
+        raise InputError("--ledger is missing", "give the URL of the ledger that pays")
     return replace(claim, data_file=order.source, ledger=url)
 
 
@@ -118,12 +120,12 @@ def _on_file(order: Order, claim: Claim) -> Claim:
 def _sound(order: Order, claim: Claim) -> Curated:
     subject = catalogue.subject_of(claim)
     if not isinstance(subject, KNorm | GaussianRows):
-        raise InputError(f"{claim.use} hands out no rows; use k-norm, gaussian-rows or row-noise")
+        raise InputError(f"{claim.use} hands out no rows", "use k-norm, gaussian-rows or row-noise")
     document = standing(claim, subject, order.certificate)
     clipped = _longer(order, claim, _checked(order.source, claim), float(subject.radius))
     due = release.prepare(claim, subject)
     if due is None:
-        raise InputError(f"{claim.path}: no data file or ledger to release from; give both")
+        raise InputError("no data file or ledger to release from", "give both", claim.path)
     run = release.settle(due, again=order.again)
     hazards = (OUTPUTS,) if claim.because is None else (OUTPUTS, f"{CHOSEN}: {claim.because}.")
     proved = Proved(subject.proof(claim.guarantee.delta))
@@ -168,14 +170,14 @@ def _as_published(order: Order, claim: Claim) -> Curated:
     epsilon, delta = float(claim.guarantee.epsilon), float(claim.guarantee.delta)
     if not (epsilon > 0 and 0 < delta < 1):
         raise InputError(
-            f"{claim.path}: Algorithm 1 takes epsilon above 0 and delta between 0 and 1; say such"
+            "Algorithm 1 takes epsilon above 0 and delta between 0 and 1", "say such", claim.path
         )
     threshold = width(epsilon, delta, subject.dimension)
     found = lifted(data, threshold)
     if threshold > found.largest:
         raise InputError(
-            f"omega is {threshold:.4g}, beyond every singular value of the rows: Z would be noise alone;"
-            " raise epsilon, or lower dimension"
+            f"omega is {threshold:.4g}, beyond every singular value of the rows: Z would be noise alone",
+            "raise epsilon, or lower dimension",
         )
     body = seal(published.refuted(claim, subject).as_json())
     rows = found.projected(subject.dimension, np.random.default_rng())
@@ -197,14 +199,14 @@ def _checked(path: Path, claim: Claim) -> Floats:
         with path.open(encoding="utf-8-sig", newline="") as file:
             table = list(csv.reader(file))
     except (OSError, UnicodeDecodeError, csv.Error) as error:
-        raise InputError(f"{path}: {error}; give a readable CSV file") from None
+        raise InputError(str(error), "give a readable CSV file", path) from None
     if not table or not set(names) <= set(table[0]):
-        raise InputError(f"{path}: the header lacks a declared column; declared: {', '.join(names)}")
+        raise InputError("the header lacks a declared column", f"declared: {', '.join(names)}", path)
     places = [table[0].index(name) for name in names]
     found = []
     for number, cells in enumerate(table[1:], start=2):
         if len(cells) != len(table[0]):
-            raise InputError(f"{path}: line {number} has {len(cells)} cells; the header has {len(table[0])}")
+            raise InputError(f"line {number} has {len(cells)} cells", f"the header has {len(table[0])}", path)
         found.append([_number(cells[place], path, number) for place in places])
     return np.array(found, dtype=np.float64).reshape(len(found), len(names))
 
@@ -220,7 +222,7 @@ def _number(cell: str, path: Path, line: int) -> float:
     except ValueError:
         value = float("nan")
     if not isfinite(value):
-        raise InputError(f"{path}: line {line} holds a cell that is no finite number; mend or drop the row")
+        raise InputError(f"line {line} holds a cell that is no finite number", "mend or drop the row", path)
     return value
 
 
@@ -234,8 +236,9 @@ def _longer(order: Order, claim: Claim, data: Floats, radius: float) -> int:
     count = int(np.count_nonzero(outside | long))
     if count and order.longer == "refuse":
         raise InputError(
-            f"{order.source}: {count} rows are longer than radius = {radius:g}, or beyond low or high;"
-            " scale or clip them"
+            f"{count} rows are longer than radius = {radius:g}, or beyond low or high",
+            "scale or clip them",
+            order.source,
         )
     return int(count)
 
@@ -283,6 +286,6 @@ def _new_file(path: Path, raw: bytes) -> None:
         os.link(draft, path)  # unlike a rename, never replaces a file that appeared meanwhile
     except OSError as error:
         why = error.strerror or "unwritable"
-        raise InputError(f"{path}: {why}; name a file that can be made; what is charged is kept") from None
+        raise InputError(str(why), "name a file that can be made; what is charged is kept", path) from None
     finally:
         draft.unlink(missing_ok=True)

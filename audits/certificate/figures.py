@@ -58,7 +58,7 @@ def write_release(found: dict[str, Any], folder: Path) -> None:
             _draw(folder / "release.svg", rows)
     except OSError as error:
         raise InputError(
-            f"{folder}: {error.strerror or 'unwritable'}; name a folder that can be written"
+            str(error.strerror or "unwritable"), "name a folder that can be written", folder
         ) from None
 
 

@@ -34,7 +34,7 @@ def write_all(certificate: dict[str, Any], folder: Path, claim: Path | None = No
         atomically(path, json.dumps(certificate, indent=1, ensure_ascii=False) + "\n", mode=mode)
     except OSError as error:
         raise InputError(
-            f"{folder}: {error.strerror or 'unwritable'}; name a folder that can be written"
+            str(error.strerror or "unwritable"), "name a folder that can be written", folder
         ) from None
     return path
 
@@ -46,20 +46,20 @@ def standing(claim: Claim, subject: Subject, path: Path | None) -> dict[str, Any
     """
     path = path or Path("certificates") / claim.name / "certificate.json"
     if not path.is_file():
-        raise InputError(f"{path} is not there; certify the claim first, or name its --certificate")
+        raise InputError(f"{path} is not there", "certify the claim first, or name its --certificate")
     raw = read_bytes(path)
     try:
         verdict, _ = checker.judged(raw, datetime.now(UTC).date())
     except (checker.Rejected, checker.Unreadable) as why:
-        raise InputError(f"{path}: {why}; certify the claim anew") from None
+        raise InputError(str(why), "certify the claim anew", path) from None
     if verdict != "CERTIFIED":
-        raise InputError(f"{path}: the verdict is {verdict}; a certified claim is needed")
+        raise InputError(f"the verdict is {verdict}", "a certified claim is needed", path)
     found: dict[str, Any] = json.loads(raw)
     described = describe_subject(claim, subject)
     same = {"claim": (found["claim"], claim.written), "subject": (found["subject"], described)}
     for what, (there, here) in same.items():
         if canonical(there) != canonical(here):
-            raise InputError(f"{path}: it is about another {what}, or code that changed; certify anew")
+            raise InputError(f"it is about another {what}, or code that changed", "certify anew", path)
     return found
 
 

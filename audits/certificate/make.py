@@ -72,7 +72,7 @@ def _warnings(subject: Subject) -> tuple[str, ...]:
     """Return what a subject wants its certificate to warn of."""
     found = getattr(subject, "warnings", ())
     if not isinstance(found, tuple) or not all(isinstance(said, str) for said in found):
-        raise InputError(f"the warnings of {type(subject).__name__} are no tuple of texts; make them one")
+        raise InputError(f"the warnings of {type(subject).__name__} are no tuple of texts", "make them one")
     return found
 
 
@@ -81,8 +81,9 @@ def _about_the_same(claim: Claim, subject: Subject) -> None:
     allowed, moves = claim.guarantee.radius, radius_of(subject.relation)
     if allowed is not None and (moves is None or moves > allowed):
         raise InputError(
-            f"{claim.path}: {claim.use} is about {subject.relation}, the claim about"
-            f" {claim.guarantee.neighbours}; say that as the guarantee's relation"
+            f"{claim.use} is about {subject.relation}, the claim about {claim.guarantee.neighbours}",
+            "say that as the guarantee's relation",
+            claim.path,
         )
 
 
@@ -145,7 +146,7 @@ def example_tables(claim: Claim, subject: Subject) -> list[Rows]:
         private = None if claim.data_file is None or claim.public_data else digest(claim.data_file)
         if digest(claim.examples) == private:  # one file under two names, too
             raise InputError(
-                f"{claim.examples}: this is the private data; name examples that are public or made up"
+                "this is the private data", "name examples that are public or made up", claim.examples
             )
     return [rows_of(claim, type(named(subject)), claim.examples)]
 

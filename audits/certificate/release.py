@@ -140,7 +140,7 @@ def prepare(claim: Claim, subject: Subject) -> Release | None:
         rows = rows_of(claim, made_by, claim.data_file)
         changed = digest(claim.data_file) != known
     if changed:
-        raise InputError(f"{claim.data_file} changed while it was read; certify when nobody writes to it")
+        raise InputError(f"{claim.data_file} changed while it was read", "certify when nobody writes to it")
     parts = [canonical(claim.written), known.encode(), digest_of_code(made_by).encode()]
     key = hashlib.sha256(canonical([hashlib.sha256(part).hexdigest() for part in parts])).hexdigest()
     return Release(claim, made_by, rows, known, key)
@@ -149,19 +149,19 @@ def prepare(claim: Claim, subject: Subject) -> Release | None:
 def _on_files(claim: Claim, subject: Subject) -> OnFiles:
     if not isinstance(subject, OnFiles):
         right = "declare the table's columns as [data.columns], or leave [data] out"
-        raise InputError(f"{claim.path}: {claim.use} reads no data file; {right}")
+        raise InputError(f"{claim.use} reads no data file", right, claim.path)
     return subject
 
 
 def digest(path: Path) -> str:
     """Return the digest of a file; raises `InputError` where it cannot be read."""
     if path.exists() and not path.is_file():  # a pipe would never end
-        raise InputError(f"{path}: no file; give a readable data file")
+        raise InputError("no file", "give a readable data file", path)
     try:
         with path.open("rb") as file:
             return f"sha256:{hashlib.file_digest(file, 'sha256').hexdigest()}"
     except OSError as error:
-        raise InputError(f"{path}: {error.strerror or 'unreadable'}; give a readable data file") from None
+        raise InputError(str(error.strerror or "unreadable"), "give a readable data file", path) from None
 
 
 def rows_of(claim: Claim, made_by: type, path: Path) -> Rows:
@@ -177,8 +177,9 @@ def rows_of(claim: Claim, made_by: type, path: Path) -> Rows:
     except InputError:  # which number `read` returned may be private: it may have left out what lacks a cell
         atmost = "at most " if subject.relation == ADD_REMOVE else ""
         raise InputError(
-            f"{path}: {claim.use} reads no table of {atmost}{domain.rows} rows of {len(domain.low)} numbers;"
-            " give a file of that size, and return a row for every record, NaN for what lacks"
+            f"{claim.use} reads no table of {atmost}{domain.rows} rows of {len(domain.low)} numbers",
+            "give a file of that size, and return a row for every record, NaN for what lacks",
+            path,
         ) from None
     return domain.clamped(rows)
 
@@ -192,7 +193,7 @@ def _read(claim: Claim, made_by: type, path: Path) -> list[object]:
     try:
         return packed(np.array(found, dtype=np.float64))
     except (TypeError, ValueError):
-        raise InputError(f"{path}: read gives no table of numbers; return rows, NaN for what lacks") from None
+        raise InputError("read gives no table of numbers", "return rows, NaN for what lacks", path) from None
 
 
 def _asked(subject: Subject, what: str, answer: Callable[[], Answer]) -> Answer:
@@ -208,13 +209,13 @@ def _asked(subject: Subject, what: str, answer: Callable[[], Answer]) -> Answer:
     except (*passes, InputError) as error:
         if what == "read" or isinstance(error, passes):
             raise
-        raise InputError(f"{name} raises {type(error).__name__}; {WANTED[what]}") from None
+        raise InputError(f"{name} raises {type(error).__name__}", WANTED[what]) from None
     except ReplayError as error:
         raise InputError(f"{name}: {error}") from None
     except (Exception, SystemExit) as error:  # a subject of the user's own may raise anything
-        raise InputError(f"{name} raises {type(error).__name__}; {WANTED[what]}") from None
+        raise InputError(f"{name} raises {type(error).__name__}", WANTED[what]) from None
     if _parameters(subject) != before:
-        raise InputError(f"{name} changes the subject's parameters; they belong to the claim, leave them")
+        raise InputError(f"{name} changes the subject's parameters", "they belong to the claim, leave them")
     return found
 
 
@@ -322,7 +323,7 @@ def rehearsed(due: Release, proved: Proved, certificate: Certificate) -> None:
     made = _made(due, certificate, report, (1, "0" * 64), "")
     why = refused_by_checker(replace(certificate, release=made, releasable=True).as_json())
     if why is not None:
-        raise InputError(f"{due.claim.path}: the checker would refuse it ({why}); nothing is charged")
+        raise InputError(f"the checker would refuse it ({why})", "nothing is charged", due.claim.path)
     if due.subject().relation == ADD_REMOVE:
         _shown(due, data[:0], rehearse(proved, Rehearsal(coins)))
 
@@ -352,7 +353,7 @@ def _report(due: Release, parts: list[list[list[Any]]]) -> bytes:
         report |= _beside(due, reporter, view)
     if not isinstance(report, dict) or not _is_json(report):
         name = type(reporter).__name__
-        raise InputError(f"{name}.report gives no JSON; return a dict of text, finite numbers and lists")
+        raise InputError(f"{name}.report gives no JSON", "return a dict of text, finite numbers and lists")
     return canonical(report)
 
 
@@ -440,7 +441,9 @@ def paying_ledger(claim: Claim, url: str) -> Ledger:
     if counted != unit:
         ledger.close()
         raise InputError(
-            f"{claim.path}: the claim's unit is {unit!r}, its ledger's {counted!r}; give both the same text"
+            f"the claim's unit is {unit!r}, its ledger's {counted!r}",
+            "give both the same text",
+            claim.path,
         )
     return ledger
 

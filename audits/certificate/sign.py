@@ -35,7 +35,7 @@ def sign(certificate: Path, private: Path) -> dict[str, Any]:
     signed = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
     if signed < document["created"]:
         raise InputError(
-            f"{certificate}: made at {document['created']}, and it is {signed} here; set the clock"
+            f"made at {document['created']}, and it is {signed} here", "set the clock", certificate
         )
     value = base64.b64encode(key.sign(_message(document, signed))).decode()
     signature = {
@@ -74,7 +74,7 @@ def read_private_key(private: Path) -> Ed25519PrivateKey:
     except (ValueError, TypeError):
         key = None
     if not isinstance(key, Ed25519PrivateKey):
-        raise InputError(f"{private}: not an unencrypted Ed25519 private key in PEM; give one")
+        raise InputError("not an unencrypted Ed25519 private key in PEM", "give one", private)
     return key
 
 
@@ -85,7 +85,7 @@ def read_key(public: Path) -> Ed25519PublicKey:
     except ValueError:
         key = None
     if not isinstance(key, Ed25519PublicKey):
-        raise InputError(f"{public}: not an Ed25519 public key in PEM; give one")
+        raise InputError("not an Ed25519 public key in PEM", "give one", public)
     return key
 
 
@@ -98,7 +98,7 @@ def _confirmed(raw: bytes, path: Path) -> dict[str, Any]:
     try:
         checker.judged(raw)
     except (checker.Rejected, checker.Unreadable) as why:
-        raise InputError(f"{path}: {why}; sign a certificate that `dpaccount check` calls valid") from None
+        raise InputError(str(why), "sign a certificate that `dpaccount check` calls valid", path) from None
     document: dict[str, Any] = json.loads(raw)  # the plain parser: numbers stay as they are written
     return document
 

@@ -105,7 +105,7 @@ def calibrate(
 
     if event == "-" or event.endswith(".json") or (event not in PARAMETERS and Path(event).is_file()):
         if (sensitivity, count, rounds) != (None, None, None):
-            raise InputError("--sensitivity, --count and --rounds are said in the file; leave them out")
+            raise InputError("--sensitivity, --count and --rounds are said in the file", "leave them out")
         target, share = required(epsilon, "--epsilon"), required(delta, "--delta")
         place = parse_json(source(event), event)
         with _work(work):
@@ -132,5 +132,5 @@ def _work(text: Number) -> AbstractContextManager[None]:
 
     factor = number(text, "--work")
     if factor is not None and not 0 < factor <= MOST_FACTOR:
-        raise InputError(f"--work is out of range; it must be above 0 and at most {MOST_FACTOR:,}")
+        raise InputError("--work is out of range", f"it must be above 0 and at most {MOST_FACTOR:,}")
     return raised(1.0 if factor is None else float(factor))

@@ -137,7 +137,7 @@ def release(
     from audits.tasks.messages import Certify
 
     if read_claim(claim).data_file is None:
-        raise InputError(f"{claim}: nothing to release from; name a file and a ledger in [data]")
+        raise InputError("nothing to release from", "name a file and a ledger in [data]", claim)
     processes = whole(jobs, "--jobs") or cores()
     done, path = _certified(Certify(claim, quick, again, require, processes, allow_code=not no_code), out)
     found = answer(done.certificate, path)
@@ -181,15 +181,15 @@ def check(
     try:
         day = None if at is None else date.fromisoformat(at)
     except ValueError:
-        raise InputError(f"--at is {at}; write a date as YYYY-MM-DD") from None
+        raise InputError(f"--at is {at}", "write a date as YYYY-MM-DD") from None
     if derivation and key is not None:
-        raise InputError("a bare derivation is not signed; leave --key or --derivation out")
+        raise InputError("a bare derivation is not signed", "leave --key or --derivation out")
     raw, verdict = read_bytes(certificate), None
     signature = None if derivation else "not looked at"
     try:
         verdict, said = checker.judged(raw, day, derivation=derivation)
     except checker.Unreadable as why:
-        raise InputError(f"{checker.plain(str(certificate))}: {why}; give a certificate") from None
+        raise InputError(f"{checker.plain(str(certificate))}: {why}", "give a certificate") from None
     except checker.Rejected as why:
         said = str(why)
     if verdict is not None and not derivation:
@@ -265,6 +265,6 @@ def schema(name: Name, *, json_: Json = False) -> int:
 
     known = schemas()
     if name not in known:
-        raise InputError(f"unknown schema {name[:60]!r}; known: {', '.join(sorted(known))}")
+        raise InputError(f"unknown schema {name[:60]!r}", f"known: {', '.join(sorted(known))}")
     sys.stdout.write(printed(known[name]))
     return 0

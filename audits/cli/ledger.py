@@ -177,7 +177,7 @@ def draw(
     from dpaccount.ledger import answers
 
     if parts is not None and count is not None:
-        raise InputError("--parts and --count name parts twice; give one of them")
+        raise InputError("--parts and --count name parts twice", "give one of them")
     times, wanted = whole(count, "--count") or 1, ranges_of(parts, "--parts")
     return answered(answers.draw(url, key, wanted, count=times, by=by, say=say), json_)
 
@@ -257,7 +257,7 @@ def cohort(url: Url, name: Text, *units: Text, by: Text | None = None, json_: Js
 
     covers = ranges_of(",".join(units) if units else None, "units")
     if covers is None:
-        raise InputError("no units; give ranges, such as 1-500 801-900")
+        raise InputError("no units", "give ranges, such as 1-500 801-900")
     return answered(answers.cohort(url, name, covers, by=by, say=say), json_)
 
 
@@ -311,7 +311,7 @@ def forfeit(
     from dpaccount.ledger import answers
 
     if (events is None) is not nothing:
-        raise InputError("what was lost is not said once; give its events, or --nothing")
+        raise InputError("what was lost is not said once", "give its events, or --nothing")
     lost = None if events is None else parse_json(source(events), events)
     return answered(answers.forfeit(url, lost, reason, by=by, say=say), json_)
 

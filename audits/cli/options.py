@@ -50,14 +50,14 @@ def number(text: str | None, option: str) -> Fraction | None:
     try:
         return read_exact(text.strip())
     except InputError as error:
-        raise InputError(f"{option}: {error}") from None
+        raise error.inside(option) from None
 
 
 def required(text: str | None, option: str) -> Fraction:
     """Return the exact number of an option that must be there."""
     value = number(text, option)
     if value is None:
-        raise InputError(f"{option} is missing; give a number")
+        raise InputError(f"{option} is missing", "give a number")
     return value
 
 
@@ -68,7 +68,7 @@ def whole(text: str | None, option: str, least: int = 1, most: int | None = None
         return None
     if value.denominator != 1 or value < least or (most is not None and value > most):
         limits = f"of at least {least}" if most is None else f"from {least} to {most}"
-        raise InputError(f"{option} is {text}; a whole number {limits} belongs here")
+        raise InputError(f"{option} is {text}", f"a whole number {limits} belongs here")
     return int(value)
 
 
@@ -91,7 +91,7 @@ def source(name: str) -> bytes:
         return read_bytes(Path(name))
     raw = sys.stdin.buffer.read(MAX_BYTES + 1)
     if len(raw) > MAX_BYTES:
-        raise InputError(f"standard input: more than {MAX_BYTES} bytes; inputs are at most that long")
+        raise InputError(f"standard input: more than {MAX_BYTES} bytes", "inputs are at most that long")
     return raw
 
 
@@ -208,7 +208,7 @@ def ranges_of(text: str | None, option: str) -> list[tuple[int, int]] | None:
     for word in text.split(","):
         first, dash, last = word.partition("-")
         if not (first.isdecimal() and (last.isdecimal() if dash else True)) or len(word) > 40:
-            raise InputError(f"{option}: {word[:40]!r} is no range; write 1-3 or 7, with commas between")
+            raise InputError(f"{word[:40]!r} is no range", "write 1-3 or 7, with commas between", option)
         found.append((int(first), int(last or first)))
     return found
 

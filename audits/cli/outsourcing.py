@@ -133,12 +133,12 @@ class ModelerOptions:
 
         length = number(self.length, "--length")
         if length is not None and length <= 0:
-            raise InputError(f"--length is {self.length}; a number above 0 belongs here")
+            raise InputError(f"--length is {self.length}", "a number above 0 belongs here")
         seed = whole(self.seed, "--seed", 0) or 0
         start, rounds = None if length is None else float(length), whole(self.rounds, "--rounds")
         noise = number(self.noise, "--noise")
         if noise is not None and noise < 0:
-            raise InputError(f"--noise is {self.noise}; a variance of at least 0 belongs there")
+            raise InputError(f"--noise is {self.noise}", "a variance of at least 0 belongs there")
         errors = Settings.noise if noise is None else float(noise)
         return Settings(start, errors, seed, self.smallest, rounds, self._scales())
 
@@ -164,7 +164,7 @@ def learn(state: Path, index: Number, value: Source, *, as_json: bool) -> int:
 
     at, told = whole(index, "INDEX", 0) or 0, number(value, "VALUE")
     if told is None:
-        raise InputError("VALUE is missing; a number belongs here")
+        raise InputError("VALUE is missing", "a number belongs here")
     with opened(state) as modeler:
         modeler.tell(at, float(told))
         answer = {"schema": "dpaccount/answered/1", "index": at, "answered": modeler.answered}

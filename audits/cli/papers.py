@@ -37,7 +37,7 @@ def claims(
 
     if name is None:
         if set_ or certify_:
-            raise InputError("--set and --certify go with the name of one claim; name one")
+            raise InputError("--set and --certify go with the name of one claim", "name one")
         show(papers.claims(), json_, _claims_table)
         return 0
     settings = papers.read_settings(set_ or ())

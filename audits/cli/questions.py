@@ -116,15 +116,15 @@ class AuditOptions:
     def _promise(self) -> tuple[Fraction | None, Fraction | None]:
         epsilon, delta = number(self.epsilon, "--epsilon"), number(self.delta, "--delta")
         if epsilon is not None and epsilon < 0:
-            raise InputError(f"--epsilon is {shown(epsilon)}; it must be at least 0")
+            raise InputError(f"--epsilon is {shown(epsilon)}", "it must be at least 0")
         if delta is not None and not 0 <= delta <= 1:
-            raise InputError(f"--delta is {shown(delta)}; it must be at least 0 and at most 1")
+            raise InputError(f"--delta is {shown(delta)}", "it must be at least 0 and at most 1")
         return epsilon, delta
 
     def _confidence(self) -> Fraction | None:
         confidence = number(self.confidence, "--confidence")
         if confidence is not None and not 0 < confidence < 1:
-            raise InputError(f"--confidence is {shown(confidence)}; it lies strictly between 0 and 1")
+            raise InputError(f"--confidence is {shown(confidence)}", "it lies strictly between 0 and 1")
         return confidence
 
     def _of_file(self, file: Path | None) -> "Audit":
@@ -146,16 +146,16 @@ class AuditOptions:
         from audits.tasks.messages import Audit
 
         if epsilon is None:
-            raise InputError("--epsilon is missing; give the claimed ε of the subject")
+            raise InputError("--epsilon is missing", "give the claimed ε of the subject")
         array = (self.radius, self.shape, self.low, self.high, self.dtype)
         described = any(option is not None for option in (*array, self.columns, self.left, self.right))
         if ":" not in subject and described:
             raise InputError(
-                f"{subject} has data of its own; leave --shape, --low, --high, --dtype, --columns, --left,"
-                " --right out"
+                f"{subject} has data of its own",
+                "leave --shape, --low, --high, --dtype, --columns, --left, --right out",
             )
         if self.relation is not None and self.relation not in RELATIONS:
-            raise InputError(f"--relation is {self.relation[:70]!r}; known: {', '.join(RELATIONS)}")
+            raise InputError(f"--relation is {self.relation[:70]!r}", f"known: {', '.join(RELATIONS)}")
         return Audit(subject, epsilon, Fraction(0), AuditPlan(), data=data_of(self))
 
 
@@ -168,7 +168,7 @@ def time_limit(text: str | None) -> Fraction | None:
     """Return the limit on the time of all runs, in seconds."""
     limit = number(text, "--seconds")
     if limit is not None and not 0 < limit <= 10**7:
-        raise InputError(f"--seconds is {text}; a number above 0 and at most 10000000 belongs here")
+        raise InputError(f"--seconds is {text}", "a number above 0 and at most 10000000 belongs here")
     return limit
 
 
@@ -185,7 +185,7 @@ def data_of(options: "AuditOptions | SensitivityOptions") -> "Described | None":
     if options.columns is not None:
         if any(option is not None for option in array):
             raise InputError(
-                "--columns describes a table; leave --shape, --low, --high, --dtype, --radius out"
+                "--columns describes a table", "leave --shape, --low, --high, --dtype, --radius out"
             )
         data = read_columns_file(options.columns, relation)
         if options.left is None and options.right is None:
@@ -273,7 +273,7 @@ class SensitivityOptions:
             return changed(asked, declared=self._declared(), jobs=whole(self.jobs, "--jobs") or 1)
         if self.prove or described:
             raise InputError(
-                f"{target[:70]} declares its bounds itself; leave --norm, --bound, … --prove out"
+                f"{target[:70]} declares its bounds itself", "leave --norm, --bound, … --prove out"
             )
         return asked
 

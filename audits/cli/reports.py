@@ -66,14 +66,14 @@ def report(  # noqa: PLR0913 - options
         format_, {"html": html, "md": md, "pdf-ready": pdf_ready, "registry": registry, "nist": nist}
     )
     if not files:
-        raise InputError("no certificate is named; give certificate.json files or a folder of them")
+        raise InputError("no certificate is named", "give certificate.json files or a folder of them")
     if any(file.is_dir() for file in files):
         return _index(files, output)
     if output is not None and len(files) > 1:
-        raise InputError("--output takes one certificate; leave it out for several")
+        raise InputError("--output takes one certificate", "leave it out for several")
     beside = Beside(None if ledger is None else _ledger(ledger), [] if regret is None else _curves(regret))
     if beside.curves and kind in ("registry", "nist"):
-        raise InputError(f"--regret is drawn on pages, and --format is {kind}; leave one of them out")
+        raise InputError(f"--regret is drawn on pages, and --format is {kind}", "leave one of them out")
     for file in files:
         _one(file, kind, beside, output)
     return 0
@@ -147,7 +147,7 @@ def ledger_report(
 
     kind = "json" if json_ else format_
     if kind not in OF_LEDGERS:
-        raise InputError(f"--format is {kind[:40]!r}; known: {', '.join(OF_LEDGERS)}")
+        raise InputError(f"--format is {kind[:40]!r}", f"known: {', '.join(OF_LEDGERS)}")
     found = reported(url, replay=True if replay else None)
     found["nist"] = of_ledger.nist(found)
     text = of_ledger.table(found) if kind == "csv" else json.dumps(found, ensure_ascii=False) + "\n"
@@ -169,11 +169,11 @@ def _kind(said: str, flags: dict[str, bool]) -> str:
     asked = [name for name, on in flags.items() if on]
     if len(asked) > 1:
         raise InputError(
-            f"{' and '.join(f'--{name}' for name in asked)} ask for two formats; give one of them"
+            f"{' and '.join(f'--{name}' for name in asked)} ask for two formats", "give one of them"
         )
     kind = asked[0] if asked else said
     if kind not in FORMATS:
-        raise InputError(f"--format is {kind[:40]!r}; known: {', '.join(FORMATS)}")
+        raise InputError(f"--format is {kind[:40]!r}", f"known: {', '.join(FORMATS)}")
     return kind
 
 
@@ -232,7 +232,7 @@ def _index(files: tuple[Path, ...], output: Path | None) -> int:
     from audits.reports.compare import listed
 
     if len(files) != 1:
-        raise InputError("a folder stands alone; give one folder, or certificate.json files")
+        raise InputError("a folder stands alone", "give one folder, or certificate.json files")
     _write(output or files[0] / "index.html", page.index(listed(files[0])))
     return 0
 
@@ -253,7 +253,7 @@ def _write(path: Path, text: str) -> None:
     try:
         atomically(path, text)
     except OSError as error:
-        raise InputError(f"{path}: {error.strerror}; name a file in a writable folder") from None
+        raise InputError(str(error.strerror), "name a file in a writable folder", path) from None
     sys.stdout.write(f"{path}\n")
 
 

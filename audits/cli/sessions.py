@@ -58,7 +58,7 @@ class SessionOptions:
         if seed is not None:
             if self.ledger is not None or self.scope is not None:
                 raise InputError(
-                    "a rehearsal is charged to nobody; leave --ledger and --scope, or --rehearse, out"
+                    "a rehearsal is charged to nobody", "leave --ledger and --scope, or --rehearse, out"
                 )
             say("rehearsal: simulated noise, for made-up people only")
             with Session.rehearse(bandit, state, seed, coins) as session:
@@ -69,7 +69,7 @@ class SessionOptions:
 
     def _file(self) -> Path:
         if self.state is None:
-            raise InputError("--state is missing; name the session's state file")
+            raise InputError("--state is missing", "name the session's state file")
         return self.state
 
     def _paid(self, claim: "Claim", bandit: "Live", coins: int) -> "Iterator[Session]":
@@ -78,10 +78,12 @@ class SessionOptions:
 
         pays = claim.paid_by(self.ledger)
         if pays is None:
-            raise InputError("--ledger is missing; give the URL of the ledger that pays, or --rehearse SEED")
+            raise InputError(
+                "--ledger is missing", "give the URL of the ledger that pays, or --rehearse SEED"
+            )
         if self.scope is not None and claim.scope not in (None, self.scope):
             raise InputError(
-                f"the claim is charged in the scope {claim.scope}; leave --scope out, or give that"
+                f"the claim is charged in the scope {claim.scope}", "leave --scope out, or give that"
             )
         scope = claim.scope if self.scope is None else self.scope
         with paying_ledger(claim, pays) as ledger:
@@ -139,11 +141,13 @@ def ask(
     """
     if _is_modeler(claim, options, modeler):
         if context is not None or ticket is not None or end:
-            raise InputError("--context, --ticket and --end are about people; a modeler has rows, leave them")
+            raise InputError(
+                "--context, --ticket and --end are about people", "a modeler has rows, leave them"
+            )
         return outsourcing.next_index(claim, modeler, as_json=json_)
     number = whole(ticket, "--ticket")
     if (context is not None) + (number is not None) + end > 1:
-        raise InputError("--context, --ticket and --end each ask for something else; give one of them")
+        raise InputError("--context, --ticket and --end each ask for something else", "give one of them")
     brought = None if context is None else _context(context)
     with options.opened(claim) as session:
         if end:
@@ -203,11 +207,13 @@ def _context(name: str) -> Any:
         return json.loads(source(name))
     except (ValueError, RecursionError):
         what = "standard input" if name == "-" else name
-        raise InputError(f"{what}: this is no JSON; give a list of coordinates for each candidate") from None
+        raise InputError(
+            f"{what}: this is no JSON", "give a list of coordinates for each candidate"
+        ) from None
 
 
 def _reward(text: str) -> float:
     try:
         return float(sys.stdin.readline() if text == "-" else text)
     except ValueError:
-        raise InputError("REWARD is no number; nan stands for one that is not known") from None
+        raise InputError("REWARD is no number", "nan stands for one that is not known") from None

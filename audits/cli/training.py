@@ -87,7 +87,7 @@ class TrainingOptions:
         """Return δ."""
         share = required(self.delta, "--delta")
         if not 0 < share < 1:
-            raise InputError(f"--delta is {shown(share)}; it lies strictly between 0 and 1")
+            raise InputError(f"--delta is {shown(share)}", "it lies strictly between 0 and 1")
         return share
 
     def run(self) -> "Training | FtrlTraining":
@@ -99,7 +99,7 @@ class TrainingOptions:
             raise InputError("give either --sigma or --target-epsilon")
         everyone, drawn = whole(self.examples, "--examples"), whole(self.batch, "--batch")
         if everyone is None or drawn is None:
-            raise InputError("--examples and --batch are needed; give whole numbers")
+            raise InputError("--examples and --batch are needed", "give whole numbers")
         passes, steps = number(self.epochs, "--epochs"), whole(self.steps, "--steps")
         if passes is not None and steps is None:
             steps = steps_of(passes, everyone, drawn)
@@ -120,11 +120,11 @@ class TrainingOptions:
         said = {name: whole(getattr(self, name), f"--{name}") for name in FTRL}
         given = {name: value for name, value in said.items() if value is not None}
         if self.mechanism is None and given:
-            raise InputError(f"--{next(iter(given))} belongs to --mechanism; name one")
+            raise InputError(f"--{next(iter(given))} belongs to --mechanism", "name one")
         if self.mechanism is None:
             return None
         if self.sampling != "poisson":
-            raise InputError("--sampling and --mechanism are both given; DP-FTRL takes no samples")
+            raise InputError("--sampling and --mechanism are both given", "DP-FTRL takes no samples")
         relation = self.relation or "add-remove"
         return FtrlTraining(everyone, drawn, noise, steps, self.mechanism, relation=relation, **given)
 
@@ -168,7 +168,7 @@ def sgd(
         answer["shuffled_epsilon"] = run.shuffled(share).as_json()["upper"]
     answer["statement"] = run.statement(share)
     if curve is not None and not isinstance(run, Training):
-        raise InputError("--curve is drawn of samples; leave it out where a --mechanism is named")
+        raise InputError("--curve is drawn of samples", "leave it out where a --mechanism is named")
     if curve is not None and isinstance(run, Training):
         _draw(run, share, curve)
     if events is not None:
@@ -182,7 +182,7 @@ def _draw(run: "Training", delta: Fraction, path: Path) -> None:
 
     kind = path.suffix.lower()
     if kind not in (".csv", ".svg"):
-        raise InputError(f"--curve {path}: unknown kind {kind!r}; use a name ending in .csv or .svg")
+        raise InputError(f"--curve {path}: unknown kind {kind!r}", "use a name ending in .csv or .svg")
     points = run.curve(delta)
     _write("--curve", path, curve_csv(run, points) if kind == ".csv" else curve_svg(points, delta))
 
@@ -191,7 +191,9 @@ def _write(option: str, path: Path, text: str) -> None:
     try:
         atomically(path, text)
     except OSError as error:
-        raise InputError(f"{option} {path}: {error.strerror}; give a path in a writable directory") from None
+        raise InputError(
+            f"{option} {path}: {error.strerror}", "give a path in a writable directory"
+        ) from None
 
 
 def import_plan(
@@ -225,9 +227,9 @@ def import_plan(
 
     known = (*READERS, "events", "script")
     if kind not in known:
-        raise InputError(f"unknown kind {kind[:60]!r}; known: {', '.join(known)}")
+        raise InputError(f"unknown kind {kind[:60]!r}", f"known: {', '.join(known)}")
     if relation not in list(Relation):
-        raise InputError(f"--relation is {relation[:60]!r}; known: {', '.join(Relation)}")
+        raise InputError(f"--relation is {relation[:60]!r}", f"known: {', '.join(Relation)}")
     if kind == "script":
         sys.stdout.write((files("audits") / "scripts" / "dp_event_script.txt").read_text(encoding="utf-8"))
         return 0

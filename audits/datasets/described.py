@@ -34,7 +34,7 @@ def read_data(place: Place, relation: str, radius: Fraction | None) -> Described
         check_installed(form)
         frame = Frame(said, form, tuple(gaps[each.name](each) for each in said.columns), relation)
     except InputError as error:
-        raise place.wrong(*str(error).split("; ", 1)) from None
+        raise place.placed(error) from None
     if ("left" in table) != ("right" in table):
         raise place.wrong("a pair has two sides", "give both left and right, or neither")
     return paired(frame, table["left"], table["right"]) if "left" in table else Described(frame)
@@ -50,7 +50,7 @@ def with_pair(shape: Neighbourhood, left: str | None, right: str | None) -> Desc
     if left is None and right is None:
         return Described(shape)
     if left is None or right is None:
-        raise InputError("a pair has two sides; give both --left and --right, or neither")
+        raise InputError("a pair has two sides", "give both --left and --right, or neither")
     return paired(shape, _document(left, "--left"), _document(right, "--right"))
 
 

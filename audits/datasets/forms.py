@@ -26,7 +26,7 @@ def check_installed(form: str) -> None:
     """Raise `InputError` where the library of a form is not installed."""
     if form in ("pandas", "polars") and importlib.util.find_spec(form) is None:
         raise InputError(
-            f'as = "{form}" needs {form}, which is not there; install dpaccount[frames] or say as = "dict"'
+            f'as = "{form}" needs {form}, which is not there', 'install dpaccount[frames] or say as = "dict"'
         )
 
 

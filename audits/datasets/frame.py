@@ -43,16 +43,16 @@ class Frame:
     def __post_init__(self) -> None:
         """Refuse what describes no dataset of this form."""
         if self.form not in FORMS:
-            raise InputError(f"as is {self.form[:60]!r}; known: {', '.join(FORMS)}")
+            raise InputError(f"as is {self.form[:60]!r}", f"known: {', '.join(FORMS)}")
         if self.relation == BOUNDED_ROW:
-            raise InputError("columns and bounded-row do not go together; describe an array by shape")
+            raise InputError("columns and bounded-row do not go together", "describe an array by shape")
         if self.rows * self.width > MAX_NUMBERS:
-            raise InputError(f"a table of more than {MAX_NUMBERS} cells; describe a smaller one")
+            raise InputError(f"a table of more than {MAX_NUMBERS} cells", "describe a smaller one")
         texts = [each.name for each in self.table.columns if each.kind == "text"]
         if self.form == "array" and set(texts) - {self.table.identity}:
-            raise InputError(f'{texts[0]} is text, which no array of numbers holds; say as = "dict"')
+            raise InputError(f"{texts[0]} is text, which no array of numbers holds", 'say as = "dict"')
         if {column.name for column in self._free} == set():
-            raise InputError(f"only the column {self.table.identity} is declared; declare what is read")
+            raise InputError(f"only the column {self.table.identity} is declared", "declare what is read")
 
     # ------------------------------------------------------------------ sizes
 

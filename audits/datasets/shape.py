@@ -83,18 +83,18 @@ class Shape:
     def __post_init__(self) -> None:
         """Refuse what describes no dataset."""
         if self.rows < 1 or (self.columns is not None and self.columns < 1):
-            raise InputError("a dataset has at least one row and one column; give positive numbers")
+            raise InputError("a dataset has at least one row and one column", "give positive numbers")
         if self.rows * (self.columns or 1) > MAX_NUMBERS:
-            raise InputError(f"a dataset of more than {MAX_NUMBERS} numbers; describe a smaller one")
+            raise InputError(f"a dataset of more than {MAX_NUMBERS} numbers", "describe a smaller one")
         for low, high in zip(self.low, self.high, strict=True):
             if low > high:
-                raise InputError(f"low {low} is above high {high}; exchange them")
+                raise InputError(f"low {low} is above high {high}", "exchange them")
             if self.integer and np.floor(high) < np.ceil(low):
-                raise InputError(f"no integer lies between {low} and {high}; widen the bounds")
+                raise InputError(f"no integer lies between {low} and {high}", "widen the bounds")
         if self.relation not in RELATIONS:
-            raise InputError(f"unknown relation {self.relation!r}; known: {', '.join(RELATIONS)}")
+            raise InputError(f"unknown relation {self.relation!r}", f"known: {', '.join(RELATIONS)}")
         if (self.relation == BOUNDED_ROW) != (self.radius is not None):
-            raise InputError("a radius goes with the relation bounded-row; give both or neither")
+            raise InputError("a radius goes with the relation bounded-row", "give both or neither")
 
     @property
     def width(self) -> int:
@@ -181,7 +181,7 @@ def read_shape(place: Place, relation: str, radius: Fraction | None) -> Describe
             sizes[0], columns, low, high, whole, relation, None if radius is None else float(radius)
         )
     except InputError as error:
-        raise place.wrong(*str(error).split("; ", 1)) from None
+        raise place.placed(error) from None
     if ("left" in table) != ("right" in table):
         raise place.wrong("a pair has two sides", "give both left and right, or neither")
     if "left" not in table:
@@ -231,17 +231,21 @@ def option_shape(
     """Return the shape that command-line options describe, such as ``6,3``, ``-1`` and ``1``."""
     sizes = _numbers(shape, "--shape")
     if len(sizes) not in (1, 2) or any(n.denominator != 1 or not 1 <= n <= MAX_NUMBERS for n in sizes):
-        raise InputError(f"--shape is {shape[:70]}; write ROWS or ROWS,COLUMNS such as 6,3")
+        raise InputError(f"--shape is {shape[:70]}", "write ROWS or ROWS,COLUMNS such as 6,3")
     if dtype not in ("float", "int"):
-        raise InputError(f"--dtype is {dtype[:70]!r}; known: float, int")
+        raise InputError(f"--dtype is {dtype[:70]!r}", "known: float, int")
     columns = int(sizes[1]) if len(sizes) == 2 else None
     ends = []
     for text, name in ((low, "--low"), (high, "--high")):
         values = _numbers(text, name)
         if len(values) not in (1, columns or 1):
-            raise InputError(f"{name} has {len(values)} numbers; give one, or one for each of {columns or 1}")
+            raise InputError(
+                f"{name} has {len(values)} numbers", f"give one, or one for each of {columns or 1}"
+            )
         if any(abs(value) > LARGEST for value in values):
-            raise InputError(f"{name} has a number too large for floating point; use magnitudes up to 1e300")
+            raise InputError(
+                f"{name} has a number too large for floating point", "use magnitudes up to 1e300"
+            )
         ends.append(tuple(map(float, values)) * ((columns or 1) if len(values) == 1 else 1))
     return Shape(
         int(sizes[0]),

@@ -86,7 +86,9 @@ def _table(subject: Subject, rows: object) -> Rows:
     except (TypeError, ValueError):
         table = np.zeros(0)
     if table.ndim != 2 or table.shape[1] != len(domain.low) or not 0 < table.size <= MAX_NUMBERS:
-        raise InputError(f"an example table is no rows of {len(domain.low)} numbers; give such, at least one")
+        raise InputError(
+            f"an example table is no rows of {len(domain.low)} numbers", "give such, at least one"
+        )
     return domain.clamped(table)
 
 

@@ -93,10 +93,10 @@ def gather(
 def relation_of(subject: Subject, proved: Proved) -> str:
     """Return the relation that a theorem is about; the subject must say the same."""
     if radius_of(subject.relation) is not None and any(subject.domain().integer):
-        raise InputError("rows that move by a radius are of real numbers; a column of the domain is whole")
+        raise InputError("rows that move by a radius are of real numbers", "a column of the domain is whole")
     if proved.relation is None or proved.relation != subject.relation:
         fact = proved.theorem.conclusion
-        raise InputError(f"the proof is about {fact}, the subject says {subject.relation}; make them agree")
+        raise InputError(f"the proof is about {fact}, the subject says {subject.relation}", "make them agree")
     return proved.relation
 
 

@@ -108,7 +108,7 @@ class Searched:
         """Return itself; raises `InputError` where every run failed, so that nothing was tried."""
         if self.raised + self.void == self.count:
             name, why = type(subject).__name__, self.why or f"it {NO_VALUE}"
-            raise InputError(f"{name} fails on every run ({self.count} tried): {why}; mend it")
+            raise InputError(f"{name} fails on every run ({self.count} tried): {why}", "mend it")
         return self
 
     def suspect(self) -> Suspect:

@@ -26,9 +26,9 @@ def check_size(subject: Subject) -> None:
     try:
         domain = subject.domain()
     except (Exception, SystemExit) as error:
-        raise InputError(f"the subject's domain raises {type(error).__name__}: {error}; mend it") from None
+        raise InputError(f"the subject's domain raises {type(error).__name__}: {error}", "mend it") from None
     if domain.rows * len(domain.low) > MAX_NUMBERS:
-        raise InputError(f"{domain.rows} rows of {len(domain.low)} numbers are too many to test; use fewer")
+        raise InputError(f"{domain.rows} rows of {len(domain.low)} numbers are too many to test", "use fewer")
 
 
 def runs_at_all(subject: Subject, proved: Proved) -> None:
@@ -48,7 +48,7 @@ def runs_at_all(subject: Subject, proved: Proved) -> None:
                     return
                 wrong.append(NO_VALUE)
     raise InputError(
-        f"{type(subject).__name__} {wrong[0]} on every run ({len(wrong)} runs, the first is shown); mend it"
+        f"{type(subject).__name__} {wrong[0]} on every run ({len(wrong)} runs, the first is shown)", "mend it"
     )
 
 

@@ -50,9 +50,9 @@ def read_settings(words: Iterable[str]) -> dict[str, Value]:
     for word in words:
         key, sign, text = word.partition("=")
         if not sign or not key:
-            raise InputError(f"{word[:60]!r} is not a setting; write KEY=VALUE, such as alpha=10")
+            raise InputError(f"{word[:60]!r} is not a setting", "write KEY=VALUE, such as alpha=10")
         if key in found:
-            raise InputError(f"{key[:60]!r} is set twice; set it once")
+            raise InputError(f"{key[:60]!r} is set twice", "set it once")
         found[key] = text if text.isalpha() else read_exact(text)
     return found
 
@@ -104,12 +104,12 @@ def _within_reach(name: str) -> Iterator[None]:
     try:
         yield
     except (OverflowError, ZeroDivisionError, MemoryError, NumericsError):
-        raise InputError(f"{name}: these parameters are too extreme; less extreme ones belong here") from None
+        raise InputError("these parameters are too extreme", "less extreme ones belong here", name) from None
 
 
 def find(name: str) -> PaperClaim:
     """Return a claim by its name; raises `InputError` with the known ones."""
     entries = _entries()
     if name not in entries:
-        raise InputError(f"unknown claim {name[:60]!r}; known: {', '.join(entries)}")
+        raise InputError(f"unknown claim {name[:60]!r}", f"known: {', '.join(entries)}")
     return entries[name]

@@ -41,7 +41,7 @@ class Exact:
     def read(self, name: str, value: Value) -> Fraction:
         """Return the value, refusing what is not such a number."""
         if isinstance(value, bool) or not isinstance(value, Fraction | int):
-            raise InputError(f"{name} is {_short(value)}; {self._right()} belongs here")
+            raise InputError(f"{name} is {_short(value)}", f"{self._right()} belongs here")
         exact = Fraction(value)
         inside = (
             (self.least is None or exact >= self.least)
@@ -51,9 +51,9 @@ class Exact:
             and (not self.whole or exact.denominator == 1)
         )
         if not inside:
-            raise InputError(f"{name} is {_short(exact)}; {self._right()} belongs here")
+            raise InputError(f"{name} is {_short(exact)}", f"{self._right()} belongs here")
         if exact != 0 and not 1 / SIZE <= abs(exact) <= SIZE:
-            raise InputError(f"{name} is {_short(exact)}; a size between 1e-300 and 1e300 belongs here")
+            raise InputError(f"{name} is {_short(exact)}", "a size between 1e-300 and 1e300 belongs here")
         return exact
 
     def _right(self) -> str:
@@ -82,7 +82,7 @@ class Word:
     def read(self, name: str, value: Value) -> str:
         """Return the word, refusing any other."""
         if not isinstance(value, str) or value not in self.words:
-            raise InputError(f"{name} is {_short(value)}; one of {', '.join(self.words)} belongs here")
+            raise InputError(f"{name} is {_short(value)}", f"one of {', '.join(self.words)} belongs here")
         return value
 
 
@@ -205,7 +205,7 @@ class PaperClaim:
         unknown = [key for key in settings if key not in self.parameters]
         if unknown:
             known = ", ".join(self.parameters) or "none"
-            raise InputError(f"{self.name} has no parameter {_short(unknown[0])}; known: {known}")
+            raise InputError(f"{self.name} has no parameter {_short(unknown[0])}", f"known: {known}")
         return {key: kind.read(key, settings.get(key, kind.default)) for key, kind in self.parameters.items()}
 
     def checked(self, settings: Settings) -> "ClaimCheck":

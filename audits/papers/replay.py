@@ -31,7 +31,7 @@ def replay(answer: Mapping[str, Any]) -> dict[str, Any]:
     Raises `InputError` for an answer that refutes nothing or that carries nothing to replay.
     """
     if answer["verdict"] != REFUTED:
-        raise InputError(f"{answer['name']} is {answer['verdict']}; only a refuted claim is replayed")
+        raise InputError(f"{answer['name']} is {answer['verdict']}", "only a refuted claim is replayed")
     if not can_replay(answer):
         raise InputError(f"{answer['name']} at these parameters has no written refutation to replay")
     witness, steps = answer["witness"], answer["derivation"]

@@ -39,7 +39,7 @@ def find(name: str) -> Reproduction:
     """Return one by name; raises `InputError` with the known names."""
     known = {each.name: each for each in reproductions()}
     if name not in known:
-        raise InputError(f"unknown reproduction {name[:60]!r}; known: {', '.join(known)}")
+        raise InputError(f"unknown reproduction {name[:60]!r}", f"known: {', '.join(known)}")
     return known[name]
 
 

@@ -23,14 +23,14 @@ def read_certificate(path: Path) -> tuple[dict[str, Any], str]:
         _, said = checker.judged(raw)
         checked = f"valid: {said}"
     except checker.Unreadable as why:
-        raise InputError(f"{path}: {why}; give a certificate") from None
+        raise InputError(str(why), "give a certificate", path) from None
     except checker.Rejected as why:
         checked = f"NOT VALID: {why}"
     found: dict[str, Any] = json.loads(raw)
     try:  # what is not valid is still shown, if it has the members of a certificate
         CERTIFICATE(found, "the certificate")
     except checker.Rejected as why:
-        raise InputError(f"{path}: {why}; give a whole certificate") from None
+        raise InputError(str(why), "give a whole certificate", path) from None
     return _printable(found), checked
 
 
@@ -52,7 +52,7 @@ def unbroken(path: Path, checked: str) -> Iterator[None]:
         if checked.startswith("valid"):
             raise
         what = f"{path}: {checked}, and it cannot be shown ({type(why).__name__})"
-        raise InputError(f"{what}; give a whole certificate") from None
+        raise InputError(str(what), "give a whole certificate") from None
 
 
 def differences(old: Certified, new: Certified) -> list[str]:
@@ -129,7 +129,7 @@ def listed(folder: Path) -> list[dict[str, str]]:
         with unbroken(path, checked):
             found.append(_line(certificate, checked, path, folder))
     if not found:
-        raise InputError(f"{folder}: no certificate.json in it or below; name a folder of certificates")
+        raise InputError("no certificate.json in it or below", "name a folder of certificates", folder)
     return sorted(found, key=lambda entry: (entry["name"], entry["made"]))
 
 

@@ -73,7 +73,7 @@ def _curve(path: Path, name: str, points: Sequence[tuple[int, float, float]]) ->
 
 
 def _not_curves(path: Path, why: str) -> InputError:
-    return InputError(f"{path}: {why}; give curves.csv of `dpaccount reproduce NAME --out FOLDER`")
+    return InputError(str(why), "give curves.csv of `dpaccount reproduce NAME --out FOLDER`", path)
 
 
 def picture(curves: Sequence[Curve]) -> str:

@@ -84,7 +84,7 @@ class Process:
             answer, said = "failed", str(gone)
         if answer == "failed":
             self.kill()
-            raise InputError(f"importing {self.code.use.partition(':')[0]} failed ({said}); mend it")
+            raise InputError(f"importing {self.code.use.partition(':')[0]} failed ({said})", "mend it")
         self.kind = said
         return self.kind
 
@@ -259,7 +259,8 @@ class Crew:
         if self.tally.opaque and not self.tally.empty:
             raise InputError(
                 f"{self.code.use} {self.tally.opaque} (one of {self.tally.runs} runs), whose content cannot"
-                " be compared; mend it, so that all that it returns is numbers or text"
+                " be compared",
+                "mend it, so that all that it returns is numbers or text",
             )
         pace = max(begun - self.left(), 1e-9) / max(len(found), 1)
         self._chunk_size = max(1, min(CHUNK, int(BATCH / pace)))

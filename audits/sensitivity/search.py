@@ -79,11 +79,11 @@ def declared_of(norm: str | None, bound: Fraction | None, data: Described | None
     given = {"--norm": norm, "--bound": bound, "--shape, --low, --high (or --columns)": data}
     missing = [option for option, value in given.items() if value is None]
     if norm is None or bound is None or data is None:
-        raise InputError(f"{missing[0]} is missing; a query needs {', '.join(given)}")
+        raise InputError(f"{missing[0]} is missing", f"a query needs {', '.join(given)}")
     if norm not in NORMS:
-        raise InputError(f"--norm is {norm[:70]!r}; known: {', '.join(NORMS)}")
+        raise InputError(f"--norm is {norm[:70]!r}", f"known: {', '.join(NORMS)}")
     if bound < 0:
-        raise InputError(f"--bound is {shown(bound)}; a sensitivity is at least 0")
+        raise InputError(f"--bound is {shown(bound)}", "a sensitivity is at least 0")
     pair = None if data.pair is None else Pair(*data.pair, "the pair that is given")
     return DeclaredSensitivity(norm, bound, data.shape, pair)
 
@@ -139,7 +139,8 @@ def nothing(crew: Crew) -> InputError:
     tally = crew.tally
     return InputError(
         f"{crew.code.use} gives no numbers on any dataset that was tried: it {tally.first} on every run"
-        f" that was tried ({tally.runs}, the first is shown); mend it"
+        f" that was tried ({tally.runs}, the first is shown)",
+        "mend it",
     )
 
 
@@ -149,7 +150,7 @@ def prove_sensitivity(crew: Crew, found: Search) -> None:
         return
     declared, seconds = found.declared, 0.8 * crew.left()
     if not isinstance(declared.shape, Shape):
-        raise InputError("--prove is for arrays, and columns describe a table; leave --prove out")
+        raise InputError("--prove is for arrays, and columns describe a table", "leave --prove out")
     if seconds <= 0:
         found.proof = Proof("undecided", found.worst, math.inf, 0, "no time was left for a proof")
         return
@@ -202,7 +203,7 @@ def movement(left: Outcome, right: Outcome, norm: str) -> tuple[float, str]:
     """
     for outcome in (left, right):
         if outcome.labels and not outcome.failed:
-            raise InputError(f"the query gives {outcome.shown()[:60]}; a query returns numbers")
+            raise InputError(f"the query gives {outcome.shown()[:60]}", "a query returns numbers")
     if left.key() == right.key():
         return 0.0, ""
     if left.failed or right.failed:

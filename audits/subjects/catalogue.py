@@ -87,7 +87,7 @@ def find(name: str) -> Listed:
                 if found is not None and found.name == name:
                     return found
     names = ", ".join(entry.name for entry in entries())
-    raise InputError(f"unknown subject {name[:70]!r}; known: {names}, or package.module:name of your own")
+    raise InputError(f"unknown subject {name[:70]!r}", f"known: {names}, or package.module:name of your own")
 
 
 def listed(name: str | None) -> list[dict[str, Any]] | dict[str, Any]:
@@ -145,7 +145,7 @@ def on_table(claim: Claim, made_by: type) -> tuple[Subject, Reading]:
     """
     table, promise, place = claim.table, claim.guarantee, claim.parameters or Place({}, str(claim.path))
     if table is None:
-        raise InputError(f"{claim.path}: no table is declared; give [data.columns]")
+        raise InputError("no table is declared", "give [data.columns]", claim.path)
     if claim.data_shape is not None:
         raise claim.data_shape.wrong("the table is declared already", "leave [subject.data] out")
     own = getattr(made_by, "on_table", None)
@@ -161,14 +161,16 @@ def on_table(claim: Claim, made_by: type) -> tuple[Subject, Reading]:
     unit = _unit(claim, made_by)
     if promise.relation not in known and not (unit and promise.radius is not None):
         raise InputError(
-            f"{claim.path}: {claim.use} is about {', '.join(known)}; say that as the guarantee's relation"
+            f"{claim.use} is about {', '.join(known)}",
+            "say that as the guarantee's relation",
+            claim.path,
         )
     given, reading = bind(made_by, place, table, table.rows, promise.relation)
     if promise.radius is not None:
         _measured(claim, table, reading)
     subject = make(made_by, place, given={**given, **unit})
     if (width := len(subject.domain().low)) != len(reading.default):
-        raise InputError(f"{claim.path}: {claim.use} takes rows of {width} numbers; name so many columns")
+        raise InputError(f"{claim.use} takes rows of {width} numbers", "name so many columns", claim.path)
     return subject, reading
 
 
@@ -177,14 +179,15 @@ def _measured(claim: Claim, table: Table, reading: Reading) -> None:
     for name in reading.names:
         if reading.names.count(name) > 1:
             raise InputError(
-                f"{claim.path}: {name} is named twice, and would move a row further; name it once"
+                f"{name} is named twice, and would move a row further", "name it once", claim.path
             )
         if name == table.identity:
-            raise InputError(f"{claim.path}: {name} says whose a row is, so it does not move; leave it out")
+            raise InputError(f"{name} says whose a row is, so it does not move", "leave it out", claim.path)
         if (kind := table.column(name).kind) != "number":
             raise InputError(
-                f"{claim.path}: {name} is of type {kind}, which does not move by a distance; bounded-row"
-                " reads columns of type number"
+                f"{name} is of type {kind}, which does not move by a distance",
+                "bounded-row reads columns of type number",
+                claim.path,
             )
 
 
@@ -216,20 +219,20 @@ def make(
             source = "guarantee" if name == UNIT else "table"
             raise said[name].wrong(f"{name} follows from the {source}: {value}", "leave it out")
     values = {**given, **values}
-    where = f"{parameters.file}: {parameters.at}: " if parameters is not None else ""
+    where = None if parameters is None else parameters.where
     if examples:
         values = {**example_values(made_by), **values}
     unsaid = [name for name in required(made_by) if name not in values]
     if unsaid:
         names = ", ".join(unsaid)
-        raise InputError(f"{where}{name_of(made_by)} has no default for {names}; say them as parameters")
+        raise InputError(f"{name_of(made_by)} has no default for {names}", "say them as parameters", where)
     try:
         subject: Subject = made_by(**values)
     except InputError as error:
-        raise InputError(f"{where}{error}") from None
+        raise error if where is None else error.inside(where) from None
     except (Exception, SystemExit) as error:
         raise InputError(
-            f"making {made_by.__name__} raises {type(error).__name__}: {error}; mend it"
+            f"making {made_by.__name__} raises {type(error).__name__}: {error}", "mend it"
         ) from None
     return subject
 
@@ -251,7 +254,7 @@ def _frozen(made_by: type) -> None:
     settings = vars(made_by).get("__dataclass_params__")
     if settings is None or not settings.frozen:
         name = made_by.__name__
-        raise InputError(f"{name} may change between proof and run; declare it @dataclass(frozen=True)")
+        raise InputError(f"{name} may change between proof and run", "declare it @dataclass(frozen=True)")
 
 
 def _value_at(place: Place, hint: Any) -> object:

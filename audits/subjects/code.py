@@ -60,9 +60,9 @@ def code_of(use: str, folder: Path, *, allow_code: bool) -> Code:
     """
     module_name, _, attribute = use.partition(":")
     if not all(part.isidentifier() for part in [*module_name.split("."), attribute]):
-        raise InputError(f"{use[:70]!r} is not package.module:name; write such as clinic:noisy_mean")
+        raise InputError(f"{use[:70]!r} is not package.module:name", "write such as clinic:noisy_mean")
     if not allow_code:
-        raise InputError(f"{use} runs code, and --no-code forbids it; name a catalogued subject")
+        raise InputError(f"{use} runs code, and --no-code forbids it", "name a catalogued subject")
     code = Code(use, (str(folder.resolve()), str(Path.cwd())))
     file = code.file()
     where = file if file is None or not file.is_relative_to(Path.cwd()) else file.relative_to(Path.cwd())
@@ -107,7 +107,7 @@ def check_imports() -> None:
         if file is not None and (got is None or not file.samefile(got)):
             why = "it raises, or is on no path" if got is None else f"{got} has its name"
             raise InputError(
-                f"importing {file} failed while the code ran ({why}); mend it: a fallback ran instead"
+                f"importing {file} failed while the code ran ({why})", "mend it: a fallback ran instead"
             )
 
 

@@ -24,7 +24,7 @@ def source_file(made_by: type) -> Path:
     except (TypeError, OSError):
         file = None
     if file is None or not file.is_file():
-        raise InputError(f"the source of {made_by.__qualname__} is not there; put the class into a file")
+        raise InputError(f"the source of {made_by.__qualname__} is not there", "put the class into a file")
     return file.resolve()
 
 
@@ -91,7 +91,7 @@ def _ours() -> Iterator[tuple[str, Path]]:
     for package, folder in OURS.items():
         home = Path(folder).resolve()
         if not (home / "__init__.py").is_file():
-            raise InputError(f"the package {package} is not where dpaccount is; install dpaccount whole")
+            raise InputError(f"the package {package} is not where dpaccount is", "install dpaccount whole")
         yield from sorted((str(package / file.relative_to(home)), file) for file in home.rglob("*.py"))
 
 
@@ -100,7 +100,7 @@ def content_of(file: Path) -> bytes:
     try:
         return file.read_bytes()
     except OSError as error:
-        raise InputError(f"{file.name} cannot be read ({error.strerror}); its digest is needed") from None
+        raise InputError(f"{file.name} cannot be read ({error.strerror})", "its digest is needed") from None
 
 
 def _has_source(made_by: type) -> bool:

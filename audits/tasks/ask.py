@@ -32,7 +32,7 @@ def audit(question: Audit, progress: Progress) -> dict[str, Any]:
         return on_code.audit_code(question, progress)
     subject = on_subject.subject_asked(question, catalogue.find(question.use).made_by)
     if question.relation not in (None, subject.relation):
-        raise InputError(f"{question.use} is about {subject.relation}; say that as --relation")
+        raise InputError(f"{question.use} is about {subject.relation}", "say that as --relation")
     limit = None if question.seconds is None else float(question.seconds)
     effort = Effort(jobs=question.jobs, seconds=limit, counted=progress)
     return on_subject.audit_subject(question, subject, effort, progress)

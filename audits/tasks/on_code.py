@@ -149,7 +149,7 @@ def audit_code(question: Audit, progress: Progress) -> dict[str, Any]:
             answer: dict[str, Any] = _done(crew.first, task, progress)
         except Stopped as stopped:
             if not stopped.silent:
-                raise InputError(f"{question.use} cannot be attacked: {stopped}; mend it") from None
+                raise InputError(f"{question.use} cannot be attacked: {stopped}", "mend it") from None
             answer = nothing_found(question, str(stopped))
         return answer
 
@@ -168,7 +168,7 @@ def described_by(use: str, data: Described | None) -> Described:
     """Return the data that options describe; raises `InputError` where they do not."""
     if data is None:
         raise InputError(
-            f"{use} is a plain function; describe its data by --shape, --low, --high (or by --columns FILE)"
+            f"{use} is a plain function", "describe its data by --shape, --low, --high (or by --columns FILE)"
         )
     return data
 
@@ -179,7 +179,7 @@ def _described(claim: Claim) -> Described:
     if catalogued is None:
         return shape_of(claim)
     if claim.parameters is not None or claim.data_shape is not None:
-        raise InputError(f"{claim.path}: {claim.use} has data of its own; leave [subject.data] out")
+        raise InputError(f"{claim.use} has data of its own", "leave [subject.data] out", claim.path)
     return catalogued.on(claim.guarantee.relation)
 
 
@@ -188,12 +188,12 @@ def shape_of(claim: Claim) -> Described:
     if claim.parameters is not None:
         raise claim.parameters.wrong("a plain function takes no parameters", "leave this table out")
     if claim.data_file is not None:
-        raise InputError(f"{claim.path}: {claim.use} reads no data file; leave [data] out")
+        raise InputError(f"{claim.use} reads no data file", "leave [data] out", claim.path)
     if claim.examples is not None:
-        raise InputError(f"{claim.path}: examples are for classes; give a plain function left and right")
+        raise InputError("examples are for classes", "give a plain function left and right", claim.path)
     if claim.data_shape is None:
         raise InputError(
-            f"{claim.path}: {claim.use} is a plain function; describe its data in [subject.data]"
+            f"{claim.use} is a plain function", "describe its data in [subject.data]", claim.path
         )
     return read_data(claim.data_shape, claim.guarantee.relation, claim.guarantee.radius)
 
@@ -280,11 +280,11 @@ def query_sensitivity(question: Sensitivity) -> Search:
     with Crew(code, seconds=float(question.seconds), jobs=question.jobs) as crew:
         if crew.kind == "class":
             raise InputError(
-                f"{question.use} declares its own sensitivities; leave --norm, --bound, --shape, … out"
+                f"{question.use} declares its own sensitivities", "leave --norm, --bound, --shape, … out"
             )
         if crew.kind != "function":
             raise InputError(
-                f"{question.use} is {_called(crew.kind)}; name a function of the data that returns numbers"
+                f"{question.use} is {_called(crew.kind)}", "name a function of the data that returns numbers"
             )
         found = test_sensitivity(crew, question.declared, question.seed)
         if question.prove:
@@ -299,14 +299,14 @@ def class_sensitivities(question: Sensitivity) -> dict[str, Any]:
     with Crew(code, seconds=seconds) as crew:
         if crew.kind != "class":
             raise InputError(
-                f"{question.use} is {_called(crew.kind)}; say --norm, --bound, --shape, --low and --high, or"
-                " --columns in place of the last three"
+                f"{question.use} is {_called(crew.kind)}",
+                "say --norm, --bound, --shape, --low and --high, or --columns in place of the last three",
             )
         try:
             task = Task(question, code.folders, seconds)
             answer: dict[str, Any] = _done(crew.first, task, lambda _: None)
         except Stopped as stopped:
-            raise InputError(f"{question.use} cannot be tested: {stopped}; mend it") from None
+            raise InputError(f"{question.use} cannot be tested: {stopped}", "mend it") from None
         return answer
 
 
@@ -321,8 +321,8 @@ def _code(use: str, folder: Path, *, allow_code: bool) -> Code:
 def _kind(crew: Crew) -> str:
     if crew.kind not in ("class", "function"):
         raise InputError(
-            f"{crew.code.use} is not a class with domain, proof and play, nor a function f(data, rng);"
-            " name one of these"
+            f"{crew.code.use} is not a class with domain, proof and play, nor a function f(data, rng)",
+            "name one of these",
         )
     return crew.kind
 

@@ -71,7 +71,7 @@ def audit_subject(question: Audit, subject: Subject, effort: Effort, progress: P
         proved = Proved(subject.proof(question.delta))
     except RuleError as error:
         raise InputError(
-            f"{question.use} has no proof to draw noise from at this δ: {error}; try another δ"
+            f"{question.use} has no proof to draw noise from at this δ: {error}", "try another δ"
         ) from None
     progress("search for the worst neighbouring pair")
     given = [] if question.claim is None else example_tables(read_claim(question.claim), subject)
@@ -167,7 +167,7 @@ def declared_answer(question: Sensitivity, subject: Subject) -> dict[str, Any]:
     tested = [each for each in found if each.status != "untested"]
     if not tested:
         raise InputError(
-            f"{question.use} declares no sensitivity that a test is known for; name another subject"
+            f"{question.use} declares no sensitivity that a test is known for", "name another subject"
         )
     worst = next((each for each in tested if each.status == "refuted"), tested[0])
     shows: dict[str, Any] = worst.counterexample or {}
@@ -190,4 +190,4 @@ def _declaring(name: str, subject: Subject) -> Proved:
             return Proved(subject.proof(delta))
         except RuleError as error:
             why = error
-    raise InputError(f"{name} has no proof, so it declares no sensitivity: {why}; give its parameters")
+    raise InputError(f"{name} has no proof, so it declares no sensitivity: {why}", "give its parameters")

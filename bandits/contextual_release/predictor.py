@@ -72,14 +72,15 @@ class Predictor:
     def __post_init__(self) -> None:
         """Refuse parameters that make no sense, before any charge."""
         if not 2 <= self.rounds <= 10**6:
-            raise InputError(f"rounds is {self.rounds}; it lies in 2 ... 1000000")
+            raise InputError(f"rounds is {self.rounds}", "it lies in 2 ... 1000000")
         if not 1 <= self.predictions <= MOST:
             raise InputError(
-                f"predictions is {self.predictions}; needed 1 to {MOST}, and function-release for any number"
+                f"predictions is {self.predictions}",
+                f"needed 1 to {MOST}, and function-release for any number",
             )
         kernels.moderate("the bound of rewards", self.bound)
         if self.rule not in RULES:
-            raise InputError(f"rule is {self.rule[:40]!r}; known: {', '.join(RULES)}")
+            raise InputError(f"rule is {self.rule[:40]!r}", f"known: {', '.join(RULES)}")
         if self.epsilon <= 0 or not 0 <= self.delta < 1:
             raise InputError("needed epsilon > 0 and 0 <= delta < 1")
         _ = self.grid

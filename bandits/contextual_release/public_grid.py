@@ -34,7 +34,7 @@ class PublicGrid:
     def __post_init__(self) -> None:
         """Refuse grids without points, with too many, and unknown kernels; raises `InputError`."""
         if self.actions < 1:
-            raise InputError("the action grid is empty; needed actions >= 1")
+            raise InputError("the action grid is empty", "needed actions >= 1")
         if self.contexts < 1 or self.actions * self.contexts > MOST:
             raise InputError(f"needed contexts >= 1 and at most {MOST} pairs of an action and a cell")
         kernels.known(self.kernel, self.lengthscale)

@@ -55,7 +55,7 @@ class Supremum:
         """Refuse everyone but the searches of this file."""
         if seal is not _SEAL:
             raise InputError(
-                "a Supremum comes from a search; call branch_and_bound, over_places or above_ridge instead"
+                "a Supremum comes from a search", "call branch_and_bound, over_places or above_ridge instead"
             )
 
     def __init_subclass__(cls) -> None:
@@ -64,15 +64,15 @@ class Supremum:
 
     def __reduce_ex__(self, protocol: object) -> NoReturn:
         """Refuse pickling and copying: what is unpickled was found by nobody."""
-        raise InputError("a Supremum cannot be pickled or copied; search again, or keep its as_json")
+        raise InputError("a Supremum cannot be pickled or copied", "search again, or keep its as_json")
 
     @property
     def scale(self) -> Fraction:
         """Return a number that sup σ̄² is proved not to exceed; raises `InputError` where none is known."""
         if self.over != FINITE and self.metric is None:
             raise InputError(
-                "a maximum over a grid does not bound a supremum over the box; certify it by branch and"
-                " bound, or round contexts to the grid"
+                "a maximum over a grid does not bound a supremum over the box",
+                "certify it by branch and bound, or round contexts to the grid",
             )
         return Fraction(self.enclosure.upper)
 
@@ -107,10 +107,10 @@ class PosteriorVariance:
         """Invert K + τW⁻¹ once; raises `InputError` for τ ≤ 0 or too small for balls, and unknown kernels."""
         kernels.known(self.kernel, self.lengthscale)
         if not self.ridge > 0:
-            raise InputError(f"the ridge is {float(self.ridge):g}; it is above 0")
+            raise InputError(f"the ridge is {float(self.ridge):g}", "it is above 0")
         points, weights = tuple(self.points), tuple(self.weights or (Fraction(1),) * len(self.points))
         if not points:
-            raise InputError("Z is empty; needed at least one point")
+            raise InputError("Z is empty", "needed at least one point")
         if len(weights) != len(points) or min(weights) <= 0:
             raise InputError("needed a weight above 0 for each point of Z")
         gram = arb_mat([[self._k(a, b) for b in points] for a in points])
@@ -120,7 +120,7 @@ class PosteriorVariance:
             inverse = gram.inv()
         except ZeroDivisionError:
             raise InputError(
-                f"the ridge is {float(self.ridge):g}, too small beside the points of Z; take a larger one"
+                f"the ridge is {float(self.ridge):g}, too small beside the points of Z", "take a larger one"
             ) from None
         for name, value in (("points", points), ("weights", weights), ("_inverse", inverse)):
             object.__setattr__(self, name, value)
@@ -158,7 +158,7 @@ def branch_and_bound(posterior: PosteriorVariance, hint: Point, most: int = EVAL
     """
     _ours(posterior)
     if len(hint) != posterior.dimension or not all(0 <= x <= 1 for x in hint):
-        raise InputError("the hint lies beyond the unit box; needed a point of it")
+        raise InputError("the hint lies beyond the unit box", "needed a point of it")
     dimension = posterior.dimension
     with precision(BITS):
         top = 1 / ball(posterior.ridge)  # σ̄² ≤ 1/τ anyhow
@@ -206,7 +206,7 @@ def on_grid(posterior: PosteriorVariance, points: list[Point]) -> Supremum:
 def above_ridge(ridge: Fraction) -> Supremum:
     """Return σ̄² ≤ 1/τ, which holds of every Z and every point where k(w, w) ≤ 1."""
     if not ridge > 0:
-        raise InputError(f"the ridge is {float(ridge):g}; it is above 0")
+        raise InputError(f"the ridge is {float(ridge):g}", "it is above 0")
     return Supremum(Enclosure(Fraction(0), 1 / ridge), FINITE, None, 0, _SEAL)
 
 

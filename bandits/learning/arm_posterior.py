@@ -91,7 +91,7 @@ def posterior(prior: ArmPrior, sums: Floats, counts: Floats, sigma: float) -> Ar
     return _posterior(prior, sums.tobytes(), counts.tobytes(), sigma)
 
 
-# An attack runs a subject and replays the same releases on the neighbouring dataset: one computation for both.
+# An attack replays the same releases on the neighbouring dataset: one computation for both runs.
 @lru_cache(maxsize=64)
 def _posterior(prior: ArmPrior, sums_bytes: bytes, counts_bytes: bytes, sigma: float) -> ArmPosterior:
     shape = (-1, prior.cells, prior.arms)

@@ -96,7 +96,7 @@ class Contextual:
     def feature_map(self, lengthscale: Fraction) -> Features:
         """Return the public feature map of this length scale; raises `InputError` where there is none."""
         if self.nodes not in NODES:
-            raise InputError(f"nodes is {self.nodes[:40]!r}; known: {', '.join(NODES)}")
+            raise InputError(f"nodes is {self.nodes[:40]!r}", f"known: {', '.join(NODES)}")
         per_axis = self.nodes_per_axis
         if self.nodes != "given":
             per_axis = published_noise.nodes_per_axis(self.rounds, remark3=self.nodes == "remark-3")

@@ -46,7 +46,7 @@ class Features(Protocol):
 def _coordinates(points: Floats, dimension: int) -> None:
     if points.ndim < 1 or points.shape[-1] != dimension:
         found = points.shape[-1] if points.ndim else 0
-        raise InputError(f"points have {found} coordinates; these features take {dimension}")
+        raise InputError(f"points have {found} coordinates", f"these features take {dimension}")
 
 
 # ------------------------------------------------------------------ Fourier features
@@ -88,7 +88,7 @@ def quadrature_features(dimension: int, per_axis: int, lengthscale: float) -> Fo
     (the weight printed in Dubey 2021, Definition 4, is negative at some nodes).
     """
     if per_axis < 1 or not lengthscale > 0:
-        raise InputError(f"needed per_axis >= 1 and lengthscale > 0; found {per_axis} and {lengthscale}")
+        raise InputError("needed per_axis >= 1 and lengthscale > 0", f"found {per_axis} and {lengthscale}")
     nodes, weights = np.polynomial.hermite.hermgauss(per_axis)
     return _tensor(dimension, np.sqrt(2) * nodes / lengthscale, weights / sqrt(pi))
 
@@ -100,9 +100,9 @@ def _tensor(dimension: int, axis: Floats, mass: Floats) -> FourierFeatures:
     """
     per_axis = len(axis)
     if dimension < 1:
-        raise InputError(f"the dimension is {dimension}; it is at least 1")
+        raise InputError(f"the dimension is {dimension}", "it is at least 1")
     if per_axis**dimension > MOST:
-        raise InputError(f"{per_axis} nodes on {dimension} axes are above {MOST}; use fewer, or groups")
+        raise InputError(f"{per_axis} nodes on {dimension} axes are above {MOST}", "use fewer, or groups")
     grid = list(product(range(per_axis), repeat=dimension))
     mirrored = [tuple(per_axis - 1 - i for i in index) for index in grid]
     kept = [
@@ -113,7 +113,7 @@ def _tensor(dimension: int, axis: Floats, mass: Floats) -> FourierFeatures:
     frequencies = np.array([[axis[i] for i in index] for index, _ in kept])
     found = np.array([times * np.prod([mass[i] for i in index]) for index, times in kept])
     if not abs(found.sum() - 1) <= ROUNDING:
-        raise InputError(f"{per_axis} nodes per axis are too many for double precision; use fewer")
+        raise InputError(f"{per_axis} nodes per axis are too many for double precision", "use fewer")
     return FourierFeatures(frequencies, found / found.sum())
 
 
@@ -196,12 +196,12 @@ def kernel_of(kernel: str, lengthscale: float) -> Kernel:
     Raises `InputError` with the known names.
     """
     if kernel not in KERNELS:
-        raise InputError(f"kernel is {kernel[:40]!r}; known: {', '.join(KERNELS)}")
+        raise InputError(f"kernel is {kernel[:40]!r}", f"known: {', '.join(KERNELS)}")
     if not lengthscale > 0:
-        raise InputError(f"lengthscale is {lengthscale:g}; it is above 0")
+        raise InputError(f"lengthscale is {lengthscale:g}", "it is above 0")
     if kernel == "polynomial":
         if lengthscale != 1:
-            raise InputError("a polynomial kernel has no length scale; leave lengthscale at 1")
+            raise InputError("a polynomial kernel has no length scale", "leave lengthscale at 1")
         return lambda left, right: ((1 + left @ right.T / RADIUS**2) / 2) ** DEGREE
     if kernel == "additive":
         return partial(_additive, lengthscale)
@@ -226,9 +226,9 @@ def feature_map(
     """
     exact, dimension = kernel_of(kernel, lengthscale), dictionary(1).shape[1]
     if basis not in BASES:
-        raise InputError(f"basis is {basis[:40]!r}; known: {', '.join(BASES)}")
+        raise InputError(f"basis is {basis[:40]!r}", f"known: {', '.join(BASES)}")
     if not 1 <= per_axis <= MOST:
-        raise InputError(f"nodes_per_axis is {per_axis}; it lies in 1 ... {MOST}")
+        raise InputError(f"nodes_per_axis is {per_axis}", f"it lies in 1 ... {MOST}")
     if kernel == "polynomial" and basis == "chosen":
         return PolynomialFeatures(dimension)
     if basis == "nystrom" or (basis == "chosen" and kernel.startswith("matern")):
@@ -244,14 +244,14 @@ def _fourier(kernel: str, basis: str, dimension: int, per_axis: int, lengthscale
         return random_features(kernel, dimension, count, lengthscale)
     if kernel != "squared-exponential":
         raise InputError(
-            f"there are no {basis} features of a {kernel} kernel; use the basis chosen or nystrom"
+            f"there are no {basis} features of a {kernel} kernel", "use the basis chosen or nystrom"
         )
     return quadrature_features(dimension, per_axis, lengthscale)
 
 
 def _at_most(count: int) -> int:
     if count > MOST:
-        raise InputError(f"{count} features are above {MOST}; use fewer nodes_per_axis")
+        raise InputError(f"{count} features are above {MOST}", "use fewer nodes_per_axis")
     return count
 
 

@@ -77,7 +77,9 @@ class GpUcb:
     def ask(self, candidates: Floats) -> int:
         """Return the index of the candidate to play; rows of `candidates` are features."""
         if candidates.shape[1:] != (self.size,):
-            raise InputError(f"candidates have shape {candidates.shape}; needed rows of {self.size} features")
+            raise InputError(
+                f"candidates have shape {candidates.shape}", f"needed rows of {self.size} features"
+            )
         solved = dsymm(self.width * self.width, self._inverse, candidates.T).T
         bounds = np.vecdot(candidates, solved)  # squares of width·deviation, below 0 by rounding only
         np.sqrt(np.abs(bounds, bounds), bounds)

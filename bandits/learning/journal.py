@@ -79,7 +79,7 @@ def _make(file: Path, head: Line) -> None:
         return
     except OSError as error:
         why = error.strerror or "unwritable"
-        raise InputError(f"{file}: {why}; give a state file in a folder that can be written") from None
+        raise InputError(str(why), "give a state file in a folder that can be written", file) from None
     finally:
         with suppress(OSError):
             draft.unlink()
@@ -92,14 +92,14 @@ def _opened(file: Path) -> int:
         descriptor = os.open(file, os.O_RDWR | os.O_APPEND | os.O_CLOEXEC)
     except OSError as error:
         why = error.strerror or "unreadable"
-        raise InputError(f"{file}: {why}; give a state file that can be read and written") from None
+        raise InputError(str(why), "give a state file that can be read and written", file) from None
     try:
         if os.fstat(descriptor).st_mode & 0o077:
-            raise InputError(f"{file} can be read by others and holds what people told; chmod 600 it")
+            raise InputError(f"{file} can be read by others and holds what people told", "chmod 600 it")
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
         os.close(descriptor)
-        raise InputError(f"{file} is open in another process; let that end") from None
+        raise InputError(f"{file} is open in another process", "let that end") from None
     except BaseException:
         os.close(descriptor)
         raise
@@ -138,13 +138,13 @@ def _checked(raw: bytes, name: str) -> Iterator[tuple[Line, object]]:
             raise _damaged(name)
         found = str(line.get("schema"))[:40]
         if number == 0 and found != SCHEMA:
-            raise InputError(f"the state file {name} is of version {found!r}; this program reads {SCHEMA}")
+            raise InputError(f"the state file {name} is of version {found!r}", f"this program reads {SCHEMA}")
         written = line.pop("digest", None)
         yield line, written
 
 
 def _damaged(name: str) -> InputError:
-    return InputError(f"the state file {name} is damaged; restore it, or begin a new run in another")
+    return InputError(f"the state file {name} is damaged", "restore it, or begin a new run in another")
 
 
 def _line(body: Line, before: str) -> tuple[bytes, str]:

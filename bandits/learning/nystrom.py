@@ -53,7 +53,7 @@ def root(kernel: Floats) -> Floats:
     empty, or of no variance, is refused.
     """
     if kernel.ndim != 2 or kernel.shape[0] != kernel.shape[1] or not kernel.size:
-        raise InputError("the dictionary is empty; needed at least one point")
+        raise InputError("the dictionary is empty", "needed at least one point")
     if not np.isfinite(kernel).all() or not kernel.diagonal().max() > 0:
         raise InputError("needed a finite kernel matrix with a point of positive variance in the dictionary")
     values, vectors = settled_eigh(kernel)
@@ -89,7 +89,9 @@ class NystromFeatures:
         """Return features of shape [..., size] for points of shape [..., d]."""
         dimension = self.dictionary.shape[1]
         if points.ndim < 1 or points.shape[-1] != dimension:
-            raise InputError(f"points have shape {points.shape}; these features take {dimension} coordinates")
+            raise InputError(
+                f"points have shape {points.shape}", f"these features take {dimension} coordinates"
+            )
         found = self.kernel(points.reshape(-1, dimension), self.dictionary) @ self._root
         return found.reshape(*points.shape[:-1], self.size)
 

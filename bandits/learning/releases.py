@@ -48,19 +48,21 @@ def charged(journal: Journal, theorem: Theorem, ledger: Ledger, scope: str | Non
     head, events = journal.head, journal.events
     stream, paid = str(head["stream"]), any("charged" in event for event in events)
     if paid and not ledger.run_state(stream).charged:
-        raise InputError("this ledger has no charge of the run; give the ledger that the run began with")
+        raise InputError("this ledger has no charge of the run", "give the ledger that the run began with")
     theorem = payable(theorem, ledger.budget.measure)
     parts = ledger.charge_in_parts(theorem, str(head["subject"]), None, stream, journal.last, scope=scope)
     made = max((event["released"] for event in events if "released" in event), default=0)
     if len(parts) < made:
         raise InputError(
             f"this ledger keeps {len(parts)} releases of {made} that the run made: an older copy, which would"
-            " spend again; give the newest"
+            " spend again",
+            "give the newest",
         )
     if not journal.holds(parts.after):
         raise InputError(
             "this ledger keeps releases that were made after lines which the state file lacks:"
-            " it is an old copy, or one that was gone on with elsewhere; restore the latest"
+            " it is an old copy, or one that was gone on with elsewhere",
+            "restore the latest",
         )
     if not paid:
         journal.append({"charged": parts.entry})
@@ -166,7 +168,7 @@ def configuration(subject: Subject, theorem: Theorem, coins: int, noise: str, se
     `InputError` for coins that seed nothing.
     """
     if type(coins) is not int or coins < 0:  # else found out by the run itself, when it is paid for
-        raise InputError(f"coins is {coins!r}; give a whole number, at least 0")
+        raise InputError(f"coins is {coins!r}", "give a whole number, at least 0")
     parameters = {item.name: str(getattr(subject, item.name)) for item in fields(subject)}  # type: ignore[arg-type]
     return {
         "subject": type(subject).__name__,

@@ -57,7 +57,7 @@ def choose_local(
     if rounds < 1 or bound <= 0 or noise_bound < 0:
         raise InputError("needed rounds >= 1, bound > 0 and noise_bound >= 0")
     if kernel.ndim != 2 or kernel.shape[0] != kernel.shape[1] or not np.isfinite(kernel).all():
-        raise InputError(f"a kernel matrix is square and finite; found the shape {kernel.shape}")
+        raise InputError("a kernel matrix is square and finite", f"found the shape {kernel.shape}")
     squares = {name: answer_square(name, epsilon) for name in CHANNELS}
     best = min(squares, key=lambda name: squares[name])
     one = float(max(noise_bound, bound / 100)) * sqrt(squares[best])  # the deviation of one answer

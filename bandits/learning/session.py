@@ -170,7 +170,7 @@ class Session:
     def ticket(self, number: int) -> Ticket:
         """Return a ticket again, for a person who lost it; raises `InputError` where it was never given."""
         if type(number) is not int or not 1 <= number <= self.asked:
-            raise InputError(f"ticket {number!r} was never given; {self.asked} were, numbered from 1")
+            raise InputError(f"ticket {number!r} was never given", f"{self.asked} were, numbered from 1")
         return self._tickets[number - 1]
 
     @_alone
@@ -183,9 +183,9 @@ class Session:
         """
         number = self.asked + 1
         if self._ended:
-            raise InputError("this session has ended; begin a new one with another state file")
+            raise InputError("this session has ended", "begin a new one with another state file")
         if number > self.slots:
-            raise InputError(f"all {self.slots} slots are taken; begin a new session for more people")
+            raise InputError(f"all {self.slots} slots are taken", "begin a new session for more people")
         row = self._brought(context)
         with self._stepping():
             if number > self._course.batches[self._closed][1]:
@@ -208,7 +208,7 @@ class Session:
         """
         number = self.ticket(ticket.number if isinstance(ticket, Ticket) else ticket).number
         if number in self._rewards or number in self._late:
-            raise InputError(f"ticket {number} has its answer; a person answers once")
+            raise InputError(f"ticket {number} has its answer", "a person answers once")
         told = self._told(reward)
         if isinstance(self._course, Checked) and not np.isnan(_row(reward)).any():
             self._course.check(float(_row(told)[0, 0]))
@@ -271,8 +271,8 @@ class Session:
             ticket = Ticket(event["ask"], self._course.ask(row).tolist())
             if _short(ticket.action) != event["action"]:
                 raise InputError(
-                    f"ticket {ticket.number} was shown something else than this machine computes;"
-                    " go on where the session began"
+                    f"ticket {ticket.number} was shown something else than this machine computes",
+                    "go on where the session began",
                 )
             self._tickets.append(ticket)
         elif "tell" in event:
@@ -289,7 +289,7 @@ class Session:
         domain = self._course.context
         if domain is None:
             if context is not None:
-                raise InputError("this bandit offers everybody the same; ask without a context")
+                raise InputError("this bandit offers everybody the same", "ask without a context")
             return None
         row = _row(context)
         numbers, candidates = len(domain.low), self._course.candidates
@@ -311,13 +311,13 @@ class Session:
                 if len(domain.low) == 1
                 else f"a message is {len(domain.low)} numbers"
             )
-            raise InputError(f"{what}; NaN stands for one that is not known")
+            raise InputError(str(what), "NaN stands for one that is not known")
         told: list[float] = domain.clamped(row)[0].tolist()
         return told[0] if len(told) == 1 else told
 
     def _check_open(self) -> None:
         if self._broken or self._process != process.this():
-            raise InputError("this session is closed, or belongs to another process; open it again")
+            raise InputError("this session is closed, or belongs to another process", "open it again")
 
     @contextmanager
     def _stepping(self) -> Iterator[None]:
@@ -334,7 +334,7 @@ def _begun(
 ) -> tuple[Journal, Theorem]:
     """Return the state file of a session, new or taken up, and what is proved of the session."""
     if not hasattr(subject, "course"):
-        raise InputError(f"{type(subject).__name__} serves nobody one by one; give it a dataset")
+        raise InputError(f"{type(subject).__name__} serves nobody one by one", "give it a dataset")
     theorem = proof_of(subject, delta)
     ours = configuration(subject, theorem, coins, noise, "arrivals")
     journal = Journal(file, ours)

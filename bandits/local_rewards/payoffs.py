@@ -46,7 +46,7 @@ class Payoffs:
         if not all(np.isfinite(numbers)) or min(numbers) < 0 or min(self.bound, self.moment) <= 0:
             raise InputError("needed finite B > 0, v > 0, c >= 0, and a tail of numbers of at least 0")
         if not 0 < self.order <= 1:
-            raise InputError(f"the order alpha is {self.order:g}; it lies in (0, 1]")
+            raise InputError(f"the order alpha is {self.order:g}", "it lies in (0, 1]")
         if self.clip is not None and not 0 < self.clip < np.inf:
             raise InputError("needed a clip above 0 and finite, or none")
 
@@ -63,7 +63,7 @@ class Payoffs:
     def ridge(self, constants: str) -> float:
         """Return λ: 1 in theory's constants, c/s² in practical ones (√ and α < 1: c in units of a square)."""
         if constants not in CONSTANTS:
-            raise InputError(f"constants is {constants[:40]!r}; known: {', '.join(CONSTANTS)}")
+            raise InputError(f"constants is {constants[:40]!r}", f"known: {', '.join(CONSTANTS)}")
         if constants == "theory":
             return 1.0
         return max(float(self.noise_moment ** (2 / (1 + self.order))) / self.spread**2, 1e-6)

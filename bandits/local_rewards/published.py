@@ -30,17 +30,17 @@ class PublishedGpUcb(LocalRewards):
         """Refuse parameters that make no sense, before any charge."""
         super().__post_init__()
         if self.constants not in CONSTANTS:
-            raise InputError(f"constants is {self.constants[:40]!r}; known: {', '.join(CONSTANTS)}")
+            raise InputError(f"constants is {self.constants[:40]!r}", f"known: {', '.join(CONSTANTS)}")
         if not 0 < self.order <= 1:
-            raise InputError(f"the order alpha is {float(self.order):g}; it lies in (0, 1]")
+            raise InputError(f"the order alpha is {float(self.order):g}", "it lies in (0, 1]")
         if self.order < 1 and self.privacy == "local":
             raise InputError(
-                "messages of a channel have a second moment; give order = 1 with privacy 'local'"
+                "messages of a channel have a second moment", "give order = 1 with privacy 'local'"
             )
         if self.noise_moment is not None and self.noise_moment < 0:
             raise InputError("needed noise_moment >= 0")
         if self.bound == 0:
-            raise InputError("the bound B is 0, so there is nothing to learn; needed bound > 0")
+            raise InputError("the bound B is 0, so there is nothing to learn", "needed bound > 0")
 
     @cached_property
     def payoffs(self) -> Payoffs:

@@ -60,9 +60,9 @@ class LocalRewards:
     def __post_init__(self) -> None:
         """Refuse parameters that make no sense, before any charge."""
         if self.privacy not in PRIVACY:
-            raise InputError(f"privacy is {self.privacy[:40]!r}; known: {', '.join(PRIVACY)}")
+            raise InputError(f"privacy is {self.privacy[:40]!r}", f"known: {', '.join(PRIVACY)}")
         if self.channel not in self.channels:
-            raise InputError(f"channel is {self.channel[:40]!r}; known here: {', '.join(self.channels)}")
+            raise InputError(f"channel is {self.channel[:40]!r}", f"known here: {', '.join(self.channels)}")
         if not 0 < self.epsilon <= 30 or self.rounds < 1:
             raise InputError("needed epsilon in (0, 30] and rounds >= 1")
         if min(self.bound, self.noise_bound) < 0 or self.bound + self.noise_bound == 0:
@@ -76,12 +76,12 @@ class LocalRewards:
             return grid(self.kernel, float(self.lengthscale), self.points)
         if self.lengthscale != LENGTHSCALE:
             raise InputError(
-                f"the kernel {self.kernel!r} has no length scale; leave lengthscale at {LENGTHSCALE}"
+                f"the kernel {self.kernel!r} has no length scale", f"leave lengthscale at {LENGTHSCALE}"
             )
         found = of_matrix(delays(self.kernel).kernel)
         if len(found) != self.points:
             raise InputError(
-                f"the kernel {self.kernel!r} has {len(found)} points; give points = {len(found)}"
+                f"the kernel {self.kernel!r} has {len(found)} points", f"give points = {len(found)}"
             )
         return found
 
@@ -114,7 +114,7 @@ class LocalRewards:
     def proof(self, delta: Fraction) -> Theorem:
         """One message a person, and what everybody sees is a function of messages: local DP."""
         if self.privacy == "none":
-            raise InputError("privacy is 'none': rewards are told as they are; nothing is proved of that")
+            raise InputError("privacy is 'none': rewards are told as they are", "nothing is proved of that")
         return self._messages(delta)
 
     def _messages(self, delta: Fraction) -> Theorem:
@@ -164,7 +164,7 @@ def relative(reward: float, centre: float, clip: float) -> float:
     """
     if not 0 < clip < inf or not isfinite(centre):
         raise InputError(
-            f"shown were centre {centre} and clip {clip}; needed a finite one and 0 < clip < inf"
+            f"shown were centre {centre} and clip {clip}", "needed a finite one and 0 < clip < inf"
         )
     return (reward - centre) / clip
 
@@ -213,8 +213,8 @@ class RewardCourse:
         """Refuse what the channel never sends, such as a reward itself: all that is told is for everyone."""
         if self._subject.privacy == "local" and not self._subject.by.sends(message):
             raise InputError(
-                f"{message:g} is no message of the channel {self._subject.channel!r};"
-                " a person's device makes one of their reward, which never leaves it"
+                f"{message:g} is no message of the channel {self._subject.channel!r}",
+                "a person's device makes one of their reward, which never leaves it",
             )
 
     def view(self) -> View:

@@ -66,6 +66,8 @@ def scaled(points: Floats, lengths: Floats) -> Floats:
     if lengths.shape != (points.shape[1],) or not (lengths > 0).all():
         raise InputError(f"needed {points.shape[1]} lengths above 0, one for each coordinate")
     if not ((lengths >= 1 / LARGEST) & (lengths <= LARGEST)).all():
-        raise InputError("lengths are beyond what squares can be computed of; give some from 1e-100 to 1e100")
+        raise InputError(
+            "lengths are beyond what squares can be computed of", "give some from 1e-100 to 1e100"
+        )
     found: Floats = points / lengths
     return found

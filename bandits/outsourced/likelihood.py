@@ -30,7 +30,7 @@ def fitted(
         raise InputError("needed at least two answers, one for each row that was asked")
     diameter = math.sqrt(float(squared_distances(points, points).max()))
     if diameter == 0:
-        raise InputError("all rows that were asked are one point; ask others before lengths are learnt")
+        raise InputError("all rows that were asked are one point", "ask others before lengths are learnt")
     around = float(answers.var()) or 1.0
     tried = [
         _profile(points, answers, RowKernel(float(length), 1.0, spread), (noise, around))

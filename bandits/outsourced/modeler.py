@@ -43,7 +43,7 @@ class Acquisition:
     def __post_init__(self) -> None:
         """Refuse a number of queries that is none."""
         if self.rounds is not None and self.rounds < 1:
-            raise InputError(f"rounds is {self.rounds}; at least one query belongs there")
+            raise InputError(f"rounds is {self.rounds}", "at least one query belongs there")
 
     def deviations(self, candidates: int, t: int) -> float:
         """Return how many deviations are added to the mean at the t-th query, from 1."""
@@ -81,7 +81,7 @@ class Modeler:
     def __post_init__(self) -> None:
         """Start from the prior; refuse rows that are no finite table."""
         if self.points.ndim != 2 or not len(self.points) or not np.isfinite(self.points).all():
-            raise InputError("the released rows are no table of finite numbers; give rows of equal length")
+            raise InputError("the released rows are no table of finite numbers", "give rows of equal length")
         self._check(self.first)
         self.posterior = RowPosterior(self.points, self.kernel, self.noise, self.mean)
 
@@ -93,7 +93,9 @@ class Modeler:
         bounds = self.posterior.bounds(self.rule.deviations(len(self.points), len(asked) + 1))
         if self.rule.unseen:
             if len(asked) >= len(self.points):
-                raise InputError(f"all {len(self.points)} rows have been asked; there is nothing left to ask")
+                raise InputError(
+                    f"all {len(self.points)} rows have been asked", "there is nothing left to ask"
+                )
             bounds[asked] = -np.inf
         return int(np.argmax(bounds))
 
@@ -108,15 +110,15 @@ class Modeler:
         """Refuse an index that is out of range or was answered before, and an answer that is no number."""
         self._check(index)
         if self.rule.unseen and index in self.posterior.asked:
-            raise InputError(f"row {index} was answered before; a row is asked once")
+            raise InputError(f"row {index} was answered before", "a row is asked once")
         if not math.isfinite(answer):
-            raise InputError(f"the answer is {answer}; a finite number belongs here")
+            raise InputError(f"the answer is {answer}", "a finite number belongs here")
         if abs(answer) > LARGEST:
-            raise InputError(f"the answer is {answer:g}; a number of size at most 1e100 belongs here")
+            raise InputError(f"the answer is {answer:g}", "a number of size at most 1e100 belongs here")
 
     def _check(self, index: int) -> None:
         if not 0 <= index < len(self.points):
-            raise InputError(f"there is no row {index}; rows are numbered 0 to {len(self.points) - 1}")
+            raise InputError(f"there is no row {index}", f"rows are numbered 0 to {len(self.points) - 1}")
 
     def _fit(self) -> None:
         old = self.posterior

@@ -35,7 +35,8 @@ class PoCurator:
         if self.rows < self.columns + 2:
             raise InputError(
                 f"{self.rows} rows of {self.columns} numbers: n <= d + 1 is another case of the theorem"
-                " (dpaccount claims kharkovskii-theorem1); curate takes n >= d + 2"
+                " (dpaccount claims kharkovskii-theorem1)",
+                "curate takes n >= d + 2",
             )
 
     @property

@@ -26,7 +26,7 @@ def omega(epsilon: Fraction, delta: Fraction, columns: int, reading: str = READ)
     ``printed``: 16√r ln(2/δ) ln(16r/δ)/ε, as its text has it.
     """
     if reading not in (READ, PRINTED):
-        raise InputError(f"the reading of omega is {reading[:40]!r}; known: {READ}, {PRINTED}")
+        raise InputError(f"the reading of omega is {reading[:40]!r}", f"known: {READ}, {PRINTED}")
     log2, log16 = (ball(x / delta).log() for x in (Fraction(2), Fraction(16 * columns)))
     under = ball(columns)
     scale = (under * log2).sqrt() if reading == READ else under.sqrt() * log2

@@ -44,7 +44,7 @@ def choose(
     drawn = columns <= MOST_COLUMNS
     if normal is None and not drawn:
         raise InputError(
-            f"K-norm noise is drawn for at most {MOST_COLUMNS} columns; give delta > 0, or fewer"
+            f"K-norm noise is drawn for at most {MOST_COLUMNS} columns", "give delta > 0, or fewer"
         )
     said = f"per number √(d+1)/rate = {lengths.deviation:.6g} by K-norm noise"
     if normal is None:

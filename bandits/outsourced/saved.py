@@ -89,7 +89,7 @@ def opened(
     that changed.
     """
     if not os.path.lexists(state) and table is None:
-        raise InputError(f"{state} is not there; begin with --table and the table that was handed out")
+        raise InputError(f"{state} is not there", "begin with --table and the table that was handed out")
     if table is None:
         table = state.parent / _named(state)
     raw, points, facts = _read(table)
@@ -115,15 +115,15 @@ def opened(
 def _computable(settings: Settings) -> None:
     """Refuse numbers whose squares are no doubles, before a file is made of them."""
     if settings.length is not None and not 1 / LARGEST <= settings.length <= LARGEST:
-        raise InputError(f"the length is {settings.length:g}; a number from 1e-100 to 1e100 belongs here")
+        raise InputError(f"the length is {settings.length:g}", "a number from 1e-100 to 1e100 belongs here")
     if not 0 <= settings.noise <= LARGEST:
-        raise InputError(f"the noise is {settings.noise:g}; a variance of at most 1e100 belongs here")
+        raise InputError(f"the noise is {settings.noise:g}", "a variance of at most 1e100 belongs here")
 
 
 def _named(state: Path) -> str:
     """Return the table that a state file names."""
     if not is_modeler(state):
-        raise InputError(f"{state} is no modeler's state, or damaged; restore it, or begin in another file")
+        raise InputError(f"{state} is no modeler's state, or damaged", "restore it, or begin in another file")
     with state.open("rb") as file:
         head = json.loads(file.readline(1 << 16))
     return str(head["table"])
@@ -134,10 +134,10 @@ def _resumed(
 ) -> SavedModeler:
     head = journal.head
     if head.get("about") != ABOUT or head.get("sha256") != begin["sha256"]:
-        raise InputError(f"{state} is the state of another table; name its own, or begin in another file")
+        raise InputError(f"{state} is the state of another table", "name its own, or begin in another file")
     for name in ("length", "noise", "seed", "smallest", "rounds", "lengths"):
         if begin[name] not in (getattr(Settings, name), head.get(name)):
-            raise InputError(f"{state} began with {name} = {head.get(name)}; leave --{name} out")
+            raise InputError(f"{state} began with {name} = {head.get(name)}", f"leave --{name} out")
     made = SavedModeler(_begun(points, facts, head), journal, bool(head["smallest"]))
     for event in journal.events:
         made.modeler.tell(event["index"], -event["answer"] if made.smallest else event["answer"])
@@ -165,19 +165,19 @@ def _read(table: Path) -> tuple[bytes, Floats, dict[str, Any]]:
         points = np.array([[float(cell) for cell in row] for row in rows], dtype=np.float64)
     except OSError as error:
         raise InputError(
-            f"{table}: {error.strerror or 'unreadable'}; give the table and the facts beside it"
+            str(error.strerror or "unreadable"), "give the table and the facts beside it", table
         ) from None
     except ValueError:
         raise InputError(
-            f"{table} is no table of numbers, rows of equal length; give what curate wrote"
+            f"{table} is no table of numbers, rows of equal length", "give what curate wrote"
         ) from None
     if not isinstance(facts, dict) or facts.get("sha256") != hashlib.sha256(raw).hexdigest():
-        raise InputError(f"{table} is not the table that {beside.name} is about; fetch both again")
+        raise InputError(f"{table} is not the table that {beside.name} is about", "fetch both again")
     if points.ndim != 2 or not len(points) or not np.isfinite(points).all():
-        raise InputError(f"{table} is no table of finite numbers; give what curate wrote")
+        raise InputError(f"{table} is no table of finite numbers", "give what curate wrote")
     for name in ("radius", "noise_variance"):
         if not _size(facts.get(name)):
-            raise InputError(f"{beside.name}: {name} is no number of at least 0; give what curate wrote")
+            raise InputError(f"{name} is no number of at least 0", "give what curate wrote", beside.name)
     radius = facts.get("radius")
     reach = math.inf if radius is None else float(radius)
     return raw, np.clip(points, -reach, reach), facts

@@ -87,7 +87,7 @@ def choose(
         return Selection(
             "local-gp-ucb", {}, "nobody is trusted, so every person noises a message of their own"
         )
-    raise InputError(f"privacy is {privacy[:40]!r}; known: joint, reward, local")
+    raise InputError(f"privacy is {privacy[:40]!r}", "known: joint, reward, local")
 
 
 def race(runners: Sequence[Runner]) -> Selection:

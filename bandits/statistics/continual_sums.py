@@ -38,13 +38,13 @@ BUFFERS = 6  #: sums that decay: with so many a stream errs less than with √To
 def known_stream(stream: str, allowed: tuple[str, ...] = STREAMS) -> None:
     """Refuse an unknown stream."""
     if stream not in allowed:
-        raise InputError(f"stream is {stream[:40]!r}; known here: {', '.join(allowed)}")
+        raise InputError(f"stream is {stream[:40]!r}", f"known here: {', '.join(allowed)}")
 
 
 def stays_exact(stream: str, rounds: int, people: int, bits: int) -> None:
     """Refuse rounds of so many people whose rows would not stay exact; a person's values are at most ½."""
     if people * widest(stream, rounds) > 2 ** (ROOM + 1 - bits):
-        raise InputError(f"sums of {people} people do not stay exact in {stream} rows; take fewer")
+        raise InputError(f"sums of {people} people do not stay exact in {stream} rows", "take fewer")
 
 
 def vector_proof(

@@ -24,16 +24,16 @@ KERNELS: Final = ("squared-exponential", "matern-1/2", "matern-3/2", "matern-5/2
 def known(kernel: str, lengthscale: Fraction) -> None:
     """Refuse a kernel or a length scale that there is not; raises `InputError`."""
     if kernel not in KERNELS:
-        raise InputError(f"kernel is {kernel[:40]!r}; known: {', '.join(KERNELS)}")
+        raise InputError(f"kernel is {kernel[:40]!r}", f"known: {', '.join(KERNELS)}")
     moderate("the length scale", lengthscale)
 
 
 def moderate(what: str, value: Fraction) -> None:
     """Refuse what is not above 0, or whose squares doubles may not hold; raises `InputError`."""
     if not value > 0:
-        raise InputError(f"{what} is not positive; it is above 0")
+        raise InputError(f"{what} is not positive", "it is above 0")
     if not 1 / LARGEST <= value <= LARGEST:
-        raise InputError(f"{what} is too large or too small; use magnitudes from 1e-15 to 1e15")
+        raise InputError(f"{what} is too large or too small", "use magnitudes from 1e-15 to 1e15")
 
 
 def at_distance(kernel: str, distance: Floats, lengthscale: float) -> Floats:

@@ -19,7 +19,7 @@ def nodes_published(rounds: int) -> int:
 
 def _privacy(alpha: Fraction, beta: Fraction) -> None:
     if alpha <= 0 or not 0 < beta < 1:
-        raise InputError(f"needed alpha > 0 and 0 < beta < 1; found {float(alpha)} and {float(beta)}")
+        raise InputError("needed alpha > 0 and 0 < beta < 1", f"found {float(alpha)} and {float(beta)}")
 
 
 def _up(value: float) -> Fraction:
@@ -89,5 +89,5 @@ def size_published(rounds: int, dimension: int, *, remark3: bool = False) -> int
 def nodes_per_axis(rounds: int, *, remark3: bool = False) -> int:
     """Return m̄ = ⌈6 ln T⌉ or ⌈3 ln T⌉."""
     if rounds < 2:
-        raise InputError(f"the horizon is {rounds}; at least 2 rounds belong here")
+        raise InputError(f"the horizon is {rounds}", "at least 2 rounds belong here")
     return ceil((3 if remark3 else 6) * log(rounds))

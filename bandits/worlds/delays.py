@@ -57,7 +57,7 @@ class Delays:
     def rewards(self, rounds: int, seed: int) -> PotentialRewards:
         """Return `rounds` people, each a test row drawn with replacement."""
         if rounds < 1:
-            raise InputError(f"the horizon is {rounds}; at least 1 round belongs here")
+            raise InputError(f"the horizon is {rounds}", "at least 1 round belongs here")
         drawn = np.random.default_rng([seed, 13]).integers(0, len(self.test), rounds)
         return PotentialRewards(self.test.mean(axis=0), self.test[drawn], self.bound, self.noise_bound)
 
@@ -66,7 +66,7 @@ class Delays:
 def delays(name: str) -> Delays:
     """Return the rows of ``sensors`` or ``stocks``; test rows are those with index % 4 = 3."""
     if name not in FILES:
-        raise InputError(f"the data are {name[:40]!r}; known: {', '.join(FILES)}")
+        raise InputError(f"the data are {name[:40]!r}", f"known: {', '.join(FILES)}")
     file, before = FILES[name]
     rows = np.loadtxt(FOLDER / file, delimiter=",", skiprows=1)[:, before:]
     tested = np.arange(len(rows)) % 4 == 3

@@ -123,7 +123,7 @@ def hard_functions(kernel: str, lengthscale: float, *, bound: float, gap: float)
     fits = norms(kernel, lengthscale, gap, WIDTHS) <= bound
     if not fits.any():
         raise InputError(
-            f"no two functions of gap {gap:.4g} have a norm of at most {bound:.4g}; lower the gap"
+            f"no two functions of gap {gap:.4g} have a norm of at most {bound:.4g}", "lower the gap"
         )
     return HardFunctions(gap, float(WIDTHS[int(fits.argmax())]))
 

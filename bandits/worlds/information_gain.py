@@ -29,7 +29,7 @@ def greedy_gain(kernel: Floats, rounds: int, ridge: float) -> float:
     """
     _sensible(kernel, ridge)
     if rounds < 1:
-        raise InputError(f"the horizon is {rounds}; at least 1 round belongs here")
+        raise InputError(f"the horizon is {rounds}", "at least 1 round belongs here")
     posterior, total = kernel.astype(np.float64).copy(), 0.0
     for _ in range(rounds):
         at = int(np.argmax(np.diag(posterior)))
@@ -70,7 +70,7 @@ def feature_upper_bound(size: int, rounds: int, ridge: float) -> float:
 
 def _sensible(kernel: Floats, ridge: float) -> None:
     if kernel.ndim != 2 or kernel.shape[0] != kernel.shape[1] or not len(kernel):
-        raise InputError(f"a kernel matrix is square; found the shape {kernel.shape}")
+        raise InputError("a kernel matrix is square", f"found the shape {kernel.shape}")
     if not ridge > 0 or not np.isfinite(kernel).all():
         raise InputError("needed a finite kernel matrix and ridge > 0")
 
@@ -88,6 +88,6 @@ def gain_exponent(kernel: str, dimension: int, smoothness: float | None = None) 
     if kernel != "matern":
         return 0.0
     if smoothness is None or not smoothness > 1:
-        raise InputError("the rate of a Matérn kernel holds for smoothness above 1; give it")
+        raise InputError("the rate of a Matérn kernel holds for smoothness above 1", "give it")
     square = dimension * (dimension + 1)
     return square / (2 * smoothness + square)

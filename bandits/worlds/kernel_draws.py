@@ -63,7 +63,7 @@ def middles(count: int) -> Floats:
 def drawn(grid: PublicGrid, kind: str, seed: int) -> KernelWorld:
     """Return the function of a seed: "rkhs", a sum of kernels at random centres, or "process", a draw."""
     if kind not in KINDS:
-        raise InputError(f"kind is {kind[:40]!r}; known: {', '.join(KINDS)}")
+        raise InputError(f"kind is {kind[:40]!r}", f"known: {', '.join(KINDS)}")
     rng = np.random.default_rng([seed, KINDS.index(kind)])
     if kind == "rkhs":
         centres, weights = rng.random((CENTRES, 2)), rng.normal(size=CENTRES)

@@ -26,7 +26,7 @@ def kernel_function(kernel: Floats, rounds: int, seed: int, noise: str = "unifor
     if kernel.ndim != 2 or kernel.shape[0] != kernel.shape[1] or rounds < 1:
         raise InputError("needed a square kernel matrix and rounds >= 1")
     if noise not in NOISES:
-        raise InputError(f"noise is {noise[:40]!r}; known: {', '.join(NOISES)}")
+        raise InputError(f"noise is {noise[:40]!r}", f"known: {', '.join(NOISES)}")
     rng = np.random.default_rng([seed, 11 + NOISES.index(noise)])  # apart from a run's coins and noise
     means = _combination(rng, kernel)
     eta = rng.uniform(-1, 1, rounds) if noise == "uniform" else rng.standard_t(3, rounds)

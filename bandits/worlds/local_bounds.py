@@ -30,7 +30,7 @@ class Setting:
     def __post_init__(self) -> None:
         """Refuse what the theorems do not speak of."""
         if self.kernel not in KERNELS:
-            raise InputError(f"the kernel is {self.kernel[:40]!r}; known: {', '.join(KERNELS)}")
+            raise InputError(f"the kernel is {self.kernel[:40]!r}", f"known: {', '.join(KERNELS)}")
         if (self.kernel == "matern") != (self.smoothness is not None):
             raise InputError("a Matérn kernel, and no other, needs its smoothness")
         if not (0 < self.epsilon <= 30 and 0 < self.alpha <= 1) or min(self.rounds, self.dimension) < 1:

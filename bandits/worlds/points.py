@@ -45,7 +45,7 @@ def grid(kernel: str, lengthscale: float, count: int) -> Points:
     `InputError` for another kernel, and where there are no points, or too many, or no length.
     """
     if kernel not in KERNELS:
-        raise InputError(f"kernel is {kernel[:40]!r}; known: {', '.join(KERNELS)}, sensors, stocks")
+        raise InputError(f"kernel is {kernel[:40]!r}", f"known: {', '.join(KERNELS)}, sensors, stocks")
     if not 2 <= count <= MOST or not 0 < lengthscale < np.inf:
         raise InputError(f"needed 2 to {MOST} points and lengthscale > 0")
     at = np.linspace(0, 1, count)
@@ -60,15 +60,19 @@ def of_matrix(kernel: Floats) -> Points:
     """Return the points of a kernel matrix; raises `InputError` for what is none, or has k(x, x) > 1."""
     kernel = np.array(kernel, dtype=np.float64)
     if kernel.ndim != 2 or kernel.shape[0] != kernel.shape[1] or not 1 <= len(kernel) <= MOST:
-        raise InputError(f"a kernel matrix is square, for 1 to {MOST} points; found the shape {kernel.shape}")
+        raise InputError(
+            f"a kernel matrix is square, for 1 to {MOST} points", f"found the shape {kernel.shape}"
+        )
     if not np.isfinite(kernel).all() or np.abs(kernel - kernel.T).max() > SLACK:
         raise InputError("a kernel matrix is symmetric and has finite numbers only")
     if np.diag(kernel).max() > 1 + SLACK:
-        raise InputError(f"k(x, x) is {np.diag(kernel).max():.6g}; divide the kernel so that it is at most 1")
+        raise InputError(
+            f"k(x, x) is {np.diag(kernel).max():.6g}", "divide the kernel so that it is at most 1"
+        )
     least = float(np.linalg.eigvalsh(kernel)[0])
     if least < -SLACK * len(kernel):
         raise InputError(
-            f"the kernel matrix has the eigenvalue {least:.3g}; it must be positive semidefinite"
+            f"the kernel matrix has the eigenvalue {least:.3g}", "it must be positive semidefinite"
         )
     kernel.setflags(write=False)
     return Points((kernel + kernel.T) / 2)

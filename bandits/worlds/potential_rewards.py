@@ -27,7 +27,7 @@ class PotentialRewards:
     def __post_init__(self) -> None:
         """Refuse rows of other points than the means are of."""
         if self.rows.ndim != 2 or self.rows.shape[1] != len(self.means):
-            raise InputError(f"rows have the shape {self.rows.shape}; needed {len(self.means)} columns")
+            raise InputError(f"rows have the shape {self.rows.shape}", f"needed {len(self.means)} columns")
 
     def regrets(self, chosen: Indices) -> Floats:
         """Return largest mean − mean of the point that each person was given."""

@@ -136,4 +136,4 @@ def exponents(model: str, kernel: str, dimension: int, smoothness: float | None 
             return Exponents(0.5 + half, 0.5)
         case "local":
             return Exponents(0.75 + half, 0.5)
-    raise InputError(f"the model is {model[:40]!r}; known: none, joint, local")
+    raise InputError(f"the model is {model[:40]!r}", "known: none, joint, local")

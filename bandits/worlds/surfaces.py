@@ -124,5 +124,5 @@ SURFACES: dict[str, Callable[[], Surface]] = {
 def surface(name: str) -> Surface:
     """Return a catalogued surface; raises `InputError` with the known names."""
     if name not in SURFACES:
-        raise InputError(f"surface is {name[:40]!r}; known: {', '.join(SURFACES)}")
+        raise InputError(f"surface is {name[:40]!r}", f"known: {', '.join(SURFACES)}")
     return SURFACES[name]()

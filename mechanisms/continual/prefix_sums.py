@@ -46,7 +46,7 @@ class PrefixSums:
             raise InputError("needed sigma > 0, radius > 0, rounds >= 1 and columns >= 1")
         if self.rounds > self.most:
             raise InputError(
-                f"rounds is {self.rounds}; a proof is for at most {self.most}: longer streams restart"
+                f"rounds is {self.rounds}", f"a proof is for at most {self.most}: longer streams restart"
             )
         # nodes of restarting trees have more noise
         grid.room((self.reach() + 200 * self.sigma) * 2**self.finer, self.bits)

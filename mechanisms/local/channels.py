@@ -72,7 +72,7 @@ class Channel(Protocol):
 def channel(name: str, epsilon: Fraction, steps: int = 8) -> "TableChannel | LaplaceChannel":
     """Return the channel of this name; raises `InputError` where there is none, or ε is out of range."""
     if name not in CHANNELS:
-        raise InputError(f"channel is {name[:40]!r}; known: {', '.join(CHANNELS)}")
+        raise InputError(f"channel is {name[:40]!r}", f"known: {', '.join(CHANNELS)}")
     if not 0 < epsilon <= 30:
         raise InputError("needed epsilon in (0, 30]")
     return LaplaceChannel(epsilon) if name == "laplace" else TableChannel(name, epsilon, steps)

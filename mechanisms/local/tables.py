@@ -38,7 +38,7 @@ def ratio(epsilon: Fraction) -> Fraction:
     """
     if epsilon < LEAST:
         raise InputError(
-            f"epsilon is {float(epsilon):g}; a table of outcomes needed at least {float(LEAST):g}"
+            f"epsilon is {float(epsilon):g}", f"a table of outcomes needed at least {float(LEAST):g}"
         )
     return Fraction(math.floor(math.exp(float(epsilon)) * (1 - 1e-12) * 2**30), 2**30)
 

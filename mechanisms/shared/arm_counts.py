@@ -62,10 +62,13 @@ class ArmCounts:
             raise InputError("needed at least one arm, one cell and one step")
         if self.places > MOST_CELLS:
             raise InputError(
-                f"{self.arms} arms in {self.cells} cells; at most {MOST_CELLS} of both together have a proof"
+                f"{self.arms} arms in {self.cells} cells",
+                f"at most {MOST_CELLS} of both together have a proof",
             )
         if self.steps > 1 and self.steps * self.places > ROOM:
-            raise InputError(f"{self.steps} steps; take {most_steps(self.places)} for so many arms and cells")
+            raise InputError(
+                f"{self.steps} steps", f"take {most_steps(self.places)} for so many arms and cells"
+            )
 
     @property
     def places(self) -> int:
@@ -109,9 +112,9 @@ class ArmCounts:
     def check_sigma(self, sigma: Fraction) -> None:
         """Refuse a scale that samplers do not take exactly, or that is out of range."""
         if not Fraction(1, 1000) <= sigma <= MOST_SIGMA:
-            raise InputError(f"sigma is {float(sigma):.6g}; it lies in 0.001 ... {MOST_SIGMA}")
+            raise InputError(f"sigma is {float(sigma):.6g}", f"it lies in 0.001 ... {MOST_SIGMA}")
         if exact_root((sigma * self.unit) ** 2) is None:
-            raise InputError(f"sigma {sigma} is no double; round it up, to a multiple of 1/32 say")
+            raise InputError(f"sigma {sigma} is no double", "round it up, to a multiple of 1/32 say")
 
     # ------------------------------------------------------------------ data
 
@@ -174,7 +177,7 @@ def _leaf(counts: ArmCounts, query: str, sigma: Fraction) -> Theorem:
 @lru_cache(maxsize=64)
 def _least_sigma(counts: ArmCounts, epsilon: Fraction, delta: Fraction) -> Fraction:
     if epsilon <= 0 or not 0 < delta < 1:
-        raise InputError("needed epsilon > 0 and 0 < delta < 1; Gaussian noise has no pure epsilon")
+        raise InputError("needed epsilon > 0 and 0 < delta < 1", "Gaussian noise has no pure epsilon")
     parts = 2**SIGMA_BITS
 
     def enough(many: int) -> bool:

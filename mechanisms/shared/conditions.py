@@ -85,7 +85,7 @@ def condition(text: str, columns: Sequence[Column], positions: Sequence[Fraction
     Raises `InputError` that says what stands in the text and what would be right.
     """
     if not text.strip() or len(text) > LONGEST:
-        raise InputError(f"the reward has {len(text)} characters; {RIGHT}")
+        raise InputError(f"the reward has {len(text)} characters", RIGHT)
     return _Reader(_tokens(text), {each.name: each for each in columns}, tuple(positions), arms).condition()
 
 
@@ -101,7 +101,7 @@ class _Side:
 def _bare(side: _Side) -> None:
     """Refuse a factor beside a column that stands for what is true, or is compared with a value in quotes."""
     if side.column is not None and set(side.weights) != {1}:
-        raise InputError(f"{side.column.name} is multiplied without being compared with a number; {RIGHT}")
+        raise InputError(f"{side.column.name} is multiplied without being compared with a number", RIGHT)
 
 
 def _tokens(text: str) -> list[tuple[str, str]]:
@@ -109,7 +109,7 @@ def _tokens(text: str) -> list[tuple[str, str]]:
     while text[at:].strip():
         match = _TOKEN.match(text, at)
         if match is None:
-            raise InputError(f"the reward has {text[at:].strip()[:20]!r}, which is not read; {RIGHT}")
+            raise InputError(f"the reward has {text[at:].strip()[:20]!r}, which is not read", RIGHT)
         kind = str(match.lastgroup)
         kind, at = {"single": "text", "quoted": "column"}.get(kind, kind), match.end()
         found.append((kind, str(match.group(str(match.lastgroup)))))
@@ -132,47 +132,49 @@ class _Reader:
         found = [self._comparison()]
         while self._tokens:
             if self._next() != ("name", "and"):
-                raise InputError(f"the reward joins comparisons by something else than and; {RIGHT}")
+                raise InputError("the reward joins comparisons by something else than and", RIGHT)
             found.append(self._comparison())
         for each in found:
             if max(map(abs, (*each.weights, each.limit))) > LARGEST:
-                raise InputError(f"the reward has a number beyond {float(LARGEST):g}; {RIGHT}")
+                raise InputError(f"the reward has a number beyond {float(LARGEST):g}", RIGHT)
         return Condition(tuple(found))
 
     def _next(self) -> tuple[str, str]:
         if not self._tokens:
-            raise InputError(f"the reward ends too early; {RIGHT}")
+            raise InputError("the reward ends too early", RIGHT)
         return self._tokens.pop(0)
 
     def _comparison(self) -> Comparison:
         left = self._side()
         if left.column is not None and (not self._tokens or self._tokens[0] == ("name", "and")):
             if left.column.kind != "boolean":
-                raise InputError(f"{left.column.name} is no boolean; compare it with a number")
+                raise InputError(f"{left.column.name} is no boolean", "compare it with a number")
             _bare(left)
             return Comparison(left.column.name, left.weights, "==", Fraction(1))
         kind, sign = self._next()
         if kind != "sign" or sign not in OPERATORS:
-            raise InputError(f"the reward has {sign[:20]!r} where a comparison belongs; {RIGHT}")
+            raise InputError(f"the reward has {sign[:20]!r} where a comparison belongs", RIGHT)
         right = self._side()
         if left.column is None:
             left, sign, right = right, _MIRRORED[sign], left
         if right.text is not None:
             _bare(left)
         if left.column is None or right.column is not None:
-            raise InputError(f"a comparison has one column, on one side; {RIGHT}")
+            raise InputError("a comparison has one column, on one side", RIGHT)
         return self._against(left.column, left.weights, sign, right)
 
     def _against(self, column: Column, weights: tuple[Fraction, ...], sign: str, right: _Side) -> Comparison:
         if right.text is not None:
             if right.text not in column.labels or sign not in ("==", "!="):  # numbers and text have none
                 known = ", ".join(column.labels) or "it has none to compare with"
-                raise InputError(f"{column.name} {sign} {right.text[:60]!r} is not read; its values: {known}")
+                raise InputError(
+                    f"{column.name} {sign} {right.text[:60]!r} is not read", f"its values: {known}"
+                )
             return Comparison(column.name, weights, sign, Fraction(column.labels.index(right.text)))
         if column.kind not in (*NUMBERS, "boolean"):
-            raise InputError(f"{column.name} is a {column.kind}; compare it with a value in quotes, by ==")
+            raise InputError(f"{column.name} is a {column.kind}", "compare it with a value in quotes, by ==")
         if len(set(right.weights)) != 1:
-            raise InputError(f"the position stands beside the column; {RIGHT}")
+            raise InputError("the position stands beside the column", RIGHT)
         return Comparison(column.name, weights, sign, right.weights[0])
 
     def _side(self) -> _Side:
@@ -181,7 +183,7 @@ class _Reader:
             self._tokens.pop(0)
             other = self._factor()
             if side.text is not None or other.text is not None or (side.column and other.column):
-                raise InputError(f"a product has one column, and numbers; {RIGHT}")
+                raise InputError("a product has one column, and numbers", RIGHT)
             weights = tuple(a * b for a, b in zip(side.weights, other.weights, strict=True))
             side = _Side(weights, side.column or other.column)
         return side
@@ -203,19 +205,19 @@ class _Reader:
         if kind in ("name", "column"):
             known = ", ".join(self._columns)
             raise InputError(
-                f"the reward names {word[:60]!r}, which is no declared column; declared: {known}"
+                f"the reward names {word[:60]!r}, which is no declared column", f"declared: {known}"
             )
-        raise InputError(f"the reward has {word!r} where a column or a number belongs; {RIGHT}")
+        raise InputError(f"the reward has {word!r} where a column or a number belongs", RIGHT)
 
     def _parenthesis(self) -> _Side:
         """Read ``(NUMBER - position)``, after its first parenthesis."""
         words = [self._next() for _ in range(4)]
         shape = [words[0][0], *(word for _, word in words[1:])]
         if shape != ["number", "-", POSITION, ")"]:
-            raise InputError(f"the reward has a parenthesis that is not (1 - position); {RIGHT}")
+            raise InputError("the reward has a parenthesis that is not (1 - position)", RIGHT)
         return _Side(tuple(Fraction(words[0][1]) - position for position in self._where()))
 
     def _where(self) -> tuple[Fraction, ...]:
         if len(self._positions) != self._arms:
-            raise InputError("the reward reads the arm's position; give positions, one number per arm")
+            raise InputError("the reward reads the arm's position", "give positions, one number per arm")
         return self._positions

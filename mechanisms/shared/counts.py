@@ -47,11 +47,11 @@ class NoisyCounts:
         """Refuse parameters that make no sense."""
         known_relation(self.relation)
         if self.law not in LAWS:
-            raise InputError(f"law is {self.law!r}; known: {', '.join(LAWS)}")
+            raise InputError(f"law is {self.law!r}", f"known: {', '.join(LAWS)}")
         if self.scale <= 0 or self.rows < 1:
             raise InputError("needed scale > 0 and rows >= 1")
         if self.law == "gaussian" and exact_root(self.scale**2) is None:
-            raise InputError(f"scale {self.scale} is no double; round it up, to a multiple of 1/32 say")
+            raise InputError(f"scale {self.scale} is no double", "round it up, to a multiple of 1/32 say")
 
     def query(self, data: Rows) -> Integers:
         """Return the exact counts."""

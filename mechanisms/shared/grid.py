@@ -29,11 +29,11 @@ def room(total: Fraction, bits: int) -> None:
     Also checks that `bits` lies in 0 … 40.  Half of the room is left for noise.
     """
     if not 0 <= bits <= 40:
-        raise InputError(f"bits is {bits}; it lies in 0 ... 40")
+        raise InputError(f"bits is {bits}", "it lies in 0 ... 40")
     if total * 2**bits >= 2**61:
         raise InputError(
-            f"sums may reach 2^{math.ceil(total).bit_length()} or so, too large for a grid of 2^-{bits};"
-            " use fewer bits"
+            f"sums may reach 2^{math.ceil(total).bit_length()} or so, too large for a grid of 2^-{bits}",
+            "use fewer bits",
         )
 
 
@@ -48,7 +48,7 @@ def spanned(low: Fraction, high: Fraction) -> None:
     except OverflowError:
         fine = False
     if not fine:
-        raise InputError("low and high are too close, or too large; needed some that doubles tell apart")
+        raise InputError("low and high are too close, or too large", "needed some that doubles tell apart")
 
 
 def clipped(values: Floats, low: Fraction, high: Fraction, bits: int) -> Integers:
@@ -70,9 +70,9 @@ def _ends(low: Fraction, high: Fraction, bits: int) -> tuple[int, int]:
     """Return the least and the largest place of the grid within an interval."""
     least, most = -(-low * 2**bits // 1), high * 2**bits // 1  # ceiling, floor
     if least > most:
-        raise InputError(f"no multiple of 2^-{bits} lies in [{low}, {high}]; use a finer grid")
+        raise InputError(f"no multiple of 2^-{bits} lies in [{low}, {high}]", "use a finer grid")
     if max(abs(least), abs(most)) >= 2**62:
-        raise InputError(f"[{low}, {high}] is too wide for a grid of 2^-{bits}; use a coarser grid")
+        raise InputError(f"[{low}, {high}] is too wide for a grid of 2^-{bits}", "use a coarser grid")
     return int(least), int(most)
 
 

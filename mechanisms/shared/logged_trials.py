@@ -151,12 +151,7 @@ def _column(table: Table, place: Place) -> Column:
     try:
         return table.column(place.text())
     except InputError as error:
-        raise error if str(error).startswith(place.file) else place.wrong(*_halves(error)) from None
-
-
-def _halves(error: InputError) -> tuple[str, str]:
-    what, _, right = str(error).partition("; ")
-    return what, right or "mend the declaration"
+        raise place.placed(error) from None
 
 
 def _labels(column: Column, place: Place) -> tuple[str, ...]:
@@ -167,7 +162,7 @@ def _labels(column: Column, place: Place) -> tuple[str, ...]:
     try:
         return cells_of(column, None).labels
     except InputError as error:
-        raise place.wrong(*_halves(error)) from None
+        raise place.placed(error) from None
 
 
 def _contexts(table: Table, place: Place | None, cuts: Place | None, arms: int) -> dict[str, Cells]:
@@ -260,7 +255,7 @@ def _reward(
     try:
         meant = condition(text, table.columns, positions, len(arms))
     except InputError as error:
-        raise place.wrong(*_halves(error)) from None
+        raise place.placed(error) from None
     return _Reward(text, 1, meant.columns, lambda codes, arm: meant.holds(codes, arm).astype(np.float64))
 
 

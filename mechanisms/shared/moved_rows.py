@@ -32,14 +32,14 @@ WIDEST = 32  #: numbers of a row that a map takes or gives
 def relation_of(unit: Fraction) -> str:
     """Return which datasets are neighbours; raises `InputError` for a negative unit."""
     if unit < 0:
-        raise InputError(f"unit is {unit}; a row moves by a distance above 0, or say 0: it is replaced")
+        raise InputError(f"unit is {unit}", "a row moves by a distance above 0, or say 0: it is replaced")
     return bounded_row(unit) if unit else REPLACE_ONE
 
 
 def room(total: Fraction, bits: int) -> None:
     """Refuse rows of 2^−`bits` that do not fit into integers once they went through a map."""
     if bits < 0:
-        raise InputError(f"bits is {bits}; it lies in 0 ... {40 - MAP_BITS}")
+        raise InputError(f"bits is {bits}", f"it lies in 0 ... {40 - MAP_BITS}")
     grid.room(total, bits + MAP_BITS)
 
 

@@ -16,7 +16,7 @@ def grid_sum(path: Path, column: Column, bits: int, rows: int) -> int:
     memory.  Raises `InputError` for what is public: the file, its header and another number of rows.
     """
     if column.low is None or column.high is None:
-        raise InputError(f"{column.name} is no number; name a column with bounds")
+        raise InputError(f"{column.name} is no number", "name a column with bounds")
     grid.room(rows * max(abs(column.low), abs(column.high)), bits)
     total, found = 0, 0
     for batch in batches(path, (column.name,)):
@@ -24,5 +24,5 @@ def grid_sum(path: Path, column: Column, bits: int, rows: int) -> int:
         total += int(grid.clipped(codes, column.low, column.high, bits).sum())
         found += len(codes)
     if found != rows:
-        raise InputError(f"{path}: {found} rows; the public number is {rows}")
+        raise InputError(f"{found} rows", f"the public number is {rows}", path)
     return total

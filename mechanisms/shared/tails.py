@@ -22,7 +22,7 @@ SUMMED = 1024  #: standard deviations up to which discrete Gaussian tails are su
 def missed(level: Fraction) -> Fraction:
     """Return 1 − `level`, the probability that an interval misses; raises `InputError` beyond (0, 1)."""
     if not 0 < level < 1:
-        raise InputError(f"level is {float(level):g}; needed one between 0 and 1, such as 19/20")
+        raise InputError(f"level is {float(level):g}", "needed one between 0 and 1, such as 19/20")
     return 1 - Fraction(level)
 
 
@@ -36,7 +36,7 @@ def ceiling(value: arb) -> int:
     """Return an integer that is at least the number within the ball."""
     above = value.upper().ceil().unique_fmpz()
     if above is None:
-        raise InputError("a reach is beyond what can be computed; use a lower level")
+        raise InputError("a reach is beyond what can be computed", "use a lower level")
     return int(above)
 
 
@@ -85,7 +85,7 @@ def _summed(scale: float, alpha: Fraction) -> int:
         tail += 2 * weights[found]
         found -= 1
     if not bool(tail <= most):
-        raise InputError("a reach is beyond what can be computed; use a lower level")
+        raise InputError("a reach is beyond what can be computed", "use a lower level")
     return found
 
 

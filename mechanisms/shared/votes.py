@@ -36,7 +36,7 @@ class ChoiceByVotes:
         if self.rate <= 0 or min(self.limit, self.rows) < 1:
             raise InputError("needed rate > 0, limit >= 1 and rows >= 1")
         if self.candidates < 1:
-            raise InputError("there is no candidate to choose; needed candidates >= 1")
+            raise InputError("there is no candidate to choose", "needed candidates >= 1")
 
     def domain(self) -> Domain:
         """Return one column per candidate, beyond the limit on either side, so that votes are clipped."""

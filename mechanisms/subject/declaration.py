@@ -73,17 +73,17 @@ class Domain:
         """
         if data.ndim != 2 or (len(data) and data.shape[1] != len(self.low)):
             found = " × ".join(map(str, data.shape[1:])) or "no"
-            raise InputError(f"data has {found} columns; needed rows of {len(self.low)} numbers")
+            raise InputError(f"data has {found} columns", f"needed rows of {len(self.low)} numbers")
         if relation != ADD_REMOVE and len(data) != self.rows:
-            raise InputError(f"data has {len(data)} rows; this mechanism is set up for {self.rows}")
+            raise InputError(f"data has {len(data)} rows", f"this mechanism is set up for {self.rows}")
         if len(data) > self.rows:
-            raise InputError(f"data has more than {self.rows} rows, the public limit; raise the limit")
+            raise InputError(f"data has more than {self.rows} rows, the public limit", "raise the limit")
 
 
 def known_relation(relation: str) -> None:
     """Refuse a relation that no mechanism is proved for; raises `InputError`."""
     if relation not in RELATIONS:
-        raise InputError(f"relation is {relation!r}; known: {', '.join(RELATIONS)}")
+        raise InputError(f"relation is {relation!r}", f"known: {', '.join(RELATIONS)}")
 
 
 def wide(rows: int, columns: int, reach: float) -> Domain:

@@ -42,11 +42,11 @@ class Private:
         try:
             table = np.array(rows, dtype=np.float64)
         except (TypeError, ValueError):
-            raise InputError("private rows must be numbers in a table; found something else") from None
+            raise InputError("private rows must be numbers in a table", "found something else") from None
         if table.ndim == 1:
             table = table[:, None]
         if table.ndim != 2:
-            raise InputError(f"private rows have {table.ndim} dimensions; needed rows and columns")
+            raise InputError(f"private rows have {table.ndim} dimensions", "needed rows and columns")
         table.flags.writeable = False
         self._rows: Rows = table
         self._bounds: tuple[float, float] | None = None
@@ -70,7 +70,7 @@ class Private:
         """
         least, most = _public("low", low), _public("high", high)
         if least > most:
-            raise InputError("low is above high; give the bounds in order")
+            raise InputError("low is above high", "give the bounds in order")
         width = self._rows.shape[1] if columns is None else columns
         if len(self._rows):
             _tried(change, self._rows.shape[1], width)
@@ -89,7 +89,7 @@ def _public(name: str, value: Fraction | int) -> float:
     except OverflowError:
         found = math.inf
     if not math.isfinite(found):
-        raise InputError(f"{name} is no finite number within the doubles; give a public one")
+        raise InputError(f"{name} is no finite number within the doubles", "give a public one")
     return found
 
 
@@ -103,12 +103,13 @@ def _tried(change: Change, width: int, columns: int) -> None:
             why = type(error).__name__
     if not lengths:
         raise InputError(
-            f"the row-wise function raises {why} on every row made up to try it; let it return numbers"
+            f"the row-wise function raises {why} on every row made up to try it", "let it return numbers"
         ) from None
     if lengths != {columns}:
         found = " or ".join(map(str, sorted(lengths)))
         raise InputError(
-            f"the row-wise function returns {found} numbers; return one length, and say it: columns={columns}"
+            f"the row-wise function returns {found} numbers",
+            f"return one length, and say it: columns={columns}",
         )
 
 
@@ -134,8 +135,8 @@ def _same_bounds(value: Private, mechanism: Subject) -> None:
     agree = (low, high) == own if own else least <= low and high <= most
     if not agree:
         raise InputError(
-            f"rows were mapped into [{low:g}, {high:g}], but the mechanism takes [{least:g}, {most:g}];"
-            " give both the same bounds"
+            f"rows were mapped into [{low:g}, {high:g}], but the mechanism takes [{least:g}, {most:g}]",
+            "give both the same bounds",
         )
 
 
@@ -165,7 +166,7 @@ def release(
     Values out of range are no error: rows are clamped to the mechanism's domain, one by one.
     """
     if not isinstance(value, Private):
-        raise InputError(f"release takes a Private value, found {type(value).__name__}; wrap it first")
+        raise InputError(f"release takes a Private value, found {type(value).__name__}", "wrap it first")
     rows = value._rows  # the one place that opens a Private value
     _same_bounds(value, mechanism)
     domain = mechanism.domain()
@@ -192,7 +193,7 @@ _MISUSE: Final = {
 
 def _refusing(what: str) -> Callable[..., NoReturn]:
     def refuse(*_: object, **__: object) -> NoReturn:
-        raise InputError(f"a Private value cannot be {what}; {_WAY_OUT}")
+        raise InputError(f"a Private value cannot be {what}", _WAY_OUT)
 
     return refuse
 

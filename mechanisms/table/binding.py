@@ -82,7 +82,7 @@ def bind(made_by: Any, place: Place, table: Table, rows: int, relation: str) -> 
         else:
             given, reading = _numbers(columns, by, made_by)
     except InputError as error:
-        raise _at(place, error) from None
+        raise place.placed(error) from None
     if kind == "number":
         known -= set(SIZE)  # candidates of a number are its own
     given |= {"rows": rows, "rounds": rows, "relation": relation}
@@ -93,13 +93,7 @@ def _named(table: Table, place: Place) -> Column:
     try:
         return table.column(place.text())
     except InputError as error:
-        raise _at(place, error) from None
-
-
-def _at(place: Place, error: InputError) -> InputError:
-    """Return an error that says where in the claim it is about."""
-    placed = bool(place.file) and str(error).startswith(place.file)
-    return error if placed else place.wrong(*str(error).split("; ", 1))
+        raise place.placed(error) from None
 
 
 # ------------------------------------------------------------------ cells
@@ -129,7 +123,7 @@ def _named_cells(columns: list[Column], bins: Place | None) -> tuple[Given, Read
     labels, names = cells[0].labels, tuple(column.name for column in columns)
     for name, each in zip(names, cells, strict=True):
         if each.labels != labels:
-            raise InputError(f"{name} has other cells than {names[0]}; give them the same values")
+            raise InputError(f"{name} has other cells than {names[0]}", "give them the same values")
 
     def place(codes: Floats) -> Floats:
         return np.stack([each.place(codes[:, k]) for k, each in enumerate(cells)], axis=1)
@@ -145,12 +139,14 @@ def _texts(
     name, length = columns[0].name, columns[0].bytes
     if "text" not in known or by is not None or bins is not None:
         raise InputError(
-            f"{name} is text, whose values nobody listed; stable-histogram counts them, without by or bins:"
-            " else declare a category"
+            f"{name} is text, whose values nobody listed",
+            "stable-histogram counts them, without by or bins: else declare a category",
         )
     for column in columns:
         if column.kind != "text" or column.bytes != length:
-            raise InputError(f"{column.name} is no text as {name} is; give all columns that type and length")
+            raise InputError(
+                f"{column.name} is no text as {name} is", "give all columns that type and length"
+            )
     names = tuple(column.name for column in columns)
     nothing = (0.0,) * (len(names) * texts.width(length))
     return {"text": length, "keys": len(names)}, Reading(names, lambda codes: codes, nothing)
@@ -163,10 +159,10 @@ def cells_of(column: Column, edges: tuple[Fraction, ...] | None) -> Cells:
     """
     if edges is not None:
         if column.kind not in NUMBERS:
-            raise InputError(f"{column.name} is no number; leave bins out: its values are the cells")
+            raise InputError(f"{column.name} is no number", "leave bins out: its values are the cells")
         ends = np.array([float(edge) for edge in edges])
         if (np.diff(ends) <= 0).any():
-            raise InputError("bins do not rise; give edges from low to high")
+            raise InputError("bins do not rise", "give edges from low to high")
         last = len(ends) - 2
         names = [f"[{_written(low)}, {_written(high)})" for low, high in pairwise(ends.tolist())]
         names[-1] = names[-1][:-1] + "]"
@@ -180,10 +176,12 @@ def cells_of(column: Column, edges: tuple[Fraction, ...] | None) -> Cells:
     if column.labels:
         return Cells(column.labels, lambda codes: codes)
     if column.kind != "integer":
-        raise InputError(f"{column.name} has no cells; give bins, the edges between them")
+        raise InputError(f"{column.name} has no cells", "give bins, the edges between them")
     low, high = (int(end) for end in column.bounds)
     if high - low >= MOST_BINS:
-        raise InputError(f"{column.name} has more than {MOST_BINS} values; give bins, the edges between them")
+        raise InputError(
+            f"{column.name} has more than {MOST_BINS} values", "give bins, the edges between them"
+        )
     return Cells(tuple(map(str, range(low, high + 1))), lambda codes: codes - low)
 
 
@@ -209,14 +207,14 @@ def _numbers(columns: list[Column], by: Column | None, made_by: Any) -> tuple[Gi
     """
     for column in columns:
         if column.kind not in (*NUMBERS, "boolean"):
-            raise InputError(f"{column.name} is a {column.kind}; a number, integer or boolean belongs here")
+            raise InputError(f"{column.name} is a {column.kind}", "a number, integer or boolean belongs here")
     names = tuple(column.name for column in columns)
     ends = [tuple(map(Fraction, column.bounds)) for column in columns]
     given: Given = {"low": min(low for low, _ in ends), "high": max(high for _, high in ends)}
     if getattr(made_by, "target", False):
         given["reward"] = max(map(abs, ends.pop()))
         if _longest(ends) > 1:
-            raise InputError("features are clipped to norm 1, and these may be longer; use second-moments")
+            raise InputError("features are clipped to norm 1, and these may be longer", "use second-moments")
     given["radius"] = _longest(ends)
     given |= dict.fromkeys(SIZE, len(ends))
     if by is None:

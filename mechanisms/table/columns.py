@@ -54,57 +54,57 @@ class Column:
     def __post_init__(self) -> None:
         """Refuse what declares no column."""
         if NAME.fullmatch(self.name) is None:
-            raise InputError("a column's name is empty, long or has control characters; give the header's")
+            raise InputError("a column's name is empty, long or has control characters", "give the header's")
         if self.kind not in KINDS:
-            raise InputError(f"{self.name} has the type {self.kind!r}; known: {', '.join(KINDS)}")
+            raise InputError(f"{self.name} has the type {self.kind!r}", f"known: {', '.join(KINDS)}")
         if self.kind in NUMBERS:
             self._check_number()
         elif self.low is not None or self.high is not None:
-            raise InputError(f"{self.name} has bounds; only numbers and integers have")
+            raise InputError(f"{self.name} has bounds", "only numbers and integers have")
         if self.kind == "category":
             self._check_category()
         elif self.values or self.other:
-            raise InputError(f"{self.name} has values; only categories have")
+            raise InputError(f"{self.name} has values", "only categories have")
         if self.length is not None and self.kind != "text":
-            raise InputError(f"{self.name} has a length; only text has")
+            raise InputError(f"{self.name} has a length", "only text has")
         if not 1 <= self.bytes <= LONGEST_TEXT:
-            raise InputError(f"{self.name} has the length {self.length}; give 1 to {LONGEST_TEXT} bytes")
+            raise InputError(f"{self.name} has the length {self.length}", f"give 1 to {LONGEST_TEXT} bytes")
         wanted = {"boolean": bool, "text": str}.get(self.kind)
         if wanted is not None and self.missing is not None and not isinstance(self.missing, wanted):
-            raise InputError(f"{self.name}: missing is {self.missing!r}; a {self.kind} belongs there")
+            raise InputError(f"missing is {self.missing!r}", f"a {self.kind} belongs there", self.name)
 
     def _check_number(self) -> None:
         if self.low is None or self.high is None:
-            raise InputError(f"{self.name} has no bounds; give low and high, what a cell may be")
+            raise InputError(f"{self.name} has no bounds", "give low and high, what a cell may be")
         if self.low > self.high:
-            raise InputError(f"{self.name}: low {self.low} is above high {self.high}; exchange them")
+            raise InputError(f"low {self.low} is above high {self.high}", "exchange them", self.name)
         if max(abs(self.low), abs(self.high)) > Fraction(10) ** 15:
-            raise InputError(f"{self.name} has bounds beyond 1e15; give what a cell may be")
+            raise InputError(f"{self.name} has bounds beyond 1e15", "give what a cell may be")
         whole = all(Fraction(end).denominator == 1 for end in (self.low, self.high))
         if self.kind == "integer" and not whole:
-            raise InputError(f"{self.name} is an integer with broken bounds; give whole ones")
+            raise InputError(f"{self.name} is an integer with broken bounds", "give whole ones")
         given = self.missing
         if given is None:
             return
         if isinstance(given, bool | str):
-            raise InputError(f"{self.name}: missing is {given!r}; a number belongs there")
+            raise InputError(f"missing is {given!r}", "a number belongs there", self.name)
         if not self.low <= given <= self.high:
             raise InputError(
-                f"{self.name}: missing is {given}, outside [{self.low}, {self.high}]; give one inside"
+                f"missing is {given}, outside [{self.low}, {self.high}]", "give one inside", self.name
             )
         if self.kind == "integer" and Fraction(given).denominator != 1:
-            raise InputError(f"{self.name}: missing is {given}; a whole number belongs there")
+            raise InputError(f"missing is {given}", "a whole number belongs there", self.name)
 
     def _check_category(self) -> None:
         if not self.values or len(set(self.values)) != len(self.values):
-            raise InputError(f"{self.name} is a category without values, or with one twice; list each once")
+            raise InputError(f"{self.name} is a category without values, or with one twice", "list each once")
         if any(not value or value.strip() != value for value in self.values):
-            raise InputError(f"{self.name} has an empty value, or one with spaces around; write it bare")
+            raise InputError(f"{self.name} has an empty value, or one with spaces around", "write it bare")
         if self.other and OTHER in self.values:
-            raise InputError(f"{self.name} has a value {OTHER!r} beside `other`; leave one out")
+            raise InputError(f"{self.name} has a value {OTHER!r} beside `other`", "leave one out")
         known = (*self.values, OTHER) if self.other else self.values
         if self.missing is not None and self.missing not in known:
-            raise InputError(f"{self.name}: missing is {self.missing!r}; known: {', '.join(known)}")
+            raise InputError(f"missing is {self.missing!r}", f"known: {', '.join(known)}", self.name)
 
     # ------------------------------------------------------------------ what a code stands for
 
@@ -211,7 +211,7 @@ def _column(name: str, place: Place) -> Column:
     try:
         return Column(name, kind, **given)  # type: ignore[arg-type]
     except InputError as error:
-        raise place.wrong(*str(error).split("; ", 1)) from None
+        raise place.placed(error) from None
 
 
 def _number(cell: object) -> float:

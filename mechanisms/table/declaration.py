@@ -30,11 +30,11 @@ class Table:
     def __post_init__(self) -> None:
         """Refuse what declares no table."""
         if not 1 <= self.rows <= MOST_ROWS:
-            raise InputError(f"rows is {self.rows}; needed 1 to {MOST_ROWS}")
+            raise InputError(f"rows is {self.rows}", f"needed 1 to {MOST_ROWS}")
         if self.identity is None and self.max_rows != 1:
-            raise InputError("max_rows goes with id; name the column that says whose a row is")
+            raise InputError("max_rows goes with id", "name the column that says whose a row is")
         if not 1 <= self.max_rows <= MOST_OF_ONE:
-            raise InputError(f"max_rows is {self.max_rows}; needed 1 to {MOST_OF_ONE}")
+            raise InputError(f"max_rows is {self.max_rows}", f"needed 1 to {MOST_OF_ONE}")
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -46,7 +46,7 @@ class Table:
         for column in self.columns:
             if column.name == name:
                 return column
-        raise InputError(f"no column {name[:60]!r} is declared; declared: {', '.join(self.names)}")
+        raise InputError(f"no column {name[:60]!r} is declared", f"declared: {', '.join(self.names)}")
 
 
 def read_table(place: Place) -> Table:
@@ -61,4 +61,4 @@ def read_table(place: Place) -> Table:
     try:
         return Table(columns, rows, identity, most)
     except InputError as error:
-        raise place.wrong(*str(error).split("; ", 1)) from None
+        raise place.placed(error) from None

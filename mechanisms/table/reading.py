@@ -31,7 +31,7 @@ def batches(path: Path, names: Sequence[str], declared: Sequence[str] = ()) -> I
     """
     kind = path.suffix.lower()
     if kind not in KNOWN:
-        raise InputError(f"{path}: a file of an unknown kind; give {', '.join(KNOWN)}")
+        raise InputError("a file of an unknown kind", f"give {', '.join(KNOWN)}", path)
     lines = _lines(path, names, declared) if kind == ".csv" else _columnar(path, names, declared, kind)
     yield from lines
 
@@ -72,10 +72,10 @@ def _places(
     """Return the index of each of `names` in a row; the header is public."""
     lacking = [name for name in dict.fromkeys((*names, *declared)) if name not in header]
     if lacking:
-        raise InputError(f"{path}: no column {', '.join(lacking)}; the header has {', '.join(header)[:200]}")
+        raise InputError(f"no column {', '.join(lacking)}", f"the header has {', '.join(header)[:200]}", path)
     twice = [name for name in names if list(header).count(name) > 1]
     if twice:
-        raise InputError(f"{path}: the column {twice[0]} stands twice in the header; rename one")
+        raise InputError(f"the column {twice[0]} stands twice in the header", "rename one", path)
     return {name: list(header).index(name) for name in names}
 
 
@@ -87,7 +87,7 @@ def _columnar(path: Path, names: Sequence[str], declared: Sequence[str], kind: s
         import pyarrow as arrow
         from pyarrow import parquet
     except ImportError:
-        raise InputError(f"{path}: pyarrow reads such files; pip install 'dpaccount[tables]'") from None
+        raise InputError("pyarrow reads such files", "pip install 'dpaccount[tables]'", path) from None
     try:
         if kind == ".parquet":
             with parquet.ParquetFile(path, pre_buffer=False) as file:
@@ -104,7 +104,7 @@ def _columnar(path: Path, names: Sequence[str], declared: Sequence[str], kind: s
     except OSError as error:
         raise _unreadable(path, error) from None
     except arrow.ArrowException as error:
-        raise InputError(f"{path}: no {kind} file ({type(error).__name__}); write it again") from None
+        raise InputError(f"no {kind} file ({type(error).__name__})", "write it again", path) from None
 
 
 def _batch(batch: Any, names: Sequence[str]) -> Batch:
@@ -137,4 +137,4 @@ def _value(cell: Any) -> object:
 
 
 def _unreadable(path: Path, error: OSError) -> InputError:
-    return InputError(f"{path}: {error.strerror or 'unreadable'}; give a readable data file")
+    return InputError(str(error.strerror or "unreadable"), "give a readable data file", path)

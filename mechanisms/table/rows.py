@@ -51,9 +51,9 @@ def check_number(path: Path, table: Table, found: int, relation: str) -> None:
     """Refuse another number of units than is declared; under add-remove, more than there may be."""
     what = "rows" if table.identity is None else f"different {table.identity}"
     if relation != ADD_REMOVE and found != table.rows:
-        raise InputError(f"{path}: {found} {what}; the public number is rows = {table.rows}")
+        raise InputError(f"{found} {what}", f"the public number is rows = {table.rows}", path)
     if found > table.rows:
-        raise InputError(f"{path}: more {what} than rows = {table.rows}, the most there may be; raise it")
+        raise InputError(f"more {what} than rows = {table.rows}, the most there may be", "raise it", path)
 
 
 def _encoded(batch: Batch, table: Table, reading: Reading) -> Floats:

@@ -62,7 +62,7 @@ def largest_reward(p: dict[str, Any]) -> Cost:
         high *= 2
         if high > 10**60:
             raise InputError(
-                "Lemma 2 holds up to rewards of 1e60 at least; less extreme parameters belong here"
+                "Lemma 2 holds up to rewards of 1e60 at least", "less extreme parameters belong here"
             )
     found = crossing(holds, Fraction(0), high)
     beyond = joint.lemma2({**p, "B": 2 * Fraction(found.upper), "rho": Fraction(0)})
@@ -97,7 +97,7 @@ def largest_alpha(p: dict[str, Any]) -> Cost:
 
     low, high = Fraction(1, 10**6), Fraction(10**4)
     if holds(high) is not False:
-        raise InputError("Lemma 5 is not refuted at alpha = 1e4; a smaller beta belongs here")
+        raise InputError("Lemma 5 is not refuted at alpha = 1e4", "a smaller beta belongs here")
     found = crossing(holds, low, high) if holds(low) else Enclosure(Fraction(0), low)
     beyond = check({"alpha": high, "beta": p["beta"], "B": Fraction(1)})
     return Cost(

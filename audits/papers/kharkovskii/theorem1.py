@@ -272,7 +272,7 @@ def least_sketch_noise(epsilon: Fraction, delta: Fraction, columns: int) -> Encl
     """Return the least ω with E δ_G(ε; √q/ω) ≤ δ, q ~ χ²_columns; integrals further out take too long."""
     if epsilon > 1000 or delta < Fraction(1, 10**60):
         raise InputError(
-            "sketches are integrated for epsilon up to 1000 and delta from 1e-60 on; use such ones"
+            "sketches are integrated for epsilon up to 1000 and delta from 1e-60 on", "use such ones"
         )
     return falling(lambda omega: mixed_shift(epsilon, omega**2, columns), delta)
 

@@ -25,7 +25,7 @@ class ListedFunction:
     def on(self, relation: str) -> Described:
         """Return the data; raises `InputError` where the function is about another relation."""
         if relation != self.shape.relation:
-            raise InputError(f"{self.name} is about {self.shape.relation}; say that as the relation")
+            raise InputError(f"{self.name} is about {self.shape.relation}", "say that as the relation")
         return self.described
 
     @property
