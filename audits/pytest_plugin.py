@@ -1,6 +1,5 @@
 """What the fixtures of the pytest plugin do; the plugin itself is the module `pytest_dpaccount`."""
 
-import json
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -9,23 +8,20 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
 from msgspec.structs import replace as changed
 
+from audits.api.arguments import DATA, AuditArguments, declared_sensitivity, described, terms_of
+from audits.api.on_code import audit_function, described_by
+from audits.api.requests import Audit
 from audits.attack.runs import silent
 from audits.cli.options import differing, short
-from audits.cli.questions import AuditOptions, data_of
-from audits.datasets.described import read_data
-from audits.datasets.shape import Described
 from audits.sandbox.crew import Crew
-from audits.sensitivity.search import NORMS, answer, declared_of, runnable, test_sensitivity
+from audits.sensitivity.search import NORMS, answer, runnable, test_sensitivity
 from audits.subjects.code import Code
-from audits.tasks.messages import Audit
-from audits.tasks.on_code import audit_function, described_by
-from dpaccount.documents import Place
+from dpaccount.documents import Place, parse_toml, read_bytes
 from dpaccount.errors import DpaccountError, InputError
-from dpaccount.exact import read_exact, to_digits
+from dpaccount.exact import as_exact, to_digits
 from pytest_dpaccount import Budget, Effort, WrongRequest
 
 
@@ -45,10 +41,14 @@ def private(
     __tracebackhide__ = True
     seconds = _seconds(terms)
     with _one_line():
-        table, name = _table(terms), _name(function)
-        said = {**_options(terms), "trials": str(_trials(effort.trials)), "seed": str(effort.seed)}
-        asked = AuditOptions(**said, early=True).question(name)
-        data = table or described_by(name, asked.data)
+        name = _name(function)
+        asked = AuditArguments(
+            **_arguments(terms),
+            trials=Fraction(_trials(effort.trials)),
+            seed=Fraction(effort.seed),
+            early=True,
+        ).request(name)
+        data = described_by(name, asked.data)
         share = budget.share()
         asked = changed(asked, plan=replace(asked.plan, confidence=1 - share))
         with _crew(function, seconds) as crew:
@@ -73,9 +73,9 @@ def query(
     if norm not in NORMS or bound is None:
         raise WrongRequest(f"norm is one of {', '.join(NORMS)}, and bound is a number")
     with _one_line():
-        table, name = _table(terms), _name(function)
-        options = AuditOptions(**_options(terms))
-        declared = declared_of(norm, _bound(bound), table or described_by(name, data_of(options)))
+        name, arguments = _name(function), _arguments(terms)
+        data = described(arguments["terms"], arguments.get("relation"), arguments.get("radius"))
+        declared = declared_sensitivity(norm, _number(bound, "bound"), described_by(name, data))
         with _crew(function, seconds) as crew:
             found = test_sensitivity(crew, declared, effort.seed)
     if found.refuted:
@@ -94,34 +94,36 @@ def _note_patched(budget: Budget, name: str, patched: str) -> None:
         budget.notes.append(f"{name}: {patched}; another process ran it, with modules as their files are")
 
 
-TABLE = ("columns", "rows", "id", "max_rows", "as_", "left", "right")  #: terms of a table
+NUMBERS = ("epsilon", "delta", "radius")
+TABLE = ("rows", "id", "max_rows", "as_")  #: terms of a table, next to its columns
 
 
-def _table(terms: dict[str, Any]) -> Described | None:
-    """Take the terms that describe a table, as ``[subject.data]`` of a claim does; None without them."""
-    if not isinstance(terms.get("columns"), dict):
-        return None
-    said = {key.rstrip("_"): _exact(terms.pop(key)) for key in TABLE if key in terms}
-    for key in ("shape", "low", "high", "dtype", "radius"):
-        if key in terms:
-            raise WrongRequest(f"columns describe a table; leave {key} out")
-    return read_data(Place(said, "columns"), str(terms.get("relation", "replace-one")), None)
+def _arguments(terms: dict[str, Any]) -> dict[str, Any]:
+    """Return the terms of a test as arguments of a request: numbers exact, data as documents."""
+    for key in terms:
+        if key not in (*NUMBERS, *DATA, *TABLE, "relation"):
+            raise WrongRequest(f"unknown term {key!r}; known: {', '.join((*NUMBERS, 'relation', *DATA))}")
+    arguments = {key: _number(terms[key], key) for key in NUMBERS if key in terms}
+    relation = {"relation": str(terms["relation"])} if "relation" in terms else {}
+    data = {key: terms[key] for key in DATA if key in terms}
+    if isinstance(data.get("columns"), dict):  # as in [subject.data] of a claim
+        data["columns"] = {key.rstrip("_"): terms[key] for key in ("columns", *TABLE) if key in terms}
+        return {**arguments, **relation, "terms": terms_of(data)}
+    if "columns" in data:
+        path = Path(data.pop("columns"))
+        return {**arguments, **relation, "terms": {**terms_of(data), "columns": _file_of_columns(path)}}
+    return {**arguments, **relation, "terms": terms_of(data)}
 
 
-def _exact(value: Any) -> Any:
-    """Return a Python value as a document holds it: numbers exact, lists as lists."""
-    if isinstance(value, dict):
-        return {str(key): _exact(member) for key, member in value.items()}
-    if isinstance(value, list | tuple):
-        return [_exact(member) for member in value]
-    return read_exact(repr(value)) if isinstance(value, float) else value
+def _file_of_columns(path: Path) -> Place:
+    return parse_toml(read_bytes(path), str(path))
 
 
-def _bound(bound: object) -> Fraction:
+def _number(value: Any, name: str) -> Fraction:
     try:
-        return read_exact(str(bound).strip())
+        return as_exact(value)
     except InputError as error:
-        raise InputError(f"bound: {error}") from None
+        raise error.inside(name) from None
 
 
 def _seconds(terms: dict[str, Any]) -> float:
@@ -143,23 +145,6 @@ def _crew(function: Callable[..., Any], seconds: float) -> Crew:
         crew.close()
         raise InputError(f"{_name(function)} is no function of the data", "name one")
     return crew
-
-
-def _options(terms: dict[str, Any]) -> dict[str, Any]:
-    """Return Python values as the command line writes them."""
-
-    def text(key: str, value: Any) -> str:
-        if key in ("left", "right"):
-            return json.dumps(np.asarray(value).tolist())
-        return ",".join(map(str, value)) if isinstance(value, list | tuple) else str(value)
-
-    array = ("epsilon", "delta", "shape", "low", "high", "dtype", "relation", "radius")
-    known = (*array, "columns", "left", "right")
-    for key in terms:
-        if key not in known:
-            raise WrongRequest(f"unknown term {key!r}; known: {', '.join(known)}")
-    said = {key: text(key, value) for key, value in terms.items()}
-    return {**said, "columns": Path(said["columns"])} if "columns" in said else said
 
 
 def _name(function: Callable[..., Any]) -> str:

@@ -113,7 +113,7 @@ _HOMES = {
     "calibrate": "dpaccount.accounting.unknowns",
     "read_events": "dpaccount.plan.plan_file",
     # these stand above all else, which imports nothing of them: they are found by name when asked for
-    **dict.fromkeys(("audit", "certify", "check"), "audits.door"),
+    **dict.fromkeys(("audit", "certify", "check"), "audits.api.functions"),
     **dict.fromkeys(("Private", "release"), "mechanisms.subject.private"),
 }
 

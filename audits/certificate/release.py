@@ -441,9 +441,7 @@ def paying_ledger(claim: Claim, url: str) -> Ledger:
     if counted != unit:
         ledger.close()
         raise InputError(
-            f"the claim's unit is {unit!r}, its ledger's {counted!r}",
-            "give both the same text",
-            claim.path,
+            f"the claim's unit is {unit!r}, its ledger's {counted!r}", "give both the same text", claim.path
         )
     return ledger
 

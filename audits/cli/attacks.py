@@ -35,12 +35,12 @@ def audit(
     subject
         A name from `dpaccount subjects`, or package.module:name.
     """
-    from audits.tasks import ask
+    from audits.api import dispatch
 
     question = options.question(subject)
     begun = time.perf_counter()
     with reporting() as report, redirect_stdout(sys.stderr):
-        answer = ask.audit(question, report)
+        answer = dispatch.audit(question, report)
     answer["seconds"] = round(time.perf_counter() - begun, 3)
     for said in answer["witness"].get("findings", ()):
         say(f"note: {said}")
@@ -65,11 +65,11 @@ def sensitivity(
     target
         package.module:name of a function of the data alone, or a subject's name.
     """
+    from audits.api import dispatch
     from audits.sensitivity.search import answer, runnable
-    from audits.tasks import ask
 
     with redirect_stdout(sys.stderr):
-        found = ask.sensitivity(options.question(target))
+        found = dispatch.sensitivity(options.question(target))
     if isinstance(found, dict):
         show(found, json_, _declared_lines)
         return 1 if found["refuted"] else 0

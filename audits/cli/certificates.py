@@ -17,7 +17,6 @@ from audits.cli.options import (
     Name,
     NoCode,
     Whole,
-    cores,
     reporting,
     say,
     show,
@@ -27,7 +26,7 @@ from dpaccount.documents import read_bytes
 from dpaccount.errors import InputError
 
 if TYPE_CHECKING:
-    from audits.tasks.messages import Certified, Certify
+    from audits.api.requests import Certified, Certify
 
 VERDICTS = {"CERTIFIED": 0, "REFUTED": 1, "UNPROVEN": 3}
 
@@ -67,8 +66,9 @@ def certify(
     jobs
         Processes for the audit (default: the number of cores); the result does not depend on it.
     """
+    from audits.api.cores import cores
+    from audits.api.requests import Certify
     from audits.certificate.summary import summary
-    from audits.tasks.messages import Certify
 
     processes = whole(jobs, "--jobs") or cores()
     done, path = _certified(Certify(claim, quick, again, require, processes, allow_code=not no_code), out)
@@ -78,12 +78,12 @@ def certify(
 
 def _certified(question: "Certify", out: Path | None) -> tuple["Certified", Path]:
     """Certify, write the certificate's files, and say what a reader should know; return its path too."""
+    from audits.api import dispatch
     from audits.certificate.files import write_all
     from audits.reports.ci import annotation
-    from audits.tasks import ask
 
     with reporting() as report, redirect_stdout(sys.stderr):  # a subject may print
-        done = ask.certify(question, report)
+        done = dispatch.certify(question, report)
     folder = out or Path("certificates") / done.certificate["claim"]["name"]
     path = write_all(done.certificate, folder, question.claim)
     say(f"written beside {path}: report.html (for people), junit.xml and results.sarif (for CI)")
@@ -131,10 +131,11 @@ def release(
     jobs
         Processes for the audit (default: the number of cores); the result does not depend on it.
     """
+    from audits.api.cores import cores
+    from audits.api.requests import Certify
     from audits.certificate.figures import answer, write_release
     from audits.certificate.summary import summary
     from audits.claim import read_claim
-    from audits.tasks.messages import Certify
 
     if read_claim(claim).data_file is None:
         raise InputError("nothing to release from", "name a file and a ledger in [data]", claim)

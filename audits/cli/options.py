@@ -2,7 +2,6 @@
 
 import json
 import math
-import os
 import re
 import sys
 import time
@@ -130,11 +129,6 @@ def short(value: Any) -> str:
     if isinstance(value, list):
         return "; ".join(short(member) for member in value)
     return str(value)
-
-
-def cores() -> int:
-    """Return how many processes to use where nothing is said."""
-    return min(len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else (os.cpu_count() or 1), 8)
 
 
 @contextmanager

@@ -4,7 +4,7 @@ from typing import Annotated, Any
 
 from cyclopts import Parameter
 
-from audits.cli.options import Folder, Json, Name, Whole, cores, lines, reporting, short, show, whole
+from audits.cli.options import Folder, Json, Name, Whole, lines, reporting, short, show, whole
 from dpaccount.errors import InputError
 
 
@@ -92,6 +92,7 @@ def reproduce(
     out
         Also write summary.json, curves.csv and regret.svg into this folder.
     """
+    from audits.api.cores import cores
     from audits.papers import reproduce as papers
 
     if name is None or list_:

@@ -1,20 +1,19 @@
-"""The options of `audit` and `sensitivity`, parsed at once to the questions that they ask."""
+"""The options of `audit` and `sensitivity`, and how their texts are read."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 from cyclopts import Parameter
 
-from audits.cli.options import File, Flag, NoCode, Number, Numbers, Whole, cores, number, one_of, whole
+from audits.cli.options import File, Flag, NoCode, Number, Numbers, Whole, number, one_of
+from dpaccount.documents import Place, parse_json, parse_toml, read_bytes
 from dpaccount.errors import InputError
-from dpaccount.exact import shown
+from dpaccount.exact import read_exact
 
 if TYPE_CHECKING:
-    from audits.datasets.shape import Described
-    from audits.sensitivity.search import DeclaredSensitivity
-    from audits.tasks.messages import Audit, Sensitivity
+    from audits.api.requests import Audit, Sensitivity
 
 RELATIONS = one_of("replace-one", "add-remove", "bounded-row")
 DTYPES = one_of("float", "int")
@@ -90,112 +89,61 @@ class AuditOptions:
     no_code: NoCode = False
 
     def question(self, subject: str | None) -> "Audit":
-        """Return what is asked of a subject, or of the claim in a file; the options win.
+        """Return the request; raises `InputError` for what is missing or wrong, or does not go together."""
+        from audits.api.arguments import AuditArguments
 
-        Raises `InputError` for what is missing or wrong, or does not go together.
-        """
-        from msgspec.structs import replace as changed
-
-        trials, seed = whole(self.trials, "--trials", 10, 10**7), whole(self.seed, "--seed", 0)
-        seconds = time_limit(self.seconds)
-        if (subject is None) == (self.claim is None):
-            raise InputError("give either a subject's name or --claim CLAIM.toml")
-        epsilon, delta = self._promise()
-        confidence = self._confidence()
-        asked = self._of_file(self.claim) if subject is None else self._of_name(subject, epsilon)
-        effort = _said(trials=trials, confidence=confidence, seconds=seconds, seed=seed)
-        return changed(
-            asked,
-            **_said(epsilon=epsilon, delta=delta, relation=self.relation, seconds=seconds),
-            plan=replace(asked.plan, **effort),
+        return AuditArguments(
+            claim=self.claim,
+            epsilon=number(self.epsilon, "--epsilon"),
+            delta=number(self.delta, "--delta"),
+            trials=number(self.trials, "--trials"),
+            confidence=number(self.confidence, "--confidence"),
+            seed=number(self.seed, "--seed"),
+            seconds=number(self.seconds, "--seconds"),
+            jobs=number(self.jobs, "--jobs"),
+            relation=self.relation,
+            radius=number(self.radius, "--radius"),
+            terms=terms_of(self),
             early=self.early,
-            jobs=whole(self.jobs, "--jobs") or cores(),
             allow_code=not self.no_code,
-        )
-
-    def _promise(self) -> tuple[Fraction | None, Fraction | None]:
-        epsilon, delta = number(self.epsilon, "--epsilon"), number(self.delta, "--delta")
-        if epsilon is not None and epsilon < 0:
-            raise InputError(f"--epsilon is {shown(epsilon)}", "it must be at least 0")
-        if delta is not None and not 0 <= delta <= 1:
-            raise InputError(f"--delta is {shown(delta)}", "it must be at least 0 and at most 1")
-        return epsilon, delta
-
-    def _confidence(self) -> Fraction | None:
-        confidence = number(self.confidence, "--confidence")
-        if confidence is not None and not 0 < confidence < 1:
-            raise InputError(f"--confidence is {shown(confidence)}", "it lies strictly between 0 and 1")
-        return confidence
-
-    def _of_file(self, file: Path | None) -> "Audit":
-        """Return the attack on the claim in a file, which describes its data itself."""
-        from audits.claim import read_claim
-        from audits.tasks.messages import attack_on
-
-        array = (self.relation, self.radius, self.shape, self.low, self.high, self.dtype)
-        if any(option is not None for option in (*array, self.columns, self.left, self.right)):
-            raise InputError(
-                "--relation, --radius, --shape, --low, --high, --dtype, --columns, --left, --right go with a"
-                " subject's name"
-            )
-        return attack_on(read_claim(Path(str(file))))
-
-    def _of_name(self, subject: str, epsilon: Fraction | None) -> "Audit":
-        """Return the attack on a subject that is named, with the data that the options describe."""
-        from audits.claim import RELATIONS, AuditPlan
-        from audits.tasks.messages import Audit
-
-        if epsilon is None:
-            raise InputError("--epsilon is missing", "give the claimed ε of the subject")
-        array = (self.radius, self.shape, self.low, self.high, self.dtype)
-        described = any(option is not None for option in (*array, self.columns, self.left, self.right))
-        if ":" not in subject and described:
-            raise InputError(
-                f"{subject} has data of its own",
-                "leave --shape, --low, --high, --dtype, --columns, --left, --right out",
-            )
-        if self.relation is not None and self.relation not in RELATIONS:
-            raise InputError(f"--relation is {self.relation[:70]!r}", f"known: {', '.join(RELATIONS)}")
-        return Audit(subject, epsilon, Fraction(0), AuditPlan(), data=data_of(self))
+            named=option,
+        ).request(subject)
 
 
-def _said(**options: Any) -> dict[str, Any]:
-    """Return the options that say something."""
-    return {name: value for name, value in options.items() if value is not None}
+def option(name: str) -> str:
+    """Return how the command line writes an argument's name."""
+    return "--" + name
 
 
-def time_limit(text: str | None) -> Fraction | None:
-    """Return the limit on the time of all runs, in seconds."""
-    limit = number(text, "--seconds")
-    if limit is not None and not 0 < limit <= 10**7:
-        raise InputError(f"--seconds is {text}", "a number above 0 and at most 10000000 belongs here")
-    return limit
-
-
-def data_of(options: "AuditOptions | SensitivityOptions") -> "Described | None":
-    """Return what the data look like, where the options say it: a class needs none of them.
-
-    Raises `InputError` for what is wrong or does not go together.
-    """
-    from audits.datasets.described import read_columns_file, with_pair
-    from audits.datasets.shape import option_shape
-
-    radius, relation = number(options.radius, "--radius"), options.relation or "replace-one"
-    array = (options.shape, options.low, options.high, options.dtype, options.radius)
+def terms_of(options: "AuditOptions | SensitivityOptions") -> dict[str, Place]:
+    """Return what the options say of the data, as documents; raises `InputError` for what cannot be read."""
+    values: dict[str, Any] = {"shape": _numbers(options.shape, "--shape"), "dtype": options.dtype}
+    for name, text in (("low", options.low), ("high", options.high)):
+        ends = _numbers(text, option(name))
+        values[name] = ends if ends is None or len(ends) > 1 else ends[0]
+    terms = {name: Place(value, option(name)) for name, value in values.items() if value is not None}
     if options.columns is not None:
-        if any(option is not None for option in array):
-            raise InputError(
-                "--columns describes a table", "leave --shape, --low, --high, --dtype, --radius out"
-            )
-        data = read_columns_file(options.columns, relation)
-        if options.left is None and options.right is None:
-            return data
-        return with_pair(data.shape, options.left, options.right)
-    if options.shape is None or options.low is None or options.high is None:
+        terms["columns"] = parse_toml(read_bytes(options.columns), str(options.columns))
+    for name, text in (("left", options.left), ("right", options.right)):
+        if text is not None:
+            terms[name] = _json_or_file(text, option(name))
+    return terms
+
+
+def _numbers(text: str | None, name: str) -> list[Fraction] | None:
+    """Return numbers with commas between."""
+    if text is None:
         return None
-    kind = options.dtype or "float"
-    shape = option_shape(options.shape, options.low, options.high, kind, relation, radius)
-    return with_pair(shape, options.left, options.right)
+    try:
+        return [read_exact(part.strip()) for part in text.split(",")]
+    except InputError as error:
+        raise error.inside(name) from None
+
+
+def _json_or_file(text: str, name: str) -> Place:
+    if text.lstrip().startswith("["):
+        return parse_json(text, name)
+    return parse_json(read_bytes(Path(text)), text)
 
 
 @dataclass(frozen=True)
@@ -256,28 +204,19 @@ class SensitivityOptions:
     no_code: NoCode = False
 
     def question(self, target: str) -> "Sensitivity":
-        """Return what is asked of a query, or of a class, which declares its bounds itself.
+        """Return the request; raises `InputError` for what is missing or wrong, or does not go together."""
+        from audits.api.arguments import SensitivityArguments
 
-        Raises `InputError` for what is missing or wrong, or does not go together.
-        """
-        from msgspec.structs import replace as changed
-
-        from audits.tasks.messages import Sensitivity
-
-        effort = _said(seed=whole(self.seed, "--seed", 0), seconds=time_limit(self.seconds))
-        asked = Sensitivity(target, prove=self.prove, allow_code=not self.no_code, **effort)
-        array = (self.shape, self.low, self.high, self.relation, self.radius, self.dtype)
-        data = (*array, self.columns, self.left, self.right)
-        described = any(option is not None for option in (self.norm, self.bound, *data))
-        if ":" in target and described:
-            return changed(asked, declared=self._declared(), jobs=whole(self.jobs, "--jobs") or 1)
-        if self.prove or described:
-            raise InputError(
-                f"{target[:70]} declares its bounds itself", "leave --norm, --bound, … --prove out"
-            )
-        return asked
-
-    def _declared(self) -> "DeclaredSensitivity":
-        from audits.sensitivity.search import declared_of
-
-        return declared_of(self.norm, number(self.bound, "--bound"), data_of(self))
+        return SensitivityArguments(
+            norm=self.norm,
+            bound=number(self.bound, "--bound"),
+            relation=self.relation,
+            radius=number(self.radius, "--radius"),
+            terms=terms_of(self),
+            seed=number(self.seed, "--seed"),
+            seconds=number(self.seconds, "--seconds"),
+            jobs=number(self.jobs, "--jobs"),
+            prove=self.prove,
+            allow_code=not self.no_code,
+            named=option,
+        ).request(target)

@@ -1,20 +1,18 @@
 """What claims, files and options say of the data of a function: an array's shape, or a table's columns."""
 
 from fractions import Fraction
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from audits.datasets.forms import FORMS, MISSING, Matrix, check_installed
 from audits.datasets.frame import Frame
-from audits.datasets.shape import Described, Neighbourhood, Shape, read_dataset, read_shape
-from dpaccount.documents import Place, parse_json, parse_toml, read_bytes
+from audits.datasets.shape import ARRAY, Described, Neighbourhood, Shape, read_dataset, read_shape
+from dpaccount.documents import Place
 from dpaccount.errors import InputError
 from mechanisms.table.columns import Column
 from mechanisms.table.declaration import read_table
 
-ARRAY = ("shape", "low", "high", "dtype")  #: keys of an array's description
 FORM = "pandas"  #: where nothing is said
 
 
@@ -38,26 +36,6 @@ def read_data(place: Place, relation: str, radius: Fraction | None) -> Described
     if ("left" in table) != ("right" in table):
         raise place.wrong("a pair has two sides", "give both left and right, or neither")
     return paired(frame, table["left"], table["right"]) if "left" in table else Described(frame)
-
-
-def read_columns_file(path: Path, relation: str) -> Described:
-    """Return what a TOML file with the table ``[subject.data]`` of a claim says."""
-    return read_data(parse_toml(read_bytes(path), str(path)), relation, None)
-
-
-def with_pair(shape: Neighbourhood, left: str | None, right: str | None) -> Described:
-    """Return data with a pair that is given as JSON, or as the path of a JSON file."""
-    if left is None and right is None:
-        return Described(shape)
-    if left is None or right is None:
-        raise InputError("a pair has two sides", "give both --left and --right, or neither")
-    return paired(shape, _document(left, "--left"), _document(right, "--right"))
-
-
-def _document(text: str, option: str) -> Place:
-    if text.lstrip().startswith("["):
-        return parse_json(text, option)
-    return parse_json(read_bytes(Path(text)), text)
 
 
 def _columns(place: Place) -> tuple[dict[str, Any], dict[str, Any]]:

@@ -1,5 +1,6 @@
 """What a dataset of a user's own function looks like, and which two datasets are neighbours."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, Protocol
@@ -11,7 +12,6 @@ from audits.claim import RELATIONS
 from audits.datasets.forms import Layout
 from dpaccount.documents import Place
 from dpaccount.errors import InputError
-from dpaccount.exact import read_exact
 from dpaccount.relation import ADD_REMOVE, BOUNDED_ROW
 from mechanisms.subject import Domain
 
@@ -167,29 +167,35 @@ class Described:
     pair: tuple[Data, Data] | None = None
 
 
+ARRAY = ("shape", "low", "high", "dtype")  #: keys of an array's description
+
+
 def read_shape(place: Place, relation: str, radius: Fraction | None) -> Described:
     """Return what ``[subject.data]`` says; raises `InputError` with the key that is wrong."""
     table = place.table(("shape", "low", "high"), ("dtype", "left", "right"))
-    sizes = [each.integer(1, MAX_NUMBERS) for each in table["shape"].items()]
-    if len(sizes) not in (1, 2):
-        raise table["shape"].wrong(f"found {len(sizes)} sizes", "write [rows] or [rows, columns]")
-    whole = "dtype" in table and table["dtype"].text("float", "int") == "int"
-    columns = sizes[1] if len(sizes) == 2 else None
-    low, high = (_ends(table[key], columns or 1) for key in ("low", "high"))
     try:
-        shape = Shape(
-            sizes[0], columns, low, high, whole, relation, None if radius is None else float(radius)
-        )
+        shape = array_shape(table, relation, radius)
+        if ("left" in table) != ("right" in table):
+            raise InputError("a pair has two sides", "give both left and right, or neither")
+        if "left" not in table:
+            return Described(shape)
+        left, right = (read_dataset(table[key], shape) for key in ("left", "right"))
+        if not shape.neighbours(left, right):
+            raise InputError(f"left and right are no neighbours under {relation}", "change one record only")
     except InputError as error:
         raise place.placed(error) from None
-    if ("left" in table) != ("right" in table):
-        raise place.wrong("a pair has two sides", "give both left and right, or neither")
-    if "left" not in table:
-        return Described(shape)
-    left, right = (read_dataset(table[key], shape) for key in ("left", "right"))
-    if not shape.neighbours(left, right):
-        raise place.wrong(f"left and right are no neighbours under {relation}", "change one record only")
     return Described(shape, (left, right))
+
+
+def array_shape(terms: Mapping[str, Place], relation: str, radius: Fraction | None) -> Shape:
+    """Return the shape of an array: `terms` holds shape, low, high and, if it is not float, dtype."""
+    sizes = [each.integer(1, MAX_NUMBERS) for each in terms["shape"].items()]
+    if len(sizes) not in (1, 2):
+        raise terms["shape"].wrong(f"found {len(sizes)} sizes", "give rows, or rows and columns")
+    whole = "dtype" in terms and terms["dtype"].text("float", "int") == "int"
+    columns = sizes[1] if len(sizes) == 2 else None
+    low, high = (_ends(terms[key], columns or 1) for key in ("low", "high"))
+    return Shape(sizes[0], columns, low, high, whole, relation, None if radius is None else float(radius))
 
 
 def _ends(place: Place, columns: int) -> tuple[float, ...]:
@@ -223,43 +229,3 @@ def read_dataset(place: Place, shape: Shape) -> Data:
     if not shape.domain().contains(array):
         raise place.wrong("an entry outside the declared bounds or type", "give records that can occur")
     return shape.data(array)
-
-
-def option_shape(
-    shape: str, low: str, high: str, dtype: str, relation: str, radius: Fraction | None = None
-) -> Shape:
-    """Return the shape that command-line options describe, such as ``6,3``, ``-1`` and ``1``."""
-    sizes = _numbers(shape, "--shape")
-    if len(sizes) not in (1, 2) or any(n.denominator != 1 or not 1 <= n <= MAX_NUMBERS for n in sizes):
-        raise InputError(f"--shape is {shape[:70]}", "write ROWS or ROWS,COLUMNS such as 6,3")
-    if dtype not in ("float", "int"):
-        raise InputError(f"--dtype is {dtype[:70]!r}", "known: float, int")
-    columns = int(sizes[1]) if len(sizes) == 2 else None
-    ends = []
-    for text, name in ((low, "--low"), (high, "--high")):
-        values = _numbers(text, name)
-        if len(values) not in (1, columns or 1):
-            raise InputError(
-                f"{name} has {len(values)} numbers", f"give one, or one for each of {columns or 1}"
-            )
-        if any(abs(value) > LARGEST for value in values):
-            raise InputError(
-                f"{name} has a number too large for floating point", "use magnitudes up to 1e300"
-            )
-        ends.append(tuple(map(float, values)) * ((columns or 1) if len(values) == 1 else 1))
-    return Shape(
-        int(sizes[0]),
-        columns,
-        low=ends[0],
-        high=ends[1],
-        integer=dtype == "int",
-        relation=relation,
-        radius=None if radius is None else float(radius),
-    )
-
-
-def _numbers(text: str, option: str) -> list[Fraction]:
-    try:
-        return [read_exact(part.strip()) for part in text.split(",")]
-    except InputError as error:
-        raise InputError(f"{option}: {error}") from None

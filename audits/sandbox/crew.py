@@ -35,7 +35,7 @@ THREADS = ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS", "POLARS
 CHUNK = 100  #: runs that one process does before it takes the next batch
 BATCH = 1.0  #: seconds that such a batch should take, so that few slow runs use all processes
 
-WORKER = "import dpaccount_packages; dpaccount_packages.run('audits.tasks.worker')"  #: what a process runs
+WORKER = "import dpaccount_packages; dpaccount_packages.run('audits.api.worker')"  #: what a process runs
 
 Play = tuple[int, ...]  #: which dataset, then the seed words; none: a query, without a generator
 

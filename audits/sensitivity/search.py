@@ -19,7 +19,7 @@ from hypothesis import HealthCheck, Phase, given, settings, target
 
 from audits.datasets.bases import Pair
 from audits.datasets.neighbours import candidates, neighbouring, random_pairs
-from audits.datasets.shape import Described, Neighbourhood, Shape
+from audits.datasets.shape import Neighbourhood, Shape
 from audits.sandbox.crew import Crew, Gone, TimeUp
 from audits.sandbox.frames import unpacked
 from audits.sandbox.outcomes import Outcome
@@ -72,20 +72,6 @@ class Search:
     def refuted(self) -> bool:
         """Say whether a counterexample was found."""
         return self.worst > self.declared.most
-
-
-def declared_of(norm: str | None, bound: Fraction | None, data: Described | None) -> DeclaredSensitivity:
-    """Return what the options of the command line declare; raises `InputError` where one is missing."""
-    given = {"--norm": norm, "--bound": bound, "--shape, --low, --high (or --columns)": data}
-    missing = [option for option, value in given.items() if value is None]
-    if norm is None or bound is None or data is None:
-        raise InputError(f"{missing[0]} is missing", f"a query needs {', '.join(given)}")
-    if norm not in NORMS:
-        raise InputError(f"--norm is {norm[:70]!r}", f"known: {', '.join(NORMS)}")
-    if bound < 0:
-        raise InputError(f"--bound is {shown(bound)}", "a sensitivity is at least 0")
-    pair = None if data.pair is None else Pair(*data.pair, "the pair that is given")
-    return DeclaredSensitivity(norm, bound, data.shape, pair)
 
 
 def test_sensitivity(crew: Crew, declared: DeclaredSensitivity, seed: int) -> Search:

@@ -11,13 +11,13 @@ from pathlib import Path
 
 import pytest
 
+from audits.api.on_subject import audit_subject
+from audits.api.requests import attack_on
 from audits.certificate.document import refused_by_checker
 from audits.certificate.make import Effort, certify, silent
 from audits.claim import as_written, read_claim
 from audits.sandbox.fork import apart
 from audits.subjects.code import on_path
-from audits.tasks.messages import attack_on
-from audits.tasks.on_subject import audit_subject
 from dpaccount.errors import InputError
 
 HERE = Path(__file__).parent

@@ -71,7 +71,7 @@ class InProcess(crew.Crew):
 def in_process(monkeypatch):
     """Let commands and fixtures use crews without processes; return their class, to set `cost` on."""
     from audits import pytest_plugin
-    from audits.tasks import on_code
+    from audits.api import on_code
 
     monkeypatch.setattr(InProcess, "cost", 0.0)
     for module in (on_code, pytest_plugin):

@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from audits import pytest_plugin
+from audits.api.arguments import AuditArguments, terms_of
 from audits.attack import black_box
 from audits.attack import runs as planned
 from audits.attack.bets import Won
@@ -20,7 +21,6 @@ from audits.attack.power import against, judged, power, power_of, verdict_of
 from audits.attack.runs import Challenge, asked_of, runs_within
 from audits.attack.suspicious_pairs import Stuck
 from audits.attack.thresholds import Threshold
-from audits.cli.questions import AuditOptions
 from audits.datasets.bases import Pair
 from audits.datasets.named_pairs import candidates
 from audits.datasets.shape import Shape
@@ -435,5 +435,7 @@ def test_dotted_names_are_wrong_requests(dpaccount, tmp_path):
 
 
 def test_options_make_the_claim_that_they_say():
-    asked = AuditOptions(epsilon="1", shape="3", low="0", high="1").question("m:f")
+    asked = AuditArguments(epsilon=Fraction(1), terms=terms_of({"shape": 3, "low": 0, "high": 1})).request(
+        "m:f"
+    )
     assert asked.plan.seconds == 60

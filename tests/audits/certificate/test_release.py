@@ -17,6 +17,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import bandits  # noqa: F401  part of the digest of the code that runs
+from audits.api.on_subject import certify_subject
+from audits.api.requests import Certify
 from audits.certificate import make, release
 from audits.certificate.document import seal
 from audits.certificate.make import Effort
@@ -24,8 +26,6 @@ from audits.certificate.verdict import certificate_of
 from audits.claim import read_claim
 from audits.reports.sections import _spending
 from audits.subjects.catalogue import subject_made
-from audits.tasks.messages import Certify
-from audits.tasks.on_subject import certify_subject
 from dpaccount import checker
 from dpaccount.documents import canonical
 from dpaccount.errors import BudgetError, DpaccountError, InputError, LedgerError

@@ -11,13 +11,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from audits.datasets.described import read_columns_file, read_data, with_pair
+from audits.datasets.described import paired, read_data
 from audits.datasets.forms import FORMS, MISSING, Given
 from audits.datasets.frame import Frame
 from audits.datasets.frame_pairs import bases, persons
 from audits.datasets.neighbours import candidates, neighbouring, random_pairs
 from audits.subjects.code import import_subject
-from dpaccount.documents import parse_toml
+from dpaccount.documents import parse_json, parse_toml
 from dpaccount.errors import InputError
 from mechanisms.table import Column, Table
 
@@ -122,7 +122,7 @@ def test_records_and_datasets_say_the_same(seed):
 
 
 def test_a_persons_rows_stand_apart_and_come_earlier_when_there_are_more():
-    frame = read_columns_file(VISITS, "replace-one").shape
+    frame = read_data(parse_toml(VISITS.read_bytes(), str(VISITS)), "replace-one", None).shape
     orders = set()
     for pair in candidates(frame, 1, 60):
         for side in (pair.left, pair.right):
@@ -231,7 +231,7 @@ PLANTED = import_subject("frame_functions:BOUNDS", [str(ROOT / "tests" / "plante
 @pytest.mark.parametrize("name", sorted(PLANTED))
 def test_the_first_pairs_tell_planted_queries_from_sound_ones(name):
     query = import_subject(f"frame_functions:{name}", [str(ROOT / "tests" / "planted")])
-    frame = read_columns_file(VISITS, "replace-one").shape
+    frame = read_data(parse_toml(VISITS.read_bytes(), str(VISITS)), "replace-one", None).shape
     bound, sound = PLANTED[name]
     worst = 0.0
     for pair in candidates(frame, 1, 30):
@@ -303,7 +303,7 @@ def test_a_written_pair_keeps_its_names_texts_and_order():
     columns = AGE + '\ncity = { type = "category", values = ["north"], other = true }'
     frame = described('id = "who"\nmax_rows = 2\nas = "dict"', columns).shape
     left = '[{"who": "eve", "age": 3, "city": "Oslo"}, {"who": "bob", "age": null, "city": "north"}]'
-    found = with_pair(frame, left, left.replace("3", "4.5"))
+    found = paired(frame, *(parse_json(each, "pair") for each in (left, left.replace("3", "4.5"))))
     made = found.shape.layout.dataset(found.pair[0])
     assert made["who"].tolist() == ["eve", "bob"]
     assert made["city"].tolist() == ["Oslo", "north"]

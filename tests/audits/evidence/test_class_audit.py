@@ -8,14 +8,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from audits.api.arguments import AuditArguments
+from audits.api.on_subject import audit_subject
 from audits.certificate import make
 from audits.certificate.make import Effort, silent
-from audits.cli.questions import AuditOptions
 from audits.evidence.search import gather
 from audits.evidence.tries import runs_at_all, void
 from audits.sandbox.outcomes import of_value
 from audits.subjects.code import import_subject
-from audits.tasks.on_subject import audit_subject
 from dpaccount.errors import InputError
 from dpaccount.noise.proved import Proved
 from mechanisms.subject import View
@@ -27,7 +27,7 @@ Shows = import_subject("showing:Shows", [str(Path(__file__).parents[2] / "plante
 
 
 def audited(what):
-    question = AuditOptions(epsilon="0.5", trials="200").question("laplace-sum")
+    question = AuditArguments(epsilon=Fraction(1, 2), trials=Fraction(200)).request("laplace-sum")
     return audit_subject(question, Shows(what=what), Effort(), silent)
 
 
@@ -51,7 +51,7 @@ LEAKS = {
 
 @pytest.fixture(autouse=True)
 def short(monkeypatch):
-    monkeypatch.setattr("audits.tasks.on_subject.EXAMPLES", 25)
+    monkeypatch.setattr("audits.api.on_subject.EXAMPLES", 25)
     assert make.EXAMPLES > 25
 
 

@@ -105,8 +105,8 @@ class Worker:
         write_frame(self.answers, [found.status, found.lower, found.upper, found.boxes, found.why, *pair])
 
     def task(self, document: bytes) -> None:
-        """Do a whole task on a class of the user's own; see `audits.tasks.in_worker`."""
-        from audits.tasks.in_worker import perform
+        """Do a whole task on a class of the user's own; see `audits.api.in_worker`."""
+        from audits.api.in_worker import perform
 
         silence()
         write_frame(self.answers, ["progress", "proof"])  # from here on the code runs, not the imports

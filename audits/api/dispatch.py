@@ -6,14 +6,14 @@ to be attacked, run in other processes.
 
 from typing import Any
 
+from audits.api import on_code, on_subject
+from audits.api.requests import Audit, Certified, Certify, Sensitivity
 from audits.attack.runs import Progress
 from audits.certificate.make import Effort
 from audits.claim import read_claim
 from audits.sensitivity.search import Search
 from audits.subjects import catalogue
 from audits.subjects.broken.table import function_named
-from audits.tasks import on_code, on_subject
-from audits.tasks.messages import Audit, Certified, Certify, Sensitivity
 from dpaccount.errors import InputError
 
 

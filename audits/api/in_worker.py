@@ -7,11 +7,11 @@ from typing import Any
 
 import msgspec
 
+from audits.api.on_subject import audit_subject, certify_subject, declared_answer, subject_asked
+from audits.api.requests import Audit, Certify, Task, unpacked_task
 from audits.certificate.make import Effort
 from audits.claim import read_claim
 from audits.subjects import catalogue
-from audits.tasks.messages import Audit, Certify, Task, unpacked_task
-from audits.tasks.on_subject import audit_subject, certify_subject, declared_answer, subject_asked
 from dpaccount.errors import DpaccountError
 
 

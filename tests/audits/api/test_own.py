@@ -6,13 +6,13 @@ import os
 import numpy as np
 import pytest
 
+from audits.api import on_code
+from audits.api.on_subject import said_cut
 from audits.claim import read_claim
 from audits.sandbox import crew as isolation
 from audits.sandbox.crew import Crew
 from audits.sandbox.outcomes import of_value
 from audits.subjects.code import Code
-from audits.tasks import on_code
-from audits.tasks.on_subject import said_cut
 
 CLINIC = """
 import os, signal, sys, time

@@ -12,6 +12,7 @@ from typing import Any
 import msgspec
 from msgspec.structs import replace as changed
 
+from audits.api.requests import Audit, Certified, Certify, Sensitivity, Task, attack_on, packed_task
 from audits.attack.black_box import Attempt, attack
 from audits.attack.runs import Challenge, Progress
 from audits.attack.suspicious_pairs import Stuck
@@ -30,7 +31,6 @@ from audits.sandbox.outcomes import SILENT
 from audits.sensitivity.search import Search, prove_sensitivity, test_sensitivity
 from audits.subjects.broken.table import function_named
 from audits.subjects.code import Code, code_of
-from audits.tasks.messages import Audit, Certified, Certify, Sensitivity, Task, attack_on, packed_task
 from dpaccount.errors import BudgetError, DpaccountError, InputError, LedgerError, RuleError
 from dpaccount.exact import shown, to_digits
 

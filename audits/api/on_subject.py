@@ -4,6 +4,7 @@ import math
 from fractions import Fraction
 from typing import Any
 
+from audits.api.requests import Audit, Certified, Certify, Sensitivity
 from audits.attack.coin_guesses import plan_known_guess
 from audits.attack.power import judged
 from audits.attack.runs import Progress
@@ -20,7 +21,6 @@ from audits.evidence.seen import Evidence, Suspect, describe
 from audits.evidence.tries import check_size, runs_at_all
 from audits.subjects import catalogue
 from audits.subjects.sources import modules_of
-from audits.tasks.messages import Audit, Certified, Certify, Sensitivity
 from dpaccount.errors import InputError, RuleError
 from dpaccount.exact import shown
 from dpaccount.noise.proved import Proved

@@ -1,0 +1,244 @@
+"""From typed arguments to requests, for the command line, Python and the pytest plugin alike.
+
+Numbers arrive exact, data as documents (`Place`).  `named` writes an argument's name as the caller does:
+``trials`` in Python, ``--trials`` on the command line.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from msgspec.structs import replace as changed
+
+from audits.api.cores import cores
+from audits.api.requests import Audit, Sensitivity, attack_on
+from audits.claim import RELATIONS, AuditPlan, read_claim
+from audits.datasets.bases import Pair
+from audits.datasets.described import paired, read_data
+from audits.datasets.shape import ARRAY, Described, array_shape
+from audits.sensitivity.search import NORMS, DeclaredSensitivity
+from dpaccount.documents import Place
+from dpaccount.errors import InputError
+from dpaccount.exact import as_exact, shown
+
+Named = Callable[[str], str]
+Terms = Mapping[str, Place]  #: shape, low, high, dtype of an array, or columns; and left with right
+
+DATA = (*ARRAY, "columns", "left", "right")
+MAX_TRIALS, MAX_SECONDS = 10**7, 10**7
+
+
+@dataclass(frozen=True)
+class AuditArguments:
+    """The arguments of an attack; what is None has its default, or the claim's value.
+
+    `epsilon` ≥ 0 and 0 ≤ `delta` ≤ 1 are what is claimed.  `trials` runs (10 to 10⁷) and `seconds` of
+    processor time at most on the pair under attack; 0 < `confidence` < 1 of the lower bound; `early` stops at
+    the first refutation.  `relation`, `radius` and `terms` describe the data of a plain function.
+    """
+
+    claim: Path | None = None
+    epsilon: Fraction | None = None
+    delta: Fraction | None = None
+    trials: Fraction | None = None
+    confidence: Fraction | None = None
+    seed: Fraction | None = None
+    seconds: Fraction | None = None
+    jobs: Fraction | None = None
+    relation: str | None = None
+    radius: Fraction | None = None
+    terms: Terms = field(default_factory=dict)
+    early: bool = False
+    allow_code: bool = True
+    named: Named = str
+
+    def request(self, subject: str | None) -> Audit:
+        """Return the request to attack a subject by its name, or the claim; arguments win over the claim.
+
+        Raises `InputError` for what is missing, out of range, or does not go together.
+        """
+        named = self.named
+        if (subject is None) == (self.claim is None):
+            raise InputError(f"give either a subject's name or {named('claim')} CLAIM.toml")
+        _check_range(self.epsilon, named("epsilon"), "at least 0", lambda value: value >= 0)
+        _check_range(self.delta, named("delta"), "at least 0 and at most 1", lambda value: 0 <= value <= 1)
+        _check_range(self.confidence, named("confidence"), "above 0 and below 1", lambda value: 0 < value < 1)
+        effort = _given(
+            trials=whole_number(self.trials, named("trials"), 10, MAX_TRIALS),
+            confidence=self.confidence,
+            seconds=time_limit(self.seconds, named),
+            seed=whole_number(self.seed, named("seed"), 0),
+        )
+        jobs = whole_number(self.jobs, named("jobs")) or cores()
+        request = self._of_claim() if subject is None else self._of_subject(subject)
+        return changed(
+            request,
+            **_given(epsilon=self.epsilon, delta=self.delta, relation=self.relation, seconds=self.seconds),
+            plan=replace(request.plan, **effort),
+            early=self.early,
+            jobs=jobs,
+            allow_code=self.allow_code,
+        )
+
+    def _of_claim(self) -> Audit:
+        """Return the attack on the claim in a file, which describes its data itself."""
+        if self.terms or self.relation is not None or self.radius is not None:
+            names = ", ".join(map(self.named, ("relation", "radius", *DATA)))
+            raise InputError("a claim describes its data", f"leave {names} out")
+        return attack_on(read_claim(Path(str(self.claim))))
+
+    def _of_subject(self, subject: str) -> Audit:
+        """Return the attack on a subject that is named, with the data that the arguments describe."""
+        named = self.named
+        if self.epsilon is None:
+            raise InputError(f"{named('epsilon')} is missing", "give the claimed ε of the subject")
+        if ":" not in subject and (self.terms or self.radius is not None):
+            names = ", ".join(map(named, ("radius", *DATA)))
+            raise InputError(f"{subject} has data of its own", f"leave {names} out")
+        if self.relation is not None and self.relation not in RELATIONS:
+            raise InputError(
+                f"{named('relation')} is {self.relation[:70]!r}", f"known: {', '.join(RELATIONS)}"
+            )
+        data = described(self.terms, self.relation, self.radius, named)
+        return Audit(subject, self.epsilon, Fraction(0), AuditPlan(), data=data)
+
+
+@dataclass(frozen=True)
+class SensitivityArguments:
+    """The arguments of a test of sensitivity: `norm` is l1, l2 or linf, `bound` ≥ 0 is declared in it.
+
+    `relation`, `radius` and `terms` describe the data; `seconds` limit the time of all runs; `prove` asks for
+    a proof of the bound where nothing is found.  What is None has its default.
+    """
+
+    norm: str | None = None
+    bound: Fraction | None = None
+    relation: str | None = None
+    radius: Fraction | None = None
+    terms: Terms = field(default_factory=dict)
+    seed: Fraction | None = None
+    seconds: Fraction | None = None
+    jobs: Fraction | None = None
+    prove: bool = False
+    allow_code: bool = True
+    named: Named = str
+
+    def request(self, target: str) -> Sensitivity:
+        """Return the request about a query, or about a class, which declares its bounds itself.
+
+        Raises `InputError` for what is missing, out of range, or does not go together.
+        """
+        named = self.named
+        effort = _given(
+            seed=whole_number(self.seed, named("seed"), 0), seconds=time_limit(self.seconds, named)
+        )
+        request = Sensitivity(target, prove=self.prove, allow_code=self.allow_code, **effort)
+        scalars = (self.norm, self.bound, self.relation, self.radius)
+        declares = bool(self.terms) or any(value is not None for value in scalars)
+        if ":" in target and declares:
+            data = described(self.terms, self.relation, self.radius, named)
+            declared = declared_sensitivity(self.norm, self.bound, data, named)
+            return changed(request, declared=declared, jobs=whole_number(self.jobs, named("jobs")) or 1)
+        if self.prove or declares:
+            names = f"{named('norm')}, {named('bound')}, … {named('prove')}"
+            raise InputError(f"{target[:70]} declares its bounds itself", f"leave {names} out")
+        return request
+
+
+def declared_sensitivity(
+    norm: str | None, bound: Fraction | None, data: Described | None, named: Named = str
+) -> DeclaredSensitivity:
+    """Return a declared sensitivity; raises `InputError` where a part is missing or out of range."""
+    array = f"{named('shape')}, {named('low')}, {named('high')} (or {named('columns')})"
+    given = {named("norm"): norm, named("bound"): bound, array: data}
+    missing = [name for name, value in given.items() if value is None]
+    if norm is None or bound is None or data is None:
+        raise InputError(f"{missing[0]} is missing", f"a query needs {', '.join(given)}")
+    if norm not in NORMS:
+        raise InputError(f"{named('norm')} is {norm[:70]!r}", f"known: {', '.join(NORMS)}")
+    if bound < 0:
+        raise InputError(f"{named('bound')} is {shown(bound)}", "a sensitivity is at least 0")
+    pair = None if data.pair is None else Pair(*data.pair, "the pair that is given")
+    return DeclaredSensitivity(norm, bound, data.shape, pair)
+
+
+# ------------------------------------------------------------------ data
+
+
+def described(
+    terms: Terms, relation: str | None, radius: Fraction | None, named: Named = str
+) -> Described | None:
+    """Return the data that `terms` describe; None where they describe none, as a class needs.
+
+    Raises `InputError` for what is wrong or does not go together.
+    """
+    relation = relation or "replace-one"
+    if "columns" in terms:
+        if radius is not None or any(key in terms for key in ARRAY):
+            names = ", ".join(map(named, (*ARRAY, "radius")))
+            raise InputError(f"{named('columns')} describes a table", f"leave {names} out")
+        data = read_data(terms["columns"], relation, None)
+    elif all(key in terms for key in ("shape", "low", "high")):
+        data = Described(array_shape(terms, relation, radius))
+    else:
+        return None
+    sides = [terms[key] for key in ("left", "right") if key in terms]
+    if len(sides) == 1:
+        raise InputError(
+            "a pair has two sides", f"give both {named('left')} and {named('right')}, or neither"
+        )
+    return paired(data.shape, *sides) if sides else data
+
+
+def terms_of(values: Mapping[str, object], named: Named = str) -> dict[str, Place]:
+    """Return Python values that describe data as documents: a number is a list of one as a `shape`."""
+    terms = {key: Place(document_of(value), named(key)) for key, value in values.items()}
+    shape = terms.get("shape")
+    if shape is not None and not isinstance(shape.value, list):
+        terms["shape"] = replace(shape, value=[shape.value])
+    return terms
+
+
+def document_of(value: Any) -> Any:
+    """Return a Python value as a document holds it: numbers exact, arrays and tuples as lists."""
+    if isinstance(value, np.ndarray):
+        return document_of(value.tolist())
+    if isinstance(value, dict):
+        return {str(key): document_of(member) for key, member in value.items()}
+    if isinstance(value, list | tuple):
+        return [document_of(member) for member in value]
+    return value if isinstance(value, bool | str) or value is None else as_exact(value)
+
+
+# ------------------------------------------------------------------ numbers
+
+
+def whole_number(value: Fraction | None, name: str, least: int = 1, most: int | None = None) -> int | None:
+    """Return a whole number within its limits; raises `InputError` naming the argument."""
+    if value is None:
+        return None
+    if value.denominator != 1 or value < least or (most is not None and value > most):
+        limits = f"of at least {least}" if most is None else f"from {least} to {most}"
+        raise InputError(f"{name} is {shown(value)}", f"a whole number {limits} belongs here")
+    return int(value)
+
+
+def time_limit(seconds: Fraction | None, named: Named = str) -> Fraction | None:
+    """Return the limit on the time of all runs, in seconds."""
+    right = f"a number above 0 and at most {MAX_SECONDS} belongs here"
+    if seconds is not None and not 0 < seconds <= MAX_SECONDS:
+        raise InputError(f"{named('seconds')} is {shown(seconds)}", right)
+    return seconds
+
+
+def _check_range(value: Fraction | None, name: str, right: str, within: Callable[[Fraction], bool]) -> None:
+    if value is not None and not within(value):
+        raise InputError(f"{name} is {shown(value)}", f"it must be {right}")
+
+
+def _given(**arguments: Any) -> dict[str, Any]:
+    """Return the arguments that are given."""
+    return {name: value for name, value in arguments.items() if value is not None}

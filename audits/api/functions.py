@@ -1,0 +1,132 @@
+"""`dpaccount.certify`, `audit` and `check` from Python: what the commands of these names do, as functions.
+
+They return what the commands print with ``--json``, and write what the commands write.  Verdicts are values
+here: only a wrong request raises (`dpaccount.errors.InputError`).
+"""
+
+import inspect
+from collections.abc import Callable
+from datetime import date
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+from audits.api import dispatch
+from audits.api.arguments import DATA, AuditArguments, terms_of
+from audits.api.cores import cores
+from audits.api.requests import Certify
+from dpaccount import checker
+from dpaccount.documents import parse_toml, read_bytes
+from dpaccount.errors import InputError
+from dpaccount.exact import Exact, as_exact
+
+
+def _quiet(what: str) -> None:
+    """Say nothing of the progress."""
+
+
+def certify(
+    claim: str | Path,
+    *,
+    out: str | Path | None = None,
+    quick: bool = False,
+    again: bool = False,
+    require: str | Path | None = None,
+    allow_code: bool = True,
+    jobs: int | None = None,
+) -> dict[str, Any]:
+    """Prove, test and attack the claim in a TOML file; return its certificate, written to `out` too.
+
+    `out` is a folder (default certificates/NAME), `quick` cuts the audit's runs tenfold, `again` makes a new,
+    charged release, `require` is a policy that must be met (else `InputError`, after the files are written).
+    """
+    from audits.certificate.files import write_all
+
+    policy = None if require is None else Path(require)
+    question = Certify(Path(claim), quick, again, policy, jobs or cores(), allow_code)
+    done = dispatch.certify(question, _quiet)
+    name = done.certificate["claim"]["name"]
+    write_all(done.certificate, Path("certificates") / name if out is None else Path(out), Path(claim))
+    if done.broken:
+        raise InputError(f"the policy is not met: {'; '.join(done.broken)}", "see the certificate")
+    return done.certificate
+
+
+def audit(  # noqa: PLR0913  # keywords, each documented
+    subject: str | Callable[..., Any],
+    epsilon: Exact,
+    delta: Exact = 0,
+    *,
+    trials: int | None = None,
+    confidence: Exact | None = None,
+    seed: int | None = None,
+    seconds: Exact | None = None,
+    jobs: int | None = None,
+    relation: str | None = None,
+    radius: Exact | None = None,
+    early: bool = False,
+    allow_code: bool = True,
+    **data: object,
+) -> dict[str, Any]:
+    """Attack a subject by name, or a function of an importable module; return a lower bound on its ε.
+
+    (`epsilon`, `delta`) are what is claimed.  `trials` runs (default 20000), `seconds` of processor time at
+    most (default 60, for code of your own) and `jobs` processes on the pair under attack; `confidence` of the
+    lower bound (default 0.95); `early` stops at the first refutation; without `allow_code`, only catalogued
+    subjects are run.
+
+    Of a function of yours say the data: `shape` (rows, or rows and columns), `low`, `high` and `dtype`
+    ("float" or "int") of an array, or `columns` as in a claim's ``[subject.data]`` (a dictionary, or the path
+    of a TOML file); `relation` and `radius`; and, if you know one, a pair of neighbours `left`, `right`.
+    Raises `InputError` for what is missing or wrong.
+    """
+    for key in data.keys() - set(DATA):
+        known = sorted({*inspect.signature(audit).parameters, *DATA} - {"data"})
+        raise InputError(f"audit has no argument {key!r}", f"known: {', '.join(known)}")
+    columns = data.get("columns")
+    if isinstance(columns, str | Path):
+        path = Path(str(data.pop("columns")))
+        terms = {**terms_of(data), "columns": parse_toml(read_bytes(path), str(path))}
+    else:
+        terms = terms_of(data)
+    name = subject if isinstance(subject, str) else f"{subject.__module__}:{subject.__qualname__}"
+    arguments = AuditArguments(
+        epsilon=as_exact(epsilon),
+        delta=as_exact(delta),
+        trials=_exact(trials, "trials"),
+        confidence=_exact(confidence, "confidence"),
+        seed=_exact(seed, "seed"),
+        seconds=_exact(seconds, "seconds"),
+        jobs=_exact(jobs, "jobs"),
+        relation=relation,
+        radius=_exact(radius, "radius"),
+        terms=terms,
+        early=early,
+        allow_code=allow_code,
+    )
+    return dispatch.audit(arguments.request(name), _quiet)
+
+
+def _exact(value: Exact | None, name: str) -> Fraction | None:
+    if value is None:
+        return None
+    try:
+        return as_exact(value)
+    except InputError as error:
+        raise error.inside(name) from None
+
+
+def check(certificate: str | Path, *, at: date | None = None) -> dict[str, Any]:
+    """Infer every step of a certificate again with the independent checker.
+
+    Return ``{"valid", "verdict", "said"}``: `verdict` is None where it is not valid, and `said` why.  `at` is
+    a day on which it must not be expired.  Raises `InputError` for what is no certificate at all.
+    """
+    raw = read_bytes(Path(certificate))
+    try:
+        verdict, said = checker.judged(raw, at)
+    except checker.Unreadable as why:
+        raise InputError(str(why), "give a certificate", certificate) from None
+    except checker.Rejected as why:
+        return {"valid": False, "verdict": None, "said": str(why)}
+    return {"valid": True, "verdict": verdict, "said": said}
