@@ -17,7 +17,7 @@ EXAMPLE := examples/plan_finder
 UNIT := one person's whole record: plan, visits, spending
 LEDGER := sqlite:///$(EXAMPLE)/plan-finder.db
 
-.PHONY: setup certify checker test slow nightly lint site formal corpus clean
+.PHONY: setup certify checker test slow nightly lint house site formal corpus clean
 
 setup: $(TOOLS)
 
@@ -65,6 +65,11 @@ lint: $(TOOLS)
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+	$(BIN)/python .ci/house.py
+
+# The size and structure of the code against .ci/house.toml.
+house: $(TOOLS)
+	$(BIN)/python .ci/house.py
 
 # Tutorials are run while it is built; a link, an anchor or a name that leads nowhere ends it.
 site: $(TOOLS)

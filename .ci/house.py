@@ -1,0 +1,154 @@
+"""Measure the code's size and structure against the limits of house.toml: `make house`.
+
+A measure above its `most` ends with exit code 1.  `goal` is what it should come down to: where `most` is
+above it, `most` is lowered with every change that allows it, and never raised.
+"""
+
+import argparse
+import ast
+import re
+import subprocess
+import sys
+import tomllib
+from collections import defaultdict
+from collections.abc import Callable
+from functools import lru_cache
+from pathlib import Path
+
+ROOT = Path(__file__).parent.parent
+TOPS = ("dpaccount", "mechanisms", "bandits", "audits")
+MAX_WIDTH = 100
+#: classes that are kinds of pairs: who asks which one a pair is, knows them all
+PAIRS = ROOT / "dpaccount" / "pairs"
+
+
+@lru_cache
+def product() -> dict[Path, str]:
+    """Return the text of every file of the product."""
+    return {file: file.read_text() for top in TOPS for file in sorted((ROOT / top).rglob("*.py"))}
+
+
+@lru_cache
+def trees() -> dict[Path, ast.Module]:
+    """Return the syntax tree of every file of the product."""
+    return {file: ast.parse(text) for file, text in product().items()}
+
+
+def lines(*folders: str) -> int:
+    """Return the number of lines of Python in folders."""
+    files = (file for folder in folders for file in (ROOT / folder).rglob("*.py"))
+    return sum(len(file.read_text().splitlines()) for file in files)
+
+
+def long_lines() -> int:
+    """Return the number of lines of the product that are longer than 100 characters."""
+    return sum(len(line) > MAX_WIDTH for text in product().values() for line in text.splitlines())
+
+
+def loose_dicts() -> int:
+    """Return how often `dict[str, Any]` stands in the product."""
+    return sum(text.count("dict[str, Any]") for text in product().values())
+
+
+def scattered_constants() -> int:
+    """Return how many names of constants are defined in more than three files."""
+    places = defaultdict(set)
+    for file, tree in trees().items():
+        for node in tree.body:
+            targets = (
+                node.targets
+                if isinstance(node, ast.Assign)
+                else [node.target]
+                if isinstance(node, ast.AnnAssign)
+                else []
+            )
+            for target in targets:
+                if isinstance(target, ast.Name) and re.fullmatch(r"[A-Z][A-Z_]+", target.id):
+                    places[target.id].add(file)
+    return sum(len(files) > 3 for files in places.values())
+
+
+def questions_about_pairs() -> int:
+    """Return how often accounting, numerics and pairs ask by `isinstance` which kind of pair one is."""
+    folders = [PAIRS, *(ROOT / "dpaccount" / name for name in ("cost", "accounting"))]
+    kinds = {
+        node.name
+        for folder in folders[:2]
+        for file, tree in trees().items()
+        if folder in file.parents
+        for node in ast.walk(tree)
+        if isinstance(node, ast.ClassDef)
+    }
+    numerics = ROOT / "dpaccount" / "numerics"
+    count = 0
+    for file, tree in trees().items():
+        if not any(folder in file.parents for folder in (*folders, numerics)):
+            continue
+        for node in ast.walk(tree):
+            called = node.func if isinstance(node, ast.Call) else None
+            if isinstance(called, ast.Name) and called.id == "isinstance":
+                asked = {n.id for n in ast.walk(node.args[1]) if isinstance(n, ast.Name)}
+                asked |= {n.attr for n in ast.walk(node.args[1]) if isinstance(n, ast.Attribute)}
+                count += bool(asked & kinds)
+    return count
+
+
+def files_that_name(*words: str) -> int:
+    """Return how many files of the product contain one of the words."""
+    pattern = re.compile("|".join(words))
+    return sum(bool(pattern.search(text)) for text in product().values())
+
+
+def modules_of_a_charge() -> int:
+    """Return how many modules of ours one charge to a SQLite ledger imports."""
+    code = (
+        "import sys, tempfile\n"
+        "from dpaccount.ledger.ledger import Ledger, init\n"
+        "from dpaccount.plan.events import Gaussian, Plan\n"
+        "from dpaccount.relation import Relation\n"
+        "with tempfile.TemporaryDirectory() as folder:\n"
+        "    url = f'sqlite:///{folder}/ledger.db'\n"
+        "    init(url, epsilon=1, delta='1e-6', unit='a person', relation='replace-one')\n"
+        "    with Ledger.open(url) as ledger:\n"
+        "        ledger.charge_plan(Plan(Relation.REPLACE_ONE, (Gaussian(sigma=100),)), 'a mean')\n"
+        "print(sum(name.partition('.')[0] in ('dpaccount', 'mechanisms', 'bandits', 'audits')"
+        " for name in sys.modules))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False, cwd=ROOT)
+    if done.returncode:
+        raise SystemExit(f"a charge could not be measured:\n{done.stderr}")
+    return int(done.stdout.split()[-1])
+
+
+MEASURES: dict[str, Callable[[], int]] = {
+    "lines of the product": lambda: lines(*TOPS),
+    "lines of the ledger": lambda: lines("dpaccount/ledger"),
+    "lines of tests": lambda: lines("tests"),
+    "lines above 100 characters": long_lines,
+    "dict[str, Any]": loose_dicts,
+    "constants defined in more than 3 files": scattered_constants,
+    "isinstance on kinds of pairs": questions_about_pairs,
+    "files that name the relation bounded-row": lambda: files_that_name("BOUNDED_ROW", "bounded-row"),
+    "modules imported by one charge": modules_of_a_charge,
+}
+
+
+def main() -> int:
+    """Print each measure with its limit and its goal; return 1 where one is above its limit."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--only", nargs="*", choices=list(MEASURES), default=list(MEASURES))
+    asked = parser.parse_args().only
+    limits = tomllib.loads((ROOT / ".ci" / "house.toml").read_text())
+    over = []
+    for name in asked:
+        value, most, goal = MEASURES[name](), limits[name]["most"], limits[name]["goal"]
+        remark = "above its limit" if value > most else "" if value <= goal else "above the goal"
+        sys.stdout.write(f"{name:<42} {value:>7} {most:>7} {goal:>7}  {remark}\n")
+        over += [name] if value > most else []
+    if over:
+        sys.stdout.write(f"above the limits of .ci/house.toml: {', '.join(over)}\n")
+    return bool(over)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
